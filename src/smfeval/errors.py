@@ -1,0 +1,70 @@
+"""Everything that can go wrong, one family.
+
+::
+
+    SmfevalError                 catch this to catch all of ours
+    ├── FormatError              a file is not what its format says; names file and line
+    ├── TrackError               arrays that are no belief track; knows the row
+    ├── ConventionError          a convention, frame or gauge is missing or contradicts
+    ├── SeriesError              a series of numbers that a statistic cannot be computed from
+    ├── OptionError              an option that does not fit, or that would be ignored
+    └── MissingPackageError      an optional package is needed; says how to install it
+
+Messages are one sentence in terms of the data. The command line prints them and exits with 2.
+"""
+
+from typing import Literal
+
+
+class SmfevalError(Exception):
+    """Base of all errors that smfeval raises on purpose."""
+
+
+class FormatError(SmfevalError):
+    """A file is not what its format says."""
+
+
+class TrackError(SmfevalError):
+    """Arrays that do not form a belief track.
+
+    Parameters
+    ----------
+    reason
+        What is wrong, without naming the place.
+    place
+        Where: a row, or a file and line. None when the track as a whole is meant.
+    row
+        Index of the offending row in the arrays as they were given.
+    remedy
+        The intake option that would let the row pass or leave it out.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        place: str | None = None,
+        row: int | None = None,
+        remedy: Literal["bad_rows", "duplicates"] | None = None,
+    ):
+        self.reason = reason
+        self.place = place
+        self.row = row
+        self.remedy = remedy
+        super().__init__(reason if place is None else f"{place}: {reason}")
+
+
+class ConventionError(SmfevalError):
+    """A covariance convention, frame or gauge that is missing or contradicts another."""
+
+
+class SeriesError(SmfevalError):
+    """A series of numbers that a statistic cannot be computed from."""
+
+
+class OptionError(SmfevalError):
+    """An option that does not fit the job, or that would be silently ignored."""
+
+
+class MissingPackageError(SmfevalError):
+    """An optional package is needed for this."""

@@ -1,0 +1,66 @@
+"""READ and WRITE: the only code that opens files, one module per format, one table of formats.
+
+Files speak many conventions; everything is converted here to the one that `smfeval.track` keeps.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from smfeval.errors import OptionError, TrackError
+from smfeval.io.formats import Format, format_for_writing, format_named, recognised
+from smfeval.io.options import ReadOptions, WriteOptions
+from smfeval.io.settle import settle_words
+from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
+
+__all__ = ["ReadOptions", "WriteOptions", "losses", "read", "write"]
+
+TOPIC = re.compile(r"(?P<path>.+):(?P<topic>/[\w/~.\-]*)")
+
+
+def read(source: str | Path, **options: Any) -> AnyTrack:
+    """Read a belief track from any supported file, or `bag.mcap:/topic`.
+
+    Keyword arguments are those of `ReadOptions`. The track's `provenance` says how it was read.
+    """
+    path, topic = split_source(source)
+    chosen = ReadOptions(**({"topic": topic} if topic else {}) | options)
+    entry = format_named(chosen.format) if chosen.format else recognised(path)
+    chosen.refuse_unused(entry.title, entry.options)
+    try:
+        return settle_words(entry.read(path, chosen), chosen)
+    except TrackError as error:
+        if error.place is not None:
+            raise
+        raise TrackError(error.reason, place=str(path), remedy=error.remedy) from error
+
+
+def write(track: AnyTrack, path: str | Path, *, lossy: bool = False, **options: Any) -> list[Path]:
+    """Write a track in the format that the ending or `format` names; returns the files made."""
+    chosen = WriteOptions(**options)
+    entry = format_for_writing(Path(path), chosen.format)
+    if entry.name != "wide-tum" and (chosen.convention or chosen.order):
+        raise OptionError(f"{entry.title} files have one convention; it cannot be chosen")
+    lost = losses(track, entry)
+    if lost and not lossy:
+        raise OptionError(f"{path}: writing {entry.title} would lose {' and '.join(lost)}")
+    return list(entry.write(track, Path(path), chosen))
+
+
+def losses(track: AnyTrack, entry: Format) -> list[str]:
+    """What of a belief a format cannot hold."""
+    if isinstance(track, ParticleTrack) and "particles" not in entry.keeps:
+        kept = "covariance" in entry.keeps
+        return ["the particles (only their mean and covariance stay)" if kept else "the particles"]
+    if isinstance(track, GaussianTrack) and "covariance" not in entry.keeps:
+        return ["the covariance"]
+    return []
+
+
+def split_source(source: str | Path) -> tuple[Path, str | None]:
+    """Path and topic of `bag.mcap:/topic`; a file of that very name comes first."""
+    path = Path(source)
+    match = TOPIC.fullmatch(str(source))
+    if match is None or path.exists():
+        return path, None
+    return Path(match["path"]), match["topic"]

@@ -1,0 +1,201 @@
+"""The table of formats: how each is recognised, what it keeps, and which module reads it."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from smfeval.errors import FormatError, OptionError
+from smfeval.io.source import existing_file, head
+from smfeval.track import AnyTrack
+
+
+@dataclass(frozen=True)
+class Head:
+    """What a format is recognised by: the name and the first bytes of a file."""
+
+    path: Path
+    start: bytes
+
+    @property
+    def suffix(self) -> str:
+        """The ending of the name in lower case, without a trailing .gz."""
+        name = self.path.name.lower().removesuffix(".gz")
+        return name[name.rfind(".") :] if "." in name else ""
+
+    @property
+    def first_row(self) -> list[bytes]:
+        """The words of the first line that is neither blank nor a comment."""
+        for line in self.start.splitlines():
+            if line.strip() and line.lstrip()[:1] not in (b"#", b"%"):
+                return [word for word in re.split(rb"[\s,]+", line.strip()) if word]
+        return []
+
+    def row_of(self, *counts: int) -> bool:
+        """Whether the first row has one of these numbers of columns."""
+        return len(self.first_row) in counts
+
+
+@dataclass(frozen=True)
+class Format:
+    """One format. `keeps` says what of a belief survives writing."""
+
+    name: str
+    title: str
+    module: str
+    recognise: Callable[[Head], bool]
+    options: frozenset[str] = frozenset()  # of ReadOptions, beyond those all formats use
+    suffixes: tuple[str, ...] = ()  # that choose this format for writing
+    keeps: frozenset[str] = frozenset()  # of "covariance", "particles", "words"
+    writable: bool = False
+
+    def read(self, path: Path, options: Any) -> AnyTrack:
+        """Read a track."""
+        return import_module(self.module).read(path, options)
+
+    def write(self, track: AnyTrack, path: Path, options: Any) -> tuple[Path, ...]:
+        """Write a track; returns the files that were made."""
+        return import_module(self.module).write(track, path, options)
+
+
+CONVENTION = frozenset({"convention", "order"})
+
+
+def _nanosecond_stamp(found: Head) -> bool:
+    return bool(found.first_row) and re.fullmatch(rb"\d{16,19}", found.first_row[0]) is not None
+
+
+def _is_bag(found: Head) -> bool:
+    magic = (b"#ROSBAG V", b"\x89MCAP", b"SQLite format 3\0")
+    return found.suffix in (".bag", ".mcap", ".db3") or found.start.startswith(magic)
+
+
+FORMATS: dict[str, Format] = {
+    entry.name: entry
+    for entry in (
+        Format(
+            "bag",
+            "ROS 1 bag, ROS 2 bag or MCAP",
+            "smfeval.io.bag",
+            _is_bag,
+            CONVENTION | {"topic", "tf"},
+        ),
+        Format(
+            "parquet",
+            "Parquet",
+            "smfeval.io.parquet",
+            lambda found: found.start.startswith(b"PAR1") or found.suffix == ".parquet",
+            CONVENTION,
+            (".parquet",),
+            frozenset({"covariance", "particles", "words"}),
+            writable=True,
+        ),
+        Format(
+            "square",
+            "SQUARE",
+            "smfeval.io.square",
+            lambda found: (
+                found.start.lstrip(b"\xef\xbb\xbf").startswith(b"#%")
+                or found.suffix in (".square", ".smfeval")
+            ),
+            CONVENTION,
+            (".square", ".smfeval"),
+            frozenset({"covariance", "particles", "words"}),
+            writable=True,
+        ),
+        Format(
+            "rtklib",
+            "RTKLIB solution",
+            "smfeval.io.rtklib",
+            lambda found: found.suffix == ".pos" or found.start.startswith(b"% program"),
+            frozenset({"origin"}),
+        ),
+        Format(
+            "openvins",
+            "OpenVINS",
+            "smfeval.io.openvins",
+            lambda found: (
+                found.row_of(20) or b"Pr11" in found.start or b"# timestamp(s) q p v" in found.start
+            ),
+            CONVENTION | {"deviation"},
+        ),
+        Format(
+            "euroc",
+            "EuRoC CSV",
+            "smfeval.io.euroc",
+            lambda found: _nanosecond_stamp(found) and found.row_of(8, 17),
+        ),
+        Format(
+            "kitti",
+            "KITTI poses",
+            "smfeval.io.kitti",
+            lambda found: found.row_of(12),
+            frozenset({"times"}),
+            (".kitti",),
+            writable=True,
+        ),
+        Format(
+            "wide-tum",
+            "wide TUM (29 columns)",
+            "smfeval.io.wide_tum",
+            lambda found: found.row_of(29),
+            CONVENTION,
+            (),
+            frozenset({"covariance"}),
+            writable=True,
+        ),
+        Format(
+            "tum",
+            "TUM",
+            "smfeval.io.tum",
+            lambda found: found.row_of(8),
+            CONVENTION | {"covariance"},
+            (".tum", ".txt"),
+            writable=True,
+        ),
+    )
+}
+
+
+def recognised(path: Path) -> Format:
+    """The format of a file, by its first bytes and its name."""
+    if (path / "metadata.yaml").is_file():
+        return FORMATS["bag"]
+    found = Head(existing_file(path), head(path))
+    if not found.start.strip():
+        raise FormatError(f"{path}: the file is empty")
+    for entry in FORMATS.values():
+        if entry.recognise(found):
+            return entry
+    if b"\0" in found.start:
+        raise FormatError(f"{path}: this is binary data of no format that smfeval reads")
+    columns = len(found.first_row)
+    raise FormatError(
+        f"{path}: the format is not recognised (first row: {columns} columns); "
+        f"name it: {', '.join(FORMATS)}"
+    )
+
+
+def format_named(name: str) -> Format:
+    """A format by its name in the table."""
+    if name not in FORMATS:
+        raise OptionError(f"format {name!r} is unknown; it is one of {', '.join(FORMATS)}")
+    return FORMATS[name]
+
+
+def format_for_writing(path: Path, name: str | None = None) -> Format:
+    """The format to write, by its name or by the ending of the file."""
+    suffix = Head(path, b"").suffix
+    chosen = (
+        format_named(name)
+        if name
+        else next((f for f in FORMATS.values() if suffix in f.suffixes), None)
+    )
+    writable = ", ".join(f.name for f in FORMATS.values() if f.writable)
+    if chosen is None:
+        raise OptionError(f"{path}: the ending names no format to write; name it: {writable}")
+    if not chosen.writable:
+        raise OptionError(f"{chosen.title} files are read, not written; write one of {writable}")
+    return chosen

@@ -1,0 +1,285 @@
+"""Text files of numbers: a header of comments, then rows of columns, the stamp first.
+
+Read in chunks of whole lines, each parsed by polars; so memory stays bounded, gzip streams, and a
+stamp keeps every digit (decimal, not float). A chunk that polars does not take at once (double
+blanks, comments between rows, an error) is tidied line by line, which also finds the line to blame.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Literal
+
+import numpy as np
+import polars as pl
+
+from smfeval.errors import FormatError
+from smfeval.io.source import opened
+from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.stamps import NANOSECONDS
+from smfeval.maths.symmetric import chunks
+
+CHUNK_BYTES = 16 * 2**20
+BOM = b"\xef\xbb\xbf"
+NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.I)
+STAMP = pl.Decimal(38, 9)
+NO_STAMP = pl.Float64
+LAST_STAMP = 2**63 - 1  # ns: the year 2262
+
+Unit = Literal["seconds", "nanoseconds"]
+Tail = Literal["keep", "drop"]
+HeaderLine = tuple[int, str]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a row must look like."""
+
+    columns: dict[int, str]  # allowed counts, each with the words for it
+    unit: Unit = "seconds"
+    stamped: bool = True
+    tail: Tail = "keep"  # what to do with a last line that has no line end
+
+    def wanted(self) -> str:
+        """The allowed counts in words."""
+        return " or ".join(f"{count} ({words})" for count, words in self.columns.items())
+
+
+@dataclass(frozen=True)
+class Block:
+    """Consecutive rows: their stamps, their other columns as long rows, and their lines."""
+
+    stamp: Ints
+    values: Floats  # (columns, rows)
+    line: range | list[int]
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The rows of a file. `where` names a row to the user."""
+
+    name: str
+    header: tuple[HeaderLine, ...]
+    blocks: tuple[Block, ...]
+    notes: tuple[str, ...]
+    cut: bool  # the last line was left out because the file ends in the middle of it
+
+    def __len__(self) -> int:
+        return sum(len(block.stamp) for block in self.blocks)
+
+    @property
+    def stamp(self) -> Ints:
+        """Nanoseconds. (n,)."""
+        return np.concatenate([block.stamp for block in self.blocks])
+
+    @property
+    def width(self) -> int:
+        """Columns of a row, the stamp included."""
+        return self.blocks[0].values.shape[0] + 1
+
+    def columns(self, start: int, stop: int) -> Floats:
+        """Columns start to stop, counted with the stamp as 0. (n, stop - start)."""
+        parts = [block.values[start - 1 : stop - 1] for block in self.blocks]
+        return np.ascontiguousarray(np.concatenate(parts, axis=1).T)
+
+    def symmetric(self, start: int, index: Ints) -> Floats:
+        """Symmetric matrices from packed columns: entry (i, j) is column start + index[i, j]."""
+        out = np.empty((len(self), index.size))
+        row = 0
+        for block in self.blocks:
+            for part in chunks(block.values.shape[1]):
+                values = block.values[start - 1 :, part][index.ravel()]
+                out[row + part.start : row + part.stop] = values.T
+            row += block.values.shape[1]
+        return out.reshape(len(self), *index.shape)
+
+    def where(self, row: int) -> str:
+        """File and line of a row."""
+        for block in self.blocks:
+            if row < len(block.stamp):
+                return f"{self.name}:{block.line[row]}"
+            row -= len(block.stamp)
+        raise IndexError(row)
+
+
+def read_numbers(path: Path, layout: Layout) -> Numbers:
+    """Read all rows; raises a FormatError that names the line otherwise."""
+    with opened(path) as stream:
+        header, first = _header(path, stream)
+        reader = _Reader(path, layout, first, len(header) + 1)
+        blocks = [reader.block(text) for text in _whole_lines(first, stream)]
+    blocks = [block for block in blocks if len(block.stamp)]
+    if not blocks:
+        raise FormatError(f"{path}: there is a header but no row of numbers")
+    lines = tuple((number + 1, text) for number, text in enumerate(header))
+    return Numbers(str(path), lines, tuple(blocks), tuple(reader.notes), reader.cut)
+
+
+def _header(path: Path, stream: IO[bytes]) -> tuple[list[str], bytes]:
+    """Leading comment and blank lines as text, and the first line of numbers."""
+    header: list[str] = []
+    while line := stream.readline(CHUNK_BYTES):
+        line = line.removeprefix(BOM) if not header else line
+        if b"\0" in line:
+            raise FormatError(f"{path}:{len(header) + 1}: this is binary data, not text")
+        if line.strip() and not line.lstrip().startswith(b"#"):
+            return header, line
+        header.append(line.decode("utf-8", errors="replace").strip())
+    if not any(header):
+        raise FormatError(f"{path}: the file is empty")
+    raise FormatError(f"{path}: there is a header but no row of numbers")
+
+
+def _whole_lines(first: bytes, stream: IO[bytes]) -> Iterator[bytes]:
+    """The rest of a file in chunks that end with a line."""
+    rest = first
+    while chunk := stream.read(CHUNK_BYTES):
+        end = chunk.rfind(b"\n") + 1
+        if end:
+            yield rest + chunk[:end]
+            rest = chunk[end:]
+        else:
+            rest += chunk
+    if rest:
+        yield rest
+
+
+class _Reader:
+    """Parses chunk after chunk, counting lines and remembering what was noticed."""
+
+    def __init__(self, path: Path, layout: Layout, first: bytes, line: int):
+        self.path, self.layout, self.line = path, layout, line
+        self.notes: list[str] = []
+        self.cut = False
+        self.separator = _separator(first)
+        if self.separator == ",":
+            self.notes.append(f"{path}: columns are separated by commas; read as such")
+        self.width = self._width(first)
+
+    def block(self, text: bytes) -> Block:
+        """Rows of one chunk of whole lines."""
+        unfinished = not text.endswith(b"\n")
+        if unfinished and self.layout.tail == "drop":
+            self._leave_out_tail(text[text.rfind(b"\n") + 1 :])
+            text = text[: text.rfind(b"\n") + 1]
+        first_line = self.line
+        lines = text.count(b"\n") + (unfinished and self.layout.tail == "keep")
+        self.line += lines
+        frame = self._parsed(text)
+        numbers: range | list[int] = range(first_line, self.line)
+        if frame is None or len(frame) != lines:
+            frame, numbers = self._tidied(text, first_line)
+        return self._block(frame, numbers)
+
+    def _block(self, frame: pl.DataFrame, line: range | list[int]) -> Block:
+        values = frame[:, 1:] if self.layout.stamped else frame
+        columns = np.array([column.to_numpy() for column in values.iter_columns()])
+        stamp = np.arange(len(frame), dtype=np.int64)
+        if self.layout.stamped:
+            stamp = self._nanoseconds(frame.to_series(0), line)
+        return Block(stamp, columns.reshape(values.width, len(frame)), line)
+
+    def _schema(self) -> dict[str, Any]:
+        first = STAMP if self.layout.stamped else NO_STAMP
+        return {"0": first} | {str(i): pl.Float64 for i in range(1, self.width)}
+
+    def _parsed(self, text: bytes) -> pl.DataFrame | None:
+        """Rows by polars, or None where it does not take the text as it is."""
+        if not text:
+            return pl.DataFrame(schema=self._schema())
+        if b"\n#" in text or b"\0" in text:
+            return None
+        try:
+            frame = pl.read_csv(
+                text,
+                separator=self.separator,
+                has_header=False,
+                quote_char=None,
+                schema=self._schema(),
+            )
+        except pl.exceptions.PolarsError:
+            return None
+        return None if any(frame.null_count().row(0)) else frame
+
+    def _tidied(self, text: bytes, first_line: int) -> tuple[pl.DataFrame, list[int]]:
+        """The slow way: every line stripped, split, checked and joined again."""
+        rows: list[bytes] = []
+        numbers: list[int] = []
+        for number, line in enumerate(text.splitlines(), start=first_line):
+            if not line.strip():
+                continue
+            if line.lstrip().startswith(b"#"):
+                self._comment(line, number)
+                continue
+            rows.append(self._row(line, number))
+            numbers.append(number)
+        frame = self._parsed(b"\n".join(rows) + b"\n" if rows else b"")
+        if frame is None or len(frame) != len(rows):
+            raise FormatError(f"{self.path}:{first_line}: the rows after this line cannot be read")
+        return frame, numbers
+
+    def _row(self, line: bytes, number: int) -> bytes:
+        words = _words(line)
+        if len(words) != self.width:
+            raise FormatError(
+                f"{self.path}:{number}: {len(words)} columns; {self.layout.wanted()} are needed"
+                + (f", and line {number - 1} has {self.width}" if number > 1 else "")
+            )
+        for column, word in enumerate(words, start=1):
+            if not NUMBER.fullmatch(word):
+                shown = word[:40].decode("utf-8", errors="replace")
+                raise FormatError(
+                    f"{self.path}:{number}: column {column} is {shown!r}, which is not a number"
+                )
+        if self.layout.stamped and not NUMBER.fullmatch(words[0]).group(1):  # type: ignore[union-attr]
+            raise FormatError(f"{self.path}:{number}: the stamp is not finite")
+        return self.separator.encode().join(words)
+
+    def _comment(self, line: bytes, number: int) -> None:
+        """A row that was commented out is worth a word; other comments are not."""
+        words = _words(line.lstrip().lstrip(b"#"))
+        if len(words) == self.width and all(NUMBER.fullmatch(word) for word in words):
+            self.notes.append(f"{self.path}:{number}: a row is commented out; it was left out")
+
+    def _leave_out_tail(self, line: bytes) -> None:
+        if line.strip():
+            self.cut = True
+            self.notes.append(
+                f"{self.path}:{self.line}: the file ends in the middle of a row; it was left out"
+            )
+
+    def _width(self, first: bytes) -> int:
+        width = len(_words(first))
+        if width not in self.layout.columns:
+            raise FormatError(
+                f"{self.path}:{self.line}: {width} columns; {self.layout.wanted()} are needed"
+            )
+        return width
+
+    def _nanoseconds(self, decimals: pl.Series, line: range | list[int]) -> Ints:
+        """Exact nanoseconds of the stamps as written."""
+        scaled = decimals.to_physical()
+        if self.layout.unit == "nanoseconds":
+            scaled = scaled // NANOSECONDS
+        if len(scaled) and scaled.abs().max() > LAST_STAMP:  # type: ignore[operator]
+            row = (scaled.abs() > LAST_STAMP).arg_max() or 0
+            raise FormatError(f"{self.path}:{line[row]}: {_too_large(decimals[row])}")
+        return scaled.cast(pl.Int64).to_numpy()
+
+
+def _too_large(stamp: object) -> str:
+    """Guess the unit of a stamp that is no time in seconds."""
+    size = abs(float(str(stamp)))
+    unit = next((u for limit, u in ((1e14, "milli"), (1e17, "micro")) if size < limit), "nano")
+    return f"stamp {stamp} is no time in seconds; it looks like {unit}seconds"
+
+
+def _separator(line: bytes) -> str:
+    if b"," in line:
+        return ","
+    return "\t" if b"\t" in line and b" " not in line.strip() else " "
+
+
+def _words(line: bytes) -> list[bytes]:
+    return [word.strip() for word in line.split(b",")] if b"," in line else line.split()

@@ -1,0 +1,200 @@
+"""SQUARE 0.2 and 0.3: TUM extended to Gaussians, particles or plain poses, with a header."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from smfeval.errors import FormatError
+from smfeval.io.atomic import writing
+from smfeval.io.header import Header, header_text, parse_header
+from smfeval.io.numbers import STAMP, Layout, Numbers, read_numbers
+from smfeval.io.options import ReadOptions
+from smfeval.io.settle import settle_convention
+from smfeval.io.source import head
+from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.symmetric import pack_lower
+from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Provenance, Track
+
+WRITE_ROWS = 100_000  # rows turned into text at a time
+
+# Where entry (i, j) of a 6x6 stands among the 21 numbers of its lower triangle, row by row.
+LOWER = np.fromfunction(
+    lambda i, j: np.maximum(i, j) * (np.maximum(i, j) + 1) // 2 + np.minimum(i, j),
+    (6, 6),
+    dtype=np.int64,
+)
+
+LAYOUTS = {
+    "gaussian_se3": Layout({29: "stamp, pose and 21 covariance numbers"}, tail="drop"),
+    "deterministic": Layout({8: "stamp and pose"}, tail="drop"),
+    "true": Layout({10: "stamp, particle id, weight and pose"}, tail="drop"),
+    "false": Layout({9: "stamp, particle id and pose"}, tail="drop"),
+}
+
+
+def read(path: Path, options: ReadOptions) -> AnyTrack:
+    """Read a SQUARE file of any representation."""
+    header = _header(path)
+    kind = header.fields.get("WEIGHTED", "false")
+    key = kind if header.representation == "ensemble_se3" else header.representation
+    numbers = read_numbers(path, LAYOUTS[key])
+    return READERS[header.representation](numbers, header, options)
+
+
+def _header(path: Path) -> Header:
+    """The header alone, so that its mistakes are reported before those of the rows."""
+    lines = head(path).removeprefix(b"\xef\xbb\xbf").decode("utf-8", errors="replace").splitlines()
+    count = next((i for i, line in enumerate(lines) if line.strip()[:1] not in ("#", "")), None)
+    return parse_header(str(path), tuple(enumerate((x.strip() for x in lines[:count]), start=1)))
+
+
+def _provenance(numbers: Numbers, header: Header, **words: Any) -> Provenance:
+    kind = f"{header.fields['FORMAT']} {header.representation}"
+    notes = numbers.notes + words.pop("notes", ())
+    return Provenance(name=numbers.name, format=kind, notes=notes, **words)
+
+
+def _read_gaussian(numbers: Numbers, header: Header, options: ReadOptions) -> GaussianTrack:
+    settled = settle_convention(options, declared=header.convention)
+    position, rotation = numbers.columns(1, 4), numbers.columns(4, 8)
+    covariance = numbers.symmetric(8, LOWER)
+    return GaussianTrack(
+        numbers.stamp,
+        position,
+        rotation,
+        settled.to_right(covariance, (position, rotation)),
+        about=header.about(),
+        provenance=_provenance(numbers, header, convention=settled.words, notes=settled.notes),
+        intake=options.intake(numbers.where),
+    )
+
+
+def _read_poses(numbers: Numbers, header: Header, options: ReadOptions) -> Track:
+    return Track(
+        numbers.stamp,
+        numbers.columns(1, 4),
+        numbers.columns(4, 8),
+        about=header.about(),
+        provenance=_provenance(numbers, header),
+        intake=options.intake(numbers.where),
+    )
+
+
+def _read_particles(numbers: Numbers, header: Header, options: ReadOptions) -> ParticleTrack:
+    weighted = header.fields["WEIGHTED"] == "true"
+    stamp, rows = numbers.stamp, len(numbers)
+    start = np.concatenate([[0], np.flatnonzero(np.diff(stamp)) + 1])
+    _refuse_scattered(stamp[start], start, numbers)
+    offset, notes = _without_cut_timestep(np.append(start, rows), numbers)
+    m, pose = int(offset[-1]), 3 if weighted else 2
+    return ParticleTrack(
+        stamp[offset[:-1]],
+        offset,
+        numbers.columns(pose, pose + 3)[:m],
+        numbers.columns(pose + 3, pose + 7)[:m],
+        numbers.columns(2, 3)[:m, 0] if weighted else np.ones(m),
+        log_weight=weighted and header.fields["WEIGHT_FORMAT"] == "log",
+        weighted=weighted,
+        about=header.about(),
+        provenance=_provenance(numbers, header, notes=notes),
+        intake=options.intake(numbers.where),
+    )
+
+
+READERS: dict[str, Callable[[Numbers, Header, ReadOptions], AnyTrack]] = {
+    "gaussian_se3": _read_gaussian,
+    "ensemble_se3": _read_particles,
+    "deterministic": _read_poses,
+}
+
+
+def _refuse_scattered(stamp: Ints, start: Ints, numbers: Numbers) -> None:
+    """Particles of one timestep must stand together."""
+    order = np.argsort(stamp, kind="stable")
+    again = np.flatnonzero(np.diff(stamp[order]) == 0)
+    if len(again):
+        later, earlier = (int(start[order[again[0] + step]]) for step in (1, 0))
+        raise FormatError(
+            f"{numbers.where(later)}: the particles of this timestep began at "
+            f"{numbers.where(earlier)}; those of one timestep must stand together"
+        )
+
+
+def _without_cut_timestep(offset: Ints, numbers: Numbers) -> tuple[Ints, tuple[str, ...]]:
+    """Leave out a last timestep that the end of the file cut."""
+    count = np.diff(offset)
+    short = len(count) > 2 and (count[:-1] == count[0]).all() and count[-1] < count[0]
+    if not (numbers.cut or short) or len(count) < 2:
+        return offset, ()
+    note = f"{numbers.where(int(offset[-2]))}: the last timestep has {count[-1]} particles"
+    return offset[:-1], (f"{note} and seems cut off; it was left out",)
+
+
+def write(track: AnyTrack, path: Path, options: object) -> tuple[Path, ...]:
+    """Write any track as SQUARE 0.3."""
+    del options  # SQUARE has nothing to choose: right perturbation, translation first
+    with writing(path) as stream:
+        stream.write(square_header(track).encode())
+        for table in tables(track):
+            table.write_csv(stream, include_header=False, separator=" ")
+    return (path,)
+
+
+def square_header(track: AnyTrack) -> str:
+    """The header of a track."""
+    fields = {
+        "gaussian_se3": {
+            "TANGENT_CONVENTION": "right_perturbation",
+            "TANGENT_ORDER": "translation_rotation",
+            "ROTATION_PARAM": "axis_angle",
+        },
+        "deterministic": {},
+        "ensemble_se3": _particle_fields(track) if isinstance(track, ParticleTrack) else {},
+    }
+    return header_text(track.about, track.representation, fields[track.representation])
+
+
+def _particle_fields(track: ParticleTrack) -> dict[str, str]:
+    total = np.add.reduceat(track.weight, track.offset[:-1])
+    normalised = track.weighted and not track.log_weight and np.allclose(total, 1, atol=1e-6)
+    return {
+        "WEIGHTED": str(track.weighted).lower(),
+        "WEIGHT_FORMAT": "log" if track.log_weight else "linear",
+        "WEIGHTS_NORMALIZED": str(bool(normalised)).lower(),
+    }
+
+
+def tables(track: AnyTrack) -> Iterator[pl.DataFrame]:
+    """The rows of a track as tables ready to be printed, a part at a time."""
+    if isinstance(track, ParticleTrack):
+        yield from _particle_tables(track)
+        return
+    for start in range(0, len(track), WRITE_ROWS):
+        part = slice(start, start + WRITE_ROWS)
+        columns = [track.position[part], track.rotation[part]]
+        if isinstance(track, GaussianTrack):
+            columns.append(pack_lower(track.covariance[part]))
+        yield table(track.stamp[part], np.concatenate(columns, axis=1))
+
+
+def _particle_tables(track: ParticleTrack) -> Iterator[pl.DataFrame]:
+    stamp = np.repeat(track.stamp, track.count)
+    number = np.arange(len(stamp)) - np.repeat(track.offset[:-1], track.count)
+    for start in range(0, len(stamp), WRITE_ROWS):
+        part = slice(start, start + WRITE_ROWS)
+        columns = [track.particle_position[part], track.particle_rotation[part]]
+        if track.weighted:
+            columns.insert(0, track.weight[part, None])
+        printed = table(stamp[part], np.concatenate(columns, axis=1))
+        yield printed.insert_column(1, pl.Series("particle", number[part]))
+
+
+def table(stamp: Ints, values: Floats) -> pl.DataFrame:
+    """Stamps as decimal seconds with nine digits, and the other columns."""
+    seconds = pl.Series("stamp", stamp).cast(pl.Int128).cast(pl.Decimal(38, 0))
+    exact = (seconds.cast(pl.Decimal(38, 9)) / 10**9).cast(STAMP)
+    frame = pl.DataFrame(values, schema=[str(i) for i in range(values.shape[1])], orient="row")
+    return frame.insert_column(0, exact.alias("stamp"))

@@ -1,0 +1,112 @@
+"""Symmetric matrices: packing, symmetry, and whether they are positive semi-definite.
+
+The definiteness test is made for millions of small matrices: pivots of an LDL^T factorisation of
+the correlation matrix, computed for all scans at once in chunks that stay in cache. Only the rare
+matrix with a pivot near zero (planar robots, rounded files) is looked at by its eigenvalues.
+"""
+
+import numpy as np
+
+from smfeval.maths.arrays import Bools, Floats
+
+CHUNK = 4096  # scans: 36 columns of this many float64 are about 1 MB, the size of an L2 cache
+
+# A correlation matrix whose smallest eigenvalue is below this is indefinite; above it, rounding.
+# A double carries 1e-16; covariances that went through a product or two carry 1e-13 at worst.
+NEGATIVE_EIGENVALUE = -1e-9
+
+# A pivot above this proves definiteness without eigenvalues.
+SAFE_PIVOT = 1e-6
+
+
+def pack_lower(matrix: Floats) -> Floats:
+    """Lower triangle row by row: L00 L10 L11 L20 ... (..., d, d) -> (..., d (d + 1) / 2)."""
+    row, column = np.tril_indices(matrix.shape[-1])
+    return matrix[..., row, column]
+
+
+def unpack_lower(packed: Floats) -> Floats:
+    """Inverse of `pack_lower`. (..., d (d + 1) / 2) -> (..., d, d)."""
+    dimension = int((np.sqrt(8 * packed.shape[-1] + 1) - 1) / 2)
+    matrix = np.empty((*packed.shape[:-1], dimension, dimension))
+    for index, (row, column) in enumerate(zip(*np.tril_indices(dimension), strict=True)):
+        matrix[..., row, column] = matrix[..., column, row] = packed[..., index]
+    return matrix
+
+
+def asymmetry(matrix: Floats) -> Floats:
+    """Largest |S - S^T| relative to the largest |S|. (n, d, d) -> (n,)."""
+    ratio = np.empty(len(matrix))
+    for part in chunks(len(matrix)):
+        columns = _columns(matrix[part])
+        difference = np.abs(columns - columns.swapaxes(0, 1)).max(axis=(0, 1))
+        scale = np.abs(columns).max(axis=(0, 1))
+        ratio[part] = difference / np.where(scale > 0, scale, 1.0)
+    return ratio
+
+
+def is_symmetric(matrix: Floats) -> bool:
+    """Whether every matrix equals its transpose to the last bit. (n, d, d)."""
+    parts = (matrix[part] for part in chunks(len(matrix)))
+    return all(np.array_equal(part, part.swapaxes(-1, -2)) for part in parts)
+
+
+def symmetrised(matrix: Floats) -> Floats:
+    """(S + S^T) / 2."""
+    return 0.5 * (matrix + np.swapaxes(matrix, -1, -2))
+
+
+def is_semidefinite(matrix: Floats) -> Bools:
+    """Whether each symmetric matrix is positive semi-definite, up to rounding.
+
+    Judged on the correlation matrix, so that metres and radians weigh alike; a zero variance
+    needs zero covariances. (n, d, d) -> (n,).
+    """
+    verdict = np.empty(len(matrix), dtype=np.bool_)
+    for part in chunks(len(matrix)):
+        safe = _smallest_pivot(matrix[part]) > SAFE_PIVOT
+        doubtful = np.flatnonzero(~safe)
+        safe[doubtful] = correlation_eigenvalue(matrix[part][doubtful]) >= NEGATIVE_EIGENVALUE
+        verdict[part] = safe
+    return verdict
+
+
+def correlation_eigenvalue(matrix: Floats) -> Floats:
+    """Smallest eigenvalue of D^-1/2 S D^-1/2, with D the diagonal of S. (n, d, d) -> (n,).
+
+    A zero variance with zero covariances counts as a zero eigenvalue. A negative variance, or a
+    zero variance with a covariance that is not zero, gives -inf.
+    """
+    diagonal = np.diagonal(matrix, axis1=-2, axis2=-1)
+    flat = diagonal <= 0
+    scale = np.sqrt(np.where(flat, 1.0, diagonal))
+    correlation = matrix / scale[..., :, None] / scale[..., None, :]
+    impossible = (np.abs(matrix).max(axis=-1) * flat > 0).any(axis=-1)
+    correlation[impossible] = 0.0
+    return np.where(impossible, -np.inf, np.linalg.eigvalsh(correlation)[..., 0])
+
+
+def chunks(count: int) -> list[slice]:
+    """Slices of at most CHUNK that cover range(count)."""
+    return [slice(start, min(start + CHUNK, count)) for start in range(0, count, CHUNK)]
+
+
+def _columns(matrix: Floats) -> Floats:
+    """(n, d, d) -> a contiguous copy (d, d, n): one long row per matrix entry."""
+    return np.ascontiguousarray(np.moveaxis(matrix, 0, -1))
+
+
+def _smallest_pivot(matrix: Floats) -> Floats:
+    """Smallest pivot of LDL^T of the correlation matrix; -inf where a variance is not positive."""
+    columns = _columns(matrix)
+    dimension = len(columns)
+    variance = columns[range(dimension), range(dimension)]
+    pivots = np.empty_like(variance)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        for i in range(dimension):
+            pivots[i] = columns[i, i] / variance[i]
+            for j in range(i + 1, dimension):
+                factor = columns[j, i] / columns[i, i]
+                columns[j, i + 1 : j + 1] -= factor * columns[i + 1 : j + 1, i]
+    smallest = np.where((variance > 0).all(axis=0), pivots.min(axis=0), -np.inf)
+    return np.nan_to_num(smallest, nan=-np.inf)

@@ -1,0 +1,30 @@
+"""Belief tracks: one belief per scan, checked once, in one convention.
+
+- stamps are int64 nanoseconds, strictly increasing;
+- a pose is world_T_body: `position` (n, 3) in metres, `rotation` (n, 4) unit quaternion xyzw;
+- a covariance (n, 6, 6) is of the SE(3) right perturbation: T = T_mean Exp(xi), xi = (rho, phi),
+  translation first, so the position covariance in world axes is R S_tt R^T;
+- arrays are read-only; slicing and masking give new tracks.
+"""
+
+from smfeval.track.about import GAUGES, About, Gauge, Provenance
+from smfeval.track.beliefs import Beliefs
+from smfeval.track.particles import ParticleTrack
+from smfeval.track.poses import GaussianTrack, Track
+from smfeval.track.rows import Dropped, Intake
+
+AnyTrack = Track | ParticleTrack
+
+__all__ = [
+    "GAUGES",
+    "About",
+    "AnyTrack",
+    "Beliefs",
+    "Dropped",
+    "Gauge",
+    "GaussianTrack",
+    "Intake",
+    "ParticleTrack",
+    "Provenance",
+    "Track",
+]

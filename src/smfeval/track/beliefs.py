@@ -1,0 +1,111 @@
+"""What all tracks share: scans in time, words about them, and new tracks from old ones."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smfeval.errors import TrackError
+from smfeval.maths.arrays import Bools, Floats, Ints, frozen
+from smfeval.maths.stamps import NANOSECONDS
+from smfeval.track.about import About, Provenance
+from smfeval.track.rows import Dropped
+
+Index = slice | Sequence[int] | Ints | Bools
+Rows = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Beliefs:
+    """Beliefs over time: the part of a track that does not depend on how a belief is written."""
+
+    stamp: Ints
+    about: About = field(default_factory=About, kw_only=True)
+    provenance: Provenance = field(default_factory=Provenance, kw_only=True)
+
+    def __len__(self) -> int:
+        return len(self.stamp)
+
+    def __repr__(self) -> str:
+        kind, name = type(self).__name__, self.provenance.name
+        return f"{kind}({name}: {len(self)} scans in {self.duration_s:.1f} s)"
+
+    def __getitem__(self, index: Index) -> Self:
+        """Scans chosen by slice, mask or increasing indices, as a track of the same kind."""
+        chosen = np.arange(len(self))[index]
+        if len(chosen) == 0:
+            raise TrackError("no scan is chosen")
+        if not (np.diff(chosen) > 0).all():
+            raise TrackError("scans are chosen out of order or twice; a track runs forward in time")
+        return self._with(self._chosen(chosen))
+
+    @property
+    def duration_s(self) -> float:
+        """Time from the first to the last scan."""
+        return float(self.stamp[-1] - self.stamp[0]) / NANOSECONDS
+
+    def described(self, **changes: Any) -> Self:
+        """Return the same beliefs with other words about them (body, world, gauge ...)."""
+        return self._with({}, about=replace(self.about, **changes))
+
+    def noted(self, *notes: str) -> Self:
+        """Return the same track with further notes on how it came about."""
+        provenance = replace(self.provenance, notes=self.provenance.notes + notes)
+        return self._with({}, provenance=provenance)
+
+    def shifted(self, offset_ns: int) -> Self:
+        """Return the same beliefs with every stamp moved by the offset."""
+        return self._with({"stamp": self.stamp + np.int64(offset_ns)})
+
+    def _chosen(self, scans: Ints) -> Rows:
+        """Return the arrays of the chosen scans."""
+        raise NotImplementedError
+
+    def _set(self, rows: Rows) -> None:
+        for name, array in rows.items():
+            object.__setattr__(self, name, frozen(array))
+
+    def _record(self, dropped: tuple[Dropped, ...], notes: tuple[str, ...]) -> None:
+        provenance = replace(
+            self.provenance,
+            dropped=self.provenance.dropped + dropped,
+            notes=self.provenance.notes + notes,
+        )
+        object.__setattr__(self, "provenance", provenance)
+
+    def _with(self, rows: Rows, **fields: Any) -> Self:
+        """Return a copy that shares everything not named; nothing is checked again."""
+        new = object.__new__(type(self))
+        kept = {name: self.__dict__[name] for name in self.__dataclass_fields__ if name != "intake"}
+        new.__dict__.update(kept | fields)
+        new._set(rows)
+        return new
+
+
+def as_stamps(stamp: Any) -> Ints:
+    """Check that stamps are whole nanoseconds."""
+    array = np.asarray(stamp)
+    if array.ndim != 1:
+        raise TrackError(f"stamps have shape {array.shape}; one number per scan is needed")
+    if array.dtype.kind not in "iu":
+        raise TrackError(f"stamps are {array.dtype}; int64 nanoseconds are needed")
+    return array.astype(np.int64, copy=False)
+
+
+def as_floats(array: Any, shape: tuple[int, ...], name: str) -> Floats:
+    """Check the shape of an array of numbers, and that it is float64."""
+    floats = np.asarray(array, dtype=np.float64)
+    if floats.shape != shape:
+        raise TrackError(f"{name} has shape {floats.shape}; {shape} is needed")
+    return floats
+
+
+def normalised(rotation: Floats) -> Floats:
+    """Quaternions of length one; those that are so to the last bits are left as they are."""
+    square = np.einsum("ni,ni->n", rotation, rotation)
+    off = np.abs(square - 1) > 16 * np.finfo(np.float64).eps
+    if not off.any():
+        return rotation
+    return rotation / np.sqrt(np.where(off, square, 1.0))[:, None]

@@ -1,0 +1,160 @@
+"""Weighted particles over time: ragged, as flat arrays and offsets; weights kept raw."""
+
+from dataclasses import InitVar, dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from smfeval.errors import TrackError
+from smfeval.maths import so3
+from smfeval.maths.arrays import Bools, Floats, Ints
+from smfeval.track.beliefs import Beliefs, Rows, as_floats, as_stamps, normalised
+from smfeval.track.poses import GaussianTrack
+from smfeval.track.rows import Fault, Intake, in_order, pose_faults, sound
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ParticleTrack(Beliefs):
+    """Scan i has the particles offset[i] to offset[i + 1] of the flat arrays.
+
+    `weight` is kept as the filter wrote it, linear or logarithmic, normalised or not;
+    `probability` is what it means. `position` and `rotation` are the weighted means.
+    """
+
+    offset: Ints
+    particle_position: Floats
+    particle_rotation: Floats
+    weight: Floats
+    log_weight: bool = field(default=False, kw_only=True)
+    weighted: bool = field(default=True, kw_only=True)  # False: the filter has equal particles
+    intake: InitVar[Intake] = field(default=Intake(), kw_only=True)
+
+    def __post_init__(self, intake: Intake) -> None:
+        rows = self._shaped()
+        count, start = np.diff(rows["offset"]), rows["offset"][:-1]
+        placed = replace(intake, where=lambda scan: intake.where(int(start[scan])))
+        scan_of = np.repeat(np.arange(len(count)), count)
+        faults = pose_faults(rows["particle_position"], rows["particle_rotation"])
+        faults = [per_scan(fault, scan_of, len(count)) for fault in faults]
+        good, dropped = sound([*faults, self._weight_fault(rows)], placed)
+        kept = np.flatnonzero(good)
+        again = replace(intake, where=lambda scan: intake.where(int(start[kept[scan]])))
+        order, twice, notes = in_order(rows["stamp"][kept], again)
+        self._set(rows)
+        if dropped or twice or notes:
+            rows = self._chosen(kept[order])
+        rows["particle_rotation"] = normalised(rows["particle_rotation"])
+        self._set(rows)
+        self._record(dropped + twice, notes)
+
+    @property
+    def representation(self) -> str:
+        """The SQUARE word for this kind of belief."""
+        return "ensemble_se3"
+
+    @property
+    def count(self) -> Ints:
+        """Particles in each scan. (n,)."""
+        return np.diff(self.offset)
+
+    @cached_property
+    def probability(self) -> Floats:
+        """Normalised weight of each particle: sums to one over a scan. (m,)."""
+        linear = self.weight
+        if self.log_weight:
+            largest = np.maximum.reduceat(self.weight, self.offset[:-1])
+            linear = np.exp(self.weight - np.repeat(largest, self.count))
+        return linear / np.repeat(self._sum(linear), self.count)
+
+    @cached_property
+    def position(self) -> Floats:
+        """Weighted mean position. (n, 3)."""
+        return self._sum(self.probability[:, None] * self.particle_position)
+
+    @cached_property
+    def rotation(self) -> Floats:
+        """Weighted mean rotation (chordal). (n, 4)."""
+        q = self.particle_rotation
+        return so3.mean(self._sum(self.probability[:, None, None] * q[:, :, None] * q[:, None, :]))
+
+    @property
+    def poses(self) -> "GaussianTrack":
+        """The Gaussian with the same mean and covariance as the particles.
+
+        The covariance is that of (R^T (t_i - t), Log(R^T R_i)) about the mean (t, R), so its
+        position block is exactly the weighted sample covariance of the positions.
+        """
+        spread = self._spread()
+        outer = self.probability[:, None, None] * spread[:, :, None] * spread[:, None, :]
+        return GaussianTrack(
+            self.stamp,
+            self.position,
+            self.rotation,
+            self._sum(outer),
+            about=self.about,
+            provenance=self.provenance,
+        )
+
+    def _spread(self) -> Floats:
+        """Each particle seen from its scan's mean: (R^T (t_i - t), Log(R^T R_i)). (m, 6)."""
+        back = np.repeat(so3.inverse(self.rotation), self.count, axis=0)
+        away = self.particle_position - np.repeat(self.position, self.count, axis=0)
+        rho = np.einsum("mij,mj->mi", so3.matrix(back), away)
+        return np.concatenate([rho, so3.log(so3.compose(back, self.particle_rotation))], axis=1)
+
+    def _sum(self, values: Floats) -> Floats:
+        """Sum over the particles of each scan. (m, ...) -> (n, ...)."""
+        return np.add.reduceat(values, self.offset[:-1], axis=0)
+
+    def _chosen(self, scans: Ints) -> Rows:
+        count = self.count[scans]
+        offset = np.concatenate([[0], np.cumsum(count)])
+        within = np.arange(offset[-1]) - np.repeat(offset[:-1], count)
+        particle = np.repeat(self.offset[:-1][scans], count) + within
+        return {
+            "stamp": self.stamp[scans],
+            "offset": offset,
+            "particle_position": self.particle_position[particle],
+            "particle_rotation": self.particle_rotation[particle],
+            "weight": self.weight[particle],
+        }
+
+    def _shaped(self) -> Rows:
+        stamp, offset = as_stamps(self.stamp), as_stamps(self.offset)
+        if len(stamp) == 0:
+            raise TrackError("there is no scan in it")
+        if len(offset) != len(stamp) + 1 or offset[0] != 0 or (np.diff(offset) < 1).any():
+            raise TrackError("offsets must start at 0 and give each scan at least one particle")
+        m = int(offset[-1])
+        return {
+            "stamp": stamp,
+            "offset": offset,
+            "particle_position": as_floats(self.particle_position, (m, 3), "particle_position"),
+            "particle_rotation": as_floats(self.particle_rotation, (m, 4), "particle_rotation"),
+            "weight": as_floats(self.weight, (m,), "weight"),
+        }
+
+    def _weight_fault(self, rows: Rows) -> Fault:
+        """Weights that cannot be normalised: NaN, negative, all zero."""
+        weight, start = rows["weight"], rows["offset"][:-1]
+        if self.log_weight:
+            usable = np.isfinite(np.maximum.reduceat(weight, start))
+        else:
+            total, least = np.add.reduceat(weight, start), np.minimum.reduceat(weight, start)
+            usable = np.isfinite(total) & (total > 0) & (least >= 0)
+
+        def sentence(scan: int) -> str:
+            weights = weight[rows["offset"][scan] : rows["offset"][scan + 1]]
+            if np.isnan(weights).any() or (not self.log_weight and (weights < 0).any()):
+                return "a particle's weight is negative or not a number"
+            return "the weights of all particles of this timestep are zero or not finite"
+
+        return Fault("weights cannot be normalised", ~usable, sentence)
+
+
+def per_scan(fault: Fault, scan_of: Ints, scans: int) -> Fault:
+    """Carry a fault of particles over to the scans that hold them."""
+    mask: Bools = np.zeros(scans, dtype=np.bool_)
+    mask[scan_of[fault.mask]] = True
+    first = dict(zip(scan_of[fault.mask][::-1], np.flatnonzero(fault.mask)[::-1], strict=True))
+    return Fault(fault.kind, mask, lambda scan: fault.sentence(int(first[scan])))

@@ -1,0 +1,105 @@
+"""Poses over time, plain (`Track`) or each with a 6x6 covariance (`GaussianTrack`)."""
+
+from dataclasses import InitVar, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from smfeval.errors import TrackError
+from smfeval.maths import so3
+from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.symmetric import is_symmetric, symmetrised
+from smfeval.track.beliefs import Beliefs, Rows, as_floats, as_stamps, normalised
+from smfeval.track.rows import Fault, Intake, covariance_faults, in_order, pose_faults, sound
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Track(Beliefs):
+    """Poses over time, without uncertainty."""
+
+    position: Floats
+    rotation: Floats
+    intake: InitVar[Intake] = field(default=Intake(), kw_only=True)
+
+    def __post_init__(self, intake: Intake) -> None:
+        rows = self._shaped()
+        if len(rows["stamp"]) == 0:
+            raise TrackError("there is no scan in it")
+        good, dropped = sound(self._faults(rows), intake)
+        kept = np.flatnonzero(good)
+        placed = replace(intake, where=lambda row: intake.where(int(kept[row])))
+        order, twice, notes = in_order(rows["stamp"][kept], placed)
+        if dropped or twice or notes:
+            rows = {name: array[kept[order]] for name, array in rows.items()}
+        self._set(self._mended(rows))
+        self._record(dropped + twice, notes)
+
+    @property
+    def representation(self) -> str:
+        """The SQUARE word for this kind of belief."""
+        return "deterministic"
+
+    def _rows(self) -> dict[str, Any]:
+        return {"stamp": self.stamp, "position": self.position, "rotation": self.rotation}
+
+    def _chosen(self, scans: Ints) -> Rows:
+        return {name: array[scans] for name, array in self._rows().items()}
+
+    def _shaped(self) -> Rows:
+        """Return the arrays as given, in the right type and shape, or raise."""
+        stamp = as_stamps(self.stamp)
+        return {
+            "stamp": stamp,
+            "position": as_floats(self.position, (len(stamp), 3), "position"),
+            "rotation": as_floats(self.rotation, (len(stamp), 4), "rotation"),
+        }
+
+    def _faults(self, rows: Rows) -> list[Fault]:
+        return pose_faults(rows["position"], rows["rotation"])
+
+    def _mended(self, rows: Rows) -> Rows:
+        return rows | {"rotation": normalised(rows["rotation"])}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GaussianTrack(Track):
+    """Poses with a 6x6 covariance each (SE(3) right perturbation, translation first)."""
+
+    covariance: Floats
+
+    @property
+    def representation(self) -> str:
+        """The SQUARE word for this kind of belief."""
+        return "gaussian_se3"
+
+    @property
+    def position_covariance(self) -> Floats:
+        """Covariance of the position in world axes: R S_tt R^T. (n, 3, 3)."""
+        rotation = so3.matrix(self.rotation)
+        return rotation @ self.covariance[:, :3, :3] @ rotation.swapaxes(-1, -2)
+
+    @property
+    def poses(self) -> Track:
+        """The same poses without their covariance."""
+        fields = {name: self.__dict__[name] for name in self.__dict__ if name != "covariance"}
+        plain = object.__new__(Track)
+        plain.__dict__.update(fields)
+        return plain
+
+    def _rows(self) -> dict[str, Any]:
+        return super()._rows() | {"covariance": self.covariance}
+
+    def _shaped(self) -> Rows:
+        rows = super()._shaped()
+        shape = (len(rows["stamp"]), 6, 6)
+        return rows | {"covariance": as_floats(self.covariance, shape, "covariance")}
+
+    def _faults(self, rows: Rows) -> list[Fault]:
+        return super()._faults(rows) + covariance_faults(rows["covariance"])
+
+    def _mended(self, rows: Rows) -> Rows:
+        rows = super()._mended(rows)
+        covariance: Floats = rows["covariance"]
+        if is_symmetric(covariance):
+            return rows
+        return rows | {"covariance": symmetrised(covariance)}

@@ -1,0 +1,153 @@
+"""Rows of a belief track as they arrive: which are bad, which come twice, which are out of order.
+
+A row is refused by default, with its place and the reason. An `Intake` may instead leave bad rows
+out and keep the first or last of two rows with one stamp; what was left out is counted.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from smfeval.errors import TrackError
+from smfeval.maths.arrays import Bools, Floats, Ints
+from smfeval.maths.stamps import seconds_text
+from smfeval.maths.symmetric import asymmetry, correlation_eigenvalue, is_semidefinite, is_symmetric
+
+BadRows = Literal["refuse", "drop"]
+Duplicates = Literal["refuse", "first", "last"]
+
+UNIT_TOLERANCE = 1e-3  # text with four decimals is this far from unit length at worst
+SYMMETRY_TOLERANCE = 1e-6  # relative; float32 covariances differ from their transpose by 1e-7
+
+
+@dataclass(frozen=True)
+class Intake:
+    """How rows are taken in, and how a row is named to the user."""
+
+    bad_rows: BadRows = "refuse"
+    duplicates: Duplicates = "refuse"
+    where: Callable[[int], str] = "row {}".format
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """Rows left out, and why."""
+
+    reason: str
+    count: int
+    first: str
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One way in which rows are bad: a mask over rows, and a sentence about one of them."""
+
+    kind: str
+    mask: Bools
+    sentence: Callable[[int], str]
+
+
+def pose_faults(position: Floats, rotation: Floats) -> list[Fault]:
+    """Ways in which poses can be bad: not finite, quaternion not of length one."""
+    finite: Bools = np.isfinite(np.concatenate([position, rotation], axis=-1)).all(axis=-1)
+    norm = np.sqrt(np.einsum("ni,ni->n", rotation, rotation))
+    unit = np.abs(norm - 1) <= UNIT_TOLERANCE
+    return [
+        Fault("pose not finite", ~finite, lambda row: "the pose has a NaN or an infinity"),
+        Fault("quaternion not of unit length", finite & ~unit, _quaternion_sentence(norm)),
+    ]
+
+
+def _quaternion_sentence(norm: Floats) -> Callable[[int], str]:
+    def sentence(row: int) -> str:
+        if norm[row] == 0:
+            return "the quaternion is zero, which is no rotation"
+        return f"the quaternion has length {norm[row]:.6g}; a rotation needs 1 (within 0.001)"
+
+    return sentence
+
+
+def covariance_faults(covariance: Floats) -> list[Fault]:
+    """Ways in which covariances can be bad: not finite, not symmetric, not semi-definite."""
+    size = covariance.shape[-1] ** 2
+    with np.errstate(invalid="ignore"):  # a NaN or inf anywhere makes the product with zero NaN
+        finite = np.isfinite(covariance.reshape(-1, size) @ np.zeros(size))
+    skew = np.zeros(len(covariance))
+    if not is_symmetric(covariance):
+        skew[finite] = asymmetry(covariance[finite])
+    symmetric = skew <= SYMMETRY_TOLERANCE
+    judged = finite & symmetric
+    semidefinite = ~judged
+    semidefinite[judged] = is_semidefinite(covariance if judged.all() else covariance[judged])
+    return [
+        Fault("covariance not finite", ~finite, lambda row: "the covariance has a NaN or infinity"),
+        Fault(
+            "covariance not symmetric",
+            ~symmetric,
+            lambda row: f"the covariance differs from its transpose by {skew[row]:.2g} relative",
+        ),
+        Fault("covariance not positive semi-definite", ~semidefinite, _indefinite(covariance)),
+    ]
+
+
+def _indefinite(covariance: Floats) -> Callable[[int], str]:
+    def sentence(row: int) -> str:
+        smallest = float(correlation_eigenvalue(covariance[row : row + 1])[0])
+        if np.isfinite(smallest):
+            size = f"an eigenvalue of {smallest:.3g} in the correlation matrix"
+        elif (np.diag(covariance[row]) < 0).any():
+            size = f"a negative variance, {np.diag(covariance[row]).min():.3g}"
+        else:
+            size = "a zero variance beside covariances that are not zero"
+        return f"the covariance is not positive semi-definite: {size}"
+
+    return sentence
+
+
+def sound(faults: list[Fault], intake: Intake) -> tuple[Bools, tuple[Dropped, ...]]:
+    """Mask of rows without a fault. Raises on the first bad row unless the intake drops it."""
+    bad = np.logical_or.reduce([fault.mask for fault in faults])
+    if bad.any() and intake.bad_rows == "refuse":
+        row = int(np.argmax(bad))
+        fault = next(fault for fault in faults if fault.mask[row])
+        more = int(bad.sum()) - 1
+        also = f" ({more} more bad {'row' if more == 1 else 'rows'})" if more else ""
+        place = intake.where(row)
+        raise TrackError(f"{fault.sentence(row)}{also}", place=place, row=row, remedy="bad_rows")
+    if bad.all():
+        raise TrackError("no scan is left: every row is bad")
+    dropped = [
+        Dropped(fault.kind, int(fault.mask.sum()), intake.where(int(np.argmax(fault.mask))))
+        for fault in faults
+        if fault.mask.any()
+    ]
+    return ~bad, tuple(dropped)
+
+
+def in_order(stamp: Ints, intake: Intake) -> tuple[Ints, tuple[Dropped, ...], tuple[str, ...]]:
+    """Rows in order of time, each stamp once; what was left out; notes."""
+    step = np.diff(stamp)
+    if (step > 0).all():
+        return np.arange(len(stamp)), (), ()
+    backwards = int((step < 0).sum())
+    note = f"stamps step back {backwards} times; the rows were sorted by time"
+    order = np.argsort(stamp, kind="stable")
+    order, dropped = _each_stamp_once(stamp, order, intake)
+    return order, dropped, (note,) if backwards else ()
+
+
+def _each_stamp_once(stamp: Ints, order: Ints, intake: Intake) -> tuple[Ints, tuple[Dropped, ...]]:
+    again = np.diff(stamp[order]) == 0
+    if not again.any():
+        return order, ()
+    first = int(np.argmax(again))
+    place, earlier = intake.where(int(order[first + 1])), intake.where(int(order[first]))
+    if intake.duplicates == "refuse":
+        text = f"stamp {seconds_text(int(stamp[order[first]]))} stands already at {earlier}"
+        raise TrackError(text, place=place, row=int(order[first + 1]), remedy="duplicates")
+    keep_last = intake.duplicates == "last"
+    kept = np.concatenate([~again, [True]]) if keep_last else np.concatenate([[True], ~again])
+    reason = f"stamp already seen (the {intake.duplicates} was kept)"
+    return order[kept], (Dropped(reason, int(again.sum()), earlier if keep_last else place),)
