@@ -5,7 +5,7 @@ Files speak many conventions; everything is converted here to the one that `smfe
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from smfeval.errors import OptionError, TrackError
 from smfeval.io.formats import Format, format_for_writing, format_named, recognised
@@ -13,7 +13,10 @@ from smfeval.io.options import ReadOptions, WriteOptions
 from smfeval.io.settle import settle_words
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
 
-__all__ = ["ReadOptions", "WriteOptions", "losses", "read", "write"]
+if TYPE_CHECKING:
+    from smfeval.io.ros.topics import Candidate
+
+__all__ = ["ReadOptions", "WriteOptions", "bag_contents", "losses", "read", "write"]
 
 TOPIC = re.compile(r"(?P<path>.+):(?P<topic>/[\w/~.\-]*)")
 
@@ -45,6 +48,17 @@ def write(track: AnyTrack, path: str | Path, *, lossy: bool = False, **options: 
     if lost and not lossy:
         raise OptionError(f"{path}: writing {entry.title} would lose {' and '.join(lost)}")
     return list(entry.write(track, Path(path), chosen))
+
+
+def bag_contents(source: str | Path, **options: Any) -> "list[Candidate] | None":
+    """The topics of a bag that was named without a topic; None for every other source."""
+    path, topic = split_source(source)
+    chosen = {topic, *(options.get(name) for name in ("topic", "tf", "preset"))} - {None}
+    if chosen or (options.get("format") or recognised(path).name) != "bag":
+        return None
+    from smfeval.io.bag import candidates  # noqa: PLC0415  rosbags is slow to import
+
+    return candidates(path)
 
 
 def losses(track: AnyTrack, entry: Format) -> list[str]:

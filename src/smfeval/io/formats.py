@@ -64,7 +64,11 @@ CONVENTION = frozenset({"convention", "order"})
 
 
 def _nanosecond_stamp(found: Head) -> bool:
-    return bool(found.first_row) and re.fullmatch(rb"\d{16,19}", found.first_row[0]) is not None
+    """Nanoseconds since 1970 in the first column, or a header of EuRoC that says so."""
+    if not found.first_row:
+        return False
+    named = b"timestamp [ns]" in found.start or b"p_RS_R" in found.start
+    return named or re.fullmatch(rb"\d{18,19}(\.0*)?", found.first_row[0]) is not None
 
 
 def _is_bag(found: Head) -> bool:
@@ -109,7 +113,11 @@ FORMATS: dict[str, Format] = {
             "rtklib",
             "RTKLIB solution",
             "smfeval.io.rtklib",
-            lambda found: found.suffix == ".pos" or found.start.startswith(b"% program"),
+            lambda found: (
+                found.suffix == ".pos"
+                or re.search(rb"^%.*(latitude\(|x-ecef\(m|e-baseline\(m)", found.start, re.M)
+                is not None
+            ),
             frozenset({"origin"}),
         ),
         Format(

@@ -89,8 +89,9 @@ class Numbers:
         row = 0
         for block in self.blocks:
             for part in chunks(block.values.shape[1]):
-                values = block.values[start - 1 :, part][index.ravel()]
-                out[row + part.start : row + part.stop] = values.T
+                packed = np.ascontiguousarray(block.values[start - 1 :, part].T)
+                rows = slice(row + part.start, row + part.stop)
+                np.take(packed, index.ravel(), axis=1, out=out[rows], mode="clip")
             row += block.values.shape[1]
         return out.reshape(len(self), *index.shape)
 
@@ -112,8 +113,14 @@ def read_numbers(path: Path, layout: Layout) -> Numbers:
     blocks = [block for block in blocks if len(block.stamp)]
     if not blocks:
         raise FormatError(f"{path}: there is a header but no row of numbers")
-    lines = tuple((number + 1, text) for number, text in enumerate(header))
+    lines = tuple(enumerate(header, start=1))
     return Numbers(str(path), lines, tuple(blocks), tuple(reader.notes), reader.cut)
+
+
+def read_header(path: Path) -> tuple[HeaderLine, ...]:
+    """The comment lines before the first row, so that a header's mistakes are reported first."""
+    with opened(path) as stream:
+        return tuple(enumerate(_header(path, stream)[0], start=1))
 
 
 def _header(path: Path, stream: IO[bytes]) -> tuple[list[str], bytes]:
@@ -133,16 +140,12 @@ def _header(path: Path, stream: IO[bytes]) -> tuple[list[str], bytes]:
 
 def _whole_lines(first: bytes, stream: IO[bytes]) -> Iterator[bytes]:
     """The rest of a file in chunks that end with a line."""
-    rest = first
-    while chunk := stream.read(CHUNK_BYTES):
-        end = chunk.rfind(b"\n") + 1
-        if end:
-            yield rest + chunk[:end]
-            rest = chunk[end:]
-        else:
-            rest += chunk
-    if rest:
-        yield rest
+    chunk = first
+    while chunk:
+        yield chunk
+        chunk = stream.read(CHUNK_BYTES)
+        if chunk and not chunk.endswith(b"\n"):
+            chunk += stream.readline()
 
 
 class _Reader:
@@ -188,7 +191,7 @@ class _Reader:
         """Rows by polars, or None where it does not take the text as it is."""
         if not text:
             return pl.DataFrame(schema=self._schema())
-        if b"\n#" in text or b"\0" in text:
+        if b"#" in text or b"\0" in text:
             return None
         try:
             frame = pl.read_csv(

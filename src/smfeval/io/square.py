@@ -10,10 +10,9 @@ import polars as pl
 from smfeval.errors import FormatError
 from smfeval.io.atomic import writing
 from smfeval.io.header import Header, header_text, parse_header
-from smfeval.io.numbers import STAMP, Layout, Numbers, read_numbers
+from smfeval.io.numbers import STAMP, Layout, Numbers, read_header, read_numbers
 from smfeval.io.options import ReadOptions
 from smfeval.io.settle import settle_convention
-from smfeval.io.source import head
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.symmetric import pack_lower
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Provenance, Track
@@ -27,6 +26,12 @@ LOWER = np.fromfunction(
     dtype=np.int64,
 )
 
+GAUSSIAN_FIELDS = {
+    "TANGENT_CONVENTION": "right_perturbation",
+    "TANGENT_ORDER": "translation_rotation",
+    "ROTATION_PARAM": "axis_angle",
+}
+
 LAYOUTS = {
     "gaussian_se3": Layout({29: "stamp, pose and 21 covariance numbers"}, tail="drop"),
     "deterministic": Layout({8: "stamp and pose"}, tail="drop"),
@@ -37,18 +42,11 @@ LAYOUTS = {
 
 def read(path: Path, options: ReadOptions) -> AnyTrack:
     """Read a SQUARE file of any representation."""
-    header = _header(path)
+    header = parse_header(str(path), read_header(path))
     kind = header.fields.get("WEIGHTED", "false")
     key = kind if header.representation == "ensemble_se3" else header.representation
     numbers = read_numbers(path, LAYOUTS[key])
     return READERS[header.representation](numbers, header, options)
-
-
-def _header(path: Path) -> Header:
-    """The header alone, so that its mistakes are reported before those of the rows."""
-    lines = head(path).removeprefix(b"\xef\xbb\xbf").decode("utf-8", errors="replace").splitlines()
-    count = next((i for i, line in enumerate(lines) if line.strip()[:1] not in ("#", "")), None)
-    return parse_header(str(path), tuple(enumerate((x.strip() for x in lines[:count]), start=1)))
 
 
 def _provenance(numbers: Numbers, header: Header, **words: Any) -> Provenance:
@@ -145,16 +143,12 @@ def write(track: AnyTrack, path: Path, options: object) -> tuple[Path, ...]:
 
 def square_header(track: AnyTrack) -> str:
     """The header of a track."""
-    fields = {
-        "gaussian_se3": {
-            "TANGENT_CONVENTION": "right_perturbation",
-            "TANGENT_ORDER": "translation_rotation",
-            "ROTATION_PARAM": "axis_angle",
-        },
-        "deterministic": {},
-        "ensemble_se3": _particle_fields(track) if isinstance(track, ParticleTrack) else {},
-    }
-    return header_text(track.about, track.representation, fields[track.representation])
+    fields: dict[str, str] = {}
+    if isinstance(track, GaussianTrack):
+        fields = GAUSSIAN_FIELDS
+    elif isinstance(track, ParticleTrack):
+        fields = _particle_fields(track)
+    return header_text(track.about, track.representation, fields)
 
 
 def _particle_fields(track: ParticleTrack) -> dict[str, str]:

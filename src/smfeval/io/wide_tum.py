@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
+from smfeval.errors import OptionError
 from smfeval.io.atomic import writing
 from smfeval.io.convention import CONVENTIONS, from_right
 from smfeval.io.numbers import Layout, read_numbers
@@ -37,7 +38,8 @@ def read(path: Path, options: ReadOptions) -> GaussianTrack:
 def write(track: AnyTrack, path: Path, options: WriteOptions) -> tuple[Path, ...]:
     """Write poses and covariances in the convention asked for."""
     belief = track.poses if isinstance(track, ParticleTrack) else track
-    assert isinstance(belief, GaussianTrack)  # noqa: S101  the caller checked
+    if not isinstance(belief, GaussianTrack):
+        raise OptionError(f"{path}: wide TUM needs covariances; the track has none")
     convention = CONVENTIONS[options.convention or "right"]
     order = options.order or "translation-first"
     with writing(path) as stream:

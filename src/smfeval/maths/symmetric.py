@@ -93,7 +93,7 @@ def chunks(count: int) -> list[slice]:
 
 def _columns(matrix: Floats) -> Floats:
     """(n, d, d) -> a contiguous copy (d, d, n): one long row per matrix entry."""
-    return np.ascontiguousarray(np.moveaxis(matrix, 0, -1))
+    return np.array(np.moveaxis(matrix, 0, -1), order="C", copy=True)
 
 
 def _smallest_pivot(matrix: Floats) -> Floats:

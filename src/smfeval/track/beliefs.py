@@ -39,7 +39,7 @@ class Beliefs:
             raise TrackError("no scan is chosen")
         if not (np.diff(chosen) > 0).all():
             raise TrackError("scans are chosen out of order or twice; a track runs forward in time")
-        return self._with(self._chosen(chosen))
+        return self.replaced(self._chosen(chosen))
 
     @property
     def duration_s(self) -> float:
@@ -48,16 +48,16 @@ class Beliefs:
 
     def described(self, **changes: Any) -> Self:
         """Return the same beliefs with other words about them (body, world, gauge ...)."""
-        return self._with({}, about=replace(self.about, **changes))
+        return self.replaced({}, about=replace(self.about, **changes))
 
     def noted(self, *notes: str) -> Self:
         """Return the same track with further notes on how it came about."""
         provenance = replace(self.provenance, notes=self.provenance.notes + notes)
-        return self._with({}, provenance=provenance)
+        return self.replaced({}, provenance=provenance)
 
     def shifted(self, offset_ns: int) -> Self:
         """Return the same beliefs with every stamp moved by the offset."""
-        return self._with({"stamp": self.stamp + np.int64(offset_ns)})
+        return self.replaced({"stamp": self.stamp + np.int64(offset_ns)})
 
     def _chosen(self, scans: Ints) -> Rows:
         """Return the arrays of the chosen scans."""
@@ -75,7 +75,7 @@ class Beliefs:
         )
         object.__setattr__(self, "provenance", provenance)
 
-    def _with(self, rows: Rows, **fields: Any) -> Self:
+    def replaced(self, rows: Rows, **fields: Any) -> Self:
         """Return a copy that shares everything not named; nothing is checked again."""
         new = object.__new__(type(self))
         kept = {name: self.__dict__[name] for name in self.__dataclass_fields__ if name != "intake"}

@@ -1,0 +1,1 @@
+"""ONE FRAME: the same body (extrinsic), and the same world (gauge and fit)."""

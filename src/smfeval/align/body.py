@@ -1,0 +1,38 @@
+"""The body frame: beliefs about one point of a rigid body, moved to another."""
+
+import numpy as np
+
+from smfeval.maths import se3
+from smfeval.maths.arrays import Floats
+from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
+
+CHUNK = 65536  # scans per step: bounds the memory of the products
+
+
+def moved_to(track: AnyTrack, body_T_other: se3.Pose, other: str | None) -> AnyTrack:
+    """The belief about another body frame that is rigidly fixed to the track's own.
+
+    T' = T E and S' = Ad(E^-1) S Ad(E^-1)^T for the right perturbation: the lever arm carries
+    rotation uncertainty into the position.
+    """
+    about = track.described(body=other).about
+    if isinstance(track, ParticleTrack):
+        pose = (track.particle_position, track.particle_rotation)
+        position, rotation = se3.compose(pose, body_T_other)
+        rows = {"particle_position": position, "particle_rotation": rotation}
+        return track.replaced(rows, about=about)
+    position, rotation = se3.compose((track.position, track.rotation), body_T_other)
+    rows = {"position": position, "rotation": rotation}
+    if isinstance(track, GaussianTrack):
+        rows["covariance"] = _carried(track.covariance, body_T_other)
+    return track.replaced(rows, about=about)
+
+
+def _carried(covariance: Floats, body_T_other: se3.Pose) -> Floats:
+    """Ad(E^-1) S Ad(E^-1)^T, exactly symmetric."""
+    adjoint = se3.adjoint(se3.inverse(body_T_other))
+    out = np.empty_like(covariance)
+    for start in range(0, len(covariance), CHUNK):
+        part = slice(start, start + CHUNK)
+        out[part] = se3.sandwich(adjoint, covariance[part])
+    return out

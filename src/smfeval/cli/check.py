@@ -1,0 +1,50 @@
+"""`smfeval check FILE`: what is in this file, and can it be scored?"""
+
+import sys
+
+from smfeval.cli.flags import add_output_flags, add_read_flags, parser, progress, read_options
+from smfeval.examine import Examination, examine
+from smfeval.io import bag_contents, read
+from smfeval.io.ros.topics import Candidate
+from smfeval.show import candidates, examination
+from smfeval.show.documents import json_text
+
+
+def run(arguments: list[str]) -> int:
+    """Check one file; returns the exit code."""
+    flags = parser("check", "What is in this file, and can it be scored?")
+    flags.add_argument("file", help="a track, or bag.mcap:/topic; a bag alone lists its topics")
+    flags.add_argument("--strict", action="store_true", help="exit with 2 on any doubt")
+    add_read_flags(flags)
+    add_output_flags(flags)
+    chosen = flags.parse_args(arguments)
+    options = read_options(chosen)
+
+    topics = bag_contents(chosen.file, **options)
+    if topics is not None:
+        return _list(topics, as_json=chosen.json)
+
+    with progress("reading"):
+        result = examine(read(chosen.file, **options))
+    if chosen.json:
+        print(json_text(examination.document(result)), end="")
+    elif chosen.quiet:
+        print(examination.last_line(result))
+    else:
+        print(examination.text(result), end="")
+    return _strict(result) if chosen.strict else 0
+
+
+def _list(topics: list[Candidate], *, as_json: bool) -> int:
+    """Show the topics of a bag that was named without one."""
+    text = json_text(candidates.document(topics)) if as_json else candidates.text(topics)
+    print(text, end="")
+    return 0
+
+
+def _strict(result: Examination) -> int:
+    """Exit code 2 if anything at all is in doubt."""
+    doubts = examination.reasons_for_doubt(result)
+    for doubt in doubts:
+        print(f"smfeval: strict: {doubt}", file=sys.stderr)
+    return 2 if doubts else 0

@@ -1,0 +1,70 @@
+"""`smfeval convert SRC DST`: any supported format to any other."""
+
+import argparse
+from pathlib import Path
+
+from smfeval.align.body import moved_to
+from smfeval.cli.flags import add_output_flags, add_read_flags, parser, progress, read_options
+from smfeval.errors import OptionError
+from smfeval.io import read, write
+from smfeval.io.convention import CONVENTIONS, ORDERS
+from smfeval.io.extrinsic import read_extrinsic
+from smfeval.io.formats import FORMATS
+from smfeval.show import conversion
+from smfeval.show.documents import json_text
+from smfeval.track import AnyTrack
+
+
+def run(arguments: list[str]) -> int:
+    """Convert one track; returns the exit code."""
+    chosen = _flags().parse_args(arguments)
+    target = Path(chosen.target)
+    if target.exists() and not chosen.force:
+        raise OptionError(f"{target}: the file exists; --force overwrites it")
+
+    with progress("converting"):
+        track = _moved(read(chosen.source, **read_options(chosen)), chosen)
+        files = write(
+            track,
+            target,
+            lossy=chosen.lossy,
+            format=chosen.to,
+            convention=chosen.to_convention,
+            order=chosen.to_order,
+        )
+
+    result = conversion.Conversion(track, tuple(str(file) for file in files))
+    if chosen.json:
+        print(json_text(conversion.document(result)), end="")
+    elif chosen.quiet:
+        print(conversion.last_line(result))
+    else:
+        print(conversion.text(result), end="")
+    return 0
+
+
+def _flags() -> argparse.ArgumentParser:
+    flags = parser("convert", "Any supported format to any other.")
+    add = flags.add_argument
+    add("source", help="a track, or bag.mcap:/topic")
+    add("target", help="its ending names the format: .square .tum .txt .kitti .parquet (or .gz)")
+    add("--to", choices=[f.name for f in FORMATS.values() if f.writable], help="format to write")
+    add("--to-convention", choices=CONVENTIONS, help="wide TUM: covariance convention to write")
+    add("--to-order", choices=ORDERS, help="wide TUM: block order to write")
+    add("--force", action="store_true", help="overwrite the target")
+    add("--lossy", action="store_true", help="allow to lose covariance or particles")
+    add("--extrinsic", metavar="FILE|x,y,z,qx,qy,qz,qw", help="pose of another body in the track's")
+    add("--to-body", metavar="NAME", help="name of that other body")
+    add_read_flags(flags)
+    add_output_flags(flags)
+    return flags
+
+
+def _moved(track: AnyTrack, chosen: argparse.Namespace) -> AnyTrack:
+    """The track, carried to another body if the user gave an extrinsic."""
+    if chosen.extrinsic is None:
+        if chosen.to_body is not None:
+            raise OptionError("--to-body needs --extrinsic; --body only renames")
+        return track
+    moved = moved_to(track, read_extrinsic(chosen.extrinsic), chosen.to_body)
+    return moved.noted(f"moved to another body by the extrinsic {chosen.extrinsic}")

@@ -1,0 +1,93 @@
+"""Flags that several verbs share, and what they mean for reading."""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from smfeval.errors import OptionError
+from smfeval.io.convention import CONVENTIONS, ORDERS
+from smfeval.io.formats import FORMATS
+from smfeval.io.options import ReadOptions
+from smfeval.io.presets import PRESETS
+from smfeval.io.progress import listening
+from smfeval.track import GAUGES
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose complaints look like all others: one sentence, exit 2."""
+
+    def error(self, message: str) -> Any:
+        """Raise instead of printing the whole usage."""
+        raise OptionError(f"{message}; see {self.prog} --help")
+
+
+def parser(verb: str, words: str) -> Parser:
+    """The parser of a verb."""
+    return Parser(prog=f"smfeval {verb}", description=words, allow_abbrev=False)
+
+
+def add_output_flags(flags: argparse.ArgumentParser) -> None:
+    """--json, -q and -v, which every verb has."""
+    flags.add_argument("--json", action="store_true", help="one JSON document instead of text")
+    flags.add_argument("-q", "--quiet", action="store_true", help="only the last line")
+    flags.add_argument("-v", "--verbose", action="store_true", help="more detail")
+
+
+def add_read_flags(flags: argparse.ArgumentParser) -> None:
+    """How a source is read: format, preset, convention, frames, bad rows."""
+    group = flags.add_argument_group("reading")
+    add = group.add_argument
+    add("--format", choices=FORMATS, help="format of the source (default: recognised)")
+    add("--from", dest="preset", choices=PRESETS, metavar="ESTIMATOR", help=_presets())
+    add("--convention", choices=CONVENTIONS, help="how the covariance is written")
+    add("--order", choices=ORDERS, help="which block of the covariance comes first")
+    add("--body", metavar="NAME", help="body frame of the poses")
+    add("--world", metavar="NAME", help="world frame of the poses")
+    add("--gauge", choices=GAUGES, help="freedoms that the estimator leaves open")
+    add("--bad-rows", choices=("refuse", "drop"), default="refuse", help="default: refuse")
+    add("--duplicates", choices=("refuse", "first", "last"), default="refuse")
+    add("--covariance", type=Path, metavar="FILE", help="TUM: file with the covariances")
+    add("--times", type=Path, metavar="FILE", help="KITTI: file with the stamps")
+    add("--deviation", type=Path, metavar="FILE", help="OpenVINS: state_deviation file")
+    add("--origin", type=origin, metavar="LAT,LON,H", help="RTKLIB: origin of the local frame")
+    add("--topic", metavar="/TOPIC", help="bags: topic (or write bag.mcap:/topic)")
+    add("--tf", metavar="PARENT:CHILD", help="bags: chain of transforms")
+
+
+def read_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The keyword arguments for `read` that the user gave."""
+    names = [field.name for field in fields(ReadOptions)]
+    given = {name: getattr(arguments, name) for name in names}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def origin(text: str) -> tuple[float, float, float]:
+    """Latitude and longitude in degrees and height in metres."""
+    try:
+        latitude, longitude, height = (float(word) for word in text.split(","))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError("LAT,LON,HEIGHT in degrees and metres") from error
+    return latitude, longitude, height
+
+
+def _presets() -> str:
+    return f"known estimator: {', '.join(PRESETS)}"
+
+
+@contextmanager
+def progress(title: str) -> Iterator[None]:
+    """A bar on a terminal, and nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console  # noqa: PLC0415  only on a terminal
+    from rich.progress import Progress  # noqa: PLC0415
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title)
+        with listening(lambda done, total: bar.update(task, completed=done, total=total)):
+            yield

@@ -1,0 +1,83 @@
+"""The front door: picks the verb, and turns every error of ours into one sentence and exit 2."""
+
+import os
+import sys
+from importlib import import_module
+
+VERBS = {
+    "check": "what is in this file, and can it be scored?",
+    "convert": "any supported format to any other",
+    "demo": "check and convert a belief track made on the spot",
+}
+
+USAGE = """\
+usage: smfeval VERB ...
+
+Can you trust the uncertainty that your odometry reports?
+
+{verbs}
+
+  smfeval VERB --help   explains a verb
+  smfeval --version     prints the version
+
+Exit codes: 0 fine, 1 a condition of --fail-if holds, 2 bad input.
+"""
+
+REMEDIES = {
+    "bad_rows": "--bad-rows drop leaves such rows out",
+    "duplicates": "--duplicates first or last keeps one of them",
+}
+
+
+def run() -> None:
+    """Console script."""
+    sys.exit(main(sys.argv[1:]))
+
+
+def main(arguments: list[str]) -> int:
+    """Run a command line; returns the exit code."""
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(usage(), end="")
+        return 0 if arguments else 2
+    verb, *rest = arguments
+    if verb in ("-V", "--version"):
+        return _version()
+    if verb not in VERBS:
+        return _refuse(f"{verb!r} is no verb; the verbs are {', '.join(VERBS)}")
+    return _guarded(verb, rest)
+
+
+def usage() -> str:
+    """The text of `smfeval --help`."""
+    lines = [f"  {verb:9} {words}" for verb, words in VERBS.items()]
+    return USAGE.format(verbs="\n".join(lines))
+
+
+def _guarded(verb: str, arguments: list[str]) -> int:
+    from smfeval.errors import SmfevalError, TrackError  # noqa: PLC0415  --help starts in a blink
+
+    try:
+        code: int = import_module(f"smfeval.cli.{verb}").run(arguments)
+        sys.stdout.flush()
+    except SmfevalError as error:
+        remedy = REMEDIES.get(error.remedy or "") if isinstance(error, TrackError) else None
+        return _refuse(f"{error} ({remedy})" if remedy else str(error))
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        print("smfeval: stopped", file=sys.stderr)
+        return 130
+    return code
+
+
+def _refuse(sentence: str) -> int:
+    print(f"smfeval: {sentence}", file=sys.stderr)
+    return 2
+
+
+def _version() -> int:
+    from smfeval import __version__  # noqa: PLC0415
+
+    print(f"smfeval {__version__}")
+    return 0

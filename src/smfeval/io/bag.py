@@ -1,0 +1,52 @@
+"""ROS 1 bags, ROS 2 bags and MCAP: one topic, or a chain of transforms, becomes a track.
+
+Stamps are those of the message headers, to the nanosecond; the world is the header's frame, the
+body the child frame where a message has one.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from smfeval.errors import OptionError
+from smfeval.io.options import ReadOptions
+from smfeval.io.ros.chain import read_chain, sent_transforms
+from smfeval.io.ros.particles import read_particles
+from smfeval.io.ros.poses import read_poses
+from smfeval.io.ros.recording import Recording, Topic, opened_bag
+from smfeval.io.ros.shapes import Shape
+from smfeval.io.ros.topics import Candidate, chosen_topic, listed
+from smfeval.track import AnyTrack
+
+__all__ = ["Candidate", "candidates", "read"]
+
+
+def read(path: Path, options: ReadOptions) -> AnyTrack:
+    """Read a topic of a bag, or a chain of transforms."""
+    with opened_bag(path) as bag:
+        if options.tf is not None:
+            return read_chain(bag, options)
+        topic, shape, notes = chosen_topic(bag, options)
+        return READERS[shape.kind](bag, topic, shape, options).noted(*notes)
+
+
+def candidates(path: Path) -> list[Candidate]:
+    """The topics of a bag that can be read, with what their covariance looks like."""
+    with opened_bag(path) as bag:
+        return listed(bag)
+
+
+def _needs_chain(bag: Recording, topic: Topic, shape: Shape, options: ReadOptions) -> AnyTrack:
+    """Transforms between many frames are no track until two frames are named."""
+    del shape, options
+    pairs = ", ".join(":".join(pair) for pair in sorted(sent_transforms(bag, [topic.name])))
+    raise OptionError(
+        f"{bag.path}:{topic.name}: transforms need a chain PARENT:CHILD to become a track; "
+        f"there are {pairs}"
+    )
+
+
+READERS: dict[str, Callable[[Recording, Topic, Shape, ReadOptions], AnyTrack]] = {
+    "poses": read_poses,
+    "particles": read_particles,
+    "transforms": _needs_chain,
+}

@@ -1,0 +1,37 @@
+"""A second file beside the first: found by its name, and matched to it row by row."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from smfeval.errors import FormatError
+from smfeval.io.numbers import Numbers
+from smfeval.maths.stamps import seconds_text
+
+PAIRED_GAP_NS = 1_000  # stamps of one row in two files may differ by a microsecond
+
+
+def bare_name(path: Path) -> str:
+    """The name of a file without its ending, and without .gz before that."""
+    return re.sub(r"\.gz$", "", path.name, flags=re.IGNORECASE).rpartition(".")[0] or path.name
+
+
+def refuse_other_count(beside: Numbers, main: Numbers, what: str) -> None:
+    """Raise if the second file does not have one row for each row of the first."""
+    if len(beside) != len(main):
+        raise FormatError(
+            f"{beside.name}: {len(beside)} {what} for {len(main)} poses in {main.name}; "
+            "one for each is needed"
+        )
+
+
+def refuse_other_stamps(beside: Numbers, main: Numbers) -> None:
+    """Raise where the stamps of two files of the same length differ."""
+    apart = np.abs(beside.stamp - main.stamp) > PAIRED_GAP_NS
+    if apart.any():
+        row = int(np.argmax(apart))
+        raise FormatError(
+            f"{beside.where(row)}: stamp {seconds_text(int(beside.stamp[row]))} does not match "
+            f"{seconds_text(int(main.stamp[row]))} at {main.where(row)} within a microsecond"
+        )

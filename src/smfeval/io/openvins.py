@@ -1,0 +1,143 @@
+"""OpenVINS: poses recorded by ov_eval (8 or 20 columns), or the state files of ov_msckf.
+
+====================  =========================================================================
+rows of 8             `timestamp tx ty tz qx qy qz qw`, what ov_eval records from poses alone
+rows of 20            these and `Pr11 Pr12 Pr13 Pr22 Pr23 Pr33 Pt11 Pt12 Pt13 Pt22 Pt23 Pt33`:
+                      upper triangles, rotation before position, no block between the two
+state_estimate        `timestamp qx qy qz qw px py pz`, then velocity, biases and calibration
+state_deviation       `timestamp`, standard deviations of rotation (3) and position (3), and others
+====================  =========================================================================
+
+Read in rpng/open_vins: ov_eval/src/utils/Recorder.h and Loader.cpp,
+ov_msckf/src/ros/ROSVisualizerHelper.cpp `sim_save_total_state_to_file`.
+
+**Quaternion.** The state is a JPL quaternion of the rotation from global to IMU axes. JPL
+multiplies the other way round than Hamilton, so the same four numbers (x y z w) are the Hamilton
+quaternion from IMU to global axes: our world_q_body. OpenVINS' own recorder relies on this too.
+
+**Error.** `JPLQuat::update` puts the error theta on the left of that quaternion:
+R_GtoI = Exp(-theta) R_GtoI_mean (ov_eval: e_R = -Log(R R_mean^T)). Transposed,
+R_ItoG = R_ItoG_mean Exp(theta): a rotation on the body side. With the opposite sign the covariance
+would be the same, for it is quadratic in theta. The position error is added in world axes. This is
+our convention `world-position`, rotation first. The recorder copies both blocks from the Odometry
+message, which ov_msckf fills from its state by exchanging the blocks only.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from smfeval.errors import FormatError, OptionError
+from smfeval.io.beside import refuse_other_count, refuse_other_stamps
+from smfeval.io.convention import from_deviations
+from smfeval.io.formats import Head
+from smfeval.io.numbers import Layout, Numbers, read_numbers
+from smfeval.io.options import ReadOptions
+from smfeval.io.settle import settle_convention
+from smfeval.io.source import head
+from smfeval.maths.arrays import Floats
+from smfeval.maths.se3 import Pose
+from smfeval.track import About, GaussianTrack, Provenance, Track
+
+ABOUT = About(body="imu", gauge="gravity_yaw")  # IMU state; gravity is seen, position and yaw not
+POSES = Layout({8: "stamp and pose", 20: "these and two 3x3 upper triangles"})
+UPPER = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])
+STATE_HEADER = b"q p v"
+STATE_COLUMNS = 17  # stamp, quaternion, position, velocity, two biases; calibration may follow
+DEVIATION_COLUMNS = 16  # stamp and 3 each for rotation, position, velocity, two biases
+
+
+def read(path: Path, options: ReadOptions) -> Track:
+    """Read any of OpenVINS' files."""
+    found = Head(path, head(path))
+    if STATE_HEADER in found.start or len(found.first_row) not in (0, *POSES.columns):
+        return _read_state(path, options)
+    if options.deviation is not None:
+        raise OptionError(
+            f"{path}: option deviation belongs to a state_estimate file; "
+            f"this one has {len(found.first_row)} columns"
+        )
+    return _read_recorded(path, options)
+
+
+def _read_recorded(path: Path, options: ReadOptions) -> Track:
+    numbers = read_numbers(path, POSES)
+    pose = numbers.columns(1, 4), numbers.columns(4, 8)
+    if numbers.width == 8:
+        return _poses(numbers, pose, options)
+    covariance = np.zeros((len(numbers), 6, 6))
+    covariance[:, :3, :3] = numbers.symmetric(8, UPPER)
+    covariance[:, 3:, 3:] = numbers.symmetric(14, UPPER)
+    return _beliefs(numbers, pose, covariance, options)
+
+
+def _read_state(path: Path, options: ReadOptions) -> Track:
+    if _called_deviation(path):
+        raise FormatError(f"{path}: this is a deviation file; name the state_estimate file instead")
+    words = "stamp, quaternion, position, velocity, biases and perhaps calibration"
+    numbers = read_numbers(path, _at_least(path, STATE_COLUMNS, words))
+    pose = numbers.columns(5, 8), numbers.columns(1, 5)
+    beside = options.deviation or _found_deviation(path)
+    if beside is None:
+        note = f"{path}: no state_deviation file beside it and none named; poses alone were read"
+        return _poses(numbers, pose, options, note)
+    deviation, notes = _deviations(beside, numbers)
+    return _beliefs(numbers, pose, from_deviations(deviation), options, *notes)
+
+
+def _deviations(path: Path, numbers: Numbers) -> tuple[Floats, tuple[str, ...]]:
+    """Standard deviations of rotation and position, row for row with the estimates. (n, 6)."""
+    words = "stamp and standard deviations of the state"
+    beside = read_numbers(path, _at_least(path, DEVIATION_COLUMNS, words))
+    refuse_other_count(beside, numbers, "deviations")
+    refuse_other_stamps(beside, numbers)
+    deviation = beside.columns(1, 7)
+    negative = (deviation < 0).any(axis=1)
+    if negative.any():
+        place = beside.where(int(np.argmax(negative)))
+        raise FormatError(f"{place}: a standard deviation is negative")
+    correlations = f"standard deviations from {path}; correlations are not in it and read as zero"
+    return deviation, (*beside.notes, correlations)
+
+
+def _at_least(path: Path, fewest: int, words: str) -> Layout:
+    """Rows as wide as the first one, which depends on how many cameras were calibrated."""
+    width = len(Head(path, head(path)).first_row)
+    return Layout({max(width, fewest): words})
+
+
+def _called_deviation(path: Path) -> bool:
+    return "deviation" in path.name and "estimate" not in path.name
+
+
+def _found_deviation(path: Path) -> Path | None:
+    """`state_deviation.txt` beside `state_estimate.txt`, and the like."""
+    beside = path.with_name(path.name.replace("estimate", "deviation"))
+    return beside if beside != path and beside.is_file() else None
+
+
+def _poses(numbers: Numbers, pose: Pose, options: ReadOptions, *notes: str) -> Track:
+    return Track(
+        numbers.stamp,
+        *pose,
+        about=ABOUT,
+        provenance=Provenance(numbers.name, "OpenVINS", notes=numbers.notes + notes),
+        intake=options.intake(numbers.where),
+    )
+
+
+def _beliefs(
+    numbers: Numbers, pose: Pose, covariance: Floats, options: ReadOptions, *notes: str
+) -> GaussianTrack:
+    """Poses with covariances as OpenVINS writes them: world-position, rotation first."""
+    settled = settle_convention(options, implied=("world-position", "rotation-first"))
+    return GaussianTrack(
+        numbers.stamp,
+        *pose,
+        settled.to_right(covariance, pose),
+        about=ABOUT,
+        provenance=Provenance(
+            numbers.name, "OpenVINS", settled.words, notes=numbers.notes + notes + settled.notes
+        ),
+        intake=options.intake(numbers.where),
+    )

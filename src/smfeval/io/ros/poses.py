@@ -1,0 +1,191 @@
+"""One pose per message: odometry, stamped poses and transforms, and patched filters' beliefs."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from smfeval.errors import FormatError
+from smfeval.io.options import ReadOptions
+from smfeval.io.presets import preset_named
+from smfeval.io.ros.covariance import filling, is_filled, lag_notes
+from smfeval.io.ros.recording import Recording, Topic
+from smfeval.io.ros.shapes import Shape
+from smfeval.io.ros.stamps import settled_stamps
+from smfeval.io.settle import SettledConvention, settle_convention
+from smfeval.maths import se3
+from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.symmetric import asymmetry
+from smfeval.track import GAUGES, About, Dropped, GaussianTrack, Provenance, Track
+from smfeval.track.rows import SYMMETRY_TOLERANCE
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The messages of a topic as arrays; `covariance` is as the messages have it."""
+
+    name: str
+    format: str
+    stamp: Ints
+    position: Floats
+    rotation: Floats
+    covariance: Floats | None
+    about: About
+    notes: tuple[str, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+
+    def where(self, row: int) -> str:
+        """The place of a row, for people."""
+        return f"{self.name} message {row + 1}"
+
+
+def read_poses(bag: Recording, topic: Topic, shape: Shape, options: ReadOptions) -> Track:
+    """Read a topic with one pose per message."""
+    rows = gathered(bag, topic, shape)
+    if rows.covariance is None or not is_filled(rows.covariance):
+        return _plain(rows, options)
+    if shape.documented:
+        settled = settle_convention(options, implied=("ros", "translation-first"), in_message=True)
+        return _gaussian(without_lag(rows, options), settled, options)
+    settled = settle_convention(options, implied=(None, "translation-first"))
+    return _gaussian(replace(rows, notes=rows.notes + _doubts(options)), settled, options)
+
+
+def gathered(bag: Recording, topic: Topic, shape: Shape) -> Rows:
+    """All messages of a topic as arrays."""
+    name = f"{bag.path}:{topic.name}"
+    parts = _parts(shape)
+    taken = [(when, *parts(message)) for _, when, message in bag.messages([topic.name])]
+    received, stamps, poses, words, matrices = zip(*taken, strict=True)
+    stamp, notes = settled_stamps(stamps, received)
+    about, doubts = _about(name, shape, words)
+    seven = np.array(poses, dtype=np.float64)
+    return Rows(
+        name=name,
+        format=f"{bag.kind}, {topic.type_words}",
+        stamp=stamp,
+        position=seven[:, :3],
+        rotation=seven[:, 3:],
+        covariance=np.reshape(matrices, (-1, 6, 6)) if shape.covariance else None,
+        about=about,
+        notes=(*notes, *doubts),
+    )
+
+
+def without_lag(rows: Rows, options: ReadOptions) -> Rows:
+    """Give each pose its own covariance where a preset knows that messages carry an older one."""
+    preset = preset_named(options.preset)
+    if preset is None or preset.lag == 0 or rows.covariance is None:
+        return rows
+    kept = len(rows.stamp) - preset.lag
+    if kept < 1:
+        count = len(rows.stamp)
+        raise FormatError(f"{rows.name}: {count} messages do not hold the covariance of any scan")
+    return replace(
+        rows,
+        stamp=rows.stamp[:kept],
+        position=rows.position[:kept],
+        rotation=rows.rotation[:kept],
+        covariance=rows.covariance[preset.lag :],
+        dropped=(Dropped("no later message has its covariance", preset.lag, rows.where(kept)),),
+        notes=rows.notes + lag_notes(preset, rows.covariance),
+    )
+
+
+def _doubts(options: ReadOptions) -> tuple[str, ...]:
+    """What is to be said of a covariance whose meaning ROS does not define."""
+    preset = preset_named(options.preset)
+    if preset is not None and preset.lag:
+        return (
+            f"the message is not that of the stock node: its covariance is taken to be that of its "
+            f"own scan, without the lag of preset {preset.name}",
+        )
+    if preset is None and options.convention is None:
+        return (
+            "ROS does not define what this covariance means; it is read as that of the right "
+            "perturbation; name the estimator or the convention if it is another",
+        )
+    return ()
+
+
+def _plain(rows: Rows, options: ReadOptions) -> Track:
+    notes = rows.notes
+    if rows.covariance is not None:
+        notes += (
+            f"the covariance is {filling(rows.covariance)} in all {len(rows.stamp)} messages; "
+            "read as poses without uncertainty",
+        )
+    if options.convention or options.order:
+        notes += ("there is no covariance, so its convention and order mean nothing",)
+    return Track(
+        rows.stamp,
+        rows.position,
+        rows.rotation,
+        about=rows.about,
+        provenance=Provenance(rows.name, rows.format, dropped=rows.dropped, notes=notes),
+        intake=options.intake(rows.where),
+    )
+
+
+def _gaussian(rows: Rows, settled: SettledConvention, options: ReadOptions) -> GaussianTrack:
+    assert rows.covariance is not None  # the caller checked
+    words = filling(rows.covariance)
+    health = (f"the covariance is {words}",) if words.startswith("filled,") else ()
+    return GaussianTrack(
+        rows.stamp,
+        rows.position,
+        rows.rotation,
+        _converted(rows.covariance, (rows.position, rows.rotation), settled),
+        about=rows.about,
+        provenance=Provenance(
+            rows.name,
+            rows.format,
+            settled.words,
+            rows.dropped,
+            rows.notes + health + settled.notes,
+        ),
+        intake=options.intake(rows.where),
+    )
+
+
+def _converted(covariance: Floats, pose: se3.Pose, settled: SettledConvention) -> Floats:
+    """Right perturbation. Asymmetric ones stay as they are, so that the track can refuse them."""
+    with np.errstate(invalid="ignore", over="ignore"):  # NaN and inf are refused by the track
+        right = settled.to_right(covariance, pose)
+        skew = asymmetry(covariance) > SYMMETRY_TOLERANCE
+    right[skew] = covariance[skew]
+    return right
+
+
+def _parts(shape: Shape) -> Callable[[Any], tuple[Any, ...]]:
+    """Stamp, pose, words (world, body, gauge) and covariance of a message of this shape."""
+    world = f"{shape.header}.frame_id"
+    words = attrgetter(world, shape.body or world, shape.gauge or world)
+    matrix = attrgetter(shape.covariance or shape.header)
+    stamp, pose = shape.stamp, shape.pose
+    return lambda message: (stamp(message), pose(message), words(message), matrix(message))
+
+
+def _about(name: str, shape: Shape, words: Sequence[Any]) -> tuple[About, list[str]]:
+    """World, body and gauge as the messages name them, and a note on a gauge we do not know."""
+    said = list(zip(*words, strict=True))
+    world = one_frame(name, said[0])
+    body = one_frame(name, said[1]) if shape.body else None
+    gauge = one_frame(name, said[2]) if shape.gauge else None
+    if gauge is None or gauge in GAUGES:
+        return About(body=body, world=world, gauge=gauge), []
+    note = f"the messages name the gauge {gauge!r}, which is none of {', '.join(GAUGES)}"
+    return About(body=body, world=world), [note]
+
+
+def one_frame(name: str, said: Sequence[str]) -> str | None:
+    """The one name that all messages give, or None if they give none."""
+    distinct = list(dict.fromkeys(word.lstrip("/") for word in said if word.lstrip("/")))
+    if len(distinct) > 1:
+        raise FormatError(
+            f"{name}: the messages speak of {' and '.join(map(repr, distinct[:3]))}; "
+            "a track has one world and one body"
+        )
+    return distinct[0] if distinct else None

@@ -1,0 +1,128 @@
+"""A bag that is open: ROS 1, ROS 2 (SQLite) or MCAP, a file or a folder with metadata.yaml."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rosbags.highlevel import AnyReader
+from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+from rosbags.typesys.store import Typestore
+
+from smfeval.errors import FormatError, SmfevalError
+
+ENDINGS = {b"#ROSBAG V": ".bag", b"\x89MCAP": ".mcap", b"SQLite format 3\0": ".db3"}
+
+# ROS 2 bags before Iron store no definitions; the standard ones did not change since.
+PARTICLE = "geometry_msgs/Pose pose\nfloat64 weight\n"
+PARTICLE_CLOUD = "std_msgs/Header header\nnav2_msgs/Particle[] particles\n"
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A topic of a bag. `type` is None where its publishers disagree."""
+
+    name: str
+    type: str | None
+    count: int
+
+    @property
+    def type_words(self) -> str:
+        """The type as people write it: `nav_msgs/Odometry`."""
+        return self.type.replace("/msg/", "/") if self.type else "of several types"
+
+
+class Recording:
+    """An open bag: its topics, its message definitions, its messages."""
+
+    def __init__(self, path: Path, reader: AnyReader):
+        self.path = path
+        self._reader = reader
+        with damage_named(path):
+            self.topics = {
+                name: Topic(name, info.msgtype, info.msgcount)
+                for name, info in reader.topics.items()
+            }
+            self.definitions = dict(reader.typestore.fielddefs)
+
+    @property
+    def kind(self) -> str:
+        """What sort of bag this is."""
+        return "ROS 2 bag" if self._reader.is2 else "ROS 1 bag"
+
+    def messages(self, names: Iterable[str]) -> Iterator[tuple[str, int, Any]]:
+        """Topic, receive time in ns and message, in the order in which they were received."""
+        wanted = set(names)
+        counts = dict.fromkeys(wanted, 0)
+        with damage_named(self.path):
+            connections = [c for c in self._reader.connections if c.topic in wanted]
+            source = self._reader.messages(connections) if connections else ()
+            for connection, received, data in source:
+                counts[connection.topic] += 1
+                message = self._reader.deserialize(data, connection.msgtype)
+                yield connection.topic, received, message
+        for name, count in counts.items():
+            self._refuse_fewer(name, count)
+
+    def _refuse_fewer(self, name: str, count: int) -> None:
+        promised = self.topics[name].count
+        if count != promised:
+            raise FormatError(
+                f"{self.path}:{name}: {promised} messages are announced but {count} can be read; "
+                "the bag is damaged"
+            )
+
+
+@contextmanager
+def opened_bag(path: Path) -> Iterator[Recording]:
+    """Open a bag for reading."""
+    _refuse_unreadable(path)
+    with damage_named(path):
+        reader = AnyReader([path], default_typestore=_standard_types())
+        reader.open()
+    try:
+        yield Recording(path, reader)
+    finally:
+        reader.close()
+
+
+@contextmanager
+def damage_named(path: Path) -> Iterator[None]:
+    """Turn whatever the decoders raise on a bag that is cut or overwritten into one sentence.
+
+    Bytes that are not what they claim can raise nearly anything in them: struct, zstd, lz4, bz2,
+    SQLite, YAML, UTF-8, KeyError, AssertionError, MemoryError.
+    """
+    try:
+        yield
+    except SmfevalError:
+        raise
+    except OSError as error:
+        raise FormatError(f"{path}: cannot be read ({error.strerror or error})") from error
+    except Exception as error:
+        reason = (str(error).splitlines() or [""])[0].strip().rstrip(".") or type(error).__name__
+        raise FormatError(f"{path}: this is no bag, or one that is cut off ({reason})") from error
+
+
+def _refuse_unreadable(path: Path) -> None:
+    if not path.exists():
+        raise FormatError(f"{path}: there is no such file")
+    if path.is_dir():
+        if not (path / "metadata.yaml").is_file():
+            raise FormatError(f"{path}: a folder needs a metadata.yaml to be a ROS 2 bag")
+        return
+    with damage_named(path), path.open("rb") as stream:
+        start = stream.read(16)
+    if not start:
+        raise FormatError(f"{path}: the file is empty")
+    for magic, ending in ENDINGS.items():
+        if start.startswith(magic) and path.suffix != ending:
+            raise FormatError(f"{path}: the content is that of a {ending} file; name it so")
+
+
+def _standard_types() -> Typestore:
+    store = get_typestore(Stores.LATEST)
+    for name, text in (("Particle", PARTICLE), ("ParticleCloud", PARTICLE_CLOUD)):
+        store.register(get_types_from_msg(text, f"nav2_msgs/msg/{name}"))
+    return store

@@ -1,0 +1,1 @@
+"""SHOW: results as text, tables and JSON. Returns strings; prints and writes nothing."""

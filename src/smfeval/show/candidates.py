@@ -1,0 +1,28 @@
+"""The topics of a bag that a track can be read from, as text and as a JSON document."""
+
+from dataclasses import asdict
+from typing import Any
+
+from smfeval.io.ros.topics import Candidate
+from smfeval.show.words import count
+
+SCHEMA = "smfeval.topics/1"
+
+
+def text(found: list[Candidate]) -> str:
+    """One line per topic."""
+    if not found:
+        return "no topic holds poses\n"
+    width = max(len(entry.topic) for entry in found)
+    kinds = max(len(entry.type) for entry in found)
+    lines = [
+        f"  {entry.topic:{width}}  {entry.type:{kinds}}  {count(entry.count, 'message')}, "
+        f"covariance {entry.covariance}"
+        for entry in found
+    ]
+    return "\n".join(["topics with poses; name one as BAG:/topic", *lines]) + "\n"
+
+
+def document(found: list[Candidate]) -> dict[str, Any]:
+    """The same as strict JSON data."""
+    return {"schema": SCHEMA, "topics": [asdict(entry) for entry in found]}

@@ -1,0 +1,142 @@
+"""What `check` found, as text and as a JSON document."""
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from smfeval.examine import Examination, Health, Motion
+from smfeval.show.words import aligned, count, length, length_range, number
+from smfeval.track import AnyTrack, ParticleTrack
+
+SCHEMA = "smfeval.check/1"
+
+KINDS = {
+    "gaussian_se3": "poses with covariance",
+    "ensemble_se3": "weighted particles",
+    "deterministic": "poses without uncertainty",
+}
+
+
+def text(examination: Examination) -> str:
+    """The whole report; the last line says whether the track can be scored."""
+    track = examination.track
+    rows = [
+        ("format", f"{track.provenance.format}: {KINDS[track.representation]}"),
+        ("scans", _scans(examination.motion)),
+        ("path", _path(examination.motion)),
+        ("frames", frames(track)),
+    ]
+    if isinstance(track, ParticleTrack):
+        rows.append(("particles", _particles(track)))
+    if track.provenance.convention:
+        rows.append(("convention", track.provenance.convention))
+    if examination.health:
+        rows.append(("covariance", _health(examination.health)))
+    rows += history(track)
+    rows += [("doubt", doubt.sentence) for doubt in examination.doubts]
+    return f"{track.provenance.name}\n{aligned(rows)}\n{last_line(examination)}\n"
+
+
+def last_line(examination: Examination) -> str:
+    """'can be scored on axes xyz', or why not."""
+    found = examination.scorable
+    if found.axes == "xyz":
+        return "can be scored on axes xyz"
+    if found.axes:
+        return f"can be scored on axes {found.axes} ({found.reason})"
+    return f"cannot be scored: {found.reason}"
+
+
+def reasons_for_doubt(examination: Examination) -> list[str]:
+    """Everything that a strict reader would refuse: doubts, notes, rows left out, assumptions."""
+    track = examination.track
+    reasons = [doubt.sentence for doubt in examination.doubts]
+    reasons += [sentence for _, sentence in history(track)]
+    if "(assumed)" in (track.provenance.convention or ""):
+        reasons.append(f"the covariance convention is assumed: {track.provenance.convention}")
+    return reasons
+
+
+def frames(track: AnyTrack) -> str:
+    """Body, world and gauge, or that they are not declared."""
+    about = track.about
+    body = f"body {about.body}" if about.body else "body not declared"
+    world = f"world {about.world}" if about.world else "world not declared"
+    gauge = f"gauge {about.gauge}" if about.gauge else "gauge not declared"
+    unknown = "" if about.oriented else ", orientation unknown (positions only)"
+    return f"{body}, {world}, {gauge}{unknown}"
+
+
+def history(track: AnyTrack) -> list[tuple[str, str]]:
+    """What was left out and noted on the way in."""
+    rows = [
+        ("left out", f"{count(left.count, 'row')}: {left.reason} (first: {left.first})")
+        for left in track.provenance.dropped
+    ]
+    return rows + [("note", note) for note in track.provenance.notes]
+
+
+def _scans(motion: Motion) -> str:
+    if motion.rate_hz is None:
+        return "1"
+    gaps = "no gaps"
+    if motion.gaps:
+        gaps = f"{count(motion.gaps, 'gap')}, the longest {number(motion.longest_gap_s or 0)} s"
+    return f"{motion.scans:,} in {number(motion.duration_s)} s, {number(motion.rate_hz)} Hz, {gaps}"
+
+
+def _path(motion: Motion) -> str:
+    if motion.median_speed is None:
+        return "a single position"
+    return f"{length(motion.path_m)}, median speed {number(motion.median_speed)} m/s"
+
+
+def _particles(track: ParticleTrack) -> str:
+    few, many = int(track.count.min()), int(track.count.max())
+    each = f"{few:,}" if few == many else f"{few:,}-{many:,}"
+    scale = "logarithmic weights" if track.log_weight else "linear weights"
+    return f"{each} in each scan, {scale if track.weighted else 'unweighted'}"
+
+
+def _health(health: Health) -> str:
+    rank = str(health.rank[0]) if len(set(health.rank)) == 1 else "{}-{}".format(*health.rank)
+    position, rotation = health.position_sigma_m, np.degrees(health.rotation_sigma_rad.median)
+    parts = [
+        f"rank {rank} of 6",
+        f"position sigma {length_range(position.smallest, position.largest)}",
+        f"rotation sigma {number(float(rotation))} deg",
+    ]
+    if health.constant:
+        parts.append("the same in every scan")
+    elif health.growth is not None:
+        parts.append(f"{_trend(health.growth)} ({number(health.growth)} times from start to end)")
+    return ", ".join(parts)
+
+
+def _trend(growth: float) -> str:
+    if growth > 2:
+        return "grows"
+    return "shrinks" if growth < 0.5 else "steady"
+
+
+def document(examination: Examination) -> dict[str, Any]:
+    """The same as strict JSON data."""
+    track = examination.track
+    return {
+        "schema": SCHEMA,
+        "name": track.provenance.name,
+        "format": track.provenance.format,
+        "representation": track.representation,
+        "body": track.about.body,
+        "world": track.about.world,
+        "gauge": track.about.gauge,
+        "oriented": track.about.oriented,
+        "convention": track.provenance.convention,
+        "motion": asdict(examination.motion),
+        "covariance": asdict(examination.health) if examination.health else None,
+        "dropped": [asdict(left) for left in track.provenance.dropped],
+        "notes": list(track.provenance.notes),
+        "doubts": [asdict(doubt) for doubt in examination.doubts],
+        "scorable": asdict(examination.scorable),
+    }

@@ -1,0 +1,20 @@
+"""Fixtures that all tests share."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(20261115)
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """Real belief tracks beside the checkout; a fresh clone has none."""
+    folder = Path(__file__).parents[2] / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("no real data beside the checkout (../shared/data)")
+    return folder

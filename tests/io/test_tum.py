@@ -1,0 +1,98 @@
+import numpy as np
+import pytest
+
+from smfeval.errors import FormatError, OptionError
+from smfeval.io import read, write
+from smfeval.io.convention import CONVENTIONS, ORDERS
+from smfeval.maths.symmetric import pack_lower
+from smfeval.track import GaussianTrack, Track
+from support.beliefs import gaussian, particles, poses
+
+
+def test_tum_keeps_every_digit(tmp_path, rng):
+    track = poses(10, rng)
+    write(track, tmp_path / "a.tum")
+    again = read(tmp_path / "a.tum")
+    assert type(again) is Track
+    np.testing.assert_array_equal(again.position, track.position)
+    np.testing.assert_array_equal(again.rotation, track.rotation)
+    np.testing.assert_array_equal(again.stamp, track.stamp)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("convention", CONVENTIONS)
+def test_wide_tum_in_every_convention_is_the_same_belief(convention, order, tmp_path, rng):
+    track = gaussian(8, rng)
+    words = {"convention": convention, "order": order}
+    write(track, tmp_path / "a.txt", format="wide-tum", **words)
+    again = read(tmp_path / "a.txt", **words)
+    np.testing.assert_allclose(again.covariance, track.covariance, rtol=1e-9, atol=1e-14)
+    assert f"{order} (the option)" in again.provenance.convention
+
+
+def test_assumed_conventions_are_said(tmp_path, rng):
+    write(gaussian(3, rng), tmp_path / "a.txt", format="wide-tum")
+    assert "(assumed)" in read(tmp_path / "a.txt").provenance.convention
+
+
+def sidecar(path, track, header="", shift=0.0, rows=None):
+    lines = [
+        f"{stamp / 1e9 + shift:.9f} {' '.join(map(repr, map(float, packed)))}\n"
+        for stamp, packed in zip(
+            track.stamp - track.stamp[0], pack_lower(track.covariance), strict=True
+        )
+    ]
+    path.write_text(header + "".join(lines[:rows]))
+    return path
+
+
+@pytest.fixture
+def posed(tmp_path, rng):
+    track = gaussian(6, rng).shifted(-1_700_000_000 * 10**9)
+    write(track, tmp_path / "a.tum", lossy=True)
+    return track
+
+
+def test_a_sidecar_brings_the_covariances(posed, tmp_path):
+    beside = sidecar(tmp_path / "a.cov", posed, shift=0.9e-6)
+    track = read(tmp_path / "a.tum", covariance=beside)
+    assert type(track) is GaussianTrack
+    np.testing.assert_array_equal(track.covariance, posed.covariance)
+
+
+def test_a_sidecar_may_declare_its_convention(posed, tmp_path):
+    header = "#%TANGENT_CONVENTION left_perturbation\n#%TANGENT_ORDER rotation_translation\n"
+    track = read(tmp_path / "a.tum", covariance=sidecar(tmp_path / "a.cov", posed, header))
+    assert "left perturbation" in track.provenance.convention
+    assert "rotation-first (the header)" in track.provenance.convention
+
+
+def test_a_sidecar_must_match_one_to_one(posed, tmp_path):
+    with pytest.raises(FormatError, match="5 covariances for 6 poses"):
+        read(tmp_path / "a.tum", covariance=sidecar(tmp_path / "a.cov", posed, rows=5))
+    with pytest.raises(FormatError, match=r"a\.cov:1: stamp 0\.000002000 does not match"):
+        read(tmp_path / "a.tum", covariance=sidecar(tmp_path / "b.a.cov", posed, shift=2e-6))
+
+
+def test_what_would_be_lost_is_said(tmp_path, rng):
+    with pytest.raises(OptionError, match="would lose the covariance"):
+        write(gaussian(3, rng), tmp_path / "a.tum")
+    with pytest.raises(OptionError, match="would lose the particles"):
+        write(particles(3, rng), tmp_path / "a.txt", format="wide-tum")
+    with pytest.raises(OptionError, match="the track has none"):
+        write(poses(3, rng), tmp_path / "a.txt", format="wide-tum")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_particles_become_their_mean_and_covariance_if_asked(tmp_path, rng):
+    track = particles(4, rng)
+    write(track, tmp_path / "a.txt", format="wide-tum", lossy=True)
+    np.testing.assert_allclose(
+        read(tmp_path / "a.txt").covariance, track.poses.covariance, atol=1e-15
+    )
+
+
+def test_options_that_would_be_ignored_are_refused(tmp_path, rng):
+    write(poses(3, rng), tmp_path / "a.tum")
+    with pytest.raises(OptionError, match="option times means nothing for TUM files"):
+        read(tmp_path / "a.tum", times="t.txt")

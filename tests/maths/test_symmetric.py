@@ -1,0 +1,79 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from smfeval.maths.symmetric import (
+    asymmetry,
+    correlation_eigenvalue,
+    is_semidefinite,
+    is_symmetric,
+    pack_lower,
+    unpack_lower,
+)
+from support.beliefs import covariances
+
+
+def test_lower_triangle_runs_row_by_row():
+    matrix = np.array([[1.0, 2, 4], [2, 3, 5], [4, 5, 6]])
+    assert pack_lower(matrix).tolist() == [1, 2, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 6])
+def test_unpacking_undoes_packing(d, rng):
+    matrix = covariances(7, rng, d)
+    np.testing.assert_array_equal(unpack_lower(pack_lower(matrix)), matrix)
+
+
+def test_asymmetry_is_relative_to_the_largest_entry():
+    matrix = np.array([[[2.0, 0.5], [0.1, 1.0]], [[0, 0], [0, 0]]])
+    np.testing.assert_allclose(asymmetry(matrix), [0.2, 0])
+    assert not is_symmetric(matrix)
+
+
+@settings(max_examples=300)
+@given(st.integers(0, 2**32 - 1), st.floats(-12, 6), st.sampled_from([1, 2, 3, 6]))
+def test_semidefiniteness_is_what_the_eigenvalues_say(seed, exponent, d):
+    rng = np.random.default_rng(seed)
+    basis = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    values = rng.uniform(0.1, 1, size=d)
+    values[0] = 10.0**exponent * rng.choice([-1, 1])
+    matrix = (basis * values) @ basis.T
+    matrix = 0.5 * (matrix + matrix.T)[None]
+    smallest = correlation_eigenvalue(matrix)[0]
+    if abs(smallest + 1e-9) > 1e-12:  # not a case for the tolerance itself
+        assert is_semidefinite(matrix)[0] == (smallest >= -1e-9)
+
+
+def test_metres_and_radians_weigh_alike(rng):
+    matrix = covariances(50, rng)
+    scale = np.diag([1e4, 1e4, 1e4, 1e-6, 1e-6, 1e-6])
+    assert is_semidefinite(scale @ matrix @ scale).all()
+    spoiled = matrix.copy()
+    spoiled[:, 5, 5] *= 1e-3
+    expected = np.linalg.eigvalsh(spoiled)[:, 0] >= 0
+    np.testing.assert_array_equal(is_semidefinite(scale @ spoiled @ scale), expected)
+
+
+def test_planar_covariances_are_semidefinite(rng):
+    matrix = np.zeros((3, 6, 6))
+    matrix[np.ix_(range(3), [0, 1, 5], [0, 1, 5])] = covariances(3, rng, 3)
+    assert is_semidefinite(matrix).all()
+
+
+def test_zero_variance_beside_a_covariance_is_indefinite():
+    matrix = np.eye(6)[None].copy()
+    matrix[0, 2, 2] = 0
+    matrix[0, 2, 3] = matrix[0, 3, 2] = 1e-9
+    assert not is_semidefinite(matrix)[0]
+
+
+def test_a_negated_covariance_is_indefinite(rng):
+    assert not is_semidefinite(-covariances(5000, rng)).any()
+
+
+def test_a_bad_matrix_is_found_in_every_chunk(rng):
+    matrix = covariances(10_000, rng)
+    for row in (0, 4095, 4096, 9999):
+        matrix[row] = -matrix[row]
+    assert np.flatnonzero(~is_semidefinite(matrix)).tolist() == [0, 4095, 4096, 9999]
