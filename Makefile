@@ -12,7 +12,7 @@ test: .venv/dev.stamp
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist loadfile
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

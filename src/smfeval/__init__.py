@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         SmfevalError,
         TrackError,
     )
-    from smfeval.examine import Examination, examine
+    from smfeval.examination import Examination, examine
     from smfeval.io import read, write
     from smfeval.io.extrinsic import read_extrinsic
     from smfeval.io.recorder import SquareWriter
@@ -37,7 +37,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "About": "smfeval.track",
     "ConventionError": "smfeval.errors",
-    "Examination": "smfeval.examine",
+    "Examination": "smfeval.examination",
     "FormatError": "smfeval.errors",
     "GaussianTrack": "smfeval.track",
     "MissingPackageError": "smfeval.errors",
@@ -48,7 +48,7 @@ _HOMES = {
     "SquareWriter": "smfeval.io.recorder",
     "Track": "smfeval.track",
     "TrackError": "smfeval.errors",
-    "examine": "smfeval.examine",
+    "examine": "smfeval.examination",
     "read": "smfeval.io",
     "read_extrinsic": "smfeval.io.extrinsic",
     "write": "smfeval.io",

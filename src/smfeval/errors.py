@@ -15,9 +15,13 @@ Messages are one sentence in terms of the data. The command line prints them and
 
 from typing import Literal
 
+Remedy = Literal["bad_rows", "duplicates", "lossy"]
+
 
 class SmfevalError(Exception):
     """Base of all errors that smfeval raises on purpose."""
+
+    remedy: Remedy | None = None  # the option that would let it pass, for the rim to name
 
 
 class FormatError(SmfevalError):
@@ -45,7 +49,7 @@ class TrackError(SmfevalError):
         *,
         place: str | None = None,
         row: int | None = None,
-        remedy: Literal["bad_rows", "duplicates"] | None = None,
+        remedy: Remedy | None = None,
     ):
         self.reason = reason
         self.place = place
@@ -64,6 +68,10 @@ class SeriesError(SmfevalError):
 
 class OptionError(SmfevalError):
     """An option that does not fit the job, or that would be silently ignored."""
+
+    def __init__(self, reason: str, *, remedy: Remedy | None = None):
+        self.remedy = remedy
+        super().__init__(reason)
 
 
 class MissingPackageError(SmfevalError):

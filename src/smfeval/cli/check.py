@@ -3,7 +3,7 @@
 import sys
 
 from smfeval.cli.flags import add_output_flags, add_read_flags, parser, progress, read_options
-from smfeval.examine import Examination, examine
+from smfeval.examination import Examination, examine
 from smfeval.io import bag_contents, read
 from smfeval.io.ros.topics import Candidate
 from smfeval.show import candidates, examination

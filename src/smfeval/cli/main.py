@@ -25,6 +25,7 @@ Exit codes: 0 fine, 1 a condition of --fail-if holds, 2 bad input.
 
 REMEDIES = {
     "bad_rows": "--bad-rows drop leaves such rows out",
+    "lossy": "--lossy allows it",
     "duplicates": "--duplicates first or last keeps one of them",
 }
 
@@ -54,14 +55,13 @@ def usage() -> str:
 
 
 def _guarded(verb: str, arguments: list[str]) -> int:
-    from smfeval.errors import SmfevalError, TrackError  # noqa: PLC0415  --help starts in a blink
+    from smfeval.errors import SmfevalError  # noqa: PLC0415  --help starts in a blink
 
     try:
         code: int = import_module(f"smfeval.cli.{verb}").run(arguments)
         sys.stdout.flush()
     except SmfevalError as error:
-        remedy = REMEDIES.get(error.remedy or "") if isinstance(error, TrackError) else None
-        return _refuse(f"{error} ({remedy})" if remedy else str(error))
+        return _refuse(f"{error} ({REMEDIES[error.remedy]})" if error.remedy else str(error))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

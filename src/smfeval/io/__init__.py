@@ -46,7 +46,7 @@ def write(track: AnyTrack, path: str | Path, *, lossy: bool = False, **options: 
         raise OptionError(f"{entry.title} files have one convention; it cannot be chosen")
     lost = losses(track, entry)
     if lost and not lossy:
-        raise OptionError(f"{path}: writing {entry.title} would lose {' and '.join(lost)}")
+        raise OptionError(f"{path}: {entry.title} would lose {' and '.join(lost)}", remedy="lossy")
     return list(entry.write(track, Path(path), chosen))
 
 

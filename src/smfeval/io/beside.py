@@ -13,8 +13,9 @@ PAIRED_GAP_NS = 1_000  # stamps of one row in two files may differ by a microsec
 
 
 def bare_name(path: Path) -> str:
-    """The name of a file without its ending, and without .gz before that."""
-    return re.sub(r"\.gz$", "", path.name, flags=re.IGNORECASE).rpartition(".")[0] or path.name
+    """The name of a file without .gz and then without its ending: `a` of `a.kitti.gz`."""
+    name = re.sub(r"\.gz$", "", path.name, flags=re.IGNORECASE)
+    return name.rpartition(".")[0] or name
 
 
 def refuse_other_count(beside: Numbers, main: Numbers, what: str) -> None:

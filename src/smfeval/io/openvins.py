@@ -38,6 +38,7 @@ from smfeval.io.source import head
 from smfeval.maths.arrays import Floats
 from smfeval.maths.se3 import Pose
 from smfeval.track import About, GaussianTrack, Provenance, Track
+from smfeval.track.beliefs import normalised
 
 ABOUT = About(body="imu", gauge="gravity_yaw")  # IMU state; gravity is seen, position and yaw not
 POSES = Layout({8: "stamp and pose", 20: "these and two 3x3 upper triangles"})
@@ -49,6 +50,11 @@ DEVIATION_COLUMNS = 16  # stamp and 3 each for rotation, position, velocity, two
 
 def read(path: Path, options: ReadOptions) -> Track:
     """Read any of OpenVINS' files."""
+    with np.errstate(invalid="ignore", over="ignore"):  # what is not finite the track refuses
+        return _read(path, options)
+
+
+def _read(path: Path, options: ReadOptions) -> Track:
     found = Head(path, head(path))
     if STATE_HEADER in found.start or len(found.first_row) not in (0, *POSES.columns):
         return _read_state(path, options)
@@ -131,10 +137,11 @@ def _beliefs(
 ) -> GaussianTrack:
     """Poses with covariances as OpenVINS writes them: world-position, rotation first."""
     settled = settle_convention(options, implied=("world-position", "rotation-first"))
+    turned = pose[0], normalised(pose[1])  # six decimals are not of unit length
     return GaussianTrack(
         numbers.stamp,
         *pose,
-        settled.to_right(covariance, pose),
+        settled.to_right(covariance, turned),
         about=ABOUT,
         provenance=Provenance(
             numbers.name, "OpenVINS", settled.words, notes=numbers.notes + notes + settled.notes

@@ -40,10 +40,11 @@ PRESETS: dict[str, Preset] = {
             body="imu",
             gauge="se3",
             topics=("/Odometry",),
-            reason="IKFoM state (pos, rot, ...) with R Exp(phi); the Odometry message is filled "
-            "rotation first, and only after it was published",
-            read_in="hku-mars/FAST_LIO: src/laserMapping.cpp publish_odometry, "
-            "include/use-ikfom.hpp",
+            reason="IKFoM state (pos, rot, ...) with R Exp(phi); the message is filled with the "
+            "two blocks swapped, and only after it was published; the world is the first IMU "
+            "frame and gravity is estimated in it",
+            read_in="hku-mars/FAST_LIO: src/laserMapping.cpp publish_odometry and main, "
+            "include/use-ikfom.hpp state_ikfom",
             lag=1,
         ),
         Preset(
@@ -55,7 +56,8 @@ PRESETS: dict[str, Preset] = {
             gauge="se3",
             topics=("/Odometry",),
             reason="same state and same message code as Fast-LIO2",
-            read_in="gaoxiang12/faster-lio: src/laser_mapping.cc PublishOdometry",
+            read_in="gaoxiang12/faster-lio: src/laser_mapping.cc PublishOdometry and "
+            "SubAndPubToROS, include/use-ikfom.hpp",
             lag=1,
         ),
         Preset(
@@ -64,10 +66,12 @@ PRESETS: dict[str, Preset] = {
             state_order="translation-first",
             message_order="translation-first",
             body="imu",
-            gauge="se3",
+            gauge="gravity_yaw",
             topics=("/aft_mapped_to_init",),
-            reason="IKFoM state (pos, rot, ...) with R Exp(phi)",
-            read_in="hku-mars/Point-LIO: src/laserMapping.cpp publish_odometry",
+            reason="IKFoM state (pos, rot, ...) with R Exp(phi); gravity_align is on by default, "
+            "so the world's z axis is vertical",
+            read_in="hku-mars/Point-LIO: src/laserMapping.cpp publish_odometry, "
+            "config/avia.yaml gravity_align",
             caution="the stock node never fills the covariance; a patched node is needed",
         ),
         Preset(
@@ -77,9 +81,11 @@ PRESETS: dict[str, Preset] = {
             message_order="translation-first",
             body="lidar",
             gauge="se3",
-            topics=("/Odometry", "/aft_mapped_to_init"),
-            reason="StatesGroup: rotation R Exp(phi) first, then position added in world axes",
-            read_in="YWL0720/I2EKF-LO: include/common_lib.h StatesGroup operator+",
+            topics=("/aft_mapped_to_init",),
+            reason="StatesGroup: rotation R Exp(phi) first, then position added in world axes; "
+            "without an IMU the pose is that of the LiDAR",
+            read_in="YWL0720/I2EKF-LO: include/common_lib.h StatesGroup operator+, "
+            "src/laserMapping.cpp publish_odometry and set_posestamp",
             caution="the stock node never fills the covariance; a patched node is needed",
         ),
         Preset(
@@ -88,11 +94,14 @@ PRESETS: dict[str, Preset] = {
             state_order="rotation-first",
             message_order="translation-first",
             body="imu",
-            gauge="se3",
-            topics=("/glim_ros/odom",),
-            reason="gtsam Pose3 marginal: right perturbation, rotation first",
-            read_in="koide3/glim: src/glim/odometry/odometry_estimation_ct.cpp",
-            caution="the odometry topics carry no covariance; dump marginalCovariance(X(i))",
+            gauge="gravity_yaw",
+            topics=("/glim_ros/odom", "/glim_ros/pose"),
+            reason="gtsam Pose3 marginal: right perturbation, rotation first; the first pose is "
+            "turned so that the measured gravity is vertical (the LiDAR-only module starts at "
+            "identity: gauge se3)",
+            read_in="koide3/glim: src/glim/odometry/odometry_estimation_ct.cpp compute_covs, "
+            "initial_state_estimation.cpp; koide3/glim_ros2: src/glim_ros/rviz_viewer.cpp",
+            caution="the stock node publishes no covariance; pose_cov of its frames has it",
         ),
         Preset(
             name="kiss-icp",
@@ -102,9 +111,10 @@ PRESETS: dict[str, Preset] = {
             body="lidar",
             gauge="se3",
             topics=("/kiss/odometry",),
-            reason="KISS-ICP estimates no covariance",
-            read_in="PRBonn/kiss-icp: pull request 283",
-            caution="its covariance is a configured constant, not a belief",
+            reason="KISS-ICP estimates no covariance; the child frame is that of the cloud or "
+            "the base_frame parameter",
+            read_in="PRBonn/kiss-icp: ros/src/OdometryServer.cpp PublishOdometry",
+            caution="its covariance is a diagonal of two parameters (0.1 by default), not a belief",
         ),
         Preset(
             name="lio-sam",
@@ -113,10 +123,13 @@ PRESETS: dict[str, Preset] = {
             message_order="translation-first",
             body="lidar",
             gauge="gravity_yaw",
-            topics=("/lio_sam/mapping/odometry",),
-            reason="gtsam Pose3 marginal inside; the message holds zeros or a degeneracy flag",
-            read_in="TixiaoShan/LIO-SAM: src/mapOptmization.cpp, issues 48 and 49",
-            caution="the odometry message carries no covariance; dump isam->marginalCovariance",
+            topics=("/lio_sam/mapping/odometry", "/lio_sam/mapping/odometry_incremental"),
+            reason="gtsam Pose3 marginal inside (isam->marginalCovariance); the odometry message "
+            "leaves its covariance zero, and the incremental one has a degeneracy flag, 0 or 1, "
+            "in its first entry; roll and pitch are those of the IMU",
+            read_in="TixiaoShan/LIO-SAM: src/mapOptmization.cpp publishOdometry, "
+            "saveKeyFramesAndFactor, transformUpdate",
+            caution="the odometry messages carry no covariance, at most a degeneracy flag",
         ),
         Preset(
             name="openvins",
@@ -125,10 +138,12 @@ PRESETS: dict[str, Preset] = {
             message_order="translation-first",
             body="imu",
             gauge="gravity_yaw",
-            topics=("/ov_msckf/odomimu", "/ov_msckf/poseimu"),
+            topics=("/ov_msckf/poseimu", "/ov_msckf/odomimu"),
             reason="JPL error on the IMU side equals R Exp(phi) in Hamilton terms; position error "
-            "in world axes",
-            read_in="rpng/open_vins: ov_eval documentation of the file formats",
+            "in world axes; the messages are reordered to position first; poseimu is the state "
+            "after an update, odomimu a prediction at IMU rate",
+            read_in="rpng/open_vins: ov_msckf/src/ros/ROS2Visualizer.cpp publish_state, "
+            "ROS1Visualizer.cpp visualize_odometry; ov_eval documentation of the file formats",
         ),
         Preset(
             name="robot-localization",
@@ -136,10 +151,14 @@ PRESETS: dict[str, Preset] = {
             state_order="translation-first",
             message_order="translation-first",
             body="base_link",
-            gauge="fixed",
+            gauge=None,
             topics=("/odometry/filtered",),
-            reason="nav_msgs/Odometry as ROS defines it",
-            read_in="REP 103, REP 105",
+            reason="state x y z roll pitch yaw ... in the world frame, copied to the message; the "
+            "gauge depends on what is fused",
+            read_in="cra-ros-pkg/robot_localization: src/ros_filter.cpp "
+            "getFilteredOdometryMessage; REP 103, REP 105",
+            caution="its rotation block is of roll, pitch and yaw; these are rotations about the "
+            "fixed axes only while the robot is level",
         ),
         Preset(
             name="amcl",
@@ -150,7 +169,10 @@ PRESETS: dict[str, Preset] = {
             gauge="fixed",
             topics=("/amcl_pose", "/particle_cloud", "/particlecloud"),
             reason="planar: only x, y and yaw are filled, so the 6x6 is singular",
-            read_in="nav2 documentation, REP 103",
+            read_in="ros-navigation/navigation2: nav2_amcl/src/amcl_node.cpp publishAmclPose, "
+            "publishParticleCloud",
+            caution="the pose is the mean of the heaviest cluster, the covariance that of all "
+            "particles; the cloud's own topic has both",
         ),
     )
 }

@@ -12,7 +12,7 @@ are identity and marked as unknown, so that right perturbation and world axes ar
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -50,22 +50,22 @@ def read(path: Path, options: ReadOptions) -> Track:
     table = read_table(path)
     with np.errstate(invalid="ignore", over="ignore"):  # what is not finite the track refuses
         local = LOCAL[table.heading.kind.axes](table, options)
-    rotation = np.tile([0.0, 0.0, 0.0, 1.0], (len(table.line), 1))
-    notes = (*table.notes, local.note, *_notes(table))
+        return _track(table, local, options)
+
+
+def _track(table: Table, local: Local, options: ReadOptions) -> Track:
+    pose = local.position, np.tile([0.0, 0.0, 0.0, 1.0], (len(table.line), 1))
+    provenance = Provenance(table.name, "RTKLIB", notes=(*table.notes, local.note, *_notes(table)))
     intake = options.intake(table.where)
     if not table.deviation.any():
-        zero = f"{path}: every standard deviation is zero: no belief, positions alone were read"
-        about = Provenance(table.name, "RTKLIB", notes=(*notes, zero))
-        return Track(
-            table.stamp, local.position, rotation, about=ABOUT, provenance=about, intake=intake
-        )
+        plain = Track(table.stamp, *pose, about=ABOUT, provenance=provenance, intake=intake)
+        return plain.noted("every standard deviation is zero: no belief, positions alone were read")
     return GaussianTrack(
         table.stamp,
-        local.position,
-        rotation,
+        *pose,
         np.pad(local.covariance, ((0, 0), (0, 3), (0, 3))),
         about=ABOUT,
-        provenance=Provenance(table.name, "RTKLIB", "position only, in world axes", notes=notes),
+        provenance=replace(provenance, convention="position only, in world axes"),
         intake=intake,
     )
 

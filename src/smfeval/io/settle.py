@@ -3,12 +3,15 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from smfeval.io.convention import CONVENTIONS, Convention, Order, to_right
 from smfeval.io.options import ReadOptions
 from smfeval.io.presets import preset_named
 from smfeval.maths import se3
 from smfeval.maths.arrays import Floats
 from smfeval.track import AnyTrack, GaussianTrack
+from smfeval.track.beliefs import normalised
 
 FALLBACKS = ("the format", "assumed")
 
@@ -48,7 +51,10 @@ class SettledConvention:
 
     def to_right(self, covariance: Floats, pose: se3.Pose) -> Floats:
         """Covariance as smfeval keeps it: right perturbation, translation first."""
-        return to_right(covariance, pose, self.convention, self.order)
+        position, rotation = pose
+        with np.errstate(invalid="ignore", over="ignore"):  # bad rows are for the track to judge
+            unit = normalised(rotation)
+            return to_right(covariance, (position, unit), self.convention, self.order)
 
 
 def settle_convention(
@@ -94,6 +100,9 @@ def settle_words(track: AnyTrack, options: ReadOptions) -> AnyTrack:
     """Body, world and gauge of a track that was read, as option, preset or file decide."""
     preset = preset_named(options.preset)
     changes, notes = {}, []
+    if not isinstance(track, GaussianTrack):
+        given = [name for name in ("convention", "order") if getattr(options, name) is not None]
+        notes = [f"option {name} has no effect: there are no covariances" for name in given]
     for word in ("body", "world", "gauge"):
         choice = choose(
             word,

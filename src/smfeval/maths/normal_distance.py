@@ -11,9 +11,9 @@ Both parts of phi are ratios of polynomials in s with no negative coefficient,
     det(I + 2 s S) = 1 + 2 s tr S + 4 s^2 (sum of the principal minors of S) + 8 s^3 det S,
     m^T adj(I + 2 s S) m = |m|^2 + 2 s (tr S |m|^2 - m^T S m) + 4 s^2 m^T adj(S) m,
 
-so a scan costs one elimination step and no eigenvectors. The pivot is the largest variance: det S
-and adj S come out as products of small numbers, not as differences of large ones, and a covariance
-of condition number 1e12 is scored as one that differs from it in the last bits (backward stable).
+so a scan costs one elimination step and no eigenvectors. Elimination gives det S and adj S as
+products of small numbers, not as differences of large ones; with the largest variance as pivot, any
+covariance is scored as one that differs from it in the last bits (backward stable).
 
 Each scan is scaled to E|Y|^2 = 1, so one Gauss-Jacobi rule serves all. The map
 s = STRETCH x / y^(2 GRADING) with y = 1 - x takes x in (0, 1) to the half line:
@@ -29,8 +29,9 @@ Measured over such beliefs with condition numbers to 1e12, |m| / sigma from 0 to
 
 Why not otherwise: a trapezoid rule in a double exponential variable needs as many nodes at
 beta = 1, where the integrand is even in sqrt(s), and more elsewhere. One scale for both terms of
-the score loses the second if |m| >> sigma. Carlson's E|Z| = 2 sqrt(2/pi) R_G(eigenvalues) for m = 0,
-beta = 1, d = 3 costs 1.3 us per scan with the eigenvalues, the rule 0.1 us, the whole score 0.4 us.
+the score loses the second if |m| >> sigma. Carlson's E|Z| = 2 sqrt(2/pi) R_G(eigenvalues) for
+m = 0, beta = 1, d = 3 costs 1.3 us per scan with the eigenvalues, the rule 0.1 us, the whole score
+0.4 us.
 """
 
 from collections.abc import Iterator
@@ -234,15 +235,14 @@ class _Rule:
     def central(self, form: _Form, room: Floats) -> Floats:
         """E|Y - m|^beta, scaled anew to E|Y - m|^2 = 1. -> (scans)."""
         trace: Floats = form.determinant[1]
-        spread = trace > NO_SPREAD
-        scale = np.divide(1, trace, out=np.zeros_like(trace), where=spread)
+        scale = np.divide(1, trace, out=np.zeros_like(trace), where=trace > NO_SPREAD)
         coefficients = form.determinant.copy()
         for k in range(1, len(coefficients)):
             coefficients[k:] *= scale
         det, _ = self._matrices(len(trace), room)
         np.matmul(self.powers[:, : len(coefficients)], coefficients, out=det)
         np.divide(1, np.sqrt(det, out=det), out=det)
-        unit = np.where(spread, self.total - self.weights @ det, 0)
+        unit: Floats = self.total - self.weights @ det
         return (form.square * trace) ** (self.beta / 2) * unit
 
     def room(self, scans: int) -> Floats:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from smfeval.examine import Examination, Health, Motion
+from smfeval.examination import Examination, Health, Motion
 from smfeval.show.words import aligned, count, length, length_range, number
 from smfeval.track import AnyTrack, ParticleTrack
 

@@ -103,9 +103,12 @@ def as_floats(array: Any, shape: tuple[int, ...], name: str) -> Floats:
 
 
 def normalised(rotation: Floats) -> Floats:
-    """Quaternions of length one; those that are so to the last bits are left as they are."""
+    """Quaternions of length one; those that are so to the last bits are left as they are.
+
+    A quaternion of no length, which is no rotation, is left for the check to refuse.
+    """
     square = np.einsum("ni,ni->n", rotation, rotation)
-    off = np.abs(square - 1) > 16 * np.finfo(np.float64).eps
+    off = (np.abs(square - 1) > 16 * np.finfo(np.float64).eps) & (square > 0)
     if not off.any():
         return rotation
     return rotation / np.sqrt(np.where(off, square, 1.0))[:, None]

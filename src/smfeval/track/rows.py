@@ -4,7 +4,7 @@ A row is refused by default, with its place and the reason. An `Intake` may inst
 out and keep the first or last of two rows with one stamp; what was left out is counted.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -118,12 +118,17 @@ def sound(faults: list[Fault], intake: Intake) -> tuple[Bools, tuple[Dropped, ..
         raise TrackError(f"{fault.sentence(row)}{also}", place=place, row=row, remedy="bad_rows")
     if bad.all():
         raise TrackError("no scan is left: every row is bad")
-    dropped = [
-        Dropped(fault.kind, int(fault.mask.sum()), intake.where(int(np.argmax(fault.mask))))
-        for fault in faults
-        if fault.mask.any()
-    ]
-    return ~bad, tuple(dropped)
+    return ~bad, tuple(_dropped(faults, intake))
+
+
+def _dropped(faults: list[Fault], intake: Intake) -> Iterator[Dropped]:
+    """Rows left out by reason; a row with several faults counts under its first."""
+    counted = np.zeros(len(faults[0].mask), dtype=np.bool_)
+    for fault in faults:
+        new = fault.mask & ~counted
+        counted |= new
+        if new.any():
+            yield Dropped(fault.kind, int(new.sum()), intake.where(int(np.argmax(new))))
 
 
 def in_order(stamp: Ints, intake: Intake) -> tuple[Ints, tuple[Dropped, ...], tuple[str, ...]]:

@@ -2,6 +2,7 @@
 
 ::
 
+    intact      what can be refused before a bag is opened
     recording   a bag that is open; every way in which it can be damaged becomes one sentence
     shapes      which message types hold a belief, and where in the message
     stamps      header stamps, and receive times where there are none

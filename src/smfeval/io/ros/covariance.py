@@ -6,6 +6,7 @@ from smfeval.io.presets import Preset
 from smfeval.maths.arrays import Bools, Floats
 
 UNKNOWN = -1.0  # ROS drivers write this where they have no covariance
+PLACEHOLDER = 1e6  # m^2 or rad^2; drivers write this or 1e12 for axes that they do not know
 
 
 def filling(covariance: Floats) -> str:
@@ -25,6 +26,18 @@ def filling(covariance: Floats) -> str:
 def is_filled(covariance: Floats) -> bool:
     """Whether any message has a covariance that is neither zero nor marked unknown."""
     return not (_zero(covariance) | _unknown(covariance)).all()
+
+
+def health_notes(covariance: Floats) -> tuple[str, ...]:
+    """What the numbers in the messages look like, where that is a reason for doubt."""
+    words, notes = filling(covariance), []
+    if words != "filled":
+        notes.append(f"the covariance is {words}")
+    variance = np.diagonal(covariance, axis1=-2, axis2=-1)
+    largest = np.fmax.reduce(variance, axis=None, initial=0.0)
+    if PLACEHOLDER <= largest < np.inf:
+        notes.append(f"a variance of {largest:.3g} stands for an axis that is not known")
+    return tuple(notes)
 
 
 def _zero(covariance: Floats) -> Bools:

@@ -10,7 +10,7 @@ import numpy as np
 from smfeval.errors import FormatError
 from smfeval.io.options import ReadOptions
 from smfeval.io.presets import preset_named
-from smfeval.io.ros.covariance import filling, is_filled, lag_notes
+from smfeval.io.ros.covariance import filling, health_notes, is_filled, lag_notes
 from smfeval.io.ros.recording import Recording, Topic
 from smfeval.io.ros.shapes import Shape
 from smfeval.io.ros.stamps import settled_stamps
@@ -131,8 +131,6 @@ def _plain(rows: Rows, options: ReadOptions) -> Track:
 
 def _gaussian(rows: Rows, settled: SettledConvention, options: ReadOptions) -> GaussianTrack:
     assert rows.covariance is not None  # the caller checked
-    words = filling(rows.covariance)
-    health = (f"the covariance is {words}",) if words.startswith("filled,") else ()
     return GaussianTrack(
         rows.stamp,
         rows.position,
@@ -144,7 +142,7 @@ def _gaussian(rows: Rows, settled: SettledConvention, options: ReadOptions) -> G
             rows.format,
             settled.words,
             rows.dropped,
-            rows.notes + health + settled.notes,
+            rows.notes + health_notes(rows.covariance) + settled.notes,
         ),
         intake=options.intake(rows.where),
     )

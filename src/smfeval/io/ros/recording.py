@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,7 @@ from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 from rosbags.typesys.store import Typestore
 
 from smfeval.errors import FormatError, SmfevalError
-
-ENDINGS = {b"#ROSBAG V": ".bag", b"\x89MCAP": ".mcap", b"SQLite format 3\0": ".db3"}
+from smfeval.io.ros.intact import refuse_unreadable
 
 # ROS 2 bags before Iron store no definitions; the standard ones did not change since.
 PARTICLE = "geometry_msgs/Pose pose\nfloat64 weight\n"
@@ -77,7 +77,7 @@ class Recording:
 @contextmanager
 def opened_bag(path: Path) -> Iterator[Recording]:
     """Open a bag for reading."""
-    _refuse_unreadable(path)
+    refuse_unreadable(path)
     with damage_named(path):
         reader = AnyReader([path], default_typestore=_standard_types())
         reader.open()
@@ -102,25 +102,10 @@ def damage_named(path: Path) -> Iterator[None]:
         raise FormatError(f"{path}: cannot be read ({error.strerror or error})") from error
     except Exception as error:
         reason = (str(error).splitlines() or [""])[0].strip().rstrip(".") or type(error).__name__
-        raise FormatError(f"{path}: this is no bag, or one that is cut off ({reason})") from error
+        raise FormatError(f"{path}: the bag is cut off, damaged or no bag ({reason})") from error
 
 
-def _refuse_unreadable(path: Path) -> None:
-    if not path.exists():
-        raise FormatError(f"{path}: there is no such file")
-    if path.is_dir():
-        if not (path / "metadata.yaml").is_file():
-            raise FormatError(f"{path}: a folder needs a metadata.yaml to be a ROS 2 bag")
-        return
-    with damage_named(path), path.open("rb") as stream:
-        start = stream.read(16)
-    if not start:
-        raise FormatError(f"{path}: the file is empty")
-    for magic, ending in ENDINGS.items():
-        if start.startswith(magic) and path.suffix != ending:
-            raise FormatError(f"{path}: the content is that of a {ending} file; name it so")
-
-
+@cache
 def _standard_types() -> Typestore:
     store = get_typestore(Stores.LATEST)
     for name, text in (("Particle", PARTICLE), ("ParticleCloud", PARTICLE_CLOUD)):

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from smfeval.examine.doubts import Doubt, doubts
-from smfeval.examine.health import Health, health
-from smfeval.examine.motion import Motion, motion
-from smfeval.examine.scorable import Scorable, scorable
+from smfeval.examination.doubts import Doubt, doubts
+from smfeval.examination.health import Health, health
+from smfeval.examination.motion import Motion, motion
+from smfeval.examination.scorable import Scorable, scorable
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
 
 __all__ = ["Doubt", "Examination", "Health", "Motion", "Scorable", "examine"]

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from smfeval.examine.health import Health
-from smfeval.examine.motion import Motion
-from smfeval.examine.scorable import singular_scans
+from smfeval.examination.health import Health
+from smfeval.examination.motion import Motion
+from smfeval.examination.scorable import singular_scans
 from smfeval.maths import so3
 from smfeval.maths.arrays import Floats
 from smfeval.maths.stamps import seconds_text
@@ -173,16 +173,22 @@ def _deviation_for_variance(known: Known) -> str | None:
         return None
     jitter = _jitter(known.track.position)
     sigma = known.health.position_sigma_m.median
-    if (
-        jitter == 0
-        or sigma < SMOOTH_FACTOR * jitter
-        or not jitter / ALIKE < sigma**2 < jitter * ALIKE
-    ):
+    in_proportion = jitter == 0 or sigma < SMOOTH_FACTOR * jitter
+    fits = jitter / ALIKE < sigma**2 < jitter * ALIKE
+    if in_proportion or not fits or not _could_be_deviations(known.gaussian.covariance):
         return None
     return (
         f"read as variances they give a sigma of {sigma:.3g} m, but the positions jitter by "
         f"{jitter:.3g} m, which fits the numbers themselves: are they standard deviations?"
     )
+
+
+def _could_be_deviations(covariance: Floats) -> bool:
+    """Whether no covariance exceeds the product of its diagonal entries, taken as sigmas."""
+    sigma = np.diagonal(covariance, axis1=1, axis2=2)
+    bound = sigma[:, :, None] * sigma[:, None, :]
+    beside = ~np.eye(6, dtype=np.bool_)
+    return bool((np.abs(covariance) <= bound)[:, beside].all())
 
 
 def _jitter(position: Floats) -> float:

@@ -1,0 +1,57 @@
+"""Sessions for people who stay: `nox -s lint types layers tests slow bench`."""
+
+import nox
+
+nox.options.default_venv_backend = "venv"
+nox.options.sessions = ["lint", "types", "layers", "tests"]
+
+
+def install(session: nox.Session, *groups: str) -> None:
+    """Install smfeval in place, with dependency groups."""
+    wanted = [word for group in groups for word in ("--group", group)]
+    session.install("--upgrade", "pip>=25.1")
+    session.install("--editable", ".", *wanted)
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Style and format."""
+    install(session, "lint")
+    session.run("ruff", "check")
+    session.run("ruff", "format", "--check")
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Strict types."""
+    install(session, "lint")
+    session.run("mypy")
+
+
+@nox.session
+def layers(session: nox.Session) -> None:
+    """Imports go only downwards."""
+    install(session, "lint")
+    session.run("lint-imports")
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """All tests except the slow ones."""
+    install(session, "test")
+    session.run("pytest", "-n", "2", "--dist", "loadfile", *session.posargs)
+
+
+@nox.session
+def slow(session: nox.Session) -> None:
+    """Long simulations: interval coverage, false-alarm rate, power."""
+    install(session, "test")
+    session.run("pytest", "-n", "2", "-m", "slow", *session.posargs)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Figures as ratios against a floor or a peer measured in the same run."""
+    install(session, "test")
+    for script in ("reading", "startup"):
+        session.run("python", f"benchmarks/{script}.py", *session.posargs)

@@ -1,0 +1,123 @@
+"""What no linter knows."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import smfeval
+from smfeval.cli.main import VERBS, main
+from smfeval.io import write
+from smfeval.io.header import CURRENT
+from support.beliefs import gaussian
+
+ROOT = Path(__file__).parents[2]
+HEAVY = ("numpy", "scipy", "polars", "rosbags", "rich", "matplotlib", "plotly", "argparse")
+
+
+def test_public_names_are_pinned():
+    assert sorted(smfeval.__all__) == [
+        "About",
+        "ConventionError",
+        "Examination",
+        "FormatError",
+        "GaussianTrack",
+        "MissingPackageError",
+        "OptionError",
+        "ParticleTrack",
+        "SeriesError",
+        "SmfevalError",
+        "SquareWriter",
+        "Track",
+        "TrackError",
+        "examine",
+        "read",
+        "read_extrinsic",
+        "write",
+    ]
+    assert all(getattr(smfeval, name) for name in smfeval.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        smfeval.nothing  # noqa: B018
+
+
+def modules_after(code: str) -> set[str]:
+    listing = "import sys\nprint(*{name.split('.')[0] for name in sys.modules}, file=sys.stderr)"
+    script = f"{code}\n{listing}"
+    done = subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, text=True
+    )
+    return set(done.stderr.split())
+
+
+def test_importing_smfeval_pulls_in_nothing_heavy():
+    assert modules_after("import smfeval").isdisjoint(HEAVY)
+
+
+def test_help_starts_in_a_blink():
+    loaded = modules_after("from smfeval.cli.main import main\nmain(['--help'])")
+    assert loaded.isdisjoint(HEAVY)
+
+
+def test_reading_text_pulls_in_no_figures_and_no_bags(tmp_path, rng):
+    write(gaussian(3, rng), tmp_path / "a.square")
+    loaded = modules_after(f"import smfeval\nsmfeval.read({str(tmp_path / 'a.square')!r})")
+    assert loaded.isdisjoint({"matplotlib", "plotly", "rosbags", "rich"})
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_explains_itself(verb, capsys):
+    with pytest.raises(SystemExit) as done:
+        main([verb, "--help"])
+    assert done.value.code == 0
+    assert f"usage: smfeval {verb}" in capsys.readouterr().out
+
+
+def test_versions_agree():
+    declared = re.search(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), re.M)
+    assert declared[1] == smfeval.__version__
+    assert f"{CURRENT.split('/')[1]} is written" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_the_python_of_the_readme_runs(tmp_path, monkeypatch, rng):
+    monkeypatch.chdir(tmp_path)
+    write(gaussian(5, rng), "est.square")
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    assert len(blocks) == 2
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), {})
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "est.square",
+        "est.parquet",
+        "live.square",
+    }
+
+
+def test_the_check_of_the_readme_is_what_check_prints(shared_data, monkeypatch, capsys):
+    monkeypatch.chdir(shared_data / "spires")
+    main(["check", "fast_lio2.square"])
+    printed = capsys.readouterr().out
+    assert f"$ smfeval check fast_lio2.square\n{printed}```" in (ROOT / "README.md").read_text()
+
+
+def test_ci_calls_make_test_and_nothing_else():
+    lines = (ROOT / ".ci" / "run").read_text().splitlines()
+    assert [line for line in lines if line and not line.startswith(("#", "set", "cd"))] == [
+        "make test"
+    ]
+
+
+def test_no_path_of_a_machine_is_in_the_project():
+    files = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, check=False, capture_output=True, text=True
+    ).stdout.split()
+    pattern = re.compile(r"(?<![\w.])/(work|root|home|opt)/")
+    guilty = [
+        name
+        for name in files
+        if (ROOT / name).is_file()
+        and pattern.search((ROOT / name).read_text(errors="ignore"))
+        and not name.endswith("test_house.py")
+    ]
+    assert guilty == []
