@@ -1,7 +1,7 @@
 """Which stretches of the series make up a replicate? Moving, circular and stationary blocks.
 
-A replicate is a row of blocks, laid end to end until it is as long as the series. Block i of a
-replicate covers the scans start, start + 1, .., start + length - 1, counted round the end of the series.
+A replicate is a row of blocks, laid end to end until it is as long as the series. A block covers the
+scans start, start + 1, .., start + length - 1, counted round the end of the series.
 
 - moving (Kuensch 1989): one length, no block runs over the end;
 - circular (Politis and Romano 1992): one length, the series is a ring;
@@ -13,14 +13,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from smfeval.maths.arrays import Bools, Floats, Ints
+from smfeval.maths.arrays import Bools, Ints
 
-CHUNK = 1 << 18  # blocks held at once; a few MB, so that a chunk stays in the cache
+CHUNK = 1 << 15  # blocks drawn at once: they stay in the cache, and a redraw is not wasteful
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """The blocks of some replicates: starts (B, k), lengths (k,) or (B, k); every row sums to n."""
+    """The blocks of some replicates: starts (B, k), lengths (k,) or (B, k); every row sums to n.
+
+    Lengths of shape (k,) are alike but for the last, which is cut to make the row n long.
+    """
 
     start: Ints
     length: Ints
@@ -30,29 +33,24 @@ class Blocks:
         length = self.length if self.length.ndim == 1 else self.length[chosen]
         return Blocks(self.start[chosen], length)
 
-    def sums(self, prefix: Floats | Ints) -> Floats:
-        """Sum of the series over each block, from its prefix sums on the ring. -> (B, k)."""
-        return prefix[self.start + self.length] - prefix[self.start]
-
 
 Draw = Callable[[int, float, int, np.random.Generator], Blocks]
 
 
 def moving(n: int, length: float, replicates: int, rng: np.random.Generator) -> Blocks:
-    """Blocks of one length inside the series; the last is cut so that the row is n long."""
+    """Blocks of one length inside the series."""
     fixed = _fixed_lengths(n, length)
-    start = rng.integers(0, n - int(fixed[0]) + 1, (replicates, len(fixed)), dtype=np.int64)
-    return Blocks(start, fixed)
+    return Blocks(rng.integers(0, n - int(fixed[0]) + 1, (replicates, len(fixed))), fixed)
 
 
 def circular(n: int, length: float, replicates: int, rng: np.random.Generator) -> Blocks:
-    """Blocks of one length on the ring; the last is cut so that the row is n long."""
+    """Blocks of one length on the ring."""
     fixed = _fixed_lengths(n, length)
-    return Blocks(rng.integers(0, n, (replicates, len(fixed)), dtype=np.int64), fixed)
+    return Blocks(rng.integers(0, n, (replicates, len(fixed))), fixed)
 
 
 def stationary(n: int, length: float, replicates: int, rng: np.random.Generator) -> Blocks:
-    """Blocks of geometric length on the ring; a row has length zero once it is n long."""
+    """Blocks of geometric length on the ring; of length zero once the row is n long."""
     count = int(n / length + 4 * np.sqrt(n / length)) + 4
     drawn = rng.geometric(1 / length, (replicates, count))
     while drawn.sum(axis=-1).min() < n:
@@ -97,9 +95,7 @@ class Plan:
                 yield number[chosen], blocks if chosen.all() else blocks.rows(chosen)
 
 
-def plan(
-    n: int, length: float, *, scheme: str, replicates: int, rng: np.random.Generator
-) -> Plan:
+def plan(n: int, length: float, *, scheme: str, replicates: int, rng: np.random.Generator) -> Plan:
     """Plan the replicates of a series of n scans with the given (mean) block length."""
     rows = max(1, int(CHUNK * length / n))
     count = -(-replicates // rows)

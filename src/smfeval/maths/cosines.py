@@ -13,7 +13,9 @@ import numpy as np
 
 from smfeval.maths.arrays import Bools, Floats, frozen
 
-FINEST = 8192  # sums of neighbours replace scans beyond this; for 24 cosines the change is below 1e-5
+FINEST = (
+    8192  # sums of neighbours replace scans beyond this; for 24 cosines the change is below 1e-5
+)
 
 
 def cosines(series: Floats | Bools, count: int) -> Floats:

@@ -1,16 +1,20 @@
-"""Bootstrap replicates without resampling: prefix sums instead of copies of the series.
+"""Bootstrap replicates without resampling: sums over blocks instead of copies of the series.
 
-The sum over a block is the difference of two prefix sums, so a replicate mean costs one step per block
-and not one per scan. A replicate quantile is below v exactly if enough of its scans are, which is again
-a sum over blocks, of an indicator; the percentile ends are found by bisection over the sorted values.
+A replicate mean costs one step per block and not one per scan. A replicate quantile is at most v exactly
+if enough of its scans are, which is again a sum over blocks, of an indicator; so the percentile ends
+are found by trying values v, and no replicate is ever sorted.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtri
 
 from smfeval.maths.arrays import Bools, Floats, Ints
+from smfeval.maths.block_sums import block_sums
 from smfeval.maths.blocks import Plan
+
+GUESS_MARGIN = 0.25  # standard errors to either side of the guess; three times its own error
 
 
 @dataclass(frozen=True)
@@ -24,66 +28,78 @@ class ReplicateMeans:
 def replicate_means(series: Floats, plan: Plan) -> ReplicateMeans:
     """Means of all replicates, and sqrt(sum over blocks of (sum - length * mean)^2) / n of each."""
     n, centre = len(series), float(series.mean())
-    prefix = _ring(series - centre)
+    sums_of = block_sums(series - centre, plan.length)
     mean, error = np.empty(plan.replicates), np.empty(plan.replicates)
     for number, blocks in plan.chunks():
-        sums = blocks.sums(prefix)
+        sums = sums_of(blocks)
         mean[number] = sums.sum(axis=-1) / n
-        residual = sums - blocks.length * mean[number][:, None]
-        error[number] = np.sqrt(np.einsum("bk,bk->b", residual, residual)) / n
+        sums -= blocks.length * mean[number][:, None]
+        error[number] = np.sqrt(np.einsum("bk,bk->b", sums, sums)) / n
     return ReplicateMeans(mean + centre, error)
 
 
 def replicate_quantile_ends(
-    series: Floats, quantile: float, plan: Plan, ranks: tuple[int, ...]
+    series: Floats, share: float, plan: Plan, ranks: tuple[int, ...]
 ) -> Floats:
     """Order statistics, at the given ranks (1 .. B), of the replicate quantiles. -> (len(ranks),).
 
-    A replicate quantile is the smallest value that at least quantile * n of its scans do not exceed.
-    The place of each replicate quantile among the sorted values is known to lie in (below, above]; a
-    candidate is tried only on the replicates that it can still decide, about half as many each time.
+    A replicate quantile is the smallest value that at least share * n of its scans do not exceed.
     """
-    ordered = np.sort(series)
-    need = max(1, int(np.ceil(quantile * len(series) * (1 - 1e-12))))
-    below = np.full(plan.replicates, -1)
-    above = np.full(plan.replicates, len(series) - 1)
-    return np.array(
-        [ordered[_place(series, ordered, need, plan, below, above, rank)] for rank in ranks]
-    )
+    search = _search(series, share, plan)
+    for rank in ranks:
+        for place in _guess(search, share, rank):
+            search.try_place(place)
+    return np.array([search.ordered[search.place(rank)] for rank in ranks])
 
 
-def _place(
-    series: Floats,
-    ordered: Floats,
-    need: int,
-    plan: Plan,
-    below: Ints,
-    above: Ints,
-    rank: int,
-) -> int:
-    """Narrow the brackets, in place, until the quantile of the given rank has one place left."""
-    while True:
-        low, high = (int(np.partition(b, rank - 1)[rank - 1]) for b in (below, above))
-        if high - low <= 1:
-            return high
-        candidate = (low + high) // 2
-        open_ = (below < candidate) & (candidate < above)
-        reached = _reaches(series <= ordered[candidate], need, plan, open_)
-        above[open_ & reached] = candidate
-        below[open_ & ~reached] = candidate
+@dataclass(frozen=True)
+class _Search:
+    """Where each replicate quantile is among the sorted values: in (below, above], narrowed in place.
+
+    A value is tried only on the replicates that it can still decide, about half as many each time.
+    """
+
+    series: Floats
+    ordered: Floats
+    need: int  # scans that must not exceed the quantile
+    plan: Plan
+    below: Ints
+    above: Ints
+
+    def place(self, rank: int) -> int:
+        """Bisect until the replicate quantile of the given rank has one place left."""
+        while True:
+            low, high = (int(np.partition(b, rank - 1)[rank - 1]) for b in (self.below, self.above))
+            if high - low <= 1:
+                return high
+            self.try_place((low + high) // 2)
+
+    def try_place(self, place: int) -> None:
+        """Decide for each replicate whether its quantile is at most the value at this place."""
+        undecided = (self.below < place) & (place < self.above)
+        reached = self._reached(self.series <= self.ordered[place], undecided)
+        self.above[undecided & reached] = place
+        self.below[undecided & ~reached] = place
+
+    def _reached(self, member: Bools, wanted: Bools) -> Bools:
+        sums_of = block_sums(member, self.plan.length)
+        reached = np.zeros(self.plan.replicates, dtype=bool)
+        for number, blocks in self.plan.chunks(wanted):
+            reached[number] = sums_of(blocks).sum(axis=-1, dtype=np.int64) >= self.need
+        return reached
 
 
-def _reaches(member: Bools, need: int, plan: Plan, wanted: Bools) -> Bools:
-    """Whether each wanted replicate holds at least `need` scans of the member set. -> (B,)."""
-    prefix = _ring(member)
-    reached = np.zeros(plan.replicates, dtype=bool)
-    for number, blocks in plan.chunks(wanted):
-        reached[number] = blocks.sums(prefix).sum(axis=-1) >= need
-    return reached
+def _search(series: Floats, share: float, plan: Plan) -> _Search:
+    need = max(1, int(np.ceil(share * len(series) * (1 - 1e-12))))
+    below, above = np.full(plan.replicates, -1), np.full(plan.replicates, len(series) - 1)
+    return _Search(series, np.sort(series), need, plan, below, above)
 
 
-def _ring(series: Floats | Bools) -> Floats | Ints:
-    """Prefix sums of the series written twice, so that a block may run round the end."""
-    kind = np.int32 if series.dtype == bool else np.float64
-    once = np.cumsum(series, dtype=kind)
-    return np.concatenate([np.zeros(1, kind), once, once[-1] + once])
+def _guess(search: _Search, share: float, rank: int) -> tuple[int, int]:
+    """Two places that the order statistic most likely lies between, by the normal approximation."""
+    n, plan = len(search.series), search.plan
+    sums = block_sums(search.series <= search.ordered[search.need - 1], plan.length).whole
+    error = float(np.std(sums, dtype=float)) / np.sqrt(n * np.ceil(plan.length))
+    middle = float(ndtri(rank / (plan.replicates + 1)))
+    first, last = (share + (middle + side) * error for side in (-GUESS_MARGIN, GUESS_MARGIN))
+    return int(np.clip(first * n, 0, n - 2)), int(np.clip(last * n, 0, n - 2))

@@ -19,7 +19,9 @@ import numpy as np
 
 from smfeval.maths.arrays import Floats
 
-MEMORY_MIN = 2.2  # memory times in the series; with fewer there is no telling them from a random walk
+MEMORY_MIN = (
+    2.2  # memory times in the series; with fewer there is no telling them from a random walk
+)
 MEMORY_MAX = 1000.0  # all longer series look like white noise in the band
 MEMORY_STEPS = 26
 MEMORY_TILT = 0.25  # weight ~ c^-tilt: a long memory is doubted less than the data alone would

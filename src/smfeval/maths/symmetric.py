@@ -64,7 +64,7 @@ def is_semidefinite(matrix: Floats) -> Bools:
     """
     verdict = np.empty(len(matrix), dtype=np.bool_)
     for part in chunks(len(matrix)):
-        safe = _smallest_pivot(matrix[part]) > SAFE_PIVOT
+        safe = smallest_pivot(matrix[part]) > SAFE_PIVOT
         doubtful = np.flatnonzero(~safe)
         safe[doubtful] = correlation_eigenvalue(matrix[part][doubtful]) >= NEGATIVE_EIGENVALUE
         verdict[part] = safe
@@ -96,7 +96,7 @@ def _columns(matrix: Floats) -> Floats:
     return np.array(np.moveaxis(matrix, 0, -1), order="C", copy=True)
 
 
-def _smallest_pivot(matrix: Floats) -> Floats:
+def smallest_pivot(matrix: Floats) -> Floats:
     """Smallest pivot of LDL^T of the correlation matrix; -inf where a variance is not positive."""
     columns = _columns(matrix)
     dimension = len(columns)

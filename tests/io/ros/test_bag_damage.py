@@ -49,7 +49,7 @@ def test_every_cut_near_the_end_is_refused_or_harmless(written):
 def test_overwritten_bytes_raise_nothing_but_our_errors(written, rng):
     data = np.frombuffer(written.read_bytes(), dtype=np.uint8)
     refused = 0
-    for _ in range(50):
+    for _ in range(30):
         broken = data.copy()
         start = rng.integers(0, len(data))
         broken[start : start + rng.integers(1, 200)] = rng.integers(0, 256)
@@ -57,7 +57,7 @@ def test_overwritten_bytes_raise_nothing_but_our_errors(written, rng):
         track = read_or_refuse(written)
         refused += track is None
         assert track is None or len(track) == SCANS
-    assert refused > 5
+    assert refused > 3
 
 
 @pytest.mark.parametrize("ending", ["bag", "db3", "mcap"])

@@ -62,13 +62,14 @@ def gathered(bag: Recording, topic: Topic, shape: Shape) -> Rows:
     stamp, notes = settled_stamps(stamps, received)
     about, doubts = _about(name, shape, words)
     seven = np.array(poses, dtype=np.float64)
+    covariance = np.array(matrices, dtype=np.float64) if shape.covariance else None
     return Rows(
         name=name,
         format=f"{bag.kind}, {topic.type_words}",
         stamp=stamp,
         position=seven[:, :3],
         rotation=seven[:, 3:],
-        covariance=np.reshape(matrices, (-1, 6, 6)) if shape.covariance else None,
+        covariance=None if covariance is None else covariance.reshape(-1, 6, 6),
         about=about,
         notes=(*notes, *doubts),
     )

@@ -14,7 +14,7 @@ from rosbags.typesys.store import Typestore
 from smfeval.errors import FormatError, SmfevalError
 from smfeval.io.ros.intact import refuse_unreadable
 
-# ROS 2 bags before Iron store no definitions; the standard ones did not change since.
+# ROS 2 bags before Iron store no definitions; we know the standard ones and these two of nav2.
 PARTICLE = "geometry_msgs/Pose pose\nfloat64 weight\n"
 PARTICLE_CLOUD = "std_msgs/Header header\nnav2_msgs/Particle[] particles\n"
 

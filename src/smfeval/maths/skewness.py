@@ -1,0 +1,33 @@
+"""How lopsided is a series, seen from its deciles and its median?
+
+If x = a + exp(b + s z), z normal, then s = log((x_90 - x_50) / (x_50 - x_10)) / 1.2816, where x_p is the
+p-th percentile. The third moment of a short dependent series is biased towards zero; this is not.
+"""
+
+import numpy as np
+
+from smfeval.maths.arrays import Floats
+
+NORMAL_DECILE = 1.2815515655446004  # the 90th percentile of the standard normal
+SHAPE_MAX = 2.0  # skewness 400; nothing can be learnt about the mean of such a series
+GROWTH_MAX = 3.0  # an end is moved out by a factor of at most (exp(3) - 1) / 3 = 6.4
+
+
+def skew_rate(series: Floats) -> Floats:
+    """Rate, per unit of the series, at which its logarithm-like scale bends. (..., n) -> (...).
+
+    1 / (mean - a) of the shifted log-normal with the same shape s and standard deviation, negative if
+    the long tail is on the left, zero for a symmetric series.
+    """
+    low, middle, high = np.quantile(series, [0.1, 0.5, 0.9], axis=-1)
+    tiny = np.finfo(float).tiny
+    ratio = np.log(np.maximum(high - middle, tiny)) - np.log(np.maximum(middle - low, tiny))
+    shape = np.clip(ratio / NORMAL_DECILE, -SHAPE_MAX, SHAPE_MAX)
+    return np.sign(shape) * np.sqrt(np.expm1(shape**2)) / series.std(axis=-1)
+
+
+def stretched(offset: Floats, rate: Floats) -> Floats:
+    """Offset on a scale that bends at the rate: (exp(rate * offset) - 1) / rate. (...) -> (...)."""
+    growth = np.clip(rate * offset, -GROWTH_MAX, GROWTH_MAX)
+    straight = np.abs(growth) < 1e-9
+    return offset * np.where(straight, 1.0, np.expm1(growth) / np.where(straight, 1.0, growth))

@@ -1,0 +1,1 @@
+"""SUMMARISE a track: series in, number and interval out."""

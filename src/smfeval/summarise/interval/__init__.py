@@ -1,0 +1,15 @@
+"""How far can a number that summarises a dependent series be from the truth?
+
+::
+
+    series, statistic -> check -> METHODS[method] -> Interval(value, low, high, n_effective, ...)
+
+`auto` (the default) covers what it promises or refuses in words; the block bootstraps are the paper's.
+"""
+
+from smfeval.summarise.interval.methods import METHODS
+from smfeval.summarise.interval.public import interval, paired_interval
+from smfeval.summarise.interval.request import StatisticName
+from smfeval.summarise.interval.result import Interval
+
+__all__ = ["METHODS", "Interval", "StatisticName", "interval", "paired_interval"]

@@ -1,0 +1,48 @@
+"""The fraction of scans that belong to a set: the low-frequency posterior on the logit scale."""
+
+import numpy as np
+from scipy.special import expit, logit
+from scipy.stats import beta
+
+from smfeval.maths.arrays import Bools, Floats
+from smfeval.maths.mean_posterior import MeanPosterior, effective_samples, mean_posterior
+from smfeval.summarise.interval.ends import Ends
+
+
+def fraction_ends(member: Bools, level: float) -> Ends:
+    """Interval of the fraction of members; not all scans may be alike. (..., n) -> (...)."""
+    fraction = member.mean(axis=-1)
+    posterior = mean_posterior(member)
+    spread = fraction * (1 - fraction)
+    down = np.minimum(posterior.quantile((1 - level) / 2), 0) / spread
+    up = np.maximum(posterior.quantile((1 + level) / 2), 0) / spread
+
+    centre = logit(fraction)
+    n_effective, n_rare = fraction_samples(fraction, posterior)
+    beyond = np.zeros(np.shape(fraction), dtype=bool)
+    return Ends(expit(centre + down), expit(centre + up), n_effective, n_rare, beyond)
+
+
+def fraction_samples(fraction: Floats, posterior: MeanPosterior) -> tuple[Floats, Floats]:
+    """Effective samples in all, and on the rarer side. (...) -> (...), (...)."""
+    n_effective = effective_samples(fraction * (1 - fraction), posterior.variance)
+    return n_effective, n_effective * np.minimum(fraction, 1 - fraction)
+
+
+def probability_below(share: float, member: Bools) -> Floats:
+    """Posterior probability that the true fraction is below a share, logit scale. (..., n) -> (...).
+
+    Zero where all scans are members, one where none is.
+    """
+    fraction = member.mean(axis=-1)
+    mixed = (fraction > 0) & (fraction < 1)
+    inner = np.where(mixed, fraction, 0.5)
+    offset = (logit(share) - logit(inner)) * inner * (1 - inner)
+    return np.where(mixed, mean_posterior(member).cdf(offset), fraction == 0)
+
+
+def one_sided_ends(all_members: bool, n_effective: float, level: float) -> tuple[float, float]:
+    """Clopper-Pearson bound for a fraction that was 0 or 1 in n_effective independent samples."""
+    if all_members:
+        return float(beta.ppf(1 - level, n_effective, 1)), 1.0
+    return 0.0, float(beta.ppf(level, 1, n_effective))

@@ -1,0 +1,49 @@
+"""A quantile: all values v for which the fraction of scans at or below v may be the wanted share.
+
+The test of each v asks the indicator series 1{x <= v}, so nothing is assumed about the density of x, and the
+memory is that of being below v, which may be shorter or longer than the memory of x itself.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from smfeval.maths.arrays import Bools, Floats, Ints
+from smfeval.maths.mean_posterior import mean_posterior
+from smfeval.summarise.interval.ends import Ends
+from smfeval.summarise.interval.fraction_ends import fraction_samples, probability_below
+
+
+def quantile_ends(series: Floats, share: float, level: float) -> Ends:
+    """Interval of the value that a share of the scans does not exceed. (..., n) -> (...)."""
+    ordered = np.sort(series, axis=-1)
+    tail = (1 - level) / 2
+
+    def at(place: Ints) -> Floats:
+        return np.take_along_axis(ordered, place[..., None], axis=-1)[..., 0]
+
+    def below(place: Ints) -> Floats:
+        return probability_below(share, series <= at(place)[..., None])
+
+    size = np.full(series.shape[:-1], series.shape[-1])
+    low = at(_first(lambda place: below(place) <= 1 - tail, size))
+    high = at(_first(lambda place: below(place) < tail, size))
+    beyond = (low == ordered[..., 0]) | (high == ordered[..., -1])
+
+    middle = at(np.ceil(share * size).astype(np.int64) - 1)
+    member = series <= middle[..., None]
+    samples = fraction_samples(member.mean(axis=-1), mean_posterior(member))
+    return Ends(low, high, *samples, beyond)
+
+
+def _first(holds: Callable[[Ints], Bools], size: Ints) -> Ints:
+    """Smallest place at which a condition holds that, once it holds, holds on. (...) -> (...).
+
+    It is taken to hold at the last place without asking.
+    """
+    low, high = np.zeros_like(size), size - 1
+    while (low < high).any():
+        middle = (low + high) // 2
+        here = holds(middle)
+        low, high = np.where(here, low, np.minimum(middle + 1, high)), np.where(here, middle, high)
+    return high

@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+from scipy.linalg import sqrtm
+from scipy.stats import chi2, multivariate_normal
+
+from smfeval.maths import normal
+from support.beliefs import covariances
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_density_is_that_of_scipy(d, rng):
+    error, covariance = rng.normal(size=(40, d)), covariances(40, rng, d, scale=0.5)
+    found = normal.log_density(normal.fit(error, covariance), d)
+    expected = [
+        multivariate_normal(np.zeros(d), s).logpdf(e)
+        for e, s in zip(error, covariance, strict=True)
+    ]
+    np.testing.assert_allclose(found, expected, rtol=1e-11)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_symmetric_root_is_that_of_scipy(d, rng):
+    error, covariance = rng.normal(size=(40, d)), covariances(40, rng, d, scale=0.5)
+    expected = [np.linalg.inv(sqrtm(s)) @ e for e, s in zip(error, covariance, strict=True)]
+    np.testing.assert_allclose(normal.whitened(error, covariance), expected, rtol=1e-9)
+
+
+def test_symmetric_root_of_ill_conditioned_and_isotropic_covariances(rng):
+    basis = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    for values in ([1, 1, 1], [1, 1, 1e-9], [1e-12, 1e-6, 1], [1e-12] * 3, [4, 4, 9]):
+        covariance = ((basis * values) @ basis.T)[None]
+        covariance = 0.5 * (covariance + covariance.swapaxes(1, 2))
+        error = rng.normal(size=(1, 3)) @ (basis * np.sqrt(values)).T
+        expected = normal._by_eigenvectors(error, covariance)
+        np.testing.assert_allclose(normal.whitened(error, covariance), expected, rtol=1e-7)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_whitened_length_is_the_nees(d, rng):
+    error, covariance = rng.normal(size=(9000, d)), covariances(9000, rng, d)
+    square = np.sum(normal.whitened(error, covariance) ** 2, axis=1)
+    np.testing.assert_allclose(square, normal.fit(error, covariance).nees, rtol=1e-9)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_probability_is_chi_squared(d):
+    values = np.array([0.0, 0.1, 2.366, 30.0, 1e6])
+    np.testing.assert_allclose(
+        normal.probability_within(values, d), chi2(d).cdf(values), rtol=1e-12
+    )
+
+
+def test_singular_covariances_are_found(rng):
+    covariance = covariances(6, rng, 3)
+    covariance[1] = 0
+    covariance[2, 2] = covariance[2, :, 2] = 0
+    direction = rng.normal(size=3)
+    covariance[4] = np.outer(direction, direction)
+    assert np.flatnonzero(normal.is_singular(covariance)).tolist() == [1, 2, 4]
+
+
+def test_tiny_but_regular_covariances_are_not_singular(rng):
+    assert not normal.is_singular(1e-30 * covariances(5, rng, 3)).any()
+    stretched = np.diag([1e-12, 1.0, 1e6])[None]
+    assert not normal.is_singular(stretched).any()
