@@ -5,6 +5,7 @@
     SmfevalError                 catch this to catch all of ours
     ├── FormatError              a file is not what its format says; names file and line
     ├── TrackError               arrays that are no belief track; knows the row
+    ├── PairingError             two tracks that do not meet in time, or too little to align them
     ├── ConventionError          a convention, frame or gauge is missing or contradicts
     ├── SeriesError              a series of numbers that a statistic cannot be computed from
     ├── OptionError              an option that does not fit, or that would be ignored
@@ -56,6 +57,10 @@ class TrackError(SmfevalError):
         self.row = row
         self.remedy = remedy
         super().__init__(reason if place is None else f"{place}: {reason}")
+
+
+class PairingError(SmfevalError):
+    """Two tracks that do not meet in time, or too few or too degenerate poses to align them."""
 
 
 class ConventionError(SmfevalError):

@@ -141,7 +141,7 @@ def test_convert_loses_nothing_silently(tmp_path, capsys, rng):
         (["check", "a", "--frobnicate"], "unrecognized arguments: --frobnicate"),
         (["check", "a", "--from", "orb-slam"], "invalid choice: 'orb-slam'"),
         (["check", "a", "--origin", "1,2"], "LAT,LON,HEIGHT"),
-        (["convert", "a", "b", "--to-body", "x"], "there is no such file"),
+        (["convert", "a", "b.square"], "there is no such file"),
     ],
 )
 def test_bad_command_lines(words, sentence, capsys):

@@ -6,7 +6,7 @@ from pathlib import Path
 from smfeval.align.body import moved_to
 from smfeval.cli.flags import add_output_flags, add_read_flags, parser, progress, read_options
 from smfeval.errors import OptionError
-from smfeval.io import read, write
+from smfeval.io import read, would_write, write
 from smfeval.io.convention import CONVENTIONS, ORDERS
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.formats import FORMATS
@@ -19,8 +19,9 @@ def run(arguments: list[str]) -> int:
     """Convert one track; returns the exit code."""
     chosen = _flags().parse_args(arguments)
     target = Path(chosen.target)
-    if target.exists() and not chosen.force:
-        raise OptionError(f"{target}: the file exists; --force overwrites it")
+    existing = [path for path in would_write(target, chosen.to) if path.exists()]
+    if existing and not chosen.force:
+        raise OptionError(f"{existing[0]}: the file exists; --force overwrites it")
 
     with progress("converting"):
         track = _moved(read(chosen.source, **read_options(chosen)), chosen)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from smfeval.errors import OptionError, TrackError
 from smfeval.io.formats import Format, format_for_writing, format_named, recognised
+from smfeval.io.kitti import times_beside
 from smfeval.io.options import ReadOptions, WriteOptions
 from smfeval.io.settle import settle_words
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
@@ -16,7 +17,7 @@ from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
 if TYPE_CHECKING:
     from smfeval.io.ros.topics import Candidate
 
-__all__ = ["ReadOptions", "WriteOptions", "bag_contents", "losses", "read", "write"]
+__all__ = ["ReadOptions", "WriteOptions", "bag_contents", "losses", "read", "would_write", "write"]
 
 TOPIC = re.compile(r"(?P<path>.+):(?P<topic>/[\w/~.\-]*)")
 
@@ -48,6 +49,12 @@ def write(track: AnyTrack, path: str | Path, *, lossy: bool = False, **options: 
     if lost and not lossy:
         raise OptionError(f"{path}: {entry.title} would lose {' and '.join(lost)}", remedy="lossy")
     return list(entry.write(track, Path(path), chosen))
+
+
+def would_write(path: Path, format_name: str | None = None) -> list[Path]:
+    """The files that writing to a path would make: KITTI poses have their times beside them."""
+    entry = format_for_writing(path, format_name)
+    return [path, times_beside(path)] if entry.name == "kitti" else [path]
 
 
 def bag_contents(source: str | Path, **options: Any) -> "list[Candidate] | None":

@@ -17,7 +17,9 @@ from smfeval.io.source import head
 from smfeval.track import Provenance, Track
 
 LAYOUT = Layout(
-    {8: "stamp, position, quaternion", 17: "these, velocity and biases"}, unit="nanoseconds"
+    {8: "stamp, position, quaternion", 17: "these, velocity and biases"},
+    unit="nanoseconds",
+    commas=True,
 )
 SHORTEST_STEP_NS = 100_000  # no track has poses at more than 10 kHz: its stamps have another unit
 W_FIRST, X_FIRST = "wxyz", "xyzw"

@@ -21,6 +21,7 @@ from smfeval.maths.stamps import NANOSECONDS
 from smfeval.maths.symmetric import chunks
 
 CHUNK_BYTES = 16 * 2**20
+NEW_LINE = b"\n"
 BOM = b"\xef\xbb\xbf"
 NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.I)
 STAMP = pl.Decimal(38, 9)
@@ -40,6 +41,7 @@ class Layout:
     unit: Unit = "seconds"
     stamped: bool = True
     tail: Tail = "keep"  # what to do with a last line that has no line end
+    commas: bool = False  # whether columns are meant to be separated by commas
 
     def wanted(self) -> str:
         """The allowed counts in words."""
@@ -109,6 +111,8 @@ def read_numbers(path: Path, layout: Layout) -> Numbers:
     with opened(path) as stream:
         header, first = _header(path, stream)
         reader = _Reader(path, layout, first, len(header) + 1)
+        for number, line in enumerate(header, start=1):
+            reader.comment(line.encode(), number)
         blocks = [reader.block(text) for text in _whole_lines(first, stream)]
     blocks = [block for block in blocks if len(block.stamp)]
     if not blocks:
@@ -156,16 +160,15 @@ class _Reader:
         self.notes: list[str] = []
         self.cut = False
         self.separator = _separator(first)
-        if self.separator == ",":
+        if self.separator == "," and not layout.commas:
             self.notes.append(f"{path}: columns are separated by commas; read as such")
         self.width = self._width(first)
 
     def block(self, text: bytes) -> Block:
         """Rows of one chunk of whole lines."""
         unfinished = not text.endswith(b"\n")
-        if unfinished and self.layout.tail == "drop":
-            self._leave_out_tail(text[text.rfind(b"\n") + 1 :])
-            text = text[: text.rfind(b"\n") + 1]
+        if unfinished:
+            text = self._without_tail(text)
         first_line = self.line
         lines = text.count(b"\n") + (unfinished and self.layout.tail == "keep")
         self.line += lines
@@ -213,7 +216,7 @@ class _Reader:
             if not line.strip():
                 continue
             if line.lstrip().startswith(b"#"):
-                self._comment(line, number)
+                self.comment(line, number)
                 continue
             rows.append(self._row(line, number))
             numbers.append(number)
@@ -239,18 +242,24 @@ class _Reader:
             raise FormatError(f"{self.path}:{number}: the stamp is not finite")
         return self.separator.encode().join(words)
 
-    def _comment(self, line: bytes, number: int) -> None:
+    def comment(self, line: bytes, number: int) -> None:
         """A row that was commented out is worth a word; other comments are not."""
         words = _words(line.lstrip().lstrip(b"#"))
         if len(words) == self.width and all(NUMBER.fullmatch(word) for word in words):
             self.notes.append(f"{self.path}:{number}: a row is commented out; it was left out")
 
-    def _leave_out_tail(self, line: bytes) -> None:
-        if line.strip():
-            self.cut = True
-            self.notes.append(
-                f"{self.path}:{self.line}: the file ends in the middle of a row; it was left out"
-            )
+    def _without_tail(self, text: bytes) -> bytes:
+        """The text without its unfinished last line, or with it and a note, as the format says."""
+        end = text.rfind(b"\n") + 1
+        place = f"{self.path}:{self.line + text.count(NEW_LINE)}"
+        if not text[end:].strip():
+            return text
+        if self.layout.tail == "keep":
+            self.notes.append(f"{place}: the last line has no line end; was the file cut there?")
+            return text
+        self.cut = True
+        self.notes.append(f"{place}: the file ends in the middle of a row; it was left out")
+        return text[:end]
 
     def _width(self, first: bytes) -> int:
         width = len(_words(first))

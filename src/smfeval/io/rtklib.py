@@ -1,8 +1,8 @@
 """RTKLIB solutions (.pos): GNSS positions with a 3x3 covariance, read into local east-north-up.
 
 Positions are latitude, longitude and height, or Earth-centred, or baselines from a base station.
-The last three of the six uncertainty columns are signed roots: cov = sign(x) x^2 (RTKLIB manual,
-appendix B.1), so that with latitude and longitude
+The last three of the six uncertainty columns are signed roots: cov = sign(x) x^2 (as RTKLIB's
+solution.c writes them), so that with latitude and longitude
 
     cov(e, n) = sign(sdne) sdne^2, cov(e, u) = sign(sdeu) sdeu^2, cov(n, u) = sign(sdun) sdun^2
 

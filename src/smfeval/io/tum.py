@@ -8,20 +8,17 @@ from pathlib import Path
 
 import numpy as np
 
-from smfeval.errors import FormatError
 from smfeval.io.atomic import writing
+from smfeval.io.beside import refuse_other_count, refuse_other_stamps
 from smfeval.io.header import CONVENTION_WORDS, ORDER_WORDS, parse_fields
 from smfeval.io.numbers import Layout, Numbers, read_numbers
 from smfeval.io.options import ReadOptions
 from smfeval.io.settle import settle_convention
 from smfeval.io.square import LOWER, table
-from smfeval.maths.arrays import Floats
-from smfeval.maths.stamps import seconds_text
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Provenance, Track
 
 LAYOUT = Layout({8: "stamp tx ty tz qx qy qz qw"})
 SIDECAR = Layout({22: "stamp and 21 covariance numbers"})
-SIDECAR_GAP_NS = 1_000  # a sidecar's stamp may differ from the pose's by a microsecond
 
 
 def read(path: Path, options: ReadOptions) -> AnyTrack:
@@ -46,7 +43,9 @@ def _with_sidecar(numbers: Numbers, path: Path, options: ReadOptions) -> Gaussia
         ORDER_WORDS.get(fields.get("TANGENT_ORDER", "")),
     )
     settled = settle_convention(options, declared=declared)
-    covariance = _matched(numbers, beside)
+    refuse_other_count(beside, numbers, "covariances")
+    refuse_other_stamps(beside, numbers)
+    covariance = beside.symmetric(1, LOWER)
     position, rotation = numbers.columns(1, 4), numbers.columns(4, 8)
     return GaussianTrack(
         numbers.stamp,
@@ -61,23 +60,6 @@ def _with_sidecar(numbers: Numbers, path: Path, options: ReadOptions) -> Gaussia
         ),
         intake=options.intake(numbers.where),
     )
-
-
-def _matched(poses: Numbers, beside: Numbers) -> Floats:
-    """The sidecar's covariances, row for row with the poses; raises where they do not pair."""
-    if len(poses) != len(beside):
-        raise FormatError(
-            f"{beside.name}: {len(beside)} covariances for {len(poses)} poses in {poses.name}; "
-            "one for each is needed"
-        )
-    apart = np.abs(poses.stamp - beside.stamp) > SIDECAR_GAP_NS
-    if apart.any():
-        row = int(np.argmax(apart))
-        raise FormatError(
-            f"{beside.where(row)}: stamp {seconds_text(int(beside.stamp[row]))} does not match "
-            f"{seconds_text(int(poses.stamp[row]))} at {poses.where(row)} within a microsecond"
-        )
-    return beside.symmetric(1, LOWER)
 
 
 def write(track: AnyTrack, path: Path, options: object) -> tuple[Path, ...]:

@@ -16,7 +16,7 @@ from smfeval.maths.cosines import cosines
 from smfeval.maths.spectra import spectra
 
 BAND = 24  # cosines; fewer lose the memory in their own noise, more meet what is not slow
-BISECTIONS = 48
+BISECTIONS = 40  # of a bracket of a few standard errors: to the last digits that matter
 
 
 @dataclass(frozen=True)

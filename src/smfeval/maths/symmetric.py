@@ -74,14 +74,16 @@ def is_semidefinite(matrix: Floats) -> Bools:
 def correlation_eigenvalue(matrix: Floats) -> Floats:
     """Smallest eigenvalue of D^-1/2 S D^-1/2, with D the diagonal of S. (n, d, d) -> (n,).
 
-    A zero variance with zero covariances counts as a zero eigenvalue. A negative variance, or a
-    zero variance with a covariance that is not zero, gives -inf.
+    A zero variance with zero covariances counts as a zero eigenvalue. A negative variance, a zero
+    variance with a covariance that is not zero, or numbers beyond all range give -inf.
     """
     diagonal = np.diagonal(matrix, axis1=-2, axis2=-1)
     flat = diagonal <= 0
     scale = np.sqrt(np.where(flat, 1.0, diagonal))
-    correlation = matrix / scale[..., :, None] / scale[..., None, :]
+    with np.errstate(over="ignore", invalid="ignore"):
+        correlation = matrix / scale[..., :, None] / scale[..., None, :]
     impossible = (np.abs(matrix).max(axis=-1) * flat > 0).any(axis=-1)
+    impossible |= ~np.isfinite(correlation).all(axis=(-1, -2))
     correlation[impossible] = 0.0
     return np.where(impossible, -np.inf, np.linalg.eigvalsh(correlation)[..., 0])
 

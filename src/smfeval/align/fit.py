@@ -1,0 +1,147 @@
+"""Fits of one track of positions to another, by the freedoms that an estimator leaves open.
+
+Source: S. Umeyama, Least-squares estimation of transformation parameters between two point
+patterns, 1991 (se3, sim3); the yaw fit is its plane case about the vertical axis.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from smfeval.align.world import IDENTITY, Alignment
+from smfeval.errors import PairingError
+from smfeval.maths import so3
+from smfeval.maths.arrays import Floats
+from smfeval.track import AnyTrack, Track
+
+FEWEST = 3  # poses that a fit needs
+DEGENERATE = 1e-6  # spread of the positions across a direction, relative to their largest spread
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """Two sets of positions about their centres, and what their shape leaves open."""
+
+    source_centre: Floats
+    target_centre: Floats
+    source: Floats
+    target: Floats
+
+    @property
+    def cross(self) -> Floats:
+        """Sum of target source^T. (3, 3)."""
+        return self.target.T @ self.source
+
+    def spread(self) -> Floats:
+        """Spread of the source along its principal directions, largest first. (3,)."""
+        values = np.linalg.eigvalsh(self.source.T @ self.source / len(self.source))
+        return np.sqrt(np.maximum(values[::-1], 0))
+
+
+def fit_se3(source: Floats, target: Floats) -> Alignment:
+    """Rotation and translation that bring source closest to target. (n, 3) each."""
+    shape = _geometry(source, target)
+    rotation = _rotation(shape.cross)
+    return _finished("se3", shape, rotation, freedoms=6, free=_free_rotations(shape.spread()))
+
+
+def fit_sim3(source: Floats, target: Floats) -> Alignment:
+    """Rotation, translation and scale."""
+    shape = _geometry(source, target)
+    rotation = _rotation(shape.cross)
+    spread = shape.spread()
+    free = _free_rotations(spread)
+    if spread[0] == 0:
+        return _finished("sim3", shape, rotation, freedoms=7, free=(*free, "scale"))
+    scale = float(np.trace(rotation.T @ shape.cross) / np.sum(shape.source**2))
+    if scale <= 0:
+        raise PairingError("the best scale is not positive: the tracks do not have the same shape")
+    return _finished("sim3", shape, rotation, scale=scale, freedoms=7, free=free)
+
+
+def fit_yaw(source: Floats, target: Floats) -> Alignment:
+    """Translation and a rotation about the vertical axis: what gravity leaves open."""
+    shape = _geometry(source, target)
+    cross = shape.cross
+    angle = np.arctan2(cross[1, 0] - cross[0, 1], cross[0, 0] + cross[1, 1])
+    rotation = so3.matrix(so3.exp(np.array([0.0, 0.0, angle])))
+    flat = np.sqrt(np.mean(shape.source[:, :2] ** 2))
+    size = max(float(shape.spread()[0]), float(np.abs(source).max()) * np.finfo(np.float64).eps)
+    free = ("rotation about the vertical",) if flat <= DEGENERATE * size else ()
+    return _finished("yaw", shape, rotation, freedoms=4, free=free)
+
+
+def fit_nothing(source: Floats, target: Floats) -> Alignment:
+    """No alignment: both tracks speak of one world."""
+    del source, target
+    return IDENTITY
+
+
+def fit_first_pose(estimate: AnyTrack, reference: Track) -> Alignment:
+    """The motion that makes the first matched poses equal, orientation included."""
+    if not (estimate.about.oriented and reference.about.oriented):
+        raise PairingError("the first poses cannot be made equal: one track has no orientation")
+    rotation = so3.matrix(reference.rotation[0]) @ so3.matrix(estimate.rotation[0]).T
+    translation = reference.position[0] - rotation @ estimate.position[0]
+    return Alignment(
+        "first-pose", rotation, translation, freedoms=6, residual_m=0.0, fitted_scans=1
+    )
+
+
+FITS: dict[str, Callable[[Floats, Floats], Alignment]] = {
+    "none": fit_nothing,
+    "se3": fit_se3,
+    "yaw": fit_yaw,
+    "sim3": fit_sim3,
+}
+
+
+def _geometry(source: Floats, target: Floats) -> Geometry:
+    if len(source) < FEWEST:
+        raise PairingError(f"{len(source)} matched poses are too few for a fit; 3 are needed")
+    return Geometry(
+        source.mean(axis=0),
+        target.mean(axis=0),
+        source - source.mean(axis=0),
+        target - target.mean(axis=0),
+    )
+
+
+def _rotation(cross: Floats) -> Floats:
+    """The rotation R that maximises trace(R^T cross), by singular values; never a reflection."""
+    left, _, right = np.linalg.svd(cross)
+    sign = np.sign(np.linalg.det(left @ right)) or 1.0
+    return (left * np.array([1.0, 1.0, sign])) @ right
+
+
+def _free_rotations(spread: Floats) -> tuple[str, ...]:
+    if spread[0] == 0:
+        return ("all rotations (the positions are one point)",)
+    if spread[1] <= DEGENERATE * spread[0]:
+        return ("rotation about the path (the positions lie on a line)",)
+    return ()
+
+
+def _finished(
+    kind: str,
+    shape: Geometry,
+    rotation: Floats,
+    *,
+    scale: float = 1.0,
+    freedoms: int,
+    free: tuple[str, ...],
+) -> Alignment:
+    residual = scale * shape.source @ rotation.T - shape.target
+    open_freedoms = sum(3 if word.startswith("all") else 1 for word in free)
+    return Alignment(
+        kind,
+        rotation,
+        shape.target_centre - scale * rotation @ shape.source_centre,
+        scale,
+        freedoms - open_freedoms,
+        free,
+        float(np.sqrt(np.mean(np.sum(residual**2, axis=1)))),
+        len(shape.source),
+        float(np.linalg.norm(np.diff(shape.target, axis=0), axis=1).sum()),
+    )
