@@ -203,14 +203,15 @@ PAGE = """# Do the intervals hold what they promise?
 Made by `python experiments/coverage.py --replications {replications} --resampled {resampled}`
 (seeded; the same numbers every time). Do not edit by hand.
 
-Each cell: how often a nominal 95 % interval held the truth, then its median width over that of an oracle
-that knows how much the statistic varies (+-1.96 of its true standard deviation at this very n, from
-{oracle} other series), then how often the method refused, if it did. Coverage and width count the
-intervals that were given. The standard error of a coverage of 95 % is {error:.1%} points.
+Each cell: how often a nominal 95 % interval held the truth, then its median width over that of an
+oracle that knows how much the statistic varies (+-1.96 of its true standard deviation at this very n,
+from {oracle} other series), then how often the method refused, if it did. Coverage and width count the
+intervals that were given; a series whose memory looks shorter than it is gets a narrow interval rather
+than a refusal, so where most are refused the few that are not do badly. The standard error of a coverage of 95 % is {error:.1f} points.
 
-The series: `experiments/dependent_series.py`. "Two regimes, 30 %" at rho 0.99 changes its regime so rarely
-that some series never see one of the two (1000 scans: one in 50; 300 scans: one in 4), and nothing in
-such a series tells of it; no method can cover there.
+The series: `experiments/dependent_series.py`. "Two regimes" at rho 0.99 change so rarely that some series
+never see one of the two (30 %: one in 4 of 300 scans, one in 50 of 1000), and nothing in such a series
+tells of it: no method can cover there.
 
 ## The default, `auto`
 
@@ -238,11 +239,11 @@ def main() -> None:
         replications=options.replications,
         resampled=options.resampled,
         oracle=ORACLE_ROWS,
-        error=np.sqrt(0.95 * 0.05 / options.replications),
+        error=100 * np.sqrt(0.95 * 0.05 / options.replications),
         auto=auto,
         methods=methods,
     )
-    options.out.write_text(page.replace("%", "%"), encoding="utf-8")
+    options.out.write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,14 @@
 
 import sys
 
-from smfeval.cli.flags import add_output_flags, add_read_flags, parser, progress, read_options
+from smfeval.cli.flags import (
+    add_gauge_flag,
+    add_output_flags,
+    add_read_flags,
+    parser,
+    progress,
+    read_options,
+)
 from smfeval.examination import Examination, examine
 from smfeval.io import bag_contents, read
 from smfeval.io.ros.topics import Candidate
@@ -16,6 +23,7 @@ def run(arguments: list[str]) -> int:
     flags.add_argument("file", help="a track, or bag.mcap:/topic; a bag alone lists its topics")
     flags.add_argument("--strict", action="store_true", help="exit with 2 on any doubt")
     add_read_flags(flags)
+    add_gauge_flag(flags)
     add_output_flags(flags)
     chosen = flags.parse_args(arguments)
     options = read_options(chosen)

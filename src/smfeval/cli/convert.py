@@ -4,7 +4,14 @@ import argparse
 from pathlib import Path
 
 from smfeval.align.body import moved_to
-from smfeval.cli.flags import add_output_flags, add_read_flags, parser, progress, read_options
+from smfeval.cli.flags import (
+    add_gauge_flag,
+    add_output_flags,
+    add_read_flags,
+    parser,
+    progress,
+    read_options,
+)
 from smfeval.errors import OptionError
 from smfeval.io import read, would_write, write
 from smfeval.io.convention import CONVENTIONS, ORDERS
@@ -57,6 +64,7 @@ def _flags() -> argparse.ArgumentParser:
     add("--extrinsic", metavar="FILE|x,y,z,qx,qy,qz,qw", help="pose of another body in the track's")
     add("--to-body", metavar="NAME", help="name of that other body")
     add_read_flags(flags)
+    add_gauge_flag(flags)
     add_output_flags(flags)
     return flags
 

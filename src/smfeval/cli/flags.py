@@ -47,7 +47,6 @@ def add_read_flags(flags: argparse.ArgumentParser) -> None:
     add("--order", choices=ORDERS, help="which block of the covariance comes first")
     add("--body", metavar="NAME", help="body frame of the poses")
     add("--world", metavar="NAME", help="world frame of the poses")
-    add("--gauge", choices=GAUGES, help="freedoms that the estimator leaves open")
     add("--bad-rows", choices=("refuse", "drop"), default="refuse", help="default: refuse")
     add("--duplicates", choices=("refuse", "first", "last"), default="refuse")
     add("--covariance", type=Path, metavar="FILE", help="TUM: file with the covariances")
@@ -58,10 +57,15 @@ def add_read_flags(flags: argparse.ArgumentParser) -> None:
     add("--tf", metavar="PARENT:CHILD", help="bags: chain of transforms")
 
 
+def add_gauge_flag(flags: argparse.ArgumentParser) -> None:
+    """What a track is to say of its own gauge."""
+    flags.add_argument("--gauge", choices=GAUGES, help="freedoms that the estimator leaves open")
+
+
 def read_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """The keyword arguments for `read` that the user gave."""
     names = [field.name for field in fields(ReadOptions)]
-    given = {name: getattr(arguments, name) for name in names}
+    given = {name: getattr(arguments, name, None) for name in names}
     return {name: value for name, value in given.items() if value is not None}
 
 
@@ -72,6 +76,17 @@ def origin(text: str) -> tuple[float, float, float]:
     except ValueError as error:
         raise argparse.ArgumentTypeError("LAT,LON,HEIGHT in degrees and metres") from error
     return latitude, longitude, height
+
+
+def seconds(text: str) -> float:
+    """A time: `0.005`, `0.005s` or `5ms`."""
+    for suffix, factor in (("ms", 1e-3), ("us", 1e-6), ("s", 1.0), ("", 1.0)):
+        if text.endswith(suffix):
+            break
+    try:
+        return factor * float(text.removesuffix(suffix))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time; write 0.005 or 5ms") from error
 
 
 def _presets() -> str:

@@ -5,6 +5,7 @@ import sys
 from importlib import import_module
 
 VERBS = {
+    "score": "score one or many estimates against one reference",
     "check": "what is in this file, and can it be scored?",
     "convert": "any supported format to any other",
     "demo": "check and convert a belief track made on the spot",

@@ -17,7 +17,16 @@ from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
 if TYPE_CHECKING:
     from smfeval.io.ros.topics import Candidate
 
-__all__ = ["ReadOptions", "WriteOptions", "bag_contents", "losses", "read", "would_write", "write"]
+__all__ = [
+    "ReadOptions",
+    "WriteOptions",
+    "bag_contents",
+    "format_of",
+    "losses",
+    "read",
+    "would_write",
+    "write",
+]
 
 TOPIC = re.compile(r"(?P<path>.+):(?P<topic>/[\w/~.\-]*)")
 
@@ -37,6 +46,11 @@ def read(source: str | Path, **options: Any) -> AnyTrack:
         if error.place is not None:
             raise
         raise TrackError(error.reason, place=str(path), remedy=error.remedy) from error
+
+
+def format_of(source: str | Path, **options: Any) -> str:
+    """Name of the format in which a source would be read."""
+    return options.get("format") or recognised(split_source(source)[0]).name
 
 
 def write(track: AnyTrack, path: str | Path, *, lossy: bool = False, **options: Any) -> list[Path]:

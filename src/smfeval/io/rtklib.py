@@ -26,6 +26,7 @@ from smfeval.maths.se3 import sandwich
 from smfeval.track import About, GaussianTrack, Provenance, Track
 
 ABOUT = About(body="antenna", world="enu", gauge="fixed", oriented=False)
+ORIGIN = "ENU_ORIGIN"  # header key of the local frame's origin
 QUALITY = {
     "1": "fix", "2": "float", "3": "sbas", "4": "dgps", "5": "single", "6": "ppp", "7": "dr",
 }  # fmt: skip
@@ -43,6 +44,7 @@ class Local:
     position: Floats
     covariance: Floats
     note: str
+    origin: str | None = None  # latitude, longitude and height, to read another file about it
 
 
 def read(path: Path, options: ReadOptions) -> Track:
@@ -57,14 +59,15 @@ def _track(table: Table, local: Local, options: ReadOptions) -> Track:
     pose = local.position, np.tile([0.0, 0.0, 0.0, 1.0], (len(table.line), 1))
     provenance = Provenance(table.name, "RTKLIB", notes=(*table.notes, local.note, *_notes(table)))
     intake = options.intake(table.where)
+    about = replace(ABOUT, extra=((ORIGIN, local.origin),) if local.origin else ())
     if not table.deviation.any():
-        plain = Track(table.stamp, *pose, about=ABOUT, provenance=provenance, intake=intake)
+        plain = Track(table.stamp, *pose, about=about, provenance=provenance, intake=intake)
         return plain.noted("every standard deviation is zero: no belief, positions alone were read")
     return GaussianTrack(
         table.stamp,
         *pose,
         np.pad(local.covariance, ((0, 0), (0, 3), (0, 3))),
-        about=ABOUT,
+        about=about,
         provenance=replace(provenance, convention="position only, in world axes"),
         intake=intake,
     )
@@ -78,6 +81,7 @@ def _from_llh(table: Table, options: ReadOptions) -> Local:
         geodesy.enu_from_ecef(geodesy.ecef_from_llh(llh), origin),
         sandwich(turn, _covariance(table, FROM_NEU)),
         _origin_note(options, origin),
+        ",".join(repr(float(value)) for value in np.ravel(origin)),
     )
 
 
@@ -87,6 +91,7 @@ def _from_ecef(table: Table, options: ReadOptions) -> Local:
         geodesy.enu_from_ecef(table.position, origin),
         sandwich(geodesy.enu_axes(origin), _covariance(table, FROM_CYCLE)),
         _origin_note(options, origin),
+        ",".join(repr(float(value)) for value in np.ravel(origin)),
     )
 
 

@@ -1,13 +1,15 @@
 """What may the slow part of a series look like? A grid of spectra, with a weight for each.
 
-Two kinds, in time measured by the length of the series:
+Three kinds, each with white noise on top, in time measured by the length of the series:
 
-- *fading memory*: an Ornstein-Uhlenbeck process (the limit of AR(1)), covariance exp(-c |s - t|), plus white
-  noise. c is the length of the series in memory times: n (1 - rho). The covariance of its mean (index 0)
-  and cosines (1 .. q) is exact: with k_j = 2 c / (c^2 + (pi j)^2), r_0 = 1, r_j = sqrt(2),
-  diag(k) - r_i r_j k_i k_j (1 - (-1)^i exp(-c)) / 2 where i + j is even, zero elsewhere;
-- *resonance*: a damped oscillation that peaks inside the band, plus white noise. Without it an oscillating
-  series would be taken for one with a long memory.
+- *fading memory*: an Ornstein-Uhlenbeck process (the limit of AR(1)), covariance exp(-c |s - t|). c is
+  the length of the series in memory times: n (1 - rho). The covariance of its mean (index 0) and its
+  cosines (1 .. q) is exact: with k_j = 2 c / (c^2 + (pi j)^2), r_0 = 1, r_j = sqrt(2), it is
+  diag(k) - r_i r_j k_i k_j (1 - (-1)^i exp(-c)) / 2 where i + j is even, and zero elsewhere;
+- *drift*: a smooth process, spectrum 1 / (c^2 + (pi j)^2)^2. Without it a series that rises from end to
+  end would be taken for one with many samples;
+- *resonance*: a damped oscillation that peaks inside the band. Without it an oscillating series would
+  be taken for one with a long memory.
 
 The weights were chosen by measured coverage (experiments/coverage.py), not by belief.
 """
@@ -29,6 +31,10 @@ MEMORY_FLAT = 60.0  # beyond this the band is flat ..
 FLAT_SHARE = 0.5  # .. and this is the share of all fading memories that are flat
 NOISE = np.array([0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0])  # of the spectrum at zero frequency
 NOISE_WEIGHT = np.array([1, 1, 1, 1, 1, 0.5, 0.2])
+
+DRIFT_SHARE = 0.1
+DRIFT = np.geomspace(2, 60, 7)  # c, as above
+DRIFT_NOISE = np.array([0.0, 1e-4, 1e-3, 1e-2])
 
 RESONANCE_SHARE = 0.2
 RESONANCE_STEPS = 8
@@ -77,10 +83,10 @@ class Spectra:
 @lru_cache(maxsize=32)
 def spectra(count: int) -> Spectra:
     """All models for a band of `count` cosines."""
-    fading, resonant = _fading(count), _resonant(count)
+    kinds = _fading(count), _drifting(count), _resonant(count)
     axis = {"pull": 1, "gain": 1}
     parts = {
-        name: np.concatenate([getattr(fading, name), getattr(resonant, name)], axis.get(name, 0))
+        name: np.concatenate([getattr(kind, name) for kind in kinds], axis.get(name, 0))
         for name in Spectra.__dataclass_fields__
     }
     return Spectra(**parts)
@@ -124,7 +130,14 @@ def _fading_weight(c: Floats, relative: Floats) -> Floats:
     flat = c >= MEMORY_FLAT
     weight[flat] *= FLAT_SHARE / weight[flat].sum()
     weight[~flat] *= (1 - FLAT_SHARE) / weight[~flat].sum()
-    return np.log(weight * (1 - RESONANCE_SHARE))
+    return np.log(weight * (1 - DRIFT_SHARE - RESONANCE_SHARE))
+
+
+def _drifting(count: int) -> Spectra:
+    """Every drift with every noise, relative to the spectrum at zero frequency."""
+    c, noise = (a.reshape(-1, 1) for a in np.meshgrid(DRIFT, DRIFT_NOISE, indexing="ij"))
+    ratio = np.pi * np.arange(1, count + 1) / c
+    return _uncoupled(1 / (1 + ratio**2) ** 2 + noise, 1 + noise[:, 0], DRIFT_SHARE)
 
 
 def _resonant(count: int) -> Spectra:
@@ -134,16 +147,19 @@ def _resonant(count: int) -> Spectra:
     peak, damping, noise = (a.reshape(-1, 1) for a in grid)
     ratio = np.arange(1, count + 1) / peak
     spectrum = 1 / ((1 - ratio**2) ** 2 + (2 * damping * ratio) ** 2) + noise
+    return _uncoupled(spectrum, 1 + noise[:, 0], RESONANCE_SHARE)
 
-    models = len(peak)
-    flat = 1 + noise[:, 0]
+
+def _uncoupled(spectrum: Floats, at_zero: Floats, share: float) -> Spectra:
+    """Models whose cosines are taken as independent, of equal weights that sum to a share."""
+    models, count = spectrum.shape
     return Spectra(
         precision=1 / spectrum,
         pull=np.zeros((2, models, count)),
         gain=np.zeros((2, models)),
         log_determinant=np.log(spectrum).sum(axis=-1),
         regression=np.zeros((models, count)),
-        residual=flat,
-        variance=flat,
-        log_weight=np.full(models, np.log(RESONANCE_SHARE / models)),
+        residual=at_zero,
+        variance=at_zero,
+        log_weight=np.full(models, np.log(share / models)),
     )

@@ -29,18 +29,16 @@ def fraction_samples(fraction: Floats, posterior: MeanPosterior) -> tuple[Floats
     return n_effective, n_effective * np.minimum(fraction, 1 - fraction)
 
 
-def probability_below(share: float, member: Bools) -> tuple[Floats, Floats]:
-    """Posterior probability that the true fraction is below a share. (..., n) -> (...), (...).
+def probability_below(share: float, member: Bools) -> Floats:
+    """Posterior probability, on the logit scale, that the true fraction is below a share.
 
-    On the logit scale, with the effective samples on the rarer side: none where all scans are alike.
+    (..., n) -> (...). Zero where all scans are members, one where none is.
     """
     fraction = member.mean(axis=-1)
     mixed = (fraction > 0) & (fraction < 1)
     inner = np.where(mixed, fraction, 0.5)
-    posterior = mean_posterior(member)
     offset = (logit(share) - logit(inner)) * inner * (1 - inner)
-    _, n_rare = fraction_samples(fraction, posterior)
-    return posterior.cdf(offset), np.where(mixed, n_rare, 0.0)
+    return np.where(mixed, mean_posterior(member).cdf(offset), fraction == 0)
 
 
 def one_sided_ends(all_members: bool, n_effective: float, level: float) -> tuple[float, float]:

@@ -1,0 +1,93 @@
+"""The whole way: pair in time, bring to one frame, score each scan, summarise the track."""
+
+import numpy as np
+
+from smfeval.associate import Pairs, nearest
+from smfeval.evaluation.details import gap_risk_of, path_residuals, relative_errors, rotation_deg
+from smfeval.evaluation.frames import chosen_alignment, one_body, one_world
+from smfeval.evaluation.options import ALIGNMENTS, Options
+from smfeval.evaluation.residuals import (
+    body_residuals,
+    reference_poses,
+    regular,
+    residuals_of,
+)
+from smfeval.evaluation.result import Evaluation, Scored
+from smfeval.score import scores
+from smfeval.summarise.summary import summarise_calibration, summarise_scores
+from smfeval.summarise.verdict import verdict
+from smfeval.track import AnyTrack, Track
+
+__all__ = ["ALIGNMENTS", "Evaluation", "Options", "Scored", "evaluate", "pair"]
+
+
+def evaluate(
+    estimate: AnyTrack,
+    reference: AnyTrack,
+    *,
+    options: Options | None = None,
+    pairs: Pairs | None = None,
+) -> Evaluation:
+    """Score an estimate against a reference.
+
+    `pairs` may be given to score on chosen scans, such as those common to several estimates.
+    """
+    options = options or Options()
+    poses = reference_poses(estimate, reference)
+    placed, body_notes = one_body(estimate, reference, options)
+    kind, gauge_notes = chosen_alignment(placed, options)
+
+    pairs = pairs or pair(estimate, reference, options)
+    matched, truth = placed[pairs.estimate], poses[pairs.reference]
+    alignment, left = one_world(matched, truth, kind, options)
+    scored = _scored(alignment(matched)[left], truth[left], options)
+
+    series, residuals = scored.series, scored.residuals
+    calibration = summarise_calibration(
+        series,
+        residuals,
+        body_residuals(scored.estimate, residuals),
+        intervals=options.intervals,
+    )
+    return Evaluation(
+        estimate=estimate,
+        reference=poses,
+        options=options,
+        pairs=pairs,
+        gap_risk=gap_risk_of(scored, pairs, left),
+        alignment=alignment,
+        scored=scored,
+        scores=summarise_scores(
+            series,
+            path_residuals(scored, options),
+            rotation_deg(scored),
+            settings=options.settings,
+            intervals=options.intervals,
+        ),
+        relative=relative_errors(scored, options),
+        calibration=calibration,
+        verdict=verdict(len(residuals), calibration),
+        notes=body_notes + gauge_notes,
+    )
+
+
+def pair(estimate: AnyTrack, reference: AnyTrack, options: Options) -> Pairs:
+    """Nearest stamps, as the options say."""
+    return nearest(
+        estimate.stamp,
+        reference.stamp,
+        tolerance_s=options.tolerance_s,
+        offset_s=options.offset_s,
+    )
+
+
+def _scored(estimate: AnyTrack, reference: Track, options: Options) -> Scored:
+    """Score matched, aligned tracks; scans with a singular covariance are refused or left out."""
+    residuals = residuals_of(estimate, reference, options)
+    good = regular(estimate, residuals, options)
+    kept = np.flatnonzero(good)
+    if len(kept) < len(good):
+        estimate, reference = estimate[kept], reference[kept]
+        residuals = residuals_of(estimate, reference, options)
+    series = scores(residuals, options.settings, options.rules)
+    return Scored(kept, estimate, reference, residuals, series, singular=len(good) - len(kept))

@@ -1,0 +1,74 @@
+"""One body, one world: extrinsic and gauge, with everything assumed said in words."""
+
+import numpy as np
+
+from smfeval.align.body import moved_to
+from smfeval.align.fit import FITS, fit_first_pose
+from smfeval.align.world import Alignment
+from smfeval.errors import ConventionError, PairingError
+from smfeval.evaluation.options import AlignmentKind, Options
+from smfeval.maths.arrays import Ints
+from smfeval.track import AnyTrack, Track
+
+GAUGE_ALIGNMENTS: dict[str, AlignmentKind] = {
+    "fixed": "none",
+    "se3": "se3",
+    "gravity_yaw": "yaw",
+    "sim3": "sim3",
+}
+
+
+def one_body(
+    estimate: AnyTrack, reference: AnyTrack, options: Options
+) -> tuple[AnyTrack, tuple[str, ...]]:
+    """The estimate about the reference's body; raises where two declared bodies differ."""
+    ours, theirs = estimate.about.body, reference.about.body
+    if options.extrinsic is not None:
+        name = theirs or "the reference's body"
+        moved = moved_to(estimate, options.extrinsic, theirs)
+        return moved, (f"the estimate was moved from body {ours} to {name} by the extrinsic",)
+    if ours and theirs and ours != theirs:
+        raise ConventionError(
+            f"the estimate is about body {ours}, the reference about {theirs}; an extrinsic (pose "
+            f"of {theirs} in {ours}) is needed"
+        )
+    if not theirs:
+        return estimate, (
+            f"the reference declares no body; taken as the estimate's ({ours or 'not declared'})",
+        )
+    return estimate, () if ours else (f"the estimate declares no body; taken as {theirs}",)
+
+
+def chosen_alignment(estimate: AnyTrack, options: Options) -> tuple[AlignmentKind, tuple[str, ...]]:
+    """The alignment by option, or by the gauge that the estimate declares, or se3."""
+    if options.alignment is not None:
+        return options.alignment, ()
+    if estimate.about.gauge is None:
+        return "se3", ("the estimate declares no gauge; aligned by se3 (assumed)",)
+    return GAUGE_ALIGNMENTS[estimate.about.gauge], ()
+
+
+def one_world(
+    estimate: AnyTrack, reference: Track, kind: AlignmentKind, options: Options
+) -> tuple[Alignment, Ints]:
+    """The alignment of matched tracks, and the scans that are left to score."""
+    count = len(estimate)
+    fitted = _prefix(reference, options) if options.fit_on is not None else count
+    if kind == "none" and options.fit_on is not None:
+        raise PairingError("a fit on the start needs an alignment; with none there is no fit")
+    if kind == "first-pose":
+        return fit_first_pose(estimate, reference), np.arange(count)
+    alignment = FITS[kind](estimate.position[:fitted], reference.position[:fitted])
+    return alignment, np.arange(fitted if options.fit_on is not None else 0, count)
+
+
+def _prefix(reference: Track, options: Options) -> int:
+    """How many matched scans lie within the extent that the fit may use."""
+    assert options.fit_on is not None
+    progress = options.fit_on.progress(reference.stamp, reference.position)
+    count = int(np.searchsorted(progress, options.fit_on.size))
+    if count >= len(progress):
+        raise PairingError(
+            f"a fit on the first {options.fit_on} leaves none of the {len(progress)} scans to score"
+        )
+    return count

@@ -1,0 +1,48 @@
+"""What a user may decide about an evaluation."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from smfeval.align.extent import Extent
+from smfeval.associate.nearest import TOLERANCE_S
+from smfeval.errors import OptionError
+from smfeval.maths import se3
+from smfeval.score import RULES, Settings
+from smfeval.score.rules import rule_named
+from smfeval.summarise.number import Intervals
+
+AlignmentKind = Literal["none", "se3", "yaw", "sim3", "first-pose"]
+ALIGNMENTS: tuple[AlignmentKind, ...] = ("none", "se3", "yaw", "sim3", "first-pose")
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to pair, align and score. The defaults are what most users want."""
+
+    tolerance_s: float = TOLERANCE_S
+    offset_s: float = 0.0  # added to the stamps of the estimate
+    extrinsic: se3.Pose | None = None  # pose of the reference's body in the estimate's body
+    alignment: AlignmentKind | None = None  # None: by the gauge that the estimate declares
+    fit_on: Extent | None = None  # fit the alignment on this much of the start, score the rest
+    axes: str = "xyz"
+    rules: tuple[str, ...] = tuple(RULES)
+    settings: Settings = field(default_factory=Settings)
+    horizons: tuple[Extent, ...] = ()
+    reference_covariance: bool = True  # use the reference's own covariance if it has one
+    singular: Literal["refuse", "drop"] = "refuse"
+    intervals: Intervals = field(default_factory=Intervals)
+
+    def __post_init__(self) -> None:
+        axes = self.axes
+        if not axes or any(axis not in "xyz" for axis in axes) or len(set(axes)) != len(axes):
+            raise OptionError(f"axes {axes!r}: write some of x, y and z, each once (xyz, xy, z)")
+        if self.alignment is not None and self.alignment not in ALIGNMENTS:
+            known = ", ".join(ALIGNMENTS)
+            raise OptionError(f"alignment {self.alignment!r} is unknown; it is one of {known}")
+        for name in self.rules:
+            rule_named(name)
+
+    @property
+    def axis_index(self) -> list[int]:
+        """Columns of the scored axes."""
+        return ["xyz".index(axis) for axis in self.axes]

@@ -1,0 +1,133 @@
+"""Residuals of matched, aligned tracks: errors and covariances in the axes of the reference."""
+
+import numpy as np
+
+from smfeval.errors import PairingError, TrackError
+from smfeval.evaluation.options import Options
+from smfeval.maths import normal, so3
+from smfeval.maths.arrays import Bools, Floats
+from smfeval.maths.stamps import seconds_text
+from smfeval.maths.symmetric import correlation_eigenvalue
+from smfeval.score import Ensemble, Residuals
+from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
+
+STANDING_M = 1e-3  # a step shorter than this has no direction; the last one that had is kept
+
+
+def residuals_of(estimate: AnyTrack, reference: Track, options: Options) -> Residuals:
+    """Mean minus reference with the uncertainties of both, on the scored axes."""
+    index = options.axis_index
+    noise = None
+    if options.reference_covariance and isinstance(reference, GaussianTrack):
+        noise = _on(reference.position_covariance, index)
+    if isinstance(estimate, ParticleTrack):
+        return _particle_residuals(estimate, reference, index, noise)
+    error = (estimate.position - reference.position)[:, index]
+    covariance = None
+    if isinstance(estimate, GaussianTrack):
+        covariance = _on(estimate.position_covariance, index)
+    return Residuals(error, covariance, noise)
+
+
+def _particle_residuals(
+    estimate: ParticleTrack, reference: Track, index: list[int], noise: Floats | None
+) -> Residuals:
+    truth = np.repeat(reference.position, estimate.count, axis=0)
+    difference = (estimate.particle_position - truth)[:, index]
+    ensemble = Ensemble(estimate.offset, difference, estimate.probability)
+    error = ensemble.sum(ensemble.probability[:, None] * difference)
+    away = difference - np.repeat(error, ensemble.count, axis=0)
+    outer = ensemble.probability[:, None, None] * away[:, :, None] * away[:, None, :]
+    return Residuals(error, ensemble.sum(outer), noise, ensemble)
+
+
+def _on(covariance: Floats, index: list[int]) -> Floats:
+    if index == [0, 1, 2]:
+        return covariance
+    return np.ascontiguousarray(covariance[:, index][:, :, index])
+
+
+def regular(estimate: AnyTrack, residuals: Residuals, options: Options) -> Bools:
+    """Scans whose covariance has an inverse on the scored axes; refuses the others if asked to."""
+    if residuals.covariance is None:
+        return np.ones(len(residuals), dtype=np.bool_)
+    singular = normal.is_singular(residuals.predicted)
+    if singular.all() or (singular.any() and options.singular == "refuse"):
+        raise _singular_error(estimate, residuals, singular, options.axes)
+    return ~singular
+
+
+def _singular_error(
+    estimate: AnyTrack, residuals: Residuals, singular: Bools, axes: str
+) -> TrackError:
+    scan = int(np.argmax(singular))
+    covariance = residuals.predicted[scan]
+    smallest = float(np.linalg.eigvalsh(covariance)[0])
+    variances = ", ".join(
+        f"{axis} {value:.3g}" for axis, value in zip(axes, np.diag(covariance), strict=True)
+    )
+    several = int(singular.sum())
+    return TrackError(
+        f"the covariance is singular on axes {axes} (variances {variances}; smallest eigenvalue "
+        f"{smallest:.3g}; {several} of {len(singular)} scans){_hint(residuals, axes)}",
+        place=f"{estimate.provenance.name}, stamp {seconds_text(int(estimate.stamp[scan]))}",
+        remedy=None if singular.all() else "bad_rows",
+    )
+
+
+def _hint(residuals: Residuals, axes: str) -> str:
+    """The axes that could be scored instead."""
+    spread = np.diagonal(residuals.predicted, axis1=1, axis2=2)
+    flat: Bools = spread.min(axis=0) <= 0
+    left = "".join(axis for axis, zero in zip(axes, flat, strict=True) if not zero)
+    if not flat.any() or not left:
+        return ""
+    index = [axes.index(axis) for axis in left]
+    block = residuals.predicted[:, index][:, :, index]
+    fine = bool((correlation_eigenvalue(block) > normal.SINGULAR).all())
+    return f"; score on axes {left}" if fine else ""
+
+
+def body_residuals(estimate: AnyTrack, residuals: Residuals) -> Residuals:
+    """The same residuals in body axes, where all three axes are scored; else as they are."""
+    if residuals.dimension < 3 or not estimate.about.oriented:
+        return residuals
+    return residuals.on(so3.matrix(estimate.rotation).swapaxes(-1, -2))
+
+
+def path_axes(reference: Track) -> Floats | None:
+    """Along, cross (left) and vertical direction of the reference's motion. (n, 3, 3) rows.
+
+    Along is horizontal. While standing, the last direction of motion holds; None if there is none.
+    """
+    if len(reference) < 2:
+        return None
+    step = np.gradient(reference.position[:, :2], axis=0)
+    length = np.linalg.norm(step, axis=1)
+    moving = length > STANDING_M
+    if not moving.any():
+        return None
+    latest = np.maximum.accumulate(np.where(moving, np.arange(len(step)), -1))
+    latest = np.where(latest < 0, int(np.argmax(moving)), latest)
+    along = step[latest] / length[latest][:, None]
+    axes = np.zeros((len(step), 3, 3))
+    axes[:, 0, :2] = along
+    axes[:, 1, 0], axes[:, 1, 1] = -along[:, 1], along[:, 0]
+    axes[:, 2, 2] = 1
+    return axes
+
+
+def reference_poses(estimate: AnyTrack, reference: AnyTrack) -> Track:
+    """The reference, if it can be one.
+
+    If it has uncertainty and the estimate has none, the two were probably exchanged.
+    """
+    certain = not isinstance(estimate, GaussianTrack | ParticleTrack)
+    if certain and isinstance(reference, GaussianTrack | ParticleTrack):
+        raise PairingError(
+            f"the reference ({reference.provenance.name}) reports uncertainty and the estimate "
+            f"({estimate.provenance.name}) does not: are they exchanged?"
+        )
+    if isinstance(reference, ParticleTrack):
+        raise PairingError("the reference is a set of particles; poses are needed")
+    return reference

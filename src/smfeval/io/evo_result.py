@@ -1,0 +1,77 @@
+"""Results that unmodified `evo_res` opens: a zip with info.json, stats.json and arrays."""
+
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from smfeval.evaluation import Evaluation
+from smfeval.io.atomic import replacing
+from smfeval.maths.arrays import Floats
+from smfeval.maths.stamps import NANOSECONDS
+
+KINDS = {"ape": ("APE", "m"), "nees": ("NEES", "unit-less")}
+
+
+def write_evo_results(evaluation: Evaluation, path: Path) -> tuple[Path, ...]:
+    """Write the APE to `path`, and the NEES, if there is one, beside it as `NAME.nees.zip`."""
+    targets = {"ape": path, "nees": path.with_suffix(".nees.zip")}
+    written = [
+        (rule, target) for rule, target in targets.items() if rule in evaluation.scored.series
+    ]
+    for rule, target in written:
+        with replacing(target) as temporary:
+            _write(evaluation, rule, temporary)
+    return tuple(target for _, target in written)
+
+
+def _write(evaluation: Evaluation, rule: str, path: Path) -> None:
+    values = evaluation.scored.series[rule]
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("info.json", json.dumps(_info(evaluation, rule)))
+        archive.writestr("stats.json", json.dumps(_statistics(values), allow_nan=False))
+        for name, array in ({"error_array": values} | _arrays(evaluation)).items():
+            buffer = io.BytesIO()
+            np.save(buffer, array)
+            archive.writestr(f"{name}.npy", buffer.getvalue())
+
+
+def _info(evaluation: Evaluation, rule: str) -> dict[str, str]:
+    name, unit = KINDS[rule]
+    return {
+        "title": f"{name} w.r.t. position ({unit})\n(aligned by {evaluation.alignment.kind})",
+        "ref_name": evaluation.reference.provenance.name,
+        "est_name": evaluation.estimate.provenance.name,
+        "label": f"{name} ({unit})",
+    }
+
+
+def _statistics(values: Floats) -> dict[str, float]:
+    return {
+        "rmse": float(np.sqrt(np.mean(values**2))),
+        "mean": float(np.mean(values)),
+        "median": float(np.median(values)),
+        "std": float(np.std(values)),
+        "min": float(np.min(values)),
+        "max": float(np.max(values)),
+        "sse": float(np.sum(values**2)),
+    }
+
+
+def _arrays(evaluation: Evaluation) -> dict[str, Any]:
+    scored = evaluation.scored
+    stamp = scored.estimate.stamp
+    return {
+        "timestamps": stamp / NANOSECONDS,
+        "seconds_from_start": (stamp - stamp[0]) / NANOSECONDS,
+        "distances_from_start": _distances(scored.reference.position),
+        "distances": _distances(scored.estimate.position),
+    }
+
+
+def _distances(position: Floats) -> Floats:
+    step = np.linalg.norm(np.diff(position, axis=0), axis=1)
+    return np.concatenate([[0.0], np.cumsum(step)])

@@ -1,0 +1,75 @@
+"""Energy score: E|X - t|^beta - 1/2 E|X - X'|^beta, in metres for beta = 1.
+
+Strictly proper for 0 < beta < 2 (Gneiting and Raftery 2007, section 4.3). A pose without
+uncertainty scores its distance: the energy score recovers APE. Exact for Gaussians
+(`maths.normal_distance`) and for weighted particles. With an uncertain reference, both terms are
+those of the prediction for the reference: N(mean, S + S_ref), or the particles each with a kernel
+N(0, S_ref). (S_ref in the first term only would be lowest at S + 2 S_ref, so not proper.)
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from smfeval.errors import OptionError
+from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.normal_distance import energy_score, expected_distance
+from smfeval.score.ape import ape
+from smfeval.score.residuals import Ensemble, Residuals
+
+PAIRS_AT_ONCE = 2_000_000  # distances between particles held at a time
+
+
+def energy(residuals: Residuals, *, beta: float = 1.0, unbiased: bool = False) -> Floats:
+    """Energy score of any belief. (n,)."""
+    if not 0 < beta < 2:
+        raise OptionError(f"beta must be between 0 and 2, not {beta:g}")
+    if residuals.ensemble is not None:
+        return _particles(residuals.ensemble, residuals.noise, beta, unbiased=unbiased)
+    if residuals.covariance is None:
+        return ape(residuals.error) ** beta
+    return energy_score(residuals.error, residuals.predicted, beta=beta)
+
+
+def _particles(ensemble: Ensemble, noise: Floats | None, beta: float, *, unbiased: bool) -> Floats:
+    """sum p_i |x_i - t|^beta - 1/2 sum p_i p_j |x_i - x_j|^beta.
+
+    The second term counts each particle's distance to itself, zero; the unbiased form divides it by
+    1 - sum p^2, so that a small sample of the true belief scores as the belief does, on average.
+    """
+    spread = _spread(ensemble, noise, beta)
+    if unbiased:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            scaled = spread / (1 - ensemble.sum(ensemble.probability**2))
+        spread = np.where(spread > 0, scaled, 0.0)
+    own = None if noise is None else np.repeat(noise, ensemble.count, axis=0)
+    distance = _distance(ensemble.difference, own, beta)
+    return ensemble.sum(ensemble.probability * distance) - 0.5 * spread
+
+
+def _distance(difference: Floats, covariance: Floats | None, beta: float) -> Floats:
+    if covariance is None:
+        return ape(difference) ** beta
+    return expected_distance(difference, covariance, beta=beta)
+
+
+def _spread(ensemble: Ensemble, noise: Floats | None, beta: float) -> Floats:
+    """sum p_i p_j |x_i - x_j|^beta over the particles of each scan. (n,)."""
+    spread = np.empty(len(ensemble.count))
+    for scans, size in _alike(ensemble.count):
+        row = ensemble.offset[scans][:, None] + np.arange(size)
+        x, p = ensemble.difference[row], ensemble.probability[row]
+        apart = x[:, :, None, :] - x[:, None, :, :]
+        both = None if noise is None else 2 * noise[scans][:, None, None]
+        both = None if both is None else np.broadcast_to(both, (*apart.shape, apart.shape[-1]))
+        spread[scans] = np.einsum("ni,nij,nj->n", p, _distance(apart, both, beta), p)
+    return spread
+
+
+def _alike(count: Ints) -> Iterator[tuple[Ints, int]]:
+    """Scans with equally many particles, in groups that fit in memory."""
+    for size in np.unique(count):
+        scans = np.flatnonzero(count == size)
+        step = max(1, PAIRS_AT_ONCE // int(size) ** 2)
+        for start in range(0, len(scans), step):
+            yield scans[start : start + step], int(size)

@@ -1,0 +1,78 @@
+"""What the rules see of a paired and aligned track: errors and uncertainties on the scored axes."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from smfeval.maths import normal
+from smfeval.maths.arrays import Floats, Ints
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """Particles seen from the reference. Scan i has rows offset[i] to offset[i + 1]."""
+
+    offset: Ints
+    difference: Floats  # (m, d): particle minus reference
+    probability: Floats  # (m,): sums to one over a scan
+
+    @property
+    def count(self) -> Ints:
+        """Particles in each scan. (n,)."""
+        return np.diff(self.offset)
+
+    def sum(self, values: Floats) -> Floats:
+        """Sum over the particles of each scan. (m, ...) -> (n, ...)."""
+        return np.add.reduceat(values, self.offset[:-1], axis=0)
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """Errors (mean minus reference) with the belief's covariance and the reference's own.
+
+    Axes are those of the reference's world, reduced to the scored ones: d = 1, 2 or 3. `covariance`
+    is None for plain poses; for particles it is their sample covariance. `noise` is None for an
+    exact reference. The reference is a measurement r = t + noise, so what a belief N(mean, S)
+    predicts for it is N(mean, S + S_ref): every rule scores that prediction, which keeps it proper.
+    """
+
+    error: Floats  # (n, d)
+    covariance: Floats | None = None  # (n, d, d)
+    noise: Floats | None = None  # (n, d, d)
+    ensemble: Ensemble | None = None
+
+    def __len__(self) -> int:
+        return len(self.error)
+
+    @property
+    def dimension(self) -> int:
+        """Number of scored axes."""
+        return self.error.shape[1]
+
+    @cached_property
+    def predicted(self) -> Floats:
+        """S + S_ref: covariance of what the belief predicts for the reference. (n, d, d)."""
+        if self.covariance is None:
+            raise ValueError("plain poses predict nothing")
+        return self.covariance if self.noise is None else self.covariance + self.noise
+
+    @cached_property
+    def fit(self) -> normal.Fit:
+        """NEES and log determinant under the predicted covariance."""
+        return normal.fit(self.error, self.predicted)
+
+    def on(self, basis: Floats) -> "Residuals":
+        """The same residuals along other directions. basis (n, k, d): rows are unit vectors."""
+        turned = basis.swapaxes(-1, -2)
+        ensemble = self.ensemble
+        if ensemble is not None:
+            per_particle = np.repeat(basis, ensemble.count, axis=0)
+            difference = np.einsum("mkd,md->mk", per_particle, ensemble.difference)
+            ensemble = Ensemble(ensemble.offset, difference, ensemble.probability)
+        return Residuals(
+            np.einsum("nkd,nd->nk", basis, self.error),
+            None if self.covariance is None else basis @ self.covariance @ turned,
+            None if self.noise is None else basis @ self.noise @ turned,
+            ensemble,
+        )

@@ -1,0 +1,101 @@
+"""The table of rules. A new rule is one file and one entry."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from smfeval.errors import OptionError
+from smfeval.maths.arrays import Floats
+from smfeval.score.ape import ape
+from smfeval.score.crps import crps
+from smfeval.score.energy import energy
+from smfeval.score.interval import LEVEL, interval_score
+from smfeval.score.log import consistency, kernel_log_score, log_score, sharpness
+from smfeval.score.pit import pit
+from smfeval.score.residuals import Residuals
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a user may choose about the rules."""
+
+    beta: float = 1.0  # energy score
+    unbiased: bool = False  # energy score of particles
+    kernel_density: bool = False  # log score of particles
+    interval_level: float = LEVEL
+
+    def __post_init__(self) -> None:
+        if not 0 < self.beta < 2:
+            raise OptionError(f"beta must be between 0 and 2, not {self.beta:g}")
+        if not 0 < self.interval_level < 1:
+            raise OptionError(f"a level is between 0 and 1, not {self.interval_level:g}")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A number per scan: its name, unit, formula, and for which beliefs it exists."""
+
+    name: str
+    unit: str
+    formula: Callable[[Residuals, Settings], Floats]
+    exists: Callable[[Residuals, Settings], bool] = lambda residuals, settings: True
+    proper: bool = True
+
+
+def _uncertain(residuals: Residuals, settings: Settings) -> bool:
+    del settings
+    return residuals.covariance is not None
+
+
+def _gaussian(residuals: Residuals, settings: Settings) -> bool:
+    return _uncertain(residuals, settings) and residuals.ensemble is None
+
+
+def _dense(residuals: Residuals, settings: Settings) -> bool:
+    return _gaussian(residuals, settings) or (
+        residuals.ensemble is not None and settings.kernel_density
+    )
+
+
+def _log(residuals: Residuals, settings: Settings) -> Floats:
+    del settings
+    return log_score(residuals) if residuals.ensemble is None else kernel_log_score(residuals)
+
+
+RULES: dict[str, Rule] = {
+    rule.name: rule
+    for rule in (
+        Rule("ape", "m", lambda r, s: ape(r.error), proper=False),
+        Rule("energy", "m^beta", lambda r, s: energy(r, beta=s.beta, unbiased=s.unbiased)),
+        Rule("log", "nat", _log, _dense),
+        Rule("log_consistency", "nat", lambda r, s: consistency(r), _gaussian, proper=False),
+        Rule("log_sharpness", "nat", lambda r, s: sharpness(r), _gaussian, proper=False),
+        Rule("crps", "m", lambda r, s: crps(r).mean(axis=1)),
+        Rule(
+            "interval",
+            "m",
+            lambda r, s: interval_score(r, level=s.interval_level).mean(axis=1),
+            _uncertain,
+        ),
+        Rule("nees", "1", lambda r, s: r.fit.nees, _uncertain, proper=False),
+        Rule("pit", "1", lambda r, s: pit(r), _uncertain, proper=False),
+    )
+}
+
+
+def scores(
+    residuals: Residuals, settings: Settings, names: Iterable[str] = tuple(RULES)
+) -> dict[str, Floats]:
+    """Every rule that exists for this kind of belief, one number per scan. (n,) each."""
+    chosen = [rule_named(name) for name in names]
+    return {
+        rule.name: rule.formula(residuals, settings)
+        for rule in chosen
+        if rule.exists(residuals, settings)
+    }
+
+
+def rule_named(name: str) -> Rule:
+    """A rule by its name, or an OptionError that lists the known ones."""
+    if name not in RULES:
+        raise OptionError(f"rule {name!r} is unknown; it is one of {', '.join(RULES)}")
+    return RULES[name]

@@ -1,0 +1,232 @@
+"""An evaluation as text: one screen for one estimate, one row each for several."""
+
+import numpy as np
+
+from smfeval.evaluation import Evaluation
+from smfeval.evaluation.result import COVERAGE_FROM
+from smfeval.show.words import aligned, count, length, length_unit, number
+from smfeval.summarise.inflation import median_chi_squared
+from smfeval.summarise.number import Number
+from smfeval.summarise.relative import RelativeError
+from smfeval.summarise.summary import Calibration
+from smfeval.track import ParticleTrack
+
+
+def text(evaluation: Evaluation, *, verbose: bool = False) -> str:
+    """Everything that matters; the last line is the verdict."""
+    names = f"{evaluation.estimate.provenance.name} against {evaluation.reference.provenance.name}"
+    rows = [
+        ("matched", _matched(evaluation)),
+        *_risk(evaluation),
+        ("gauge", _gauge(evaluation)),
+        *_reference_noise(evaluation),
+        *_scores(evaluation),
+        *_calibration(evaluation),
+        *[("relative", _relative(error)) for error in evaluation.relative],
+        *_precision_rows(evaluation, verbose=verbose),
+        *[("note", note) for note in evaluation.all_notes],
+    ]
+    return f"{names}\n{aligned(rows)}\n{evaluation.verdict.sentence}\n"
+
+
+def _matched(evaluation: Evaluation) -> str:
+    pairs, scored = evaluation.pairs, len(evaluation.scored.residuals)
+    gap = np.quantile(np.abs(pairs.gap_s), [0.5, 0.95, 1.0]) * 1e3
+    used = "" if scored == len(pairs) else f", {scored:,} scored"
+    offset = f", offset {number(pairs.offset_s)} s" if pairs.offset_s else ""
+    return (
+        f"{len(pairs):,} of {count(pairs.scans, 'scan')} to {pairs.poses:,} reference poses{used}; "
+        f"gap median {number(gap[0])}, 95 % {number(gap[1])}, largest {number(gap[2])} ms{offset}"
+    )
+
+
+def _risk(evaluation: Evaluation) -> list[tuple[str, str]]:
+    risk = evaluation.gap_risk
+    if risk is None:
+        return []
+    share = f"{100 * risk.above_limit:.0f} % of scans above 0.3"
+    return [("gap risk", f"median {number(risk.median)}, 95 % {number(risk.p95)} sigma; {share}")]
+
+
+def _gauge(evaluation: Evaluation) -> str:
+    alignment, axes = evaluation.alignment, evaluation.options.axes
+    if alignment.kind == "none":
+        return f"no alignment; scored on axes {axes}"
+    freedoms = f"{alignment.freedoms} freedoms over {length(alignment.fitted_path_m)}"
+    start = (
+        f" (fitted on the first {evaluation.options.fit_on})" if evaluation.options.fit_on else ""
+    )
+    free = f"; left open: {', '.join(alignment.free)}" if alignment.free else ""
+    scale = f", scale {alignment.scale:.6g}" if alignment.kind == "sim3" else ""
+    residual = f", residual {length(alignment.residual_m or 0)}"
+    return f"{alignment.kind}{start}, {freedoms}{residual}{scale}{free}; scored on axes {axes}"
+
+
+def _reference_noise(evaluation: Evaluation) -> list[tuple[str, str]]:
+    noise = evaluation.scored.residuals.noise
+    if noise is None:
+        return []
+    sigma = float(np.sqrt(np.median(np.trace(noise, axis1=1, axis2=2)) / noise.shape[-1]))
+    return [("reference", f"its own covariance is used: sigma {length(sigma)} (median)")]
+
+
+def _scores(evaluation: Evaluation) -> list[tuple[str, str]]:
+    scores = evaluation.scores
+    rows = [("MAE", metres(scores.mae)), ("RMSE", metres(scores.rmse))]
+    beta = evaluation.options.settings.beta
+    label = "energy" if beta == 1 else f"energy {beta:g}"
+    rows.append((label, metres(scores.energy) if beta == 1 else shown(scores.energy)))
+    if scores.log is not None:
+        rows.append(("log score", _log(evaluation)))
+    rows.append(("CRPS", f"{metres(scores.crps)} ({_by_axis(scores.crps_by_axis)})"))
+    if scores.rotation_mean_deg is not None:
+        rows.append(("rotation", shown(scores.rotation_mean_deg)))
+    return rows
+
+
+def _log(evaluation: Evaluation) -> str:
+    scores = evaluation.scores
+    assert scores.log is not None
+    if scores.log_consistency is None or scores.log_sharpness is None:
+        return f"{shown(scores.log)} (kernel density of the particles)"
+    constant = 0.5 * evaluation.scored.residuals.dimension * np.log(2 * np.pi)
+    parts = (scores.log_consistency.value, scores.log_sharpness.value, float(constant))
+    consistency, sharpness, rest = (f"{part:+.4g}" for part in parts)
+    return f"{shown(scores.log)} = {consistency} consistency {sharpness} sharpness {rest}"
+
+
+def _by_axis(numbers: dict[str, Number]) -> str:
+    return ", ".join(f"{name} {length(entry.value)}" for name, entry in numbers.items())
+
+
+def _calibration(evaluation: Evaluation) -> list[tuple[str, str]]:
+    found = evaluation.calibration
+    if found is None:
+        return []
+    honest = median_chi_squared(evaluation.scored.residuals.dimension)
+    sample = ", by the particles' sample covariance" * isinstance(
+        evaluation.estimate, ParticleTrack
+    )
+    rows = [
+        (
+            "NEES",
+            f"median {shown(found.nees_median)} (honest {honest:.3g}), "
+            f"mean {number(found.nees_mean.value)}{sample}",
+        ),
+        ("k", f"{shown(found.k)}: each axis {_times(found)}"),
+        ("coverage", _coverage(evaluation, found)),
+    ]
+    if found.psi is not None:
+        rows.append(
+            ("shape", f"psi {number(found.psi.value)} (1: errors have the covariance's shape)")
+        )
+    return rows
+
+
+def _times(found: Calibration) -> str:
+    factor = found.factor_per_axis.value
+    if factor >= 1:
+        return f"{number(factor)} times too tight"
+    return f"{number(1 / factor)} times too wide"
+
+
+def _coverage(evaluation: Evaluation, found: Calibration) -> str:
+    parts = [f"{100 * level:g} %: {_percent(held)}" for level, held in found.coverage.items()]
+    source = COVERAGE_FROM[type(evaluation.estimate)]
+    suffix = f" (by the {source})" if isinstance(evaluation.estimate, ParticleTrack) else ""
+    return ", ".join(parts) + suffix
+
+
+def _percent(held: Number) -> str:
+    value = f"{100 * held.value:.3g} %"
+    if held.low is None or held.high is None:
+        return value
+    return f"{value} [{100 * held.low:.2g}, {100 * held.high:.2g}]"
+
+
+def _precision_rows(evaluation: Evaluation, *, verbose: bool) -> list[tuple[str, str]]:
+    found = evaluation.calibration
+    if found is None:
+        return []
+    rows = []
+    if found.precision is not None:
+        scale = number(found.best_scale.value)
+        rows.append(
+            (
+                "precision",
+                f"{shown(found.precision)} (-log det, median); the log score would be "
+                f"least with {scale} times the covariance",
+            )
+        )
+    effective = found.k.n_effective
+    if effective is not None:
+        scans = len(evaluation.scored.residuals)
+        rows.append(("effective", f"{number(effective)} independent scans of {scans:,}"))
+    if verbose and found.k.reason:
+        rows.append(("interval", found.k.reason))
+    return rows
+
+
+def _relative(error: RelativeError) -> str:
+    parts = [
+        f"over {error.horizon}: {length(error.translation_rmse_m)} RMSE, "
+        f"{length(error.translation_mean_m)} mean"
+    ]
+    if error.percent is not None:
+        parts.append(f"{number(error.percent)} %")
+    if error.rotation_mean_deg is not None:
+        parts.append(f"{number(error.rotation_mean_deg)} deg")
+    if error.deg_per_m is not None:
+        parts.append(f"{number(error.deg_per_m)} deg/m")
+    return f"{', '.join(parts)} ({count(error.pairs, 'pair')})"
+
+
+def metres(quantity: Number) -> str:
+    """A length with its interval, in the unit that reads best: '1.21 cm [0.9, 1.6]'."""
+    if quantity.value == 0:
+        return "0 m"
+    scale, unit = length_unit(quantity.value)
+    value = f"{number(quantity.value / scale)} {unit}"
+    if quantity.low is None or quantity.high is None:
+        return value
+    return f"{value} [{number(quantity.low / scale)}, {number(quantity.high / scale)}]"
+
+
+def shown(quantity: Number) -> str:
+    """A value with its unit and interval."""
+    unit = "" if quantity.unit == "1" else f" {quantity.unit}"
+    value = f"{number(quantity.value)}{unit}"
+    if quantity.low is None or quantity.high is None:
+        return value
+    return f"{value} [{number(quantity.low)}, {number(quantity.high)}]"
+
+
+HEADINGS = ("estimate", "scored", "MAE", "RMSE", "energy", "log", "k", "90 %", "verdict")
+
+
+def table(evaluations: list[Evaluation]) -> str:
+    """Several estimates, one row each, and their notes below."""
+    rows = [HEADINGS, *(_row(evaluation) for evaluation in evaluations)]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(HEADINGS))]
+    lines = ["  ".join(f"{cell:{w}}" for cell, w in zip(row, widths, strict=True)) for row in rows]
+    notes = [
+        f"{evaluation.estimate.provenance.name}: {note}"
+        for evaluation in evaluations
+        for note in evaluation.all_notes
+    ]
+    return "\n".join([line.rstrip() for line in lines] + [f"note  {note}" for note in notes]) + "\n"
+
+
+def _row(evaluation: Evaluation) -> tuple[str, ...]:
+    scores, found = evaluation.scores, evaluation.calibration
+    return (
+        evaluation.estimate.provenance.name,
+        f"{len(evaluation.scored.residuals)}/{evaluation.pairs.scans}",
+        metres(scores.mae),
+        metres(scores.rmse),
+        metres(scores.energy) if evaluation.options.settings.beta == 1 else shown(scores.energy),
+        "-" if scores.log is None else number(scores.log.value),
+        "-" if found is None else shown(found.k),
+        "-" if found is None else f"{100 * found.coverage[0.9].value:.3g} %",
+        evaluation.verdict.label,
+    )

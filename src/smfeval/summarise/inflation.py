@@ -1,0 +1,45 @@
+"""The yardstick of k, the shape and the scale: do the errors scatter as the covariance says?"""
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import chdtri
+
+from smfeval.maths import normal
+from smfeval.maths.arrays import Floats
+
+
+def median_chi_squared(dimension: int) -> float:
+    """Median of the chi-squared distribution: 2.366 for three freedoms."""
+    return float(chdtri(dimension, 0.5))
+
+
+def shape(error: Floats, covariance: Floats) -> float:
+    """psi = (tr W / d) / det(W)^(1/d) with W the mean of S^(-1/2) e e^T S^(-1/2).
+
+    1 if the errors scatter in the proportions of the covariance, whatever its scale; more if some
+    direction is tighter than another. The symmetric root is taken in the axes given (body axes).
+    """
+    white = normal.whitened(error, covariance)
+    moment = white.T @ white / len(white)
+    dimension = error.shape[1]
+    determinant = float(np.linalg.det(moment))
+    if determinant <= 0:
+        return float("inf")
+    return float(np.trace(moment)) / dimension / determinant ** (1 / dimension)
+
+
+def best_scale(error: Floats, covariance: Floats, noise: Floats | None = None) -> float:
+    """The factor c for which N(mean, c S) has the least mean log score.
+
+    With an exact reference c = mean NEES / d; else found by search over log c.
+    """
+    dimension = error.shape[1]
+    if noise is None:
+        return float(np.mean(normal.fit(error, covariance).nees)) / dimension
+
+    def mean_log_score(log_scale: float) -> float:
+        fit = normal.fit(error, np.exp(log_scale) * covariance + noise)
+        return -float(np.mean(normal.log_density(fit, dimension)))
+
+    found = minimize_scalar(mean_log_score, bounds=(-30, 30), method="bounded")
+    return float(np.exp(found.x))

@@ -1,0 +1,84 @@
+"""A number of a summary: its value, unit and interval, and how much the scans had to say."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from smfeval.errors import SeriesError
+from smfeval.maths.arrays import Floats
+from smfeval.summarise.interval import Interval, StatisticName, interval
+
+
+@dataclass(frozen=True)
+class Number:
+    """A value with its unit; `low` and `high` are None where there is no interval, see `reason`."""
+
+    value: float
+    unit: str
+    low: float | None = None
+    high: float | None = None
+    n_effective: float | None = None
+    reason: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON data; a value that is not finite becomes null."""
+        return {
+            "value": finite(self.value),
+            "low": finite(self.low),
+            "high": finite(self.high),
+            "unit": self.unit,
+        }
+
+    def mapped(self, function: Callable[[float], float], unit: str) -> "Number":
+        """A growing function of the same quantity, its interval carried along."""
+        low, high = (None if end is None else function(end) for end in (self.low, self.high))
+        return Number(function(self.value), unit, low, high, self.n_effective, self.reason)
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """How intervals are made: the method (None: none at all), the level, and the chance."""
+
+    method: str | None = "auto"
+    level: float = 0.95
+    seed: int = 0
+
+    def of(
+        self,
+        series: Floats,
+        statistic: StatisticName,
+        unit: str,
+        related: Floats | None = None,
+    ) -> Number:
+        """A statistic of a series as a number, with its interval if there can be one."""
+        value = plain(series, statistic)
+        if self.method is None:
+            return Number(value, unit)
+        rng = np.random.default_rng(self.seed)
+        try:
+            found = interval(
+                series, statistic, level=self.level, method=self.method, rng=rng, related=related
+            )
+        except SeriesError as error:
+            return Number(value, unit, reason=str(error))
+        return _number(found, unit)
+
+
+def plain(series: Floats, statistic: StatisticName) -> float:
+    """The statistic alone."""
+    if statistic == "mean":
+        return float(np.mean(series))
+    if statistic == "rmse":
+        return float(np.sqrt(np.mean(series**2)))
+    return float(np.quantile(series, 0.5 if statistic == "median" else statistic[1]))
+
+
+def finite(value: float | None) -> float | None:
+    """The value, or None where JSON has no number for it."""
+    return None if value is None or not np.isfinite(value) else float(value)
+
+
+def _number(found: Interval, unit: str) -> Number:
+    return Number(found.value, unit, found.low, found.high, found.n_effective, found.reason)

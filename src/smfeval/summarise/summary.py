@@ -1,0 +1,125 @@
+"""A track in numbers: mean scores, calibration, and their intervals."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from smfeval.maths import normal
+from smfeval.maths.arrays import Floats
+from smfeval.score import Residuals, Settings
+from smfeval.score.crps import crps
+from smfeval.summarise.inflation import best_scale, median_chi_squared, shape
+from smfeval.summarise.number import Intervals, Number
+
+LEVELS = (0.5, 0.68, 0.9, 0.95, 0.99)
+FEWEST_FOR_SHAPE = 4  # scans: fewer than d + 1 errors always lie in a plane
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Means over the scans; None where a rule does not exist for the belief."""
+
+    mae: Number
+    rmse: Number
+    energy: Number
+    log: Number | None
+    log_consistency: Number | None
+    log_sharpness: Number | None
+    crps: Number
+    crps_by_axis: dict[str, Number]
+    interval: Number | None
+    rotation_mean_deg: Number | None
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Whether errors and covariances match; only for beliefs with uncertainty."""
+
+    nees_median: Number
+    nees_mean: Number
+    k: Number
+    factor_per_axis: Number  # sqrt(k): how many times each axis is too tight
+    coverage: dict[float, Number]
+    psi: Number | None
+    precision: Number | None  # median of -log det S, as reported
+    best_scale: Number  # the factor on S with the least mean log score
+
+
+def summarise_scores(
+    series: Mapping[str, Floats],
+    axes: Mapping[str, Residuals],
+    rotation_deg: Floats | None,
+    *,
+    settings: Settings,
+    intervals: Intervals,
+) -> Scores:
+    """Mean of every rule, and CRPS along each named direction (`axes`: one-axis residuals)."""
+
+    def mean(name: str, unit: str) -> Number | None:
+        return intervals.of(series[name], "mean", unit) if name in series else None
+
+    def sure(name: str, unit: str) -> Number:
+        return intervals.of(series[name], "mean", unit)
+
+    power = "m" if settings.beta == 1 else f"m^{settings.beta:g}"
+    return Scores(
+        mae=sure("ape", "m"),
+        rmse=intervals.of(series["ape"], "rmse", "m"),
+        energy=sure("energy", power),
+        log=mean("log", "nat"),
+        log_consistency=mean("log_consistency", "nat"),
+        log_sharpness=mean("log_sharpness", "nat"),
+        crps=sure("crps", "m"),
+        crps_by_axis={name: Number(float(crps(along).mean()), "m") for name, along in axes.items()},
+        interval=mean("interval", "m"),
+        rotation_mean_deg=(
+            None if rotation_deg is None else intervals.of(rotation_deg, "mean", "deg")
+        ),
+    )
+
+
+def summarise_calibration(
+    series: Mapping[str, Floats],
+    residuals: Residuals,
+    body: Residuals,
+    *,
+    intervals: Intervals,
+) -> Calibration | None:
+    """NEES, k, coverage, shape. `body` is `residuals` in body axes (for the shape)."""
+    if residuals.covariance is None:
+        return None
+    d, nees, pit = residuals.dimension, series["nees"], series["pit"]
+    median = intervals.of(nees, "median", "1")
+    k = median.mapped(lambda value: value / median_chi_squared(d), "1")
+    return Calibration(
+        nees_median=median,
+        nees_mean=intervals.of(nees, "mean", "1"),
+        k=k,
+        factor_per_axis=k.mapped(lambda value: float(np.sqrt(value)), "1"),
+        coverage={
+            level: intervals.of((pit <= level).astype(np.float64), "mean", "1", related=pit)
+            for level in LEVELS
+        },
+        psi=_psi(body),
+        precision=_precision(residuals, intervals),
+        best_scale=Number(best_scale(residuals.error, residuals.covariance, residuals.noise), "1"),
+    )
+
+
+def _psi(body: Residuals) -> Number | None:
+    """Shape penalty; None where there are too few scans to fill the space."""
+    if len(body) < FEWEST_FOR_SHAPE:
+        return None
+    value = shape(body.error, body.predicted)
+    return Number(value, "1") if np.isfinite(value) else None
+
+
+def _precision(residuals: Residuals, intervals: Intervals) -> Number | None:
+    """Median of -log det of the reported covariance; None where some scan has none."""
+    if residuals.noise is None:
+        return intervals.of(-residuals.fit.logdet, "median", "nat")
+    if residuals.covariance is None or normal.is_singular(residuals.covariance).any():
+        return None
+    reported = normal.fit(residuals.error, residuals.covariance)
+    return intervals.of(-reported.logdet, "median", "nat")

@@ -1,0 +1,72 @@
+"""The verdict: is the reported uncertainty honest? One word, one sentence, its evidence."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from smfeval.summarise.number import Number
+from smfeval.summarise.summary import Calibration
+
+Label = Literal["overconfident", "consistent", "conservative", "cannot tell"]
+
+FEWEST_SCANS = 4  # one to three poses can show anything
+NARROW = 4.0  # an interval of k that holds 1 and lies within (1/4, 4) shows consistency
+BAND = 2.0  # without an interval, k within (1/2, 2) is called consistent
+SHOWN_LEVEL = 0.9
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The label and the sentence that gives its evidence."""
+
+    label: Label
+    sentence: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON data."""
+        return {"label": self.label, "sentence": self.sentence}
+
+
+def verdict(scans: int, calibration: Calibration | None) -> Verdict:
+    """Judge a track by its inflation k and the interval of k."""
+    if calibration is None:
+        return Verdict("cannot tell", "cannot tell: the estimate reports no uncertainty")
+    if scans < FEWEST_SCANS:
+        text = f"cannot tell: {scans} matched {'scan' if scans == 1 else 'scans'} show nothing"
+        return Verdict("cannot tell", text)
+    label, why = _label(calibration.k)
+    return Verdict(label, f"{label}: {why or _size(calibration)}; {_coverage(calibration)}")
+
+
+def _label(k: Number) -> tuple[Label, str | None]:
+    """Label by the interval of k, or by k alone where intervals were switched off."""
+    if k.low is not None and k.high is not None:
+        return _label_between(k.low, k.high)
+    if k.reason is not None:
+        return "cannot tell", f"k = {k.value:.3g}, but {k.reason}"
+    if k.value > BAND:
+        return "overconfident", None
+    return ("conservative" if k.value < 1 / BAND else "consistent"), None
+
+
+def _label_between(low: float, high: float) -> tuple[Label, str | None]:
+    if low > 1:
+        return "overconfident", None
+    if high < 1:
+        return "conservative", None
+    if low > 1 / NARROW and high < NARROW:
+        return "consistent", None
+    return "cannot tell", f"k is between {low:.2g} and {high:.2g}"
+
+
+def _size(calibration: Calibration) -> str:
+    k, each = calibration.k.value, calibration.factor_per_axis.value
+    if k >= 1:
+        return f"covariance too tight by a factor {k:.3g} (each axis {each:.3g} times)"
+    return f"covariance too wide by a factor {1 / k:.3g} (each axis {1 / each:.3g} times)"
+
+
+def _coverage(calibration: Calibration) -> str:
+    held = calibration.coverage[SHOWN_LEVEL].value
+    return f"the {SHOWN_LEVEL:.0%} region holds the reference in {held:.0%} of scans".replace(
+        "%", " %"
+    )

@@ -1,0 +1,113 @@
+"""The slow part of a series and what it says about the mean."""
+
+import numpy as np
+import pytest
+from scipy.fft import dct
+from scipy.stats import t as student
+
+from smfeval.maths.cosines import cosines
+from smfeval.maths.mean_posterior import effective_samples, mean_posterior
+from smfeval.maths.skewness import skew_rate, stretched
+from smfeval.maths.spectra import MEMORY_MIN, NOISE, spectra
+
+
+def test_cosines_are_a_discrete_cosine_transform():
+    series = np.random.default_rng(0).standard_normal((4, 500))
+    expected = dct(series, norm="ortho", axis=-1)[:, 1:25]
+    np.testing.assert_allclose(cosines(series, 24), expected, atol=1e-12)
+
+
+def test_cosines_of_a_long_series_lose_nothing_that_matters():
+    series = np.random.default_rng(1).standard_normal(100_003).cumsum()
+    expected = dct(series, norm="ortho")[1:25]
+    np.testing.assert_allclose(cosines(series, 24), expected, rtol=1e-4)
+
+
+def test_cosines_do_not_see_the_mean():
+    series = np.random.default_rng(2).standard_normal(20_001)
+    np.testing.assert_allclose(cosines(series + 1000, 24), cosines(series, 24), atol=1e-8)
+
+
+def ornstein_uhlenbeck(c, count, points=2000):
+    """Covariance of the mean and the cosines, numerically."""
+    time = (np.arange(points) + 0.5) / points
+    basis = np.sqrt(2) * np.cos(np.pi * np.outer(np.arange(count + 1), time))
+    basis[0] = 1
+    return basis @ np.exp(-c * np.abs(time[:, None] - time)) @ basis.T / points**2
+
+
+@pytest.mark.parametrize("noise", [0, 3])
+def test_the_likelihood_of_a_fading_memory_is_exact(noise):
+    count, models = 8, spectra(8)
+    covariance = ornstein_uhlenbeck(MEMORY_MIN, count) + NOISE[noise] * 2 / MEMORY_MIN * np.eye(9)
+    inner, cross = covariance[1:, 1:], covariance[0, 1:]
+    y = np.random.default_rng(3).standard_normal(count)
+
+    square = y**2 @ models.precision[noise]
+    square += sum(models.gain[p, noise] * (y @ models.pull[p, noise]) ** 2 for p in (0, 1))
+    np.testing.assert_allclose(square, y @ np.linalg.solve(inner, y), rtol=2e-3)
+    determinant = np.linalg.slogdet(inner)[1]
+    np.testing.assert_allclose(models.log_determinant[noise], determinant, atol=5e-3)
+
+    regression = np.linalg.solve(inner, cross)
+    np.testing.assert_allclose(models.regression[noise], regression, atol=2e-3)
+    residual = covariance[0, 0] - cross @ regression
+    np.testing.assert_allclose(models.residual[noise], residual, rtol=2e-3)
+    np.testing.assert_allclose(models.variance[noise], covariance[0, 0], rtol=2e-3)
+
+
+@pytest.mark.parametrize("count", [5, 24])
+def test_the_weights_of_all_spectra_sum_to_one(count):
+    np.testing.assert_allclose(np.exp(spectra(count).log_weight).sum(), 1)
+
+
+def test_quantile_undoes_the_cdf():
+    series = np.random.default_rng(4).standard_normal((5, 300)).cumsum(axis=-1)
+    posterior = mean_posterior(series)
+    for probability in (0.0005, 0.025, 0.4, 0.975):
+        found = posterior.cdf(posterior.quantile(probability))
+        np.testing.assert_allclose(found, probability, rtol=1e-9)
+
+
+def test_density_is_the_slope_of_the_cdf():
+    posterior = mean_posterior(np.random.default_rng(5).standard_normal((3, 300)))
+    at, step = np.array([-0.05, 0.0, 0.1]), 1e-6
+    slope = (posterior.cdf(at + step) - posterior.cdf(at - step)) / (2 * step)
+    np.testing.assert_allclose(posterior.density(at), slope, rtol=1e-5)
+
+
+def test_independent_scans_get_almost_the_usual_t_interval():
+    series = np.random.default_rng(6).standard_normal((400, 1000))
+    half = np.median(mean_posterior(series).quantile(0.975))
+    usual = student.ppf(0.975, 24) / np.sqrt(1000)
+    assert 1.0 < half / usual < 1.25
+
+
+def test_posterior_scales_with_the_series_and_ignores_its_mean():
+    series = np.random.default_rng(7).standard_normal((3, 200)).cumsum(axis=-1)
+    moved = mean_posterior(4 * series + 7).quantile(0.9)
+    np.testing.assert_allclose(moved, 4 * mean_posterior(series).quantile(0.9), rtol=1e-9)
+
+
+def test_batches_change_nothing():
+    series = np.random.default_rng(8).standard_normal((2, 3, 100))
+    whole = mean_posterior(series).quantile(0.1)
+    each = [[mean_posterior(x).quantile(0.1) for x in row] for row in series]
+    np.testing.assert_allclose(whole, each, rtol=1e-12)
+
+
+def test_effective_samples_add_back_what_the_sample_variance_misses():
+    # n = 4 independent: E[sample variance] = 3/4 of the variance, mean_variance = 1/4 of it
+    assert effective_samples(np.array(0.75), np.array(0.25)) == 4
+
+
+def test_skew_rate_of_a_shifted_log_normal_is_one_over_its_excess_mean():
+    series = 10 + np.exp(0.8 * np.random.default_rng(9).standard_normal(400_000))
+    np.testing.assert_allclose(skew_rate(series), 1 / (series.mean() - 10), rtol=0.03)
+    np.testing.assert_allclose(skew_rate(-series), -skew_rate(series), rtol=1e-9)
+
+
+def test_a_scale_that_does_not_bend_moves_nothing():
+    offset = np.array([-1.0, 0.0, 2.0])
+    np.testing.assert_array_equal(stretched(offset, np.zeros(3)), offset)
+    np.testing.assert_allclose(stretched(offset, np.full(3, 0.5)), 2 * np.expm1(offset / 2))

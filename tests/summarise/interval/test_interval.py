@@ -1,0 +1,211 @@
+"""The public door: what it returns, what it refuses and what it says about bad input."""
+
+import numpy as np
+import pytest
+from scipy.signal import lfilter
+
+from smfeval.errors import OptionError, SeriesError
+from smfeval.summarise.interval import METHODS, interval, paired_interval
+
+STATISTICS = ["mean", "median", "rmse", ("quantile", 0.8)]
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def ar1(n, rho, seed=0, rows=None):
+    shock = rng(seed).standard_normal((rows or 1, n))
+    shock[:, 1:] *= np.sqrt(1 - rho**2)
+    series = lfilter([1.0], [1.0, -rho], shock, axis=-1)
+    return series if rows else series[0]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("statistic", STATISTICS)
+def test_every_method_brackets_every_statistic(method, statistic):
+    found = interval(2 + ar1(600, 0.5), statistic, method=method, rng=rng())
+    assert found.low < found.value < found.high
+    assert found.method == method
+    assert found.n == 600
+    assert 100 < found.n_effective < 600
+    np.testing.assert_allclose(found.correlation_length * found.n_effective, 600)
+    assert (found.block_length is None) == (method == "auto")
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("statistic", STATISTICS)
+def test_same_seed_same_interval(method, statistic):
+    series = ar1(300, 0.7)
+    first, again = (interval(series, statistic, method=method, rng=rng(7)) for _ in range(2))
+    assert first == again
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_higher_level_gives_a_wider_interval(method):
+    series = ar1(400, 0.6)
+    half, most = (interval(series, "mean", level=x, method=method, rng=rng()) for x in (0.5, 0.99))
+    assert most.low < half.low < half.high < most.high
+
+
+@pytest.mark.parametrize("statistic", STATISTICS)
+def test_value_is_the_plain_statistic(statistic):
+    series = ar1(501, 0.3, seed=3)
+    plain = {
+        "mean": np.mean(series),
+        "median": np.median(series),
+        "rmse": np.sqrt(np.mean(series**2)),
+        ("quantile", 0.8): np.quantile(series, 0.8),
+    }
+    assert interval(series, statistic, rng=rng()).value == plain[statistic]
+
+
+@pytest.mark.parametrize("statistic", STATISTICS)
+def test_intervals_scale_with_the_series(statistic):
+    series = ar1(500, 0.8)
+    found, scaled = (interval(factor * series, statistic, rng=rng()) for factor in (1, 8))
+    expected = found.scaled(8)
+    for name in ("value", "low", "high", "n_effective"):
+        np.testing.assert_allclose(getattr(scaled, name), getattr(expected, name), rtol=1e-9)
+
+
+@pytest.mark.parametrize("statistic", ["median", ("quantile", 0.3)])
+def test_quantile_intervals_follow_any_rising_transform(statistic):
+    series = ar1(800, 0.9)
+    found, bent = (interval(x, statistic, rng=rng()) for x in (series, np.exp(series)))
+    np.testing.assert_allclose([bent.low, bent.high], np.exp([found.low, found.high]), rtol=1e-12)
+
+
+def test_the_interval_of_a_positive_series_is_positive():
+    found = interval(np.exp(2 * ar1(300, 0.9)), "mean", rng=rng())
+    assert 0 < found.low < found.value < found.high
+
+
+def test_a_long_tail_pulls_its_own_end_out():
+    series = np.exp(ar1(1000, 0.9))
+    found, mirrored = (interval(x, "mean", rng=rng()) for x in (series - 9, 9 - series))
+    assert found.high - found.value > found.value - found.low
+    assert mirrored.value - mirrored.low > mirrored.high - mirrored.value
+
+
+def test_zeros_and_ones_are_a_fraction():
+    member = ar1(1000, 0.9) < 1.2
+    found = interval(member, "mean", rng=rng())
+    assert 0 < found.low < found.value < found.high < 1
+    assert found.value - found.low > found.high - found.value
+
+
+@pytest.mark.parametrize("value", [0, 1])
+def test_a_fraction_of_all_or_nothing_is_refused_in_words(value):
+    found = interval(np.full(200, value), "mean", rng=rng())
+    assert (found.value, found.low, found.high, found.n_effective) == (value, None, None, None)
+    assert "all 200 scans" in found.reason
+
+
+def test_a_related_series_gives_all_or_nothing_a_one_sided_bound():
+    related = ar1(1000, 0.9)
+    none = interval(np.zeros(1000), "mean", related=related, rng=rng())
+    every = interval(np.ones(1000), "mean", related=related, rng=rng())
+    n = interval(related, "mean", rng=rng()).n_effective
+    assert none.low == 0
+    np.testing.assert_allclose((1 - none.high) ** n, 0.05)
+    assert every.high == 1
+    np.testing.assert_allclose(every.low, 1 - none.high)
+    assert "one-sided" in every.reason
+
+
+def test_a_series_too_short_for_its_dependence_is_refused_in_words():
+    drift = np.r_[np.zeros(150), 50 * np.ones(150)] + 0.01 * rng().standard_normal(300)
+    found = interval(drift[::3], ("quantile", 0.95), rng=rng())
+    assert found.low is None
+    assert found.high is None
+    assert "too few for an interval" in found.reason
+    assert found.n_effective > 0
+
+
+def test_few_effective_samples_are_named():
+    steep = np.r_[np.zeros(7), 1e3 * np.arange(4.0) ** 4] + rng().standard_normal(11)
+    found = interval(np.repeat(steep, 30), "mean", rng=rng())
+    if found.low is None:
+        assert found.reason.startswith("effective samples: ")
+    else:
+        assert found.n_effective >= 3
+
+
+def test_white_noise_on_a_slow_series_does_not_hide_its_memory():
+    slow = ar1(1000, 0.99, rows=60)
+    noisy = slow + rng(1).standard_normal(slow.shape)
+    widths = [
+        np.median([(i := interval(x, "mean", rng=rng())).high - i.low for x in rows])
+        for rows in (slow, noisy)
+    ]
+    assert 0.8 < widths[1] / widths[0] < 1.25
+
+
+def test_pairs_cancel_what_is_common():
+    common, first, second = ar1(1000, 0.95), ar1(1000, 0.3, seed=1), ar1(1000, 0.3, seed=2)
+    paired = paired_interval(9 * common + first + 0.5, 9 * common + second, "median", rng=rng())
+    alone = interval(9 * common + first, "median", rng=rng())
+    assert paired == interval((9 * common + first + 0.5) - (9 * common + second), "median", rng=rng())
+    assert paired.high - paired.low < 0.2 * (alone.high - alone.low)
+
+
+def test_scaled_keeps_a_refusal():
+    assert interval(np.ones(50), "mean", rng=rng()).scaled(2.0).low is None
+
+
+@pytest.mark.parametrize(
+    ("series", "words"),
+    [
+        (np.full(50, 3.0), "all 50 values are 3: no spread"),
+        (np.arange(9.0), "9 scans; an interval needs at least 10"),
+        (np.r_[np.arange(20.0), np.nan, np.inf], "row 20 is nan, and 2 rows are not finite"),
+        (np.ones((5, 5)), "one axis, not 2"),
+    ],
+)
+@pytest.mark.parametrize("method", ["auto", "circular-percentile"])
+def test_bad_series_are_refused_in_a_sentence(series, words, method):
+    with pytest.raises(SeriesError, match=words):
+        interval(series, "mean", method=method, rng=rng())
+
+
+@pytest.mark.parametrize("level", [0, 1, -0.5, 95, np.nan])
+def test_a_level_lies_between_zero_and_one(level):
+    with pytest.raises(SeriesError, match="not between 0 and 1"):
+        interval(ar1(50, 0.1), "mean", level=level, rng=rng())
+
+
+def test_a_block_is_no_longer_than_the_series():
+    with pytest.raises(SeriesError, match="a block of 51 scans is longer than the series of 50"):
+        interval(ar1(50, 0.1), method="moving-basic", block_length=51, rng=rng())
+
+
+def test_single_blocks_cannot_be_studentised():
+    with pytest.raises(SeriesError, match="shorter blocks"):
+        interval(ar1(50, 0.1), method="circular-studentised", block_length=50, rng=rng())
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"method": "magic"}, "no method 'magic'; there are auto"),
+        ({"statistic": "mode"}, "'mode' is no statistic"),
+        ({"statistic": ("quantile", 1.5)}, "is no statistic"),
+        ({"block_length": 5}, "uses no blocks"),
+        ({"method": "circular-basic", "block_length": 2.5}, "whole number"),
+        ({"method": "circular-basic", "replicates": 0}, "0 replicates"),
+    ],
+)
+def test_bad_options_are_refused_in_a_sentence(options, words):
+    with pytest.raises(OptionError, match=words):
+        interval(ar1(50, 0.1), **options, rng=rng())
+
+
+def test_pairs_need_common_scans():
+    with pytest.raises(SeriesError, match="20 and 21 scans"):
+        paired_interval(np.arange(20.0), np.arange(21.0), rng=rng())
+
+
+def test_squares_that_are_all_alike_have_no_spread():
+    with pytest.raises(SeriesError, match="no spread"):
+        interval(np.tile([1.0, -1.0], 20), "rmse", rng=rng())
