@@ -25,7 +25,7 @@ from smfeval.summarise.interval.request import Statistic
 
 LEVEL = 0.95
 NORMAL = 1.959963984540054  # half width of the oracle's interval in standard deviations
-ORACLE_ROWS = 4000
+ORACLE_ROWS = 2000
 CELLS = (
     (300, 0.9), (300, 0.99), (1000, 0.5), (1000, 0.9),
     (1000, 0.95), (1000, 0.99), (3000, 0.99), (10000, 0.99),
@@ -103,9 +103,7 @@ def ask(question: Question, rows: Floats) -> tuple[Floats, Floats, Bools]:
     return low, high, refused
 
 
-def measured(
-    low: Floats, high: Floats, refused: Bools, *, truth: float, oracle: float
-) -> Cell:
+def measured(low: Floats, high: Floats, refused: Bools, *, truth: float, oracle: float) -> Cell:
     """Count the intervals that hold the truth; oracle is its half width."""
     low, high = low[~refused], high[~refused]
     if not len(low):
@@ -204,14 +202,15 @@ Made by `python experiments/coverage.py --replications {replications} --resample
 (seeded; the same numbers every time). Do not edit by hand.
 
 Each cell: how often a nominal 95 % interval held the truth, then its median width over that of an
-oracle that knows how much the statistic varies (+-1.96 of its true standard deviation at this very n,
-from {oracle} other series), then how often the method refused, if it did. Coverage and width count the
-intervals that were given; a series whose memory looks shorter than it is gets a narrow interval rather
-than a refusal, so where most are refused the few that are not do badly. The standard error of a coverage of 95 % is {error:.1f} points.
+oracle that knows how much the statistic varies (+-1.96 of its true standard deviation at this very
+n, from {oracle} other series), then how often the method refused, if it did. Coverage and width
+count the intervals that were given; a series whose memory looks shorter than it is gets a narrow
+interval rather than a refusal, so where most are refused the few that are not do badly. The
+standard error of a coverage of 95 % is {error:.1f} points.
 
-The series: `experiments/dependent_series.py`. "Two regimes" at rho 0.99 change so rarely that some series
-never see one of the two (30 %: one in 4 of 300 scans, one in 50 of 1000), and nothing in such a series
-tells of it: no method can cover there.
+The series: `experiments/dependent_series.py`. "Two regimes" at rho 0.99 change so rarely that some
+series never see one of the two (30 %: one in 4 of 300 scans, one in 50 of 1000), and nothing in
+such a series tells of it: no method can cover there.
 
 ## The default, `auto`
 
@@ -226,7 +225,7 @@ tells of it: no method can cover there.
 def main() -> None:
     """Measure and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--replications", type=int, default=1000, help="series a cell, auto")
+    parser.add_argument("--replications", type=int, default=600, help="series a cell, auto")
     parser.add_argument("--resampled", type=int, default=200, help="series a cell, all methods")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--out", type=Path, default=Path("docs/coverage.md"))

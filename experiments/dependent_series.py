@@ -1,7 +1,7 @@
 """Dependent series whose answer is known: what the intervals are judged on.
 
-`rho` is the memory: the lag-one correlation of the AR(1) inside, the modulus of the AR(2) roots, the
-second eigenvalue of the regime chain. Series come as rows, (replications, n).
+`rho` is the memory: the lag-one correlation of the AR(1) inside, the modulus of the AR(2) roots,
+the second eigenvalue of the regime chain. Series come as rows, (replications, n).
 """
 
 from collections.abc import Callable

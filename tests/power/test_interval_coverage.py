@@ -1,7 +1,7 @@
 """Do the intervals of the default hold the truth as often as they promise? By simulation.
 
-The targets of the design at a nominal 95 %; docs/coverage.md has all cells. The limits leave room for
-chance: three standard errors of a coverage that is just on target.
+The targets of the design at a nominal 95 %; docs/coverage.md has all cells. The limits leave room
+for chance: three standard errors of a coverage that is just on target.
 """
 
 import numpy as np

@@ -132,7 +132,9 @@ def _finished(
     freedoms: int,
     free: tuple[str, ...],
 ) -> Alignment:
-    residual = scale * shape.source @ rotation.T - shape.target
+    residual = so3.turned(scale * rotation, shape.source)
+    residual -= shape.target
+    steps = np.diff(shape.target, axis=0)
     open_freedoms = sum(3 if word.startswith("all") else 1 for word in free)
     return Alignment(
         kind,
@@ -141,7 +143,7 @@ def _finished(
         scale,
         freedoms - open_freedoms,
         free,
-        float(np.sqrt(np.mean(np.sum(residual**2, axis=1)))),
+        float(np.sqrt(np.einsum("ni,ni->", residual, residual) / len(residual))),
         len(shape.source),
-        float(np.linalg.norm(np.diff(shape.target, axis=0), axis=1).sum()),
+        float(np.sqrt(np.einsum("ni,ni->n", steps, steps)).sum()),
     )

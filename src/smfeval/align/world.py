@@ -50,8 +50,10 @@ class Alignment:
         return track.replaced(rows)
 
     def moved(self, position: Floats) -> Floats:
-        """Positions in the reference's world: scale R x + t. (..., 3)."""
-        return self.scale * position @ self.rotation.T + self.translation
+        """Positions in the reference's world: scale R x + t. (n, 3)."""
+        moved = so3.turned(self.scale * self.rotation, position)
+        moved += self.translation
+        return moved
 
 
 IDENTITY = Alignment("none", np.eye(3), np.zeros(3))

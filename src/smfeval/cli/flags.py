@@ -80,11 +80,10 @@ def origin(text: str) -> tuple[float, float, float]:
 
 def seconds(text: str) -> float:
     """A time: `0.005`, `0.005s` or `5ms`."""
-    for suffix, factor in (("ms", 1e-3), ("us", 1e-6), ("s", 1.0), ("", 1.0)):
-        if text.endswith(suffix):
-            break
+    units = {"ms": 1e-3, "us": 1e-6, "s": 1.0, "": 1.0}
+    suffix = next(unit for unit in units if text.endswith(unit))
     try:
-        return factor * float(text.removesuffix(suffix))
+        return units[suffix] * float(text.removesuffix(suffix))
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"{text!r} is no time; write 0.005 or 5ms") from error
 

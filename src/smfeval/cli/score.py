@@ -37,7 +37,6 @@ from smfeval.summarise.interval import METHODS
 from smfeval.summarise.number import Intervals
 from smfeval.track import AnyTrack
 
-
 # What --gauge may say: the alignments, and the words that files use for them.
 GAUGE_WORDS = {kind: kind for kind in ALIGNMENTS} | {
     word: kind for word, kind in GAUGE_ALIGNMENTS.items() if word not in ALIGNMENTS

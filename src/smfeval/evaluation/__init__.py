@@ -3,7 +3,7 @@
 import numpy as np
 
 from smfeval.associate import Pairs, nearest
-from smfeval.evaluation.details import gap_risk_of, path_residuals, relative_errors, rotation_deg
+from smfeval.evaluation.details import crps_by_axis, gap_risk_of, relative_errors, rotation_deg
 from smfeval.evaluation.frames import chosen_alignment, one_body, one_world
 from smfeval.evaluation.options import ALIGNMENTS, Options
 from smfeval.evaluation.residuals import (
@@ -19,6 +19,8 @@ from smfeval.summarise.verdict import verdict
 from smfeval.track import AnyTrack, Track
 
 __all__ = ["ALIGNMENTS", "Evaluation", "Options", "Scored", "evaluate", "pair"]
+
+ALWAYS = ("ape", "nees", "pit")  # rules that the summary and the verdict are made of
 
 
 def evaluate(
@@ -59,14 +61,14 @@ def evaluate(
         scored=scored,
         scores=summarise_scores(
             series,
-            path_residuals(scored, options),
+            crps_by_axis(scored, options),
             rotation_deg(scored),
             settings=options.settings,
             intervals=options.intervals,
         ),
         relative=relative_errors(scored, options),
         calibration=calibration,
-        verdict=verdict(len(residuals), calibration),
+        verdict=verdict(len(residuals), residuals.dimension, calibration),
         notes=body_notes + gauge_notes,
     )
 
@@ -89,5 +91,5 @@ def _scored(estimate: AnyTrack, reference: Track, options: Options) -> Scored:
     if len(kept) < len(good):
         estimate, reference = estimate[kept], reference[kept]
         residuals = residuals_of(estimate, reference, options)
-    series = scores(residuals, options.settings, options.rules)
+    series = scores(residuals, options.settings, {*options.rules, *ALWAYS})
     return Scored(kept, estimate, reference, residuals, series, singular=len(good) - len(kept))

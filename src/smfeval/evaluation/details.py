@@ -11,7 +11,7 @@ from smfeval.evaluation.residuals import path_axes
 from smfeval.evaluation.result import Scored
 from smfeval.maths import so3
 from smfeval.maths.arrays import Floats, Ints
-from smfeval.score import Residuals
+from smfeval.score.crps import crps
 from smfeval.summarise.relative import (
     RelativeError,
     angle,
@@ -19,8 +19,6 @@ from smfeval.summarise.relative import (
     relative_error,
     summarised,
 )
-
-PATH_AXES = ("along", "cross", "vertical")
 
 
 def gap_risk_of(scored: Scored, pairs: Pairs, left: Ints) -> GapRisk | None:
@@ -35,18 +33,17 @@ def gap_risk_of(scored: Scored, pairs: Pairs, left: Ints) -> GapRisk | None:
     return gap_risk(speed, pairs.gap_s[left][scored.kept], sigma)
 
 
-def path_residuals(scored: Scored, options: Options) -> dict[str, Residuals]:
-    """Residuals along each scored axis, and along the path where all three are scored."""
-    residuals, d = scored.residuals, scored.residuals.dimension
-    axes = {
-        name: residuals.on(np.broadcast_to(np.eye(d)[i], (len(residuals), 1, d)))
-        for i, name in enumerate(options.axes)
-    }
-    basis = path_axes(scored.reference) if options.axes == "xyz" else None
-    if basis is not None:
-        for i, name in enumerate(PATH_AXES):
-            axes[name] = residuals.on(basis[:, i : i + 1])
-    return axes
+def crps_by_axis(scored: Scored, options: Options) -> dict[str, Floats]:
+    """CRPS along each scored axis, and along the path where all three are scored. (n,) each."""
+    residuals = scored.residuals
+    if "crps" not in scored.series:
+        return {}
+    by_axis = dict(zip(options.axes, crps(residuals).T, strict=True))
+    if options.axes == "xyz":
+        for name, direction in path_axes(scored.reference).items():
+            by_axis[name] = crps(residuals.along(direction))[:, 0]
+        by_axis["vertical"] = by_axis["z"]
+    return by_axis
 
 
 def rotation_deg(scored: Scored) -> Floats | None:

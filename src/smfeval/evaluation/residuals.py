@@ -90,31 +90,34 @@ def _hint(residuals: Residuals, axes: str) -> str:
 
 def body_residuals(estimate: AnyTrack, residuals: Residuals) -> Residuals:
     """The same residuals in body axes, where all three axes are scored; else as they are."""
-    if residuals.dimension < 3 or not estimate.about.oriented:
+    if residuals.covariance is None or residuals.dimension < 3 or not estimate.about.oriented:
         return residuals
-    return residuals.on(so3.matrix(estimate.rotation).swapaxes(-1, -2))
+    turn = so3.inverse(estimate.rotation)
+    noise = residuals.noise
+    return Residuals(
+        so3.rotate(turn, residuals.error),
+        so3.rotate_covariance(turn, residuals.covariance),
+        None if noise is None else so3.rotate_covariance(turn, noise),
+    )
 
 
-def path_axes(reference: Track) -> Floats | None:
-    """Along, cross (left) and vertical direction of the reference's motion. (n, 3, 3) rows.
+def path_axes(reference: Track) -> dict[str, Floats]:
+    """Horizontal directions along and across (to the left of) the reference's motion. (n, 3) each.
 
-    Along is horizontal. While standing, the last direction of motion holds; None if there is none.
+    While standing, the last direction of motion holds; empty if nothing moves.
     """
     if len(reference) < 2:
-        return None
+        return {}
     step = np.gradient(reference.position[:, :2], axis=0)
-    length = np.linalg.norm(step, axis=1)
+    length = np.sqrt(step[:, 0] ** 2 + step[:, 1] ** 2)
     moving = length > STANDING_M
     if not moving.any():
-        return None
+        return {}
     latest = np.maximum.accumulate(np.where(moving, np.arange(len(step)), -1))
     latest = np.where(latest < 0, int(np.argmax(moving)), latest)
-    along = step[latest] / length[latest][:, None]
-    axes = np.zeros((len(step), 3, 3))
-    axes[:, 0, :2] = along
-    axes[:, 1, 0], axes[:, 1, 1] = -along[:, 1], along[:, 0]
-    axes[:, 2, 2] = 1
-    return axes
+    x, y = (step[latest] / length[latest][:, None]).T
+    flat = np.zeros_like(x)
+    return {"along": np.stack([x, y, flat], axis=1), "cross": np.stack([-y, x, flat], axis=1)}
 
 
 def reference_poses(estimate: AnyTrack, reference: AnyTrack) -> Track:

@@ -54,12 +54,11 @@ class Evaluation:
     notes: tuple[str, ...]
 
     def __repr__(self) -> str:
-        mae, energy = self.scores.mae, self.scores.energy
         return (
             f"{self.estimate.provenance.name}: {self.verdict.sentence}\n"
             f"  {len(self.scored.residuals)} of {self.pairs.scans} scans scored on axes "
             f"{self.options.axes}, aligned by {self.alignment.kind}; "
-            f"MAE {mae.value:.4g} m, energy score {energy.value:.4g} {energy.unit}"
+            f"MAE {self.scores.mae.value:.4g} m"
         )
 
     @property
@@ -136,11 +135,11 @@ class Evaluation:
         return {
             "mae": scores.mae.to_dict(),
             "rmse": scores.rmse.to_dict(),
-            "energy": scores.energy.to_dict() | {"beta": self.options.settings.beta},
+            "energy": _number(scores.energy, beta=self.options.settings.beta),
             "log": _number(scores.log),
             "log_consistency": _number(scores.log_consistency),
             "log_sharpness": _number(scores.log_sharpness),
-            "crps": scores.crps.to_dict() | {"by_axis": _numbers(scores.crps_by_axis)},
+            "crps": _number(scores.crps, by_axis=_numbers(scores.crps_by_axis)),
             "interval": _number(scores.interval),
             "rotation": _number(scores.rotation_mean_deg),
             "relative": [asdict(error) for error in self.relative],
@@ -164,8 +163,8 @@ class Evaluation:
         }
 
 
-def _number(number: Number | None) -> dict[str, Any] | None:
-    return None if number is None else number.to_dict()
+def _number(number: Number | None, **more: Any) -> dict[str, Any] | None:
+    return None if number is None else number.to_dict() | more
 
 
 def _numbers(numbers: dict[Any, Number]) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """How long must a bootstrap block be? Politis and White (2004), corrected by Patton et al. (2009).
 
-The optimal length is (2 g^2 n / d)^(1/3): g weighs the autocovariances by their lag, d is 4/3 (fixed
-length) or 2 (geometric length) times the squared long-run variance. Both sums stop at twice the lag
-after which `quiet` neighbouring autocorrelations all vanish.
+The optimal length is (2 g^2 n / d)^(1/3): g weighs the autocovariances by their lag, d is 4/3
+(blocks of fixed length) or 2 (of geometric length) times the squared long-run variance. Both sums
+stop at twice the lag after which some neighbouring autocorrelations all vanish.
 """
 
 from dataclasses import dataclass

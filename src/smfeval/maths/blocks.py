@@ -1,7 +1,7 @@
 """Which stretches of the series make up a replicate? Moving, circular and stationary blocks.
 
-A replicate is a row of blocks, laid end to end until it is as long as the series. A block covers the
-scans start, start + 1, .., start + length - 1, counted round the end of the series.
+A replicate is a row of blocks, laid end to end until it is as long as the series. A block covers
+the scans start, start + 1, .., start + length - 1, counted round the end of the series.
 
 - moving (Kuensch 1989): one length, no block runs over the end;
 - circular (Politis and Romano 1992): one length, the series is a ring;

@@ -2,9 +2,9 @@
 
 y_j = sqrt(2 / n) * sum over t of x_t cos(pi j (t - 1/2) / n), j = 1 .. count.
 
-For a series with spectrum S, y_j is close to N(0, S(pi j / n)) and nearly independent of its neighbours
-(Mueller 2014). What the low frequencies say decides how far the mean can wander; fast noise on top of
-slow errors does not enter.
+For a series with spectrum S, y_j is close to N(0, S(pi j / n)) and nearly independent of its
+neighbours (Mueller 2014). The low frequencies decide how far the mean can wander; fast noise on top
+of slow errors does not enter.
 """
 
 from functools import lru_cache
@@ -26,7 +26,7 @@ def cosines(series: Floats | Bools, count: int) -> Floats:
 
 
 def _neighbour_sums(series: Floats | Bools, width: int) -> Floats:
-    """Sums over neighbours, `width` scans each, what remains as a last one. (..., n) -> (..., m)."""
+    """Sums over `width` neighbours each, and over what remains. (..., n) -> (..., m)."""
     if width == 1:
         return series.astype(float, copy=False)
     whole = series.shape[-1] // width * width

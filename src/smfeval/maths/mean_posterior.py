@@ -2,8 +2,9 @@
 
 Each model of `spectra` gives, from the low cosines y, a scale (q degrees of freedom, with the usual
 1 / sigma^2 weight on it) and hence a t distribution for the mean; its likelihood says how much the
-model counts. The mixture carries the doubt about the memory into the interval, which a single estimate
-of the long-run variance does not (Mueller and Watson 2017 build on the same likelihood).
+model counts. The mixture carries the doubt about the memory into the interval, which a single
+estimate of the long-run variance does not (compare Mueller and Watson, "Measuring uncertainty about
+long-run predictions", Review of Economic Studies 83, 2016).
 """
 
 from dataclasses import dataclass

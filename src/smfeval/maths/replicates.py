@@ -1,8 +1,8 @@
 """Bootstrap replicates without resampling: sums over blocks instead of copies of the series.
 
-A replicate mean costs one step per block and not one per scan. A replicate quantile is at most v exactly
-if enough of its scans are, which is again a sum over blocks, of an indicator; so the percentile ends
-are found by trying values v, and no replicate is ever sorted.
+A replicate mean costs one step per block and not one per scan. A replicate quantile is at most v
+exactly if enough of its scans are, which is again a sum over blocks, of an indicator; so the
+percentile ends are found by trying values v, and no replicate is ever sorted.
 """
 
 from dataclasses import dataclass
@@ -54,9 +54,10 @@ def replicate_quantile_ends(
 
 @dataclass(frozen=True)
 class _Search:
-    """Where each replicate quantile is among the sorted values: in (below, above], narrowed in place.
+    """Where each replicate quantile is among the sorted values: in (below, above].
 
-    A value is tried only on the replicates that it can still decide, about half as many each time.
+    The brackets are narrowed in place. A value is tried only on the replicates that it can still
+    decide, about half as many each time.
     """
 
     series: Floats

@@ -1,7 +1,8 @@
 """How lopsided is a series, seen from its deciles and its median?
 
-If x = a + exp(b + s z), z normal, then s = log((x_90 - x_50) / (x_50 - x_10)) / 1.2816, where x_p is the
-p-th percentile. The third moment of a short dependent series is biased towards zero; this is not.
+If x = a + exp(b + s z), z normal, then s = log((x_90 - x_50) / (x_50 - x_10)) / 1.2816, where x_p
+is the p-th percentile. The third moment of a short dependent series is biased towards zero; this
+is hardly.
 """
 
 import numpy as np
@@ -16,8 +17,8 @@ GROWTH_MAX = 3.0  # an end is moved out by a factor of at most (exp(3) - 1) / 3 
 def skew_rate(series: Floats) -> Floats:
     """Rate, per unit of the series, at which its logarithm-like scale bends. (..., n) -> (...).
 
-    1 / (mean - a) of the shifted log-normal with the same shape s and standard deviation, negative if
-    the long tail is on the left, zero for a symmetric series.
+    1 / (mean - a) of the shifted log-normal with the same shape s and standard deviation, negative
+    if the long tail is on the left, zero for a symmetric series.
     """
     low, middle, high = np.quantile(series, [0.1, 0.5, 0.9], axis=-1)
     tiny = np.finfo(float).tiny

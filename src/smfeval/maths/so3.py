@@ -8,6 +8,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from smfeval.maths.arrays import Floats
+from smfeval.maths.symmetric import chunks
 
 
 def hat(vector: Floats) -> Floats:
@@ -41,10 +42,14 @@ def quaternion(rotation: Floats) -> Floats:
 
 def compose(left: Floats, right: Floats) -> Floats:
     """Hamilton product: matrix(compose(p, q)) = matrix(p) @ matrix(q). (..., 4) each."""
-    a, b = left[..., :3], right[..., :3]
-    aw, bw = left[..., 3:], right[..., 3:]
-    vector = aw * b + bw * a + np.cross(a, b)
-    return np.concatenate([vector, aw * bw - np.sum(a * b, axis=-1, keepdims=True)], axis=-1)
+    ax, ay, az, aw = np.moveaxis(left, -1, 0)
+    bx, by, bz, bw = np.moveaxis(right, -1, 0)
+    out = np.empty((*np.broadcast_shapes(left.shape, right.shape)[:-1], 4))
+    out[..., 0] = aw * bx + bw * ax + ay * bz - az * by
+    out[..., 1] = aw * by + bw * ay + az * bx - ax * bz
+    out[..., 2] = aw * bz + bw * az + ax * by - ay * bx
+    out[..., 3] = aw * bw - ax * bx - ay * by - az * bz
+    return out
 
 
 def inverse(quaternion: Floats) -> Floats:
@@ -75,3 +80,42 @@ def mean(moment: Floats) -> Floats:
     """
     leading = np.linalg.eigh(moment)[1][..., -1]
     return np.where(leading[..., 3:] < 0, -leading, leading)
+
+
+def turned(rotation: Floats, vector: Floats) -> Floats:
+    """One matrix times many vectors, by columns (a BLAS call costs more). (3, 3), (n, 3)."""
+    x, y, z = vector.T
+    out = np.empty_like(vector)
+    for i in range(3):
+        out[:, i] = rotation[i, 0] * x + rotation[i, 1] * y + rotation[i, 2] * z
+    return out
+
+
+def rotate(quaternion: Floats, vector: Floats) -> Floats:
+    """R v without the matrix: v + 2 w (u x v) + 2 u x (u x v). (n, 4), (n, 3) -> (n, 3)."""
+    ux, uy, uz, w = quaternion.T
+    vx, vy, vz = vector.T
+    cx, cy, cz = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
+    out = np.empty_like(vector)
+    out[:, 0] = vx + 2 * (w * cx + uy * cz - uz * cy)
+    out[:, 1] = vy + 2 * (w * cy + uz * cx - ux * cz)
+    out[:, 2] = vz + 2 * (w * cz + ux * cy - uy * cx)
+    return out
+
+
+def rotate_covariance(quaternion: Floats, covariance: Floats) -> Floats:
+    """R S R^T for symmetric S, exactly symmetric. (n, 4), (n, 3, 3) -> (n, 3, 3).
+
+    Entry by entry over chunks of scans that stay in cache: ten times faster than small products.
+    """
+    out = np.empty((len(quaternion), 3, 3))
+    for part in chunks(len(quaternion)):
+        r = np.moveaxis(matrix(quaternion[part]), 0, -1)
+        s = np.moveaxis(covariance[part], 0, -1)
+        half = [[r[i, 0] * s[0, k] + r[i, 1] * s[1, k] + r[i, 2] * s[2, k] for k in range(3)]
+                for i in range(3)]  # fmt: skip
+        for i in range(3):
+            for j in range(i + 1):
+                entry = half[i][0] * r[j, 0] + half[i][1] * r[j, 1] + half[i][2] * r[j, 2]
+                out[part, i, j] = out[part, j, i] = entry
+    return out

@@ -2,14 +2,14 @@
 
 Three kinds, each with white noise on top, in time measured by the length of the series:
 
-- *fading memory*: an Ornstein-Uhlenbeck process (the limit of AR(1)), covariance exp(-c |s - t|). c is
-  the length of the series in memory times: n (1 - rho). The covariance of its mean (index 0) and its
-  cosines (1 .. q) is exact: with k_j = 2 c / (c^2 + (pi j)^2), r_0 = 1, r_j = sqrt(2), it is
-  diag(k) - r_i r_j k_i k_j (1 - (-1)^i exp(-c)) / 2 where i + j is even, and zero elsewhere;
-- *drift*: a smooth process, spectrum 1 / (c^2 + (pi j)^2)^2. Without it a series that rises from end to
-  end would be taken for one with many samples;
-- *resonance*: a damped oscillation that peaks inside the band. Without it an oscillating series would
-  be taken for one with a long memory.
+- *fading memory*: an Ornstein-Uhlenbeck process (the limit of AR(1)), covariance exp(-c |s - t|).
+  c is the length of the series in memory times: n (1 - rho). The covariance of its mean (index 0)
+  and its cosines (1 .. q) is exact: with k_j = 2 c / (c^2 + (pi j)^2), r_0 = 1, r_j = sqrt(2), it
+  is diag(k) - r_i r_j k_i k_j (1 - (-1)^i exp(-c)) / 2 where i + j is even, and zero elsewhere;
+- *drift*: a smooth process, spectrum 1 / (c^2 + (pi j)^2)^2. Without it a series that rises from
+  end to end would be taken for one with many samples;
+- *resonance*: a damped oscillation that peaks inside the band. Without it an oscillating series
+  would be taken for one with a long memory.
 
 The weights were chosen by measured coverage (experiments/coverage.py), not by belief.
 """
@@ -21,9 +21,7 @@ import numpy as np
 
 from smfeval.maths.arrays import Floats
 
-MEMORY_MIN = (
-    2.2  # memory times in the series; with fewer there is no telling them from a random walk
-)
+MEMORY_MIN = 2.2  # memory times in the series; fewer cannot be told from a random walk
 MEMORY_MAX = 1000.0  # all longer series look like white noise in the band
 MEMORY_STEPS = 26
 MEMORY_TILT = 0.25  # weight ~ c^-tilt: a long memory is doubted less than the data alone would
@@ -36,8 +34,8 @@ DRIFT_SHARE = 0.1
 DRIFT = np.geomspace(2, 60, 7)  # c, as above
 DRIFT_NOISE = np.array([0.0, 1e-4, 1e-3, 1e-2])
 
-RESONANCE_SHARE = 0.2
-RESONANCE_STEPS = 8
+RESONANCE_SHARE = 0.25
+RESONANCE_STEPS = 14
 RESONANCE_FIRST = 4  # half waves over the series; a slower oscillation is a drift
 DAMPING = np.array([0.05, 0.1, 0.2, 0.35])
 RESONANCE_NOISE = np.array([0.0, 0.3, 1.0, 3.0])

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import erf
 
 from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.symmetric import chunks
 from smfeval.score.residuals import Ensemble, Residuals
 
 
@@ -25,10 +26,13 @@ def crps(residuals: Residuals) -> Floats:
 
 
 def gaussian_crps(error: Floats, sigma: Floats) -> Floats:
-    """CRPS of N(., sigma^2) at a distance `error` from its mean. Any equal shapes."""
-    z = error / sigma
-    density = np.exp(-0.5 * z * z) * np.sqrt(2 / np.pi)
-    return sigma * (z * erf(z / np.sqrt(2)) + density - 1 / np.sqrt(np.pi))
+    """CRPS of N(., sigma^2) at a distance `error` from its mean. (n, ...) each."""
+    score = np.empty(np.shape(error))
+    for part in chunks(len(score)):
+        z = error[part] / sigma[part]
+        density = np.exp(-0.5 * z * z) * np.sqrt(2 / np.pi)
+        score[part] = sigma[part] * (z * erf(z / np.sqrt(2)) + density - 1 / np.sqrt(np.pi))
+    return score
 
 
 def _particles(residuals: Residuals) -> Floats:

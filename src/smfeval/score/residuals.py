@@ -7,6 +7,7 @@ import numpy as np
 
 from smfeval.maths import normal
 from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.symmetric import chunks
 
 
 @dataclass(frozen=True)
@@ -62,17 +63,29 @@ class Residuals:
         """NEES and log determinant under the predicted covariance."""
         return normal.fit(self.error, self.predicted)
 
-    def on(self, basis: Floats) -> "Residuals":
-        """The same residuals along other directions. basis (n, k, d): rows are unit vectors."""
-        turned = basis.swapaxes(-1, -2)
+    def along(self, direction: Floats) -> "Residuals":
+        """The same residuals in one dimension: along a unit vector for each scan. (n, d)."""
         ensemble = self.ensemble
         if ensemble is not None:
-            per_particle = np.repeat(basis, ensemble.count, axis=0)
-            difference = np.einsum("mkd,md->mk", per_particle, ensemble.difference)
+            per_particle = np.repeat(direction, ensemble.count, axis=0)
+            difference = np.einsum("md,md->m", per_particle, ensemble.difference)[:, None]
             ensemble = Ensemble(ensemble.offset, difference, ensemble.probability)
         return Residuals(
-            np.einsum("nkd,nd->nk", basis, self.error),
-            None if self.covariance is None else basis @ self.covariance @ turned,
-            None if self.noise is None else basis @ self.noise @ turned,
+            np.einsum("nd,nd->n", direction, self.error)[:, None],
+            None if self.covariance is None else variance_along(self.covariance, direction),
+            None if self.noise is None else variance_along(self.noise, direction),
             ensemble,
         )
+
+
+def variance_along(covariance: Floats, direction: Floats) -> Floats:
+    """a^T S a as 1x1 matrices, entry by entry over chunks. (n, d, d), (n, d) -> (n, 1, 1)."""
+    out = np.empty((len(covariance), 1, 1))
+    axes = range(covariance.shape[-1])
+    for part in chunks(len(covariance)):
+        s, a = covariance[part], direction[part]
+        out[part, 0, 0] = sum(a[:, i] * a[:, i] * s[:, i, i] for i in axes)
+        for i in axes:
+            for j in range(i):
+                out[part, 0, 0] += 2 * a[:, i] * a[:, j] * s[:, i, j]
+    return out

@@ -85,12 +85,12 @@ RULES: dict[str, Rule] = {
 def scores(
     residuals: Residuals, settings: Settings, names: Iterable[str] = tuple(RULES)
 ) -> dict[str, Floats]:
-    """Every rule that exists for this kind of belief, one number per scan. (n,) each."""
-    chosen = [rule_named(name) for name in names]
+    """The named rules that exist for this kind of belief, one number per scan. (n,) each."""
+    chosen = {rule_named(name).name for name in names}
     return {
         rule.name: rule.formula(residuals, settings)
-        for rule in chosen
-        if rule.exists(residuals, settings)
+        for rule in RULES.values()
+        if rule.name in chosen and rule.exists(residuals, settings)
     }
 
 

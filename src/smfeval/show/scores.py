@@ -73,15 +73,25 @@ def _reference_noise(evaluation: Evaluation) -> list[tuple[str, str]]:
 def _scores(evaluation: Evaluation) -> list[tuple[str, str]]:
     scores = evaluation.scores
     rows = [("MAE", metres(scores.mae)), ("RMSE", metres(scores.rmse))]
-    beta = evaluation.options.settings.beta
-    label = "energy" if beta == 1 else f"energy {beta:g}"
-    rows.append((label, metres(scores.energy) if beta == 1 else shown(scores.energy)))
+    if scores.energy is not None:
+        rows.append(("energy", _energy(evaluation)))
     if scores.log is not None:
         rows.append(("log score", _log(evaluation)))
-    rows.append(("CRPS", f"{metres(scores.crps)} ({_by_axis(scores.crps_by_axis)})"))
+    if scores.crps is not None:
+        rows.append(("CRPS", f"{metres(scores.crps)} ({_by_axis(scores.crps_by_axis)})"))
+    if scores.interval is not None:
+        level = 100 * evaluation.options.settings.interval_level
+        rows.append(("interval", f"{metres(scores.interval)} (score of the {level:g} % intervals)"))
     if scores.rotation_mean_deg is not None:
         rows.append(("rotation", shown(scores.rotation_mean_deg)))
     return rows
+
+
+def _energy(evaluation: Evaluation) -> str:
+    beta, energy = evaluation.options.settings.beta, evaluation.scores.energy
+    if energy is None:
+        return "-"
+    return metres(energy) if beta == 1 else f"{shown(energy)} (beta {beta:g})"
 
 
 def _log(evaluation: Evaluation) -> str:
@@ -224,7 +234,7 @@ def _row(evaluation: Evaluation) -> tuple[str, ...]:
         f"{len(evaluation.scored.residuals)}/{evaluation.pairs.scans}",
         metres(scores.mae),
         metres(scores.rmse),
-        metres(scores.energy) if evaluation.options.settings.beta == 1 else shown(scores.energy),
+        _energy(evaluation),
         "-" if scores.log is None else number(scores.log.value),
         "-" if found is None else shown(found.k),
         "-" if found is None else f"{100 * found.coverage[0.9].value:.3g} %",

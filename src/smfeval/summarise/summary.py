@@ -8,7 +8,6 @@ import numpy as np
 from smfeval.maths import normal
 from smfeval.maths.arrays import Floats
 from smfeval.score import Residuals, Settings
-from smfeval.score.crps import crps
 from smfeval.summarise.inflation import best_scale, median_chi_squared, shape
 from smfeval.summarise.number import Intervals, Number
 
@@ -18,15 +17,15 @@ FEWEST_FOR_SHAPE = 4  # scans: fewer than d + 1 errors always lie in a plane
 
 @dataclass(frozen=True)
 class Scores:
-    """Means over the scans; None where a rule does not exist for the belief."""
+    """Means over the scans; None where a rule was not chosen or does not exist for the belief."""
 
     mae: Number
     rmse: Number
-    energy: Number
+    energy: Number | None
     log: Number | None
     log_consistency: Number | None
     log_sharpness: Number | None
-    crps: Number
+    crps: Number | None
     crps_by_axis: dict[str, Number]
     interval: Number | None
     rotation_mean_deg: Number | None
@@ -48,30 +47,29 @@ class Calibration:
 
 def summarise_scores(
     series: Mapping[str, Floats],
-    axes: Mapping[str, Residuals],
+    crps_by_axis: Mapping[str, Floats],
     rotation_deg: Floats | None,
     *,
     settings: Settings,
     intervals: Intervals,
 ) -> Scores:
-    """Mean of every rule, and CRPS along each named direction (`axes`: one-axis residuals)."""
+    """Mean of every rule, and of the CRPS along each named direction."""
 
     def mean(name: str, unit: str) -> Number | None:
         return intervals.of(series[name], "mean", unit) if name in series else None
 
-    def sure(name: str, unit: str) -> Number:
-        return intervals.of(series[name], "mean", unit)
-
     power = "m" if settings.beta == 1 else f"m^{settings.beta:g}"
     return Scores(
-        mae=sure("ape", "m"),
+        mae=intervals.of(series["ape"], "mean", "m"),
         rmse=intervals.of(series["ape"], "rmse", "m"),
-        energy=sure("energy", power),
+        energy=mean("energy", power),
         log=mean("log", "nat"),
         log_consistency=mean("log_consistency", "nat"),
         log_sharpness=mean("log_sharpness", "nat"),
-        crps=sure("crps", "m"),
-        crps_by_axis={name: Number(float(crps(along).mean()), "m") for name, along in axes.items()},
+        crps=mean("crps", "m"),
+        crps_by_axis={
+            name: Number(float(values.mean()), "m") for name, values in crps_by_axis.items()
+        },
         interval=mean("interval", "m"),
         rotation_mean_deg=(
             None if rotation_deg is None else intervals.of(rotation_deg, "mean", "deg")

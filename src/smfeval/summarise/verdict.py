@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from scipy.special import chdtr, chdtrc
+
 from smfeval.summarise.number import Number
 from smfeval.summarise.summary import Calibration
 
@@ -12,6 +14,7 @@ FEWEST_SCANS = 4  # one to three poses can show anything
 NARROW = 4.0  # an interval of k that holds 1 and lies within (1/4, 4) shows consistency
 BAND = 2.0  # without an interval, k within (1/2, 2) is called consistent
 SHOWN_LEVEL = 0.9
+DOUBT = 0.05  # chance of a false verdict on an honest belief
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,7 @@ class Verdict:
         return {"label": self.label, "sentence": self.sentence}
 
 
-def verdict(scans: int, calibration: Calibration | None) -> Verdict:
+def verdict(scans: int, dimension: int, calibration: Calibration | None) -> Verdict:
     """Judge a track by its inflation k and the interval of k."""
     if calibration is None:
         return Verdict("cannot tell", "cannot tell: the estimate reports no uncertainty")
@@ -34,6 +37,8 @@ def verdict(scans: int, calibration: Calibration | None) -> Verdict:
         text = f"cannot tell: {scans} matched {'scan' if scans == 1 else 'scans'} show nothing"
         return Verdict("cannot tell", text)
     label, why = _label(calibration.k)
+    if label == "cannot tell":
+        label, why = _beyond_doubt(calibration.nees_median.value, dimension) or (label, why)
     return Verdict(label, f"{label}: {why or _size(calibration)}; {_coverage(calibration)}")
 
 
@@ -46,6 +51,20 @@ def _label(k: Number) -> tuple[Label, str | None]:
     if k.value > BAND:
         return "overconfident", None
     return ("conservative" if k.value < 1 / BAND else "consistent"), None
+
+
+def _beyond_doubt(median_nees: float, dimension: int) -> tuple[Label, None] | None:
+    """A label that holds however strongly the scans depend on each other.
+
+    An honest belief gives each scan a NEES above c with probability p; by Markov's inequality half
+    of the scans are above c with probability at most 2 p, whatever the dependence. So a median
+    NEES beyond the chi-squared quantile of 1 - DOUBT / 2 refutes honesty at level DOUBT, and
+    likewise below.
+    """
+    outside = float(chdtrc(dimension, median_nees)), float(chdtr(dimension, median_nees))
+    if 2 * outside[0] < DOUBT:
+        return "overconfident", None
+    return ("conservative", None) if 2 * outside[1] < DOUBT else None
 
 
 def _label_between(low: float, high: float) -> tuple[Label, str | None]:

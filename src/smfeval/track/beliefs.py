@@ -39,6 +39,8 @@ class Beliefs:
             raise TrackError("no scan is chosen")
         if not (np.diff(chosen) > 0).all():
             raise TrackError("scans are chosen out of order or twice; a track runs forward in time")
+        if len(chosen) == len(self):
+            return self
         return self.replaced(self._chosen(chosen))
 
     @property

@@ -75,8 +75,7 @@ class GaussianTrack(Track):
     @property
     def position_covariance(self) -> Floats:
         """Covariance of the position in world axes: R S_tt R^T. (n, 3, 3)."""
-        rotation = so3.matrix(self.rotation)
-        return rotation @ self.covariance[:, :3, :3] @ rotation.swapaxes(-1, -2)
+        return so3.rotate_covariance(self.rotation, self.covariance[:, :3, :3])
 
     @property
     def poses(self) -> Track:

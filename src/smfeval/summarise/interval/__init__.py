@@ -4,7 +4,8 @@
 
     series, statistic -> check -> METHODS[method] -> Interval(value, low, high, n_effective, ...)
 
-`auto` (the default) covers what it promises or refuses in words; the block bootstraps are the paper's.
+`auto` (the default) was chosen because it covers, and refuses in words where it cannot; the block
+bootstraps are the paper's.
 """
 
 from smfeval.summarise.interval.methods import METHODS

@@ -58,13 +58,11 @@ def is_fraction(series: Floats) -> bool:
 def _unanimous(request: Request) -> Interval:
     """Fraction of a series that is all zero or all one."""
     value, n = float(request.series[0]), len(request.series)
-    word = "in" if value else "outside"
-    low, high, n_effective = None, None, None
-    reason = (
-        f"all {n} scans are {word}: their own series cannot tell how many samples they are worth"
-    )
-    if request.related is not None:
-        n_effective = float(mean_ends(varying(request.related), request.level).n_effective)
-        low, high = one_sided_ends(bool(value), n_effective, request.level)
-        reason = f"all {n} scans are {word}: one-sided, for the {n_effective:.1f} samples of the related series"
+    every = f"all {n} scans are {'inside' if value else 'outside'}"
+    if request.related is None:
+        reason = f"{every}: alone they do not tell how many samples they are worth"
+        return Interval(value, None, None, request.level, n, None, None, "auto", reason)
+    n_effective = float(mean_ends(varying(request.related), request.level).n_effective)
+    low, high = one_sided_ends(bool(value), n_effective, request.level)
+    reason = f"{every}: one-sided, for {n_effective:.1f} effective samples"
     return Interval(value, low, high, request.level, n, n_effective, None, "auto", reason)

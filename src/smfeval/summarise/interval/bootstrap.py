@@ -5,8 +5,8 @@ percentile
 basic
     [2 t - t*_high, 2 t - t*_low], mirrored at the statistic;
 studentised
-    t - (quantiles of (t* - t) / error*) * error, for means; a quantile is read off the series at the
-    shares that the studentised interval of its indicator fraction gives (Woodruff 1952).
+    t - (quantiles of (t* - t) / error*) * error, for means; a quantile is read off the series at
+    the shares that the studentised interval of its indicator fraction gives (Woodruff 1952).
 """
 
 from collections.abc import Callable

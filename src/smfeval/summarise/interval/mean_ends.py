@@ -11,10 +11,10 @@ from smfeval.summarise.interval.ends import Ends, two_sided
 def mean_ends(series: Floats, level: float) -> Ends:
     """Interval of the mean. (..., n) -> (...).
 
-    Short dependent series with a long tail have seldom seen enough of it: their mean is too low and so is
-    their spread. The end on the side of the tail moves out as it would on the logarithmic scale of a
-    shifted log-normal of the same shape. Of a series without negative numbers, both ends are at least as
-    skew as on its own logarithmic scale, and positive.
+    Short dependent series with a long tail have seldom seen enough of it: their mean is too low and
+    so is their spread. The end on the side of the tail moves out as it would on the logarithmic
+    scale of a shifted log-normal of the same shape. Of a series without negative numbers, both ends
+    are at least as skew as on its own logarithmic scale, and positive.
     """
     mean, variance = series.mean(axis=-1), series.var(axis=-1)
     posterior = mean_posterior(series)

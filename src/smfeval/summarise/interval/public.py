@@ -33,8 +33,8 @@ def interval(
     Parameters
     ----------
     series
-        One number per scan, in the order of the scans, (n,). Zeros and ones are taken as a coverage:
-        their mean is a fraction.
+        One number per scan, in the order of the scans, (n,). Zeros and ones are taken as a
+        coverage: their mean is a fraction.
     statistic
         "mean", "median", "rmse" or ("quantile", q).
     level
@@ -84,7 +84,8 @@ def paired_interval(
 ) -> Interval:
     """Interval of the mean or median of first - second, two series on common scans, (n,) and (n,).
 
-    What makes a scan hard for both estimators cancels, so the interval is narrower than those of the two.
+    What makes a scan hard for both estimators cancels, so the interval is narrower than those of
+    the two.
     """
     one, other = checked_series(first), checked_series(second)
     if len(one) != len(other):

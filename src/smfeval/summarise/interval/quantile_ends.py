@@ -1,7 +1,7 @@
 """A quantile: all values v for which the fraction of scans at or below v may be the wanted share.
 
-The test of each v asks the indicator series 1{x <= v}, so nothing is assumed about the density of x,
-and the memory is that of being below v, which may differ from the memory of x itself.
+The test of each v asks the indicator series 1{x <= v}, so nothing is assumed about the density of
+x, and the memory is that of being below v, which may differ from the memory of x itself.
 """
 
 from collections.abc import Callable

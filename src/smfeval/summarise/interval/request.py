@@ -69,9 +69,8 @@ def parsed(statistic: StatisticName | str | tuple[str, float]) -> Statistic:
             return Statistic("median", 0.5)
         case ("quantile", float(share)) if 0 < share < 1:
             return Statistic("quantile", share)
-    raise OptionError(
-        f"{statistic!r} is no statistic; it is 'mean', 'median', 'rmse' or ('quantile', q), 0 < q < 1"
-    )
+    known = "'mean', 'median', 'rmse' and ('quantile', q) with 0 < q < 1"
+    raise OptionError(f"{statistic!r} is no statistic; there are {known}")
 
 
 def checked_series(series: ArrayLike) -> Floats:
