@@ -11,6 +11,7 @@ import numpy as np
 from arch.bootstrap import CircularBlockBootstrap, MovingBlockBootstrap, StationaryBootstrap
 from scipy.signal import lfilter
 
+from smfeval.maths.block_length import block_length
 from smfeval.summarise.interval import interval
 
 ARCH = {
@@ -57,13 +58,14 @@ def our_seconds(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--n", type=int, default=1_000_000)
-    parser.add_argument("--block", type=int, default=100, help="about n^(1/3)")
+    parser.add_argument("--block", type=int, help="scans; after Politis and White if not given")
     parser.add_argument("--replicates", type=int, default=1000)
     parser.add_argument("--arch-replicates", type=int, default=10)
     options = parser.parse_args()
 
     shock = np.random.default_rng(0).standard_normal(options.n)
     series = lfilter([1.0], [1.0, -0.9], shock)
+    options.block = options.block or int(np.ceil(block_length(series).fixed))
     print(f"n {options.n}, B {options.replicates}, block {options.block}")
     for scheme in ARCH:
         for statistic in ("mean", "median"):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smfeval.maths.blocks import SCHEMES, plan
-from smfeval.maths.replicates import replicate_means, replicate_quantile_ends
+from smfeval.maths.replicates import replicate_errors, replicate_means, replicate_quantile_ends
 
 
 def resampled(series, replicates):
@@ -58,7 +58,23 @@ def test_replicate_means_are_those_of_naive_resampling(scheme, n, length):
     series = 5 + np.random.default_rng(3).standard_normal(n)
     replicates = some_plan(scheme, n, length)
     expected = resampled(series, replicates).mean(axis=-1)
-    np.testing.assert_allclose(replicate_means(series, replicates).mean, expected, rtol=1e-13)
+    np.testing.assert_allclose(replicate_means(series, replicates), expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_replicate_errors_are_those_of_the_blocks_as_samples(scheme):
+    series = 5 + np.random.default_rng(8).standard_normal(200)
+    replicates = some_plan(scheme, 200, 8)
+    mean = replicate_means(series, replicates)
+    square = np.zeros(replicates.replicates)
+    for number, blocks in replicates.chunks():
+        lengths = np.broadcast_to(blocks.length, blocks.start.shape)
+        for row, starts, sizes in zip(number, blocks.start, lengths, strict=True):
+            for start, size in zip(starts, sizes, strict=True):
+                block = series[np.arange(start, start + size) % 200]
+                square[row] += np.sum(block - mean[row]) ** 2
+    found = replicate_errors(series, mean, replicates)
+    np.testing.assert_allclose(found, np.sqrt(square) / 200, rtol=1e-10)
 
 
 def test_replicate_means_of_whole_numbers_are_exact():
@@ -67,7 +83,7 @@ def test_replicate_means_of_whole_numbers_are_exact():
     series[0] -= series.sum()  # a mean of zero, so that nothing is rounded
     replicates = some_plan("circular", 256, 16)
     expected = resampled(series, replicates).mean(axis=-1)
-    np.testing.assert_array_equal(replicate_means(series, replicates).mean, expected)
+    np.testing.assert_array_equal(replicate_means(series, replicates), expected)
 
 
 @given(

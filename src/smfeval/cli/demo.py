@@ -1,46 +1,81 @@
-"""`smfeval demo`: check and convert a belief track made on the spot; no files needed."""
+"""`smfeval demo`: the main job on data made on the spot; no files needed.
+
+A walk is made, and two estimators of it with the very same errors: one reports the covariance that
+its errors have, the other one that is 25 times too small. Position errors cannot tell them apart.
+"""
 
 import tempfile
 from pathlib import Path
 
 import numpy as np
 
-from smfeval.cli import check, convert
+from smfeval.cli import check, score
 from smfeval.cli.flags import parser
 from smfeval.io import write
 from smfeval.maths import so3
-from smfeval.track import About, GaussianTrack
+from smfeval.maths.arrays import Floats
+from smfeval.track import About, GaussianTrack, Track
 
-SEED = 1
+SEED = 7
+SCANS = 3000
+RATE_HZ = 10.0
+MEMORY = 0.9  # correlation of the errors from scan to scan
+SIGMA_M = np.array([0.02, 0.02, 0.03])
+TOO_TIGHT = 25.0  # each axis five times
 
 
 def run(arguments: list[str]) -> int:
     """Show what smfeval does, on data of its own."""
-    parser("demo", "Check and convert a belief track made on the spot.").parse_args(arguments)
+    parser("demo", "Score two beliefs made on the spot.").parse_args(arguments)
+    reference, honest = walk(rng=np.random.default_rng(SEED))
+    bold = honest.replaced({"covariance": honest.covariance / TOO_TIGHT})
     with tempfile.TemporaryDirectory(prefix="smfeval-demo-") as folder:
-        square, parquet = Path(folder, "walk.square"), Path(folder, "walk.parquet")
-        write(walk(600, rng=np.random.default_rng(SEED)), square)
-        code = 0
-        for verb, words in ((check, [square]), (convert, [square, parquet]), (check, [parquet])):
-            name = verb.__name__.rsplit(".", 1)[-1]
-            print(f"$ smfeval {name} {' '.join(word.name for word in words)}")
-            code = max(code, verb.run([str(word) for word in words]))
-            print()
+        files = {"truth.tum": reference, "honest.square": honest, "overconfident.square": bold}
+        for name, track in files.items():
+            write(track, Path(folder, name))
+        codes = [
+            _shown(check, folder, "honest.square"),
+            _shown(score, folder, "honest.square", "--ref", "truth.tum"),
+            _shown(score, folder, "overconfident.square", "--ref", "truth.tum"),
+        ]
+    return max(codes)
+
+
+def _shown(verb: object, folder: str, *words: str) -> int:
+    """Print a command line as a user would type it, and run it."""
+    name = verb.__name__.rsplit(".", 1)[-1]  # type: ignore[attr-defined]
+    print(f"$ smfeval {name} {' '.join(words)}")
+    paths = [str(Path(folder, word)) if "." in word else word for word in words]
+    code: int = verb.run(paths)  # type: ignore[attr-defined]
+    print()
     return code
 
 
-def walk(scans: int, *, rng: np.random.Generator) -> GaussianTrack:
-    """A walk on a figure of eight at 10 Hz whose uncertainty grows with the way."""
-    time = np.arange(scans) * 0.1
+def walk(*, rng: np.random.Generator) -> tuple[Track, GaussianTrack]:
+    """A walk around figures of eight, and an honest estimate of it with dependent errors."""
+    time = np.arange(SCANS) / RATE_HZ
     angle = 2 * np.pi * time / 60
-    position = np.stack(
-        [12 * np.sin(angle), 6 * np.sin(2 * angle), 0.03 * np.sin(8 * time)], axis=1
-    )
-    position += rng.normal(scale=1e-3, size=position.shape)
+    sway = 0.03 * np.sin(8 * time)
+    position = np.stack([12 * np.sin(angle), 6 * np.sin(2 * angle), sway], axis=1)
     forward = np.gradient(position, axis=0)
     heading = np.unwrap(np.arctan2(forward[:, 1], forward[:, 0]))
     rotation = so3.exp(np.stack([0 * heading, 0 * heading, heading], axis=1))
-    sigma = np.array([0.01, 0.01, 0.02, 0.002, 0.002, 0.005]) * np.sqrt(1 + 0.1 * time[:, None])
-    covariance = np.eye(6) * (sigma**2)[:, None, :]
+
+    covariance = np.zeros((SCANS, 6, 6))
+    body = np.array([1.5, 1.0, 1.0]) * SIGMA_M  # less certain along the way than across it
+    covariance[:, range(6), range(6)] = np.concatenate([body, [0.002, 0.002, 0.005]]) ** 2
+    error = so3.rotate(rotation, body * dependent(SCANS, rng=rng))
     about = About(body="base_link", world="odom", gauge="se3", algorithm="demo", version="1")
-    return GaussianTrack((time * 1e9).astype(np.int64), position, rotation, covariance, about=about)
+    stamp = (time * 1e9).astype(np.int64)
+    reference = Track(stamp, position, rotation, about=About(body="base_link", world="map"))
+    return reference, GaussianTrack(stamp, position + error, rotation, covariance, about=about)
+
+
+def dependent(scans: int, *, rng: np.random.Generator) -> Floats:
+    """Three series of standard normal numbers, each correlated from scan to scan. (scans, 3)."""
+    shocks = np.sqrt(1 - MEMORY**2) * rng.normal(size=(scans, 3))
+    series = np.empty((scans, 3))
+    series[0] = rng.normal(size=3)
+    for i in range(1, scans):
+        series[i] = MEMORY * series[i - 1] + shocks[i]
+    return series

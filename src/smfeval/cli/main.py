@@ -8,7 +8,7 @@ VERBS = {
     "score": "score one or many estimates against one reference",
     "check": "what is in this file, and can it be scored?",
     "convert": "any supported format to any other",
-    "demo": "check and convert a belief track made on the spot",
+    "demo": "score two beliefs made on the spot; no files needed",
 }
 
 USAGE = """\

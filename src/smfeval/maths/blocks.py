@@ -52,11 +52,20 @@ def circular(n: int, length: float, replicates: int, rng: np.random.Generator) -
 def stationary(n: int, length: float, replicates: int, rng: np.random.Generator) -> Blocks:
     """Blocks of geometric length on the ring; of length zero once the row is n long."""
     count = int(n / length + 4 * np.sqrt(n / length)) + 4
-    drawn = rng.geometric(1 / length, (replicates, count))
-    while drawn.sum(axis=-1).min() < n:
-        drawn = np.hstack([drawn, rng.geometric(1 / length, (replicates, count))])
-    end = np.minimum(np.cumsum(drawn, axis=-1), n)
-    return Blocks(rng.integers(0, n, drawn.shape), np.diff(end, axis=-1, prepend=0))
+    end = np.cumsum(_geometric(length, (replicates, count), rng), axis=-1)
+    while end[:, -1].min() < n:
+        more = np.cumsum(_geometric(length, (replicates, count), rng), axis=-1)
+        end = np.hstack([end, end[:, -1:] + more])
+    np.minimum(end, n, out=end)
+    return Blocks(rng.integers(0, n, end.shape), np.diff(end, axis=-1, prepend=0))
+
+
+def _geometric(mean: float, shape: tuple[int, int], rng: np.random.Generator) -> Ints:
+    """Draw whole numbers from 1 with a geometric law: exponential ones, rounded up."""
+    if mean == 1:
+        return np.ones(shape, dtype=np.int64)
+    rate = -np.log1p(-1 / mean)
+    return 1 + (rng.standard_exponential(shape) / rate).astype(np.int64)
 
 
 SCHEMES: dict[str, Draw] = {"moving": moving, "circular": circular, "stationary": stationary}

@@ -17,25 +17,28 @@ from smfeval.maths.blocks import Plan
 GUESS_MARGIN = 0.25  # standard errors to either side of the guess; three times its own error
 
 
-@dataclass(frozen=True)
-class ReplicateMeans:
-    """Replicate means (B,) and the standard error that each replicate gives itself (B,)."""
-
-    mean: Floats
-    error: Floats
-
-
-def replicate_means(series: Floats, plan: Plan) -> ReplicateMeans:
-    """Means of all replicates, and sqrt(sum over blocks of (sum - length * mean)^2) / n of each."""
-    n, centre = len(series), float(series.mean())
+def replicate_means(series: Floats, plan: Plan) -> Floats:
+    """Means of all replicates of a series. (n,) -> (B,)."""
+    centre = float(series.mean())
     sums_of = block_sums(series - centre, plan.length)
-    mean, error = np.empty(plan.replicates), np.empty(plan.replicates)
+    mean = np.empty(plan.replicates)
     for number, blocks in plan.chunks():
-        sums = sums_of(blocks)
-        mean[number] = sums.sum(axis=-1) / n
-        sums -= blocks.length * mean[number][:, None]
-        error[number] = np.sqrt(np.einsum("bk,bk->b", sums, sums)) / n
-    return ReplicateMeans(mean + centre, error)
+        mean[number] = sums_of(blocks).sum(axis=-1) / len(series)
+    return mean + centre
+
+
+def replicate_errors(series: Floats, mean: Floats, plan: Plan) -> Floats:
+    """Standard error that each replicate gives its own mean. (n,), (B,) -> (B,).
+
+    sqrt(sum over its blocks of (sum - length * mean)^2) / n.
+    """
+    centre = float(series.mean())
+    sums_of = block_sums(series - centre, plan.length)
+    error = np.empty(plan.replicates)
+    for number, blocks in plan.chunks():
+        residual = sums_of(blocks) - blocks.length * (mean[number] - centre)[:, None]
+        error[number] = np.sqrt(np.einsum("bk,bk->b", residual, residual)) / len(series)
+    return error
 
 
 def replicate_quantile_ends(

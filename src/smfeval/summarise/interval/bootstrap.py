@@ -18,7 +18,11 @@ from smfeval.maths.arrays import Floats
 from smfeval.maths.block_length import block_length
 from smfeval.maths.blocks import Plan, plan
 from smfeval.maths.mean_posterior import effective_samples, mean_posterior
-from smfeval.maths.replicates import replicate_means, replicate_quantile_ends
+from smfeval.maths.replicates import (
+    replicate_errors,
+    replicate_means,
+    replicate_quantile_ends,
+)
 from smfeval.summarise.interval.request import Request, Statistic, varying
 from smfeval.summarise.interval.result import Interval
 
@@ -33,7 +37,7 @@ def percentile(request: Request, plan: Plan) -> Ends:
     if request.statistic.share is not None:
         low, high = replicate_quantile_ends(request.series, request.statistic.share, plan, ranks)
     else:
-        mean = np.sort(replicate_means(averaged(request), plan).mean)
+        mean = np.sort(replicate_means(averaged(request), plan))
         low, high = rooted(request.statistic, mean[[rank - 1 for rank in ranks]])
     return float(low), float(high)
 
@@ -60,13 +64,15 @@ def studentised(request: Request, plan: Plan) -> Ends:
 
 
 def _studentised_mean(series: Floats, tail: float, plan: Plan) -> Ends:
+    mean = float(series.mean())
     replicates = replicate_means(series, plan)
-    usable = replicates.error > 0
+    errors = replicate_errors(series, replicates, plan)
+    usable = errors > 0
     if not usable.any():
         raise SeriesError("every replicate is a single block; studentised ends need shorter blocks")
-    mean, error = float(series.mean()), float(replicates.mean.std())
-    score = (replicates.mean[usable] - mean) / replicates.error[usable]
+    score = (replicates[usable] - mean) / errors[usable]
     low, high = np.quantile(score, [tail, 1 - tail])
+    error = float(replicates.std())
     return mean - high * error, mean - low * error
 
 
