@@ -1,15 +1,20 @@
 """smfeval: does an estimator's reported uncertainty match the errors it makes?
 
-The way of the data::
+The way of the data, and where each step lives::
 
-    read -> track -> check
-         files and bags    belief tracks, one convention    what is in it, can it be scored?
+    read       files and bags into tracks, conventions converted at the door     io
+    track      beliefs over time, checked once, in one convention                track
+    examine    what is in it, does it look right, can it be scored?              examination
+    pair       estimate and reference in time                                    associate
+    align      one body, one world                                               align
+    score      a number per scan, by strictly proper rules                       score
+    summarise  a number and its interval per track, and the verdict              summarise
+    evaluate   all of that in one call                                           evaluation
 
 ::
 
-    from smfeval import read, examine
-    track = read("est.square")
-    print(examine(track).scorable)
+    from smfeval import evaluate, read
+    print(evaluate(read("est.square"), read("ref.tum")))
 """
 
 from importlib import import_module
@@ -19,16 +24,18 @@ if TYPE_CHECKING:
     from smfeval.errors import (
         ConventionError,
         FormatError,
-        MissingPackageError,
         OptionError,
+        PairingError,
         SeriesError,
         SmfevalError,
         TrackError,
     )
+    from smfeval.evaluation import Evaluation, Options, evaluate
     from smfeval.examination import Examination, examine
     from smfeval.io import read, write
     from smfeval.io.extrinsic import read_extrinsic
     from smfeval.io.recorder import SquareWriter
+    from smfeval.summarise.interval import Interval, interval
     from smfeval.track import About, GaussianTrack, ParticleTrack, Track
 
 __version__ = "0.1.0"
@@ -37,18 +44,23 @@ __version__ = "0.1.0"
 _HOMES = {
     "About": "smfeval.track",
     "ConventionError": "smfeval.errors",
+    "Evaluation": "smfeval.evaluation",
     "Examination": "smfeval.examination",
     "FormatError": "smfeval.errors",
     "GaussianTrack": "smfeval.track",
-    "MissingPackageError": "smfeval.errors",
+    "Interval": "smfeval.summarise.interval",
     "OptionError": "smfeval.errors",
+    "Options": "smfeval.evaluation",
+    "PairingError": "smfeval.errors",
     "ParticleTrack": "smfeval.track",
     "SeriesError": "smfeval.errors",
     "SmfevalError": "smfeval.errors",
     "SquareWriter": "smfeval.io.recorder",
     "Track": "smfeval.track",
     "TrackError": "smfeval.errors",
+    "evaluate": "smfeval.evaluation",
     "examine": "smfeval.examination",
+    "interval": "smfeval.summarise.interval",
     "read": "smfeval.io",
     "read_extrinsic": "smfeval.io.extrinsic",
     "write": "smfeval.io",
@@ -57,18 +69,23 @@ _HOMES = {
 __all__ = [
     "About",
     "ConventionError",
+    "Evaluation",
     "Examination",
     "FormatError",
     "GaussianTrack",
-    "MissingPackageError",
+    "Interval",
     "OptionError",
+    "Options",
+    "PairingError",
     "ParticleTrack",
     "SeriesError",
     "SmfevalError",
     "SquareWriter",
     "Track",
     "TrackError",
+    "evaluate",
     "examine",
+    "interval",
     "read",
     "read_extrinsic",
     "write",
@@ -79,7 +96,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'smfeval' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = value  # also wins over a submodule of the same name
+    globals()[name] = value
     return value
 
 

@@ -8,8 +8,7 @@
     ├── PairingError             two tracks that do not meet in time, or too little to align them
     ├── ConventionError          a convention, frame or gauge is missing or contradicts
     ├── SeriesError              a series of numbers that a statistic cannot be computed from
-    ├── OptionError              an option that does not fit, or that would be ignored
-    └── MissingPackageError      an optional package is needed; says how to install it
+    └── OptionError              an option that does not fit, or that would be ignored
 
 Messages are one sentence in terms of the data. The command line prints them and exits with 2.
 """
@@ -77,7 +76,3 @@ class OptionError(SmfevalError):
     def __init__(self, reason: str, *, remedy: Remedy | None = None):
         self.remedy = remedy
         super().__init__(reason)
-
-
-class MissingPackageError(SmfevalError):
-    """An optional package is needed for this."""

@@ -48,7 +48,9 @@ def test_what_can_be_scored_on_which_axes(rng):
     flat = examine(planar(rng))
     assert flat.scorable.axes == "xy"
     assert flat.health.rank == (3, 3)
-    assert "20 of 20 scans have a singular position covariance" in flat.scorable.reason
+    assert (
+        "20 of 20 scans have a singular or placeholder position covariance" in flat.scorable.reason
+    )
 
 
 def test_zero_covariance_cannot_be_scored(rng):

@@ -9,8 +9,9 @@ import pytest
 
 import smfeval
 from smfeval.cli.main import VERBS, main
-from smfeval.io import write
+from smfeval.io import read, write
 from smfeval.io.header import CURRENT
+from smfeval.track import Track
 from support.beliefs import gaussian
 
 ROOT = Path(__file__).parents[2]
@@ -21,18 +22,23 @@ def test_public_names_are_pinned():
     assert sorted(smfeval.__all__) == [
         "About",
         "ConventionError",
+        "Evaluation",
         "Examination",
         "FormatError",
         "GaussianTrack",
-        "MissingPackageError",
+        "Interval",
         "OptionError",
+        "Options",
+        "PairingError",
         "ParticleTrack",
         "SeriesError",
         "SmfevalError",
         "SquareWriter",
         "Track",
         "TrackError",
+        "evaluate",
         "examine",
+        "interval",
         "read",
         "read_extrinsic",
         "write",
@@ -82,23 +88,30 @@ def test_versions_agree():
 
 def test_the_python_of_the_readme_runs(tmp_path, monkeypatch, rng):
     monkeypatch.chdir(tmp_path)
-    write(gaussian(5, rng), "est.square")
+    track = gaussian(50, rng)
+    write(track, "est.square")
+    write(Track(track.stamp, track.position + 0.01, track.rotation), "ref.tum")
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
     assert len(blocks) == 2
     for block in blocks:
         exec(compile(block, "README.md", "exec"), {})
-    assert {path.name for path in tmp_path.iterdir()} == {
-        "est.square",
-        "est.parquet",
-        "live.square",
-    }
+    assert len(read("live.square")) == 1
 
 
-def test_the_check_of_the_readme_is_what_check_prints(shared_data, monkeypatch, capsys):
+@pytest.mark.parametrize(
+    "command",
+    [
+        "check fast_lio2.square",
+        "score fast_lio2.square --ref fast_lio2_ref.tum --ref-body lidar "
+        "--extrinsic imu_to_lidar.json",
+    ],
+)
+def test_the_readme_shows_what_is_printed(command, shared_data, monkeypatch, capsys):
     monkeypatch.chdir(shared_data / "spires")
-    main(["check", "fast_lio2.square"])
-    printed = capsys.readouterr().out
-    assert f"$ smfeval check fast_lio2.square\n{printed}```" in (ROOT / "README.md").read_text()
+    main(command.split())
+    readme = (ROOT / "README.md").read_text()
+    assert f"$ smfeval {command}\n" in readme
+    assert f"\n{capsys.readouterr().out}```" in readme
 
 
 def test_ci_calls_make_test_and_nothing_else():

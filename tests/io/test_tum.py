@@ -88,7 +88,7 @@ def test_particles_become_their_mean_and_covariance_if_asked(tmp_path, rng):
     track = particles(4, rng)
     write(track, tmp_path / "a.txt", format="wide-tum", lossy=True)
     np.testing.assert_allclose(
-        read(tmp_path / "a.txt").covariance, track.poses.covariance, atol=1e-15
+        read(tmp_path / "a.txt").covariance, track.moments.covariance, atol=1e-15
     )
 
 

@@ -45,7 +45,7 @@ def test_means_are_those_of_numpy_and_scipy(rng):
 
 def test_position_covariance_of_the_moments_is_the_sample_covariance(rng):
     track = particles(5, rng)
-    moments = track.poses
+    moments = track.moments
     for i in range(5):
         part = slice(track.offset[i], track.offset[i + 1])
         expected = np.cov(

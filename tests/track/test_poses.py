@@ -113,7 +113,7 @@ def test_bad_rows_are_refused_with_their_number_and_dropped_on_request(rng):
     position[7, 0] = np.inf
     arrays = (plain.stamp, position, plain.rotation, covariance)
     with pytest.raises(
-        TrackError, match=r"row 2: .*negative variance.* \(2 more bad rows\)"
+        TrackError, match=r"row 2: .*negative variance.* \(2 more bad scans\)"
     ) as caught:
         GaussianTrack(*arrays)
     assert caught.value.remedy == "bad_rows"

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from smfeval.errors import ConventionError
 from smfeval.maths import se3
 from smfeval.maths.arrays import Floats
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
@@ -15,6 +16,11 @@ def moved_to(track: AnyTrack, body_T_other: se3.Pose, other: str | None) -> AnyT
     T' = T E and S' = Ad(E^-1) S Ad(E^-1)^T for the right perturbation: the lever arm carries
     rotation uncertainty into the position.
     """
+    if not track.about.oriented and np.any(body_T_other[0]):
+        raise ConventionError(
+            f"{track.provenance.name} has positions only; an extrinsic with a lever arm needs an "
+            "orientation"
+        )
     about = track.described(body=other).about
     if isinstance(track, ParticleTrack):
         pose = (track.particle_position, track.particle_rotation)

@@ -34,9 +34,8 @@ class Geometry:
         return self.target.T @ self.source
 
     def spread(self) -> Floats:
-        """Spread of the source along its principal directions, largest first. (3,)."""
-        values = np.linalg.eigvalsh(self.source.T @ self.source / len(self.source))
-        return np.sqrt(np.maximum(values[::-1], 0))
+        """Spread that source and target share along principal directions, largest first. (3,)."""
+        return np.sqrt(np.linalg.svd(self.cross / len(self.source), compute_uv=False))
 
 
 def fit_se3(source: Floats, target: Floats) -> Alignment:
@@ -50,9 +49,8 @@ def fit_sim3(source: Floats, target: Floats) -> Alignment:
     """Rotation, translation and scale."""
     shape = _geometry(source, target)
     rotation = _rotation(shape.cross)
-    spread = shape.spread()
-    free = _free_rotations(spread)
-    if spread[0] == 0:
+    free = _free_rotations(shape.spread())
+    if not shape.source.any():
         return _finished("sim3", shape, rotation, freedoms=7, free=(*free, "scale"))
     scale = float(np.trace(rotation.T @ shape.cross) / np.sum(shape.source**2))
     if scale <= 0:
@@ -64,9 +62,10 @@ def fit_yaw(source: Floats, target: Floats) -> Alignment:
     """Translation and a rotation about the vertical axis: what gravity leaves open."""
     shape = _geometry(source, target)
     cross = shape.cross
-    angle = np.arctan2(cross[1, 0] - cross[0, 1], cross[0, 0] + cross[1, 1])
+    turn = cross[1, 0] - cross[0, 1], cross[0, 0] + cross[1, 1]
+    angle = np.arctan2(*turn)
     rotation = so3.matrix(so3.exp(np.array([0.0, 0.0, angle])))
-    flat = np.sqrt(np.mean(shape.source[:, :2] ** 2))
+    flat = np.sqrt(np.hypot(*turn) / len(source))  # horizontal spread that both tracks share
     size = max(float(shape.spread()[0]), float(np.abs(source).max()) * np.finfo(np.float64).eps)
     free = ("rotation about the vertical",) if flat <= DEGENERATE * size else ()
     return _finished("yaw", shape, rotation, freedoms=4, free=free)
@@ -100,12 +99,9 @@ FITS: dict[str, Callable[[Floats, Floats], Alignment]] = {
 def _geometry(source: Floats, target: Floats) -> Geometry:
     if len(source) < FEWEST:
         raise PairingError(f"{len(source)} matched poses are too few for a fit; 3 are needed")
-    return Geometry(
-        source.mean(axis=0),
-        target.mean(axis=0),
-        source - source.mean(axis=0),
-        target - target.mean(axis=0),
-    )
+    # from the first pose on, so that poses at one point have exactly no spread
+    centres = [points[0] + (points - points[0]).mean(axis=0) for points in (source, target)]
+    return Geometry(*centres, source - centres[0], target - centres[1])
 
 
 def _rotation(cross: Floats) -> Floats:

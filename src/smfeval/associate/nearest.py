@@ -10,6 +10,7 @@ from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
 
 TOLERANCE_S = 0.005
+LONGEST_S = 3.2e9  # a century; what is longer is in another unit and would overflow the stamps
 TOO_FEW = 0.02  # of the shorter track: fewer matches than this are an accident, not a pairing
 
 
@@ -37,9 +38,9 @@ def nearest(
     Each scan looks for the nearest pose; of several scans with the same nearest pose the closest
     keeps it and the others stay unmatched. Linear in the number of stamps.
     """
-    if tolerance_s < 0 or not np.isfinite(tolerance_s) or not np.isfinite(offset_s):
+    if not (0 <= tolerance_s <= LONGEST_S and abs(offset_s) <= LONGEST_S):
         raise PairingError(
-            f"tolerance {tolerance_s} s and offset {offset_s} s must be finite times"
+            f"tolerance {tolerance_s} s and offset {offset_s} s must be times of at most 100 years"
         )
     shifted = estimate + np.int64(round(offset_s * NANOSECONDS))
     closest = _closest(shifted, reference)

@@ -39,7 +39,7 @@ def run(arguments: list[str]) -> int:
     elif chosen.quiet:
         print(examination.last_line(result))
     else:
-        print(examination.text(result), end="")
+        print(examination.text(result, verbose=chosen.verbose), end="")
     return _strict(result) if chosen.strict else 0
 
 

@@ -13,10 +13,12 @@ from smfeval.cli.flags import (
     read_options,
 )
 from smfeval.errors import OptionError
-from smfeval.io import read, would_write, write
+from smfeval.examination import examine
+from smfeval.io import losses, read, would_write, write
 from smfeval.io.convention import CONVENTIONS, ORDERS
 from smfeval.io.extrinsic import read_extrinsic
-from smfeval.io.formats import FORMATS
+from smfeval.io.formats import FORMATS, format_for_writing
+from smfeval.io.header import assumed_words
 from smfeval.show import conversion
 from smfeval.show.documents import json_text
 from smfeval.track import AnyTrack
@@ -41,14 +43,33 @@ def run(arguments: list[str]) -> int:
             order=chosen.to_order,
         )
 
-    result = conversion.Conversion(track, tuple(str(file) for file in files))
+    result = _told(track, files, chosen)
     if chosen.json:
         print(json_text(conversion.document(result)), end="")
     elif chosen.quiet:
         print(conversion.last_line(result))
     else:
-        print(conversion.text(result), end="")
+        print(conversion.text(result, verbose=chosen.verbose), end="")
     return 0
+
+
+def _told(track: AnyTrack, files: list[Path], chosen: argparse.Namespace) -> conversion.Conversion:
+    """What there is to say of a conversion."""
+    entry = format_for_writing(files[0], chosen.to)
+    written = entry.title
+    if entry.name == "wide-tum":
+        convention = CONVENTIONS[chosen.to_convention or "right"]
+        written += f", {convention.words}, {chosen.to_order or ORDERS[0]}"
+    lost = losses(track, entry)
+    if not (track.about.oriented or entry.keeps_words):
+        lost.append("the mark that the orientation is unknown")
+    return conversion.Conversion(
+        examine(track),
+        tuple(str(file) for file in files),
+        written,
+        tuple(lost),
+        tuple(assumed_words(track.about)) if entry.keeps_words else (),
+    )
 
 
 def _flags() -> argparse.ArgumentParser:

@@ -1,5 +1,7 @@
 """Residuals of matched, aligned tracks: errors and covariances in the axes of the reference."""
 
+from itertools import combinations
+
 import numpy as np
 
 from smfeval.errors import PairingError, TrackError
@@ -7,7 +9,6 @@ from smfeval.evaluation.options import Options
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Bools, Floats
 from smfeval.maths.stamps import seconds_text
-from smfeval.maths.symmetric import correlation_eigenvalue
 from smfeval.score import Ensemble, Residuals
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
 
@@ -76,16 +77,13 @@ def _singular_error(
 
 
 def _hint(residuals: Residuals, axes: str) -> str:
-    """The axes that could be scored instead."""
-    spread = np.diagonal(residuals.predicted, axis1=1, axis2=2)
-    flat: Bools = spread.min(axis=0) <= 0
-    left = "".join(axis for axis, zero in zip(axes, flat, strict=True) if not zero)
-    if not flat.any() or not left:
-        return ""
-    index = [axes.index(axis) for axis in left]
-    block = residuals.predicted[:, index][:, :, index]
-    fine = bool((correlation_eigenvalue(block) > normal.SINGULAR).all())
-    return f"; score on axes {left}" if fine else ""
+    """Fewer axes that could be scored instead: the most, in the order given."""
+    for count in range(len(axes) - 1, 0, -1):
+        for index in combinations(range(len(axes)), count):
+            block = residuals.predicted[:, index][:, :, index]
+            if not normal.is_singular(block).any():
+                return f"; score on axes {''.join(axes[i] for i in index)}"
+    return ""
 
 
 def body_residuals(estimate: AnyTrack, residuals: Residuals) -> Residuals:

@@ -65,7 +65,7 @@ class Evaluation:
     def all_notes(self) -> tuple[str, ...]:
         """Notes of both tracks and of the evaluation, in that order."""
         tracks = (("estimate", self.estimate), ("reference", self.reference))
-        told = [f"{who}: {note}" for who, track in tracks for note in track.provenance.notes]
+        told = [f"{who}: {note}" for who, track in tracks for note in _notes(track)]
         for who, track in tracks:
             told += [
                 f"{who}: {left.count} rows left out: {left.reason} (first: {left.first})"
@@ -161,6 +161,10 @@ class Evaluation:
             "best_scale": found.best_scale.to_dict(),
             "effective_scans": finite(found.nees_median.n_effective),
         }
+
+
+def _notes(track: AnyTrack) -> tuple[str, ...]:
+    return track.provenance.notes + track.provenance.remarks
 
 
 def _number(number: Number | None, **more: Any) -> dict[str, Any] | None:

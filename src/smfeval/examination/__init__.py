@@ -24,7 +24,7 @@ class Examination:
 
 def examine(track: AnyTrack) -> Examination:
     """Look at motion, covariance and plausibility of a track."""
-    belief = track.poses if isinstance(track, ParticleTrack) else track
+    belief = track.moments if isinstance(track, ParticleTrack) else track
     moved = motion(belief)
     condition = health(belief) if isinstance(belief, GaussianTrack) else None
     found = doubts(belief, moved, condition)

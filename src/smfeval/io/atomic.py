@@ -2,9 +2,10 @@
 
 import gzip
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -14,30 +15,87 @@ from smfeval.errors import OptionError
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A temporary path that becomes `path` if the block ends well, and vanishes if it does not."""
+    with replacing_all(path) as (temporary,):
+        yield temporary
+
+
+@contextmanager
+def replacing_all(*paths: Path) -> Iterator[tuple[Path, ...]]:
+    """Temporary paths that all become `paths` if the block ends well, or none of them does."""
+    with ExitStack() as stack:
+        temporary = tuple(stack.enter_context(_beside(path)) for path in paths)
+        try:
+            yield temporary
+        except OSError as error:
+            raise OptionError(f"{paths[0]}: cannot be written ({error.strerror})") from error
+        _rename(dict(zip(temporary, paths, strict=True)))
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[IO[bytes]]:
+    """Bytes to a file that appears whole or not at all; gzipped if its name ends in .gz."""
+    with replacing(path) as temporary, written(temporary, packed=is_gzip_name(path)) as stream:
+        yield stream
+
+
+@contextmanager
+def written(path: Path, *, packed: bool) -> Iterator[IO[bytes]]:
+    """Bytes to a file, gzipped or not."""
+    with path.open("wb") as raw:
+        if packed:
+            with gzip.GzipFile(fileobj=raw, mode="wb", mtime=0, filename="") as stream:
+                yield stream  # type: ignore[misc]  # GzipFile writes bytes
+        else:
+            yield raw
+
+
+def is_gzip_name(path: Path) -> bool:
+    """Whether a file of this name is to be gzipped."""
+    return path.suffix.lower() == ".gz"
+
+
+@contextmanager
+def _beside(path: Path) -> Iterator[Path]:
+    """A new file beside the target, which is gone at the end unless it was renamed."""
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        handle, name = tempfile.mkstemp(prefix=".smfeval.", dir=path.parent)
     except OSError as error:
         raise OptionError(f"{path}: cannot be written ({error.strerror})") from error
     os.close(handle)
     temporary = Path(name)
     try:
         yield temporary
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
-        temporary.replace(path)
-    except OSError as error:
-        raise OptionError(f"{path}: cannot be written ({error.strerror})") from error
     finally:
         temporary.unlink(missing_ok=True)
 
 
-@contextmanager
-def writing(path: Path) -> Iterator[IO[bytes]]:
-    """Bytes to a file that appears whole or not at all; gzipped if its name ends in .gz."""
-    with replacing(path) as temporary, temporary.open("wb") as raw:
-        if path.suffix == ".gz":
-            with gzip.GzipFile(fileobj=raw, mode="wb", mtime=0, filename="") as packed:
-                yield packed  # type: ignore[misc]  # GzipFile writes bytes
-        else:
-            yield raw
+def _rename(targets: dict[Path, Path]) -> None:
+    """Put new files in the place of old ones; if one cannot be, those before it are put back."""
+    umask = os.umask(0)
+    os.umask(umask)
+    with ExitStack() as kept, ExitStack() as undo:
+        for temporary, path in targets.items():
+            try:
+                temporary.chmod(0o666 & ~umask)
+                old = _copied(path, kept) if len(targets) > 1 else None
+                temporary.replace(path)
+            except OSError as error:
+                raise OptionError(f"{path}: cannot be written ({error.strerror})") from error
+            undo.callback(_put_back, path, old)
+        undo.pop_all()
+
+
+def _copied(path: Path, kept: ExitStack) -> Path | None:
+    """A copy of the file that stands at the target, if one does."""
+    if not path.is_file():
+        return None
+    copy = kept.enter_context(_beside(path))
+    shutil.copy2(path, copy)
+    return copy
+
+
+def _put_back(path: Path, copy: Path | None) -> None:
+    if copy is None:
+        path.unlink(missing_ok=True)
+    else:
+        copy.replace(path)

@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from smfeval.errors import FormatError, OptionError
-from smfeval.io.source import existing_file, head
+from smfeval.io.atomic import is_gzip_name
+from smfeval.io.kitti import times_beside
+from smfeval.io.source import FIRST_ROW, existing_file, head, is_binary, is_file
 from smfeval.track import AnyTrack
 
 
 @dataclass(frozen=True)
 class Head:
-    """What a format is recognised by: the name and the first bytes of a file."""
+    """What a format is recognised by: the name, and the bytes up to the end of the first row."""
 
     path: Path
     start: bytes
@@ -27,20 +29,22 @@ class Head:
 
     @property
     def first_row(self) -> list[bytes]:
-        """The words of the first line that is neither blank nor a comment."""
-        for line in self.start.splitlines():
-            if line.strip() and line.lstrip()[:1] not in (b"#", b"%"):
-                return [word for word in re.split(rb"[\s,]+", line.strip()) if word]
-        return []
+        """The words of the first line that is neither blank nor a comment (`#`)."""
+        found = FIRST_ROW.search(self.start)
+        return [word for word in re.split(rb"[\s,]+", found[1]) if word] if found else []
 
     def row_of(self, *counts: int) -> bool:
         """Whether the first row has one of these numbers of columns."""
         return len(self.first_row) in counts
 
 
+def _alone(path: Path) -> tuple[Path, ...]:
+    return (path,)
+
+
 @dataclass(frozen=True)
 class Format:
-    """One format. `keeps` says what of a belief survives writing."""
+    """One format: how it is recognised, and what of a belief survives writing."""
 
     name: str
     title: str
@@ -48,8 +52,12 @@ class Format:
     recognise: Callable[[Head], bool]
     options: frozenset[str] = frozenset()  # of ReadOptions, beyond those all formats use
     suffixes: tuple[str, ...] = ()  # that choose this format for writing
-    keeps: frozenset[str] = frozenset()  # of "covariance", "particles", "words"
+    keeps: frozenset[str] = frozenset()  # of "covariance", "particles"
+    keeps_words: bool = False  # it has a header: body, world, gauge, algorithm ...
     writable: bool = False
+    chooses_convention: bool = False  # whether convention and order can be chosen for writing
+    compressed: bool = False  # by itself: a name that ends in .gz is refused
+    files: Callable[[Path], tuple[Path, ...]] = _alone  # that writing to a path makes
 
     def read(self, path: Path, options: Any) -> AnyTrack:
         """Read a track."""
@@ -84,7 +92,7 @@ FORMATS: dict[str, Format] = {
             "ROS 1 bag, ROS 2 bag or MCAP",
             "smfeval.io.bag",
             _is_bag,
-            CONVENTION | {"topic", "tf"},
+            CONVENTION | {"topic", "tf", "lag"},
         ),
         Format(
             "parquet",
@@ -93,20 +101,22 @@ FORMATS: dict[str, Format] = {
             lambda found: found.start.startswith(b"PAR1") or found.suffix == ".parquet",
             CONVENTION,
             (".parquet",),
-            frozenset({"covariance", "particles", "words"}),
+            frozenset({"covariance", "particles"}),
+            keeps_words=True,
             writable=True,
+            compressed=True,
         ),
         Format(
             "square",
             "SQUARE",
             "smfeval.io.square",
             lambda found: (
-                found.start.lstrip(b"\xef\xbb\xbf").startswith(b"#%")
-                or found.suffix in (".square", ".smfeval")
+                found.start.startswith(b"#%") or found.suffix in (".square", ".smfeval")
             ),
             CONVENTION,
             (".square", ".smfeval"),
-            frozenset({"covariance", "particles", "words"}),
+            frozenset({"covariance", "particles"}),
+            keeps_words=True,
             writable=True,
         ),
         Format(
@@ -143,6 +153,7 @@ FORMATS: dict[str, Format] = {
             frozenset({"times"}),
             (".kitti",),
             writable=True,
+            files=lambda path: (path, times_beside(path)),
         ),
         Format(
             "wide-tum",
@@ -153,6 +164,7 @@ FORMATS: dict[str, Format] = {
             (),
             frozenset({"covariance"}),
             writable=True,
+            chooses_convention=True,
         ),
         Format(
             "tum",
@@ -169,7 +181,7 @@ FORMATS: dict[str, Format] = {
 
 def recognised(path: Path) -> Format:
     """The format of a file, by its first bytes and its name."""
-    if (path / "metadata.yaml").is_file():
+    if is_file(path / "metadata.yaml"):
         return FORMATS["bag"]
     found = Head(existing_file(path), head(path))
     if not found.start.strip():
@@ -177,7 +189,7 @@ def recognised(path: Path) -> Format:
     for entry in FORMATS.values():
         if entry.recognise(found):
             return entry
-    if b"\0" in found.start:
+    if is_binary(found.start):
         raise FormatError(f"{path}: this is binary data of no format that smfeval reads")
     columns = len(found.first_row)
     raise FormatError(
@@ -206,4 +218,6 @@ def format_for_writing(path: Path, name: str | None = None) -> Format:
         raise OptionError(f"{path}: the ending names no format to write; name it: {writable}")
     if not chosen.writable:
         raise OptionError(f"{chosen.title} files are read, not written; write one of {writable}")
+    if chosen.compressed and is_gzip_name(path):
+        raise OptionError(f"{path}: {chosen.title} is compressed already; leave out the .gz")
     return chosen

@@ -1,8 +1,14 @@
-"""The `#%KEY value` header of SQUARE files: parsed, checked, and written."""
+"""The `#%KEY value` header of SQUARE files: parsed, checked, and written.
 
+A header must name world, body and gauge. For a track that does not, `world`, `unspecified` and
+`se3` are written, and our extension `#%ASSUMED GAUGE POSE_FRAME BODY_FRAME` names the keys whose
+values nobody declared; reading takes these, and the word `unspecified`, for undeclared again.
+"""
+
+import re
 from dataclasses import dataclass
 
-from smfeval.errors import FormatError
+from smfeval.errors import FormatError, OptionError
 from smfeval.io.convention import Order
 from smfeval.track import GAUGES, About
 
@@ -36,9 +42,19 @@ ALLOWED = {
     "WEIGHT_FORMAT": ("linear", "log"),
     "WEIGHTS_NORMALIZED": ("true", "false"),
 }
-OPTIONAL = ("PARTICLE_COUNT_HINT",)
 ORIENTATION = "ORIENTATION"  # our extension: `unknown` marks a position-only belief (GNSS)
-KNOWN = {*COMMON, *OPTIONAL, ORIENTATION, *(key for keys in NEEDED.values() for key in keys)}
+ASSUMED = "ASSUMED"  # our extension: keys whose values the writer assumed
+HINT = "PARTICLE_COUNT_HINT"  # optional, for ensembles; kept among the keys we do not use
+ALLOWED[ORIENTATION] = ("known", "unknown")
+KNOWN = {*COMMON, ORIENTATION, ASSUMED, *(key for keys in NEEDED.values() for key in keys)}
+
+UNSPECIFIED = "unspecified"
+# What a header says where a track says nothing: key, our word for it, value.
+FALLBACKS = (
+    ("GAUGE", "gauge", "se3"),
+    ("POSE_FRAME", "world", "world"),
+    ("BODY_FRAME", "body", UNSPECIFIED),
+)
 
 CONVENTION_WORDS = {"right_perturbation": "right", "left_perturbation": "left"}
 ORDER_WORDS: dict[str, Order] = {
@@ -68,14 +84,19 @@ class Header:
         """What the header says of the track."""
         extra = {key: value for key, value in self.fields.items() if key not in KNOWN}
         return About(
-            body=self.fields["BODY_FRAME"],
-            world=self.fields["POSE_FRAME"],
-            gauge=self.fields["GAUGE"],  # type: ignore[arg-type]  # checked against GAUGES
-            algorithm=self.fields["ALGORITHM"],
-            version=self.fields["ALGORITHM_VERSION"],
-            oriented=self.fields.get(ORIENTATION, "").lower() != "unknown",
+            body=self._declared("BODY_FRAME"),
+            world=self._declared("POSE_FRAME"),
+            gauge=self._declared("GAUGE"),  # type: ignore[arg-type]  # checked against GAUGES
+            algorithm=self._declared("ALGORITHM"),
+            version=self._declared("ALGORITHM_VERSION"),
+            oriented=self.fields.get(ORIENTATION) != "unknown",
             extra=tuple(extra.items()),
         )
+
+    def _declared(self, key: str) -> str | None:
+        """The value of a field, or None if the writer only assumed it."""
+        assumed = key in self.fields.get(ASSUMED, "").upper().split()
+        return None if assumed or self.fields[key] == UNSPECIFIED else self.fields[key]
 
 
 def parse_fields(name: str, lines: tuple[tuple[int, str], ...]) -> dict[str, str]:
@@ -84,10 +105,10 @@ def parse_fields(name: str, lines: tuple[tuple[int, str], ...]) -> dict[str, str
     for number, line in lines:
         if not line.startswith("#%"):
             continue
-        key, _, value = line[2:].strip().partition(" ")
-        key, value = key.upper(), value.strip()
-        if not key or not value:
+        words = line[2:].split(maxsplit=1)
+        if len(words) != 2:
             raise FormatError(f"{name}:{number}: a header line needs a key and a value: {line!r}")
+        key, value = words[0].upper(), words[1].strip()
         if key in fields:
             raise FormatError(f"{name}:{number}: header field {key} stands here a second time")
         fields[key] = value
@@ -107,25 +128,70 @@ def parse_header(name: str, lines: tuple[tuple[int, str], ...]) -> Header:
 
 
 def _check_value(place: str, key: str, value: str) -> None:
+    sentence = _wrong(key, value)
+    if sentence is not None:
+        raise FormatError(f"{place}: {sentence}")
+
+
+def _wrong(key: str, value: str) -> str | None:
+    """What is wrong with the value of a key, if anything is."""
     if key in ALLOWED and value not in ALLOWED[key]:
-        raise FormatError(f"{place}: {key} {value!r} is unknown; it is {' or '.join(ALLOWED[key])}")
-    if key == "PARTICLE_COUNT_HINT" and not value.isascii() and value.isdigit():
-        raise FormatError(f"{place}: {key} {value!r} is no whole number")
+        return f"{key} {value!r} is unknown; it is {' or '.join(ALLOWED[key])}"
+    if key == HINT and not (value.isascii() and value.isdigit()):
+        return f"{key} {value!r} is no whole number"
+    unknown = set(value.upper().split()) - {key for key, _, _ in FALLBACKS}
+    if key == ASSUMED and unknown:
+        return f"{key} lists {' '.join(sorted(unknown))}, which cannot be assumed"
+    return None
+
+
+def assumed_words(about: About) -> list[str]:
+    """What a header must say although the track does not, in words: `gauge se3`, `world world`."""
+    return [f"{word} {value}" for _, word, value in FALLBACKS if getattr(about, word) is None]
 
 
 def header_text(about: About, representation: str, fields: dict[str, str]) -> str:
-    """A header as text, ending with a line end; unknown words become `unspecified`."""
-    common = (
-        CURRENT,
-        representation,
-        about.world or "world",
-        about.body or "unspecified",
-        about.gauge or "se3",
-        "seconds",
-        about.algorithm or "unspecified",
-        about.version or "unspecified",
-    )
-    lines = dict(zip(COMMON, common, strict=True)) | fields
-    if not about.oriented:
-        lines[ORIENTATION] = "unknown"
-    return "".join(f"#%{key} {value}\n" for key, value in {**lines, **dict(about.extra)}.items())
+    """A header as text, ending with a line end; raises an OptionError if none could be read."""
+    assumed = {key: value for key, word, value in FALLBACKS if getattr(about, word) is None}
+    declared = {
+        "FORMAT": CURRENT,
+        "REPRESENTATION": representation,
+        "POSE_FRAME": about.world,
+        "BODY_FRAME": about.body,
+        "GAUGE": about.gauge,
+        "TIMESTAMP_UNIT": "seconds",
+        "ALGORITHM": UNSPECIFIED if about.algorithm is None else about.algorithm,
+        "ALGORITHM_VERSION": UNSPECIFIED if about.version is None else about.version,
+    }
+    lines = {key: assumed.get(key, value) for key, value in declared.items()} | fields
+    lines |= {ASSUMED: " ".join(assumed)} if assumed else {}
+    lines |= {} if about.oriented else {ORIENTATION: "unknown"}
+    lines |= _extra(about, representation)
+    return "".join(f"#%{key} {one_line(key, value)}\n" for key, value in lines.items())
+
+
+def one_line(name: str, text: object) -> str:
+    """The text, if a header line can hold it and gives it back."""
+    if not isinstance(text, str) or [text.strip()] != text.splitlines() or "\0" in text:
+        raise OptionError(
+            f"{name} {text!r} cannot be written: one line of text is needed, no blanks at its ends"
+        )
+    wrong = _wrong(name, text)
+    if wrong is not None:
+        raise OptionError(wrong)
+    return text
+
+
+def _extra(about: About, representation: str) -> dict[str, str]:
+    """The keys we do not use, as they are; a particle count belongs to particles only."""
+    extra: dict[str, str] = {}
+    for given, value in about.extra:
+        key = given.upper()
+        if not re.fullmatch(r"[^\s\0]+", key):
+            raise OptionError(f"header key {given!r} cannot be written: one word is needed")
+        if key in KNOWN or key in extra:
+            raise OptionError(f"header key {given!r} stands in the header already")
+        extra[key] = value
+    if representation != "ensemble_se3":
+        extra.pop(HINT, None)
+    return extra

@@ -95,7 +95,7 @@ def _finite(matrix: Floats) -> Bools:
 def write(track: AnyTrack, path: Path, options: object) -> tuple[Path, ...]:
     """Write the poses alone, and their stamps beside them; both files are whole or neither is."""
     del options
-    poses = track.poses if isinstance(track, ParticleTrack) else track
+    poses = track.moments if isinstance(track, ParticleTrack) else track
     matrix = np.concatenate([so3.matrix(poses.rotation), poses.position[:, :, None]], axis=2)
     printed = table(poses.stamp, matrix.reshape(-1, 12))
     times = times_beside(path)

@@ -16,7 +16,7 @@ import polars as pl
 
 from smfeval.errors import FormatError
 from smfeval.io.source import opened
-from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.arrays import Floats, Ints, frozen
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.maths.symmetric import chunks
 
@@ -73,7 +73,7 @@ class Numbers:
     @property
     def stamp(self) -> Ints:
         """Nanoseconds. (n,)."""
-        return np.concatenate([block.stamp for block in self.blocks])
+        return frozen(np.concatenate([block.stamp for block in self.blocks]))
 
     @property
     def width(self) -> int:
@@ -83,7 +83,7 @@ class Numbers:
     def columns(self, start: int, stop: int) -> Floats:
         """Columns start to stop, counted with the stamp as 0. (n, stop - start)."""
         parts = [block.values[start - 1 : stop - 1] for block in self.blocks]
-        return np.ascontiguousarray(np.concatenate(parts, axis=1).T)
+        return frozen(np.ascontiguousarray(np.concatenate(parts, axis=1).T))
 
     def symmetric(self, start: int, index: Ints) -> Floats:
         """Symmetric matrices from packed columns: entry (i, j) is column start + index[i, j]."""
@@ -95,7 +95,7 @@ class Numbers:
                 rows = slice(row + part.start, row + part.stop)
                 np.take(packed, index.ravel(), axis=1, out=out[rows], mode="clip")
             row += block.values.shape[1]
-        return out.reshape(len(self), *index.shape)
+        return frozen(out.reshape(len(self), *index.shape))
 
     def where(self, row: int) -> str:
         """File and line of a row."""

@@ -9,7 +9,7 @@ from smfeval.io.convention import CONVENTIONS, Convention, Order, to_right
 from smfeval.io.options import ReadOptions
 from smfeval.io.presets import preset_named
 from smfeval.maths import se3
-from smfeval.maths.arrays import Floats
+from smfeval.maths.arrays import Floats, frozen
 from smfeval.track import AnyTrack, GaussianTrack
 from smfeval.track.beliefs import normalised
 
@@ -54,7 +54,8 @@ class SettledConvention:
         position, rotation = pose
         with np.errstate(invalid="ignore", over="ignore"):  # bad rows are for the track to judge
             unit = normalised(rotation)
-            return to_right(covariance, (position, unit), self.convention, self.order)
+            right = to_right(covariance, (position, unit), self.convention, self.order)
+        return frozen(right)
 
 
 def settle_convention(

@@ -1,8 +1,9 @@
 """Opening files: plain or gzipped bytes, and one sentence for everything that can be wrong."""
 
 import gzip
+import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -11,16 +12,46 @@ from smfeval.errors import FormatError
 from smfeval.io.progress import report
 
 GZIP_MAGIC = b"\x1f\x8b"
-HEAD_BYTES = 4096  # enough to recognise any format
+BOM = b"\xef\xbb\xbf"  # byte order mark: some editors write it before the first line
+HEAD_BYTES = 4096  # enough to recognise any format, unless comments fill them
+LONGEST_ROW = 2**20  # bytes; a first row beyond this is no row of numbers
+SHOWN_NAME = 100  # characters of a path that the system cannot look up
+
+FIRST_ROW = re.compile(rb"^[^\S\n]*([^\s#][^\n]*)", re.M)
+BINARY = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
+
+
+def exists(path: Path) -> bool:
+    """Whether anything is there."""
+    return _looked_up(path, path.exists)
+
+
+def is_file(path: Path) -> bool:
+    """Whether a file is there."""
+    return _looked_up(path, path.is_file)
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a folder is there."""
+    return _looked_up(path, path.is_dir)
 
 
 def existing_file(path: Path) -> Path:
     """The path, if a file that can be read is there."""
-    if not path.exists():
+    if not exists(path):
         raise FormatError(f"{path}: there is no such file")
-    if path.is_dir():
+    if is_folder(path):
         raise FormatError(f"{path}: this is a folder; a file is needed")
     return path
+
+
+def _looked_up(path: Path, question: Callable[[], bool]) -> bool:
+    """The answer, or a sentence if the system cannot even look (name too long, no permission)."""
+    try:
+        return question()
+    except OSError as error:
+        name = str(path) if len(str(path)) <= SHOWN_NAME else f"{str(path)[:SHOWN_NAME]}..."
+        raise FormatError(f"{name}: cannot be read ({error.strerror or error})") from error
 
 
 class _Counted:
@@ -64,6 +95,23 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
 
 
 def head(path: Path) -> bytes:
-    """The first bytes of a file, unpacked."""
+    """The first bytes of a file, unpacked: all leading comments, and the whole first row."""
     with opened(path) as stream:
-        return stream.read(HEAD_BYTES)
+        start = stream.read(HEAD_BYTES).removeprefix(BOM)
+        while not _shows_first_row(start) and (more := stream.read(len(start))):
+            start += more
+    return start
+
+
+def is_binary(data: bytes) -> bool:
+    """Whether bytes cannot be text: control characters other than those of line ends and tabs."""
+    return BINARY.search(data) is not None
+
+
+def _shows_first_row(start: bytes) -> bool:
+    """Whether a row that is no comment ends in these bytes, or they cannot be rows at all."""
+    found = FIRST_ROW.search(start)
+    if found is None:
+        return not start or is_binary(start)
+    ended = found.end() < len(start)
+    return ended or is_binary(start) or len(found[0]) > LONGEST_ROW

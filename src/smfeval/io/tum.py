@@ -65,7 +65,7 @@ def _with_sidecar(numbers: Numbers, path: Path, options: ReadOptions) -> Gaussia
 def write(track: AnyTrack, path: Path, options: object) -> tuple[Path, ...]:
     """Write the poses alone."""
     del options
-    poses = track.poses if isinstance(track, ParticleTrack) else track
+    poses = track.moments if isinstance(track, ParticleTrack) else track
     with writing(path) as stream:
         rows = np.concatenate([poses.position, poses.rotation], axis=1)
         table(poses.stamp, rows).write_csv(stream, include_header=False, separator=" ")

@@ -37,7 +37,7 @@ def read(path: Path, options: ReadOptions) -> GaussianTrack:
 
 def write(track: AnyTrack, path: Path, options: WriteOptions) -> tuple[Path, ...]:
     """Write poses and covariances in the convention asked for."""
-    belief = track.poses if isinstance(track, ParticleTrack) else track
+    belief = track.moments if isinstance(track, ParticleTrack) else track
     if not isinstance(belief, GaussianTrack):
         raise OptionError(f"{path}: wide TUM needs covariances; the track has none")
     convention = CONVENTIONS[options.convention or "right"]

@@ -22,6 +22,8 @@ def cosines(series: Floats | Bools, count: int) -> Floats:
     """Lowest cosine coefficients, without the mean. (..., n) -> (..., count)."""
     n = series.shape[-1]
     width = -(-n // FINEST)
+    if series.dtype != bool:  # numbers far from zero would drown what varies
+        series = series - series.mean(axis=-1, keepdims=True)
     return _neighbour_sums(series, width) @ _basis(n, width, count)
 
 

@@ -19,6 +19,7 @@ from smfeval.maths.spectra import spectra
 BAND = 24  # cosines; fewer lose the memory in their own noise, more meet what is not slow
 BISECTIONS = 12  # to a fraction of a standard error, whence ..
 NEWTONS = 5  # .. Newton's steps double the digits
+NOTHING = 1e-200  # a constant series gets a distribution of no width, and no division by zero
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class MeanPosterior:
 
 
 def mean_posterior(series: Floats | Bools) -> MeanPosterior:
-    """Posterior of the mean of a stationary series that is not constant. (..., n) -> (...)."""
+    """Posterior of the mean of a stationary series. (..., n) -> (...)."""
     n = series.shape[-1]
     degrees = min(BAND, n // 2)
     y, models = cosines(series, degrees), spectra(degrees)
@@ -70,6 +71,7 @@ def mean_posterior(series: Floats | Bools) -> MeanPosterior:
     square = y**2 @ models.precision.T
     for pull, gain in zip(models.pull, models.gain, strict=True):
         square += gain * (y @ pull.T) ** 2
+    square = np.maximum(square, NOTHING)
 
     log_weight = models.log_weight - models.log_determinant / 2 - degrees / 2 * np.log(square)
     weight = np.exp(log_weight - log_weight.max(axis=-1, keepdims=True))

@@ -19,12 +19,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from smfeval.maths.arrays import Floats
+from smfeval.maths.arrays import Bools, Floats
 
 MEMORY_MIN = 2.2  # memory times in the series; fewer cannot be told from a random walk
 MEMORY_MAX = 1000.0  # all longer series look like white noise in the band
 MEMORY_STEPS = 26
-MEMORY_TILT = 0.25  # weight ~ c^-tilt: a long memory is doubted less than the data alone would
+MEMORY_TILT = 0.3  # weight ~ c^-tilt: a long memory is doubted less than the data alone would
 MEMORY_FLAT = 60.0  # beyond this the band is flat ..
 FLAT_SHARE = 0.5  # .. and this is the share of all fading memories that are flat
 NOISE = np.array([0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0])  # of the spectrum at zero frequency
@@ -94,32 +94,35 @@ def _fading(count: int) -> Spectra:
     """Every memory with every noise."""
     steps = np.geomspace(MEMORY_MIN, MEMORY_MAX, MEMORY_STEPS)
     c, relative = (a.ravel() for a in np.meshgrid(steps, NOISE, indexing="ij"))
-    index = np.arange(1, count + 1)
-    signal = 2 * c[:, None] / (c[:, None] ** 2 + (np.pi * index) ** 2)
-    noise = relative * 2 / c
+    mean = 2 / c  # k_0, the spectrum at zero frequency
+    signal = 2 * c[:, None] / (c[:, None] ** 2 + (np.pi * np.arange(1, count + 1)) ** 2)
+    noise = relative * mean
     spectrum = signal + noise[:, None]
 
-    odd = index % 2 == 1
-    v = np.sqrt(2) * signal * np.stack([~odd, odd])[:, None, :]
-    tilt = 0.5 * (1 - np.array([[1.0], [-1.0]]) * np.exp(-c))
+    tilt = 0.5 * (1 - np.array([[1.0], [-1.0]]) * np.exp(-c))  # even, odd
+    v = np.sqrt(2) * signal * _parities(count)[:, None, :]
     pull = v / spectrum
     loss = 1 - tilt * np.einsum("pgq,pgq->pg", pull, v)
     gain = tilt / loss
 
-    mean = 2 / c  # k_0; the mean has the parity of the even cosines
-    own = mean - tilt[0] * mean**2 + noise
-    regression = -mean[:, None] * gain[0][:, None] * pull[0]
+    variance = mean - tilt[0] * mean**2 + noise  # the mean has the parity of the even cosines
     explained = tilt[0] * mean**2 * gain[0] * np.einsum("gq,gq->g", pull[0], v[0])
     return Spectra(
         precision=1 / spectrum,
         pull=pull,
         gain=gain,
         log_determinant=np.log(spectrum).sum(axis=-1) + np.log(loss).sum(axis=0),
-        regression=regression,
-        residual=own - explained,
-        variance=own,
+        regression=-(mean * gain[0])[:, None] * pull[0],
+        residual=variance - explained,
+        variance=variance,
         log_weight=_fading_weight(c, relative),
     )
+
+
+def _parities(count: int) -> Bools:
+    """Which cosines are even and which are odd, (2, count)."""
+    odd = np.arange(1, count + 1) % 2 == 1
+    return np.stack([~odd, odd])
 
 
 def _fading_weight(c: Floats, relative: Floats) -> Floats:

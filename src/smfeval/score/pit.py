@@ -2,6 +2,7 @@
 
 Gaussians: the chi-squared distribution of the NEES. Particles: the weight of the particles that lie
 deeper (closer to the mean in the sample covariance's metric) than the reference; ties count half.
+With an uncertain reference, particles too use the chi-squared distribution, under S + S_ref.
 Uniform on (0, 1) if honest; the share of scans at or below p is the coverage at level p.
 """
 
@@ -14,7 +15,7 @@ from smfeval.score.residuals import Residuals
 
 def pit(residuals: Residuals) -> Floats:
     """Depth of the reference in the belief, 0 at its centre and 1 far outside. (n,)."""
-    if residuals.ensemble is not None:
+    if residuals.ensemble is not None and residuals.noise is None:
         return _depth(residuals)
     return normal.probability_within(residuals.fit.nees, residuals.dimension)
 

@@ -23,6 +23,11 @@ class Ensemble:
         """Particles in each scan. (n,)."""
         return np.diff(self.offset)
 
+    @property
+    def mirrored(self) -> "Ensemble":
+        """The same particles on the other side of the reference."""
+        return Ensemble(self.offset, -self.difference, self.probability)
+
     def sum(self, values: Floats) -> Floats:
         """Sum over the particles of each scan. (m, ...) -> (n, ...)."""
         return np.add.reduceat(values, self.offset[:-1], axis=0)

@@ -1,9 +1,11 @@
 """What `convert` did, as text and as a JSON document."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-from smfeval.show.examination import KINDS, frames, history
+from smfeval.examination import Examination
+from smfeval.show.examination import KINDS, details, frames, history
+from smfeval.show.examination import document as examination_document
 from smfeval.show.words import aligned, count
 from smfeval.track import AnyTrack
 
@@ -12,14 +14,22 @@ SCHEMA = "smfeval.convert/1"
 
 @dataclass(frozen=True)
 class Conversion:
-    """A track that was read, and the files that were written from it."""
+    """A track that was read, the files that were written from it, and what was said on the way."""
 
-    track: AnyTrack
+    examination: Examination
     files: tuple[str, ...]
+    written: str  # format, and the convention where it could be chosen
+    lost: tuple[str, ...]
+    assumed: tuple[str, ...]
+
+    @property
+    def track(self) -> AnyTrack:
+        """The track that was written."""
+        return self.examination.track
 
 
-def text(done: Conversion) -> str:
-    """What was read, what was assumed, what was written."""
+def text(done: Conversion, *, verbose: bool = False) -> str:
+    """What was read, what was assumed, what was lost, what was written."""
     track = done.track
     rows = [
         ("read", f"{track.provenance.name} ({track.provenance.format})"),
@@ -27,30 +37,32 @@ def text(done: Conversion) -> str:
     ]
     if track.provenance.convention:
         rows.append(("convention", track.provenance.convention))
+    rows += details(done.examination) if verbose else []
     rows += history(track)
+    rows += [("doubt", doubt.sentence) for doubt in done.examination.doubts]
+    rows += [("assumed", word) for word in done.assumed]
+    rows += [("lost", word) for word in done.lost]
     return f"{aligned(rows, indent=0)}\n{last_line(done)}\n"
 
 
 def last_line(done: Conversion) -> str:
-    """The files written, and how many scans."""
+    """The files written, in which format, and how many scans."""
     scans = count(len(done.track), "scan")
-    return f"wrote {' and '.join(done.files)}: {scans}, from {KINDS[done.track.representation]}"
+    kind = KINDS[done.track.representation]
+    return f"wrote {' and '.join(done.files)} ({done.written}): {scans}, from {kind}"
 
 
 def document(done: Conversion) -> dict[str, Any]:
     """The same as strict JSON data."""
-    track = done.track
+    found = examination_document(done.examination)
+    shared = ("format", "representation", "body", "world", "gauge", "convention", "dropped")
     return {
         "schema": SCHEMA,
-        "source": track.provenance.name,
-        "format": track.provenance.format,
-        "representation": track.representation,
-        "scans": len(track),
-        "body": track.about.body,
-        "world": track.about.world,
-        "gauge": track.about.gauge,
-        "convention": track.provenance.convention,
-        "dropped": [asdict(left) for left in track.provenance.dropped],
-        "notes": list(track.provenance.notes),
+        "source": found["name"],
+        "scans": len(done.track),
+        **{key: found[key] for key in (*shared, "notes", "doubts")},
+        "assumed": list(done.assumed),
+        "lost": list(done.lost),
+        "written": done.written,
         "files": list(done.files),
     }

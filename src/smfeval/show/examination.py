@@ -6,10 +6,13 @@ from typing import Any
 import numpy as np
 
 from smfeval.examination import Examination, Health, Motion
+from smfeval.maths.stamps import seconds_text
 from smfeval.show.words import aligned, count, length, length_range, number
-from smfeval.track import AnyTrack, ParticleTrack
+from smfeval.track import AnyTrack, Dropped, ParticleTrack
 
 SCHEMA = "smfeval.check/1"
+
+GROWS = 2.0  # sigma of the last tenth of the track over that of the first
 
 KINDS = {
     "gaussian_se3": "poses with covariance",
@@ -18,7 +21,7 @@ KINDS = {
 }
 
 
-def text(examination: Examination) -> str:
+def text(examination: Examination, *, verbose: bool = False) -> str:
     """The whole report; the last line says whether the track can be scored."""
     track = examination.track
     rows = [
@@ -33,6 +36,7 @@ def text(examination: Examination) -> str:
         rows.append(("convention", track.provenance.convention))
     if examination.health:
         rows.append(("covariance", _health(examination.health)))
+    rows += details(examination) if verbose else []
     rows += history(track)
     rows += [("doubt", doubt.sentence) for doubt in examination.doubts]
     return f"{track.provenance.name}\n{aligned(rows)}\n{last_line(examination)}\n"
@@ -49,12 +53,15 @@ def last_line(examination: Examination) -> str:
 
 
 def reasons_for_doubt(examination: Examination) -> list[str]:
-    """Everything that a strict reader would refuse: doubts, notes, rows left out, assumptions."""
+    """What a strict check refuses: doubts, notes, rows left out, assumptions, useless beliefs."""
     track = examination.track
     reasons = [doubt.sentence for doubt in examination.doubts]
-    reasons += [sentence for _, sentence in history(track)]
+    reasons += [_left_out(left) for left in track.provenance.dropped]
+    reasons += track.provenance.notes
     if "(assumed)" in (track.provenance.convention or ""):
         reasons.append(f"the covariance convention is assumed: {track.provenance.convention}")
+    if examination.health is not None and examination.scorable.axes is None:
+        reasons.append(last_line(examination))
     return reasons
 
 
@@ -70,11 +77,27 @@ def frames(track: AnyTrack) -> str:
 
 def history(track: AnyTrack) -> list[tuple[str, str]]:
     """What was left out and noted on the way in."""
-    rows = [
-        ("left out", f"{count(left.count, 'row')}: {left.reason} (first: {left.first})")
-        for left in track.provenance.dropped
-    ]
-    return rows + [("note", note) for note in track.provenance.notes]
+    told = track.provenance
+    rows = [("left out", _left_out(left)) for left in told.dropped]
+    return rows + [("note", note) for note in (*told.notes, *told.remarks)]
+
+
+def _left_out(left: Dropped) -> str:
+    return f"{count(left.count, 'row')}: {left.reason} (first: {left.first})"
+
+
+def details(examination: Examination) -> list[tuple[str, str]]:
+    """What `-v` adds: the ends in time, the fastest step, the sigmas, the header's other words."""
+    track, motion, about = examination.track, examination.motion, examination.track.about
+    first, last = (seconds_text(int(track.stamp[i])) for i in (0, -1))
+    rows = [("stamps", f"{first} to {last} s")]
+    if motion.fastest_speed is not None:
+        rows.append(("fastest", f"{number(motion.fastest_speed)} m/s"))
+    if examination.health is not None:
+        sigma = examination.health.position_sigma_m
+        rows.append(("sigma", f"median {length(sigma.median)} (position, per axis)"))
+    rows += [("algorithm", f"{about.algorithm or '?'} {about.version or ''}".strip())]
+    return rows + [("header", f"{key} {value}") for key, value in about.extra]
 
 
 def _scans(motion: Motion) -> str:
@@ -101,11 +124,15 @@ def _particles(track: ParticleTrack) -> str:
 
 def _health(health: Health) -> str:
     rank = str(health.rank[0]) if len(set(health.rank)) == 1 else "{}-{}".format(*health.rank)
-    position, rotation = health.position_sigma_m, np.degrees(health.rotation_sigma_rad.median)
+    position, rotation = health.position_sigma_m, "rotation unknown"
+    if health.rotation_sigma_rad is not None:
+        rotation = (
+            f"rotation sigma {number(float(np.degrees(health.rotation_sigma_rad.median)))} deg"
+        )
     parts = [
-        f"rank {rank} of 6",
+        f"rank {rank} of {health.full_rank}",
         f"position sigma {length_range(position.smallest, position.largest)}",
-        f"rotation sigma {number(float(rotation))} deg",
+        rotation,
     ]
     if health.constant:
         parts.append("the same in every scan")
@@ -115,9 +142,9 @@ def _health(health: Health) -> str:
 
 
 def _trend(growth: float) -> str:
-    if growth > 2:
+    if growth > GROWS:
         return "grows"
-    return "shrinks" if growth < 0.5 else "steady"
+    return "shrinks" if growth < 1 / GROWS else "steady"
 
 
 def document(examination: Examination) -> dict[str, Any]:
@@ -136,7 +163,7 @@ def document(examination: Examination) -> dict[str, Any]:
         "motion": asdict(examination.motion),
         "covariance": asdict(examination.health) if examination.health else None,
         "dropped": [asdict(left) for left in track.provenance.dropped],
-        "notes": list(track.provenance.notes),
+        "notes": [*track.provenance.notes, *track.provenance.remarks],
         "doubts": [asdict(doubt) for doubt in examination.doubts],
         "scorable": asdict(examination.scorable),
     }

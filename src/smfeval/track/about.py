@@ -30,4 +30,5 @@ class Provenance:
     format: str = "arrays"
     convention: str | None = None
     dropped: tuple[Dropped, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what a careful reader should know: a strict check refuses it
+    remarks: tuple[str, ...] = ()  # what is merely worth knowing

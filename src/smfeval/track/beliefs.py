@@ -13,7 +13,9 @@ from smfeval.maths.stamps import NANOSECONDS
 from smfeval.track.about import About, Provenance
 from smfeval.track.rows import Dropped
 
-Index = slice | Sequence[int] | Ints | Bools
+LONGEST_SPAN_NS = 2**63 - 1
+
+Index = int | slice | Sequence[int] | Ints | Bools
 Rows = dict[str, NDArray[Any]]
 
 
@@ -33,8 +35,8 @@ class Beliefs:
         return f"{kind}({name}: {len(self)} scans in {self.duration_s:.1f} s)"
 
     def __getitem__(self, index: Index) -> Self:
-        """Scans chosen by slice, mask or increasing indices, as a track of the same kind."""
-        chosen = np.arange(len(self))[index]
+        """The scans of a number, slice, mask or increasing numbers, as a track of the same kind."""
+        chosen = np.atleast_1d(np.arange(len(self))[index])
         if len(chosen) == 0:
             raise TrackError("no scan is chosen")
         if not (np.diff(chosen) > 0).all():
@@ -93,7 +95,9 @@ def as_stamps(stamp: Any) -> Ints:
         raise TrackError(f"stamps have shape {array.shape}; one number per scan is needed")
     if array.dtype.kind not in "iu":
         raise TrackError(f"stamps are {array.dtype}; int64 nanoseconds are needed")
-    return array.astype(np.int64, copy=False)
+    if len(array) and int(array.max()) - min(int(array.min()), 0) > LONGEST_SPAN_NS:
+        raise TrackError("stamps span more than two centuries; int64 nanoseconds cannot hold that")
+    return owned(array.astype(np.int64, copy=False), array)
 
 
 def as_floats(array: Any, shape: tuple[int, ...], name: str) -> Floats:
@@ -101,7 +105,13 @@ def as_floats(array: Any, shape: tuple[int, ...], name: str) -> Floats:
     floats = np.asarray(array, dtype=np.float64)
     if floats.shape != shape:
         raise TrackError(f"{name} has shape {floats.shape}; {shape} is needed")
-    return floats
+    return owned(floats, array)
+
+
+def owned(array: NDArray[Any], given: Any) -> NDArray[Any]:
+    """The array, copied if the caller could still write to it; a read-only array is taken over."""
+    shared = isinstance(given, np.ndarray) and np.shares_memory(array, given)
+    return array.copy() if shared and array.flags.writeable else array
 
 
 def normalised(rotation: Floats) -> Floats:

@@ -32,11 +32,10 @@ class ParticleTrack(Beliefs):
     def __post_init__(self, intake: Intake) -> None:
         rows = self._shaped()
         count, start = np.diff(rows["offset"]), rows["offset"][:-1]
-        placed = replace(intake, where=lambda scan: intake.where(int(start[scan])))
         scan_of = np.repeat(np.arange(len(count)), count)
         faults = pose_faults(rows["particle_position"], rows["particle_rotation"])
         faults = [per_scan(fault, scan_of, len(count)) for fault in faults]
-        good, dropped = sound([*faults, self._weight_fault(rows)], placed)
+        good, dropped = sound([*faults, self._weight_fault(rows)], intake)
         kept = np.flatnonzero(good)
         again = replace(intake, where=lambda scan: intake.where(int(start[kept[scan]])))
         order, twice, notes = in_order(rows["stamp"][kept], again)
@@ -78,7 +77,7 @@ class ParticleTrack(Beliefs):
         return so3.mean(self._sum(self.probability[:, None, None] * q[:, :, None] * q[:, None, :]))
 
     @property
-    def poses(self) -> "GaussianTrack":
+    def moments(self) -> "GaussianTrack":
         """The Gaussian with the same mean and covariance as the particles.
 
         The covariance is that of (R^T (t_i - t), Log(R^T R_i)) about the mean (t, R), so its
@@ -149,7 +148,9 @@ class ParticleTrack(Beliefs):
                 return "a particle's weight is negative or not a number"
             return "the weights of all particles of this timestep are zero or not finite"
 
-        return Fault("weights cannot be normalised", ~usable, sentence)
+        return Fault(
+            "weights cannot be normalised", ~usable, sentence, lambda scan: int(start[scan])
+        )
 
 
 def per_scan(fault: Fault, scan_of: Ints, scans: int) -> Fault:
@@ -157,4 +158,9 @@ def per_scan(fault: Fault, scan_of: Ints, scans: int) -> Fault:
     mask: Bools = np.zeros(scans, dtype=np.bool_)
     mask[scan_of[fault.mask]] = True
     first = dict(zip(scan_of[fault.mask][::-1], np.flatnonzero(fault.mask)[::-1], strict=True))
-    return Fault(fault.kind, mask, lambda scan: fault.sentence(int(first[scan])))
+    return Fault(
+        fault.kind,
+        mask,
+        lambda scan: fault.sentence(int(first[scan])),
+        lambda scan: int(first[scan]),
+    )

@@ -77,14 +77,6 @@ class GaussianTrack(Track):
         """Covariance of the position in world axes: R S_tt R^T. (n, 3, 3)."""
         return so3.rotate_covariance(self.rotation, self.covariance[:, :3, :3])
 
-    @property
-    def poses(self) -> Track:
-        """The same poses without their covariance."""
-        fields = {name: self.__dict__[name] for name in self.__dict__ if name != "covariance"}
-        plain = object.__new__(Track)
-        plain.__dict__.update(fields)
-        return plain
-
     def _rows(self) -> dict[str, Any]:
         return super()._rows() | {"covariance": self.covariance}
 

@@ -18,6 +18,8 @@ from smfeval.maths.symmetric import asymmetry, correlation_eigenvalue, is_semide
 BadRows = Literal["refuse", "drop"]
 Duplicates = Literal["refuse", "first", "last"]
 
+FARTHEST_M = 1e12  # farther than Jupiter; squares of it are still far from the largest float
+LARGEST_VARIANCE = 1e30
 UNIT_TOLERANCE = 1e-3  # text with four decimals is this far from unit length at worst
 SYMMETRY_TOLERANCE = 1e-6  # relative; float32 covariances differ from their transpose by 1e-7
 
@@ -47,6 +49,7 @@ class Fault:
     kind: str
     mask: Bools
     sentence: Callable[[int], str]
+    row: Callable[[int], int] = int  # where the fault itself stands (a particle of a scan)
 
 
 def pose_faults(position: Floats, rotation: Floats) -> list[Fault]:
@@ -54,8 +57,12 @@ def pose_faults(position: Floats, rotation: Floats) -> list[Fault]:
     finite: Bools = np.isfinite(np.concatenate([position, rotation], axis=-1)).all(axis=-1)
     norm = np.sqrt(np.einsum("ni,ni->n", rotation, rotation))
     unit = np.abs(norm - 1) <= UNIT_TOLERANCE
+    far = finite & (np.abs(position).max(axis=-1) > FARTHEST_M)
     return [
         Fault("pose not finite", ~finite, lambda row: "the pose has a NaN or an infinity"),
+        Fault(
+            "position beyond all range", far, lambda row: f"the position is beyond {FARTHEST_M:g} m"
+        ),
         Fault("quaternion not of unit length", finite & ~unit, _quaternion_sentence(norm)),
     ]
 
@@ -74,6 +81,7 @@ def covariance_faults(covariance: Floats) -> list[Fault]:
     size = covariance.shape[-1] ** 2
     with np.errstate(invalid="ignore"):  # a NaN or inf anywhere makes the product with zero NaN
         finite = np.isfinite(covariance.reshape(-1, size) @ np.zeros(size))
+        finite &= np.diagonal(covariance, axis1=1, axis2=2).max(axis=1) <= LARGEST_VARIANCE
     skew = np.zeros(len(covariance))
     if not is_symmetric(covariance):
         skew[finite] = asymmetry(covariance[finite])
@@ -82,7 +90,11 @@ def covariance_faults(covariance: Floats) -> list[Fault]:
     semidefinite = ~judged
     semidefinite[judged] = is_semidefinite(covariance if judged.all() else covariance[judged])
     return [
-        Fault("covariance not finite", ~finite, lambda row: "the covariance has a NaN or infinity"),
+        Fault(
+            "covariance not finite",
+            ~finite,
+            lambda row: "the covariance has a NaN, an infinity or a variance beyond 1e30",
+        ),
         Fault(
             "covariance not symmetric",
             ~symmetric,
@@ -113,8 +125,8 @@ def sound(faults: list[Fault], intake: Intake) -> tuple[Bools, tuple[Dropped, ..
         row = int(np.argmax(bad))
         fault = next(fault for fault in faults if fault.mask[row])
         more = int(bad.sum()) - 1
-        also = f" ({more} more bad {'row' if more == 1 else 'rows'})" if more else ""
-        place = intake.where(row)
+        also = f" ({more} more bad {'scan' if more == 1 else 'scans'})" if more else ""
+        place = intake.where(fault.row(row))
         raise TrackError(f"{fault.sentence(row)}{also}", place=place, row=row, remedy="bad_rows")
     if bad.all():
         raise TrackError("no scan is left: every row is bad")
@@ -128,7 +140,8 @@ def _dropped(faults: list[Fault], intake: Intake) -> Iterator[Dropped]:
         new = fault.mask & ~counted
         counted |= new
         if new.any():
-            yield Dropped(fault.kind, int(new.sum()), intake.where(int(np.argmax(new))))
+            first = fault.row(int(np.argmax(new)))
+            yield Dropped(fault.kind, int(new.sum()), intake.where(first))
 
 
 def in_order(stamp: Ints, intake: Intake) -> tuple[Ints, tuple[Dropped, ...], tuple[str, ...]]:

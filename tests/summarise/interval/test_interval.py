@@ -136,6 +136,28 @@ def test_white_noise_on_a_slow_series_does_not_hide_its_memory():
     assert 0.8 < widths[1] / widths[0] < 1.25
 
 
+def test_the_median_of_a_few_distinct_values_is_one_of_them():
+    counts = rng().choice([2.0, 5.0], 400, p=[0.9, 0.1])
+    for method in ("auto", "circular-studentised"):
+        low, high = (interval(x, "median", method=method, rng=rng()) for x in (counts, -counts))
+        assert (low.low, low.value, low.high) == (2, 2, 2)
+        assert (high.low, high.value, high.high) == (-2, -2, -2)
+
+
+def test_a_large_offset_changes_no_interval():
+    series = ar1(400, 0.9)
+    found, far = (interval(x, "mean", rng=rng()) for x in (series - 5, series - 1e9))
+    np.testing.assert_allclose(far.high - far.value, found.high - found.value, rtol=1e-4)
+
+
+@pytest.mark.parametrize("n", [10, 11, 25, 47, 48, 49])
+@pytest.mark.parametrize("statistic", STATISTICS)
+def test_short_series_get_an_interval_or_a_reason(n, statistic):
+    found = interval(rng(n).standard_normal(n), statistic, rng=rng())
+    assert (found.low is None) == (found.reason is not None)
+    assert found.low is None or found.low <= found.value <= found.high
+
+
 def test_pairs_cancel_what_is_common():
     common, first, second = ar1(1000, 0.95), ar1(1000, 0.3, seed=1), ar1(1000, 0.3, seed=2)
     paired = paired_interval(9 * common + first + 0.5, 9 * common + second, "median", rng=rng())
@@ -157,6 +179,8 @@ def test_scaled_keeps_a_refusal():
         (np.full(50, 3.0), "all 50 values are 3: no spread"),
         (np.arange(9.0), "9 scans; an interval needs at least 10"),
         (np.r_[np.arange(20.0), np.nan, np.inf], "row 20 is nan, and 2 rows are not finite"),
+        (np.r_[np.arange(20.0), -1e40], "row 20 is -1e.40; numbers beyond 1e.30 are no scores"),
+        (1e-40 * np.arange(20.0), "all 20 values are 0: no spread"),
         (np.ones((5, 5)), "one axis, not 2"),
     ],
 )

@@ -23,14 +23,15 @@ from smfeval.maths.replicates import (
     replicate_means,
     replicate_quantile_ends,
 )
+from smfeval.summarise.interval.fraction_ends import members
 from smfeval.summarise.interval.request import Request, Statistic, varying
 from smfeval.summarise.interval.result import Interval
 
-Ends = tuple[float, float]
-ReadEnds = Callable[[Request, Plan], Ends]
+LowHigh = tuple[float, float]
+ReadEnds = Callable[[Request, Plan], LowHigh]
 
 
-def percentile(request: Request, plan: Plan) -> Ends:
+def percentile(request: Request, plan: Plan) -> LowHigh:
     """Order statistics of the replicates, the outer of two where the level falls between."""
     rank = max(1, int(np.floor(request.tail * plan.replicates)))
     ranks = (rank, plan.replicates + 1 - rank)
@@ -42,28 +43,29 @@ def percentile(request: Request, plan: Plan) -> Ends:
     return float(low), float(high)
 
 
-def basic(request: Request, plan: Plan) -> Ends:
+def basic(request: Request, plan: Plan) -> LowHigh:
     """Percentile ends, mirrored at the statistic."""
     value = request.statistic.of(request.series)
     low, high = percentile(request, plan)
     return 2 * value - high, 2 * value - low
 
 
-def studentised(request: Request, plan: Plan) -> Ends:
+def studentised(request: Request, plan: Plan) -> LowHigh:
     """Ends from the replicates in units of their own standard errors."""
     series, share = request.series, request.statistic.share
     if share is None:
         ends = np.array(_studentised_mean(averaged(request), request.tail, plan))
         low, high = rooted(request.statistic, np.maximum(ends, 0) if _is_rmse(request) else ends)
         return float(low), float(high)
-    member = (series <= np.quantile(series, share, method="inverted_cdf")).astype(float)
-    low, high = _studentised_mean(varying(member), request.tail, plan)
+    value = np.quantile(series, [share], method="inverted_cdf")
+    member = members(series, value).astype(float)
+    low, high = _studentised_mean(member, request.tail, plan)
     shares = np.clip([share - (high - member.mean()), share + (member.mean() - low)], 0, 1)
     low, high = np.quantile(series, shares, method="inverted_cdf")
     return float(low), float(high)
 
 
-def _studentised_mean(series: Floats, tail: float, plan: Plan) -> Ends:
+def _studentised_mean(series: Floats, tail: float, plan: Plan) -> LowHigh:
     mean = float(series.mean())
     replicates = replicate_means(series, plan)
     errors = replicate_errors(series, replicates, plan)

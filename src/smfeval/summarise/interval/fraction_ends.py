@@ -9,6 +9,15 @@ from smfeval.maths.mean_posterior import MeanPosterior, effective_samples, mean_
 from smfeval.summarise.interval.ends import Ends
 
 
+def members(series: Floats, value: Floats) -> Bools:
+    """Scans at most a value, or below it where that would be all of them.
+
+    (..., n), (..., 1) -> (..., n).
+    """
+    at_most = series <= value
+    return np.where(at_most.all(axis=-1, keepdims=True), series < value, at_most)
+
+
 def fraction_ends(member: Bools, level: float) -> Ends:
     """Interval of the fraction of members; not all scans may be alike. (..., n) -> (...)."""
     fraction = member.mean(axis=-1)

@@ -1,7 +1,9 @@
 """A quantile: all values v for which the fraction of scans at or below v may be the wanted share.
 
 The test of each v asks the indicator series 1{x <= v}, so nothing is assumed about the density of
-x, and the memory is that of being below v, which may differ from the memory of x itself.
+x, and the memory is that of being below v, which may differ from the memory of x itself. An end at
+the first or last value seen counts only if so many independent samples would hardly all have
+missed what lies beyond.
 """
 
 from collections.abc import Callable
@@ -11,7 +13,7 @@ import numpy as np
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.mean_posterior import mean_posterior
 from smfeval.summarise.interval.ends import Ends
-from smfeval.summarise.interval.fraction_ends import fraction_samples, probability_below
+from smfeval.summarise.interval.fraction_ends import fraction_samples, members, probability_below
 
 
 def quantile_ends(series: Floats, share: float, level: float) -> Ends:
@@ -28,10 +30,11 @@ def quantile_ends(series: Floats, share: float, level: float) -> Ends:
     size = np.full(series.shape[:-1], series.shape[-1])
     low = at(_first(lambda place: below(place) <= 1 - tail, size))
     high = at(_first(lambda place: below(place) < tail, size))
-    beyond = (low == ordered[..., 0]) | (high == ordered[..., -1])
 
     n_effective = _samples(series, at(_place(share, size)))
     broad = np.minimum(n_effective, _samples(series, at(_place(0.5, size))))
+    first, last = low == ordered[..., 0], high == ordered[..., -1]
+    beyond = (first & ((1 - share) ** broad > tail)) | (last & (share**broad > tail))
     return Ends(low, high, n_effective, broad * min(share, 1 - share), beyond)
 
 
@@ -42,7 +45,7 @@ def _place(share: float, size: Ints) -> Ints:
 
 def _samples(series: Floats, value: Floats) -> Floats:
     """Effective samples of being at most a value. (..., n), (...) -> (...)."""
-    member = series <= value[..., None]
+    member = members(series, value[..., None])
     return fraction_samples(member.mean(axis=-1), mean_posterior(member))[0]
 
 

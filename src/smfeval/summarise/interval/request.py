@@ -10,6 +10,8 @@ from smfeval.errors import OptionError, SeriesError
 from smfeval.maths.arrays import Floats, frozen
 
 SHORTEST = 10  # scans; below this even independent ones say too little about their own spread
+LARGEST = 1e30  # fourth powers of the numbers, which the methods need, are still finite
+SMALLEST = 1e-30  # and not yet zero
 
 StatisticName = Literal["mean", "median", "rmse"] | tuple[Literal["quantile"], float]
 
@@ -84,6 +86,9 @@ def checked_series(series: ArrayLike) -> Floats:
     if not finite.all():
         row = int(np.argmin(finite))
         raise SeriesError(f"row {row} is {array[row]}, and {np.sum(~finite)} rows are not finite")
+    row = int(np.argmax(np.abs(array)))
+    if abs(array[row]) > LARGEST:
+        raise SeriesError(f"row {row} is {array[row]:g}; numbers beyond {LARGEST:g} are no scores")
     return frozen(array)
 
 
@@ -96,6 +101,6 @@ def checked_level(level: float) -> float:
 
 def varying(series: Floats) -> Floats:
     """Return a series that is not constant."""
-    if series.min() == series.max():
+    if series.max() - series.min() < SMALLEST:  # they print alike, or are as good as zero
         raise SeriesError(f"all {len(series)} values are {series[0]:g}: no spread, no interval")
     return series

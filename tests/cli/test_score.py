@@ -1,0 +1,304 @@
+"""`smfeval score` as a user runs it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import polars as pl
+import pytest
+
+import smfeval
+from smfeval.cli.demo import walk
+from smfeval.io import write
+from smfeval.track import GaussianTrack, Track
+from support.beliefs import particles
+from support.commands import files_in, refused, run
+
+SCHEMAS = Path(smfeval.__file__).parent / "schemas"
+
+
+def schema(name: str) -> dict:
+    return json.loads((SCHEMAS / f"{name}.json").read_text())
+
+
+def strict_json(text: str) -> dict:
+    def refuse(word: str) -> None:
+        raise ValueError(f"{word} is no JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+@pytest.fixture
+def walked(tmp_path, monkeypatch):
+    """A reference, an honest and an overconfident estimate in the current folder."""
+    reference, honest = walk(rng=np.random.default_rng(1))
+    write(reference, tmp_path / "truth.tum")
+    write(honest, tmp_path / "honest.square")
+    bold = honest.replaced({"covariance": honest.covariance / 100})
+    write(bold, tmp_path / "bold.square")
+    monkeypatch.chdir(tmp_path)
+    return reference, honest
+
+
+def test_one_screen_ends_with_the_verdict(walked, capsys):
+    outcome = run(capsys, "score", "bold.square", "--ref", "truth.tum")
+    assert outcome.code == 0
+    lines = outcome.out.splitlines()
+    assert lines[0] == "bold.square against truth.tum"
+    assert lines[-1].startswith("overconfident: covariance too tight by a factor ")
+    assert "the 90 % region holds the reference in 0 % of scans" in lines[-1]
+    assert "3,000 of 3,000 scans" in outcome.out
+    assert len(lines) < 25
+
+
+def test_an_honest_belief_is_consistent(walked, capsys):
+    outcome = run(capsys, "score", "honest.square", "--ref", "truth.tum", "-q")
+    assert outcome.out.startswith("honest.square: consistent: ")
+
+
+def test_json_is_strict_and_follows_its_schema(walked, capsys):
+    one = run(capsys, "score", "bold.square", "--ref", "truth.tum", "--json", "--horizon", "5m")
+    document = strict_json(one.out)
+    jsonschema.validate(document, schema("score"))
+    assert list(document) == [
+        "schema",
+        "estimate",
+        "reference",
+        "association",
+        "gauge",
+        "axes",
+        "scores",
+        "calibration",
+        "verdict",
+        "notes",
+    ]
+    assert document["calibration"]["k"]["value"] == pytest.approx(100, rel=0.2)
+    low, high = (document["calibration"]["k"][end] for end in ("low", "high"))
+    assert low < document["calibration"]["k"]["value"] < high
+    assert list(document["calibration"]["coverage"]) == ["0.5", "0.68", "0.9", "0.95", "0.99"]
+
+    two = run(capsys, "score", "bold.square", "honest.square", "--ref", "truth.tum", "--json")
+    several = strict_json(two.out)
+    jsonschema.validate(several, schema("score"))
+    assert [each["verdict"]["label"] for each in several["results"]] == [
+        "overconfident",
+        "consistent",
+    ]
+
+
+def test_the_schema_refuses_what_is_not_in_it(walked, capsys):
+    outcome = run(capsys, "score", "bold.square", "--ref", "truth.tum", "--json")
+    document = strict_json(outcome.out)
+    for spoil in (
+        lambda d: d.pop("verdict"),
+        lambda d: d["scores"]["mae"].pop("unit"),
+        lambda d: d.update(extra=1),
+        lambda d: d["verdict"].update(label="fine"),
+    ):
+        broken = json.loads(json.dumps(document))
+        spoil(broken)
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(broken, schema("score"))
+
+
+def test_json_of_check_and_convert_follows_its_schema(walked, capsys):
+    for name in ("honest.square", "truth.tum"):
+        checked = run(capsys, "check", name, "--json")
+        jsonschema.validate(strict_json(checked.out), schema("check"))
+    converted = run(capsys, "convert", "honest.square", "honest.parquet", "--json")
+    jsonschema.validate(strict_json(converted.out), schema("convert"))
+
+
+def test_plain_poses_have_distances_and_no_verdict(walked, tmp_path, capsys):
+    _, honest = walked
+    write(honest, "plain.tum", lossy=True)
+    outcome = run(capsys, "score", "plain.tum", "--ref", "truth.tum", "--json")
+    document = strict_json(outcome.out)
+    jsonschema.validate(document, schema("score"))
+    assert document["scores"]["energy"]["value"] == document["scores"]["mae"]["value"]
+    assert document["scores"]["log"] is None
+    assert document["calibration"] is None
+    assert document["verdict"]["label"] == "cannot tell"
+    text = run(capsys, "score", "plain.tum", "--ref", "truth.tum")
+    assert text.out.endswith("cannot tell: the estimate reports no uncertainty\n")
+
+
+def test_particles_are_scored_and_labelled(tmp_path, capsys, rng):
+    track = particles(60, rng)
+    write(track, tmp_path / "cloud.square")
+    write(Track(track.stamp, track.position + 0.1, track.rotation), tmp_path / "truth.tum")
+    words = ("score", tmp_path / "cloud.square", "--ref", tmp_path / "truth.tum", "--axes", "xy")
+    outcome = run(capsys, *words, "--json")
+    document = strict_json(outcome.out)
+    jsonschema.validate(document, schema("score"))
+    assert document["scores"]["log"] is None
+    assert "particles" in document["calibration"]["coverage_from"]
+    assert "by the particles' sample covariance" in run(capsys, *words).out
+    dense = run(capsys, *words, "--kernel-density")
+    assert "(kernel density of the particles)" in dense.out
+
+
+def test_several_estimates_are_one_table_on_their_common_scans(walked, capsys, tmp_path):
+    _, honest = walked
+    write(honest[100:], "late.square")
+    outcome = run(capsys, "score", "honest.square", "late.square", "--ref", "truth.tum", "--common")
+    rows = [line.split() for line in outcome.out.splitlines()[1:3]]
+    assert [row[1] for row in rows] == ["2900/3000", "2900/2900"]
+    assert rows[0][2:] == rows[1][2:]
+
+
+def test_the_gate(walked, capsys):
+    gate = ("score", "bold.square", "--ref", "truth.tum", "-q", "--fail-if")
+    failed = run(capsys, *gate, "k>2")
+    assert failed.code == 1
+    assert failed.err == "smfeval: --fail-if: bold.square: k > 2\n"
+    assert run(capsys, *gate, "k>2000").code == 0
+    assert run(capsys, *gate, "coverage90<0.8").code == 1
+    assert run(capsys, *gate, "rmse >= 1e3", "--fail-if", "k > 3").code == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--fail-if", "k"], "is no condition; write for example 'k>2'"),
+        (["--fail-if", "kk>2"], "'kk' is unknown; it is one of mae"),
+        (["--fail-if", "k>1e"], "is no condition"),
+        (["--beta", "2"], "beta must be between 0 and 2, not 2"),
+        (["--beta", "0"], "beta must be between 0 and 2"),
+        (["--axes", "xyw"], "axes 'xyw': write some of x, y and z"),
+        (["--axes", "xx"], "each once"),
+        (["--rules", "energy,magic"], "rule 'magic' is unknown; it is one of ape"),
+        (["--horizon", "5km"], "'5km' is no extent; write 100 (scans), 10s or 30m"),
+        (["--horizon", "10000m"], "no two scans are 10000 m apart"),
+        (["--fit-on", "1000s"], "a fit on the first 1000 s leaves none of the 3000 scans to score"),
+        (["--fit-on", "2"], "2 matched poses are too few for a fit; 3 are needed"),
+        (["--level", "1"], "--level 1 is not between 0 and 1"),
+        (["--offset", "100000"], "0 of 3000 scans meet a reference pose within 5 ms"),
+        (["--tolerance", "-1"], "must be times of at most 100 years"),
+        (["--extrinsic", "1,2,3"], "seven numbers are needed"),
+        (
+            ["--ref-body", "lidar"],
+            "the estimate is about body base_link, the reference about lidar",
+        ),
+        (["--interval", "magic"], "invalid choice: 'magic'"),
+    ],
+)
+def test_bad_options(words, sentence, walked, capsys, tmp_path):
+    before = files_in(tmp_path)
+    assert sentence in refused(capsys, "score", "honest.square", "--ref", "truth.tum", *words)
+    assert files_in(tmp_path) == before
+
+
+def test_swapped_files_are_noticed(walked, capsys):
+    sentence = refused(capsys, "score", "truth.tum", "--ref", "honest.square")
+    assert (
+        "reports uncertainty and the estimate (truth.tum) does not: are they exchanged?" in sentence
+    )
+
+
+def test_a_planar_belief_is_refused_with_a_hint_and_scored_on_its_axes(walked, capsys):
+    _, honest = walked
+    flat = honest.covariance.copy()
+    flat[:, 2, :] = flat[:, :, 2] = 0
+    write(honest.replaced({"covariance": flat}), "planar.square")
+    sentence = refused(capsys, "score", "planar.square", "--ref", "truth.tum")
+    assert "the covariance is singular on axes xyz (variances x " in sentence
+    assert "3000 of 3000 scans); score on axes xy" in sentence
+    assert "stamp 0.000000000" in sentence
+    outcome = run(capsys, "score", "planar.square", "--ref", "truth.tum", "--axes", "xy", "--json")
+    assert strict_json(outcome.out)["axes"] == "xy"
+
+
+def test_a_few_singular_scans_are_left_out_on_request_and_counted(walked, capsys):
+    _, honest = walked
+    some = honest.covariance.copy()
+    some[:2] = 0
+    write(honest.replaced({"covariance": some}), "first.square")
+    assert "2 of 3000 scans" in refused(capsys, "score", "first.square", "--ref", "truth.tum")
+    words = ("score", "first.square", "--ref", "truth.tum", "--bad-rows", "drop")
+    assert "2 scans left out: singular covariance" in run(capsys, *words).out
+    document = strict_json(run(capsys, *words, "--json").out)
+    assert document["association"]["left_singular"] == 2
+    assert document["association"]["scored"] == 2998
+
+
+@pytest.mark.parametrize("scans", [1, 2, 3])
+def test_one_to_three_poses_give_no_verdict(scans, walked, capsys):
+    _, honest = walked
+    write(honest[:scans], "short.square")
+    words = ("score", "short.square", "--ref", "truth.tum", "--gauge", "none", "-q")
+    assert "cannot tell" in run(capsys, *words).out
+
+
+def test_the_reference_covariance_is_used_shown_and_switched_off(walked, capsys):
+    reference, _ = walked
+    noise = np.tile(np.diag([0.04] * 6), (len(reference), 1, 1))
+    noisy = GaussianTrack(reference.stamp, reference.position, reference.rotation, noise)
+    write(noisy, "truth.square")
+    words = ("score", "bold.square", "--ref", "truth.square", "--gauge", "se3")
+    used = run(capsys, *words)
+    assert "its own covariance is used: sigma 20 cm (median)" in used.out
+    assert "conservative" in used.out.splitlines()[-1]
+    exact = run(capsys, *words, "--ref-exact")
+    assert "its own covariance" not in exact.out
+    assert "overconfident" in exact.out.splitlines()[-1]
+
+
+def test_per_scan_scores_are_a_table(walked, capsys, tmp_path):
+    words = ("score", "bold.square", "--ref", "truth.tum", "--per-scan", "scans.parquet")
+    assert run(capsys, *words).code == 0
+    table = pl.read_parquet("scans.parquet")
+    assert len(table) == 3000
+    expected = np.linalg.norm(table.select("error_x", "error_y", "error_z").to_numpy(), axis=1)
+    np.testing.assert_allclose(table["ape"].to_numpy(), expected, rtol=1e-12)
+    assert {"stamp", "estimate", "energy", "log", "nees", "pit", "crps"} <= set(table.columns)
+    assert "--force overwrites it" in refused(capsys, *words)
+    assert run(capsys, *words, "--force").code == 0
+
+
+def test_evo_opens_the_results(walked, capsys, tmp_path):
+    from evo.tools import file_interface  # noqa: PLC0415
+
+    document = strict_json(
+        run(
+            capsys, "score", "bold.square", "--ref", "truth.tum", "--save-evo", "out.zip", "--json"
+        ).out
+    )
+    result = file_interface.load_res_file("out.zip")
+    assert result.stats["rmse"] == pytest.approx(document["scores"]["rmse"]["value"], rel=1e-12)
+    nees = file_interface.load_res_file("out.nees.zip")
+    assert nees.stats["median"] == pytest.approx(document["calibration"]["nees_median"]["value"])
+    evo_res = Path(sys.executable).with_name("evo_res")
+    done = subprocess.run(
+        [evo_res, "out.zip"], check=False, capture_output=True, text=True, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    assert "rmse" in done.stdout
+
+
+def test_the_same_seed_gives_the_same_output(walked, capsys):
+    words = ("score", "bold.square", "--ref", "truth.tum", "--interval", "circular-percentile")
+    first = run(capsys, *words, "--seed", 5, "--json").out
+    assert run(capsys, *words, "--seed", 5, "--json").out == first
+    assert run(capsys, *words, "--seed", 6, "--json").out != first
+
+
+def test_an_offset_is_applied(walked, capsys):
+    _, honest = walked
+    write(honest.shifted(-3_500_000_000), "early.square")
+    words = ("score", "early.square", "--ref", "truth.tum", "--json", "--offset")
+    outcome, plain = (
+        run(capsys, *words, "3.5"),
+        run(capsys, *words[:1], "honest.square", *words[2:], "0"),
+    )
+    assert strict_json(outcome.out)["scores"] == strict_json(plain.out)["scores"]
+
+
+def test_the_demo_prints_both_verdicts(capsys):
+    outcome = run(capsys, "demo")
+    assert outcome.code == 0
+    verdicts = [line.split(":")[0] for line in outcome.out.splitlines() if "90 % region" in line]
+    assert verdicts == ["consistent", "overconfident"]

@@ -1,0 +1,337 @@
+"""A score must not notice how a belief was written, where the world stands or when the clock began.
+
+Every law runs over every rule and every kind of belief, against an exact and an uncertain
+reference, through the whole way that a user's files take.
+"""
+
+import numpy as np
+import pytest
+
+from smfeval.align.body import moved_to
+from smfeval.align.world import Alignment
+from smfeval.evaluation import Options, evaluate
+from smfeval.io import read, write
+from smfeval.io.convention import CONVENTIONS, ORDERS
+from smfeval.maths import se3, so3
+from smfeval.score import RULES, Settings
+from smfeval.summarise.number import Intervals
+from smfeval.track import GaussianTrack, ParticleTrack, Track
+from support.beliefs import ABOUT, circuit, covariances, rotations
+
+N = 60
+SETTINGS = Settings(kernel_density=True, interval_level=0.7)
+FAR = np.array([120.0, -40.0, 15.0])
+HALF_TURN = so3.matrix(so3.exp(np.array([0.0, 0.0, np.pi])))
+AXES_TO_AXES = np.array([[0.0, -1.0, 0.0], [0.0, 0.0, -1.0], [1.0, 0.0, 0.0]])
+
+# Means over the axes of the reference's world: they know those axes, and no others.
+BY_AXIS = {"crps", "interval"}
+MISSING = {
+    "gaussian": set(),
+    "particles": {"log_consistency", "log_sharpness"},
+    "poses": {"log", "log_consistency", "log_sharpness", "interval", "nees", "pit"},
+}
+
+
+def drive(rng):
+    """Stamps, positions and rotations of a drive over hills."""
+    stamp, position, rotation = circuit(N)
+    hills = 2 * np.sin(np.arange(N) / 7)
+    tilt = so3.exp(0.1 * rng.normal(size=(N, 3)))
+    return stamp, position + hills[:, None] * [0.0, 0.0, 1.0], so3.compose(rotation, tilt)
+
+
+def gaussian_estimate(stamp, position, rotation, rng):
+    return GaussianTrack(stamp, position, rotation, covariances(N, rng), about=ABOUT)
+
+
+def particle_estimate(stamp, position, rotation, rng):
+    count = rng.integers(20, 40, size=N)
+    offset = np.concatenate([[0], np.cumsum(count)])
+    m = offset[-1]
+    return ParticleTrack(
+        stamp,
+        offset,
+        np.repeat(position, count, axis=0) + 0.05 * rng.normal(size=(m, 3)),
+        so3.compose(np.repeat(rotation, count, axis=0), so3.exp(0.05 * rng.normal(size=(m, 3)))),
+        rng.uniform(0.1, 2.0, size=m),
+        about=ABOUT,
+    )
+
+
+def plain_estimate(stamp, position, rotation, rng):
+    del rng
+    return Track(stamp, position, rotation, about=ABOUT)
+
+
+ESTIMATES = {
+    "gaussian": gaussian_estimate,
+    "particles": particle_estimate,
+    "poses": plain_estimate,
+}
+
+
+@pytest.fixture(params=["gaussian", "gaussian-noisy", "particles", "particles-noisy", "poses"])
+def tracks(request, rng):
+    """An estimate and a reference; the noisy reference has a covariance of its own."""
+    kind, _, noisy = request.param.partition("-")
+    stamp, position, rotation = drive(rng)
+    off = position + 0.05 * rng.normal(size=position.shape)
+    turned = so3.compose(rotation, so3.exp(0.02 * rng.normal(size=(N, 3))))
+    estimate = ESTIMATES[kind](stamp, off, turned, rng)
+    reference = Track(stamp, position, rotation, about=ABOUT)
+    if noisy:
+        spread = covariances(N, rng, scale=5e-3)
+        reference = GaussianTrack(stamp, position, rotation, spread, about=ABOUT)
+    return estimate, reference
+
+
+@pytest.fixture
+def kind(tracks):
+    names = {GaussianTrack: "gaussian", ParticleTrack: "particles", Track: "poses"}
+    return names[type(tracks[0])]
+
+
+def scored(estimate, reference, alignment="none", **options):
+    """One series per rule, and the numbers of the track that are made of more than one series."""
+    result = evaluate(
+        estimate,
+        reference,
+        options=Options(
+            alignment=alignment, settings=SETTINGS, intervals=Intervals(None), **options
+        ),
+    )
+    numbers = dict(result.scored.series)
+    if result.calibration is not None:
+        numbers["psi"] = np.array(result.calibration.psi.value)
+        numbers["best scale"] = np.array(result.calibration.best_scale.value)
+        numbers["precision"] = np.array(result.calibration.precision.value)
+    return numbers
+
+
+def assert_same(found, expected, *, rtol=1e-9, without=()):
+    assert found.keys() == expected.keys()
+    for name in found.keys() - without:
+        np.testing.assert_allclose(found[name], expected[name], rtol=rtol, err_msg=name)
+
+
+def assert_identical(found, expected):
+    assert found.keys() == expected.keys()
+    for name in found:
+        np.testing.assert_array_equal(found[name], expected[name], err_msg=name)
+
+
+def moved(track, rotation, translation=FAR, scale=1.0):
+    return Alignment("moved", rotation, translation, scale)(track)
+
+
+def any_turn(rng):
+    return so3.matrix(rotations(1, rng)[0])
+
+
+def test_every_rule_is_in_these_laws(tracks, kind):
+    found = scored(*tracks)
+    assert set(RULES) - found.keys() == MISSING[kind]
+    assert all(np.ptp(found[name]) > 0 for name in found.keys() & set(RULES))
+
+
+def test_moving_the_whole_world_changes_no_score(tracks, rng):
+    turn = any_turn(rng)
+    found = scored(*(moved(track, turn) for track in tracks))
+    assert_same(found, scored(*tracks), without=BY_AXIS)
+
+
+@pytest.mark.parametrize("turn", [np.eye(3), HALF_TURN, AXES_TO_AXES], ids=str)
+def test_moving_the_world_onto_its_axes_changes_no_score_by_axis_either(tracks, turn):
+    assert_same(scored(*(moved(track, turn) for track in tracks)), scored(*tracks))
+
+
+def test_moving_the_whole_world_changes_no_score_after_alignment(tracks, rng):
+    turn = any_turn(rng)
+    found = scored(*(moved(track, turn) for track in tracks), alignment="se3")
+    assert_same(found, scored(*tracks, alignment="se3"), without=BY_AXIS)
+
+
+@pytest.mark.parametrize("alignment", ["se3", "sim3", "first-pose"])
+def test_moving_the_estimates_world_changes_no_aligned_score(tracks, alignment, rng):
+    estimate, reference = tracks
+    found = scored(moved(estimate, any_turn(rng)), reference, alignment)
+    assert_same(found, scored(estimate, reference, alignment))
+
+
+def test_turning_the_estimates_world_about_the_vertical_changes_no_yaw_aligned_score(tracks):
+    estimate, reference = tracks
+    turn = so3.matrix(so3.exp(np.array([0.0, 0.0, 2.0])))
+    found = scored(moved(estimate, turn), reference, "yaw")
+    assert_same(found, scored(estimate, reference, "yaw"))
+
+
+def test_stretching_the_estimates_world_changes_no_sim3_aligned_score(tracks, rng):
+    estimate, reference = tracks
+    found = scored(moved(estimate, any_turn(rng), scale=0.3), reference, "sim3")
+    assert_same(found, scored(estimate, reference, "sim3"))
+
+
+def test_unaligned_scores_do_notice_a_moved_estimate(tracks):
+    """What the laws rest on: the moves above are large enough to be seen."""
+    estimate, reference = tracks
+    found = scored(moved(estimate, np.eye(3), np.full(3, 0.01)), reference)
+    assert not np.allclose(found["energy"], scored(estimate, reference)["energy"], rtol=1e-3)
+
+
+@pytest.mark.parametrize("alignment", ["none", "se3"])
+def test_moving_the_body_and_the_extrinsic_together_changes_no_score(tracks, alignment, rng):
+    estimate, reference = tracks
+    imu_T_lidar = (np.array([0.4, -0.2, 0.9]), rotations(1, rng)[0])
+    elsewhere = moved_to(estimate, imu_T_lidar, "lidar")
+    found = scored(elsewhere, reference, alignment, extrinsic=se3.inverse(imu_T_lidar))
+    assert_same(found, scored(estimate, reference, alignment))
+
+
+def test_moving_the_body_alone_is_noticed(tracks, rng):
+    estimate, reference = tracks
+    elsewhere = moved_to(estimate, (np.array([0.4, -0.2, 0.9]), rotations(1, rng)[0]), "imu")
+    found = scored(elsewhere, reference)
+    assert not np.allclose(found["energy"], scored(estimate, reference)["energy"], rtol=1e-3)
+
+
+@pytest.mark.parametrize("convention", list(CONVENTIONS))
+@pytest.mark.parametrize("order", ORDERS)
+def test_the_convention_a_covariance_is_written_in_changes_no_score(
+    convention, order, tracks, kind, tmp_path
+):
+    if kind != "gaussian":
+        pytest.skip("only Gaussians have a covariance that is written")
+    estimate, reference = tracks
+    path = tmp_path / "a.txt"
+    write(estimate, path, format="wide-tum", convention=convention, order=order)
+    again = read(path, convention=convention, order=order, body="imu", gauge="se3")
+    for alignment in ("none", "se3"):
+        assert_same(scored(again, reference, alignment), scored(estimate, reference, alignment))
+
+
+def test_a_covariance_read_in_the_wrong_convention_is_noticed(tracks, kind, tmp_path):
+    if kind != "gaussian":
+        pytest.skip("only Gaussians have a covariance that is written")
+    estimate, reference = tracks
+    path = tmp_path / "a.txt"
+    write(estimate, path, format="wide-tum", convention="left", order="rotation-first")
+    right = scored(estimate, reference)["nees"]
+    for wrong in ({"convention": "left"}, {"order": "rotation-first"}):
+        assert not np.allclose(scored(read(path, **wrong), reference)["nees"], right, rtol=0.1)
+
+
+@pytest.mark.parametrize("shift_s", [-1_700_000_000, 1, 36_000])
+def test_shifting_both_clocks_changes_no_score(tracks, shift_s):
+    found = scored(*(track.shifted(shift_s * 10**9) for track in tracks), alignment="se3")
+    assert_identical(found, scored(*tracks, alignment="se3"))
+
+
+@pytest.mark.parametrize("offset_s", [-3600.0, 0.25, 18.0])
+def test_a_shifted_clock_and_its_offset_change_no_score(tracks, offset_s):
+    estimate, reference = tracks
+    late = estimate.shifted(-int(offset_s * 10**9))
+    found = scored(late, reference, "se3", offset_s=offset_s)
+    assert_identical(found, scored(estimate, reference, "se3"))
+
+
+def test_the_unit_of_time_changes_no_score(tracks):
+    """The same tracks with time in units of 1 / 50 s: gaps and tolerance grow alike."""
+    estimate, reference = tracks
+    late = estimate.shifted(3_000_000)
+    slow = (track.replaced({"stamp": 50 * track.stamp}) for track in (late, reference))
+    found = scored(*slow, alignment="se3", tolerance_s=50 * 0.005)
+    assert_identical(found, scored(late, reference, "se3", tolerance_s=0.005))
+
+
+def test_seconds_and_nanoseconds_in_a_file_are_the_same_times(tracks, tmp_path):
+    estimate, reference = tracks
+    pose = np.concatenate([reference.position, reference.rotation], axis=1)
+    for name, stamp in [
+        ("s.tum", [f"{t // 10**9}.{t % 10**9:09d}" for t in reference.stamp]),
+        ("ns.tum", [str(t) for t in reference.stamp]),
+    ]:
+        rows = [f"{t} {' '.join(map(repr, p))}" for t, p in zip(stamp, pose.tolist(), strict=True)]
+        (tmp_path / name).write_text("\n".join(rows) + "\n")
+    seconds, nanoseconds = (read(tmp_path / name) for name in ("s.tum", "ns.tum"))
+    assert_identical(scored(estimate, nanoseconds, "se3"), scored(estimate, seconds, "se3"))
+
+
+@pytest.mark.parametrize("ending", ["square", "parquet"])
+@pytest.mark.parametrize("alignment", ["none", "se3"])
+def test_writing_to_a_file_and_reading_back_changes_no_bit(tracks, ending, alignment, tmp_path):
+    for name, track in zip(("est", "ref"), tracks, strict=True):
+        write(track, tmp_path / f"{name}.{ending}")
+    again = (read(tmp_path / f"{name}.{ending}") for name in ("est", "ref"))
+    assert_identical(scored(*again, alignment=alignment), scored(*tracks, alignment=alignment))
+
+
+def shuffled(track, rng):
+    """The same track from rows in another order."""
+    order = rng.permutation(len(track))
+    if not isinstance(track, ParticleTrack):
+        arrays = [track.stamp, track.position, track.rotation]
+        arrays += [track.covariance] if isinstance(track, GaussianTrack) else []
+        return type(track)(*(array[order] for array in arrays), about=track.about)
+    rows = np.concatenate([np.arange(track.offset[i], track.offset[i + 1]) for i in order])
+    return ParticleTrack(
+        track.stamp[order],
+        np.concatenate([[0], np.cumsum(track.count[order])]),
+        track.particle_position[rows],
+        track.particle_rotation[rows],
+        track.weight[rows],
+        about=track.about,
+    )
+
+
+def test_the_order_of_the_rows_changes_no_bit(tracks, rng):
+    mixed = [shuffled(track, rng) for track in tracks]
+    assert any("sorted by time" in note for note in mixed[0].provenance.notes)
+    assert_identical(scored(*mixed, alignment="se3"), scored(*tracks, alignment="se3"))
+
+
+def test_the_order_of_the_particles_changes_no_score(tracks, kind, rng):
+    if kind != "particles":
+        pytest.skip("only particles have an order within a scan")
+    estimate, reference = tracks
+    scan = np.repeat(np.arange(N), estimate.count)
+    rows = np.lexsort((rng.random(len(scan)), scan))
+    names = ("particle_position", "particle_rotation", "weight")
+    mixed = estimate.replaced({name: getattr(estimate, name)[rows] for name in names})
+    assert_same(scored(mixed, reference, "se3"), scored(estimate, reference, "se3"))
+
+
+def test_the_scale_of_the_weights_changes_no_score(tracks, kind):
+    if kind != "particles":
+        pytest.skip("only particles have weights")
+    estimate, reference = tracks
+    expected = scored(estimate, reference)
+    louder = estimate.replaced({"weight": 1e6 * estimate.weight})
+    assert_same(scored(louder, reference), expected)
+    in_logs = estimate.replaced({"weight": np.log(estimate.weight) - 900}, log_weight=True)
+    assert_same(scored(in_logs, reference), expected)
+
+
+@pytest.mark.parametrize("alignment", ["none", "se3", "yaw", "sim3"])
+def test_the_orientation_of_the_reference_enters_no_position_score(tracks, alignment, rng):
+    estimate, reference = tracks
+    exact = reference.poses if isinstance(reference, GaussianTrack) else reference
+    spun = exact.replaced({"rotation": rotations(N, rng)})
+    bare = exact.replaced({"rotation": np.tile([0.0, 0.0, 0.0, 1.0], (N, 1))}).described(
+        oriented=False
+    )
+    expected = scored(estimate, exact, alignment)
+    assert_identical(scored(estimate, spun, alignment), expected)
+    assert_identical(scored(estimate, bare, alignment), expected)
+
+
+def test_crps_along_the_path_turns_with_the_path(tracks):
+    turn = so3.matrix(so3.exp(np.array([0.0, 0.0, 1.0])))
+    options = Options(alignment="none", intervals=Intervals(None))
+    before, after = (
+        evaluate(*pair, options=options).scores.crps_by_axis
+        for pair in (tracks, [moved(track, turn) for track in tracks])
+    )
+    for name in ("along", "cross", "vertical"):
+        assert after[name].value == pytest.approx(before[name].value, rel=1e-9)
+    assert after["x"].value != pytest.approx(before["x"].value, rel=1e-3)

@@ -1,0 +1,319 @@
+"""Rules for weighted particles, against loops and independent implementations."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+import scoringrules as sr
+from scipy import stats
+
+from smfeval.score import Ensemble, Residuals, Settings, scores
+from smfeval.score import energy as energy_module
+from smfeval.score.crps import crps
+from smfeval.score.energy import energy
+from smfeval.score.interval import interval_score, quantiles
+from smfeval.score.log import kernel_log_score
+from smfeval.score.pit import pit
+from support.beliefs import covariances
+
+BETAS = [0.5, 1.0, 1.5]
+
+
+def ensemble(counts, d, rng, *, equal=False):
+    m = sum(counts)
+    weight = np.ones(m) if equal else rng.uniform(0.05, 1.0, size=m)
+    offset = np.concatenate([[0], np.cumsum(counts)])
+    total = np.repeat(np.add.reduceat(weight, offset[:-1]), counts)
+    return Ensemble(offset, rng.normal(0.5, 1.0, size=(m, d)), weight / total)
+
+
+def residuals(particles, noise=None):
+    """Mean, weighted covariance and particles, as the evaluation makes them."""
+    error, covariance = [], []
+    for x, p in scans(particles):
+        mean = p @ x
+        error.append(mean)
+        covariance.append((p[:, None] * (x - mean)).T @ (x - mean))
+    return Residuals(np.array(error), np.array(covariance), noise, particles)
+
+
+def scans(particles):
+    for start, end in zip(particles.offset[:-1], particles.offset[1:], strict=True):
+        yield particles.difference[start:end], particles.probability[start:end]
+
+
+COUNTS = (5, 9, 5, 7)
+
+
+@pytest.fixture(params=[1, 2, 3])
+def particles(request, rng):
+    return ensemble(COUNTS, request.param, rng)
+
+
+def double_loop(x, p, beta, *, unbiased):
+    first = sum(a * np.linalg.norm(u) ** beta for u, a in zip(x, p, strict=True))
+    pairs = [(i, j) for i, j in product(range(len(x)), repeat=2) if not (unbiased and i == j)]
+    spread = sum(p[i] * p[j] * np.linalg.norm(x[i] - x[j]) ** beta for i, j in pairs)
+    return first - 0.5 * spread / sum(p[i] * p[j] for i, j in pairs)
+
+
+@pytest.mark.parametrize("beta", BETAS)
+@pytest.mark.parametrize("unbiased", [False, True])
+def test_energy_is_that_of_a_double_loop(beta, unbiased, particles):
+    found = energy(residuals(particles), beta=beta, unbiased=unbiased)
+    expected = [double_loop(x, p, beta, unbiased=unbiased) for x, p in scans(particles)]
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_energy_does_not_depend_on_how_many_pairs_fit_in_memory(particles, monkeypatch):
+    whole = energy(residuals(particles))
+    monkeypatch.setattr(energy_module, "PAIRS_AT_ONCE", 30)
+    np.testing.assert_array_equal(energy(residuals(particles)), whole)
+
+
+@pytest.mark.parametrize("equal", [False, True])
+def test_energy_is_that_of_scoringrules(equal, rng):
+    particles = ensemble((30, 12), 3, rng, equal=equal)
+    expected = [
+        sr.es_ensemble(np.zeros(3), x, ens_w=p, estimator="nrg") for x, p in scans(particles)
+    ]
+    np.testing.assert_allclose(energy(residuals(particles)), expected, rtol=1e-10)
+
+
+def test_unbiased_energy_of_equal_particles_is_the_fair_one_of_scoringrules(rng):
+    particles = ensemble((30, 12), 3, rng, equal=True)
+    expected = [sr.es_ensemble(np.zeros(3), x, estimator="fair") for x, _ in scans(particles)]
+    np.testing.assert_allclose(energy(residuals(particles), unbiased=True), expected, rtol=1e-10)
+
+
+def test_unbiased_energy_of_a_small_sample_is_that_of_the_belief_on_average(rng):
+    """Five draws of N(m, I): the unbiased form averages to the Gaussian's, the plain one not."""
+    n, k, mean = 40_000, 5, np.array([1.0, -0.5, 0.3])
+    particles = Ensemble(
+        np.arange(n + 1) * k, mean + rng.normal(size=(n * k, 3)), np.full(n * k, 1 / k)
+    )
+    exact = energy(Residuals(mean[None], np.eye(3)[None]))[0]
+    for unbiased, close in [(True, True), (False, False)]:
+        found = energy(Residuals(np.zeros((n, 3)), None, None, particles), unbiased=unbiased)
+        assert (abs(found.mean() - exact) < 4 * found.std() / np.sqrt(n)) == close
+
+
+@pytest.mark.parametrize("noisy", [False, True])
+@pytest.mark.xfail(strict=True, reason="energy._particles divides by 1 - sum p^2 as rounded")
+def test_unbiased_energy_is_finite_when_one_particle_holds_all_weight(noisy, rng):
+    """A filter before resampling: the limit of the double loop as the other weights vanish."""
+    x = rng.normal(size=(3, 3))
+    noise = np.eye(3)[None] if noisy else None
+    found, near = (
+        energy(
+            residuals(Ensemble(np.array([0, 3]), x, np.array([1 - 2 * w, w, w])), noise),
+            unbiased=True,
+        )[0]
+        for w in (1e-20, 1e-9)
+    )
+    assert found == pytest.approx(near, rel=1e-6)
+
+
+@pytest.mark.xfail(strict=True, reason="energy._particles keeps i = j, which kernels make nonzero")
+def test_unbiased_energy_with_an_uncertain_reference_leaves_out_the_pairs_of_one(rng):
+    """Few draws with kernels N(0, S_ref) average to the Gaussian N(m, I + S_ref)."""
+    n, k, mean = 20_000, 4, np.array([1.0, -0.5])
+    particles = Ensemble(
+        np.arange(n + 1) * k, mean + rng.normal(size=(n * k, 2)), np.full(n * k, 1 / k)
+    )
+    noise = np.diag([0.5, 2.0])
+    exact = energy(Residuals(mean[None], np.eye(2)[None] + noise))[0]
+    noises = np.repeat(noise[None], n, axis=0)
+    found = energy(Residuals(np.zeros((n, 2)), None, noises, particles), unbiased=True)
+    assert abs(found.mean() - exact) < 4 * found.std() / np.sqrt(n)
+
+
+@pytest.mark.parametrize("beta", BETAS)
+def test_energy_with_an_uncertain_reference_is_that_of_the_mixture(beta, rng):
+    """Each particle with a kernel N(0, S_ref), in both terms; by sampling."""
+    particles, noise = ensemble((6, 4), 3, rng), covariances(2, rng, 3, scale=0.3)
+    found = energy(residuals(particles, noise), beta=beta)
+    draws = 400_000
+    for i, (x, p) in enumerate(scans(particles)):
+        one, other = (
+            x[rng.choice(len(x), size=draws, p=p)]
+            + rng.multivariate_normal(np.zeros(3), noise[i], size=draws)
+            for _ in range(2)
+        )
+        sample = np.linalg.norm(one, axis=1) ** beta
+        sample = sample - 0.5 * np.linalg.norm(one - other, axis=1) ** beta
+        assert abs(found[i] - sample.mean()) < 4.5 * sample.std() / np.sqrt(draws)
+
+
+def test_vanishing_kernels_change_no_score(particles):
+    d = particles.difference.shape[1]
+    noise = np.repeat(1e-20 * np.eye(d)[None], len(COUNTS), axis=0)
+    exact, noisy = residuals(particles), residuals(particles, noise)
+    np.testing.assert_allclose(energy(noisy), energy(exact), rtol=1e-8)
+    np.testing.assert_allclose(crps(noisy), crps(exact), rtol=1e-8)
+
+
+@pytest.mark.parametrize("equal", [False, True])
+def test_crps_is_that_of_scoringrules(equal, rng):
+    particles = ensemble((40, 7, 40), 3, rng, equal=equal)
+    expected = [
+        [sr.crps_ensemble(0.0, x[:, axis], ens_w=p, estimator="nrg") for axis in range(3)]
+        for x, p in scans(particles)
+    ]
+    np.testing.assert_allclose(crps(residuals(particles)), expected, rtol=1e-9)
+
+
+def test_crps_is_energy_along_each_axis(particles):
+    found = crps(residuals(particles))
+    for axis in range(found.shape[1]):
+        line = Ensemble(
+            particles.offset, particles.difference[:, axis : axis + 1], particles.probability
+        )
+        np.testing.assert_allclose(found[:, axis], energy(residuals(line)), rtol=1e-11)
+
+
+def test_crps_with_an_uncertain_reference_is_energy_of_the_mixture_along_each_axis(rng):
+    particles, noise = ensemble((6, 4), 2, rng), covariances(2, rng, 2, scale=0.3)
+    found = crps(residuals(particles, noise))
+    for axis in range(2):
+        line = Ensemble(
+            particles.offset, particles.difference[:, axis : axis + 1], particles.probability
+        )
+        alone = residuals(line, noise[:, axis : axis + 1, axis : axis + 1])
+        np.testing.assert_allclose(found[:, axis], energy(alone), rtol=1e-11)
+
+
+def slow_quantile(x, p, probability):
+    total = 0.0
+    for value, weight in sorted(zip(x, p, strict=True)):
+        total += weight
+        if total >= probability - 1e-9:
+            return value
+    raise AssertionError
+
+
+@pytest.mark.parametrize("probability", [0.05, 0.25, 0.5, 0.9, 1.0])
+def test_quantiles_are_those_of_counting_up_the_weights(probability, particles):
+    expected = [[slow_quantile(c, p, probability) for c in x.T] for x, p in scans(particles)]
+    np.testing.assert_array_equal(quantiles(particles, probability), expected)
+
+
+def test_quantiles_of_many_equal_particles_do_not_depend_on_the_scans_before(rng):
+    """Five of 100 equal weights are just 5 %; the sum over 30,000 scans is off by 1e-12."""
+    many = ensemble([100] * 30_000, 1, rng, equal=True)
+    rows = many.difference[:, 0].reshape(-1, 100)
+    np.testing.assert_array_equal(quantiles(many, 0.05)[:, 0], np.sort(rows, axis=1)[:, 4])
+
+
+def test_interval_score_is_that_of_scoringrules_between_weighted_quantiles(particles):
+    found = interval_score(residuals(particles), level=0.6)
+    for row, (x, p) in zip(found, scans(particles), strict=True):
+        low = np.array([slow_quantile(c, p, 0.2) for c in x.T])
+        high = np.array([-slow_quantile(-c, p, 0.2) for c in x.T])
+        np.testing.assert_allclose(row, sr.interval_score(0.0, low, high, 0.4), rtol=1e-9)
+
+
+@pytest.mark.parametrize("equal", [False, True])
+def test_interval_score_sees_no_difference_in_a_mirror(equal, rng):
+    particles = ensemble((20, 40), 3, rng, equal=equal)
+    np.testing.assert_allclose(
+        interval_score(residuals(particles)), interval_score(residuals(particles.mirrored))
+    )
+
+
+def test_interval_score_with_an_uncertain_reference_uses_both_variances(rng):
+    particles, noise = ensemble((6, 4), 3, rng), covariances(2, rng, 3)
+    both = residuals(particles, noise)
+    gaussian = Residuals(both.error, both.covariance + noise)
+    np.testing.assert_array_equal(interval_score(both), interval_score(gaussian))
+
+
+def test_pit_is_the_weight_of_the_particles_that_lie_deeper(particles):
+    belief = residuals(particles)
+    expected = []
+    for i, (x, p) in enumerate(scans(particles)):
+        inverse = np.linalg.inv(belief.covariance[i])
+        away = x - belief.error[i]
+        depth = np.array([a @ inverse @ a for a in away])
+        expected.append(p[depth < belief.error[i] @ inverse @ belief.error[i]].sum())
+    assert len(set(np.round(expected, 6))) > 2
+    np.testing.assert_allclose(pit(belief), expected, atol=1e-12)
+
+
+def test_pit_counts_ties_half():
+    """Particles at -1 and +1, the reference on one of them: both are as deep as it is."""
+    particles = Ensemble(np.array([0, 2]), np.array([[0.0], [-2.0]]), np.array([0.5, 0.5]))
+    np.testing.assert_array_equal(pit(residuals(particles)), [0.5])
+
+
+@pytest.mark.parametrize("noisy", [False, True])
+def test_pit_of_honest_particles_is_uniform(noisy, rng):
+    n, k, d = 1500, 200, 2
+    truth = rng.normal(size=(n, d)) + (3 * rng.normal(size=(n, d)) if noisy else 0)
+    difference = rng.normal(size=(n, k, d)) - truth[:, None]
+    particles = Ensemble(np.arange(n + 1) * k, difference.reshape(-1, d), np.full(n * k, 1 / k))
+    noise = np.repeat(9 * np.eye(d)[None], n, axis=0) if noisy else None
+    found = pit(residuals(particles, noise))
+    assert stats.kstest(found, "uniform").pvalue > 0.01
+
+
+def test_kernel_density_log_score_is_that_of_scipy(particles):
+    """SciPy divides the weighted covariance by 1 - sum p^2; the bandwidth makes up for it."""
+    found = kernel_log_score(residuals(particles))
+    expected = []
+    for x, p in scans(particles):
+        d, effective = x.shape[1], 1 / np.sum(p**2)
+        silverman = (4 / ((d + 2) * effective)) ** (1 / (d + 4))
+        factor = silverman * np.sqrt(1 - np.sum(p**2))
+        density = stats.gaussian_kde(x.T, bw_method=factor, weights=p)
+        expected.append(-density.logpdf(np.zeros(d))[0])
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_kernel_density_with_an_uncertain_reference_has_wider_kernels(rng):
+    particles, noise = ensemble((6,), 3, rng), covariances(1, rng, 3, scale=0.3)
+    belief = residuals(particles, noise)
+    p, x = particles.probability, particles.difference
+    h = (4 * np.sum(p**2) / 5) ** (1 / 7)
+    kernel = h**2 * belief.covariance[0] + noise[0]
+    density = sum(
+        w * stats.multivariate_normal(c, kernel).pdf(np.zeros(3)) for w, c in zip(p, x, strict=True)
+    )
+    assert kernel_log_score(belief)[0] == pytest.approx(-np.log(density), rel=1e-10)
+
+
+def test_a_particle_without_weight_changes_no_density(rng):
+    particles = ensemble((6,), 2, rng)
+    more = Ensemble(
+        np.array([0, 7]),
+        np.concatenate([particles.difference, [[50.0, 50.0]]]),
+        np.append(particles.probability, 0.0),
+    )
+    found = kernel_log_score(residuals(more))
+    np.testing.assert_allclose(found, kernel_log_score(residuals(particles)), rtol=1e-12)
+
+
+def test_far_particles_have_a_finite_kernel_density_log_score(rng):
+    far = ensemble((6,), 2, rng)
+    far = Ensemble(far.offset, far.difference + 1e4, far.probability)
+    assert 1e6 < kernel_log_score(residuals(far))[0] < np.inf
+
+
+def test_particles_have_a_log_score_only_where_a_kernel_density_is_asked_for(particles):
+    plain = scores(residuals(particles), Settings())
+    dense = scores(residuals(particles), Settings(kernel_density=True))
+    assert set(plain) == {"ape", "energy", "crps", "interval", "nees", "pit"}
+    assert set(dense) - set(plain) == {"log"}
+    np.testing.assert_array_equal(dense["log"], kernel_log_score(residuals(particles)))
+
+
+def test_a_kernel_density_needs_particles(rng):
+    with pytest.raises(ValueError, match="particles"):
+        kernel_log_score(Residuals(rng.normal(size=(2, 3)), covariances(2, rng, 3)))
+
+
+def test_particles_along_a_direction_are_scored_there(rng):
+    particles = ensemble((6, 4), 3, rng)
+    direction = np.tile([0.0, 1.0, 0.0], (2, 1))
+    line = residuals(particles).along(direction)
+    np.testing.assert_allclose(crps(line)[:, 0], crps(residuals(particles))[:, 1], rtol=1e-12)
