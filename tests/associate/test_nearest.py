@@ -165,13 +165,14 @@ def test_stamps_in_another_unit_are_guessed(unit, divisor):
 
 
 def test_gap_risk_is_speed_times_gap_in_sigmas():
-    risk = gap_risk(np.full(4, 2.0), np.array([0.0, -0.01, 0.02, 0.04]), np.full(4, 0.1))
-    # distances within the gaps: 0, 2, 4 and 8 cm, so 0, 0.2, 0.4 and 0.8 sigma
-    assert risk.median == pytest.approx(0.3)
-    assert risk.p95 == pytest.approx(0.4 + 0.85 * 0.4)
+    speed, sigma = np.array([2.0, 2.0, 1.0, 2.0]), np.array([0.1, 0.1, 0.1, 0.2])
+    risk = gap_risk(speed, np.array([0.0, -0.01, 0.01, 0.08]), sigma)
+    # distances within the gaps: 0, 2, 1 and 16 cm, so 0, 0.2, 0.1 and 0.8 sigma
+    assert risk.median == pytest.approx(0.15)
+    assert risk.p95 == pytest.approx(0.2 + 0.85 * 0.6)
     assert risk.largest == pytest.approx(0.8)
     assert RISK_LIMIT == 0.3
-    assert risk.above_limit == 0.5
+    assert risk.above_limit == 0.25
 
 
 def test_speed_on_a_straight_path_is_that_of_the_path_at_every_pose(rng):

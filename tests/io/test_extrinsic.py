@@ -39,8 +39,8 @@ def test_seven_numbers():
         ('{"R": [1, 0, 0, 0, 1, 0, 0, 0, -1], "t": [0, 0, 0]}', "R is not a rotation"),
         ('{"R": [1, 0, 0], "t": [0, 0, 0]}', "R has 3 numbers; 9 are needed"),
         ('{"t": [0, 0, 0]}', "R with 9 numbers is needed"),
-        ('{"R": "abc", "t": [0, 0, 0]}', "R with 9 numbers is needed"),
-        ('{"R": [NaN, 0, 0, 0, 1, 0, 0, 0, 1], "t": [0, 0, 0]}', "R"),
+        ('{"R": "abc", "t": [0, 0, 0]}', "R has 'abc', which is not a number"),
+        ('{"R": [NaN, 0, 0, 0, 1, 0, 0, 0, 1], "t": [0, 0, 0]}', "R has a number that is not fin"),
         ("[1, 2]", "an extrinsic is"),
         ("{", "neither JSON nor YAML"),
     ],
@@ -55,3 +55,49 @@ def test_mistakes_are_named(text, word, tmp_path):
 def test_numbers_that_are_no_pose_are_refused(text):
     with pytest.raises(FormatError):
         read_extrinsic(text)
+
+
+IDENTITY = "[1, 0, 0, 0, 1, 0, 0, 0, 1]"
+
+
+@pytest.mark.parametrize(
+    ("t", "sentence"),
+    [
+        ("[1_0.5, 0, 0]", "t has '1_0.5', which is not a number"),
+        ("[true, 0, 0]", "t has (True|'true'), which is not a number"),
+        ("[0x10, 0, 0]", "t has '0x10', which is not a number"),
+        ("[0, 0, null]", "t has (None|'null'), which is not a number"),
+        ("[0, NaN, 0]", "t has a number that is not finite"),
+        ("[0, .nan, 0]", "t has a number that is not finite"),
+        ("[0, -.inf, 0]", "t has a number that is not finite"),
+        ("[0, 1e400, 0]", "t has a number that is not finite"),
+        ("[0, Infinity, 0]", "t has a number that is not finite"),
+    ],
+)
+def test_only_finite_plain_decimals_are_numbers(t, sentence, tmp_path):
+    for text in (f'{{"R": {IDENTITY}, "t": {t}}}', f"R: {IDENTITY}\nt: {t}\n"):
+        (tmp_path / "e").write_text(text)
+        with pytest.raises(FormatError, match=sentence):
+            read_extrinsic(tmp_path / "e")
+
+
+def test_text_in_json_is_no_number_and_a_key_stands_once(tmp_path):
+    (tmp_path / "e").write_text(f'{{"R": {IDENTITY}, "t": ["1", 0, 0]}}')
+    with pytest.raises(FormatError, match="t has '1', which is not a number"):
+        read_extrinsic(tmp_path / "e")
+    (tmp_path / "e").write_text(f'{{"R": {IDENTITY}, "t": [0, 0, 0], "t": [1, 1, 1]}}')
+    with pytest.raises(FormatError, match="neither JSON nor YAML"):
+        read_extrinsic(tmp_path / "e")
+
+
+def test_huge_numbers_are_no_rotation_and_no_crash(tmp_path):
+    (tmp_path / "e").write_text('{"R": [1e200, 0, 0, 0, 1e200, 0, 0, 0, 1e200], "t": [0, 0, 0]}')
+    with pytest.raises(FormatError, match="R is not a rotation: R R"):
+        read_extrinsic(tmp_path / "e")
+
+
+def test_words_on_the_command_line_must_be_finite():
+    with pytest.raises(FormatError, match="a number is not finite"):
+        read_extrinsic("inf,0,0,0,0,0,1")
+    with pytest.raises(FormatError, match="seven numbers are needed"):
+        read_extrinsic("1_0,0,0,0,0,0,1")

@@ -1,10 +1,13 @@
 from importlib import import_module
 
+import numpy as np
 import pytest
 
 from smfeval.errors import FormatError, OptionError
-from smfeval.io import read, split_source, write
+from smfeval.io import printing, read, split_source, would_overwrite, would_write, write
+from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.formats import FORMATS, format_for_writing, recognised
+from smfeval.io.progress import listening
 from support.beliefs import gaussian
 
 
@@ -59,3 +62,92 @@ def test_a_failed_write_leaves_nothing(tmp_path, rng):
     with pytest.raises(OptionError, match="cannot be written"):
         write(gaussian(3, rng), tmp_path / "nowhere" / "a.square")
     assert list(tmp_path.iterdir()) == []
+
+
+LONG = "x" * 5000
+
+
+@pytest.mark.parametrize("source", [LONG, f"{LONG}.square", f"{LONG}.bag:/odom", f"folder/{LONG}"])
+def test_a_name_that_the_system_cannot_look_up_is_refused_in_one_short_sentence(source):
+    with pytest.raises(
+        FormatError, match=r"\.\.\.: cannot be read \(File name too long\)"
+    ) as caught:
+        read(source)
+    assert len(str(caught.value)) < 200
+    with pytest.raises(FormatError, match="File name too long"):
+        read_extrinsic(source)
+    with pytest.raises(FormatError, match="File name too long"):
+        read(source, format="bag")
+
+
+def test_comments_of_any_length_do_not_hide_the_format(tmp_path, rng):
+    comment = b"# " + b"x" * 90 + b"\n"
+    write(gaussian(3, rng), tmp_path / "wide.txt", format="wide-tum")
+    rows = (tmp_path / "wide.txt").read_bytes()
+    for count in (40, 43, 44, 500):  # 4096 bytes end in a comment, in the first row, far before
+        (tmp_path / "a.txt").write_bytes(comment * count + rows)
+        assert recognised(tmp_path / "a.txt").name == "wide-tum"
+        assert len(read(tmp_path / "a.txt")) == 3
+
+
+def test_a_byte_order_mark_before_a_comment_is_no_row(tmp_path):
+    (tmp_path / "a").write_bytes(b"\xef\xbb\xbf# one two\n0 0 0 0 0 0 0 1\n")
+    assert recognised(tmp_path / "a").name == "tum"
+
+
+def test_only_a_number_sign_begins_a_comment_in_both_recognition_and_reading(tmp_path):
+    (tmp_path / "a").write_bytes(b"% one two\n0 0 0 0 0 0 0 1\n")
+    with pytest.raises(FormatError, match=r"not recognised \(first row: 3 columns\)"):
+        read(tmp_path / "a")
+    with pytest.raises(FormatError, match="a:1: 3 columns; 8"):
+        read(tmp_path / "a", format="tum")
+
+
+def test_random_bytes_are_called_binary_whatever_their_name(tmp_path):
+    rng = np.random.default_rng(5)
+    for size in (60, 500, 10_000):
+        for name in ("a.square", "a.tum"):
+            (tmp_path / name).write_bytes(b"k~\n" + rng.integers(1, 256, size, np.uint8).tobytes())
+            with pytest.raises(FormatError, match="binary data"):
+                read(tmp_path / name)
+
+
+def test_parquet_is_not_packed_twice(tmp_path, rng):
+    for name, form in (("a.parquet.gz", None), ("a.gz", "parquet")):
+        with pytest.raises(OptionError, match=r"Parquet is compressed already; leave out the \.gz"):
+            write(gaussian(3, rng), tmp_path / name, format=form)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["a.square.GZ", "a.tum.Gz", "a.kitti.GZ"])
+def test_a_gzipped_name_may_be_written_in_capitals(name, tmp_path, rng):
+    write(gaussian(3, rng), tmp_path / name, lossy=True)
+    assert (tmp_path / name).read_bytes().startswith(b"\x1f\x8b")
+    assert len(read(tmp_path / name)) == 3
+
+
+def test_the_table_says_which_files_are_made_and_who_can_choose_a_convention(tmp_path):
+    assert would_write(tmp_path / "a.kitti") == [tmp_path / "a.kitti", tmp_path / "a.times.txt"]
+    assert would_write(tmp_path / "a.square") == [tmp_path / "a.square"]
+    assert [f.name for f in FORMATS.values() if f.chooses_convention] == ["wide-tum"]
+    assert [f.name for f in FORMATS.values() if f.keeps_words] == ["parquet", "square"]
+    assert set().union(*(f.keeps for f in FORMATS.values())) == {"covariance", "particles"}
+
+
+@pytest.mark.parametrize("name", ["a.square", "a.tum", "a.kitti", "wide.txt"])
+def test_writing_tells_how_many_rows_are_done(name, tmp_path, rng, monkeypatch):
+    monkeypatch.setattr(printing, "PART", 4)
+    heard = []
+    form = "wide-tum" if name == "wide.txt" else None
+    with listening(lambda done, total: heard.append((done, total))):
+        write(gaussian(10, rng), tmp_path / name, lossy=True, format=form)
+    assert heard[:3] == [(4, 10), (8, 10), (10, 10)]
+    assert len(read(tmp_path / name)) == 10
+
+
+def test_files_that_would_be_overwritten_are_found_before_writing(tmp_path):
+    (tmp_path / "a.times.txt").write_text("")
+    assert would_overwrite(tmp_path / "a.kitti") == [tmp_path / "a.times.txt"]
+    assert would_overwrite(tmp_path / "a.square") == []
+    with pytest.raises(FormatError, match="File name too long"):
+        would_overwrite(tmp_path / f"{LONG}.square")

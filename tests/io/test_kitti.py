@@ -200,3 +200,59 @@ def rows_or_sentence(path):
         return len(read(path, format="kitti"))
     except SmfevalError as error:
         return "a sentence that names the file" if str(path.parent) in str(error) else str(error)
+
+
+def test_a_stamp_that_comes_twice_is_named_by_its_line_in_the_times_file(tmp_path):
+    path = written(tmp_path, rows(4)[0], ["# clock", "0", "1", "1", "2"])
+    with pytest.raises(TrackError, match=r"times\.txt:4: stamp 1\.000000000 stands .*times\.txt:3"):
+        read(path)
+    track = read(path, duplicates="first")
+    assert track.stamp.tolist() == [0, 10**9, 2 * 10**9]
+    assert track.provenance.dropped[0].first.endswith("times.txt:4")
+    np.testing.assert_allclose(track.position, rows(4)[2][[0, 1, 3]], rtol=1e-9)
+
+
+def test_unsorted_stamps_are_sorted_with_a_note_that_names_the_times_file(tmp_path):
+    track = read(written(tmp_path, rows(3)[0], ["2", "0", "1"]))
+    np.testing.assert_allclose(track.position, rows(3)[2][[1, 2, 0]], rtol=1e-9)
+    assert any("times.txt: stamps step back 1 times" in note for note in track.provenance.notes)
+
+
+def test_a_bad_row_with_a_stamp_that_comes_twice_is_left_out_first(tmp_path):
+    lines = rows(3)[0]
+    path = written(
+        tmp_path, [lines[0], "1 0 0 nan 0 1 0 0 0 0 1 0", *lines[1:]], ["0", "0", "1", "2"]
+    )
+    assert read(path, bad_rows="drop").stamp.tolist() == [0, 10**9, 2 * 10**9]
+
+
+@pytest.mark.parametrize("existing", [None, "old"])
+def test_if_the_first_file_cannot_be_written_the_second_is_not_touched(existing, tmp_path, track):
+    times = tmp_path / "a.times.txt"
+    if existing:
+        times.write_text(existing)
+    (tmp_path / "a.kitti").mkdir()
+    with pytest.raises(OptionError, match=r"a\.kitti: cannot be written"):
+        write(track, tmp_path / "a.kitti")
+    assert (times.read_text() if times.exists() else None) == existing
+    assert {file.name for file in tmp_path.iterdir()} <= {"a.kitti", "a.times.txt"}
+
+
+def test_a_first_file_that_is_new_vanishes_if_the_second_cannot_be_written(tmp_path, track):
+    (tmp_path / "a.times.txt").mkdir()
+    with pytest.raises(OptionError, match=r"a\.times\.txt: cannot be written"):
+        write(track, tmp_path / "a.kitti")
+    assert [file.name for file in tmp_path.iterdir()] == ["a.times.txt"]
+
+
+def test_both_files_are_replaced_together(tmp_path, track):
+    write(track, tmp_path / "a.kitti")
+    write(track[:5], tmp_path / "a.kitti")
+    assert len(read(tmp_path / "a.kitti")) == 5
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_the_times_file_may_be_named_as_text(tmp_path):
+    path = written(tmp_path, rows(2)[0], ["0", "1"])
+    (tmp_path / "clock.csv").write_text("5\n6\n")
+    assert read(path, times=str(tmp_path / "clock.csv")).stamp.tolist() == [5 * 10**9, 6 * 10**9]

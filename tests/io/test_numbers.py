@@ -111,6 +111,11 @@ def test_a_row_that_was_commented_out_is_noted(tmp_path):
             "0 0 0\n1700000000000000000 2 3\n",
             "a:2: stamp 1700000000000000000.000000000 is no time in seconds; it looks like nano",
         ),
+        ("0 0 0\n1 1 1\n1e400 2 3\n4 4 4\n", "a:3: stamp 1e400 is beyond the year 2262"),
+        ("0 0 0\n1 1 1\n-1e29 2 3\n", "a:3: stamp -1e29 is beyond the year 2262"),
+        ("0 0 0\n1e22 1 1\n", "a:2: stamp 10000000000000000000000.000000000 is beyond the year"),
+        ("0 0 0\n# x\n1e30 1 1\n", "a:3: stamp 1e30 is beyond the year 2262"),
+        ("k\x02 0 0\n", "a:1: this is binary data, not text"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_line(text, sentence, tmp_path):
@@ -138,3 +143,30 @@ def test_memory_of_a_symmetric_matrix_column_order(tmp_path):
     read = rows_of(tmp_path / "a", "0 1 2 3\n1 4 5 6\n", layout)
     index = np.array([[0, 1], [1, 2]])
     np.testing.assert_array_equal(read.symmetric(1, index)[1], [[4, 5], [5, 6]])
+
+
+def test_nanoseconds_that_no_clock_shows_are_not_called_seconds(tmp_path):
+    layout = Layout({3: "stamp x y"}, unit="nanoseconds")
+    with pytest.raises(
+        FormatError, match=r"a:1: stamp 1700000000000000000000\S* is beyond the year"
+    ):
+        rows_of(tmp_path / "a", "1700000000000000000000 1 2\n", layout)
+
+
+def test_a_row_whose_stamp_became_the_mark_of_a_comment_is_noted(tmp_path):
+    read = rows_of(tmp_path / "a", "1 2 3\n# 5 6\n# 6\n7 8 9\n")
+    assert [note.rsplit("/", 1)[1] for note in read.notes] == [
+        "a:2: a row is commented out; it was left out"
+    ]
+
+
+def test_an_only_row_that_may_be_cut_is_refused_with_its_line(tmp_path):
+    layout = Layout({3: "stamp x y"}, tail="drop")
+    with pytest.raises(FormatError, match=r"a:2: the only row has no line end, so it may be cut"):
+        rows_of(tmp_path / "a", "# head\n1 2 3", layout)
+
+
+def test_all_rows_but_the_last(tmp_path):
+    shorter = rows_of(tmp_path / "a", "1 2 3\n4 5 6\n").without_last()
+    np.testing.assert_array_equal(shorter.columns(1, 3), [[2, 3]])
+    assert (shorter.stamp.tolist(), len(shorter)) == ([10**9], 1)

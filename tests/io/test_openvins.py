@@ -165,7 +165,7 @@ def edited(path, line, edit):
         (3, lambda text: [], FormatError, "3 deviations for 4 poses"),
         (3, lambda text: ["9" + text], FormatError, r"txt:3: stamp 9100\.050000000 does not match"),
         (4, lambda text: [text.replace("0.003", "-0.003")], FormatError, "txt:4: .* is negative"),
-        (4, lambda text: [text.replace("0.003", "nan")], TrackError, "estimate.txt:4: .*NaN"),
+        (4, lambda text: [text.replace("0.003", "nan")], TrackError, "deviation.txt:4: .*NaN"),
         (4, lambda text: [text + " 7"], FormatError, "txt:4: 43 columns"),
         (4, lambda text: [text.replace("0.003", "0.00x3")], FormatError, "column 2 is '0.00x3'"),
     ],
@@ -201,7 +201,7 @@ def test_a_zero_quaternion_is_refused_with_its_line(tmp_path):
 def test_a_deviation_that_is_not_finite_when_squared_is_refused(tmp_path, word):
     path, _ = state_pair(tmp_path)
     edited(tmp_path / "state_deviation.txt", 4, lambda text: [text.replace("0.003", word)])
-    with pytest.raises(TrackError, match=r"estimate\.txt:4: the covariance has a NaN or infinity"):
+    with pytest.raises(TrackError, match=r"deviation\.txt:4: the covariance has a NaN"):
         read(path)
 
 
@@ -243,3 +243,27 @@ def rows_or_sentence(path):
         return len(read(path))
     except SmfevalError as error:
         return "a sentence" if str(path.parent) in str(error) else str(error)
+
+
+def test_a_cut_covariance_is_left_out_with_a_note_but_a_cut_pose_is_kept(tmp_path):
+    path = written(tmp_path / "est.txt", RECORDED, recorded_row(1.0), recorded_row(2.0))
+    path.write_bytes(path.read_bytes()[:-2])
+    track = read(path)
+    assert len(track) == 1
+    assert (
+        "est.txt:3: the file ends in the middle of a row; it was left" in track.provenance.notes[0]
+    )
+    plain = written(tmp_path / "p.txt", *(joined(s, POSITION, QUATERNION) for s in (1.0, 2.0)))
+    plain.write_bytes(plain.read_bytes()[:-1])
+    track = read(plain, format="openvins")
+    assert len(track) == 2
+    assert "the last line has no line end" in track.provenance.notes[0]
+
+
+def test_a_bad_deviation_is_left_out_with_its_line_in_the_deviation_file(tmp_path):
+    path, _ = state_pair(tmp_path)
+    edited(tmp_path / "state_deviation.txt", 4, lambda text: [text.replace("0.003", "nan")])
+    track = read(path, bad_rows="drop", deviation=str(tmp_path / "state_deviation.txt"))
+    assert len(track) == 3
+    assert track.provenance.dropped[0].first.endswith("state_deviation.txt:4")
+    np.testing.assert_array_equal(track.position[2], POSITION + 3)

@@ -1,14 +1,18 @@
+import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from smfeval.errors import OptionError, TrackError
-from smfeval.io import read
+from smfeval.io import read, write
 from smfeval.io.recorder import SquareWriter
 from smfeval.track import About
 from support.beliefs import ABOUT, gaussian
+
+POSE = (np.zeros(3), [0, 0, 0, 1.0])
 
 
 def test_what_is_recorded_is_read_back_to_the_last_bit(tmp_path, rng):
@@ -23,30 +27,110 @@ def test_what_is_recorded_is_read_back_to_the_last_bit(tmp_path, rng):
     assert again.about == ABOUT
 
 
-def test_a_killed_process_loses_at_most_the_row_in_flight(tmp_path):
-    script = """
-import os, sys, numpy as np
+FOREVER = """
+import itertools, os, sys, numpy as np
 from smfeval import SquareWriter
 writer = SquareWriter(sys.argv[1])
-for i in range(7):
-    writer.append(i, (np.zeros(3), [0, 0, 0, 1.0]), np.eye(6))
-os._exit(9)
+for i in itertools.count():
+    writer.append(i, (np.full(3, i / 7), [0, 0, 0, 1.0]), (i + 1) / 7 * np.eye(6))
+    os.write(1, b"%d\\n" % i)
 """
+
+
+@pytest.mark.parametrize("acknowledged", [1, 2, 29, 300])
+def test_a_killed_process_loses_at_most_the_row_in_flight(acknowledged, tmp_path):
     path = tmp_path / "a.square"
-    done = subprocess.run([sys.executable, "-c", script, str(path)], check=False)
-    assert done.returncode == 9
-    assert len(read(path)) == 7
+    command = [sys.executable, "-c", FOREVER, str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        for _ in range(acknowledged):
+            process.stdout.readline()
+        process.send_signal(signal.SIGKILL)
+        said = acknowledged + process.stdout.read().count(b"\n")
+    assert process.returncode == -signal.SIGKILL
+    track = read(path)
+    assert said <= len(track) <= said + 1  # the last row may be there without having been told
+    np.testing.assert_array_equal(track.stamp, np.arange(len(track)))
+    np.testing.assert_array_equal(track.position[:, 0], np.arange(len(track)) / 7)
+    np.testing.assert_array_equal(track.covariance[:, 5, 5], (np.arange(len(track)) + 1) / 7)
+
+
+def test_a_row_that_a_full_disk_cut_is_left_out_by_the_reader(tmp_path):
+    path = tmp_path / "a.square"
+    with SquareWriter(path) as writer:
+        for i in range(3):
+            writer.append(i, POSE, np.eye(6))
+    path.write_bytes(path.read_bytes()[:-30])
+    assert len(read(path)) == 2
 
 
 def test_bad_beliefs_are_refused_and_leave_no_row(tmp_path):
     with SquareWriter(tmp_path / "a.square", About(body="imu")) as writer:
-        pose = (np.zeros(3), [0, 0, 0, 1.0])
-        writer.append(10, pose, np.eye(6))
+        writer.append(10, POSE, np.eye(6))
         with pytest.raises(TrackError, match=r"stamp 0\.000000010 is not after 0\.000000010"):
-            writer.append(10, pose, np.eye(6))
+            writer.append(10, POSE, np.eye(6))
         with pytest.raises(TrackError, match="semi-definite"):
-            writer.append(20, pose, -np.eye(6))
+            writer.append(20, POSE, -np.eye(6))
     assert len(read(tmp_path / "a.square")) == 1
+
+
+@pytest.mark.parametrize(
+    ("belief", "sentence"),
+    [
+        ((20, POSE, -np.eye(6)), r"a\.square: stamp 0\.000000020: the covariance is not positive"),
+        (
+            (20, ([0, 0], [0, 0, 0, 1]), np.eye(6)),
+            r"square: stamp 0\.000000020: position has shape",
+        ),
+        ((20, "ab", np.eye(6)), r"a\.square: stamp 0\.000000020: a belief is a stamp"),
+        ((20, POSE, [[1, 2], [3]]), r"a\.square: stamp 0\.000000020: a belief is a stamp"),
+        ((2.5, POSE, np.eye(6)), r"a\.square: stamp 2\.5 is no whole number of nanoseconds"),
+        ((None, POSE, np.eye(6)), r"a\.square: stamp None is no whole number"),
+        ((2**63, POSE, np.eye(6)), r"a\.square: stamp 9223372036854775808 ns is beyond int64"),
+    ],
+)
+def test_mistakes_name_the_file_and_the_stamp(belief, sentence, tmp_path):
+    with SquareWriter(tmp_path / "a.square") as writer, pytest.raises(TrackError, match=sentence):
+        writer.append(*belief)
+
+
+def test_nothing_is_appended_after_the_end(tmp_path):
+    with SquareWriter(tmp_path / "a.square") as writer:
+        writer.append(10, POSE, np.eye(6))
+    with pytest.raises(OptionError, match=r"a\.square: the recorder is closed"):
+        writer.append(20, POSE, np.eye(6))
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_full_disk_is_told():
+    with pytest.raises(OptionError, match=r"/dev/full: cannot be written \(No space left"):
+        SquareWriter("/dev/full", overwrite=True)
+
+
+@pytest.mark.parametrize(
+    ("about", "sentence"),
+    [
+        (About(gauge="bogus"), "GAUGE 'bogus' is unknown; it is fixed or se3"),
+        (About(body="a\nb"), r"BODY_FRAME 'a\\nb' fits no header"),
+        (About(world="  "), "POSE_FRAME '  ' fits no header"),
+        (About(algorithm=""), "ALGORITHM '' fits no header"),
+        (About(body="\udcff"), "BODY_FRAME .* fits no header"),
+        (
+            About(extra=(("FORMAT", "SQUARE/0.2"),)),
+            "header key 'FORMAT' stands in the header already",
+        ),
+        (About(extra=(("gauge", "se3"),)), "header key 'gauge' stands in the header already"),
+        (About(extra=(("A", "1"), ("a", "2"))), "header key 'a' stands in the header already"),
+        (About(extra=(("A B", "1"),)), "header key 'A B' cannot be written: one word"),
+        (About(extra=(("A", "1\n#%B 2"),)), r"A '1\\n#%B 2' fits no header"),
+    ],
+)
+def test_a_header_that_nobody_could_read_makes_no_file(about, sentence, tmp_path, rng):
+    with pytest.raises(OptionError, match=sentence):
+        SquareWriter(tmp_path / "a.square", about)
+    for name in ("b.square", "b.parquet"):
+        with pytest.raises(OptionError, match=sentence):
+            write(gaussian(3, rng).replaced({}, about=about), tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_existing_file_is_not_overwritten(tmp_path):

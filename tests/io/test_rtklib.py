@@ -318,7 +318,7 @@ def test_what_is_wrong_is_said_with_its_line(path, edit, sentence):
 @pytest.mark.parametrize("word", ["nan", "inf", "1e400"])
 def test_a_deviation_that_is_not_finite_is_refused_with_its_line(path, word):
     path.write_text(path.read_text().replace("4.0", word, 1))
-    with pytest.raises(TrackError, match=r"a\.pos:3: the covariance has a NaN or infinity"):
+    with pytest.raises(TrackError, match=r"a\.pos:3: the covariance has a NaN, an infinity"):
         read(path)
 
 

@@ -3,7 +3,9 @@ import pytest
 
 from smfeval.errors import FormatError, TrackError
 from smfeval.io import read, write
-from smfeval.track import GaussianTrack, ParticleTrack, Track
+from smfeval.io.header import assumed_words
+from smfeval.io.square import square_header
+from smfeval.track import About, GaussianTrack, ParticleTrack, Track
 from support.beliefs import gaussian, particles, poses
 
 HEADER = """#%FORMAT SQUARE/0.3
@@ -210,3 +212,128 @@ def test_a_long_header_does_not_hide_the_rows(tmp_path):
     track = read(square(tmp_path / "a.square", header + "#%LATE yes\n"))
     assert len(track) == 4
     assert track.about.extra == (("LATE", "yes"),)
+
+
+def test_what_a_track_does_not_declare_is_not_declared_after_writing(tmp_path, rng):
+    silent = gaussian(3, rng).replaced({}, about=About())
+    for name in ("a.square", "a.parquet"):
+        write(silent, tmp_path / name)
+        assert read(tmp_path / name).about == About()
+    text = (tmp_path / "a.square").read_text()
+    assert "#%GAUGE se3\n" in text
+    assert "#%ASSUMED GAUGE POSE_FRAME BODY_FRAME\n" in text
+    assert assumed_words(silent.about) == ["gauge se3", "world world", "body unspecified"]
+
+
+def test_what_a_track_declares_is_not_called_assumed(tmp_path, rng):
+    track = gaussian(3, rng).replaced({}, about=About(gauge="sim3", body="imu"))
+    write(track, tmp_path / "a.square")
+    assert "#%ASSUMED POSE_FRAME\n" in (tmp_path / "a.square").read_text()
+    assert read(tmp_path / "a.square").about == track.about
+    assert assumed_words(track.about) == ["world world"]
+    assert assumed_words(gaussian(3, rng).about) == []
+
+
+def test_two_files_in_one_are_refused_at_the_second_header(tmp_path):
+    text = HEADER + "".join(ROWS)
+    for tail in (text, "#%GAUGE se3\n", "  #%GAUGE se3", "#%"):
+        (tmp_path / "a.square").write_text(text + tail)
+        with pytest.raises(FormatError, match=r"a\.square:16: a header line after the first row"):
+            read(tmp_path / "a.square")
+
+
+def test_a_comment_at_the_end_is_no_cut_row(tmp_path):
+    (tmp_path / "a.square").write_text(HEADER + "".join(ROWS) + "# the end")
+    track = read(tmp_path / "a.square")
+    assert (len(track), track.provenance.notes) == (4, ())
+
+
+def test_a_tab_separates_key_and_value(tmp_path):
+    header = HEADER.replace("#%GAUGE se3", "#%GAUGE\tse3").replace(
+        "#%BODY_FRAME imu", "#% BODY_FRAME\t imu"
+    )
+    about = read(square(tmp_path / "a.square", header)).about
+    assert (about.gauge, about.body) == ("se3", "imu")
+
+
+def test_a_file_without_any_header_is_told_so(tmp_path):
+    with pytest.raises(FormatError, match=r"there is no SQUARE header; it begins with #%FORMAT"):
+        read(square(tmp_path / "a.square", "# words\n"))
+
+
+def test_a_declared_order_that_overrules_a_preset_is_noted(tmp_path):
+    track = read(square(tmp_path / "a.square"), preset="i2ekf-lo")
+    assert "translation-first (the header)" in track.provenance.convention
+    assert any(
+        note == "block order: the header (translation-first) wins; "
+        "the preset i2ekf-lo says rotation-first"
+        for note in track.provenance.notes
+    )
+
+
+def test_the_only_row_without_a_line_end_is_told_so(tmp_path):
+    (tmp_path / "a.square").write_text((HEADER + ROWS[0]).rstrip("\n"))
+    with pytest.raises(FormatError, match=r"a\.square:12: the only row has no line end"):
+        read(tmp_path / "a.square")
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("PARTICLE_COUNT_HINT abc", ":12: PARTICLE_COUNT_HINT 'abc' is no whole number"),
+        ("PARTICLE_COUNT_HINT -3", ":12: PARTICLE_COUNT_HINT '-3' is no whole number"),
+        ("ORIENTATION maybe", ":12: ORIENTATION 'maybe' is unknown; it is known or unknown"),
+        ("ASSUMED FORMAT", ":12: ASSUMED lists FORMAT, which cannot be assumed"),
+    ],
+)
+def test_bad_values_of_optional_keys_are_named(line, sentence, tmp_path):
+    with pytest.raises(FormatError) as caught:
+        read(square(tmp_path / "a.square", f"{ENSEMBLE}#%{line}\n", ensemble_rows()))
+    assert sentence in str(caught.value)
+
+
+def test_a_particle_count_stays_with_particles_only(tmp_path):
+    source = square(tmp_path / "a.square", f"{ENSEMBLE}#%PARTICLE_COUNT_HINT 3\n", ensemble_rows())
+    track = read(source)
+    write(track, tmp_path / "b.square")
+    assert "#%PARTICLE_COUNT_HINT 3\n" in (tmp_path / "b.square").read_text()
+    write(track.moments, tmp_path / "c.square")
+    assert "HINT" not in (tmp_path / "c.square").read_text()
+
+
+def weights(log=False, factor=1.0):
+    """Three scans of two particles whose weights sum to the factor."""
+    parts = np.array([0.25, 0.75]) * factor
+    values = np.log(parts) if log else parts
+    return [f"{i}.5 {k} {values[k]:.17g} {i} {k} 0 0 0 0 1\n" for i in range(3) for k in (0, 1)]
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_weights_that_are_not_normalised_as_declared_are_noted(log, tmp_path):
+    header = ENSEMBLE.replace("NORMALIZED false", "NORMALIZED true")
+    header = header.replace("FORMAT linear", "FORMAT log") if log else header
+    track = read(square(tmp_path / "a.square", header, weights(log, 28.0)))
+    (note,) = track.provenance.notes
+    assert note.startswith("weights are declared normalised but sum to 28 at stamp 0.500000000")
+    assert "in 3 of 3 scans" in note
+    near = read(square(tmp_path / "a.square", header, weights(log, 1.0009)))
+    assert near.provenance.notes == ()
+
+
+@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize("name", ["a.square", "a.parquet"])
+def test_normalised_weights_are_written_as_such(log, name, tmp_path, rng):
+    raw = particles(4, rng)
+    weight = np.log(raw.probability) if log else raw.probability
+    track = raw.replaced({"weight": weight}, log_weight=log)
+    assert "#%WEIGHTS_NORMALIZED true\n" in square_header(track)
+    assert "#%WEIGHTS_NORMALIZED false\n" in square_header(raw)
+    write(track, tmp_path / name)
+    assert read(tmp_path / name).provenance.notes == ()
+
+
+def test_a_bad_particle_is_named_by_its_own_line(tmp_path):
+    rows = ensemble_rows()
+    rows[5] = rows[5].replace(" 0 0 0 1\n", " 0 0 0 nan\n")
+    with pytest.raises(TrackError, match=r"a\.square:17: the pose has a NaN"):
+        read(square(tmp_path / "a.square", ENSEMBLE, rows))

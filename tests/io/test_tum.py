@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from smfeval.errors import FormatError, OptionError
+from smfeval.errors import FormatError, OptionError, TrackError
 from smfeval.io import read, write
 from smfeval.io.convention import CONVENTIONS, ORDERS
 from smfeval.maths.symmetric import pack_lower
@@ -96,3 +96,85 @@ def test_options_that_would_be_ignored_are_refused(tmp_path, rng):
     write(poses(3, rng), tmp_path / "a.tum")
     with pytest.raises(OptionError, match="option times means nothing for TUM files"):
         read(tmp_path / "a.tum", times="t.txt")
+
+
+def test_wide_tum_is_translation_first_whatever_the_presets_filter_has_inside(tmp_path, rng):
+    track = gaussian(4, rng)
+    write(track, tmp_path / "a.txt", format="wide-tum", convention="world-position")
+    again = read(tmp_path / "a.txt", preset="i2ekf-lo")
+    assert "translation-first (the format)" in again.provenance.convention
+    np.testing.assert_allclose(again.covariance, track.covariance, rtol=1e-9, atol=1e-14)
+    turned = read(tmp_path / "a.txt", preset="i2ekf-lo", order="rotation-first")
+    assert "rotation-first (the option)" in turned.provenance.convention
+
+
+def test_a_sidecar_is_translation_first_unless_it_declares_another_order(posed, tmp_path):
+    beside = sidecar(tmp_path / "a.cov", posed)
+    track = read(tmp_path / "a.tum", covariance=beside, preset="i2ekf-lo")
+    assert "translation-first (the format)" in track.provenance.convention
+
+
+def test_the_campaigns_i2ekf_is_read_with_its_position_block_in_world_axes(shared_data):
+    source = shared_data / "campaign" / "easy" / "college_1" / "i2ekf.txt.gz"
+    world = read(source, preset="i2ekf-lo").position_covariance
+    np.testing.assert_allclose(
+        np.diagonal(world, axis1=1, axis2=2), np.loadtxt(source)[:, [8, 10, 13]], rtol=1e-6
+    )
+
+
+def test_a_bad_covariance_is_named_by_its_line_in_the_sidecar(posed, tmp_path):
+    beside = sidecar(tmp_path / "a.cov", posed, header="# one\n# two\n")
+    lines = beside.read_text().splitlines(keepends=True)
+    words = lines[4].split()
+    words[1] = "-1"
+    lines[4] = " ".join(words) + "\n"
+    beside.write_text("".join(lines))
+    with pytest.raises(TrackError, match=r"a\.cov:5: the covariance is not positive semi-definite"):
+        read(tmp_path / "a.tum", covariance=beside)
+    track = read(tmp_path / "a.tum", covariance=beside, bad_rows="drop")
+    assert track.stamp.tolist() == np.delete(posed.stamp, 2).tolist()
+    assert track.provenance.dropped[0].first.endswith("a.cov:5")
+    np.testing.assert_array_equal(track.covariance, np.delete(posed.covariance, 2, axis=0))
+
+
+def test_a_bad_pose_beside_a_sidecar_is_named_by_its_line_in_the_poses(posed, tmp_path):
+    lines = (tmp_path / "a.tum").read_text().splitlines(keepends=True)
+    lines[3] = " ".join([*lines[3].split()[:-1], "nan"]) + "\n"
+    (tmp_path / "a.tum").write_text("".join(lines))
+    beside = sidecar(tmp_path / "a.cov", posed)
+    with pytest.raises(TrackError, match=r"a\.tum:4: the pose has a NaN"):
+        read(tmp_path / "a.tum", covariance=beside)
+
+
+def test_a_cut_covariance_is_left_out_since_nobody_can_notice_a_cut_number(posed, tmp_path):
+    write(posed, tmp_path / "wide.txt", format="wide-tum")
+    whole = (tmp_path / "wide.txt").read_bytes()
+    (tmp_path / "wide.txt").write_bytes(whole[:-3])
+    track = read(tmp_path / "wide.txt")
+    assert len(track) == 5
+    assert (
+        "wide.txt:6: the file ends in the middle of a row; it was left" in track.provenance.notes[0]
+    )
+
+
+def test_a_cut_sidecar_takes_its_last_pose_with_it(posed, tmp_path):
+    beside = sidecar(tmp_path / "a.cov", posed)
+    beside.write_bytes(beside.read_bytes()[:-3])
+    track = read(tmp_path / "a.tum", covariance=beside)
+    np.testing.assert_array_equal(track.covariance, posed.covariance[:5])
+    notes = " ".join(track.provenance.notes)
+    assert "a.cov:6: the file ends in the middle of a row" in notes
+    assert "a.tum:6: its covariance is cut off; it was left out" in notes
+
+
+def test_a_cut_pose_is_kept_with_a_note(posed, tmp_path):
+    (tmp_path / "a.tum").write_bytes((tmp_path / "a.tum").read_bytes()[:-1])
+    track = read(tmp_path / "a.tum")
+    assert len(track) == 6
+    assert "a.tum:6: the last line has no line end" in track.provenance.notes[0]
+
+
+def test_files_beside_may_be_named_as_text(posed, tmp_path):
+    sidecar(tmp_path / "a.cov", posed)
+    track = read(str(tmp_path / "a.tum"), covariance=str(tmp_path / "a.cov"))
+    np.testing.assert_array_equal(track.covariance, posed.covariance)

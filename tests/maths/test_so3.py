@@ -45,6 +45,17 @@ def test_quaternion_undoes_matrix(rng):
     np.testing.assert_allclose(np.abs(np.sum(q * back, axis=1)), 1, atol=1e-14)
 
 
+@pytest.mark.parametrize("angle", [0.0, 1e-9, 1.0, np.pi - 1e-9, np.pi])
+def test_quaternion_of_a_matrix_is_that_of_scipy_at_every_angle(angle, rng):
+    axis = rng.normal(size=(20, 3))
+    vector = angle * axis / np.linalg.norm(axis, axis=1, keepdims=True)
+    rotation = Rotation.from_rotvec(vector)
+    found = so3.quaternion(rotation.as_matrix())
+    np.testing.assert_allclose(np.abs(np.sum(found * rotation.as_quat(), axis=1)), 1, atol=1e-15)
+    np.testing.assert_allclose(so3.matrix(found), rotation.as_matrix(), atol=1e-15)
+    assert so3.quaternion(np.eye(3)).tolist() == [0, 0, 0, 1]
+
+
 def test_mean_of_rotations_agrees_with_scipy(rng):
     q, w = rotations(6, rng), rng.uniform(size=6)
     moment = np.einsum("m,mi,mj->ij", w, q, q)

@@ -100,8 +100,9 @@ def _geometry(source: Floats, target: Floats) -> Geometry:
     if len(source) < FEWEST:
         raise PairingError(f"{len(source)} matched poses are too few for a fit; 3 are needed")
     # from the first pose on, so that poses at one point have exactly no spread
-    centres = [points[0] + (points - points[0]).mean(axis=0) for points in (source, target)]
-    return Geometry(*centres, source - centres[0], target - centres[1])
+    ours = source[0] + (source - source[0]).mean(axis=0)
+    theirs = target[0] + (target - target[0]).mean(axis=0)
+    return Geometry(ours, theirs, source - ours, target - theirs)
 
 
 def _rotation(cross: Floats) -> Floats:

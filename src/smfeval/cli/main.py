@@ -56,6 +56,7 @@ def usage() -> str:
 
 
 def _guarded(verb: str, arguments: list[str]) -> int:
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # tall thin arrays: threads would only spin
     from smfeval.errors import SmfevalError  # noqa: PLC0415  --help starts in a blink
 
     try:

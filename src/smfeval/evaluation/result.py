@@ -61,6 +61,33 @@ class Evaluation:
             f"MAE {self.scores.mae.value:.4g} m"
         )
 
+    def numbers(self) -> dict[str, Number]:
+        """The numbers that have, or could have, an interval, by name."""
+        scores, found = self.scores, self.calibration
+        named = {
+            "MAE": scores.mae,
+            "RMSE": scores.rmse,
+            "energy": scores.energy,
+            "log": scores.log,
+            "CRPS": scores.crps,
+            "k": None if found is None else found.k,
+        }
+        return {name: number for name, number in named.items() if number is not None}
+
+    def effective_scans(self) -> dict[str, float | None]:
+        """Independent scans that would tell as much about each number."""
+        return {name: finite(number.n_effective) for name, number in self.numbers().items()}
+
+    def refusals(self) -> tuple[str, ...]:
+        """Why some numbers have no interval, each reason once."""
+        found = self.numbers().items()
+        reasons = [(number.reason, name) for name, number in found if number.low is None]
+        return tuple(
+            f"{', '.join(name for other, name in reasons if other == reason)}: {reason}"
+            for reason in dict.fromkeys(reason for reason, _ in reasons)
+            if reason is not None
+        )
+
     @property
     def all_notes(self) -> tuple[str, ...]:
         """Notes of both tracks and of the evaluation, in that order."""
@@ -106,6 +133,7 @@ class Evaluation:
             "left_singular": self.scored.singular,
             "tolerance_s": self.pairs.tolerance_s,
             "offset_s": self.pairs.offset_s,
+            "effective_scans": self.effective_scans(),
             "gap_ms": {
                 "median": float(np.median(gap)),
                 "p95": float(np.quantile(gap, 0.95)),
@@ -159,7 +187,6 @@ class Evaluation:
             "psi": _number(found.psi),
             "precision": _number(found.precision),
             "best_scale": found.best_scale.to_dict(),
-            "effective_scans": finite(found.nees_median.n_effective),
         }
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from smfeval.errors import OptionError, TrackError
 from smfeval.io.formats import Format, format_for_writing, format_named, recognised
-from smfeval.io.kitti import times_beside
 from smfeval.io.options import ReadOptions, WriteOptions
 from smfeval.io.settle import settle_words
+from smfeval.io.source import exists
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ __all__ = [
     "format_of",
     "losses",
     "read",
+    "would_overwrite",
     "would_write",
     "write",
 ]
@@ -37,7 +38,7 @@ def read(source: str | Path, **options: Any) -> AnyTrack:
     Keyword arguments are those of `ReadOptions`. The track's `provenance` says how it was read.
     """
     path, topic = split_source(source)
-    chosen = ReadOptions(**({"topic": topic} if topic else {}) | options)
+    chosen = ReadOptions(**options | _named_topic(source, topic, options.get("topic")))
     entry = format_named(chosen.format) if chosen.format else recognised(path)
     chosen.refuse_unused(entry.title, entry.options)
     try:
@@ -57,7 +58,7 @@ def write(track: AnyTrack, path: str | Path, *, lossy: bool = False, **options: 
     """Write a track in the format that the ending or `format` names; returns the files made."""
     chosen = WriteOptions(**options)
     entry = format_for_writing(Path(path), chosen.format)
-    if entry.name != "wide-tum" and (chosen.convention or chosen.order):
+    if not entry.chooses_convention and (chosen.convention or chosen.order):
         raise OptionError(f"{entry.title} files have one convention; it cannot be chosen")
     lost = losses(track, entry)
     if lost and not lossy:
@@ -67,16 +68,26 @@ def write(track: AnyTrack, path: str | Path, *, lossy: bool = False, **options: 
 
 def would_write(path: Path, format_name: str | None = None) -> list[Path]:
     """The files that writing to a path would make: KITTI poses have their times beside them."""
-    entry = format_for_writing(path, format_name)
-    return [path, times_beside(path)] if entry.name == "kitti" else [path]
+    return list(format_for_writing(path, format_name).files(path))
+
+
+def would_overwrite(path: Path, format_name: str | None = None) -> list[Path]:
+    """Those of the files that writing to a path would make which are there already."""
+    return [file for file in would_write(path, format_name) if exists(file)]
 
 
 def bag_contents(source: str | Path, **options: Any) -> "list[Candidate] | None":
-    """The topics of a bag that was named without a topic; None for every other source."""
+    """The topics of a bag that was named without a topic; None for every other source.
+
+    Options that say how to read are refused, since a list of topics would ignore them.
+    """
     path, topic = split_source(source)
-    chosen = {topic, *(options.get(name) for name in ("topic", "tf", "preset"))} - {None}
-    if chosen or (options.get("format") or recognised(path).name) != "bag":
+    chosen = ReadOptions(**options)
+    if topic or chosen.given & {"topic", "tf", "preset"}:
         return None
+    if (chosen.format or recognised(path).name) != "bag":
+        return None
+    chosen.refuse_all(f"for the list of topics of {path}; name a topic: {path}:/TOPIC")
     from smfeval.io.bag import candidates  # noqa: PLC0415  rosbags is slow to import
 
     return candidates(path)
@@ -96,6 +107,15 @@ def split_source(source: str | Path) -> tuple[Path, str | None]:
     """Path and topic of `bag.mcap:/topic`; a file of that very name comes first."""
     path = Path(source)
     match = TOPIC.fullmatch(str(source))
-    if match is None or path.exists():
+    if match is None or exists(path):
         return path, None
     return Path(match["path"]), match["topic"]
+
+
+def _named_topic(source: str | Path, topic: str | None, option: str | None) -> dict[str, str]:
+    """The topic that the source names, which must be that of the option if both name one."""
+    if topic is None:
+        return {}
+    if option is not None and option.strip("/") != topic.strip("/"):
+        raise OptionError(f"{source}: the option names another topic, {option}; name one topic")
+    return {"topic": topic}

@@ -7,7 +7,11 @@ import numpy as np
 
 from smfeval.errors import FormatError
 from smfeval.io.numbers import Numbers
+from smfeval.io.options import ReadOptions
+from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import seconds_text
+from smfeval.track import Dropped
+from smfeval.track.rows import covariance_faults, sound
 
 PAIRED_GAP_NS = 1_000  # stamps of one row in two files may differ by a microsecond
 
@@ -36,3 +40,11 @@ def refuse_other_stamps(beside: Numbers, main: Numbers) -> None:
             f"{beside.where(row)}: stamp {seconds_text(int(beside.stamp[row]))} does not match "
             f"{seconds_text(int(main.stamp[row]))} at {main.where(row)} within a microsecond"
         )
+
+
+def sound_beside(
+    covariance: Floats, beside: Numbers, options: ReadOptions
+) -> tuple[Ints, tuple[Dropped, ...]]:
+    """Rows whose covariance is one. A bad one is named by its line in the second file."""
+    good, dropped = sound(covariance_faults(covariance), options.intake(beside.where))
+    return np.flatnonzero(good), dropped

@@ -1,9 +1,11 @@
 """Extrinsics: the pose of another body in the track's body, from JSON, YAML or seven numbers.
 
 JSON and YAML hold `{"R": [9 numbers, row by row], "t": [x, y, z]}`; on the command line
-`x,y,z,qx,qy,qz,qw` does the same.
+`x,y,z,qx,qy,qz,qw` does the same. Only plain decimal numbers count as numbers: YAML 1.1 would take
+`1_0.5` for 10.5 and `yes` for 1.
 """
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -11,35 +13,35 @@ from typing import Any
 import numpy as np
 
 from smfeval.errors import FormatError
-from smfeval.io.source import opened
+from smfeval.io.matrices import ROTATION_TOLERANCE, is_rotation, why_no_rotation
+from smfeval.io.numbers import NUMBER
+from smfeval.io.source import exists, opened
 from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Floats
 
-ROTATION_TOLERANCE = 1e-3  # as for quaternions: text with a few decimals still passes
-NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+YAML_NOT_FINITE = re.compile(r"[+-]?\.(nan|inf)", re.I)
 
 
 def read_extrinsic(source: str | Path) -> se3.Pose:
     """body_T_other as (t (3,), quaternion xyzw (4,))."""
     words = [word for word in str(source).split(",") if word.strip()]
-    if len(words) > 1 and not Path(source).exists():
+    if len(words) > 1 and not exists(Path(source)):
         return _from_words(str(source), words)
     fields = _fields(Path(source))
     translation = _numbers(source, fields, "t", 3)
     rotation = _numbers(source, fields, "R", 9).reshape(3, 3)
-    off = np.abs(rotation @ rotation.T - np.eye(3)).max()
-    if off > ROTATION_TOLERANCE or np.linalg.det(rotation) < 0:
-        raise FormatError(
-            f"{source}: R is not a rotation (R R^T differs from 1 by {off:.3g}, "
-            f"determinant {np.linalg.det(rotation):.3g})"
-        )
+    if not is_rotation(rotation):
+        raise FormatError(f"{source}: R is not a rotation: {why_no_rotation(rotation)}")
     return translation, so3.quaternion(rotation)
 
 
 def _from_words(source: str, words: list[str]) -> se3.Pose:
-    if len(words) != 7 or not all(NUMBER.fullmatch(word.strip()) for word in words):
+    numbers = [_number_in(word.strip()) for word in words]
+    if len(numbers) != 7 or any(number is None for number in numbers):
         raise FormatError(f"extrinsic {source!r}: seven numbers are needed: x,y,z,qx,qy,qz,qw")
-    values = np.array([float(word) for word in words])
+    values = np.array(numbers, dtype=np.float64)
+    if not np.isfinite(values).all():
+        raise FormatError(f"extrinsic {source!r}: a number is not finite")
     length = float(np.linalg.norm(values[3:]))
     if abs(length - 1) > ROTATION_TOLERANCE:
         raise FormatError(f"extrinsic {source!r}: the quaternion has length {length:.6g}, not 1")
@@ -47,26 +49,69 @@ def _from_words(source: str, words: list[str]) -> se3.Pose:
 
 
 def _fields(path: Path) -> dict[str, Any]:
-    from ruamel.yaml import YAML  # noqa: PLC0415  only needed for extrinsics
-    from ruamel.yaml.error import YAMLError  # noqa: PLC0415
-
+    """The fields of a file; what it writes as a number is a float, all else is text or None."""
     with opened(path) as stream:
         text = stream.read().decode("utf-8", errors="replace")
     try:
-        fields = YAML(typ="safe").load(text)  # JSON is YAML
-    except (YAMLError, ValueError) as error:
-        first = str(error).splitlines()[0]
-        raise FormatError(f"{path}: neither JSON nor YAML ({first})") from error
+        fields = json.loads(text, parse_int=float, object_pairs_hook=_each_key_once)
+    except (ValueError, RecursionError):
+        fields = _yaml(path, text)
     if not isinstance(fields, dict):
         raise FormatError(f'{path}: an extrinsic is {{"R": [9 numbers], "t": [3 numbers]}}')
     return fields
 
 
-def _numbers(source: str | Path, fields: dict[str, Any], key: str, count: int) -> Floats:
+def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """What JSON leaves open: a repeated key is an error (YAML, tried next, says which)."""
+    if len(dict(pairs)) != len(pairs):
+        raise ValueError("a key stands twice")
+    return dict(pairs)
+
+
+def _yaml(path: Path, text: str) -> Any:
+    """YAML in which every scalar is text, turned into numbers by our own rule."""
+    from ruamel.yaml import YAML  # noqa: PLC0415  only needed for extrinsics
+    from ruamel.yaml.error import YAMLError  # noqa: PLC0415
+
     try:
-        values = np.array(fields[key], dtype=np.float64).ravel()
-    except (KeyError, TypeError, ValueError) as error:
-        raise FormatError(f"{source}: {key} with {count} numbers is needed") from error
-    if len(values) != count or not np.isfinite(values).all():
-        raise FormatError(f"{source}: {key} has {len(values)} numbers; {count} are needed")
-    return values
+        return _with_numbers(YAML(typ="base").load(text))
+    except (YAMLError, ValueError, RecursionError) as error:
+        first = (str(error).splitlines() or [""])[0]
+        raise FormatError(f"{path}: neither JSON nor YAML ({first})") from error
+
+
+def _with_numbers(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _with_numbers(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_with_numbers(inner) for inner in value]
+    number = _number_in(value) if isinstance(value, str) else None
+    return value if number is None else number
+
+
+def _number_in(word: str) -> float | None:
+    """The number that a word is, or None; `.nan` and `.inf` are YAML's."""
+    if NUMBER.fullmatch(word.encode(errors="replace")):
+        return float(word)
+    return float(word.replace(".", "")) if YAML_NOT_FINITE.fullmatch(word) else None
+
+
+def _numbers(source: str | Path, fields: dict[str, Any], key: str, count: int) -> Floats:
+    words = list(_flat(fields.get(key, [])))
+    if not words:
+        raise FormatError(f"{source}: {key} with {count} numbers is needed")
+    for word in words:
+        if type(word) is not float:
+            raise FormatError(f"{source}: {key} has {word!r}, which is not a number")
+    if len(words) != count:
+        raise FormatError(f"{source}: {key} has {len(words)} numbers; {count} are needed")
+    if not np.isfinite(words).all():
+        raise FormatError(f"{source}: {key} has a number that is not finite")
+    return np.array(words, dtype=np.float64)
+
+
+def _flat(value: Any) -> list[Any]:
+    """The entries of lists within lists."""
+    if not isinstance(value, list):
+        return [value]
+    return [entry for inner in value for entry in _flat(inner)]

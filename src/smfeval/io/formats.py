@@ -110,9 +110,7 @@ FORMATS: dict[str, Format] = {
             "square",
             "SQUARE",
             "smfeval.io.square",
-            lambda found: (
-                found.start.startswith(b"#%") or found.suffix in (".square", ".smfeval")
-            ),
+            lambda found: found.start.startswith(b"#%") or found.suffix in (".square", ".smfeval"),
             CONVENTION,
             (".square", ".smfeval"),
             frozenset({"covariance", "particles"}),

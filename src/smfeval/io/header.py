@@ -30,6 +30,9 @@ NEEDED = {
     "ensemble_se3": ("WEIGHTED", "WEIGHT_FORMAT", "WEIGHTS_NORMALIZED"),
     "deterministic": (),
 }
+ORIENTATION = "ORIENTATION"  # our extension: `unknown` marks a position-only belief (GNSS)
+ASSUMED = "ASSUMED"  # our extension: keys whose values the writer assumed
+HINT = "PARTICLE_COUNT_HINT"  # optional, for ensembles; kept among the keys we do not use
 ALLOWED = {
     "FORMAT": VERSIONS,
     "REPRESENTATION": tuple(NEEDED),
@@ -41,16 +44,13 @@ ALLOWED = {
     "WEIGHTED": ("true", "false"),
     "WEIGHT_FORMAT": ("linear", "log"),
     "WEIGHTS_NORMALIZED": ("true", "false"),
+    ORIENTATION: ("known", "unknown"),
 }
-ORIENTATION = "ORIENTATION"  # our extension: `unknown` marks a position-only belief (GNSS)
-ASSUMED = "ASSUMED"  # our extension: keys whose values the writer assumed
-HINT = "PARTICLE_COUNT_HINT"  # optional, for ensembles; kept among the keys we do not use
-ALLOWED[ORIENTATION] = ("known", "unknown")
 KNOWN = {*COMMON, ORIENTATION, ASSUMED, *(key for keys in NEEDED.values() for key in keys)}
 
 UNSPECIFIED = "unspecified"
 # What a header says where a track says nothing: key, our word for it, value.
-FALLBACKS = (
+IF_UNDECLARED = (
     ("GAUGE", "gauge", "se3"),
     ("POSE_FRAME", "world", "world"),
     ("BODY_FRAME", "body", UNSPECIFIED),
@@ -139,7 +139,7 @@ def _wrong(key: str, value: str) -> str | None:
         return f"{key} {value!r} is unknown; it is {' or '.join(ALLOWED[key])}"
     if key == HINT and not (value.isascii() and value.isdigit()):
         return f"{key} {value!r} is no whole number"
-    unknown = set(value.upper().split()) - {key for key, _, _ in FALLBACKS}
+    unknown = set(value.upper().split()) - {key for key, _, _ in IF_UNDECLARED}
     if key == ASSUMED and unknown:
         return f"{key} lists {' '.join(sorted(unknown))}, which cannot be assumed"
     return None
@@ -147,12 +147,12 @@ def _wrong(key: str, value: str) -> str | None:
 
 def assumed_words(about: About) -> list[str]:
     """What a header must say although the track does not, in words: `gauge se3`, `world world`."""
-    return [f"{word} {value}" for _, word, value in FALLBACKS if getattr(about, word) is None]
+    return [f"{word} {value}" for _, word, value in IF_UNDECLARED if getattr(about, word) is None]
 
 
 def header_text(about: About, representation: str, fields: dict[str, str]) -> str:
     """A header as text, ending with a line end; raises an OptionError if none could be read."""
-    assumed = {key: value for key, word, value in FALLBACKS if getattr(about, word) is None}
+    assumed = {key: value for key, word, value in IF_UNDECLARED if getattr(about, word) is None}
     declared = {
         "FORMAT": CURRENT,
         "REPRESENTATION": representation,
@@ -172,14 +172,20 @@ def header_text(about: About, representation: str, fields: dict[str, str]) -> st
 
 def one_line(name: str, text: object) -> str:
     """The text, if a header line can hold it and gives it back."""
-    if not isinstance(text, str) or [text.strip()] != text.splitlines() or "\0" in text:
+    if not isinstance(text, str) or not _comes_back(text):
         raise OptionError(
-            f"{name} {text!r} cannot be written: one line of text is needed, no blanks at its ends"
+            f"{name} {text!r} fits no header: one line of text is needed, no blanks at its ends"
         )
     wrong = _wrong(name, text)
     if wrong is not None:
         raise OptionError(wrong)
     return text
+
+
+def _comes_back(text: str) -> bool:
+    """Whether text in UTF-8 on a line of its own is read as it was written."""
+    whole = text.encode(errors="ignore").decode() == text and "\0" not in text
+    return whole and [text.strip()] == text.splitlines()
 
 
 def _extra(about: About, representation: str) -> dict[str, str]:

@@ -4,26 +4,25 @@ The times file has one stamp in seconds per row. If it is not named, `NAME.times
 `NAME.kitti` (what we write) or `times.txt` in the same folder (what KITTI has) is taken.
 """
 
-import gzip
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 
 from smfeval.errors import OptionError
-from smfeval.io.atomic import replacing
+from smfeval.io.atomic import is_gzip_name, replacing_all, written
 from smfeval.io.beside import bare_name, refuse_other_count
-from smfeval.io.numbers import Layout, read_numbers
+from smfeval.io.matrices import is_rotation, why_no_rotation
+from smfeval.io.numbers import Layout, Numbers, read_numbers
 from smfeval.io.options import ReadOptions
-from smfeval.io.square import table
+from smfeval.io.printing import parts, print_rows, seconds, table
+from smfeval.io.source import is_file
 from smfeval.maths import so3
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.track import AnyTrack, Intake, ParticleTrack, Provenance, Track
-from smfeval.track.rows import Dropped, Fault, sound
+from smfeval.track.rows import Dropped, Fault, in_order, pose_faults, sound
 
 LAYOUT = Layout({12: "a 3x4 matrix row by row"}, stamped=False)
 TIMES = Layout({1: "a stamp in seconds"})
-ROTATION_TOLERANCE = 1e-3  # of R R^T; text with four decimals is this far from a rotation at worst
 
 
 def read(path: Path, options: ReadOptions) -> Track:
@@ -33,17 +32,20 @@ def read(path: Path, options: ReadOptions) -> Track:
     times = read_numbers(times_path, TIMES)
     refuse_other_count(times, numbers, "stamps")
     pose = numbers.columns(1, 13).reshape(-1, 3, 4)
-    intake = options.intake(numbers.where)
-    kept, dropped = _rotations(pose[:, :, :3], intake)
-    note = f"stamps from {times_path}"
+    kept, dropped = _sound(pose, options.intake(numbers.where))
+    order, twice, notes = _in_order(times, kept, options)
+    rows = kept[order]
     return Track(
-        times.stamp[kept],
-        pose[kept, :, 3],
-        _quaternions(pose[kept, :, :3]),
+        times.stamp[rows],
+        pose[rows, :, 3],
+        so3.quaternion(pose[rows, :, :3]),
         provenance=Provenance(
-            numbers.name, "KITTI", None, dropped, (*numbers.notes, *times.notes, note)
+            numbers.name,
+            "KITTI",
+            dropped=dropped + twice,
+            notes=(*numbers.notes, *times.notes, *notes, f"stamps from {times_path}"),
         ),
-        intake=options.intake(lambda row: numbers.where(int(kept[row]))),
+        intake=options.intake(lambda row: numbers.where(int(rows[row]))),
     )
 
 
@@ -54,7 +56,7 @@ def times_beside(path: Path) -> Path:
 
 def _found_times(path: Path) -> Path:
     candidates = (times_beside(path), path.with_name("times.txt"))
-    found = next((other for other in candidates if other.is_file() and other != path), None)
+    found = next((other for other in candidates if is_file(other) and other != path), None)
     if found is None:
         raise OptionError(
             f"{path}: KITTI poses carry no stamps; name the file with one stamp per row "
@@ -63,25 +65,26 @@ def _found_times(path: Path) -> Path:
     return found
 
 
-def _rotations(matrix: Floats, intake: Intake) -> tuple[Ints, tuple[Dropped, ...]]:
-    """Rows whose matrix is a rotation; one that is not finite is left to the track's own check."""
-    safe = np.clip(_or_identity(matrix), -1e9, 1e9)
-    off = np.abs(safe @ safe.swapaxes(-1, -2) - np.eye(3)).max(axis=(-1, -2))
-    turned = np.linalg.det(safe) > 0
-
-    def sentence(row: int) -> str:
-        if off[row] > ROTATION_TOLERANCE:
-            return f"the 3x3 matrix is no rotation: R R^T differs from identity by {off[row]:.2g}"
-        return "the 3x3 matrix is no rotation but a reflection: its determinant is -1"
-
-    fault = Fault("matrix not a rotation", (off > ROTATION_TOLERANCE) | ~turned, sentence)
-    good, dropped = sound([fault], intake)
+def _sound(pose: Floats, intake: Intake) -> tuple[Ints, tuple[Dropped, ...]]:
+    """Rows that are finite and hold a rotation. (n, 3, 4)."""
+    matrix = _or_identity(pose[:, :, :3])
+    turned = np.where(_finite(pose[:, :, :3])[:, None], so3.quaternion(np.eye(3)), np.nan)
+    wrong = Fault(
+        "matrix not a rotation",
+        ~is_rotation(matrix),
+        lambda row: f"the 3x3 matrix is no rotation: {why_no_rotation(matrix[row])}",
+    )
+    good, dropped = sound([*pose_faults(pose[:, :, 3], turned), wrong], intake)
     return np.flatnonzero(good), dropped
 
 
-def _quaternions(matrix: Floats) -> Floats:
-    """Unit quaternions of rotation matrices; NaN where a matrix is not finite."""
-    return np.where(_finite(matrix)[:, None], so3.quaternion(_or_identity(matrix)), np.nan)
+def _in_order(
+    times: Numbers, kept: Ints, options: ReadOptions
+) -> tuple[Ints, tuple[Dropped, ...], list[str]]:
+    """Kept rows in order of time, each stamp once; what is wrong stands in the times file."""
+    intake = options.intake(lambda row: times.where(int(kept[row])))
+    order, twice, notes = in_order(times.stamp[kept], intake)
+    return order, twice, [f"{times.name}: {note}" for note in notes]
 
 
 def _or_identity(matrix: Floats) -> Floats:
@@ -97,15 +100,12 @@ def write(track: AnyTrack, path: Path, options: object) -> tuple[Path, ...]:
     del options
     poses = track.moments if isinstance(track, ParticleTrack) else track
     matrix = np.concatenate([so3.matrix(poses.rotation), poses.position[:, :, None]], axis=2)
-    printed = table(poses.stamp, matrix.reshape(-1, 12))
+    rows = matrix.reshape(-1, 12)
     times = times_beside(path)
-    with replacing(path) as rows, replacing(times) as stamps:
-        text = _text(printed.drop("stamp"))
-        rows.write_bytes(gzip.compress(text, mtime=0) if path.suffix == ".gz" else text)
-        stamps.write_bytes(_text(printed.select("stamp")))
+    with replacing_all(path, times) as (new_rows, new_times):
+        with written(new_rows, packed=is_gzip_name(path)) as stream:
+            lines = (table(poses.stamp[p], rows[p]).drop("stamp") for p in parts(len(poses)))
+            print_rows(stream, lines, len(poses))
+        with written(new_times, packed=False) as stream:
+            print_rows(stream, [seconds(poses.stamp).to_frame()], len(poses))
     return path, times
-
-
-def _text(frame: pl.DataFrame) -> bytes:
-    """Rows of numbers separated by blanks."""
-    return frame.write_csv(include_header=False, separator=" ").encode()

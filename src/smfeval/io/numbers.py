@@ -7,7 +7,7 @@ blanks, comments between rows, an error) is tidied line by line, which also find
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -15,18 +15,21 @@ import numpy as np
 import polars as pl
 
 from smfeval.errors import FormatError
-from smfeval.io.source import opened
+from smfeval.io.source import BOM, is_binary, opened
 from smfeval.maths.arrays import Floats, Ints, frozen
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.maths.symmetric import chunks
 
 CHUNK_BYTES = 16 * 2**20
 NEW_LINE = b"\n"
-BOM = b"\xef\xbb\xbf"
 NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.I)
+DIGIT = re.compile(rb"\d")
 STAMP = pl.Decimal(38, 9)
 NO_STAMP = pl.Float64
 LAST_STAMP = 2**63 - 1  # ns: the year 2262
+LARGEST_DECIMAL = 1e28  # what STAMP can hold
+# What a stamp of our time looks like if its unit is not seconds: below a limit, a unit.
+UNITS = ((1e14, "milliseconds"), (1e17, "microseconds"), (1e20, "nanoseconds"))
 
 Unit = Literal["seconds", "nanoseconds"]
 Tail = Literal["keep", "drop"]
@@ -42,6 +45,7 @@ class Layout:
     stamped: bool = True
     tail: Tail = "keep"  # what to do with a last line that has no line end
     commas: bool = False  # whether columns are meant to be separated by commas
+    one_header: bool = False  # whether a line `#%...` after the first row is refused
 
     def wanted(self) -> str:
         """The allowed counts in words."""
@@ -97,6 +101,12 @@ class Numbers:
             row += block.values.shape[1]
         return frozen(out.reshape(len(self), *index.shape))
 
+    def without_last(self) -> "Numbers":
+        """All rows but the last."""
+        *others, last = self.blocks
+        shorter = Block(last.stamp[:-1], last.values[:, :-1], last.line[:-1])
+        return replace(self, blocks=(*others, shorter))
+
     def where(self, row: int) -> str:
         """File and line of a row."""
         for block in self.blocks:
@@ -116,7 +126,10 @@ def read_numbers(path: Path, layout: Layout) -> Numbers:
         blocks = [reader.block(text) for text in _whole_lines(first, stream)]
     blocks = [block for block in blocks if len(block.stamp)]
     if not blocks:
-        raise FormatError(f"{path}: there is a header but no row of numbers")
+        raise FormatError(
+            f"{path}:{reader.line}: the only row has no line end, so it may be cut off; "
+            "end the line if it is whole"
+        )
     lines = tuple(enumerate(header, start=1))
     return Numbers(str(path), lines, tuple(blocks), tuple(reader.notes), reader.cut)
 
@@ -135,6 +148,8 @@ def _header(path: Path, stream: IO[bytes]) -> tuple[list[str], bytes]:
         if b"\0" in line:
             raise FormatError(f"{path}:{len(header) + 1}: this is binary data, not text")
         if line.strip() and not line.lstrip().startswith(b"#"):
+            if is_binary(line):
+                raise FormatError(f"{path}:{len(header) + 1}: this is binary data, not text")
             return header, line
         header.append(line.decode("utf-8", errors="replace").strip())
     if not any(header):
@@ -166,11 +181,9 @@ class _Reader:
 
     def block(self, text: bytes) -> Block:
         """Rows of one chunk of whole lines."""
-        unfinished = not text.endswith(b"\n")
-        if unfinished:
-            text = self._without_tail(text)
-        first_line = self.line
-        lines = text.count(b"\n") + (unfinished and self.layout.tail == "keep")
+        if not text.endswith(b"\n"):
+            text = self._ended(text)
+        first_line, lines = self.line, text.count(b"\n")
         self.line += lines
         frame = self._parsed(text)
         numbers: range | list[int] = range(first_line, self.line)
@@ -216,13 +229,15 @@ class _Reader:
             if not line.strip():
                 continue
             if line.lstrip().startswith(b"#"):
+                self._refuse_header(line, number)
                 self.comment(line, number)
                 continue
             rows.append(self._row(line, number))
             numbers.append(number)
-        frame = self._parsed(b"\n".join(rows) + b"\n" if rows else b"")
+        frame = self._parsed(b"".join(rows))
         if frame is None or len(frame) != len(rows):
-            raise FormatError(f"{self.path}:{first_line}: the rows after this line cannot be read")
+            unreadable = next((at for at, row in enumerate(rows) if self._parsed(row) is None), 0)
+            raise FormatError(f"{self.path}:{numbers[unreadable]}: the row cannot be read")
         return frame, numbers
 
     def _row(self, line: bytes, number: int) -> bytes:
@@ -238,25 +253,41 @@ class _Reader:
                 raise FormatError(
                     f"{self.path}:{number}: column {column} is {shown!r}, which is not a number"
                 )
-        if self.layout.stamped and not NUMBER.fullmatch(words[0]).group(1):  # type: ignore[union-attr]
+        if self.layout.stamped:
+            self._refuse_stamp(words[0], number)
+        return self.separator.encode().join(words) + b"\n"
+
+    def _refuse_stamp(self, word: bytes, number: int) -> None:
+        size = abs(float(word))
+        if not DIGIT.search(word):
             raise FormatError(f"{self.path}:{number}: the stamp is not finite")
-        return self.separator.encode().join(words)
+        if size > LARGEST_DECIMAL:
+            raise FormatError(f"{self.path}:{number}: {self._too_large(word.decode(), size)}")
+
+    def _refuse_header(self, line: bytes, number: int) -> None:
+        if self.layout.one_header and line.lstrip().startswith(b"#%"):
+            raise FormatError(
+                f"{self.path}:{number}: a header line after the first row; are these two files "
+                "in one?"
+            )
 
     def comment(self, line: bytes, number: int) -> None:
         """A row that was commented out is worth a word; other comments are not."""
         words = _words(line.lstrip().lstrip(b"#"))
-        if len(words) == self.width and all(NUMBER.fullmatch(word) for word in words):
+        as_wide = len(words) in (self.width, self.width - 1)  # the mark may stand for a number
+        if as_wide and words and all(NUMBER.fullmatch(word) for word in words):
             self.notes.append(f"{self.path}:{number}: a row is commented out; it was left out")
 
-    def _without_tail(self, text: bytes) -> bytes:
-        """The text without its unfinished last line, or with it and a note, as the format says."""
+    def _ended(self, text: bytes) -> bytes:
+        """The text with an end to its last line, or without that line, as the format says."""
         end = text.rfind(b"\n") + 1
+        tail = text[end:].strip()
         place = f"{self.path}:{self.line + text.count(NEW_LINE)}"
-        if not text[end:].strip():
-            return text
+        if not tail or tail.startswith(b"#"):
+            return text + NEW_LINE
         if self.layout.tail == "keep":
             self.notes.append(f"{place}: the last line has no line end; was the file cut there?")
-            return text
+            return text + NEW_LINE
         self.cut = True
         self.notes.append(f"{place}: the file ends in the middle of a row; it was left out")
         return text[:end]
@@ -276,15 +307,16 @@ class _Reader:
             scaled = scaled // NANOSECONDS
         if len(scaled) and scaled.abs().max() > LAST_STAMP:  # type: ignore[operator]
             row = (scaled.abs() > LAST_STAMP).arg_max() or 0
-            raise FormatError(f"{self.path}:{line[row]}: {_too_large(decimals[row])}")
+            size = abs(float(decimals[row]))
+            raise FormatError(f"{self.path}:{line[row]}: {self._too_large(decimals[row], size)}")
         return scaled.cast(pl.Int64).to_numpy()
 
-
-def _too_large(stamp: object) -> str:
-    """Guess the unit of a stamp that is no time in seconds."""
-    size = abs(float(str(stamp)))
-    unit = next((u for limit, u in ((1e14, "milli"), (1e17, "micro")) if size < limit), "nano")
-    return f"stamp {stamp} is no time in seconds; it looks like {unit}seconds"
+    def _too_large(self, stamp: object, size: float) -> str:
+        """A stamp that is no time, with a guess at its unit where seconds were meant."""
+        unit = next((unit for limit, unit in UNITS if size < limit), None)
+        if self.layout.unit == "seconds" and unit is not None:
+            return f"stamp {stamp} is no time in seconds; it looks like {unit}"
+        return f"stamp {stamp} is beyond the year 2262, the last that nanoseconds can count to"
 
 
 def _separator(line: bytes) -> str:

@@ -28,20 +28,21 @@ from pathlib import Path
 import numpy as np
 
 from smfeval.errors import FormatError, OptionError
-from smfeval.io.beside import refuse_other_count, refuse_other_stamps
+from smfeval.io.beside import refuse_other_count, refuse_other_stamps, sound_beside
 from smfeval.io.convention import from_deviations
 from smfeval.io.formats import Head
 from smfeval.io.numbers import Layout, Numbers, read_numbers
 from smfeval.io.options import ReadOptions
 from smfeval.io.settle import settle_convention
-from smfeval.io.source import head
-from smfeval.maths.arrays import Floats
+from smfeval.io.source import head, is_file
+from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.se3 import Pose
-from smfeval.track import About, GaussianTrack, Provenance, Track
+from smfeval.track import About, Dropped, GaussianTrack, Provenance, Track
 from smfeval.track.beliefs import normalised
 
 ABOUT = About(body="imu", gauge="gravity_yaw")  # IMU state; gravity is seen, position and yaw not
 POSES = Layout({8: "stamp and pose", 20: "these and two 3x3 upper triangles"})
+BELIEFS = Layout({20: "stamp, pose and two 3x3 upper triangles"}, tail="drop")
 UPPER = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])
 STATE_HEADER = b"q p v"
 STATE_COLUMNS = 17  # stamp, quaternion, position, velocity, two biases; calibration may follow
@@ -63,11 +64,11 @@ def _read(path: Path, options: ReadOptions) -> Track:
             f"{path}: option deviation belongs to a state_estimate file; "
             f"this one has {len(found.first_row)} columns"
         )
-    return _read_recorded(path, options)
+    return _read_recorded(path, BELIEFS if found.row_of(20) else POSES, options)
 
 
-def _read_recorded(path: Path, options: ReadOptions) -> Track:
-    numbers = read_numbers(path, POSES)
+def _read_recorded(path: Path, layout: Layout, options: ReadOptions) -> Track:
+    numbers = read_numbers(path, layout)
     pose = numbers.columns(1, 4), numbers.columns(4, 8)
     if numbers.width == 8:
         return _poses(numbers, pose, options)
@@ -87,23 +88,25 @@ def _read_state(path: Path, options: ReadOptions) -> Track:
     if beside is None:
         note = f"{path}: no state_deviation file beside it and none named; poses alone were read"
         return _poses(numbers, pose, options, note)
-    deviation, notes = _deviations(beside, numbers)
-    return _beliefs(numbers, pose, from_deviations(deviation), options, *notes)
+    deviations = _deviations(beside, numbers)
+    covariance = from_deviations(deviations.columns(1, 7))
+    kept, dropped = sound_beside(covariance, deviations, options)
+    note = f"standard deviations from {beside}; correlations are not in it and read as zero"
+    notes = (*deviations.notes, note)
+    return _beliefs(numbers, pose, covariance, options, *notes, kept=kept, dropped=dropped)
 
 
-def _deviations(path: Path, numbers: Numbers) -> tuple[Floats, tuple[str, ...]]:
-    """Standard deviations of rotation and position, row for row with the estimates. (n, 6)."""
+def _deviations(path: Path, numbers: Numbers) -> Numbers:
+    """Standard deviations of rotation and position first, row for row with the estimates."""
     words = "stamp and standard deviations of the state"
     beside = read_numbers(path, _at_least(path, DEVIATION_COLUMNS, words))
     refuse_other_count(beside, numbers, "deviations")
     refuse_other_stamps(beside, numbers)
-    deviation = beside.columns(1, 7)
-    negative = (deviation < 0).any(axis=1)
+    negative = (beside.columns(1, 7) < 0).any(axis=1)
     if negative.any():
         place = beside.where(int(np.argmax(negative)))
         raise FormatError(f"{place}: a standard deviation is negative")
-    correlations = f"standard deviations from {path}; correlations are not in it and read as zero"
-    return deviation, (*beside.notes, correlations)
+    return beside
 
 
 def _at_least(path: Path, fewest: int, words: str) -> Layout:
@@ -119,7 +122,7 @@ def _called_deviation(path: Path) -> bool:
 def _found_deviation(path: Path) -> Path | None:
     """`state_deviation.txt` beside `state_estimate.txt`, and the like."""
     beside = path.with_name(path.name.replace("estimate", "deviation"))
-    return beside if beside != path and beside.is_file() else None
+    return beside if beside != path and is_file(beside) else None
 
 
 def _poses(numbers: Numbers, pose: Pose, options: ReadOptions, *notes: str) -> Track:
@@ -133,18 +136,31 @@ def _poses(numbers: Numbers, pose: Pose, options: ReadOptions, *notes: str) -> T
 
 
 def _beliefs(
-    numbers: Numbers, pose: Pose, covariance: Floats, options: ReadOptions, *notes: str
+    numbers: Numbers,
+    pose: Pose,
+    covariance: Floats,
+    options: ReadOptions,
+    *notes: str,
+    kept: Ints | None = None,
+    dropped: tuple[Dropped, ...] = (),
 ) -> GaussianTrack:
     """Poses with covariances as OpenVINS writes them: world-position, rotation first."""
     settled = settle_convention(options, implied=("world-position", "rotation-first"))
-    turned = pose[0], normalised(pose[1])  # six decimals are not of unit length
+    rows = np.arange(len(numbers)) if kept is None else kept
+    position, rotation = pose[0][rows], pose[1][rows]
+    unit = normalised(rotation)  # six decimals are not of unit length
     return GaussianTrack(
-        numbers.stamp,
-        *pose,
-        settled.to_right(covariance, turned),
+        numbers.stamp[rows],
+        position,
+        rotation,
+        settled.to_right(covariance[rows], (position, unit)),
         about=ABOUT,
         provenance=Provenance(
-            numbers.name, "OpenVINS", settled.words, notes=numbers.notes + notes + settled.notes
+            numbers.name,
+            "OpenVINS",
+            settled.words,
+            dropped,
+            numbers.notes + notes + settled.notes,
         ),
-        intake=options.intake(numbers.where),
+        intake=options.intake(lambda row: numbers.where(int(rows[row]))),
     )

@@ -3,9 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from smfeval.errors import OptionError
 from smfeval.io.convention import CONVENTIONS, ORDERS, Order
+from smfeval.io.header import one_line
 from smfeval.track import GAUGES, Gauge, Intake
 from smfeval.track.rows import BadRows, Duplicates
 
@@ -14,8 +16,15 @@ from smfeval.track.rows import BadRows, Duplicates
 class ReadOptions:
     """Decisions about a source. None: as the file, the preset or the format says.
 
-    What the user says here wins over a preset, a preset over the file's own header, and the
-    header over what the format implies; each contradiction leaves a note on the track.
+    What the user says here always wins. After that
+
+    - the covariance convention is the preset's, then the header's, then the format's: files in
+      circulation declare a convention that their estimator does not have;
+    - the block order is the header's, then, in bags only, the preset's, then the format's: the
+      columns of a file stand in the order that its format or header says;
+    - body, world and gauge are the file's own, then the preset's.
+
+    If a preset or a header is overruled, a note on the track says so and by whom.
     """
 
     format: str | None = None
@@ -33,13 +42,29 @@ class ReadOptions:
     origin: tuple[float, float, float] | None = None  # RTKLIB: latitude, longitude, height
     topic: str | None = None  # bags
     tf: str | None = None  # bags: PARENT:CHILD
+    lag: int | None = None  # bags: scans by which a message's covariance is late, 0 or 1
 
     def __post_init__(self) -> None:
+        for name in ("covariance", "times", "deviation"):
+            self._settle(name, _path(name, getattr(self, name)))
+        self._settle("origin", _origin(self.origin))
+        for name in ("body", "world"):
+            _one_line(name, getattr(self, name))
+        if self.lag not in (None, 0, 1):
+            raise OptionError(f"lag {self.lag!r} is unknown; it is 0 or 1")
         _known("convention", self.convention, tuple(CONVENTIONS))
         _known("order", self.order, ORDERS)
         _known("gauge", self.gauge, GAUGES)
         _known("bad_rows", self.bad_rows, ("refuse", "drop"))
         _known("duplicates", self.duplicates, ("refuse", "first", "last"))
+
+    def _settle(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+    @property
+    def given(self) -> set[str]:
+        """Names of the options that say something."""
+        return {field.name for field in fields(self) if getattr(self, field.name) != field.default}
 
     def intake(self, where: Callable[[int], str]) -> Intake:
         """How rows are taken in, with rows named by `where`."""
@@ -47,12 +72,15 @@ class ReadOptions:
 
     def refuse_unused(self, format_name: str, used: frozenset[str]) -> None:
         """Raise on an option that the format would ignore."""
-        for option in fields(self):
-            given = getattr(self, option.name) != option.default
-            if given and option.name not in ALWAYS_USED | used:
-                raise OptionError(
-                    f"option {option.name.replace('_', '-')} means nothing for {format_name} files"
-                )
+        for name in sorted(self.given - ALWAYS_USED - used):
+            raise OptionError(
+                f"option {name.replace('_', '-')} means nothing for {format_name} files"
+            )
+
+    def refuse_all(self, why: str) -> None:
+        """Raise on any option but the format's name, where nothing is read."""
+        for name in sorted(self.given - {"format"}):
+            raise OptionError(f"option {name.replace('_', '-')} means nothing {why}")
 
 
 @dataclass(frozen=True)
@@ -74,3 +102,32 @@ ALWAYS_USED = frozenset({"format", "preset", "body", "world", "gauge", "bad_rows
 def _known(name: str, value: str | None, allowed: tuple[str, ...]) -> None:
     if value is not None and value not in allowed:
         raise OptionError(f"{name} {value!r} is unknown; it is one of {', '.join(allowed)}")
+
+
+def _one_line(name: str, value: str | None) -> None:
+    if value is not None:
+        one_line(name, value)
+
+
+def _path(name: str, value: object) -> Path | None:
+    """A file that was named as text or as a path."""
+    if value is None or isinstance(value, Path):
+        return value
+    if isinstance(value, str) and value:
+        return Path(value)
+    raise OptionError(f"{name} {value!r} is no file name")
+
+
+def _origin(value: object) -> tuple[float, float, float] | None:
+    """Latitude, longitude and height from three numbers or `LAT,LON,HEIGHT`."""
+    if value is None:
+        return None
+    words: Any = value.replace("_", "?").split(",") if isinstance(value, str) else value
+    try:
+        latitude, longitude, height = (float(word) for word in words)  # 1_0 is no number to us
+    except (TypeError, ValueError) as error:
+        raise OptionError(
+            f"origin {value!r} is no place; latitude and longitude in degrees and height in "
+            "metres are needed"
+        ) from error
+    return latitude, longitude, height

@@ -16,6 +16,7 @@ from smfeval.io.header import Header, parse_header
 from smfeval.io.options import ReadOptions
 from smfeval.io.settle import settle_convention
 from smfeval.io.square import square_header
+from smfeval.io.weights import not_normalised
 from smfeval.maths.arrays import Floats
 from smfeval.maths.symmetric import pack_lower, unpack_lower
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Provenance, Track
@@ -33,8 +34,9 @@ COLUMNS = {
 def write(track: AnyTrack, path: Path, options: object) -> tuple[Path, ...]:
     """Write any track."""
     del options
+    header = square_header(track)
     with replacing(path) as temporary:
-        _frame(track).write_parquet(temporary, metadata={HEADER: square_header(track)})
+        _frame(track).write_parquet(temporary, metadata={HEADER: header})
     return (path,)
 
 
@@ -64,7 +66,7 @@ def read(path: Path, options: ReadOptions) -> AnyTrack:
         return _particles(frame, header, words | {"provenance": provenance})
     if kind == "deterministic":
         return Track(stamp, position, rotation, provenance=provenance, **words)
-    settled = settle_convention(options, declared=header.convention)
+    settled = settle_convention(options, declared=header.convention, preset_order="state_order")
     covariance = settled.to_right(unpack_lower(_columns(frame, COVARIANCE)), (position, rotation))
     provenance = Provenance(provenance.name, provenance.format, settled.words, notes=settled.notes)
     return GaussianTrack(stamp, position, rotation, covariance, provenance=provenance, **words)
@@ -73,7 +75,7 @@ def read(path: Path, options: ReadOptions) -> AnyTrack:
 def _particles(frame: pl.DataFrame, header: Header, words: dict[str, Any]) -> ParticleTrack:
     stamp = frame["stamp"].to_numpy()
     start = np.concatenate([[0], np.flatnonzero(np.diff(stamp)) + 1])
-    return ParticleTrack(
+    track = ParticleTrack(
         stamp[start],
         np.append(start, len(stamp)),
         _columns(frame, POSE[:3]),
@@ -83,6 +85,7 @@ def _particles(frame: pl.DataFrame, header: Header, words: dict[str, Any]) -> Pa
         weighted=header.fields["WEIGHTED"] == "true",
         **words,
     )
+    return track.noted(*not_normalised(track, header))
 
 
 def _opened(path: Path) -> tuple[Header, pl.DataFrame]:

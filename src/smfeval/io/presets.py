@@ -1,8 +1,10 @@
 """Known estimators: how each reports its covariance, and where that was read.
 
-`state_order` is the block order of the filter's own 6x6 (what a dump of its state holds);
-`message_order` is that of its ROS message, which may differ. `lag` counts the scans by which the
-message's covariance is late: 1 means that a message carries the covariance of the scan before.
+`state_order` is the block order of the filter's own 6x6: that of the `float64[36]` in a message
+which a patched filter fills from its state. `message_order` is that of its standard ROS message,
+which may differ. Files have an order of their own, so no preset decides theirs. `lag` counts the
+scans by which a standard message's covariance is late: 1 means that it carries the covariance of
+the scan before.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
-"""Who decides: the user's option over the preset, over the file's header, over the format."""
+"""Who decides how a source is read: see `ReadOptions` for the order among user, file and preset."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from smfeval.track import AnyTrack, GaussianTrack
 from smfeval.track.beliefs import normalised
 
 FALLBACKS = ("the format", "assumed")
+
+PresetOrder = Literal["state_order", "message_order"]
 
 
 @dataclass(frozen=True)
@@ -63,21 +65,19 @@ def settle_convention(
     *,
     declared: tuple[str | None, Order | None] = (None, None),
     implied: tuple[str | None, Order | None] = (None, None),
-    in_message: bool = False,
+    preset_order: PresetOrder | None = None,
 ) -> SettledConvention:
     """Decide convention and block order of a source that carries covariances.
 
-    A preset knows the filter's error state; it decides the block order only where the file does
-    not declare one.
+    A preset knows the filter's error state whatever the file says. `preset_order` names the block
+    order of the preset that this source could have; None where columns have an order of their own.
     """
     preset = preset_named(options.preset)
-    preset_order = None
-    if preset is not None and declared[1] is None:
-        preset_order = preset.message_order if in_message else preset.state_order
+    by_preset = f"the preset {options.preset}"
     name = choose(
         "covariance convention",
         ("the option", options.convention),
-        (f"the preset {options.preset}", preset.convention if preset else None),
+        (by_preset, preset.convention if preset else None),
         ("the header", declared[0]),
         ("the format", implied[0]),
         ("assumed", "right"),
@@ -85,8 +85,8 @@ def settle_convention(
     order = choose(
         "block order",
         ("the option", options.order),
-        (f"the preset {options.preset}", preset_order),
         ("the header", declared[1]),
+        (by_preset, getattr(preset, preset_order or "", None)),
         ("the format", implied[1]),
         ("assumed", "translation-first"),
     )
@@ -102,7 +102,7 @@ def settle_words(track: AnyTrack, options: ReadOptions) -> AnyTrack:
     preset = preset_named(options.preset)
     changes, notes = {}, []
     if not isinstance(track, GaussianTrack):
-        given = [name for name in ("convention", "order") if getattr(options, name) is not None]
+        given = sorted(options.given & {"convention", "order", "lag"})
         notes = [f"option {name} has no effect: there are no covariances" for name in given]
     for word in ("body", "world", "gauge"):
         choice = choose(

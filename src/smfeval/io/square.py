@@ -9,15 +9,16 @@ import polars as pl
 
 from smfeval.errors import FormatError
 from smfeval.io.atomic import writing
-from smfeval.io.header import Header, header_text, parse_header
-from smfeval.io.numbers import STAMP, Layout, Numbers, read_header, read_numbers
+from smfeval.io.header import CURRENT, Header, header_text, parse_header
+from smfeval.io.numbers import HeaderLine, Layout, Numbers, read_header, read_numbers
 from smfeval.io.options import ReadOptions
+from smfeval.io.printing import parts, print_rows, table
 from smfeval.io.settle import settle_convention
-from smfeval.maths.arrays import Floats, Ints
+from smfeval.io.source import head, is_binary
+from smfeval.io.weights import not_normalised, particle_fields
+from smfeval.maths.arrays import Ints
 from smfeval.maths.symmetric import pack_lower
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Provenance, Track
-
-WRITE_ROWS = 100_000  # rows turned into text at a time
 
 # Where entry (i, j) of a 6x6 stands among the 21 numbers of its lower triangle, row by row.
 LOWER = np.fromfunction(
@@ -33,20 +34,34 @@ GAUSSIAN_FIELDS = {
 }
 
 LAYOUTS = {
-    "gaussian_se3": Layout({29: "stamp, pose and 21 covariance numbers"}, tail="drop"),
-    "deterministic": Layout({8: "stamp and pose"}, tail="drop"),
-    "true": Layout({10: "stamp, particle id, weight and pose"}, tail="drop"),
-    "false": Layout({9: "stamp, particle id and pose"}, tail="drop"),
+    kind: Layout({width: words}, tail="drop", one_header=True)
+    for kind, width, words in (
+        ("gaussian_se3", 29, "stamp, pose and 21 covariance numbers"),
+        ("deterministic", 8, "stamp and pose"),
+        ("true", 10, "stamp, particle id, weight and pose"),
+        ("false", 9, "stamp, particle id and pose"),
+    )
 }
 
 
 def read(path: Path, options: ReadOptions) -> AnyTrack:
     """Read a SQUARE file of any representation."""
-    header = parse_header(str(path), read_header(path))
+    lines = read_header(path)
+    _refuse_headerless(path, lines)
+    header = parse_header(str(path), lines)
     kind = header.fields.get("WEIGHTED", "false")
     key = kind if header.representation == "ensemble_se3" else header.representation
     numbers = read_numbers(path, LAYOUTS[key])
     return READERS[header.representation](numbers, header, options)
+
+
+def _refuse_headerless(path: Path, lines: tuple[HeaderLine, ...]) -> None:
+    """Something else that was named like a SQUARE file lacks all fields, not one of them."""
+    if any(text.startswith("#%") for _, text in lines):
+        return
+    if is_binary(head(path)):
+        raise FormatError(f"{path}: this is binary data, not a SQUARE file")
+    raise FormatError(f"{path}: there is no SQUARE header; it begins with #%FORMAT {CURRENT}")
 
 
 def _provenance(numbers: Numbers, header: Header, **words: Any) -> Provenance:
@@ -56,7 +71,7 @@ def _provenance(numbers: Numbers, header: Header, **words: Any) -> Provenance:
 
 
 def _read_gaussian(numbers: Numbers, header: Header, options: ReadOptions) -> GaussianTrack:
-    settled = settle_convention(options, declared=header.convention)
+    settled = settle_convention(options, declared=header.convention, preset_order="state_order")
     position, rotation = numbers.columns(1, 4), numbers.columns(4, 8)
     covariance = numbers.symmetric(8, LOWER)
     return GaussianTrack(
@@ -88,7 +103,7 @@ def _read_particles(numbers: Numbers, header: Header, options: ReadOptions) -> P
     _refuse_scattered(stamp[start], start, numbers)
     offset, notes = _without_cut_timestep(np.append(start, rows), numbers)
     m, pose = int(offset[-1]), 3 if weighted else 2
-    return ParticleTrack(
+    track = ParticleTrack(
         stamp[offset[:-1]],
         offset,
         numbers.columns(pose, pose + 3)[:m],
@@ -100,6 +115,7 @@ def _read_particles(numbers: Numbers, header: Header, options: ReadOptions) -> P
         provenance=_provenance(numbers, header, notes=notes),
         intake=options.intake(numbers.where),
     )
+    return track.noted(*not_normalised(track, header))
 
 
 READERS: dict[str, Callable[[Numbers, Header, ReadOptions], AnyTrack]] = {
@@ -134,10 +150,11 @@ def _without_cut_timestep(offset: Ints, numbers: Numbers) -> tuple[Ints, tuple[s
 def write(track: AnyTrack, path: Path, options: object) -> tuple[Path, ...]:
     """Write any track as SQUARE 0.3."""
     del options  # SQUARE has nothing to choose: right perturbation, translation first
+    header = square_header(track)
+    rows = int(track.offset[-1]) if isinstance(track, ParticleTrack) else len(track)
     with writing(path) as stream:
-        stream.write(square_header(track).encode())
-        for table in tables(track):
-            table.write_csv(stream, include_header=False, separator=" ")
+        stream.write(header.encode())
+        print_rows(stream, tables(track), rows)
     return (path,)
 
 
@@ -147,18 +164,8 @@ def square_header(track: AnyTrack) -> str:
     if isinstance(track, GaussianTrack):
         fields = GAUSSIAN_FIELDS
     elif isinstance(track, ParticleTrack):
-        fields = _particle_fields(track)
+        fields = particle_fields(track)
     return header_text(track.about, track.representation, fields)
-
-
-def _particle_fields(track: ParticleTrack) -> dict[str, str]:
-    total = np.add.reduceat(track.weight, track.offset[:-1])
-    normalised = track.weighted and not track.log_weight and np.allclose(total, 1, atol=1e-6)
-    return {
-        "WEIGHTED": str(track.weighted).lower(),
-        "WEIGHT_FORMAT": "log" if track.log_weight else "linear",
-        "WEIGHTS_NORMALIZED": str(bool(normalised)).lower(),
-    }
 
 
 def tables(track: AnyTrack) -> Iterator[pl.DataFrame]:
@@ -166,8 +173,7 @@ def tables(track: AnyTrack) -> Iterator[pl.DataFrame]:
     if isinstance(track, ParticleTrack):
         yield from _particle_tables(track)
         return
-    for start in range(0, len(track), WRITE_ROWS):
-        part = slice(start, start + WRITE_ROWS)
+    for part in parts(len(track)):
         columns = [track.position[part], track.rotation[part]]
         if isinstance(track, GaussianTrack):
             columns.append(pack_lower(track.covariance[part]))
@@ -177,18 +183,9 @@ def tables(track: AnyTrack) -> Iterator[pl.DataFrame]:
 def _particle_tables(track: ParticleTrack) -> Iterator[pl.DataFrame]:
     stamp = np.repeat(track.stamp, track.count)
     number = np.arange(len(stamp)) - np.repeat(track.offset[:-1], track.count)
-    for start in range(0, len(stamp), WRITE_ROWS):
-        part = slice(start, start + WRITE_ROWS)
+    for part in parts(len(stamp)):
         columns = [track.particle_position[part], track.particle_rotation[part]]
         if track.weighted:
             columns.insert(0, track.weight[part, None])
         printed = table(stamp[part], np.concatenate(columns, axis=1))
         yield printed.insert_column(1, pl.Series("particle", number[part]))
-
-
-def table(stamp: Ints, values: Floats) -> pl.DataFrame:
-    """Stamps as decimal seconds with nine digits, and the other columns."""
-    seconds = pl.Series("stamp", stamp).cast(pl.Int128).cast(pl.Decimal(38, 0))
-    exact = (seconds.cast(pl.Decimal(38, 9)) / 10**9).cast(STAMP)
-    frame = pl.DataFrame(values, schema=[str(i) for i in range(values.shape[1])], orient="row")
-    return frame.insert_column(0, exact.alias("stamp"))

@@ -9,16 +9,19 @@ from pathlib import Path
 import numpy as np
 
 from smfeval.io.atomic import writing
-from smfeval.io.beside import refuse_other_count, refuse_other_stamps
+from smfeval.io.beside import refuse_other_count, refuse_other_stamps, sound_beside
+from smfeval.io.convention import Order
 from smfeval.io.header import CONVENTION_WORDS, ORDER_WORDS, parse_fields
 from smfeval.io.numbers import Layout, Numbers, read_numbers
 from smfeval.io.options import ReadOptions
+from smfeval.io.printing import parts, print_rows, table
 from smfeval.io.settle import settle_convention
-from smfeval.io.square import LOWER, table
+from smfeval.io.square import LOWER
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Provenance, Track
 
 LAYOUT = Layout({8: "stamp tx ty tz qx qy qz qw"})
-SIDECAR = Layout({22: "stamp and 21 covariance numbers"})
+SIDECAR = Layout({22: "stamp and 21 covariance numbers"}, tail="drop")
+IMPLIED: tuple[None, Order] = (None, "translation-first")  # as the columns of the poses
 
 
 def read(path: Path, options: ReadOptions) -> AnyTrack:
@@ -37,36 +40,49 @@ def read(path: Path, options: ReadOptions) -> AnyTrack:
 
 def _with_sidecar(numbers: Numbers, path: Path, options: ReadOptions) -> GaussianTrack:
     beside = read_numbers(path, SIDECAR)
-    fields = parse_fields(str(path), beside.header)
-    declared = (
-        CONVENTION_WORDS.get(fields.get("TANGENT_CONVENTION", "")),
-        ORDER_WORDS.get(fields.get("TANGENT_ORDER", "")),
-    )
-    settled = settle_convention(options, declared=declared)
+    settled = settle_convention(options, declared=_declared(path, beside), implied=IMPLIED)
+    numbers, notes = _without_cut_pose(numbers, beside)
     refuse_other_count(beside, numbers, "covariances")
     refuse_other_stamps(beside, numbers)
     covariance = beside.symmetric(1, LOWER)
-    position, rotation = numbers.columns(1, 4), numbers.columns(4, 8)
+    kept, dropped = sound_beside(covariance, beside, options)
+    pose = numbers.columns(1, 4)[kept], numbers.columns(4, 8)[kept]
     return GaussianTrack(
-        numbers.stamp,
-        position,
-        rotation,
-        settled.to_right(covariance, (position, rotation)),
+        numbers.stamp[kept],
+        *pose,
+        settled.to_right(covariance[kept], pose),
         provenance=Provenance(
             numbers.name,
             f"TUM with covariances from {path}",
             settled.words,
-            notes=numbers.notes + beside.notes + settled.notes,
+            dropped,
+            numbers.notes + beside.notes + notes + settled.notes,
         ),
-        intake=options.intake(numbers.where),
+        intake=options.intake(lambda row: numbers.where(int(kept[row]))),
     )
+
+
+def _declared(path: Path, beside: Numbers) -> tuple[str | None, Order | None]:
+    """Convention and block order that the sidecar declares."""
+    fields = parse_fields(str(path), beside.header)
+    side = CONVENTION_WORDS.get(fields.get("TANGENT_CONVENTION", ""))
+    return side, ORDER_WORDS.get(fields.get("TANGENT_ORDER", ""))
+
+
+def _without_cut_pose(numbers: Numbers, beside: Numbers) -> tuple[Numbers, tuple[str, ...]]:
+    """Leave out a last pose whose covariance was cut off by the end of the sidecar."""
+    if not beside.cut or len(numbers) != len(beside) + 1:
+        return numbers, ()
+    place = numbers.where(len(numbers) - 1)
+    return numbers.without_last(), (f"{place}: its covariance is cut off; it was left out",)
 
 
 def write(track: AnyTrack, path: Path, options: object) -> tuple[Path, ...]:
     """Write the poses alone."""
     del options
     poses = track.moments if isinstance(track, ParticleTrack) else track
+    pose = np.concatenate([poses.position, poses.rotation], axis=1)
     with writing(path) as stream:
-        rows = np.concatenate([poses.position, poses.rotation], axis=1)
-        table(poses.stamp, rows).write_csv(stream, include_header=False, separator=" ")
+        rows = (table(poses.stamp[part], pose[part]) for part in parts(len(poses)))
+        print_rows(stream, rows, len(poses))
     return (path,)

@@ -1,26 +1,33 @@
-"""Wide TUM: TUM and the 21 lower-triangle numbers of the covariance, without a header."""
+"""Wide TUM: TUM and the 21 lower-triangle numbers of the covariance, without a header.
 
+The covariance stands in the order of the pose's columns, position first, whatever the order inside
+the estimator that it came from.
+"""
+
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 from smfeval.errors import OptionError
 from smfeval.io.atomic import writing
-from smfeval.io.convention import CONVENTIONS, from_right
+from smfeval.io.convention import CONVENTIONS, ORDERS, Convention, Order, from_right
 from smfeval.io.numbers import Layout, read_numbers
 from smfeval.io.options import ReadOptions, WriteOptions
+from smfeval.io.printing import parts, print_rows, table
 from smfeval.io.settle import settle_convention
-from smfeval.io.square import LOWER, WRITE_ROWS, table
+from smfeval.io.square import LOWER
 from smfeval.maths.symmetric import pack_lower
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Provenance
 
-LAYOUT = Layout({29: "stamp, pose and 21 covariance numbers"})
+LAYOUT = Layout({29: "stamp, pose and 21 covariance numbers"}, tail="drop")
 
 
 def read(path: Path, options: ReadOptions) -> GaussianTrack:
     """Read poses and covariances; the convention comes from the options or a preset."""
     numbers = read_numbers(path, LAYOUT)
-    settled = settle_convention(options)
+    settled = settle_convention(options, implied=(None, "translation-first"))
     position, rotation = numbers.columns(1, 4), numbers.columns(4, 8)
     covariance = settled.to_right(numbers.symmetric(8, LOWER), (position, rotation))
     return GaussianTrack(
@@ -40,13 +47,14 @@ def write(track: AnyTrack, path: Path, options: WriteOptions) -> tuple[Path, ...
     belief = track.moments if isinstance(track, ParticleTrack) else track
     if not isinstance(belief, GaussianTrack):
         raise OptionError(f"{path}: wide TUM needs covariances; the track has none")
-    convention = CONVENTIONS[options.convention or "right"]
-    order = options.order or "translation-first"
+    rows = _tables(belief, CONVENTIONS[options.convention or "right"], options.order or ORDERS[0])
     with writing(path) as stream:
-        for start in range(0, len(belief), WRITE_ROWS):
-            part = belief[start : start + WRITE_ROWS]
-            pose = (part.position, part.rotation)
-            packed = pack_lower(from_right(part.covariance, pose, convention, order))
-            rows = np.concatenate([*pose, packed], axis=1)
-            table(part.stamp, rows).write_csv(stream, include_header=False, separator=" ")
+        print_rows(stream, rows, len(belief))
     return (path,)
+
+
+def _tables(belief: GaussianTrack, convention: Convention, order: Order) -> Iterator[pl.DataFrame]:
+    for part in parts(len(belief)):
+        pose = belief.position[part], belief.rotation[part]
+        packed = pack_lower(from_right(belief.covariance[part], pose, convention, order))
+        yield table(belief.stamp[part], np.concatenate([*pose, packed], axis=1))

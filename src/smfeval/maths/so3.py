@@ -5,7 +5,6 @@ a rotation vector phi in radians: R = Exp(phi) = I + phi^ + ... with x^ the cros
 """
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from smfeval.maths.arrays import Floats
 from smfeval.maths.symmetric import chunks
@@ -36,8 +35,24 @@ def matrix(quaternion: Floats) -> Floats:
 
 
 def quaternion(rotation: Floats) -> Floats:
-    """Unit quaternion xyzw, w >= 0, of a rotation matrix. (..., 3, 3) -> (..., 4)."""
-    return Rotation.from_matrix(rotation).as_quat(canonical=True)
+    """Unit quaternion xyzw, w >= 0, of a rotation matrix. (..., 3, 3) -> (..., 4).
+
+    q q^T is linear in the matrix; its column with the largest diagonal gives q without
+    cancellation, whatever the angle (Shepperd 1978).
+    """
+    r = np.moveaxis(rotation, (-2, -1), (0, 1))
+    outer = np.empty((4, 4, *rotation.shape[:-2]))
+    trace = r[0, 0] + r[1, 1] + r[2, 2]
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        outer[i, i] = 1 + 2 * r[i, i] - trace
+        outer[i, j] = outer[j, i] = r[i, j] + r[j, i]
+        outer[i, 3] = outer[3, i] = r[k, j] - r[j, k]
+    outer[3, 3] = 1 + trace
+    largest = np.argmax(np.einsum("ii...->i...", outer), axis=0)
+    column = np.take_along_axis(outer, largest[None, None], axis=1)[:, 0]
+    unit = np.moveaxis(column / np.sqrt(np.sum(column**2, axis=0)), 0, -1)
+    return np.where(unit[..., 3:] < 0, -unit, unit)
 
 
 def compose(left: Floats, right: Floats) -> Floats:

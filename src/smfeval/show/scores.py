@@ -4,6 +4,7 @@ import numpy as np
 
 from smfeval.evaluation import Evaluation
 from smfeval.evaluation.result import COVERAGE_FROM
+from smfeval.show.examination import KINDS, frames
 from smfeval.show.words import aligned, count, length, length_unit, number
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import Number
@@ -13,9 +14,10 @@ from smfeval.track import ParticleTrack
 
 
 def text(evaluation: Evaluation, *, verbose: bool = False) -> str:
-    """Everything that matters; the last line is the verdict."""
+    """Everything that matters; the last line is the verdict. `-v` adds how the files were read."""
     names = f"{evaluation.estimate.provenance.name} against {evaluation.reference.provenance.name}"
     rows = [
+        *(_reading(evaluation) if verbose else []),
         ("matched", _matched(evaluation)),
         *_risk(evaluation),
         ("gauge", _gauge(evaluation)),
@@ -23,10 +25,21 @@ def text(evaluation: Evaluation, *, verbose: bool = False) -> str:
         *_scores(evaluation),
         *_calibration(evaluation),
         *[("relative", _relative(error)) for error in evaluation.relative],
-        *_precision_rows(evaluation, verbose=verbose),
+        *_precision_rows(evaluation),
+        *_effective(evaluation),
         *[("note", note) for note in evaluation.all_notes],
     ]
     return f"{names}\n{aligned(rows)}\n{evaluation.verdict.sentence}\n"
+
+
+def _reading(evaluation: Evaluation) -> list[tuple[str, str]]:
+    """What `-v` adds: format, frames and convention of both files."""
+    rows = []
+    for who, track in (("estimate", evaluation.estimate), ("reference", evaluation.reference)):
+        told = track.provenance
+        rows += [(who, f"{told.format}: {KINDS[track.representation]}"), (who, frames(track))]
+        rows += [(who, told.convention)] if told.convention else []
+    return rows
 
 
 def _matched(evaluation: Evaluation) -> str:
@@ -154,7 +167,7 @@ def _percent(held: Number) -> str:
     return f"{value} [{100 * held.low:.2g}, {100 * held.high:.2g}]"
 
 
-def _precision_rows(evaluation: Evaluation, *, verbose: bool) -> list[tuple[str, str]]:
+def _precision_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
     found = evaluation.calibration
     if found is None:
         return []
@@ -168,13 +181,19 @@ def _precision_rows(evaluation: Evaluation, *, verbose: bool) -> list[tuple[str,
                 f"least with {scale} times the covariance",
             )
         )
-    effective = found.k.n_effective
-    if effective is not None:
-        scans = len(evaluation.scored.residuals)
-        rows.append(("effective", f"{number(effective)} independent scans of {scans:,}"))
-    if verbose and found.k.reason:
-        rows.append(("interval", found.k.reason))
     return rows
+
+
+def _effective(evaluation: Evaluation) -> list[tuple[str, str]]:
+    """How many independent scans each interval rests on, and how long the scans remember."""
+    found = {name: n for name, n in evaluation.effective_scans().items() if n is not None}
+    rows = []
+    if found:
+        scans, least = len(evaluation.scored.residuals), min(found.values())
+        parts = ", ".join(f"{name} {number(n)}" for name, n in found.items())
+        memory = f"memory up to {number(scans / least)} scans"
+        rows.append(("effective", f"independent scans of {scans:,}: {parts} ({memory})"))
+    return rows + [("no interval", reason) for reason in evaluation.refusals()]
 
 
 def _relative(error: RelativeError) -> str:

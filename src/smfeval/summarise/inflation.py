@@ -1,7 +1,6 @@
 """The yardstick of k, the shape and the scale: do the errors scatter as the covariance says?"""
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from scipy.special import chdtri
 
 from smfeval.maths import normal
@@ -36,6 +35,8 @@ def best_scale(error: Floats, covariance: Floats, noise: Floats | None = None) -
     dimension = error.shape[1]
     if noise is None:
         return float(np.mean(normal.fit(error, covariance).nees)) / dimension
+
+    from scipy.optimize import minimize_scalar  # noqa: PLC0415  slow to import, rarely needed
 
     def mean_log_score(log_scale: float) -> float:
         fit = normal.fit(error, np.exp(log_scale) * covariance + noise)

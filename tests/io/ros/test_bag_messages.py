@@ -8,6 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from smfeval.errors import FormatError, TrackError
 from smfeval.io import read
+from smfeval.io.progress import listening
 from smfeval.track import GaussianTrack, ParticleTrack, Track
 
 STAMPS = [1_700_000_000_000_000_001 + 100_000_007 * i for i in range(6)]
@@ -226,7 +227,7 @@ def test_covariance_marked_unknown_is_no_belief(new_bag, poses):
     track = read(add_odometry(new_bag(), poses(3), marked).write(), order="rotation-first")
     assert type(track) is Track
     assert any("marked unknown (-1) in all 3" in note for note in track.provenance.notes)
-    assert any("order mean nothing" in note for note in track.provenance.notes)
+    assert any("option order has no effect" in note for note in track.provenance.notes)
 
 
 def test_constant_and_placeholder_covariances_are_kept_and_told(new_bag, poses):
@@ -339,3 +340,51 @@ def test_a_bad_particle_is_named_by_its_message(new_bag, poses):
     bag.add("/cloud", bag.cloud(STAMPS[0], good)).add("/cloud", bag.cloud(STAMPS[1], bad))
     with pytest.raises(TrackError, match="/cloud message 2: the pose has a NaN"):
         read(bag.write())
+
+
+def stock(bag, poses, covariances, count=5):
+    """Odometry as a stock Fast-LIO2 node sends it: each covariance one message late."""
+    seven, covariance = poses(count), covariances(count)
+    sent = np.concatenate([np.zeros((1, 6, 6)), swapped(covariance)[:-1]])
+    return add_odometry(bag, seven, sent, topic="/Odometry").write(), swapped(sent)
+
+
+def test_the_option_lag_switches_off_that_of_the_preset_with_a_note(new_bag, poses, covariances):
+    path, sent = stock(new_bag(), poses, covariances)
+    track = read(path, preset="fast-lio2", lag=0)
+    assert len(track) == 5
+    np.testing.assert_allclose(track.covariance[:, 3:, 3:], sent[:, 3:, 3:], atol=1e-15)
+    notes = track.provenance.notes
+    assert "lag: the option (0) wins; the preset fast-lio2 says 1" in notes
+    assert not any("moved back" in note for note in notes)
+
+
+def test_the_option_lag_moves_covariances_back_without_a_preset(new_bag, poses, covariances):
+    path, sent = stock(new_bag(), poses, covariances)
+    track = read(path, lag=1, order="rotation-first", convention="world-position")
+    np.testing.assert_allclose(track.covariance[:, 3:, 3:], sent[1:, 3:, 3:], atol=1e-15)
+    assert any(note.startswith("the option: the covar") for note in track.provenance.notes)
+
+
+def test_the_option_lag_reaches_a_patched_filters_belief_too(new_bag, poses, covariances):
+    bag, seven, covariance = new_bag("mcap"), poses(3), covariances(3)
+    for stamp, pose, matrix in zip(STAMPS, seven, covariance, strict=False):
+        bag.add("/belief", bag.belief(stamp, pose, matrix))
+    path = bag.write()
+    assert len(read(path, preset="fast-lio2", lag=1)) == 2
+    kept = read(path, preset="fast-lio2", lag=0)
+    assert not any("without the lag" in note for note in kept.provenance.notes)
+
+
+def test_a_lag_without_covariances_is_told_to_have_no_effect(new_bag, poses):
+    path = add_odometry(new_bag(), poses(3), np.zeros((3, 6, 6))).write()
+    notes = read(path, lag=0).provenance.notes
+    assert "option lag has no effect: there are no covariances" in notes
+
+
+def test_reading_tells_how_many_messages_are_done(bag, poses, covariances):
+    path = add_odometry(bag, poses(4), covariances(4)).write()
+    heard = []
+    with listening(lambda done, total: heard.append((done, total))):
+        read(path, topic="/odom")
+    assert heard[-4:] == [(1, 4), (2, 4), (3, 4), (4, 4)]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from smfeval.errors import FormatError, OptionError
-from smfeval.io import read
+from smfeval.io import bag_contents, read
 from smfeval.io.bag import Candidate, candidates
 
 
@@ -122,3 +122,37 @@ def test_an_unknown_preset_lists_the_known_ones(new_bag, covariances):
     path = fill(new_bag(), "/odom", covariances(2)).write()
     with pytest.raises(OptionError, match="'fastlio' is unknown; it is one of fast-lio2"):
         read(path, preset="fastlio")
+
+
+def test_two_different_topics_are_refused(new_bag, covariances):
+    bag = fill(fill(new_bag("mcap"), "/odom", covariances(2)), "/imu", covariances(3))
+    path = bag.file(bag.write())
+    with pytest.raises(OptionError, match="the option names another topic, /imu; name one topic"):
+        read(f"{path}:/odom", topic="/imu")
+    assert len(read(f"{path}:/odom", topic="odom")) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        ({"convention": "ros"}, "convention"),
+        ({"order": "rotation-first"}, "order"),
+        ({"body": "imu"}, "body"),
+        ({"bad_rows": "drop"}, "bad-rows"),
+        ({"lag": 0}, "lag"),
+    ],
+)
+def test_options_that_a_list_of_topics_would_ignore_are_refused(
+    options, word, new_bag, covariances
+):
+    path = fill(new_bag(), "/odom", covariances(2)).write()
+    assert len(bag_contents(path)) == 1
+    assert len(bag_contents(path, format="bag", bad_rows="refuse", duplicates="refuse")) == 1
+    with pytest.raises(OptionError, match=f"option {word} means nothing for the list of topics"):
+        bag_contents(path, **options)
+    assert bag_contents(path, **options, topic="/odom") is None
+
+
+def test_a_candidate_is_rendered_in_one_place_with_the_right_number():
+    assert str(Candidate("/a", "T", 1, "none")) == "/a  T, 1 message, no covariance"
+    assert str(Candidate("/a", "T", 1234, "filled")) == "/a  T, 1,234 messages, covariance filled"

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from smfeval.io.presets import Preset
 from smfeval.maths.arrays import Bools, Floats
 
 UNKNOWN = -1.0  # ROS drivers write this where they have no covariance
@@ -48,15 +47,15 @@ def _unknown(covariance: Floats) -> Bools:
     return (np.diagonal(covariance, axis1=-2, axis2=-1) == UNKNOWN).any(axis=-1)
 
 
-def lag_notes(preset: Preset, covariance: Floats) -> tuple[str, ...]:
-    """What is said when covariances are moved back by the preset's lag.
+def lag_notes(lag: int, decided_by: str, covariance: Floats) -> tuple[str, ...]:
+    """What is said when covariances are moved back by a lag.
 
     A node that publishes before it fills sends zeros first; a recording that starts with other
     numbers began later, or comes from a node that was mended.
     """
-    scans = "the scan before" if preset.lag == 1 else f"{preset.lag} scans before"
-    moved = f"preset {preset.name}: the covariance of a message belongs to {scans}; moved back"
+    scans = "the scan before" if lag == 1 else f"{lag} scans before"
+    moved = f"{decided_by}: the covariance of a message belongs to {scans}; moved back"
     if _zero(covariance[:1]).all():
         return (moved,)
     doubt = "the first covariance is not zero, as that of a stock node would be"
-    return (moved, f"preset {preset.name}: {doubt}; if the node was mended, the lag is wrong")
+    return (moved, f"{decided_by}: {doubt}; if the node was mended, the lag is wrong (option lag)")

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from smfeval.errors import FormatError
+from smfeval.io.source import exists, is_file, is_folder
 
 ENDINGS = {b"#ROSBAG V": ".bag", b"\x89MCAP": ".mcap", b"SQLite format 3\0": ".db3"}
 DATABASE_HEADER = 100  # bytes
@@ -10,12 +11,12 @@ DATABASE_HEADER = 100  # bytes
 
 def refuse_unreadable(path: Path) -> None:
     """Raise on a path that cannot be a bag."""
-    if not path.exists():
+    if not exists(path):
         raise FormatError(f"{path}: there is no such file")
-    if not path.is_dir():
+    if not is_folder(path):
         _refuse_file(path)
         return
-    if not (path / "metadata.yaml").is_file():
+    if not is_file(path / "metadata.yaml"):
         raise FormatError(f"{path}: a folder needs a metadata.yaml to be a ROS 2 bag")
     for database in path.glob("*.db3"):
         _refuse_file(database)

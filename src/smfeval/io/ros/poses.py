@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from smfeval.errors import FormatError
+from smfeval.io.convention import ORDERS
 from smfeval.io.options import ReadOptions
 from smfeval.io.presets import preset_named
 from smfeval.io.ros.covariance import filling, health_notes, is_filled, lag_notes
 from smfeval.io.ros.recording import Recording, Topic
 from smfeval.io.ros.shapes import Shape
 from smfeval.io.ros.stamps import settled_stamps
-from smfeval.io.settle import SettledConvention, settle_convention
+from smfeval.io.settle import Choice, SettledConvention, choose, settle_convention
 from smfeval.maths import se3
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.symmetric import asymmetry
@@ -46,11 +47,31 @@ def read_poses(bag: Recording, topic: Topic, shape: Shape, options: ReadOptions)
     rows = gathered(bag, topic, shape)
     if rows.covariance is None or not is_filled(rows.covariance):
         return _plain(rows, options)
+    own = without_lag(rows, settled_lag(shape, options))
+    told = replace(own, notes=own.notes + _doubts(shape, options))
+    return _gaussian(told, _settled(shape, options), options)
+
+
+def _settled(shape: Shape, options: ReadOptions) -> SettledConvention:
+    """ROS says what its own messages mean; the 6x6 of a patched filter is that of its state."""
     if shape.documented:
-        settled = settle_convention(options, implied=("ros", "translation-first"), in_message=True)
-        return _gaussian(without_lag(rows, options), settled, options)
-    settled = settle_convention(options, implied=(None, "translation-first"))
-    return _gaussian(replace(rows, notes=rows.notes + _doubts(options)), settled, options)
+        implied = ("ros", ORDERS[0])
+        return settle_convention(options, implied=implied, preset_order="message_order")
+    return settle_convention(options, implied=(None, ORDERS[0]), preset_order="state_order")
+
+
+def settled_lag(shape: Shape, options: ReadOptions) -> Choice:
+    """By how many scans covariances are late. A preset knows that of the stock node's message."""
+    preset = preset_named(options.preset)
+    by_preset = preset.lag if preset and shape.documented else None
+    lag = choose(
+        "lag",
+        ("the option", options.lag),
+        (f"the preset {options.preset}", by_preset),
+        ("assumed", 0),
+    )
+    assert lag is not None  # the last candidate decides
+    return lag
 
 
 def gathered(bag: Recording, topic: Topic, shape: Shape) -> Rows:
@@ -75,12 +96,12 @@ def gathered(bag: Recording, topic: Topic, shape: Shape) -> Rows:
     )
 
 
-def without_lag(rows: Rows, options: ReadOptions) -> Rows:
-    """Give each pose its own covariance where a preset knows that messages carry an older one."""
-    preset = preset_named(options.preset)
-    if preset is None or preset.lag == 0 or rows.covariance is None:
-        return rows
-    kept = len(rows.stamp) - preset.lag
+def without_lag(rows: Rows, lag: Choice) -> Rows:
+    """Give each pose its own covariance where messages carry an older one."""
+    notes = rows.notes + ((lag.note,) if lag.note else ())
+    if lag.value == 0 or rows.covariance is None:
+        return replace(rows, notes=notes)
+    kept = len(rows.stamp) - lag.value
     if kept < 1:
         count = len(rows.stamp)
         raise FormatError(f"{rows.name}: {count} messages do not hold the covariance of any scan")
@@ -89,16 +110,18 @@ def without_lag(rows: Rows, options: ReadOptions) -> Rows:
         stamp=rows.stamp[:kept],
         position=rows.position[:kept],
         rotation=rows.rotation[:kept],
-        covariance=rows.covariance[preset.lag :],
-        dropped=(Dropped("no later message has its covariance", preset.lag, rows.where(kept)),),
-        notes=rows.notes + lag_notes(preset, rows.covariance),
+        covariance=rows.covariance[lag.value :],
+        dropped=(Dropped("no later message has its covariance", lag.value, rows.where(kept)),),
+        notes=notes + lag_notes(lag.value, lag.decided_by, rows.covariance),
     )
 
 
-def _doubts(options: ReadOptions) -> tuple[str, ...]:
+def _doubts(shape: Shape, options: ReadOptions) -> tuple[str, ...]:
     """What is to be said of a covariance whose meaning ROS does not define."""
     preset = preset_named(options.preset)
-    if preset is not None and preset.lag:
+    if shape.documented:
+        return ()
+    if preset is not None and preset.lag and options.lag is None:
         return (
             f"the message is not that of the stock node: its covariance is taken to be that of its "
             f"own scan, without the lag of preset {preset.name}",
@@ -118,8 +141,6 @@ def _plain(rows: Rows, options: ReadOptions) -> Track:
             f"the covariance is {filling(rows.covariance)} in all {len(rows.stamp)} messages; "
             "read as poses without uncertainty",
         )
-    if options.convention or options.order:
-        notes += ("there is no covariance, so its convention and order mean nothing",)
     return Track(
         rows.stamp,
         rows.position,
@@ -154,8 +175,7 @@ def _converted(covariance: Floats, pose: se3.Pose, settled: SettledConvention) -
     with np.errstate(invalid="ignore", over="ignore"):  # NaN and inf are refused by the track
         right = settled.to_right(covariance, pose)
         skew = asymmetry(covariance) > SYMMETRY_TOLERANCE
-    right[skew] = covariance[skew]
-    return right
+    return np.where(skew[:, None, None], covariance, right)
 
 
 def _parts(shape: Shape) -> Callable[[Any], tuple[Any, ...]]:

@@ -12,6 +12,7 @@ from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 from rosbags.typesys.store import Typestore
 
 from smfeval.errors import FormatError, SmfevalError
+from smfeval.io.progress import report
 from smfeval.io.ros.intact import refuse_unreadable
 
 # ROS 2 bags before Iron store no definitions; we know the standard ones and these two of nav2.
@@ -55,11 +56,13 @@ class Recording:
         """Topic, receive time in ns and message, in the order in which they were received."""
         wanted = set(names)
         counts = dict.fromkeys(wanted, 0)
+        total = sum(self.topics[name].count for name in wanted)
         with damage_named(self.path):
             connections = [c for c in self._reader.connections if c.topic in wanted]
             source = self._reader.messages(connections) if connections else ()
             for connection, received, data in source:
                 counts[connection.topic] += 1
+                report(sum(counts.values()), total)
                 message = self._reader.deserialize(data, connection.msgtype)
                 yield connection.topic, received, message
         for name, count in counts.items():

@@ -31,7 +31,8 @@ class Candidate:
             "tf": "transforms; name a chain PARENT:CHILD",
         }
         tail = words.get(self.covariance, f"covariance {self.covariance}")
-        return f"{self.topic}  {self.type}, {self.count} messages, {tail}"
+        messages = "1 message" if self.count == 1 else f"{self.count:,} messages"
+        return f"{self.topic}  {self.type}, {messages}, {tail}"
 
 
 def listed(bag: Recording) -> list[Candidate]:

@@ -1,0 +1,331 @@
+import numpy as np
+import pytest
+from evo.core import metrics
+from evo.core.trajectory import PoseTrajectory3D
+from scipy import stats
+from scipy.optimize import minimize_scalar
+
+from smfeval.errors import OptionError, PairingError, TrackError
+from smfeval.evaluation import Options, evaluate
+from smfeval.maths import so3
+from smfeval.score import RULES, Residuals, Settings
+from smfeval.score.log import log_score
+from smfeval.summarise.inflation import best_scale, median_chi_squared, shape
+from smfeval.summarise.number import Intervals, Number
+from smfeval.track import GaussianTrack, Track
+from support.beliefs import ABOUT, circuit, covariances, poses
+
+N = 150
+BARE = Intervals(None)
+
+
+@pytest.fixture
+def tracks(rng):
+    """A drive and its estimate, in a world of its own; the belief is neither honest nor absurd."""
+    stamp, position, rotation = circuit(N)
+    position = position + np.sin(np.arange(N) / 9)[:, None] * [0.0, 0.0, 2.0]
+    reference = Track(stamp, position, rotation, about=ABOUT)
+    turn = so3.exp(np.array([0.3, -0.2, 1.0]))
+    moved = position @ so3.matrix(turn).T + [5.0, 6.0, 7.0]
+    shaken = so3.compose(so3.compose(turn, rotation), so3.exp(0.02 * rng.normal(size=(N, 3))))
+    estimate = GaussianTrack(
+        stamp,
+        moved + 0.06 * rng.normal(size=(N, 3)),
+        shaken,
+        covariances(N, rng),
+        about=ABOUT,
+    )
+    return estimate, reference
+
+
+def scored(tracks, **options):
+    return evaluate(*tracks, options=Options(**{"intervals": BARE} | options))
+
+
+def as_evo(track):
+    return PoseTrajectory3D(
+        positions_xyz=np.array(track.position),
+        orientations_quat_wxyz=np.roll(track.rotation, 1, axis=1),
+        timestamps=np.arange(len(track)) / 10,
+    )
+
+
+@pytest.mark.parametrize("alignment", ["none", "se3", "sim3"])
+def test_mae_rmse_and_rotation_are_those_of_evo(tracks, alignment):
+    found = scored(tracks, alignment=alignment).scores
+    estimate, reference = (as_evo(track) for track in tracks)
+    if alignment != "none":
+        estimate.align(reference, correct_scale=alignment == "sim3")
+    for relation, values in [
+        (metrics.PoseRelation.translation_part, {"mean": found.mae, "rmse": found.rmse}),
+        (metrics.PoseRelation.rotation_angle_deg, {"mean": found.rotation_mean_deg}),
+    ]:
+        metric = metrics.APE(relation)
+        metric.process_data((reference, estimate))
+        for statistic, number in values.items():
+            expected = metric.get_all_statistics()[statistic]
+            assert number.value == pytest.approx(expected, rel=1e-9)
+
+
+def test_every_mean_is_the_mean_of_its_series(tracks):
+    result = scored(tracks)
+    for name in ("energy", "log", "log_consistency", "log_sharpness", "crps", "interval"):
+        number = getattr(result.scores, name)
+        assert number.value == pytest.approx(result.scored.series[name].mean(), rel=1e-12)
+    assert result.scores.mae.unit == "m"
+    assert result.scores.log.unit == "nat"
+
+
+def test_the_unit_of_the_energy_score_follows_its_power(tracks):
+    assert scored(tracks).scores.energy.unit == "m"
+    assert scored(tracks, settings=Settings(beta=0.5)).scores.energy.unit == "m^0.5"
+
+
+def test_calibration_is_that_of_whitened_errors(tracks):
+    """Everything once more, by hand: one covariance at a time in the world of the reference."""
+    result = scored(tracks, alignment="se3")
+    estimate, reference = tracks
+    turn = result.alignment.rotation
+    error = result.alignment.moved(estimate.position) - reference.position
+    rotation = turn @ so3.matrix(estimate.rotation)
+    covariance = rotation @ estimate.covariance[:, :3, :3] @ rotation.swapaxes(1, 2)
+    nees = np.array([e @ np.linalg.solve(c, e) for e, c in zip(error, covariance, strict=True)])
+
+    found = result.calibration
+    assert found.nees_median.value == pytest.approx(np.median(nees), rel=1e-9)
+    assert found.nees_mean.value == pytest.approx(np.mean(nees), rel=1e-9)
+    assert found.k.value == pytest.approx(np.median(nees) / stats.chi2(3).median(), rel=1e-9)
+    assert found.factor_per_axis.value == pytest.approx(np.sqrt(found.k.value), rel=1e-12)
+    assert found.best_scale.value == pytest.approx(np.mean(nees) / 3, rel=1e-9)
+    logdet = np.log(np.linalg.det(covariance))
+    assert found.precision.value == pytest.approx(-np.median(logdet), rel=1e-9)
+    for level, number in found.coverage.items():
+        assert number.value == np.mean(nees <= stats.chi2(3).ppf(level))
+    shares = [number.value for number in found.coverage.values()]
+    assert list(found.coverage) == [0.5, 0.68, 0.9, 0.95, 0.99]
+    assert 0 < shares[0] < shares[-1] < 1
+
+
+def test_the_shape_is_taken_in_body_axes(tracks):
+    result = scored(tracks, alignment="se3")
+    estimate, reference = tracks
+    error = result.alignment.moved(estimate.position) - reference.position
+    moment = np.zeros((3, 3))
+    for e, q, c in zip(error, estimate.rotation, estimate.covariance, strict=True):
+        values, vectors = np.linalg.eigh(c[:3, :3])
+        white = (
+            vectors / np.sqrt(values) @ vectors.T @ (result.alignment.rotation @ so3.matrix(q)).T
+        )
+        moment += np.outer(white @ e, white @ e) / N
+    expected = np.trace(moment) / 3 / np.linalg.det(moment) ** (1 / 3)
+    assert expected > 1.001
+    assert result.calibration.psi.value == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_body_whose_forward_axis_is_too_tight_is_seen_while_it_turns(rng):
+    """In world axes the turning would smear the fault over x and y; psi must not."""
+    stamp, position, rotation = circuit(400)
+    body = rng.normal(size=(400, 3)) * [5.0, 1.0, 1.0]
+    estimate = GaussianTrack(
+        stamp,
+        position + so3.rotate(rotation, body),
+        rotation,
+        np.repeat(np.eye(6)[None], 400, axis=0),
+        about=ABOUT,
+    )
+    reference = Track(stamp, position, rotation, about=ABOUT)
+    psi = scored((estimate, reference), alignment="none").calibration.psi.value
+    assert psi == pytest.approx((27 / 3) / 25 ** (1 / 3), rel=0.15)
+
+
+@pytest.mark.parametrize(("axes", "index"), [("xy", [0, 1]), ("z", [2]), ("zx", [2, 0])])
+def test_fewer_axes_have_their_own_chi_squared(tracks, axes, index):
+    result = scored(tracks, axes=axes, alignment="se3")
+    whole = scored(tracks, alignment="se3")
+    error = whole.scored.residuals.error[:, index]
+    covariance = whole.scored.residuals.covariance[:, index][:, :, index]
+    nees = [e @ np.linalg.solve(c, e) for e, c in zip(error, covariance, strict=True)]
+    d = len(index)
+    assert result.calibration.k.value == pytest.approx(np.median(nees) / stats.chi2(d).median())
+    inside = np.mean(nees <= stats.chi2(d).ppf(0.9))
+    assert result.calibration.coverage[0.9].value == inside
+    assert result.scores.mae.value == pytest.approx(np.linalg.norm(error, axis=1).mean())
+    assert set(result.scores.crps_by_axis) == set(axes)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_the_median_of_chi_squared_is_scipys(d):
+    assert median_chi_squared(d) == pytest.approx(stats.chi2(d).median(), rel=1e-12)
+
+
+@pytest.mark.parametrize("noisy", [False, True])
+@pytest.mark.parametrize("d", [1, 3])
+def test_the_best_scale_is_where_the_mean_log_score_is_least(noisy, d, rng):
+    covariance, noise = covariances(80, rng, d), covariances(80, rng, d) if noisy else None
+    error = 0.08 * rng.normal(size=(80, d))
+
+    def mean_log(log_scale):
+        return log_score(Residuals(error, np.exp(log_scale) * covariance, noise)).mean()
+
+    found = minimize_scalar(mean_log, bracket=(-1.0, 1.0), method="brent", tol=1e-10)
+    assert abs(found.x) > 0.05
+    assert best_scale(error, covariance, noise) == pytest.approx(np.exp(found.x), rel=1e-4)
+
+
+def test_the_best_scale_makes_the_mean_nees_d(tracks):
+    estimate, reference = tracks
+    scale = scored(tracks).calibration.best_scale.value
+    mended = estimate.replaced({"covariance": scale * estimate.covariance})
+    again = scored((mended, reference)).calibration
+    assert again.nees_mean.value == pytest.approx(3.0, rel=1e-9)
+    assert again.best_scale.value == pytest.approx(1.0, rel=1e-9)
+
+
+def test_the_shape_is_infinite_where_errors_lie_in_a_plane(rng):
+    flat = rng.normal(size=(20, 3)) * [1.0, 1.0, 0.0]
+    assert shape(flat, np.repeat(np.eye(3)[None], 20, axis=0)) == np.inf
+
+
+def test_too_few_scans_have_no_shape(tracks):
+    estimate, reference = tracks
+    three = scored((estimate[:3], reference[:3]), alignment="none").calibration
+    assert three.psi is None
+    four = scored((estimate[:4], reference[:4]), alignment="none").calibration
+    assert four.psi.value >= 1
+
+
+def test_an_uncertain_reference_widens_the_prediction_unless_switched_off(tracks, rng):
+    estimate, reference = tracks
+    vague = GaussianTrack(
+        reference.stamp, reference.position, reference.rotation, covariances(N, rng), about=ABOUT
+    )
+    used, off = (scored((estimate, vague), reference_covariance=on) for on in (True, False))
+    exact = scored(tracks)
+    assert (used.scored.series["nees"] < exact.scored.series["nees"]).all()
+    np.testing.assert_array_equal(off.scored.series["nees"], exact.scored.series["nees"])
+    assert used.calibration.precision.value == exact.calibration.precision.value
+    assert used.to_dict()["reference"]["covariance_used"]
+    assert not off.to_dict()["reference"]["covariance_used"]
+
+
+def test_rules_that_were_not_chosen_are_absent(tracks):
+    result = scored(tracks, rules=("energy",))
+    assert result.scores.log is None
+    assert result.scores.crps_by_axis == {}
+    assert set(result.scored.series) == {"ape", "energy", "nees", "pit"}
+    assert result.calibration is not None
+
+
+def test_plain_poses_have_scores_but_no_calibration(tracks):
+    estimate, reference = tracks
+    plain = Track(estimate.stamp, estimate.position, estimate.rotation, about=ABOUT)
+    result = scored((plain, reference))
+    assert result.scores.energy.value == pytest.approx(result.scores.mae.value, rel=1e-12)
+    for name in ("log", "log_consistency", "log_sharpness", "interval"):
+        assert getattr(result.scores, name) is None
+        assert result.to_dict()["scores"][name] is None
+    assert result.calibration is None
+    assert result.to_dict()["calibration"] is None
+
+
+def test_every_rule_has_a_summary(tracks):
+    document = scored(tracks).to_dict()
+    named = document["scores"].keys() | document["calibration"].keys()
+    renamed = {"ape": "mae", "nees": "nees_median", "pit": "coverage"}
+    assert {renamed.get(name, name) for name in RULES} <= named
+
+
+def test_intervals_hold_their_values(tracks):
+    result = scored(tracks, intervals=Intervals())
+    numbers = [
+        result.scores.mae,
+        result.scores.rmse,
+        result.scores.energy,
+        result.calibration.k,
+        result.calibration.nees_median,
+        result.calibration.coverage[0.9],
+    ]
+    for number in numbers:
+        assert number.low <= number.value <= number.high
+        assert number.low < number.high
+        assert 1 < number.n_effective <= 2 * N
+    ratio = result.calibration.nees_median.high / result.calibration.k.high
+    assert ratio == pytest.approx(median_chi_squared(3))
+
+
+def test_without_intervals_nothing_pretends(tracks):
+    document = scored(tracks).to_dict()
+    for number in (document["scores"]["mae"], document["calibration"]["k"]):
+        assert number["low"] is None
+        assert number["high"] is None
+
+
+def test_a_number_that_is_not_finite_becomes_null():
+    assert Number(np.inf, "m", 0.0, np.nan).to_dict() == {
+        "value": None,
+        "low": 0.0,
+        "high": None,
+        "unit": "m",
+    }
+
+
+def test_a_singular_covariance_is_refused_with_its_place_and_the_axes_that_work(tracks):
+    estimate, reference = tracks
+    flat = np.array(estimate.covariance)
+    flat[:, 2, :] = flat[:, :, 2] = 0.0
+    level = estimate.replaced({"covariance": flat, "rotation": np.tile([0, 0, 0, 1.0], (N, 1))})
+    with pytest.raises(TrackError, match=r"singular on axes xyz .*z 0.*150 of 150.*axes xy"):
+        scored((level, reference), alignment="none")
+    assert scored((level, reference), alignment="none", axes="xy").calibration.k.value > 0
+
+
+def test_singular_scans_may_be_left_out_and_are_counted(tracks):
+    estimate, reference = tracks
+    flat = np.array(estimate.covariance)
+    flat[5:8] = 0.0
+    holed = estimate.replaced({"covariance": flat})
+    with pytest.raises(TrackError, match="3 of 150 scans"):
+        scored((holed, reference))
+    result = scored((holed, reference), singular="drop")
+    assert len(result.scored.residuals) == N - 3
+    assert result.to_dict()["association"]["left_singular"] == 3
+    assert any("3 scans left out" in note for note in result.all_notes)
+
+
+def test_exchanged_tracks_are_recognised(tracks, rng):
+    estimate, reference = tracks
+    with pytest.raises(PairingError, match="exchanged"):
+        scored((reference, estimate))
+
+
+@pytest.mark.parametrize("axes", ["", "xx", "xw"])
+def test_axes_that_do_not_exist_are_refused(axes):
+    with pytest.raises(OptionError, match="axes"):
+        Options(axes=axes)
+
+
+def test_what_was_matched_and_dropped_is_counted(tracks, rng):
+    estimate, reference = tracks
+    result = scored((estimate[10:90], reference[50:]), alignment="se3")
+    counts = result.to_dict()["association"]
+    assert (counts["matched"], counts["estimate_scans"], counts["reference_poses"]) == (40, 80, 100)
+    assert (counts["unmatched_scans"], counts["scored"], counts["left_for_the_fit"]) == (40, 40, 0)
+
+
+def test_gap_risk_is_reference_speed_times_gap_over_reported_sigma(tracks):
+    estimate, reference = tracks
+    late = estimate.shifted(2_000_000)
+    found = scored((late, reference), alignment="se3").gap_risk
+    seconds = np.arange(N) / 10
+    speed = np.linalg.norm(np.gradient(reference.position, seconds, axis=0), axis=1)
+    trace = np.trace(estimate.covariance[:, :3, :3], axis1=1, axis2=2)
+    risk = speed * 0.002 / np.sqrt(trace / 3)
+    assert found.median == pytest.approx(np.median(risk), rel=1e-6)
+    assert found.largest == pytest.approx(risk.max(), rel=1e-6)
+
+
+def test_a_standing_reference_has_no_path_axes(rng):
+    still = poses(20, rng).replaced({"position": np.zeros((20, 3))})
+    estimate = still.replaced({"position": rng.normal(size=(20, 3))})
+    found = scored((estimate, still), alignment="none").scores.crps_by_axis
+    assert set(found) == {"x", "y", "z", "vertical"}
