@@ -140,7 +140,7 @@ def test_convert_loses_nothing_silently(tmp_path, capsys, rng):
         (["check"], "the following arguments are required: file"),
         (["check", "a", "--frobnicate"], "unrecognized arguments: --frobnicate"),
         (["check", "a", "--from", "orb-slam"], "invalid choice: 'orb-slam'"),
-        (["check", "a", "--origin", "1,2"], "LAT,LON,HEIGHT"),
+        (["check", "a", "--origin", "1,2"], "latitude and longitude in degrees"),
         (["convert", "a", "b.square"], "there is no such file"),
     ],
 )

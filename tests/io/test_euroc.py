@@ -46,7 +46,7 @@ def test_the_ground_truth_of_the_data_set_is_read_as_published(tmp_path):
 
 
 def test_columns_that_are_left_out_are_named(tmp_path):
-    notes = " ".join(read(written(tmp_path, TRUTH)).provenance.notes)
+    notes = " ".join(read(written(tmp_path, TRUTH)).provenance.remarks)
     assert "columns 9 to 17 were not used (v_RS_R_x, v_RS_R_y," in notes
     assert "b_a_RS_S_z)" in notes
 

@@ -97,7 +97,7 @@ def test_a_times_file_of_another_name_can_be_given(tmp_path):
     (tmp_path / "clock.csv").write_text("5.5\n6.5\n7.5\n")
     track = read(path, times=tmp_path / "clock.csv")
     assert track.stamp.tolist() == [5_500_000_000, 6_500_000_000, 7_500_000_000]
-    assert f"stamps from {tmp_path / 'clock.csv'}" in track.provenance.notes
+    assert f"stamps from {tmp_path / 'clock.csv'}" in track.provenance.remarks
 
 
 def test_the_file_with_its_own_name_comes_before_times_txt(tmp_path):

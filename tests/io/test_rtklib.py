@@ -67,11 +67,11 @@ def test_positions_about_an_origin_agree_with_proj(path):
 def test_the_first_fix_is_the_origin_and_is_stated(path):
     track = read(path)
     np.testing.assert_allclose(track.position[0], 0.0, atol=1e-9)
-    assert any("first fix 35.165393934 136.881442407 39.6452" in n for n in track.provenance.notes)
+    assert any("first fix 35.165393934 136.881442407 39.6452" in n for n in track.provenance.remarks)
 
 
 def test_the_given_origin_is_stated(path):
-    notes = read(path, origin=ORIGIN).provenance.notes
+    notes = read(path, origin=ORIGIN).provenance.remarks
     assert any("given origin 35.165361090 136.881408660 41.3910" in note for note in notes)
 
 
@@ -108,7 +108,7 @@ def test_baselines_are_taken_as_they_are(tmp_path):
     np.testing.assert_array_equal(track.position, [[1.0, 2.0, 3.0]])
     expected = [[1.0, 0.25, 0.5625], [0.25, 4.0, -0.0625], [0.5625, -0.0625, 9.0]]
     np.testing.assert_allclose(track.position_covariance[0], expected)
-    assert any("base station at 35.134709483" in note for note in track.provenance.notes)
+    assert any("base station at 35.134709483" in note for note in track.provenance.remarks)
 
 
 def test_baselines_have_no_other_origin(tmp_path):
@@ -216,7 +216,7 @@ def test_every_digit_of_a_time_is_kept(tmp_path, time):
 def test_the_time_scale_is_named_and_not_changed(tmp_path, scale):
     track = read(written(tmp_path, LLH.replace("GPST", scale), row(0, ORIGIN)))
     assert track.stamp.tolist() == [1_689_055_440 * 10**9]
-    assert any(f"stamps count {scale} from 1970" in note for note in track.provenance.notes)
+    assert any(f"stamps count {scale} from 1970" in note for note in track.provenance.remarks)
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ def test_a_gzipped_file_is_read(path, tmp_path):
 
 def test_quality_is_counted_in_words(tmp_path):
     rows = (row(i, ORIGIN, quality=q) for i, q in enumerate((2, 1, 2, 2, 1, 5, 9)))
-    notes = read(written(tmp_path, LLH, *rows)).provenance.notes
+    notes = read(written(tmp_path, LLH, *rows)).provenance.remarks
     (note,) = (note for note in notes if note.startswith("quality"))
     assert note.startswith("quality: 3 float, 2 fix, 1 ")
     assert "1 single" in note
@@ -279,7 +279,7 @@ def test_quality_is_counted_in_words(tmp_path):
 def test_heights_above_the_geoid_leave_a_note(path):
     head = "% (lat/lon/height=WGS84/geodetic,Q=1:fix,2:float)\n"
     path.write_text(head + path.read_text())
-    assert any("WGS84/geodetic" in note for note in read(path).provenance.notes)
+    assert any("WGS84/geodetic" in note for note in read(path).provenance.remarks)
 
 
 def test_a_row_that_is_commented_out_leaves_a_note(path):

@@ -14,7 +14,7 @@ from smfeval.cli.flags import (
 )
 from smfeval.errors import OptionError
 from smfeval.examination import examine
-from smfeval.io import losses, read, would_write, write
+from smfeval.io import losses, read, would_overwrite, write
 from smfeval.io.convention import CONVENTIONS, ORDERS
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.formats import FORMATS, format_for_writing
@@ -28,7 +28,7 @@ def run(arguments: list[str]) -> int:
     """Convert one track; returns the exit code."""
     chosen = _flags().parse_args(arguments)
     target = Path(chosen.target)
-    existing = [path for path in would_write(target, chosen.to) if path.exists()]
+    existing = would_overwrite(target, chosen.to)
     if existing and not chosen.force:
         raise OptionError(f"{existing[0]}: the file exists; --force overwrites it")
 
@@ -57,7 +57,7 @@ def _told(track: AnyTrack, files: list[Path], chosen: argparse.Namespace) -> con
     """What there is to say of a conversion."""
     entry = format_for_writing(files[0], chosen.to)
     written = entry.title
-    if entry.name == "wide-tum":
+    if entry.chooses_convention:
         convention = CONVENTIONS[chosen.to_convention or "right"]
         written += f", {convention.words}, {chosen.to_order or ORDERS[0]}"
     lost = losses(track, entry)

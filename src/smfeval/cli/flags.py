@@ -52,9 +52,10 @@ def add_read_flags(flags: argparse.ArgumentParser) -> None:
     add("--covariance", type=Path, metavar="FILE", help="TUM: file with the covariances")
     add("--times", type=Path, metavar="FILE", help="KITTI: file with the stamps")
     add("--deviation", type=Path, metavar="FILE", help="OpenVINS: state_deviation file")
-    add("--origin", type=origin, metavar="LAT,LON,H", help="RTKLIB: origin of the local frame")
+    add("--origin", metavar="LAT,LON,H", help="RTKLIB: origin of the local frame")
     add("--topic", metavar="/TOPIC", help="bags: topic (or write bag.mcap:/topic)")
     add("--tf", metavar="PARENT:CHILD", help="bags: chain of transforms")
+    add("--lag", type=int, choices=(0, 1), help="bags: scans by which the covariance is late")
 
 
 def add_gauge_flag(flags: argparse.ArgumentParser) -> None:
@@ -67,15 +68,6 @@ def read_options(arguments: argparse.Namespace) -> dict[str, Any]:
     names = [field.name for field in fields(ReadOptions)]
     given = {name: getattr(arguments, name, None) for name in names}
     return {name: value for name, value in given.items() if value is not None}
-
-
-def origin(text: str) -> tuple[float, float, float]:
-    """Latitude and longitude in degrees and height in metres."""
-    try:
-        latitude, longitude, height = (float(word) for word in text.split(","))
-    except ValueError as error:
-        raise argparse.ArgumentTypeError("LAT,LON,HEIGHT in degrees and metres") from error
-    return latitude, longitude, height
 
 
 def seconds(text: str) -> float:

@@ -15,7 +15,6 @@ from smfeval.cli.conditions import Condition, condition
 from smfeval.cli.flags import (
     add_output_flags,
     add_read_flags,
-    origin,
     parser,
     progress,
     read_options,
@@ -126,7 +125,7 @@ def _add_reference_flags(flags: argparse.ArgumentParser) -> None:
     add("--ref-body", metavar="NAME", help="body frame of the reference")
     add("--ref-format", choices=FORMATS, help="format of the reference (default: recognised)")
     add("--ref-times", type=Path, metavar="FILE", help="KITTI: file with the stamps")
-    add("--ref-origin", type=origin, metavar="LAT,LON,H", help="RTKLIB: origin of the local frame")
+    add("--ref-origin", metavar="LAT,LON,H", help="RTKLIB: origin of the local frame")
     add("--ref-exact", action="store_true", help="do not use the reference's own covariance")
 
 
@@ -183,7 +182,7 @@ def _estimate_options(
     options.pop("gauge", None)  # `score --gauge` says how to align, not what the file declares
     shared = dict(reference.about.extra).get("ENU_ORIGIN")
     if shared and "origin" not in options and format_of(source, **options) == "rtklib":
-        options["origin"] = origin(shared)
+        options["origin"] = shared
     return options
 
 

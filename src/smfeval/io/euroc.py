@@ -37,7 +37,10 @@ def read(path: Path, options: ReadOptions) -> Track:
         numbers.columns(1, 4),
         numbers.columns(4, 8)[:, [order.index(part) for part in X_FIRST]],
         provenance=Provenance(
-            numbers.name, "EuRoC CSV", notes=numbers.notes + notes + _unused(numbers, names)
+            numbers.name,
+            "EuRoC CSV",
+            notes=numbers.notes + notes,
+            remarks=_unused(numbers, names),
         ),
         intake=options.intake(numbers.where),
     )

@@ -43,7 +43,8 @@ def read(path: Path, options: ReadOptions) -> Track:
             numbers.name,
             "KITTI",
             dropped=dropped + twice,
-            notes=(*numbers.notes, *times.notes, *notes, f"stamps from {times_path}"),
+            notes=(*numbers.notes, *times.notes, *notes),
+            remarks=(f"stamps from {times_path}",),
         ),
         intake=options.intake(lambda row: numbers.where(int(rows[row]))),
     )

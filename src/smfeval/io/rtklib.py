@@ -57,7 +57,9 @@ def read(path: Path, options: ReadOptions) -> Track:
 
 def _track(table: Table, local: Local, options: ReadOptions) -> Track:
     pose = local.position, np.tile([0.0, 0.0, 0.0, 1.0], (len(table.line), 1))
-    provenance = Provenance(table.name, "RTKLIB", notes=(*table.notes, local.note, *_notes(table)))
+    provenance = Provenance(
+        table.name, "RTKLIB", notes=table.notes, remarks=(local.note, *_notes(table))
+    )
     intake = options.intake(table.where)
     about = replace(ABOUT, extra=((ORIGIN, local.origin),) if local.origin else ())
     if not table.deviation.any():

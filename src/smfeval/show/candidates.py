@@ -4,7 +4,6 @@ from dataclasses import asdict
 from typing import Any
 
 from smfeval.io.ros.topics import Candidate
-from smfeval.show.words import count
 
 SCHEMA = "smfeval.topics/1"
 
@@ -13,14 +12,10 @@ def text(found: list[Candidate]) -> str:
     """One line per topic."""
     if not found:
         return "no topic holds poses\n"
-    width = max(len(entry.topic) for entry in found)
-    kinds = max(len(entry.type) for entry in found)
-    lines = [
-        f"  {entry.topic:{width}}  {entry.type:{kinds}}  {count(entry.count, 'message')}, "
-        f"covariance {entry.covariance}"
-        for entry in found
-    ]
-    return "\n".join(["topics with poses; name one as BAG:/topic", *lines]) + "\n"
+    return (
+        "\n".join(["topics with poses; name one as BAG:/topic", *(f"  {each}" for each in found)])
+        + "\n"
+    )
 
 
 def document(found: list[Candidate]) -> dict[str, Any]:
