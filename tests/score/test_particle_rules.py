@@ -317,3 +317,13 @@ def test_particles_along_a_direction_are_scored_there(rng):
     direction = np.tile([0.0, 1.0, 0.0], (2, 1))
     line = residuals(particles).along(direction)
     np.testing.assert_allclose(crps(line)[:, 0], crps(residuals(particles))[:, 1], rtol=1e-12)
+
+
+def test_settings_reach_the_rules(particles):
+    belief = residuals(particles)
+    chosen = Settings(beta=0.7, unbiased=True, interval_level=0.4)
+    found = scores(belief, chosen)
+    np.testing.assert_array_equal(found["energy"], energy(belief, beta=0.7, unbiased=True))
+    expected = interval_score(belief, level=0.4).mean(axis=1)
+    np.testing.assert_array_equal(found["interval"], expected)
+    assert not np.allclose(expected, scores(belief, Settings())["interval"])

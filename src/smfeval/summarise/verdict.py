@@ -12,7 +12,6 @@ Label = Literal["overconfident", "consistent", "conservative", "cannot tell"]
 
 FEWEST_SCANS = 4  # one to three poses can show anything
 NARROW = 4.0  # an interval of k that holds 1 and lies within (1/4, 4) shows consistency
-BAND = 2.0  # without an interval, k within (1/2, 2) is called consistent
 SHOWN_LEVEL = 0.9
 DOUBT = 0.05  # chance of a false verdict on an honest belief
 
@@ -43,14 +42,10 @@ def verdict(scans: int, dimension: int, calibration: Calibration | None) -> Verd
 
 
 def _label(k: Number) -> tuple[Label, str | None]:
-    """Label by the interval of k, or by k alone where intervals were switched off."""
+    """Label by the interval of k."""
     if k.low is not None and k.high is not None:
         return _label_between(k.low, k.high)
-    if k.reason is not None:
-        return "cannot tell", f"k = {k.value:.3g}, but {k.reason}"
-    if k.value > BAND:
-        return "overconfident", None
-    return ("conservative" if k.value < 1 / BAND else "consistent"), None
+    return "cannot tell", f"k = {k.value:.3g}, but {k.reason or 'no interval was asked for'}"
 
 
 def _beyond_doubt(median_nees: float, dimension: int) -> tuple[Label, None] | None:
