@@ -99,7 +99,6 @@ def test_unbiased_energy_of_a_small_sample_is_that_of_the_belief_on_average(rng)
 
 
 @pytest.mark.parametrize("noisy", [False, True])
-@pytest.mark.xfail(strict=True, reason="energy._particles divides by 1 - sum p^2 as rounded")
 def test_unbiased_energy_is_finite_when_one_particle_holds_all_weight(noisy, rng):
     """A filter before resampling: the limit of the double loop as the other weights vanish."""
     x = rng.normal(size=(3, 3))
@@ -114,7 +113,6 @@ def test_unbiased_energy_is_finite_when_one_particle_holds_all_weight(noisy, rng
     assert found == pytest.approx(near, rel=1e-6)
 
 
-@pytest.mark.xfail(strict=True, reason="energy._particles keeps i = j, which kernels make nonzero")
 def test_unbiased_energy_with_an_uncertain_reference_leaves_out_the_pairs_of_one(rng):
     """Few draws with kernels N(0, S_ref) average to the Gaussian N(m, I + S_ref)."""
     n, k, mean = 20_000, 4, np.array([1.0, -0.5])

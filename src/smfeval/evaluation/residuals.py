@@ -90,11 +90,14 @@ def body_residuals(estimate: AnyTrack, residuals: Residuals) -> Residuals:
     """The same residuals in body axes, where all three axes are scored; else as they are."""
     if residuals.covariance is None or residuals.dimension < 3 or not estimate.about.oriented:
         return residuals
-    turn = so3.inverse(estimate.rotation)
-    noise = residuals.noise
+    turn, noise = so3.inverse(estimate.rotation), residuals.noise
+    if isinstance(estimate, GaussianTrack):
+        covariance = estimate.covariance[:, :3, :3]  # a right perturbation is in body axes
+    else:
+        covariance = so3.rotate_covariance(turn, residuals.covariance)
     return Residuals(
         so3.rotate(turn, residuals.error),
-        so3.rotate_covariance(turn, residuals.covariance),
+        covariance,
         None if noise is None else so3.rotate_covariance(turn, noise),
     )
 

@@ -125,8 +125,8 @@ def rotate_covariance(quaternion: Floats, covariance: Floats) -> Floats:
     """
     out = np.empty((len(quaternion), 3, 3))
     for part in chunks(len(quaternion)):
-        r = np.moveaxis(matrix(quaternion[part]), 0, -1)
-        s = np.moveaxis(covariance[part], 0, -1)
+        r = np.ascontiguousarray(np.moveaxis(matrix(quaternion[part]), 0, -1))
+        s = np.ascontiguousarray(np.moveaxis(covariance[part], 0, -1))
         half = [[r[i, 0] * s[0, k] + r[i, 1] * s[1, k] + r[i, 2] * s[2, k] for k in range(3)]
                 for i in range(3)]  # fmt: skip
         for i in range(3):

@@ -18,6 +18,7 @@ from smfeval.score.ape import ape
 from smfeval.score.residuals import Ensemble, Residuals
 
 PAIRS_AT_ONCE = 2_000_000  # distances between particles held at a time
+ALONE = 1e-300  # weight of all pairs below this: one particle holds everything, and spreads nothing
 
 
 def energy(residuals: Residuals, *, beta: float = 1.0, unbiased: bool = False) -> Floats:
@@ -34,14 +35,11 @@ def energy(residuals: Residuals, *, beta: float = 1.0, unbiased: bool = False) -
 def _particles(ensemble: Ensemble, noise: Floats | None, beta: float, *, unbiased: bool) -> Floats:
     """sum p_i |x_i - t|^beta - 1/2 sum p_i p_j |x_i - x_j|^beta.
 
-    The second term counts each particle's distance to itself, zero; the unbiased form divides it by
-    1 - sum p^2, so that a small sample of the true belief scores as the belief does, on average.
+    The second term counts each particle's pair with itself. The unbiased form leaves those out and
+    divides by the weight of the others, so that a small sample of the true belief scores as the
+    belief does, on average.
     """
-    spread = _spread(ensemble, noise, beta)
-    if unbiased:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            scaled = spread / (1 - ensemble.sum(ensemble.probability**2))
-        spread = np.where(spread > 0, scaled, 0.0)
+    spread = _spread(ensemble, noise, beta, with_itself=not unbiased)
     own = None if noise is None else np.repeat(noise, ensemble.count, axis=0)
     distance = _distance(ensemble.difference, own, beta)
     return ensemble.sum(ensemble.probability * distance) - 0.5 * spread
@@ -53,8 +51,8 @@ def _distance(difference: Floats, covariance: Floats | None, beta: float) -> Flo
     return expected_distance(difference, covariance, beta=beta)
 
 
-def _spread(ensemble: Ensemble, noise: Floats | None, beta: float) -> Floats:
-    """sum p_i p_j |x_i - x_j|^beta over the particles of each scan. (n,)."""
+def _spread(ensemble: Ensemble, noise: Floats | None, beta: float, *, with_itself: bool) -> Floats:
+    """Mean of |x_i - x_j|^beta over pairs of particles of a scan, by their weights. (n,)."""
     spread = np.empty(len(ensemble.count))
     for scans, size in _alike(ensemble.count):
         row = ensemble.offset[scans][:, None] + np.arange(size)
@@ -62,7 +60,11 @@ def _spread(ensemble: Ensemble, noise: Floats | None, beta: float) -> Floats:
         apart = x[:, :, None, :] - x[:, None, :, :]
         both = None if noise is None else 2 * noise[scans][:, None, None]
         both = None if both is None else np.broadcast_to(both, (*apart.shape, apart.shape[-1]))
-        spread[scans] = np.einsum("ni,nij,nj->n", p, _distance(apart, both, beta), p)
+        weight = p[:, :, None] * p[:, None, :]
+        if not with_itself:
+            weight[:, range(size), range(size)] = 0
+            weight /= np.maximum(weight.sum(axis=(1, 2), keepdims=True), ALONE)
+        spread[scans] = np.einsum("nij,nij->n", weight, _distance(apart, both, beta))
     return spread
 
 

@@ -17,13 +17,12 @@ LEVEL = 0.9
 def interval_score(residuals: Residuals, *, level: float = LEVEL) -> Floats:
     """Interval score of every axis. (n, d)."""
     tail = (1 - level) / 2
-    if residuals.ensemble is not None and residuals.noise is None:
-        low = quantiles(residuals.ensemble, tail)
-        high = -quantiles(residuals.ensemble.mirrored, tail)  # so that no axis has a preferred sign
-    else:
+    if residuals.ensemble is None or residuals.noise is not None:
         sigma = np.sqrt(np.diagonal(residuals.predicted, axis1=1, axis2=2))
         reach = -ndtri(tail) * sigma
-        low, high = residuals.error - reach, residuals.error + reach
+        return 2 * reach + np.maximum(np.abs(residuals.error) - reach, 0) / tail
+    low = quantiles(residuals.ensemble, tail)
+    high = -quantiles(residuals.ensemble.mirrored, tail)  # so that no axis has a preferred sign
     outside = np.maximum(low, 0) + np.maximum(-high, 0)  # the reference is at zero
     return (high - low) + outside / tail
 

@@ -35,6 +35,9 @@ def verdict(scans: int, dimension: int, calibration: Calibration | None) -> Verd
     if scans < FEWEST_SCANS:
         text = f"cannot tell: {scans} matched {'scan' if scans == 1 else 'scans'} show nothing"
         return Verdict("cannot tell", text)
+    if calibration.k.value == 0:
+        same = "at least half of the errors are zero; is the estimate the reference itself?"
+        return Verdict("cannot tell", f"cannot tell: {same}")
     label, why = _label(calibration.k)
     if label == "cannot tell":
         label, why = _beyond_doubt(calibration.nees_median.value, dimension) or (label, why)
