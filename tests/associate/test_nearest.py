@@ -157,7 +157,6 @@ def test_spans_that_overlap_are_told_apart_from_spans_that_do_not():
 @pytest.mark.parametrize(
     ("unit", "divisor"), [("microseconds", 10**3), ("milliseconds", 10**6), ("seconds", 10**9)]
 )
-@pytest.mark.xfail(strict=True, reason="strangers._unit cannot be reached with int64 stamps")
 def test_stamps_in_another_unit_are_guessed(unit, divisor):
     """Arrays of whole micro- or milliseconds given as nanoseconds; files are judged at the door."""
     text = message(np.unique(stamps(50, rate_hz=0.5) // divisor), stamps(50, rate_hz=0.5))

@@ -67,7 +67,9 @@ def test_positions_about_an_origin_agree_with_proj(path):
 def test_the_first_fix_is_the_origin_and_is_stated(path):
     track = read(path)
     np.testing.assert_allclose(track.position[0], 0.0, atol=1e-9)
-    assert any("first fix 35.165393934 136.881442407 39.6452" in n for n in track.provenance.remarks)
+    assert any(
+        "first fix 35.165393934 136.881442407 39.6452" in n for n in track.provenance.remarks
+    )
 
 
 def test_the_given_origin_is_stated(path):

@@ -140,7 +140,7 @@ def test_a_refused_interval_is_named_with_its_reason():
 
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_without_an_interval_only_what_no_dependence_explains_is_judged(d):
-    edge = stats.chi2(d).ppf([0.025, 0.975]) / median_chi_squared(d)
+    edge = stats.chi2(d).ppf([0.0125, 0.9875]) / median_chi_squared(d)
     labels = [
         verdict(50, d, calibration(k, d=d, reason="too short")).label
         for k in (0.99 * edge[0], 1.01 * edge[0], 0.99 * edge[1], 1.01 * edge[1])
@@ -196,8 +196,8 @@ def test_tracks_whose_scans_share_one_error_are_rarely_called_dishonest(d, rng):
         for value in nees / median_chi_squared(d)
     ]
     for label in FALSE:
-        assert labels.count(label) / 20_000 <= at_most(0.025, 20_000)
-    assert np.isin(labels, FALSE).mean() > 0.04  # the bound is used up, not idle
+        assert labels.count(label) / 20_000 <= at_most(0.0125, 20_000)
+    assert np.isin(labels, FALSE).mean() > 0.02  # half the bound is used up, it is not idle
 
 
 def test_a_constant_series_is_judged_by_the_bound_alone():
@@ -208,13 +208,12 @@ def test_a_constant_series_is_judged_by_the_bound_alone():
 
 LONGER_THAN_MEMORY = [(300, 0.95), (300, 0.99), (1000, 0.99)]
 SHORTER_THAN_MEMORY = [(30, 0.99), (300, 0.999), (1000, 0.999)]
-UNSEEN = pytest.mark.xfail(strict=True, reason="the interval of k trusts 3 to 6 effective samples")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "rho"),
-    [*LONGER_THAN_MEMORY, *(pytest.param(*cell, marks=UNSEEN) for cell in SHORTER_THAN_MEMORY)],
+    [*LONGER_THAN_MEMORY, *SHORTER_THAN_MEMORY],
 )
 def test_false_alarms_stay_few_through_the_whole_summary(n, rho, rng):
     """Errors of an ellipsoid, summarised as a user's track is."""

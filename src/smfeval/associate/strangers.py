@@ -1,13 +1,11 @@
 """Why two tracks do not meet in time: the likely cause, in words."""
 
-import numpy as np
-
 from smfeval.maths.arrays import Ints
 from smfeval.maths.stamps import NANOSECONDS, seconds_text
 
 EPOCH_S = 1e8  # stamps below three years are counted from some start, not from 1970
 HOUR_S = 3600
-UNITS = {1e3: "milliseconds", 1e6: "microseconds", 1e9: "nanoseconds"}
+UNITS = {1e3: "microseconds", 1e6: "milliseconds", 1e9: "seconds"}  # read as nanoseconds
 
 
 def why_apart(estimate: Ints, reference: Ints, matched: int, tolerance_s: float) -> str:
@@ -40,12 +38,12 @@ def _guess(estimate: Ints, reference: Ints) -> str:
 
 
 def _unit(first: float, second: float) -> str | None:
-    """A unit of one side that would bring both to the same epoch."""
+    """The unit in which one side's stamps were, if that would bring both to the same epoch."""
     small, large = sorted((first, second))
-    if small < EPOCH_S:
+    if large < EPOCH_S or small == 0:
         return None
     ratio = large / small
-    return next((unit for factor, unit in UNITS.items() if abs(np.log(ratio / factor)) < 0.1), None)
+    return next((unit for factor, unit in UNITS.items() if abs(ratio / factor - 1) < 1e-3), None)
 
 
 def _length(stamp: Ints) -> float:

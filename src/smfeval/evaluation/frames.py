@@ -54,8 +54,8 @@ def one_world(
     """The alignment of matched tracks, and the scans that are left to score."""
     count = len(estimate)
     fitted = _prefix(reference, options) if options.fit_on is not None else count
-    if kind == "none" and options.fit_on is not None:
-        raise PairingError("a fit on the start needs an alignment; with none there is no fit")
+    if kind in ("none", "first-pose") and options.fit_on is not None:
+        raise PairingError(f"a fit on the start needs an alignment that is fitted; {kind} is not")
     if kind == "first-pose":
         return fit_first_pose(estimate, reference), np.arange(count)
     alignment = FITS[kind](estimate.position[:fitted], reference.position[:fitted])

@@ -14,14 +14,9 @@ from smfeval.summarise.number import Number, finite
 from smfeval.summarise.relative import RelativeError
 from smfeval.summarise.summary import Calibration, Scores
 from smfeval.summarise.verdict import Verdict
-from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
+from smfeval.track import AnyTrack, ParticleTrack, Track
 
 SCHEMA = "smfeval.score/1"
-
-COVERAGE_FROM = {
-    ParticleTrack: "depth of the reference among the particles",
-    GaussianTrack: "chi-squared distribution of the NEES",
-}
 
 
 @dataclass(frozen=True)
@@ -87,6 +82,12 @@ class Evaluation:
             for reason in dict.fromkeys(reason for reason, _ in reasons)
             if reason is not None
         )
+
+    def coverage_from(self) -> str:
+        """What the coverage was read from."""
+        if isinstance(self.estimate, ParticleTrack) and not self._noise_used():
+            return "depth of the reference among the particles"
+        return "chi-squared distribution of the NEES"
 
     @property
     def all_notes(self) -> tuple[str, ...]:
@@ -183,7 +184,7 @@ class Evaluation:
             "k": found.k.to_dict(),
             "factor_per_axis": found.factor_per_axis.to_dict(),
             "coverage": _numbers(found.coverage),
-            "coverage_from": COVERAGE_FROM[type(self.estimate)],
+            "coverage_from": self.coverage_from(),
             "psi": _number(found.psi),
             "precision": _number(found.precision),
             "best_scale": found.best_scale.to_dict(),

@@ -10,6 +10,7 @@ N(0, S_ref). (S_ref in the first term only would be lowest at S + 2 S_ref, so no
 from collections.abc import Iterator
 
 import numpy as np
+from scipy.special import erf
 
 from smfeval.errors import OptionError
 from smfeval.maths.arrays import Floats, Ints
@@ -18,7 +19,7 @@ from smfeval.score.ape import ape
 from smfeval.score.residuals import Ensemble, Residuals
 
 PAIRS_AT_ONCE = 2_000_000  # distances between particles held at a time
-ALONE = 1e-300  # weight of all pairs below this: one particle holds everything, and spreads nothing
+ALONE = 1e-300  # weight of all other pairs below this: one particle holds everything
 
 
 def energy(residuals: Residuals, *, beta: float = 1.0, unbiased: bool = False) -> Floats:
@@ -48,7 +49,15 @@ def _particles(ensemble: Ensemble, noise: Floats | None, beta: float, *, unbiase
 def _distance(difference: Floats, covariance: Floats | None, beta: float) -> Floats:
     if covariance is None:
         return ape(difference) ** beta
+    if difference.shape[-1] == 1 and beta == 1:
+        return _folded(difference[..., 0], np.sqrt(covariance[..., 0, 0]))
     return expected_distance(difference, covariance, beta=beta)
+
+
+def _folded(mean: Floats, sigma: Floats) -> Floats:
+    """E|Y| of Y ~ N(mean, sigma^2) in one dimension: the folded normal distribution."""
+    z = mean / sigma
+    return sigma * np.sqrt(2 / np.pi) * np.exp(-0.5 * z * z) + mean * erf(z / np.sqrt(2))
 
 
 def _spread(ensemble: Ensemble, noise: Floats | None, beta: float, *, with_itself: bool) -> Floats:
@@ -62,10 +71,20 @@ def _spread(ensemble: Ensemble, noise: Floats | None, beta: float, *, with_itsel
         both = None if both is None else np.broadcast_to(both, (*apart.shape, apart.shape[-1]))
         weight = p[:, :, None] * p[:, None, :]
         if not with_itself:
-            weight[:, range(size), range(size)] = 0
-            weight /= np.maximum(weight.sum(axis=(1, 2), keepdims=True), ALONE)
+            weight = _without_itself(weight)
         spread[scans] = np.einsum("nij,nij->n", weight, _distance(apart, both, beta))
     return spread
+
+
+def _without_itself(weight: Floats) -> Floats:
+    """Weights of pairs without those of a particle with itself, summing to one. (n, m, m).
+
+    Where one particle holds all the weight there is no other pair; its own is kept.
+    """
+    others = weight * ~np.eye(weight.shape[-1], dtype=np.bool_)
+    total = others.sum(axis=(1, 2), keepdims=True)
+    alone = total < ALONE
+    return np.where(alone, weight, others / np.where(alone, 1.0, total))
 
 
 def _alike(count: Ints) -> Iterator[tuple[Ints, int]]:

@@ -3,7 +3,6 @@
 import numpy as np
 
 from smfeval.evaluation import Evaluation
-from smfeval.evaluation.result import COVERAGE_FROM
 from smfeval.show.examination import KINDS, frames
 from smfeval.show.words import aligned, count, length, length_unit, number
 from smfeval.summarise.inflation import median_chi_squared
@@ -155,8 +154,8 @@ def _times(found: Calibration) -> str:
 
 def _coverage(evaluation: Evaluation, found: Calibration) -> str:
     parts = [f"{100 * level:g} %: {_percent(held)}" for level, held in found.coverage.items()]
-    source = COVERAGE_FROM[type(evaluation.estimate)]
-    suffix = f" (by the {source})" if isinstance(evaluation.estimate, ParticleTrack) else ""
+    particles = isinstance(evaluation.estimate, ParticleTrack)
+    suffix = f" (by the {evaluation.coverage_from()})" if particles else ""
     return ", ".join(parts) + suffix
 
 
