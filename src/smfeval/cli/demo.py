@@ -5,18 +5,20 @@ its errors have, the other one that is 25 times too small. Position errors canno
 """
 
 import tempfile
-from pathlib import Path
+from collections.abc import Callable
+from contextlib import chdir
 
 import numpy as np
 
 from smfeval.cli import check, score
-from smfeval.cli.flags import parser
+from smfeval.cli.flags import add_output_flags, parser
 from smfeval.io import write
 from smfeval.maths import so3
 from smfeval.maths.arrays import Floats
 from smfeval.track import About, GaussianTrack, Track
 
 SEED = 7
+REFERENCE = ("--ref", "truth.tum")
 SCANS = 3000
 RATE_HZ = 10.0
 MEMORY = 0.9  # correlation of the errors from scan to scan
@@ -26,27 +28,30 @@ TOO_TIGHT = 25.0  # each axis five times
 
 def run(arguments: list[str]) -> int:
     """Show what smfeval does, on data of its own."""
-    parser("demo", "Score two beliefs made on the spot.").parse_args(arguments)
+    flags = parser("demo", "Score two beliefs made on the spot.")
+    add_output_flags(flags)
+    chosen = flags.parse_args(arguments)
     reference, honest = walk(rng=np.random.default_rng(SEED))
     bold = honest.replaced({"covariance": honest.covariance / TOO_TIGHT})
-    with tempfile.TemporaryDirectory(prefix="smfeval-demo-") as folder:
+    with tempfile.TemporaryDirectory(prefix="smfeval-demo-") as folder, chdir(folder):
         files = {"truth.tum": reference, "honest.square": honest, "overconfident.square": bold}
         for name, track in files.items():
-            write(track, Path(folder, name))
+            write(track, name)
+        if chosen.json:
+            return score.run(["honest.square", "overconfident.square", *REFERENCE, "--json"])
+        more = [flag for flag, on in (("-q", chosen.quiet), ("-v", chosen.verbose)) if on]
         codes = [
-            _shown(check, folder, "honest.square"),
-            _shown(score, folder, "honest.square", "--ref", "truth.tum"),
-            _shown(score, folder, "overconfident.square", "--ref", "truth.tum"),
+            _shown(check.run, "check", "honest.square", *more),
+            _shown(score.run, "score", "honest.square", *REFERENCE, *more),
+            _shown(score.run, "score", "overconfident.square", *REFERENCE, *more),
         ]
     return max(codes)
 
 
-def _shown(verb: object, folder: str, *words: str) -> int:
+def _shown(run_verb: Callable[[list[str]], int], name: str, *words: str) -> int:
     """Print a command line as a user would type it, and run it."""
-    name = verb.__name__.rsplit(".", 1)[-1]  # type: ignore[attr-defined]
     print(f"$ smfeval {name} {' '.join(words)}")
-    paths = [str(Path(folder, word)) if "." in word else word for word in words]
-    code: int = verb.run(paths)  # type: ignore[attr-defined]
+    code = run_verb(list(words))
     print()
     return code
 
