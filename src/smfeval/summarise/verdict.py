@@ -75,7 +75,7 @@ def _label_between(low: float, high: float) -> tuple[Label, str | None]:
     if high < 1:
         return "conservative", None
     if low > 1 / NARROW and high < NARROW:
-        return "consistent", None
+        return "consistent", f"k is between {low:.2g} and {high:.2g}, where 1 is honest"
     return "cannot tell", f"k is between {low:.2g} and {high:.2g}"
 
 
