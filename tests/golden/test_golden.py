@@ -1,7 +1,8 @@
 """Whole command lines with their expected output.
 
 Words must be equal; numbers may differ in the last digit shown, since another processor may round
-otherwise. After a change on purpose: `smfeval demo > tests/golden/demo.txt`, and read the difference.
+otherwise. After a change on purpose run `smfeval demo > tests/golden/demo.txt`, and read the
+difference.
 """
 
 import re
