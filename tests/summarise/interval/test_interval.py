@@ -230,3 +230,10 @@ def test_pairs_need_common_scans():
 def test_squares_that_are_all_alike_have_no_spread():
     with pytest.raises(SeriesError, match="no spread"):
         interval(np.tile([1.0, -1.0], 20), "rmse", rng=rng())
+
+
+def test_only_methods_that_draw_at_random_need_a_generator(rng):
+    series = rng.normal(size=200)
+    assert interval(series, "mean") == interval(series, "mean", rng=rng)
+    with pytest.raises(OptionError, match="needs a generator"):
+        interval(series, "mean", method="circular-percentile")

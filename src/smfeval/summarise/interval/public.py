@@ -23,7 +23,7 @@ def interval(
     *,
     level: float = 0.95,
     method: str = "auto",
-    rng: np.random.Generator,
+    rng: np.random.Generator | None = None,
     block_length: float | None = None,
     replicates: int = REPLICATES,
     related: ArrayLike | None = None,
@@ -43,7 +43,7 @@ def interval(
         "auto", or a block bootstrap "moving", "circular" or "stationary" followed by "-percentile",
         "-basic" or "-studentised".
     rng
-        Chance for the bootstraps; "auto" uses none.
+        Chance for the bootstraps, which need it; "auto" uses none.
     block_length, replicates
         For the bootstraps. A block length of None is chosen after Politis and White.
     related
@@ -59,13 +59,15 @@ def interval(
         raise OptionError(f"no method {method!r}; there are {', '.join(METHODS)}")
     if method == "auto" and block_length is not None:
         raise OptionError("the method 'auto' uses no blocks, so a block length would be ignored")
+    if method != "auto" and rng is None:
+        raise OptionError(f"the method {method!r} draws at random and needs a generator (rng)")
     if replicates < 1:
         raise OptionError(f"{replicates} replicates; a bootstrap needs at least 1")
     request = Request(
         series=checked_series(series),
         statistic=parsed(statistic),
         level=checked_level(level),
-        rng=rng,
+        rng=rng or np.random.default_rng(0),
         block_length=block_length,
         replicates=replicates,
         related=None if related is None else checked_series(related),
@@ -80,7 +82,7 @@ def paired_interval(
     *,
     level: float = 0.95,
     method: str = "auto",
-    rng: np.random.Generator,
+    rng: np.random.Generator | None = None,
 ) -> Interval:
     """Interval of the mean or median of first - second, two series on common scans, (n,) and (n,).
 
