@@ -59,6 +59,13 @@ def test_singular_covariances_are_found(rng):
     assert np.flatnonzero(normal.is_singular(covariance)).tolist() == [1, 2, 4]
 
 
+def test_what_rounding_leaves_of_zero_is_singular(rng):
+    covariance = covariances(3, rng, 3)
+    covariance[:, 2, :] = covariance[:, :, 2] = 0
+    covariance[:, 2, 2] = 1e-34
+    assert normal.is_singular(covariance).all()
+
+
 def test_tiny_but_regular_covariances_are_not_singular(rng):
     assert not normal.is_singular(1e-30 * covariances(5, rng, 3)).any()
     stretched = np.diag([1e-12, 1.0, 1e6])[None]

@@ -36,9 +36,10 @@ def _particle_residuals(
     truth = np.repeat(reference.position, estimate.count, axis=0)
     difference = (estimate.particle_position - truth)[:, index]
     ensemble = Ensemble(estimate.offset, difference, estimate.probability)
-    error = ensemble.sum(ensemble.probability[:, None] * difference)
-    away = difference - np.repeat(error, ensemble.count, axis=0)
+    mean = np.repeat(estimate.position, estimate.count, axis=0)
+    away = (estimate.particle_position - mean)[:, index]
     outer = ensemble.probability[:, None, None] * away[:, :, None] * away[:, None, :]
+    error = (estimate.position - reference.position)[:, index]
     return Residuals(error, ensemble.sum(outer), noise, ensemble)
 
 

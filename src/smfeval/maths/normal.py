@@ -15,6 +15,7 @@ from smfeval.maths.symmetric import chunks, correlation_eigenvalue, smallest_piv
 SINGULAR = (
     1e-12  # smallest eigenvalue of the correlation matrix of a covariance that has an inverse
 )
+ROUNDING = 1e-20  # a variance this small beside another is what rounding leaves of zero
 SURELY_REGULAR = 1e-6  # a smallest pivot above this needs no eigenvalues
 ILL_CONDITIONED = 1e-6  # a smallest pivot below this: the closed-form root loses digits, use eigh
 
@@ -52,11 +53,11 @@ def is_singular(covariance: Floats) -> Bools:
     """Scans whose covariance has no inverse, up to rounding. (n, d, d) -> (n,)."""
     singular = np.zeros(len(covariance), dtype=np.bool_)
     for part in chunks(len(covariance)):
-        doubtful = np.flatnonzero(smallest_pivot(covariance[part]) <= SURELY_REGULAR)
-        block = covariance[part][doubtful]
-        flat = np.diagonal(block, axis1=1, axis2=2).min(axis=1, initial=np.inf) <= 0
-        flat[~flat] = correlation_eigenvalue(block[~flat]) <= SINGULAR
-        singular[part.start + doubtful] = flat
+        variance = np.diagonal(covariance[part], axis1=1, axis2=2)
+        singular[part] = variance.min(axis=1) <= ROUNDING * variance.max(axis=1)
+        unsure = ~singular[part] & (smallest_pivot(covariance[part]) <= SURELY_REGULAR)
+        rows = np.flatnonzero(unsure)
+        singular[part.start + rows] = correlation_eigenvalue(covariance[part][rows]) <= SINGULAR
     return singular
 
 

@@ -163,7 +163,7 @@ def _percent(held: Number) -> str:
     value = f"{100 * held.value:.3g} %"
     if held.low is None or held.high is None:
         return value
-    return f"{value} [{100 * held.low:.2g}, {100 * held.high:.2g}]"
+    return f"{value} [{number(100 * held.low)}, {number(100 * held.high)}]"
 
 
 def _precision_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
