@@ -12,9 +12,7 @@ from scipy.special import chdtr
 from smfeval.maths.arrays import Bools, Floats
 from smfeval.maths.symmetric import chunks, correlation_eigenvalue, smallest_pivot
 
-SINGULAR = (
-    1e-12  # smallest eigenvalue of the correlation matrix of a covariance that has an inverse
-)
+SINGULAR = 1e-12  # smallest eigenvalue of the correlation matrix of a regular covariance
 ROUNDING = 1e-20  # a variance this small beside another is what rounding leaves of zero
 SURELY_REGULAR = 1e-6  # a smallest pivot above this needs no eigenvalues
 ILL_CONDITIONED = 1e-6  # a smallest pivot below this: the closed-form root loses digits, use eigh

@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from smfeval.examination.health import UNKNOWN_VARIANCE
 from smfeval.maths.arrays import Bools, Floats
 
 UNKNOWN = -1.0  # ROS drivers write this where they have no covariance
-PLACEHOLDER = 1e6  # m^2 or rad^2; drivers write this or 1e12 for axes that they do not know
 
 
 def filling(covariance: Floats) -> str:
@@ -34,7 +34,7 @@ def health_notes(covariance: Floats) -> tuple[str, ...]:
         notes.append(f"the covariance is {words}")
     variance = np.diagonal(covariance, axis1=-2, axis2=-1)
     largest = np.fmax.reduce(variance, axis=None, initial=0.0)
-    if PLACEHOLDER <= largest < np.inf:
+    if UNKNOWN_VARIANCE <= largest < np.inf:
         notes.append(f"a variance of {largest:.3g} stands for an axis that is not known")
     return tuple(notes)
 
