@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from smfeval.io import read, write
     from smfeval.io.extrinsic import read_extrinsic
     from smfeval.io.recorder import SquareWriter
-    from smfeval.summarise.interval import Interval, interval
+    from smfeval.summarise.interval import Interval, interval, paired_interval
     from smfeval.track import About, GaussianTrack, ParticleTrack, Track
 
 __version__ = "0.1.0"
@@ -61,6 +61,7 @@ _HOMES = {
     "evaluate": "smfeval.evaluation",
     "examine": "smfeval.examination",
     "interval": "smfeval.summarise.interval",
+    "paired_interval": "smfeval.summarise.interval",
     "read": "smfeval.io",
     "read_extrinsic": "smfeval.io.extrinsic",
     "write": "smfeval.io",
@@ -86,6 +87,7 @@ __all__ = [
     "evaluate",
     "examine",
     "interval",
+    "paired_interval",
     "read",
     "read_extrinsic",
     "write",

@@ -166,7 +166,10 @@ def test_the_gate(walked, capsys):
         (["--fail-if", "k"], "is no condition; write for example 'k>2'"),
         (["--fail-if", "kk>2"], "'kk' is unknown; it is one of mae"),
         (["--fail-if", "k>1e"], "is no condition"),
-        (["--beta", "2"], "beta must be between 0 and 2, not 2"),
+        (["--beta", "2"], "beta must be between 0 and 2 (0.001 to 1.999), not 2"),
+        (["--seed", "-1"], "a seed is a whole number from 0 on"),
+        (["--per-scan", "out.csv"], "end the name in .parquet"),
+        (["--save-evo", "nowhere/out.zip"], "there is no folder nowhere"),
         (["--beta", "0"], "beta must be between 0 and 2"),
         (["--axes", "xyw"], "axes 'xyw': write some of x, y and z"),
         (["--axes", "xx"], "each once"),
@@ -295,6 +298,38 @@ def test_an_offset_is_applied(walked, capsys):
         run(capsys, *words[:1], "honest.square", *words[2:], "0"),
     )
     assert strict_json(outcome.out)["scores"] == strict_json(plain.out)["scores"]
+
+
+def test_the_reference_itself_as_estimate_is_noticed(walked, capsys):
+    reference, honest = walked
+    same = honest.replaced({"position": reference.position, "rotation": reference.rotation})
+    write(same, "same.square")
+    for gauge in ("none", "se3"):
+        outcome = run(capsys, "score", "same.square", "--ref", "truth.tum", "--gauge", gauge)
+        assert outcome.code == 0
+        assert "is the estimate the reference itself?" in outcome.out.splitlines()[-1]
+
+
+def test_a_reference_that_never_turns_has_no_orientation(walked, capsys):
+    reference, _ = walked
+    identity = np.tile([0.0, 0, 0, 1], (len(reference), 1))
+    write(Track(reference.stamp, reference.position, identity), "gnss.tum")
+    outcome = run(capsys, "score", "honest.square", "--ref", "gnss.tum", "--horizon", "5m")
+    assert "taken as positions without orientation" in outcome.out
+    assert "rotation" not in outcome.out.replace("free rotation", "")
+    assert "cannot be made equal" in refused(
+        capsys, "score", "honest.square", "--ref", "gnss.tum", "--gauge", "first-pose"
+    )
+
+
+def test_a_crash_is_no_verdict(walked, capsys, monkeypatch):
+    def crash(*_, **__):
+        raise RuntimeError("boom")
+
+    monkeypatch.setattr("smfeval.cli.score.evaluate", crash)
+    outcome = run(capsys, "score", "honest.square", "--ref", "truth.tum")
+    assert outcome.code == 3
+    assert outcome.err.startswith("smfeval: this is a bug, please report it: RuntimeError: boom")
 
 
 def test_the_demo_prints_both_verdicts(capsys):

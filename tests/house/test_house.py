@@ -39,6 +39,7 @@ def test_public_names_are_pinned():
         "evaluate",
         "examine",
         "interval",
+        "paired_interval",
         "read",
         "read_extrinsic",
         "write",

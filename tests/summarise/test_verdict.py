@@ -30,6 +30,8 @@ def calibration(k, low=None, high=None, *, d=3, reason=None, coverage=0.5):
         psi=None,
         precision=None,
         best_scale=one,
+        k_at_95=inflation,
+        negligible=False,
     )
 
 
@@ -45,7 +47,7 @@ positive = st.floats(1e-6, 1e8)
 dimensions = st.integers(1, 3)
 
 
-@given(st.tuples(positive, positive, positive).map(sorted), dimensions, st.integers(4, 10_000))
+@given(st.tuples(positive, positive, positive).map(sorted), dimensions, st.integers(15, 10_000))
 def test_a_label_never_contradicts_the_interval(numbers, d, scans):
     low, k, high = numbers
     found = verdict(scans, d, calibration(k, low, high, d=d))
@@ -158,6 +160,46 @@ def test_an_estimate_that_is_the_reference_itself_is_recognised(rng):
     assert "is the estimate the reference itself?" in found.verdict.sentence
 
 
+def test_the_verdict_does_not_depend_on_the_level_that_is_shown(rng):
+    truth = poses(400, rng)
+    error = 0.1 * rng.normal(size=truth.position.shape)
+    covariance = np.tile(0.01 * np.eye(6), (400, 1, 1))
+    belief = GaussianTrack(
+        truth.stamp, truth.position + error, truth.rotation, covariance, about=truth.about
+    )
+    labels = {
+        evaluate(
+            belief, truth, options=Options(alignment="none", intervals=Intervals(level=level))
+        ).verdict.label
+        for level in (0.001, 0.5, 0.95, 0.999)
+    }
+    assert labels == {"consistent"}
+
+
+def test_an_alignment_on_the_scored_scans_withholds_conservative(rng):
+    """Errors that barely move are absorbed by the fit; honest, whatever they look like then."""
+    labels = set()
+    for _ in range(20):
+        truth = poses(200, rng)
+        error = np.cumsum(0.01 * rng.normal(size=(200, 3)), axis=0) + rng.normal(size=3)
+        belief = GaussianTrack(
+            truth.stamp,
+            truth.position + error,
+            truth.rotation,
+            np.tile(np.eye(6), (200, 1, 1)),
+            about=truth.about,
+        )
+        labels.add(evaluate(belief, truth, options=Options(alignment="se3")).verdict.label)
+    assert "conservative" not in labels
+
+
+def test_few_scans_are_no_many_independent_ones():
+    """An interval may claim more independent scans than there are; the verdict does not."""
+    narrow = calibration(2.0, 1.9, 2.1)
+    assert verdict(14, 3, narrow).label == "cannot tell"
+    assert verdict(15, 3, narrow).label == "overconfident"
+
+
 # Honest beliefs, by simulation: how often are they called something else?
 
 
@@ -222,7 +264,9 @@ def test_false_alarms_stay_few_through_the_whole_summary(n, rho, rng):
     count = 0
     for unit in errors(tracks, n, rho, rng):
         residuals = Residuals(unit * np.array([1.0, 2.0, 0.5]), covariance)
-        series = scores(residuals, Settings(), ["nees", "pit"])
-        made = summarise_calibration(series, residuals, residuals, intervals=Intervals())
+        series = scores(residuals, Settings(), ["ape", "nees", "pit"])
+        made = summarise_calibration(
+            series, residuals, residuals, intervals=Intervals(), extent_m=1.0
+        )
         count += verdict(n, 3, made).label in FALSE
     assert count / tracks <= at_most(0.05, tracks)

@@ -24,6 +24,8 @@ Can you trust the uncertainty that your odometry reports?
 Exit codes: 0 fine, 1 a condition of --fail-if holds, 2 bad input.
 """
 
+BUG = 3  # neither bad input (2) nor a condition that holds (1)
+
 REMEDIES = {
     "bad_rows": "--bad-rows drop leaves such rows out",
     "lossy": "--lossy allows it",
@@ -70,6 +72,15 @@ def _guarded(verb: str, arguments: list[str]) -> int:
     except KeyboardInterrupt:
         print("smfeval: stopped", file=sys.stderr)
         return 130
+    except Exception as error:
+        if os.environ.get("SMFEVAL_TRACEBACK"):
+            raise
+        print(
+            f"smfeval: this is a bug, please report it: {type(error).__name__}: {error} "
+            "(SMFEVAL_TRACEBACK=1 shows where)",
+            file=sys.stderr,
+        )
+        return BUG
     return code
 
 

@@ -25,7 +25,7 @@ from smfeval.evaluation import ALIGNMENTS, Evaluation, Options, evaluate, pair
 from smfeval.evaluation.frames import GAUGE_ALIGNMENTS
 from smfeval.evaluation.result import SCHEMA
 from smfeval.io import format_of, read
-from smfeval.io.evo_result import write_evo_results
+from smfeval.io.evo_result import evo_files, write_evo_results
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.formats import FORMATS
 from smfeval.io.per_scan import write_per_scan
@@ -47,7 +47,7 @@ def run(arguments: list[str]) -> int:
     chosen = _flags().parse_args(arguments)
     conditions = [condition(text) for text in chosen.fail_if]
     options = _options(chosen)
-    _refuse_overwriting(chosen)
+    _refuse_targets(chosen)
 
     with progress("scoring"):
         reference = read(chosen.ref, **_reference_options(chosen))
@@ -57,9 +57,12 @@ def run(arguments: list[str]) -> int:
         ]
         evaluations = _evaluated(estimates, reference, options, common=chosen.common)
 
+    failed = _failed(evaluations, conditions)
     _save(evaluations, chosen)
     _print(evaluations, chosen)
-    return _gate(evaluations, conditions)
+    for sentence in failed:
+        print(f"smfeval: --fail-if: {sentence}", file=sys.stderr)
+    return 1 if failed else 0
 
 
 def _flags() -> argparse.ArgumentParser:
@@ -186,9 +189,18 @@ def _estimate_options(
     return options
 
 
-def _refuse_overwriting(chosen: argparse.Namespace) -> None:
-    for path in (chosen.per_scan, chosen.save_evo):
-        if path is not None and path.exists() and not chosen.force:
+def _refuse_targets(chosen: argparse.Namespace) -> None:
+    """Complain about result files before any work is done."""
+    if chosen.save_evo is not None and len(chosen.estimates) > 1:
+        raise OptionError("--save-evo takes one estimate at a time")
+    if chosen.per_scan is not None and chosen.per_scan.suffix != ".parquet":
+        raise OptionError(f"{chosen.per_scan}: --per-scan writes Parquet; end the name in .parquet")
+    targets = [chosen.per_scan] if chosen.per_scan else []
+    targets += evo_files(chosen.save_evo) if chosen.save_evo else []
+    for path in targets:
+        if not path.parent.is_dir():
+            raise OptionError(f"{path}: there is no folder {path.parent}")
+        if path.exists() and not chosen.force:
             raise OptionError(f"{path}: the file exists; --force overwrites it")
 
 
@@ -204,13 +216,16 @@ def _evaluated(
     evaluations = []
     for estimate, each in zip(estimates, pairs, strict=True):
         kept = np.isin(each.reference, shared)
+        note = f"{len(each) - int(kept.sum())} matched scans left out: not common to all estimates"
         fewer = replace(
             each,
             estimate=each.estimate[kept],
             reference=each.reference[kept],
             gap_s=each.gap_s[kept],
         )
-        evaluations.append(evaluate(estimate, reference, options=options, pairs=fewer))
+        evaluations.append(
+            evaluate(estimate, reference, options=options, pairs=fewer, notes=(note,))
+        )
     return evaluations
 
 
@@ -218,8 +233,6 @@ def _save(evaluations: list[Evaluation], chosen: argparse.Namespace) -> None:
     if chosen.per_scan is not None:
         write_per_scan(evaluations, chosen.per_scan)
     if chosen.save_evo is not None:
-        if len(evaluations) > 1:
-            raise OptionError("--save-evo takes one estimate at a time")
         write_evo_results(evaluations[0], chosen.save_evo)
 
 
@@ -239,14 +252,11 @@ def _print(evaluations: list[Evaluation], chosen: argparse.Namespace) -> None:
         print(scores.table(evaluations), end="")
 
 
-def _gate(evaluations: list[Evaluation], conditions: list[Condition]) -> int:
-    """Exit code 1 if any condition holds for any estimate."""
-    failed = [
+def _failed(evaluations: list[Evaluation], conditions: list[Condition]) -> list[str]:
+    """The conditions that hold, for each estimate."""
+    return [
         f"{evaluation.estimate.provenance.name}: {each}"
         for evaluation in evaluations
         for each in conditions
         if each.holds(evaluation)
     ]
-    for sentence in failed:
-        print(f"smfeval: --fail-if: {sentence}", file=sys.stderr)
-    return 1 if failed else 0

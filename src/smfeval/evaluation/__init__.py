@@ -4,7 +4,7 @@ import numpy as np
 
 from smfeval.associate import Pairs, nearest
 from smfeval.evaluation.details import crps_by_axis, gap_risk_of, relative_errors, rotation_deg
-from smfeval.evaluation.frames import chosen_alignment, one_body, one_world
+from smfeval.evaluation.frames import chosen_alignment, fit_notes, one_body, one_world
 from smfeval.evaluation.options import ALIGNMENTS, Options
 from smfeval.evaluation.residuals import (
     body_residuals,
@@ -29,10 +29,12 @@ def evaluate(
     *,
     options: Options | None = None,
     pairs: Pairs | None = None,
+    notes: tuple[str, ...] = (),
 ) -> Evaluation:
     """Score an estimate against a reference.
 
-    `pairs` may be given to score on chosen scans, such as those common to several estimates.
+    `pairs` may be given to score on chosen scans, such as those common to several estimates, with
+    `notes` to say so.
     """
     options = options or Options()
     poses = reference_poses(estimate, reference)
@@ -50,6 +52,7 @@ def evaluate(
         residuals,
         body_residuals(scored.estimate, residuals),
         intervals=options.intervals,
+        extent_m=float(np.abs(scored.reference.position).max()),
     )
     return Evaluation(
         estimate=estimate,
@@ -68,8 +71,13 @@ def evaluate(
         ),
         relative=relative_errors(scored, options),
         calibration=calibration,
-        verdict=verdict(len(residuals), residuals.dimension, calibration),
-        notes=body_notes + gauge_notes,
+        verdict=verdict(
+            len(residuals),
+            residuals.dimension,
+            calibration,
+            fitted=0 if len(left) < len(matched) else alignment.freedoms,
+        ),
+        notes=notes + body_notes + gauge_notes + fit_notes(len(left), len(matched)),
     )
 
 

@@ -57,9 +57,20 @@ def one_world(
     if kind in ("none", "first-pose") and options.fit_on is not None:
         raise PairingError(f"a fit on the start needs an alignment that is fitted; {kind} is not")
     if kind == "first-pose":
-        return fit_first_pose(estimate, reference), np.arange(count)
+        if count < 2:
+            raise PairingError(
+                "one matched pose is used up by the alignment; none is left to score"
+            )
+        return fit_first_pose(estimate, reference), np.arange(1, count)
     alignment = FITS[kind](estimate.position[:fitted], reference.position[:fitted])
     return alignment, np.arange(fitted if options.fit_on is not None else 0, count)
+
+
+def fit_notes(scored: int, matched: int) -> tuple[str, ...]:
+    """What an alignment on the start does to the errors of the rest."""
+    if scored == matched:
+        return ()
+    return ("the error of the alignment at the start is shared by all scored scans",)
 
 
 def _prefix(reference: Track, options: Options) -> int:

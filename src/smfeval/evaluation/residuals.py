@@ -12,6 +12,7 @@ from smfeval.maths.stamps import seconds_text
 from smfeval.score import Ensemble, Residuals
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
 
+FEW, MOVED_M = 10, 1.0  # fewer scans, or a shorter way, may well be without a turn
 STANDING_M = 1e-3  # a step shorter than this has no direction; the last one that had is kept
 
 
@@ -135,4 +136,15 @@ def reference_poses(estimate: AnyTrack, reference: AnyTrack) -> Track:
         )
     if isinstance(reference, ParticleTrack):
         raise PairingError("the reference is a set of particles; poses are needed")
+    if _never_turns(reference):
+        note = "its quaternion never changes on the way; taken as positions without orientation"
+        return reference.described(oriented=False).noted(note)
     return reference
+
+
+def _never_turns(reference: Track) -> bool:
+    """Whether a moving reference has placeholder rotations (GNSS written as TUM)."""
+    if not reference.about.oriented or len(reference) < FEW:
+        return False
+    moved = float(np.ptp(reference.position, axis=0).max()) > MOVED_M
+    return moved and bool((reference.rotation == reference.rotation[0]).all())

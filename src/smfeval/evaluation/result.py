@@ -86,7 +86,7 @@ class Evaluation:
     def coverage_from(self) -> str:
         """What the coverage was read from."""
         if isinstance(self.estimate, ParticleTrack) and not self._noise_used():
-            return "depth of the reference among the particles"
+            return "F distribution of the NEES, for the particles' sample covariance"
         return "chi-squared distribution of the NEES"
 
     @property
@@ -101,6 +101,11 @@ class Evaluation:
             ]
         if self.scored.singular:
             told.append(f"{self.scored.singular} scans left out: singular covariance")
+        shown = self.options.intervals
+        if shown.method is not None:
+            told.append(
+                f"numbers in brackets are {100 * shown.level:g} % intervals ({shown.method})"
+            )
         return (*told, *self.notes)
 
     def to_dict(self) -> dict[str, Any]:

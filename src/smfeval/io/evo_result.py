@@ -16,9 +16,14 @@ from smfeval.maths.stamps import NANOSECONDS
 KINDS = {"ape": ("APE", "m"), "nees": ("NEES", "unit-less")}
 
 
+def evo_files(path: Path) -> list[Path]:
+    """The files that may be made: for the APE and for the NEES."""
+    return [path, path.with_suffix(".nees.zip")]
+
+
 def write_evo_results(evaluation: Evaluation, path: Path) -> tuple[Path, ...]:
     """Write the APE to `path`, and the NEES, if there is one, beside it as `NAME.nees.zip`."""
-    targets = {"ape": path, "nees": path.with_suffix(".nees.zip")}
+    targets = dict(zip(KINDS, evo_files(path), strict=True))
     written = [
         (rule, target) for rule, target in targets.items() if rule in evaluation.scored.series
     ]

@@ -1,12 +1,14 @@
 """Probability integral transform: which probability an honest belief gives to errors this small.
 
-Gaussians: the chi-squared distribution of the NEES. Particles: the weight of the particles that lie
-deeper (closer to the mean in the sample covariance's metric) than the reference; ties count half.
-With an uncertain reference, particles too use the chi-squared distribution, under S + S_ref.
+Gaussians: the chi-squared distribution of the NEES. Particles: their sample covariance is itself
+uncertain, so the NEES of K honest particles in d dimensions is not chi-squared but
+(K + 1) d / (K - d) F(d, K - d) (Hotelling 1931); K is Kish's effective number, 1 / sum p^2. With an
+uncertain reference, particles too use the chi-squared distribution, under S + S_ref.
 Uniform on (0, 1) if honest; the share of scans at or below p is the coverage at level p.
 """
 
 import numpy as np
+from scipy.special import chdtri, fdtr, fdtri
 
 from smfeval.maths import normal
 from smfeval.maths.arrays import Floats
@@ -14,18 +16,30 @@ from smfeval.score.residuals import Residuals
 
 
 def pit(residuals: Residuals) -> Floats:
-    """Depth of the reference in the belief, 0 at its centre and 1 far outside. (n,)."""
-    if residuals.ensemble is not None and residuals.noise is None:
-        return _depth(residuals)
-    return normal.probability_within(residuals.fit.nees, residuals.dimension)
+    """How far out the reference lies in the belief: 0 at its centre, 1 far outside. (n,)."""
+    nees, d = residuals.fit.nees, residuals.dimension
+    particles = effective_particles(residuals)
+    if particles is None:
+        return normal.probability_within(nees, d)
+    scaled = nees / _stretch(particles, d)
+    return np.asarray(fdtr(d, particles - d, scaled), dtype=np.float64)
 
 
-def _depth(residuals: Residuals) -> Floats:
+def honest_median(residuals: Residuals) -> Floats:
+    """The median NEES of an honest belief of this kind; 2.366 for Gaussians in space. (n,)."""
+    d, particles = residuals.dimension, effective_particles(residuals)
+    if particles is None:
+        return np.full(len(residuals), chdtri(d, 0.5))
+    return _stretch(particles, d) * fdtri(d, particles - d, 0.5)
+
+
+def effective_particles(residuals: Residuals) -> Floats | None:
+    """Kish's number of particles, at least d + 1; None where the law is chi-squared. (n,)."""
     ensemble = residuals.ensemble
-    assert ensemble is not None
-    away = ensemble.difference - np.repeat(residuals.error, ensemble.count, axis=0)
-    metric = np.repeat(residuals.predicted, ensemble.count, axis=0)
-    particle = normal.fit(away, metric).nees
-    reference = np.repeat(residuals.fit.nees, ensemble.count)
-    deeper = (particle < reference) + 0.5 * (particle == reference)
-    return ensemble.sum(ensemble.probability * deeper)
+    if ensemble is None or residuals.noise is not None:
+        return None
+    return np.maximum(1 / ensemble.sum(ensemble.probability**2), residuals.dimension + 1.0)
+
+
+def _stretch(particles: Floats, d: int) -> Floats:
+    return (particles + 1) * d / (particles - d)

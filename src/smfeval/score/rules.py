@@ -13,6 +13,8 @@ from smfeval.score.log import consistency, kernel_log_score, log_score, sharpnes
 from smfeval.score.pit import pit
 from smfeval.score.residuals import Residuals
 
+LEAST_BETA = 0.001  # closer to 0 or 2 the score is a constant or a difference of rounding errors
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -24,8 +26,9 @@ class Settings:
     interval_level: float = LEVEL
 
     def __post_init__(self) -> None:
-        if not 0 < self.beta < 2:
-            raise OptionError(f"beta must be between 0 and 2, not {self.beta:g}")
+        if not LEAST_BETA <= self.beta <= 2 - LEAST_BETA:
+            room = f"{LEAST_BETA:g} to {2 - LEAST_BETA:g}"
+            raise OptionError(f"beta must be between 0 and 2 ({room}), not {self.beta:g}")
         if not 0 < self.interval_level < 1:
             raise OptionError(f"a level is between 0 and 1, not {self.interval_level:g}")
 

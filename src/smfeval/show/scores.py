@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from smfeval.associate.risk import RISK_LIMIT
 from smfeval.evaluation import Evaluation
 from smfeval.show.examination import KINDS, frames
 from smfeval.show.words import aligned, count, length, length_unit, number
@@ -56,7 +57,7 @@ def _risk(evaluation: Evaluation) -> list[tuple[str, str]]:
     risk = evaluation.gap_risk
     if risk is None:
         return []
-    share = f"{100 * risk.above_limit:.0f} % of scans above 0.3"
+    share = f"{100 * risk.above_limit:.0f} % of scans above {RISK_LIMIT:g}"
     return [("gap risk", f"median {number(risk.median)}, 95 % {number(risk.p95)} sigma; {share}")]
 
 
@@ -147,6 +148,8 @@ def _calibration(evaluation: Evaluation) -> list[tuple[str, str]]:
 
 def _times(found: Calibration) -> str:
     factor = found.factor_per_axis.value
+    if factor == 0:
+        return "without error"
     if factor >= 1:
         return f"{number(factor)} times too tight"
     return f"{number(1 / factor)} times too wide"

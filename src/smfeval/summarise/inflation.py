@@ -6,6 +6,8 @@ from scipy.special import chdtri
 from smfeval.maths import normal
 from smfeval.maths.arrays import Floats
 
+FLAT = 1e-12  # errors with less spread in one direction have no shape to speak of
+
 
 def median_chi_squared(dimension: int) -> float:
     """Median of the chi-squared distribution: 2.366 for three freedoms."""
@@ -21,10 +23,11 @@ def shape(error: Floats, covariance: Floats) -> float:
     white = normal.whitened(error, covariance)
     moment = white.T @ white / len(white)
     dimension = error.shape[1]
-    determinant = float(np.linalg.det(moment))
-    if determinant <= 0:
+    mean = float(np.trace(moment)) / dimension
+    values = np.linalg.eigvalsh(moment)
+    if values[0] <= FLAT * values[-1]:
         return float("inf")
-    return float(np.trace(moment)) / dimension / determinant ** (1 / dimension)
+    return float(np.exp(np.log(mean) - np.log(values).mean()))
 
 
 def best_scale(error: Floats, covariance: Floats, noise: Floats | None = None) -> float:

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from smfeval.errors import SeriesError
+from smfeval.errors import OptionError, SeriesError
 from smfeval.maths.arrays import Floats
 from smfeval.summarise.interval import Interval, StatisticName, interval
+
+LEAST_TAIL = 1e-4  # a thousand replicates, or a few hundred scans, say nothing beyond
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,12 @@ class Intervals:
     method: str | None = "auto"
     level: float = 0.95
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.seed < 0:
+            raise OptionError(f"a seed is a whole number from 0 on, not {self.seed}")
+        if not LEAST_TAIL <= 1 - self.level <= 1 - LEAST_TAIL:
+            raise OptionError(f"a level between {LEAST_TAIL:g} and {1 - LEAST_TAIL} is needed")
 
     def of(
         self,
@@ -81,4 +89,11 @@ def finite(value: float | None) -> float | None:
 
 
 def _number(found: Interval, unit: str) -> Number:
-    return Number(found.value, unit, found.low, found.high, found.n_effective, found.reason)
+    """The interval as a number: it holds its own value, and no more scans than there are."""
+    effective = None if found.n_effective is None else min(found.n_effective, float(found.n))
+    low, high = finite(found.low), finite(found.high)
+    if low is None or high is None:
+        reason = found.reason or "an end of the interval is not finite"
+        return Number(found.value, unit, None, None, effective, reason)
+    ends = min(low, found.value), max(high, found.value)
+    return Number(found.value, unit, *ends, effective, found.reason)

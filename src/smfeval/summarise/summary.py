@@ -1,16 +1,19 @@
 """A track in numbers: mean scores, calibration, and their intervals."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from smfeval.maths import normal
 from smfeval.maths.arrays import Floats
 from smfeval.score import Residuals, Settings
-from smfeval.summarise.inflation import best_scale, median_chi_squared, shape
+from smfeval.score.pit import honest_median
+from smfeval.summarise.inflation import best_scale, shape
 from smfeval.summarise.number import Intervals, Number
 
+VERDICT_LEVEL = 0.95
+ROUNDING = 1e-9  # errors this small beside the positions are what rounding leaves of zero
 LEVELS = (0.5, 0.68, 0.9, 0.95, 0.99)
 FEWEST_FOR_SHAPE = 4  # scans: fewer than d + 1 errors always lie in a plane
 
@@ -43,6 +46,8 @@ class Calibration:
     psi: Number | None
     precision: Number | None  # median of -log det S, as reported
     best_scale: Number  # the factor on S with the least mean log score
+    k_at_95: Number  # k with the interval that the verdict rests on, whatever level is shown
+    negligible: bool  # the errors are rounding: estimate and reference are the same numbers
 
 
 def summarise_scores(
@@ -83,26 +88,48 @@ def summarise_calibration(
     body: Residuals,
     *,
     intervals: Intervals,
+    extent_m: float,
 ) -> Calibration | None:
-    """NEES, k, coverage, shape. `body` is `residuals` in body axes (for the shape)."""
+    """NEES, k, coverage, shape. `body` is `residuals` in body axes (for the shape).
+
+    NEES is put relative to what an honest belief of its kind has (`honest_median`), so that k is 1
+    for honest particles too, however few. `extent_m` is the size of the positions.
+    """
     if residuals.covariance is None:
         return None
-    d, nees, pit = residuals.dimension, series["nees"], series["pit"]
-    median = intervals.of(nees, "median", "1")
-    k = median.mapped(lambda value: value / median_chi_squared(d), "1")
+    nees, pit, honest = series["nees"], series["pit"], honest_median(residuals)
+    relative = nees / honest
+    k = intervals.of(relative, "median", "1")
+    at_95 = (
+        k
+        if intervals.level == VERDICT_LEVEL
+        else replace(intervals, level=VERDICT_LEVEL).of(relative, "median", "1")
+    )
     return Calibration(
-        nees_median=median,
+        nees_median=intervals.of(nees, "median", "1"),
         nees_mean=intervals.of(nees, "mean", "1"),
         k=k,
         factor_per_axis=k.mapped(lambda value: float(np.sqrt(value)), "1"),
         coverage={
-            level: intervals.of((pit <= level).astype(np.float64), "mean", "1", related=pit)
+            level: _fraction((pit <= level).astype(np.float64), relative, intervals)
             for level in LEVELS
         },
         psi=_psi(body),
         precision=_precision(residuals, intervals),
         best_scale=Number(best_scale(residuals.error, residuals.covariance, residuals.noise), "1"),
+        k_at_95=at_95,
+        negligible=float(np.median(series["ape"])) <= ROUNDING * extent_m,
     )
+
+
+def _fraction(inside: Floats, relative: Floats, intervals: Intervals) -> Number:
+    """A coverage: a fraction whose memory is that of the NEES, its ends within 0 and 1."""
+    related = np.log(np.maximum(relative, np.finfo(np.float64).tiny))
+    number = intervals.of(inside, "mean", "1", related=related)
+    low, high = (
+        None if end is None else min(max(end, 0.0), 1.0) for end in (number.low, number.high)
+    )
+    return replace(number, low=low, high=high)
 
 
 def _psi(body: Residuals) -> Number | None:

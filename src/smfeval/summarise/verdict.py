@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from scipy.special import chdtr, chdtrc
 
+from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import Number
 from smfeval.summarise.summary import Calibration
 
@@ -14,6 +15,7 @@ FEWEST_SCANS = 4  # one to three poses can show anything
 NARROW = 4.0  # an interval of k that holds 1 and lies within (1/4, 4) shows consistency
 SHOWN_LEVEL = 0.9
 DOUBT = 0.05  # chance of a false verdict on an honest belief, both sides together
+ABSORBED = 100.0  # fitted freedoms weigh this much against d times the independent scans
 ENOUGH = 15.0  # independent scans: with 10, honest tracks of 30 scans were convicted in 8 % of runs
 
 
@@ -29,27 +31,41 @@ class Verdict:
         return {"label": self.label, "sentence": self.sentence}
 
 
-def verdict(scans: int, dimension: int, calibration: Calibration | None) -> Verdict:
-    """Judge a track by its inflation k and the interval of k."""
+def verdict(
+    scans: int, dimension: int, calibration: Calibration | None, *, fitted: int = 0
+) -> Verdict:
+    """Judge a track by its inflation k and the 95 % interval of k.
+
+    `fitted` counts the freedoms of an alignment that was fitted on the very scans that are scored:
+    it absorbs slow errors, so small errors then prove little.
+    """
     if calibration is None:
         return Verdict("cannot tell", "cannot tell: the estimate reports no uncertainty")
     if scans < FEWEST_SCANS:
-        text = f"cannot tell: {scans} matched {'scan' if scans == 1 else 'scans'} show nothing"
+        text = (
+            f"cannot tell: {scans} matched {'scan shows' if scans == 1 else 'scans show'} nothing"
+        )
         return Verdict("cannot tell", text)
-    if calibration.k.value == 0:
+    if calibration.k.value == 0 or calibration.negligible:
         same = "at least half of the errors are zero; is the estimate the reference itself?"
         return Verdict("cannot tell", f"cannot tell: {same}")
-    label, why = _label(calibration.k)
+    k = calibration.k_at_95
+    label, why = _label(k, scans)
+    if label == "conservative" and fitted * ABSORBED > dimension * (k.n_effective or 0):
+        label, why = "cannot tell", f"k = {k.value:.3g}, but the alignment may have absorbed errors"
     if label == "cannot tell":
-        label, why = _beyond_doubt(calibration.nees_median.value, dimension) or (label, why)
+        bound = _beyond_doubt(k.value * median_chi_squared(dimension), dimension)
+        if bound is not None and not (fitted and bound[0] == "conservative"):
+            label, why = bound
     return Verdict(label, f"{label}: {why or _size(calibration)}; {_coverage(calibration)}")
 
 
-def _label(k: Number) -> tuple[Label, str | None]:
+def _label(k: Number, scans: int) -> tuple[Label, str | None]:
     """Label by the interval of k."""
     if k.low is not None and k.high is not None:
-        if k.n_effective is not None and k.n_effective < ENOUGH:
-            few = f"{k.n_effective:.1f} independent scans are too few for a verdict"
+        effective = min(float(scans), k.n_effective or float(scans))
+        if effective < ENOUGH:
+            few = f"{effective:.3g} independent scans are too few for a verdict"
             return "cannot tell", f"k = {k.value:.3g}, but {few}"
         return _label_between(k.low, k.high)
     return "cannot tell", f"k = {k.value:.3g}, but {k.reason or 'no interval was asked for'}"

@@ -12,6 +12,7 @@ from smfeval.maths.arrays import Floats, frozen
 SHORTEST = 10  # scans; below this even independent ones say too little about their own spread
 LARGEST = 1e30  # fourth powers of the numbers, which the methods need, are still finite
 SMALLEST = 1e-30  # and not yet zero
+ROUNDING = 1e-10  # relative: what rounding makes of equal numbers
 
 StatisticName = Literal["mean", "median", "rmse"] | tuple[Literal["quantile"], float]
 
@@ -101,6 +102,7 @@ def checked_level(level: float) -> float:
 
 def varying(series: Floats) -> Floats:
     """Return a series that is not constant."""
-    if series.max() - series.min() < SMALLEST:  # they print alike, or are as good as zero
+    size = max(SMALLEST, ROUNDING * float(np.abs(series).max()))
+    if series.max() - series.min() < size:  # they print alike, or are as good as zero
         raise SeriesError(f"all {len(series)} values are {series[0]:g}: no spread, no interval")
     return series

@@ -1,0 +1,176 @@
+"""`smfeval pair A B [C ...]`: overconfidence without a reference."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from smfeval.associate.nearest import TOLERANCE_S
+from smfeval.cli.conditions import OPERATORS, PATTERN, Condition
+from smfeval.cli.flags import (
+    add_output_flags,
+    add_read_flags,
+    parser,
+    progress,
+    read_options,
+    seconds,
+)
+from smfeval.cli.score import GAUGE_WORDS
+from smfeval.compare import Comparison, Pair, compare_all
+from smfeval.compare.frames import in_one_body
+from smfeval.errors import OptionError
+from smfeval.evaluation import Options
+from smfeval.io import read
+from smfeval.io.extrinsic import read_extrinsic
+from smfeval.io.formats import FORMATS
+from smfeval.io.progress import report
+from smfeval.maths import se3
+from smfeval.show import pairs
+from smfeval.show.documents import json_text
+from smfeval.summarise.interval import METHODS
+from smfeval.summarise.number import Intervals
+
+CONDITIONS = ("k_pair", "lower_bound", "nees_median", "matched")
+
+
+def run(arguments: list[str]) -> int:
+    """Compare two or more tracks; returns the exit code."""
+    chosen = _flags().parse_args(arguments)
+    conditions = [_condition(text) for text in chosen.fail_if]
+    options, extrinsics = _options(chosen), _extrinsics(chosen)
+
+    with progress("comparing"):
+        reference = read(chosen.ref, **_reference_options(chosen)) if chosen.ref else None
+        reading = read_options(chosen)
+        reading.pop("gauge", None)  # `pair --gauge` says how to align, not what a file declares
+        tracks = [read(source, **reading) for source in chosen.tracks]
+        body = reference.about.body if reference is not None else None
+        placed = in_one_body(tracks, extrinsics, body=body)
+        comparison = compare_all(placed, options=options, reference=reference, told=report)
+
+    _print(comparison, chosen)
+    return _gate(comparison, conditions)
+
+
+def _flags() -> argparse.ArgumentParser:
+    flags = parser("pair", "Is one of these beliefs overconfident? No reference is needed.")
+    add = flags.add_argument
+    add("tracks", nargs="+", metavar="TRACK", help="two or more estimates of one motion")
+    add(
+        "--extrinsic",
+        action="append",
+        default=[],
+        metavar="[TRACK=]FILE|x,y,z,qx,qy,qz,qw",
+        help="pose of a common body in the body of a track, or of all tracks (may repeat)",
+    )
+    add(
+        "--gauge",
+        choices=GAUGE_WORDS,
+        help="how the worlds are aligned (default: the freedoms that one of the two leaves open)",
+    )
+    add("--axes", default="xyz", help="some of x, y, z (default xyz)")
+    add("--tolerance", type=seconds, default=TOLERANCE_S, metavar="S|Nms", help="default 5ms")
+    add("--offset", type=seconds, default=0.0, metavar="S|Nms", help="added to the stamps of A")
+    add("--interval", choices=[*METHODS, "none"], default="auto", help="method for the intervals")
+    add("--level", type=float, default=0.95, help="level of the intervals (default 0.95)")
+    add("--seed", type=int, default=0, help="chance for the bootstraps")
+    add("--fail-if", action="append", default=[], metavar="'k_pair>2'", help="exit with 1 if so")
+    group = flags.add_argument_group("reference, to check that the errors are not opposed")
+    group.add_argument("--ref", metavar="REF", help="the reference")
+    group.add_argument("--ref-body", metavar="NAME", help="body frame of the reference")
+    group.add_argument("--ref-format", choices=FORMATS, help="default: recognised")
+    group.add_argument("--ref-times", type=Path, metavar="FILE", help="KITTI: file with the stamps")
+    add_read_flags(flags)
+    add_output_flags(flags)
+    return flags
+
+
+def _options(chosen: argparse.Namespace) -> Options:
+    if len(chosen.tracks) < 2:
+        raise OptionError("a pair needs two tracks; one was given")
+    if not 0 < chosen.level < 1:
+        raise OptionError(f"--level {chosen.level:g} is not between 0 and 1")
+    method = None if chosen.interval == "none" else chosen.interval
+    return Options(
+        tolerance_s=chosen.tolerance,
+        offset_s=chosen.offset,
+        alignment=GAUGE_WORDS[chosen.gauge] if chosen.gauge else None,
+        axes=chosen.axes,
+        singular=chosen.bad_rows,
+        intervals=Intervals(method, chosen.level, chosen.seed),
+    )
+
+
+def _reference_options(chosen: argparse.Namespace) -> dict[str, object]:
+    given = {"body": chosen.ref_body, "format": chosen.ref_format, "times": chosen.ref_times}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _extrinsics(chosen: argparse.Namespace) -> list[se3.Pose | None]:
+    """One for each track: named for it, or for all, or none."""
+    found: dict[str, se3.Pose] = {}
+    for text in chosen.extrinsic:
+        names, source = _named(text, chosen.tracks)
+        for name in names:
+            if name in found:
+                raise OptionError(f"--extrinsic: {name} has two")
+            found[name] = read_extrinsic(source)
+    return [found.get(name) for name in chosen.tracks]
+
+
+def _named(text: str, tracks: list[str]) -> tuple[list[str], str]:
+    """Tracks that an extrinsic is for, and where it stands."""
+    name, equals, source = text.partition("=")
+    if not equals:
+        return list(dict.fromkeys(tracks)), text
+    meant = [track for track in tracks if name in (track, Path(track).name)]
+    if len(set(meant)) != 1:
+        problem = "is no track" if not meant else "names several tracks"
+        raise OptionError(f"--extrinsic: {name!r} {problem}; tracks are {', '.join(tracks)}")
+    return meant[:1], source
+
+
+def _condition(text: str) -> Condition:
+    match = PATTERN.fullmatch(text)
+    try:
+        limit = float(match["limit"]) if match else None
+    except ValueError:
+        limit = None
+    if match is None or limit is None or match["name"] not in CONDITIONS:
+        known = ", ".join(CONDITIONS)
+        raise OptionError(f"--fail-if {text!r}: write for example 'k_pair>2'; there are {known}")
+    return Condition(match["name"], match["sign"], limit)
+
+
+def _print(comparison: Comparison, chosen: argparse.Namespace) -> None:
+    if chosen.json:
+        print(json_text(pairs.document(comparison)), end="")
+    elif chosen.quiet:
+        print("\n".join(pairs.last_lines(comparison)))
+    else:
+        print(pairs.text(comparison, verbose=chosen.verbose), end="")
+
+
+def _gate(comparison: Comparison, conditions: list[Condition]) -> int:
+    """Exit code 1 if any condition holds for any pair."""
+    failed = [
+        f"{pair.a} and {pair.b}: {each}"
+        for pair in comparison.pairs
+        for each in conditions
+        if _holds(each, pair)
+    ]
+    for sentence in failed:
+        print(f"smfeval: --fail-if: {sentence}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def _holds(condition: Condition, pair: Pair) -> bool:
+    values = {
+        "k_pair": pair.k.value,
+        "lower_bound": pair.lower_bound,
+        "nees_median": pair.nees_median.value,
+        "matched": float(len(pair.pairs)),
+    }
+    value = values[condition.name]
+    if value is None:
+        raise OptionError(f"--fail-if {condition}: {pair.a} and {pair.b} have no lower bound")
+    return OPERATORS[condition.sign](value, condition.limit)

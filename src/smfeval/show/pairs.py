@@ -1,0 +1,306 @@
+"""Beliefs compared with each other, as text and as a JSON document."""
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from smfeval.compare import Attribution, Comparison, Pair
+from smfeval.compare.attribution import SHARED, Own
+from smfeval.compare.frames import name_of
+from smfeval.compare.hypothesis import Hypothesis
+from smfeval.show.examination import KINDS, frames
+from smfeval.show.scores import metres, shown
+from smfeval.show.words import aligned, count, length, number
+from smfeval.summarise.inflation import median_chi_squared
+from smfeval.summarise.number import finite
+from smfeval.track import AnyTrack
+
+SCHEMA = "smfeval.pair/1"
+PERCENT = f"{100 * SHARED:g} %"
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+BOUND = (
+    "honest beliefs whose errors are independent or partly shared give k_pair of 1 at most; "
+    "not above 1 proves nothing"
+)
+
+
+def text(comparison: Comparison, *, verbose: bool = False) -> str:
+    """Two tracks: one screen. More: the matrix of k_pair and who is to blame; `-v` adds pairs."""
+    notes = [("note", note) for note in comparison.notes]
+    if comparison.attribution is None:
+        (pair,) = comparison.pairs
+        reading = _reading(comparison) if verbose else []
+        rows = [*reading, *_pair_rows(pair), ("bound", BOUND), *notes]
+        return f"{pair.a} and {pair.b}\n{aligned(rows)}\n{pair.claim.sentence}\n"
+    parts = [matrix(comparison), *(_block(pair) for pair in comparison.pairs if verbose)]
+    rows = [
+        *(_reading(comparison) if verbose else []),
+        *_attribution_rows(comparison.attribution),
+        ("bound", BOUND),
+        *notes,
+    ]
+    return "\n".join([*parts, aligned(rows), *last_lines(comparison)]) + "\n"
+
+
+def last_lines(comparison: Comparison) -> list[str]:
+    """What is proved: one sentence for each pair, and one on who is to blame."""
+    sentences = [pair.claim.sentence for pair in comparison.pairs]
+    if comparison.attribution is not None:
+        sentences.append(blame(comparison.attribution))
+    return sentences
+
+
+def blame(found: Attribution) -> str:
+    """Who of three or more is overconfident, if that can be told."""
+    if found.reason:
+        return f"attribution: not identifiable, {found.reason}"
+    guilty = [own for own in found.own if own.label == "overconfident"]
+    if guilty:
+        names = ", ".join(f"{own.name} (k above {number(own.lower_bound or 0)})" for own in guilty)
+        firm = all(own.shared is not None and own.shared[0] > 1 for own in guilty)
+        also = f" or two of them share {PERCENT} of their variance" if firm else ""
+        return f"attribution: overconfident, if the errors are uncorrelated{also}: {names}"
+    suspects = [f"{own.name} (k {number(own.k.value)})" for own in found.own if _suspect(own)]
+    if suspects:
+        few = "too few independent scans to prove it"
+        return f"attribution: suspect, if the errors are uncorrelated, {few}: {', '.join(suspects)}"
+    return "attribution: no conclusion on which of them is overconfident"
+
+
+def _suspect(own: Own) -> bool:
+    return own.label == "suspect"
+
+
+def matrix(comparison: Comparison) -> str:
+    """k_pair of all pairs, with its lower bound where there is one."""
+    names = [name_of(track) for track in comparison.tracks]
+    indices, found = range(len(names)), iter(comparison.pairs)
+    cells = {(i, j): _cell(next(found)) for i in indices for j in indices if i < j}
+    head = ["k_pair (at least)", *(_letter(j) for j in indices)]
+    body = [
+        [f"{_letter(i)}  {names[i]}", *(cells.get((i, j), "") for j in indices)] for i in indices
+    ]
+    return "\n".join(_table([head, *body]))
+
+
+def _table(rows: list[list[str]]) -> list[str]:
+    """Lines of a table: first column to the left, numbers to the right."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = []
+    for first, *rest in rows:
+        cells = (f"{cell:>{width}}" for cell, width in zip(rest, widths[1:], strict=True))
+        lines.append("  ".join([f"{first:{widths[0]}}", *cells]).rstrip())
+    return lines
+
+
+def _letter(index: int) -> str:
+    return LETTERS[index] if index < len(LETTERS) else str(index + 1)
+
+
+def _cell(pair: Pair) -> str:
+    bound = "-" if pair.lower_bound is None else number(pair.lower_bound)
+    return f"{number(pair.k.value)} ({bound})"
+
+
+def _block(pair: Pair) -> str:
+    return f"{pair.a} and {pair.b}\n{aligned(_pair_rows(pair))}"
+
+
+def _reading(comparison: Comparison) -> list[tuple[str, str]]:
+    """What `-v` adds: format, frames and convention of every track."""
+    rows = []
+    for track in comparison.tracks:
+        told, name = track.provenance, name_of(track)
+        rows += [(name, f"{told.format}: {KINDS[track.representation]}"), (name, frames(track))]
+        rows += [(name, told.convention)] if told.convention else []
+    return rows
+
+
+def _pair_rows(pair: Pair) -> list[tuple[str, str]]:
+    honest = median_chi_squared(pair.scored.residuals.dimension)
+    median = f"median {shown(pair.nees_median)} (at most {honest:.3g} if both are honest)"
+    rows = [
+        ("matched", _matched(pair)),
+        ("gauge", _gauge(pair)),
+        ("difference", f"mean {metres(pair.distance)}"),
+        ("sum", f"{100 * pair.share_a:.0f} % of the summed variance is that of {pair.a} (median)"),
+        ("energy", metres(pair.energy)),
+        ("log score", shown(pair.log)),
+        ("NEES", median),
+        ("k_pair", _k(pair)),
+        ("by axis", ", ".join(f"{name} {number(k)}" for name, k in pair.k_by_axis.items())),
+        *[("by gauge", line) for line in _by_gauge(pair)],
+    ]
+    if pair.clock:
+        rows += [("clock of A", line) for line in _by_clock(pair)]
+    return rows + (_hypothesis(pair, pair.hypothesis) if pair.hypothesis else [])
+
+
+def _matched(pair: Pair) -> str:
+    pairs, scored = pair.pairs, len(pair.scored.residuals)
+    gap = np.quantile(np.abs(pairs.gap_s), [0.5, 1.0]) * 1e3
+    used = "" if scored == len(pairs) else f", {scored:,} scored"
+    offset = f", offset {number(pairs.offset_s)} s" if pairs.offset_s else ""
+    return (
+        f"{len(pairs):,} of {count(pairs.scans, 'scan')} to {pairs.poses:,}{used}; "
+        f"gap median {number(gap[0])}, largest {number(gap[1])} ms{offset}"
+    )
+
+
+def _gauge(pair: Pair) -> str:
+    alignment = pair.alignment
+    if alignment.kind == "none":
+        return "no alignment"
+    free = f"; left open: {', '.join(alignment.free)}" if alignment.free else ""
+    residual = f", residual {length(alignment.residual_m or 0)}"
+    return f"{alignment.kind}, {alignment.freedoms} freedoms{residual}{free}"
+
+
+def _k(pair: Pair) -> str:
+    if pair.lower_bound is None:
+        return f"{shown(pair.k)}; no lower bound: {pair.k.reason or 'no interval was asked for'}"
+    samples = pair.k.n_effective
+    effective = "" if samples is None else f" ({number(samples)} independent scans)"
+    return f"{shown(pair.k)}, at least {number(pair.lower_bound)} (95 %, one-sided){effective}"
+
+
+def _by_gauge(pair: Pair) -> list[str]:
+    """Alignments and k_pair; in brackets those with fewer freedoms than the tracks leave open."""
+    names = [row.gauge if row.admissible else f"({row.gauge})" for row in pair.gauges]
+    values = ["-" if row.k is None else number(row.k) for row in pair.gauges]
+    explained = ["in brackets: fewer freedoms than the tracks leave open"]
+    return [*_table([["", *names], ["k_pair", *values]]), *explained]
+
+
+def _by_clock(pair: Pair) -> list[str]:
+    """Offsets and k_pair."""
+    offsets = [f"{row.offset_ms:+g}" for row in pair.clock]
+    return _table([["ms", *offsets], ["k_pair", *(number(row.k) for row in pair.clock)]])
+
+
+def _hypothesis(pair: Pair, found: Hypothesis) -> list[tuple[str, str]]:
+    values = ", ".join(f"{value:+.2f}" for value in found.eigenvalues)
+    own = " and ".join("-" if k is None else number(k) for k in (found.k_a, found.k_b))
+    verdict = "no direction has opposed errors, the bound holds"
+    if not found.holds:
+        verdict = f"opposed in part: k_pair could be {found.factor:.3g} times too large"
+        if pair.lower_bound is not None:
+            verdict += f", the lower bound is then {number(pair.lower_bound / found.factor)}"
+    return [
+        ("errors", f"shared part by direction {values} (of -0.5 to 0.5): {verdict}"),
+        ("", f"k of each against the reference: {own} ({count(found.scans, 'scan')})"),
+    ]
+
+
+def _attribution_rows(found: Attribution) -> list[tuple[str, str]]:
+    if found.reason:
+        return [("own k", f"not identifiable: {found.reason}")]
+    head = ["", "k", "at least", "error", "reported", f"k if two share {PERCENT}", "label"]
+    lines = _table([head, *(_own(own) for own in found.own)])
+    how = f"{count(found.scans, 'common scan')}, aligned to the first by {found.gauge}"
+    assumed = "second moments per axis, errors assumed uncorrelated"
+    unexplained = "" if found.misfit is None else f", {100 * found.misfit:.2g} % unexplained"
+    rows = [("own k", line) for line in lines]
+    rows += [("attribution", f"{how}; {assumed}{unexplained}")]
+    return rows + [("attribution", _moved(own)) for own in found.own if own.projected]
+
+
+def _own(own: Own) -> list[str]:
+    if own.sigma_m is None or own.shared is None:
+        return [own.name, "-", "-", "-", length(own.reported_m), "-", own.label]
+    bound = "-" if own.lower_bound is None else number(own.lower_bound)
+    sizes = [length(own.sigma_m), length(own.reported_m)]
+    low, high = own.shared
+    return [own.name, shown(own.k), bound, *sizes, f"{number(low)} to {number(high)}", own.label]
+
+
+def _moved(own: Own) -> str:
+    return (
+        f"{own.name}: the estimate was indefinite and was moved to the nearest covariance (errors "
+        "of others are shared, or far larger than its own)"
+    )
+
+
+def document(comparison: Comparison) -> dict[str, Any]:
+    """The same as strict JSON data."""
+    return {
+        "schema": SCHEMA,
+        "tracks": [_track(track) for track in comparison.tracks],
+        "axes": comparison.options.axes,
+        "pairs": [_pair(pair) for pair in comparison.pairs],
+        "attribution": _attribution(comparison.attribution),
+        "notes": list(comparison.notes),
+    }
+
+
+def _track(track: AnyTrack) -> dict[str, Any]:
+    about = track.about
+    return {
+        "name": name_of(track),
+        "format": track.provenance.format,
+        "representation": track.representation,
+        "scans": len(track),
+        "body": about.body,
+        "world": about.world,
+        "gauge": about.gauge,
+        "convention": track.provenance.convention,
+    }
+
+
+def _pair(pair: Pair) -> dict[str, Any]:
+    return {
+        "a": pair.a,
+        "b": pair.b,
+        "matched": len(pair.pairs),
+        "scored": len(pair.scored.residuals),
+        "offset_s": pair.pairs.offset_s,
+        "alignment": pair.alignment.kind,
+        "residual_m": finite(pair.alignment.residual_m),
+        "k_pair": pair.k.to_dict() | {"lower_bound": finite(pair.lower_bound)},
+        "effective_scans": finite(pair.k.n_effective),
+        "nees_median": pair.nees_median.to_dict(),
+        "k_by_axis": {name: finite(k) for name, k in pair.k_by_axis.items()},
+        "energy": pair.energy.to_dict(),
+        "log": pair.log.to_dict(),
+        "distance": pair.distance.to_dict(),
+        "share_a": pair.share_a,
+        "verdict": pair.claim.to_dict(),
+        "gauge_sensitivity": [asdict(row) for row in pair.gauges],
+        "clock_sweep": [asdict(row) for row in pair.clock],
+        "hypothesis": _hypothesis_data(pair.hypothesis),
+        "notes": list(pair.notes),
+    }
+
+
+def _hypothesis_data(found: Hypothesis | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return asdict(found) | {"eigenvalues": list(found.eigenvalues), "holds": found.holds}
+
+
+def _attribution(found: Attribution | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {
+        "scans": found.scans,
+        "alignment": found.gauge,
+        "misfit": finite(found.misfit),
+        "reason": found.reason,
+        "own": [_own_data(own) for own in found.own],
+        "sentence": blame(found),
+    }
+
+
+def _own_data(own: Own) -> dict[str, Any]:
+    return {
+        "name": own.name,
+        "label": own.label,
+        "k": own.k.to_dict() | {"lower_bound": finite(own.lower_bound)},
+        "effective_scans": finite(own.k.n_effective),
+        "sigma_m": finite(own.sigma_m),
+        "reported_m": finite(own.reported_m),
+        "projected": own.projected,
+        "k_if_shared": None if own.shared is None else list(own.shared),
+    }

@@ -1,0 +1,149 @@
+"""`smfeval pair` as a user runs it."""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+
+import smfeval
+from compare.made import belief, normal
+from smfeval.cli.main import VERBS
+from smfeval.io import write
+from smfeval.track import Track
+from support.commands import refused, run
+
+SCHEMA = json.loads((Path(smfeval.__file__).parent / "schemas" / "pair.json").read_text())
+
+
+def strict_json(text: str) -> dict:
+    def refuse(word: str) -> None:
+        raise ValueError(f"{word} is no JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+@pytest.fixture(autouse=True)
+def made(tmp_path, monkeypatch):
+    """Two honest beliefs, an overconfident one, one about a lidar, and the truth."""
+    monkeypatch.setitem(VERBS, "pair", "overconfidence without a reference, all pairs")
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(5)
+    n = 1500
+    write(belief(normal(rng, n), gauge="se3"), "a.square")
+    write(belief(normal(rng, n), gauge="se3"), "b.square")
+    write(belief(10 * normal(rng, n), gauge="se3"), "bold.square")
+    lidar = belief(normal(rng, n), gauge="se3", body="lidar")
+    write(lidar, "lidar.square")
+    write(Track(lidar.stamp, belief(np.zeros((n, 3))).position, lidar.rotation), "truth.tum")
+    write(lidar, "plain.tum", lossy=True)
+
+
+def test_one_screen_ends_with_what_is_proved(capsys):
+    outcome = run(capsys, "pair", "a.square", "bold.square")
+    assert outcome.code == 0
+    lines = outcome.out.splitlines()
+    assert lines[0] == "a.square and bold.square"
+    assert lines[-1].startswith("at least one of a.square and bold.square is overconfident: k_pair")
+    assert "1,500 of 1,500 scans to 1,500" in outcome.out
+    assert "not above 1 proves nothing" in outcome.out
+    assert len(lines) < 25
+    assert max(map(len, lines[:-1])) <= 120
+
+
+def test_an_honest_pair_leads_to_no_conclusion(capsys):
+    outcome = run(capsys, "pair", "a.square", "b.square", "-q")
+    assert outcome.out.startswith("no conclusion about a.square and b.square: k_pair = ")
+    assert outcome.out.count("\n") == 1
+
+
+def test_three_tracks_show_a_matrix_and_who_is_to_blame(capsys):
+    outcome = run(capsys, "pair", "a.square", "b.square", "bold.square")
+    lines = outcome.out.splitlines()
+    assert lines[0].split() == ["k_pair", "(at", "least)", "A", "B", "C"]
+    assert [line[:3] for line in lines[1:4]] == ["A  ", "B  ", "C  "]
+    assert lines[-1].startswith("attribution: overconfident, if the errors are uncorrelated")
+    assert "bold.square (k above " in lines[-1]
+    assert " a.square" not in lines[-1]
+    verbose = run(capsys, "pair", "a.square", "b.square", "bold.square", "-v").out
+    assert "a.square and bold.square\n  matched" in verbose
+
+
+def test_json_is_strict_and_follows_its_schema(capsys):
+    two = strict_json(
+        run(capsys, "pair", "a.square", "bold.square", "--ref", "truth.tum", "--json").out
+    )
+    jsonschema.validate(two, SCHEMA)
+    assert list(two) == ["schema", "tracks", "axes", "pairs", "attribution", "notes"]
+    assert two["schema"] == "smfeval.pair/1"
+    assert two["attribution"] is None
+    (pair,) = two["pairs"]
+    assert (pair["a"], pair["b"], pair["matched"]) == ("a.square", "bold.square", 1500)
+    k = pair["k_pair"]
+    assert k["low"] < k["lower_bound"] < k["value"] < k["high"]
+    assert k["value"] == pytest.approx(50.5, rel=0.2)
+    assert pair["verdict"]["label"] == "overconfident"
+    assert len(pair["gauge_sensitivity"]) == 5
+    assert len(pair["clock_sweep"]) == 11
+    assert len(pair["hypothesis"]["eigenvalues"]) == 3
+
+    words = ("a.square", "b.square", "bold.square", "--json", "--interval", "none")
+    three = strict_json(run(capsys, "pair", *words).out)
+    jsonschema.validate(three, SCHEMA)
+    assert [len(three["tracks"]), len(three["pairs"])] == [3, 3]
+    assert [own["name"] for own in three["attribution"]["own"]] == list(words[:3])
+    assert three["pairs"][0]["k_pair"]["lower_bound"] is None
+
+
+def test_the_schema_refuses_what_is_not_in_it(capsys):
+    document = strict_json(run(capsys, "pair", "a.square", "b.square", "--json").out)
+    for spoil in (
+        lambda d: d.pop("pairs"),
+        lambda d: d.update(extra=1),
+        lambda d: d["pairs"][0]["k_pair"].pop("lower_bound"),
+        lambda d: d["pairs"][0]["verdict"].update(label="fine"),
+    ):
+        broken = json.loads(json.dumps(document))
+        spoil(broken)
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(broken, SCHEMA)
+
+
+def test_a_condition_makes_the_exit_code_one(capsys):
+    failed = run(capsys, "pair", "a.square", "bold.square", "--fail-if", "k_pair>2", "-q")
+    assert failed.code == 1
+    assert failed.err == "smfeval: --fail-if: a.square and bold.square: k_pair > 2\n"
+    assert run(capsys, "pair", "a.square", "b.square", "--fail-if", "lower_bound>1", "-q").code == 0
+
+
+def test_an_extrinsic_is_for_a_named_track_or_for_all(capsys):
+    still = "0,0,0,0,0,0,1"
+    one = run(capsys, "pair", "a.square", "lidar.square", "--extrinsic", f"a.square={still}", "-q")
+    assert one.code == 0, one.err
+    words = ("pair", "a.square", "b.square", "--ref", "truth.tum", "--ref-body", "lidar")
+    every = run(capsys, *words, "--extrinsic", still, "--json")
+    assert strict_json(every.out)["pairs"][0]["hypothesis"] is not None
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["a.square"], "a pair needs two tracks"),
+        (["a.square", "plain.tum"], "plain.tum reports no uncertainty; a pair needs"),
+        (["a.square", "lidar.square"], "a.square is about body imu, lidar.square about lidar"),
+        (["a.square", "nowhere.square"], "nowhere.square"),
+        (["a.square", "b.square", "--extrinsic", "c=0,0,0,0,0,0,1"], "'c' is no track"),
+        (["a.square", "b.square", "--extrinsic", "a.square=1,2"], "seven numbers are needed"),
+        (["a.square", "b.square", "--axes", "xx"], "axes 'xx'"),
+        (["a.square", "b.square", "--offset", "7s", "--tolerance", "1us"], "too few|pair|stamps"),
+        (["a.square", "b.square", "bold.square", "--offset", "1ms"], "more than two tracks"),
+        (["a.square", "b.square", "--fail-if", "rmse>1"], "'k_pair>2'"),
+        (["a.square", "b.square", "--level", "2"], "not between 0 and 1"),
+        (["a.square", "b.square", "--gauge", "round"], "invalid choice"),
+        (["a.square", "b.square", "--ref", "truth.tum", "--ref-body", "lidar"], "about body imu"),
+    ],
+)
+def test_bad_input_is_one_sentence(capsys, words, sentence):
+    error = refused(capsys, "pair", *words)
+    assert any(part in error for part in sentence.split("|")), error
