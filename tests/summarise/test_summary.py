@@ -266,6 +266,8 @@ def test_a_number_that_is_not_finite_becomes_null():
         "low": 0.0,
         "high": None,
         "unit": "m",
+        "n_effective": None,
+        "reason": None,
     }
 
 
@@ -329,3 +331,16 @@ def test_a_standing_reference_has_no_path_axes(rng):
     estimate = still.replaced({"position": rng.normal(size=(20, 3))})
     found = scored((estimate, still), alignment="none").scores.crps_by_axis
     assert set(found) == {"x", "y", "z", "vertical"}
+
+
+def test_rmse_never_ends_below_mae_and_log_never_below_its_sharpness(rng):
+    truth = poses(300, rng)
+    spikes = 0.01 * rng.normal(size=(300, 3))
+    spikes[::37] *= 100
+    belief = gaussian(300, rng).replaced(
+        {"position": truth.position + spikes, "rotation": truth.rotation}
+    )
+    found = evaluate(belief, truth, options=Options(alignment="none")).scores
+    assert found.rmse.low >= found.mae.low
+    assert found.rmse.high >= found.mae.high
+    assert found.log.low >= found.log_sharpness.low + 1.5 * np.log(2 * np.pi) - 1e-12

@@ -68,6 +68,7 @@ def evaluate(
             rotation_deg(scored),
             settings=options.settings,
             intervals=options.intervals,
+            dimension=residuals.dimension,
         ),
         relative=relative_errors(scored, options),
         calibration=calibration,

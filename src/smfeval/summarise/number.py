@@ -31,6 +31,8 @@ class Number:
             "low": finite(self.low),
             "high": finite(self.high),
             "unit": self.unit,
+            "n_effective": finite(self.n_effective),
+            "reason": self.reason,
         }
 
     def mapped(self, function: Callable[[float], float], unit: str) -> "Number":

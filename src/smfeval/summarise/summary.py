@@ -57,20 +57,26 @@ def summarise_scores(
     *,
     settings: Settings,
     intervals: Intervals,
+    dimension: int,
 ) -> Scores:
     """Mean of every rule, and of the CRPS along each named direction."""
 
     def mean(name: str, unit: str) -> Number | None:
         return intervals.of(series[name], "mean", unit) if name in series else None
 
+    mae = intervals.of(series["ape"], "mean", "m")
+    rmse = at_least(intervals.of(series["ape"], "rmse", "m"), mae)
+    log, sharpness = mean("log", "nat"), mean("log_sharpness", "nat")
+    if log is not None and sharpness is not None:
+        log = _above_sharpness(log, sharpness, dimension)
     power = "m" if settings.beta == 1 else f"m^{settings.beta:g}"
     return Scores(
-        mae=intervals.of(series["ape"], "mean", "m"),
-        rmse=intervals.of(series["ape"], "rmse", "m"),
+        mae=mae,
+        rmse=rmse,
         energy=mean("energy", power),
-        log=mean("log", "nat"),
+        log=log,
         log_consistency=mean("log_consistency", "nat"),
-        log_sharpness=mean("log_sharpness", "nat"),
+        log_sharpness=sharpness,
         crps=mean("crps", "m"),
         crps_by_axis={
             name: Number(float(values.mean()), "m") for name, values in crps_by_axis.items()
@@ -80,6 +86,23 @@ def summarise_scores(
             None if rotation_deg is None else intervals.of(rotation_deg, "mean", "deg")
         ),
     )
+
+
+def at_least(number: Number, floor: Number) -> Number:
+    """The same number with an interval that lies nowhere below another's (RMSE and MAE)."""
+    ends = (number.low, number.high, floor.low, floor.high)
+    if None in ends:
+        return number
+    low, high, floor_low, floor_high = (float(end) for end in ends if end is not None)
+    return replace(number, low=max(low, floor_low), high=max(high, floor_high))
+
+
+def _above_sharpness(log: Number, sharpness: Number, dimension: int) -> Number:
+    """The log score with a low end that leaves room for a consistency of zero at least."""
+    if log.low is None or sharpness.low is None:
+        return log
+    least = sharpness.low + 0.5 * dimension * float(np.log(2 * np.pi))
+    return replace(log, low=min(max(log.low, least), log.value))
 
 
 def summarise_calibration(
