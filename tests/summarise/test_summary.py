@@ -13,7 +13,7 @@ from smfeval.score.log import log_score
 from smfeval.summarise.inflation import best_scale, median_chi_squared, shape
 from smfeval.summarise.number import Intervals, Number
 from smfeval.track import GaussianTrack, Track
-from support.beliefs import ABOUT, circuit, covariances, poses
+from support.beliefs import ABOUT, circuit, covariances, gaussian, poses
 
 N = 150
 BARE = Intervals(None)
