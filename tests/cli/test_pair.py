@@ -136,7 +136,7 @@ def test_an_extrinsic_is_for_a_named_track_or_for_all(capsys):
         (["a.square", "b.square", "--extrinsic", "c=0,0,0,0,0,0,1"], "'c' is no track"),
         (["a.square", "b.square", "--extrinsic", "a.square=1,2"], "seven numbers are needed"),
         (["a.square", "b.square", "--axes", "xx"], "axes 'xx'"),
-        (["a.square", "b.square", "--offset", "7s", "--tolerance", "1us"], "too few|pair|stamps"),
+        (["a.square", "b.square", "--offset", "7.05s", "--tolerance", "1us"], "tolerance"),
         (["a.square", "b.square", "bold.square", "--offset", "1ms"], "more than two tracks"),
         (["a.square", "b.square", "--fail-if", "rmse>1"], "'k_pair>2'"),
         (["a.square", "b.square", "--level", "2"], "not between 0 and 1"),
@@ -145,5 +145,4 @@ def test_an_extrinsic_is_for_a_named_track_or_for_all(capsys):
     ],
 )
 def test_bad_input_is_one_sentence(capsys, words, sentence):
-    error = refused(capsys, "pair", *words)
-    assert any(part in error for part in sentence.split("|")), error
+    assert sentence in refused(capsys, "pair", *words)

@@ -44,7 +44,7 @@ def evaluate(
     pairs = pairs or pair(estimate, reference, options)
     matched, truth = placed[pairs.estimate], poses[pairs.reference]
     alignment, left = one_world(matched, truth, kind, options)
-    scored = _scored(alignment(matched)[left], truth[left], options)
+    scored = score_scans(alignment(matched)[left], truth[left], options)
 
     series, residuals = scored.series, scored.residuals
     calibration = summarise_calibration(
@@ -92,7 +92,7 @@ def pair(estimate: AnyTrack, reference: AnyTrack, options: Options) -> Pairs:
     )
 
 
-def _scored(estimate: AnyTrack, reference: Track, options: Options) -> Scored:
+def score_scans(estimate: AnyTrack, reference: Track, options: Options) -> Scored:
     """Score matched, aligned tracks; scans with a singular covariance are refused or left out."""
     residuals = residuals_of(estimate, reference, options)
     good = regular(estimate, residuals, options)

@@ -21,7 +21,7 @@ PERCENT = f"{100 * SHARED:g} %"
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 BOUND = (
-    "honest beliefs whose errors are independent or partly shared give k_pair of 1 at most; "
+    "two honest beliefs, errors independent or partly shared, give 1 at most; "
     "not above 1 proves nothing"
 )
 
@@ -100,7 +100,7 @@ def _letter(index: int) -> str:
 
 
 def _cell(pair: Pair) -> str:
-    bound = "-" if pair.lower_bound is None else number(pair.lower_bound)
+    bound = "-" if pair.lower_bound is None or pair.few else number(pair.lower_bound)
     return f"{number(pair.k.value)} ({bound})"
 
 
@@ -135,6 +135,7 @@ def _pair_rows(pair: Pair) -> list[tuple[str, str]]:
     ]
     if pair.clock:
         rows += [("clock of A", line) for line in _by_clock(pair)]
+    rows.append(("least", f"k_pair {number(pair.k_least)} over these clocks and open gauges"))
     return rows + (_hypothesis(pair, pair.hypothesis) if pair.hypothesis else [])
 
 
@@ -162,8 +163,9 @@ def _k(pair: Pair) -> str:
     if pair.lower_bound is None:
         return f"{shown(pair.k)}; no lower bound: {pair.k.reason or 'no interval was asked for'}"
     samples = pair.k.n_effective
-    effective = "" if samples is None else f" ({number(samples)} independent scans)"
-    return f"{shown(pair.k)}, at least {number(pair.lower_bound)} (95 %, one-sided){effective}"
+    effective = "" if samples is None else f"; {number(samples)} independent scans"
+    few = ", too few to rest on" if pair.few else ""
+    return f"{shown(pair.k)}, at least {number(pair.lower_bound)} (95 % one-sided{effective}{few})"
 
 
 def _by_gauge(pair: Pair) -> list[str]:
@@ -177,7 +179,9 @@ def _by_gauge(pair: Pair) -> list[str]:
 def _by_clock(pair: Pair) -> list[str]:
     """Offsets and k_pair."""
     offsets = [f"{row.offset_ms:+g}" for row in pair.clock]
-    return _table([["ms", *offsets], ["k_pair", *(number(row.k) for row in pair.clock)]])
+    how = "added to its stamps; it is moved by its own velocity and acceleration"
+    values = [number(row.k) for row in pair.clock]
+    return [*_table([["ms", *offsets], ["k_pair", *values]]), how]
 
 
 def _hypothesis(pair: Pair, found: Hypothesis) -> list[tuple[str, str]]:
@@ -259,6 +263,7 @@ def _pair(pair: Pair) -> dict[str, Any]:
         "alignment": pair.alignment.kind,
         "residual_m": finite(pair.alignment.residual_m),
         "k_pair": pair.k.to_dict() | {"lower_bound": finite(pair.lower_bound)},
+        "k_least": finite(pair.k_least),
         "effective_scans": finite(pair.k.n_effective),
         "nees_median": pair.nees_median.to_dict(),
         "k_by_axis": {name: finite(k) for name, k in pair.k_by_axis.items()},

@@ -54,7 +54,7 @@ def verdict(
     if label == "conservative" and fitted * ABSORBED > dimension * (k.n_effective or 0):
         label, why = "cannot tell", f"k = {k.value:.3g}, but the alignment may have absorbed errors"
     if label == "cannot tell":
-        bound = _beyond_doubt(k.value * median_chi_squared(dimension), dimension)
+        bound = beyond_doubt(k.value * median_chi_squared(dimension), dimension)
         if bound is not None and not (fitted and bound[0] == "conservative"):
             label, why = bound
     return Verdict(label, f"{label}: {why or _size(calibration)}; {_coverage(calibration)}")
@@ -71,7 +71,7 @@ def _label(k: Number, scans: int) -> tuple[Label, str | None]:
     return "cannot tell", f"k = {k.value:.3g}, but {k.reason or 'no interval was asked for'}"
 
 
-def _beyond_doubt(median_nees: float, dimension: int) -> tuple[Label, None] | None:
+def beyond_doubt(median_nees: float, dimension: int) -> tuple[Label, None] | None:
     """A label that holds however strongly the scans depend on each other.
 
     An honest belief gives each scan a NEES above c with probability p; by Markov's inequality half

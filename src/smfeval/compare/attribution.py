@@ -1,0 +1,212 @@
+"""Which of three or more is overconfident: estimated against reported covariance, for each.
+
+On the scans common to all, in the world of the first, each difference is whitened by the mean of
+the reported covariances of its scan. The hat turns the moments of the differences into an error
+covariance S_i of each; R_i is the mean of what it reported, whitened alike, and
+
+    k_i = tr(R_i^-1 S_i) / d
+
+is 1 for an honest belief. It is a ratio of second moments, so rare large errors count in full,
+unlike in k_pair, which is a median. The errors are assumed to be uncorrelated.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from typing import Literal
+
+import numpy as np
+
+from smfeval.compare.claim import too_few
+from smfeval.compare.frames import agree_on_body, gaussian, name_of, open_gauge
+from smfeval.compare.hat import FEWEST, cornered_hat, free_hat, misfit
+from smfeval.compare.pair import TWO_SIDED
+from smfeval.errors import PairingError
+from smfeval.evaluation import Options, pair
+from smfeval.evaluation.frames import one_world
+from smfeval.evaluation.residuals import residuals_of
+from smfeval.maths import normal
+from smfeval.maths.arrays import Floats
+from smfeval.maths.symmetric import symmetrised
+from smfeval.summarise.number import Intervals, Number
+from smfeval.track import AnyTrack, GaussianTrack
+
+SHARED = 0.5  # part of their error variance that two estimators are supposed to share
+FEWEST_SCANS = 10  # common scans: fewer second moments are all noise
+INDEFINITE = -1e-9  # relative: below this the free fit was not a covariance
+
+OwnLabel = Literal["overconfident", "suspect", "no conclusion", "not identifiable"]
+
+
+@dataclass(frozen=True)
+class Own:
+    """What the differences say of one estimator."""
+
+    name: str
+    label: OwnLabel
+    sigma_m: float | None  # of its error, root mean over the axes
+    reported_m: float  # the same as reported
+    k: Number
+    lower_bound: float | None  # of k, one-sided 95 %
+    projected: bool  # whether the free fit was indefinite and had to be moved
+    shared: tuple[float, float] | None  # smallest and largest k if two share SHARED
+
+
+@dataclass(frozen=True)
+class Attribution:
+    """Every estimator's own k; empty, with the reason, where it cannot be told."""
+
+    scans: int
+    gauge: str
+    own: tuple[Own, ...]
+    misfit: float | None  # None for three, which always fit but for the projection
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Common:
+    """Differences and reported covariances of all estimators on common scans.
+
+    `white` are the differences i - j, whitened by the mean reported covariance, (N, N, n, d);
+    `reported` the mean of the reported covariances, whitened alike, (N, d, d).
+    """
+
+    white: Floats
+    reported: Floats
+    variance: Floats  # (n,): mean reported variance of a scan, per axis
+    gauge: str
+
+    @cached_property
+    def moments(self) -> Floats:
+        """Second moments of the whitened differences. (N, N, d, d)."""
+        return np.einsum("ijnd,ijne->ijde", self.white, self.white) / self.white.shape[2]
+
+
+def attribute(tracks: Sequence[AnyTrack], *, options: Options | None = None) -> Attribution:
+    """Estimate each estimator's own error covariance and compare it with what it reports."""
+    options = options or Options()
+    if len(tracks) < FEWEST:
+        reason = "two tracks tell only the sum of their covariances; three are needed"
+        return Attribution(0, "", (), None, reason)
+    common = on_common_scans([gaussian(track)[0] for track in tracks], options)
+    scans = common.white.shape[2]
+    if scans < FEWEST_SCANS:
+        reason = f"{scans} scans are common to all; {FEWEST_SCANS} are needed"
+        return Attribution(scans, common.gauge, (), None, reason)
+    moments = common.moments
+    covariances = cornered_hat(moments)
+    own = tuple(
+        _own(i, name_of(track), common, covariances, options.intervals)
+        for i, track in enumerate(tracks)
+    )
+    unexplained = misfit(moments, covariances) if len(tracks) > FEWEST else None
+    return Attribution(scans, common.gauge, own, unexplained)
+
+
+def on_common_scans(tracks: Sequence[GaussianTrack], options: Options) -> Common:
+    """All tracks in the world of the first, on the scans of the first that all others meet."""
+    agree_on_body(tracks)
+    kind, _ = open_gauge(tracks, options)
+    first, others = tracks[0], tracks[1:]
+    met = [pair(track, first, options) for track in others]
+    scans = reduce(np.intersect1d, [each.reference for each in met])
+    if len(scans) == 0:
+        raise PairingError("no scan is common to all tracks")
+    base = first[scans]
+    placed = [base]
+    for track, each in zip(others, met, strict=True):
+        chosen = track[each.estimate[np.isin(each.reference, scans)]]
+        alignment, _ = one_world(chosen, base, kind, options)
+        placed.append(alignment(chosen))  # type: ignore[arg-type]
+    return _whitened(placed, kind, options)
+
+
+def _whitened(placed: list[GaussianTrack], kind: str, options: Options) -> Common:
+    index = options.axis_index
+    alone = replace(options, reference_covariance=False)
+    covariance = np.array([residuals_of(t, t, alone).covariance for t in placed])
+    mean = covariance.mean(axis=0)
+    good = ~normal.is_singular(mean)
+    position = np.array([track.position[:, index] for track in placed])[:, good]
+    mean, covariance = mean[good], covariance[:, good]
+
+    count, scans, d = position.shape
+    white = np.zeros((count, count, scans, d))
+    for i in range(count):
+        for j in range(i):
+            white[i, j] = normal.whitened(position[i] - position[j], mean)
+            white[j, i] = -white[i, j]
+    reported = np.array([_mean_whitened(each, mean) for each in covariance])
+    variance = np.trace(mean, axis1=1, axis2=2) / d
+    return Common(white, reported, variance, kind)
+
+
+def _mean_whitened(covariance: Floats, by: Floats) -> Floats:
+    """Mean over scans of M^(-1/2) S M^(-1/2). (n, d, d) twice -> (d, d)."""
+    half = _columns_whitened(covariance, by).swapaxes(1, 2)
+    return symmetrised(_columns_whitened(half, by).mean(axis=0))
+
+
+def _columns_whitened(matrix: Floats, by: Floats) -> Floats:
+    columns = (np.ascontiguousarray(matrix[:, :, k]) for k in range(matrix.shape[-1]))
+    return np.stack([normal.whitened(column, by) for column in columns], axis=-1)
+
+
+def _own(i: int, name: str, common: Common, covariances: Floats, intervals: Intervals) -> Own:
+    reported = common.reported[i]
+    d = len(reported)
+    reported_m = _sigma(common, reported)
+    if bool(normal.is_singular(reported[None])[0]):
+        none = Number(float("nan"), "1", reason="its own covariance is singular on the axes")
+        return Own(name, "not identifiable", None, reported_m, none, None, False, None)
+
+    inverse = np.linalg.inv(reported)
+    free = free_hat(common.moments)[i]
+    projected = bool(np.linalg.eigvalsh(free)[0] < INDEFINITE * np.linalg.norm(free))
+    series = free_hat(np.einsum("ijnd,de,ijne->ijn", common.white, inverse, common.white))[i] / d
+    k = replace(
+        _not_negative(intervals.of(series, "mean", "1")),
+        value=float(np.trace(inverse @ covariances[i])) / d,
+    )
+    bound = _not_negative(replace(intervals, level=TWO_SIDED).of(series, "mean", "1")).low
+    return Own(
+        name,
+        _label(k, bound, projected=projected),
+        _sigma(common, covariances[i]),
+        reported_m,
+        k,
+        bound,
+        projected,
+        _range_if_shared(i, common, inverse),
+    )
+
+
+def _label(k: Number, bound: float | None, *, projected: bool) -> OwnLabel:
+    """Overconfident if k is surely above 1; suspect if too few independent scans say so."""
+    if bound is not None and bound > 1:
+        return "suspect" if too_few(k) else "overconfident"
+    return "not identifiable" if projected else "no conclusion"
+
+
+def _not_negative(number: Number) -> Number:
+    """The part of an interval where a ratio of covariances can lie."""
+    low, high = (None if end is None else max(end, 0.0) for end in (number.low, number.high))
+    return replace(number, low=low, high=high)
+
+
+def _range_if_shared(i: int, common: Common, inverse: Floats) -> tuple[float, float]:
+    """k_i if any one pair shares part of its error: D_jk then shows 1 - SHARED of S_j + S_k."""
+    found = []
+    moments = common.moments
+    for j in range(len(moments)):
+        for k in range(j):
+            more = moments.copy()
+            more[j, k] /= 1 - SHARED
+            more[k, j] /= 1 - SHARED
+            found.append(float(np.trace(inverse @ cornered_hat(more)[i])) / len(inverse))
+    return min(found), max(found)
+
+
+def _sigma(common: Common, white: Floats) -> float:
+    """A whitened covariance as a length per axis, at the median reported size."""
+    return float(np.sqrt(np.median(common.variance) * np.trace(white) / len(white)))

@@ -1,0 +1,95 @@
+"""Which beliefs may meet: both uncertain, about one body, in worlds that an alignment joins."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from smfeval.align.body import moved_to
+from smfeval.errors import ConventionError, OptionError, PairingError
+from smfeval.evaluation.frames import GAUGE_ALIGNMENTS
+from smfeval.evaluation.options import AlignmentKind, Options
+from smfeval.maths import se3
+from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
+
+FREEDOMS: tuple[AlignmentKind, ...] = ("none", "yaw", "se3", "sim3")  # each holds those before it
+ASSUMED: AlignmentKind = "se3"  # for a track that declares no gauge
+
+
+def name_of(track: AnyTrack) -> str:
+    """What the track is called in a report."""
+    return track.provenance.name
+
+
+def in_one_body(
+    tracks: Sequence[AnyTrack], body_T_common: Sequence[se3.Pose | None], *, body: str | None = None
+) -> list[AnyTrack]:
+    """Every track about a common body; None leaves a track where it is.
+
+    The common body is `body`, or else that of the first track that stays.
+    """
+    if len(body_T_common) != len(tracks):
+        raise OptionError(f"{len(body_T_common)} extrinsics for {len(tracks)} tracks")
+    paired = list(zip(tracks, body_T_common, strict=True))
+    common = body or next((t.about.body for t, moved in paired if moved is None), None)
+    return [track if E is None else moved_to(track, E, common) for track, E in paired]
+
+
+def gaussian(track: AnyTrack) -> tuple[GaussianTrack, tuple[str, ...]]:
+    """The belief as mean and covariance, and what that leaves out; plain poses are refused."""
+    name = name_of(track)
+    if isinstance(track, GaussianTrack):
+        return track, ()
+    if isinstance(track, ParticleTrack):
+        return track.moments, (f"{name}: particles, {_sampling_error(track)}",)
+    raise PairingError(
+        f"{name} reports no uncertainty; a pair needs a covariance or particles on both sides"
+    )
+
+
+def _sampling_error(track: ParticleTrack) -> str:
+    """Relative standard error sqrt(2 / n) of a variance from n effective (Kish) particles."""
+    square = np.add.reduceat(track.probability**2, track.offset[:-1])
+    effective = float(np.median(1 / square))
+    error = 100 * np.sqrt(2 / effective)
+    return (
+        f"taken by mean and sample covariance ({effective:.3g} effective particles: "
+        f"each variance is uncertain by about {error:.2g} %)"
+    )
+
+
+def agree_on_body(tracks: Sequence[AnyTrack]) -> tuple[str, ...]:
+    """Notes on bodies that are not declared; raises where two declared bodies differ."""
+    bodies = {track.about.body: name_of(track) for track in tracks if track.about.body}
+    if len(bodies) > 1:
+        (one, first), (other, second), *_ = bodies.items()
+        raise ConventionError(
+            f"{first} is about body {one}, {second} about {other}; an extrinsic (pose of the "
+            "common body in the track's own) is needed"
+        )
+    taken = f"taken as {next(iter(bodies))}" if bodies else "taken as that of the others"
+    return tuple(
+        f"{name_of(track)}: no body is declared; {taken}"
+        for track in tracks
+        if not track.about.body
+    )
+
+
+def open_gauge(
+    tracks: Sequence[AnyTrack], options: Options
+) -> tuple[AlignmentKind, tuple[str, ...]]:
+    """The alignment by option, or the freedoms that at least one of the tracks leaves open."""
+    if options.alignment is not None:
+        return options.alignment, ()
+    kinds = [GAUGE_ALIGNMENTS[t.about.gauge] if t.about.gauge else ASSUMED for t in tracks]
+    notes = tuple(
+        f"{name_of(track)}: no gauge is declared; {ASSUMED} is assumed"
+        for track in tracks
+        if track.about.gauge is None
+    )
+    return max(kinds, key=FREEDOMS.index), notes
+
+
+def called(track: GaussianTrack, name: str) -> GaussianTrack:
+    """The same beliefs under another name."""
+    return track.replaced({}, provenance=replace(track.provenance, name=name))

@@ -1,0 +1,154 @@
+"""One pair: the difference of two beliefs, scored under the sum of their covariances.
+
+A pair is an evaluation of A against B where B is a reference with a covariance of its own:
+d = t_A - t_B is N(0, S_A + S_B) if both are honest and their errors independent.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from smfeval.align.world import Alignment
+from smfeval.associate import Pairs
+from smfeval.compare.claim import Claim, Evidence, claim, too_few
+from smfeval.compare.clock_sweep import ClockRow, clock_sweep
+from smfeval.compare.frames import agree_on_body, called, gaussian, name_of, open_gauge
+from smfeval.compare.gauge_sweep import GaugeRow, gauge_sweep
+from smfeval.compare.hypothesis import Hypothesis, check_hypothesis
+from smfeval.evaluation import Options, pair, score_scans
+from smfeval.evaluation.frames import one_world
+from smfeval.evaluation.residuals import path_axes
+from smfeval.evaluation.result import Scored
+from smfeval.maths.arrays import Floats
+from smfeval.score import Residuals
+from smfeval.summarise.inflation import median_chi_squared
+from smfeval.summarise.number import Intervals, Number, finite
+from smfeval.track import AnyTrack
+
+RULES = ("energy", "log")
+TWO_SIDED = 0.9  # level of the interval whose low end is a one-sided 95 % bound
+
+
+@dataclass(frozen=True, repr=False)
+class Pair:
+    """Two beliefs, compared."""
+
+    a: str
+    b: str
+    pairs: Pairs
+    alignment: Alignment
+    scored: Scored
+    nees_median: Number
+    k: Number
+    lower_bound: float | None  # of k, one-sided 95 %
+    k_by_axis: dict[str, float]
+    log: Number
+    energy: Number
+    distance: Number  # mean |d|
+    share_a: float  # of the summed variance, median over scans
+    gauges: tuple[GaugeRow, ...]
+    clock: tuple[ClockRow, ...]
+    hypothesis: Hypothesis | None
+    claim: Claim
+    notes: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return self.claim.sentence
+
+    @property
+    def k_least(self) -> float:
+        """The smallest k_pair over admissible gauges and clock offsets: what they cannot excuse."""
+        gauges = [row.k for row in self.gauges if row.admissible and row.k is not None]
+        return min([self.k.value, *gauges, *(row.k for row in self.clock)])
+
+    @property
+    def few(self) -> bool:
+        """Whether too few independent scans stand behind the lower bound."""
+        return too_few(self.k)
+
+
+def compare_pair(
+    a: AnyTrack, b: AnyTrack, *, options: Options | None = None, reference: AnyTrack | None = None
+) -> Pair:
+    """Pair in time, align A to B, score the difference, and say what it proves.
+
+    Both tracks are about one body (`frames.in_one_body`). A reference is used only to check the
+    hypothesis of the bound.
+    """
+    options = replace(options or Options(), rules=RULES, reference_covariance=True)
+    (first, first_notes), (second, second_notes) = gaussian(a), gaussian(b)
+    body_notes = agree_on_body([first, second, *([] if reference is None else [reference])])
+    kind, gauge_notes = open_gauge([first, second], options)
+
+    pairs = pair(first, second, options)
+    ours, theirs = first[pairs.estimate], second[pairs.reference]
+    alignment, _ = one_world(ours, theirs, kind, options)
+    both = called(alignment(ours), f"{name_of(a)} and {name_of(b)} together")  # type: ignore[arg-type]
+    scored = score_scans(both, theirs, options)
+
+    median, k, bound = inflation(scored, options.intervals)
+    evidence = Evidence(len(scored.residuals), len(options.axes), median.value, k, bound)
+    of = options.intervals.of
+    hypothesis = None
+    if reference is not None:
+        hypothesis = check_hypothesis((ours, theirs), reference, kind, options)
+    kept = scored.kept
+    return Pair(
+        a=name_of(a),
+        b=name_of(b),
+        pairs=pairs,
+        alignment=alignment,
+        scored=scored,
+        nees_median=median,
+        k=k,
+        lower_bound=bound,
+        k_by_axis=inflation_by_axis(scored, options),
+        log=of(scored.series["log"], "mean", "nat"),
+        energy=of(scored.series["energy"], "mean", "m"),
+        distance=of(scored.series["ape"], "mean", "m"),
+        share_a=_share(scored.residuals),
+        gauges=gauge_sweep(ours[kept], theirs[kept], kind, options),
+        clock=clock_sweep(first, theirs[kept], pairs.estimate[kept], kind, options),
+        hypothesis=hypothesis,
+        claim=claim(name_of(a), name_of(b), evidence),
+        notes=first_notes + second_notes + body_notes + gauge_notes + _left_out(scored),
+    )
+
+
+def inflation(scored: Scored, intervals: Intervals) -> tuple[Number, Number, float | None]:
+    """Median NEES, k_pair = median NEES / median chi-squared, and the lower bound of k_pair."""
+    nees = scored.series["nees"]
+    honest = median_chi_squared(scored.residuals.dimension)
+    median = intervals.of(nees, "median", "1")
+    low = replace(intervals, level=TWO_SIDED).of(nees, "median", "1").low
+    k = median.mapped(lambda value: value / honest, "1")
+    return median, k, None if low is None else finite(low / honest)
+
+
+def inflation_by_axis(scored: Scored, options: Options) -> dict[str, float]:
+    """k of each scored axis of B's world; in space also along, across and above B's path."""
+    residuals, d = scored.residuals, scored.residuals.dimension
+    count = len(residuals)
+    unit = dict(zip(options.axes, np.eye(d), strict=True))
+    directions = {name: np.broadcast_to(axis, (count, d)) for name, axis in unit.items()}
+    if options.axes == "xyz":
+        directions |= path_axes(scored.reference)
+    found = {name: _along(residuals, direction) for name, direction in directions.items()}
+    return found | ({"vertical": found["z"]} if "along" in found else {})
+
+
+def _along(residuals: Residuals, direction: Floats) -> float:
+    nees = residuals.along(direction).fit.nees
+    return float(np.median(nees)) / median_chi_squared(1)
+
+
+def _share(residuals: Residuals) -> float:
+    assert residuals.covariance is not None
+    own = np.trace(residuals.covariance, axis1=1, axis2=2)
+    return float(np.median(own / np.trace(residuals.predicted, axis1=1, axis2=2)))
+
+
+def _left_out(scored: Scored) -> tuple[str, ...]:
+    if not scored.singular:
+        return ()
+    return (f"scans left out because the summed covariance is singular: {scored.singular}",)

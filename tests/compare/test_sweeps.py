@@ -1,0 +1,114 @@
+"""Gauge and clock sensitivity, and the hypothesis of the bound."""
+
+import numpy as np
+import pytest
+
+from compare.made import S, belief, normal
+from smfeval.align.world import Alignment
+from smfeval.compare import compare_pair
+from smfeval.compare.gauge_sweep import SWEEP_SCANS, thinned
+from smfeval.errors import PairingError
+from smfeval.evaluation import Options
+from smfeval.maths import so3
+from smfeval.summarise.number import Intervals
+from smfeval.track import Track
+
+BARE = Options(intervals=Intervals(None))
+TURN = so3.matrix(so3.exp(np.array([0.3, -0.2, 0.9])))
+
+
+def test_an_open_gauge_is_absorbed_by_the_admissible_alignments_only(rng):
+    turned = Alignment("se3", TURN, np.array([3.0, 4, 5]))(belief(normal(rng, 400), gauge="se3"))
+    pair = compare_pair(turned, belief(normal(rng, 400)), options=BARE)
+    rows = {row.gauge: row for row in pair.gauges}
+    assert [row.gauge for row in pair.gauges if row.chosen] == ["se3"]
+    admissible = {name for name, row in rows.items() if row.admissible}
+    assert admissible == {"se3", "sim3", "first-pose"}
+    assert rows["se3"].k == pair.k.value
+    assert rows["sim3"].k == pytest.approx(1, abs=0.2)
+    assert rows["none"].k > 1e3
+    assert rows["yaw"].k > 1e3
+
+
+def test_an_alignment_that_does_not_exist_has_a_reason_and_no_k(rng):
+    pair = compare_pair(belief(normal(rng, 2)), belief(normal(rng, 2)), options=BARE)
+    missing = next(row for row in pair.gauges if row.gauge == "se3")
+    assert missing.k is None
+    assert "too few for a fit" in missing.reason
+
+
+@pytest.mark.parametrize("late_ms", [-30, 20])
+def test_the_clock_sweep_finds_a_late_clock(rng, late_ms):
+    fast = belief(0.1 * normal(rng, 400))
+    velocity = np.gradient(fast.position, 0.1, axis=0)
+    late = belief(0.1 * normal(rng, 400) - 1e-3 * late_ms * velocity)
+    pair = compare_pair(late, fast, options=BARE)
+    best = min(pair.clock, key=lambda row: row.k)
+    assert best.offset_ms == -late_ms  # what must be added to the stamps of the first
+    assert best.k < 0.5
+    assert next(row.k for row in pair.clock if row.offset_ms == 0) == pytest.approx(pair.k.value)
+    assert [row.offset_ms for row in pair.clock] == list(range(-50, 51, 10))
+    assert pair.k_least <= best.k
+
+
+def test_the_sweep_agrees_with_an_offset_of_the_association(rng):
+    """A clock that is late by one scan: moving by one scan's time pairs the right scans."""
+    honest, other = belief(normal(rng, 400)), belief(normal(rng, 400))
+    late = honest.shifted(100_000_000)
+    right = compare_pair(late, other, options=Options(offset_s=-0.1, intervals=Intervals(None)))
+    assert right.k.value == pytest.approx(1, abs=0.25)
+    assert compare_pair(late, other, options=BARE).k.value > 100
+
+
+def test_long_tracks_are_swept_on_evenly_spaced_scans():
+    assert len(thinned(SWEEP_SCANS)) == SWEEP_SCANS
+    assert 1 < np.diff(thinned(3 * SWEEP_SCANS + 1))[0] <= 4
+    assert len(thinned(3 * SWEEP_SCANS + 1)) <= SWEEP_SCANS
+
+
+def reference(n):
+    made = belief(np.zeros((n, 3)))
+    return Track(made.stamp, made.position, made.rotation, about=made.about)
+
+
+@pytest.mark.parametrize(
+    ("part", "eigenvalue", "factor"), [(-1.0, -0.5, 2.0), (0.0, 0.0, 1.0), (1.0, 0.5, 1.0)]
+)
+def test_a_reference_tells_opposed_from_shared_errors(rng, part, eigenvalue, factor):
+    n = 5000
+    error = normal(rng, n)
+    second = part * error + np.sqrt(1 - part**2) * normal(rng, n)
+    found = compare_pair(
+        belief(error), belief(second), options=BARE, reference=reference(n)
+    ).hypothesis
+    assert found.scans == n
+    assert found.eigenvalues == pytest.approx([eigenvalue] * 3, abs=0.03)
+    assert found.factor == pytest.approx(factor, abs=0.06)
+    assert found.holds == (found.eigenvalues[0] >= 0)
+    assert (found.k_a, found.k_b) == pytest.approx((1, 1), abs=0.1)
+
+
+def test_the_factor_bounds_what_opposed_errors_do_to_k(rng):
+    n = 20_000
+    error = normal(rng, n)
+    second = -0.6 * error + 0.8 * normal(rng, n)
+    pair = compare_pair(belief(error), belief(second), options=BARE, reference=reference(n))
+    assert pair.k.value == pytest.approx(1.6, rel=0.04)
+    assert pair.k.value <= 1.03 * pair.hypothesis.factor
+
+
+def test_a_reference_of_a_few_scans_is_refused(rng):
+    a, b = (belief(normal(rng, 100)) for _ in range(2))
+    with pytest.raises(PairingError, match="5 scans of the pair meet the reference; 10 are needed"):
+        compare_pair(a, b, reference=reference(100)[:5])
+
+
+def test_the_hypothesis_does_not_depend_on_the_size_of_the_covariances(rng):
+    errors = normal(rng, 500), normal(rng, 500)
+    found = [
+        compare_pair(
+            *(belief(e, scale * S) for e in errors), options=BARE, reference=reference(500)
+        ).hypothesis.eigenvalues
+        for scale in (1, 100)
+    ]
+    assert found[0] == pytest.approx(found[1])
