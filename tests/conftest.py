@@ -4,6 +4,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
+
+settings.register_profile("house", derandomize=True, deadline=None)  # the same cases every time
+settings.load_profile("house")
 
 
 @pytest.fixture

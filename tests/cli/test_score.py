@@ -300,6 +300,20 @@ def test_an_offset_is_applied(walked, capsys):
     assert strict_json(outcome.out)["scores"] == strict_json(plain.out)["scores"]
 
 
+def test_a_continuous_reference_meets_every_scan(walked, capsys):
+    """Stamps between the reference poses: the nearest is too far, the motion in between is not."""
+    reference, _ = walked
+    write(Track(reference.stamp + 37_000_000, reference.position, reference.rotation), "late.tum")
+    words = ("score", "honest.square", "--ref", "late.tum", "--json")
+    assert "0 of 3000 scans meet" in refused(capsys, *words)
+    document = strict_json(run(capsys, *words, "--association", "gp").out)
+    jsonschema.validate(document, schema("score"))
+    assert document["association"]["method"] == "gp"
+    assert document["association"]["matched"] == 2999
+    assert document["reference"]["covariance_used"]
+    assert any("continuous motion" in note for note in document["notes"])
+
+
 def test_the_reference_itself_as_estimate_is_noticed(walked, capsys):
     reference, honest = walked
     same = honest.replaced({"position": reference.position, "rotation": reference.rotation})

@@ -79,9 +79,13 @@ COLUMNS = {  # where each format keeps its pose and the rest
 
 
 def words_in(content: bytes) -> list[list[bytes]]:
-    """The words of each line that is neither blank nor a comment."""
-    lines = content.replace(b"\r", b"\n").split(b"\n")
-    rows = [line.replace(b",", b" ").split() for line in lines]
+    """The words of each line that is neither blank nor a comment.
+
+    A carriage return ends a row; in a comment or header line it is white space.
+    """
+    lines = [line for line in content.split(b"\n") if not line.lstrip().startswith(b"#")]
+    pieces = [piece for line in lines for piece in line.split(b"\r")]
+    rows = [piece.replace(b",", b" ").split() for piece in pieces]
     return [row for row in rows if row and not row[0].startswith(b"#")]
 
 

@@ -21,8 +21,9 @@ from smfeval.cli.flags import (
     seconds,
 )
 from smfeval.errors import OptionError, PairingError
-from smfeval.evaluation import ALIGNMENTS, Evaluation, Options, evaluate, pair
+from smfeval.evaluation import ALIGNMENTS, Evaluation, Options, evaluate, nearest_pairs
 from smfeval.evaluation.frames import GAUGE_ALIGNMENTS
+from smfeval.evaluation.options import ASSOCIATIONS
 from smfeval.evaluation.result import SCHEMA
 from smfeval.io import format_of, read
 from smfeval.io.evo_result import evo_files, write_evo_results
@@ -95,6 +96,12 @@ def _flags() -> argparse.ArgumentParser:
         metavar="S|Nms",
         help="added to the estimate's stamps",
     )
+    add(
+        "--association",
+        choices=ASSOCIATIONS,
+        default="nearest",
+        help="nearest reference pose, or the reference as a continuous motion",
+    )
     add("--common", action="store_true", help="score several estimates on the scans common to all")
     _add_rule_flags(flags)
     _add_reference_flags(flags)
@@ -145,9 +152,12 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _options(chosen: argparse.Namespace) -> Options:
+    if chosen.common and chosen.association != "nearest":
+        raise OptionError("--common needs the nearest association: common scans are common poses")
     if not 0 < chosen.level < 1:
         raise OptionError(f"--level {chosen.level:g} is not between 0 and 1")
     return Options(
+        association=chosen.association,
         tolerance_s=chosen.tolerance,
         offset_s=chosen.offset,
         extrinsic=read_extrinsic(chosen.extrinsic) if chosen.extrinsic else None,
@@ -209,7 +219,7 @@ def _evaluated(
 ) -> list[Evaluation]:
     if not common:
         return [evaluate(estimate, reference, options=options) for estimate in estimates]
-    pairs = [pair(estimate, reference, options) for estimate in estimates]
+    pairs = [nearest_pairs(estimate, reference, options) for estimate in estimates]
     shared = reduce(np.intersect1d, [each.reference for each in pairs])
     if len(shared) == 0:
         raise PairingError("no reference pose is matched by all estimates")

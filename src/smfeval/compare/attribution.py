@@ -22,7 +22,7 @@ from smfeval.compare.frames import agree_on_body, gaussian, name_of, open_gauge
 from smfeval.compare.hat import FEWEST, cornered_hat, free_hat, misfit
 from smfeval.compare.pair import TWO_SIDED
 from smfeval.errors import PairingError
-from smfeval.evaluation import Options, pair
+from smfeval.evaluation import Options, nearest_pairs
 from smfeval.evaluation.frames import one_world
 from smfeval.evaluation.residuals import residuals_of
 from smfeval.maths import normal
@@ -108,7 +108,7 @@ def on_common_scans(tracks: Sequence[GaussianTrack], options: Options) -> Common
     agree_on_body(tracks)
     kind, _ = open_gauge(tracks, options)
     first, others = tracks[0], tracks[1:]
-    met = [pair(track, first, options) for track in others]
+    met = [nearest_pairs(track, first, options) for track in others]
     scans = reduce(np.intersect1d, [each.reference for each in met])
     if len(scans) == 0:
         raise PairingError("no scan is common to all tracks")

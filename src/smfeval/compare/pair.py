@@ -15,7 +15,7 @@ from smfeval.compare.clock_sweep import ClockRow, clock_sweep
 from smfeval.compare.frames import agree_on_body, called, gaussian, name_of, open_gauge
 from smfeval.compare.gauge_sweep import GaugeRow, gauge_sweep
 from smfeval.compare.hypothesis import Hypothesis, check_hypothesis
-from smfeval.evaluation import Options, pair, score_scans
+from smfeval.evaluation import Options, nearest_pairs, score_scans
 from smfeval.evaluation.frames import one_world
 from smfeval.evaluation.residuals import path_axes
 from smfeval.evaluation.result import Scored
@@ -80,7 +80,7 @@ def compare_pair(
     body_notes = agree_on_body([first, second, *([] if reference is None else [reference])])
     kind, gauge_notes = open_gauge([first, second], options)
 
-    pairs = pair(first, second, options)
+    pairs = nearest_pairs(first, second, options)
     ours, theirs = first[pairs.estimate], second[pairs.reference]
     alignment, _ = one_world(ours, theirs, kind, options)
     both = called(alignment(ours), f"{name_of(a)} and {name_of(b)} together")  # type: ignore[arg-type]

@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from smfeval.associate import Pairs, nearest
+from smfeval.associate import Pairs
 from smfeval.evaluation.details import crps_by_axis, gap_risk_of, relative_errors, rotation_deg
 from smfeval.evaluation.frames import chosen_alignment, fit_notes, one_body, one_world
 from smfeval.evaluation.options import ALIGNMENTS, Options
+from smfeval.evaluation.pairing import nearest_pairs, paired
 from smfeval.evaluation.residuals import (
     body_residuals,
     reference_poses,
@@ -18,7 +19,15 @@ from smfeval.summarise.summary import summarise_calibration, summarise_scores
 from smfeval.summarise.verdict import verdict
 from smfeval.track import AnyTrack, Track
 
-__all__ = ["ALIGNMENTS", "Evaluation", "Options", "Scored", "evaluate", "pair"]
+__all__ = [
+    "ALIGNMENTS",
+    "Evaluation",
+    "Options",
+    "Scored",
+    "evaluate",
+    "nearest_pairs",
+    "score_scans",
+]
 
 ALWAYS = ("ape", "nees", "pit")  # rules that the summary and the verdict are made of
 
@@ -41,8 +50,11 @@ def evaluate(
     placed, body_notes = one_body(estimate, reference, options)
     kind, gauge_notes = chosen_alignment(placed, options)
 
-    pairs = pairs or pair(estimate, reference, options)
-    matched, truth = placed[pairs.estimate], poses[pairs.reference]
+    met = poses
+    if pairs is None:
+        pairs, met, pair_notes = paired(estimate, poses, options)
+        notes += pair_notes
+    matched, truth = placed[pairs.estimate], met[pairs.reference]
     alignment, left = one_world(matched, truth, kind, options)
     scored = score_scans(alignment(matched)[left], truth[left], options)
 
@@ -79,16 +91,6 @@ def evaluate(
             fitted=0 if len(left) < len(matched) else alignment.freedoms,
         ),
         notes=notes + body_notes + gauge_notes + fit_notes(len(left), len(matched)),
-    )
-
-
-def pair(estimate: AnyTrack, reference: AnyTrack, options: Options) -> Pairs:
-    """Nearest stamps, as the options say."""
-    return nearest(
-        estimate.stamp,
-        reference.stamp,
-        tolerance_s=options.tolerance_s,
-        offset_s=options.offset_s,
     )
 
 

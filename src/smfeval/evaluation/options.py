@@ -11,6 +11,8 @@ from smfeval.score import RULES, Settings
 from smfeval.score.rules import rule_named
 from smfeval.summarise.number import Intervals
 
+Association = Literal["nearest", "gp"]
+ASSOCIATIONS: tuple[Association, ...] = ("nearest", "gp")
 AlignmentKind = Literal["none", "se3", "yaw", "sim3", "first-pose"]
 ALIGNMENTS: tuple[AlignmentKind, ...] = ("none", "se3", "yaw", "sim3", "first-pose")
 
@@ -19,6 +21,7 @@ ALIGNMENTS: tuple[AlignmentKind, ...] = ("none", "se3", "yaw", "sim3", "first-po
 class Options:
     """How to pair, align and score. The defaults are what most users want."""
 
+    association: Association = "nearest"
     tolerance_s: float = TOLERANCE_S
     offset_s: float = 0.0  # added to the stamps of the estimate
     extrinsic: se3.Pose | None = None  # pose of the reference's body in the estimate's body

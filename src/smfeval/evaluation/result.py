@@ -129,7 +129,7 @@ class Evaluation:
     def _association(self) -> dict[str, Any]:
         gap = np.abs(self.pairs.gap_s) * 1e3
         return {
-            "method": "nearest",
+            "method": self.options.association,
             "matched": len(self.pairs),
             "estimate_scans": self.pairs.scans,
             "reference_poses": self.pairs.poses,

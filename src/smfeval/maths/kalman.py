@@ -61,15 +61,22 @@ class Smoothed(States):
     cross: Floats
 
 
-def prefix_sums(combine: Callable[[Element, Element], Element], elements: Element) -> Element:
-    """e_0, e_0 * e_1, e_0 * e_1 * e_2, ... of an associative product, by a balanced tree."""
-    count = len(elements[0])
+def prefix_sums(
+    combine: Callable[[Element, Element], Element],
+    elements: Element,
+    onto: Callable[[Element, Element], Element] | None = None,
+) -> Element:
+    """e_0, e_0 * e_1, e_0 * e_1 * e_2, ... of an associative product, by a balanced tree.
+
+    `onto` may be a cheaper product for a left factor that is itself such a sum.
+    """
+    onto, count = onto or combine, len(elements[0])
     if count == 1:
         return elements
     even, odd = _every_other(elements, 0, count - count % 2), _every_other(elements, 1, count)
-    pairs = prefix_sums(combine, combine(even, odd))
+    pairs = prefix_sums(combine, combine(even, odd), onto)
     sums = tuple(np.empty_like(part) for part in elements)
-    later = combine(_every_other(pairs, 0, (count - 1) // 2, 1), _every_other(elements, 2, count))
+    later = onto(_every_other(pairs, 0, (count - 1) // 2, 1), _every_other(elements, 2, count))
     for total, part, pair, rest in zip(sums, elements, pairs, later, strict=True):
         total[0], total[1::2], total[2::2] = part[0], pair, rest
     return sums  # type: ignore[return-value]
@@ -81,7 +88,8 @@ def _every_other(elements: Element, start: int, stop: int, step: int = 2) -> Ele
 
 def filtered(chain: Chain) -> States:
     """Each state given the observations up to its own instant: the Kalman filter."""
-    _, mean, covariance, _, _ = prefix_sums(_filter_product, _filter_elements(chain))
+    elements = _filter_elements(chain)
+    _, mean, covariance, _, _ = prefix_sums(_filter_product, elements, _filter_update)
     return States(mean, covariance)
 
 
@@ -118,15 +126,16 @@ def _filter_elements(chain: Chain) -> FilterElement:
     """(A, b, C, eta, J) of each instant: p(x_k | x_(k-1), y_k) and p(y_k | x_(k-1))."""
     phi, process, seen = chain.transition, chain.process, chain.observed.shape[-2]
     observed, size = chain.observed[1:], phi.shape[-1]
-    inverse = np.linalg.inv(process[..., :seen, :seen] + chain.noise[1:])
+    noise = chain.noise[1:]
+    inverse = np.linalg.inv(process[..., :seen, :seen] + noise)
     gain = process[..., :, :seen] @ inverse
     kept = np.eye(size) - _padded(gain, size)
+    kept[..., :seen, :seen] = noise @ inverse  # I - Q S^-1 = R S^-1, without cancellation
     information = _transposed(phi[..., :seen, :]) @ inverse
-    spread = kept @ process
     later = (
         kept @ phi,
         gain @ observed,
-        0.5 * (spread + _transposed(spread)),
+        _sandwich(kept, process) + _sandwich(gain, noise),
         information @ observed,
         information @ phi[..., :seen, :],
     )
@@ -153,12 +162,22 @@ def _filter_product(i: FilterElement, j: FilterElement) -> FilterElement:
     )
 
 
+def _filter_update(i: FilterElement, j: FilterElement) -> FilterElement:
+    """As the product, for an i that starts at the first instant: only mean and covariance count."""
+    (a_i, b_i, c_i, eta_i, j_i), (a_j, b_j, c_j, eta_j, j_j) = i, j
+    forward = a_j @ np.linalg.inv(np.eye(c_i.shape[-1]) + c_i @ j_j)
+    spread = forward @ c_i @ _transposed(a_j) + c_j
+    mean = forward @ (b_i + c_i @ eta_j) + b_j
+    return a_i, mean, 0.5 * (spread + _transposed(spread)), eta_i, j_i
+
+
 def _smoother_elements(chain: Chain, states: States) -> SmootherElement:
     """(E, g, L) of each instant: x_k = E x_(k+1) + g + N(0, L), given the past."""
     phi, process = chain.transition, chain.process
     mean, covariance = states.mean[:-1], states.covariance[:-1]
     moved = phi @ covariance
-    gain = _transposed(np.linalg.solve(moved @ _transposed(phi) + process, moved))
+    predicted = moved @ _transposed(phi) + process
+    gain = _transposed(np.asarray(np.linalg.solve(predicted, moved), dtype=np.float64))
     kept = np.eye(phi.shape[-1]) - gain @ phi
     spread = _sandwich(kept, covariance) + _sandwich(gain, process)
     return (

@@ -99,9 +99,10 @@ def at_least(number: Number, floor: Number) -> Number:
 
 def _above_sharpness(log: Number, sharpness: Number, dimension: int) -> Number:
     """The log score with a low end that leaves room for a consistency of zero at least."""
-    if log.low is None or sharpness.low is None:
+    if log.low is None:
         return log
-    least = sharpness.low + 0.5 * dimension * float(np.log(2 * np.pi))
+    sharpest = sharpness.value if sharpness.low is None else sharpness.low
+    least = sharpest + 0.5 * dimension * float(np.log(2 * np.pi))
     return replace(log, low=min(max(log.low, least), log.value))
 
 

@@ -1,0 +1,303 @@
+"""A continuous-time reference: a Gaussian-process motion prior meets the estimate's stamps.
+
+Position. Each axis of the world is an integrated Wiener process: acceleration or jerk is white
+noise with a 3x3 spectral density. The reference's poses are observations of it with independent
+noise: the covariance that the reference reports, or else `ratio` times the density, both found by
+maximum likelihood from the reference itself. The posterior is exact and costs O(n).
+
+Rotation. The same on the reference's local rotation vectors: theta_(k+1) = theta_k +
+Log(R_k^T R_(k+1)) unrolls the rotation in body axes, theta is smoothed like a position, and
+R(t) = R_k Exp(theta(t) - theta_k + coning). The mean is second order in the rotation between
+neighbouring poses, the covariance first order and a share of the coning for what is left out.
+
+Covariance. What the prior says, times a factor per length of gap that is measured on poses left out
+(`motion_widening`), plus the rounding of text. A reference that reports its covariance is taken at
+its word: no factor. Position and rotation are independent.
+
+Limits. Noise smaller than what motion leaves open from one pose to the next cannot be told from
+motion: on the poses themselves the covariance is then too small, and only a reported covariance
+helps. Motion that hides in the noise (a gait of 2 cm under 2 cm of noise) is smoothed away, and the
+covariance does not know. Between poses one step apart the factor is that of two steps, which is too
+wide for motion that is smoother than the prior.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from smfeval.associate.nearest import LONGEST_S, Pairs
+from smfeval.associate.strangers import why_apart
+from smfeval.errors import OptionError, PairingError
+from smfeval.maths import so3
+from smfeval.maths.arrays import Bools, Floats, Ints
+from smfeval.maths.motion_fit import LEAST_OBSERVATIONS, fit, fit_given_noise
+from smfeval.maths.motion_gp import Instants, Motion, interpolated
+from smfeval.maths.motion_prior import bridge
+from smfeval.maths.motion_widening import NO_WIDENING, Widening, widening
+from smfeval.maths.stamps import NANOSECONDS
+from smfeval.track import GaussianTrack, Track
+
+Prior = Literal["auto", "acceleration", "jerk"]
+ORDERS = {"acceleration": 2, "jerk": 3}  # derivatives in the state
+ROUNDING = 1e-6 / np.sqrt(12)  # m and rad: standard deviation of text with six decimals
+FORGOTTEN = 1e4  # median steps: across a longer gap the poses say nothing of each other
+LONG_GAP = 10  # median steps: what lies in a longer gap is counted and said
+BROAD_TURN_RAD = 1.0  # between neighbours; the local rotation model is a series in it
+LEFT_OUT = 0.3  # of the coning correction, as a standard deviation: the terms beyond it
+DOUBTED_EXCESS = 0.5  # squared innovations below this fraction of what the noise lets expect
+
+
+@dataclass(frozen=True)
+class Interpolation:
+    """A motion prior as it was used: its name, hyperparameters and factors by length of gap."""
+
+    prior: str
+    motion: Motion
+    log_likelihood: float | None  # per pose; None where the motion was given
+    reported_noise: bool  # the noise is the reference's own covariance
+    excess: float  # squared innovations over what prior and noise let expect
+    widening: Widening
+
+
+@dataclass(frozen=True)
+class Interpolated:
+    """The reference at the stamps of the estimate; `track[i]` belongs to scan `index[i]`."""
+
+    track: GaussianTrack
+    index: Ints
+    gap_s: Floats  # length of the gap between the two poses around each stamp
+    scans: int  # of the estimate, matched or not
+    outside: int  # scans before the first or after the last pose
+    in_long_gaps: int  # scans left out because of `longest_gap_s`
+    position: Interpolation
+    rotation: Interpolation | None  # None: the reference has positions only
+    offset_s: float
+    notes: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    @property
+    def reading_covariance(self) -> Floats:
+        """Covariance of a position that the reference itself would have read there. (n, 3, 3).
+
+        In world axes: that of the interpolated position, plus the rounding and, where it was
+        fitted, the noise of one more pose.
+        """
+        factor = self.position.widening(self.gap_s)[:, None, None]
+        reading = factor * self.position.motion.noise + ROUNDING**2 * np.eye(3)
+        return self.track.position_covariance + reading
+
+    @property
+    def pairs(self) -> Pairs:
+        """Scan `index[i]` meets pose i of the interpolated track, at the same instant."""
+        return Pairs(
+            estimate=self.index,
+            reference=np.arange(len(self), dtype=np.int64),
+            gap_s=np.zeros(len(self)),
+            scans=self.scans,
+            poses=len(self),
+            tolerance_s=0.0,
+            offset_s=self.offset_s,
+        )
+
+
+def interpolate(
+    reference: Track,
+    stamps_ns: Ints,
+    *,
+    prior: Prior = "auto",
+    motion: Motion | None = None,
+    longest_gap_s: float | None = None,
+    offset_s: float = 0.0,
+) -> Interpolated:
+    """The reference at the estimate's stamps, with covariance.
+
+    Parameters
+    ----------
+    reference
+        Poses; the covariance of a `GaussianTrack` enters as independent noise of each pose.
+    stamps_ns
+        Increasing stamps of the estimate. Those outside the reference stay unmatched.
+    prior
+        White noise on acceleration or on jerk; `auto` takes the one with the larger likelihood.
+    motion
+        Hyperparameters of the position instead of fitted ones; then no factor is applied.
+    longest_gap_s
+        Stamps between poses that are farther apart stay unmatched. None: only gaps of more than
+        FORGOTTEN median steps are left out.
+    offset_s
+        Is added to the stamps of the estimate.
+    """
+    _check(reference, prior, motion, offset_s)
+    shifted = stamps_ns + np.int64(round(offset_s * NANOSECONDS))
+    step = np.diff(reference.stamp) / NANOSECONDS
+    forgotten_s = float(FORGOTTEN * np.median(step))
+    index, outside, left_out = _matched(reference.stamp, shifted, longest_gap_s, forgotten_s)
+
+    at = _instants(reference.stamp, shifted[index])
+    step = np.minimum(step, forgotten_s)
+    position, position_spread, how = _position(reference, step, at, prior, motion)
+    rotation, rotation_spread, how_turned = _rotation(reference, step, at, prior)
+    covariance = np.zeros((len(index), 6, 6))
+    covariance[:, :3, :3] = so3.rotate_covariance(so3.inverse(rotation), position_spread)
+    covariance[:, 3:, 3:] = rotation_spread
+
+    return Interpolated(
+        track=GaussianTrack(
+            stamps_ns[index],
+            position,
+            rotation,
+            covariance,
+            about=reference.about,
+            provenance=reference.provenance,
+        ),
+        index=index,
+        gap_s=at.before + at.after,
+        scans=len(stamps_ns),
+        outside=outside,
+        in_long_gaps=left_out,
+        position=how,
+        rotation=how_turned,
+        offset_s=offset_s,
+        notes=_notes(reference, at, how, outside, left_out),
+    )
+
+
+def _check(reference: Track, prior: str, motion: Motion | None, offset_s: float) -> None:
+    if prior != "auto" and prior not in ORDERS:
+        raise OptionError(f"motion prior {prior!r} is none of auto, {', '.join(ORDERS)}")
+    if not abs(offset_s) <= LONGEST_S:
+        raise PairingError(f"an offset of {offset_s} s must be a time of at most 100 years")
+    least = LEAST_OBSERVATIONS if motion is None else motion.order + 1
+    if len(reference) < least:
+        raise PairingError(
+            f"the reference has {len(reference)} poses; a motion prior needs at least {least}"
+        )
+
+
+def _matched(
+    reference: Ints, stamp: Ints, longest_gap_s: float | None, forgotten_s: float
+) -> tuple[Ints, int, int]:
+    """Index of the stamps that are matched, how many lie outside, how many in too long gaps."""
+    longest_s = forgotten_s if longest_gap_s is None else min(longest_gap_s, forgotten_s)
+    within = (stamp >= reference[0]) & (stamp <= reference[-1])
+    near = within & _near(reference, stamp, longest_s)
+    if not near.any():
+        raise PairingError(why_apart(stamp, reference, 0, 0.0))
+    return np.flatnonzero(near), int((~within).sum()), int((within & ~near).sum())
+
+
+def _near(reference: Ints, stamp: Ints, longest_s: float) -> Bools:
+    """Stamps on a pose or in a gap that is not too long; stamps outside get any answer."""
+    left = _left(reference, stamp)
+    on_pose = (stamp == reference[left]) | (stamp == reference[left + 1])
+    return on_pose | (reference[left + 1] - reference[left] <= longest_s * NANOSECONDS)
+
+
+def _instants(reference: Ints, stamp: Ints) -> Instants:
+    left = _left(reference, stamp)
+    before, after = stamp - reference[left], reference[left + 1] - stamp
+    return Instants(left, before / NANOSECONDS, after / NANOSECONDS)
+
+
+def _left(reference: Ints, stamp: Ints) -> Ints:
+    """The pose before each stamp; the last but one for the last stamp."""
+    return (np.searchsorted(reference, stamp, side="right") - 1).clip(0, len(reference) - 2)
+
+
+def _position(
+    reference: Track, step: Floats, at: Instants, prior: str, motion: Motion | None
+) -> tuple[Floats, Floats, Interpolation]:
+    noise = reference.position_covariance if isinstance(reference, GaussianTrack) else None
+    origin = reference.position[0]  # large map coordinates would cost digits
+    curve = reference.position - origin
+    how = _given(motion, noise) if motion is not None else _fitted(step, curve, noise, prior)
+    mean, covariance = _curve(step, curve, at, noise, how)
+    return origin + mean, covariance, how
+
+
+def _rotation(
+    reference: Track, step: Floats, at: Instants, prior: str
+) -> tuple[Floats, Floats, Interpolation | None]:
+    """Rotations and their covariance in body axes; placeholders where there are none."""
+    here = reference.rotation[at.left]
+    if not reference.about.oriented:
+        return here, np.zeros((len(here), 3, 3)), None
+    noise = reference.covariance[:, 3:, 3:] if isinstance(reference, GaussianTrack) else None
+    turns = _turns(reference.rotation)
+    unrolled = np.concatenate([np.zeros((1, 3)), np.cumsum(turns, axis=0)])
+    how = _fitted(step, unrolled, noise, prior)
+    mean, covariance = _curve(step, unrolled, at, noise, how)
+    coning = _coning(step, turns, at)
+    left_out = (LEFT_OUT * np.linalg.norm(coning, axis=1)) ** 2
+    covariance = covariance + left_out[:, None, None] * np.eye(3)
+    turn = mean - unrolled[at.left] + coning
+    return so3.compose(here, so3.exp(turn)), covariance, how
+
+
+def _coning(step: Floats, turns: Floats, at: Instants) -> Floats:
+    """What turning about changing axes adds to the rotation since the left pose. (q, 3).
+
+    The rotation vector phi since pose k obeys phi' = omega + phi x omega / 2 + ..., so at pose
+    k + 1 its rate is not that of the unrolled rotation; the cubic between the poses follows.
+    """
+    reach = step[:-1] + step[1:]
+    rate = np.concatenate([(turns[:-1] + turns[1:]) / reach[:, None], turns[-1:] / step[-1]])
+    bend = 0.5 * np.cross(turns, rate)
+    weight = bridge(at.before, at.after, 2)[1][:, 1]
+    return weight[:, None] * bend[at.left]
+
+
+def _turns(rotation: Floats) -> Floats:
+    """Log(R_k^T R_(k+1)), the rotation between neighbours in body axes. (n, 4) -> (n - 1, 3)."""
+    return so3.log(so3.compose(so3.inverse(rotation[:-1]), rotation[1:]))
+
+
+def _curve(
+    step: Floats, observed: Floats, at: Instants, noise: Floats | None, how: Interpolation
+) -> tuple[Floats, Floats]:
+    mean, covariance = interpolated(step, observed, how.motion, at, noise=noise)
+    factor = how.widening(at.before + at.after)
+    return mean, factor[:, None, None] * covariance + ROUNDING**2 * np.eye(3)
+
+
+def _given(motion: Motion, noise: Floats | None) -> Interpolation:
+    names = {order: name for name, order in ORDERS.items()}
+    prior = names.get(motion.order, f"derivative {motion.order}")
+    return Interpolation(prior, motion, None, noise is not None, 1.0, NO_WIDENING)
+
+
+def _fitted(step: Floats, observed: Floats, noise: Floats | None, prior: str) -> Interpolation:
+    """The prior of that name, or the more likely one, with its most likely hyperparameters."""
+    names = list(ORDERS) if prior == "auto" else [prior]
+    fits = {name: fit(step, observed, ORDERS[name]) for name in names}
+    name = max(fits, key=lambda name: fits[name].log_likelihood)
+    free = fits[name]
+    if noise is None:
+        factors = widening(step, observed, free.motion)
+        return Interpolation(name, free.motion, free.log_likelihood, False, 1.0, factors)
+    known = fit_given_noise(step, observed, noise, free.motion)
+    return Interpolation(name, known.motion, known.log_likelihood, True, known.excess, NO_WIDENING)
+
+
+def _notes(
+    reference: Track, at: Instants, position: Interpolation, outside: int, left_out: int
+) -> tuple[str, ...]:
+    """What a careful reader should know."""
+    usual = float(np.median(np.diff(reference.stamp))) / NANOSECONDS
+    gap = at.before + at.after
+    in_gaps = int((gap > LONG_GAP * usual).sum())
+    turn = float(np.linalg.norm(_turns(reference.rotation), axis=1).max())
+    said = {
+        f"{outside} scans lie before the first or after the last reference pose": outside > 0,
+        f"{left_out} scans lie in reference gaps too long to bridge": left_out > 0,
+        f"{in_gaps} scans lie in reference gaps of more than {LONG_GAP} steps (longest "
+        f"{gap.max():.3g} s); their reference covariance is that of the motion prior": in_gaps > 0,
+        f"the reference turns by up to {np.degrees(turn):.0f} degrees between poses; its "
+        f"interpolated rotation is coarse": reference.about.oriented and turn > BROAD_TURN_RAD,
+        "the reference scatters far less than the covariance it reports: its errors are shared "
+        "by neighbouring poses, and smoothing understates them": position.excess < DOUBTED_EXCESS,
+    }
+    return tuple(note for note, holds in said.items() if holds)
