@@ -53,5 +53,13 @@ def slow(session: nox.Session) -> None:
 def bench(session: nox.Session) -> None:
     """Figures as ratios against a floor or a peer measured in the same run."""
     install(session, "test")
-    for script in ("startup", "reading", "energy", "scoring", "bootstrap"):
+    for script in (
+        "startup",
+        "reading",
+        "energy",
+        "scoring",
+        "bootstrap",
+        "pairing",
+        "interpolation",
+    ):
         session.run("python", f"benchmarks/{script}.py", *session.posargs)
