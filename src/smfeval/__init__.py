@@ -10,6 +10,7 @@ The way of the data, and where each step lives::
     score      a number per scan, by strictly proper rules                       score
     summarise  a number and its interval per track, and the verdict              summarise
     evaluate   all of that in one call                                           evaluation
+    compare    estimates against each other, without a reference                 compare
 
 ::
 
