@@ -22,7 +22,7 @@ Can you trust the uncertainty that your odometry reports?
   smfeval VERB --help   explains a verb
   smfeval --version     prints the version
 
-Exit codes: 0 fine, 1 a condition of --fail-if holds, 2 bad input.
+Exit codes: 0 fine, 1 a condition of --fail-if holds, 2 bad input, 3 a bug of ours.
 """
 
 BUG = 3  # neither bad input (2) nor a condition that holds (1)

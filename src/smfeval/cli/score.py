@@ -71,6 +71,17 @@ def _flags() -> argparse.ArgumentParser:
     add = flags.add_argument
     add("estimates", nargs="+", metavar="EST", help="one or more estimates, or bag.mcap:/topic")
     add("--ref", required=True, metavar="REF", help="the reference")
+    _add_pairing_flags(flags)
+    _add_rule_flags(flags)
+    _add_reference_flags(flags)
+    _add_result_flags(flags)
+    add_read_flags(flags)
+    add_output_flags(flags)
+    return flags
+
+
+def _add_pairing_flags(flags: argparse.ArgumentParser) -> None:
+    add = flags.add_argument_group("pairing and alignment").add_argument
     add(
         "--extrinsic",
         metavar="FILE|x,y,z,qx,qy,qz,qw",
@@ -103,12 +114,6 @@ def _flags() -> argparse.ArgumentParser:
         help="nearest reference pose, or the reference as a continuous motion",
     )
     add("--common", action="store_true", help="score several estimates on the scans common to all")
-    _add_rule_flags(flags)
-    _add_reference_flags(flags)
-    _add_result_flags(flags)
-    add_read_flags(flags)
-    add_output_flags(flags)
-    return flags
 
 
 def _add_rule_flags(flags: argparse.ArgumentParser) -> None:
@@ -152,6 +157,8 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _options(chosen: argparse.Namespace) -> Options:
+    if chosen.association == "gp" and chosen.tolerance != TOLERANCE_S:
+        raise OptionError("--tolerance means nothing for a continuous reference (--association gp)")
     if chosen.common and chosen.association != "nearest":
         raise OptionError("--common needs the nearest association: common scans are common poses")
     if not 0 < chosen.level < 1:

@@ -15,7 +15,12 @@ from smfeval.evaluation.residuals import (
 )
 from smfeval.evaluation.result import Evaluation, Scored
 from smfeval.score import scores
-from smfeval.summarise.summary import summarise_calibration, summarise_scores
+from smfeval.summarise.summary import (
+    Calibration,
+    Scores,
+    summarise_calibration,
+    summarise_scores,
+)
 from smfeval.summarise.verdict import verdict
 from smfeval.track import AnyTrack, Track
 
@@ -58,14 +63,9 @@ def evaluate(
     alignment, left = one_world(matched, truth, kind, options)
     scored = score_scans(alignment(matched)[left], truth[left], options)
 
-    series, residuals = scored.series, scored.residuals
-    calibration = summarise_calibration(
-        series,
-        residuals,
-        body_residuals(scored.estimate, residuals),
-        intervals=options.intervals,
-        extent_m=float(np.abs(scored.reference.position).max()),
-    )
+    calibration = _calibrated(scored, options)
+    scans, dimension = scored.residuals.error.shape
+    fitted = 0 if len(left) < len(matched) else alignment.freedoms
     return Evaluation(
         estimate=estimate,
         reference=poses,
@@ -74,23 +74,34 @@ def evaluate(
         gap_risk=gap_risk_of(scored, pairs, left),
         alignment=alignment,
         scored=scored,
-        scores=summarise_scores(
-            series,
-            crps_by_axis(scored, options),
-            rotation_deg(scored),
-            settings=options.settings,
-            intervals=options.intervals,
-            dimension=residuals.dimension,
-        ),
+        scores=_summarised(scored, options),
         relative=relative_errors(scored, options),
         calibration=calibration,
-        verdict=verdict(
-            len(residuals),
-            residuals.dimension,
-            calibration,
-            fitted=0 if len(left) < len(matched) else alignment.freedoms,
-        ),
+        verdict=verdict(scans, dimension, calibration, fitted=fitted),
         notes=notes + body_notes + gauge_notes + fit_notes(len(left), len(matched)),
+    )
+
+
+def _summarised(scored: Scored, options: Options) -> Scores:
+    """Mean scores of the track."""
+    return summarise_scores(
+        scored.series,
+        crps_by_axis(scored, options),
+        rotation_deg(scored),
+        settings=options.settings,
+        intervals=options.intervals,
+        dimension=scored.residuals.dimension,
+    )
+
+
+def _calibrated(scored: Scored, options: Options) -> Calibration | None:
+    """Whether errors and covariances of the track match."""
+    return summarise_calibration(
+        scored.series,
+        scored.residuals,
+        body_residuals(scored.estimate, scored.residuals),
+        intervals=options.intervals,
+        extent_m=float(np.abs(scored.reference.position).max()),
     )
 
 
