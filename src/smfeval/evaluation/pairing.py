@@ -3,7 +3,6 @@
 import numpy as np
 
 from smfeval.associate import Pairs, nearest
-from smfeval.associate.gp import interpolate
 from smfeval.evaluation.options import Options
 from smfeval.track import AnyTrack, Track
 
@@ -28,6 +27,8 @@ def paired(
     """
     if options.association == "nearest":
         return nearest_pairs(estimate, reference, options), reference, ()
+    from smfeval.associate.gp import interpolate  # noqa: PLC0415  its optimiser is slow to import
+
     found = interpolate(reference, estimate.stamp, offset_s=options.offset_s)
     count = len(found.index)
     pairs = Pairs(
