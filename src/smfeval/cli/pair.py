@@ -14,7 +14,7 @@ from smfeval.cli.flags import (
     read_options,
     seconds,
 )
-from smfeval.cli.score import GAUGE_WORDS
+from smfeval.cli.score_flags import GAUGE_WORDS
 from smfeval.compare import Comparison, Pair, compare_all
 from smfeval.compare.frames import in_one_body
 from smfeval.errors import OptionError
