@@ -1,0 +1,1 @@
+"""Over tracks: medians with intervals, paired tests, ranks; arrays in, small results out."""

@@ -1,0 +1,54 @@
+"""What a study found: one result per task, and the tables over tracks."""
+
+from dataclasses import dataclass
+
+from smfeval.compare.across.result import Section
+from smfeval.study.plan import Plan
+from smfeval.summarise.number import Number
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    """One estimate scored, or the sentence that says why it could not be."""
+
+    estimator: str
+    group: str
+    track: str
+    repeat: int
+    key: str  # of the task in the cache: content of inputs, options and version
+    source: str  # as the plan finds it, relative to the plan's folder where it lies below
+    failure: str | None  # None: scored
+    scans: int = 0  # of the estimate
+    scored: int = 0
+    verdict: str | None = None
+    numbers: tuple[tuple[str, Number], ...] = ()  # by metric (see `metrics.METRICS`)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class PairResult:
+    """Two estimators compared on one track, or why they could not be."""
+
+    a: str
+    b: str
+    group: str
+    track: str
+    repeat: int
+    key: str
+    failure: str | None
+    matched: int = 0
+    verdict: str | None = None
+    k_pair: Number | None = None
+    nees_median: Number | None = None
+
+
+@dataclass(frozen=True)
+class Study:
+    """The whole study, finished."""
+
+    plan: Plan
+    results: tuple[TaskResult, ...]  # in the order of the plan, whoever computed them
+    pair_results: tuple[PairResult, ...]
+    sections: tuple[Section, ...]  # per group, and over all tracks; then on converged tracks only
+    pair_sections: tuple[Section, ...]
+    notes: tuple[str, ...] = ()
