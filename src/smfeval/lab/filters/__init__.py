@@ -1,0 +1,1 @@
+"""FILTERS: odometry that runs on a recording; one file each, one table."""
