@@ -1,51 +1,82 @@
 """`smfeval demo`: the main job on data made on the spot; no files needed.
 
-A walk is made, and two estimators of it with the very same errors: one reports the covariance that
-its errors have, the other one that is 25 times too small. Position errors cannot tell them apart.
+`--save FOLDER` leaves the files there, with a few more, to try the other verbs on.
 """
 
+import argparse
 import tempfile
-from collections.abc import Callable
-from contextlib import chdir
+from collections.abc import Callable, Iterator
+from contextlib import chdir, contextmanager
+from pathlib import Path
 
 import numpy as np
 
 from smfeval.cli import check, score
+from smfeval.cli.demo_tracks import demo_tracks, more_tracks
 from smfeval.cli.flags import add_output_flags, parser
+from smfeval.errors import OptionError
 from smfeval.io import write
-from smfeval.maths import so3
-from smfeval.maths.arrays import Floats
-from smfeval.track import About, GaussianTrack, Track
+from smfeval.track import AnyTrack, Track
 
 SEED = 7
 REFERENCE = ("--ref", "truth.tum")
-SCANS = 3000
-RATE_HZ = 10.0
-MEMORY = 0.9  # correlation of the errors from scan to scan
-SIGMA_M = np.array([0.02, 0.02, 0.03])
-TOO_TIGHT = 25.0  # each axis five times
 
 
 def run(arguments: list[str]) -> int:
     """Show what smfeval does, on data of its own."""
-    flags = parser("demo", "Score two beliefs made on the spot.")
-    add_output_flags(flags)
-    chosen = flags.parse_args(arguments)
-    reference, honest = walk(rng=np.random.default_rng(SEED))
-    bold = honest.replaced({"covariance": honest.covariance / TOO_TIGHT})
-    with tempfile.TemporaryDirectory(prefix="smfeval-demo-") as folder, chdir(folder):
-        files = {"truth.tum": reference, "honest.square": honest, "overconfident.square": bold}
-        for name, track in files.items():
+    chosen = _flags().parse_args(arguments)
+    rng = np.random.default_rng(SEED)
+    tracks = demo_tracks(rng=rng)
+    if chosen.save is not None:
+        reference = tracks["truth.tum"]
+        assert isinstance(reference, Track)
+        tracks |= more_tracks(reference, rng=rng)
+    with _folder(chosen, tracks) as folder, chdir(folder):
+        for name, track in tracks.items():
             write(track, name)
-        if chosen.json:
-            return score.run(["honest.square", "overconfident.square", *REFERENCE, "--json"])
-        more = [flag for flag, on in (("-q", chosen.quiet), ("-v", chosen.verbose)) if on]
-        codes = [
-            _shown(check.run, "check", "honest.square", *more),
-            _shown(score.run, "score", "honest.square", *REFERENCE, *more),
-            _shown(score.run, "score", "overconfident.square", *REFERENCE, *more),
-        ]
-    return max(codes)
+        code = _scored(chosen)
+    if chosen.save is not None and not chosen.json:
+        print(f"in {chosen.save}: {', '.join(tracks)}")
+    return code
+
+
+def _flags() -> argparse.ArgumentParser:
+    flags = parser("demo", "Score two beliefs made on the spot.")
+    flags.add_argument(
+        "--save", type=Path, metavar="FOLDER", help="keep the files, and more to try the verbs on"
+    )
+    flags.add_argument("--force", action="store_true", help="overwrite files in the folder")
+    add_output_flags(flags)
+    return flags
+
+
+@contextmanager
+def _folder(chosen: argparse.Namespace, tracks: dict[str, AnyTrack]) -> Iterator[Path]:
+    """Where the files go: the user's folder, or one that is gone afterwards."""
+    if chosen.save is None:
+        with tempfile.TemporaryDirectory(prefix="smfeval-demo-") as name:
+            yield Path(name)
+        return
+    there = [name for name in tracks if (chosen.save / name).exists()]
+    if there and not chosen.force:
+        raise OptionError(f"{chosen.save / there[0]}: the file exists; --force overwrites it")
+    try:
+        chosen.save.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OptionError(f"{chosen.save}: cannot be a folder ({error.strerror})") from error
+    yield chosen.save
+
+
+def _scored(chosen: argparse.Namespace) -> int:
+    """The verbs on the files of this folder, each shown as a user would type it."""
+    if chosen.json:
+        return score.run(["honest.square", "overconfident.square", *REFERENCE, "--json"])
+    more = [flag for flag, on in (("-q", chosen.quiet), ("-v", chosen.verbose)) if on]
+    return max(
+        _shown(check.run, "check", "honest.square", *more),
+        _shown(score.run, "score", "honest.square", *REFERENCE, *more),
+        _shown(score.run, "score", "overconfident.square", *REFERENCE, *more),
+    )
 
 
 def _shown(run_verb: Callable[[list[str]], int], name: str, *words: str) -> int:
@@ -54,33 +85,3 @@ def _shown(run_verb: Callable[[list[str]], int], name: str, *words: str) -> int:
     code = run_verb(list(words))
     print()
     return code
-
-
-def walk(*, rng: np.random.Generator) -> tuple[Track, GaussianTrack]:
-    """A walk around figures of eight, and an honest estimate of it with dependent errors."""
-    time = np.arange(SCANS) / RATE_HZ
-    angle = 2 * np.pi * time / 60
-    sway = 0.03 * np.sin(8 * time)
-    position = np.stack([12 * np.sin(angle), 6 * np.sin(2 * angle), sway], axis=1)
-    forward = np.gradient(position, axis=0)
-    heading = np.unwrap(np.arctan2(forward[:, 1], forward[:, 0]))
-    rotation = so3.exp(np.stack([0 * heading, 0 * heading, heading], axis=1))
-
-    covariance = np.zeros((SCANS, 6, 6))
-    body = np.array([1.5, 1.0, 1.0]) * SIGMA_M  # less certain along the way than across it
-    covariance[:, range(6), range(6)] = np.concatenate([body, [0.002, 0.002, 0.005]]) ** 2
-    error = so3.rotate(rotation, body * dependent(SCANS, rng=rng))
-    about = About(body="base_link", world="odom", gauge="se3", algorithm="demo", version="1")
-    stamp = (time * 1e9).astype(np.int64)
-    reference = Track(stamp, position, rotation, about=About(body="base_link", world="map"))
-    return reference, GaussianTrack(stamp, position + error, rotation, covariance, about=about)
-
-
-def dependent(scans: int, *, rng: np.random.Generator) -> Floats:
-    """Three series of standard normal numbers, each correlated from scan to scan. (scans, 3)."""
-    shocks = np.sqrt(1 - MEMORY**2) * rng.normal(size=(scans, 3))
-    series = np.empty((scans, 3))
-    series[0] = rng.normal(size=3)
-    for i in range(1, scans):
-        series[i] = MEMORY * series[i - 1] + shocks[i]
-    return series
