@@ -1,0 +1,78 @@
+"""Alibis: what else could explain an overconfident verdict, with numbers.
+
+Alignment, timing and the reference enter every NEES on real data. Each is granted in turn, in the
+way that is kindest to the estimate, and the verdict is asked again; and each is asked how much of
+it would be needed for k = 1.
+
+::
+
+    case             matched beliefs before alignment: what an alibi changes
+    judgement        k, interval and label by the rules of the verdict
+    gauge            every admissible alignment, and a fit on the start
+    clock_offset     a constant error of the clock
+    clock_jitter     an error of the clock at every scan
+    interpolation    the reference as a continuous motion
+    lever_arm        a wrong extrinsic (ball: the search)
+    reference_noise  an uncertain reference (crossing: how much)
+    together         the kindest of the searches at once
+    closing          which of them hold, and what remains
+"""
+
+from smfeval.compare.gauge_sweep import SWEEP_SCANS
+from smfeval.errors import OptionError
+from smfeval.evaluation import Evaluation
+from smfeval.explain.alibis.case import Case, case_of
+from smfeval.explain.alibis.clock_jitter import clock_jitter
+from smfeval.explain.alibis.clock_offset import clock_offset
+from smfeval.explain.alibis.closing import closing
+from smfeval.explain.alibis.gauge import gauges
+from smfeval.explain.alibis.interpolation import continuous_reference
+from smfeval.explain.alibis.judgement import Judgement, as_evaluated
+from smfeval.explain.alibis.lever_arm import lever_arm
+from smfeval.explain.alibis.reference_noise import reference_noise
+from smfeval.explain.alibis.result import Alibi, Alibis, ExtrinsicTolerance, Need
+from smfeval.explain.alibis.together import all_at_once
+
+__all__ = ["Alibi", "Alibis", "ExtrinsicTolerance", "Judgement", "Need", "alibis"]
+
+SEARCH_SCANS = 5_000  # evenly spaced: a search asks for the median hundreds of times
+
+ASSUMED = (
+    "each alibi is granted alone; clock offset and lever arm are searched for the least k, so one "
+    "that fails is strong evidence and one that holds is weak",
+    "for another clock the estimate moves by its own velocity and acceleration",
+)
+
+
+def alibis(evaluation: Evaluation, *, tolerance: ExtrinsicTolerance | None = None) -> Alibis:
+    """What else could explain the verdict of an evaluation; `tolerance` is the extrinsic's."""
+    tolerance = tolerance or ExtrinsicTolerance()
+    if evaluation.calibration is None:
+        name = evaluation.estimate.provenance.name
+        raise OptionError(f"{name} reports no uncertainty: there is no verdict to find alibis for")
+    scored = as_evaluated(evaluation)
+    if scored.label != "overconfident":
+        return Alibis(scored, (), tolerance, closing(scored, ()))
+
+    whole, notes = case_of(evaluation)
+    case = whole.thinned(SWEEP_SCANS)
+    search = whole.thinned(SEARCH_SCANS)
+    rows = (
+        *gauges(case),
+        clock_offset(case, search),
+        clock_jitter(case),
+        continuous_reference(evaluation),
+        lever_arm(case, search, tolerance),
+        *reference_noise(case, search),
+        all_at_once(case, search, tolerance),
+    )
+    told = (*ASSUMED, *_thinned(whole, case, search), *notes)
+    return Alibis(scored, rows, tolerance, closing(scored, rows), told)
+
+
+def _thinned(whole: Case, case: Case, search: Case) -> tuple[str, ...]:
+    """How many scans the rows and the searches rest on, where not on all."""
+    count = len(whole.scored)
+    parts = (("judged", len(case.scored)), ("searched", len(search.scored)))
+    words = [f"{what} on {used:,}" for what, used in parts if used < count]
+    return (f"of {count:,} scans, evenly spaced: {', '.join(words)}",) if words else ()

@@ -1,0 +1,146 @@
+"""The case repeats the evaluation; the curves are as defined; the ball is searched."""
+
+import numpy as np
+import pytest
+
+from explain.alibis.made import N, belief, noise, path, reference, remembering, times, velocity
+from smfeval.align.extent import Extent
+from smfeval.evaluation import Options, evaluate
+from smfeval.explain.alibis.ball import least_median, shortest, squares, within
+from smfeval.explain.alibis.case import case_of
+from smfeval.explain.alibis.clock_jitter import jitter_curve, scored_velocity
+from smfeval.explain.alibis.crossing import crossing
+from smfeval.explain.alibis.judgement import as_evaluated, judge
+from smfeval.explain.alibis.lever_arm import linearised
+from smfeval.explain.alibis.reference_noise import noise_curve
+from smfeval.summarise.inflation import median_chi_squared
+from smfeval.track import ParticleTrack
+from support.beliefs import stamps
+
+
+def evaluated(rng, gauge="fixed", **options):
+    made = belief(remembering(rng, N, 0.05), 1e-4 * np.diag([1.0, 2.0, 3.0]), gauge=gauge)
+    return evaluate(made, reference(), options=Options(**options))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"axes": "xz"},
+        {"axes": "y"},
+        {"alignment": "se3"},
+        {"alignment": "sim3"},
+        {"alignment": "yaw", "fit_on": Extent(10, "s")},
+        {"alignment": "first-pose"},
+        {"alignment": "first-pose", "association": "gp"},
+    ],
+    ids=str,
+)
+def test_the_case_as_it_stands_repeats_the_evaluation(rng, options):
+    evaluation = evaluated(rng, **options)
+    case, _ = case_of(evaluation)
+    again, before = judge(case), as_evaluated(evaluation)
+    assert again.k.value == pytest.approx(before.k.value, rel=1e-9)
+    assert again.k.low == pytest.approx(before.k.low, rel=1e-9)
+    assert again.nees_median == pytest.approx(before.nees_median, rel=1e-9)
+    assert (again.label, again.scans) == (before.label, before.scans)
+
+
+def test_the_case_of_particles_repeats_the_evaluation(rng):
+    n, count = 100, 8
+    position = np.repeat(path(times(n)), count, axis=0) + 0.1 * rng.normal(size=(n * count, 3))
+    made = ParticleTrack(
+        stamps(n),
+        np.arange(0, n * count + 1, count),
+        position,
+        np.tile([0.0, 0.0, 0.0, 1.0], (n * count, 1)),
+        rng.uniform(0.5, 1.0, size=n * count),
+        about=belief(np.zeros((2, 3))).about,
+    )
+    evaluation = evaluate(made, reference(n))
+    again = judge(case_of(evaluation)[0])
+    assert again.k.value == pytest.approx(evaluation.calibration.k_at_95.value, rel=1e-9)
+
+
+def test_singular_scans_stay_left_out(rng):
+    made = belief(0.1 + noise(rng))
+    covariance = made.covariance.copy()
+    covariance[::5, 2, :] = covariance[::5, :, 2] = 0.0
+    flat = made.replaced({"covariance": covariance})
+    evaluation = evaluate(flat, reference(), options=Options(singular="drop"))
+    again = judge(case_of(evaluation)[0])
+    assert again.scans == N - N // 5
+    assert again.k.value == pytest.approx(evaluation.calibration.k.value, rel=1e-9)
+
+
+def test_noise_of_the_reference_enters_as_s_plus_sigma_squared(rng):
+    case, _ = case_of(evaluated(rng))
+    relative, enough = noise_curve(case)
+    residuals = case.residuals()
+    for sigma in (0.0, 0.003, 0.2):
+        wider = residuals.covariance + sigma**2 * np.eye(3)
+        direct = np.einsum("ni,nij,nj->n", residuals.error, np.linalg.inv(wider), residuals.error)
+        assert relative(sigma) == pytest.approx(direct / median_chi_squared(3), rel=1e-9)
+    assert np.median(relative(enough)) <= 1
+    assert (relative(0.01) < relative(0.001)).all()
+
+
+def test_jitter_enters_as_the_outer_product_of_the_velocity(rng):
+    case, _ = case_of(evaluated(rng))
+    relative, residuals = jitter_curve(case), case.residuals()
+    v = scored_velocity(case)
+    for jitter in (0.0, 0.002, 0.5):
+        wider = residuals.covariance + jitter**2 * v[:, :, None] * v[:, None, :]
+        direct = np.einsum("ni,nij,nj->n", residuals.error, np.linalg.inv(wider), residuals.error)
+        assert relative(jitter) == pytest.approx(direct / median_chi_squared(3), rel=1e-6)
+    assert (relative(0.01) <= relative(0.001)).all()
+    assert relative(1e4) == pytest.approx(relative(np.inf), rel=1e-6)
+
+
+def test_the_velocity_is_that_of_the_path():
+    case, _ = case_of(evaluate(belief(np.zeros((N, 3)) + 0.1), reference()))
+    assert scored_velocity(case)[1:-1] == pytest.approx(velocity(times())[1:-1], abs=0.01)
+
+
+def test_a_falling_function_is_crossed_where_it_is_one():
+    assert crossing(lambda x: 4 - x, 10.0) == pytest.approx(3)
+    assert crossing(lambda x: 0.5 - x, 10.0) == 0
+    assert crossing(lambda x: 4 - x, 2.0) is None
+
+
+def test_the_linear_lever_arm_agrees_with_the_real_one(rng):
+    case, _ = case_of(evaluated(rng, alignment="se3"))
+    arm = np.array([0.004, -0.002, 0.007])
+    exact = judge(case.with_lever_arm(arm)).k.value
+    assert linearised(case).at(arm) == pytest.approx(exact, rel=1e-3)
+
+
+def test_the_search_of_the_ball_is_as_good_as_a_grid(rng):
+    a = rng.normal(size=(400, 3, 3))
+    wanted = np.array([0.3, -0.2, 0.1])
+    b = -np.einsum("ndi,i->nd", a, wanted) + 0.2 * rng.normal(size=(400, 3))
+    terms = squares(b, a)
+    line = np.linspace(-0.5, 0.5, 41)
+    grid = np.stack(np.meshgrid(line, line, line), axis=-1).reshape(-1, 3)
+    for radius in (0.5, 0.2):
+        inside = grid[np.linalg.norm(grid, axis=1) <= radius]
+        best = min(terms.median(part).min() for part in np.array_split(inside, 50))
+        found = least_median(terms, radius)
+        assert np.linalg.norm(found) <= radius * (1 + 1e-12)
+        assert terms.at(found) <= 1.02 * best
+
+
+def test_the_shortest_vector_that_is_enough_lies_on_the_way():
+    """|b + x|^2 = |x - w|^2 for all: 1 is reached at |w| - 1."""
+    wanted = np.array([2.0, 1.0, 2.0])
+    terms = squares(np.tile(-wanted, (9, 1)), np.tile(np.eye(3), (9, 1, 1)))
+    found = shortest(terms, least_median(terms, 5.0))
+    assert np.linalg.norm(found) == pytest.approx(2.0, rel=0.01)
+    assert found / np.linalg.norm(found) == pytest.approx(wanted / 3, abs=0.05)
+
+
+def test_points_beyond_the_ball_are_brought_to_it():
+    assert within(np.array([[3.0, 4, 0], [0.1, 0, 0], [0, 0, 0]]), 1.0) == pytest.approx(
+        np.array([[0.6, 0.8, 0], [0.1, 0, 0], [0, 0, 0]])
+    )
