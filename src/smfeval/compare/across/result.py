@@ -25,23 +25,23 @@ class Duel:
     ties: int  # of these, tracks on which both are equally good
     difference: float | None  # median over shared tracks of the loss of other minus that of best
     p: float | None  # two-sided; None: too few tracks to test, see `reason`
-    p_holm: float | None  # corrected over the duels of the metric
+    p_holm: float | None  # corrected over all pairs of contenders of the metric
     beaten: bool
-    further_tracks: int | None  # about so many more would separate the two; None: not told
-    reason: str | None = None
+    further_tracks: int | None  # about so many more would separate the two; None: see `reason`
+    reason: str | None = None  # why not tested, or not separated where it is not chance
 
 
 @dataclass(frozen=True)
 class Ranks:
     """Mean rank of each contender over the tracks that all share, with the critical difference."""
 
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # best first
     mean_rank: tuple[float, ...]
     tracks: int
     friedman_p: float | None
     critical_difference: float | None  # of mean ranks, at the level of the comparison
     cliques: tuple[tuple[str, ...], ...]  # contenders that the test does not separate
-    reason: str | None = None
+    reason: str | None = None  # why there is no test, or who was left out
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Section:
 
     group: str
     converged_only: bool
-    tracks: int
+    tracks: int  # of the group; of these, for converged ones, those that somebody has a value on
     columns: tuple[Column, ...]
     diverged: tuple[tuple[str, int, int], ...]  # (estimator, diverged tracks, scored tracks)
     notes: tuple[str, ...] = ()

@@ -1,0 +1,90 @@
+"""One metric: cells, bold, baselines."""
+
+from dataclasses import replace
+from math import inf, log10
+
+import numpy as np
+import pytest
+
+from smfeval.compare.across import Entrants, column
+
+TRACKS = tuple(f"t{i}" for i in range(12))
+THREE = Entrants(("good", "bad", "base"), (True, True, False), TRACKS)
+
+
+def columned(values, entrants=THREE, loss=lambda value: value):
+    return column("mae", entrants, values, unit="m", loss=loss, level=0.95)
+
+
+def bold(found):
+    return {cell.estimator for cell in found.cells if cell.best}
+
+
+@pytest.fixture
+def values(rng):
+    return np.array([[1.0], [2.0], [0.1]]) * rng.lognormal(sigma=0.1, size=(3, 12))
+
+
+def test_a_cell_is_the_median_over_tracks_and_says_what_it_is_of(values):
+    cell = columned(values).cells[1]
+    assert cell.median.value == np.median(values[1])
+    assert cell.values == tuple(zip(TRACKS, values[1].tolist(), strict=True))
+    assert cell.median.low < cell.median.value < cell.median.high
+
+
+def test_a_baseline_is_shown_and_excluded(values):
+    found = columned(values)
+    assert bold(found) == {"good"}
+    assert [(duel.best, duel.other) for duel in found.duels] == [("good", "bad")]
+    assert set(found.ranks.names) == {"good", "bad"}
+    assert found.cells[2].median.value < found.cells[0].median.value
+
+
+def test_a_baseline_changes_no_number_of_the_others(values):
+    alone = columned(values[:2], Entrants(THREE.names[:2], (True, True), TRACKS))
+    assert columned(values).duels == alone.duels
+
+
+def test_without_a_loss_nobody_wins(values):
+    found = columned(values, loss=None)
+    assert (bold(found), found.duels, found.ranks) == (set(), (), None)
+
+
+def test_a_loss_decides_who_is_best_not_the_value(rng):
+    spread = rng.lognormal(sigma=0.05, size=(3, 12))
+    k = np.array([[1.1], [0.2], [1.0]]) * spread
+    found = columned(k, loss=lambda value: abs(log10(value)) if value > 0 else inf)
+    assert bold(found) == {"good"}
+    assert found.duels[0].difference == pytest.approx(log10(5 / 1.1), abs=0.1)
+
+
+def test_missing_values_are_never_passed_to_the_loss(values):
+    values[0, :3] = np.nan
+
+    def loss(value):
+        assert not np.isnan(value)
+        return value
+
+    found = columned(values, loss=loss)
+    assert len(found.cells[0].values) == 9
+    assert found.duels[0].shared == 9
+
+
+def test_who_has_no_value_at_all_is_not_bold(values):
+    values[1] = np.nan
+    found = columned(values)
+    assert bold(found) == {"good"}
+    assert found.cells[1].median is None
+    assert found.cells[1].values == ()
+
+
+def test_nobody_is_bold_where_nobody_competes(values):
+    found = columned(values, replace(THREE, competes=(False,) * 3))
+    assert (bold(found), found.duels) == (set(), ())
+
+
+def test_a_column_without_values_is_empty_not_wrong():
+    found = columned(np.full((3, 12), np.nan))
+    assert bold(found) == set()
+    assert all(cell.median is None for cell in found.cells)
+    assert found.ranks.reason == "fewer than two contenders have values"

@@ -1,0 +1,205 @@
+"""Statistics over tracks by simulation: coverage of medians, false bolding, power, ranks.
+
+Limits leave room for chance: three standard errors of a rate that is just on target.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import cauchy, norm
+
+from smfeval.compare.across import Entrants, column
+from smfeval.compare.across.bootstrap_median import ends, expanded_tail
+from smfeval.compare.across.duels import LEVEL, all_tests, best_of, duels
+from smfeval.compare.across.holm import holm
+from smfeval.compare.across.power import POWER, tracks_needed
+from smfeval.compare.across.ranks import critical_difference, friedman, track_ranks
+from smfeval.compare.across.signed_rank import signed_rank
+from smfeval.evaluation import Options, evaluate
+from smfeval.study.metrics import METRICS
+from smfeval.study.plan import Plan, PlannedEstimator, PlannedTrack
+from smfeval.study.result import TaskResult
+from smfeval.study.tables import sections
+from smfeval.summarise.number import Intervals
+from support.studies import inflated, reference_of
+
+pytestmark = pytest.mark.slow
+
+INFLATION = (1.0, 1.0, 2.0, 4.0, 10.0, 100.0, 1e4, 0.1)  # of eight estimators
+TRACKS = 40
+
+# Values per track with median 0.
+KINDS = {
+    "normal": lambda rng, size: rng.normal(size=size),
+    "log-normal": lambda rng, size: rng.lognormal(0, 1, size) - 1,
+    "log-normal over decades": lambda rng, size: rng.lognormal(0, 3, size) - 1,
+    "Cauchy": lambda rng, size: rng.standard_t(1, size),
+    "easy and hard": lambda rng, size: rng.choice([-1, 1], size) * rng.gamma(4, 1, size),
+}
+
+
+def most(rate, studies):
+    return rate + 3 * np.sqrt(rate * (1 - rate) / studies)
+
+
+def covered(values, tail):
+    return np.mean([low <= 0 <= high for low, high in (ends(row, tail) for row in values)])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("tracks", [6, 7, 8, 10, 11, 13, 20, 40])
+def test_the_interval_of_a_median_covers(tracks, kind, rng):
+    values = KINDS[kind](rng, (2000, tracks))
+    # the lowest is 93.5 %, of 11 tracks: few tracks have few places where an end can lie
+    assert covered(values, expanded_tail(tracks, 0.025)) >= 0.92
+    assert covered(values, expanded_tail(tracks, 0.025)) <= 0.995
+
+
+@pytest.mark.parametrize(("tracks", "most_covered"), [(7, 0.90), (13, 0.93)])
+def test_plain_percentiles_of_few_tracks_do_not_cover(tracks, most_covered, rng):
+    assert covered(KINDS["log-normal"](rng, (2000, tracks)), 0.025) < most_covered
+
+
+def losses_of(rng, shift, tracks, noise="normal", missing=0.0):
+    """Hard and easy tracks, contenders apart by `shift`, each with noise of its own. (k, n)."""
+    size = (len(shift), tracks)
+    losses = rng.normal(size=tracks) + np.array(shift)[:, None] + KINDS[noise](rng, size)
+    return np.where(rng.random(size) < missing, np.nan, losses)
+
+
+def beaten(losses):
+    names = tuple(str(i) for i in range(len(losses)))
+    return {int(duel.other) for duel in duels(names, losses) if duel.beaten}
+
+
+def falsely_beaten(rng, shift, tracks, studies, **more):
+    """Share of studies in which a contender that is as good as the best is not bold."""
+    equals = set(np.flatnonzero(np.array(shift) == min(shift)).tolist())
+    return np.mean(
+        [bool(beaten(losses_of(rng, shift, tracks, **more)) & equals) for _ in range(studies)]
+    )
+
+
+@pytest.mark.parametrize(
+    ("contenders", "tracks", "more"),
+    [
+        (2, 12, {}),
+        (3, 40, {}),
+        (8, 15, {}),
+        (8, 40, {}),
+        (8, 40, {"noise": "Cauchy"}),
+        (8, 40, {"missing": 0.3}),
+        (20, 40, {}),
+    ],
+)
+def test_equals_are_all_bold_in_19_of_20_studies(contenders, tracks, more, rng):
+    studies = 600 if contenders < 20 else 200
+    rate = falsely_beaten(rng, [0.0] * contenders, tracks, studies, **more)
+    assert rate <= most(LEVEL, studies)
+
+
+@pytest.mark.parametrize("worse", [0.15, 0.5, 1.5])
+def test_equals_stay_bold_among_worse_ones(worse, rng):
+    shift = [0.0, 0.0, 0.0, 0.0, worse, worse, 2 * worse, 2 * worse]
+    assert falsely_beaten(rng, shift, TRACKS, 500) <= most(LEVEL, 500)
+
+
+@pytest.mark.parametrize("lead", [0.05, 0.2, 0.5])
+def test_the_truly_best_is_bold(lead, rng):
+    assert falsely_beaten(rng, [0.0] + 7 * [lead], TRACKS, 500) <= most(LEVEL, 500)
+
+
+def test_a_correction_over_the_duels_of_the_best_alone_would_not_hold_the_level(rng):
+    studies, wrong = 1000, 0
+    for _ in range(studies):
+        losses = losses_of(rng, [0.0] * 8, TRACKS)
+        best = best_of(losses)
+        p = [test.outcome.p for pair, test in all_tests(losses).items() if best in pair]
+        wrong += (holm(np.array(p)) <= LEVEL).any()
+    assert wrong / studies > most(LEVEL, studies)
+
+
+# P(D + D' > 0) of shifted differences: D + D' is of the same kind, shifted twice as far.
+SIDE = {
+    "normal": lambda shift: norm.cdf(np.sqrt(2) * shift),
+    "Cauchy": cauchy.cdf,
+}
+
+
+@pytest.mark.parametrize("shift", [0.25, 0.5, 0.8])
+@pytest.mark.parametrize("level", [0.05, 0.05 / 28])
+@pytest.mark.parametrize("kind", SIDE)
+def test_the_tracks_named_separate_two_in_four_of_five_studies(shift, level, kind, rng):
+    tracks = tracks_needed(SIDE[kind](shift), level)
+    found = [signed_rank(shift + KINDS[kind](rng, tracks)).p <= level for _ in range(1500)]
+    assert POWER - 0.03 <= np.mean(found) <= POWER + 0.15  # more for clear differences
+
+
+@pytest.mark.parametrize("tracks", [6, 10, 40])
+@pytest.mark.parametrize("contenders", [2, 4, 8])
+def test_ranks_of_equals_are_rarely_separated(contenders, tracks, rng):
+    studies = 2000
+    within = [track_ranks(rng.normal(size=(tracks, contenders))) for _ in range(studies)]
+    apart = critical_difference(contenders, tracks)
+    assert np.mean([np.ptp(each.mean(axis=0)) >= apart for each in within]) <= most(LEVEL, studies)
+    assert np.mean([friedman(each) <= LEVEL for each in within]) <= most(LEVEL, studies)
+
+
+def holds_truth(cells):
+    return [
+        cell.median.low <= truth <= cell.median.high
+        for cell, truth in zip(cells, INFLATION, strict=True)
+    ]
+
+
+def test_a_study_of_known_inflations_holds_the_truth_and_the_honest_are_bold(rng):
+    """Repeated: 8 estimators, 40 tracks; k per track scatters by a factor of 2 about the truth."""
+    names = tuple("ABCDEFGH")
+    entrants = Entrants(names, (True,) * 8, tuple(str(i) for i in range(TRACKS)))
+    loss, studies = METRICS["k"].loss, 300
+    held, false_bold, lost = np.zeros(8), 0, 0
+    for _ in range(studies):
+        track = rng.normal(0, 0.3, size=TRACKS)
+        k = np.array(INFLATION)[:, None] * np.exp(track + rng.normal(0, 0.6, size=(8, TRACKS)))
+        cells = column("k", entrants, k, unit="1", loss=loss, level=0.95).cells
+        held += holds_truth(cells)
+        bold = {cell.estimator for cell in cells if cell.best}
+        lost += not bold >= {"A", "B"}
+        false_bold += bool(bold & set("DEFGH"))
+    least = 0.95 - 3 * np.sqrt(0.95 * 0.05 / studies)
+    assert (held / studies >= least).all()
+    assert (held / studies <= 0.995).all()
+    assert lost / studies <= most(LEVEL, studies)
+    assert false_bold / studies <= LEVEL  # four times too tight, seen on 40 tracks, is not missed
+
+
+def test_a_study_from_tracks_to_tables_holds_the_truth(rng):
+    names = tuple("ABCDEFGH")
+    plan = Plan(
+        "made",
+        Path(),
+        tuple(PlannedTrack(f"t{i}", "ref.tum") for i in range(TRACKS)),
+        tuple(PlannedEstimator(name, "{track}") for name in names),
+        Path("out"),
+    )
+    options = Options(alignment="none", intervals=Intervals(None), rules=("log",))
+    reference, results = reference_of(300), []
+    for track in plan.tracks:
+        for name, inflation in zip(names, INFLATION, strict=True):
+            belief = inflated(rng.normal(size=(300, 3)), inflation)
+            evaluation = evaluate(belief, reference, options=options)
+            blank = TaskResult(name, "all", track.name, 0, "", "", None)
+            numbers = ((m, metric.of(evaluation)) for m, metric in METRICS.items())
+            found = tuple((m, number) for m, number in numbers if number is not None)
+            results.append(replace(blank, numbers=found))
+    columns = {each.metric: each for each in sections(plan, results)[0].columns}
+    cells = columns["k"].cells
+    assert sum(holds_truth(cells)) >= 6  # of 8, each with 95 %
+    assert [cell.median.value for cell in cells] == pytest.approx(INFLATION, rel=0.05)
+    for metric in ("k", "log", "coverage_90"):  # A and B are alike: one of 20 beats the other
+        bold = {cell.estimator for cell in columns[metric].cells if cell.best}
+        assert bold
+        assert bold <= {"A", "B"}
+    assert {cell.estimator for cell in columns["mae"].cells if cell.best} == set(names)
