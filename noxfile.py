@@ -1,4 +1,4 @@
-"""Sessions for people who stay: `nox -s lint types layers tests slow bench`."""
+"""Sessions for people who stay: `nox -s lint types layers tests slow study bench`."""
 
 import nox
 
@@ -47,6 +47,13 @@ def slow(session: nox.Session) -> None:
     """Long simulations: interval coverage, false-alarm rate, power."""
     install(session, "test")
     session.run("pytest", "-n", "2", "-m", "slow", *session.posargs)
+
+
+@nox.session
+def study(session: nox.Session) -> None:
+    """The study of four LiDAR filters on the tracks of the campaign, in full."""
+    install(session)
+    session.run("smfeval", "study", "experiments/campaign.toml", *session.posargs)
 
 
 @nox.session

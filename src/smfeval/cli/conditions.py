@@ -46,6 +46,11 @@ class Condition:
 
 def condition(text: str) -> Condition:
     """Read `k>2`, `coverage90<0.8`, `rmse >= 0.1`."""
+    return parsed(text, NAMES)
+
+
+def parsed(text: str, names: tuple[str, ...]) -> Condition:
+    """A condition on one of these names."""
     match = PATTERN.fullmatch(text)
     try:
         limit = float(match["limit"]) if match else None
@@ -53,9 +58,9 @@ def condition(text: str) -> Condition:
         limit = None
     if match is None or limit is None:
         raise OptionError(f"--fail-if {text!r} is no condition; write for example 'k>2'")
-    if match["name"] not in NAMES:
+    if match["name"] not in names:
         raise OptionError(
-            f"--fail-if: {match['name']!r} is unknown; it is one of {', '.join(NAMES)}"
+            f"--fail-if: {match['name']!r} is unknown; it is one of {', '.join(names)}"
         )
     return Condition(match["name"], match["sign"], limit)
 

@@ -14,6 +14,7 @@ from smfeval.io.formats import FORMATS
 from smfeval.io.options import ReadOptions
 from smfeval.io.presets import PRESETS
 from smfeval.io.progress import listening
+from smfeval.maths.stamps import seconds_in
 from smfeval.track import GAUGES
 
 
@@ -72,12 +73,10 @@ def read_options(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def seconds(text: str) -> float:
     """A time: `0.005`, `0.005s` or `5ms`."""
-    units = {"ms": 1e-3, "us": 1e-6, "s": 1.0, "": 1.0}
-    suffix = next(unit for unit in units if text.endswith(unit))
     try:
-        return units[suffix] * float(text.removesuffix(suffix))
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is no time; write 0.005 or 5ms") from error
+        return seconds_in(text)
+    except OptionError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def _presets() -> str:

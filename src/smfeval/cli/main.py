@@ -7,6 +7,7 @@ from importlib import import_module
 VERBS = {
     "score": "score one or many estimates against one reference",
     "pair": "overconfidence without a reference: two or more estimates against each other",
+    "study": "many estimators on many tracks: tables with intervals, tests and ranks",
     "check": "what is in this file, and can it be scored?",
     "convert": "any supported format to any other",
     "demo": "score two beliefs made on the spot; no files needed",

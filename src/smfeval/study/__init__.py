@@ -9,4 +9,5 @@
     run       tasks in processes, or on a cluster; results cached by content
     store     results in Parquet
     tables    results over tracks: medians, tests, ranks (by `compare.across`)
+    conduct   all of that in one call
 """

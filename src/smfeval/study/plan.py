@@ -34,6 +34,9 @@ class PlannedEstimator:
     role: Role = "contender"  # a baseline is shown, and competes with nobody
     extrinsic: str | None = None  # pose of the reference's body in the estimator's; {track} too
     reading: Reading = ()  # preset, convention, format ...
+    reference: str | None = None  # of its own, where the tracks' one is about another body
+    reference_body: str | None = None  # body frame of that
+    pair_extrinsic: str | None = None  # then, for pairs: pose of the tracks' body in its own
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,9 @@ class Input:
     reading: Reading = ()
 
 
+Runs = dict[tuple[str, str], tuple[Input, ...]]  # by (estimator, track): its repeats
+
+
 @dataclass(frozen=True)
 class Task:
     """Score one run of an estimator on a track."""

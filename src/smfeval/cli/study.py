@@ -1,0 +1,174 @@
+"""`smfeval study STUDY.toml`: many estimators on many tracks, with tables for a paper."""
+
+import argparse
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from smfeval.cli.flags import add_output_flags, parser
+from smfeval.cli.study_conditions import holding, study_condition
+from smfeval.cli.study_init import write_draft
+from smfeval.errors import OptionError
+from smfeval.io.atomic import writing
+from smfeval.show.plans import extent_of, listing, missing_lines, summary
+from smfeval.show.study import terminal
+from smfeval.show.study.formats import FORMATS
+from smfeval.study.conduct import Conducted, conduct
+from smfeval.study.find import find
+from smfeval.study.plan import Plan
+from smfeval.study.result import Study
+from smfeval.study.run import Progress
+from smfeval.study.toml_plan import read_plan
+
+OURS = ("cache", "tasks.parquet", "tables.json")  # what an output folder of a study holds
+ONLY_INIT = ("output", "force")
+NOT_INIT = ("plan", "workers", "scheduler", "fresh", "list", "fail_if", "format", "json")
+
+
+def run(arguments: list[str]) -> int:
+    """Conduct a study, or draft its plan; returns the exit code."""
+    chosen = _flags().parse_args(arguments)
+    _refuse_mixed(chosen)
+    if chosen.init is not None:
+        return write_draft(chosen)
+    conditions = [study_condition(text) for text in chosen.fail_if]
+    plan = read_plan(chosen.plan)
+    found = find(plan)
+    if chosen.list:
+        print(f"{extent_of(plan, found)}\n" if chosen.quiet else listing(plan, found), end="")
+        return 0
+
+    _refuse_output(plan)
+    for line in missing_lines(plan, found):
+        print(f"smfeval: {line}", file=sys.stderr)
+    with _counting() as progress:
+        done = conduct(
+            plan,
+            found,
+            workers=chosen.workers,
+            scheduler=chosen.scheduler,
+            fresh=chosen.fresh,
+            progress=progress,
+        )
+    _save(done.study)
+    _print(done, chosen)
+    failed = holding(done.study, conditions)
+    for sentence in failed:
+        print(f"smfeval: --fail-if: {sentence}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def _flags() -> argparse.ArgumentParser:
+    flags = parser("study", "Score every estimator on every track, and compare them over tracks.")
+    add = flags.add_argument
+    add("plan", nargs="?", metavar="STUDY.toml", help="estimators, tracks and options")
+    add("--list", action="store_true", help="what would be done and what is missing; run nothing")
+    add("--workers", type=int, metavar="N", help="processes (default: one per core)")
+    add("--scheduler", metavar="tcp://HOST:PORT", help="a Dask cluster that does the work")
+    add("--fresh", action="store_true", help="do again what is known from an earlier run")
+    add(
+        "--format",
+        choices=[name for name in FORMATS if name != "json"],
+        help="of the whole tables on stdout (default: the headlines); the output folder gets all",
+    )
+    add(
+        "--fail-if",
+        action="append",
+        default=[],
+        metavar="'k>2'",
+        help="exit with 1 if this holds for a contender, or for the number of failed runs",
+    )
+    group = flags.add_argument_group("drafting a plan")
+    group.add_argument("--init", type=Path, metavar="FOLDER", help="write a plan for this folder")
+    group.add_argument("-o", "--output", type=Path, metavar="FILE", help="default study.toml")
+    group.add_argument("--force", action="store_true", help="overwrite the plan")
+    add_output_flags(flags)
+    return flags
+
+
+def _refuse_mixed(chosen: argparse.Namespace) -> None:
+    """Complain about flags that would be ignored."""
+    drafting = chosen.init is not None
+    for name in NOT_INIT if drafting else ONLY_INIT:
+        if getattr(chosen, name):
+            word = {"plan": chosen.plan, "output": "-o"}.get(name, f"--{name.replace('_', '-')}")
+            raise OptionError(f"{word} means nothing {'with' if drafting else 'without'} --init")
+    if not drafting and chosen.plan is None:
+        raise OptionError("a plan is needed: smfeval study STUDY.toml; --init FOLDER writes one")
+    if chosen.list and (chosen.json or chosen.format):
+        raise OptionError("--list is plain text; it takes neither --json nor --format")
+    if chosen.json and chosen.format:
+        raise OptionError("--json and --format name two formats for stdout; one is needed")
+
+
+def _refuse_output(plan: Plan) -> None:
+    """Complain, before any work is done, about a folder that holds something else."""
+    folder = plan.output
+    if not folder.is_dir():
+        return
+    inside = [each.name for each in folder.iterdir()]
+    if inside and not any(name in inside for name in OURS):
+        raise OptionError(
+            f"{folder}: the output folder holds other things, such as {min(inside)}; "
+            "name another in the plan"
+        )
+
+
+@contextmanager
+def _counting() -> Iterator[Progress]:
+    """A bar with the number of runs and failures on a terminal, and nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda done, failed, total: None
+        return
+    from rich.console import Console  # noqa: PLC0415  only on a terminal
+    from rich.progress import (  # noqa: PLC0415
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[failed]} failed"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("runs", failed=0)
+        yield lambda done, failed, total: bar.update(
+            task, completed=done, total=total, failed=failed
+        )
+
+
+def _save(study: Study) -> None:
+    """The tables in every format."""
+    for entry in FORMATS.values():
+        with writing(study.plan.output / f"tables{entry.suffix}") as stream:
+            stream.write(entry.text(study).encode())
+
+
+def _print(done: Conducted, chosen: argparse.Namespace) -> None:
+    """The tables, or with -q the summary alone; where both are shown it goes to stderr."""
+    if chosen.quiet and not chosen.json:
+        print(summary(done))
+        return
+    study = done.study
+    name = "json" if chosen.json else chosen.format or "terminal"
+    shown = _terminal(study, brief=not (chosen.verbose or chosen.format))
+    print(shown if name == "terminal" else FORMATS[name].text(study), end="")
+    print(f"smfeval: {summary(done)}", file=sys.stderr)
+
+
+def _terminal(study: Study, *, brief: bool) -> str:
+    """As wide and as coloured as the terminal is."""
+    if not sys.stdout.isatty():
+        return terminal.text(study, brief=brief)
+    width = shutil.get_terminal_size((terminal.WIDTH, 24)).columns
+    colour = "NO_COLOR" not in os.environ
+    return terminal.text(study, colour=colour, width=max(width, 60), brief=brief)

@@ -1,0 +1,103 @@
+"""Tables as CSV in long form: one row for each number, with all that is known about it."""
+
+import csv
+import json
+from collections.abc import Iterator
+from io import StringIO
+from typing import Any
+
+from smfeval.compare.across.result import Cell, Column, Duel, Section
+from smfeval.study.metrics import METRICS
+from smfeval.study.result import Study
+from smfeval.summarise.number import finite
+
+COLUMNS = (
+    "table",  # estimators, or pairs
+    "group",
+    "converged_only",
+    "metric",
+    "unit",
+    "estimator",  # of pairs: 'A | B'
+    "role",
+    "value",  # empty: no track has one
+    "low",
+    "high",
+    "reason",  # why there is no interval
+    "tracks",  # that the value is the median of
+    "tracks_of_table",
+    "diverged",
+    "best",
+    "against",  # the best contender; the next columns tell of the test against it
+    "shared",
+    "ties",
+    "difference",
+    "p",
+    "p_holm",
+    "beaten",
+    "further_tracks",
+    "mean_rank",
+    "by_track",  # JSON: what the value is the median of
+)
+
+
+def text(study: Study) -> str:
+    """All numbers in full, in the units of `smfeval score`; nothing is rounded."""
+    lines = StringIO()
+    writer = csv.DictWriter(lines, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    roles = {each.name: each.role for each in study.plan.estimators}
+    for section in study.sections:
+        writer.writerows({"table": "estimators", **row} for row in _rows(section, roles))
+    for section in study.pair_sections:
+        writer.writerows({"table": "pairs", **row} for row in _rows(section, {}))
+    return lines.getvalue()
+
+
+def _rows(section: Section, roles: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    lost = {name: diverged for name, diverged, _ in section.diverged}
+    table = {
+        "group": section.group,
+        "converged_only": _word(section.converged_only),
+        "tracks_of_table": section.tracks,
+    }
+    for column in section.columns:
+        for cell in column.cells:
+            who = {
+                "estimator": cell.estimator,
+                "role": roles.get(cell.estimator, ""),
+                "diverged": lost.get(cell.estimator),
+            }
+            number = {"metric": column.metric} | _cell(cell, column.metric)
+            yield table | who | number | _standing(cell, column)
+
+
+def _cell(cell: Cell, metric: str) -> dict[str, Any]:
+    median, by_track = cell.median, {track: finite(value) for track, value in cell.values}
+    told = {
+        "unit": METRICS[metric].unit if metric in METRICS else "",
+        "tracks": len(cell.values),
+        "best": _word(cell.best),
+        "by_track": json.dumps(by_track, allow_nan=False, ensure_ascii=False),
+    }
+    if median is None:
+        return told
+    ends = {"value": median.value, "low": median.low, "high": median.high}
+    return told | ends | {"unit": median.unit, "reason": median.reason}
+
+
+def _standing(cell: Cell, column: Column) -> dict[str, Any]:
+    """Against the best contender, and among all."""
+    ranks = column.ranks
+    ranked = dict(zip(ranks.names, ranks.mean_rank, strict=True)) if ranks else {}
+    duel = next((each for each in column.duels if each.other == cell.estimator), None)
+    return {"mean_rank": ranked.get(cell.estimator), **(_duel(duel) if duel else {})}
+
+
+def _duel(duel: Duel) -> dict[str, Any]:
+    names = ("shared", "ties", "difference", "p", "p_holm", "further_tracks")
+    told = {name: getattr(duel, name) for name in names}
+    return told | {"against": duel.best, "beaten": _word(duel.beaten)}
+
+
+def _word(flag: bool) -> str:
+    return "true" if flag else "false"

@@ -1,0 +1,111 @@
+"""A study as strict JSON data (schema `smfeval.study/1`): every number with the tasks behind it."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
+
+from smfeval.compare.across.result import Cell, Column, Duel, Ranks, Section
+from smfeval.show.documents import json_text
+from smfeval.show.study.plan_document import plan_document
+from smfeval.study.result import PairResult, Study, TaskResult
+from smfeval.summarise.number import Number, finite
+
+SCHEMA = "smfeval.study/1"
+
+Keys = dict[tuple[str, str], list[str]]  # (estimator or pair, track) -> tasks that were scored
+
+
+def text(study: Study) -> str:
+    """One JSON document."""
+    return json_text(document(study))
+
+
+def document(study: Study) -> dict[str, Any]:
+    """Everything that the study found; no times and no paths of a machine."""
+    keys, pair_keys = _keys(study.results), _keys(study.pair_results)
+    return {
+        "schema": SCHEMA,
+        "plan": plan_document(study.plan),
+        "sections": [_section(each, keys) for each in study.sections],
+        "pair_sections": [_section(each, pair_keys) for each in study.pair_sections],
+        "tasks": [_task(each) for each in study.results],
+        "pair_tasks": [_pair_task(each) for each in study.pair_results],
+        "notes": list(study.notes),
+    }
+
+
+def _section(section: Section, keys: Keys) -> dict[str, Any]:
+    names = ("estimator", "diverged", "scored")
+    return {
+        "group": section.group,
+        "converged_only": section.converged_only,
+        "tracks": section.tracks,
+        "diverged": [dict(zip(names, each, strict=True)) for each in section.diverged],
+        "columns": [_column(each, keys) for each in section.columns],
+        "notes": list(section.notes),
+    }
+
+
+def _column(column: Column, keys: Keys) -> dict[str, Any]:
+    return {
+        "metric": column.metric,
+        "cells": [_cell(each, keys) for each in column.cells],
+        "duels": [_duel(each) for each in column.duels],
+        "ranks": None if column.ranks is None else _ranks(column.ranks),
+        "notes": list(column.notes),
+    }
+
+
+def _cell(cell: Cell, keys: Keys) -> dict[str, Any]:
+    return {
+        "estimator": cell.estimator,
+        "best": cell.best,
+        "median": _number(cell.median),
+        "values": [
+            {"track": track, "value": finite(value), "tasks": keys.get((cell.estimator, track), [])}
+            for track, value in cell.values
+        ],
+    }
+
+
+def _duel(duel: Duel) -> dict[str, Any]:
+    real = {name: finite(getattr(duel, name)) for name in ("difference", "p", "p_holm")}
+    return asdict(duel) | real
+
+
+def _ranks(ranks: Ranks) -> dict[str, Any]:
+    return {
+        "mean_rank": [
+            {"estimator": name, "rank": rank}
+            for name, rank in zip(ranks.names, ranks.mean_rank, strict=True)
+        ],
+        "tracks": ranks.tracks,
+        "friedman_p": finite(ranks.friedman_p),
+        "critical_difference": finite(ranks.critical_difference),
+        "not_separated": [list(clique) for clique in ranks.cliques],
+        "reason": ranks.reason,
+    }
+
+
+def _task(result: TaskResult) -> dict[str, Any]:
+    numbers = {metric: number.to_dict() for metric, number in result.numbers}
+    return asdict(result) | {"numbers": numbers, "notes": list(result.notes)}
+
+
+def _pair_task(result: PairResult) -> dict[str, Any]:
+    numbers = {name: _number(getattr(result, name)) for name in ("k_pair", "nees_median")}
+    return asdict(result) | numbers
+
+
+def _number(number: Number | None) -> dict[str, Any] | None:
+    return None if number is None else number.to_dict()
+
+
+def _keys(results: Iterable[TaskResult | PairResult]) -> Keys:
+    keys: Keys = defaultdict(list)
+    for each in results:
+        if each.failure is None:
+            who = each.estimator if isinstance(each, TaskResult) else f"{each.a} | {each.b}"
+            keys[who, each.track].append(each.key)
+    return keys

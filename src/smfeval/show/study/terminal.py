@@ -1,0 +1,99 @@
+"""Tables as plain text, for a terminal or a pipe."""
+
+from functools import partial
+from textwrap import wrap
+
+from smfeval.show.study.blocks import blocks
+from smfeval.show.study.digits import Style
+from smfeval.show.study.grid import Grid, Shown
+from smfeval.show.study.layout import grids
+from smfeval.show.study.remarks import Remark, failures, study_remarks
+from smfeval.show.study.titles import BEST, meaning, title_of_study
+from smfeval.study.result import Study
+
+WIDTH = 110  # columns of a terminal that most people have
+GAP = "   "  # between two columns
+STAR = "*"
+HEADLINES = ("MAE", "energy score", "log score", "k", "90 % coverage", "k_pair")
+MORE = "-v, and tables.txt, have all metrics, ranks, tests, and the tracks that would be needed"
+BOLD, NORMAL = "\x1b[1m", "\x1b[0m"
+
+WRAP = partial(wrap, break_long_words=False, break_on_hyphens=False)
+STYLE = Style(power=lambda exponent: f"e{exponent}" if exponent else "", infinity="inf")
+
+Lane = list[str]  # a column: its head and one cell for each row, all equally wide
+
+
+def text(study: Study, *, colour: bool = False, width: int = WIDTH, brief: bool = False) -> str:
+    """All tables, and what is to be said about them; `colour` makes the starred numbers bold.
+
+    A `brief` text has the headline metrics and the failures only.
+    """
+    tables = grids(study)
+    starred = [Remark(STAR, BEST)] if any(grid.bold for grid in tables) else []
+    said = failures(study) if brief else study_remarks(study)
+    legend = [Remark("[]", meaning(study)), *starred, *said]
+    if brief:
+        tables = tuple(grid.brief(HEADLINES) for grid in tables)
+        legend.append(Remark("more", MORE))
+    parts = [title_of_study(study), *(table(grid, colour=colour, width=width) for grid in tables)]
+    return "\n\n".join([*parts, _said(legend, 0, width)]) + "\n"
+
+
+def table(grid: Grid, *, colour: bool = False, width: int = WIDTH) -> str:
+    """One grid: a block of columns after the other, then footnotes and remarks."""
+    names = _left([grid.of, *(f"{row}{_marks(row.marks)}" for row in grid.rows)])
+    lanes = [_right(["diverged", *(row.diverged for row in grid.rows)])] if grid.diverged else []
+    lanes += [
+        _lane(str(head), [row.cells[at] for row in grid.rows], colour=colour)
+        for at, head in enumerate(grid.columns)
+    ]
+    widths = [len(lane[0]) + len(GAP) for lane in lanes]
+    split = blocks(len(names[0]) + 2, widths, limit=width)
+    parts = ["\n".join(_lines([names, *(lanes[at] for at in block)])) for block in split]
+    below = [Remark(f"({mark})", sentence) for mark, sentence in grid.footnotes]
+    said = _said([*below, *grid.remarks], 2, width)
+    return "\n".join([grid.title, "\n\n".join(parts), *([said] if said else [])])
+
+
+def _lines(lanes: list[Lane]) -> list[str]:
+    return [f"  {GAP.join(cells).rstrip()}" for cells in zip(*lanes, strict=True)]
+
+
+def _lane(head: str, cells: list[Shown], *, colour: bool) -> Lane:
+    """Values to the right, intervals to the left, so that both are aligned."""
+    starred = any(cell.bold for cell in cells)
+    star = [STAR if cell.bold else " " * starred for cell in cells]
+    values = _right([c.value_in(STYLE) + s for c, s in zip(cells, star, strict=True)])
+    others = _left([f"{cell.interval_in(STYLE)}{_marks(cell.marks)}".strip() for cell in cells])
+    width = max(len(head), *(len(f"{v} {o}") for v, o in zip(values, others, strict=True)), 0)
+    lane = [f"{head:{width}}"]
+    for cell, value, other in zip(cells, values, others, strict=True):
+        fill = " " * (width - len(f"{value} {other}"))
+        shown = value.replace(value.strip(), f"{BOLD}{value.strip()}{NORMAL}")
+        lane.append(f"{shown if colour and cell.bold else value} {other}{fill}")
+    return lane
+
+
+def _left(cells: list[str]) -> Lane:
+    return [cell.ljust(max(map(len, cells))) for cell in cells]
+
+
+def _right(cells: list[str]) -> Lane:
+    return [cell.rjust(max(map(len, cells))) for cell in cells]
+
+
+def _marks(marks: tuple[str, ...]) -> str:
+    return f" ({','.join(marks)})" if marks else ""
+
+
+def _said(remarks: list[Remark], indent: int, width: int) -> str:
+    """Label and sentence in two columns; long sentences are continued below themselves."""
+    wide = max((len(each.label) for each in remarks), default=0)
+    lines, last = [], None
+    for each in remarks:
+        first = f"{'':{indent}}{'' if each.label == last else each.label:{wide}}  "
+        start = " " * len(first)
+        lines += WRAP(each.text, width, initial_indent=first, subsequent_indent=start)
+        last = each.label
+    return "\n".join(lines)

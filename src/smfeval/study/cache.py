@@ -1,0 +1,188 @@
+"""Results kept by content: what was done once is not done again, and a run that was cut resumes.
+
+::
+
+    <output>/cache/<2 digits>/<key>.json      what was found, and a check of it
+    <output>/cache/<2 digits>/<key>.parquet   the scores of every scan, of a task
+
+The JSON is written last: where it stands and its checks hold, the result is whole. Anything else
+is done again. Failures are not kept.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from io import BytesIO
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from smfeval import __version__
+from smfeval.errors import FormatError, OptionError
+from smfeval.io.atomic import replacing
+from smfeval.study.inputs import digest_of, key_of
+from smfeval.study.result import PairResult, TaskResult
+from smfeval.study.task import PairTask, Task
+from smfeval.study.work import blank, blank_pair, do, do_pair, sentence
+from smfeval.summarise.number import Number
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SCHEMA = "smfeval.cache/1"
+
+Result = TaskResult | PairResult
+
+
+@dataclass(frozen=True)
+class Done:
+    """The result of a task, and whether it was known before."""
+
+    result: Result
+    cached: bool
+
+
+@dataclass(frozen=True)
+class Cache:
+    """The folder of known results."""
+
+    folder: Path
+
+    def scans(self, key: str) -> Path:
+        """Where the scores of every scan of a task lie."""
+        return self._file(key, ".parquet")
+
+    def load(self, nothing: Result) -> Result | None:
+        """What is known of a task, put into its blank result; None where nothing sound is."""
+        try:
+            document = json.loads(self._file(nothing.key, ".json").read_bytes())
+            found, scans = document["found"], document["scans"]
+            if document["schema"] != SCHEMA or document["check"] != _check(found, scans):
+                return None
+            if scans is not None and digest_of(self.scans(nothing.key)) != scans:
+                return None
+            return replace(nothing, **dict(_decoded(found)))
+        except (OSError, FormatError, ValueError, KeyError, TypeError):
+            return None
+
+    def save(self, result: Result, frame: "pl.DataFrame | None") -> None:
+        """Keep a result; raises where the folder is not there or cannot be written."""
+        if not self.folder.is_dir():
+            raise OptionError(
+                f"{self.folder}: there is no such folder where a task runs; every worker must see "
+                "the inputs and the output folder of the study under the same names"
+            )
+        _made(self._file(result.key, "").parent)
+        scans = None if frame is None else self._save_scans(result.key, frame)
+        found = _encoded(result)
+        document = {
+            "schema": SCHEMA,
+            "check": _check(found, scans),
+            "found": found,
+            "scans": scans,
+        }
+        with replacing(self._file(result.key, ".json")) as temporary:
+            temporary.write_text(json.dumps(document, allow_nan=False))
+
+    def _save_scans(self, key: str, frame: "pl.DataFrame") -> str:
+        memory = BytesIO()
+        frame.write_parquet(memory)
+        with replacing(self.scans(key)) as temporary:
+            temporary.write_bytes(memory.getvalue())
+        return _digest(memory.getvalue())
+
+    def _file(self, key: str, ending: str) -> Path:
+        return self.folder / key[:2] / f"{key}{ending}"
+
+
+def accomplish(
+    task: Task | PairTask, cache: Cache, *, fresh: bool = False, version: str = __version__
+) -> Done:
+    """The result of a task: known before (unless a fresh one is wanted), or done and kept.
+
+    Raises where nothing can be kept, and where who asks has another version of smfeval.
+    """
+    if version != __version__:
+        raise OptionError(f"a worker has smfeval {__version__}; the study is run by {version}")
+    try:
+        key = key_of(task)
+    except Exception as error:
+        return Done(failed(task, sentence(error, task)), cached=False)
+    known = None if fresh else cache.load(_blank(task, key))
+    if known is not None:
+        return Done(known, cached=True)
+    result, frame = do(task, key) if isinstance(task, Task) else do_pair(task, key)
+    if result.failure is None:
+        cache.save(result, frame)
+    return Done(result, cached=False)
+
+
+def failed(task: Task | PairTask, why: str) -> Result:
+    """The result of a task that came to nothing."""
+    return replace(_blank(task, ""), failure=why)
+
+
+def _blank(task: Task | PairTask, key: str) -> Result:
+    return blank(task, key) if isinstance(task, Task) else blank_pair(task, key)
+
+
+def _encoded(result: Result) -> dict[str, Any]:
+    """What was found, as JSON data; who the task was is not part of it."""
+    if isinstance(result, TaskResult):
+        return {
+            "scans": result.scans,
+            "scored": result.scored,
+            "verdict": result.verdict,
+            "numbers": [[name, _listed(number)] for name, number in result.numbers],
+            "notes": list(result.notes),
+        }
+    return {
+        "matched": result.matched,
+        "verdict": result.verdict,
+        "k_pair": None if result.k_pair is None else _listed(result.k_pair),
+        "nees_median": None if result.nees_median is None else _listed(result.nees_median),
+    }
+
+
+def _decoded(found: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in found.items():
+        if name == "numbers":
+            yield name, tuple((metric, _number(listed)) for metric, listed in value)
+        elif name in ("k_pair", "nees_median"):
+            yield name, None if value is None else _number(value)
+        else:
+            yield name, tuple(value) if name == "notes" else value
+
+
+def _listed(number: Number) -> list[Any]:
+    floats = [number.value, number.low, number.high, number.n_effective]
+    return [*map(_text_if_not_finite, floats), number.unit, number.reason]
+
+
+def _text_if_not_finite(value: float | None) -> float | str | None:
+    """JSON has no infinity; its name is read back by `float`."""
+    return value if value is None or isfinite(value) else repr(value)
+
+
+def _number(listed: list[Any]) -> Number:
+    *floats, unit, reason = listed
+    value, low, high, effective = (None if each is None else float(each) for each in floats)
+    if value is None:
+        raise ValueError("a number without a value")
+    return Number(value, unit, low, high, effective, reason)
+
+
+def _made(folder: Path) -> None:
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise OptionError(f"{folder}: cannot be made ({error.strerror or error})") from error
+
+
+def _check(found: Any, scans: str | None) -> str:
+    return _digest(json.dumps([found, scans], sort_keys=True).encode())
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=20).hexdigest()

@@ -1,0 +1,131 @@
+"""Tasks in processes of this machine. One that kills its process fails; the rest goes on."""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+
+from smfeval.errors import OptionError
+from smfeval.study.cache import Done, failed
+from smfeval.study.task import PairTask, Task
+
+Step = Callable[[Task | PairTask], Done]
+Found = Generator[
+    tuple[int, Done], None, None
+]  # (index of the task, what came of it), in any order
+
+IN_FLIGHT = 4  # tasks handed out per process: none waits, and memory does not grow with the plan
+ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "POLARS_MAX_THREADS")
+DIED = "the process that scored it died, twice (out of memory?)"
+
+
+def here(step: Step, tasks: Sequence[Task | PairTask]) -> Found:
+    """One after the other, in this process."""
+    return ((index, step(task)) for index, task in enumerate(tasks))
+
+
+def in_processes(step: Step, tasks: Sequence[Task | PairTask], *, workers: int) -> Found:
+    """By several processes.
+
+    If one dies, nobody knows of which task: those that were handed out are done again, one at a
+    time, and the one that kills again has failed.
+    """
+    waiting = deque(range(len(tasks)))
+    while waiting:
+        suspects = yield from _until_broken(step, tasks, waiting, workers)
+        while suspects:
+            suspects = yield from _one_at_a_time(step, tasks, suspects)
+
+
+def usable_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _until_broken(
+    step: Step, tasks: Sequence[Task | PairTask], waiting: deque[int], workers: int
+) -> Generator[tuple[int, Done], None, list[int]]:
+    """Yield results until all are done or a process dies; returns tasks of unknown fate."""
+    running: dict[Future[Done], int] = {}
+    with _pool(workers) as pool:
+        while waiting or running:
+            try:
+                while waiting and len(running) < IN_FLIGHT * workers:
+                    running[pool.submit(step, tasks[waiting[0]])] = waiting[0]
+                    waiting.popleft()
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    done = future.result()
+                    yield running.pop(future), done
+            except BrokenProcessPool:
+                return sorted(running.values())
+    return []
+
+
+def _one_at_a_time(
+    step: Step, tasks: Sequence[Task | PairTask], suspects: list[int]
+) -> Generator[tuple[int, Done], None, list[int]]:
+    """Yield results until a task kills its process, and its failure; returns those after it."""
+    with _pool(1) as pool:
+        _refuse_unless_alive(pool)
+        for place, index in enumerate(suspects):
+            try:
+                yield index, pool.submit(step, tasks[index]).result()
+            except BrokenProcessPool:
+                yield index, Done(failed(tasks[index], DIED), cached=False)
+                return suspects[place + 1 :]
+    return []
+
+
+def _refuse_unless_alive(pool: ProcessPoolExecutor) -> None:
+    try:
+        pool.submit(os.getpid).result()
+    except BrokenProcessPool as error:
+        raise OptionError(
+            "processes cannot be started here; use one worker, or put the call under "
+            "`if __name__ == '__main__':`"
+        ) from error
+
+
+@contextmanager
+def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes with one thread each, which end with this one.
+
+    They are spawned: a fork would copy the locks of the threads that polars runs.
+    """
+    context = multiprocessing.get_context("spawn")
+    with _environment(dict.fromkeys(ONE_THREAD, "1")):
+        pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin)
+        try:
+            yield pool
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _environment(wanted: dict[str, str]) -> Iterator[None]:
+    """Variables that processes started within the block will see."""
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+
+def _begin() -> None:
+    """Let Ctrl-C end a worker at once and in silence, and the end of its parent, too."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)

@@ -1,0 +1,146 @@
+"""Running a study: every task once, here or on a cluster, and the results in the plan's order."""
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from smfeval import __version__
+from smfeval.errors import OptionError
+from smfeval.study.cache import Cache, Done, accomplish
+from smfeval.study.cluster import on_cluster
+from smfeval.study.inputs import forget_digests, inputs_of
+from smfeval.study.local import Found, Step, here, in_processes, usable_cores
+from smfeval.study.plan import Plan
+from smfeval.study.result import PairResult, TaskResult
+from smfeval.study.store import (
+    keep_scans,
+    remove_other_scans,
+    scans_path,
+    write_pairs,
+    write_tasks,
+)
+from smfeval.study.task import PairTask, Task
+
+CACHE = "cache"
+
+Progress = Callable[[int, int, int], None]  # hears: done, failed, total
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What came of all tasks, in the order of the plan, whoever computed them."""
+
+    results: tuple[TaskResult, ...]
+    pair_results: tuple[PairResult, ...]
+    cached: int  # tasks and pairs whose result was known before
+    removed: int  # files of scans that belonged to tasks the study has no more
+
+
+def run(
+    plan: Plan,
+    tasks: Sequence[Task],
+    pair_tasks: Sequence[PairTask] = (),
+    *,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    fresh: bool = False,
+    progress: Progress = lambda done, failed, total: None,
+) -> Ran:
+    """Do all tasks and write the results below the plan's output folder (see `store`).
+
+    `workers` are processes of this machine (None: one per core; 1: this process); with a
+    `scheduler` the workers of a Dask cluster do it. `fresh` does again what is known.
+    """
+    _refuse_twins(tasks)
+    output = _made(plan.output.absolute())
+    cache = Cache(_made(output / CACHE))
+    forget_digests()
+
+    jobs: list[Task | PairTask] = [*tasks, *pair_tasks]
+    order = sorted(range(len(jobs)), key=lambda index: _shared(jobs[index]))
+    step = partial(accomplish, cache=cache, fresh=fresh, version=__version__)
+    found = _workforce(step, [jobs[index] for index in order], workers, scheduler)
+
+    done = _gathered(found, order, progress, lambda each: _filed(each, cache, plan, output))
+    results = tuple(each.result for each in done if isinstance(each.result, TaskResult))
+    pairs = tuple(each.result for each in done if isinstance(each.result, PairResult))
+    kept = (scans_path(output, each) for each in results if each.failure is None)
+    removed = remove_other_scans(output, kept)
+    write_tasks(results, output)
+    write_pairs(pairs, output)
+    return Ran(results, pairs, sum(each.cached for each in done), removed)
+
+
+def _workforce(
+    step: Step, jobs: list[Task | PairTask], workers: int | None, scheduler: str | None
+) -> Found:
+    """Who does it."""
+    if workers is not None and workers < 1:
+        raise OptionError(f"{workers} workers do nothing; at least one is needed")
+    if scheduler is not None:
+        if workers is not None:
+            raise OptionError("a scheduler has workers of its own; their number cannot be chosen")
+        return on_cluster(step, jobs, scheduler=scheduler)
+    count = min(workers or usable_cores(), len(jobs))
+    return in_processes(step, jobs, workers=count) if count > 1 else here(step, jobs)
+
+
+def _gathered(
+    found: Found, order: list[int], progress: Progress, filed: Callable[[Done], Done]
+) -> list[Done]:
+    """All results, filed as they come, in the order of the plan."""
+    gathered: dict[int, Done] = {}
+    failures = 0
+    progress(0, 0, len(order))
+    with closing(found):
+        for place, done in found:
+            gathered[order[place]] = filed(done)
+            failures += done.result.failure is not None
+            progress(len(gathered), failures, len(order))
+    return [gathered[index] for index in range(len(order))]
+
+
+def _filed(done: Done, cache: Cache, plan: Plan, output: Path) -> Done:
+    """Name the source as the plan does, and show the scans of the task in their partition."""
+    result = done.result
+    if isinstance(result, PairResult):
+        return done
+    if result.failure is None:
+        keep_scans(cache.scans(result.key), scans_path(output, result), aside=cache.folder)
+    source = _relative(result.source, plan.folder.absolute())
+    return replace(done, result=replace(result, source=source))
+
+
+def _shared(job: Task | PairTask) -> tuple[bool, str]:
+    """Tasks that share a track come after each other, so that a process reads it once."""
+    if isinstance(job, Task):
+        return False, job.reference.source
+    return True, inputs_of(job)[0].source
+
+
+def _relative(source: str, folder: Path) -> str:
+    path = Path(source)
+    return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else source
+
+
+def _made(folder: Path) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OptionError(f"{folder}: cannot be made ({error.strerror or error})") from error
+    return folder
+
+
+def _refuse_twins(tasks: Sequence[Task]) -> None:
+    """Raise where the results of two tasks would have the same name."""
+    seen = set()
+    for task in tasks:
+        name = (task.group, task.estimator, task.track, task.repeat)
+        if name in seen:
+            group, estimator, track, repeat = name
+            raise OptionError(
+                f"estimator {estimator} on track {track} of {group} stands twice as run {repeat}"
+            )
+        seen.add(name)

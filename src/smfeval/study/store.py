@@ -1,0 +1,174 @@
+"""Results as Parquet: one row per task, one per pair, and a partitioned folder with every scan.
+
+::
+
+    <output>/tasks.parquet
+    <output>/pairs.parquet
+    <output>/scans/group=.../estimator=.../track=.../repeat-0.parquet
+
+The partitions are named as Hive does, so that polars, pandas, DuckDB and Spark show them as
+columns. The same results give the same bytes.
+"""
+
+import os
+import re
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+from uuid import uuid4
+
+import polars as pl
+
+from smfeval.errors import OptionError
+from smfeval.io.atomic import replacing
+from smfeval.study.metrics import METRICS
+from smfeval.study.result import PairResult, TaskResult
+from smfeval.summarise.number import Number
+
+TASKS, PAIRS, SCANS = "tasks.parquet", "pairs.parquet", "scans"
+
+_NUMBER = {
+    "": pl.Float64,
+    "_low": pl.Float64,
+    "_high": pl.Float64,
+    "_n_effective": pl.Float64,
+    "_reason": pl.String,
+}
+_PLACE = {"group": pl.String, "track": pl.String, "repeat": pl.Int64}
+_FATE = {"key": pl.String, "failure": pl.String}
+
+PARTITIONS = {"group": pl.String, "estimator": pl.String, "track": pl.String}
+
+
+def _number_columns(name: str) -> dict[str, Any]:
+    return {f"{name}{suffix}": kind for suffix, kind in _NUMBER.items()}
+
+
+TASK_COLUMNS: dict[str, Any] = {
+    "estimator": pl.String,
+    **_PLACE,
+    "source": pl.String,
+    **_FATE,
+    "scans": pl.Int64,
+    "scored": pl.Int64,
+    "verdict": pl.String,
+    **{column: kind for name in METRICS for column, kind in _number_columns(name).items()},
+    "notes": pl.List(pl.String),
+}
+PAIR_COLUMNS: dict[str, Any] = {
+    "a": pl.String,
+    "b": pl.String,
+    **_PLACE,
+    **_FATE,
+    "matched": pl.Int64,
+    "verdict": pl.String,
+    **_number_columns("k_pair"),
+    **_number_columns("nees_median"),
+}
+
+
+def write_tasks(results: Sequence[TaskResult], output: Path) -> Path:
+    """Write one row per task, in the order given."""
+    return _written([_task_row(each) for each in results], TASK_COLUMNS, output / TASKS)
+
+
+def write_pairs(results: Sequence[PairResult], output: Path) -> Path:
+    """Write one row per pair and track, in the order given."""
+    return _written([_pair_row(each) for each in results], PAIR_COLUMNS, output / PAIRS)
+
+
+def _written(rows: list[dict[str, Any]], columns: dict[str, Any], path: Path) -> Path:
+    with replacing(path) as temporary:
+        pl.DataFrame(rows, schema=columns).write_parquet(temporary)
+    return path
+
+
+def _task_row(result: TaskResult) -> dict[str, Any]:
+    numbers = dict(result.numbers)
+    row = {name: getattr(result, name) for name in TASK_COLUMNS if hasattr(result, name)}
+    for name in METRICS:
+        row |= _number_row(name, numbers.get(name))
+    return row | {"notes": list(result.notes)}
+
+
+def _pair_row(result: PairResult) -> dict[str, Any]:
+    row = {name: getattr(result, name) for name in PAIR_COLUMNS if hasattr(result, name)}
+    for name in ("k_pair", "nees_median"):
+        row |= _number_row(name, getattr(result, name))
+    return row
+
+
+def _number_row(name: str, number: Number | None) -> dict[str, Any]:
+    """Value, ends, effective scans and the reason for a missing interval; NaN becomes null."""
+    if number is None:
+        return {}
+    values = (number.value, number.low, number.high, number.n_effective)
+    known = [None if each is None or each != each else each for each in values]  # noqa: PLR0124
+    return dict(zip(_number_columns(name), [*known, number.reason], strict=True))
+
+
+def scans_path(output: Path, result: TaskResult) -> Path:
+    """Where the scans of a task are found."""
+    folder = output / SCANS
+    for name in PARTITIONS:
+        folder /= f"{name}={quote(getattr(result, name), safe=' ')}"
+    return folder / f"repeat-{result.repeat}.parquet"
+
+
+def keep_scans(made: Path, path: Path, *, aside: Path) -> None:
+    """Show a file of the cache in the partitioned folder: one file on the disk under two names.
+
+    It appears whole or not at all; a temporary name stands in the folder `aside`, for readers take
+    whatever lies among the partitions.
+    """
+    if not made.exists():
+        raise OptionError(
+            f"{made}: a worker wrote it, but it is not seen here; every worker must see the inputs "
+            "and the output folder of the study under the same names"
+        )
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists() and path.samefile(made):
+            return
+        temporary = aside / f".smfeval.{uuid4().hex}"
+        _linked(made, temporary)
+        temporary.replace(path)
+    except OSError as error:
+        raise OptionError(f"{path}: cannot be written ({error.strerror or error})") from error
+
+
+def _linked(made: Path, new: Path) -> None:
+    try:
+        os.link(made, new)
+    except OSError:  # some file systems have no second names
+        shutil.copyfile(made, new)
+
+
+def remove_other_scans(output: Path, kept: Iterable[Path]) -> int:
+    """Remove scans of tasks that the study has no more; returns how many. Other files stay."""
+    wanted, pattern = set(kept), "/".join(f"{name}=*" for name in PARTITIONS)
+    others = [
+        path
+        for path in (output / SCANS).glob(f"{pattern}/repeat-*.parquet")
+        if path not in wanted and re.fullmatch(r"repeat-\d+\.parquet", path.name)
+    ]
+    for path in others:
+        path.unlink()
+    return len(others)
+
+
+def scan_scans(output: Path) -> pl.LazyFrame:
+    """Every scan of a study, with columns group, estimator, track and repeat.
+
+    The names stay text: left to itself, a reader would take the track 07 for the number 7.
+    """
+    frame = pl.scan_parquet(
+        output / SCANS / "**" / "*.parquet",
+        hive_schema=PARTITIONS,
+        hive_partitioning=True,
+        include_file_paths="file",
+    )
+    repeat = pl.col("file").str.extract(r"repeat-(\d+)\.parquet$").cast(pl.Int64)
+    return frame.with_columns(repeat=repeat).drop("file")

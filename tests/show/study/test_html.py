@@ -1,0 +1,82 @@
+"""The fragment, read back by a parser of HTML."""
+
+from html.parser import HTMLParser
+
+from show.study.made import BASE, LOST, ODD, PLAIN, study
+from smfeval.show.study.html import text
+from smfeval.show.study.titles import visible
+
+
+class Page(HTMLParser):
+    """Tables as rows of (attributes, text, bold); every tag that occurs; whether tags match."""
+
+    def __init__(self, source):
+        super().__init__()
+        self.tables, self.tags, self.open = [], set(), []
+        self.feed(source)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.add(tag)
+        self.open.append(tag)
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append([])
+        elif tag in ("td", "th"):
+            self.tables[-1][-1].append([dict(attributes), "", False])
+        elif tag == "strong":
+            self.tables[-1][-1][-1][2] = True
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if {"td", "th"} & set(self.open):
+            self.tables[-1][-1][-1][1] += data
+
+
+def test_tags_match_and_no_name_becomes_a_tag():
+    page = Page(text(study()))
+    assert page.open == []
+    assert page.tags == {
+        "section", "h2", "p", "table", "caption", "thead", "tbody", "tr", "th", "td", "strong",
+        "sup", "ul", "li", "em",
+    }  # fmt: skip
+    names = [row[0][1] for row in page.tables[0][1:]]
+    assert names == [PLAIN, ODD, visible(LOST) + "a", f"{BASE} (baseline)b"]
+
+
+def test_every_number_can_be_sorted_and_is_the_one_of_the_study():
+    made = study()
+    for table, section in zip(Page(text(made)).tables, made.sections, strict=False):
+        for at, column in enumerate(section.columns):
+            for row, cell in zip(table[1:], column.cells, strict=True):
+                told = row[at + 2][0]
+                if cell.median is None:
+                    assert told == {"data-sort": ""}
+                    continue
+                assert float(told["data-sort"]) == cell.median.value
+                low, high = told.get("data-low"), told.get("data-high")
+                assert (low and float(low)) == cell.median.low
+                assert (high and float(high)) == cell.median.high
+                assert told["data-unit"] == cell.median.unit
+                assert int(told["data-tracks"]) == len(cell.values)
+
+
+def test_cells_read_as_in_a_paper_and_the_best_are_strong():
+    table = Page(text(study())).tables[0]
+    assert [cell[1:] for cell in table[1][1:]] == [
+        ["0 of 3", False],
+        ["4.1 [4.0, 4.3]", True],
+        ["5.6 × 103 [2.6, 16] × 103", False],  # noqa: RUF001  the 3 is raised
+        ["4.2 [0, 9.1]", False],
+    ]
+    assert "10<sup>3</sup>" in text(study())
+    assert table[4][3][0]["data-sort"] == "Infinity"
+    assert table[4][3][1] == "∞d"
+
+
+def test_lost_tracks_are_sorted_by_their_number():
+    table = Page(text(study())).tables[0]
+    assert [row[1][0]["data-sort"] for row in table[1:]] == ["0", "1", "0", "1"]

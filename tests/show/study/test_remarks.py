@@ -1,0 +1,91 @@
+"""Sentences below the tables."""
+
+from dataclasses import replace
+
+from show.study.made import BASE, LOST, PLAIN, k, mae, section, study, task
+from smfeval.compare.across.result import Duel, Ranks
+from smfeval.show.study.remarks import (
+    failures,
+    power_lines,
+    rank_line,
+    section_remarks,
+    shared_notes,
+    study_remarks,
+)
+
+
+def told(remarks, label):
+    return [each.text for each in remarks if each.label == label]
+
+
+def test_ranks_are_told_best_first_with_who_is_not_separated():
+    ranks = Ranks(("C", "A", "B"), (3.5, 1.4, 2.1), 12, 0.004, 0.9, (("A", "B"), ("B", "C", "D")))
+    assert rank_line(ranks) == (
+        "A 1.4, B 2.1, C 3.5 over 12 tracks; Friedman p 0.004; critical difference 0.9; "
+        "not separated: A and B; B, C and D"
+    )
+
+
+def test_ranks_without_a_test_say_why():
+    assert rank_line(Ranks((), (), 0, None, None, (), "no track is shared")) == "no track is shared"
+
+
+def duel(best, other, further, beaten=False):
+    return Duel(best, other, 9, 0, 0.1, 0.2, 0.2, beaten, further)
+
+
+def test_further_tracks_are_told_once_for_a_pair_and_only_of_close_ones():
+    first = replace(mae(), duels=(duel("A", "B", 14), duel("A", "C", 3, beaten=True)))
+    second = replace(k(), duels=(duel("B", "A", 20), duel("B", "C", None)))
+    third = replace(mae(), metric="rmse", duels=(duel("A", "B", 14),))
+    assert power_lines((first, second, third)) == (
+        "A and B: about 14 further tracks would separate them in MAE and RMSE; 20 in k",
+    )
+
+
+def test_one_further_track_is_singular():
+    (line,) = power_lines((replace(mae(), duels=(duel("A", "B", 1),)),))
+    assert "about 1 further track would" in line
+
+
+def test_duels_that_were_not_decided_say_why_those_of_one_reason_together():
+    few = replace(duel("A", "B", None), reason="too few")
+    other = replace(duel("A", "C", None), reason="too few")
+    columns = (replace(mae(), duels=(few, other)), replace(k(), duels=(few, other)))
+    remarks = section_remarks(replace(section(), columns=columns))
+    assert told(remarks, "test") == ["MAE, k: A against B and C: too few"]
+
+
+def test_a_note_that_names_its_metric_is_not_named_twice():
+    columns = (replace(mae(), notes=("MAE: as it is", "of both")), replace(k(), notes=("of both",)))
+    notes = told(section_remarks(replace(section(), columns=columns, notes=())), "note")
+    assert notes == ["MAE: as it is", "MAE, k: of both"]
+
+
+def test_notes_that_all_tables_have_are_said_once_for_the_study():
+    sections = study().sections
+    assert shared_notes(sections) == (
+        "said of every table",
+        "MAE: a note on MAE",
+        "90 % coverage: a note on coverage",
+    )
+    assert shared_notes(sections[:1]) == shared_notes(()) == ()
+    assert told(study_remarks(study()), "note") == [*shared_notes(sections), "a note on the study"]
+    left = told(section_remarks(sections[0], without=shared_notes(sections)), "note")
+    assert left == ["only of all"]
+
+
+def test_every_failure_is_one_line_with_its_sentence():
+    lines = told(failures(study()), "failed")
+    assert lines[0] == f"{BASE}, oxford/a|b: no <file>"
+    assert lines[-1] == f"{PLAIN} | never\\x1b[31m runs\\n, oxford/a|b: no file"
+    assert len(lines) == 5
+    assert not any("\n" in line or "\x1b" in line for line in lines)
+
+
+def test_ten_failures_are_listed_and_the_rest_is_counted():
+    many = tuple(task(LOST, "keble_01", failure="broken", repeat=at) for at in range(1234))
+    lines = told(failures(replace(study(), results=many, pair_results=())), "failed")
+    assert len(lines) == 11
+    assert lines[1].endswith("oxford/keble_01, run 2: broken")
+    assert lines[-1] == "and 1,224 more"

@@ -1,0 +1,108 @@
+"""Plain text, for a terminal or a pipe."""
+
+import re
+from dataclasses import replace
+
+from show.study.made import cell, k, mae, number, plan, study
+from smfeval.compare.across.result import Column, Section
+from smfeval.show.study.blocks import blocks
+from smfeval.show.study.terminal import BOLD, NORMAL, text
+from smfeval.study.result import Study
+
+
+def small():
+    def named(column):
+        names = iter("ABCD")
+        return replace(column, cells=tuple(replace(c, estimator=next(names)) for c in column.cells))
+
+    columns = tuple(replace(named(each), duels=(), ranks=None, notes=()) for each in (mae(), k()))
+    diverged = (("A", 0, 3), ("B", 1, 3), ("C", 0, 0), ("D", 1, 2))
+    table = Section("oxford", False, 3, columns, diverged, ("a note",))
+    return Study(plan("ABCD"), (), (), (table,), ())
+
+
+def test_a_small_study_reads_like_this():
+    assert (
+        text(small())
+        == """\
+nightly: 4 estimators, 3 tracks, 0 runs
+
+oxford (3 tracks)
+  estimator   diverged   MAE (cm)             k
+  A             0 of 3      4.1* [4.0, 4.3]   5.6e3  [2.6, 16]e3
+  B             1 of 3      6.2* [4.0, 12]      1.3* [0.92, 2.0]
+  C (a)         0 of 0        -                   -
+  D (b)         1 of 2   1.25e3* (c)            inf  (d)
+  (a)   no value on any track
+  (b)   2 of 3 tracks
+  (c)   tracks: 2; an interval needs 6
+  (d)   an end is not finite
+  note  a note
+
+[]  median over tracks, its 95 % interval in brackets
+*   the best contender, and each that it does not significantly beat
+"""
+    )
+
+
+def test_colour_adds_bold_to_the_starred_numbers_and_changes_nothing_else():
+    plain, coloured = text(study()), text(study(), colour=True)
+    assert "\x1b" not in plain
+    assert re.sub(r"\x1b\[[01]m", "", coloured) == plain
+    bold = re.findall(re.escape(BOLD) + r"(.*?)" + re.escape(NORMAL), coloured)
+    assert bold == ["4.1*", "6.2*", "1.3*", "90*", "4.1*", "5.12*", "1.3*", "90*"]
+
+
+def wide(metrics=9):
+    def column(at):
+        numbers = [number(1234.5 * at, 1000.0 * at, 2000.0 * at) for _ in range(3)]
+        cells = tuple(cell(n, each, (1.0,) * 3) for n, each in zip("ABC", numbers, strict=True))
+        return Column(f"metric_{at}", cells, (), None, ("a long note, " * 30,))
+
+    columns = tuple(column(at) for at in range(1, metrics + 1))
+    table = Section("g", False, 3, columns, (("A", 0, 3),))
+    return Study(plan("ABC"), (), (), (table,), ())
+
+
+def test_a_wide_table_is_broken_into_blocks_and_nothing_is_lost():
+    for width in (60, 80, 110):
+        lines = text(wide(), width=width).splitlines()
+        assert max(map(len, lines)) <= width
+        heads = [line for line in lines if line.lstrip().startswith("estimator")]
+        assert len(heads) > 1
+        assert [f"metric_{at}" for at in range(1, 10)] == re.findall(r"metric_\d", " ".join(heads))
+        assert sum(line.startswith("  A ") for line in lines) == len(heads)
+
+
+def test_columns_are_aligned_in_every_block():
+    for block in text(wide()).split("\n\n")[1:-1]:
+        rows = [line for line in block.splitlines() if line.startswith(("  A ", "  B ", "  C "))]
+        assert len({tuple(m.start() for m in re.finditer(r"\[", row)) for row in rows}) == 1
+
+
+def test_blocks_hold_every_column_once_even_one_that_is_too_wide():
+    assert blocks(10, [20, 20, 90, 20], limit=50) == [[0, 1], [2], [3]]
+    assert blocks(10, [], limit=50) == []
+
+
+def test_a_study_without_tables_still_says_what_it_is():
+    assert text(Study(plan(), (), (), (), ())).startswith("nightly: 4 estimators, 3 tracks, 0 runs")
+
+
+def test_the_brief_text_has_the_headlines_and_no_tests():
+    brief, full = text(study(), brief=True), text(study())
+    assert "rank   " in full
+    assert "rank   " not in brief
+    assert "power  " not in brief
+    assert "failed" in brief
+    assert "MAE" in brief
+
+
+def test_the_brief_text_leaves_out_what_is_no_headline():
+    other = replace(small(), sections=(replace(small().sections[0], columns=(quiet("mae"), quiet("rmse"))),))
+    assert "RMSE" in text(other)
+    assert "RMSE" not in text(other, brief=True)
+
+
+def quiet(metric):
+    return replace(mae(), metric=metric, notes=(), duels=(), ranks=None)
