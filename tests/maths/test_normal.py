@@ -3,7 +3,7 @@ import pytest
 from scipy.linalg import sqrtm
 from scipy.stats import chi2, multivariate_normal
 
-from smfeval.maths import normal
+from smfeval.maths import normal, so3
 from support.beliefs import covariances
 
 
@@ -66,7 +66,16 @@ def test_what_rounding_leaves_of_zero_is_singular(rng):
     assert normal.is_singular(covariance).all()
 
 
+def test_a_flat_covariance_stays_singular_after_any_rotation_there_and_back(rng):
+    """Into body axes and out again leaves some 1e-16 of the largest variance where zero was."""
+    turn = so3.exp(rng.normal(size=(500, 3)))
+    flat = np.tile(np.diag([1e-4, 3e-4, 0.0]), (500, 1, 1))
+    body = so3.rotate_covariance(so3.inverse(turn), flat)
+    assert normal.is_singular(body).all()
+    assert normal.is_singular(so3.rotate_covariance(turn, body)).all()
+
+
 def test_tiny_but_regular_covariances_are_not_singular(rng):
     assert not normal.is_singular(1e-30 * covariances(5, rng, 3)).any()
-    stretched = np.diag([1e-12, 1.0, 1e6])[None]
+    stretched = np.diag([1e-8, 1.0, 1e6])[None]
     assert not normal.is_singular(stretched).any()

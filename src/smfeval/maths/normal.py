@@ -13,7 +13,7 @@ from smfeval.maths.arrays import Bools, Floats
 from smfeval.maths.symmetric import chunks, correlation_eigenvalue, smallest_pivot
 
 SINGULAR = 1e-12  # smallest eigenvalue of the correlation matrix of a regular covariance
-ROUNDING = 1e-20  # a variance this small beside another is what rounding leaves of zero
+ROUNDING = 1e-15  # a variance this small beside another is what a rotation leaves of zero
 SURELY_REGULAR = 1e-6  # a smallest pivot above this needs no eigenvalues
 ILL_CONDITIONED = 1e-6  # a smallest pivot below this: the closed-form root loses digits, use eigh
 
