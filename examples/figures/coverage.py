@@ -1,0 +1,7 @@
+"""Coverage curves of an honest and an overconfident belief with the same errors."""
+
+from world import honest, overconfident
+
+from smfeval.show.figures import draw, save
+
+save({"coverage": draw("coverage", [honest(), overconfident()])}, "coverage.svg")

@@ -1,0 +1,20 @@
+"""One knob turned: does the error shrink as the covariance says?"""
+
+import numpy as np
+from world import estimate, reference
+
+from smfeval import evaluate
+from smfeval.show.figures import draw, save
+
+truth = reference()
+found = [
+    evaluate(estimate(truth, "filter", tightness=tightness), truth)
+    for tightness in (0.1, 1, 10, 100)
+]
+runs = {
+    "filter": (
+        np.array([each.calibration.precision.value for each in found]),
+        np.array([each.scores.mae.value for each in found]),
+    )
+}
+save({"sweep_error": draw("sweep_error", runs)}, "sweep_error.svg")

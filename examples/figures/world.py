@@ -1,0 +1,63 @@
+"""Beliefs made on the spot, for the examples: the same errors, reported honestly or not."""
+
+import numpy as np
+
+from smfeval import About, Evaluation, GaussianTrack, Track, evaluate
+from smfeval.track.about import Provenance
+
+SCANS, RATE_HZ, MEMORY = 1200, 10.0, 0.95
+SIGMA_M = np.array([0.03, 0.02, 0.02])  # along the way, to the left, up
+
+
+def reference(scans: int = SCANS) -> Track:
+    """A drive around a figure of eight, heading forward."""
+    time = np.arange(scans) / RATE_HZ
+    angle = 2 * np.pi * time / 60
+    position = np.stack([20 * np.sin(angle), 8 * np.sin(2 * angle), 0 * angle], axis=1)
+    forward = np.gradient(position, axis=0)
+    heading = np.arctan2(forward[:, 1], forward[:, 0])
+    rotation = np.stack([0 * angle, 0 * angle, np.sin(heading / 2), np.cos(heading / 2)], axis=1)
+    return Track((time * 1e9).astype(np.int64), position, rotation, about=About(body="imu"))
+
+
+def estimate(
+    truth: Track, name: str, *, tightness: float = 1.0, seed: int = 0, drift_m: float = 0.0
+) -> GaussianTrack:
+    """The drive with errors that remember, its covariance `tightness` times too small.
+
+    `drift_m` is added along x from the middle of the way on, growing to its full size at the end.
+    """
+    rng = np.random.default_rng(seed)
+    shocks = rng.normal(size=(len(truth), 3))
+    error = np.empty_like(shocks)
+    error[0] = shocks[0]
+    for i in range(1, len(error)):
+        error[i] = MEMORY * error[i - 1] + np.sqrt(1 - MEMORY**2) * shocks[i]
+    lost = drift_m * np.clip(np.linspace(-1, 1, len(truth)), 0, None)
+    covariance = np.tile(np.diag([*SIGMA_M**2, 1e-5, 1e-5, 1e-5]) / tightness, (len(truth), 1, 1))
+    _, _, z, w = truth.rotation.T
+    cosine, sine = w**2 - z**2, 2 * z * w
+    along, left, up = (SIGMA_M * error).T
+    off = np.stack([cosine * along - sine * left + lost, sine * along + cosine * left, up], axis=1)
+    about = About(body="imu", gauge="fixed")
+    source = Provenance(name=name)
+    return GaussianTrack(
+        truth.stamp,
+        truth.position + off,
+        truth.rotation,
+        covariance,
+        about=about,
+        provenance=source,
+    )
+
+
+def honest(**changes: float) -> Evaluation:
+    """An estimate that reports the errors it makes."""
+    truth = reference()
+    return evaluate(estimate(truth, "honest", **changes), truth)
+
+
+def overconfident(**changes: float) -> Evaluation:
+    """The same errors, reported five times too small on each axis."""
+    truth = reference()
+    return evaluate(estimate(truth, "overconfident", tightness=25.0, **changes), truth)

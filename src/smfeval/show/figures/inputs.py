@@ -1,0 +1,74 @@
+"""What a figure may be drawn from; anything else is refused in words."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from smfeval.errors import SeriesError
+from smfeval.evaluation import Evaluation
+from smfeval.maths.arrays import Floats
+
+Evaluations = Evaluation | Sequence[Evaluation]
+FEWEST_SCANS = 2  # a line needs two ends
+
+
+def several(evaluations: Evaluations) -> list[Evaluation]:
+    """One evaluation or several as a list, each with scans enough for a line."""
+    found = [evaluations] if isinstance(evaluations, Evaluation) else list(evaluations)
+    if not found:
+        raise SeriesError("there is no evaluation to draw")
+    for each in found:
+        scans = len(each.scored.residuals)
+        if scans < FEWEST_SCANS:
+            raise SeriesError(f"{name_of(each)}: {scans} scored scan makes no line to draw")
+    return found
+
+
+def beliefs(evaluations: Evaluations) -> list[Evaluation]:
+    """The same, each of an estimate that reports uncertainty."""
+    found = several(evaluations)
+    for each in found:
+        if each.scored.residuals.covariance is None:
+            raise SeriesError(
+                f"{name_of(each)} reports no uncertainty, so there is none to draw its errors "
+                "against"
+            )
+    return found
+
+
+def name_of(evaluation: Evaluation) -> str:
+    """What the estimate is called in a message."""
+    return evaluation.estimate.provenance.name
+
+
+def origin_ns(evaluations: Sequence[Evaluation]) -> int:
+    """The earliest scored stamp: zero of the time axis."""
+    return min(int(each.scored.estimate.stamp[0]) for each in evaluations)
+
+
+def sigma(evaluation: Evaluation) -> Floats:
+    """Reported sigma of the position error: sqrt(tr S), the RMS of |e| if honest. (n,) metres.
+
+    S is what the belief predicts for the reference, S + S_ref. A sigma per axis, sqrt(tr S / d),
+    would set a length in d dimensions against the spread of one of them.
+    """
+    return np.sqrt(np.trace(evaluation.scored.residuals.predicted, axis1=1, axis2=2))
+
+
+def positive(values: Sequence[float] | Floats, what: str) -> Floats:
+    """Numbers that a logarithmic axis can show."""
+    found = np.asarray(values, dtype=np.float64)
+    if found.size == 0:
+        raise SeriesError(f"there is no {what} to draw")
+    bad = np.flatnonzero(~(np.isfinite(found) & (found > 0)))
+    if len(bad):
+        raise SeriesError(
+            f"{what} {found.flat[bad[0]]:g} (number {bad[0] + 1}) has no logarithm to draw"
+        )
+    return found
+
+
+def alike(first: Floats, second: Floats, what: str) -> None:
+    """Two series of one length."""
+    if len(first) != len(second):
+        raise SeriesError(f"{len(first)} and {len(second)} numbers; {what} come in pairs")

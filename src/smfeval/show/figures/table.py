@@ -1,0 +1,111 @@
+"""The table of figures. A new figure is one file and one entry."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from matplotlib.figure import Figure
+
+from smfeval.errors import OptionError
+from smfeval.show.figures.autocorrelation import autocorrelation
+from smfeval.show.figures.axis_errors import axis_errors
+from smfeval.show.figures.clock_sensitivity import clock_sensitivity
+from smfeval.show.figures.coverage import coverage
+from smfeval.show.figures.degeneracy import degeneracy
+from smfeval.show.figures.divergence import divergence
+from smfeval.show.figures.error_and_sigma import error_and_sigma
+from smfeval.show.figures.forest import forest
+from smfeval.show.figures.gauge_sensitivity import gauge_sensitivity
+from smfeval.show.figures.log_score import log_score
+from smfeval.show.figures.nees_over_time import nees_over_time
+from smfeval.show.figures.pair_matrix import pair_matrix
+from smfeval.show.figures.pit_histogram import pit_histogram
+from smfeval.show.figures.ranks import ranks
+from smfeval.show.figures.style import COLUMN_IN, WIDE_IN, stacked, styled
+from smfeval.show.figures.sweep_error import sweep_error
+from smfeval.show.figures.sweep_nees import sweep_nees
+from smfeval.show.figures.track_from_above import shape_in, track_from_above
+
+# "evaluations" are drawn into one figure, for an "evaluation" each estimate has its own.
+Needs = Literal[
+    "evaluations", "evaluation", "comparison", "pairs", "study", "ranks", "sweep", "arrays"
+]
+
+
+@dataclass(frozen=True)
+class FigureKind:
+    """A figure: its name, what it is drawn from, how, and its size in inches.
+
+    `panels` gives the number of stacked axes for a subject; None: `draw` takes a single Axes.
+    `size_in` gives the size of the figure, or of each panel.
+    """
+
+    name: str
+    needs: Needs
+    draw: Callable[..., None]
+    size_in: Callable[[Any], tuple[float, float]]
+    panels: Callable[[Any], int] | None = None
+
+
+def fixed(width: float, height: float) -> Callable[[Any], tuple[float, float]]:
+    """The same size for every subject."""
+    return lambda subject: (width, height)
+
+
+LINE = fixed(WIDE_IN, 2.4)
+SMALL = fixed(COLUMN_IN, 2.7)
+
+FIGURES: dict[str, FigureKind] = {
+    kind.name: kind
+    for kind in (
+        FigureKind("error", "evaluations", error_and_sigma, LINE),
+        FigureKind("nees", "evaluations", nees_over_time, LINE),
+        FigureKind("coverage", "evaluations", coverage, fixed(COLUMN_IN, 3.4)),
+        FigureKind("log", "evaluations", log_score, fixed(WIDE_IN, 1.6), lambda subject: 2),
+        FigureKind("divergence", "evaluation", divergence, LINE),
+        FigureKind("track", "evaluation", track_from_above, shape_in),
+        FigureKind(
+            "axes",
+            "evaluation",
+            axis_errors,
+            fixed(WIDE_IN, 1.3),
+            lambda subject: len(subject.options.axes),
+        ),
+        FigureKind("pit", "evaluation", pit_histogram, SMALL),
+        FigureKind("autocorrelation", "evaluation", autocorrelation, SMALL),
+        FigureKind("pairs", "comparison", pair_matrix, fixed(COLUMN_IN, 3.0)),
+        FigureKind("gauge", "pairs", gauge_sensitivity, fixed(COLUMN_IN, 3.2)),
+        FigureKind("clock", "pairs", clock_sensitivity, SMALL),
+        FigureKind("forest", "study", forest, fixed(COLUMN_IN, 3.4)),
+        FigureKind("ranks", "ranks", ranks, fixed(WIDE_IN, 1.8)),
+        FigureKind("sweep_nees", "sweep", sweep_nees, SMALL),
+        FigureKind("sweep_error", "sweep", sweep_error, SMALL),
+        FigureKind("degeneracy", "arrays", degeneracy, SMALL),
+    )
+}
+
+
+def draw(
+    name: str, subject: Any, *more: Any, make: Callable[[], Figure] = Figure, **options: Any
+) -> Figure:
+    """A figure of the table in the house style.
+
+    `subject`, `more` and `options` are what the figure's function takes after its Axes. `make`
+    gives an empty figure: the default belongs to no window, that of `pyplot.figure` to one.
+    """
+    kind = figure_named(name)
+    panels = 1 if kind.panels is None else kind.panels(subject)
+    width, height = kind.size_in(subject)
+    with styled():
+        figure = make()
+        axes = stacked(figure, panels, (width, height * panels))
+        kind.draw(axes[0] if kind.panels is None else axes, subject, *more, **options)
+        figure.align_ylabels(axes)
+    return figure
+
+
+def figure_named(name: str) -> FigureKind:
+    """An entry of the table, or an OptionError that lists the known ones."""
+    if name not in FIGURES:
+        raise OptionError(f"figure {name!r} is unknown; it is one of {', '.join(FIGURES)}")
+    return FIGURES[name]

@@ -1,0 +1,119 @@
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from compare.made import S, belief, normal
+from show.figures.made import EXACT, FAST, evaluated, legend_texts, line_of, reference
+from smfeval.errors import SeriesError
+from smfeval.evaluation import evaluate
+from smfeval.maths.block_length import block_length
+from smfeval.show.figures import draw
+from smfeval.show.figures.autocorrelation import correlation, memory_scans
+from smfeval.show.figures.coverage import LEVELS, held
+from smfeval.show.figures.pit_histogram import BINS, honest_band
+
+
+def test_the_coverage_curve_counts_the_scans_inside(rng):
+    found = evaluated(rng, tightness=4)
+    (axes,) = draw("coverage", found).axes
+    curve = line_of(axes, "made")
+    nominal = np.concatenate([[0], LEVELS, [1]])
+    np.testing.assert_allclose(curve.get_xdata(), nominal)
+    pit = found.scored.series["pit"]
+    np.testing.assert_allclose(curve.get_ydata(), [(pit <= p).mean() for p in nominal[:-1]] + [1])
+
+
+def test_coverage_and_its_interval_are_those_of_the_evaluation(rng):
+    found = evaluated(rng, n=300, tightness=2, options=EXACT)
+    assert found.calibration is not None
+    for level in (0.5, 0.9):
+        assert held(found, level) == found.calibration.coverage[level]
+
+
+def test_the_band_of_the_coverage_is_the_pointwise_interval(rng):
+    found = evaluated(rng, n=400, options=EXACT)
+    (axes,) = draw("coverage", found).axes
+    (band,) = axes.collections
+    vertices = np.concatenate([path.vertices for path in band.get_paths()])
+    middle = held(found, float(LEVELS[19]))
+    at = np.isclose(vertices[:, 0], LEVELS[19])
+    ends = vertices[at, 1].min(), vertices[at, 1].max()
+    assert ends == pytest.approx((middle.low, middle.high))
+
+
+def test_levels_without_an_interval_are_counted_in_the_legend(rng):
+    short = evaluated(rng, n=30, options=EXACT)
+    (axes,) = draw("coverage", short).axes
+    lost = sum(held(short, level).low is None for level in LEVELS)
+    assert lost > 0
+    assert f"made (no interval at {lost} of {len(LEVELS)} levels)" in legend_texts(axes)
+
+
+def test_the_histogram_has_the_counts_of_the_pit(rng):
+    found = evaluated(rng, n=200)
+    (axes,) = draw("pit", found).axes
+    (steps,) = [patch for patch in axes.patches if patch.get_label() == "made"]
+    density, edges, _ = steps.get_data()
+    pit = found.scored.series["pit"]
+    expected = [((pit >= a) & (pit < b)).mean() * BINS for a, b in pairwise(edges)]
+    np.testing.assert_allclose(density, expected)
+    np.testing.assert_allclose(edges, np.linspace(0, 1, BINS + 1))
+
+
+def test_the_band_of_the_histogram_holds_honest_bars(rng):
+    low, high = honest_band(200.0)
+    bars = rng.multinomial(200, np.full(BINS, 1 / BINS), size=4000) * BINS / 200
+    share = ((bars >= low) & (bars <= high)).mean()
+    assert 0.95 <= share < 0.985
+
+
+def test_a_band_needs_to_know_how_many_scans_are_independent(rng):
+    assert honest_band(None) is None
+    (axes,) = draw("pit", evaluated(rng)).axes
+    assert any("nobody can tell" in text for text in legend_texts(axes))
+
+
+def test_independent_scans_give_a_band_for_all_of_them(rng):
+    n = 1000
+    found = evaluate(belief(normal(rng, n), S), reference(n), options=EXACT)
+    (axes,) = draw("pit", found).axes
+    words = next(text for text in legend_texts(axes) if "independent" in text)
+    assert 500 < float(words.split()[-3].replace(",", "")) <= n
+
+
+def test_autocorrelation_is_the_sum_over_lagged_products(rng):
+    series = rng.normal(size=50).cumsum()
+    centred = series - series.mean()
+    expected = [(centred[: 50 - k] * centred[k:]).sum() / (centred**2).sum() for k in range(6)]
+    np.testing.assert_allclose(correlation(series, 5), expected, rtol=1e-9)
+
+
+def test_autocorrelation_marks_block_length_and_memory(rng):
+    found = evaluated(rng, n=400, options=EXACT)
+    (axes,) = draw("autocorrelation", found).axes
+    lengths = [block_length(found.scored.series[name]).geometric for name in ("ape", "nees")]
+    k = found.calibration.k
+    marks = [line.get_xdata()[0] for line in axes.lines if len(line.get_xdata()) == 2]
+    assert marks == pytest.approx([*lengths, 400 / k.n_effective])
+    for name, series in (("error", "ape"), ("NEES", "nees")):
+        drawn = line_of(axes, f"{name} (block").get_ydata()
+        lags = len(drawn) - 1
+        np.testing.assert_allclose(drawn, correlation(found.scored.series[series], lags))
+
+
+def test_the_memory_is_unknown_without_an_interval(rng):
+    assert memory_scans(evaluated(rng)) is None
+
+
+def test_too_few_scans_or_none_that_vary_have_no_autocorrelation(rng):
+    with pytest.raises(SeriesError, match="19 scans are too few"):
+        draw("autocorrelation", evaluated(rng, n=19))
+    still = evaluate(belief(np.full((40, 3), 0.01), S, name="still"), reference(40), options=FAST)
+    frozen = replace(
+        still,
+        scored=replace(still.scored, series=still.scored.series | {"ape": np.ones(40)}),
+    )
+    with pytest.raises(SeriesError, match="still: the error never changes"):
+        draw("autocorrelation", frozen)

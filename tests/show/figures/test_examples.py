@@ -1,0 +1,21 @@
+import runpy
+from pathlib import Path
+
+import pytest
+
+from smfeval.show.figures import FIGURES
+
+EXAMPLES = Path(__file__).parents[3] / "examples" / "figures"
+
+
+def test_every_figure_has_an_example():
+    scripts = {path.stem for path in EXAMPLES.glob("*.py")}
+    assert scripts == {*FIGURES, "world"}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_the_example_draws_its_figure(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(EXAMPLES)
+    runpy.run_path(str(EXAMPLES / f"{name}.py"))
+    assert [path.name for path in tmp_path.iterdir()] == [f"{name}.svg"]

@@ -1,0 +1,208 @@
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from scipy import stats
+
+from compare.made import belief, normal
+from show.figures.made import (
+    FAST,
+    S,
+    band_of,
+    evaluated,
+    gapped,
+    legend_texts,
+    line_of,
+    particle_evaluation,
+    plain,
+    reference,
+)
+from smfeval.errors import OptionError, SeriesError
+from smfeval.evaluation import Options, evaluate
+from smfeval.score.pit import honest_median, pit
+from smfeval.score.residuals import Residuals
+from smfeval.show.figures import draw
+from smfeval.show.figures.axis_errors import axis_errors
+from smfeval.show.figures.divergence import leaves_for_good
+from smfeval.show.figures.honest import honest_quantile
+from smfeval.show.figures.inputs import sigma
+
+
+def test_sigma_is_the_rms_error_of_an_honest_belief(rng):
+    found = evaluated(rng)
+    draws = rng.multivariate_normal(np.zeros(3), S, size=200_000)
+    rms = np.sqrt((draws**2).sum(axis=1).mean())
+    np.testing.assert_allclose(sigma(found), rms, rtol=0.01)
+
+
+def test_the_error_line_is_the_error_and_the_bands_end_at_one_two_and_three_sigma(rng):
+    found = evaluated(rng)
+    (axes,) = draw("error", found).axes
+    line = line_of(axes, "made: error")
+    estimate, reference = found.scored.estimate, found.scored.reference
+    distance = np.linalg.norm(estimate.position - reference.position, axis=1)
+    np.testing.assert_allclose(line.get_ydata(), distance, rtol=1e-12)
+    np.testing.assert_allclose(line.get_xdata(), np.arange(60) / 10, atol=1e-9)
+    assert axes.get_yscale() == "log"
+    for times in (1, 2, 3):
+        (polygon,) = band_of(axes, f"reported {times}")
+        np.testing.assert_allclose(polygon[:, 1].max(), times * np.sqrt(np.trace(S)))
+
+
+def test_lines_and_bands_are_not_drawn_across_a_gap(rng):
+    (axes,) = draw("error", evaluated(rng, keep=gapped())).axes
+    error = line_of(axes, "error").get_ydata()
+    assert np.flatnonzero(np.isnan(error)).tolist() == [20]
+    assert len(band_of(axes, "reported 3")) == 2
+
+
+def test_a_scan_alone_between_gaps_is_a_dot(rng):
+    found = evaluated(rng, keep=np.r_[0:20, 30, 40:60])
+    (axes,) = draw("error", found).axes
+    (dot,) = [line for line in axes.lines if line.get_marker() == "."]
+    np.testing.assert_allclose(dot.get_xdata(), [3.0])
+    np.testing.assert_allclose(dot.get_ydata(), found.scored.series["ape"][20])
+
+
+def test_several_estimates_have_their_sigma_as_dashed_lines(rng):
+    pair = [evaluated(rng, name="one"), evaluated(rng, name="two", tightness=4)]
+    (axes,) = draw("error", pair).axes
+    assert line_of(axes, "one: error").get_color() != line_of(axes, "two: error").get_color()
+    for name, each in zip(("one", "two"), pair, strict=True):
+        line = next(line for line in axes.lines if f"{name}: reported" in line.get_label())
+        np.testing.assert_allclose(line.get_ydata(), sigma(each))
+
+
+def test_the_time_of_several_estimates_begins_at_the_first_of_them(rng):
+    early, late = evaluated(rng, name="early"), evaluated(rng, name="late", keep=np.r_[10:60])
+    (axes,) = draw("nees", [early, late]).axes
+    assert line_of(axes, "late").get_xdata()[0] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("outside", "scan"),
+    [("0011", 2), ("1011", 2), ("1111", 0), ("1110", None), ("0000", None), ("0001", 3)],
+)
+def test_the_scan_that_leaves_for_good_is_followed_by_none_inside(outside, scan):
+    assert leaves_for_good(np.array([letter == "1" for letter in outside])) == scan
+
+
+def test_a_divergence_is_marked_where_it_begins(rng):
+    found = evaluated(rng, tightness=1e6)
+    (axes,) = draw("divergence", found).axes
+    assert any("from start to end" in text for text in legend_texts(axes))
+    (honest_axes,) = draw("divergence", evaluated(rng, tightness=0.01)).axes
+    assert any("never outside" in text for text in legend_texts(honest_axes))
+    assert axes.get_yscale() == "linear"
+    (polygon,) = band_of(axes, "reported 3")
+    np.testing.assert_allclose(polygon[:, 1].max(), 3e-3 * np.sqrt(np.trace(S)))
+
+
+def test_nees_is_drawn_over_the_chi_squared_band_with_both_medians(rng):
+    found = evaluated(rng, tightness=9)
+    (axes,) = draw("nees", found).axes
+    errors = found.scored.residuals.error
+    nees = 9 * np.einsum("ni,ij,nj->n", errors, np.linalg.inv(S), errors)
+    np.testing.assert_allclose(line_of(axes, "made").get_ydata(), nees, rtol=1e-9)
+    heights = [line.get_ydata()[0] for line in axes.lines if len(line.get_xdata()) == 2]
+    assert heights == pytest.approx([np.median(nees), stats.chi2(3).median()])
+    (band,) = [patch for patch in axes.patches if "95" in str(patch.get_label())]
+    edges = band.get_y(), band.get_y() + band.get_height()
+    assert edges == pytest.approx(stats.chi2(3).ppf([0.025, 0.975]))
+
+
+def test_the_honest_quantile_undoes_the_pit(rng):
+    residuals = particle_evaluation(rng).scored.residuals
+    np.testing.assert_allclose(honest_quantile(residuals, 0.5), honest_median(residuals))
+    gaussian = Residuals(rng.normal(size=(5, 2)), np.tile(np.eye(2), (5, 1, 1)))
+    np.testing.assert_allclose(honest_quantile(gaussian, 0.9), stats.chi2(2).ppf(0.9))
+    k = 1 / residuals.ensemble.sum(residuals.ensemble.probability**2)
+    scaled = honest_quantile(residuals, 0.9) * (k - 3) / ((k + 1) * 3)
+    np.testing.assert_allclose(stats.f(3, k - 3).cdf(scaled), 0.9)
+    assert (pit(residuals) <= 1).all()
+
+
+def test_particles_have_a_band_of_their_own(rng):
+    cloud = particle_evaluation(rng)
+    (axes,) = draw("nees", cloud).axes
+    (polygon,) = band_of(axes, "particles")
+    assert polygon[:, 1].max() == pytest.approx(
+        honest_quantile(cloud.scored.residuals, 0.975).max()
+    )
+
+
+def test_consistency_and_sharpness_add_up_to_the_log_score(rng):
+    found = evaluated(rng)
+    above, below = draw("log", found).axes
+    parts = line_of(above, "made").get_ydata() + below.lines[0].get_ydata()
+    truth = stats.multivariate_normal(np.zeros(3), S)
+    np.testing.assert_allclose(
+        parts + 1.5 * np.log(2 * np.pi), -truth.logpdf(found.scored.residuals.error)
+    )
+
+
+def test_each_axis_has_its_error_and_bands(rng):
+    found = evaluated(rng)
+    figure = draw("axes", found)
+    assert len(figure.axes) == 3
+    for i, axes in enumerate(figure.axes):
+        line = line_of(axes, "error")
+        np.testing.assert_allclose(line.get_ydata(), found.scored.residuals.error[:, i])
+        for times in (1, 2, 3):
+            (polygon,) = band_of(axes, f"±{times}")
+            np.testing.assert_allclose(polygon[:, 1].max(), times * np.sqrt(S[i, i]))
+        lowest = min(path.vertices[:, 1].min() for c in axes.collections for path in c.get_paths())
+        np.testing.assert_allclose(lowest, -3 * np.sqrt(S[i, i]))
+
+
+def test_scored_axes_decide_how_many_panels_there_are(rng):
+    planar = evaluated(rng, options=Options(axes="xy", alignment="none", intervals=FAST.intervals))
+    assert [axes.get_ylabel() for axes in draw("axes", planar).axes] == [
+        "x error (m)",
+        "y error (m)",
+    ]
+    with pytest.raises(OptionError, match="3 axes to draw on; the scored xy need 2"):
+        axis_errors(list(Figure().subplots(3)), planar)
+
+
+NEED_A_BELIEF = ("error", "divergence", "nees", "log", "axes", "coverage", "pit", "autocorrelation")
+
+
+@pytest.mark.parametrize("name", NEED_A_BELIEF)
+def test_plain_poses_have_no_figure_and_are_told_why(name, rng):
+    with pytest.raises(SeriesError, match="poses reports no uncertainty"):
+        draw(name, plain(rng))
+
+
+@pytest.mark.parametrize("name", [*NEED_A_BELIEF, "track"])
+def test_one_scan_makes_no_figure(name, rng):
+    with pytest.raises(SeriesError, match="1 scored scan makes no line"):
+        draw(name, evaluated(rng, keep=np.r_[5:6]))
+
+
+@pytest.mark.parametrize("name", ["error", "nees", "log", "coverage"])
+def test_no_evaluation_makes_no_figure(name):
+    with pytest.raises(SeriesError, match="no evaluation"):
+        draw(name, [])
+
+
+def test_the_log_score_of_particles_does_not_split(rng):
+    with pytest.raises(SeriesError, match="cloud has particles"):
+        draw("log", particle_evaluation(rng))
+
+
+def test_the_mark_of_a_divergence_stands_at_the_first_scan_outside_for_good(rng):
+    error = normal(rng, 60)
+    error[10] += 1.0  # outside, but not for good
+    error[30:] += 1.0
+    found = evaluate(belief(error), reference(60), options=FAST)
+    (axes,) = draw("divergence", found).axes
+    line = line_of(axes, "for good from 3 s")
+    assert line.get_xdata() == pytest.approx([3.0, 3.0])
+    (dot,) = [each for each in axes.lines if each.get_marker() == "o"]
+    assert dot.get_ydata()[0] == pytest.approx(found.scored.series["ape"][30])
+
+
+def test_an_estimate_without_errors_can_be_drawn(rng):
+    found = evaluate(belief(np.zeros((30, 3))), reference(30), options=FAST)
+    for name in ("error", "divergence", "nees", "log", "axes", "track"):
+        draw(name, found).draw_without_rendering()

@@ -1,0 +1,156 @@
+import numpy as np
+import pytest
+
+from show.figures.made import legend_texts, line_of
+from smfeval.errors import SeriesError
+from smfeval.maths import normal
+from smfeval.show.figures import draw
+from smfeval.show.figures.degeneracy import MANY, fit
+from smfeval.show.figures.prediction import decline_of_error, growth_of_nees
+
+STUDY = {
+    "a_$x$": [("one", 10.0, 5.0, 30.0), ("two", 2.0, None, None)],
+    "b": [("two", 4.0, 3.0, 6.0)],
+}
+
+
+def test_a_forest_has_a_row_per_track_and_an_interval_per_estimator():
+    (axes,) = draw("forest", STUDY).axes
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["one", "two"]
+    first, hollow, second = axes.lines[0], axes.lines[1], axes.lines[2]
+    assert first.get_xdata().tolist() == [10.0]
+    assert round(first.get_ydata()[0]) == 0
+    assert hollow.get_xdata().tolist() == [2.0]
+    assert hollow.get_markerfacecolor() == "white"
+    assert second.get_xdata().tolist() == [4.0]
+    assert round(second.get_ydata()[0]) == 1
+    bars = [bar.get_segments()[0][:, 0].tolist() for bar in axes.collections]
+    assert bars == [[5.0, 30.0], [3.0, 6.0]]
+    assert axes.get_xscale() == "log"
+    assert legend_texts(axes) == [r"a_\$x\$", "b", "if honest"]
+
+
+def test_a_forest_refuses_what_has_no_logarithm_and_no_tracks():
+    with pytest.raises(SeriesError, match=r"value of a 0 \(number 1\) has no logarithm"):
+        draw("forest", {"a": [("one", 0.0, None, None)]})
+    with pytest.raises(SeriesError, match="no track"):
+        draw("forest", {})
+
+
+def test_ranks_stand_at_their_place_and_bars_join_groups():
+    names, mean = ["a", "b_$1$", "c"], [2.5, 1.2, 2.3]
+    figure = draw("ranks", names, mean, critical_difference=0.5, groups=[["a", "c"]])
+    (axes,) = figure.axes
+    texts = [text.get_text() for text in axes.texts]
+    assert {"a (2.50)", r"b_\$1\$ (1.20)", "c (2.30)", "critical difference 0.5"} <= set(texts)
+    elbows = sorted(line.get_xdata()[0] for line in axes.lines if len(line.get_xdata()) == 3)
+    assert elbows == sorted(mean)
+    (bar,) = [line for line in axes.lines if line.get_linewidth() == 2.5]
+    assert bar.get_xdata()[0] < 2.3
+    assert bar.get_xdata()[1] > 2.5
+    measure = next(line for line in axes.lines if line.get_marker() == "|")
+    assert np.ptp(measure.get_xdata()) == pytest.approx(0.5)
+
+
+def test_the_names_of_ranks_do_not_overlap_and_stay_on_the_page():
+    names = [f"estimator_{i}" for i in range(9)]
+    figure = draw("ranks", names, np.linspace(1.5, 8.5, 9).tolist(), critical_difference=2.0)
+    figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in figure.axes[0].texts]
+    for i, box in enumerate(boxes):
+        assert box.x0 >= 0
+        assert box.x1 <= figure.bbox.x1
+        assert not any(box.overlaps(other) for other in boxes[:i])
+
+
+@pytest.mark.parametrize(
+    ("names", "mean", "groups", "words"),
+    [
+        (["a"], [1.0], [], "two or more"),
+        (["a", "b"], [1.0], [], "2 names and 1 mean ranks"),
+        (["a", "b"], [0.5, 2.0], [], "at least 1"),
+        (["a", "b"], [1.0, 2.0], [["c"]], "c is in a group"),
+    ],
+)
+def test_ranks_that_cannot_be_are_refused(names, mean, groups, words):
+    with pytest.raises(SeriesError, match=words):
+        draw("ranks", names, mean, groups=groups)
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_the_predicted_slopes_are_those_of_a_scaled_covariance(d, rng):
+    root = rng.normal(size=(d, d))
+    S, e = root @ root.T + np.eye(d), rng.normal(size=(2000, d))
+    scale = np.array([0.01, 0.1, 1.0, 10.0])
+    fits = [normal.fit(e, np.tile(c * S, (2000, 1, 1))) for c in scale]
+    precision = [-np.median(each.logdet) for each in fits]
+    nees = [np.median(each.nees) for each in fits]
+    assert np.polyfit(precision, np.log10(nees), 1)[0] == pytest.approx(growth_of_nees(d))
+    error = [np.linalg.norm(np.sqrt(c) * e, axis=1).mean() for c in scale]
+    assert np.polyfit(precision, np.log10(error), 1)[0] == pytest.approx(decline_of_error(d))
+
+
+def test_the_slopes_in_space_are_those_of_the_paper():
+    assert growth_of_nees() == pytest.approx(0.145, abs=5e-4)
+    assert decline_of_error() == pytest.approx(-0.072, abs=5e-4)
+
+
+def test_a_sweep_shows_its_runs_and_the_two_predictions():
+    precision, nees = np.array([40.0, 30.0, 35.0]), np.array([500.0, 5.0, 50.0])
+    (axes,) = draw("sweep_nees", {"filter_1": (precision, nees)}).axes
+    runs = line_of(axes, "filter_1")
+    assert runs.get_xdata().tolist() == [30, 35, 40]
+    assert runs.get_ydata().tolist() == [5, 50, 500]
+    for words, slope in (("slope 0)", 0.0), ("errors stay", growth_of_nees())):
+        line = line_of(axes, words)
+        rise = np.diff(np.log10(line.get_ydata())) / np.diff(line.get_xdata())
+        assert rise[0] == pytest.approx(slope, abs=1e-12)
+        assert np.log10(line.get_ydata()).mean() == pytest.approx(np.log10(50))
+
+
+def test_errors_of_a_sweep_are_set_against_the_decline():
+    runs = {"f": (np.array([30.0, 40.0]), np.array([0.02, 0.03]))}
+    (axes,) = draw("sweep_error", runs).axes
+    line = line_of(axes, "shrink as reported")
+    rise = np.diff(np.log10(line.get_ydata())) / np.diff(line.get_xdata())
+    assert rise[0] == pytest.approx(decline_of_error())
+
+
+def test_sweeps_that_cannot_be_are_refused():
+    for name in ("sweep_nees", "sweep_error"):
+        with pytest.raises(SeriesError, match="no run"):
+            draw(name, {})
+        with pytest.raises(SeriesError, match="3 and 2 numbers"):
+            draw(name, {"a": (np.ones(3), np.ones(2))})
+        with pytest.raises(SeriesError, match=r"nan \(number 2\) has no logarithm"):
+            draw(name, {"a": (np.ones(2), np.array([1.0, np.nan]))})
+
+
+def test_the_fit_of_degeneracy_is_that_of_the_logarithms(rng):
+    condition = 10 ** rng.uniform(0, 3, size=300)
+    nees = 4 * condition**0.7 * rng.lognormal(size=300)
+    slope, offset = fit(condition, nees)
+    np.testing.assert_allclose(
+        [slope, offset], np.polyfit(np.log10(condition), np.log10(nees), 1), rtol=1e-9
+    )
+    (axes,) = draw("degeneracy", condition, nees).axes
+    points, line = axes.lines[:2]
+    np.testing.assert_allclose(points.get_ydata(), nees)
+    rise = np.diff(np.log10(line.get_ydata())) / np.diff(np.log10(line.get_xdata()))
+    assert rise[0] == pytest.approx(slope)
+
+
+def test_many_points_are_counted_in_hexagons(rng):
+    n = MANY + 1
+    axes = draw("degeneracy", rng.lognormal(size=n), rng.lognormal(size=n)).axes[0]
+    (hexagons,) = axes.collections
+    assert hexagons.get_array().sum() == n
+
+
+def test_degeneracy_that_cannot_be_is_refused():
+    with pytest.raises(SeriesError, match="never changes"):
+        draw("degeneracy", np.ones(5), np.ones(5))
+    with pytest.raises(SeriesError, match="5 and 4 numbers"):
+        draw("degeneracy", np.ones(5), np.ones(4))
+    with pytest.raises(SeriesError, match="no condition number"):
+        draw("degeneracy", np.ones(0), np.ones(0))

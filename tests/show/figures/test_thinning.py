@@ -1,0 +1,110 @@
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from smfeval.show.figures.lines import lonely
+from smfeval.show.figures.thinning import gaps, polyline, stretches, thinned
+
+COLUMNS = 10
+
+
+@st.composite
+def tracks(draw):
+    """Stamps with some gaps and two rough series, long enough to be thinned."""
+    n = draw(st.integers(50, 400))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    step = np.full(n - 1, 100)
+    step[rng.random(n - 1) < draw(st.sampled_from([0.0, 0.02, 0.2]))] = 1000
+    stamp = 7 + np.concatenate([[0], np.cumsum(step)])
+    series = np.round(rng.standard_cauchy(size=(2, n)), draw(st.sampled_from([0, 6])))
+    return stamp, series[0], series[1]
+
+
+def column_of(stamp):
+    share = (stamp - stamp[0]) / (stamp[-1] - stamp[0])
+    return np.minimum((share * COLUMNS).astype(int), COLUMNS - 1)
+
+
+@given(tracks())
+def test_the_extremes_of_every_column_survive_at_their_stamps(track):
+    stamp, *series = track
+    kept = thinned(stamp, *series, columns=COLUMNS)
+    column = column_of(stamp)
+    for values in series:
+        for c in np.unique(column):
+            inside = np.flatnonzero(column == c)
+            left = np.intersect1d(kept, inside)
+            for extreme in (np.argmin, np.argmax):
+                first = inside[extreme(values[inside])]
+                assert first in left
+
+
+@given(tracks())
+def test_gaps_survive_and_no_others_appear(track):
+    stamp, first, second = track
+    kept = thinned(stamp, first, second, columns=COLUMNS)
+    before = np.flatnonzero(np.diff(stamp) == 1000)
+    if len(before) < len(stamp) / 2:  # else the long step is the usual one
+        assert np.isin(before, kept).all()
+        assert np.isin(before + 1, kept).all()
+        assert stretches(stamp)[-1] == len(before)
+        drawn = polyline(stamp, first)[1]
+        assert np.isnan(drawn).sum() == len(before)
+
+
+@given(tracks())
+def test_what_is_left_is_in_order_and_has_both_ends(track):
+    stamp, *series = track
+    kept = thinned(stamp, *series, columns=COLUMNS)
+    assert (np.diff(kept) > 0).all()
+    assert kept[0] == 0
+    assert kept[-1] == len(stamp) - 1
+
+
+def test_few_scans_are_all_kept(rng):
+    stamp = np.arange(40) * 10
+    assert np.array_equal(thinned(stamp, rng.normal(size=40), columns=10), np.arange(40))
+
+
+def test_a_line_is_broken_in_the_middle_of_a_gap():
+    stamp = np.array([0, 1, 2, 3, 10, 11]) * 10**9
+    time_s, values = polyline(stamp, np.arange(6.0))
+    np.testing.assert_array_equal(time_s, [0, 1, 2, 3, 6.5, 10, 11])
+    np.testing.assert_array_equal(values, [0, 1, 2, 3, np.nan, 4, 5])
+
+
+def test_a_pause_of_two_steps_is_no_gap_and_one_of_three_is():
+    assert gaps(np.array([0, 10, 20, 40, 50, 60])).tolist() == [False] * 5
+    assert gaps(np.array([0, 10, 20, 50, 60, 70])).tolist() == [False, False, True, False, False]
+
+
+def test_a_scan_between_two_breaks_is_alone():
+    nan = np.nan
+    assert lonely(np.array([1, nan, 2, 3, nan, 4])).tolist() == [
+        True,
+        False,
+        False,
+        False,
+        False,
+        True,
+    ]
+
+
+def test_a_million_scans_become_a_few_thousand_with_the_same_extremes(rng):
+    n = 1_000_000
+    stamp, values = np.arange(n) * 10**8, rng.normal(size=n)
+    began = time.perf_counter()
+    kept = thinned(stamp, values)
+    assert time.perf_counter() - began < 2.0
+    assert len(kept) < 9000
+    assert values[kept].max() == values.max()
+    assert values[kept].min() == values.min()
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_one_or_two_scans_are_drawn_as_they_are(n):
+    time_s, values = polyline(np.arange(n) * 10**9, np.ones(n))
+    assert len(time_s) == len(values) == n

@@ -1,0 +1,104 @@
+import numpy as np
+import pytest
+from matplotlib.collections import LineCollection
+from matplotlib.patches import Ellipse
+
+from show.figures.made import FAST, S, evaluated, gapped, legend_texts, plain
+from smfeval.errors import OptionError
+from smfeval.evaluation import Options
+from smfeval.show.figures import draw
+from smfeval.show.figures.ellipses import magnification, principal_axes
+
+
+def segments(axes):
+    (lines,) = [each for each in axes.collections if isinstance(each, LineCollection)]
+    return lines
+
+
+def test_ellipses_have_the_axes_and_angle_of_the_covariance():
+    turn = np.radians(30)
+    R = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+    radius, angle = principal_axes((R @ np.diag([9.0, 4.0]) @ R.T)[None])
+    np.testing.assert_allclose(radius, [[3 * 2.4477, 2 * 2.4477]], rtol=1e-4)
+    assert angle[0] % 180 == pytest.approx(30)
+
+
+def test_an_ellipse_holds_the_position_95_times_in_100(rng):
+    covariance = np.array([[2.0, 1.2], [1.2, 1.5]])
+    (radius,), (angle,) = principal_axes(covariance[None])
+    ellipse = Ellipse((0, 0), *(2 * radius), angle=angle)
+    draws = rng.multivariate_normal([0, 0], covariance, size=20_000)
+    assert ellipse.get_path().contains_points(
+        ellipse.get_patch_transform().inverted().transform(draws)
+    ).mean() == pytest.approx(0.95, abs=0.006)
+
+
+def test_ellipses_on_the_track_are_magnified_as_the_legend_says(rng):
+    found = evaluated(rng)
+    figure = draw("track", found, scans=[3, 40])
+    axes = figure.axes[0]
+    first, second = axes.patches
+    position = found.scored.estimate.position
+    np.testing.assert_allclose([first.center, second.center], position[[3, 40], :2])
+    words = next(text for text in legend_texts(axes) if "ellipses" in text)
+    factor = float(words.split()[-2].replace(",", ""))
+    assert factor > 1
+    assert first.width == pytest.approx(factor * 2 * 2.4477 * np.sqrt(S[1, 1]), rel=1e-3)
+    assert first.height == pytest.approx(factor * 2 * 2.4477 * np.sqrt(S[0, 0]), rel=1e-3)
+    assert first.angle % 180 == pytest.approx(90)
+
+
+@pytest.mark.parametrize(
+    ("radius", "factor"), [(0.02, 1), (0.01, 1), (0.009, 2), (0.003, 10), (0.001, 20), (5e-6, 5000)]
+)
+def test_magnification_is_round_and_only_where_needed(radius, factor):
+    assert magnification(radius, 1.0) == pytest.approx(factor)
+
+
+def test_large_ellipses_are_to_scale(rng):
+    axes = draw("track", evaluated(rng, tightness=1e-4)).axes[0]
+    assert any("to scale" in text for text in legend_texts(axes))
+
+
+def test_segments_are_the_positions_coloured_by_the_error_at_their_ends(rng):
+    found = evaluated(rng)
+    lines = segments(draw("track", found).axes[0])
+    drawn = np.array(lines.get_segments())
+    position = found.scored.estimate.position[:, :2]
+    np.testing.assert_allclose(drawn[:, 0], position[:-1])
+    np.testing.assert_allclose(drawn[:, 1], position[1:])
+    np.testing.assert_allclose(lines.get_array(), found.scored.series["ape"][1:])
+    assert lines.get_cmap().name == "viridis"
+
+
+def test_no_segment_crosses_a_gap(rng):
+    found = evaluated(rng, keep=gapped())
+    drawn = np.array(segments(draw("track", found).axes[0]).get_segments())
+    position = found.scored.estimate.position[:, :2]
+    expected = np.delete(np.stack([position[:-1], position[1:]], axis=1), 19, axis=0)
+    np.testing.assert_allclose(drawn, expected)
+
+
+def test_plain_poses_have_a_track_without_ellipses(rng):
+    axes = draw("track", plain(rng)).axes[0]
+    assert len(axes.patches) == 0
+    assert len(segments(axes).get_segments()) == 59
+
+
+def test_the_reference_is_dashed_and_grey(rng):
+    found = evaluated(rng)
+    (line,) = [x for x in draw("track", found).axes[0].lines if x.get_label() == "reference"]
+    np.testing.assert_allclose(line.get_xdata(), found.scored.reference.position[:, 0])
+    assert line.get_linestyle() == "--"
+
+
+def test_a_track_needs_x_and_y(rng):
+    found = evaluated(rng, options=Options(axes="xz", alignment="none", intervals=FAST.intervals))
+    with pytest.raises(OptionError, match="needs the axes x and y; xz was scored"):
+        draw("track", found)
+
+
+@pytest.mark.parametrize("scans", [[60], [-1], []])
+def test_scans_that_are_not_there_are_refused(scans, rng):
+    with pytest.raises(OptionError, match="among the scored scans 0 to 59"):
+        draw("track", evaluated(rng), scans=scans)
