@@ -6,6 +6,13 @@ from pathlib import Path
 
 from smfeval.associate.nearest import TOLERANCE_S
 from smfeval.cli.conditions import OPERATORS, PATTERN, Condition
+from smfeval.cli.drawing import (
+    add_figure_flags,
+    command_line,
+    draw,
+    refuse_figures,
+    write_page,
+)
 from smfeval.cli.flags import (
     add_output_flags,
     add_read_flags,
@@ -37,6 +44,7 @@ def run(arguments: list[str]) -> int:
     chosen = _flags().parse_args(arguments)
     conditions = [_condition(text) for text in chosen.fail_if]
     options, extrinsics = _options(chosen), _extrinsics(chosen)
+    refuse_figures(chosen)
 
     with progress("comparing"):
         reference = read(chosen.ref, **_reference_options(chosen)) if chosen.ref else None
@@ -48,6 +56,7 @@ def run(arguments: list[str]) -> int:
         comparison = compare_all(placed, options=options, reference=reference, told=report)
 
     _print(comparison, chosen)
+    _draw(comparison, chosen, arguments)
     return _gate(comparison, conditions)
 
 
@@ -79,6 +88,8 @@ def _flags() -> argparse.ArgumentParser:
     group.add_argument("--ref-body", metavar="NAME", help="body frame of the reference")
     group.add_argument("--ref-format", choices=FORMATS, help="default: recognised")
     group.add_argument("--ref-times", type=Path, metavar="FILE", help="KITTI: file with the stamps")
+    flags.add_argument("--force", action="store_true", help="overwrite result files")
+    add_figure_flags(flags)
     add_read_flags(flags)
     add_output_flags(flags)
     return flags
@@ -148,6 +159,17 @@ def _print(comparison: Comparison, chosen: argparse.Namespace) -> None:
         print("\n".join(pairs.last_lines(comparison)))
     else:
         print(pairs.text(comparison, verbose=chosen.verbose), end="")
+
+
+def _draw(comparison: Comparison, chosen: argparse.Namespace, arguments: list[str]) -> None:
+    if chosen.html is not None:
+        from smfeval.show import page  # noqa: PLC0415  only where asked for
+
+        write_page(chosen.html, page.pairs(comparison, command=command_line("pair", arguments)))
+    if chosen.plot or chosen.save_plot is not None:
+        from smfeval.show.figures import gallery_of_pairs  # noqa: PLC0415  slow to import
+
+        draw(chosen, gallery_of_pairs, comparison)
 
 
 def _gate(comparison: Comparison, conditions: list[Condition]) -> int:

@@ -8,6 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from smfeval.cli.drawing import (
+    add_figure_flags,
+    command_line,
+    draw,
+    refuse_figures,
+    write_page,
+)
 from smfeval.cli.flags import add_output_flags, parser
 from smfeval.cli.study_conditions import holding, study_condition
 from smfeval.cli.study_init import write_draft
@@ -24,8 +31,11 @@ from smfeval.study.run import Progress
 from smfeval.study.toml_plan import read_plan
 
 OURS = ("cache", "tasks.parquet", "tables.json")  # what an output folder of a study holds
-ONLY_INIT = ("output", "force")
-NOT_INIT = ("plan", "workers", "scheduler", "fresh", "list", "fail_if", "format", "json")
+ONLY_INIT = ("output",)
+NOT_INIT = (
+    *("plan", "workers", "scheduler", "fresh", "list", "fail_if", "format", "json"),
+    *("plot", "save_plot", "html"),
+)
 
 
 def run(arguments: list[str]) -> int:
@@ -35,6 +45,7 @@ def run(arguments: list[str]) -> int:
     if chosen.init is not None:
         return write_draft(chosen)
     conditions = [study_condition(text) for text in chosen.fail_if]
+    refuse_figures(chosen)
     plan = read_plan(chosen.plan)
     found = find(plan)
     if chosen.list:
@@ -55,6 +66,7 @@ def run(arguments: list[str]) -> int:
         )
     _save(done.study)
     _print(done, chosen)
+    _draw(done.study, chosen, arguments)
     failed = holding(done.study, conditions)
     for sentence in failed:
         print(f"smfeval: --fail-if: {sentence}", file=sys.stderr)
@@ -84,7 +96,8 @@ def _flags() -> argparse.ArgumentParser:
     group = flags.add_argument_group("drafting a plan")
     group.add_argument("--init", type=Path, metavar="FOLDER", help="write a plan for this folder")
     group.add_argument("-o", "--output", type=Path, metavar="FILE", help="default study.toml")
-    group.add_argument("--force", action="store_true", help="overwrite the plan")
+    add_figure_flags(flags)
+    flags.add_argument("--force", action="store_true", help="overwrite the plan, figures or page")
     add_output_flags(flags)
     return flags
 
@@ -163,6 +176,17 @@ def _print(done: Conducted, chosen: argparse.Namespace) -> None:
     shown = _terminal(study, brief=not (chosen.verbose or chosen.format))
     print(shown if name == "terminal" else FORMATS[name].text(study), end="")
     print(f"smfeval: {summary(done)}", file=sys.stderr)
+
+
+def _draw(study: Study, chosen: argparse.Namespace, arguments: list[str]) -> None:
+    if chosen.html is not None:
+        from smfeval.show import page  # noqa: PLC0415  only where asked for
+
+        write_page(chosen.html, page.study(study, command=command_line("study", arguments)))
+    if chosen.plot or chosen.save_plot is not None:
+        from smfeval.show.figures.of_study import gallery_of_study  # noqa: PLC0415  slow to import
+
+        draw(chosen, gallery_of_study, study)
 
 
 def _terminal(study: Study, *, brief: bool) -> str:

@@ -1,9 +1,8 @@
 """Writing without half-written files: to a temporary name beside the target, then renamed."""
 
 import gzip
-import os
+import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -57,12 +56,11 @@ def is_gzip_name(path: Path) -> bool:
 @contextmanager
 def _beside(path: Path) -> Iterator[Path]:
     """A new file beside the target, which is gone at the end unless it was renamed."""
+    temporary = path.parent / f".smfeval.{secrets.token_hex(8)}"
     try:
-        handle, name = tempfile.mkstemp(prefix=".smfeval.", dir=path.parent)
+        temporary.touch(exist_ok=False)  # readable by others as the user's umask says
     except OSError as error:
         raise OptionError(f"{path}: cannot be written ({error.strerror})") from error
-    os.close(handle)
-    temporary = Path(name)
     try:
         yield temporary
     finally:
@@ -71,12 +69,9 @@ def _beside(path: Path) -> Iterator[Path]:
 
 def _rename(targets: dict[Path, Path]) -> None:
     """Put new files in the place of old ones; if one cannot be, those before it are put back."""
-    umask = os.umask(0)
-    os.umask(umask)
     with ExitStack() as kept, ExitStack() as undo:
         for temporary, path in targets.items():
             try:
-                temporary.chmod(0o666 & ~umask)
                 old = _copied(path, kept) if len(targets) > 1 else None
                 temporary.replace(path)
             except OSError as error:

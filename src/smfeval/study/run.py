@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from smfeval.errors import OptionError
 from smfeval.study.cache import Cache, Done, accomplish
 from smfeval.study.cluster import on_cluster
 from smfeval.study.inputs import forget_digests, inputs_of
+from smfeval.study.lean import lean_pair, lean_task
 from smfeval.study.local import Found, Step, here, in_processes, usable_cores
 from smfeval.study.plan import Plan
 from smfeval.study.result import PairResult, TaskResult
@@ -106,11 +107,11 @@ def _filed(done: Done, cache: Cache, plan: Plan, output: Path) -> Done:
     """Name the source as the plan does, and show the scans of the task in their partition."""
     result = done.result
     if isinstance(result, PairResult):
-        return done
+        return Done(lean_pair(result), done.cached)
     if result.failure is None:
         keep_scans(cache.scans(result.key), scans_path(output, result), aside=cache.folder)
     source = _relative(result.source, plan.folder.absolute())
-    return replace(done, result=replace(result, source=source))
+    return Done(lean_task(result, source=source), done.cached)
 
 
 def _shared(job: Task | PairTask) -> tuple[bool, str]:

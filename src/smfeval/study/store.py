@@ -14,6 +14,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -68,45 +69,51 @@ PAIR_COLUMNS: dict[str, Any] = {
     **_number_columns("nees_median"),
 }
 
+_TASK_FIELDS = {field.name for field in fields(TaskResult)}
+_PAIR_FIELDS = {field.name for field in fields(PairResult)} - {"k_pair", "nees_median"}
+
 
 def write_tasks(results: Sequence[TaskResult], output: Path) -> Path:
     """Write one row per task, in the order given."""
-    return _written([_task_row(each) for each in results], TASK_COLUMNS, output / TASKS)
+    columns = {name: _column(results, name) for name in TASK_COLUMNS if name in _TASK_FIELDS}
+    for metric in METRICS:
+        columns |= _columns(metric, [_of(each, metric) for each in results])
+    return _written(columns, TASK_COLUMNS, output / TASKS)
 
 
 def write_pairs(results: Sequence[PairResult], output: Path) -> Path:
     """Write one row per pair and track, in the order given."""
-    return _written([_pair_row(each) for each in results], PAIR_COLUMNS, output / PAIRS)
+    columns = {name: _column(results, name) for name in PAIR_COLUMNS if name in _PAIR_FIELDS}
+    for name in ("k_pair", "nees_median"):
+        columns |= _columns(name, [getattr(each, name) for each in results])
+    return _written(columns, PAIR_COLUMNS, output / PAIRS)
 
 
-def _written(rows: list[dict[str, Any]], columns: dict[str, Any], path: Path) -> Path:
+def _written(columns: dict[str, pl.Series], schema: dict[str, Any], path: Path) -> Path:
     with replacing(path) as temporary:
-        pl.DataFrame(rows, schema=columns).write_parquet(temporary)
+        pl.DataFrame([columns[name] for name in schema]).write_parquet(temporary)
     return path
 
 
-def _task_row(result: TaskResult) -> dict[str, Any]:
-    numbers = dict(result.numbers)
-    row = {name: getattr(result, name) for name in TASK_COLUMNS if hasattr(result, name)}
-    for name in METRICS:
-        row |= _number_row(name, numbers.get(name))
-    return row | {"notes": list(result.notes)}
+def _column(results: Sequence[TaskResult] | Sequence[PairResult], name: str) -> pl.Series:
+    kind = {**TASK_COLUMNS, **PAIR_COLUMNS}[name]
+    values = (getattr(each, name) for each in results)
+    return pl.Series(name, [list(v) if isinstance(v, tuple) else v for v in values], dtype=kind)
 
 
-def _pair_row(result: PairResult) -> dict[str, Any]:
-    row = {name: getattr(result, name) for name in PAIR_COLUMNS if hasattr(result, name)}
-    for name in ("k_pair", "nees_median"):
-        row |= _number_row(name, getattr(result, name))
-    return row
+def _of(result: TaskResult, metric: str) -> Number | None:
+    return next((number for name, number in result.numbers if name == metric), None)
 
 
-def _number_row(name: str, number: Number | None) -> dict[str, Any]:
+def _columns(name: str, numbers: list[Number | None]) -> dict[str, pl.Series]:
     """Value, ends, effective scans and the reason for a missing interval; NaN becomes null."""
-    if number is None:
-        return {}
-    values = (number.value, number.low, number.high, number.n_effective)
-    known = [None if each is None or each != each else each for each in values]  # noqa: PLR0124
-    return dict(zip(_number_columns(name), [*known, number.reason], strict=True))
+    found = {}
+    for suffix, kind in _NUMBER.items():
+        field = suffix.removeprefix("_") or "value"
+        values = [None if number is None else getattr(number, field) for number in numbers]
+        series = pl.Series(f"{name}{suffix}", values, dtype=kind)
+        found[series.name] = series.fill_nan(None) if kind == pl.Float64 else series
+    return found
 
 
 def scans_path(output: Path, result: TaskResult) -> Path:
@@ -148,11 +155,11 @@ def _linked(made: Path, new: Path) -> None:
 
 def remove_other_scans(output: Path, kept: Iterable[Path]) -> int:
     """Remove scans of tasks that the study has no more; returns how many. Other files stay."""
-    wanted, pattern = set(kept), "/".join(f"{name}=*" for name in PARTITIONS)
+    wanted, pattern = set(map(str, kept)), "/".join(f"{name}=*" for name in PARTITIONS)
     others = [
         path
         for path in (output / SCANS).glob(f"{pattern}/repeat-*.parquet")
-        if path not in wanted and re.fullmatch(r"repeat-\d+\.parquet", path.name)
+        if str(path) not in wanted and re.fullmatch(r"repeat-\d+\.parquet", path.name)
     ]
     for path in others:
         path.unlink()

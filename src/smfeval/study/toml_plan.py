@@ -64,15 +64,15 @@ PATTERNS = (
 def read_plan(path: str | Path) -> Plan:
     """The plan in a TOML file; relative paths in it start at the file's folder."""
     path = Path(path)
-    table = checked(_parsed(path), PLAN_KEYS, str(path), required=("tracks", "estimators"))
+    table = checked(parsed(path), PLAN_KEYS, str(path), required=("tracks", "estimators"))
     options, reading = options_of(table.get("options", {}), f"{path}: [options]")
     tracks = [
         track
         for i, entry in enumerate(table["tracks"], start=1)
-        for track in _tracks(entry, f"{path}: [[tracks]] {i}", reading)
+        for track in tracks_of(entry, f"{path}: [[tracks]] {i}", reading)
     ]
     estimators = [
-        _estimator(entry, f"{path}: [[estimators]] {i}", reading, several=len(tracks) > 1)
+        estimator_of(entry, f"{path}: [[estimators]] {i}", reading, several=len(tracks) > 1)
         for i, entry in enumerate(table["estimators"], start=1)
     ]
     plan = Plan(
@@ -93,7 +93,8 @@ def _output(table: dict[str, Any], path: Path) -> Path:
     return from_home(table.get("output", f"{path.stem}_results"))
 
 
-def _parsed(path: Path) -> dict[str, Any]:
+def parsed(path: Path) -> dict[str, Any]:
+    """What the file says, as TOML; raises with the line where it is none."""
     with opened(path) as stream:
         content = stream.read()
     try:
@@ -118,7 +119,7 @@ def _located(path: Path, complaint: str) -> str:
     )
 
 
-def _tracks(entry: dict[str, Any], where: str, reading: Reading) -> list[PlannedTrack]:
+def tracks_of(entry: dict[str, Any], where: str, reading: Reading) -> list[PlannedTrack]:
     """One track, or one for each of `names`."""
     given = checked(entry, TRACK_KEYS, where, required=("reference",))
     if ("name" in given) == ("names" in given):
@@ -144,9 +145,10 @@ def _tracks(entry: dict[str, Any], where: str, reading: Reading) -> list[Planned
     ]
 
 
-def _estimator(
+def estimator_of(
     entry: dict[str, Any], where: str, reading: Reading, *, several: bool
 ) -> PlannedEstimator:
+    """One estimator; `several` tracks need a path each."""
     given = checked(entry, ESTIMATOR_KEYS, where, required=("name", "path"))
     where = f"{where} ({given['name']})"
     _check_patterns(given, where)

@@ -9,7 +9,7 @@ from smfeval.errors import SeriesError
 from smfeval.show.figures.inputs import positive
 from smfeval.show.figures.labels import escaped, legend_above
 from smfeval.show.figures.lines import read_well
-from smfeval.show.figures.style import HONEST, colour, mark
+from smfeval.show.figures.style import COLUMN_IN, HONEST, colour, mark
 
 Row = tuple[str, float, float | None, float | None]  # track, value, low, high
 SPREAD = 0.6  # part of a track's row that its estimators share
@@ -32,6 +32,12 @@ def forest(axes: Axes, study: Mapping[str, Sequence[Row]], *, label: str = "infl
     read_well(axes.xaxis)
     axes.set_xlabel(label)
     legend_above(axes)
+
+
+def forest_size_in(study: Mapping[str, Sequence[Row]]) -> tuple[float, float]:
+    """As high as its tracks need."""
+    tracks = {row[0] for rows in study.values() for row in rows}
+    return COLUMN_IN, 1.0 + 0.33 * len(tracks)
 
 
 def _estimator(

@@ -14,7 +14,7 @@ from smfeval.show.figures.coverage import coverage
 from smfeval.show.figures.degeneracy import degeneracy
 from smfeval.show.figures.divergence import divergence
 from smfeval.show.figures.error_and_sigma import error_and_sigma
-from smfeval.show.figures.forest import forest
+from smfeval.show.figures.forest import forest, forest_size_in
 from smfeval.show.figures.gauge_sensitivity import gauge_sensitivity
 from smfeval.show.figures.log_score import log_score
 from smfeval.show.figures.nees_over_time import nees_over_time
@@ -76,7 +76,7 @@ FIGURES: dict[str, FigureKind] = {
         FigureKind("pairs", "comparison", pair_matrix, fixed(COLUMN_IN, 3.0)),
         FigureKind("gauge", "pairs", gauge_sensitivity, fixed(COLUMN_IN, 3.2)),
         FigureKind("clock", "pairs", clock_sensitivity, SMALL),
-        FigureKind("forest", "study", forest, fixed(COLUMN_IN, 3.4)),
+        FigureKind("forest", "study", forest, forest_size_in),
         FigureKind("ranks", "ranks", ranks, fixed(WIDE_IN, 1.8)),
         FigureKind("sweep_nees", "sweep", sweep_nees, SMALL),
         FigureKind("sweep_error", "sweep", sweep_error, SMALL),

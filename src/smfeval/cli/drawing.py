@@ -1,0 +1,106 @@
+"""`--plot`, `--save-plot` and `--html`: what every verb with something to draw has."""
+
+import argparse
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from smfeval.errors import OptionError
+from smfeval.io.atomic import writing
+
+if TYPE_CHECKING:
+    from smfeval.show.figures.gallery import Gallery
+
+PICTURES = (".pdf", ".png", ".svg")
+
+
+def add_figure_flags(flags: argparse.ArgumentParser) -> None:
+    """The flags; --force belongs to the verb."""
+    add = flags.add_argument_group("figures").add_argument
+    add("--plot", action="store_true", help="show the figures in windows")
+    add(
+        "--save-plot",
+        type=Path,
+        metavar="FILE.pdf",
+        help="all figures as pages of a PDF, or each as FILE_name.png or .svg",
+    )
+    add("--html", type=Path, metavar="FILE.html", help="one page that opens in any browser")
+
+
+def refuse_figures(chosen: argparse.Namespace) -> None:
+    """Complain about the files before any work is done."""
+    if chosen.save_plot is not None and chosen.save_plot.suffix.lower() not in PICTURES:
+        kinds = ", ".join(PICTURES)
+        raise OptionError(f"{chosen.save_plot}: figures are written as {kinds}")
+    if chosen.plot:
+        _refuse_windows()
+    if chosen.html is not None and chosen.html.suffix.lower() not in (".html", ".htm"):
+        raise OptionError(f"{chosen.html}: a page is written as .html")
+    for path in (chosen.save_plot, chosen.html):
+        if path is not None:
+            refuse_target(path, force=chosen.force)
+
+
+def refuse_target(path: Path, *, force: bool) -> None:
+    """Complain about a result file that cannot, or should not, be written."""
+    if not path.parent.is_dir():
+        raise OptionError(f"{path}: there is no folder {path.parent}")
+    if path.is_dir():
+        raise OptionError(f"{path}: this is a folder")
+    if path.exists() and not force:
+        raise OptionError(f"{path}: the file exists; --force overwrites it")
+
+
+def draw(chosen: argparse.Namespace, gallery: Callable[..., "Gallery"], subject: Any) -> None:
+    """Save the figures of a subject, and show them, as the flags say."""
+    if chosen.save_plot is not None:
+        _save(chosen, gallery(subject))
+    if chosen.plot:
+        _show(gallery, subject)
+
+
+def command_line(verb: str, arguments: list[str]) -> str:
+    """What the user typed, for the foot of a page."""
+    return shlex.join(["smfeval", verb, *arguments])
+
+
+def write_page(path: Path, page: str) -> None:
+    """A page to a file that appears whole or not at all."""
+    with writing(path) as stream:
+        stream.write(page.encode())
+
+
+def _save(chosen: argparse.Namespace, gallery: "Gallery") -> None:
+    from smfeval.show.figures import save, would_save  # noqa: PLC0415  matplotlib is slow to import
+
+    for path in would_save(gallery.figures, chosen.save_plot):
+        refuse_target(path, force=chosen.force)
+    made = save(gallery.figures, chosen.save_plot)
+    _tell(gallery)
+    print(f"smfeval: figures in {', '.join(map(str, made))}", file=sys.stderr)
+
+
+def _refuse_windows() -> None:
+    """Complain where no window can be opened."""
+    import matplotlib as mpl  # noqa: PLC0415  slow to import
+    from matplotlib import pyplot  # noqa: PLC0415, F401  chooses a backend
+
+    if mpl.get_backend().lower() in ("agg", "pdf", "svg", "ps", "cairo", "template"):
+        raise OptionError(
+            "--plot: no window can be opened here; --save-plot FILE.pdf writes the figures"
+        )
+
+
+def _show(gallery: Callable[..., "Gallery"], subject: Any) -> None:
+    from matplotlib import pyplot  # noqa: PLC0415  slow to import
+
+    _tell(gallery(subject, make=pyplot.figure))
+    pyplot.show()
+
+
+def _tell(gallery: "Gallery") -> None:
+    """Figures that there are not, and why."""
+    for name, reason in gallery.refused.items():
+        print(f"smfeval: no figure {name}: {reason}", file=sys.stderr)

@@ -1,0 +1,60 @@
+"""The points of a sweep from files that are there."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from smfeval.compare.sweep import Failure, Point
+from smfeval.compare.sweep.points import Origin, failed, point_of
+from smfeval.study.find import Found, find
+from smfeval.study.sweep_plan import Files, PlannedRun
+from smfeval.study.task import Task
+from smfeval.study.work import do
+
+Progress = Callable[[int, int], None]  # hears: done, total
+Measured = tuple[tuple[Point, ...], tuple[Failure, ...]]
+
+NO_FILE = "no file"
+
+
+def points_of_files(files: Files, *, progress: Progress = lambda done, total: None) -> Measured:
+    """Score every run; what fails or is missing becomes a sentence and stops nothing."""
+    found = find(files.plan)
+    runs = {run.name: run for run in files.runs}
+    outcomes = _gaps(found, runs)
+    for done, task in enumerate(found.tasks):
+        progress(done, len(found.tasks))
+        outcomes.append(_outcome(task, runs[task.estimator], files.plan.folder))
+    return split(outcomes)
+
+
+def split(outcomes: list[Point | Failure]) -> Measured:
+    """Points and failures apart."""
+    points = tuple(each for each in outcomes if isinstance(each, Point))
+    return points, tuple(each for each in outcomes if isinstance(each, Failure))
+
+
+def _outcome(task: Task, run: PlannedRun, folder: Path) -> Point | Failure:
+    result, _ = do(task)
+    source = _relative(task.estimate.source, folder)
+    origin = Origin(run.estimator, task.track, run.settings, source)
+    if result.failure is not None:
+        return failed(origin, result.failure)
+    return point_of(origin, dict(result.numbers), scored=result.scored, notes=result.notes)
+
+
+def _relative(source: str, folder: Path) -> str:
+    """The source from the plan's folder on, where it lies below."""
+    path = Path(source)
+    return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else source
+
+
+def _gaps(found: Found, runs: dict[str, PlannedRun]) -> list[Point | Failure]:
+    return [
+        Failure(
+            runs[gap.estimator].estimator,
+            gap.track,
+            runs[gap.estimator].settings,
+            f"{NO_FILE}: {gap.pattern}",
+        )
+        for gap in found.missing
+    ]

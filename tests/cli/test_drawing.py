@@ -1,0 +1,85 @@
+"""--plot, --save-plot and --html of the verbs."""
+
+import pytest
+
+from smfeval.cli.main import main
+from support.commands import run
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("drawing")
+    assert main(["demo", "--save", str(folder), "-q"]) == 0
+    return folder
+
+
+@pytest.fixture
+def here(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    for made in [*folder.glob("out*"), *folder.glob("*.html")]:
+        made.unlink()
+    return folder
+
+
+SCORE = ("score", "honest.square", "overconfident.square", "--ref", "truth.tum", "-q")
+PAIR = ("pair", "honest.square", "second.square", "-q")
+
+
+def test_figures_of_score_are_pages_of_one_pdf(capsys, here):
+    outcome = run(capsys, *SCORE, "--save-plot", "out.pdf")
+    assert outcome.code == 0
+    assert outcome.err == "smfeval: figures in out.pdf\n"
+    content = (here / "out.pdf").read_bytes()
+    assert content.count(b"/Type /Page\n") + content.count(b"/Type /Page ") >= 10
+
+
+def test_figures_as_png_have_a_file_each(capsys, here):
+    assert run(capsys, *PAIR, "--save-plot", "out.png").code == 0
+    assert {path.name for path in here.glob("out*")} == {
+        "out_pairs.png",
+        "out_gauge.png",
+        "out_clock.png",
+    }
+
+
+@pytest.mark.parametrize("words", [SCORE, PAIR])
+def test_the_page_ends_with_the_command(capsys, here, words):
+    assert run(capsys, *words, "--html", "page.html").code == 0
+    page = (here / "page.html").read_text()
+    assert f"smfeval {' '.join(words)} --html page.html" in page
+
+
+@pytest.mark.parametrize(
+    ("flags", "complaint"),
+    [
+        (("--save-plot", "out.jpg"), "figures are written as .pdf, .png, .svg"),
+        (("--html", "out.pdf"), "a page is written as .html"),
+        (("--save-plot", "nowhere/out.pdf"), "there is no folder nowhere"),
+        (("--html", "taken.html"), "the file exists; --force overwrites it"),
+        (("--plot",), "no window can be opened here"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_before_any_work(
+    capsys, here, monkeypatch, flags, complaint
+):
+    (here / "taken.html").write_text("")
+    monkeypatch.setattr("smfeval.cli.score.evaluate", None)  # would crash if it were called
+    outcome = run(capsys, *SCORE, *flags)
+    assert outcome.code == 2
+    assert complaint in outcome.err
+
+
+def test_a_second_picture_is_not_overwritten_unasked(capsys, here):
+    (here / "out_gauge.png").write_text("mine")
+    outcome = run(capsys, *PAIR, "--save-plot", "out.png")
+    assert outcome.code == 2
+    assert "out_gauge.png: the file exists" in outcome.err
+    assert {path.name for path in here.glob("out*")} == {"out_gauge.png"}
+    assert run(capsys, *PAIR, "--save-plot", "out.png", "--force").code == 0
+
+
+def test_plain_poses_say_which_figures_they_cannot_have(capsys, here):
+    assert run(capsys, "convert", "honest.square", "out.tum", "--lossy", "-q").code == 0
+    outcome = run(capsys, "score", "out.tum", "--ref", "truth.tum", "-q", "--save-plot", "out.pdf")
+    assert outcome.code == 0
+    assert "smfeval: no figure nees: " in outcome.err
