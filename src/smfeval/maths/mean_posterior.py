@@ -10,15 +10,16 @@ long-run predictions", Review of Economic Studies 83, 2016).
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammaln, stdtr, stdtrit
+from scipy.special import gammaln, stdtrit
 
 from smfeval.maths.arrays import Bools, Floats
 from smfeval.maths.cosines import cosines
 from smfeval.maths.spectra import spectra
+from smfeval.maths.student import t_cdf
 
 BAND = 24  # cosines; fewer lose the memory in their own noise, more meet what is not slow
-BISECTIONS = 12  # to a fraction of a standard error, whence ..
-NEWTONS = 5  # .. Newton's steps double the digits
+PRECISION = 1e-8  # of the standard error; a step of Newton's after it squares that
+MOST_STEPS = 60  # halving alone would need 40
 NOTHING = 1e-200  # a constant series gets a distribution of no width, and no division by zero
 
 
@@ -38,7 +39,7 @@ class MeanPosterior:
     def cdf(self, offset: Floats) -> Floats:
         """Probability that true mean - series mean is at most `offset`. (...) -> (...)."""
         t = (offset[..., None] - self.centre) / self.scale
-        return np.einsum("...g,...g->...", self.weight, stdtr(self.degrees, t))
+        return np.einsum("...g,...g->...", self.weight, t_cdf(self.degrees, t))
 
     def density(self, offset: Floats) -> Floats:
         """Derivative of the cdf. (...) -> (...)."""
@@ -49,16 +50,23 @@ class MeanPosterior:
         return np.einsum("...g,...g->...", self.weight, each)
 
     def quantile(self, probability: float) -> Floats:
-        """Offset with the given probability below it, by bisection, then Newton. -> (...)."""
+        """Offset with the given probability below it: Newton's steps, halving where they leave.
+
+        -> (...). The start is the mean of the quantiles of the single distributions.
+        """
         low, high = _bracket(self, min(probability, 1 - probability))
-        for _ in range(BISECTIONS):
-            middle = (low + high) / 2
-            under = self.cdf(middle) < probability
-            low, high = np.where(under, middle, low), np.where(under, high, middle)
-        offset = (low + high) / 2
-        for _ in range(NEWTONS):
-            step = (self.cdf(offset) - probability) / self.density(offset)
-            offset = np.clip(offset - step, low, high)
+        each = self.centre + self.scale * stdtrit(self.degrees, probability)
+        offset = np.einsum("...g,...g->...", self.weight, each)
+        enough = PRECISION * np.sqrt(self.variance)
+        for _ in range(MOST_STEPS):
+            above = self.cdf(offset) - probability
+            low, high = np.where(above < 0, offset, low), np.where(above < 0, high, offset)
+            next_offset = offset - above / self.density(offset)
+            inside = (low < next_offset) & (next_offset < high)
+            next_offset = np.where(inside, next_offset, (low + high) / 2)
+            moved, offset = np.abs(next_offset - offset), next_offset
+            if (moved <= enough).all():
+                break
         return offset
 
 
