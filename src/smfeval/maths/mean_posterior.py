@@ -62,7 +62,7 @@ class MeanPosterior:
             above = self.cdf(offset) - probability
             low, high = np.where(above < 0, offset, low), np.where(above < 0, high, offset)
             next_offset = offset - above / self.density(offset)
-            inside = (low < next_offset) & (next_offset < high)
+            inside = (low <= next_offset) & (next_offset <= high)
             next_offset = np.where(inside, next_offset, (low + high) / 2)
             moved, offset = np.abs(next_offset - offset), next_offset
             if (moved <= enough).all():
