@@ -9,9 +9,8 @@ import pytest
 
 import smfeval
 from smfeval.cli.main import VERBS, main
-from smfeval.io import read, write
+from smfeval.io import write
 from smfeval.io.header import CURRENT
-from smfeval.track import Track
 from support.beliefs import gaussian
 
 ROOT = Path(__file__).parents[2]
@@ -87,32 +86,35 @@ def test_versions_agree():
     assert f"{CURRENT.split('/')[1]} is written" in (ROOT / "CHANGELOG.md").read_text()
 
 
-def test_the_python_of_the_readme_runs(tmp_path, monkeypatch, rng):
-    monkeypatch.chdir(tmp_path)
-    track = gaussian(50, rng)
-    write(track, "est.square")
-    write(Track(track.stamp, track.position + 0.01, track.rotation), "ref.tum")
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
-    assert len(blocks) == 2
-    for block in blocks:
-        exec(compile(block, "README.md", "exec"), {})
-    assert len(read("live.square")) == 1
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """The files that the README tells a newcomer to make."""
+    folder = tmp_path_factory.mktemp("tryout")
+    assert main(["demo", "--save", str(folder), "-q"]) == 0
+    return folder
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "check fast_lio2.square",
-        "score fast_lio2.square --ref fast_lio2_ref.tum --ref-body lidar "
-        "--extrinsic imu_to_lidar.json",
-    ],
-)
-def test_the_readme_shows_what_is_printed(command, shared_data, monkeypatch, capsys):
-    monkeypatch.chdir(shared_data / "spires")
-    main(command.split())
+def test_the_python_of_the_readme_runs(demo, monkeypatch, capsys):
+    monkeypatch.chdir(demo)
+    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    exec(compile(block, "README.md", "exec"), {})
+    assert "overconfident" in capsys.readouterr().out
+
+
+def test_the_readme_shows_what_is_printed(demo, monkeypatch, capsys):
+    monkeypatch.chdir(demo)
     readme = (ROOT / "README.md").read_text()
-    assert f"$ smfeval {command}\n" in readme
-    assert f"\n{capsys.readouterr().out}```" in readme
+    shown = re.findall(r"```\n\$ smfeval ([^\n]+)\n(.*?)```", readme, re.S)
+    assert len(shown) == 2
+    for command, output in shown:
+        assert main(command.split()) == 0
+        assert capsys.readouterr().out == output
+
+
+def test_every_file_that_the_readme_links_to_is_there():
+    links = re.findall(r"\]\(([^)#]+)\)", (ROOT / "README.md").read_text())
+    assert len(links) > 5
+    assert [link for link in links if not (ROOT / link).is_file()] == []
 
 
 def test_ci_calls_make_test_and_nothing_else():

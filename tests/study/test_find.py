@@ -162,9 +162,9 @@ def test_names_with_glob_signs_are_taken_literally(tmp_path):
 
 
 def test_a_tilde_is_the_home_of_the_user(tmp_path, monkeypatch):
-    monkeypatch.setenv("HOME", str(simple(tmp_path / "home")))
+    monkeypatch.setenv("HOME", str(simple(tmp_path / "elsewhere")))
     text = PLAN.replace('"truth/', '"~/truth/').replace('"good/', '"~/good/')
-    text = text.replace('"bold/', f'"{tmp_path}/home/bold/')
+    text = text.replace('"bold/', f'"{tmp_path}/elsewhere/bold/')
     assert len(find(read_plan(planned(tmp_path, text))).tasks) == 4
     with pytest.raises(FormatError, match=r"no reference: one .*~nobody-at-all/truth/one\.tum"):
         find(read_plan(planned(tmp_path, text.replace('"~/truth', '"~nobody-at-all/truth'))))
