@@ -8,8 +8,10 @@ VERBS = {
     "score": "score one or many estimates against one reference",
     "pair": "overconfidence without a reference: two or more estimates against each other",
     "study": "many estimators on many tracks: tables with intervals, tests and ranks",
+    "sweep": "a knob turned: does sharper mean better, or only more confident?",
     "check": "what is in this file, and can it be scored?",
     "convert": "any supported format to any other",
+    "lab": "worlds whose answer is known: simulate them, run filters, explain what they claim",
     "demo": "score two beliefs made on the spot; no files needed",
 }
 

@@ -1,6 +1,6 @@
 """A bag that is open: ROS 1, ROS 2 (SQLite) or MCAP, a file or a folder with metadata.yaml."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -15,9 +15,22 @@ from smfeval.errors import FormatError, SmfevalError
 from smfeval.io.progress import report
 from smfeval.io.ros.intact import refuse_unreadable
 
-# ROS 2 bags before Iron store no definitions; we know the standard ones and these two of nav2.
-PARTICLE = "geometry_msgs/Pose pose\nfloat64 weight\n"
-PARTICLE_CLOUD = "std_msgs/Header header\nnav2_msgs/Particle[] particles\n"
+# ROS 2 bags before Iron store no definitions; we know the standard ones, and these.
+LIVOX_POINT = (
+    "uint32 offset_time\nfloat32 x\nfloat32 y\nfloat32 z\n"
+    "uint8 reflectivity\nuint8 tag\nuint8 line\n"
+)
+LIVOX_CLOUD = (
+    "std_msgs/Header header\nuint64 timebase\nuint32 point_num\nuint8 lidar_id\nuint8[3] rsvd\n"
+    "{package}/CustomPoint[] points\n"
+)
+KNOWN = {
+    "nav2_msgs/msg/Particle": "geometry_msgs/Pose pose\nfloat64 weight\n",
+    "nav2_msgs/msg/ParticleCloud": "std_msgs/Header header\nnav2_msgs/Particle[] particles\n",
+}
+for _package in ("livox_ros_driver2", "livox_ros_driver"):
+    KNOWN[f"{_package}/msg/CustomPoint"] = LIVOX_POINT
+    KNOWN[f"{_package}/msg/CustomMsg"] = LIVOX_CLOUD.format(package=_package)
 
 
 @dataclass(frozen=True)
@@ -52,8 +65,13 @@ class Recording:
         """What sort of bag this is."""
         return "ROS 2 bag" if self._reader.is2 else "ROS 1 bag"
 
-    def messages(self, names: Iterable[str]) -> Iterator[tuple[str, int, Any]]:
-        """Topic, receive time in ns and message, in the order in which they were received."""
+    def messages(
+        self, names: Iterable[str], *, raw: Collection[str] = ()
+    ) -> Iterator[tuple[str, int, Any]]:
+        """Topic, receive time in ns and message, in the order in which they were received.
+
+        Messages of `raw` topics stay bytes, for types that are decoded faster as arrays.
+        """
         wanted = set(names)
         counts = dict.fromkeys(wanted, 0)
         total = sum(self.topics[name].count for name in wanted)
@@ -63,7 +81,8 @@ class Recording:
             for connection, received, data in source:
                 counts[connection.topic] += 1
                 report(sum(counts.values()), total)
-                message = self._reader.deserialize(data, connection.msgtype)
+                is_raw = connection.topic in raw
+                message = data if is_raw else self._reader.deserialize(data, connection.msgtype)
                 yield connection.topic, received, message
         for name, count in counts.items():
             self._refuse_fewer(name, count)
@@ -111,6 +130,6 @@ def damage_named(path: Path) -> Iterator[None]:
 @cache
 def _standard_types() -> Typestore:
     store = get_typestore(Stores.LATEST)
-    for name, text in (("Particle", PARTICLE), ("ParticleCloud", PARTICLE_CLOUD)):
-        store.register(get_types_from_msg(text, f"nav2_msgs/msg/{name}"))
+    for name, text in KNOWN.items():
+        store.register(get_types_from_msg(text, name))
     return store

@@ -47,6 +47,7 @@ class Scans:
     offset: Ints  # (s + 1,)
     point: Floats  # (n, 3) m, float32
     time: Ints  # (n,) ns since the start of the scan, int32
+    ring: Ints | None = None  # (n,) uint16, the beam that saw the point; None: not known
 
     def __len__(self) -> int:
         return len(self.start)

@@ -1,0 +1,181 @@
+"""A recording as an MCAP bag of ROS 2, with its words and the reference beside it.
+
+::
+
+    /points     sensor_msgs/PointCloud2: x y z intensity (float32), time (float32, s since the
+                stamp), t (uint32, the same in ns), ring (uint16); the stamp is the scan's start
+    /imu        sensor_msgs/Imu
+    /tf_static  the mounting: imu to lidar
+"""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rosbags.rosbag2 import StoragePlugin, Writer
+from rosbags.typesys import Stores, get_typestore
+
+from smfeval.errors import OptionError
+from smfeval.io import write as write_track
+from smfeval.io.atomic import replacing_all
+from smfeval.io.progress import report
+from smfeval.lab.recording import words
+from smfeval.lab.recording.data import Recording, Scan
+from smfeval.maths.stamps import NANOSECONDS
+
+POINTS, IMU, STATIC = "/points", "/imu", "/tf_static"
+LAYOUT = {"x": "<f4", "y": "<f4", "z": "<f4", "intensity": "<f4", "time": "<f4", "t": "<u4",
+          "ring": "<u2"}  # fmt: skip
+POINT_FIELD = {"<f4": 7, "<u4": 6, "<u2": 4}  # the numbers that PointField gives to types
+
+
+def words_file(path: Path) -> Path:
+    """Where the words of a bag are."""
+    return path.with_suffix(".recording.json")
+
+
+def reference_file(path: Path) -> Path:
+    """Where the exact reference of a bag is."""
+    return path.with_suffix(".reference.square")
+
+
+def files(path: Path) -> list[Path]:
+    """The files that writing to a path may make."""
+    return [path, words_file(path), reference_file(path)]
+
+
+def write(recording: Recording, path: Path) -> list[Path]:
+    """Write all files, or none."""
+    made = files(path) if recording.reference is not None else files(path)[:2]
+    try:
+        with replacing_all(*made) as temporary:
+            _write_bag(recording, temporary[0], path.stem)
+            temporary[1].write_text(words.text(recording))
+            if recording.reference is not None:
+                write_track(recording.reference, temporary[2], format="square")
+    except OSError as error:
+        raise OptionError(f"{path}: cannot be written ({error.strerror})") from error
+    return made
+
+
+def _write_bag(recording: Recording, target: Path, name: str) -> None:
+    """The writer makes a folder with the bag in it; the bag alone is whole without the rest."""
+    with tempfile.TemporaryDirectory(prefix=".smfeval.", dir=target.parent) as scratch:
+        folder = Path(scratch) / name
+        with Writer(folder, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
+            maker = _Maker()
+            topics = {
+                POINTS: "sensor_msgs/msg/PointCloud2",
+                IMU: "sensor_msgs/msg/Imu",
+                STATIC: "tf2_msgs/msg/TFMessage",
+            }
+            connection = {
+                topic: writer.add_connection(topic, kind, typestore=maker.store)
+                for topic, kind in topics.items()
+            }
+            for topic, stamp, message in maker.messages(recording):
+                data = maker.store.serialize_cdr(message, topics[topic])
+                writer.write(connection[topic], stamp, data)
+        shutil.move(folder / f"{name}.mcap", target)
+
+
+class _Maker:
+    """Makes messages."""
+
+    def __init__(self) -> None:
+        self.store = get_typestore(Stores.ROS2_HUMBLE)
+
+    def messages(self, recording: Recording) -> Iterator[tuple[str, int, Any]]:
+        """All messages in the order of time; a scan is sent when it ends."""
+        imu, scans = recording.imu, recording.scans
+        yield STATIC, int(imu.stamp[0]), self.mounting(recording)
+        sent = np.concatenate([imu.stamp, scans.end])
+        for done, i in enumerate(np.argsort(sent, kind="stable")):
+            report(done + 1, len(sent))
+            if i < len(imu.stamp):
+                message = self.imu(imu.stamp[i], imu.gyro[i], imu.acceleration[i])
+                yield IMU, int(sent[i]), message
+            else:
+                k = int(i) - len(imu.stamp)
+                first, last = scans.offset[k], scans.offset[k + 1]
+                ring = None if scans.ring is None else scans.ring[first:last]
+                yield POINTS, int(sent[i]), self.cloud(scans[k], ring)
+
+    def make(self, kind: str, **parts: Any) -> Any:
+        return self.store.types[kind](**parts)
+
+    def header(self, stamp: int, frame: str) -> Any:
+        second, rest = divmod(int(stamp), NANOSECONDS)
+        time = self.make("builtin_interfaces/msg/Time", sec=second, nanosec=rest)
+        return self.make("std_msgs/msg/Header", stamp=time, frame_id=frame)
+
+    def vector(self, numbers: Any) -> Any:
+        x, y, z = (float(number) for number in numbers)
+        return self.make("geometry_msgs/msg/Vector3", x=x, y=y, z=z)
+
+    def quaternion(self, numbers: Any) -> Any:
+        x, y, z, w = (float(number) for number in numbers)
+        return self.make("geometry_msgs/msg/Quaternion", x=x, y=y, z=z, w=w)
+
+    def mounting(self, recording: Recording) -> Any:
+        shift, turn = recording.imu_T_lidar
+        transform = self.make(
+            "geometry_msgs/msg/Transform",
+            translation=self.vector(shift),
+            rotation=self.quaternion(turn),
+        )
+        stamped = self.make(
+            "geometry_msgs/msg/TransformStamped",
+            header=self.header(recording.imu.stamp[0], "imu"),
+            child_frame_id="lidar",
+            transform=transform,
+        )
+        return self.make("tf2_msgs/msg/TFMessage", transforms=[stamped])
+
+    def imu(self, stamp: int, gyro: Any, acceleration: Any) -> Any:
+        """The orientation is not known, which ROS writes as a first covariance of -1."""
+        unknown = np.zeros(9)
+        unknown[0] = -1.0
+        return self.make(
+            "sensor_msgs/msg/Imu",
+            header=self.header(stamp, "imu"),
+            orientation=self.quaternion([0, 0, 0, 1]),
+            orientation_covariance=unknown,
+            angular_velocity=self.vector(gyro),
+            angular_velocity_covariance=np.zeros(9),
+            linear_acceleration=self.vector(acceleration),
+            linear_acceleration_covariance=np.zeros(9),
+        )
+
+    def cloud(self, scan: Scan, ring: Any) -> Any:
+        rows = np.zeros(len(scan.point), dtype=list(LAYOUT.items()))
+        for i, axis in enumerate("xyz"):
+            rows[axis] = scan.point[:, i]
+        rows["t"], rows["time"] = scan.time, scan.time / NANOSECONDS
+        rows["intensity"] = 1.0
+        rows["ring"] = 0 if ring is None else ring
+        fields = [
+            self.make(
+                "sensor_msgs/msg/PointField",
+                name=name,
+                offset=rows.dtype.fields[name][1],  # type: ignore[index]
+                datatype=POINT_FIELD[kind],
+                count=1,
+            )
+            for name, kind in LAYOUT.items()
+        ]
+        return self.make(
+            "sensor_msgs/msg/PointCloud2",
+            header=self.header(scan.start, "lidar"),
+            height=1,
+            width=len(rows),
+            fields=fields,
+            is_bigendian=False,
+            point_step=rows.itemsize,
+            row_step=rows.nbytes,
+            data=rows.view(np.uint8),
+            is_dense=True,
+        )

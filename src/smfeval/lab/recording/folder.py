@@ -1,0 +1,127 @@
+"""A recording as a folder of Parquet tables; reads back bit for bit.
+
+::
+
+    recording.json     name, mounting, noise, notes
+    imu.parquet        stamp (ns), gx gy gz (rad/s), ax ay az (m/s^2)
+    scans.parquet      start, end (ns), count
+    points.parquet     x y z (m, float32), time (ns since the scan's start), ring
+    reference.square   the exact poses of the IMU
+"""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from smfeval.errors import FormatError, OptionError
+from smfeval.io import read as read_track
+from smfeval.io import write as write_track
+from smfeval.io.source import is_file
+from smfeval.lab.recording import words
+from smfeval.lab.recording.data import Imu, Recording, Scans
+from smfeval.maths.arrays import Floats, Ints
+from smfeval.track import Track
+
+WORDS, REFERENCE = "recording.json", "reference.square"
+IMU_COLUMNS = ["stamp", "gx", "gy", "gz", "ax", "ay", "az"]
+
+
+def write(recording: Recording, path: Path) -> list[Path]:
+    """Write the folder: it appears whole or not at all."""
+    with _replacing(path) as new:
+        for name, frame in _tables(recording).items():
+            frame.write_parquet(new / name)
+        if recording.reference is not None:
+            write_track(recording.reference, new / REFERENCE)
+        (new / WORDS).write_text(words.text(recording))
+    return sorted(path.iterdir())
+
+
+def _tables(recording: Recording) -> dict[str, pl.DataFrame]:
+    imu, scans = recording.imu, recording.scans
+    sampled = [imu.stamp, *imu.gyro.T, *imu.acceleration.T]
+    points = {axis: scans.point[:, i] for i, axis in enumerate("xyz")} | {"time": scans.time}
+    if scans.ring is not None:
+        points["ring"] = scans.ring
+    return {
+        "imu.parquet": pl.DataFrame(dict(zip(IMU_COLUMNS, sampled, strict=True))),
+        "scans.parquet": pl.DataFrame(
+            {"start": scans.start, "end": scans.end, "count": np.diff(scans.offset)}
+        ),
+        "points.parquet": pl.DataFrame(points),
+    }
+
+
+def read(path: Path) -> Recording:
+    """Read a folder that `write` wrote."""
+    said = words.read(path / WORDS)
+    return Recording(
+        **said, imu=_imu(path), scans=_scans(path), reference=reference_beside(path / REFERENCE)
+    )
+
+
+def reference_beside(path: Path) -> Track | None:
+    """The exact reference, if its file is there."""
+    if not is_file(path):
+        return None
+    track = read_track(path)
+    if not isinstance(track, Track):
+        raise FormatError(f"{path}: a reference is a track of poses")
+    return track
+
+
+def _imu(path: Path) -> Imu:
+    frame = _table(path / "imu.parquet", IMU_COLUMNS)
+    return Imu(_ints(frame, "stamp"), _stacked(frame, "gx gy gz"), _stacked(frame, "ax ay az"))
+
+
+def _scans(path: Path) -> Scans:
+    frame = _table(path / "scans.parquet", ["start", "end", "count"])
+    points = _table(path / "points.parquet", ["x", "y", "z", "time"])
+    offset = np.concatenate([[0], np.cumsum(_ints(frame, "count"))])
+    if offset[-1] != len(points):
+        raise FormatError(f"{path}: the scans count {offset[-1]} points, there are {len(points)}")
+    ring = points["ring"].to_numpy() if "ring" in points.columns else None
+    place = _stacked(points, "x y z")
+    return Scans(
+        _ints(frame, "start"), _ints(frame, "end"), offset, place, _ints(points, "time"), ring
+    )
+
+
+def _table(path: Path, columns: list[str]) -> pl.DataFrame:
+    try:
+        frame = pl.read_parquet(path)
+    except (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException) as error:
+        first = str(error).splitlines()[0]
+        raise FormatError(f"{path}: missing, damaged or no Parquet file ({first})") from error
+    if frame.columns[: len(columns)] != columns:
+        raise FormatError(f"{path}: the columns must be {' '.join(columns)}")
+    return frame
+
+
+def _ints(frame: pl.DataFrame, column: str) -> Ints:
+    return frame[column].to_numpy()
+
+
+def _stacked(frame: pl.DataFrame, columns: str) -> Floats:
+    return np.stack([frame[name].to_numpy() for name in columns.split()], axis=1)
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[Path]:
+    """A new folder that becomes `path` if the block ends well, and vanishes if it does not."""
+    try:
+        with tempfile.TemporaryDirectory(prefix=".smfeval.", dir=path.parent) as scratch:
+            new, old = Path(scratch) / "new", Path(scratch) / "old"
+            new.mkdir()
+            yield new
+            if path.exists():
+                path.rename(old)
+            shutil.move(new, path)
+    except OSError as error:
+        raise OptionError(f"{path}: cannot be written ({error.strerror})") from error

@@ -1,0 +1,62 @@
+"""Faults: what is wrong with all points of a scan together, so that averaging does not help.
+
+A filter is told the faultless values. Sizes are dials; directions and the biases of single beams
+are drawn.
+"""
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from smfeval.maths import se3, so3
+from smfeval.maths.arrays import Floats
+
+
+@dataclass(frozen=True)
+class Faults:
+    """How wrong the sensor is. All zero: as told."""
+
+    extrinsic_m: float = 0.0  # the LiDAR is mounted this far from where it is said to be
+    extrinsic_deg: float = 0.0  # and turned by this much, about an axis that is drawn
+    clock_s: float = 0.0  # a point stamped t was taken at t + clock_s
+    range_bias_m: float = 0.0  # added to every range
+    ring_bias_m: float = 0.0  # sigma of what is added to the ranges of each ring
+    beam_deg: float = 0.0  # sigma of the error of each ring's elevation
+    range_scale: float = 0.0  # ranges are this much too long, relative
+
+    def __bool__(self) -> bool:
+        return any(getattr(self, each.name) for each in fields(self))
+
+
+NO_FAULTS = Faults()
+# What careful calibration leaves: 2-5 mm, 0.1-0.2 deg, 1-3 ms, 5-10 mm; here the middle of it.
+TYPICAL_FAULTS = Faults(extrinsic_m=3e-3, extrinsic_deg=0.15, clock_s=2e-3, ring_bias_m=7e-3)
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """The sensor as it really is."""
+
+    imu_T_lidar: se3.Pose
+    clock_s: float
+    range_bias_m: Floats  # (rings,)
+    elevation_rad: Floats  # (rings,) by which each ring really looks higher
+    range_scale: float
+
+
+def drawn(faults: Faults, imu_T_lidar: se3.Pose, rings: int, rng: np.random.Generator) -> Truth:
+    """The real sensor: the mounting T Exp(xi), the biases of each ring."""
+    shift, turn = (_unit(rng) for _ in range(2))
+    error = faults.extrinsic_m * shift, so3.exp(np.radians(faults.extrinsic_deg) * turn)
+    return Truth(
+        se3.compose(imu_T_lidar, error),
+        faults.clock_s,
+        faults.range_bias_m + faults.ring_bias_m * rng.normal(size=rings),
+        np.radians(faults.beam_deg) * rng.normal(size=rings),
+        faults.range_scale,
+    )
+
+
+def _unit(rng: np.random.Generator) -> Floats:
+    vector = rng.normal(size=3)
+    return vector / np.linalg.norm(vector)

@@ -1,0 +1,84 @@
+"""Simulate: a world and a seed become a recording with an exact reference."""
+
+import numpy as np
+
+from smfeval.errors import OptionError
+from smfeval.lab.motion import Motion, walked
+from smfeval.lab.recording import Recording
+from smfeval.lab.sensors import Faults, ImuModel, LidarModel
+from smfeval.lab.sensors.fault_words import in_words
+from smfeval.lab.sensors.faults import drawn
+from smfeval.lab.sensors.imu import measured
+from smfeval.lab.sensors.lidar import Rig, scanned
+from smfeval.lab.worlds import World, world_named
+from smfeval.maths import se3, so3
+from smfeval.maths.arrays import Ints
+from smfeval.maths.stamps import NANOSECONDS
+from smfeval.track import About, Provenance, Track
+
+START = 1_700_000_000 * NANOSECONDS
+MOUNTING = (np.array([0.05, -0.02, 0.10]), so3.exp(np.array([0.0, 0.05, 0.35])))  # imu_T_lidar
+
+
+def simulate(
+    world: World | str,
+    seed: int = 1,
+    *,
+    duration_s: float | None = None,
+    faults: Faults | None = None,
+    imu: ImuModel | None = None,
+    lidar: LidarModel | None = None,
+    imu_T_lidar: se3.Pose = MOUNTING,
+) -> Recording:
+    """Walk through a world with an IMU and a LiDAR.
+
+    Parameters
+    ----------
+    world, seed
+        Together they fix the scene, the walk, the noise and the faults: the same bytes each time.
+    duration_s
+        Less than the whole route.
+    faults
+        Those of the world unless given; `NO_FAULTS` for none.
+    imu, lidar
+        Sensor models, as a filter is told.
+    imu_T_lidar
+        The mounting that a filter is told.
+    """
+    if seed < 0:
+        raise OptionError(f"a seed is zero or more, not {seed}")
+    world = world_named(world) if isinstance(world, str) else world
+    imu, lidar = imu or ImuModel(), lidar or LidarModel()
+    faults = world.faults if faults is None else faults
+    built = world.built(seed)
+    walk, imu_chance, lidar_chance, fault_chance = (
+        np.random.default_rng([seed, part]) for part in range(1, 5)
+    )
+
+    ground = built.scene.ground
+    motion = walked(built.route, rng=walk, gait=built.gait, ground=ground, duration_s=duration_s)
+    samples, since = measured(motion, imu, start=START, rng=imu_chance)
+    truth = drawn(faults, imu_T_lidar, lidar.pattern.rings, fault_chance)
+    scans = scanned(Rig(built.scene, motion, lidar, truth), start=START, rng=lidar_chance)
+
+    return Recording(
+        f"{world.name}_{seed}",
+        samples,
+        scans,
+        imu_T_lidar,
+        imu.noise,
+        lidar.range_sigma_m,
+        _reference(motion, since, world.name),
+        (
+            f"simulated: world {world.name}, seed {seed}",
+            f"faults that filters are not told: {in_words(faults)}",
+        ),
+    )
+
+
+def _reference(motion: Motion, since: Ints, name: str) -> Track:
+    """The exact poses at all IMU samples, which the ends of the scans are among."""
+    position, rotation = motion.pose(since / NANOSECONDS)
+    about = About(body="imu", world="world", gauge="fixed", algorithm="simulation")
+    provenance = Provenance(f"{name} reference", "simulation")
+    return Track(START + since, position, rotation, about=about, provenance=provenance)

@@ -1,0 +1,67 @@
+"""WORLDS: scenes and routes by name, drawn from a seed; the easy and the adversarial set."""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from smfeval.errors import OptionError
+from smfeval.lab.sensors.faults import TYPICAL_FAULTS, Faults
+from smfeval.lab.worlds import college, corridor, courtyard, field, tunnel
+from smfeval.lab.worlds.build import Builder, Built
+
+__all__ = ["ADVERSARIAL", "EASY", "WORLDS", "Built", "Chosen", "World", "world_named"]
+
+
+@dataclass(frozen=True)
+class World:
+    """A kind of place and the way through it."""
+
+    name: str
+    words: str
+    builder: Builder
+    faults: Faults = TYPICAL_FAULTS
+
+    def built(self, seed: int) -> Built:
+        """The scene and route of one seed."""
+        return self.builder(np.random.default_rng([seed, 0]))
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A world with a seed: one recording of a set."""
+
+    world: str
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """Name of the recording."""
+        return f"{self.world}_{self.seed}"
+
+
+WORLDS = {
+    world.name: world
+    for world in (
+        World(
+            "college", "courtyards in a row, 400 m of new ground", partial(college.exploring, 15)
+        ),
+        World("college_short", "the same for 165 m", partial(college.exploring, 7)),
+        World("college_loop", "six courtyards, ends in the first", college.looping),
+        World("courtyard", "small and closed, seen whole from the start", courtyard.courtyard),
+        World("tunnel", "smooth, clutter only near the start: the axis is lost", tunnel.smooth),
+        World("tunnel_ribs", "sparse ribs and clutter: degenerate but trackable", tunnel.ribbed),
+        World("field", "open ground, few distant objects", field.field),
+        World("corridor", "indoors, few features, one corner", corridor.corridor),
+    )
+}
+
+EASY = (Chosen("college_short", 1), Chosen("college_short", 2), Chosen("college_loop", 3))
+ADVERSARIAL = tuple(Chosen(name, 1) for name in ("tunnel_ribs", "tunnel", "corridor", "field"))
+
+
+def world_named(name: str) -> World:
+    """A world of the table."""
+    if name not in WORLDS:
+        raise OptionError(f"{name!r} is no world; the worlds are {', '.join(WORLDS)}")
+    return WORLDS[name]

@@ -1,0 +1,116 @@
+"""Walks: derivatives agree with each other, and people walk like people."""
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from smfeval.errors import OptionError
+from smfeval.lab.motion import Gait, Route, walked
+from smfeval.lab.scene import Ground
+from smfeval.lab.worlds import WORLDS
+
+ROUTE = Route(np.array([(0.0, 0), (20, 0), (20, 15), (40, 18)]), rounding_m=2.5)
+STEP = 1e-3
+
+
+@pytest.fixture
+def walk(rng):
+    return walked(ROUTE, rng=rng)
+
+
+def difference(function, time):
+    """Central difference of fourth order."""
+    at = [function(time + k * STEP) for k in (-2, -1, 1, 2)]
+    return (at[0] - 8 * at[1] + 8 * at[2] - at[3]) / (12 * STEP)
+
+
+def test_velocity_is_the_change_of_position(walk):
+    time = np.linspace(0.5, walk.duration_s - 0.5, 997)
+    expected = difference(walk.position, time)
+    np.testing.assert_allclose(walk.velocity(time), expected, atol=1e-8)
+
+
+def test_acceleration_is_the_change_of_velocity(walk):
+    time = np.linspace(0.5, walk.duration_s - 0.5, 997)
+    expected = difference(walk.velocity, time)
+    np.testing.assert_allclose(walk.acceleration(time), expected, atol=1e-6)
+    assert np.abs(walk.acceleration(time)).max() > 1  # steps are felt
+
+
+def test_the_rate_is_the_change_of_rotation_in_body_axes(walk):
+    time = np.linspace(0.5, walk.duration_s - 0.5, 997)
+    before, after = (Rotation.from_quat(walk.pose(time + s)[1]) for s in (-5e-5, 5e-5))
+    np.testing.assert_allclose(
+        walk.rate(time), (before.inv() * after).as_rotvec() / 1e-4, atol=1e-7
+    )
+
+
+def test_the_rotation_is_yaw_then_pitch_then_roll(walk):
+    time = np.linspace(0, walk.duration_s, 50)
+    expected = Rotation.from_euler("ZYX", walk.angles(time))
+    np.testing.assert_allclose(walk.rotation(time), expected.as_matrix(), atol=1e-12)
+    position, quaternion = walk.pose(time)
+    np.testing.assert_allclose(
+        Rotation.from_quat(quaternion).as_matrix(), expected.as_matrix(), atol=1e-12
+    )
+    np.testing.assert_array_equal(position, walk.position(time))
+
+
+def test_jerk_has_no_jumps(walk):
+    """At a knot the third derivative from both sides is the same."""
+    jerk = walk.position.derivative(3)
+    knot = np.arange(4.0, 10.0, 0.02)
+    jump = np.abs(jerk(knot + 1e-9) - jerk(knot - 1e-9)).max()
+    assert jump < 1e-3 * np.abs(jerk(knot)).max()
+
+
+def test_one_stands_still_at_first_and_then_walks(walk):
+    still = np.linspace(0, 2.9, 100)
+    assert np.abs(walk.velocity(still)).max() < 1e-6
+    assert np.abs(walk.rate(still)).max() < 1e-6
+    later = np.linspace(8, walk.duration_s, 500)
+    speed = np.linalg.norm(walk.velocity(later)[:, :2], axis=1)
+    assert 1.1 < np.median(speed) < 1.5
+
+
+def test_the_walk_follows_the_route_with_its_sway(walk):
+    time = np.linspace(0, walk.duration_s, 2000)
+    path = ROUTE.path(np.arange(0, ROUTE.length_m, 0.01))
+    gap = np.hypot(*(walk.position(time)[:, None, :2] - path).transpose(2, 0, 1)).min(axis=1)
+    assert 0.015 < gap.max() < 0.03
+    np.testing.assert_allclose(walk.position(0.0)[:2], ROUTE.waypoint[0], atol=0.05)
+    np.testing.assert_allclose(walk.position(walk.duration_s)[:2], ROUTE.waypoint[-1], atol=0.3)
+
+
+def test_the_body_follows_the_ground(rng):
+    ground = Ground(3.0, np.array([0.5]), np.array([[0.3, 0.1]]), np.array([0.2]))
+    walk = walked(ROUTE, rng=rng, ground=ground, gait=Gait(bob_m=0.0))
+    place = walk.position(np.arange(0, walk.duration_s, 0.02))
+    expected = 1.1 + ground.height(place[:, 0], place[:, 1])
+    np.testing.assert_allclose(place[:, 2], expected, atol=1e-6)
+
+
+def test_a_path_is_measured_in_metres_walked():
+    walked_m = np.arange(0, ROUTE.length_m, 0.01)
+    step = np.hypot(*np.diff(ROUTE.path(walked_m), axis=0).T)
+    np.testing.assert_allclose(step, 0.01, rtol=2e-3)
+
+
+def test_a_duration_cuts_the_walk_and_cannot_lengthen_it(rng):
+    assert walked(ROUTE, rng=rng, duration_s=12.34).duration_s == pytest.approx(12.3)
+    with pytest.raises(OptionError, match=r"the walk ends after .* s; 900 s cannot be simulated"):
+        walked(ROUTE, rng=rng, duration_s=900)
+    with pytest.raises(OptionError, match="at least"):
+        walked(ROUTE, rng=rng, duration_s=0.05)
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_nobody_turns_faster_than_a_walker_in_any_world(name):
+    for seed in range(1, 9):
+        built = WORLDS[name].built(seed)
+        walk = walked(built.route, rng=np.random.default_rng(seed), gait=built.gait)
+        time = np.arange(0, walk.duration_s, 0.02)
+        assert np.abs(walk.rate(time)).max() < 1.3
+        speed = np.linalg.norm(walk.velocity(time)[time > 6, :2], axis=1)
+        assert speed.min() > 1.0
+        assert speed.max() < 1.7
