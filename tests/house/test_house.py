@@ -12,6 +12,7 @@ from smfeval.cli.main import VERBS, main
 from smfeval.io import write
 from smfeval.io.header import CURRENT
 from support.beliefs import gaussian
+from support.printed import assert_alike
 
 ROOT = Path(__file__).parents[2]
 HEAVY = ("numpy", "scipy", "polars", "rosbags", "rich", "matplotlib", "plotly", "argparse")
@@ -108,7 +109,7 @@ def test_the_readme_shows_what_is_printed(demo, monkeypatch, capsys):
     assert len(shown) == 2
     for command, output in shown:
         assert main(command.split()) == 0
-        assert capsys.readouterr().out == output
+        assert_alike(capsys.readouterr().out, output)
 
 
 def test_every_file_that_the_readme_links_to_is_there():
