@@ -16,11 +16,18 @@ from smfeval.track import ParticleTrack
 def text(evaluation: Evaluation, *, verbose: bool = False) -> str:
     """Everything that matters; the last line is the verdict. `-v` adds how the files were read."""
     names = f"{evaluation.estimate.provenance.name} against {evaluation.reference.provenance.name}"
-    rows = [
+    found = rows(evaluation, verbose=verbose)
+    return f"{names}\n{aligned(found)}\n{evaluation.verdict.sentence}\n"
+
+
+def rows(evaluation: Evaluation, *, verbose: bool = False) -> list[tuple[str, str]]:
+    """Everything but the verdict, as labels and texts."""
+    return [
         *(_reading(evaluation) if verbose else []),
         ("matched", _matched(evaluation)),
         *_risk(evaluation),
         ("gauge", _gauge(evaluation)),
+        *_clock(evaluation),
         *_reference_noise(evaluation),
         *_scores(evaluation),
         *_calibration(evaluation),
@@ -29,7 +36,6 @@ def text(evaluation: Evaluation, *, verbose: bool = False) -> str:
         *_effective(evaluation),
         *[("note", note) for note in evaluation.all_notes],
     ]
-    return f"{names}\n{aligned(rows)}\n{evaluation.verdict.sentence}\n"
 
 
 def _reading(evaluation: Evaluation) -> list[tuple[str, str]]:
@@ -73,6 +79,19 @@ def _gauge(evaluation: Evaluation) -> str:
     scale = f", scale {alignment.scale:.6g}" if alignment.kind == "sim3" else ""
     residual = f", residual {length(alignment.residual_m or 0)}"
     return f"{alignment.kind}{start}, {freedoms}{residual}{scale}{free}; scored on axes {axes}"
+
+
+def _clock(evaluation: Evaluation) -> list[tuple[str, str]]:
+    """k, or where there is no belief the RMSE, about the offset that was found."""
+    if evaluation.clock is None:
+        return []
+    rows = evaluation.clock.curve
+    cells = [
+        f"{1e3 * row.offset_s:.3g} ms {length(row.rmse_m) if row.k is None else number(row.k)}"
+        for row in rows
+    ]
+    name = "RMSE" if rows and rows[0].k is None else "k"
+    return [("clock", f"{name} by offset: {', '.join(cells)}")] if rows else []
 
 
 def _reference_noise(evaluation: Evaluation) -> list[tuple[str, str]]:

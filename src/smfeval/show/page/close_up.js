@@ -1,0 +1,61 @@
+// One scan, to scale: the ellipsoid about the estimate, and the reference inside it or outside.
+
+const UNITS = [[1, "m"], [1e-2, "cm"], [1e-3, "mm"], [1e-6, "um"]];
+
+const NOTHING = { type: "scatter3d", x: [0], y: [0], z: [0], opacity: 0 };
+const NO_BELIEF = { traces: [NOTHING], unit: "m" };
+
+function closeUp(place, tracks, words) {
+  let chosen = 0, scan = 0;
+  const draw = () => {
+    const track = tracks[chosen];
+    const shown = track.nees ? closeUpOf(track, scan, words) : NO_BELIEF;
+    const layout = layoutOf({
+      uirevision: "same",
+      margin: { l: 0, r: 0, t: 0, b: 0 },
+      legend: { orientation: "h", x: 0, y: 0, yanchor: "top", font: { size: 12 } },
+      scene: roomFor(shown.traces, AXES.map((name) => `${name} (${shown.unit})`), 0.8),
+      annotations: track.nees ? [] : [{ text: "no uncertainty reported", showarrow: false }],
+    });
+    Plotly.react(place, shown.traces, layout, CONFIG);
+  };
+  themed(draw);
+  return {
+    choose(n) { chosen = n; scan = 0; draw(); },
+    moveTo(next) { scan = next; draw(); },
+  };
+}
+
+function closeUpOf(track, scan, words) {
+  const root = rootOf(track.covariance, scan);
+  const radius = Math.sqrt(honestAt(track, "region", scan));
+  const reference = [...track.error.subarray(3 * scan, 3 * scan + 3)].map((value) => -value);
+  const size = Math.max(...reference.map(Math.abs), radius * track.sigma[scan]);
+  const [scale, unit] = UNITS.find(([one]) => size >= one) ?? UNITS[UNITS.length - 1];
+  const inside = track.nees[scan] <= honestAt(track, "region", scan);
+  const target = reference.map((value) => value / scale);
+  const verdict = colour(inside ? "consistent" : "overconfident");
+  return {
+    unit,
+    traces: [
+      {
+        type: "mesh3d", ...surface(root, radius / scale), opacity: 0.25, color: colour("accent"),
+        name: words.region, showlegend: true, hoverinfo: "skip",
+      },
+      {
+        type: "scatter3d", mode: "lines", ...circles(root, radius / scale), hoverinfo: "skip",
+        line: { color: colour("accent"), width: 2 }, showlegend: false,
+      },
+      {
+        type: "scatter3d", mode: "lines+markers", ...columnsOf([[0, 0, 0], target]),
+        name: `${words.reference} (${inside ? "inside" : "outside"})`, hoverinfo: "name",
+        line: { color: verdict, width: 4 },
+        marker: {
+          size: [3, 8],
+          symbol: ["circle", inside ? "circle" : "x"],
+          color: [colour("text"), verdict],
+        },
+      },
+    ],
+  };
+}

@@ -1,0 +1,111 @@
+import numpy as np
+import pytest
+from selenium.webdriver import ActionChains, Keys
+
+from compare.made import belief, remembering
+from show.figures.made import EXACT, reference
+from smfeval.evaluation import evaluate
+from smfeval.show import page
+
+SCANS = 300
+LEANING = 1e-4 * np.array([[1.0, 0.6, -0.3], [0.6, 2.0, 0.4], [-0.3, 0.4, 0.5]])  # m^2
+
+
+@pytest.fixture(scope="module")
+def evaluation():
+    """Errors three times as large as reported; the covariance leans in every direction."""
+    rng = np.random.default_rng(3)
+    estimate = belief(remembering(rng, SCANS, 0.8, LEANING), LEANING / 9, name="made")
+    return evaluate(estimate, reference(SCANS), options=EXACT)
+
+
+@pytest.fixture(scope="module")
+def tab(opened, evaluation):
+    return opened(page.score([evaluation], command="smfeval score"))
+
+
+def slide(tab, scan):
+    tab.do(
+        f"const slider = document.getElementById('scan'); slider.value = {scan};"
+        "slider.dispatchEvent(new Event('input'))"
+    )
+
+
+def test_the_page_says_its_verdict_draws_every_scan_and_asks_nobody(tab):
+    assert "The reported uncertainty is too small" in tab.js("document.body.innerText")
+    error = tab.names("over-time").index("made: error")
+    assert len(tab.data("over-time", error, "x")) == SCANS
+    assert tab.js("document.querySelectorAll('#over-time .scatterlayer .trace').length") >= 3
+    assert tab.js("document.querySelectorAll('#scene canvas').length") > 0
+    assert tab.complaints == []
+    assert tab.requests() == [tab.url]
+
+
+def test_what_is_drawn_is_what_was_scored(tab, evaluation):
+    names = tab.names("over-time")
+    drawn = tab.data("over-time", names.index("made: NEES"), "y")
+    assert drawn == pytest.approx(evaluation.scored.series["nees"], rel=1e-6)
+    curve = tab.names("curve").index("made")
+    level, share = (tab.data("curve", curve, c) for c in "xy")
+    held = evaluation.calibration.coverage[0.9].value
+    assert share[int(np.argmin(np.abs(np.array(level) - 0.9)))] == pytest.approx(held)
+
+
+def test_the_slider_moves_the_ellipsoid_the_words_and_the_line(tab, evaluation):
+    last = len(tab.names("scene")) - 1
+    before = np.array(tab.data("scene", last, "x"), dtype=float)
+    slide(tab, 120)
+    after = np.array([tab.data("scene", last, c) for c in "xyz"], dtype=float)
+    assert not np.allclose(before, after[0], equal_nan=True)
+    centre = np.nanmean(after[:, :49], axis=1)  # of the first circle, closed
+    assert centre == pytest.approx(evaluation.scored.estimate.position[120], abs=0.2)
+    assert "Scan 121 of 300, 12.0 s" in tab.js("document.getElementById('readout').textContent")
+    line = tab.js("document.getElementById('over-time').layout.shapes[0].x0")
+    assert line == pytest.approx(12.0)
+
+
+def test_the_close_up_is_the_95_percent_region_to_scale(tab, evaluation):
+    slide(tab, 57)
+    unit = tab.js("document.getElementById('close-up').layout.scene.xaxis.title.text")
+    scale = {"x (m)": 1.0, "x (cm)": 1e-2, "x (mm)": 1e-3}[unit]
+    surface = scale * np.array([tab.data("close-up", 0, c) for c in "xyz"]).T
+    precision = np.linalg.inv(evaluation.scored.residuals.predicted[57])
+    nees = np.einsum("ni,ij,nj->n", surface, precision, surface)
+    assert nees == pytest.approx(7.8147, rel=1e-3)  # chi-squared, three axes
+    reference = scale * np.array([tab.data("close-up", 2, c)[1] for c in "xyz"])
+    error = evaluation.scored.residuals.error[57]
+    assert reference == pytest.approx(-error, rel=1e-4, abs=1e-7)
+    inside = evaluation.scored.series["nees"][57] <= 7.8147
+    assert tab.names("close-up")[2] == f"reference ({'inside' if inside else 'outside'})"
+
+
+def test_buttons_go_to_the_worst_scans(tab, evaluation):
+    tab.do("document.getElementById('to-nees').click()")
+    worst = int(np.argmax(evaluation.scored.series["nees"]))
+    assert tab.js("Number(document.getElementById('scan').value)") == worst
+
+
+def test_words_are_explained_to_keyboard_and_mouse_and_escape_closes(tab):
+    tip = "document.getElementById('tip')"
+    ActionChains(tab.chrome).send_keys(Keys.TAB).perform()  # to the first word: the label
+    assert tab.js(f"{tip}.hidden") is False
+    assert "larger than the reported covariance" in tab.js(f"{tip}.textContent")
+    ActionChains(tab.chrome).send_keys(Keys.ESCAPE).perform()
+    assert tab.js(f"{tip}.hidden") is True
+    word = tab.chrome.find_element("link text", "median NEES")
+    ActionChains(tab.chrome).move_to_element(word).perform()
+    assert "half of the scans exceed" in tab.js(f"{tip}.textContent")
+    left, right = tab.js(f"(({{left, right}}) => [left, right])({tip}.getBoundingClientRect())")
+    assert 0 <= left < right <= tab.js("innerWidth")
+
+
+def test_the_plots_follow_the_dark(tab):
+    def scheme(value):
+        feature = {"name": "prefers-color-scheme", "value": value}
+        tab.chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+        tab.settle()
+        return tab.js("document.getElementById('over-time').layout.font.color")
+
+    light, dark = scheme("light"), scheme("dark")
+    scheme("light")
+    assert light != dark

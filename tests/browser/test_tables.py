@@ -1,0 +1,66 @@
+import pytest
+
+from show.study.made import study
+from smfeval.show import page
+
+TABLE = "[...document.querySelectorAll('table')].at(-1)"
+ROWS = f"{TABLE}.tBodies[0].rows"
+
+
+@pytest.fixture(scope="module")
+def tab(opened):
+    return opened(page.study(study(), command="smfeval study"))
+
+
+def column(tab, number):
+    cell = f"row.cells[{number}]"
+    return tab.js(f"[...{ROWS}].map((row) => {cell}.dataset.sort ?? {cell}.textContent)")
+
+
+def press(tab, heading):
+    heads = f"[...{TABLE}.tHead.rows[0].cells]"
+    found = f"{heads}.find((cell) => cell.textContent.startsWith('{heading}'))"
+    tab.do(f"{found}.querySelector('.sort').click()")
+
+
+def test_a_table_sorts_by_number_up_and_down_with_the_missing_last(tab):
+    press(tab, "MAE")
+    rising = column(tab, 5)
+    known = [float(each) for each in rising if each != "-"]
+    assert len(known) == 9
+    assert known == sorted(known)
+    assert rising[9:] == ["-"] * 4
+    press(tab, "MAE")
+    assert [float(each) for each in column(tab, 5)[:9]] == sorted(known, reverse=True)
+    assert column(tab, 5)[9:] == ["-"] * 4
+    assert tab.complaints == []
+
+
+def test_a_table_sorts_by_word(tab):
+    press(tab, "track")
+    tracks = column(tab, 2)
+    assert tracks == sorted(tracks)
+    assert len(set(tracks)) == 3
+
+
+def test_a_table_filters_by_words(tab):
+    tab.do(
+        "const field = document.querySelector('.filter'); field.value = 'KEBLE_01 wheel';"
+        "field.dispatchEvent(new Event('input'))"
+    )
+    shown = tab.js(f"[...{ROWS}].filter((row) => row.offsetHeight > 0).map((row) => row.innerText)")
+    assert len(shown) == 1
+    assert "wheel odometry" in shown[0]
+    tab.do(
+        "const field = document.querySelector('.filter'); field.value = '';"
+        "field.dispatchEvent(new Event('input'))"
+    )
+    assert tab.js(f"[...{ROWS}].every((row) => row.offsetHeight > 0)")
+
+
+def test_every_run_of_the_chosen_metric_is_a_point(tab):
+    count = "document.getElementById('spread').data.map((trace) => trace.x.length)"
+    assert tab.js(count) == [4, 3, 0, 2]
+    tab.choose("metric", 1)
+    assert tab.js(count) == [3, 3, 0, 0]  # the baseline's k are infinite
+    assert "2 of 8 runs" in tab.js("document.getElementById('left-out').textContent")

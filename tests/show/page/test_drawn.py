@@ -1,0 +1,119 @@
+from base64 import b64decode
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from show.figures.made import FAST, evaluated, gapped, particle_evaluation, plain
+from smfeval.show.page import drawn
+from smfeval.show.page.drawn import drawn_tracks, in_space, origin_of
+
+
+def numbers(text):
+    return np.frombuffer(b64decode(text), dtype="<f4")
+
+
+def track_of(evaluation):
+    (found,) = drawn_tracks([("made", evaluation.scored, evaluation.options.axes)])
+    return found
+
+
+def test_a_short_track_is_drawn_scan_by_scan(rng):
+    evaluation = evaluated(rng, 60)
+    found, scored = track_of(evaluation), evaluation.scored
+    assert (found["scans"], found["drawn"], found["scan"]) == (60, 60, None)
+    position = scored.estimate.position.astype(np.float32)
+    assert np.array_equal(numbers(found["position"]).reshape(-1, 3), position)
+    assert np.allclose(numbers(found["time"]), np.arange(60) / 10)
+    assert np.allclose(numbers(found["belief"]["nees"]), scored.series["nees"], rtol=1e-6)
+
+
+def test_the_reference_is_the_estimate_less_the_error(rng):
+    evaluation = evaluated(rng, 60)
+    found = track_of(evaluation)
+    reference = (numbers(found["position"]) - numbers(found["error"])).reshape(-1, 3)
+    assert np.allclose(reference, evaluation.scored.reference.position, atol=1e-5)
+
+
+def test_sigma_is_the_error_that_the_belief_predicts(rng):
+    evaluation = evaluated(rng, 5)
+    drawn_from = rng.multivariate_normal(
+        np.zeros(3), evaluation.scored.residuals.predicted[0], size=200_000
+    )
+    rmse = np.sqrt(np.mean(np.sum(drawn_from**2, axis=1)))
+    assert numbers(track_of(evaluation)["belief"]["sigma"])[0] == pytest.approx(rmse, rel=5e-3)
+
+
+def test_a_long_track_is_thinned_and_keeps_what_stands_out(rng, monkeypatch):
+    monkeypatch.setattr(drawn, "MOST", 800)
+    monkeypatch.setattr(drawn, "FEWEST", 100)
+    evaluation = evaluated(rng, 5000)
+    found, series = track_of(evaluation), evaluation.scored.series
+    assert found["scans"] == 5000
+    assert 200 < found["drawn"] <= 800
+    assert len(found["scan"]) == len(numbers(found["time"])) == found["drawn"]
+    assert numbers(found["distance"]).max() == series["ape"].max().astype(np.float32)
+    assert numbers(found["belief"]["nees"]).max() == series["nees"].max().astype(np.float32)
+    assert numbers(found["belief"]["nees"]).min() == series["nees"].min().astype(np.float32)
+
+
+def test_several_tracks_share_the_room_and_the_origin_of_time(rng, monkeypatch):
+    monkeypatch.setattr(drawn, "MOST", 1600)
+    monkeypatch.setattr(drawn, "FEWEST", 100)
+    first, later = evaluated(rng, 5000), evaluated(rng, 5000, keep=np.arange(100, 5000))
+    found = drawn_tracks([("a", first.scored, "xyz"), ("b", later.scored, "xyz")])
+    assert sum(each["drawn"] for each in found) <= 1600
+    assert numbers(found[1]["time"])[0] == pytest.approx(10.0)
+
+
+def test_a_gap_breaks_the_line(rng):
+    assert track_of(evaluated(rng, keep=gapped()))["breaks"] == [20]
+
+
+def test_more_gaps_than_a_page_can_show_do_not_make_it_long(rng, monkeypatch):
+    monkeypatch.setattr(drawn, "MOST", 400)
+    monkeypatch.setattr(drawn, "FEWEST", 100)
+    ten_of_thirteen = np.flatnonzero(np.arange(8000) % 13 < 10)
+    evaluation = evaluated(rng, 8000, keep=ten_of_thirteen)
+    found, error = track_of(evaluation), evaluation.scored.series["ape"]
+    assert found["drawn"] <= 410
+    assert numbers(found["distance"]).max() == error.max().astype(np.float32)
+    assert len(found["breaks"]) > 300
+
+
+def test_poses_without_uncertainty_have_no_belief(rng):
+    assert track_of(plain(rng))["belief"] is None
+
+
+def test_an_honest_gaussian_needs_one_number_and_particles_one_for_each_scan(rng):
+    honest = track_of(evaluated(rng))["belief"]["honest"]
+    assert numbers(honest["region"]) == pytest.approx([7.8147], rel=1e-4)  # chi-squared tables
+    assert numbers(honest["middle"]) == pytest.approx([2.3660], rel=1e-4)
+    particles = track_of(particle_evaluation(rng, n=30))["belief"]["honest"]
+    assert len(numbers(particles["region"])) == 30
+
+
+@pytest.mark.parametrize("axes", ["xyz", "xy", "zx", "y"])
+def test_a_covariance_on_some_axes_is_put_where_they_are(axes, rng):
+    place = ["xyz".index(letter) for letter in axes]
+    lift = np.eye(3)[:, place]  # (3, d)
+    root = rng.normal(size=(4, len(axes), len(axes)))
+    covariance = root @ root.swapaxes(1, 2)
+    full = lift @ covariance @ lift.T
+    entries = [full[:, i, j] for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))]
+    assert np.allclose(in_space(covariance, axes), np.stack(entries, axis=1))
+
+
+def test_a_flat_evaluation_is_drawn_flat(rng):
+    found = track_of(evaluated(rng, options=replace(FAST, axes="xy")))
+    entries = numbers(found["belief"]["covariance"]).reshape(-1, 6)
+    assert (entries[:, [2, 4, 5]] == 0).all()
+    assert (entries[:, [0, 3]] > 0).all()
+
+
+def test_positions_far_away_keep_their_millimetres():
+    far = np.array([[456_789.123, 5_432_100.456, 80.0], [456_799.0, 5_432_110.0, 81.0]])
+    origin = origin_of(far)
+    assert np.abs((far - origin).astype(np.float32) - (far - origin)).max() < 1e-4
+    assert (origin % 100 == 0).all()
+    assert (origin_of(far - far[0]) == 0).all()

@@ -1,0 +1,196 @@
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from compare.made import S, belief, remembering
+from show.figures.made import EXACT, FAST, evaluated, plain
+from show.page.reading import Page, digest
+from show.study.made import ODD, study
+from smfeval import __version__
+from smfeval.compare import compare_all
+from smfeval.errors import SeriesError
+from smfeval.explain.alibis import alibis
+from smfeval.explain.diagnoses import diagnose
+from smfeval.show import page
+from smfeval.study.result import Study
+
+NASTY = "<script>alert(1)</script>"
+COMMAND = "smfeval score 'a b.square' --ref r.tum --html <out>.html"
+
+
+def three(rng):
+    """Two honest tracks and a nasty one whose errors are eight times as large as it reports."""
+    errors = [remembering(rng, 300, 0.5) * size for size in (1, 1, 8)]
+    names = ("one.square", "two.square", NASTY)
+    return [belief(error, S, name=name) for error, name in zip(errors, names, strict=True)]
+
+
+@pytest.fixture(scope="module")
+def overconfident():
+    rng = np.random.default_rng(1)
+    return evaluated(rng, 400, tightness=16.0, name=NASTY, options=EXACT)
+
+
+@pytest.fixture(scope="module")
+def comparison():
+    return compare_all(three(np.random.default_rng(2)))
+
+
+@pytest.fixture(scope="module")
+def pages(overconfident, comparison):
+    return {
+        "score": page.score([overconfident], command=COMMAND),
+        "pairs": page.pairs(comparison, command=COMMAND),
+        "study": page.study(study(), command=COMMAND),
+    }
+
+
+@pytest.mark.parametrize("kind", ["score", "pairs", "study"])
+def test_a_page_is_well_formed_and_runs_only_its_own_scripts(pages, kind):
+    found = Page(pages[kind])
+    (policy,) = [m["content"] for m in found.all("meta") if "http-equiv" in m]
+    data, *code = found.scripts
+    assert data.startswith("{")
+    assert policy.startswith("default-src 'none'; ")
+    allowed = re.search("script-src (.*?);", policy)[1].split()
+    assert allowed == [digest(script) for script in code]
+
+
+@pytest.mark.parametrize("kind", ["score", "pairs", "study"])
+def test_a_page_points_to_nothing_outside(pages, kind):
+    found = Page(pages[kind])
+    pointers = [
+        value
+        for _, attributes in found.attributes
+        for name, value in attributes.items()
+        if name in ("src", "href", "action", "data", "srcset")
+    ]
+    assert pointers
+    assert all(pointer.startswith("#") for pointer in pointers)
+    ids = {attributes.get("id") for _, attributes in found.attributes}
+    assert {pointer[1:] for pointer in pointers} <= ids
+
+
+@pytest.mark.parametrize("kind", ["score", "pairs", "study"])
+def test_command_and_versions_stand_at_the_foot(pages, kind):
+    foot = Page(pages[kind]).text.rpartition("This page was made by")[2]
+    assert COMMAND in foot
+    assert f"smfeval {__version__}" in foot
+    assert re.search(r"plotly\.js \d+\.\d+", foot)
+
+
+@pytest.mark.parametrize("kind", ["score", "pairs", "study"])
+def test_a_nasty_name_is_text(pages, kind):
+    assert NASTY not in pages[kind]
+    assert (ODD if kind == "study" else NASTY) in Page(pages[kind]).text
+
+
+def test_the_same_input_gives_the_same_page(overconfident, pages):
+    assert page.score([overconfident], command=COMMAND) == pages["score"]
+
+
+def test_the_verdict_stands_before_every_number(overconfident, pages):
+    text = Page(pages["score"]).text
+    evidence = overconfident.verdict.sentence.removeprefix("overconfident: c")
+    assert text.index("overconfident") < text.index("too small: do not rely on it")
+    assert text.index("too small: do not rely on it") < text.index(evidence) < text.index("Numbers")
+
+
+def test_numbers_have_their_intervals(overconfident, pages):
+    k = overconfident.calibration.k
+    row = re.search(r"<tr><th[^>]*><a[^>]*>k</a></th>(.*?)</tr>", pages["score"])[1]
+    value, interval, _ = re.findall("<td.*?>(.*?)</td>", row)
+    assert float(value) == pytest.approx(k.value, rel=5e-3)
+    assert [float(end) for end in interval.split(" to ")] == pytest.approx(
+        [k.low, k.high], rel=5e-3
+    )
+
+
+def test_every_note_is_on_the_page(overconfident, pages):
+    assert overconfident.all_notes
+    for note in overconfident.all_notes:
+        assert note in Page(pages["score"]).text
+
+
+def test_alibis_and_diagnoses_are_shown_when_given(overconfident):
+    excuses = alibis(overconfident)
+    causes = diagnose(overconfident, rng=np.random.default_rng(0))
+    text = Page(
+        page.score([overconfident], alibis=[excuses], diagnoses=[causes], command=COMMAND)
+    ).text
+    assert excuses.sentence[1:] in text
+    assert all(row.granted in text for row in excuses.rows)
+    assert all(fault.advice in text for fault in causes.found)
+    assert all(f"{each.name}: {each.reason}" in text for each in causes.untested)
+    assert "What else could explain it" not in Page(page.score([overconfident], command="")).text
+
+
+def test_poses_without_uncertainty_get_a_page_without_calibration(rng):
+    found = Page(page.score([plain(rng)], command=COMMAND))
+    assert "cannot tell" in found.text
+    assert "Coverage" not in found.text
+    assert "MAE" in found.text
+
+
+def test_several_estimates_are_compared_and_can_be_chosen(overconfident, rng):
+    others = [evaluated(rng, 60, name="b", options=EXACT), plain(rng)]
+    found = Page(page.score([overconfident, *others], command=COMMAND))
+    assert len(found.all("option")) == 3
+    assert "All estimates" in found.text
+    assert {each["data-of"] for each in found.all("div") if "data-of" in each} == {"0", "1", "2"}
+
+
+def test_one_scan_gets_a_page(rng):
+    one = evaluated(rng, 60, keep=np.array([7]), options=FAST)
+    assert "1 matched scan shows nothing" in Page(page.score([one], command=COMMAND)).text
+
+
+def test_no_evaluation_is_refused_in_words():
+    with pytest.raises(SeriesError, match="no evaluation"):
+        page.score([], command=COMMAND)
+
+
+def test_thinned_tracks_say_so(rng, monkeypatch):
+    monkeypatch.setattr("smfeval.show.page.drawn.MOST", 800)
+    monkeypatch.setattr("smfeval.show.page.drawn.FEWEST", 100)
+    text = Page(page.score([evaluated(rng, 5000)], command=COMMAND)).text
+    assert re.search(r"Drawn: \d+ of 5,000 scans\. Extremes are kept", text)
+
+
+def test_the_matrix_has_every_pair_twice_and_a_star_for_every_proof(comparison, pages):
+    matrix = re.search('<section class="matrix">.*?</section>', pages["pairs"], re.S)[0]
+    cells = re.findall('<td data-sort="(.*?)" class="depth-.">(.*?)</td>', matrix)
+    proofs = sum(pair.claim.label == "overconfident" for pair in comparison.pairs)
+    assert proofs == 2
+    assert sorted(float(k) for k, _ in cells) == sorted(2 * [p.k.value for p in comparison.pairs])
+    assert sum(shown.endswith(" *") for _, shown in cells) == 2 * proofs
+
+
+def test_two_tracks_have_no_matrix_and_their_claim_first(rng):
+    both = compare_all(three(rng)[:2])
+    text = Page(page.pairs(both, command=COMMAND)).text
+    assert both.pairs[0].claim.sentence[1:] in text
+    assert "Every pair" not in text
+
+
+def test_verdicts_of_a_study_are_counted(pages):
+    found = re.search(r"<h2>How often</h2>.*?</section>", pages["study"], re.S)[0]
+    rows = re.findall("<tr><th.*?>(.*?)</th>(.*?)</tr>", found)[1:]
+    counted = {name: re.findall("<td.*?>(.*?)</td>", cells) for name, cells in rows}
+    assert counted["fast_lio2"] == ["4", "4", "0"]  # runs, calibrated, failed
+    assert counted["wheel odometry"] == ["3", "2", "1"]
+
+
+def test_headings_of_the_tables_of_a_study_are_explained(pages):
+    tables = re.search(r'<section class="smfeval-study">.*?</section>', pages["study"], re.S)[0]
+    assert re.search(r'<th scope="col"><a class="term"[^>]*>MAE</a> \(cm\)</th>', tables)
+    assert re.search(r'<th scope="col"><a class="term"[^>]*>90 % coverage</a> \(%\)</th>', tables)
+
+
+def test_a_study_in_which_everything_failed_says_so():
+    whole = study()
+    failed = tuple(replace(r, failure="gone", verdict=None, numbers=()) for r in whole.results)
+    text = Page(page.study(Study(whole.plan, failed, (), (), ()), command=COMMAND)).text
+    assert "No run could be scored." in text
