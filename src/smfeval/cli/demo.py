@@ -13,6 +13,7 @@ import numpy as np
 
 from smfeval.cli import check, score
 from smfeval.cli.demo_tracks import demo_tracks, more_tracks
+from smfeval.cli.drawing import add_figure_flags, refuse_figures
 from smfeval.cli.flags import add_output_flags, parser
 from smfeval.errors import OptionError
 from smfeval.io import write
@@ -25,6 +26,8 @@ REFERENCE = ("--ref", "truth.tum")
 def run(arguments: list[str]) -> int:
     """Show what smfeval does, on data of its own."""
     chosen = _flags().parse_args(arguments)
+    refuse_figures(chosen)
+    drawing = _drawing(chosen)
     rng = np.random.default_rng(SEED)
     tracks = demo_tracks(rng=rng)
     if chosen.save is not None:
@@ -34,7 +37,7 @@ def run(arguments: list[str]) -> int:
     with _folder(chosen, tracks) as folder, chdir(folder):
         for name, track in tracks.items():
             write(track, name)
-        code = _scored(chosen)
+        code = _scored(chosen, drawing)
     if chosen.save is not None and not chosen.json:
         print(f"in {chosen.save}: {', '.join(tracks)}")
     return code
@@ -45,7 +48,8 @@ def _flags() -> argparse.ArgumentParser:
     flags.add_argument(
         "--save", type=Path, metavar="FOLDER", help="keep the files, and more to try the verbs on"
     )
-    flags.add_argument("--force", action="store_true", help="overwrite files in the folder")
+    flags.add_argument("--force", action="store_true", help="overwrite files")
+    add_figure_flags(flags)
     add_output_flags(flags)
     return flags
 
@@ -67,15 +71,23 @@ def _folder(chosen: argparse.Namespace, tracks: dict[str, AnyTrack]) -> Iterator
     yield chosen.save
 
 
-def _scored(chosen: argparse.Namespace) -> int:
+def _drawing(chosen: argparse.Namespace) -> list[str]:
+    """Flags of `score` for the figures, wherever it runs."""
+    files = {"--save-plot": chosen.save_plot, "--html": chosen.html}
+    words = [word for flag, path in files.items() if path for word in (flag, str(path.resolve()))]
+    return [*words, *(["--plot"] if chosen.plot else []), *(["--force"] if chosen.force else [])]
+
+
+def _scored(chosen: argparse.Namespace, drawing: list[str]) -> int:
     """The verbs on the files of this folder, each shown as a user would type it."""
     if chosen.json:
-        return score.run(["honest.square", "overconfident.square", *REFERENCE, "--json"])
+        both = ("honest.square", "overconfident.square")
+        return score.run([*both, *REFERENCE, "--json", *drawing])
     more = [flag for flag, on in (("-q", chosen.quiet), ("-v", chosen.verbose)) if on]
     return max(
         _shown(check.run, "check", "honest.square", *more),
         _shown(score.run, "score", "honest.square", *REFERENCE, *more),
-        _shown(score.run, "score", "overconfident.square", *REFERENCE, *more),
+        _shown(score.run, "score", "overconfident.square", *REFERENCE, *more, *drawing),
     )
 
 
