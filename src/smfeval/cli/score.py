@@ -8,6 +8,13 @@ from functools import reduce
 import numpy as np
 
 from smfeval.cli.conditions import Condition, condition
+from smfeval.cli.drawing import (
+    command_line,
+    draw,
+    refuse_figures,
+    refuse_target,
+    write_page,
+)
 from smfeval.cli.flags import progress
 from smfeval.cli.score_flags import (
     estimate_options,
@@ -21,8 +28,8 @@ from smfeval.evaluation.result import SCHEMA
 from smfeval.io import read
 from smfeval.io.evo_result import evo_files, write_evo_results
 from smfeval.io.per_scan import write_per_scan
-from smfeval.show import scores
 from smfeval.show.documents import json_text
+from smfeval.show.report import Report, document, last_lines, text
 from smfeval.track import AnyTrack
 
 
@@ -32,6 +39,7 @@ def run(arguments: list[str]) -> int:
     conditions = [condition(text) for text in chosen.fail_if]
     options = score_options(chosen)
     _refuse_targets(chosen)
+    refuse_figures(chosen)
 
     with progress("scoring"):
         reference = read(chosen.ref, **reference_options(chosen))
@@ -40,10 +48,12 @@ def run(arguments: list[str]) -> int:
             for source in chosen.estimates
         ]
         evaluations = _evaluated(estimates, reference, options, common=chosen.common)
+        reports = [_report(evaluation, chosen) for evaluation in evaluations]
 
     failed = _failed(evaluations, conditions)
     _save(evaluations, chosen)
-    _print(evaluations, chosen)
+    _print(reports, chosen)
+    _draw(reports, chosen, arguments)
     for sentence in failed:
         print(f"smfeval: --fail-if: {sentence}", file=sys.stderr)
     return 1 if failed else 0
@@ -58,10 +68,7 @@ def _refuse_targets(chosen: argparse.Namespace) -> None:
     targets = [chosen.per_scan] if chosen.per_scan else []
     targets += evo_files(chosen.save_evo) if chosen.save_evo else []
     for path in targets:
-        if not path.parent.is_dir():
-            raise OptionError(f"{path}: there is no folder {path.parent}")
-        if path.exists() and not chosen.force:
-            raise OptionError(f"{path}: the file exists; --force overwrites it")
+        refuse_target(path, force=chosen.force)
 
 
 def _evaluated(
@@ -96,20 +103,54 @@ def _save(evaluations: list[Evaluation], chosen: argparse.Namespace) -> None:
         write_evo_results(evaluations[0], chosen.save_evo)
 
 
-def _print(evaluations: list[Evaluation], chosen: argparse.Namespace) -> None:
-    single = len(evaluations) == 1
+def _report(evaluation: Evaluation, chosen: argparse.Namespace) -> Report:
+    """The evaluation, and the causes that were asked for."""
+    found, excuses = None, None
+    if chosen.diagnose:
+        from smfeval.explain.diagnoses import diagnose  # noqa: PLC0415  only where asked for
+
+        found = diagnose(evaluation, rng=np.random.default_rng(chosen.seed))
+    if chosen.alibis:
+        from smfeval.explain.alibis import alibis  # noqa: PLC0415
+
+        excuses = alibis(evaluation, tolerance=chosen.extrinsic_tolerance)
+    return Report(evaluation, excuses, found)
+
+
+def _print(reports: list[Report], chosen: argparse.Namespace) -> None:
     if chosen.json:
-        documents = [evaluation.to_dict() for evaluation in evaluations]
-        print(
-            json_text(documents[0] if single else {"schema": SCHEMA, "results": documents}), end=""
-        )
+        documents = [document(report) for report in reports]
+        several = {"schema": SCHEMA, "results": documents}
+        print(json_text(documents[0] if len(documents) == 1 else several), end="")
     elif chosen.quiet:
-        for evaluation in evaluations:
-            print(f"{evaluation.estimate.provenance.name}: {evaluation.verdict.sentence}")
-    elif single:
-        print(scores.text(evaluations[0], verbose=chosen.verbose), end="")
+        for report in reports:
+            print(last_lines(report))
+    elif sys.stdout.isatty():
+        from rich.console import Console  # noqa: PLC0415  only on a terminal
+
+        from smfeval.show.on_terminal import scored  # noqa: PLC0415
+
+        Console().print(scored(reports, verbose=chosen.verbose))
     else:
-        print(scores.table(evaluations), end="")
+        print(text(reports, verbose=chosen.verbose), end="")
+
+
+def _draw(reports: list[Report], chosen: argparse.Namespace, arguments: list[str]) -> None:
+    evaluations = [report.evaluation for report in reports]
+    if chosen.html is not None:
+        from smfeval.show import page  # noqa: PLC0415  only where asked for
+
+        made = page.score(
+            evaluations,
+            alibis=[report.alibis for report in reports],
+            diagnoses=[report.diagnoses for report in reports],
+            command=command_line("score", arguments),
+        )
+        write_page(chosen.html, made)
+    if chosen.plot or chosen.save_plot is not None:
+        from smfeval.show.figures import gallery_of  # noqa: PLC0415  matplotlib is slow to import
+
+        draw(chosen, gallery_of, evaluations)
 
 
 def _failed(evaluations: list[Evaluation], conditions: list[Condition]) -> list[str]:

@@ -2,15 +2,17 @@
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from smfeval.align.extent import extent
 from smfeval.associate.nearest import TOLERANCE_S
+from smfeval.cli.drawing import add_figure_flags
 from smfeval.cli.flags import add_output_flags, add_read_flags, parser, read_options, seconds
 from smfeval.errors import OptionError
 from smfeval.evaluation import ALIGNMENTS, Options
 from smfeval.evaluation.frames import GAUGE_ALIGNMENTS
 from smfeval.evaluation.options import ASSOCIATIONS
+from smfeval.explain.alibis.result import ExtrinsicTolerance
 from smfeval.io import format_of
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.formats import FORMATS
@@ -34,7 +36,9 @@ def score_flags() -> argparse.ArgumentParser:
     _add_pairing_flags(flags)
     _add_rule_flags(flags)
     _add_reference_flags(flags)
+    _add_cause_flags(flags)
     _add_result_flags(flags)
+    add_figure_flags(flags)
     add_read_flags(flags)
     add_output_flags(flags)
     return flags
@@ -62,10 +66,10 @@ def _add_pairing_flags(flags: argparse.ArgumentParser) -> None:
     add("--tolerance", type=seconds, default=TOLERANCE_S, metavar="S|Nms", help="default 5ms")
     add(
         "--offset",
-        type=seconds,
+        type=_offset,
         default=0.0,
-        metavar="S|Nms",
-        help="added to the estimate's stamps",
+        metavar="S|Nms|auto",
+        help="added to the estimate's stamps; auto finds it from the motion",
     )
     add(
         "--association",
@@ -104,6 +108,19 @@ def _add_reference_flags(flags: argparse.ArgumentParser) -> None:
     add("--ref-exact", action="store_true", help="do not use the reference's own covariance")
 
 
+def _add_cause_flags(flags: argparse.ArgumentParser) -> None:
+    add = flags.add_argument_group("causes").add_argument
+    add("--diagnose", action="store_true", help="where the error comes from, and what to try")
+    add("--alibis", action="store_true", help="what else could explain an overconfident verdict")
+    add(
+        "--extrinsic-tolerance",
+        type=_tolerance,
+        default=ExtrinsicTolerance(),
+        metavar="M,DEG",
+        help="alibis: how wrong the extrinsic may be (default 0.01,0.5)",
+    )
+
+
 def _add_result_flags(flags: argparse.ArgumentParser) -> None:
     add = flags.add_argument_group("results").add_argument
     add("--per-scan", type=Path, metavar="FILE.parquet", help="scores of every scan")
@@ -116,10 +133,26 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
+def _offset(text: str) -> float | Literal["auto"]:
+    return "auto" if text == "auto" else seconds(text)
+
+
+def _tolerance(text: str) -> ExtrinsicTolerance:
+    """Metres and degrees: `0.01,0.5`."""
+    try:
+        metres, degrees = (float(part) for part in text.split(","))
+    except ValueError as error:
+        words = f"{text!r} is no tolerance; write metres and degrees, such as 0.01,0.5"
+        raise argparse.ArgumentTypeError(words) from error
+    return ExtrinsicTolerance(metres, degrees)
+
+
 def score_options(chosen: argparse.Namespace) -> Options:
     """How to pair, align and score."""
     if chosen.association == "gp" and chosen.tolerance != TOLERANCE_S:
         raise OptionError("--tolerance means nothing for a continuous reference (--association gp)")
+    if chosen.common and chosen.offset == "auto":
+        raise OptionError("--common needs one clock for all: give --offset a time, not auto")
     if chosen.common and chosen.association != "nearest":
         raise OptionError("--common needs the nearest association: common scans are common poses")
     if not 0 < chosen.level < 1:

@@ -1,8 +1,6 @@
 """`smfeval study STUDY.toml`: many estimators on many tracks, with tables for a paper."""
 
 import argparse
-import os
-import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -109,6 +107,8 @@ def _refuse_mixed(chosen: argparse.Namespace) -> None:
         if getattr(chosen, name):
             word = {"plan": chosen.plan, "output": "-o"}.get(name, f"--{name.replace('_', '-')}")
             raise OptionError(f"{word} means nothing {'with' if drafting else 'without'} --init")
+    if chosen.force and not (drafting or chosen.save_plot or chosen.html):
+        raise OptionError("--force means nothing without --init, --save-plot or --html")
     if not drafting and chosen.plan is None:
         raise OptionError("a plan is needed: smfeval study STUDY.toml; --init FOLDER writes one")
     if chosen.list and (chosen.json or chosen.format):
@@ -173,8 +173,18 @@ def _print(done: Conducted, chosen: argparse.Namespace) -> None:
         return
     study = done.study
     name = "json" if chosen.json else chosen.format or "terminal"
-    shown = _terminal(study, brief=not (chosen.verbose or chosen.format))
-    print(shown if name == "terminal" else FORMATS[name].text(study), end="")
+    if name != "terminal":
+        print(FORMATS[name].text(study), end="")
+    elif chosen.verbose or chosen.format:
+        print(terminal.text(study), end="")
+    elif sys.stdout.isatty():
+        from rich.console import Console  # noqa: PLC0415  only on a terminal
+
+        from smfeval.show.on_terminal import studied  # noqa: PLC0415
+
+        Console().print(studied(study))
+    else:
+        print(terminal.text(study, brief=True), end="")
     print(f"smfeval: {summary(done)}", file=sys.stderr)
 
 
@@ -187,12 +197,3 @@ def _draw(study: Study, chosen: argparse.Namespace, arguments: list[str]) -> Non
         from smfeval.show.figures.of_study import gallery_of_study  # noqa: PLC0415  slow to import
 
         draw(chosen, gallery_of_study, study)
-
-
-def _terminal(study: Study, *, brief: bool) -> str:
-    """As wide and as coloured as the terminal is."""
-    if not sys.stdout.isatty():
-        return terminal.text(study, brief=brief)
-    width = shutil.get_terminal_size((terminal.WIDTH, 24)).columns
-    colour = "NO_COLOR" not in os.environ
-    return terminal.text(study, colour=colour, width=max(width, 60), brief=brief)

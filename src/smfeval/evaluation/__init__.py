@@ -3,6 +3,7 @@
 import numpy as np
 
 from smfeval.associate import Pairs
+from smfeval.evaluation.clock import ClockOffset, clock_notes, find_offset, resolved
 from smfeval.evaluation.details import crps_by_axis, gap_risk_of, relative_errors, rotation_deg
 from smfeval.evaluation.frames import chosen_alignment, fit_notes, one_body, one_world
 from smfeval.evaluation.options import ALIGNMENTS, Options
@@ -26,10 +27,12 @@ from smfeval.track import AnyTrack, Track
 
 __all__ = [
     "ALIGNMENTS",
+    "ClockOffset",
     "Evaluation",
     "Options",
     "Scored",
     "evaluate",
+    "find_offset",
     "nearest_pairs",
     "score_scans",
 ]
@@ -56,8 +59,10 @@ def evaluate(
     kind, gauge_notes = chosen_alignment(placed, options)
 
     met = poses
+    options, clock = resolved(placed, poses, kind, options, pairs)
+    notes += clock_notes(clock)
     if pairs is None:
-        pairs, met, pair_notes = paired(estimate, poses, options)
+        pairs, met, pair_notes = paired(estimate, poses, options, clock)
         notes += pair_notes
     matched, truth = placed[pairs.estimate], met[pairs.reference]
     alignment, left = one_world(matched, truth, kind, options)
@@ -66,11 +71,13 @@ def evaluate(
     calibration = _calibrated(scored, options)
     scans, dimension = scored.residuals.error.shape
     fitted = 0 if len(left) < len(matched) else alignment.freedoms
+    fitted += clock is not None  # an offset takes errors away as an alignment does
     return Evaluation(
         estimate=estimate,
         reference=poses,
         options=options,
         pairs=pairs,
+        clock=clock,
         gap_risk=gap_risk_of(scored, pairs, left),
         alignment=alignment,
         scored=scored,

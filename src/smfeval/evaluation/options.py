@@ -23,7 +23,7 @@ class Options:
 
     association: Association = "nearest"
     tolerance_s: float = TOLERANCE_S
-    offset_s: float = 0.0  # added to the stamps of the estimate
+    offset_s: float | Literal["auto"] = 0.0  # added to the stamps of the estimate; auto: found
     extrinsic: se3.Pose | None = None  # pose of the reference's body in the estimate's body
     alignment: AlignmentKind | None = None  # None: by the gauge that the estimate declares
     fit_on: Extent | None = None  # fit the alignment on this much of the start, score the rest
@@ -42,8 +42,17 @@ class Options:
         if self.alignment is not None and self.alignment not in ALIGNMENTS:
             known = ", ".join(ALIGNMENTS)
             raise OptionError(f"alignment {self.alignment!r} is unknown; it is one of {known}")
+        if isinstance(self.offset_s, str) and self.offset_s != "auto":
+            raise OptionError(f"offset {self.offset_s!r} is neither a time in seconds nor auto")
         for name in self.rules:
             rule_named(name)
+
+    @property
+    def given_offset_s(self) -> float:
+        """The offset as a number; raises while it is yet to be found."""
+        if isinstance(self.offset_s, str):
+            raise OptionError("a clock offset is found by scoring one estimate against a reference")
+        return self.offset_s
 
     @property
     def axis_index(self) -> list[int]:

@@ -3,6 +3,8 @@
 import numpy as np
 
 from smfeval.associate import Pairs, nearest
+from smfeval.errors import PairingError
+from smfeval.evaluation.clock import ClockOffset
 from smfeval.evaluation.options import Options
 from smfeval.track import AnyTrack, Track
 
@@ -13,23 +15,29 @@ def nearest_pairs(estimate: AnyTrack, reference: AnyTrack, options: Options) -> 
         estimate.stamp,
         reference.stamp,
         tolerance_s=options.tolerance_s,
-        offset_s=options.offset_s,
+        offset_s=options.given_offset_s,
     )
 
 
 def paired(
-    estimate: AnyTrack, reference: Track, options: Options
+    estimate: AnyTrack, reference: Track, options: Options, clock: ClockOffset | None = None
 ) -> tuple[Pairs, Track, tuple[str, ...]]:
     """Pairs, the reference that they point into, and notes.
 
     By `gp` the reference is a continuous motion: it is interpolated to the stamps of the estimate,
-    and what the interpolation does not know enters as the reference's covariance.
+    and what the interpolation does not know enters as the reference's covariance. `clock` is the
+    offset that was found, to be named where the tracks then do not meet.
     """
     if options.association == "nearest":
-        return nearest_pairs(estimate, reference, options), reference, ()
+        try:
+            return nearest_pairs(estimate, reference, options), reference, ()
+        except PairingError as error:
+            if clock is None:
+                raise
+            raise PairingError(f"{clock.sentence}: {error}") from error
     from smfeval.associate.gp import interpolate  # noqa: PLC0415  its optimiser is slow to import
 
-    found = interpolate(reference, estimate.stamp, offset_s=options.offset_s)
+    found = interpolate(reference, estimate.stamp, offset_s=options.given_offset_s)
     count = len(found.index)
     pairs = Pairs(
         found.index,
@@ -38,7 +46,7 @@ def paired(
         found.scans,
         len(reference),
         0.0,
-        options.offset_s,
+        options.given_offset_s,
     )
     how = f"the reference is a continuous motion, white noise on {found.position.prior}"
     return pairs, found.track, (how, *found.notes)

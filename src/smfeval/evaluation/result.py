@@ -7,6 +7,7 @@ import numpy as np
 
 from smfeval.align.world import Alignment
 from smfeval.associate import GapRisk, Pairs
+from smfeval.evaluation.clock import ClockOffset
 from smfeval.evaluation.options import Options
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.score import Residuals
@@ -39,6 +40,7 @@ class Evaluation:
     reference: Track
     options: Options
     pairs: Pairs
+    clock: ClockOffset | None  # how the offset was found; None where it was given
     gap_risk: GapRisk | None
     alignment: Alignment
     scored: Scored
@@ -139,6 +141,7 @@ class Evaluation:
             "left_singular": self.scored.singular,
             "tolerance_s": self.pairs.tolerance_s,
             "offset_s": self.pairs.offset_s,
+            "clock": None if self.clock is None else self.clock.to_dict(),
             "effective_scans": self.effective_scans(),
             "gap_ms": {
                 "median": float(np.median(gap)),

@@ -27,8 +27,8 @@ def text(reports: list[Report], *, verbose: bool = False) -> str:
     else:
         first = scores.table([report.evaluation for report in reports])
     named = len(reports) > 1
-    below = (_causes(report, named=named, verbose=verbose) for report in reports)
-    return "\n".join([first, *(causes for causes in below if causes)])
+    below = (causes(report, named=named, verbose=verbose) for report in reports)
+    return "\n".join([first, *(each for each in below if each)])
 
 
 def last_lines(report: Report) -> str:
@@ -51,7 +51,8 @@ def document(report: Report) -> dict[str, Any]:
     return found
 
 
-def _causes(report: Report, *, named: bool, verbose: bool) -> str:
+def causes(report: Report, *, named: bool, verbose: bool) -> str:
+    """Diagnoses and alibis of an estimate; '' where nothing was asked for."""
     parts = []
     if report.diagnoses is not None:
         parts.append(diagnosis_rows.text(report.diagnoses, verbose=verbose))

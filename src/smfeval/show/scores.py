@@ -256,7 +256,7 @@ HEADINGS = ("estimate", "scored", "MAE", "RMSE", "energy", "log", "k", "90 %", "
 
 def table(evaluations: list[Evaluation]) -> str:
     """Several estimates, one row each, and their notes below."""
-    rows = [HEADINGS, *(_row(evaluation) for evaluation in evaluations)]
+    rows = [HEADINGS, *(row(evaluation) for evaluation in evaluations)]
     widths = [max(len(row[i]) for row in rows) for i in range(len(HEADINGS))]
     lines = ["  ".join(f"{cell:{w}}" for cell, w in zip(row, widths, strict=True)) for row in rows]
     notes = [
@@ -267,7 +267,8 @@ def table(evaluations: list[Evaluation]) -> str:
     return "\n".join([line.rstrip() for line in lines] + [f"note  {note}" for note in notes]) + "\n"
 
 
-def _row(evaluation: Evaluation) -> tuple[str, ...]:
+def row(evaluation: Evaluation) -> tuple[str, ...]:
+    """The cells of an estimate under HEADINGS."""
     scores, found = evaluation.scores, evaluation.calibration
     return (
         evaluation.estimate.provenance.name,

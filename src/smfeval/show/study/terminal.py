@@ -1,5 +1,6 @@
 """Tables as plain text, for a terminal or a pipe."""
 
+from collections.abc import Callable
 from functools import partial
 from textwrap import wrap
 
@@ -29,15 +30,20 @@ def text(study: Study, *, colour: bool = False, width: int = WIDTH, brief: bool 
 
     A `brief` text has the headline metrics and the failures only.
     """
-    tables = grids(study)
-    starred = [Remark(STAR, BEST)] if any(grid.bold for grid in tables) else []
-    said = failures(study) if brief else study_remarks(study)
-    legend = [Remark("[]", meaning(study)), *starred, *said]
-    if brief:
-        tables = tuple(grid.brief(HEADLINES) for grid in tables)
-        legend.append(Remark("more", MORE))
+    tables, legend = headlines(study) if brief else (grids(study), _legend(study, study_remarks))
     parts = [title_of_study(study), *(table(grid, colour=colour, width=width) for grid in tables)]
     return "\n\n".join([*parts, _said(legend, 0, width)]) + "\n"
+
+
+def headlines(study: Study) -> tuple[tuple[Grid, ...], list[Remark]]:
+    """The tables with the metrics that matter first, and their legend."""
+    tables = tuple(grid.brief(HEADLINES) for grid in grids(study))
+    return tables, [*_legend(study, failures), Remark("more", MORE)]
+
+
+def _legend(study: Study, said: Callable[[Study], tuple[Remark, ...]]) -> list[Remark]:
+    starred = [Remark(STAR, BEST)] if any(grid.bold for grid in grids(study)) else []
+    return [Remark("[]", meaning(study)), *starred, *said(study)]
 
 
 def table(grid: Grid, *, colour: bool = False, width: int = WIDTH) -> str:

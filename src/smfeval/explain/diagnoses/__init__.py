@@ -1,0 +1,103 @@
+"""Where the error comes from: systematic or random, bulk or tail, everywhere or somewhere.
+
+::
+
+    evaluation -> case -> systematic (lever arm, clock, scale, offset), drift
+                       -> where (turning, fast, standing, growing, a stretch)
+                       -> tails (a few scans, heavy tails, too tight throughout)  -> Diagnoses
+
+Each diagnosis is a test of "this belief is honest, its errors may depend on each other": all of
+them together name anything at all for at most one honest belief in twenty (`limits`).
+"""
+
+import numpy as np
+
+from smfeval.evaluation import Evaluation
+from smfeval.explain.diagnoses.biases import systematic
+from smfeval.explain.diagnoses.case import Case, case_of
+from smfeval.explain.diagnoses.limits import SHORTEST
+from smfeval.explain.diagnoses.places import where
+from smfeval.explain.diagnoses.regression import independent_scans
+from smfeval.explain.diagnoses.result import Diagnoses, Diagnosis, Untested
+from smfeval.explain.diagnoses.tables import bias_table, path_error, regime_table, window_table
+from smfeval.explain.diagnoses.tails import tail_faults, tail_of, throughout
+from smfeval.explain.diagnoses.wander import drift, slow_part
+from smfeval.maths import normal
+from smfeval.summarise.summary import ROUNDING
+
+__all__ = ["Diagnoses", "Diagnosis", "Untested", "diagnose"]
+
+SQUARED = 2.0  # a squared error forgets twice as fast as the error itself
+
+NO_BELIEF = Untested(
+    "drift, tails and regimes of the belief", "the estimate reports no uncertainty"
+)
+WHY = "slow errors are too few independent ones to have a tail"
+SLOW = (Untested("a few scans", WHY), Untested("heavy tails", WHY))
+
+
+def diagnose(evaluation: Evaluation, *, rng: np.random.Generator) -> Diagnoses:
+    """Name where the error of an evaluated estimate comes from, as far as the scans can tell.
+
+    `rng` draws the series without a stretch that stretches are compared with.
+    """
+    case = case_of(evaluation)
+    reason = _hopeless(case)
+    if reason is not None:
+        return Diagnoses((), (), (), None, (), None, None, reason=reason)
+    names, path = path_error(evaluation, case)
+    biases = systematic(case)
+    random = case.with_error(biases.remainder)
+    found, untested = _of_belief(random, rng) if case.believes else ([], [NO_BELIEF])
+    return Diagnoses(
+        found=(*biases.found, *found),
+        untested=(*biases.untested, *untested),
+        bias=bias_table(names, path, case),
+        windows=window_table(names, path, case),
+        regimes=regime_table(case),
+        tail=tail_of(case.residuals.fit.nees, case.dimension) if case.believes else None,
+        systematic=biases.share,
+        notes=_notes(case, len(biases.found)),
+    )
+
+
+def _hopeless(case: Case) -> str | None:
+    """Why there is nothing to diagnose; None if there is."""
+    if len(case) < SHORTEST:
+        return f"too short to diagnose: {len(case)} scans, {SHORTEST} are needed"
+    size, extent = np.median(np.abs(case.error).max(axis=1)), np.abs(case.position).max()
+    if size <= ROUNDING * extent:
+        return "at least half of the errors are zero; is the estimate the reference itself?"
+    return None
+
+
+def _notes(case: Case, biases: int) -> tuple[str, ...]:
+    """What was assumed on the way."""
+    if not case.believes:
+        return ()
+    notes = []
+    if case.fitted:
+        notes.append(
+            "the alignment was fitted on these scans; its own error is allowed for by the mean "
+            "covariance of the track"
+        )
+    if biases:
+        notes.append("drift, regimes and tails are those of the error without the named biases")
+    return tuple(notes)
+
+
+def _of_belief(case: Case, rng: np.random.Generator) -> tuple[list[Diagnosis], list[Untested]]:
+    """What errors without their biases, and covariances, tell together."""
+    most = SQUARED * independent_scans(normal.whitened(case.error, case.covariance))
+    slow = slow_part(case)
+    drifting = slow.proves_drift
+    places = where(case, drifting=drifting, most=most, rng=rng)
+    level = throughout(case, places.explained, alone=not places.found, most=most)
+    if drifting or (level is not None and slow.is_drift):
+        return [drift(case, slow), *places.found], [*places.untested, *SLOW]
+
+    of_tails, untested = tail_faults(case, places.explained, most=most)
+    if of_tails:
+        level = throughout(case, places.explained, alone=False, most=most)
+    found = [*places.found, *of_tails, *([] if level is None else [level])]
+    return found, [*places.untested, *untested]

@@ -1,0 +1,152 @@
+"""Where the belief is too tight: while turning, fast or standing, more and more, or in a stretch.
+
+The logarithm of the NEES has the same mean in every scan of an honest belief, whatever its
+covariance; a regime in which it is higher is one in which the covariance is tighter than elsewhere.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from smfeval.explain.diagnoses.case import Case
+from smfeval.explain.diagnoses.limits import EACH, ENOUGH, TIGHTER, too_few
+from smfeval.explain.diagnoses.motion import Split, splits
+from smfeval.explain.diagnoses.place_texts import GROWING, grown, regime, stands_out, thirds
+from smfeval.explain.diagnoses.regression import without
+from smfeval.explain.diagnoses.result import Diagnosis, Untested
+from smfeval.explain.diagnoses.selection import Accept, Cause, Finding, Selection, select, untested
+from smfeval.explain.diagnoses.stretches import Stretch, stretches
+from smfeval.maths.arrays import Bools, Floats
+
+START = 0.02  # of the duration: growth is measured from here, where the logarithm is tame
+HANDICAP = 1.2  # a stretch may choose its ends, so it must explain this much more than a regime
+GROWN = 2.0  # times the k of the first third that the last has, if there is a drift anyway
+
+
+@dataclass(frozen=True)
+class Where:
+    """What was found, and the log NEES that it explains above the lowest level (n,)."""
+
+    found: tuple[Diagnosis, ...]
+    untested: tuple[Untested, ...]
+    explained: Floats
+
+
+def where(case: Case, *, drifting: bool, most: float, rng: np.random.Generator) -> Where:
+    """Regimes, growth and stretches that explain where the NEES is high, the strongest first.
+
+    `most` is the number of independent scans that the log NEES is worth.
+    """
+    regimes = splits(case)
+    runs, selection = _searched(case, regimes, most, rng)
+    found = [_told(each, case, regimes) for each in selection.found]
+    if runs:
+        found.append(stands_out(case, [(run.start, run.stop) for run in runs], _worst(runs)))
+    if drifting and GROWING not in {each.name for each in found}:
+        found += _growth_of_drift(case)
+    short = (Untested("a stretch", too_few(most)),)
+    untried = untested(selection) + (() if most >= ENOUGH else short)
+    return Where(tuple(found), untried, _explained(case, selection, runs))
+
+
+def _searched(
+    case: Case, regimes: list[Split], most: float, rng: np.random.Generator
+) -> tuple[list[Stretch], Selection]:
+    """Stretches and regimes, whichever explains more first, the other in what it leaves."""
+    response, level = case.log_nees[:, None], np.ones((len(case), 1, 1))
+    causes = [_regime_cause(split) for split in regimes] + [_growth(case)]
+    accept = _accept(case, regimes)
+    selection = select(response, level, causes, accept=accept, most=most)
+    if most < ENOUGH:
+        return [], selection
+
+    runs = _tight_runs(case, case.log_nees, rng)
+    if runs and _stretch_first(runs[0], selection, response, level):
+        level = np.concatenate([level, _columns(runs, len(case))], axis=-1)
+        return runs, select(response, level, causes, accept=accept, most=most)
+    if selection.found:
+        runs = _tight_runs(case, without(response, selection.base)[:, 0], rng)
+    return runs, selection
+
+
+def _tight_runs(case: Case, series: Floats, rng: np.random.Generator) -> list[Stretch]:
+    runs = stretches(series, limit=EACH, rng=rng)
+    return [run for run in runs if case.k(_mask(run, len(case))) > 1]
+
+
+def _regime_cause(split: Split) -> Cause:
+    return Cause(f"tight while {split.name}", split.inside.astype(np.float64)[:, None, None])
+
+
+def _growth(case: Case) -> Cause:
+    """NEES ~ t^slope: one for a random walk of the error, two for a constant rate."""
+    share = case.time_s / case.time_s[-1]
+    return Cause(GROWING, np.log((share + START) / (1 + START))[:, None, None])
+
+
+def _accept(case: Case, regimes: list[Split]) -> Accept:
+    """A cause is accepted if it is sure, raises the NEES enough, and k is above one there."""
+    inside = {f"tight while {split.name}": split.inside for split in regimes}
+    inside[GROWING] = case.time_s > case.time_s[-1] * 2 / 3
+
+    def accepted(found: Finding) -> bool:
+        sure = found.probability < EACH and found.n_effective >= ENOUGH
+        higher = float(np.exp(found.effect.value[0])) >= TIGHTER
+        return sure and higher and case.k(inside[found.name]) > 1
+
+    return accepted
+
+
+def _stretch_first(run: Stretch, selection: Selection, response: Floats, level: Floats) -> bool:
+    """Whether the clearest stretch explains more than the best regime."""
+    if not selection.found:
+        return True
+    both = np.concatenate([level, _columns([run], len(response))], axis=-1)
+    gained = np.sum(without(response, level) ** 2) - np.sum(without(response, both) ** 2)
+    best = max(each.share for each in selection.found)
+    return bool(gained / np.sum(response**2) > HANDICAP * best)
+
+
+def _mask(run: Stretch, count: int) -> Bools:
+    index = np.arange(count)
+    return (index >= run.start) & (index < run.stop)
+
+
+def _columns(runs: list[Stretch], count: int) -> Floats:
+    """Indicators of the stretches. (n, 1, r)."""
+    return np.stack([_mask(run, count) for run in runs], axis=-1)[:, None].astype(np.float64)
+
+
+def _worst(runs: list[Stretch]) -> float:
+    return max(run.probability for run in runs)
+
+
+def _explained(case: Case, selection: Selection, runs: list[Stretch]) -> Floats:
+    """What the findings add to the log NEES, from its lowest level on. (n,)."""
+    columns = [each.columns for each in selection.found]
+    columns += [_columns(runs, len(case))] if runs else []
+    if not columns:
+        return np.zeros(len(case))
+    design = np.concatenate([np.ones((len(case), 1, 1)), *columns], axis=-1)[:, 0]
+    value = np.linalg.lstsq(design, case.log_nees, rcond=None)[0]
+    explained = design[:, 1:] @ value[1:]
+    return explained - explained.min()
+
+
+def _told(found: Finding, case: Case, regimes: list[Split]) -> Diagnosis:
+    value = float(found.effect.value[0])
+    numbers = {"p": found.probability, "independent_scans": found.n_effective}
+    if found.name == GROWING:
+        return grown(case, {"exponent": value} | numbers)
+    split = next(each for each in regimes if found.name.endswith(each.name))
+    return regime(case, split, {"ratio": float(np.exp(value))} | numbers)
+
+
+def _growth_of_drift(case: Case) -> list[Diagnosis]:
+    """Growth as a property of a drift that is proven, so that it needs no proof of its own."""
+    first, last = thirds(case)
+    if case.fitted or last < GROWN * first:
+        return []
+    column = _growth(case).columns.ravel()
+    column = column - column.mean()
+    return [grown(case, {"exponent": float(column @ case.log_nees / (column @ column))})]

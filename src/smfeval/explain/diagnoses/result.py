@@ -1,0 +1,128 @@
+"""The result: what was found, what was not tried and why, and tables that are always shown."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from smfeval.summarise.number import Number, finite
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """A fault by its name: the numbers that triggered it, what it means, what to try."""
+
+    name: str
+    numbers: dict[str, float]  # names carry units
+    sentence: str
+    advice: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Strict JSON data."""
+        return asdict(self) | {"numbers": _finite(self.numbers)}
+
+
+@dataclass(frozen=True)
+class Untested:
+    """A diagnosis that was not tried, and why."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Bias:
+    """Mean error along one direction against its scatter."""
+
+    direction: str  # along, cross, vertical, body x ...
+    mean: Number  # m
+    scatter_m: float
+    share: float  # of the mean square along this direction, that the mean is
+
+    def to_dict(self) -> dict[str, Any]:
+        """Strict JSON data."""
+        return asdict(self) | {"mean": self.mean.to_dict()}
+
+
+@dataclass(frozen=True)
+class Window:
+    """A stretch of the track: its mean error, and k if there is a belief."""
+
+    start_s: float
+    end_s: float
+    mean_m: tuple[float, ...]  # along, cross, vertical; or the scored axes
+    rmse_m: float
+    k: float | None
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Windows of equal numbers of scans; `between` is the share of the error's variance there."""
+
+    directions: tuple[str, ...]
+    rows: tuple[Window, ...]
+    between: float
+
+
+@dataclass(frozen=True)
+class Regime:
+    """Scans that have something in common: how many, their error and their k."""
+
+    name: str
+    scans: int
+    rmse_m: float
+    k: float | None
+
+
+@dataclass(frozen=True)
+class Tail:
+    """Which part of the total NEES the largest 1 % and 5 % carry, and would if honest."""
+
+    top_1: float
+    top_5: float
+    honest_1: float
+    honest_5: float
+    mean_nees: float
+    mean_nees_without_5: float
+
+
+@dataclass(frozen=True)
+class Diagnoses:
+    """Where the error comes from."""
+
+    found: tuple[Diagnosis, ...]
+    untested: tuple[Untested, ...]
+    bias: tuple[Bias, ...]
+    windows: Windows | None
+    regimes: tuple[Regime, ...]
+    tail: Tail | None
+    systematic: float | None  # share of the mean square (in sigmas if reported) that biases explain
+    notes: tuple[str, ...] = ()
+    reason: str | None = None  # why nothing was tried
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of what was found."""
+        return tuple(each.name for each in self.found)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Strict JSON data."""
+        return {
+            "found": [each.to_dict() for each in self.found],
+            "untested": [asdict(each) for each in self.untested],
+            "bias": [each.to_dict() for each in self.bias],
+            "windows": None if self.windows is None else _listed(asdict(self.windows)),
+            "regimes": [asdict(each) for each in self.regimes],
+            "tail": None if self.tail is None else asdict(self.tail),
+            "systematic": self.systematic,
+            "notes": list(self.notes),
+            "reason": self.reason,
+        }
+
+
+def _finite(numbers: dict[str, float]) -> dict[str, float | None]:
+    return {name: finite(value) for name, value in numbers.items()}
+
+
+def _listed(windows: dict[str, Any]) -> dict[str, Any]:
+    """JSON has lists, not tuples."""
+    rows = [row | {"mean_m": list(row["mean_m"])} for row in windows["rows"]]
+    return windows | {"directions": list(windows["directions"]), "rows": rows}

@@ -1,0 +1,93 @@
+"""Tables that are always shown: bias by direction, windows, regimes."""
+
+import numpy as np
+
+from smfeval.evaluation import Evaluation
+from smfeval.evaluation.residuals import path_axes
+from smfeval.explain.diagnoses.case import Case
+from smfeval.explain.diagnoses.motion import STANDING_M_S
+from smfeval.explain.diagnoses.result import Bias, Regime, Window, Windows
+from smfeval.explain.diagnoses.wander import window_means, window_starts
+from smfeval.maths import so3
+from smfeval.maths.arrays import Bools, Floats
+from smfeval.summarise.number import Intervals
+
+THIRDS = ("least", "middle", "most")
+
+
+def path_error(evaluation: Evaluation, case: Case) -> tuple[tuple[str, ...], Floats]:
+    """Errors along, across and above the path; on the scored axes where there is none. (n, c)."""
+    names = tuple("xyz"[i] for i in case.axes)
+    directions = path_axes(evaluation.scored.reference) if {"x", "y"} <= set(names) else {}
+    if not directions:
+        return names, case.error
+    full = np.zeros((len(case), 3))
+    full[:, case.axes] = case.error
+    columns = {name: np.einsum("ni,ni->n", way, full) for name, way in directions.items()}
+    if "z" in names:
+        columns["vertical"] = full[:, 2]
+    return tuple(columns), np.stack(list(columns.values()), axis=1)
+
+
+def bias_table(names: tuple[str, ...], path: Floats, case: Case) -> tuple[Bias, ...]:
+    """Mean and scatter along the path's axes, and in body axes where all three are known."""
+    rows = [_bias(name, path[:, i]) for i, name in enumerate(names)]
+    if case.rotation is not None and case.axes == [0, 1, 2]:
+        body = so3.rotate(so3.inverse(case.rotation), case.error)
+        rows += [_bias(f"body {axis}", body[:, i]) for i, axis in enumerate("xyz")]
+    return tuple(rows)
+
+
+def _bias(direction: str, series: Floats) -> Bias:
+    mean, square = Intervals().of(series, "mean", "m"), float(np.mean(series**2))
+    return Bias(direction, mean, float(series.std()), mean.value**2 / square if square > 0 else 0.0)
+
+
+def window_table(names: tuple[str, ...], path: Floats, case: Case) -> Windows:
+    """Mean errors over windows, and how much of the variance lies between them."""
+    starts = window_starts(len(case))
+    stops = np.append(starts[1:], len(case))
+    means, variance = window_means(path), float(path.var(axis=0).sum())
+    weight = (stops - starts) / len(case)
+    between = float((weight[:, None] * (means - path.mean(axis=0)) ** 2).sum())
+    rows = (
+        Window(
+            float(case.time_s[start]),
+            float(case.time_s[stop - 1]),
+            tuple(float(m) for m in mean),
+            _rmse(case, slice(start, stop)),
+            _k(case, slice(start, stop)),
+        )
+        for start, stop, mean in zip(starts, stops, means, strict=True)
+    )
+    return Windows(names, tuple(rows), between / variance if variance > 0 else 0.0)
+
+
+def regime_table(case: Case) -> tuple[Regime, ...]:
+    """Error and k by thirds of turn rate and speed, and while standing."""
+    rows = []
+    if case.turn_rate is not None:
+        rows += _thirds("turning", case.turn_rate, case)
+    rows += _thirds("speed", case.speed, case)
+    standing = case.speed < STANDING_M_S
+    if standing.any():
+        rows.append(_regime("standing", standing, case))
+    return tuple(rows)
+
+
+def _thirds(name: str, rate: Floats, case: Case) -> list[Regime]:
+    third = np.searchsorted(np.quantile(rate, [1 / 3, 2 / 3]), rate)
+    masks = [(f"{name}: {THIRDS[i]}", third == i) for i in range(3)]
+    return [_regime(label, mask, case) for label, mask in masks if mask.any()]
+
+
+def _regime(name: str, inside: Bools, case: Case) -> Regime:
+    return Regime(name, int(inside.sum()), _rmse(case, inside), _k(case, inside))
+
+
+def _rmse(case: Case, scans: Bools | slice) -> float:
+    return float(np.sqrt(np.mean(np.sum(case.error[scans] ** 2, axis=1))))
+
+
+def _k(case: Case, scans: Bools | slice) -> float | None:
+    return case.k(scans) if case.believes else None

@@ -1,0 +1,160 @@
+"""Bulk against tail: a few scans, heavy tails, or too tight throughout."""
+
+import numpy as np
+from scipy.special import chdtrc, chdtri, fdtrc, psi
+
+from smfeval.explain.diagnoses.case import TINY, Case
+from smfeval.explain.diagnoses.limits import EACH, ENOUGH, TIGHTER, too_few
+from smfeval.explain.diagnoses.regression import Mean, mean_of
+from smfeval.explain.diagnoses.result import Diagnosis, Tail, Untested
+from smfeval.explain.diagnoses.stretches import BLOCKS
+from smfeval.explain.diagnoses.student import cross_validated_gain
+from smfeval.explain.diagnoses.words import percent
+from smfeval.maths.arrays import Bools, Floats
+from smfeval.summarise.number import Intervals
+
+FEW = 0.05  # of the scans
+MANY_PARTICLES = 100.0  # the sample covariance of fewer has heavy tails of its own
+GUARD = 2.0  # memories of the log NEES between training and test scans
+LONGEST_GUARD = 0.1  # of the track
+MOST_NAT = 1.0  # a scan counts for so much at most: the gain stated is a lower bound then
+LEAST_NAT = 0.02  # per scan: less is not worth a name
+MARGIN = 2.0  # how far the NEES of a regime may be from what was estimated for it
+LIGHT = 30.0  # a t with more degrees of freedom is a Gaussian
+
+
+def tail_of(nees: Floats, d: int) -> Tail | None:
+    """How much of the total NEES the largest carry; None without any error. (n,)."""
+    ordered = np.sort(nees)[::-1]
+    total, one, five = float(ordered.sum()), *(max(1, round(p * len(nees))) for p in (0.01, 0.05))
+    if total == 0:
+        return None
+    return Tail(
+        top_1=float(ordered[:one].sum()) / total,
+        top_5=float(ordered[:five].sum()) / total,
+        honest_1=float(chdtrc(d + 2, chdtri(d, 0.01))),  # E[q; q > c] = d P(chi2_(d+2) > c)
+        honest_5=float(chdtrc(d + 2, chdtri(d, 0.05))),
+        mean_nees=total / len(nees),
+        mean_nees_without_5=float(ordered[five:].mean()),
+    )
+
+
+def extreme_scans(case: Case, nees: Floats) -> Bools:
+    """Scans that no honest belief has one of: by the union bound, whatever the dependence. (n,)."""
+    d, limit = case.dimension, EACH / len(nees)
+    count = case.particles
+    if count is None:
+        return chdtrc(d, nees) < limit
+    stretch = case.honest / case.yardstick  # back from the chi-squared scale of the median
+    return fdtrc(d, count - d, nees * stretch * (count - d) / ((count + 1) * d)) < limit
+
+
+def tail_faults(
+    case: Case, explained: Floats, *, most: float
+) -> tuple[list[Diagnosis], list[Untested]]:
+    """A few scans, or heavy tails; `explained` log NEES is taken out first. (n,)."""
+    nees = case.nees * np.exp(-explained)
+    k = max(1.0, float(np.median(nees)) / case.yardstick) * (MARGIN if explained.any() else 1)
+    if k > TIGHTER and most < ENOUGH:
+        return [], [Untested(name, too_few(most)) for name in ("a few scans", "heavy tails")]
+    extreme = extreme_scans(case, case.nees * np.exp(-_widened(explained)) / k)
+    if case.fewest_particles < MANY_PARTICLES:
+        few = f"{case.fewest_particles:.3g} particles have heavy tails of their own"
+        return _few(case, nees, extreme), [Untested("heavy tails", few)]
+
+    found, untested = _heavy(case, nees, most)
+    rest, _ = _heavy(case, nees[~extreme], most) if extreme.any() else (found, [])
+    if extreme.any() and not rest:
+        return _few(case, nees, extreme), untested
+    return found, untested
+
+
+def _widened(explained: Floats) -> Floats:
+    """The largest nearby: where a regime or stretch begins is known to a block only. (n,)."""
+    from scipy.ndimage import maximum_filter1d  # noqa: PLC0415  slow to import, rarely needed
+
+    reach = max(2, len(explained) // BLOCKS)
+    return maximum_filter1d(explained, 2 * reach + 1) if explained.any() else explained
+
+
+def _few(case: Case, nees: Floats, extreme: Bools) -> list[Diagnosis]:
+    share = float(extreme.mean())
+    if not 0 < share <= FEW:
+        return []
+    count = int(extreme.sum())
+    carried = float(nees[extreme].sum() / nees.sum())
+    first = float(case.time_s[int(np.argmax(extreme))])
+    numbers = {
+        "scans": float(count),
+        "share_of_scans": share,
+        "share_of_nees": carried,
+        "first_s": first,
+        "largest_nees": float(nees.max()),
+    }
+    scans = "1 scan carries" if count == 1 else f"{count} scans carry"
+    return [
+        Diagnosis(
+            "a few scans",
+            numbers,
+            f"{scans} {percent(carried)} of the total NEES ({percent(share)} of the scans, the "
+            f"first at {first:.4g} s), farther out than any of an honest belief",
+            "look at these scans: outliers, wrong matches or bad reference poses; the median k is "
+            "not moved by them, the mean NEES is",
+        )
+    ]
+
+
+def _heavy(case: Case, nees: Floats, most: float) -> tuple[list[Diagnosis], list[Untested]]:
+    memory = len(nees) / mean_of(np.log(np.maximum(nees, TINY)), most=most).n_effective
+    guard = int(min(GUARD * memory, LONGEST_GUARD * len(nees)))
+    gain = cross_validated_gain(nees, case.dimension, guard=guard)
+    capped = np.minimum(gain.series, MOST_NAT)
+    mean = mean_of(capped, most=most)
+    if mean.n_effective < ENOUGH:
+        return [], [Untested("heavy tails", too_few(mean.n_effective))]
+    if mean.probability >= EACH or mean.value < LEAST_NAT or gain.nu >= LIGHT:
+        return [], []
+    return [_heavy_diagnosis(gain.nu, capped, mean.probability)], []
+
+
+def _heavy_diagnosis(nu: float, gain: Floats, probability: float) -> Diagnosis:
+    found = Intervals().of(gain, "mean", "nat")
+    ends = {"gain_low_nat": found.low, "gain_high_nat": found.high}
+    known = {name: end for name, end in ends.items() if end is not None}
+    return Diagnosis(
+        "heavy tails",
+        {"gain_nat": found.value, "nu": nu, "p": probability} | known,
+        f"a Student-t belief with {nu:.3g} degrees of freedom predicts left-out scans better "
+        f"than any scaled Gaussian, by {found.value:.2g} nat per scan or more: most errors are "
+        "small, some large",
+        "a robust kernel or a Student-t measurement model; a larger covariance would be too wide "
+        "for most scans and still too tight for some",
+    )
+
+
+def throughout(case: Case, explained: Floats, *, alone: bool, most: float) -> Diagnosis | None:
+    """Too tight in scans that nothing else sets apart; by little only if nothing else is found."""
+    d = case.dimension
+    honest = float(psi(d / 2) + np.log(2)) - np.log(case.yardstick)
+    mean = mean_of(np.log(np.maximum(case.relative_nees, TINY)) - explained - honest, most=most)
+    k = float(np.median(case.relative_nees * np.exp(-explained)))
+    if not (_sure(mean) or _whatever_dependence(k * case.yardstick, d)):
+        return None
+    if k <= (1 if alone else TIGHTER):
+        return None
+    return Diagnosis(
+        "too tight throughout",
+        {"k": k, "p": mean.probability, "independent_scans": mean.n_effective},
+        f"the covariance is too tight by a factor {k:.3g} in scans that nothing else sets apart",
+        f"scale the covariance by {k:.3g}, or raise the measurement noise R (point noise) it is "
+        "made of",
+    )
+
+
+def _sure(mean: Mean) -> bool:
+    return mean.probability < EACH and mean.n_effective >= ENOUGH
+
+
+def _whatever_dependence(median_nees: float, d: int) -> bool:
+    """Half of the scans lie so far out with probability at most 2 p each (`summarise.verdict`)."""
+    return 2 * float(chdtrc(d, median_nees)) < EACH

@@ -1,0 +1,137 @@
+"""A sweep as text: what each knob does, and with `-v` every run."""
+
+from collections.abc import Sequence
+
+from smfeval.compare.sweep import Effect, Row, Sweep, TrackEffect
+from smfeval.compare.sweep.judgement import SENTENCES
+from smfeval.compare.sweep.points import words
+from smfeval.compare.sweep.predictions import earned_error_slope, unearned_slope
+from smfeval.show.scores import metres, shown
+from smfeval.show.words import count
+from smfeval.summarise.number import Number
+
+HEADINGS = ("estimator", "knob", "runs", "precision, nat", "NEES slope", "error slope", "verdict")
+ROW_HEADINGS = ("estimator", "setting", "tracks", "precision", "median NEES", "MAE")
+
+
+def text(sweep: Sweep, *, verbose: bool = False) -> str:
+    """What each knob does; the last line has the verdicts."""
+    parts = [
+        extent(sweep),
+        *_table(_knob_rows(sweep)),
+        *_predictions(sweep),
+        *(["", *_table([ROW_HEADINGS, *map(_setting, sweep.rows)])] if verbose else []),
+        *_failures(sweep),
+        *(f"  note  {note}" for note in _notes(sweep, verbose=verbose)),
+        verdicts(sweep),
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def extent(sweep: Sweep) -> str:
+    """'campaign: 2 estimators, 1 track, 20 runs'."""
+    estimators = len({point.estimator for point in sweep.points})
+    tracks = len({point.track for point in sweep.points})
+    failed = f", {len(sweep.failures)} failed" if sweep.failures else ""
+    return (
+        f"{sweep.name}: {count(estimators, 'estimator')}, {count(tracks, 'track')}, "
+        f"{count(len(sweep.points), 'run')}{failed}"
+    )
+
+
+def verdicts(sweep: Sweep) -> str:
+    """'fastlio2: Rx unearned, voxel earned; pointlio: Rx worse'."""
+    by_estimator: dict[str, list[str]] = {}
+    for effect in sweep.effects:
+        by_estimator.setdefault(effect.estimator, []).append(f"{effect.knob} {effect.label}")
+    return "; ".join(f"{name}: {', '.join(labels)}" for name, labels in by_estimator.items())
+
+
+def _knob_rows(sweep: Sweep) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = [HEADINGS]
+    for effect in sweep.effects:
+        rows.append(_effect(effect))
+        if len(effect.tracks) > 1:
+            rows += [_track(each) for each in effect.tracks]
+    return rows
+
+
+def _effect(effect: Effect) -> tuple[str, ...]:
+    return (
+        effect.estimator,
+        effect.knob,
+        str(sum(track.runs for track in effect.tracks)),
+        _range(effect.tracks),
+        slope(effect.nees_slope),
+        slope(effect.error_slope),
+        effect.label,
+    )
+
+
+def _track(track: TrackEffect) -> tuple[str, ...]:
+    return (
+        "",
+        f"  {track.track}",
+        str(track.runs),
+        _range([track]),
+        slope(track.nees_slope),
+        slope(track.error_slope),
+        track.label,
+    )
+
+
+def _range(tracks: Sequence[TrackEffect]) -> str:
+    low, high = min(t.lowest_nats for t in tracks), max(t.highest_nats for t in tracks)
+    return f"{low:.2f} to {high:.2f}"
+
+
+def slope(number: Number | None) -> str:
+    """'+0.158 [+0.138, +0.179]'."""
+    if number is None:
+        return "-"
+    if number.low is None or number.high is None:
+        return f"{number.value:+.3f}"
+    return f"{number.value:+.3f} [{number.low:+.3f}, {number.high:+.3f}]"
+
+
+def _predictions(sweep: Sweep) -> list[str]:
+    found = {effect.label for effect in sweep.effects}
+    unearned, shrinking = unearned_slope(sweep.dimension), earned_error_slope(sweep.dimension)
+    return [
+        f"  slopes are log10 per nat of precision with {100 * sweep.level:g} % intervals",
+        f"  if sharpening is earned: NEES 0, error {shrinking:+.3f}; "
+        f"if not: NEES {unearned:+.3f}, error 0",
+        *(f"  {label}: {SENTENCES[label]}" for label in SENTENCES if label in found),
+    ]
+
+
+def _setting(row: Row) -> tuple[str, ...]:
+    return (
+        row.estimator,
+        words(row.settings),
+        str(row.tracks),
+        shown(row.precision),
+        shown(row.nees_median),
+        metres(row.mae),
+    )
+
+
+def _failures(sweep: Sweep) -> list[str]:
+    return [
+        f"  failed  {each.estimator} {words(each.settings)} on {each.track}: {each.sentence}"
+        for each in sweep.failures
+    ]
+
+
+def _notes(sweep: Sweep, *, verbose: bool) -> list[str]:
+    """Of the sweep, and of all runs: each once, with how many runs it holds for."""
+    runs = [note for point in sweep.points for note in dict.fromkeys(point.notes)]
+    if not verbose:
+        return list(sweep.notes)
+    return [*sweep.notes, *(f"{note} ({runs.count(note)} runs)" for note in dict.fromkeys(runs))]
+
+
+def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = ["  ".join(f"{cell:{w}}" for cell, w in zip(row, widths, strict=True)) for row in rows]
+    return [f"  {line}".rstrip() for line in lines]
