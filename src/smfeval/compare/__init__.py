@@ -11,6 +11,7 @@
     hat          own covariances from those of the differences (N-cornered hat)
     attribution  three or more: which of them is overconfident
     many         all pairs, and the attribution
+    sweep        a knob turned: is a sharper belief earned?
 """
 
 from smfeval.compare.attribution import Attribution, attribute

@@ -29,9 +29,9 @@ def runs_of(
 ) -> list[Planned]:
     """Every setting of one estimator, and the file that it is in."""
     given = checked(entry, SWEPT_KEYS, where, required=("name", "path"))
-    where = f"{where} ({given['name']})"
-    own = chosen(given.get("knobs"), knobs, where)
-    paths = _paths(given["path"], given.get("base"), own, where)
+    called = f"{where} ({given['name']})"
+    own = chosen(given.get("knobs"), knobs, called)
+    paths = _paths(given["path"], given.get("base"), own, called)
     plain = {key: value for key, value in given.items() if key not in OURS}
     planned = []
     for settings, path in paths.items():

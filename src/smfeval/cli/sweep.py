@@ -1,0 +1,117 @@
+"""`smfeval sweep SWEEP.toml`: one knob turned; does sharper mean better, or only more confident?"""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from smfeval.cli.drawing import draw, refuse_figures
+from smfeval.cli.flags import add_output_flags, parser
+from smfeval.compare.sweep import Sweep, sweep_of
+from smfeval.compare.sweep.judgement import SENTENCES
+from smfeval.errors import OptionError
+from smfeval.show import sweep as show
+from smfeval.show.documents import json_text
+from smfeval.study.sweep_plan import Files, SweepPlan
+from smfeval.study.sweep_points import Measured, Progress, points_of_files
+from smfeval.study.sweep_toml import read_sweep
+
+
+def run(arguments: list[str]) -> int:
+    """Measure a grid of settings and judge each knob; returns the exit code."""
+    chosen = _flags().parse_args(arguments)
+    for label in chosen.fail_if:
+        _refuse_label(label)
+    refuse_figures(chosen)
+    plan = read_sweep(chosen.plan)
+    with _counting() as progress:
+        points, failures = _measured(plan, progress)
+    sweep = sweep_of(
+        points,
+        name=plan.name,
+        failures=failures,
+        dimension=len(plan.options.axes),
+        level=plan.options.intervals.level,
+    )
+    _print(sweep, chosen)
+    _draw(sweep, chosen)
+    return _gate(sweep, chosen.fail_if)
+
+
+def _flags() -> argparse.ArgumentParser:
+    flags = parser("sweep", "Turn a knob: does a sharper belief mean smaller errors?")
+    add = flags.add_argument
+    add("plan", metavar="SWEEP.toml", help="knobs and their values; files of runs, or [lab]")
+    add(
+        "--fail-if",
+        action="append",
+        default=[],
+        metavar="LABEL",
+        help=f"exit with 1 if a knob is {', '.join(SENTENCES)} (may repeat)",
+    )
+    add("--plot", action="store_true", help="show the figures in windows")
+    add(
+        "--save-plot",
+        type=Path,
+        metavar="FILE.pdf",
+        help="all figures as pages of a PDF, or each as FILE_name.png or .svg",
+    )
+    add("--force", action="store_true", help="overwrite figures")
+    add_output_flags(flags)
+    flags.set_defaults(html=None)  # there is no page of a sweep
+    return flags
+
+
+def _refuse_label(label: str) -> None:
+    if label not in SENTENCES:
+        raise OptionError(f"--fail-if {label!r} is no verdict; it is one of {', '.join(SENTENCES)}")
+
+
+def _measured(plan: SweepPlan, progress: Progress) -> Measured:
+    if isinstance(plan.source, Files):
+        return points_of_files(plan.source, progress=progress)
+    from smfeval.lab.sweep import points_of_lab  # noqa: PLC0415  filters are slow to import
+
+    return points_of_lab(plan.source, plan.options, progress=progress)
+
+
+@contextmanager
+def _counting() -> Iterator[Progress]:
+    """A bar with the number of runs on a terminal, and nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from rich.console import Console  # noqa: PLC0415  only on a terminal
+    from rich.progress import Progress as Bar  # noqa: PLC0415
+
+    with Bar(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("runs")
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _print(sweep: Sweep, chosen: argparse.Namespace) -> None:
+    if chosen.json:
+        print(json_text(sweep.to_dict()), end="")
+    elif chosen.quiet:
+        print(show.verdicts(sweep))
+    else:
+        print(show.text(sweep, verbose=chosen.verbose), end="")
+
+
+def _draw(sweep: Sweep, chosen: argparse.Namespace) -> None:
+    if chosen.save_plot is None and not chosen.plot:
+        return
+    from smfeval.show.figures.of_sweep import gallery_of_sweep  # noqa: PLC0415  slow to import
+
+    draw(chosen, gallery_of_sweep, sweep)
+
+
+def _gate(sweep: Sweep, labels: list[str]) -> int:
+    failed = [effect for effect in sweep.effects if effect.label in labels]
+    for effect in failed:
+        print(
+            f"smfeval: --fail-if: {effect.estimator}, {effect.knob}: {effect.sentence}",
+            file=sys.stderr,
+        )
+    return 1 if failed else 0

@@ -1,0 +1,131 @@
+"""Shared displacement: all points of a scan are off together, and averaging them does not help.
+
+If scan k is displaced by d_k ~ N(0, S_d), R = sigma^2 I + H S_d H^T and the information of the scan
+is no longer J but
+
+    J_d = (J^-1 + S_d)^-1 = J (I + S_d J)^-1,
+
+at most S_d^-1 however many points there are. Two covariances follow, over the updates of a run
+with what the motion added, G_k = P_prior,k - P_post,k-1, taken from the run:
+
+    marginalised  P_k = ((P_k-1 + G_k)^-1 + J_d)^-1: what the filter would report if it knew S_d
+    considered    the true covariance of a filter that does not know, P_k + D_k, with its own gain
+                  A = (P_prior^-1 + J)^-1 J:  D_k = (I - A) D_k-1 (I - A)^T + A S_d A^T
+
+The second is linear in S_d (Schmidt's consider filter). Time is a loop here: each update needs the
+one before. Batches of S_d go through it together.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from smfeval.explain.credit import log_det
+from smfeval.maths import normal
+from smfeval.maths.arrays import Floats
+from smfeval.maths.symmetric import symmetrised
+from smfeval.summarise.inflation import median_chi_squared
+
+SMALLEST_M, LARGEST_M = 1e-7, 1e3  # displacements among which the one that is needed is looked for
+STEPS = 30  # of bisection over ten decades: to 2e-8 of the displacement
+
+
+@dataclass(frozen=True)
+class Updates:
+    """The updates of a run: position covariances and the information that each scan brought."""
+
+    prior: Floats  # (n, 3, 3)
+    posterior: Floats  # (n, 3, 3)
+    credit: Floats  # (n, 3, 3)
+
+    @property
+    def growth(self) -> Floats:
+        """What the motion added before each update but the first. (n - 1, 3, 3)."""
+        return self.prior[1:] - self.posterior[:-1]
+
+    @property
+    def gain(self) -> Floats:
+        """A = (P_prior^-1 + J)^-1 J: the share of a displacement that the position follows."""
+        return _inverse(_inverse(self.prior) + self.credit) @ self.credit
+
+
+def displaced_credit(credit: Floats, displacement: Floats) -> Floats:
+    """(J^-1 + S_d)^-1, also for J that sees not every direction. (..., 3, 3), (..., 3, 3)."""
+    inner = np.eye(3) + displacement @ credit
+    return symmetrised(credit @ np.linalg.inv(inner))
+
+
+def isotropic(sigma_m: Floats | float) -> Floats:
+    """S_d = sigma^2 I. (...) -> (..., 3, 3)."""
+    return np.asarray(sigma_m, dtype=np.float64)[..., None, None] ** 2 * np.eye(3)
+
+
+def at_one_update(updates: Updates, displacement: Floats) -> Floats:
+    """Posterior of each update alone, its prior as it was. (n, 3, 3)."""
+    credit = displaced_credit(updates.credit, displacement)
+    return _inverse(_inverse(updates.prior) + credit)
+
+
+def at_every_update(updates: Updates, displacement: Floats) -> Floats:
+    """Posterior of each update when all before it knew S_d, too. S_d (..., 3, 3) -> (n, ..., 3, 3).
+
+    The first prior is that of the run.
+    """
+    size = (len(updates.prior), *displacement.shape)
+    between = np.ones(displacement.ndim - 2, dtype=int)  # batch axes stand between scans and rows
+    credit = displaced_credit(updates.credit.reshape(-1, *between, 3, 3), displacement)
+    growth, covariance = updates.growth, np.empty(size)
+    prior = np.broadcast_to(updates.prior[0], displacement.shape)
+    for k, brought in enumerate(credit):
+        covariance[k] = np.linalg.inv(np.linalg.inv(prior) + brought)
+        if k < len(growth):
+            prior = covariance[k] + growth[k]
+    return symmetrised(covariance)
+
+
+def excess(updates: Updates, shape: Floats | None = None) -> tuple[Floats, Floats]:
+    """D before and after each update for S_d = shape (default I). (n, 3, 3) twice.
+
+    The errors of a filter that does not know S_d = s^2 shape have covariance P + s^2 D.
+    """
+    shape = np.eye(3) if shape is None else shape
+    gain = updates.gain
+    before, after = np.zeros_like(gain), np.zeros_like(gain)
+    for k, taken in enumerate(gain):
+        if k:
+            before[k] = after[k - 1]
+        kept = np.eye(3) - taken
+        after[k] = kept @ before[k] @ kept.T + taken @ shape @ taken.T
+    return before, after
+
+
+def recovered_nats(covariance: Floats, updates: Updates) -> float:
+    """Median precision that the displacement takes back, against the posterior of the run."""
+    return float(np.median(log_det(covariance) - log_det(updates.posterior)))
+
+
+def needed_m(error: Floats, covariance_of: Callable[[float], Floats]) -> float | None:
+    """Displacement at which k = 1, by bisection; None where none does. (n, 3).
+
+    `covariance_of` gives the covariances (n, 3, 3) of a displacement in metres, and grows with it:
+    `at_one_update`, `at_every_update`, or P + s^2 D. An error that is honest already needs 0.
+    """
+    honest = median_chi_squared(error.shape[-1])
+
+    def too_tight(size_m: float) -> bool:
+        return bool(np.median(normal.fit(error, covariance_of(size_m)).nees) > honest)
+
+    if not too_tight(0.0):
+        return 0.0
+    if too_tight(LARGEST_M):
+        return None
+    low, high = np.log(SMALLEST_M), np.log(LARGEST_M)
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if too_tight(float(np.exp(middle))) else (low, middle)
+    return float(np.exp(high))
+
+
+def _inverse(matrix: Floats) -> Floats:
+    return symmetrised(np.asarray(np.linalg.inv(matrix), dtype=np.float64))

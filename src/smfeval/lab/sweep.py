@@ -1,0 +1,93 @@
+"""A grid of settings, run by the lab's filters on simulated worlds."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from smfeval.compare.sweep import Failure, Point
+from smfeval.compare.sweep.points import Origin, failed, point_of
+from smfeval.errors import OptionError, SmfevalError
+from smfeval.evaluation import Options, evaluate
+from smfeval.lab.filters.run import Run
+from smfeval.lab.filters.table import filter_named
+from smfeval.lab.recording import Recording
+from smfeval.lab.sensors.faults import NO_FAULTS
+from smfeval.lab.simulate import simulate
+from smfeval.lab.worlds import world_named
+from smfeval.study.metrics import METRICS
+from smfeval.study.sweep_plan import Lab
+from smfeval.study.sweep_points import Measured, Progress, split
+
+SIMULATED = "simulated"
+
+Simulate = Callable[[str, int], Recording]
+RunFilter = Callable[[str, Recording, Sequence[str]], Run]  # filter, recording, `name=value` ...
+
+
+def points_of_lab(
+    lab: Lab,
+    options: Options,
+    *,
+    progress: Progress = lambda done, total: None,
+    recorded: Simulate | None = None,
+    run: RunFilter | None = None,
+) -> Measured:
+    """Run every filter with every setting on every world and seed.
+
+    `recorded` and `run` may be given to sweep other recordings or another filter. Unknown worlds,
+    filters and knobs are refused before anything runs; a run that fails stops no other.
+    """
+    if recorded is None or run is None:
+        refuse_unknown(lab)
+    recorded, run = recorded or _recorder(lab), run or run_filter
+    total = len(lab.worlds) * len(lab.seeds) * len(lab.filters) * len(lab.settings)
+    outcomes: list[Point | Failure] = []
+    for world in lab.worlds:
+        for seed in lab.seeds:
+            recording = recorded(world, seed)
+            for name in lab.filters:
+                for settings in lab.settings:
+                    progress(len(outcomes), total)
+                    origin = Origin(name, recording.name, settings, SIMULATED)
+                    outcomes.append(_outcome(origin, recording, run, options))
+    return split(outcomes)
+
+
+def run_filter(name: str, recording: Recording, words: Sequence[str]) -> Run:
+    """Run a filter of the table with some settings changed."""
+    chosen = filter_named(name)
+    return chosen.run(recording, chosen.settings(words))
+
+
+def refuse_unknown(lab: Lab) -> None:
+    """Raise on worlds, filters, knobs and values that nobody knows."""
+    for world in lab.worlds:
+        world_named(world)
+    for name in lab.filters:
+        for settings in lab.settings:
+            filter_named(name).settings(_words(settings))
+
+
+def _recorder(lab: Lab) -> Simulate:
+    faults = None if lab.faults else NO_FAULTS
+    return lambda world, seed: simulate(world, seed, duration_s=lab.duration_s, faults=faults)
+
+
+def _words(settings: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    return tuple(f"{knob}={value}" for knob, value in settings)
+
+
+def _outcome(
+    origin: Origin, recording: Recording, run: RunFilter, options: Options
+) -> Point | Failure:
+    """A point, or the sentence that says why there is none."""
+    if recording.reference is None:
+        raise OptionError(f"{recording.name} has no reference to score a sweep against")
+    try:
+        ran = run(origin.estimator, recording, _words(origin.settings))
+        found = evaluate(ran.belief, recording.reference, options=replace(options, rules=()))
+    except SmfevalError as error:
+        return failed(origin, str(error))
+    numbers = {name: METRICS[name].of(found) for name in ("precision", "nees_median", "mae")}
+    known = {name: number for name, number in numbers.items() if number is not None}
+    scored = len(found.scored.residuals)
+    return point_of(origin, known, scored=scored, notes=(*ran.notes, *found.all_notes))

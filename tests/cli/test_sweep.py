@@ -1,0 +1,121 @@
+"""`smfeval sweep` as a user runs it."""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import smfeval
+from study.laid_out import planned
+from study.swept import PLAN, turned
+from support.commands import files_in, refused, run
+
+SCHEMA = json.loads((Path(smfeval.__file__).parent / "schemas" / "sweep.json").read_text())
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch) -> Path:
+    """A folder with a bold and an honest estimator, three tracks, five values of R."""
+    monkeypatch.chdir(tmp_path)
+    turned(tmp_path)
+    planned(tmp_path, PLAN, "sweep.toml")
+    return tmp_path
+
+
+def strict_json(text: str) -> dict:
+    def refuse(word: str) -> None:
+        raise ValueError(f"{word} is no JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def test_a_sweep_says_which_sharpening_is_earned(capsys, folder):
+    before = files_in(folder)
+    outcome = run(capsys, "sweep", "sweep.toml")
+    assert (outcome.code, outcome.err) == (0, "")
+    lines = outcome.out.splitlines()
+    assert lines[0] == "sweep: 2 estimators, 3 tracks, 30 runs"
+    assert lines[-1] == "bold: R unearned; honest: R earned"
+    assert (
+        "if sharpening is earned: NEES 0, error -0.072; if not: NEES +0.145, error 0" in outcome.out
+    )
+    assert files_in(folder) == before
+
+
+def test_quiet_is_one_line(capsys):
+    outcome = run(capsys, "sweep", "sweep.toml", "-q")
+    assert outcome.out == "bold: R unearned; honest: R earned\n"
+
+
+def test_verbose_shows_every_setting_and_what_was_assumed(capsys):
+    brief, whole = (run(capsys, "sweep", "sweep.toml", *flag).out for flag in ((), ("-v",)))
+    assert "median NEES" not in brief
+    assert whole.count("R 0.01 ") == 2
+    assert "(30 runs)" in whole
+
+
+def test_json_is_strict_and_matches_its_schema(capsys):
+    document = strict_json(run(capsys, "sweep", "sweep.toml", "--json").out)
+    jsonschema.validate(document, SCHEMA)
+    bold, honest = document["effects"]
+    assert (bold["label"], honest["label"]) == ("unearned", "earned")
+    assert bold["nees_slope"]["value"] == pytest.approx(0.1448, abs=0.02)
+    assert len(bold["tracks"]) == 3
+    assert len(document["points"]) == 30
+    assert document["points"][0]["source"] == "bold/one_R0.01.square"
+    assert document["predictions"]["nees_slope"]["unearned"] == pytest.approx(0.1448, abs=1e-4)
+
+
+def test_json_of_a_knob_that_moves_nothing_and_of_failures_matches_the_schema(capsys, folder):
+    (folder / "bold" / "one_R1.square").unlink()
+    (folder / "narrow.toml").write_text(
+        PLAN.replace('["0.01", "0.1", "1", "10", "100"]', '["1", "10"]')
+    )
+    for name in ("one", "two", "three"):
+        for who in ("bold", "honest"):
+            path = folder / who / f"{name}_R10.square"
+            path.write_text((folder / who / f"{name}_R100.square").read_text())
+            (folder / who / f"{name}_R1.square").write_text(path.read_text())
+    (folder / "bold" / "one_R1.square").unlink()
+    document = strict_json(run(capsys, "sweep", "narrow.toml", "--json").out)
+    jsonschema.validate(document, SCHEMA)
+    assert {effect["label"] for effect in document["effects"]} == {"unmoved"}
+    assert [each["track"] for each in document["failures"]] == ["one"]
+
+
+def test_what_failed_is_shown(capsys, folder):
+    (folder / "bold" / "two_R1.square").unlink()
+    outcome = run(capsys, "sweep", "sweep.toml")
+    assert outcome.out.startswith("sweep: 2 estimators, 3 tracks, 29 runs, 1 failed\n")
+    assert "failed  bold R 1 on two: no file: bold/{track}_R1.square" in outcome.out
+
+
+def test_a_gate_fails_on_a_verdict(capsys):
+    outcome = run(capsys, "sweep", "sweep.toml", "--fail-if", "unearned", "--fail-if", "worse")
+    assert outcome.code == 1
+    assert outcome.err.startswith("smfeval: --fail-if: bold, R: unearned: errors stay")
+    assert run(capsys, "sweep", "sweep.toml", "--fail-if", "worse").code == 0
+
+
+def test_figures_are_saved_for_each_knob(capsys, folder):
+    outcome = run(capsys, "sweep", "sweep.toml", "-q", "--save-plot", "out.png")
+    assert outcome.code == 0
+    assert "out_sweep_nees_R.png" in outcome.err
+    made = {"out_sweep_nees_R.png", "out_sweep_error_R.png"}
+    assert made <= files_in(folder)
+    (folder / "out.pdf").touch()
+    assert "the file exists" in refused(capsys, "sweep", "sweep.toml", "--save-plot", "out.pdf")
+
+
+def test_mistakes_are_one_sentence(capsys, folder):
+    assert "is no verdict; it is one of" in refused(
+        capsys, "sweep", "sweep.toml", "--fail-if", "bad"
+    )
+    assert "nothing.toml" in refused(capsys, "sweep", "nothing.toml")
+    (folder / "broken.toml").write_text("[[knobs\n")
+    assert "broken.toml:1: this is not TOML" in refused(capsys, "sweep", "broken.toml")
+    (folder / "lab.toml").write_text(
+        "[[knobs]]\nname = 'R'\nvalues = [1, 2]\n[lab]\nworlds = ['moon']\nfilters = ['ieskf']\n"
+    )
+    assert "'moon' is no world" in refused(capsys, "sweep", "lab.toml")

@@ -1,0 +1,117 @@
+"""A run explained: a linear filter whose scans are displaced by a known amount."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from explain.updates import filtered
+from smfeval.errors import SeriesError
+from smfeval.evaluation import Options, evaluate
+from smfeval.explain.displacement import at_every_update, isotropic
+from smfeval.lab.explained import explained, updates_of
+from smfeval.lab.filters.run import Run, Telemetry
+from smfeval.maths import so3
+from smfeval.summarise.number import Intervals
+from smfeval.track import About, GaussianTrack, Track
+from support.beliefs import stamps
+
+SCANS, SHIFT_M, GROWTH_M = 600, 0.02, 0.05
+PLAIN = Options(intervals=Intervals(None), alignment="none")
+
+
+@pytest.fixture(scope="module")
+def ran():
+    """The run and its reference; the body is turned against the world, as telemetry is not."""
+    made = filtered(
+        np.random.default_rng(11), scans=SCANS, growth_m=GROWTH_M, displacement_m=SHIFT_M
+    )
+    path = np.cumsum(np.random.default_rng(12).normal(size=(SCANS, 3)), axis=0)
+    rotation = so3.exp(np.random.default_rng(13).normal(size=(SCANS, 3)))
+    covariance = np.tile(np.eye(6) * 1e-6, (SCANS, 1, 1))
+    covariance[:, :3, :3] = so3.rotate_covariance(so3.inverse(rotation), made.updates.posterior)
+    about = About(body="imu", world="world", gauge="fixed")
+    belief = GaussianTrack(stamps(SCANS), path + made.error, rotation, covariance, about=about)
+    seen = made.residuals
+    told = Telemetry(
+        stamp=belief.stamp,
+        matched=seen.matched,
+        normals=seen.normals,
+        sigma_m=made.sigma_m,
+        residual_rms_m=seen.residual_rms_m,
+        innovation_mean_m=np.zeros(SCANS),
+        innovation_rms_m=seen.innovation_rms_m,
+        innovation_nis=np.ones(SCANS),
+        iterations=np.ones(SCANS, dtype=np.int64),
+        prior=made.updates.prior,
+        posterior=made.updates.posterior,
+    )
+    return Run(belief, told, 0.0), Track(belief.stamp, path, rotation, about=about)
+
+
+def test_a_run_is_explained_by_what_was_put_in(ran):
+    run, reference = ran
+    evaluation = evaluate(run.belief, reference, options=PLAIN)
+    found = explained(run, evaluation)
+    assert (found.updates, found.left_out) == (SCANS, 0)
+    assert np.abs(found.credit.budget.unexplained).max() < 1e-6
+    spread = (GROWTH_M**2 + 2 * SHIFT_M**2) * np.sqrt(2 / (3 * SCANS))  # of a mean square
+    assert found.displacement.shown.displacement.value == pytest.approx(SHIFT_M**2, abs=3 * spread)
+    assert found.displacement.needed_every_m == pytest.approx(SHIFT_M, rel=0.15)
+    assert found.displacement.needed_one_m == pytest.approx(SHIFT_M, rel=0.15)
+    k = evaluation.calibration.k.value
+    assert found.credit.excess_nats == pytest.approx(3 * np.log(k))
+    assert 0 < found.displacement.recovered_one_nats <= found.displacement.recovered_every_nats
+    assert found.credit.effective_points == pytest.approx(60 / k)
+
+
+def test_an_alignment_that_turns_the_world_changes_no_explanation(ran):
+    run, reference = ran
+    turn = so3.exp(np.array([0.3, -0.2, 0.9]))
+    many = np.broadcast_to(turn, (SCANS, 4))
+    turned = Track(
+        reference.stamp,
+        so3.rotate(many, reference.position),
+        so3.compose(many, reference.rotation),
+        about=reference.about,
+    )
+    aligned = replace(PLAIN, alignment="se3")
+    straight = explained(run, evaluate(run.belief, reference, options=aligned))
+    across = explained(run, evaluate(run.belief, turned, options=aligned))
+    assert across.displacement.needed_every_m == pytest.approx(
+        straight.displacement.needed_every_m, rel=1e-6
+    )
+
+
+def test_without_displacement_the_recursion_gives_the_telemetry_back(ran):
+    updates = updates_of(ran[0].telemetry)
+    assert at_every_update(updates, isotropic(0.0)) == pytest.approx(updates.posterior, rel=1e-6)
+
+
+def test_scans_without_matches_are_left_out_and_counted(ran):
+    run, reference = ran
+    told = run.telemetry
+    normals, posterior = told.normals.copy(), told.posterior.copy()
+    normals[5], posterior[5] = 0.0, told.prior[5]
+    empty = replace(
+        told,
+        matched=np.where(np.arange(SCANS) == 5, 0, told.matched),
+        normals=normals,
+        posterior=posterior,
+    )
+    found = explained(replace(run, telemetry=empty), evaluate(run.belief, reference, options=PLAIN))
+    assert (found.updates, found.left_out) == (SCANS - 1, 1)
+
+
+def test_a_filter_that_tells_nothing_cannot_be_explained(ran):
+    run, reference = ran
+    evaluation = evaluate(run.belief, reference, options=PLAIN)
+    with pytest.raises(SeriesError, match="leaves no telemetry"):
+        explained(replace(run, telemetry=None), evaluation)
+
+
+def test_updates_are_explained_on_all_axes_only(ran):
+    run, reference = ran
+    flat = evaluate(run.belief, reference, options=replace(PLAIN, axes="xy"))
+    with pytest.raises(SeriesError, match="axes xy"):
+        explained(run, flat)
