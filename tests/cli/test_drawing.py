@@ -83,3 +83,8 @@ def test_plain_poses_say_which_figures_they_cannot_have(capsys, here):
     outcome = run(capsys, "score", "out.tum", "--ref", "truth.tum", "-q", "--save-plot", "out.pdf")
     assert outcome.code == 0
     assert "smfeval: no figure nees: " in outcome.err
+
+
+def test_check_draws_a_track_by_itself(capsys, here):
+    assert run(capsys, "check", "third.square", "-q", "--save-plot", "out.svg").code == 0
+    assert {path.name for path in here.glob("out*")} == {"out_path.svg", "out_sigma.svg"}

@@ -2,6 +2,7 @@
 
 import sys
 
+from smfeval.cli.drawing import add_figure_flags, draw, refuse_figures
 from smfeval.cli.flags import (
     add_gauge_flag,
     add_output_flags,
@@ -22,10 +23,13 @@ def run(arguments: list[str]) -> int:
     flags = parser("check", "What is in this file, and can it be scored?")
     flags.add_argument("file", help="a track, or bag.mcap:/topic; a bag alone lists its topics")
     flags.add_argument("--strict", action="store_true", help="exit with 2 on any doubt")
+    flags.add_argument("--force", action="store_true", help="overwrite figures")
+    add_figure_flags(flags, page=False)
     add_read_flags(flags)
     add_gauge_flag(flags)
     add_output_flags(flags)
     chosen = flags.parse_args(arguments)
+    refuse_figures(chosen)
     options = read_options(chosen)
 
     topics = bag_contents(chosen.file, **options)
@@ -33,13 +37,18 @@ def run(arguments: list[str]) -> int:
         return _list(topics, as_json=chosen.json)
 
     with progress("reading"):
-        result = examine(read(chosen.file, **options))
+        track = read(chosen.file, **options)
+        result = examine(track)
     if chosen.json:
         print(json_text(examination.document(result)), end="")
     elif chosen.quiet:
         print(examination.last_line(result))
     else:
         print(examination.text(result, verbose=chosen.verbose), end="")
+    if chosen.plot or chosen.save_plot is not None:
+        from smfeval.show.figures import gallery_of_track  # noqa: PLC0415  slow to import
+
+        draw(chosen, gallery_of_track, track)
     return _strict(result) if chosen.strict else 0
 
 

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 PICTURES = (".pdf", ".png", ".svg")
 
 
-def add_figure_flags(flags: argparse.ArgumentParser) -> None:
-    """The flags; --force belongs to the verb."""
+def add_figure_flags(flags: argparse.ArgumentParser, *, page: bool = True) -> None:
+    """The flags; --force belongs to the verb. Not every verb has a page."""
+    flags.set_defaults(html=None)
     add = flags.add_argument_group("figures").add_argument
     add("--plot", action="store_true", help="show the figures in windows")
     add(
@@ -26,7 +27,8 @@ def add_figure_flags(flags: argparse.ArgumentParser) -> None:
         metavar="FILE.pdf",
         help="all figures as pages of a PDF, or each as FILE_name.png or .svg",
     )
-    add("--html", type=Path, metavar="FILE.html", help="one page that opens in any browser")
+    if page:
+        add("--html", type=Path, metavar="FILE.html", help="one page that opens in any browser")
 
 
 def refuse_figures(chosen: argparse.Namespace) -> None:

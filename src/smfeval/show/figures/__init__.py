@@ -23,6 +23,7 @@ from smfeval.show.figures.gallery import (
     figures_of_pairs,
     gallery_of,
     gallery_of_pairs,
+    gallery_of_track,
 )
 from smfeval.show.figures.saving import save, would_save
 from smfeval.show.figures.table import FIGURES, FigureKind, draw
@@ -36,6 +37,7 @@ __all__ = [
     "figures_of_pairs",
     "gallery_of",
     "gallery_of_pairs",
+    "gallery_of_track",
     "save",
     "would_save",
 ]

@@ -13,6 +13,7 @@ from smfeval.evaluation import Evaluation
 from smfeval.show.figures.inputs import Evaluations
 from smfeval.show.figures.labels import short_names
 from smfeval.show.figures.table import FIGURES, draw
+from smfeval.track import AnyTrack
 
 Make = Callable[[], Figure]  # gives an empty figure, see `draw`
 Job = tuple[str, str, Any]  # name of the figure drawn, name in the table, subject
@@ -54,6 +55,12 @@ def gallery_of_pairs(comparison: Comparison, *, make: Make = Figure) -> Gallery:
         ],
         make,
     )
+
+
+def gallery_of_track(track: AnyTrack, *, make: Make = Figure) -> Gallery:
+    """What a track shows by itself."""
+    names = [name for name, kind in FIGURES.items() if kind.needs == "track"]
+    return _drawn([(name, name, track) for name in names], make)
 
 
 def _single(found: list[Evaluation]) -> Iterator[Job]:

@@ -19,8 +19,10 @@ from smfeval.show.figures.gauge_sensitivity import gauge_sensitivity
 from smfeval.show.figures.log_score import log_score
 from smfeval.show.figures.nees_over_time import nees_over_time
 from smfeval.show.figures.pair_matrix import pair_matrix
+from smfeval.show.figures.path import path, size_in
 from smfeval.show.figures.pit_histogram import pit_histogram
 from smfeval.show.figures.ranks import ranks
+from smfeval.show.figures.reported_sigma import reported_sigma
 from smfeval.show.figures.style import COLUMN_IN, WIDE_IN, stacked, styled
 from smfeval.show.figures.sweep_error import sweep_error
 from smfeval.show.figures.sweep_nees import sweep_nees
@@ -28,7 +30,7 @@ from smfeval.show.figures.track_from_above import shape_in, track_from_above
 
 # "evaluations" are drawn into one figure, for an "evaluation" each estimate has its own.
 Needs = Literal[
-    "evaluations", "evaluation", "comparison", "pairs", "study", "ranks", "sweep", "arrays"
+    "track", "evaluations", "evaluation", "comparison", "pairs", "study", "ranks", "sweep", "arrays"
 ]
 
 
@@ -73,6 +75,8 @@ FIGURES: dict[str, FigureKind] = {
         ),
         FigureKind("pit", "evaluation", pit_histogram, SMALL),
         FigureKind("autocorrelation", "evaluation", autocorrelation, SMALL),
+        FigureKind("path", "track", path, size_in),
+        FigureKind("sigma", "track", reported_sigma, LINE),
         FigureKind("pairs", "comparison", pair_matrix, fixed(COLUMN_IN, 3.0)),
         FigureKind("gauge", "pairs", gauge_sensitivity, fixed(COLUMN_IN, 3.2)),
         FigureKind("clock", "pairs", clock_sensitivity, SMALL),

@@ -13,12 +13,11 @@ from smfeval.maths.arrays import Ints
 from smfeval.show.figures.ellipses import ellipses
 from smfeval.show.figures.inputs import several
 from smfeval.show.figures.labels import error_label, estimator_names, legend_above
-from smfeval.show.figures.style import COLUMN_IN, HONEST, MAP, WIDE_IN
+from smfeval.show.figures.path import size_in, spread_out
+from smfeval.show.figures.style import HONEST, MAP
 from smfeval.show.figures.thinning import polyline, stretches, thinned
 
-COUNT = 15  # ellipses along the track, unless scans are chosen
 AROUND_IN = (1.4, 0.9)  # inches that labels, legend and colour scale take
-HEIGHTS_IN = (1.7, 4.5)
 
 
 def track_from_above(
@@ -26,7 +25,7 @@ def track_from_above(
 ) -> None:
     """Estimate coloured by its error, reference dashed, and ellipses of the reported covariance.
 
-    `scans` are the numbers of the scored scans that get an ellipse; without them, COUNT are spread
+    `scans` are the numbers of the scored scans that get an ellipse; without them, some are spread
     evenly over the way. Plain poses have none.
     """
     (found,) = several(evaluation)
@@ -34,7 +33,7 @@ def track_from_above(
     _reference(axes, found)
     _coloured(axes, found)
     if covariance is not None:
-        chosen = _spread_out(found) if scans is None else _checked(scans, found)
+        chosen = spread_out(found.scored.estimate) if scans is None else _checked(scans, found)
         centre = found.scored.estimate.position[chosen, :2]
         size = max(_extent(found))
         ellipses(axes, centre, covariance[chosen][:, place][:, :, place], extent_m=size)
@@ -45,11 +44,8 @@ def track_from_above(
 
 
 def shape_in(evaluation: Evaluation) -> tuple[float, float]:
-    """Size of a figure that fits the track: a column for a tall one, wide for a long one."""
-    x, y = _extent(evaluation)
-    width = WIDE_IN if x > y else COLUMN_IN
-    height = (width - AROUND_IN[0]) * y / max(x, 1e-9) + AROUND_IN[1]
-    return width, float(np.clip(height, *HEIGHTS_IN))
+    """Size of a figure that fits the track, with room for the scale of colours."""
+    return size_in(evaluation.scored.estimate, around_in=AROUND_IN)
 
 
 def _extent(evaluation: Evaluation) -> tuple[float, float]:
@@ -95,14 +91,6 @@ def _coloured(axes: Axes, evaluation: Evaluation) -> None:
     figure = axes.get_figure()
     assert figure is not None
     figure.colorbar(lines, ax=axes, label=error_label(evaluation), pad=0.02)
-
-
-def _spread_out(evaluation: Evaluation) -> Ints:
-    """Scans at even distances along the way, each once."""
-    step = np.linalg.norm(np.diff(evaluation.scored.estimate.position, axis=0), axis=1)
-    way = np.concatenate([[0.0], np.cumsum(step)])
-    at = np.searchsorted(way, np.linspace(0, way[-1], COUNT))
-    return np.unique(np.minimum(at, len(way) - 1))
 
 
 def _checked(scans: Sequence[int], evaluation: Evaluation) -> Ints:
