@@ -1,0 +1,119 @@
+"""`smfeval lab run RECORDING --filter ieskf -o est.square`: a filter's belief on a recording."""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter
+
+from smfeval.cli.flags import add_output_flags, parser, progress
+from smfeval.errors import OptionError
+from smfeval.io import would_overwrite, write
+from smfeval.io.extrinsic import read_extrinsic
+from smfeval.io.progress import listening
+from smfeval.lab.filters.run import Run
+from smfeval.lab.filters.table import FILTERS, filter_named
+from smfeval.lab.filters.telemetry_file import write_telemetry
+from smfeval.lab.recording import read_recording
+from smfeval.show import runs
+from smfeval.show.documents import json_text
+from smfeval.show.filters import filters_document, filters_text
+
+
+def run(arguments: list[str]) -> int:
+    """Run one filter over one recording; returns the exit code."""
+    chosen = _flags().parse_args(arguments)
+    if chosen.list:
+        print(json_text(filters_document()) if chosen.json else filters_text(), end="")
+        return 0
+    if chosen.recording is None or chosen.output is None:
+        raise OptionError(
+            "name a recording and where to write: smfeval lab run RECORDING -o est.square"
+        )
+    _refuse_overwrite(chosen)
+    entry = filter_named(chosen.filter)
+    settings = entry.settings(chosen.set)
+
+    with progress("reading"):
+        recording = read_recording(chosen.recording, **_told(chosen))
+    with _speed():
+        finished = entry.run(recording, settings)
+    files = _written(finished, chosen)
+
+    done = runs.Finished(chosen.filter, tuple(chosen.set), recording, finished, files)
+    if chosen.json:
+        print(json_text(runs.document(done)), end="")
+    elif chosen.quiet:
+        print(runs.last_line(done))
+    else:
+        print(runs.text(done, verbose=chosen.verbose), end="")
+    return 0
+
+
+def _refuse_overwrite(chosen: argparse.Namespace) -> None:
+    taken = would_overwrite(chosen.output)
+    if chosen.telemetry is not None and chosen.telemetry.exists():
+        taken.append(chosen.telemetry)
+    if taken and not chosen.force:
+        raise OptionError(f"{taken[0]}: the file exists; --force overwrites it")
+
+
+def _told(chosen: argparse.Namespace) -> dict[str, object]:
+    """What the user tells of the recording."""
+    names = ("lidar_topic", "imu_topic", "stamp_at", "range_sigma_m")
+    told = {name: getattr(chosen, name) for name in names}
+    if chosen.extrinsic is not None:
+        told["imu_T_lidar"] = read_extrinsic(chosen.extrinsic)
+    return told
+
+
+def _written(run: Run, chosen: argparse.Namespace) -> tuple[Path, ...]:
+    if chosen.telemetry is not None and run.telemetry is None:
+        raise OptionError(f"filter {chosen.filter} leaves no telemetry to write")
+    files = write(run.belief, chosen.output)
+    if chosen.telemetry is not None and run.telemetry is not None:
+        write_telemetry(run.telemetry, chosen.telemetry)
+        files.append(chosen.telemetry)
+    return tuple(files)
+
+
+@contextmanager
+def _speed() -> Iterator[None]:
+    """A bar with scans per second on a terminal, and nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console  # noqa: PLC0415  only on a terminal
+    from rich.progress import Progress  # noqa: PLC0415
+
+    begin = perf_counter()
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("compiling or loading")
+
+        def heard(done: int, total: int) -> None:
+            speed = done / (perf_counter() - begin)
+            bar.update(task, completed=done, total=total, description=f"{speed:.0f} scans/s")
+
+        with listening(heard):
+            yield
+
+
+def _flags() -> argparse.ArgumentParser:
+    flags = parser("lab run", "Run a filter over a recording and write its belief.")
+    add = flags.add_argument
+    add("recording", nargs="?", help="a folder of lab simulate, or a bag with LiDAR and IMU")
+    add("-o", "--output", type=Path, metavar="FILE", help="belief track: .square, .parquet ...")
+    add("--filter", default="ieskf", metavar="NAME", help=f"{', '.join(FILTERS)} (default: ieskf)")
+    add("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting; repeatable")
+    add("--list", action="store_true", help="list the filters and their settings")
+    add("--telemetry", type=Path, metavar="FILE.parquet", help="how each belief came about")
+    add("--force", action="store_true", help="overwrite the files")
+    told = flags.add_argument_group("what the recording does not say").add_argument
+    told("--lidar-topic", metavar="/TOPIC", help="bags: the LiDAR among several")
+    told("--imu-topic", metavar="/TOPIC", help="bags: the IMU among several")
+    told("--stamp-at", choices=("start", "end"), help="bags: what the stamp of a cloud is")
+    told("--extrinsic", metavar="FILE|x,y,z,qx,qy,qz,qw", help="pose of the LiDAR in the IMU")
+    told("--range-sigma-m", type=float, metavar="M", help="noise of a range")
+    add_output_flags(flags)
+    return flags

@@ -1,0 +1,64 @@
+"""A scan made ready: every point brought to the body at the end of the scan, one per voxel."""
+
+import numpy as np
+
+from smfeval.lab.filters.ieskf.hashing import voxel_number
+from smfeval.lab.filters.ieskf.propagation import Way
+from smfeval.lab.filters.ieskf.rotations import crossed
+from smfeval.lab.filters.ieskf.settings import Settings
+from smfeval.lab.recording import Scan
+from smfeval.maths import se3, so3
+from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.stamps import NANOSECONDS
+
+
+def made_ready(
+    scan: Scan, way: Way, begin: int, imu_T_lidar: se3.Pose, settings: Settings
+) -> Floats:
+    """Points in body axes at the end of the scan, undistorted, thinned; the way begins at `begin`.
+
+    -> (n, 3)
+    """
+    seen = far_points(scan.point, settings.nearest_m)
+    when = scan.time[seen] if settings.undistort else np.full(len(seen), scan.end - scan.start)
+    time = (when + np.int64(scan.start - begin)) / NANOSECONDS
+    mounted = so3.turned(so3.matrix(imu_T_lidar[1]), scan.point[seen].astype(np.float64))
+    point = undistorted(mounted + imu_T_lidar[0], time, way)
+    return thinned(point, settings.voxel_m) if settings.voxel_m else point
+
+
+def far_points(point: Floats, nearest_m: float) -> Ints:
+    """Points that are finite and not on the carrier of the LiDAR itself."""
+    square = np.einsum("ni,ni->n", point, point)
+    return np.flatnonzero(np.isfinite(square) & (square >= nearest_m**2))
+
+
+def undistorted(point: Floats, time: Floats, way: Way) -> Floats:
+    """T_end^-1 T(time) point for every point, with T(time) from the knot before it. (n, 3).
+
+    Points before the first knot are carried backward from it.
+    """
+    knot = np.clip(np.searchsorted(way.time, time) - 1, 0, len(way.rate) - 1)
+    h = (time - way.time[knot])[:, None]
+    back = way.rotation[-1].T
+    turned = np.einsum(
+        "nij,nj->ni", (back @ way.rotation[:-1])[knot], spun(h * way.rate[knot], point)
+    )
+    place = (way.position[:-1] - way.position[-1]) @ back.T
+    velocity, pull = way.velocity[:-1] @ back.T, 0.5 * way.acceleration @ back.T
+    return turned + place[knot] + h * (velocity[knot] + h * pull[knot])
+
+
+def spun(turn: Floats, vector: Floats) -> Floats:
+    """Exp(turn) vector to third order: turns within an IMU interval are small. (n, 3)."""
+    once = crossed(turn, vector)
+    twice = crossed(turn, once)
+    return vector + once + 0.5 * twice + crossed(turn, twice) / 6
+
+
+def thinned(point: Floats, voxel_m: float) -> Floats:
+    """Mean of the points in each voxel, in the order of the voxels' numbers. (k, 3)."""
+    _, voxel, count = np.unique(
+        voxel_number(point, voxel_m), return_inverse=True, return_counts=True
+    )
+    return np.stack([np.bincount(voxel, axis) / count for axis in point.T], axis=1)

@@ -1,0 +1,63 @@
+"""The table of filters: a name, the module that runs it, and what it is.
+
+A filter is a module with a frozen dataclass `Settings`, whose fields all have defaults, and a
+function `run(recording, settings=None) -> Run`. It is imported when it is first asked for, so that
+what one filter needs is not needed for another.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from smfeval.errors import OptionError
+from smfeval.lab.filters.run import Run
+from smfeval.lab.filters.settings import settings_of
+from smfeval.lab.recording import Recording
+
+
+@dataclass(frozen=True)
+class Filter:
+    """One row of the table."""
+
+    home: str  # the module with `Settings` and `run`
+    words: str
+
+    def run(self, recording: Recording, settings: Any = None) -> Run:
+        """Run it over a recording."""
+        return import_module(self.home).run(recording, settings)
+
+    def settings(self, words: Sequence[str] = ()) -> Any:
+        """Its settings, with those changed that are named as `name=value`."""
+        return settings_of(import_module(self.home).Settings, words)
+
+
+FILTERS = {
+    "ieskf": Filter(
+        "smfeval.lab.filters.ieskf",
+        "iterated error-state Kalman filter with point-to-plane residuals (Fast-LIO2 family)",
+    ),
+    "gtsam-smoother": Filter(
+        "smfeval.lab.filters.gtsam_smoother",
+        "fixed-lag smoother of registrations and IMU: gtsam and small-gicp (GLIM family)",
+    ),
+    "kiss-icp": Filter(
+        "smfeval.lab.filters.kiss_icp",
+        "point-to-point registration, no IMU, no covariance: the baseline",
+    ),
+    "genz-lio": Filter(
+        "smfeval.lab.filters.genz_lio",
+        "iterated filter with planes and points; in an environment of your own",
+    ),
+    "se3-lio": Filter(
+        "smfeval.lab.filters.se3_lio",
+        "iterated filter with an SE(3) error state; in an environment of your own",
+    ),
+}
+
+
+def filter_named(name: str) -> Filter:
+    """The row of a name."""
+    if name not in FILTERS:
+        raise OptionError(f"filter {name!r} is unknown; it is one of {', '.join(FILTERS)}")
+    return FILTERS[name]

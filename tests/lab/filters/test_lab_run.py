@@ -1,0 +1,105 @@
+"""`smfeval lab run`: from a recording on disk to a belief track and telemetry."""
+
+import json
+from importlib.resources import files
+
+import jsonschema
+import numpy as np
+import polars as pl
+import pytest
+
+from lab.filters import room
+from smfeval import read
+from smfeval.lab.filters.run import Run
+from smfeval.lab.recording import write_recording
+from smfeval.show import runs
+from support.commands import files_in, refused, run
+
+
+def checked(text, name):
+    """A JSON document, after its schema has been held against it."""
+    document = json.loads(text)
+    jsonschema.validate(document, json.loads((files("smfeval") / "schemas" / name).read_text()))
+    return document
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("lab") / "room"
+    write_recording(room.recording(3, duration_s=3.0, count=800, sweep=True), folder)
+    return folder
+
+
+def test_a_run_writes_belief_and_telemetry_and_says_how_it_went(recorded, tmp_path, capsys):
+    belief, told = tmp_path / "est.square", tmp_path / "told.parquet"
+    outcome = run(capsys, "lab", "run", recorded, "-o", belief, "--telemetry", told)
+    assert outcome.code == 0, outcome.err
+    assert "20 of 30" in outcome.out
+    for word in ("CPU", "times real time", "matched", "sigma", "10 scans left out"):
+        assert word in outcome.out
+    track, table = read(belief), pl.read_parquet(told)
+    assert (track.about.body, track.about.gauge, track.about.algorithm) == ("imu", "se3", "ieskf")
+    assert table["stamp"].to_list() == track.stamp.tolist()
+    np.testing.assert_allclose(
+        table["posterior_yx"], track.position_covariance[:, 1, 0], atol=1e-12, rtol=1e-6
+    )
+    assert table.columns[:2] == ["stamp", "matched"]
+
+
+def test_settings_change_the_belief_and_are_echoed(recorded, tmp_path, capsys):
+    told = {}
+    for value in ("1e-3", "1e-5"):
+        outcome = run(
+            capsys, "lab", "run", recorded, "-o", tmp_path / f"{value}.square",
+            "--set", f"point_variance={value}", "--json",
+        )  # fmt: skip
+        told[value] = checked(outcome.out, "run.json")
+        assert told[value]["settings"] == [f"point_variance={value}"]
+    assert told["1e-5"]["sigma_m"] < 0.5 * told["1e-3"]["sigma_m"]
+
+
+def test_quiet_is_one_line_and_verbose_tells_of_the_residuals(recorded, tmp_path, capsys):
+    target = tmp_path / "est.square"
+    quiet = run(capsys, "lab", "run", recorded, "-o", target, "-q")
+    assert quiet.out == f"wrote {target}: 20 scans\n"
+    verbose = run(capsys, "lab", "run", recorded, "-o", target, "--force", "-v")
+    assert "innovation" in verbose.out
+    assert "NIS" in verbose.out
+
+
+def test_filters_and_their_settings_are_listed(capsys):
+    assert "point_variance" in run(capsys, "lab", "run", "--list").out
+    listed = checked(run(capsys, "lab", "run", "--list", "--json").out, "filters.json")
+    settings = {each["name"]: each["settings"] for each in listed["filters"]}
+    assert settings["ieskf"]["kernel"] == "none"
+
+
+def test_mistakes_are_one_sentence_and_leave_no_file(recorded, tmp_path, capsys):
+    target = tmp_path / "est.square"
+    for words, sentence in (
+        ([recorded], "name a recording and where to write"),
+        ([recorded, "-o", target, "--filter", "eskf"], "'eskf' is unknown"),
+        ([recorded, "-o", target, "--set", "R=1"], "'R' is unknown"),
+        ([recorded, "-o", target, "--set", "map=known"], "map=known needs the map"),
+        ([tmp_path / "none", "-o", target], "there is no such file"),
+        ([recorded, "-o", target, "--lidar-topic", "/points"], "for bags"),
+        ([recorded, "-o", target, "--set", "standing_s=30"], "no scan ends while the IMU runs"),
+    ):
+        assert sentence in refused(capsys, "lab", "run", *words)
+    assert files_in(tmp_path) == set()
+
+
+def test_files_are_not_overwritten_unasked(recorded, tmp_path, capsys):
+    target = tmp_path / "est.square"
+    target.write_text("precious")
+    assert "--force overwrites" in refused(capsys, "lab", "run", recorded, "-o", target)
+    assert target.read_text() == "precious"
+
+
+def test_a_filter_without_covariance_and_telemetry_is_shown_as_one():
+    recording = room.recording(3, duration_s=1.0)
+    done = runs.Finished("plain", (), recording, Run(recording.reference, None, 0.5), ())
+    shown = runs.text(done, verbose=True)
+    assert "none: the filter reports no covariance" in shown
+    assert "not told" in shown
+    assert runs.document(done)["sigma_m"] is None
