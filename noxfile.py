@@ -1,4 +1,4 @@
-"""Sessions for people who stay: `nox -s lint types layers tests slow study bench`."""
+"""Sessions for people who stay: `nox -s lint types layers tests slow docs study bench`."""
 
 import nox
 
@@ -54,6 +54,15 @@ def study(session: nox.Session) -> None:
     """The study of four LiDAR filters on the tracks of the campaign, in full."""
     install(session)
     session.run("smfeval", "study", "experiments/campaign.toml", *session.posargs)
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """The site: every block of every page runs, and no link is broken. Built into site/."""
+    install(session, "test", "docs")
+    session.install("--editable", ".[lab]")
+    session.run("pytest", "-m", "", "tests/house/test_docs.py", *session.posargs)
+    session.run("mkdocs", "build", "--strict", env={"NO_MKDOCS_2_WARNING": "1"})
 
 
 @nox.session

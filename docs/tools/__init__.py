@@ -1,0 +1,1 @@
+"""What makes the pages: blocks that run, outputs that are shown, pictures that are drawn."""

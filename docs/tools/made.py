@@ -1,0 +1,66 @@
+"""Parts of pages that are made from the code: between `<!-- made: preset amcl -->` and its end."""
+
+import re
+from collections.abc import Callable
+
+from smfeval.io.convention import CONVENTIONS
+from smfeval.io.formats import FORMATS
+from smfeval.io.presets import PRESETS
+
+PART = re.compile(
+    r"(?P<head><!-- made: (?P<what>[\w-]+)(?P<rest>[^>]*?) -->\n).*?(?P<tail><!-- end -->)", re.S
+)
+
+
+def remade(text: str) -> str:
+    """The page with every made part as the code has it now."""
+    return PART.sub(
+        lambda part: (
+            f"{part['head']}\n{MAKERS[part['what']](*part['rest'].split())}\n{part['tail']}"
+        ),
+        text,
+    )
+
+
+def preset(name: str) -> str:
+    """What `--from NAME` assumes, as a table."""
+    known = PRESETS[name]
+    rows = {
+        "covariance": CONVENTIONS[known.convention].words,
+        "block order": f"state {known.state_order}, message {known.message_order}",
+        "late by": ""
+        if known.lag == 0
+        else f"{known.lag} scan: each message has the covariance of the scan before",
+        "body": known.body or "as the message says",
+        "gauge": known.gauge or "depends on what is fused; name it with `--gauge`",
+        "topics": ", ".join(f"`{topic}`" for topic in known.topics),
+        "why": known.reason,
+        "caution": known.caution or "",
+        "read in": known.read_in,
+    }
+    return _table((f"`--from {name}`", ""), [(key, value) for key, value in rows.items() if value])
+
+
+def formats() -> str:
+    """The formats, what they keep and the options they listen to."""
+    rows = [
+        (
+            f"`{entry.name}`",
+            entry.title,
+            "yes" if entry.writable else "",
+            ", ".join(f"`{ending}`" for ending in entry.suffixes),
+            ", ".join(sorted(entry.keeps)) or ("poses" if entry.writable else ""),
+            ", ".join(f"`--{name}`" for name in sorted(entry.options)),
+        )
+        for entry in FORMATS.values()
+    ]
+    head = ("name", "format", "written", "endings for writing", "keeps", "options of its own")
+    return _table(head, rows)
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = [head, ("---",) * len(head), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+MAKERS: dict[str, Callable[..., str]] = {"preset": preset, "formats": formats}

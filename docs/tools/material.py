@@ -1,0 +1,214 @@
+"""Files that the pages work on, made on the spot: seeded, the same every time."""
+
+import tempfile
+from collections.abc import Callable, Iterable
+from contextlib import chdir, redirect_stdout
+from functools import cache
+from io import StringIO
+from pathlib import Path
+from shutil import copytree
+from typing import Any
+
+import numpy as np
+
+from smfeval.align.body import moved_to
+from smfeval.cli.demo import run as demo
+from smfeval.cli.demo_tracks import estimate_of, walk
+from smfeval.cli.study import run as study
+from smfeval.io import read, write
+from smfeval.io.convention import CONVENTIONS, from_right
+from smfeval.maths import geodesy, so3
+from smfeval.track import GaussianTrack, Track
+
+SCANS = 600  # of the smaller files
+NO_TURN = np.array([0.0, 0.0, 0.0, 1.0])
+
+
+def lay_out(names: Iterable[str], folder: Path) -> None:
+    """Fill a folder with the files of the demo, if they are not renounced, and those named."""
+    wanted = list(names)
+    if "none" not in wanted:
+        copytree(_demo_files(), folder, dirs_exist_ok=True)
+    for name in wanted:
+        MATERIAL[name](folder)
+
+
+@cache
+def _demo_files() -> Path:
+    """The files of `smfeval demo --save`, made once."""
+    folder = Path(tempfile.mkdtemp(prefix="smfeval-docs-"))
+    with redirect_stdout(StringIO()):
+        demo(["--save", str(folder), "--json"])
+    return folder
+
+
+def _part(folder: Path, name: str = "honest.square") -> GaussianTrack:
+    track = read(folder / name)[:SCANS]
+    assert isinstance(track, GaussianTrack)
+    return track
+
+
+def between(folder: Path) -> None:
+    """A reference at 20 Hz whose poses lie 25 ms beside the scans of the estimates."""
+    reference, _ = walk(rng=np.random.default_rng(11))
+    dense = np.arange(2, 2 * SCANS) / 20 + 0.025
+    time = reference.stamp / 1e9
+    position = np.stack([np.interp(dense, time, axis) for axis in reference.position.T], axis=1)
+    heading = np.unwrap(2 * np.arctan2(reference.rotation[:, 2], reference.rotation[:, 3]))
+    turn = np.zeros((len(dense), 3))
+    turn[:, 2] = np.interp(dense, time, heading)
+    stamp = np.round(dense * 1e9).astype(np.int64)
+    write(Track(stamp, position, so3.exp(turn)), folder / "between.tum")
+
+
+def late(folder: Path) -> None:
+    """An honest estimate, in rotation too, whose clock shows 33 ms less than the reference's."""
+    track = read(folder / "honest.square")
+    turn = np.sqrt(track.covariance[:, range(3, 6), range(3, 6)])
+    turn *= np.random.default_rng(21).normal(size=turn.shape)
+    turned = track.replaced({"rotation": so3.compose(track.rotation, so3.exp(turn))})
+    write(turned.shifted(-33_000_000), folder / "late.square")
+
+
+def lever(folder: Path) -> None:
+    """An honest estimate of a point that lies 8 cm to the left of the reference's."""
+    track = read(folder / "honest.square")
+    moved = moved_to(track, (np.array([0.0, 0.08, 0.0]), NO_TURN), track.about.body)
+    write(moved, folder / "lever.square")
+
+
+def dataset(folder: Path, tracks: int = 8) -> None:
+    """Three estimators on some tracks, laid out as ov_eval and rpg do."""
+    tightness = {"alpha": 1.0, "beta": 4.0, "gamma": 16.0}
+    for number in range(tracks):
+        rng = np.random.default_rng(100 + number)
+        reference, _ = walk(rng=rng)
+        start = 300 * number
+        part = slice(start, start + SCANS)
+        _write(reference[part], folder / "data" / "truth" / f"walk_{number}.tum")
+        for name, factor in tightness.items():
+            belief = estimate_of(reference, rng=rng)[part]
+            tight = belief.replaced({"covariance": belief.covariance / factor})
+            _write(tight, folder / "data" / "algorithms" / name / f"walk_{number}" / "run_0.square")
+
+
+def sweep(folder: Path) -> None:
+    """A knob at four values: one estimator claims more and stays as it is, one improves with it."""
+    for number in range(3):
+        rng = np.random.default_rng(200 + number)
+        reference, _ = walk(rng=rng)
+        truth = reference[:SCANS]
+        _write(truth, folder / "data" / "truth" / f"walk_{number}.tum")
+        for sigma in (0.5, 1, 2, 4):
+            belief = estimate_of(reference, rng=rng)[:SCANS]
+            error = belief.position - truth.position
+            claimed = belief.replaced({"covariance": sigma**2 * belief.covariance})
+            better = claimed.replaced({"position": truth.position + sigma * error})
+            for name, track in (("claims", claimed), ("improves", better)):
+                _write(track, folder / "runs" / name / f"walk_{number}" / f"{sigma}.square")
+
+
+def study_results(folder: Path) -> None:
+    """What a small study leaves, for queries."""
+    dataset(folder, tracks=2)
+    with chdir(folder), redirect_stdout(StringIO()):
+        study(["--init", "data"])
+        study(["study.toml", "--workers", "1", "-q"])
+
+
+def _write(track: Track, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write(track, path)
+
+
+def gnss(folder: Path) -> None:
+    """Two RTKLIB solutions of one drive: a rover that is honest, and a survey-grade reference."""
+    rng = np.random.default_rng(5)
+    reference, _ = walk(rng=rng)
+    truth = reference.position[::5]
+    sigma = np.array([0.4, 0.5, 0.9])  # north, east, up
+    error = rng.normal(size=truth.shape) * sigma[[1, 0, 2]]
+    _write_pos(folder / "rover.pos", truth + error, sigma)
+    _write_pos(folder / "base.pos", truth, np.array([0.01, 0.01, 0.02]))
+
+
+HEADING = (
+    "% program   : made on the spot\n"
+    "%  GPST                  latitude(deg) longitude(deg)  height(m)   Q  ns   sdn(m)   sde(m)"
+    "   sdu(m)  sdne(m)  sdeu(m)  sdun(m) age(s)  ratio\n"
+)
+ORIGIN = (35.165361, 136.881409, 41.391)
+
+
+def _write_pos(path: Path, enu: Any, sigma: Any) -> None:
+    latitude, longitude, height = _places(enu).T
+    columns = zip(latitude, longitude, height, strict=True)
+    tail = " ".join(f"{value:.4f}" for value in (*sigma, 0, 0, 0))
+    rows = (
+        f"2026/03/01 {10 + (i // 2) // 3600:02d}:{(i // 2) // 60 % 60:02d}:"
+        f"{(i % 120) / 2:06.3f} {a:.9f} {b:.9f} {c:.4f} 1 12 {tail} 0.0 9.9\n"
+        for i, (a, b, c) in enumerate(columns)
+    )
+    path.write_text(HEADING + "".join(rows))
+
+
+def _places(enu: Any) -> Any:
+    """Latitude, longitude (degrees) and height of points about the origin."""
+    origin = np.array(ORIGIN)
+    away = np.asarray(enu) @ geodesy.enu_axes(origin)
+    return geodesy.llh_from_ecef(geodesy.ecef_from_llh(origin) + away)
+
+
+def openvins(folder: Path) -> None:
+    """The 20 columns of ov_eval's recorder, and the two state files of ov_msckf."""
+    track = _part(folder)
+    pose = track.position, track.rotation
+    covariance = from_right(track.covariance, pose, CONVENTIONS["world-position"], "rotation-first")
+    upper = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)]
+    columns = [covariance[:, i + k, j + k] for k in (0, 3) for i, j in upper]
+    table = np.column_stack([track.stamp / 1e9, *pose, *columns])
+    head = "timestamp(s) tx ty tz qx qy qz qw Pr11 Pr12 Pr13 Pr22 Pr23 Pr33 Pt11 Pt12 Pt13 Pt22 "
+    np.savetxt(folder / "ov_estimate.txt", table, fmt="%.9g", header=head + "Pt23 Pt33")
+
+
+def bag(folder: Path) -> None:
+    """What known estimators publish of one walk, each in its own way, in one MCAP."""
+    from tools.bags import write_bag  # noqa: PLC0415  rosbags is slow to import
+
+    track = _part(folder)
+    pose = track.position, track.rotation
+    by_rules = from_right(track.covariance, pose, CONVENTIONS["ros"], "translation-first")
+    in_world = from_right(
+        track.covariance, pose, CONVENTIONS["world-position"], "translation-first"
+    )
+    swapped = np.roll(in_world, 3, axis=(1, 2))
+    planar = _part(folder, "planar.square")
+    flat = from_right(planar.covariance, pose, CONVENTIONS["ros"], "translation-first")
+    flat[:, [2, 3, 4], :] = flat[:, :, [2, 3, 4]] = 0.0
+    zero = np.zeros_like(by_rules)
+    write_bag(
+        folder / "run.mcap",
+        {
+            "/odometry/filtered": (track, by_rules, "odom", "base_link"),
+            "/Odometry": (track, np.concatenate([zero[:1], swapped[:-1]]), "camera_init", "body"),
+            "/aft_mapped_to_init": (track, zero, "camera_init", "aft_mapped"),
+            "/glim_ros/odom": (track, zero, "odom", "imu"),
+            "/kiss/odometry": (track, zero + 0.1 * np.eye(6), "odom_lidar", "lidar"),
+            "/lio_sam/mapping/odometry": (track, zero, "odom", "odom_mapping"),
+            "/ov_msckf/poseimu": (track, in_world, "global", None),
+            "/amcl_pose": (planar, flat, "map", None),
+        },
+    )
+
+
+MATERIAL: dict[str, Callable[[Path], None]] = {
+    "none": lambda folder: None,
+    "between": between,
+    "late": late,
+    "lever": lever,
+    "dataset": dataset,
+    "sweep": sweep,
+    "gnss": gnss,
+    "openvins": openvins,
+    "bag": bag,
+}

@@ -1,0 +1,156 @@
+"""The pages of docs/: every block runs, every output shown is the real one, nothing is left out.
+
+After a change on purpose run `python docs/refresh.py`, and read the difference.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+import smfeval
+from smfeval.cli.conditions import NAMES
+from smfeval.cli.main import VERBS
+from smfeval.compare.sweep.judgement import SENTENCES
+from smfeval.examination.doubts import SUSPICIONS
+from smfeval.explain.diagnoses.bias_texts import TEXTS
+from smfeval.io.convention import CONVENTIONS
+from smfeval.io.formats import FORMATS
+from smfeval.io.header import ALLOWED, COMMON, NEEDED
+from smfeval.io.presets import PRESETS
+from smfeval.study.plan_options import OPTION_KEYS
+from smfeval.study.sweep_files import SWEPT_KEYS
+from smfeval.study.sweep_knobs import KNOB_KEYS
+from smfeval.study.sweep_toml import LAB_KEYS, SWEEP_KEYS
+from smfeval.study.toml_plan import ESTIMATOR_KEYS, PLAN_KEYS, TRACK_KEYS
+
+DOCS = Path(__file__).parents[2] / "docs"
+sys.path.insert(0, str(DOCS))
+
+from tools.blocks import blocks_of, files_of, pages  # noqa: E402
+from tools.made import remade  # noqa: E402
+from tools.material import lay_out  # noqa: E402
+from tools.running import CHECKS, UNCHECKED, Session  # noqa: E402
+
+NUMBER = re.compile(r"\d[\d,]*\.?\d*(?:e[+-]?\d+)?")
+LONG = ("alibis.md", "figures.md", "lab.md", "page.md")  # several seconds each
+NAMED = {str(page.relative_to(DOCS)): page for page in pages(DOCS)}
+
+
+def split(text: str) -> tuple[list[str], list[float]]:
+    """The words with a mark for each number, and the numbers; another processor may round them."""
+    numbers = [float(number.replace(",", "")) for number in NUMBER.findall(text)]
+    return NUMBER.sub("#", text).split(), numbers
+
+
+def page_param(name: str):
+    return pytest.param(name, marks=[pytest.mark.slow] if name in LONG else [])
+
+
+def words_of(name: str) -> set[str]:
+    """What a page sets in backticks."""
+    return set(re.findall(r"`([^`\n]+)`", NAMED[name].read_text()))
+
+
+@pytest.mark.parametrize("name", [page_param(name) for name in NAMED])
+def test_every_block_runs_and_shows_what_it_prints(name, tmp_path, monkeypatch):
+    if name == "lab.md":
+        pytest.importorskip("numba", reason="the filters of the lab need the extra 'lab'")
+    monkeypatch.setattr("smfeval.study.run.usable_cores", lambda: 1)  # no processes to start
+    text = NAMED[name].read_text()
+    lay_out(files_of(text), tmp_path)
+    for output in Session(tmp_path).outputs(text):
+        if output.shown:
+            found, expected = split(output.printed), split(output.shown)
+            assert found[0] == expected[0], output.source
+            assert found[1] == pytest.approx(expected[1], rel=0.011), output.source
+
+
+def test_a_wrong_output_is_found(tmp_path):
+    page = "```console\n$ smfeval --version\nsmfeval 99\n```\n"
+    (output,) = Session(tmp_path).outputs(page)
+    assert split(output.printed) != split(output.shown)
+    assert output.printed == f"smfeval {smfeval.__version__}\n"
+
+
+def test_a_command_that_fails_unasked_is_found(tmp_path):
+    with pytest.raises(AssertionError, match="exit code 2"):
+        list(Session(tmp_path).outputs("```console\n$ smfeval check nothing.square\n```\n"))
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_every_block_is_in_a_language_that_is_looked_after(name):
+    known = {*CHECKS, *UNCHECKED}
+    assert {block.language for block in blocks_of(NAMED[name].read_text())} <= known
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_what_is_made_from_the_code_is_as_the_code_is(name):
+    text = NAMED[name].read_text()
+    assert remade(text) == text
+
+
+@pytest.mark.parametrize("name", [name for name in NAMED if name not in ("coverage.md",)])
+def test_every_page_is_reached_and_has_one_title(name):
+    assert f": {name}\n" in (DOCS.parent / "mkdocs.yml").read_text()
+    outside = re.sub(r"^```.*?^```$", "", NAMED[name].read_text(), flags=re.M | re.S)
+    assert len(re.findall(r"^# ", outside, re.M)) == 1
+
+
+def test_every_known_estimator_has_a_section():
+    made = re.findall(r"## .+\n\n<!-- made: preset (\S+) -->", NAMED["estimators.md"].read_text())
+    assert made == list(PRESETS)
+
+
+def test_every_key_of_a_plan_is_explained():
+    keys = {*PLAN_KEYS, *OPTION_KEYS, *TRACK_KEYS, *ESTIMATOR_KEYS}
+    assert keys <= words_of("studies.md")
+
+
+def test_every_key_and_verdict_of_a_sweep_is_explained():
+    keys = {*SWEEP_KEYS, *LAB_KEYS, *KNOB_KEYS, *(set(SWEPT_KEYS) - set(ESTIMATOR_KEYS))}
+    assert keys | set(SENTENCES) <= words_of("sweeps.md")
+
+
+def test_every_condition_is_named():
+    assert set(NAMES) <= words_of("recipes/ci.md")
+
+
+def test_every_key_of_a_square_header_is_explained():
+    needed = {key for keys in NEEDED.values() for key in keys}
+    values = {value for allowed in ALLOWED.values() for value in allowed}
+    assert {*COMMON, *needed, *values} - {"known", "unknown"} <= words_of("square.md")
+
+
+def test_every_convention_and_gauge_is_explained():
+    assert {*CONVENTIONS, "fixed", "se3", "gravity_yaw", "sim3"} <= words_of("conventions.md")
+
+
+def test_every_doubt_has_a_row():
+    table = NAMED["check.md"].read_text().split("## What it doubts")[1]
+    assert len(re.findall(r"^\| (?!doubt|---)", table, re.M)) >= len(SUSPICIONS) - 1
+
+
+def test_every_bias_has_a_row():
+    page = NAMED["diagnoses.md"].read_text()
+    assert all(f"| {name} |" in page for name in TEXTS)
+
+
+def test_every_figure_is_shown():
+    from smfeval.show.figures import FIGURES  # noqa: PLC0415  matplotlib is slow to import
+
+    page = NAMED["figures.md"].read_text()
+    shown = re.findall(r"^### (\w+)\n\n.+?\n\n!\[\w+\]\(figures/(\w+)\.svg\)", page, re.M | re.S)
+    assert sorted(shown) == sorted((name, name) for name in FIGURES)
+
+
+def test_every_public_name_is_documented():
+    named = re.findall(r"^::: smfeval\.(\w+)$", NAMED["python.md"].read_text(), re.M)
+    assert sorted(named) == sorted(smfeval.__all__)
+
+
+def test_every_verb_and_format_is_told_of():
+    everything = "".join(page.read_text() for page in NAMED.values())
+    assert all(f"smfeval {verb}" in everything for verb in VERBS)
+    assert all(f"| `{name}` |" in NAMED["formats.md"].read_text() for name in FORMATS)
