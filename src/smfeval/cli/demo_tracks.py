@@ -14,6 +14,8 @@ SCANS = 3000
 RATE_HZ = 10.0
 MEMORY = 0.9  # correlation of the errors from scan to scan
 SIGMA_M = np.array([0.02, 0.02, 0.03])
+ALONG_MORE = np.array([1.5, 1.0, 1.0])  # less certain along the way than across it
+SWELL = 0.3  # part by which the uncertainty of a scan is above or below its mean
 TOO_TIGHT = 25.0  # each axis five times
 SECOND_TOO_TIGHT = 9.0
 ABOUT = About(body="base_link", world="odom", gauge="se3", algorithm="demo", version="1")
@@ -55,10 +57,10 @@ def walk(*, rng: np.random.Generator) -> tuple[Track, GaussianTrack]:
 
 def estimate_of(reference: Track, *, rng: np.random.Generator) -> GaussianTrack:
     """An honest estimate: errors that depend on each other, and the covariance that they have."""
-    covariance = np.zeros((SCANS, 6, 6))
-    body = np.array([1.5, 1.0, 1.0]) * SIGMA_M  # less certain along the way than across it
-    covariance[:, range(6), range(6)] = np.concatenate([body, [0.002, 0.002, 0.005]]) ** 2
-    error = so3.rotate(reference.rotation, body * dependent(SCANS, rng=rng))
+    swell = 1 + SWELL * np.sin(np.linspace(0, 20 * np.pi, SCANS))[:, None]  # now more, now less
+    sigma = np.concatenate([ALONG_MORE * SIGMA_M, [0.002, 0.002, 0.005]]) * swell
+    covariance = sigma[:, :, None] ** 2 * np.eye(6)
+    error = so3.rotate(reference.rotation, sigma[:, :3] * dependent(SCANS, rng=rng))
     return GaussianTrack(
         reference.stamp, reference.position + error, reference.rotation, covariance, about=ABOUT
     )

@@ -87,11 +87,16 @@ def _clock(evaluation: Evaluation) -> list[tuple[str, str]]:
         return []
     rows = evaluation.clock.curve
     cells = [
-        f"{1e3 * row.offset_s:.3g} ms {length(row.rmse_m) if row.k is None else number(row.k)}"
+        f"{_milliseconds(row.offset_s)} {length(row.rmse_m) if row.k is None else number(row.k)}"
         for row in rows
     ]
     name = "RMSE" if rows and rows[0].k is None else "k"
     return [("clock", f"{name} by offset: {', '.join(cells)}")] if rows else []
+
+
+def _milliseconds(time_s: float) -> str:
+    """To a microsecond, and never minus zero."""
+    return f"{round(1e3 * time_s, 3) + 0.0:.3g} ms"
 
 
 def _reference_noise(evaluation: Evaluation) -> list[tuple[str, str]]:

@@ -76,11 +76,13 @@ class Grid:
     def brief(self, titles: tuple[str, ...]) -> "Grid":
         """The same table with only these columns, and without ranks, tests and power."""
         kept = [at for at, head in enumerate(self.columns) if head.title in titles]
-        rows = (replace(row, cells=tuple(row.cells[at] for at in kept)) for row in self.rows)
+        rows = [replace(row, cells=tuple(row.cells[at] for at in kept)) for row in self.rows]
+        marks = {mark for row in rows for marks in (row, *row.cells) for mark in marks.marks}
         return replace(
             self,
             columns=tuple(self.columns[at] for at in kept),
             rows=tuple(rows),
+            footnotes=tuple(note for note in self.footnotes if note[0] in marks),
             remarks=tuple(each for each in self.remarks if each.label == "note"),
         )
 
