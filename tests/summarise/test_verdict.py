@@ -266,7 +266,7 @@ def test_false_alarms_stay_few_through_the_whole_summary(n, rho, rng):
         residuals = Residuals(unit * np.array([1.0, 2.0, 0.5]), covariance)
         series = scores(residuals, Settings(), ["ape", "nees", "pit"])
         made = summarise_calibration(
-            series, residuals, residuals, intervals=Intervals(), extent_m=1.0
+            series, residuals, residuals, intervals=Intervals(), position=np.ones((1, 3))
         )
         count += verdict(n, 3, made).label in FALSE
     assert count / tracks <= at_most(0.05, tracks)

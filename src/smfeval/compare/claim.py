@@ -13,6 +13,7 @@ two, opposed errors are no excuse either.
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import Number
 from smfeval.summarise.verdict import ENOUGH, FEWEST_SCANS, beyond_doubt
 
@@ -44,9 +45,9 @@ class Evidence:
 
     scans: int
     dimension: int
-    nees_median: float
     k: Number
     lower_bound: float | None  # of k, one-sided
+    negligible: bool  # the differences are rounding: both tracks are the same numbers
 
     @property
     def bound(self) -> float | None:
@@ -55,7 +56,8 @@ class Evidence:
 
     def beyond_doubt(self, excuse: float = 1.0) -> bool:
         """Whether the median NEES alone refutes honesty, however the scans depend on each other."""
-        found = beyond_doubt(self.nees_median / excuse, self.dimension)
+        median = self.k.value * median_chi_squared(self.dimension)
+        found = beyond_doubt(median / excuse, self.dimension)
         return found is not None and found[0] == "overconfident"
 
 
@@ -65,7 +67,7 @@ def claim(a: str, b: str, evidence: Evidence) -> Claim:
     if evidence.scans < FEWEST_SCANS:
         scans = f"{evidence.scans} matched {'scan' if evidence.scans == 1 else 'scans'}"
         return Claim("no conclusion", f"{open_end}: {scans} show nothing")
-    if evidence.k.value == 0:
+    if evidence.k.value == 0 or evidence.negligible:
         same = "at least half of the differences are zero; are the two the same track?"
         return Claim("no conclusion", f"{open_end}: {same}")
     found = f"k_pair = {evidence.k.value:.3g}"
@@ -80,8 +82,7 @@ def _proof(evidence: Evidence) -> str | None:
         sure = f"above {evidence.bound:.3g} with 95 % confidence"
         return f"{sure}, where honest beliefs give 1 at most" if evidence.bound > 1 else None
     if evidence.beyond_doubt():
-        median = f"a median NEES of {evidence.nees_median:.3g}"
-        return f"and {median} refutes honesty however the scans depend on each other"
+        return "which refutes honesty however the scans depend on each other"
     return None
 
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from smfeval.compare.gauge_sweep import inflation_of, thinned
+from smfeval.compare.gauge_sweep import thinned
+from smfeval.compare.sampled import GAUSSIANS, Sampled
 from smfeval.evaluation.frames import one_world
 from smfeval.evaluation.options import AlignmentKind, Options
 from smfeval.evaluation.residuals import residuals_of
@@ -30,7 +31,13 @@ class ClockRow:
 
 
 def clock_sweep(
-    a: GaussianTrack, b: GaussianTrack, at: Ints, kind: AlignmentKind, options: Options
+    a: GaussianTrack,
+    b: GaussianTrack,
+    at: Ints,
+    kind: AlignmentKind,
+    options: Options,
+    *,
+    counts: Sampled = GAUSSIANS,
 ) -> tuple[ClockRow, ...]:
     """k_pair over OFFSETS_MS; `at` are the scans of the whole track A that meet those of B.
 
@@ -40,7 +47,7 @@ def clock_sweep(
         return ()
     kept = thinned(len(at))
     velocity, acceleration = (motion[at[kept]] for motion in local_motion(a))
-    a, b = a[at[kept]], b[kept]
+    a, b, counts = a[at[kept]], b[kept], counts.at(kept, kept)
     alignment, _ = one_world(a, b, kind, options)
     base = residuals_of(alignment(a), b, options)
 
@@ -51,7 +58,7 @@ def clock_sweep(
         moved = a.replaced({"position": position})
         alignment, _ = one_world(moved, b, kind, options)
         error = (alignment.moved(position) - b.position)[:, options.axis_index]
-        rows.append(ClockRow(offset_ms, inflation_of(replace(base, error=error))))
+        rows.append(ClockRow(offset_ms, counts.inflation(replace(base, error=error))))
     return tuple(rows)
 
 

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from smfeval.compare.frames import FREEDOMS
+from smfeval.compare.sampled import GAUSSIANS, Sampled
 from smfeval.errors import PairingError
 from smfeval.evaluation.frames import one_world
 from smfeval.evaluation.options import AlignmentKind, Options
 from smfeval.evaluation.residuals import residuals_of
 from smfeval.maths.arrays import Ints
-from smfeval.score import Residuals
-from smfeval.summarise.inflation import median_chi_squared
 from smfeval.track import GaussianTrack
 
 SWEPT: tuple[AlignmentKind, ...] = (*FREEDOMS, "first-pose")
@@ -34,22 +33,22 @@ class GaugeRow:
 
 
 def gauge_sweep(
-    a: GaussianTrack, b: GaussianTrack, chosen: AlignmentKind, options: Options
+    a: GaussianTrack,
+    b: GaussianTrack,
+    chosen: AlignmentKind,
+    options: Options,
+    *,
+    counts: Sampled = GAUSSIANS,
 ) -> tuple[GaugeRow, ...]:
-    """k_pair of matched tracks under each alignment."""
+    """k_pair of matched tracks under each alignment; `counts` are of the same scans."""
     kept = thinned(len(a))
-    a, b = a[kept], b[kept]
-    return tuple(_row(kind, chosen, a, b, options) for kind in SWEPT)
+    a, b, counts = a[kept], b[kept], counts.at(kept, kept)
+    return tuple(_row(kind, chosen, a, b, options, counts=counts) for kind in SWEPT)
 
 
 def thinned(count: int) -> Ints:
     """At most SWEEP_SCANS evenly spaced scans."""
     return np.arange(0, count, -(-count // SWEEP_SCANS))
-
-
-def inflation_of(residuals: Residuals) -> float:
-    """k: median NEES over the median of chi-squared."""
-    return float(np.median(residuals.fit.nees)) / median_chi_squared(residuals.dimension)
 
 
 def _row(
@@ -58,13 +57,15 @@ def _row(
     a: GaussianTrack,
     b: GaussianTrack,
     options: Options,
+    *,
+    counts: Sampled,
 ) -> GaugeRow:
     admissible = _freedom(kind) >= _freedom(chosen)
     try:
         alignment, _ = one_world(a, b, kind, options)
     except PairingError as error:
         return GaugeRow(kind, admissible, kind == chosen, None, str(error))
-    k = inflation_of(residuals_of(alignment(a), b, options))
+    k = counts.inflation(residuals_of(alignment(a), b, options))
     return GaugeRow(kind, admissible, kind == chosen, k)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from smfeval.associate import nearest
 from smfeval.compare.frames import agree_on_body
-from smfeval.compare.gauge_sweep import inflation_of
+from smfeval.compare.sampled import GAUSSIANS
 from smfeval.errors import PairingError
 from smfeval.evaluation.frames import one_world
 from smfeval.evaluation.options import AlignmentKind, Options
@@ -102,7 +102,7 @@ def _errors(track: GaussianTrack, truth: Track, kind: AlignmentKind, options: Op
 
 
 def _own(residuals: Residuals) -> float | None:
-    return None if normal.is_singular(residuals.predicted).any() else inflation_of(residuals)
+    return None if normal.is_singular(residuals.predicted).any() else GAUSSIANS.inflation(residuals)
 
 
 def _exact(reference: Track) -> Track:

@@ -15,14 +15,13 @@ from smfeval.compare.clock_sweep import ClockRow, clock_sweep
 from smfeval.compare.frames import agree_on_body, called, gaussian, name_of, open_gauge
 from smfeval.compare.gauge_sweep import GaugeRow, gauge_sweep
 from smfeval.compare.hypothesis import Hypothesis, check_hypothesis
+from smfeval.compare.sampled import Sampled, sampled, share_of_a
 from smfeval.evaluation import Options, nearest_pairs, score_scans
 from smfeval.evaluation.frames import one_world
 from smfeval.evaluation.residuals import path_axes
 from smfeval.evaluation.result import Scored
-from smfeval.maths.arrays import Floats
-from smfeval.score import Residuals
-from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import Intervals, Number, finite
+from smfeval.summarise.summary import is_rounding
 from smfeval.track import AnyTrack
 
 RULES = ("energy", "log")
@@ -85,14 +84,17 @@ def compare_pair(
     alignment, _ = one_world(ours, theirs, kind, options)
     both = called(alignment(ours), f"{name_of(a)} and {name_of(b)} together")  # type: ignore[arg-type]
     scored = score_scans(both, theirs, options)
+    kept = scored.kept
+    whole = sampled(a, b)
+    counts = whole.at(pairs.estimate[kept], pairs.reference[kept])
 
-    median, k, bound = inflation(scored, options.intervals)
-    evidence = Evidence(len(scored.residuals), len(options.axes), median.value, k, bound)
+    median, k, bound = inflation(scored, counts, options.intervals)
+    same = is_rounding(scored.series["ape"], scored.reference.position)
+    evidence = Evidence(len(scored.residuals), len(options.axes), k, bound, same)
     of = options.intervals.of
     hypothesis = None
     if reference is not None:
         hypothesis = check_hypothesis((ours, theirs), reference, kind, options)
-    kept = scored.kept
     return Pair(
         a=name_of(a),
         b=name_of(b),
@@ -102,30 +104,31 @@ def compare_pair(
         nees_median=median,
         k=k,
         lower_bound=bound,
-        k_by_axis=inflation_by_axis(scored, options),
+        k_by_axis=inflation_by_axis(scored, counts, options),
         log=of(scored.series["log"], "mean", "nat"),
         energy=of(scored.series["energy"], "mean", "m"),
         distance=of(scored.series["ape"], "mean", "m"),
-        share_a=_share(scored.residuals),
-        gauges=gauge_sweep(ours[kept], theirs[kept], kind, options),
-        clock=clock_sweep(first, theirs[kept], pairs.estimate[kept], kind, options),
+        share_a=float(np.median(share_of_a(scored.residuals))),
+        gauges=gauge_sweep(ours[kept], theirs[kept], kind, options, counts=counts),
+        clock=clock_sweep(first, theirs[kept], pairs.estimate[kept], kind, options, counts=counts),
         hypothesis=hypothesis,
         claim=claim(name_of(a), name_of(b), evidence),
         notes=first_notes + second_notes + body_notes + gauge_notes + _left_out(scored),
     )
 
 
-def inflation(scored: Scored, intervals: Intervals) -> tuple[Number, Number, float | None]:
-    """Median NEES, k_pair = median NEES / median chi-squared, and the lower bound of k_pair."""
+def inflation(
+    scored: Scored, counts: Sampled, intervals: Intervals
+) -> tuple[Number, Number, float | None]:
+    """Median NEES, k_pair (relative to what honest beliefs have), and its lower bound."""
     nees = scored.series["nees"]
-    honest = median_chi_squared(scored.residuals.dimension)
-    median = intervals.of(nees, "median", "1")
-    low = replace(intervals, level=TWO_SIDED).of(nees, "median", "1").low
-    k = median.mapped(lambda value: value / honest, "1")
-    return median, k, None if low is None else finite(low / honest)
+    relative = nees / counts.honest_median(scored.residuals)
+    low = replace(intervals, level=TWO_SIDED).of(relative, "median", "1").low
+    k = intervals.of(relative, "median", "1")
+    return intervals.of(nees, "median", "1"), k, finite(low)
 
 
-def inflation_by_axis(scored: Scored, options: Options) -> dict[str, float]:
+def inflation_by_axis(scored: Scored, counts: Sampled, options: Options) -> dict[str, float]:
     """k of each scored axis of B's world; in space also along, across and above B's path."""
     residuals, d = scored.residuals, scored.residuals.dimension
     count = len(residuals)
@@ -133,19 +136,8 @@ def inflation_by_axis(scored: Scored, options: Options) -> dict[str, float]:
     directions = {name: np.broadcast_to(axis, (count, d)) for name, axis in unit.items()}
     if options.axes == "xyz":
         directions |= path_axes(scored.reference)
-    found = {name: _along(residuals, direction) for name, direction in directions.items()}
+    found = {name: counts.inflation(residuals.along(way)) for name, way in directions.items()}
     return found | ({"vertical": found["z"]} if "along" in found else {})
-
-
-def _along(residuals: Residuals, direction: Floats) -> float:
-    nees = residuals.along(direction).fit.nees
-    return float(np.median(nees)) / median_chi_squared(1)
-
-
-def _share(residuals: Residuals) -> float:
-    assert residuals.covariance is not None
-    own = np.trace(residuals.covariance, axis1=1, axis2=2)
-    return float(np.median(own / np.trace(residuals.predicted, axis1=1, axis2=2)))
 
 
 def _left_out(scored: Scored) -> tuple[str, ...]:

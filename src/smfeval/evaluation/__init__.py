@@ -108,7 +108,7 @@ def _calibrated(scored: Scored, options: Options) -> Calibration | None:
         scored.residuals,
         body_residuals(scored.estimate, scored.residuals),
         intervals=options.intervals,
-        extent_m=float(np.abs(scored.reference.position).max()),
+        position=scored.reference.position,
     )
 
 

@@ -112,12 +112,12 @@ def summarise_calibration(
     body: Residuals,
     *,
     intervals: Intervals,
-    extent_m: float,
+    position: Floats,
 ) -> Calibration | None:
     """NEES, k, coverage, shape. `body` is `residuals` in body axes (for the shape).
 
     NEES is put relative to what an honest belief of its kind has (`honest_median`), so that k is 1
-    for honest particles too, however few. `extent_m` is the size of the positions.
+    for honest particles too, however few. `position` is the reference's.
     """
     if residuals.covariance is None:
         return None
@@ -142,8 +142,13 @@ def summarise_calibration(
         precision=_precision(residuals, intervals),
         best_scale=Number(best_scale(residuals.error, residuals.covariance, residuals.noise), "1"),
         k_at_95=at_95,
-        negligible=float(np.median(series["ape"])) <= ROUNDING * extent_m,
+        negligible=is_rounding(series["ape"], position),
     )
+
+
+def is_rounding(distance: Floats, position: Floats) -> bool:
+    """Whether distances are no more than rounding leaves of positions so large."""
+    return float(np.median(distance)) <= ROUNDING * float(np.abs(position).max())
 
 
 def _fraction(inside: Floats, relative: Floats, intervals: Intervals) -> Number:

@@ -77,7 +77,8 @@ class Grid:
         """The same table with only these columns, and without ranks, tests and power."""
         kept = [at for at, head in enumerate(self.columns) if head.title in titles]
         rows = [replace(row, cells=tuple(row.cells[at] for at in kept)) for row in self.rows]
-        marks = {mark for row in rows for marks in (row, *row.cells) for mark in marks.marks}
+        marks = {mark for row in rows for mark in row.marks}
+        marks |= {mark for row in rows for cell in row.cells for mark in cell.marks}
         return replace(
             self,
             columns=tuple(self.columns[at] for at in kept),
