@@ -287,10 +287,24 @@ def test_the_offset_is_noted_and_in_the_document(motion, rng):
     assert given.to_dict()["association"]["clock"] is None
 
 
-def test_an_offset_that_leaves_no_pairs_is_named(motion, rng):
+@pytest.mark.parametrize(("rate_hz", "late_s"), [(20, 0.005), (20, 0.01), (20, 0.03)])
+def test_an_offset_smaller_than_the_step_of_the_reference_is_applied(motion, rate_hz, late_s, rng):
+    """On equal stamps the nearest pose stays the same, or is lost, whatever the offset."""
+    ahead = seen(motion, rate_hz, first_s=late_s).shifted(-round(late_s * 1e9))
+    result = evaluate(noisy(ahead, rng), seen(motion, rate_hz), options=AUTO)
+    assert result.options.association == "gp"
+    assert result.to_dict()["association"]["method"] == "gp"
+    assert result.calibration.k.value == pytest.approx(1, abs=0.2)
+
+
+def test_nearest_poses_are_kept_where_they_follow_the_offset(motion, rng):
+    result = evaluate(noisy(seen(motion, 10), rng), seen(motion, 5), options=AUTO)
+    assert result.options.association == "nearest"
+
+
+def test_stamps_that_never_meet_are_read_from_the_motion(motion, rng):
     reference, estimate = seen(motion, 5), noisy(seen(motion, 10, first_s=0.05), rng)
-    with pytest.raises(PairingError, match=r"clock offset .* stamps .*: 0 of 600 scans meet"):
-        evaluate(estimate, reference, options=AUTO)
+    assert evaluate(estimate, reference, options=AUTO).options.association == "gp"
 
 
 def test_words_that_are_no_offset_are_refused(motion, rng):

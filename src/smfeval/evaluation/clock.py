@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from smfeval.associate import Pairs
+from smfeval.associate import Pairs, nearest
 from smfeval.associate.clock import REACH_S, Correlation, correlate
 from smfeval.associate.clock_excerpts import excerpts
 from smfeval.errors import OptionError, PairingError
@@ -25,6 +25,7 @@ from smfeval.evaluation.residuals import reference_poses
 from smfeval.track import AnyTrack, Track
 
 ALIKE = 0.6  # correlation of a rate; walks of other people reach 0.4
+SMALL_GAP_S, FOLLOWED = 5e-4, 0.1  # gaps to nearest poses: so small, or this part of the offset
 UNLIKE = 0.2  # of squared displacements; walks of other people have 0.4 and more
 
 
@@ -78,13 +79,30 @@ def resolved(
     options: Options,
     pairs: Pairs | None = None,
 ) -> tuple[Options, ClockOffset | None]:
-    """Options with a number for the offset, and how it was found if it was not given."""
+    """Options with a number for the offset, and how it was found if it was not given.
+
+    Where the nearest poses cannot follow the shift, for it is smaller than their step, the
+    reference is a continuous motion instead.
+    """
     if options.offset_s != "auto":
         return options, None
     if pairs is not None:
         raise OptionError("the scans are already paired; a clock offset is found before that")
     clock = offset_between(estimate, reference, kind, options)
-    return replace(options, offset_s=clock.offset_s), clock
+    found = replace(options, offset_s=clock.offset_s)
+    if found.association == "nearest" and not _followed(estimate, reference, found):
+        found = replace(found, association="gp")
+    return found, clock
+
+
+def _followed(estimate: AnyTrack, reference: Track, options: Options) -> bool:
+    """Whether the gaps to the nearest poses are small beside the offset that was found."""
+    offset_s, most = options.given_offset_s, options.tolerance_s
+    try:
+        pairs = nearest(estimate.stamp, reference.stamp, tolerance_s=most, offset_s=offset_s)
+    except PairingError:
+        return False
+    return float(np.median(np.abs(pairs.gap_s))) <= max(SMALL_GAP_S, FOLLOWED * abs(offset_s))
 
 
 def clock_notes(clock: ClockOffset | None) -> tuple[str, ...]:

@@ -29,15 +29,13 @@ def paired(
     offset that was found, to be named where the tracks then do not meet.
     """
     if options.association == "nearest":
-        try:
-            return nearest_pairs(estimate, reference, options), reference, ()
-        except PairingError as error:
-            if clock is None:
-                raise
-            raise PairingError(f"{clock.sentence}: {error}") from error
+        return nearest_pairs(estimate, reference, options), reference, ()
     from smfeval.associate.gp import interpolate  # noqa: PLC0415  its optimiser is slow to import
 
-    found = interpolate(reference, estimate.stamp, offset_s=options.given_offset_s)
+    try:
+        found = interpolate(reference, estimate.stamp, offset_s=options.given_offset_s)
+    except PairingError as error:
+        raise PairingError(f"{clock.sentence}: {error}" if clock else str(error)) from error
     count = len(found.index)
     pairs = Pairs(
         found.index,
