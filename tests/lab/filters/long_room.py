@@ -1,4 +1,4 @@
-"""A long room: whatever the heading, a belief must be least certain along it, in the world's axes."""
+"""A long room: whatever the heading, a belief in world axes is least certain along it."""
 
 from unittest import mock
 

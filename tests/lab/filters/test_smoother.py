@@ -10,13 +10,11 @@ pytest.importorskip("small_gicp", reason="small-gicp is not installed")
 
 from lab.filters import long_room, room
 from smfeval.errors import OptionError
-from smfeval.io.convention import CONVENTIONS, to_right
 from smfeval.lab.filters import ieskf
 from smfeval.lab.filters.gtsam_smoother import Settings, run
 from smfeval.lab.filters.gtsam_smoother.keyframes import Keyframes
 from smfeval.lab.filters.gtsam_smoother.settings import POSITIVE
 from smfeval.lab.recording import Scans
-from smfeval.maths import so3
 
 
 @pytest.fixture(scope="module")
@@ -52,10 +50,70 @@ def test_without_points_it_predicts_as_the_filter_does():
     sure = {"start_acceleration_bias": 1e-6, "start_m": 2e-3, "start_rad": 3e-3}
     smoothed = run(blind, Settings(**sure))
     filtered = ieskf.run(blind, ieskf.Settings(**sure)).belief
-    assert any("20 scans" in note for note in smoothed.notes) or len(smoothed.belief) == 20
+    assert "19 scans are registered to no keyframe" in " ".join(smoothed.notes)
     np.testing.assert_allclose(smoothed.belief.position, filtered.position, atol=2e-3)
+    ratio = np.linalg.solve(smoothed.belief.covariance[-1], filtered.covariance[-1])
+    np.testing.assert_allclose(ratio, np.eye(6), atol=0.05)
+
+
+def test_a_registration_informs_as_its_normals_say():
+    """H is sum J^T n n^T J / variance: at rest, sum n n^T / variance for the translation."""
+    rng = np.random.default_rng(3)
+    keyframes = Keyframes(Settings(point_variance=4e-3, voxel_m=0.4))
+    side = rng.uniform(-4, 4, size=(3, 4000, 2))
+    point = np.concatenate([np.insert(side[axis], axis, 4.5, axis=1) for axis in range(3)])
+    cloud = keyframes.prepared(point)
+    keyframes.cloud[1], keyframes.pose[1] = cloud, np.eye(4)
+    (found,) = keyframes.registered(cloud, np.eye(4), {1})
+    normal = cloud.points.normals()[:, :3]
+    expected = normal.T @ normal / 4e-3
+    np.testing.assert_allclose(found.pose, np.eye(4), atol=1e-6)
     np.testing.assert_allclose(
-        np.linalg.inv(smoothed.belief.covariance[-1]) @ filtered.covariance[-1],
-        np.eye(6),
-        atol=0.05,
+        found.information[3:, 3:], expected, rtol=0.01, atol=0.01 * expected.max()
     )
+    place = cloud.points.points()[:, :3]
+    lever = np.cross(place, normal)  # a turn phi moves a point by phi x p
+    turning = lever.T @ lever / 4e-3
+    np.testing.assert_allclose(
+        found.information[:3, :3], turning, rtol=0.02, atol=0.02 * turning.max()
+    )
+
+
+def test_a_smaller_variance_claims_more():
+    brief = long_room.recording(7, duration_s=4.0, count=1500)
+    usual, bold = (run(brief, Settings(point_variance=variance)) for variance in (1e-3, 1e-5))
+    assert sigma(usual.belief) > 3 * sigma(bold.belief)
+
+
+@pytest.mark.slow
+def test_keyframes_that_left_the_window_hold_the_belief_if_they_are_taken_as_exact(recording):
+    held, free = (
+        run(recording, Settings(lag_s=2.0, old_keyframes=old)) for old in ("fixed", "none")
+    )
+    assert sigma(free.belief) > 1.2 * sigma(held.belief)
+    assert np.linalg.norm(long_room.errors(free.belief), axis=1).max() < 0.1
+
+
+def test_standing_longer_than_the_window_is_still_registered():
+    still = long_room.recording(1, duration_s=room.STANDING_S)
+    done = run(still, Settings(lag_s=1.0, standing_s=0.3, old_keyframes="none"))
+    assert not any("registered to no keyframe" in note for note in done.notes)
+    assert len(done.belief) >= 16
+
+
+def sigma(belief):
+    """Of the last positions, m."""
+    return np.sqrt(np.trace(belief.position_covariance[-20:].mean(axis=0)))
+
+
+@pytest.mark.parametrize("name", [*POSITIVE, "reach_m", "start_m"])
+def test_settings_that_make_no_sense_are_refused(name):
+    with pytest.raises(OptionError, match=f"setting {name} must be positive"):
+        Settings(**{name: 0})
+
+
+def test_a_window_is_some_seconds_long_and_a_scan_has_a_match():
+    with pytest.raises(OptionError, match="lag_s must be at least 1 s"):
+        Settings(lag_s=0.3)
+    with pytest.raises(OptionError, match="matches must be at least 1"):
+        Settings(matches=0)

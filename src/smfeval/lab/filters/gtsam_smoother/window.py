@@ -1,0 +1,177 @@
+"""The window: states of the last seconds, tied by the IMU and by registrations.
+
+A state is pose, velocity and biases; the direction of gravity is one variable for all. What leaves
+the window is marginalised, not forgotten.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from smfeval.errors import OptionError
+from smfeval.lab.filters.gtsam_smoother.keyframes import Registration
+from smfeval.lab.filters.gtsam_smoother.settings import Settings
+from smfeval.lab.filters.ieskf.motion import densities
+from smfeval.lab.filters.ieskf.start import VELOCITY_M_S
+from smfeval.lab.filters.ieskf.state import ACCELERATION_BIAS, GYRO_BIAS, State
+from smfeval.lab.filters.needed import needed
+from smfeval.lab.recording import GRAVITY_M_S2, ImuNoise
+from smfeval.maths.arrays import Floats
+from smfeval.maths.stamps import NANOSECONDS
+
+INTEGRATION = 1e-8  # m^2/s: what the integration itself gets wrong
+AGAIN = 2  # further steps of the optimiser after new factors
+
+
+@dataclass(frozen=True)
+class Leg:
+    """What the IMU says between two scans: steps of time with mean rates and forces, raw."""
+
+    step_s: Floats  # (k,)
+    gyro: Floats  # (k, 3)
+    force: Floats  # (k, 3)
+
+
+class Window:
+    """The graph. The state of scan i has the keys x_i, v_i, b_i; gravity has g_0."""
+
+    def __init__(self, start: State, noise: ImuNoise, settings: Settings) -> None:
+        self.gtsam = gtsam = needed("gtsam", "gtsam", "gtsam-smoother")
+        if not hasattr(gtsam, "CombinedImuFactorWithGravityDirection"):
+            raise OptionError("gtsam-smoother needs gtsam 4.3: pip install 'gtsam>=4.3'")
+        self.settings = settings
+        self.smoother = gtsam.IncrementalFixedLagSmoother(settings.lag_s, self._optimiser())
+        self.measured = self._measured(noise)
+        self.gravity = gtsam.symbol("g", 0)
+        self.begin, self.last, self.state = start.stamp, 0, start
+        self._start(start)
+
+    def poses(self, numbers: Sequence[int]) -> dict[int, Floats]:
+        """Poses of those scans that are still in the window. (4, 4) each."""
+        values = self.smoother.calculateEstimate()
+        keys = {i: self.gtsam.symbol("x", i) for i in numbers}
+        return {i: values.atPose3(key).matrix() for i, key in keys.items() if values.exists(key)}
+
+    def lasting(self, numbers: Sequence[int], stamp: int, further_s: float) -> set[int]:
+        """Those scans that will still be in the window some seconds after a stamp."""
+        oldest = (stamp - self.begin) / NANOSECONDS - self.settings.lag_s + further_s
+        times = self.smoother.timestamps()
+        keys = {i: self.gtsam.symbol("x", i) for i in numbers}
+        return {i for i, key in keys.items() if times.get(key, -np.inf) > oldest}
+
+    def extended(
+        self,
+        number: int,
+        guess: State,
+        leg: Leg,
+        between: Sequence[Registration],
+        fixed: Sequence[tuple[Floats, Floats]],
+    ) -> State:
+        """The state of a new scan, after the IMU and the registrations have been weighed.
+
+        `fixed` are poses in the world with their information.
+        """
+        gtsam, graph = self.gtsam, self.gtsam.NonlinearFactorGraph()
+        graph.push_back(self._imu_factor(number, leg))
+        x = gtsam.symbol("x", number)
+        for each in between:
+            pose, noise = gtsam.Pose3(each.pose), self._informed(each.information)
+            key = gtsam.symbol("x", each.keyframe)
+            graph.push_back(gtsam.BetweenFactorPose3(key, x, pose, noise))
+        for world_T_scan, information in fixed:
+            noise = self._informed(information)
+            graph.push_back(gtsam.PriorFactorPose3(x, gtsam.Pose3(world_T_scan), noise))
+        self._update(graph, self._values(number, guess), number, guess.stamp)
+        self.last, self.state = number, self._estimate(number, guess)
+        return self.state
+
+    def _start(self, start: State) -> None:
+        gtsam, graph, s = self.gtsam, self.gtsam.NonlinearFactorGraph(), self.settings
+        values = self._values(0, start)
+        gravity = gtsam.Unit3(np.array([0.0, 0.0, -1.0]))
+        values.insert(self.gravity, gravity)
+        x, v, b = (gtsam.symbol(letter, 0) for letter in "xvb")
+        sigma = np.sqrt(np.diag(start.covariance))
+        bias = np.concatenate([sigma[ACCELERATION_BIAS], sigma[GYRO_BIAS]])
+        tilt = s.start_acceleration_bias / GRAVITY_M_S2 + sigma[-1]
+        pose = np.repeat([s.start_rad, s.start_m], 3)
+        graph.push_back(gtsam.PriorFactorPose3(x, values.atPose3(x), self._spread(pose)))
+        graph.push_back(
+            gtsam.PriorFactorVector(v, start.velocity, self._spread(np.full(3, VELOCITY_M_S)))
+        )
+        graph.push_back(
+            gtsam.PriorFactorConstantBias(b, values.atConstantBias(b), self._spread(bias))
+        )
+        graph.push_back(
+            gtsam.PriorFactorUnit3(self.gravity, gravity, self._spread(np.full(2, tilt)))
+        )
+        self._update(graph, values, 0, start.stamp)
+
+    def _imu_factor(self, number: int, leg: Leg) -> Any:
+        gtsam, (i, j) = self.gtsam, (self.last, number)
+        measured = gtsam.PreintegratedCombinedMeasurements(self.measured, self._bias(self.state))
+        for force, gyro, step in zip(leg.force, leg.gyro, leg.step_s, strict=True):
+            measured.integrateMeasurement(force, gyro, step)
+        keys = [gtsam.symbol(letter, k) for k in (i, j) for letter in "xv"]
+        biases = [gtsam.symbol("b", k) for k in (i, j)]
+        return gtsam.CombinedImuFactorWithGravityDirection(*keys, *biases, self.gravity, measured)
+
+    def _update(self, graph: Any, values: Any, number: int, stamp: int) -> None:
+        time = (stamp - self.begin) / NANOSECONDS
+        times = {self.gtsam.symbol(letter, number): time for letter in "xvb"}
+        self.smoother.update(graph, values, times | {self.gravity: time})
+        for _ in range(AGAIN):
+            self.smoother.update()
+
+    def _estimate(self, number: int, guess: State) -> State:
+        gtsam, values = self.gtsam, self.smoother.calculateEstimate()
+        x, v, b = (gtsam.symbol(letter, number) for letter in "xvb")
+        pose, bias = values.atPose3(x), values.atConstantBias(b)
+        covariance = guess.covariance.copy()
+        covariance[:6, :6] = np.roll(self.smoother.marginalCovariance(x), 3, axis=(0, 1))
+        return replace(
+            guess,
+            position=pose.translation(),
+            rotation=pose.rotation().matrix(),
+            velocity=values.atVector(v),
+            gyro_bias=bias.gyroscope(),
+            acceleration_bias=bias.accelerometer(),
+            tilt=-values.atUnit3(self.gravity).point3()[:2],
+            covariance=covariance,
+        )
+
+    def _values(self, number: int, state: State) -> Any:
+        gtsam, values = self.gtsam, self.gtsam.Values()
+        x, v, b = (gtsam.symbol(letter, number) for letter in "xvb")
+        values.insert(x, gtsam.Pose3(gtsam.Rot3(state.rotation), state.position))
+        values.insert(v, state.velocity)
+        values.insert(b, self._bias(state))
+        return values
+
+    def _bias(self, state: State) -> Any:
+        return self.gtsam.imuBias.ConstantBias(state.acceleration_bias, state.gyro_bias)
+
+    def _spread(self, sigma: Floats) -> Any:
+        return self.gtsam.noiseModel.Diagonal.Sigmas(sigma)
+
+    def _informed(self, information: Floats) -> Any:
+        return self.gtsam.noiseModel.Gaussian.Information(information)
+
+    def _optimiser(self) -> Any:
+        parameters = self.gtsam.ISAM2Params()
+        parameters.setRelinearizeThreshold(1e-3)
+        parameters.relinearizeSkip = 1
+        parameters.findUnusedFactorSlots = True
+        return parameters
+
+    def _measured(self, noise: ImuNoise) -> Any:
+        gyro, force, gyro_walk, force_walk = densities(noise, self.settings.process_scale)
+        parameters = self.gtsam.PreintegrationCombinedParams.MakeSharedU(GRAVITY_M_S2)
+        parameters.setGyroscopeCovariance(gyro**2 * np.eye(3))
+        parameters.setAccelerometerCovariance(force**2 * np.eye(3))
+        parameters.setIntegrationCovariance(INTEGRATION * np.eye(3))
+        parameters.setBiasOmegaCovariance(gyro_walk**2 * np.eye(3))
+        parameters.setBiasAccCovariance(force_walk**2 * np.eye(3))
+        return parameters
