@@ -1,6 +1,11 @@
 """Every kind of bad input: one sentence, exit code 2, nothing written."""
 
 import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -72,6 +77,35 @@ def test_bad_files(case, tmp_path, capsys):
 def test_missing_file_and_folder(tmp_path, capsys):
     assert "there is no such file" in refused(capsys, "check", tmp_path / "a.square")
     assert "this is a folder" in refused(capsys, "check", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "first"),
+    [
+        ("ascii", r"caf\u00e9 \ud83d\ude00.txt"),
+        ("latin-1", "caf\u00e9 " + r"\ud83d\ude00.txt"),
+        ("utf-8", "caf\u00e9 \U0001f600.txt"),
+    ],
+)
+def test_names_that_the_terminal_cannot_write_are_escaped(encoding, first, tmp_path):
+    source = tmp_path / "caf\u00e9 \U0001f600.txt"
+    source.write_bytes(tum(*GOOD))
+    surroundings = os.environ | {"PYTHONIOENCODING": encoding, "PYTHONUTF8": "1"}
+    smfeval = Path(sys.executable).with_name("smfeval")
+
+    def checked(*words):
+        done = subprocess.run(
+            [smfeval, "check", source.name, *words],
+            check=False,
+            capture_output=True,
+            cwd=tmp_path,
+            env=surroundings,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.decode(encoding)
+
+    assert json.loads(checked("--json"))["name"] == source.name
+    assert checked().splitlines()[0] == first
 
 
 def test_hints_name_the_flag_that_helps(tmp_path, capsys):

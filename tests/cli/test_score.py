@@ -182,6 +182,14 @@ def test_the_gate(walked, capsys):
         (["--offset", "100000"], "0 of 3000 scans meet a reference pose within 5 ms"),
         (["--tolerance", "-1"], "must be times of at most 100 years"),
         (["--extrinsic", "1,2,3"], "seven numbers are needed"),
+        (["--extrinsic", "-1,2,3"], "seven numbers are needed"),
+        (["--extrinsic-tolerance", "0.1,1"], "means nothing without --alibis"),
+        (["--alibis", "--extrinsic-tolerance", "-1,1"], "a tolerance of -1 m and 1 deg is none"),
+        (["--alibis", "--extrinsic-tolerance", "11,1"], "a length from 0 to 10 m"),
+        (["--alibis", "--extrinsic-tolerance", "nan,1"], "a length from 0 to 10 m"),
+        (["--alibis", "--extrinsic-tolerance", "0.1,181"], "an angle from 0 to 180 degrees"),
+        (["--alibis", "--extrinsic-tolerance", "1"], "'1' is no tolerance; write metres"),
+        (["--offset", "-5km"], "'-5km' is no time; write 0.005 or 5ms"),
         (
             ["--ref-body", "lidar"],
             "the estimate is about body base_link, the reference about lidar",
@@ -233,7 +241,8 @@ def test_one_to_three_poses_give_no_verdict(scans, walked, capsys):
     _, honest = walked
     write(honest[:scans], "short.square")
     words = ("score", "short.square", "--ref", "truth.tum", "--gauge", "none", "-q")
-    assert "cannot tell" in run(capsys, *words).out
+    out = run(capsys, *words).out
+    assert out.endswith(f"{scans} matched {'scan shows' if scans == 1 else 'scans show'} nothing\n")
 
 
 def test_the_reference_covariance_is_used_shown_and_switched_off(walked, capsys):
@@ -298,6 +307,32 @@ def test_an_offset_is_applied(walked, capsys):
         run(capsys, *words[:1], "honest.square", *words[2:], "0"),
     )
     assert strict_json(outcome.out)["scores"] == strict_json(plain.out)["scores"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--offset", "-5ms"], ["--offset", "-0.005"], ["--offset", "-.005s"], ["--offset=-5ms"]],
+)
+@pytest.mark.parametrize("verb", ["score", "pair"])
+def test_an_offset_may_be_negative(verb, words, walked, capsys):
+    _, honest = walked
+    write(honest.shifted(5_000_000), "late.square")
+    other = ["--ref", "truth.tum"] if verb == "score" else ["bold.square"]
+    asked = [*other, "--tolerance", "1ms", "--interval", "none", "--json"]
+    outcome = run(capsys, verb, "late.square", *asked, *words)
+    assert outcome.code == 0, outcome.err
+    assert '"matched": 3000' in outcome.out
+    assert run(capsys, verb, "late.square", *asked).code == 2
+
+
+def test_a_tolerance_of_the_extrinsic_is_granted(walked, capsys):
+    _, honest = walked
+    write(honest[:60].replaced({"covariance": honest.covariance[:60] / 100}), "short.square")
+    words = ("score", "short.square", "--ref", "truth.tum", "--interval", "none", "--alibis")
+    document = strict_json(run(capsys, *words, "--extrinsic-tolerance", "0.02,1", "--json").out)
+    assert document["alibis"]["tolerance"] == {"translation_m": 0.02, "rotation_deg": 1.0}
+    default = strict_json(run(capsys, *words, "--json").out)
+    assert default["alibis"]["tolerance"] == {"translation_m": 0.01, "rotation_deg": 0.5}
 
 
 def test_a_continuous_reference_meets_every_scan(walked, capsys):

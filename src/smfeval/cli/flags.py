@@ -1,8 +1,9 @@
 """Flags that several verbs share, and what they mean for reading."""
 
 import argparse
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
@@ -17,13 +18,32 @@ from smfeval.io.progress import listening
 from smfeval.maths.stamps import seconds_in
 from smfeval.track import GAUGES
 
+FLAG = re.compile(r"--[a-z-]+")
+NEGATIVE = re.compile(r"-\.?[0-9]")  # how a value below zero begins; no flag does
+
 
 class Parser(argparse.ArgumentParser):
     """A parser whose complaints look like all others: one sentence, exit 2."""
 
+    def parse_args(self, args: Iterable[str] | None = None, namespace: Any = None) -> Any:
+        """Parse; a flag may be followed by a value below zero, such as `-5ms`."""
+        words = sys.argv[1:] if args is None else args
+        return super().parse_args(joined(words), namespace)
+
     def error(self, message: str) -> Any:
         """Raise instead of printing the whole usage."""
         raise OptionError(f"{message}; see {self.prog} --help")
+
+
+def joined(words: Iterable[str]) -> list[str]:
+    """`--offset -5ms` as `--offset=-5ms`, for argparse takes `-5ms` for a flag."""
+    out: list[str] = []
+    for word in words:
+        if out and FLAG.fullmatch(out[-1]) and NEGATIVE.match(word):
+            out[-1] += f"={word}"
+        else:
+            out.append(word)
+    return out
 
 
 def parser(verb: str, words: str) -> Parser:

@@ -1,8 +1,10 @@
 """The front door: picks the verb, and turns every error of ours into one sentence and exit 2."""
 
+import codecs
 import os
 import sys
 from importlib import import_module
+from io import TextIOWrapper
 
 VERBS = {
     "score": "score one or many estimates against one reference",
@@ -38,8 +40,21 @@ REMEDIES = {
 
 
 def run() -> None:
-    """Console script."""
+    """Console script; what the encoding of a stream lacks is escaped, and no error."""
+    codecs.register_error("smfeval.escaped", escaped)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="smfeval.escaped")
     sys.exit(main(sys.argv[1:]))
+
+
+def escaped(error: UnicodeError) -> tuple[str, int]:
+    r"""Characters as \u00e9: unlike `backslashreplace`, this is right within JSON too."""
+    import json  # noqa: PLC0415  --help starts in a blink
+
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
 
 
 def main(arguments: list[str]) -> int:

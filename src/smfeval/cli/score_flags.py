@@ -115,7 +115,6 @@ def _add_cause_flags(flags: argparse.ArgumentParser) -> None:
     add(
         "--extrinsic-tolerance",
         type=_tolerance,
-        default=ExtrinsicTolerance(),
         metavar="M,DEG",
         help="alibis: how wrong the extrinsic may be (default 0.01,0.5)",
     )
@@ -155,6 +154,8 @@ def score_options(chosen: argparse.Namespace) -> Options:
         raise OptionError("--common needs one clock for all: give --offset a time, not auto")
     if chosen.common and chosen.association != "nearest":
         raise OptionError("--common needs the nearest association: common scans are common poses")
+    if chosen.extrinsic_tolerance is not None and not chosen.alibis:
+        raise OptionError("--extrinsic-tolerance means nothing without --alibis")
     if not 0 < chosen.level < 1:
         raise OptionError(f"--level {chosen.level:g} is not between 0 and 1")
     return Options(

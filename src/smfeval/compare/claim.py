@@ -65,8 +65,8 @@ def claim(a: str, b: str, evidence: Evidence) -> Claim:
     """Judge a pair by the lower bound of k_pair, or by a median NEES that is beyond doubt."""
     open_end = f"no conclusion about {a} and {b}"
     if evidence.scans < FEWEST_SCANS:
-        scans = f"{evidence.scans} matched {'scan' if evidence.scans == 1 else 'scans'}"
-        return Claim("no conclusion", f"{open_end}: {scans} show nothing")
+        shows = "scan shows" if evidence.scans == 1 else "scans show"
+        return Claim("no conclusion", f"{open_end}: {evidence.scans} matched {shows} nothing")
     if evidence.k.value == 0 or evidence.negligible:
         same = "at least half of the differences are zero; are the two the same track?"
         return Claim("no conclusion", f"{open_end}: {same}")

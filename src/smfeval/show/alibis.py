@@ -31,10 +31,17 @@ def table(alibis: Alibis) -> list[str]:
 
 
 def _row(row: Alibi, scored: Judgement) -> tuple[str, ...]:
+    numbers = _numbers(row.judgement)
+    return (row.name, row.granted, *numbers, needed(row.need), holding(row, scored))
+
+
+def holding(row: Alibi, scored: Judgement) -> str:
+    """Whether it holds: 'yes, if the reference is no better than RTK', 'in part', 'no'."""
     outcome = row.outcome(scored)
-    word = "cannot be asked" if outcome is None else WORDS[outcome]
-    word += f", if {row.proviso}" if row.proviso and row.holds else ""
-    return (row.name, row.granted, *_numbers(row.judgement), needed(row.need), word)
+    if outcome is None:
+        return "cannot be asked"
+    proviso = f", if {row.proviso}" if row.proviso and row.holds(scored) else ""
+    return WORDS[outcome] + proviso
 
 
 def _numbers(judgement: Judgement | None) -> tuple[str, str]:
@@ -48,12 +55,18 @@ def needed(need: Need | None) -> str:
     if need is None:
         return ""
     if need.size is None:
-        best = "any amount" if need.kindest is None else _size(need.kindest, need.unit)
-        return f"none does: {best} leaves {number(need.k_left or 0)}"
+        return _none_does(need)
     ends = ""
     if need.low is not None and need.high is not None:
         ends = f" [{_size(need.low, need.unit)}, {_size(need.high, need.unit)}]"
     return f"{_size(need.size, need.unit)}{ends}"
+
+
+def _none_does(need: Need) -> str:
+    if need.k_left is None:
+        return "not known"
+    best = "any amount" if need.kindest is None else _size(need.kindest, need.unit)
+    return f"none does: {best} leaves {number(need.k_left)}"
 
 
 def _size(size: float, unit: str) -> str:
@@ -61,11 +74,12 @@ def _size(size: float, unit: str) -> str:
 
 
 def _notes(alibis: Alibis) -> list[str]:
-    tolerance = alibis.tolerance
+    tolerance, asked = alibis.tolerance, [alibis.scored, *(row.judgement for row in alibis.rows)]
+    known = any(each is not None and each.k.low is not None for each in asked)
     granted = (
         f"the extrinsic may be wrong by {length(tolerance.translation_m)} and "
         f"{number(tolerance.rotation_deg)} deg (the angle turns its lever arm); "
-        "k has its 95 % interval"
+        f"k has {'its 95 %' if known else 'no'} interval"
     )
     reasons = [f"{row.name}, {row.granted}: {row.reason}" for row in alibis.rows if row.reason]
     return [f"  note  {note}" for note in (granted, *reasons, *alibis.notes)]

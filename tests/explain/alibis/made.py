@@ -88,4 +88,4 @@ def rows(found):
 
 
 def held(found):
-    return {name for name, row in rows(found).items() if row.holds}
+    return {name for name, row in rows(found).items() if row.holds(found.scored)}

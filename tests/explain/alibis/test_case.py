@@ -1,5 +1,7 @@
 """The case repeats the evaluation; the curves are as defined; the ball is searched."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -96,6 +98,16 @@ def test_jitter_enters_as_the_outer_product_of_the_velocity(rng):
         assert relative(jitter) == pytest.approx(direct / median_chi_squared(3), rel=1e-6)
     assert (relative(0.01) <= relative(0.001)).all()
     assert relative(1e4) == pytest.approx(relative(np.inf), rel=1e-6)
+
+
+def test_jitter_keeps_its_digits_where_the_covariance_is_tiny_beside_it(rng):
+    """Each scan late by t under S = 1e-19 I: all of the error is along v, and NEES = (t / s)^2."""
+    case, _ = case_of(evaluate(belief(0.1 + noise(rng), 1e-19 * np.eye(3)), reference()))
+    late = rng.uniform(0.005, 0.02, size=N)
+    position = case.estimate.position - late[:, None] * case.velocity
+    moved = replace(case, reference=case.reference.replaced({"position": position}))
+    nees = jitter_curve(moved)(0.01) * median_chi_squared(3)
+    assert nees == pytest.approx((late / 0.01) ** 2, rel=1e-6)
 
 
 def test_the_velocity_is_that_of_the_path():

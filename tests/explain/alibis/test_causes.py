@@ -42,8 +42,9 @@ def test_a_noisy_reference_is_found_with_its_sigma(rng):
     assert need.high < 1.2 * sigma
     # the continuous reference smooths the noise away, and knows how much is left
     assert held(found) == {"reference noise 2 cm", "continuous reference"}
-    assert "if the reference is no better than RTK, its noise (2 cm, RTK) leaves" in found.sentence
-    assert "times a survey-grade one (2 mm)" in found.sentence
+    assert found.sentence.startswith("an alibi holds: continuous reference")
+    assert "; it depends on the reference: one of 2 cm, RTK, leaves k = 0.5" in found.sentence
+    assert "; k = 1 needs a reference sigma of 1.5" in found.sentence
 
 
 @pytest.mark.parametrize("gauge", ["fixed", "se3"])

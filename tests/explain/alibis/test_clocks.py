@@ -33,7 +33,7 @@ def test_a_late_clock_is_found_with_its_offset(rng, late_ms):
 def test_an_offset_beyond_reach_does_not_hold(rng):
     found = alibis_of(belief(noise(rng), late_s=0.08), reference())
     row = rows(found)["clock offset"]
-    assert not row.holds
+    assert not row.holds(found.scored)
     assert row.outcome(found.scored) == "in part"
     assert row.need.size is None
     assert row.need.kindest == pytest.approx(0.05)
@@ -48,6 +48,14 @@ def test_a_jitter_of_the_clock_is_found_with_its_size(rng):
     assert row.need.size == pytest.approx(0.009, rel=0.1)
     assert "clock jitter" in held(found)
     assert not {"clock offset", "lever arm", "gauge se3"} & held(found)
+
+
+def test_a_jitter_far_below_a_millisecond_is_found_with_its_size(rng):
+    small = 1e-8 * np.eye(3)  # 0.1 mm; the motion is 1.5 to 4.5 m/s
+    jitter = 2e-4 * rng.normal(size=N)
+    made = path(times() + jitter) + noise(rng, covariance=small)
+    found = alibis_of(belief(np.zeros((N, 3)), small, of=made), reference())
+    assert rows(found)["clock jitter"].need.size == pytest.approx(2e-4, rel=0.1)
 
 
 def test_no_jitter_explains_errors_across_the_motion(rng):

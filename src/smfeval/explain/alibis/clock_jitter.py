@@ -3,9 +3,10 @@
 A clock error of standard deviation s adds s^2 v v^T to what the belief predicts, v the velocity.
 By Sherman and Morrison, with a = v^T S^-1 e and b = v^T S^-1 v,
 
-    NEES(s) = NEES - s^2 a^2 / (1 + s^2 b)   ->   NEES - a^2 / b   without limit:
+    NEES(s) = NEES - s^2 a^2 / (1 + s^2 b) = (NEES - a^2 / b) + (a^2 / b) / (1 + s^2 b):
 
-errors across the motion remain, whatever the jitter.
+errors across the motion, the first part, remain whatever the jitter. The sum of two parts keeps its
+digits however small S is beside s^2 v v^T; the difference, or a factor of the sum, would not.
 """
 
 from collections.abc import Callable
@@ -14,7 +15,7 @@ import numpy as np
 
 from smfeval.explain.alibis.case import Case
 from smfeval.explain.alibis.crossing import crossing, median_of
-from smfeval.explain.alibis.judgement import judge
+from smfeval.explain.alibis.judgement import judged
 from smfeval.explain.alibis.result import Alibi, Need
 from smfeval.explain.alibis.sizes import milliseconds
 from smfeval.maths import normal, so3
@@ -29,9 +30,10 @@ def clock_jitter(case: Case) -> Alibi:
     granted = f"{milliseconds(SOFTWARE_S)}, stamps by software"
     if case.velocity is None:
         return Alibi("clock jitter", granted, None, reason="too few scans to tell their velocity")
-    velocity = scored_velocity(case)
-    smeared = SOFTWARE_S**2 * velocity[:, :, None] * velocity[:, None, :]
-    return Alibi("clock jitter", granted, judge(case, noise=smeared), needed_jitter(case))
+    relative = jitter_curve(case)
+    return Alibi(
+        "clock jitter", granted, judged(case, relative(SOFTWARE_S)), needed_jitter(relative)
+    )
 
 
 def scored_velocity(case: Case) -> Floats:
@@ -42,9 +44,8 @@ def scored_velocity(case: Case) -> Floats:
     return velocity[:, case.options.axis_index]
 
 
-def needed_jitter(case: Case) -> Need:
+def needed_jitter(relative: Callable[[float], Floats]) -> Need:
     """The jitter that gives k = 1, or the k that is left without limit."""
-    relative = jitter_curve(case)
     size = crossing(median_of(relative), LARGEST_S)
     if size is not None:
         return Need("s", size)
@@ -56,14 +57,14 @@ def jitter_curve(case: Case) -> Callable[[float], Floats]:
     residuals, velocity = case.residuals(), scored_velocity(case)
     honest = case.honest[case.scored]
     error, motion = (normal.whitened(x, residuals.predicted) for x in (residuals.error, velocity))
-    nees = np.einsum("nd,nd->n", error, error)
-    across = np.einsum("nd,nd->n", error, motion) ** 2
-    speed = np.einsum("nd,nd->n", motion, motion)  # squared, in sigmas per second
+    speed = np.linalg.norm(motion, axis=1)  # sigmas per second
+    way = motion / np.where(speed > 0, speed, 1.0)[:, None]
+    along = np.einsum("nd,nd->n", error, way)
+    across = error - along[:, None] * way
+    remains = np.einsum("nd,nd->n", across, across)
 
     def relative(jitter_s: float) -> Floats:
-        weight = 0.0 if jitter_s == np.inf else (1 / jitter_s**2 if jitter_s else np.inf)
-        moving = (speed > 0) & np.isfinite(weight)
-        taken = np.where(moving, across / np.where(moving, speed + weight, 1.0), 0.0)
-        return (nees - taken) / honest
+        smear = np.where(speed > 0, jitter_s, 0.0) * speed  # inf times a standstill is nothing
+        return (remains + along**2 / (1 + smear**2)) / honest
 
     return relative

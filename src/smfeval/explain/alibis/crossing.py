@@ -11,7 +11,7 @@ import numpy as np
 from smfeval.maths.arrays import Floats
 
 STEPS = 50  # halvings of the logarithm of the size: far below any digit shown
-SMALLEST = 1e-6  # of the largest size: what is less counts as nothing
+SMALLEST = 1e-9  # of the largest size: what is less counts as nothing
 DOUBLINGS = 20
 
 Falling = Callable[[float], float]

@@ -8,10 +8,9 @@ import numpy as np
 
 from smfeval.compare.frames import FREEDOMS
 from smfeval.compare.gauge_sweep import SWEPT
-from smfeval.errors import SmfevalError
 from smfeval.evaluation.options import AlignmentKind
 from smfeval.explain.alibis.case import Case
-from smfeval.explain.alibis.judgement import judge
+from smfeval.explain.alibis.judgement import tried
 from smfeval.explain.alibis.result import Alibi
 
 PREFIX = 0.1  # of the path
@@ -34,10 +33,8 @@ def others(case: Case) -> list[AlignmentKind]:
 
 
 def _row(case: Case, words: str, kind: AlignmentKind, fitted: int | None = None) -> Alibi:
-    try:
-        return Alibi("gauge", words, judge(case.under(kind, fitted)))
-    except SmfevalError as error:
-        return Alibi("gauge", words, None, reason=str(error))
+    judgement, reason = tried(case.under(kind, fitted))
+    return Alibi("gauge", words, judgement, reason=reason)
 
 
 def _freedom(kind: AlignmentKind) -> int:

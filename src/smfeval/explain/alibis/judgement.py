@@ -5,8 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from smfeval.errors import SeriesError, SmfevalError
 from smfeval.evaluation import Evaluation
 from smfeval.explain.alibis.case import Case
+from smfeval.maths import normal
 from smfeval.maths.arrays import Floats
 from smfeval.score import Residuals
 from smfeval.summarise.number import Number, finite
@@ -43,12 +45,33 @@ def as_evaluated(evaluation: Evaluation) -> Judgement:
 
 def judge(case: Case, *, noise: Floats | None = None) -> Judgement:
     """The case as it stands, with more noise of the reference if given. (m, d, d)."""
+    return judged(case, relative_nees(case, noise=noise))
+
+
+def tried(case: Case, *, noise: Floats | None = None) -> tuple[Judgement | None, str | None]:
+    """The judgement, or the reason in words where there is none."""
+    try:
+        return judge(case, noise=noise), None
+    except SmfevalError as error:
+        return None, str(error)
+
+
+def judged(case: Case, relative: Floats) -> Judgement:
+    """What relative NEES of the scored scans amount to. (m,)."""
+    k = number_of(case, relative)
+    median = float(np.median(relative * case.honest[case.scored]))
+    return Judgement(k, median, _label(case, k), len(relative))
+
+
+def relative_nees(case: Case, *, noise: Floats | None = None) -> Floats:
+    """NEES over that of an honest belief's median, of covariances that have an inverse. (m,)."""
     residuals = case.residuals()
     if noise is not None:
         residuals = noisier(residuals, noise)
-    k = number_of(case, case.relative(residuals))
-    median = float(np.median(residuals.fit.nees))
-    return Judgement(k, median, _label(case, residuals, k), len(residuals))
+    singular = int(normal.is_singular(residuals.predicted).sum())
+    if singular:
+        raise SeriesError(f"it makes {singular:,} of {len(residuals):,} covariances singular")
+    return case.relative(residuals)
 
 
 def noisier(residuals: Residuals, noise: Floats) -> Residuals:
@@ -62,9 +85,9 @@ def number_of(case: Case, relative: Floats) -> Number:
     return replace(case.options.intervals, level=VERDICT_LEVEL).of(relative, "median", "1")
 
 
-def _label(case: Case, residuals: Residuals, k: Number) -> Label:
+def _label(case: Case, k: Number) -> Label:
     """The verdict's label; its other numbers are not asked."""
     stand_in: Calibration = replace(case.calibration, k=k, k_at_95=k, negligible=False)
-    scans, dimension = residuals.error.shape
+    scans, dimension = len(case.scored), len(case.options.axes)
     fitted = case.alignment.freedoms if case.in_sample else 0
     return verdict(scans, dimension, stand_in, fitted=fitted).label

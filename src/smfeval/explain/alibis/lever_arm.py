@@ -14,7 +14,7 @@ import numpy as np
 
 from smfeval.explain.alibis.ball import Squares, least_median, shortest, squares
 from smfeval.explain.alibis.case import Case
-from smfeval.explain.alibis.judgement import judge
+from smfeval.explain.alibis.judgement import tried
 from smfeval.explain.alibis.result import Alibi, ExtrinsicTolerance, Need
 from smfeval.explain.alibis.sizes import metres
 from smfeval.maths import normal
@@ -33,12 +33,14 @@ def lever_arm(case: Case, search: Case, tolerance: ExtrinsicTolerance) -> Alibi:
     terms = linearised(search)
     arm = least_median(terms, reach) if reach else np.zeros(3)
     size = float(np.linalg.norm(arm))
+    judgement, reason = tried(case.with_lever_arm(arm))
     return Alibi(
         "lever arm",
         f"{metres(size)}, best within {metres(reach)}",
-        judge(case.with_lever_arm(arm)),
+        judgement,
         _need(terms),
         searched=True,
+        reason=reason,
     )
 
 

@@ -16,20 +16,31 @@ from smfeval.explain.alibis.sizes import metres
 from smfeval.maths.arrays import Floats
 from smfeval.summarise.number import Number
 
-SURVEY_GRADE_M = 2e-3  # total station on a prism, or scans registered to a surveyed map
+TOTAL_STATION_M = 2e-3  # on a prism; motion capture is as good
+SURVEYED_MAP_M = 1e-2  # scans registered to a map of a terrestrial scanner: about 1 cm
 RTK_M = 2e-2  # carrier-phase GNSS with fixed ambiguities: 1 to 2 cm
+SURVEYED_MAP_ONLY = "the reference is such a one"
 RTK_ONLY = "the reference is no better than RTK"
-END_STEPS = 12  # of an interval's end: to 0.4 %
+ROUNDING = 1e-9  # of a sigma that is surely enough
+END_STEPS = 13  # of an interval's end: to 0.3 %
 
 
 def reference_noise(case: Case, search: Case) -> tuple[Alibi, ...]:
-    """The verdict before a survey-grade and before an RTK reference; and the sigma for k = 1."""
+    """The verdict before references of three kinds; and the sigma for k = 1."""
     need = needed_noise(case, search)
-    survey, rtk = (judge(case, noise=isotropic(case, sigma)) for sigma in (SURVEY_GRADE_M, RTK_M))
     return (
-        Alibi("reference noise", f"{metres(SURVEY_GRADE_M)}, survey-grade", survey, need),
-        Alibi("reference noise", f"{metres(RTK_M)}, RTK", rtk, proviso=RTK_ONLY),
+        _row(case, TOTAL_STATION_M, "total station or motion capture", need),
+        _row(case, SURVEYED_MAP_M, "LiDAR registered to a surveyed map", proviso=SURVEYED_MAP_ONLY),
+        _row(case, RTK_M, "RTK", proviso=RTK_ONLY),
     )
+
+
+def _row(
+    case: Case, sigma_m: float, kind: str, need: Need | None = None, *, proviso: str | None = None
+) -> Alibi:
+    words = f"{metres(sigma_m)}, {kind}"
+    judgement = judge(case, noise=isotropic(case, sigma_m))
+    return Alibi("reference noise", words, judgement, need, proviso)
 
 
 def isotropic(case: Case, sigma_m: float) -> Floats:
@@ -59,7 +70,8 @@ def noise_curve(case: Case) -> tuple[Callable[[float], Floats], float]:
         return np.einsum("nj,nj->n", square, 1 / (values + sigma_m**2)) / honest
 
     # NEES <= |e|^2 / sigma^2
-    return relative, float(np.sqrt(np.median(square.sum(axis=1) / honest)))
+    enough = float(np.sqrt(np.median(square.sum(axis=1) / honest)))
+    return relative, (1 + ROUNDING) * enough
 
 
 def _ends(case: Case) -> tuple[float | None, float | None]:

@@ -24,6 +24,7 @@ SizeUnit = Literal["m", "s"]
 # An alibi that leaves at most half of k explains part of it. Less is no sign: giving up one of
 # three directions, as a large jitter does, leaves 0.59 of any k (medians of chi-squared, 2 and 3).
 IN_PART = 0.5
+WIDEST_M = 10.0  # an extrinsic that is wrong by more is of another robot
 
 
 @dataclass(frozen=True)
@@ -34,10 +35,10 @@ class ExtrinsicTolerance:
     rotation_deg: float = 0.5
 
     def __post_init__(self) -> None:
-        if not (0 <= self.translation_m < np.inf and 0 <= self.rotation_deg <= 180):
+        if not (0 <= self.translation_m <= WIDEST_M and 0 <= self.rotation_deg <= 180):
             raise OptionError(
                 f"a tolerance of {self.translation_m:g} m and {self.rotation_deg:g} deg is none: "
-                "write a length from 0 on, and an angle from 0 to 180 degrees"
+                f"write a length from 0 to {WIDEST_M:g} m and an angle from 0 to 180 degrees"
             )
 
 
@@ -71,17 +72,19 @@ class Alibi:
     searched: bool = False  # the kindest to the estimate of many was taken
     reason: str | None = None
 
-    @property
-    def holds(self) -> bool:
-        """Whether the verdict would no longer be overconfident."""
-        return self.judgement is not None and self.judgement.label != "overconfident"
+    def holds(self, scored: Judgement) -> bool:
+        """Whether the verdict would no longer be overconfident, and k has come down for it."""
+        judged = self.judgement
+        if judged is None or judged.label == "overconfident":
+            return False
+        return judged.k.value < scored.k.value
 
     def outcome(self, scored: Judgement) -> Outcome | None:
-        """Whether it explains the verdict, might, explains part, or nothing; None: not asked."""
-        if self.judgement is None:
+        """Whether it explains the verdict, might, explains part, or nothing; None: not known."""
+        if self.judgement is None or not np.isfinite(self.judgement.k.value):
             return None
         k, label = self.judgement.k.value, self.judgement.label
-        if self.holds:
+        if self.holds(scored):
             return "not excluded" if label == "cannot tell" and k > 1 else "holds"
         return "in part" if k <= IN_PART * scored.k.value else "no"
 

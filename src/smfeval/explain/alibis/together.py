@@ -1,4 +1,4 @@
-"""All at once: the kindest gauge, clock offset and lever arm together, and survey-grade noise.
+"""All at once: the kindest gauge, clock offset and lever arm, and the noise of a total station.
 
 Clock offset and lever arm are searched in turns, each beside the other's best, beginning with
 either, under the gauge used and under the kindest; the least k of these four counts, so that it is
@@ -14,9 +14,9 @@ from smfeval.evaluation.options import AlignmentKind
 from smfeval.explain.alibis.case import Case
 from smfeval.explain.alibis.clock_offset import kindest_offset
 from smfeval.explain.alibis.gauge import others
-from smfeval.explain.alibis.judgement import judge
+from smfeval.explain.alibis.judgement import relative_nees, tried
 from smfeval.explain.alibis.lever_arm import kindest_arm, reach_m
-from smfeval.explain.alibis.reference_noise import SURVEY_GRADE_M, isotropic
+from smfeval.explain.alibis.reference_noise import TOTAL_STATION_M, isotropic
 from smfeval.explain.alibis.result import Alibi, ExtrinsicTolerance
 from smfeval.explain.alibis.sizes import metres, milliseconds
 from smfeval.maths.arrays import Floats
@@ -31,9 +31,9 @@ def all_at_once(case: Case, search: Case, tolerance: ExtrinsicTolerance) -> Alib
     moved = _moved(case, (kind, offset, arm))
     arm_words = f", lever arm {metres(float(np.linalg.norm(arm)))}" if arm.any() else ""
     clock = f"clock {milliseconds(offset, signed=True)}"
-    words = f"{moved.kind}, {clock}{arm_words}, noise {metres(SURVEY_GRADE_M)}"
-    judgement = judge(moved, noise=isotropic(moved, SURVEY_GRADE_M))
-    return Alibi("all at once", words, judgement, searched=True)
+    words = f"{moved.kind}, {clock}{arm_words}, noise {metres(TOTAL_STATION_M)}"
+    judgement, reason = tried(moved, noise=isotropic(moved, TOTAL_STATION_M))
+    return Alibi("all at once", words, judgement, searched=True, reason=reason)
 
 
 def kindest_together(case: Case, reach: float) -> Found:
@@ -50,9 +50,9 @@ def kindest_gauge(case: Case) -> AlignmentKind | None:
 
 
 def _k(case: Case) -> float:
-    """The k of the case; infinite where the alignment does not exist."""
+    """The k of the case; infinite where there is no alignment or no inverse of a covariance."""
     try:
-        return float(np.median(case.relative(case.residuals())))
+        return float(np.median(relative_nees(case)))
     except SmfevalError:
         return np.inf
 
@@ -64,7 +64,9 @@ def _searched(case: Case, kind: AlignmentKind | None, reach: float, first: str) 
         if what == "clock" and case.velocity is not None:
             offset = kindest_offset(_moved(case, (kind, 0.0, arm)))
         if what == "arm" and case.estimate.about.oriented:
-            arm = kindest_arm(_moved(case, (kind, offset, np.zeros(3))), reach)
+            found = kindest_arm(_moved(case, (kind, offset, np.zeros(3))), reach)
+            regular = np.isfinite(_k(_moved(case, (kind, offset, found))))
+            arm = found if regular else arm
     return kind, offset, arm
 
 

@@ -4,7 +4,7 @@ from smfeval.explain.alibis import Alibi, Alibis, Judgement
 from smfeval.explain.diagnoses import Diagnoses, Diagnosis
 from smfeval.explain.diagnoses.result import Bias, Regime, Tail, Windows
 from smfeval.show.alibis import TITLE as ALIBIS
-from smfeval.show.alibis import WORDS, needed
+from smfeval.show.alibis import holding, needed
 from smfeval.show.diagnoses import TITLE as DIAGNOSES
 from smfeval.show.page.markup import Markup, block, listed, sentence, tag, together
 from smfeval.show.page.tables import Cell, Shown, table
@@ -37,8 +37,7 @@ def alibi_block(found: Alibis) -> Markup:
 
 
 def _alibi(row: Alibi, scored: Judgement) -> tuple[Shown, ...]:
-    outcome = row.outcome(scored)
-    word = "cannot be asked" if outcome is None else WORDS[outcome]
+    word = holding(row, scored)
     return (row.name, row.granted, *_judged(row.judgement), needed(row.need), word)
 
 

@@ -14,7 +14,7 @@ from smfeval.show.study import html
 from smfeval.show.study.titles import title_of_study, visible
 from smfeval.show.words import count, number
 from smfeval.study.metrics import METRICS
-from smfeval.study.result import Study, TaskResult
+from smfeval.study.result import NO_FILE, Study, TaskResult
 from smfeval.summarise.number import Number, finite
 
 LABELS = ("overconfident", "consistent", "conservative", "cannot tell")
@@ -57,17 +57,20 @@ def _tally(study: Study) -> Markup:
     by_name = {
         name: Counter(_outcome(e) for e in study.results if e.estimator == name) for name in names
     }
-    used = [each for each in (*labels, FAILED) if any(tally[each] for tally in by_name.values())]
+    every = (*labels, FAILED, NO_FILE)
+    used = [each for each in every if any(tally[each] for tally in by_name.values())]
     headings = ("estimator", "runs", *(term(each) for each in used))
     rows: list[tuple[Shown, ...]] = [
-        (name, _counted(tally.total()), *(_counted(tally[each]) for each in used))
+        (name, _counted(tally.total() - tally[NO_FILE]), *(_counted(tally[each]) for each in used))
         for name, tally in by_name.items()
     ]
     return table(headings, rows)
 
 
 def _outcome(result: TaskResult) -> str:
-    return FAILED if result.failure is not None else result.verdict or "cannot tell"
+    if result.failure is not None:
+        return NO_FILE if result.is_gap else FAILED
+    return result.verdict or "cannot tell"
 
 
 def _counted(how_often: int) -> Cell:
@@ -98,9 +101,8 @@ def _runs(study: Study) -> Markup:
 
 def _run(result: TaskResult, metrics: Sequence[str]) -> tuple[Shown, ...]:
     found = dict(result.numbers)
-    outcome = (
-        Cell(badge(_outcome(result))) if result.failure is None else f"failed: {result.failure}"
-    )
+    told = NO_FILE if result.is_gap else f"failed: {result.failure}"
+    outcome = Cell(badge(_outcome(result))) if result.failure is None else told
     return (
         result.estimator,
         result.group,
