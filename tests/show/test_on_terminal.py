@@ -7,11 +7,11 @@ import pytest
 from rich.console import Console
 
 from show.study.made import study
-from smfeval import About, GaussianTrack, Track, evaluate
+from smfeval import About, Track, evaluate
 from smfeval.show import scores
 from smfeval.show.on_terminal import scored, studied
 from smfeval.show.report import Report
-from smfeval.show.sparkline import BLOCKS, error_over_sigma, sparkline
+from smfeval.show.sparkline import BLOCKS, drawn, error_over_sigma, medians
 from support.beliefs import gaussian
 
 
@@ -53,22 +53,23 @@ def test_names_that_look_like_markup_are_shown_as_they_are(evaluation):
     assert "failed" in shown
 
 
-def test_a_sparkline_shows_the_largest_of_each_stretch_and_leaves_gaps_blank():
+def test_blocks_are_powers_of_two_about_one_and_gaps_are_blank():
+    ratio = np.array([0.0, 0.6, 1.5, 3.0, np.nan, 40.0, 1e9])
+    assert drawn(ratio) == f"{BLOCKS[0]}{BLOCKS[2]}{BLOCKS[3]}{BLOCKS[4]} {BLOCKS[7]}{BLOCKS[7]}"
+
+
+def test_every_stretch_of_time_has_its_median():
     stamp = np.array([0, 1, 2, 3, 30, 31, 39, 40])
-    value = np.array([1.0, 100.0, 1.0, 1.0, 10.0, 1.0, 1.0, 1.0])
-    assert sparkline(stamp, value, width=4) == f"{BLOCKS[-1]}  {BLOCKS[0]}"
+    value = np.array([1.0, 100.0, 1.0, 2.0, 10.0, 1.0, 1.0, 3.0])
+    np.testing.assert_array_equal(medians(stamp, value, width=4), [1.5, np.nan, np.nan, 2.0])
 
 
-def test_the_sparkline_of_a_belief_names_its_range(evaluation):
-    residuals = evaluation.scored.residuals
-    size = np.linalg.norm(residuals.error, axis=1)
-    sigma = np.sqrt(np.trace(residuals.covariance, axis1=1, axis2=2))
-    words = error_over_sigma(evaluation)
-    assert words.endswith(
-        f"{(size / sigma).min():.3g} to {(size / sigma).max():.3g} (honest: about 1)"
+def test_an_overconfident_belief_stands_higher_than_an_honest_one(evaluation, rng):
+    honest = evaluation.scored.estimate
+    bold = evaluate(
+        honest.replaced({"covariance": honest.covariance / 1000}), evaluation.scored.reference
     )
-    assert isinstance(evaluation.estimate, GaussianTrack)
-
-
-def test_errors_of_zero_are_a_flat_line():
-    assert sparkline(np.arange(10), np.zeros(10), width=5) == BLOCKS[0] * 5
+    first, second = (error_over_sigma(each).split("  ")[0] for each in (evaluation, bold))
+    assert len(first) == len(second)
+    assert all(low <= high for low, high in zip(first, second, strict=True))
+    assert first != second

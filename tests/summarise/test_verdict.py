@@ -270,3 +270,16 @@ def test_false_alarms_stay_few_through_the_whole_summary(n, rho, rng):
         )
         count += verdict(n, 3, made).label in FALSE
     assert count / tracks <= at_most(0.05, tracks)
+
+
+@pytest.mark.parametrize(("tightness", "label"), [(1.3, "cannot tell"), (100.0, "overconfident")])
+def test_after_a_fit_on_the_start_only_large_errors_convict(tightness, label, rng):
+    """All scored scans share the error of the fit: it alone would convict an honest belief."""
+    error = np.sqrt(tightness) * rng.normal(size=(2000, 3))
+    residuals = Residuals(error, np.tile(np.eye(3), (2000, 1, 1)))
+    series = scores(residuals, Settings(), {"ape", "nees", "pit"})
+    calibration = summarise_calibration(
+        series, residuals, residuals, intervals=Intervals(), position=np.ones((1, 3))
+    )
+    assert verdict(2000, 3, calibration).label == "overconfident"
+    assert verdict(2000, 3, calibration, from_start=True).label == label

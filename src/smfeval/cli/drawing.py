@@ -72,6 +72,7 @@ def write_page(path: Path, page: str) -> None:
     """A page to a file that appears whole or not at all."""
     with writing(path) as stream:
         stream.write(page.encode())
+    print(f"smfeval: page in {path}", file=sys.stderr)
 
 
 def _save(chosen: argparse.Namespace, gallery: "Gallery") -> None:

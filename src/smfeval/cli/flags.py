@@ -54,7 +54,7 @@ def parser(verb: str, words: str) -> Parser:
 def add_output_flags(flags: argparse.ArgumentParser) -> None:
     """--json, -q and -v, which every verb has."""
     flags.add_argument("--json", action="store_true", help="one JSON document instead of text")
-    flags.add_argument("-q", "--quiet", action="store_true", help="only the last line")
+    flags.add_argument("-q", "--quiet", action="store_true", help="only what is concluded")
     flags.add_argument("-v", "--verbose", action="store_true", help="more detail")
 
 

@@ -70,7 +70,8 @@ def evaluate(
 
     calibration = _calibrated(scored, options)
     scans, dimension = scored.residuals.error.shape
-    fitted = 0 if len(left) < len(matched) else alignment.freedoms
+    from_start = len(left) < len(matched)
+    fitted = 0 if from_start else alignment.freedoms
     fitted += clock is not None  # an offset takes errors away as an alignment does
     return Evaluation(
         estimate=estimate,
@@ -84,7 +85,7 @@ def evaluate(
         scores=_summarised(scored, options),
         relative=relative_errors(scored, options),
         calibration=calibration,
-        verdict=verdict(scans, dimension, calibration, fitted=fitted),
+        verdict=verdict(scans, dimension, calibration, fitted=fitted, from_start=from_start),
         notes=notes + body_notes + gauge_notes + fit_notes(len(left), len(matched)),
     )
 

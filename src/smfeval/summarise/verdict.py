@@ -16,6 +16,7 @@ NARROW = 4.0  # an interval of k that holds 1 and lies within (1/4, 4) shows con
 SHOWN_LEVEL = 0.9
 DOUBT = 0.05  # chance of a false verdict on an honest belief, both sides together
 ABSORBED = 100.0  # fitted freedoms weigh this much against d times the independent scans
+SHARED = "the error of the alignment at the start is shared by all scored scans"
 ENOUGH = 15.0  # independent scans: with 10, honest tracks of 30 scans were convicted in 8 % of runs
 
 
@@ -32,12 +33,18 @@ class Verdict:
 
 
 def verdict(
-    scans: int, dimension: int, calibration: Calibration | None, *, fitted: int = 0
+    scans: int,
+    dimension: int,
+    calibration: Calibration | None,
+    *,
+    fitted: int = 0,
+    from_start: bool = False,
 ) -> Verdict:
     """Judge a track by its inflation k and the 95 % interval of k.
 
     `fitted` counts the freedoms of an alignment that was fitted on the very scans that are scored:
-    it absorbs slow errors, so small errors then prove little.
+    it absorbs slow errors, so small errors then prove little. `from_start` says that it was fitted
+    on scans before those that are scored: they all share its error, so only large ones prove much.
     """
     if calibration is None:
         return Verdict("cannot tell", "cannot tell: the estimate reports no uncertainty")
@@ -53,11 +60,19 @@ def verdict(
     label, why = _label(k, scans)
     if label == "conservative" and fitted * ABSORBED > dimension * (k.n_effective or 0):
         label, why = "cannot tell", f"k = {k.value:.3g}, but the alignment may have absorbed errors"
-    if label == "cannot tell":
+    if label == "overconfident" and from_start and not _large(k, dimension):
+        label, why = "cannot tell", f"k = {k.value:.3g}, but {SHARED}"
+    elif label == "cannot tell":
         bound = beyond_doubt(k.value * median_chi_squared(dimension), dimension)
         if bound is not None and not (fitted and bound[0] == "conservative"):
             label, why = bound
     return Verdict(label, f"{label}: {why or _size(calibration)}; {_coverage(calibration)}")
+
+
+def _large(k: Number, dimension: int) -> bool:
+    """Whether even the low end of k is beyond doubt."""
+    low = k.value if k.low is None else k.low
+    return beyond_doubt(low * median_chi_squared(dimension), dimension) is not None
 
 
 def _label(k: Number, scans: int) -> tuple[Label, str | None]:
