@@ -42,6 +42,16 @@ def test_poses_particles_gaps_and_a_lone_scan_are_drawn(opened, rng):
     assert tab.complaints == []
 
 
+def test_poses_have_words_for_a_close_up_and_leave_the_honest_band_to_others(opened, rng):
+    tab = opened(page.score([plain(rng), evaluated(rng, options=FAST)], command=""))
+    shown = "[...document.querySelectorAll('#close-up, .instead')].map((e) => e.offsetHeight > 0)"
+    assert tab.js(shown) == [False, True]
+    assert "NEES if honest: 95 %" in tab.names("over-time")
+    tab.choose("chosen", 1)
+    assert tab.js(shown) == [True, False]
+    assert tab.complaints == []
+
+
 def test_one_of_several_is_chosen(opened, rng):
     several = [evaluated(rng, n, name=f"of {n}", options=FAST) for n in (40, 70)]
     tab = opened(page.score(several, command=""))

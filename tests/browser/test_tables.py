@@ -4,6 +4,7 @@ from show.study.made import study
 from smfeval.show import page
 
 TABLE = "[...document.querySelectorAll('table')].at(-1)"
+MAE = 7  # after k and coverage, which answer the page's question
 ROWS = f"{TABLE}.tBodies[0].rows"
 
 
@@ -25,14 +26,14 @@ def press(tab, heading):
 
 def test_a_table_sorts_by_number_up_and_down_with_the_missing_last(tab):
     press(tab, "MAE")
-    rising = column(tab, 5)
+    rising = column(tab, MAE)
     known = [float(each) for each in rising if each != "-"]
     assert len(known) == 9
     assert known == sorted(known)
     assert rising[9:] == ["-"] * 4
     press(tab, "MAE")
-    assert [float(each) for each in column(tab, 5)[:9]] == sorted(known, reverse=True)
-    assert column(tab, 5)[9:] == ["-"] * 4
+    assert [float(each) for each in column(tab, MAE)[:9]] == sorted(known, reverse=True)
+    assert column(tab, MAE)[9:] == ["-"] * 4
     assert tab.complaints == []
 
 
@@ -64,3 +65,17 @@ def test_every_run_of_the_chosen_metric_is_a_point(tab):
     tab.choose("metric", 1)
     assert tab.js(count) == [3, 3, 0, 0]  # the baseline's k are infinite
     assert "2 of 8 runs" in tab.js("document.getElementById('left-out').textContent")
+
+
+CUT = (
+    "[...document.querySelectorAll('.scroll')].filter((e) => e.scrollWidth > e.clientWidth).length"
+)
+
+
+def test_no_table_is_cut_on_a_desk(tab):
+    size = {"width": 1280, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+    tab.chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    tab.settle()
+    cut = tab.js(CUT)
+    tab.chrome.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert cut == 0

@@ -103,6 +103,10 @@ def test_a_missing_estimate_is_told_first_and_stands_in_the_table(capsys, folder
     assert outcome.code == 0
     assert outcome.err.startswith("smfeval: bold has no file on 1 of 2 tracks: two\n")
     assert "3 runs scored, 0 failed, 1 without a file" in outcome.err
+    brief = run(capsys, "study", "study.toml", *HERE).out
+    assert brief.startswith("study: 2 estimators, 2 tracks, 3 runs, 1 without a file\n")
+    assert "\nno file  bold, on 1 of 2 tracks: two\n" in brief
+    assert "failed" not in brief
     gap = strict_json(outcome.out)["tasks"][-1]
     assert (gap["estimator"], gap["track"], gap["failure"]) == ("bold", "two", "no file")
     assert gap["source"] == "bold/{track}.square"
@@ -165,9 +169,14 @@ def test_a_condition_makes_the_exit_code_one(capsys, folder):
     assert lost.code == 1
     assert lost.err == "smfeval: --fail-if: all, bold: diverged > 1 (2)\n"
     (folder / "good" / "two.square").unlink()
-    gone = run(capsys, *words, "--fail-if", "failed>0")
+    assert run(capsys, *words, "--fail-if", "failed>0").code == 0
+    gone = run(capsys, *words, "--fail-if", "missing>0")
     assert gone.code == 1
-    assert gone.err.endswith("smfeval: --fail-if: runs: failed > 0 (1)\n")
+    assert gone.err.endswith("smfeval: --fail-if: runs: missing > 0 (1)\n")
+    (folder / "bold" / "two.square").write_text("#% nonsense\n1 2 3\n")
+    broken = run(capsys, *words, "--fail-if", "failed>0")
+    assert broken.code == 1
+    assert broken.err.endswith("smfeval: --fail-if: runs: failed > 0 (1)\n")
 
 
 def test_a_baseline_is_not_held_to_a_condition(capsys, folder):
@@ -176,13 +185,43 @@ def test_a_baseline_is_not_held_to_a_condition(capsys, folder):
     assert run(capsys, *words, "--fail-if", "k>5").code == 0
 
 
-def test_a_condition_on_what_does_not_exist_is_refused(capsys, folder):
+def test_who_has_no_such_number_is_not_held_to_a_condition_and_it_is_said(capsys, folder):
     for name in ("one", "two"):
         put(estimate(1), folder / "plain" / f"{name}.tum")
     planned(folder, FAST + '[[estimators]]\nname = "plain"\npath = "plain/{track}.tum"\n')
-    outcome = run(capsys, "study", "study.toml", *HERE, "-q", "--fail-if", "k>500")
+    words = ("study", "study.toml", *HERE, "-q", "--fail-if")
+    skipped = "smfeval: --fail-if: all, plain: there is no k; not held to k > {}\n"
+    fine = run(capsys, *words, "k>500")
+    assert (fine.code, fine.err) == (0, skipped.format(500))
+    broken = run(capsys, *words, "k>5")
+    assert broken.code == 1
+    assert broken.err.startswith(skipped.format(5) + "smfeval: --fail-if: all, bold: k > 5 (1")
+
+
+def test_a_condition_on_a_number_that_nobody_has_is_refused_unless_another_holds(capsys, folder):
+    for name in ("one", "two"):
+        put(estimate(1), folder / "plain" / f"{name}.tum")
+    entry = '[[estimators]]\nname = "plain"\npath = "plain/{track}.tum"\n'
+    planned(folder, FAST.partition("[[estimators]]")[0] + entry)
+    words = ("study", "study.toml", *HERE, "-q", "--fail-if", "k>500")
+    outcome = run(capsys, *words)
     assert outcome.code == 2
-    assert "--fail-if k > 500: plain has no k in all" in outcome.err
+    told = "smfeval: --fail-if: k > 500: no contender has k in any table\n"
+    assert outcome.err.endswith(told)
+    assert run(capsys, *words, "--fail-if", "mae>0").code == 1
+
+
+def test_a_study_in_which_every_run_fails_is_refused_and_says_of_the_first_why(capsys, folder):
+    (folder / "good" / "one.square").unlink()
+    for name in ("good/two", "bold/one", "bold/two"):
+        (folder / f"{name}.square").write_text("#% nonsense\n1 2 3\n")
+    outcome = run(capsys, "study", "study.toml", *HERE)
+    assert (outcome.code, outcome.out) == (2, "")
+    last = outcome.err.splitlines()[-1]
+    assert last.startswith("smfeval: no run could be scored: 3 failed; the first, bold on one: one")
+    rows = pl.read_parquet(folder / "study_results" / "tasks.parquet")
+    assert rows["failure"].null_count() == 0
+    assert "3 failed" in (folder / "study_results" / "tables.txt").read_text()
 
 
 def test_every_number_in_the_csv_can_be_traced(capsys):
@@ -255,6 +294,7 @@ def test_what_is_left_aside_is_counted_by_its_reason(capsys, folder):
         (["study.toml", "--json", "--format", "csv"], "name two formats for stdout"),
         (["study.toml", "--format", "docx"], "invalid choice"),
         (["study.toml", "--workers", "0"], "0 workers do nothing"),
+        (["study.toml", "--scheduler", "junk"], "'junk' is no address of a scheduler"),
         (["study.toml", "--fail-if", "speed>2"], "'speed' is unknown; it is one of mae"),
         (["study.toml", "--fail-if", "fast"], "'fast' is no condition"),
     ],

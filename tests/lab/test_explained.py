@@ -103,6 +103,25 @@ def test_scans_without_matches_are_left_out_and_counted(ran):
     assert (found.updates, found.left_out) == (SCANS - 1, 1)
 
 
+def test_what_is_not_scored_counts_in_the_recursions_all_the_same(ran):
+    """Every third scan has a reference; what the filter would report there depends on all."""
+    run, reference = ran
+    scored = np.arange(0, SCANS, 3)
+    found = explained(run, evaluate(run.belief, reference[scored], options=PLAIN))
+    assert found.updates == len(scored)
+    updates, size = updates_of(run.telemetry), found.displacement.shown.sigma_m
+    reported = np.linalg.slogdet(updates.posterior)[1]
+    prior = np.linalg.slogdet(updates.prior)[1]
+    np.testing.assert_allclose(found.credit.budget.lost, (prior[1:] - reported[:-1])[2::3])
+    displaced = np.linalg.slogdet(at_every_update(updates, isotropic(size)))[1]
+    assert found.displacement.recovered_every_nats == pytest.approx(
+        np.median((displaced - reported)[scored])
+    )
+    spread = (GROWTH_M**2 + 2 * SHIFT_M**2) * np.sqrt(2 / (3 * len(scored)))
+    assert found.displacement.shown.displacement.value == pytest.approx(SHIFT_M**2, abs=3 * spread)
+    assert found.displacement.needed_every_m == pytest.approx(SHIFT_M, rel=0.15)
+
+
 def test_a_filter_that_tells_nothing_cannot_be_explained(ran):
     run, reference = ran
     evaluation = evaluate(run.belief, reference, options=PLAIN)

@@ -233,6 +233,10 @@ def test_faults_have_units_and_names():
         ("extrinsic=3mm,4mm", "given twice"),
         ("", "is no fault"),
         ("clock=1.2.3ms", "the size of clock is a number"),
+        ("clock=1s", "less than 1 s beyond its ends"),
+        ("clock=-2000ms", "less than 1 s beyond its ends"),
+        ("scale=-100%", "would not be positive"),
+        ("range=1e999m", "not infinite"),
     ],
 )
 def test_faults_that_are_not_understood_are_refused(text, words):

@@ -243,3 +243,41 @@ def test_a_cut_cloud_is_refused(tmp_path, rng):
     message = next(each[2] for each in bag.messages if each[0] == "/points")
     object.__setattr__(message, "data", message.data[:-8])
     assert "fewer bytes than its 40 points need" in refusal(bag.write())
+
+
+def test_an_imu_without_numbers_is_refused(tmp_path, rng):
+    bag, _ = vendor_bag(tmp_path, rng)
+    bag.messages = [each for each in bag.messages if each[0] == "/points"]
+    bag.add_imu(imu_stamps(), scale=np.nan)
+    words = refusal(bag.write())
+    assert "0 usable IMU samples (200 IMU samples with NaN left out); at least 2" in words
+
+
+@pytest.mark.parametrize("vendor", ["velodyne", "ouster", "hesai"])
+def test_single_damaged_times_change_no_unit_and_are_left_out_and_counted(vendor, tmp_path, rng):
+    bag = UserBag(tmp_path).add_imu(imu_stamps())
+    starts, points, times = truth(rng)
+    for i, (start, point) in enumerate(zip(starts, points, strict=True)):
+        columns = VENDORS[vendor](times, start)
+        if i != 2:
+            (values,) = columns.values()
+            values[7] = 4e9 if values.dtype.kind == "u" else values[7] + 1000.0
+        bag.add_cloud(start, xyz(point) | columns)
+    recording = read_recording(bag.write())
+    scans = recording.scans
+    kept = [np.delete(times, 7) if i != 2 else times for i in range(SCANS)]
+    np.testing.assert_allclose(scans.time, np.concatenate(kept), atol=CLOSE_NS.get(vendor, 0))
+    np.testing.assert_allclose(scans.start - starts, 0, atol=CLOSE_NS.get(vendor, 0))
+    assert "5 points with a time far from their scan left out" in recording.notes
+
+
+def test_clouds_without_times_are_read_if_that_is_asked_for(tmp_path, rng):
+    bag = UserBag(tmp_path).add_imu(imu_stamps())
+    starts, points, _ = truth(rng)
+    for start, point in zip(starts, points, strict=True):
+        bag.add_cloud(start, xyz(point))
+    recording = read_recording(bag.write(), no_point_times=True)
+    assert not recording.scans.time.any()
+    assert recording.scans.end.tolist() == starts
+    np.testing.assert_array_equal(recording.scans.point, np.concatenate(points))
+    assert any("all points of a cloud are taken at its stamp" in note for note in recording.notes)

@@ -56,6 +56,19 @@ def test_a_run_that_fails_stops_no_other():
     ]
 
 
+def test_a_walk_that_cannot_be_simulated_fails_its_own_runs_only():
+    def moody(world, seed):
+        if (world, seed) == ("hall", 2):
+            raise OptionError("the hall is closed")
+        return recorded(world, seed)
+
+    points, failures = points_of_lab(LAB, PLAIN, recorded=moody, run=ran)
+    assert len(points) == 12
+    assert [(f.track, f.settings[0][1], f.sentence) for f in failures] == [
+        ("hall_2", value, "the hall is closed") for value in VALUES
+    ]
+
+
 def test_progress_hears_of_every_run():
     heard = []
     points_of_lab(

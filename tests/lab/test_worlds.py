@@ -6,6 +6,7 @@ import pytest
 from smfeval.errors import OptionError
 from smfeval.lab.motion import walked
 from smfeval.lab.scene import cast
+from smfeval.lab.sensors import LidarModel
 from smfeval.lab.simulate import simulate
 from smfeval.lab.worlds import ADVERSARIAL, EASY, WORLDS, world_named
 
@@ -114,6 +115,12 @@ def test_a_simulated_recording_has_what_a_filter_needs():
     assert "faults that filters are not told: extrinsic=3mm,0.15deg,clock=2ms,rings=7mm" in (
         recording.notes
     )
+
+
+def test_scans_that_see_nothing_are_noted():
+    blind = simulate("field", 1, duration_s=1.5, lidar=LidarModel(farthest_m=0.8))
+    assert f"{len(blind.scans)} of {len(blind.scans)} scans have no points" in blind.notes
+    assert not any("no points" in note for note in simulate("field", 1, duration_s=1.5).notes)
 
 
 def test_the_reference_is_the_walk():

@@ -41,7 +41,7 @@ def credit(done):
     return np.median(np.linalg.slogdet(J)[1])
 
 
-@pytest.mark.parametrize("world", ["courtyard", "college_loop", "college_short"])
+@pytest.mark.parametrize("world", ["courtyard", "college_loop", "college_short", "college"])
 def test_it_tracks_within_half_a_percent_of_the_path(world):
     _, evaluation = judged(world)
     assert errors(evaluation).max() < 0.005 * path_m(recorded(world))

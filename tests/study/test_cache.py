@@ -143,7 +143,7 @@ def test_the_way_of_reading_counts(plan):
 
 def test_the_version_counts(plan, monkeypatch):
     before = key_of(task_of(plan))
-    monkeypatch.setattr(inputs, "__version__", "9.9.9")
+    monkeypatch.setattr(inputs, "identity", lambda: "9.9.9")
     assert key_of(task_of(plan)) != before
 
 

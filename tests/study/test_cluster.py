@@ -94,21 +94,37 @@ def test_without_dask_it_says_what_to_install(tmp_path, monkeypatch):
 
 
 def test_a_scheduler_that_is_not_there_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(cluster, "PATIENCE_S", 0.5)
+    monkeypatch.setattr(cluster, "KNOCK_S", 0.5)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
+        taken.listen()  # and says nothing
         address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
         plan = quick(tmp_path, tracks=1)
         with pytest.raises(OptionError, match=f"{address}: no scheduler answers there"):
             run(plan, tasks_of(plan), scheduler=address)
 
 
-@pytest.mark.parametrize("address", ["", "nonsense://x", "tcp://"])
-def test_an_address_that_is_none_is_refused(address, tmp_path, monkeypatch):
-    monkeypatch.setattr(cluster, "PATIENCE_S", 0.5)
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("", "junk", "127.0.0.1:8786", "nonsense://x:1", "tcp://", "tcp://x", "tcp://x:port"),
+        *("tcp://x:99999", "tcp://[::1:1", "tcp://:8786"),
+    ],
+)
+def test_an_address_that_is_none_is_refused_before_dask_hears_of_it(address, tmp_path, monkeypatch):
+    monkeypatch.setattr("distributed.Client", None)  # whoever calls it fails
     plan = quick(tmp_path, tracks=1)
-    with pytest.raises(OptionError, match="no scheduler answers there"):
+    with pytest.raises(OptionError, match="is no address of a scheduler; write for example tcp://"):
         run(plan, tasks_of(plan), scheduler=address)
+
+
+def test_nobody_at_an_address_is_told_before_dask_hears_of_it(tmp_path, monkeypatch):
+    monkeypatch.setattr("distributed.Client", None)
+    monkeypatch.setattr(cluster, "KNOCK_S", 0.5)
+    plan = quick(tmp_path, tracks=1)
+    for address in ("tcp://127.0.0.1:1", "tls://no-such-host.invalid:8786"):
+        with pytest.raises(OptionError, match=f"{address}: no scheduler answers there"):
+            run(plan, tasks_of(plan), scheduler=address)
 
 
 def test_a_scheduler_without_workers_is_named(tmp_path, monkeypatch):

@@ -245,8 +245,21 @@ def test_pairs_meet_run_by_run_with_the_options_that_a_pair_has(found, tmp_path)
     assert (options.offset_s, options.fit_on, options.horizons) == (0.0, None, ())
     assert options.axes == "xy"
     assert result.pair_tasks[1].extrinsics == (None, "0,0,1,0,0,0,1")
-    assert result.notes == ("pairs: 2 runs have no partner; one estimator has fewer repeats",)
+    assert result.notes == (
+        "pairs: the clock offset to the reference (1 s) is not used; between two estimators it is "
+        "taken as 0",
+        "pairs: aligned over all matched scans, not on the first 2 s",
+        "pairs: 2 runs have no partner; one estimator has fewer repeats",
+    )
     assert [gap.estimator for gap in result.missing] == ["many"]
+
+
+def test_pairs_say_that_a_clock_offset_that_is_to_be_found_is_not_used(found):
+    result = found(f'pairs = true\n[options]\noffset = "auto"\n{PLAN}')
+    assert result.pair_tasks[0].options.offset_s == 0.0
+    (note,) = result.notes
+    assert note.startswith("pairs: the clock offset to the reference (auto) is not used")
+    assert found(f'[options]\noffset = "auto"\n{PLAN}').notes == ()
 
 
 def test_pairs_of_a_continuous_reference_are_matched_by_stamps(found):

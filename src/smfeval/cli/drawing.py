@@ -104,6 +104,8 @@ def _show(gallery: Callable[..., "Gallery"], subject: Any) -> None:
 
 
 def _tell(gallery: "Gallery") -> None:
-    """Figures that there are not, and why."""
+    """Figures that there are not, and why; and what others leave out."""
     for name, reason in gallery.refused.items():
         print(f"smfeval: no figure {name}: {reason}", file=sys.stderr)
+    for note in gallery.notes:
+        print(f"smfeval: {note}", file=sys.stderr)

@@ -10,6 +10,7 @@ from smfeval.errors import OptionError
 VERBS = {
     "simulate": "walk through a world with a LiDAR and an IMU; writes a recording",
     "run": "run a filter over a recording; writes its belief",
+    "casestudy": "why a LiDAR-inertial filter is overconfident; tables and figures in a folder",
 }
 
 

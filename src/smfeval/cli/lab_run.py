@@ -9,13 +9,16 @@ from time import perf_counter
 
 from smfeval.cli.flags import add_output_flags, parser, progress
 from smfeval.errors import OptionError
-from smfeval.io import would_overwrite, write
+from smfeval.io import would_write, write
+from smfeval.io.atomic import replacing
 from smfeval.io.extrinsic import read_extrinsic
+from smfeval.io.formats import format_for_writing
 from smfeval.io.progress import listening
 from smfeval.lab.filters.run import Run
-from smfeval.lab.filters.table import FILTERS, filter_named
+from smfeval.lab.filters.table import FILTERS, Filter, filter_named
 from smfeval.lab.filters.telemetry_file import write_telemetry
 from smfeval.lab.recording import read_recording
+from smfeval.lab.recording.told import imu_noise
 from smfeval.show import runs
 from smfeval.show.documents import json_text
 from smfeval.show.filters import filters_document, filters_text
@@ -31,8 +34,8 @@ def run(arguments: list[str]) -> int:
         raise OptionError(
             "name a recording and where to write: smfeval lab run RECORDING -o est.square"
         )
-    _refuse_overwrite(chosen)
     entry = filter_named(chosen.filter)
+    _refuse_outputs(entry, chosen)
     settings = entry.settings(chosen.set)
 
     with progress("reading"):
@@ -51,31 +54,51 @@ def run(arguments: list[str]) -> int:
     return 0
 
 
-def _refuse_overwrite(chosen: argparse.Namespace) -> None:
-    taken = would_overwrite(chosen.output)
-    if chosen.telemetry is not None and chosen.telemetry.exists():
-        taken.append(chosen.telemetry)
-    if taken and not chosen.force:
-        raise OptionError(f"{taken[0]}: the file exists; --force overwrites it")
+def _refuse_outputs(entry: Filter, chosen: argparse.Namespace) -> None:
+    """Raise on files that could not be written after the run."""
+    kind = format_for_writing(chosen.output)
+    if entry.covariance and "covariance" not in kind.keeps:
+        raise OptionError(f"{chosen.output}: {kind.title} would lose the covariance")
+    files = would_write(chosen.output)
+    if chosen.telemetry is not None:
+        _refuse_telemetry(entry, chosen)
+        files.append(chosen.telemetry)
+    for file in files:
+        if not file.absolute().parent.is_dir():
+            raise OptionError(f"{file}: there is no folder {file.parent}")
+        if file.is_dir():
+            raise OptionError(f"{file}: a folder stands there")
+        if file.exists() and not chosen.force:
+            raise OptionError(f"{file}: the file exists; --force overwrites it")
+
+
+def _refuse_telemetry(entry: Filter, chosen: argparse.Namespace) -> None:
+    if not entry.telemetry:
+        raise OptionError(f"filter {chosen.filter} leaves no telemetry to write")
+    if chosen.telemetry.suffix != ".parquet":
+        raise OptionError(f"{chosen.telemetry}: telemetry is written to a .parquet file")
+    if chosen.telemetry.absolute() == chosen.output.absolute():
+        raise OptionError(f"{chosen.telemetry}: belief and telemetry need a file each")
 
 
 def _told(chosen: argparse.Namespace) -> dict[str, object]:
     """What the user tells of the recording."""
-    names = ("lidar_topic", "imu_topic", "stamp_at", "range_sigma_m")
+    names = ("lidar_topic", "imu_topic", "stamp_at", "no_point_times")
     told = {name: getattr(chosen, name) for name in names}
+    if chosen.imu_noise is not None:
+        told["imu_noise"] = imu_noise(chosen.imu_noise)
     if chosen.extrinsic is not None:
         told["imu_T_lidar"] = read_extrinsic(chosen.extrinsic)
     return told
 
 
 def _written(run: Run, chosen: argparse.Namespace) -> tuple[Path, ...]:
-    if chosen.telemetry is not None and run.telemetry is None:
-        raise OptionError(f"filter {chosen.filter} leaves no telemetry to write")
-    files = write(run.belief, chosen.output)
-    if chosen.telemetry is not None and run.telemetry is not None:
-        write_telemetry(run.telemetry, chosen.telemetry)
-        files.append(chosen.telemetry)
-    return tuple(files)
+    """Belief and telemetry, both or none."""
+    if chosen.telemetry is None or run.telemetry is None:
+        return tuple(write(run.belief, chosen.output))
+    with replacing(chosen.telemetry) as temporary:
+        write_telemetry(run.telemetry, temporary)
+        return (*write(run.belief, chosen.output), chosen.telemetry)
 
 
 @contextmanager
@@ -114,6 +137,9 @@ def _flags() -> argparse.ArgumentParser:
     told("--imu-topic", metavar="/TOPIC", help="bags: the IMU among several")
     told("--stamp-at", choices=("start", "end"), help="bags: what the stamp of a cloud is")
     told("--extrinsic", metavar="FILE|x,y,z,qx,qy,qz,qw", help="pose of the LiDAR in the IMU")
-    told("--range-sigma-m", type=float, metavar="M", help="noise of a range")
+    densities = "densities: rad/s, m/s^2, rad/s^2, m/s^3, each per sqrt(Hz)"
+    told("--imu-noise", metavar="GYRO,ACC,GYROBIAS,ACCBIAS", help=densities)
+    untimed = "bags: take all points of a cloud at its stamp; for --set undistort=false"
+    told("--no-point-times", action="store_true", default=None, help=untimed)
     add_output_flags(flags)
     return flags

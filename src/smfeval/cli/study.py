@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from smfeval.cli.conditions import Condition
 from smfeval.cli.drawing import (
     add_figure_flags,
     command_line,
@@ -14,9 +15,9 @@ from smfeval.cli.drawing import (
     write_page,
 )
 from smfeval.cli.flags import add_output_flags, parser
-from smfeval.cli.study_conditions import holding, study_condition
+from smfeval.cli.study_conditions import held, study_condition
 from smfeval.cli.study_init import write_draft
-from smfeval.errors import OptionError
+from smfeval.errors import FormatError, OptionError
 from smfeval.io.atomic import writing
 from smfeval.show.plans import extent_of, listing, missing_lines, summary
 from smfeval.show.study import terminal
@@ -26,6 +27,7 @@ from smfeval.study.find import find
 from smfeval.study.plan import Plan
 from smfeval.study.result import Study
 from smfeval.study.run import Progress
+from smfeval.study.store import TASKS
 from smfeval.study.toml_plan import read_plan
 
 OURS = ("cache", "tasks.parquet", "tables.json")  # what an output folder of a study holds
@@ -63,12 +65,20 @@ def run(arguments: list[str]) -> int:
             progress=progress,
         )
     _save(done.study)
+    _refuse_nothing(done.study)
     _print(done, chosen)
     _draw(done.study, chosen, arguments)
-    failed = holding(done.study, conditions)
-    for sentence in failed:
+    return _gate(done.study, conditions)
+
+
+def _gate(study: Study, conditions: list[Condition]) -> int:
+    """The exit code; a condition that holds counts more than one that could not be looked at."""
+    outcome = held(study, conditions)
+    for sentence in (*outcome.skipped, *outcome.broken):
         print(f"smfeval: --fail-if: {sentence}", file=sys.stderr)
-    return 1 if failed else 0
+    if outcome.nowhere and not outcome.broken:
+        raise OptionError(f"--fail-if: {outcome.nowhere[0]}")
+    return 1 if outcome.broken else 0
 
 
 def _flags() -> argparse.ArgumentParser:
@@ -89,7 +99,7 @@ def _flags() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="'k>2'",
-        help="exit with 1 if this holds for a contender, or for the number of failed runs",
+        help="exit with 1 if this holds for a contender, or for the runs failed or missing",
     )
     group = flags.add_argument_group("drafting a plan")
     group.add_argument("--init", type=Path, metavar="FOLDER", help="write a plan for this folder")
@@ -127,6 +137,16 @@ def _refuse_output(plan: Plan) -> None:
         raise OptionError(
             f"{folder}: the output folder holds other things, such as {min(inside)}; "
             "name another in the plan"
+        )
+
+
+def _refuse_nothing(study: Study) -> None:
+    """Complain where no run was scored; what was found out about them is on the disk."""
+    if len(study.failed) + len(study.missing) == len(study.results):
+        first = study.failed[0]
+        raise FormatError(
+            f"no run could be scored: {len(study.failed)} failed; the first, {first.estimator} on "
+            f"{first.track}: {first.failure}; all of them are in {study.plan.output / TASKS}"
         )
 
 

@@ -48,6 +48,17 @@ class Budget:
     posterior: Floats  # and after it
     credit: Floats  # log det J alone; -inf where a direction is not seen
     predicted: Floats  # log det(P_prior^-1 + J): prior and credit
+    lost: Floats  # (n - 1,) what the motion took since the update before; the first has none
+
+    def at(self, rows: Ints) -> "Budget":
+        """Some of the updates; what the motion took is since the update before, chosen or not."""
+        return Budget(
+            prior=self.prior[rows],
+            posterior=self.posterior[rows],
+            credit=self.credit[rows],
+            predicted=self.predicted[rows],
+            lost=self.lost[rows[rows > 0] - 1],
+        )
 
     @property
     def gained(self) -> Floats:
@@ -58,11 +69,6 @@ class Budget:
     def credited(self) -> Floats:
         """What it would give by the credit: log det(I + P_prior J)."""
         return self.predicted - self.prior
-
-    @property
-    def lost(self) -> Floats:
-        """What the motion took between one update and the next. (n - 1,)."""
-        return self.posterior[:-1] - self.prior[1:]
 
     @property
     def unexplained(self) -> Floats:
@@ -97,11 +103,13 @@ def parts(matched: Ints, normals: Floats, sigma_m: Floats) -> Parts:
 
 def budget(prior: Floats, posterior: Floats, credited: Floats) -> Budget:
     """Prior, credit and posterior of every update. (n, 3, 3) each."""
+    before, after = -_regular(prior, "prior"), -_regular(posterior, "posterior")
     return Budget(
-        prior=-_regular(prior, "prior"),
-        posterior=-_regular(posterior, "posterior"),
+        prior=before,
+        posterior=after,
         credit=log_det(credited),
         predicted=log_det(np.linalg.inv(prior) + credited),
+        lost=after[:-1] - before[1:],
     )
 
 

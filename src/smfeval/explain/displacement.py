@@ -100,9 +100,9 @@ def excess(updates: Updates, shape: Floats | None = None) -> tuple[Floats, Float
     return before, after
 
 
-def recovered_nats(covariance: Floats, updates: Updates) -> float:
-    """Median precision that the displacement takes back, against the posterior of the run."""
-    return float(np.median(log_det(covariance) - log_det(updates.posterior)))
+def recovered_nats(covariance: Floats, reported: Floats) -> float:
+    """Median precision that a displacement takes back from the posteriors reported. (n, 3, 3)."""
+    return float(np.median(log_det(covariance) - log_det(reported)))
 
 
 def needed_m(error: Floats, covariance_of: Callable[[float], Floats]) -> float | None:

@@ -49,10 +49,19 @@ class Shown:
 
 
 def shown_by_innovation(
-    updates: Updates, residuals: Residuals, *, intervals: Intervals | None = None
+    updates: Updates,
+    residuals: Residuals,
+    *,
+    rows: Ints | None = None,
+    intervals: Intervals | None = None,
 ) -> Shown:
-    """Variances of a shared displacement and of the points' own noise."""
-    if not (residuals.matched >= FEWEST_POINTS).all():
+    """Variances of a shared displacement and of the points' own noise.
+
+    Updates are all of a run, since a displacement lasts from one to the next; the mean is over
+    `rows` of them (default: all), which need enough points.
+    """
+    rows = np.arange(len(updates.prior)) if rows is None else rows
+    if not (residuals.matched[rows] >= FEWEST_POINTS).all():
         raise SeriesError(
             f"every scan needs {FEWEST_POINTS} matched points or more; leave the others out"
         )
@@ -68,6 +77,7 @@ def shown_by_innovation(
     alone = np.stack([points, points - 2 * _trace(gain) + _trace(gain @ gain)])
 
     made = intervals or Intervals()
+    rest, shared, alone = rest[:, rows], shared[:, rows], alone[:, rows]
     determinant = _crossed(shared, alone)
     return Shown(
         made.of(_crossed(rest, alone) / determinant, "mean", "m^2"),

@@ -8,5 +8,8 @@
     recording  what the sensors saw; written to and read from files and bags
     worlds     scenes, motions and faults by name: the easy and the adversarial set
     filters    odometry that runs on a recording and reports a belief: ours, and adapters to others
-    study      sweeps of a knob, credit, degeneracy, the case study
+    simulate   a world and a seed become a recording
+    sweep      a grid of settings, run on simulated worlds
+    explained  why a run reports what it reports: credit, degeneracy, shared displacement
+    casestudy  all of it in one study
 """

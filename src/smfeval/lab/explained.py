@@ -13,6 +13,7 @@ from smfeval.explain.displacement import Updates
 from smfeval.explain.innovation import FEWEST_POINTS, Residuals, Shown, shown_by_innovation
 from smfeval.lab.filters.run import Run, Telemetry
 from smfeval.maths.arrays import Bools, Floats, Ints
+from smfeval.maths.symmetric import symmetrised
 
 
 @dataclass(frozen=True)
@@ -49,24 +50,42 @@ class Explained:
 
 def explained(run: Run, evaluation: Evaluation) -> Explained:
     """Explain a run that was evaluated; raises where it left no telemetry."""
-    if run.telemetry is None:
-        raise SeriesError("the filter leaves no telemetry, so its updates cannot be explained")
-    told, scans = _met(run.telemetry, evaluation)
-    good = _whole(told)
-    told, scans = _rows(told, np.flatnonzero(good)), scans[good]
-    if len(scans) == 0:
-        raise SeriesError("no scored scan has an update that sees every direction")
+    every = _telemetry(run)
+    rows, scans, left_out = _scored_rows(every, evaluation)
     error = _in_filter_axes(evaluation)[scans]
     nees = evaluation.scored.series["nees"][scans]
     found = evaluation.calibration
     assert found is not None  # a run with telemetry reports a covariance
     return Explained(
-        credit=_credit(told, found.k.value),
-        degeneracy=regressions(nees, geometry(told.normals)),
-        displacement=_displacement(told, error),
+        credit=_credit(every, rows, found.k.value),
+        degeneracy=regressions(nees, geometry(every.normals[rows])),
+        displacement=_displacement(every, rows, error),
         updates=len(scans),
-        left_out=len(good) - len(scans),
+        left_out=left_out,
     )
+
+
+def scored_updates(run: Run, evaluation: Evaluation) -> tuple[Telemetry, Ints, int]:
+    """Updates that see every direction, their scored scans, and how many of these have none."""
+    told = _telemetry(run)
+    rows, scans, left_out = _scored_rows(told, evaluation)
+    return _rows(told, rows), scans, left_out
+
+
+def _telemetry(run: Run) -> Telemetry:
+    if run.telemetry is None:
+        raise SeriesError("the filter leaves no telemetry, so its updates cannot be explained")
+    return run.telemetry
+
+
+def _scored_rows(told: Telemetry, evaluation: Evaluation) -> tuple[Ints, Ints, int]:
+    """Rows of updates that see every direction, their scored scans, how many of these have none."""
+    stamps = evaluation.scored.estimate.stamp
+    _, rows, scans = np.intersect1d(told.stamp, stamps, assume_unique=True, return_indices=True)
+    good = _whole(told)[rows]
+    if not good.any():
+        raise SeriesError("no scored scan has an update that sees every direction")
+    return rows[good], scans[good], int(np.sum(~good))
 
 
 def updates_of(told: Telemetry) -> Updates:
@@ -75,44 +94,48 @@ def updates_of(told: Telemetry) -> Updates:
     That is the credit less what the rotation takes; with it the recursion without a displacement
     is the run itself.
     """
-    return Updates(told.prior, told.posterior, credit.observed_credit(told.prior, told.posterior))
+    observed = credit.observed_credit(told.prior, told.posterior)
+    return Updates(told.prior, told.posterior, semidefinite(observed))
 
 
-def _credit(told: Telemetry, k: float) -> Credit:
-    claimed = credit.credit(told.normals, told.sigma_m)
+def semidefinite(information: Floats) -> Floats:
+    """Without what rounding makes negative where an update saw nothing. (n, 3, 3)."""
+    value, direction = np.linalg.eigh(information)
+    kept = direction * np.maximum(value, 0.0)[..., None, :]
+    return symmetrised(kept @ direction.swapaxes(-1, -2))
+
+
+def _credit(every: Telemetry, rows: Ints, k: float) -> Credit:
+    told, claimed = _rows(every, rows), credit.credit(every.normals, every.sigma_m)
     return Credit(
         parts=credit.parts(told.matched, told.normals, told.sigma_m),
-        budget=credit.budget(told.prior, told.posterior, claimed),
+        budget=credit.budget(every.prior, every.posterior, claimed).at(rows),
         effective_points=float(np.median(credit.effective_points(told.matched, k))),
         excess_nats=credit.excess_nats(k),
     )
 
 
-def _displacement(told: Telemetry, error: Floats) -> Displacement:
+def _displacement(told: Telemetry, rows: Ints, error: Floats) -> Displacement:
+    """Of all updates, since each rests on the one before; asked at the rows that were scored."""
     updates = updates_of(told)
     claimed = Updates(told.prior, told.posterior, credit.credit(told.normals, told.sigma_m))
     seen = Residuals(told.matched, told.normals, told.innovation_rms_m, told.residual_rms_m)
-    shown = shown_by_innovation(claimed, seen)
-    size = displacement.isotropic(shown.sigma_m)
-    one, every = displacement.at_one_update, displacement.at_every_update
+    shown = shown_by_innovation(claimed, seen, rows=rows)
+
+    def one(size_m: float) -> Floats:
+        return displacement.at_one_update(updates, displacement.isotropic(size_m))[rows]
+
+    def every(size_m: float) -> Floats:
+        return displacement.at_every_update(updates, displacement.isotropic(size_m))[rows]
+
+    reported = updates.posterior[rows]
     return Displacement(
         shown=shown,
-        recovered_one_nats=displacement.recovered_nats(one(updates, size), updates),
-        recovered_every_nats=displacement.recovered_nats(every(updates, size), updates),
-        needed_one_m=displacement.needed_m(
-            error, lambda size_m: one(updates, displacement.isotropic(size_m))
-        ),
-        needed_every_m=displacement.needed_m(
-            error, lambda size_m: every(updates, displacement.isotropic(size_m))
-        ),
+        recovered_one_nats=displacement.recovered_nats(one(shown.sigma_m), reported),
+        recovered_every_nats=displacement.recovered_nats(every(shown.sigma_m), reported),
+        needed_one_m=displacement.needed_m(error, one),
+        needed_every_m=displacement.needed_m(error, every),
     )
-
-
-def _met(told: Telemetry, evaluation: Evaluation) -> tuple[Telemetry, Ints]:
-    """Updates and scored scans of the same stamp."""
-    stamps = evaluation.scored.estimate.stamp
-    _, rows, scans = np.intersect1d(told.stamp, stamps, assume_unique=True, return_indices=True)
-    return _rows(told, rows), scans
 
 
 def _whole(told: Telemetry) -> Bools:

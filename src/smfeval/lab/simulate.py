@@ -4,7 +4,7 @@ import numpy as np
 
 from smfeval.errors import OptionError
 from smfeval.lab.motion import Motion, walked
-from smfeval.lab.recording import Recording
+from smfeval.lab.recording import Recording, Scans
 from smfeval.lab.sensors import Faults, ImuModel, LidarModel
 from smfeval.lab.sensors.fault_words import in_words
 from smfeval.lab.sensors.faults import drawn
@@ -72,8 +72,15 @@ def simulate(
         (
             f"simulated: world {world.name}, seed {seed}",
             f"faults that filters are not told: {in_words(faults)}",
+            *_empty(scans),
         ),
     )
+
+
+def _empty(scans: Scans) -> list[str]:
+    """A word on scans that see nothing."""
+    empty = int(np.sum(np.diff(scans.offset) == 0))
+    return [f"{empty:,} of {len(scans):,} scans have no points"] if empty else []
 
 
 def _reference(motion: Motion, since: Ints, name: str) -> Track:

@@ -34,7 +34,7 @@ def points_of_lab(
     """Run every filter with every setting on every world and seed.
 
     `recorded` and `run` may be given to sweep other recordings or another filter. Unknown worlds,
-    filters and knobs are refused before anything runs; a run that fails stops no other.
+    filters and knobs are refused before anything runs; a walk or a run that fails stops no other.
     """
     if recorded is None or run is None:
         refuse_unknown(lab)
@@ -43,13 +43,21 @@ def points_of_lab(
     outcomes: list[Point | Failure] = []
     for world in lab.worlds:
         for seed in lab.seeds:
-            recording = recorded(world, seed)
+            recording = _recording(recorded, world, seed)
             for name in lab.filters:
                 for settings in lab.settings:
                     progress(len(outcomes), total)
-                    origin = Origin(name, recording.name, settings, SIMULATED)
+                    origin = Origin(name, f"{world}_{seed}", settings, SIMULATED)
                     outcomes.append(_outcome(origin, recording, run, options))
     return split(outcomes)
+
+
+def _recording(recorded: Simulate, world: str, seed: int) -> Recording | SmfevalError:
+    """The walk, or why there is none: that fails the runs on it and no other."""
+    try:
+        return recorded(world, seed)
+    except SmfevalError as error:
+        return error
 
 
 def run_filter(name: str, recording: Recording, words: Sequence[str]) -> Run:
@@ -77,9 +85,11 @@ def _words(settings: Sequence[tuple[str, str]]) -> tuple[str, ...]:
 
 
 def _outcome(
-    origin: Origin, recording: Recording, run: RunFilter, options: Options
+    origin: Origin, recording: Recording | SmfevalError, run: RunFilter, options: Options
 ) -> Point | Failure:
     """A point, or the sentence that says why there is none."""
+    if isinstance(recording, SmfevalError):
+        return failed(origin, str(recording))
     if recording.reference is None:
         raise OptionError(f"{recording.name} has no reference to score a sweep against")
     try:

@@ -1,10 +1,9 @@
 """A plan in words: how large it is, what is missing, what it would do, what came of it."""
 
-from smfeval.study.conduct import Conducted, is_gap
+from smfeval.show.study.remarks import some_of
+from smfeval.study.conduct import Conducted
 from smfeval.study.find import Found
 from smfeval.study.plan import Plan
-
-NAMED = 6  # tracks that a line about missing files names
 
 
 def extent_of(plan: Plan, found: Found) -> str:
@@ -26,11 +25,7 @@ def missing_lines(plan: Plan, found: Found) -> list[str]:
     for each in plan.estimators:
         tracks = [gap.track for gap in found.missing if gap.estimator == each.name]
         if tracks:
-            more = f" and {len(tracks) - NAMED} more" if len(tracks) > NAMED else ""
-            lines.append(
-                f"{each.name} has no file on {len(tracks)} of {_count(len(plan.tracks), 'track')}: "
-                f"{', '.join(tracks[:NAMED])}{more}"
-            )
+            lines.append(f"{each.name} has no file on {some_of(tracks, len(plan.tracks))}")
     return lines
 
 
@@ -57,11 +52,11 @@ def listing(plan: Plan, found: Found) -> str:
 def summary(done: Conducted) -> str:
     """The last line: how many runs were scored, how many were not, and where all of it lies."""
     study = done.study
-    runs, pairs = ([r.failure for r in rs] for rs in (study.results, study.pair_results))
-    missing = sum(is_gap(each) for each in study.results)
+    pairs = [each.failure for each in study.pair_results]
+    failed, missing = len(study.failed), len(study.missing)
     parts = [
-        f"{_count(runs.count(None), 'run')} scored",
-        f"{len(runs) - runs.count(None) - missing} failed",
+        f"{_count(len(study.results) - failed - missing, 'run')} scored",
+        f"{failed} failed",
         *([f"{missing} without a file"] if missing else []),
         *([f"{_count(pairs.count(None), 'pair')} compared"] if pairs else []),
         *([f"{len(pairs) - pairs.count(None)} failed"] if pairs else []),

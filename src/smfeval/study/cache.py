@@ -18,9 +18,9 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from smfeval import __version__
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.atomic import replacing
+from smfeval.study.code import identity
 from smfeval.study.inputs import digest_of, key_of
 from smfeval.study.result import PairResult, TaskResult
 from smfeval.study.task import PairTask, Task
@@ -97,14 +97,14 @@ class Cache:
 
 
 def accomplish(
-    task: Task | PairTask, cache: Cache, *, fresh: bool = False, version: str = __version__
+    task: Task | PairTask, cache: Cache, *, fresh: bool = False, version: str | None = None
 ) -> Done:
     """The result of a task: known before (unless a fresh one is wanted), or done and kept.
 
-    Raises where nothing can be kept, and where who asks has another version of smfeval.
+    Raises where nothing can be kept, and where who asks has another `version` of smfeval.
     """
-    if version != __version__:
-        raise OptionError(f"a worker has smfeval {__version__}; the study is run by {version}")
+    if version not in (None, identity()):
+        raise OptionError(f"a worker has smfeval {identity()}; the study is run by {version}")
     try:
         key = key_of(task)
     except Exception as error:

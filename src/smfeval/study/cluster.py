@@ -4,10 +4,12 @@ Workers read the inputs and write the cache themselves: the plan's files and its
 on a file system that all of them see under the same names. Only small results travel.
 """
 
+import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from smfeval.errors import OptionError, SmfevalError
 from smfeval.study.cache import Done, failed
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 IN_FLIGHT = 1000  # tasks handed out: enough for hundreds of cores, little for the scheduler
 PATIENCE_S = 20  # for the scheduler to answer, and for a first worker
+KNOCK_S = 5  # for anything to answer at its address
+SCHEMES = ("tcp", "tls", "ws", "wss")  # of addresses that speak TCP below
 
 
 def on_cluster(step: Step, tasks: Sequence[Task | PairTask], *, scheduler: str) -> Found:
@@ -61,6 +65,7 @@ def _client(scheduler: str) -> "Iterator[Client]":
         from distributed import Client  # noqa: PLC0415  an extra
     except ImportError as error:
         raise OptionError("a cluster needs Dask: pip install smfeval[cluster]") from error
+    _knock(scheduler)
     try:
         client = Client(scheduler, timeout=PATIENCE_S, set_as_default=False)
     except (OSError, ValueError) as error:
@@ -68,6 +73,33 @@ def _client(scheduler: str) -> "Iterator[Client]":
     with client:
         _refuse_without_workers(client, scheduler)
         yield client
+
+
+def _knock(scheduler: str) -> None:
+    """Raise unless the address is one and something answers there; a scheduler speaks first.
+
+    A client that was given less waits for ever, or cannot be ended in peace.
+    """
+    host, port = _place(scheduler)
+    try:
+        with socket.create_connection((host, port), timeout=KNOCK_S) as line:
+            if scheduler.startswith("tcp:"):
+                line.recv(1)
+    except OSError as error:
+        raise OptionError(f"{scheduler}: no scheduler answers there ({_first(error)})") from error
+
+
+def _place(scheduler: str) -> tuple[str, int]:
+    try:
+        parts = urlsplit(scheduler)
+        host, port = parts.hostname, parts.port
+    except ValueError:  # a port that is no number, a bracket without its partner
+        host = port = None
+    if host is None or port is None or parts.scheme not in SCHEMES:
+        raise OptionError(
+            f"{scheduler!r} is no address of a scheduler; write for example tcp://127.0.0.1:8786"
+        )
+    return host, port
 
 
 def _refuse_without_workers(client: "Client", scheduler: str) -> None:

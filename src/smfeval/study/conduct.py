@@ -5,12 +5,10 @@ from dataclasses import dataclass
 
 from smfeval.study.find import Found, Missing
 from smfeval.study.plan import Plan
-from smfeval.study.result import Study, TaskResult
+from smfeval.study.result import NO_FILE, Study, TaskResult
 from smfeval.study.run import Progress, run
 from smfeval.study.store import write_tasks
 from smfeval.study.tables import pair_sections, sections
-
-NO_FILE = "no file"  # where it was looked for is the source of the result
 
 
 @dataclass(frozen=True)
@@ -31,7 +29,7 @@ def conduct(
     fresh: bool = False,
     progress: Progress = lambda done, failed, total: None,
 ) -> Conducted:
-    """Do all tasks of a plan; an estimator without a file on a track has failed there."""
+    """Do all tasks of a plan; an estimator without a file on a track has a gap there."""
     ran = run(
         plan,
         found.tasks,
@@ -78,8 +76,3 @@ def with_gaps(
             key=lambda each: (tracks[each.track], estimators[each.estimator], each.repeat),
         )
     )
-
-
-def is_gap(result: TaskResult) -> bool:
-    """Whether there was no file to score."""
-    return result.failure == NO_FILE

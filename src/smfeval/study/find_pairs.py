@@ -42,10 +42,25 @@ def pair_tasks_of(
 def pair_options(options: Options) -> tuple[Options, tuple[str, ...]]:
     """The options that a pair has: no clock offset to a reference, no fit on its start."""
     chosen = replace(options, association="nearest", offset_s=0.0, fit_on=None, horizons=())
+    notes = _unused(options)
     if options.association == "nearest":
-        return chosen, ()
+        return chosen, notes
     note = f"pairs are matched by nearest stamps within {TOLERANCE_S * 1e3:g} ms"
-    return replace(chosen, tolerance_s=TOLERANCE_S), (note,)
+    return replace(chosen, tolerance_s=TOLERANCE_S), (note, *notes)
+
+
+def _unused(options: Options) -> tuple[str, ...]:
+    """Notes on what the plan says about a reference, which a pair has not."""
+    notes = []
+    if options.offset_s != 0:
+        offset = "auto" if options.offset_s == "auto" else f"{options.offset_s:g} s"
+        notes.append(
+            f"pairs: the clock offset to the reference ({offset}) is not used; between two "
+            "estimators it is taken as 0"
+        )
+    if options.fit_on is not None:
+        notes.append(f"pairs: aligned over all matched scans, not on the first {options.fit_on}")
+    return tuple(notes)
 
 
 def _meet(a: PlannedEstimator, b: PlannedEstimator) -> bool:

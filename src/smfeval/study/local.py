@@ -2,22 +2,25 @@
 
 import multiprocessing
 import os
-import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from typing import TypeVar
 
 from smfeval.errors import OptionError
 from smfeval.study.cache import Done, failed
+from smfeval.study.interrupts import ended_politely, hear, held_back
 from smfeval.study.task import PairTask, Task
 
 Step = Callable[[Task | PairTask], Done]
 Found = Generator[
     tuple[int, Done], None, None
 ]  # (index of the task, what came of it), in any order
+
+Given = TypeVar("Given")
 
 IN_FLIGHT = 4  # tasks handed out per process: none waits, and memory does not grow with the plan
 ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "POLARS_MAX_THREADS")
@@ -56,7 +59,7 @@ def _until_broken(
         while waiting or running:
             try:
                 while waiting and len(running) < IN_FLIGHT * workers:
-                    running[pool.submit(step, tasks[waiting[0]])] = waiting[0]
+                    running[_submitted(pool, step, tasks[waiting[0]])] = waiting[0]
                     waiting.popleft()
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
                     done = future.result()
@@ -74,7 +77,7 @@ def _one_at_a_time(
         _refuse_unless_alive(pool)
         for place, index in enumerate(suspects):
             try:
-                yield index, pool.submit(step, tasks[index]).result()
+                yield index, _submitted(pool, step, tasks[index]).result()
             except BrokenProcessPool:
                 yield index, Done(failed(tasks[index], DIED), cached=False)
                 return suspects[place + 1 :]
@@ -83,12 +86,20 @@ def _one_at_a_time(
 
 def _refuse_unless_alive(pool: ProcessPoolExecutor) -> None:
     try:
-        pool.submit(os.getpid).result()
+        _submitted(pool, os.getpid).result()
     except BrokenProcessPool as error:
         raise OptionError(
             "processes cannot be started here; use one worker, or put the call under "
             "`if __name__ == '__main__':`"
         ) from error
+
+
+def _submitted(
+    pool: ProcessPoolExecutor, do: Callable[..., Given], *given: object
+) -> Future[Given]:
+    """Hand out work, for which a process may be started."""
+    with held_back():
+        return pool.submit(do, *given)
 
 
 @contextmanager
@@ -98,10 +109,14 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     They are spawned: a fork would copy the locks of the threads that polars runs.
     """
     context = multiprocessing.get_context("spawn")
-    with _environment(dict.fromkeys(ONE_THREAD, "1")):
+    with ended_politely(), _environment(dict.fromkeys(ONE_THREAD, "1")):
         pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin)
         try:
             yield pool
+        except (KeyboardInterrupt, GeneratorExit):  # nobody waits for the rest
+            for process in list(pool._processes.values()):  # noqa: SLF001  public from 3.14 on
+                process.terminate()
+            raise
         finally:
             pool.shutdown(cancel_futures=True)
 
@@ -120,7 +135,7 @@ def _environment(wanted: dict[str, str]) -> Iterator[None]:
 
 def _begin() -> None:
     """Let Ctrl-C end a worker at once and in silence, and the end of its parent, too."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    hear()
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

@@ -1,10 +1,9 @@
-"""What a plan must not name twice, and where its results must not go."""
+"""What a plan must not name twice."""
 
 from collections.abc import Iterable
 from os.path import normpath
 
 from smfeval.errors import OptionError
-from smfeval.io.source import is_file
 from smfeval.study.plan import Plan, PlannedTrack
 from smfeval.study.plan_patterns import filled
 
@@ -13,7 +12,7 @@ BETWEEN = " | "  # stands between the names of a pair
 
 
 def refuse_doubles(plan: Plan, where: str) -> None:
-    """Raise on names or references that stand twice, and on an output that is in the way."""
+    """Raise on names or references that stand twice, or for two things."""
     _refuse_names([track.name for track in plan.tracks], f"{where}: track")
     _refuse_names([each.name for each in plan.estimators], f"{where}: estimator")
     _refuse_references(plan, where)
@@ -21,10 +20,6 @@ def refuse_doubles(plan: Plan, where: str) -> None:
     for each in plan.estimators:
         if BETWEEN in each.name:
             raise OptionError(f"{where}: estimator {each.name!r}: {BETWEEN!r} separates pairs")
-    if plan.output in (plan.folder, *plan.folder.parents):
-        raise OptionError(f"{where}: the output folder {plan.output} would hold the plan itself")
-    if is_file(plan.output):
-        raise OptionError(f"{where}: the output {plan.output} is a file; a folder is needed")
 
 
 def _refuse_names(names: Iterable[str], what: str) -> None:

@@ -6,6 +6,8 @@ from smfeval.compare.across.result import Section
 from smfeval.study.plan import Plan
 from smfeval.summarise.number import Number
 
+NO_FILE = "no file"  # the failure of a gap; where it was looked for is the source of the result
+
 
 @dataclass(frozen=True)
 class TaskResult:
@@ -23,6 +25,11 @@ class TaskResult:
     verdict: str | None = None
     numbers: tuple[tuple[str, Number], ...] = ()  # by metric (see `metrics.METRICS`)
     notes: tuple[str, ...] = ()
+
+    @property
+    def is_gap(self) -> bool:
+        """Whether there was no file to score; then nothing ran."""
+        return self.failure == NO_FILE
 
 
 @dataclass(frozen=True)
@@ -52,3 +59,13 @@ class Study:
     sections: tuple[Section, ...]  # per group, and over all tracks; then on converged tracks only
     pair_sections: tuple[Section, ...]
     notes: tuple[str, ...] = ()
+
+    @property
+    def failed(self) -> tuple[TaskResult, ...]:
+        """Runs that failed; a missing file is none."""
+        return tuple(r for r in self.results if r.failure is not None and not r.is_gap)
+
+    @property
+    def missing(self) -> tuple[TaskResult, ...]:
+        """Estimators on tracks without a file."""
+        return tuple(r for r in self.results if r.is_gap)

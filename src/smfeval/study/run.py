@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from smfeval import __version__
 from smfeval.errors import OptionError
 from smfeval.study.cache import Cache, Done, accomplish
 from smfeval.study.cluster import on_cluster
+from smfeval.study.code import identity
 from smfeval.study.inputs import forget_digests, inputs_of
 from smfeval.study.lean import lean_pair, lean_task
 from smfeval.study.local import Found, Step, here, in_processes, usable_cores
@@ -61,7 +61,7 @@ def run(
 
     jobs: list[Task | PairTask] = [*tasks, *pair_tasks]
     order = sorted(range(len(jobs)), key=lambda index: _shared(jobs[index]))
-    step = partial(accomplish, cache=cache, fresh=fresh, version=__version__)
+    step = partial(accomplish, cache=cache, fresh=fresh, version=identity())
     found = _workforce(step, [jobs[index] for index in order], workers, scheduler)
 
     done = _gathered(found, order, progress, lambda each: _filed(each, cache, plan, output))

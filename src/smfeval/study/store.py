@@ -17,7 +17,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 from uuid import uuid4
 
 import polars as pl
@@ -25,6 +24,7 @@ import polars as pl
 from smfeval.errors import OptionError
 from smfeval.io.atomic import replacing
 from smfeval.study.metrics import METRICS
+from smfeval.study.plan_output import partition
 from smfeval.study.result import PairResult, TaskResult
 from smfeval.summarise.number import Number
 
@@ -120,7 +120,7 @@ def scans_path(output: Path, result: TaskResult) -> Path:
     """Where the scans of a task are found."""
     folder = output / SCANS
     for name in PARTITIONS:
-        folder /= f"{name}={quote(getattr(result, name), safe=' ')}"
+        folder /= partition(name, getattr(result, name))
     return folder / f"repeat-{result.repeat}.parquet"
 
 

@@ -47,11 +47,11 @@ def _bold(plan: Plan) -> str:
     if not plan.contenders:
         return "every estimator is a baseline: nobody competes"
     return (
-        "bold: the best contender (least median loss) and every one that it does not significantly "
-        "beat: Wilcoxon signed-rank test over shared tracks, zeros after Pratt, Holm over all "
-        f"pairs of contenders of a metric at {LEVEL:g}; fewer than {FEWEST} shared tracks that "
-        "differ are not tested, and stay bold; a track that one has no value on and another has "
-        "counts as lost in the choice of the best"
+        "bold: the best contender (least median loss) and every one that it was tested against and "
+        "does not significantly beat: Wilcoxon signed-rank test over shared tracks, zeros after "
+        f"Pratt, Holm over all pairs of contenders of a metric at {LEVEL:g}; fewer than {FEWEST} "
+        "shared tracks that differ are not tested, and who was not tested is not bold; a track "
+        "that one has no value on and another has counts as lost in the choice of the best"
     )
 
 

@@ -19,6 +19,7 @@ from smfeval.study.plan import DIVERGED_M, ROLES, Plan, PlannedEstimator, Planne
 from smfeval.study.plan_doubles import refuse_doubles
 from smfeval.study.plan_keys import Keys, checked, one_of, shown
 from smfeval.study.plan_options import options_of, told
+from smfeval.study.plan_output import refuse_output
 from smfeval.study.plan_patterns import depends_on_track, from_home, refuse_other_places
 
 AT_LINE = re.compile(r"(?P<what>.*) \(at (line (?P<line>\d+), column (?P<column>\d+)|.*)\)")
@@ -86,6 +87,7 @@ def read_plan(path: str | Path) -> Plan:
         diverged_m=_positive(table.get("diverged_m", DIVERGED_M), f"{path}: diverged_m"),
     )
     refuse_doubles(plan, str(path))
+    refuse_output(plan, str(path))
     return plan
 
 

@@ -70,12 +70,43 @@ def test_missing_values_are_never_passed_to_the_loss(values):
     assert found.duels[0].shared == 9
 
 
-def test_who_has_no_value_at_all_is_not_bold(values):
-    values[1] = np.nan
-    found = columned(values)
+FOUR = Entrants(("good", "alike", "bad", "rare"), (True,) * 4, TRACKS)
+
+
+def test_who_was_not_tested_against_the_best_is_not_bold_and_says_why(rng):
+    values = np.array([[1.0], [1.001], [2.0], [1.0]]) * rng.lognormal(sigma=0.1, size=(4, 12))
+    values[3, 5:] = np.nan
+    found = columned(values, FOUR)
+    assert bold(found) == {"good", "alike"}
+    why = "not tested against the best: shared tracks: 5; 6 that differ are needed"
+    assert [cell.untested for cell in found.cells] == [None, None, None, why]
+
+
+def test_where_no_duel_could_be_tested_nobody_is_bold(values):
+    found = columned(values[:, :5], replace(THREE, tracks=TRACKS[:5]))
+    assert bold(found) == set()
+    assert (found.contested, found.tested) == (True, False)
+    assert [cell.untested for cell in found.cells] == [None] * 3  # said of the whole metric
+
+
+def test_copies_of_each_other_are_not_bold_for_nothing_was_tested(values):
+    copies = np.stack([values[0], values[0], values[2]])
+    assert bold(columned(copies)) == set()
+
+
+def test_a_contender_without_a_rival_is_not_bold(values):
+    alone = Entrants(("good",), (True,), TRACKS)
+    found = columned(values[:1], alone)
+    assert bold(found) == set()
+    assert (found.contested, found.tested) == (True, False)
+
+
+def test_who_has_no_value_at_all_is_not_bold(rng):
+    values = np.array([[1.0], [2.0], [3.0], [np.nan]]) * rng.lognormal(sigma=0.1, size=(4, 12))
+    found = columned(values, FOUR)
     assert bold(found) == {"good"}
-    assert found.cells[1].median is None
-    assert found.cells[1].values == ()
+    assert (found.cells[3].median, found.cells[3].untested) == (None, None)
+    assert found.cells[3].values == ()
 
 
 def test_nobody_is_bold_where_nobody_competes(values):

@@ -85,7 +85,9 @@ def test_too_few_tracks_are_not_tested_and_nobody_is_beaten(tracks, rng):
     second = np.concatenate([9 * np.ones(tracks), [np.nan], [9.0]])
     (duel,) = duels(("a", "b"), np.stack([first, second]))
     assert (duel.shared, duel.p, duel.p_holm, duel.beaten) == (tracks, None, None, False)
-    assert duel.reason == f"not tested: shared tracks: {tracks}; 6 that differ are needed"
+    few = f"shared tracks: {tracks}; 6 that differ are needed"
+    assert duel.reason == f"not tested against the best: {few}"
+    assert not duel.tested
     assert (duel.difference is None) == (tracks == 0)
 
 

@@ -18,6 +18,9 @@ def number(low, high):
     return Number((low + high) / 2, "1/nat", low, high)
 
 
+SHRINK = number(-0.08, -0.06)  # errors that shrink along
+
+
 @pytest.mark.parametrize(
     ("low", "high", "label"),
     [
@@ -30,16 +33,32 @@ def number(low, high):
     ],
 )
 def test_the_word_says_which_predictions_the_interval_holds(low, high, label):
-    assert judged(number(low, high), 3) == label
+    assert judged(number(low, high), SHRINK, 3) == label
 
 
 def test_the_prediction_depends_on_the_number_of_axes():
-    assert judged(number(0.2, 0.23), 2) == "unearned"
-    assert judged(number(0.2, 0.23), 3) == "worse"
+    assert judged(number(0.2, 0.23), SHRINK, 2) == "unearned"
+    assert judged(number(0.2, 0.23), SHRINK, 3) == "worse"
 
 
 def test_no_interval_decides_nothing():
-    assert judged(Number(0.1448, "1/nat"), 3) == "undecided"
+    assert judged(Number(0.1448, "1/nat"), SHRINK, 3) == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("error", "label"),
+    [
+        (number(-0.1, -0.05), "earned"),
+        (number(-0.05, -0.01), "between"),
+        (number(-0.1, 0.01), "undecided"),
+        (number(-0.2, -0.1), "undecided"),
+        (number(0.01, 0.05), "undecided"),
+        (Number(-0.0724, "1/nat"), "undecided"),
+        (None, "undecided"),
+    ],
+)
+def test_a_sharpening_is_earned_only_if_the_errors_say_so_too(error, label):
+    assert judged(number(-0.1, 0.1), error, 3) == label
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,13 @@ from scipy.signal import lfilter
 from smfeval.evaluation import Options, evaluate
 from smfeval.explain.diagnoses import diagnose
 from smfeval.maths import so3
+from smfeval.summarise.number import Intervals
 from smfeval.track import About, GaussianTrack, Track
 from smfeval.track.about import Provenance
 
 SHAPE = np.diag([1.0, 2.0, 0.5]) * 1e-2  # m^2: a decimetre
 RATE_HZ = 10.0
+INTERVALS = Intervals()
 
 
 def drive(n, rng):
@@ -75,8 +77,10 @@ class Made:
             stamp, position, self.rotation, full, about=about, provenance=made
         ), reference
 
-    def evaluation(self, alignment="none", axes="xyz", **kinds):
-        options = Options(alignment=alignment, axes=axes, rules=("ape", "nees"))
+    def evaluation(self, alignment="none", axes="xyz", intervals=INTERVALS, **kinds):
+        options = Options(
+            alignment=alignment, axes=axes, rules=("ape", "nees"), intervals=intervals
+        )
         return evaluate(*self.tracks(**kinds), options=options)
 
     def diagnoses(self, alignment="none", axes="xyz", **kinds):
@@ -93,6 +97,28 @@ def honest_walk(n, seed):
     walk, sigma = walking(n, made.rng)
     made.error = 0.1 * walk @ np.sqrt(SHAPE)
     made.covariance = 0.01 * sigma[:, None, None] ** 2 * SHAPE
+    return made
+
+
+def _speed(made):
+    return np.linalg.norm(made.velocity, axis=1)
+
+
+# How an honest covariance may vary along a drive: sigma over that of SHAPE. (n,).
+SIZES = {
+    "a little with the speed": lambda made: 0.5 + _speed(made) / 10,
+    "with the speed": lambda made: 0.3 + _speed(made) / 3,
+    "while turning": lambda made: 0.3 + 2 * (made.turn_rate > 0.1),
+    "in a stretch": lambda made: np.where((made.time > 30) & (made.time < 60), 4.0, 1.0),
+}
+
+
+def honest_but_varying(n, rho, seed, size):
+    """Errors and a covariance that vary together."""
+    made = Made(n, rho, seed)
+    sigma = SIZES[size](made)
+    made.error = made.error * sigma[:, None]
+    made.covariance = made.covariance * sigma[:, None, None] ** 2
     return made
 
 
@@ -153,13 +179,13 @@ def while_turning(made):
 
 
 def while_fast(made):
-    speed = np.linalg.norm(made.velocity, axis=1)
+    speed = _speed(made)
     made.error = made.error * np.where(speed > np.quantile(speed, 2 / 3), 3.0, 1.0)[:, None]
     return made
 
 
 def while_standing(made):
-    speed = np.linalg.norm(made.velocity, axis=1)
+    speed = _speed(made)
     made.error = made.error * np.where(speed < 0.05, 4.0, 1.0)[:, None]
     return made
 

@@ -69,7 +69,7 @@ def test_the_lever_arm_is_measured_in_body_axes():
     found = made("lever-arm bias").diagnoses("se3")
     assert number(found, "lever-arm bias", "body_x_m") == pytest.approx(0.10, abs=0.03)
     assert number(found, "lever-arm bias", "body_y_m") == pytest.approx(-0.02, abs=0.04)
-    assert "in body x" in found.found[0].advice
+    assert "in x of body imu" in found.found[0].advice
 
 
 def test_the_clock_is_measured_with_its_sign():
@@ -209,7 +209,7 @@ def test_the_bias_table_is_the_mean_and_scatter_of_the_error():
     assert rows["vertical"].scatter_m == pytest.approx(vertical.std())
     assert rows["vertical"].share == pytest.approx(vertical.mean() ** 2 / np.mean(vertical**2))
     body = so3.rotate(so3.inverse(belief.rotation), belief.error)
-    assert rows["body x"].mean.value == pytest.approx(body[:, 0].mean())
+    assert rows["x of body imu"].mean.value == pytest.approx(body[:, 0].mean())
 
 
 def test_variance_between_windows_is_small_for_white_errors_and_large_for_slow_ones():
@@ -272,6 +272,6 @@ def test_a_robot_that_stands_can_be_diagnosed():
 
 def test_what_was_assumed_is_said():
     (allowed, without) = made("lever-arm bias").diagnoses("se3").notes
-    assert "mean covariance of the track" in allowed
+    assert "a fit weighted by the reported covariance" in allowed
     assert "without the named biases" in without
     assert honest(1000, 0.9, 11).diagnoses().notes == ()

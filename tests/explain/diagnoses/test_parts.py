@@ -7,6 +7,7 @@ from scipy import stats
 from explain.diagnoses.faults import remembering
 from smfeval.explain.diagnoses.regression import (
     effect_of,
+    evenness,
     independent_scans,
     mean_of,
     seen,
@@ -63,6 +64,11 @@ def test_independent_scans_are_those_of_the_slowest_axis(rng):
     expected = 5000 * 0.1 / 1.9
     assert independent_scans(np.hstack([fast, slow])) == pytest.approx(expected, rel=0.6)
     assert independent_scans(np.ones((100, 2))) == 1.0
+
+
+def test_scans_that_weigh_nothing_do_not_count():
+    assert evenness(np.full(200, 3.0)) == pytest.approx(1.0)
+    assert evenness(np.where(np.arange(200) < 50, 2.0, 0.0)) == pytest.approx(0.25)
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])

@@ -17,7 +17,7 @@ from smfeval.lab.filters.ieskf.equations import (
     placed,
     residuals,
 )
-from smfeval.lab.filters.ieskf.history import nis
+from smfeval.lab.filters.ieskf.history import nis, recorded
 from smfeval.lab.filters.ieskf.information import (
     CAUCHY,
     HUBER,
@@ -184,3 +184,18 @@ def test_kernels_weigh_by_the_slope_of_their_loss(z):
         grown, _ = quad(lambda x, name=name: x * KERNELS[name](np.array([x]))[0], 0, z, limit=200)
         assert grown == pytest.approx(loss(z), rel=1e-6)
     assert KERNELS["none"](np.array([z])) == 1.0
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_kernel_leaves_the_normals_and_widens_the_noise_that_is_told(rng, kernel):
+    """J = sum n n^T / sigma^2 has the trace of the information that the update really used."""
+    residual, H = some_residuals(rng)
+    residual[::4] *= 20
+    found = informed(residual, H, VARIANCE, Settings(kernel=kernel))
+    np.testing.assert_allclose(found.normals, H[:, :3].T @ H[:, :3])
+    look = Look(residual, H, H[:, :3], found)
+    state = some_state(rng)
+    update = Update(state, state, look, look, residual, len(residual), VARIANCE, 1)
+    sigma = recorded(update).sigma_m
+    assert np.trace(found.normals) / sigma**2 == pytest.approx(np.trace(found.matrix[:3, :3]))
+    assert (sigma > np.sqrt(VARIANCE)) == (kernel != "none")

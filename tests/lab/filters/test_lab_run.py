@@ -10,6 +10,7 @@ import pytest
 
 from lab.filters import room
 from smfeval import read
+from smfeval.errors import OptionError
 from smfeval.lab.filters.run import Run
 from smfeval.lab.recording import write_recording
 from smfeval.show import runs
@@ -84,6 +85,10 @@ def test_mistakes_are_one_sentence_and_leave_no_file(recorded, tmp_path, capsys)
         ([tmp_path / "none", "-o", target], "there is no such file"),
         ([recorded, "-o", target, "--lidar-topic", "/points"], "for bags"),
         ([recorded, "-o", target, "--set", "standing_s=30"], "no scan ends while the IMU runs"),
+        ([recorded, "-o", target, "--set", "point_variance=inf"], "must be from 1e-10 to 10000"),
+        ([recorded, "-o", target, "--imu-noise", "1,2,3"], "four positive densities"),
+        ([recorded, "-o", target, "--imu-noise", "1,2,3,-4"], "four positive densities"),
+        ([recorded, "-o", target, "--no-point-times"], "no_point_times is for bags"),
     ):
         assert sentence in refused(capsys, "lab", "run", *words)
     assert files_in(tmp_path) == set()
@@ -103,3 +108,48 @@ def test_a_filter_without_covariance_and_telemetry_is_shown_as_one():
     assert "none: the filter reports no covariance" in shown
     assert "not told" in shown
     assert runs.document(done)["sigma_m"] is None
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["-o", "no/est.square"], "there is no folder"),
+        (["-o", "est.tum"], "would lose the covariance"),
+        (["-o", "est.square", "--telemetry", "no/told.parquet"], "there is no folder"),
+        (["-o", "est.square", "--telemetry", "told.csv"], "written to a .parquet file"),
+        (["-o", "est.parquet", "--telemetry", "est.parquet"], "need a file each"),
+        (["-o", "est.square", "--telemetry", "a.parquet"], "a folder stands there"),
+        (["-o", "est.square", "--telemetry", "b.parquet", "--filter", "kiss-icp"], "no telemetry"),
+    ],
+)
+def test_files_that_cannot_be_written_are_refused_before_the_run(
+    recorded, tmp_path, capsys, monkeypatch, words, sentence
+):
+    def never(*_):
+        raise AssertionError("it ran")
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.parquet").mkdir()
+    monkeypatch.setattr("smfeval.lab.filters.table.Filter.run", never)
+    assert sentence in refused(capsys, "lab", "run", recorded, *words)
+    assert files_in(tmp_path) == {"a.parquet"}
+
+
+def test_belief_and_telemetry_are_written_both_or_none(recorded, tmp_path, capsys, monkeypatch):
+    def full(*_):
+        raise OptionError("the disk is full")
+
+    monkeypatch.setattr("smfeval.cli.lab_run.write", full)
+    words = ("-o", tmp_path / "est.square", "--telemetry", tmp_path / "told.parquet")
+    assert "the disk is full" in refused(capsys, "lab", "run", recorded, *words)
+    assert files_in(tmp_path) == set()
+
+
+def test_the_noise_of_the_imu_can_be_told(recorded, tmp_path, capsys):
+    sigma = {}
+    for noise in ("1e-3,1e-2,1e-5,1e-4", "1e-1,1,1e-3,1e-2"):
+        target = tmp_path / f"{noise}.square"
+        run(capsys, "lab", "run", recorded, "-o", target, "--imu-noise", noise)
+        sigma[noise] = np.median(np.trace(read(target).position_covariance, axis1=1, axis2=2))
+    small, large = sigma.values()
+    assert large > 1.2 * small

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from lab.filters import room
-from smfeval.errors import OptionError
+from smfeval.errors import OptionError, SeriesError
 from smfeval.lab.filters.ieskf import KnownMap, Settings, run
+from smfeval.lab.filters.table import filter_named
 from smfeval.lab.recording import Imu, Scans
 from smfeval.maths import so3
 
@@ -168,7 +169,31 @@ def test_a_short_gap_of_the_imu_is_bridged_and_said(recording):
 def test_a_long_gap_of_the_imu_stops_the_run_and_says_so(recording):
     done = run(replace(recording, imu=thinned_imu(recording.imu, 3.0, 4.5)), SETTINGS)
     assert any("silent for 1.5 s, more than 1 s" in note for note in done.notes)
-    assert (done.belief.stamp[-1] - room.START) / room.NS == pytest.approx(4.0, abs=0.11)
+    assert (done.belief.stamp[-1] - room.START) / room.NS == pytest.approx(3.0, abs=0.01)
+
+
+def test_a_gap_of_the_imu_across_the_start_is_seen(recording):
+    """The state starts at 1 s, in the middle of the silence."""
+    short = run(replace(recording, imu=thinned_imu(recording.imu, 0.95, 1.25)), SETTINGS)
+    assert any("1 gap of more than 5 samples in the IMU" in note for note in short.notes)
+    long = replace(recording, imu=thinned_imu(recording.imu, 0.95, 2.5))
+    with pytest.raises(OptionError, match=r"no scan ends while the IMU runs \(.*silent for 1\.6 s"):
+        run(long, SETTINGS)
+
+
+def test_scans_after_the_last_imu_sample_are_left_out_and_counted(recording):
+    done = run(replace(recording, imu=thinned_imu(recording.imu, 4.505, 9.0)), SETTINGS)
+    assert (done.belief.stamp[-1] - room.START) / room.NS == pytest.approx(4.5, abs=1e-6)
+    assert any("5 scans left out, after the last IMU sample" in note for note in done.notes)
+
+
+def test_numbers_that_break_down_are_told_in_words(recording, monkeypatch):
+    def broken(*_):
+        raise np.linalg.LinAlgError("Singular matrix")
+
+    monkeypatch.setattr("smfeval.lab.filters.ieskf.odometry.updated", broken)
+    with pytest.raises(SeriesError, match=r"break down on room_5 \(Singular matrix\)"):
+        filter_named("ieskf").run(recording, SETTINGS)
 
 
 def test_recordings_that_cannot_be_run_are_refused(recording):

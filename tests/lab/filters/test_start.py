@@ -63,6 +63,14 @@ def test_a_body_that_moves_at_the_start_is_noted(rng):
     assert "does not stand still" in notes[0]
 
 
+def test_a_body_that_turns_steadily_at_the_start_is_noted(rng):
+    recording = stood(rng, so3.exp(np.zeros(3)), np.zeros(3))
+    turning = replace(recording.imu, gyro=recording.imu.gyro + np.array([0.0, 0.0, 0.3]))
+    _, notes = standing(replace(recording, imu=turning), SETTINGS)
+    assert len(notes) == 1
+    assert "a steady 0.27 rad/s at the start, which is taken as its bias" in notes[0]
+
+
 def test_an_acceleration_that_is_not_gravity_is_refused(rng):
     recording = stood(rng, so3.exp(np.zeros(3)), np.array([0, 0, 5.0]))
     with pytest.raises(OptionError, match=r"14\.8 m/s\^2, not about 9\.81"):

@@ -1,11 +1,15 @@
 """The table of filters and settings given as words."""
 
+from dataclasses import fields
+
 import pytest
 
 from smfeval.errors import OptionError
 from smfeval.lab.filters.ieskf import Settings
 from smfeval.lab.filters.settings import settings_of
 from smfeval.lab.filters.table import FILTERS, filter_named
+
+FLOATS = [each.name for each in fields(Settings) if each.type is float]
 
 
 def test_words_become_settings():
@@ -24,10 +28,12 @@ def test_words_become_settings():
         ("point_variance=small", "a number is needed"),
         ("kernel=tukey", "it is one of none, huber, cauchy"),
         ("undistort=perhaps", "write true or false"),
-        ("point_variance=-1", "must be positive"),
-        ("point_variance=nan", "must be positive"),
-        ("shared_m=-1", "cannot be negative"),
-        ("iterations=0", "must be at least 1"),
+        ("point_variance=-1", "must be from 1e-10 to 10000, not -1.0"),
+        ("point_variance=nan", "must be from 1e-10 to 10000, not nan"),
+        ("shared_m=-1", "must be from 0 to 1000"),
+        ("iterations=0", "must be from 1 to 1000"),
+        ("voxel_m=1e-9", "must be 0 or from 0.001 to 100"),
+        *((f"{name}=inf", f"setting {name} must be .*, not inf") for name in FLOATS),
         ("voxel_m=0", "the map needs a voxel of its own"),
     ],
 )

@@ -146,3 +146,20 @@ def test_real_odometry_has_all_figures(shared_data, tmp_path):
         options=options,
     )
     assert len(save(figures_of(found), tmp_path / "out.png")) == len(OF_ONE)
+
+
+def test_what_the_shared_figures_leave_out_is_named(rng):
+    gallery = gallery_of([evaluated(rng), plain(rng)])
+    assert {"error", "nees", "coverage", "log"} <= set(gallery.figures)
+    (note,) = gallery.notes
+    assert note.startswith("poses reports no uncertainty: not in nees, coverage and log")
+    assert gallery_of(evaluated(rng)).notes == ()
+
+
+def test_letters_that_the_font_lacks_are_told_once_and_warn_nobody(rng, tmp_path):
+    gallery = gallery_of(evaluated(rng, name="\u6674\u308c.square"))
+    assert gallery.notes == (
+        "the font of the figures has no \u6674 \u308c; boxes are drawn instead",
+    )
+    save({"nees": gallery.figures["nees"]}, tmp_path / "out.png")
+    assert gallery_of(evaluated(rng, name="\u00e9\u03c3")).notes == ()

@@ -38,11 +38,11 @@ def test_a_long_name_keeps_its_ends():
 def test_a_legend_stands_above_the_axes_and_within_the_figure(rng):
     figure = draw("error", [evaluated(rng, name="a" * 30), evaluated(rng, name="b" * 30)])
     figure.draw_without_rendering()
-    (axes,) = figure.axes
-    legend = axes.get_legend().get_window_extent()
-    assert legend.y0 >= axes.get_window_extent().y1 - 1
-    assert legend.x1 <= figure.bbox.x1
-    assert legend.y1 <= figure.bbox.y1
+    for axes in figure.axes:
+        legend = axes.get_legend().get_window_extent()
+        assert legend.y0 >= axes.get_window_extent().y1 - 1
+        assert legend.x1 <= figure.bbox.x1
+        assert legend.y1 <= figure.bbox.y1
 
 
 def test_without_labels_there_is_no_legend():

@@ -20,9 +20,10 @@ from smfeval.errors import OptionError, SeriesError
 from smfeval.evaluation import Options, evaluate
 from smfeval.score.pit import honest_median, pit
 from smfeval.score.residuals import Residuals
-from smfeval.show.figures import draw
+from smfeval.show.figures import draw, style
 from smfeval.show.figures.axis_errors import axis_errors
 from smfeval.show.figures.divergence import leaves_for_good
+from smfeval.show.figures.error_and_sigma import error_and_sigma
 from smfeval.show.figures.honest import honest_quantile
 from smfeval.show.figures.inputs import sigma
 
@@ -63,13 +64,67 @@ def test_a_scan_alone_between_gaps_is_a_dot(rng):
     np.testing.assert_allclose(dot.get_ydata(), found.scored.series["ape"][20])
 
 
-def test_several_estimates_have_their_sigma_as_dashed_lines(rng):
+def test_a_few_estimates_have_a_panel_each_with_bands_and_one_scale(rng):
     pair = [evaluated(rng, name="one"), evaluated(rng, name="two", tightness=4)]
-    (axes,) = draw("error", pair).axes
-    assert line_of(axes, "one: error").get_color() != line_of(axes, "two: error").get_color()
-    for name, each in zip(("one", "two"), pair, strict=True):
-        line = next(line for line in axes.lines if f"{name}: reported" in line.get_label())
+    panels = draw("error", pair).axes
+    assert [panel.get_ylim() for panel in panels] == 2 * [panels[0].get_ylim()]
+    for name, each, panel in zip(("one", "two"), pair, panels, strict=True):
+        np.testing.assert_allclose(
+            line_of(panel, f"{name}: error").get_ydata(), each.scored.series["ape"]
+        )
+        edges = [band.get_paths()[0].vertices[:, 1].max() for band in panel.collections]
+        np.testing.assert_allclose(edges, sigma(each)[0] * np.array([1, 2, 3]))
+
+
+def test_many_estimates_share_a_panel_with_their_sigma_as_dashed_lines_on_top(rng):
+    many = [evaluated(rng, name=f"no{i}", tightness=i + 1) for i in range(5)]
+    (axes,) = draw("error", many).axes
+    errors = [line_of(axes, f"no{i}: error") for i in range(5)]
+    assert len({line.get_color() for line in errors}) == 5
+    for i, each in enumerate(many):
+        line = line_of(axes, f"no{i}: reported")
         np.testing.assert_allclose(line.get_ydata(), sigma(each))
+        assert line.get_zorder() > max(error.get_zorder() for error in errors)
+
+
+def test_axes_that_do_not_fit_the_estimates_are_refused(rng):
+    with pytest.raises(OptionError, match="2 axes to draw on; 3 estimates"):
+        error_and_sigma(list(Figure().subplots(2)), [evaluated(rng) for _ in range(3)])
+
+
+def test_plain_poses_beside_a_belief_have_an_error_and_no_bands(rng):
+    bare, found = plain(rng), evaluated(rng)
+    first, second = draw("error", [bare, found]).axes
+    line = line_of(first, "poses: error; it reports no uncertainty")
+    np.testing.assert_allclose(line.get_ydata(), bare.scored.series["ape"])
+    assert not first.collections
+    assert len(second.collections) == 3
+
+
+@pytest.mark.parametrize("name", ["nees", "coverage", "log"])
+def test_plain_poses_take_no_shared_figure_from_the_others_nor_their_colour(name, rng):
+    bare, found = plain(rng), evaluated(rng)
+    both, alone = draw(name, [found, bare]).axes[0], draw(name, [bare, found]).axes[0]
+    assert line_of(both, "made").get_color() == style.colour(0)
+    assert line_of(alone, "made").get_color() == style.colour(1)
+    assert not any("poses" in text for text in legend_texts(alone))
+
+
+def test_particles_take_no_log_score_from_the_others(rng):
+    above, _ = draw("log", [particle_evaluation(rng), evaluated(rng)]).axes
+    assert line_of(above, "made").get_color() == style.colour(1)
+
+
+def test_the_legend_of_a_divergence_counts_the_scans_outside(rng):
+    error = normal(rng, 60)
+    error[:15] += 1.0
+    found = evaluate(belief(error), reference(60), options=FAST)
+    (axes,) = draw("divergence", found).axes
+    assert any(text.startswith("25 % of scans outside") for text in legend_texts(axes))
+
+
+def test_an_honest_error_passes_three_sigma_once_in_169856():
+    assert round(1 / stats.chi2(3).sf(3 * 3.0**2)) == 169_856
 
 
 def test_the_time_of_several_estimates_begins_at_the_first_of_them(rng):

@@ -9,11 +9,15 @@ from show.figures.made import EXACT, FAST, evaluated, plain
 from show.page.reading import Page, digest
 from show.study.made import ODD, study
 from smfeval import __version__
+from smfeval.associate.risk import GapRisk
 from smfeval.compare import compare_all
 from smfeval.errors import SeriesError
 from smfeval.explain.alibis import alibis
 from smfeval.explain.diagnoses import diagnose
 from smfeval.show import page
+from smfeval.show.page.verdicts import warning
+from smfeval.show.scores import shown
+from smfeval.show.study.titles import visible
 from smfeval.study.result import Study
 
 NASTY = "<script>alert(1)</script>"
@@ -127,9 +131,84 @@ def test_alibis_and_diagnoses_are_shown_when_given(overconfident):
     assert "What else could explain it" not in Page(page.score([overconfident], command="")).text
 
 
+def test_the_verdict_has_what_the_alibis_come_to(overconfident):
+    excuses = alibis(overconfident)
+    html = page.score([overconfident], alibis=[excuses], command=COMMAND)
+    box = re.search(r'<div class="verdict.*?</div></div>', html, re.S)[0]
+    assert excuses.sentence[1:] in Page(box).text
+
+
+def test_the_verdict_names_the_level_of_its_own_interval(overconfident):
+    k = overconfident.calibration.k_at_95
+    other = replace(EXACT, intervals=replace(EXACT.intervals, level=0.5))
+    found = evaluated(np.random.default_rng(1), 400, tightness=16.0, name=NASTY, options=other)
+    text = Page(page.score([found], command=COMMAND)).text
+    assert f"k = {shown(k)} (95 %)." in text
+    assert "50 % interval" in text
+
+
+def test_alibis_say_whether_they_hold_before_anything_else(overconfident):
+    html = page.score([overconfident], alibis=[alibis(overconfident)], command=COMMAND)
+    table = html[html.index("What else could explain it") :]
+    head = Page(re.search("<thead>.*?</thead>", table)[0]).texts
+    assert head[:3] == ["alibi", "holds", "k"]
+
+
+def test_many_unmatched_scans_and_gaps_at_risk_stand_beside_the_verdict(overconfident):
+    assert warning(overconfident) == ""
+    few = replace(overconfident.pairs, scans=500)
+    risky = GapRisk(0.1, 0.9, 2.0, 0.21)
+    found = replace(overconfident, pairs=few, gap_risk=risky)
+    assert 'class="warning"' in page.score([found], command=COMMAND)
+    assert warning(found) == (
+        "100 of 500 scans (20 %) have no reference in time; in 21 % of scans the platform moves "
+        "more than 0.3 sigma within the gap to the reference."
+    )
+
+
+def test_the_mean_nees_stands_beside_the_number_of_axes(pages):
+    row = re.search(r"<tr><th[^>]*><a[^>]*>mean NEES</a></th>(.*?)</tr>", pages["score"])[1]
+    assert "<td>3 if honest; " in row
+
+
+def test_sigma_is_explained_where_it_is_drawn(pages):
+    caption = re.search('<figcaption id="over-time-title">.*?</figcaption>', pages["score"])[0]
+    assert ">sigma</a>" in caption
+    assert "root of the trace" in Page(pages["score"]).text
+
+
+def test_a_pair_page_tells_frames_matches_and_alignments(comparison, pages):
+    text = Page(pages["pairs"]).text.rpartition("Conventions and assumptions")[2]
+    assert text.count("body imu") == 3
+    assert text.count("300 of 300 scans; gap median") == len(comparison.pairs)
+    assert "5 ms between stamps that are matched" in text
+    assert "Largest difference" in Page(pages["pairs"]).text
+    assert "Largest error" not in Page(pages["pairs"]).text
+
+
+def test_a_study_page_tells_how_everything_was_scored(pages):
+    plan, text = study().plan, Page(pages["study"]).text
+    told = text.rpartition("Conventions and assumptions")[2]
+    for each in plan.estimators:
+        assert f"{visible(each.name)} ({each.role})" in told
+    assert ", ".join(plan.options.rules) in told
+    assert f"axes{plan.options.axes}" in told.replace("\n", "")
+
+
+def test_the_tables_of_a_study_begin_with_the_calibration(pages):
+    tables = re.search(r'<section class="smfeval-study">.*?</section>', pages["study"], re.S)[0]
+    for head in re.findall("<thead>.*?</thead>", tables):
+        titles = [each for each in Page(head).texts if each in ("k", "90 % coverage", "MAE")]
+        assert titles == sorted(titles, key=("k", "90 % coverage", "MAE").index)
+    runs = pages["study"][pages["study"].index("Every run</h2>") :]
+    titles = Page(re.search("<thead>.*?</thead>", runs)[0]).texts
+    assert titles.index("k") < titles.index("90 % coverage") < titles.index("MAE")
+
+
 def test_poses_without_uncertainty_get_a_page_without_calibration(rng):
     found = Page(page.score([plain(rng)], command=COMMAND))
     assert "cannot tell" in found.text
+    assert "It reports no uncertainty: there is nothing to judge." in found.text
     assert "Coverage" not in found.text
     assert "MAE" in found.text
 
@@ -181,6 +260,18 @@ def test_verdicts_of_a_study_are_counted(pages):
     counted = {name: re.findall("<td.*?>(.*?)</td>", cells) for name, cells in rows}
     assert counted["fast_lio2"] == ["4", "4", "0"]  # runs, calibrated, failed
     assert counted["wheel odometry"] == ["3", "2", "1"]
+
+
+def test_a_missing_file_is_counted_apart_from_failures_and_is_no_run():
+    whole = study()
+    results = tuple(
+        replace(each, failure="no file") if each.failure else each for each in whole.results
+    )
+    text = page.study(replace(whole, results=results), command=COMMAND)
+    found = re.search(r"<h2>How often</h2>.*?</section>", text, re.S)[0]
+    assert re.findall("<td.*?>(.*?)</td>", found.partition("wheel odometry")[2]) == ["2", "2", "1"]
+    assert "no file" in found
+    assert "failed" not in found
 
 
 def test_headings_of_the_tables_of_a_study_are_explained(pages):

@@ -9,7 +9,7 @@ import pytest
 from smfeval.show.page.document import HOME, SCRIPTS
 from smfeval.show.page.embed import data_block, packed
 from smfeval.show.page.markup import Markup, block, listed, sentence, tag
-from smfeval.show.page.tables import Cell, pairs_of, table
+from smfeval.show.page.tables import BREAK, Cell, pairs_of, table
 from smfeval.show.page.terms import TERMS, glossary, term
 from smfeval.show.page.verdicts import HEADLINES, ICONS, card
 
@@ -84,6 +84,17 @@ def test_a_cell_is_sorted_by_its_number():
     found = table(("name", "k"), [("a", Cell("1.2", 1.25)), ("b", Cell("big", np.inf))])
     assert '<td data-sort="1.25">1.2</td>' in found
     assert '<td data-sort="Infinity">big</td>' in found
+
+
+def test_an_interval_breaks_only_between_its_ends():
+    found = table(("name", "k"), [("a", Cell("1,234 cm [1,200, 2,300]", 1.0))])
+    inside = re.search("<td.*?>(.*?)</td>", found)[1].replace(BREAK, "|")
+    assert inside == "1,234 cm|[1,200,|2,300]"
+
+
+def test_tables_of_many_columns_stand_closer():
+    assert 'class="wide"' in table(["x"] * 11, [])
+    assert 'class="wide"' not in table(["x"] * 10, [])
 
 
 def test_a_label_that_repeats_is_shown_once():

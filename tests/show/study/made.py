@@ -79,7 +79,7 @@ def k():
             cell(LOST, None, ()),
             cell(BASE, number(inf, unit="1", reason="an end is not finite"), (inf, inf)),
         ),
-        (Duel(ODD, PLAIN, 3, 0, 3.6, None, None, False, 20, "not tested: shared tracks: 3"),),
+        (Duel(ODD, PLAIN, 3, 0, 3.6, 0.03, 0.03, True, None),),
         None,
     )
 

@@ -4,14 +4,15 @@ from dataclasses import replace
 
 from show.study.made import BASE, LOST, PLAIN, k, mae, section, study, task
 from smfeval.compare.across.result import Duel, Ranks
+from smfeval.show.study.outcomes import ALONE, TOO_FEW, power_lines, rank_line, unmarked
 from smfeval.show.study.remarks import (
     failures,
-    power_lines,
-    rank_line,
+    gaps,
     section_remarks,
     shared_notes,
     study_remarks,
 )
+from smfeval.show.study.titles import title_of_study
 
 
 def told(remarks, label):
@@ -56,6 +57,30 @@ def test_duels_that_were_not_decided_say_why_those_of_one_reason_together():
     assert told(remarks, "test") == ["MAE, k: A against B and C: too few"]
 
 
+def untested(best, other, reason="not tested against the best: few"):
+    return replace(duel(best, other, None), p=None, p_holm=None, reason=reason)
+
+
+def test_a_metric_without_a_test_lists_who_was_not_tested_and_one_with_has_footnotes():
+    few = (untested("A", "B"), untested("A", "C"))
+    some = replace(k(), duels=(duel("A", "B", None), untested("A", "C")))
+    remarks = section_remarks(replace(section(), columns=(replace(mae(), duels=few), some)))
+    assert told(remarks, "test") == ["MAE: B and C: not tested against the best: few"]
+
+
+def test_where_nothing_was_tested_it_is_said_once_that_nobody_is_marked():
+    few = replace(mae(), duels=(untested("A", "B"),))
+    other, tested = replace(few, metric="rmse"), replace(mae(), metric="log")
+    alone = replace(few, metric="crps", duels=())
+    nobody_wins = replace(mae(), metric="precision", duels=(), ranks=None)
+    assert unmarked((few, other, nobody_wins)) == (TOO_FEW,)
+    assert TOO_FEW.startswith("too few tracks to test")
+    assert unmarked((alone,)) == (ALONE,)
+    assert unmarked((few, other, tested)) == (f"MAE, RMSE: {TOO_FEW}",)
+    assert unmarked((few, alone)) == (f"MAE: {TOO_FEW}", f"CRPS: {ALONE}")
+    assert unmarked((tested,)) == unmarked((nobody_wins,)) == unmarked(()) == ()
+
+
 def test_a_note_that_names_its_metric_is_not_named_twice():
     columns = (replace(mae(), notes=("MAE: as it is", "of both")), replace(k(), notes=("of both",)))
     notes = told(section_remarks(replace(section(), columns=columns, notes=())), "note")
@@ -81,6 +106,20 @@ def test_every_failure_is_one_line_with_its_sentence():
     assert lines[-1] == f"{PLAIN} | never\\x1b[31m runs\\n, oxford/a|b: no file"
     assert len(lines) == 5
     assert not any("\n" in line or "\x1b" in line for line in lines)
+
+
+def test_missing_files_are_no_failures_and_take_one_line_for_an_estimator():
+    lost = [task(LOST, track, failure="no file") for track in "abcdefgh"]
+    found = (task(BASE, "a", failure="no file"), *lost, task(BASE, "b", failure="broken"))
+    whole = replace(study(), results=found, pair_results=())
+    assert told(failures(whole), "failed") == [f"{BASE}, oxford/b: broken"]
+    assert told(gaps(whole), "no file") == [
+        f"{BASE}, on 1 of 3 tracks: a",
+        "never\\x1b[31m runs\\n, on 8 of 3 tracks: a, b, c, d, e, f and 2 more",
+    ]
+    assert study_remarks(whole)[-2:] == gaps(whole)
+    title = "nightly: 4 estimators, 3 tracks, 1 run, 1 failed, 9 without a file"
+    assert title_of_study(whole) == title
 
 
 def test_ten_failures_are_listed_and_the_rest_is_counted():

@@ -2,9 +2,13 @@
 
 import re
 from dataclasses import replace
+from io import StringIO
+
+from rich.console import Console
 
 from show.study.made import cell, k, mae, number, plan, study
-from smfeval.compare.across.result import Column, Section
+from smfeval.compare.across.result import Column, Duel, Section
+from smfeval.show.on_terminal import studied
 from smfeval.show.study.blocks import blocks
 from smfeval.show.study.terminal import BOLD, NORMAL, text
 from smfeval.study.result import Study
@@ -40,7 +44,7 @@ oxford (3 tracks)
   note  a note
 
 []  median over tracks, its 95 % interval in brackets
-*   the best contender, and each that it does not significantly beat
+*   the best contender and every one that it was tested against and does not significantly beat
 """
     )
 
@@ -99,9 +103,47 @@ def test_the_brief_text_has_the_headlines_and_no_tests():
 
 
 def test_the_brief_text_leaves_out_what_is_no_headline():
-    other = replace(small(), sections=(replace(small().sections[0], columns=(quiet("mae"), quiet("rmse"))),))
+    other = replace(
+        small(), sections=(replace(small().sections[0], columns=(quiet("mae"), quiet("rmse"))),)
+    )
     assert "RMSE" in text(other)
     assert "RMSE" not in text(other, brief=True)
+
+
+FEW = "not tested against the best: shared tracks: 3; 6 that differ are needed"
+
+
+def test_who_was_not_tested_has_a_footnote_also_in_the_brief_text():
+    first, second, *others = quiet("mae").cells
+    cells = (first, replace(second, best=False, untested=FEW), *others)
+    shown = (quiet("rmse"), replace(quiet("mae"), cells=cells))
+    other = replace(small(), sections=(replace(small().sections[0], columns=shown),))
+    for brief in (False, True):
+        lines = text(other, brief=brief).splitlines()
+        (mark,) = re.findall(r"^  \((\w)\) +" + re.escape(FEW), "\n".join(lines), re.M)
+        assert any(line.endswith(f"6.2  [4.0, 12] ({mark})") for line in lines)
+    console = Console(file=StringIO(), width=200)
+    console.print(studied(other))
+    rich = console.file.getvalue()
+    assert f"6.2 [4.0, 12] ({mark})" in rich
+    assert f"({mark})  {FEW}" in rich
+
+
+def test_where_nobody_was_tested_the_brief_text_says_so_once_in_each_table_and_has_no_star():
+    few = Duel("A", "B", 3, 0, 0.1, None, None, False, None, FEW)
+    cells = tuple(replace(cell, best=False) for cell in mae().cells)
+    columns = [replace(quiet(m), cells=cells, duels=(few,)) for m in ("mae", "rmse", "k")]
+    table = replace(small().sections[0], columns=tuple(columns))
+    other = replace(small(), sections=(table, replace(table, group="paris")))
+    for brief in (False, True):
+        said = text(other, brief=brief)
+        assert said.count("too few tracks to test") == 2
+        assert "*" not in said.replace("*b*", "")  # a name
+        assert "the best contender" not in said
+
+
+def test_the_brief_text_has_the_notes_on_the_study():
+    assert "a note on the study" in text(study(), brief=True)
 
 
 def quiet(metric):

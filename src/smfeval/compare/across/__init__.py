@@ -7,7 +7,7 @@ Arrays are (contenders, tracks); NaN says that there is no value. Every track co
     bootstrap_median  median over tracks, its interval from resampling tracks, without chance
     signed_rank       paired test of two over shared tracks, exact with ties and zeros
     holm              many tests at one level
-    duels             who is best, and whom it does not beat
+    duels             who is best, whom it was tested against and does not beat
     power             how many further tracks would separate two
     ranks             mean ranks, Friedman's test, critical difference
     column            all of that for one metric

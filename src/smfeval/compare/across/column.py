@@ -1,12 +1,12 @@
 """One metric over all estimators: cells, duels, ranks."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from smfeval.compare.across.bootstrap_median import median_number
-from smfeval.compare.across.duels import best_of, duels
+from smfeval.compare.across.duels import duels
 from smfeval.compare.across.ranks import ranks
 from smfeval.compare.across.result import Cell, Column, Duel
 from smfeval.maths.arrays import Floats
@@ -28,6 +28,14 @@ class Entrants:
         return tuple(row for row, competes in enumerate(self.competes) if competes)
 
 
+@dataclass(frozen=True)
+class Marks:
+    """Contenders that are marked, and why others were not tested."""
+
+    best: Collection[str] = ()
+    untested: Mapping[str, str | None] = field(default_factory=dict)
+
+
 def column(
     metric: str, entrants: Entrants, values: Floats, *, unit: str, loss: Loss | None, level: float
 ) -> Column:
@@ -45,14 +53,13 @@ def column(
     rows = list(entrants.rows)
     names = tuple(entrants.names[row] for row in rows)
     if loss is None or not rows:
-        return Column(metric, _cells(entrants, values, set(), unit, level), (), None)
+        return Column(metric, _cells(entrants, values, Marks(), unit, level), (), None)
 
     losses = losses_of(values[rows], loss)
     fought = duels(names, losses)
-    bold = _unbeaten(names, best_of(losses), fought)
     return Column(
         metric=metric,
-        cells=_cells(entrants, values, bold, unit, level),
+        cells=_cells(entrants, values, marks_of(fought), unit, level),
         duels=fought,
         ranks=ranks(names, losses),
     )
@@ -64,25 +71,28 @@ def losses_of(values: Floats, loss: Loss) -> Floats:
     return np.array(flat, dtype=np.float64).reshape(values.shape)
 
 
-def _unbeaten(names: tuple[str, ...], best: int | None, fought: tuple[Duel, ...]) -> set[str]:
-    """The best and those that it does not beat; contenders without a value are not among them."""
-    if best is None:
-        return set()
-    return {names[best]} | {duel.other for duel in fought if not duel.beaten}
+def marks_of(fought: tuple[Duel, ...]) -> Marks:
+    """Who is marked, by the duels of the best; where none could be tested, nobody is."""
+    tested = [duel for duel in fought if duel.tested]
+    if not tested:
+        return Marks()
+    best = {tested[0].best, *(duel.other for duel in tested if not duel.beaten)}
+    return Marks(best, {duel.other: duel.reason for duel in fought if not duel.tested})
 
 
 def _cells(
-    entrants: Entrants, values: Floats, bold: set[str], unit: str, level: float
+    entrants: Entrants, values: Floats, marks: Marks, unit: str, level: float
 ) -> tuple[Cell, ...]:
     return tuple(
-        _cell(name, entrants.tracks, row, best=name in bold, unit=unit, level=level)
+        _cell(name, entrants.tracks, row, marks, unit=unit, level=level)
         for name, row in zip(entrants.names, values, strict=True)
     )
 
 
 def _cell(
-    name: str, tracks: tuple[str, ...], row: Floats, *, best: bool, unit: str, level: float
+    name: str, tracks: tuple[str, ...], row: Floats, marks: Marks, *, unit: str, level: float
 ) -> Cell:
     present = np.flatnonzero(~np.isnan(row))
     found = median_number(row[present], unit, level) if len(present) else None
-    return Cell(name, found, tuple((tracks[i], float(row[i])) for i in present), best)
+    values = tuple((tracks[i], float(row[i])) for i in present)
+    return Cell(name, found, values, name in marks.best, marks.untested.get(name))

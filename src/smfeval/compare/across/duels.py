@@ -1,4 +1,4 @@
-"""Who is best, and whom the best does not beat.
+"""Who is best, and whom the best was tested against and does not beat.
 
 Best is the contender with the least median loss. A track on which it has no value while another
 has one counts as lost for that choice, so that nobody becomes best by failing on hard tracks.
@@ -107,7 +107,8 @@ def _reason(names: tuple[str, str], test: Trial, family: int, needed: int | None
     shared, signed = len(test.difference), test.outcome.signed
     if test.p_holm is None:
         tied = f", {shared - signed} of them tied" if signed < shared else ""
-        return f"not tested: shared tracks: {shared}{tied}; {FEWEST} that differ are needed"
+        few = f"shared tracks: {shared}{tied}; {FEWEST} that differ are needed"
+        return f"not tested against the best: {few}"
     if test.p_holm <= LEVEL:
         return f"on the tracks that both have, {names[1]} is significantly better than {names[0]}"
     if least_p(signed) * family > LEVEL:

@@ -12,7 +12,8 @@ class Cell:
     estimator: str
     median: Number | None  # its interval is from resampling tracks; None: no track has a value
     values: tuple[tuple[str, float], ...]  # (track, value): what the median is of
-    best: bool  # the best contender, or one that it does not significantly beat
+    best: bool  # the best contender, or one tested against it and not significantly beaten
+    untested: str | None = None  # why it was not tested against the best, while others were
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,11 @@ class Duel:
     beaten: bool
     further_tracks: int | None  # about so many more would separate the two; None: see `reason`
     reason: str | None = None  # why not tested, or not separated where it is not chance
+
+    @property
+    def tested(self) -> bool:
+        """Whether there were tracks enough."""
+        return self.p is not None
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,16 @@ class Column:
     duels: tuple[Duel, ...]
     ranks: Ranks | None
     notes: tuple[str, ...] = ()
+
+    @property
+    def contested(self) -> bool:
+        """Whether estimators compete in it."""
+        return self.ranks is not None or bool(self.duels)
+
+    @property
+    def tested(self) -> bool:
+        """Whether the best was tested against anybody; else nobody is marked as best."""
+        return any(duel.tested for duel in self.duels)
 
 
 @dataclass(frozen=True)

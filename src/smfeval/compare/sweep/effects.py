@@ -72,6 +72,7 @@ def _on_track(track: str, lines: tuple[Line, ...], dimension: int, level: float)
     reach = max(line.reach_nats for line in lines)
     moved = reach >= MOVES_NATS
     nees = common_slope(lines, "log_nees", level) if moved else None
+    error = common_slope(lines, "log_error", level) if moved else None
     return TrackEffect(
         track=track,
         runs=len(precision),
@@ -80,8 +81,8 @@ def _on_track(track: str, lines: tuple[Line, ...], dimension: int, level: float)
         highest_nats=float(precision.max()),
         reach_nats=reach,
         nees_slope=nees,
-        error_slope=common_slope(lines, "log_error", level) if moved else None,
-        label=judged(nees, dimension),
+        error_slope=error,
+        label=judged(nees, error, dimension),
     )
 
 
@@ -90,7 +91,7 @@ def _over_tracks(
 ) -> Effect:
     nees = _overall([track.nees_slope for track in tracks], level)
     error = _overall([track.error_slope for track in tracks], level)
-    return Effect(estimator, knob, tracks, nees, error, judged(nees, dimension))
+    return Effect(estimator, knob, tracks, nees, error, judged(nees, error, dimension))
 
 
 def _overall(slopes: Sequence[Number | None], level: float) -> Number | None:

@@ -2,7 +2,12 @@
 
 from typing import Literal
 
-from smfeval.compare.sweep.predictions import EARNED, MOVES_NATS, unearned_slope
+from smfeval.compare.sweep.predictions import (
+    EARNED,
+    MOVES_NATS,
+    earned_error_slope,
+    unearned_slope,
+)
 from smfeval.summarise.number import Number
 
 Label = Literal["unmoved", "better", "earned", "between", "unearned", "worse", "undecided"]
@@ -20,17 +25,31 @@ SENTENCES: dict[Label, str] = {
 }
 
 
-def judged(slope: Number | None, dimension: int) -> Label:
-    """Which of the two predictions the interval of the slope of log10 NEES holds, if any."""
-    if slope is None:
+def judged(nees: Number | None, error: Number | None, dimension: int) -> Label:
+    """Which prediction the interval of the slope of log10 NEES holds, if any.
+
+    For `earned` a slope that may be 0 is not enough, since it may be far from 0 as well: the slope
+    of log10 |e| has to agree.
+    """
+    if nees is None:
         return "unmoved"
-    if slope.low is None or slope.high is None:
+    if nees.low is None or nees.high is None:
         return "undecided"
-    low, high, unearned = slope.low - SAME, slope.high + SAME, unearned_slope(dimension)
+    low, high, unearned = nees.low - SAME, nees.high + SAME, unearned_slope(dimension)
     if high < EARNED:
         return "better"
     if low > unearned:
         return "worse"
     if low > EARNED:
         return "unearned" if high >= unearned else "between"
-    return "undecided" if high >= unearned else "earned"
+    return "undecided" if high >= unearned else _by_errors(error, dimension)
+
+
+def _by_errors(error: Number | None, dimension: int) -> Label:
+    """Earned if errors shrink, and as much as the belief; between if they shrink by less."""
+    if error is None or error.low is None or error.high is None or error.high + SAME >= 0:
+        return "undecided"
+    low, high, earned = error.low - SAME, error.high + SAME, earned_error_slope(dimension)
+    if low <= earned <= high:
+        return "earned"
+    return "between" if low > earned else "undecided"

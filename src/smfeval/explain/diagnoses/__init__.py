@@ -47,7 +47,7 @@ def diagnose(evaluation: Evaluation, *, rng: np.random.Generator) -> Diagnoses:
         return Diagnoses((), (), (), None, (), None, None, reason=reason)
     names, path = path_error(evaluation, case)
     biases = systematic(case)
-    random = case.with_error(biases.remainder)
+    random = case.with_error(biases.remainder, biases.doubt)
     found, untested = _of_belief(random, rng) if case.believes else ([], [NO_BELIEF])
     return Diagnoses(
         found=(*biases.found, *found),
@@ -78,8 +78,8 @@ def _notes(case: Case, biases: int) -> tuple[str, ...]:
     notes = []
     if case.fitted:
         notes.append(
-            "the alignment was fitted on these scans; its own error is allowed for by the mean "
-            "covariance of the track"
+            "the alignment was fitted on these scans; drift, regimes and tails are those after a "
+            "fit weighted by the reported covariance, whose own error is allowed for"
         )
     if biases:
         notes.append("drift, regimes and tails are those of the error without the named biases")

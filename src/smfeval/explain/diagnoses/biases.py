@@ -1,13 +1,13 @@
 """Systematic against random: constant in the world, in the body, along the velocity, with the way.
 
-The errors of all scans, each over its reported sigma, are regressed on
+The errors of all scans, whitened by the reported covariance, are regressed on
 
     offset      e = c                 only where no alignment could absorb it
     lever arm   e = R b               constant in body axes
     clock       e = tau v             along the velocity v
     scale       e = s (x - x_0)       grows with the distance from where it is zero
 
-beside the freedoms of the alignment (first order: c + w x (x - x_mean)), which it has absorbed.
+beside the freedoms of the alignment (`freedoms`), which it has absorbed.
 """
 
 from dataclasses import dataclass
@@ -16,8 +16,14 @@ import numpy as np
 
 from smfeval.explain.diagnoses.bias_texts import TEXTS
 from smfeval.explain.diagnoses.case import Case
+from smfeval.explain.diagnoses.freedoms import doubt, freedoms, in_sigmas, weight
 from smfeval.explain.diagnoses.limits import EACH, ENOUGH, RELEVANT
-from smfeval.explain.diagnoses.regression import independent_scans, without
+from smfeval.explain.diagnoses.regression import (
+    coefficients,
+    evenness,
+    independent_scans,
+    without,
+)
 from smfeval.explain.diagnoses.result import Diagnosis, Untested
 from smfeval.explain.diagnoses.selection import Cause, Finding, Selection, select, untested
 from smfeval.explain.diagnoses.words import percent
@@ -26,57 +32,57 @@ from smfeval.maths.arrays import Floats
 
 RIVAL = 0.8  # of what the named cause explains: a rival that does as much alone is mentioned
 
-TURNS = {"none": "", "yaw": "z", "se3": "xyz", "sim3": "xyz", "first-pose": "xyz"}
-
 
 @dataclass(frozen=True)
 class Systematic:
-    """The biases found, and the error without them in metres (n, d)."""
+    """The biases found, and the error without them in metres (n, d).
+
+    `share` is what they explain together; `doubt` is the covariance of a fitted alignment
+    (n, d, d).
+    """
 
     found: tuple[Diagnosis, ...]
     untested: tuple[Untested, ...]
     share: float
     remainder: Floats
+    doubt: Floats | None
 
 
 def systematic(case: Case) -> Systematic:
     """Which constant causes explain the error, and how much of it."""
-    weight = _weight(case)
-    error, freedoms = case.error * weight[:, None], _freedoms(case) * weight[:, None, None]
-    causes = [Cause(each.name, each.columns * weight[:, None, None]) for each in _causes(case)]
-    every = np.concatenate([freedoms, *(each.columns for each in causes)], axis=-1)
-    most = independent_scans(without(error, every))
-    selection = select(error, freedoms, causes, accept=_accepted, most=most)
-    bias = _bias(selection, freedoms) / weight[:, None]
+    error, base = in_sigmas(case, case.error), in_sigmas(case, freedoms(case))
+    causes = [Cause(each.name, in_sigmas(case, each.columns)) for each in _causes(case)]
+    every = np.concatenate([base, *(each.columns for each in causes)], axis=-1)
+    # where a few tight scans decide, only their part of the independent scans speaks
+    most = independent_scans(without(error, every)) * evenness(weight(case))
+    selection = select(error, base, causes, accept=_accepted, most=most)
     return Systematic(
         tuple(_diagnosis(each, case, selection) for each in selection.found),
         untested(selection),
-        sum(each.share for each in selection.found),
-        case.error - bias,
+        selection.share,
+        _remainder(case, selection, base),
+        doubt(case, base, independent=independent_scans(without(error, selection.base))),
     )
+
+
+def _remainder(case: Case, selection: Selection, white: Floats) -> Floats:
+    """The error in metres without the biases and without what the alignment makes of them. (n, d).
+
+    `white` are the freedoms in sigmas. An alignment on the scored scans is fitted again beside the
+    biases; of another one, only its answer to them is taken out.
+    """
+    columns = {each.name: each.columns for each in _causes(case)}
+    bias = np.zeros_like(case.error)
+    for each in selection.found:
+        bias += columns[each.name][..., each.kept] @ each.effect.value
+    absorbed = case.error - bias if case.fitted else -bias
+    turned = freedoms(case) @ coefficients(in_sigmas(case, absorbed), white)
+    return case.error - bias - turned
 
 
 def _accepted(finding: Finding) -> bool:
     enough = finding.n_effective >= ENOUGH and finding.share >= RELEVANT
     return enough and finding.probability < EACH
-
-
-def _weight(case: Case) -> Floats:
-    """One over the reported sigma; one for plain poses. (n,)."""
-    if not case.believes:
-        return np.ones(len(case))
-    return 1 / np.sqrt(np.trace(case.covariance, axis1=1, axis2=2) / case.dimension)
-
-
-def _freedoms(case: Case) -> Floats:
-    """What the alignment has absorbed. (n, d, q)."""
-    if case.alignment == "none":
-        return np.zeros((len(case), case.dimension, 0))
-    centred = case.position - case.position.mean(axis=0)
-    shifts = [np.broadcast_to(np.eye(3)[i], centred.shape) for i in case.axes]
-    turns = [np.cross(np.eye(3)["xyz".index(axis)], centred) for axis in TURNS[case.alignment]]
-    scale = [centred] if case.alignment == "sim3" else []
-    return np.stack([*shifts, *turns, *scale], axis=-1)[:, case.axes]
 
 
 def _causes(case: Case) -> list[Cause]:
@@ -94,17 +100,9 @@ def _causes(case: Case) -> list[Cause]:
     return causes
 
 
-def _bias(selection: Selection, freedoms: Floats) -> Floats:
-    """The weighted error that the causes found explain beside what was absorbed. (n, d)."""
-    bias = np.zeros(freedoms.shape[:2])
-    for each in selection.found:
-        bias += without(each.columns @ each.effect.value, freedoms)
-    return bias
-
-
 def _diagnosis(finding: Finding, case: Case, selection: Selection) -> Diagnosis:
     name, share = finding.name, finding.share
-    numbers, sentence, advice = TEXTS[name](_named(finding, case))
+    numbers, sentence, advice = TEXTS[name](_named(finding, case), case.bodies)
     told = numbers | {
         "share": share,
         "p": finding.probability,
@@ -112,6 +110,8 @@ def _diagnosis(finding: Finding, case: Case, selection: Selection) -> Diagnosis:
     }
     scale = " in reported sigmas" if case.believes else ""
     explains = f"{sentence}; that is {percent(share)} of the mean squared error{scale}"
+    if len(selection.found) > 1:
+        explains += f" beyond the other biases ({percent(selection.share)} with them)"
     return Diagnosis(name, told, explains + _rival(finding, selection), advice)
 
 

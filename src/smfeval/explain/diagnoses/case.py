@@ -12,20 +12,37 @@ from smfeval.maths.stamps import NANOSECONDS
 from smfeval.score import Residuals
 from smfeval.score.pit import effective_particles, honest_median
 from smfeval.summarise.inflation import median_chi_squared
+from smfeval.summarise.number import Intervals
 
 TINY = 1e-6  # of an honest median: a NEES below it is as good as zero, and has no logarithm
 UNFITTED = ("none", "first-pose")  # alignments that no scored scan had a say in
 
 
 @dataclass(frozen=True)
+class Bodies:
+    """Names of the bodies, None where not declared, and how the reference's is turned in ours."""
+
+    reference: str | None
+    estimate: str | None
+    turn: Floats | None  # (3, 3): rotation of the extrinsic; None without one
+
+    @property
+    def reference_words(self) -> str:
+        """The body whose axes the scored errors can be turned into."""
+        return f"body {self.reference}" if self.reference else "the reference's body"
+
+    @property
+    def estimate_words(self) -> str:
+        """The body that the estimate was about before an extrinsic moved it."""
+        return f"body {self.estimate}" if self.estimate else "the estimate's body"
+
+
+@dataclass(frozen=True)
 class Case:
     """Scored scans of one track.
 
-    `covariance` is what the belief predicts for the reference. After a fit on the scored scans it
-    holds, besides, the mean covariance of the track: the alignment is off by an average of errors,
-    and the covariance of an average is at most the average of the covariances, whatever the
-    dependence. Without that, an honest covariance that grows from zero looks too tight at the start
-    of a track that was fitted as a whole.
+    `covariance` is what the belief predicts for the reference; where the alignment was fitted on
+    the scored scans and the error is what a fit leaves, it holds that fit's own (`freedoms`).
     """
 
     time_s: Floats  # (n,) from the first scored scan
@@ -36,13 +53,16 @@ class Case:
     rotation: Floats | None  # (n, 4) of the estimate; None without orientation
     heading: Floats | None  # (n, 4) of the best orientation there is, for the turn rate
     fitted: bool  # the alignment was fitted on the scored scans
+    bodies: Bodies
+    intervals: Intervals  # as asked for
+    doubt: Floats | None = None  # (n, d, d) of the alignment
 
     def __len__(self) -> int:
         return len(self.time_s)
 
-    def with_error(self, error: Floats) -> "Case":
-        """The same scans with another error (n, d): a known part taken out."""
-        return replace(self, residuals=replace(self.residuals, error=error))
+    def with_error(self, error: Floats, doubt: Floats | None) -> "Case":
+        """The same scans with another error (n, d): a fitted part taken out, known to `doubt`."""
+        return replace(self, residuals=replace(self.residuals, error=error), doubt=doubt)
 
     @property
     def dimension(self) -> int:
@@ -61,9 +81,9 @@ class Case:
 
     @cached_property
     def covariance(self) -> Floats:
-        """Predicted covariance, with that of the alignment where it was fitted. (n, d, d)."""
+        """Predicted covariance, with the doubt about the alignment. (n, d, d)."""
         predicted = self.residuals.predicted
-        return predicted + predicted.mean(axis=0) if self.fitted else predicted
+        return predicted if self.doubt is None else predicted + self.doubt
 
     @cached_property
     def honest(self) -> Floats:
@@ -140,4 +160,15 @@ def case_of(evaluation: Evaluation) -> Case:
         rotation=ours,
         heading=reference.rotation if reference.about.oriented else ours,
         fitted=whole,
+        bodies=_bodies(evaluation),
+        intervals=evaluation.options.intervals,
     )
+
+
+def _bodies(evaluation: Evaluation) -> Bodies:
+    ours, theirs = evaluation.estimate.about.body, evaluation.scored.estimate.about.body
+    extrinsic = evaluation.options.extrinsic
+    if extrinsic is None:
+        name = evaluation.reference.about.body or ours
+        return Bodies(name, name, None)
+    return Bodies(theirs, ours, so3.matrix(extrinsic[1]))

@@ -63,6 +63,11 @@ def mean_of(series: Floats, *, most: float) -> Mean:
     return Mean(float(value[0]), float(below[0]), float(effective[0]))
 
 
+def evenness(weight: Floats) -> float:
+    """Part of the scans that would tell as much, were all weighed the same (Kish). (n,)."""
+    return float(np.mean(weight) ** 2 / np.mean(weight**2))
+
+
 def _means(series: Floats, most: float) -> tuple[Floats, Floats, Floats]:
     """Means, one-sided p-values of "not above zero", effective samples. (p, n) -> (p,) thrice."""
     n = series.shape[-1]
@@ -91,18 +96,23 @@ def effect_of(response: Floats, columns: Floats, *, most: float) -> Effect:
     return Effect(value, 2 * np.minimum(below, 1 - below), effective, explained)
 
 
+def coefficients(response: Floats, base: Floats) -> Floats:
+    """Least squares of one or many responses on `base`. (n, d, ...), (n, d, q) -> (q, ...).
+
+    Columns that others make up share one effect evenly.
+    """
+    flat = base.reshape(base.shape[0] * base.shape[1], base.shape[2])
+    many = response.reshape(len(flat), -1)
+    size = np.sqrt(np.einsum("np,np->p", flat, flat))
+    size = np.where(size > 0, size, 1.0)
+    unit = flat / size
+    found = np.linalg.lstsq(unit.T @ unit, unit.T @ many, rcond=1e-10)[0] / size[:, None]
+    return found.reshape(base.shape[-1], *response.shape[2:])
+
+
 def without(response: Floats, base: Floats) -> Floats:
     """What least squares on `base` leaves of one or many responses. (n, d, ...), (n, d, q)."""
-    if base.shape[-1] == 0:
-        return response
-    flat, many = (
-        base.reshape(-1, base.shape[-1]),
-        response.reshape(base.shape[0] * base.shape[1], -1),
-    )
-    size = np.sqrt(np.einsum("np,np->p", flat, flat))
-    unit = flat / np.where(size > 0, size, 1.0)
-    found = np.linalg.lstsq(unit.T @ unit, unit.T @ many, rcond=1e-10)[0]
-    return (many - unit @ found).reshape(response.shape)
+    return response - np.tensordot(base, coefficients(response, base), axes=1)
 
 
 def seen(left: Floats, columns: Floats) -> Bools:

@@ -32,7 +32,7 @@ class Untested:
 class Bias:
     """Mean error along one direction against its scatter."""
 
-    direction: str  # along, cross, vertical, body x ...
+    direction: str  # along, cross, vertical, x of body imu ...
     mean: Number  # m
     scatter_m: float
     share: float  # of the mean square along this direction, that the mean is

@@ -1,7 +1,13 @@
-"""Several possible causes: the one that explains most comes first, the others must add to it."""
+"""Several possible causes: the one that explains most comes first, the others must add to it.
+
+All that are found are fitted together, so that each is measured beside the others; one that the
+others replace is dropped again. Two causes can hide each other (a lever arm forwards and a late
+clock): where no single one adds anything, pairs are tried.
+"""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 
@@ -27,7 +33,7 @@ class Finding:
     columns: Floats
     kept: Bools
     effect: Effect
-    share: float  # of the response's mean square that is explained
+    share: float  # of the response's mean square that is explained beside the others
 
     @property
     def clearest(self) -> int:
@@ -60,7 +66,7 @@ def finding(response: Floats, base: Floats, cause: Cause, *, most: float) -> Fin
     if not kept.any():
         return None
     effect = effect_of(without(response, base), left[..., kept], most=most)
-    share = effect.explained / max(float(np.sum(response**2)), np.finfo(np.float64).tiny)
+    share = _share(effect.explained, response)
     return Finding(cause.name, cause.columns[..., kept], kept, effect, share)
 
 
@@ -71,21 +77,72 @@ class Selection:
     found: tuple[Finding, ...]
     alone: dict[str, Finding]
     base: Floats
+    share: float  # of the response's mean square that all of them explain together
 
 
 def select(
     response: Floats, base: Floats, causes: list[Cause], *, accept: Accept, most: float
 ) -> Selection:
-    """Add causes while one is accepted: most explained first, each beside those before it."""
+    """Add causes, one or two at a time, while they are accepted beside those before them."""
     found: list[Finding] = []
-    alone = current = _findings(response, base, causes, most)
-    while accepted := [each for each in current.values() if accept(each)]:
-        best = max(accepted, key=lambda each: each.share)
-        found.append(best)
-        base = np.concatenate([base, best.columns], axis=-1)
-        causes = [cause for cause in causes if cause.name != best.name]
-        current = _findings(response, base, causes, most)
-    return Selection(tuple(found), alone, base)
+    alone = _findings(response, base, causes, most)
+    while added := _next(response, _beside(base, found), causes, accept=accept, most=most):
+        names = {each.name for each in added}
+        causes = [cause for cause in causes if cause.name not in names]
+        found = together(response, base, [*found, *added], most=most)
+        found = together(response, base, [each for each in found if accept(each)], most=most)
+    found.sort(key=lambda each: -each.share)
+    whole = _beside(base, found)
+    return Selection(tuple(found), alone, whole, _gain(response, base, whole))
+
+
+def together(response: Floats, base: Floats, found: list[Finding], *, most: float) -> list[Finding]:
+    """The same causes, each measured beside all others: coefficients of the joint fit."""
+    again = []
+    for each in found:
+        others = _beside(base, [other for other in found if other is not each])
+        left = without(each.columns, others)
+        effect = effect_of(without(response, others), left, most=most)
+        again.append(replace(each, effect=effect, share=_share(effect.explained, response)))
+    return again
+
+
+def _next(
+    response: Floats, base: Floats, causes: list[Cause], *, accept: Accept, most: float
+) -> list[Finding]:
+    """The cause that explains most beside the base; else the pair whose both parts are accepted."""
+    single = _findings(response, base, causes, most).values()
+    accepted = [each for each in single if accept(each)]
+    if accepted:
+        return [max(accepted, key=lambda each: each.share)]
+    pairs = (_pair(response, base, *two, most=most) for two in combinations(causes, 2))
+    good = [pair for pair in pairs if pair and all(accept(each) for each in pair)]
+    return max(good, key=lambda pair: min(each.share for each in pair), default=[])
+
+
+def _pair(
+    response: Floats, base: Floats, one: Cause, other: Cause, *, most: float
+) -> list[Finding]:
+    """Two causes measured beside each other; empty where the motion cannot tell them apart."""
+    first = finding(response, base, one, most=most)
+    if first is None:
+        return []
+    second = finding(response, _beside(base, [first]), other, most=most)
+    return [] if second is None else together(response, base, [first, second], most=most)
+
+
+def _beside(base: Floats, found: list[Finding]) -> Floats:
+    return np.concatenate([base, *(each.columns for each in found)], axis=-1)
+
+
+def _gain(response: Floats, base: Floats, whole: Floats) -> float:
+    """Share of the mean square that `whole` takes away beyond `base`."""
+    left = (float(np.sum(without(response, each) ** 2)) for each in (base, whole))
+    return _share(next(left) - next(left), response)
+
+
+def _share(explained: float, response: Floats) -> float:
+    return explained / max(float(np.sum(response**2)), np.finfo(np.float64).tiny)
 
 
 def untested(selection: Selection) -> tuple[Untested, ...]:

@@ -10,7 +10,6 @@ from smfeval.explain.diagnoses.result import Bias, Regime, Window, Windows
 from smfeval.explain.diagnoses.wander import window_means, window_starts
 from smfeval.maths import so3
 from smfeval.maths.arrays import Bools, Floats
-from smfeval.summarise.number import Intervals
 
 THIRDS = ("least", "middle", "most")
 
@@ -31,15 +30,16 @@ def path_error(evaluation: Evaluation, case: Case) -> tuple[tuple[str, ...], Flo
 
 def bias_table(names: tuple[str, ...], path: Floats, case: Case) -> tuple[Bias, ...]:
     """Mean and scatter along the path's axes, and in body axes where all three are known."""
-    rows = [_bias(name, path[:, i]) for i, name in enumerate(names)]
+    rows = [_bias(name, path[:, i], case) for i, name in enumerate(names)]
     if case.rotation is not None and case.axes == [0, 1, 2]:
         body = so3.rotate(so3.inverse(case.rotation), case.error)
-        rows += [_bias(f"body {axis}", body[:, i]) for i, axis in enumerate("xyz")]
+        of = case.bodies.reference_words
+        rows += [_bias(f"{axis} of {of}", body[:, i], case) for i, axis in enumerate("xyz")]
     return tuple(rows)
 
 
-def _bias(direction: str, series: Floats) -> Bias:
-    mean, square = Intervals().of(series, "mean", "m"), float(np.mean(series**2))
+def _bias(direction: str, series: Floats, case: Case) -> Bias:
+    mean, square = case.intervals.of(series, "mean", "m"), float(np.mean(series**2))
     return Bias(direction, mean, float(series.std()), mean.value**2 / square if square > 0 else 0.0)
 
 

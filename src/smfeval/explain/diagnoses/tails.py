@@ -11,7 +11,7 @@ from smfeval.explain.diagnoses.stretches import BLOCKS
 from smfeval.explain.diagnoses.student import cross_validated_gain
 from smfeval.explain.diagnoses.words import percent
 from smfeval.maths.arrays import Bools, Floats
-from smfeval.summarise.number import Intervals
+from smfeval.summarise.number import Number
 
 FEW = 0.05  # of the scans
 MANY_PARTICLES = 100.0  # the sample covariance of fewer has heavy tails of its own
@@ -114,11 +114,12 @@ def _heavy(case: Case, nees: Floats, most: float) -> tuple[list[Diagnosis], list
         return [], [Untested("heavy tails", too_few(mean.n_effective))]
     if mean.probability >= EACH or mean.value < LEAST_NAT or gain.nu >= LIGHT:
         return [], []
-    return [_heavy_diagnosis(gain.nu, capped, mean.probability)], []
+    return [
+        _heavy_diagnosis(gain.nu, case.intervals.of(capped, "mean", "nat"), mean.probability)
+    ], []
 
 
-def _heavy_diagnosis(nu: float, gain: Floats, probability: float) -> Diagnosis:
-    found = Intervals().of(gain, "mean", "nat")
+def _heavy_diagnosis(nu: float, found: Number, probability: float) -> Diagnosis:
     ends = {"gain_low_nat": found.low, "gain_high_nat": found.high}
     known = {name: end for name, end in ends.items() if end is not None}
     return Diagnosis(

@@ -15,6 +15,7 @@ from smfeval.errors import OptionError
 from smfeval.io.progress import report
 from smfeval.lab.filters.needed import needed
 from smfeval.lab.filters.run import Run
+from smfeval.lab.filters.settings import Range, refuse_outside
 from smfeval.lab.recording import Recording, Scan, Scans
 from smfeval.lab.recording.intake import sifted
 from smfeval.maths import se3, so3
@@ -22,6 +23,11 @@ from smfeval.maths.arrays import Floats, Ints
 from smfeval.track import About, Provenance, Track
 
 NAME = "kiss-icp"
+RANGES = {
+    "voxel_m": Range(1e-3, 100.0),
+    "nearest_m": Range(0.0, 1e3),
+    "farthest_m": Range(1e-3, 1e4),
+}
 
 
 @dataclass(frozen=True)
@@ -34,16 +40,18 @@ class Settings:
     undistort: bool = True
 
     def __post_init__(self) -> None:
-        if not self.voxel_m > 0:
-            raise OptionError(f"setting voxel_m must be positive, not {self.voxel_m}")
-        if not 0 <= self.nearest_m < self.farthest_m:
-            raise OptionError("setting nearest_m must be less than farthest_m, and not negative")
+        refuse_outside(self, RANGES)
+        if not self.nearest_m < self.farthest_m:
+            raise OptionError("setting nearest_m must be less than farthest_m")
 
 
 def run(recording: Recording, settings: Settings | None = None) -> Run:
     """Poses of the IMU at the ends of the scans."""
-    odometry = odometry_of(settings or Settings())
+    settings = settings or Settings()
+    odometry = odometry_of(settings)
     kept = sifted(recording.imu, recording.scans, recording.name)
+    if settings.undistort and not kept.scans.time.any():
+        raise OptionError("the points have no times of their own; kiss-icp needs undistort=false")
     poses = np.empty((len(kept.scans), 4, 4))
 
     clock = process_time()

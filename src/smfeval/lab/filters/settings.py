@@ -1,12 +1,37 @@
 """Settings of a filter from words: `point_variance=1e-4` into a field of a frozen dataclass."""
 
-from collections.abc import Sequence
-from dataclasses import fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from smfeval.errors import OptionError
 
 S = TypeVar("S")
+
+
+@dataclass(frozen=True)
+class Range:
+    """Values that a number may have; NaN and infinity are never among them."""
+
+    low: float
+    high: float
+    or_zero: bool = False  # zero switches it off
+
+    def holds(self, value: float) -> bool:
+        """Whether a value may be had."""
+        return self.low <= value <= self.high or (self.or_zero and value == 0)
+
+    def __str__(self) -> str:
+        return f"{'0 or ' if self.or_zero else ''}from {self.low:g} to {self.high:g}"
+
+
+def refuse_outside(settings: Any, ranges: Mapping[str, Range]) -> None:
+    """Raise on a setting that is out of its range: numbers would overflow, or mean nothing."""
+    for name, allowed in ranges.items():
+        value = getattr(settings, name)
+        if not allowed.holds(value):
+            raise OptionError(f"setting {name} must be {allowed}, not {value}")
+
 
 SWITCH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 

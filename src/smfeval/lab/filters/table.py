@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from smfeval.errors import OptionError
+import numpy as np
+
+from smfeval.errors import OptionError, SeriesError
 from smfeval.lab.filters.run import Run
 from smfeval.lab.filters.settings import settings_of
 from smfeval.lab.recording import Recording
@@ -22,10 +24,18 @@ class Filter:
 
     home: str  # the module with `Settings` and `run`
     words: str
+    covariance: bool = True  # whether its belief has one
+    telemetry: bool = False  # whether it tells how a belief came about
 
     def run(self, recording: Recording, settings: Any = None) -> Run:
-        """Run it over a recording."""
-        return import_module(self.home).run(recording, settings)
+        """Run it over a recording; numbers that break down on the way are told in words."""
+        try:
+            return import_module(self.home).run(recording, settings)
+        except (np.linalg.LinAlgError, OverflowError, FloatingPointError) as error:
+            raise SeriesError(
+                f"the filter's numbers break down on {recording.name} ({error}); its settings or "
+                "the IMU noise may be out of proportion"
+            ) from error
 
     def settings(self, words: Sequence[str] = ()) -> Any:
         """Its settings, with those changed that are named as `name=value`."""
@@ -36,6 +46,7 @@ FILTERS = {
     "ieskf": Filter(
         "smfeval.lab.filters.ieskf",
         "iterated error-state Kalman filter with point-to-plane residuals (Fast-LIO2 family)",
+        telemetry=True,
     ),
     "gtsam-smoother": Filter(
         "smfeval.lab.filters.gtsam_smoother",
@@ -44,6 +55,7 @@ FILTERS = {
     "kiss-icp": Filter(
         "smfeval.lab.filters.kiss_icp",
         "point-to-point registration, no IMU, no covariance: the baseline",
+        covariance=False,
     ),
     "genz-lio": Filter(
         "smfeval.lab.filters.genz_lio",

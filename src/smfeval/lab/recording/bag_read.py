@@ -5,6 +5,7 @@ beside it, from the user, or is assumed with a note.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,9 @@ def _heard(bag: Bag, told: Told) -> Heard:
     lidar, lidar_notes = lidar_topic(bag, told.lidar_topic)
     imu, imu_notes = imu_topic(bag, told.imu_topic)
     livox = bag.topics[lidar].type != CLOUD
-    decode = (from_ros2 if bag.kind == "ROS 2 bag" else from_ros1) if livox else from_cloud
+    timed = not told.no_point_times
+    clouded = partial(from_cloud, timed=timed)
+    decode = (from_ros2 if bag.kind == "ROS 2 bag" else from_ros1) if livox else clouded
     samples: list[tuple[int, Any]] = []
     clouds: list[tuple[int, Cloud]] = []
     for topic, received, message in bag.messages([lidar, imu], raw=[lidar] if livox else []):
@@ -64,7 +67,8 @@ def _heard(bag: Bag, told: Told) -> Heard:
             with damage_named(bag.path):
                 clouds.append((received, decode(message, f"{bag.path}:{lidar}")))
 
-    scans, notes = stacked(clouds, f"{bag.path}:{lidar}", told.stamp_at)
+    place = f"{bag.path}:{lidar}"
+    scans, notes = stacked(clouds, place, told.stamp_at, timed=timed)
     sampled, stamp_notes = bag_imu.from_messages(samples)
     frames = samples[0][1].header.frame_id, clouds[0][1].frame
     every = (*lidar_notes, *imu_notes, *notes, *stamp_notes)
@@ -80,7 +84,7 @@ def _said(path: Path, told: Told, stated: se3.Pose | None) -> dict[str, Any]:
         said = {"name": path.stem, "notes": (), "imu_T_lidar": stated}
     notes = list(said["notes"])
     for name, usual, shown in _usual():
-        given = getattr(told, name)
+        given = getattr(told, name, None)
         said[name] = said.get(name) if given is None else given
         if said[name] is None:
             said[name] = usual

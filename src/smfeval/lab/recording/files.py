@@ -27,7 +27,7 @@ def read(path: Path, told: Told) -> Recording:
 
 def corrected(recording: Recording, told: Told) -> Recording:
     """The recording with what the user tells in place of what the files say."""
-    names = ("imu_T_lidar", "imu_noise", "range_sigma_m")
+    names = ("imu_T_lidar", "imu_noise")
     given = {name: getattr(told, name) for name in names if getattr(told, name) is not None}
     return replace(recording, **given)
 

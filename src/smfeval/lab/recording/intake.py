@@ -9,6 +9,7 @@ from smfeval.lab.recording.data import GRAVITY_M_S2, Imu, Scans
 from smfeval.maths.arrays import Bools, Ints
 from smfeval.maths.stamps import NANOSECONDS
 
+FEWEST_SAMPLES = 2  # of the IMU: fewer span no scan
 GAP_PERIODS = 5  # an IMU gap is this many times the usual step; filters then extrapolate
 
 
@@ -24,6 +25,9 @@ class Kept:
 def sifted(imu: Imu, scans: Scans, place: str) -> Kept:
     """Sort the IMU, drop scans that are empty or that the IMU does not span, note the gaps."""
     imu, notes = _ordered(imu)
+    if len(imu.stamp) < FEWEST_SAMPLES:
+        told = f"{len(imu.stamp)} usable IMU samples ({'; '.join(notes) or 'no more are there'})"
+        raise FormatError(f"{place}: {told}; at least {FEWEST_SAMPLES} are needed")
     imu, units = _in_metres(imu)
     notes += units + _gaps(imu)
     count = np.diff(scans.offset)

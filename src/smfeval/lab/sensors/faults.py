@@ -5,11 +5,15 @@ are drawn.
 """
 
 from dataclasses import dataclass, fields
+from math import isfinite
 
 import numpy as np
 
+from smfeval.errors import OptionError
 from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Floats
+
+LONGEST_CLOCK_S = 1.0  # motion.walk goes on for so long before the start and after the end
 
 
 @dataclass(frozen=True)
@@ -23,6 +27,17 @@ class Faults:
     ring_bias_m: float = 0.0  # sigma of what is added to the ranges of each ring
     beam_deg: float = 0.0  # sigma of the error of each ring's elevation
     range_scale: float = 0.0  # ranges are this much too long, relative
+
+    def __post_init__(self) -> None:
+        if not all(isfinite(getattr(self, each.name)) for each in fields(self)):
+            raise OptionError("the size of a fault is a number, not infinite or NaN")
+        if not abs(self.clock_s) < LONGEST_CLOCK_S:
+            raise OptionError(
+                f"a clock that is {self.clock_s:g} s late: the walk is known for less than "
+                f"{LONGEST_CLOCK_S:g} s beyond its ends"
+            )
+        if not self.range_scale > -1:
+            raise OptionError(f"ranges scaled by {self.range_scale:+g} would not be positive")
 
     def __bool__(self) -> bool:
         return any(getattr(self, each.name) for each in fields(self))

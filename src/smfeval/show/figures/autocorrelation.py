@@ -9,7 +9,7 @@ from smfeval.evaluation import Evaluation
 from smfeval.maths.arrays import Floats
 from smfeval.maths.autocovariance import autocovariance
 from smfeval.maths.block_length import block_length
-from smfeval.show.figures.inputs import beliefs, name_of
+from smfeval.show.figures.inputs import belief_of, name_of
 from smfeval.show.figures.labels import estimator_names, legend_above
 from smfeval.show.figures.style import HONEST, PALE, colour
 from smfeval.show.words import number
@@ -25,7 +25,7 @@ def autocorrelation(axes: Axes, evaluation: Evaluation) -> None:
     Marked are the Politis-White block length of each and the memory, scans per independent scan,
     on which the interval of k rests. Gaps in time count as one step.
     """
-    (found,) = beliefs(evaluation)
+    found = belief_of(evaluation)
     scored = {"error": found.scored.series["ape"], "NEES": found.scored.series["nees"]}
     scans = len(scored["error"])
     if scans < FEWEST:

@@ -9,7 +9,7 @@ from smfeval.errors import OptionError
 from smfeval.evaluation import Evaluation
 from smfeval.maths.arrays import Floats
 from smfeval.show.figures.error_and_sigma import SHADES
-from smfeval.show.figures.inputs import beliefs
+from smfeval.show.figures.inputs import belief_of
 from smfeval.show.figures.labels import SIGMA, estimator_names, legend_above
 from smfeval.show.figures.lines import trace
 from smfeval.show.figures.style import HONEST, colour, shade
@@ -18,7 +18,7 @@ from smfeval.show.figures.thinning import polyline
 
 def axis_errors(axes: Sequence[Axes], evaluation: Evaluation) -> None:
     """One of the axes for each scored axis: error in metres, bands of 1, 2 and 3 sigma."""
-    (found,) = beliefs(evaluation)
+    found = belief_of(evaluation)
     letters = found.options.axes
     if len(axes) != len(letters):
         raise OptionError(f"{len(axes)} axes to draw on; the scored {letters} need {len(letters)}")

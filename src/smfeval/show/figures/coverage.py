@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from smfeval.evaluation import Evaluation
 from smfeval.maths.arrays import Floats
 from smfeval.score.pit import honest_median
-from smfeval.show.figures.inputs import Evaluations, beliefs
+from smfeval.show.figures.inputs import Evaluations, numbered_beliefs
 from smfeval.show.figures.labels import estimator_names, legend_above
 from smfeval.show.figures.style import HONEST, colour, line
 from smfeval.summarise.number import Number
@@ -23,9 +23,10 @@ def coverage(axes: Axes, evaluations: Evaluations) -> None:
     The intervals know that neighbouring scans depend on each other; where there are too few
     independent scans for one, the band is missing and the legend counts how often.
     """
-    found = beliefs(evaluations)
+    kept = numbered_beliefs(evaluations)
+    found = list(kept.values())
     axes.plot([0, 1], [0, 1], color=HONEST, ls="--", label="if honest")
-    for number, (name, each) in enumerate(zip(estimator_names(found), found, strict=True)):
+    for number, name, each in zip(kept, estimator_names(found), found, strict=True):
         shares = [held(each, level) for level in LEVELS]
         low, high = _ends(shares)
         words = f"{name}{_missing(each, low)}"

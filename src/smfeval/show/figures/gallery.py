@@ -1,8 +1,8 @@
-"""All figures of an evaluation or a comparison, and why some of them cannot be."""
+"""All figures of an evaluation or a comparison, and why some of them cannot be, or not whole."""
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -12,6 +12,7 @@ from smfeval.errors import SmfevalError
 from smfeval.evaluation import Evaluation
 from smfeval.show.figures.inputs import Evaluations
 from smfeval.show.figures.labels import short_names
+from smfeval.show.figures.left_out import boxed, left_out
 from smfeval.show.figures.table import FIGURES, draw
 from smfeval.track import AnyTrack
 
@@ -21,10 +22,11 @@ Job = tuple[str, str, Any]  # name of the figure drawn, name in the table, subje
 
 @dataclass(frozen=True)
 class Gallery:
-    """Figures by name, and for those that cannot be drawn the reason in words."""
+    """Figures by name, for those that cannot be drawn the reason, and what others leave out."""
 
     figures: dict[str, Figure]
     refused: dict[str, str]
+    notes: tuple[str, ...] = ()
 
 
 def figures_of(evaluations: Evaluations, *, make: Make = Figure) -> dict[str, Figure]:
@@ -41,26 +43,28 @@ def gallery_of(evaluations: Evaluations, *, make: Make = Figure) -> Gallery:
     """Figures that several evaluations share, then those of each, named after the estimate."""
     found = [evaluations] if isinstance(evaluations, Evaluation) else list(evaluations)
     shared = [(name, name, found) for name, kind in FIGURES.items() if kind.needs == "evaluations"]
-    return _drawn([*shared, *_single(found)], make)
+    gallery = _drawn([*shared, *_single(found)], make)
+    names = [each.estimate.provenance.name for each in found]
+    return replace(gallery, notes=(*left_out(found, gallery.figures), *boxed(names)))
 
 
 def gallery_of_pairs(comparison: Comparison, *, make: Make = Figure) -> Gallery:
     """The map of all pairs, and their sensitivity to gauge and clock."""
     subjects = {"comparison": comparison, "pairs": comparison.pairs}
-    return _drawn(
-        [
-            (name, name, subjects[kind.needs])
-            for name, kind in FIGURES.items()
-            if kind.needs in subjects
-        ],
-        make,
-    )
+    jobs = [
+        (name, name, subjects[kind.needs])
+        for name, kind in FIGURES.items()
+        if kind.needs in subjects
+    ]
+    names = [track.provenance.name for track in comparison.tracks]
+    return replace(_drawn(jobs, make), notes=boxed(names))
 
 
 def gallery_of_track(track: AnyTrack, *, make: Make = Figure) -> Gallery:
     """What a track shows by itself."""
     names = [name for name, kind in FIGURES.items() if kind.needs == "track"]
-    return _drawn([(name, name, track) for name in names], make)
+    gallery = _drawn([(name, name, track) for name in names], make)
+    return replace(gallery, notes=boxed([track.provenance.name]))
 
 
 def _single(found: list[Evaluation]) -> Iterator[Job]:

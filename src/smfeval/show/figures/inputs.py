@@ -24,16 +24,27 @@ def several(evaluations: Evaluations) -> list[Evaluation]:
     return found
 
 
-def beliefs(evaluations: Evaluations) -> list[Evaluation]:
-    """The same, each of an estimate that reports uncertainty."""
+def numbered_beliefs(evaluations: Evaluations) -> dict[int, Evaluation]:
+    """Those that report uncertainty, by their place among all, which decides their colour."""
     found = several(evaluations)
-    for each in found:
-        if each.scored.residuals.covariance is None:
-            raise SeriesError(
-                f"{name_of(each)} reports no uncertainty, so there is none to draw its errors "
-                "against"
-            )
+    kept = {at: each for at, each in enumerate(found) if believes(each)}
+    if not kept:
+        raise SeriesError(
+            f"{name_of(found[0])} reports no uncertainty, so there is none to draw its errors "
+            "against"
+        )
+    return kept
+
+
+def belief_of(evaluation: Evaluation) -> Evaluation:
+    """The one evaluation of a figure, of an estimate that reports uncertainty."""
+    (found,) = numbered_beliefs(evaluation).values()
     return found
+
+
+def believes(evaluation: Evaluation) -> bool:
+    """Whether the estimate reports uncertainty."""
+    return evaluation.scored.residuals.covariance is not None
 
 
 def name_of(evaluation: Evaluation) -> str:

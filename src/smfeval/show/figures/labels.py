@@ -11,6 +11,7 @@ from smfeval.show.figures.style import STYLE
 
 ENDINGS = re.compile(r"(\.(square|tum|txt|csv|pos|parquet|kitti|bag|mcap|db3|gz))+$", re.I)
 SIGMA = "\N{GREEK SMALL LETTER SIGMA}"  # a letter, for labels that also hold names
+MEANING = "RMS of |e| if honest"  # of sigma = sqrt(tr S)
 LONGEST = 32  # letters of a name; a longer one loses its middle
 LETTER_EM = 0.56  # mean width of a letter, in font sizes
 LEGEND_POINTS = STYLE["legend.fontsize"]

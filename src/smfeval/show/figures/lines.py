@@ -5,11 +5,18 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import (
+    FuncFormatter,
+    Locator,
+    LogLocator,
+    MaxNLocator,
+    NullFormatter,
+    NullLocator,
+)
 
 from smfeval.maths.arrays import Floats
 
-SHORT = 2.0  # decades: a shorter axis has ticks at 2 and 5 too
+FEWEST_TICKS = 3  # labelled: with fewer, nobody can tell how far a decade reaches
 
 
 def trace(axes: Axes, time: Floats, values: Floats, **look: Any) -> None:
@@ -27,9 +34,23 @@ def lonely(values: Floats) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
 
 
 def read_well(axis: Axis) -> None:
-    """Ticks of a logarithmic axis: at 1, 2 and 5 where it is short, and none that crowd."""
+    """Ticks of a logarithmic axis: at 1, 2 and 5 where it is short, and evenly where it is shorter.
+
+    At least FEWEST_TICKS are labelled, and none that crowd.
+    """
     low, high = sorted(axis.get_view_interval())
-    if np.log10(high / low) < SHORT:
-        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axis.set_major_formatter(FuncFormatter(lambda value, position: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())
+    if _labelled(LogLocator(), low, high) >= FEWEST_TICKS:
+        return
+    finer: Locator = LogLocator(subs=(1, 2, 5))
+    if _labelled(finer, low, high) < FEWEST_TICKS:
+        finer = MaxNLocator(nbins=5, min_n_ticks=FEWEST_TICKS)
+        axis.set_minor_locator(NullLocator())
+    axis.set_major_locator(finer)
+    axis.set_major_formatter(FuncFormatter(lambda value, position: f"{value:g}"))
+
+
+def _labelled(locator: Locator, low: float, high: float) -> int:
+    """Ticks between the ends of the axis."""
+    ticks = np.asarray(locator.tick_values(low, high))
+    return int(np.count_nonzero((ticks >= low) & (ticks <= high)))

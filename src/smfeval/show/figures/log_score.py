@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
 from smfeval.score.log import consistency, sharpness
-from smfeval.show.figures.inputs import Evaluations, beliefs, name_of, origin_ns
+from smfeval.show.figures.inputs import Evaluations, name_of, numbered_beliefs, origin_ns
 from smfeval.show.figures.labels import estimator_names, legend_above
 from smfeval.show.figures.lines import read_well, trace
 from smfeval.show.figures.style import HONEST, line
@@ -23,9 +23,10 @@ def log_score(axes: Sequence[Axes], evaluations: Evaluations) -> None:
     of d/2; sharpness is only worth having as long as consistency does not pay for it.
     """
     above, below = axes
-    found = [_gaussian(each) for each in beliefs(evaluations)]
+    kept = _gaussians(evaluations)
+    found = list(kept.values())
     start = origin_ns(found)
-    for number, (name, each) in enumerate(zip(estimator_names(found), found, strict=True)):
+    for number, name, each in zip(kept, estimator_names(found), found, strict=True):
         stamp, residuals = each.scored.estimate.stamp, each.scored.residuals
         parts = consistency(residuals), sharpness(residuals)
         time, first, second = polyline(stamp, *parts, origin_ns=start)
@@ -48,9 +49,17 @@ def _honest(axes: Axes, found: list[Evaluation]) -> None:
         axes.axhline(d / 2, color=HONEST, ls="--", label=words)
 
 
-def _gaussian(evaluation: Evaluation) -> Evaluation:
-    if evaluation.scored.residuals.ensemble is not None:
+def splits(evaluation: Evaluation) -> bool:
+    """Whether the log score has two parts: that of particles has not."""
+    return evaluation.scored.residuals.ensemble is None
+
+
+def _gaussians(evaluations: Evaluations) -> dict[int, Evaluation]:
+    found = numbered_beliefs(evaluations)
+    kept = {at: each for at, each in found.items() if splits(each)}
+    if not kept:
+        first = next(iter(found.values()))
         raise SeriesError(
-            f"{name_of(evaluation)} has particles; only the log score of a Gaussian splits in two"
+            f"{name_of(first)} has particles; only the log score of a Gaussian splits in two"
         )
-    return evaluation
+    return kept

@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from smfeval.evaluation import Evaluation
 from smfeval.score.pit import effective_particles
 from smfeval.show.figures.honest import honest_quantile
-from smfeval.show.figures.inputs import Evaluations, beliefs, origin_ns
+from smfeval.show.figures.inputs import Evaluations, numbered_beliefs, origin_ns
 from smfeval.show.figures.labels import estimator_names, legend_above
 from smfeval.show.figures.lines import read_well, trace
 from smfeval.show.figures.style import HONEST, PALE, colour, line
@@ -18,9 +18,10 @@ BAND = (0.025, 0.975)  # the central 95 % of an honest belief's NEES
 
 def nees_over_time(axes: Axes, evaluations: Evaluations) -> None:
     """NEES of each scan on a logarithmic axis, medians dashed, over the honest band and median."""
-    found = beliefs(evaluations)
+    kept = numbered_beliefs(evaluations)
+    found = list(kept.values())
     start = origin_ns(found)
-    for number, (name, each) in enumerate(zip(estimator_names(found), found, strict=True)):
+    for number, name, each in zip(kept, estimator_names(found), found, strict=True):
         stamp, nees = each.scored.estimate.stamp, each.scored.series["nees"]
         time, drawn = polyline(stamp, nees, origin_ns=start)
         median = float(np.median(nees))

@@ -5,7 +5,7 @@ from matplotlib.axes import Axes
 from scipy.stats import binom
 
 from smfeval.evaluation import Evaluation
-from smfeval.show.figures.inputs import beliefs
+from smfeval.show.figures.inputs import belief_of
 from smfeval.show.figures.labels import estimator_names, legend_above
 from smfeval.show.figures.style import HONEST, PALE, colour
 from smfeval.show.words import number
@@ -20,7 +20,7 @@ def pit_histogram(axes: Axes, evaluation: Evaluation) -> None:
     The band holds a bar of an honest belief with probability 95 %, for as many independent scans
     as the mean log NEES is worth; bars forget faster than that, so the band is rather too wide.
     """
-    (found,) = beliefs(evaluation)
+    found = belief_of(evaluation)
     pit = found.scored.series["pit"]
     density, edges = np.histogram(pit, bins=BINS, range=(0, 1), density=True)
     name = estimator_names([found])[0]

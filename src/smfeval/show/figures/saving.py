@@ -6,7 +6,9 @@
     out.png, out.svg   one file each: out_error.png, out_nees.png ...; a single figure is out.png
 """
 
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +31,7 @@ def save(figures: Mapping[str, Figure], path: str | Path) -> list[Path]:
     """Write figures as the ending says; returns the files made."""
     targets = would_save(figures, path)
     kind = _kind(Path(path))
-    with styled(), replacing_all(*targets) as temporary:
+    with styled(), _boxes_for_letters(), replacing_all(*targets) as temporary:
         if kind == "pdf":
             _pages(figures, temporary[0])
         else:
@@ -47,6 +49,14 @@ def would_save(names: Iterable[str], path: str | Path) -> list[Path]:
     if kind == "pdf" or len(called) == 1:
         return [path]
     return [path.with_name(f"{path.stem}_{name}{path.suffix}") for name in called]
+
+
+@contextmanager
+def _boxes_for_letters() -> Iterator[None]:
+    """Letters that the font lacks are boxes; the gallery's notes say so, once and in words."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from font", UserWarning)
+        yield
 
 
 def _kind(path: Path) -> str:

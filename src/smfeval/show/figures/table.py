@@ -13,7 +13,7 @@ from smfeval.show.figures.clock_sensitivity import clock_sensitivity
 from smfeval.show.figures.coverage import coverage
 from smfeval.show.figures.degeneracy import degeneracy
 from smfeval.show.figures.divergence import divergence
-from smfeval.show.figures.error_and_sigma import error_and_sigma
+from smfeval.show.figures.error_and_sigma import error_and_sigma, error_panels, error_size_in
 from smfeval.show.figures.forest import forest, forest_size_in
 from smfeval.show.figures.gauge_sensitivity import gauge_sensitivity
 from smfeval.show.figures.log_score import log_score
@@ -60,7 +60,7 @@ SMALL = fixed(COLUMN_IN, 2.7)
 FIGURES: dict[str, FigureKind] = {
     kind.name: kind
     for kind in (
-        FigureKind("error", "evaluations", error_and_sigma, LINE),
+        FigureKind("error", "evaluations", error_and_sigma, error_size_in, error_panels),
         FigureKind("nees", "evaluations", nees_over_time, LINE),
         FigureKind("coverage", "evaluations", coverage, fixed(COLUMN_IN, 3.4)),
         FigureKind("log", "evaluations", log_score, fixed(WIDE_IN, 1.6), lambda subject: 2),

@@ -90,7 +90,7 @@ def _coloured(axes: Axes, evaluation: Evaluation) -> None:
     axes.autoscale_view()
     figure = axes.get_figure()
     assert figure is not None
-    figure.colorbar(lines, ax=axes, label=error_label(evaluation), pad=0.02)
+    figure.colorbar(lines, ax=axes, label=f"{name}: {error_label(evaluation)}", pad=0.02)
 
 
 def _checked(scans: Sequence[int], evaluation: Evaluation) -> Ints:

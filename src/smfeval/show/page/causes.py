@@ -21,8 +21,9 @@ def alibi_block(found: Alibis) -> Markup:
     said = tag("p", sentence(found.sentence), class_="lead")
     if not found.rows:
         return block(ALIBIS.capitalize(), said)
-    headings = (term("alibi"), "granted", term("k"), term("median NEES"), "k = 1 needs", "holds")
-    first = ("as scored", "", *_judged(found.scored), "", "")
+    headings = (term("alibi"), "holds", term("k"), "granted", term("median NEES"), "k = 1 needs")
+    k, median = _judged(found.scored)
+    first = ("as scored", "", k, "", median, "")
     rows = [first, *(_alibi(row, found.scored) for row in found.rows)]
     tolerance = found.tolerance
     granted = (
@@ -37,8 +38,8 @@ def alibi_block(found: Alibis) -> Markup:
 
 
 def _alibi(row: Alibi, scored: Judgement) -> tuple[Shown, ...]:
-    word = holding(row, scored)
-    return (row.name, row.granted, *_judged(row.judgement), needed(row.need), word)
+    k, median = _judged(row.judgement)
+    return (row.name, holding(row, scored), k, row.granted, median, needed(row.need))
 
 
 def _judged(judgement: Judgement | None) -> tuple[Cell, Cell]:

@@ -2,20 +2,19 @@
 
 const UNITS = [[1, "m"], [1e-2, "cm"], [1e-3, "mm"], [1e-6, "um"]];
 
-const NOTHING = { type: "scatter3d", x: [0], y: [0], z: [0], opacity: 0 };
-const NO_BELIEF = { traces: [NOTHING], unit: "m" };
-
 function closeUp(place, tracks, words) {
   let chosen = 0, scan = 0;
   const draw = () => {
-    const track = tracks[chosen];
-    const shown = track.nees ? closeUpOf(track, scan, words) : NO_BELIEF;
+    const track = tracks[chosen], instead = place.parentElement.querySelector(".instead");
+    place.hidden = !track.nees;
+    if (instead) instead.hidden = !place.hidden;
+    if (place.hidden) return;
+    const shown = closeUpOf(track, scan, words);
     const layout = layoutOf({
       uirevision: "same",
       margin: { l: 0, r: 0, t: 0, b: 0 },
       legend: { orientation: "h", x: 0, y: 0, yanchor: "top", font: { size: 12 } },
       scene: roomFor(shown.traces, AXES.map((name) => `${name} (${shown.unit})`), 0.8),
-      annotations: track.nees ? [] : [{ text: "no uncertainty reported", showarrow: false }],
     });
     Plotly.react(place, shown.traces, layout, CONFIG);
   };

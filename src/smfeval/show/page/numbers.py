@@ -26,6 +26,8 @@ def number_table(evaluation: Evaluation) -> Markup:
 
 def _explained(name: str) -> Markup:
     """The name of a row; coverages share one explanation."""
+    if name == "mean NEES":
+        return term("NEES", name)
     return term("coverage", name) if name.endswith(" coverage") else term(name)
 
 
@@ -35,11 +37,13 @@ def _calibration(evaluation: Evaluation) -> Iterator[Row]:
         return
     particles = isinstance(evaluation.estimate, ParticleTrack)
     dimension = evaluation.scored.residuals.dimension
-    honest = f"{median_chi_squared(dimension):.3g} if {'Gaussian and ' * particles}honest"
+    if_honest = f"if {'Gaussian and ' * particles}honest"
+    middle = median_chi_squared(dimension)
     yield ("k", *_split(shown(found.k)), "1 if honest, above 1 overconfident")
     yield ("factor per axis", *_split(shown(found.factor_per_axis)), "1 if honest")
-    yield ("median NEES", *_split(shown(found.nees_median)), honest)
-    yield ("NEES", *_split(shown(found.nees_mean)), "its mean; a few scans can dominate it")
+    yield ("median NEES", *_split(shown(found.nees_median)), f"{middle:.3g} {if_honest}")
+    mean = f"{dimension} {if_honest}; a few scans can dominate it"
+    yield ("mean NEES", *_split(shown(found.nees_mean)), mean)
     for level, held in found.coverage.items():
         yield (_coverage_name(level), *_split(percent(held)), f"{100 * level:g} % if honest")
     if found.psi is not None:
@@ -88,7 +92,9 @@ HEADINGS = ("estimate", "verdict", "k", "90 % coverage", "MAE", "RMSE", "energy 
 
 def comparison_table(evaluations: list[Evaluation]) -> Markup:
     """Several estimates, one row each."""
-    return table([term(each) for each in HEADINGS], [_compared(each) for each in evaluations])
+    level = f"{100 * evaluations[0].options.intervals.level:g} %"
+    rows = [_compared(each) for each in evaluations]
+    return table([term(each) for each in HEADINGS], rows, caption=f"In brackets: {level} intervals")
 
 
 def _compared(evaluation: Evaluation) -> tuple[Shown, ...]:

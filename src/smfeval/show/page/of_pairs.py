@@ -9,6 +9,7 @@ from smfeval.compare import Attribution, Comparison, Pair
 from smfeval.compare.attribution import Own
 from smfeval.compare.frames import name_of
 from smfeval.show.figures.labels import short_names
+from smfeval.show.page.conventions import CONVENTIONS, pair_conventions
 from smfeval.show.page.document import document
 from smfeval.show.page.drawn import drawn_tracks
 from smfeval.show.page.markup import Markup, block, listed, sentence, tag, together
@@ -20,7 +21,6 @@ from smfeval.show.pairs import BOUND, PERCENT, blame
 from smfeval.show.scores import metres, shown
 from smfeval.show.words import count, length, number
 
-WHAT = "Difference, summed sigma and NEES"
 DECADES = 3  # k_pair of 1000 and more has the deepest colour
 PROVED = "At least one of the two understates its uncertainty."
 
@@ -39,9 +39,20 @@ def pairs(comparison: Comparison, *, command: str) -> str:
         Markup() if comparison.attribution is None else _attribution(comparison.attribution),
         chooser(both, "Look closer at"),
         *(panel(at, _numbers(pair)) for at, pair in enumerate(found)),
-        track_views(tracks, believes=True, curve=False, what=WHAT, truth="second track"),
+        track_views(
+            tracks,
+            believes=True,
+            curve=False,
+            what=tag("span", "Difference, summed ", term("sigma"), " and ", term("NEES")),
+            truth="second track",
+            deviation="difference",
+        ),
         *(panel(at, _sensitivity(pair)) for at, pair in enumerate(found)),
-        block("Conventions and assumptions", listed(_notes(comparison), class_="notes")),
+        block(
+            CONVENTIONS,
+            pairs_of(pair_conventions(comparison)),
+            listed(_notes(comparison), class_="notes"),
+        ),
     )
     data = {"tracks": tracks, "curves": [], "pairs": True}
     return document(" and ".join(names), body, command=command, data=data)

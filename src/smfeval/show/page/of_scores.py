@@ -37,21 +37,22 @@ def score(
         raise SeriesError("there is no evaluation to make a page of")
     found, names = list(evaluations), [each.estimate.provenance.name for each in evaluations]
     several = len(found) > 1
-    because = zip(alibis or [None] * len(found), diagnoses or [None] * len(found), strict=True)
+    excuses = alibis or [None] * len(found)
+    faults = diagnoses or [None] * len(found)
     tracks = drawn_tracks(
         [(name, each.scored, each.options.axes) for name, each in zip(names, found, strict=True)]
     )
     believes = any(each.calibration is not None for each in found)
     body = together(
         _top(found, names),
-        *(verdict_card(each, named=several) for each in found),
+        *(verdict_card(*each, named=several) for each in zip(found, excuses, strict=True)),
         block("All estimates", comparison_table(found)) if several else Markup(),
         chooser(names, "Look closer at"),
         *(panel(at, _numbers(each, several)) for at, each in enumerate(found)),
         track_views(
             tracks, believes=believes, curve=believes, what=_what(believes), truth="reference"
         ),
-        *(panel(at, *_causes(*each)) for at, each in enumerate(because)),
+        *(panel(at, *_causes(*each)) for at, each in enumerate(zip(excuses, faults, strict=True))),
         *(panel(at, _how(each, several), _notes(each)) for at, each in enumerate(found)),
     )
     data = {"tracks": tracks, "curves": [_curve(each) for each in found], "pairs": False}
@@ -68,8 +69,10 @@ def _top(found: list[Evaluation], names: list[str]) -> Markup:
     )
 
 
-def _what(believes: bool) -> str:
-    return "Error, reported sigma and NEES" if believes else "Error"
+def _what(believes: bool) -> Markup:
+    if not believes:
+        return tag("span", "Error")
+    return tag("span", "Error, reported ", term("sigma"), " and ", term("NEES"))
 
 
 def _named(evaluation: Evaluation, title: str, several: bool) -> str:

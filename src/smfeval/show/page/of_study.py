@@ -3,11 +3,14 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+from smfeval.compare.across.result import Section
+from smfeval.show.page.conventions import CONVENTIONS, study_conventions
 from smfeval.show.page.document import document
-from smfeval.show.page.markup import Markup, block, tag, together
-from smfeval.show.page.tables import Cell, Shown, table
+from smfeval.show.page.markup import Markup, block, listed, tag, together
+from smfeval.show.page.tables import Cell, Shown, breakable, pairs_of, table
 from smfeval.show.page.terms import TERMS, term
 from smfeval.show.page.verdicts import badge, card
 from smfeval.show.study import html
@@ -20,6 +23,7 @@ from smfeval.summarise.number import Number, finite
 LABELS = ("overconfident", "consistent", "conservative", "cannot tell")
 HEAD = re.compile(r'(<th scope="col">)([^<]+)(</th>)')
 FAILED = "failed"
+FIRST = ("k", "k_pair", "coverage_90", "nees_median")  # columns that are never out of sight
 
 
 def study(study: Study, *, command: str) -> str:
@@ -35,6 +39,7 @@ def study(study: Study, *, command: str) -> str:
         _spread(study),
         _tables(study),
         block("Every run", _runs(study)),
+        block(CONVENTIONS, pairs_of(study_conventions(study)), listed(study.notes, class_="notes")),
     )
     return document(study.plan.name, body, command=command, data={"spread": _values(study)})
 
@@ -79,9 +84,25 @@ def _counted(how_often: int) -> Cell:
 
 def _tables(study: Study) -> Markup:
     """The tables of `smfeval.show.study`, their headings explained."""
-    text = HEAD.sub(_explained, html.text(study))
-    text = text.replace("<table>", '<div class="scroll" tabindex="0"><table>')
+    first = replace(
+        study,
+        sections=tuple(map(_calibration_first, study.sections)),
+        pair_sections=tuple(map(_calibration_first, study.pair_sections)),
+    )
+    text = HEAD.sub(_explained, html.text(first))
+    text = breakable(Markup(text)).replace(
+        "<table>", '<div class="scroll" tabindex="0"><table class="wide">'
+    )
     return Markup(text.replace("</table>", "</table></div>"))
+
+
+def _calibration_first(section: Section) -> Section:
+    """The columns that answer the page's question before the others."""
+    return replace(section, columns=tuple(sorted(section.columns, key=lambda c: _place(c.metric))))
+
+
+def _place(metric: str) -> int:
+    return FIRST.index(metric) if metric in FIRST else len(FIRST)
 
 
 def _explained(head: re.Match[str]) -> str:
@@ -93,10 +114,18 @@ def _explained(head: re.Match[str]) -> str:
 
 
 def _runs(study: Study) -> Markup:
-    metrics = dict.fromkeys(metric for each in study.results for metric, _ in each.numbers)
-    titles = [METRICS[each].title if each in METRICS else each for each in metrics]
-    headings = ("estimator", "group", "track", "run", term("verdict"), *(term(t) for t in titles))
-    return table(headings, [_run(each, list(metrics)) for each in study.results])
+    present = dict.fromkeys(metric for each in study.results for metric, _ in each.numbers)
+    metrics = sorted(present, key=_place)
+    headings = ("estimator", "group", "track", "run", term("verdict"), *map(_heading, metrics))
+    return table(headings, [_run(each, metrics) for each in study.results])
+
+
+def _heading(metric: str) -> Markup:
+    """The title, explained, and the unit of all numbers below it."""
+    if metric not in METRICS:
+        return term(metric)
+    shown = METRICS[metric]
+    return tag("span", term(shown.title), "" if shown.unit == "1" else f" ({shown.unit})")
 
 
 def _run(result: TaskResult, metrics: Sequence[str]) -> tuple[Shown, ...]:
@@ -114,10 +143,7 @@ def _run(result: TaskResult, metrics: Sequence[str]) -> tuple[Shown, ...]:
 
 
 def _value(found: Number | None) -> Cell:
-    if found is None:
-        return Cell("-")
-    unit = "" if found.unit == "1" else f" {found.unit}"
-    return Cell(f"{number(found.value)}{unit}", found.value)
+    return Cell("-") if found is None else Cell(number(found.value), found.value)
 
 
 def _spread(study: Study) -> Markup:

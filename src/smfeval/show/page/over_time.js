@@ -15,7 +15,8 @@ function overTime(place, tracks, words, onChoose) {
     const [from, to] = range ?? whole;
     const shown = together(tracks, chosen, words);
     const lines = shown.flatMap(([track, n]) => linesOf(track, n, from, to, words));
-    return [...(tracks[chosen].nees ? bandOf(tracks[chosen], from, to) : []), ...lines];
+    const lawful = tracks[chosen].nees ? tracks[chosen] : tracks.find((track) => track.nees);
+    return [...(lawful ? bandOf(lawful, from, to) : []), ...lines];
   };
   const layout = () => layoutOf({
     dragmode: touch ? false : "zoom",

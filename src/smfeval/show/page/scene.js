@@ -65,7 +65,7 @@ function pathOf(track, n, count, words) {
   const byError = count === 1 && {
     color: broken(track, scans, (i) => track.distance[i]), colorscale: "Viridis",
     colorbar: {
-      title: { text: `${words.path}: ${words.error} (m)`, side: "right" },
+      title: { text: `${legendName(track.short)}: ${words.error} (m)`, side: "right" },
       thickness: 10, len: 0.7, x: 1,
     },
   };

@@ -17,7 +17,10 @@ function addSort(table, head, column) {
   button.className = "sort";
   button.textContent = "↕";
   button.setAttribute("aria-label", `sort by ${head.textContent}`);
-  head.append(button);
+  const held = document.createElement("span"); // never alone on a line
+  held.className = "held";
+  held.append("\u00a0", button);
+  head.append(held);
   button.addEventListener("click", () => {
     const falling = head.getAttribute("aria-sort") === "ascending";
     for (const other of table.tHead.rows[0].cells) {

@@ -1,5 +1,6 @@
 """Tables that a script can sort and filter, and that read well without one."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -19,6 +20,10 @@ class Cell:
 
 Shown = str | Cell
 
+INTERVAL = re.compile(r" \[([^\[\], ][^\[\],]*(?:,\d{3}[^\[\],]*)*), ([^\[\]]+)\]")
+BREAK = '<span class="break"> </span>'
+MANY_COLUMNS = 10  # more stand closer together
+
 
 def table(
     headings: Sequence[str],
@@ -34,7 +39,8 @@ def table(
     above = tag("caption", caption) if caption else Markup()
     head = tag("thead", tag("tr", *(tag("th", each, scope="col") for each in headings)))
     body = tag("tbody", together(*(_row(row) for row in rows)))
-    return scrolled(tag("table", above, head, body, class_="still" if still else None))
+    looks = ["still"] * still + ["wide"] * (len(headings) > MANY_COLUMNS)
+    return scrolled(tag("table", above, head, body, class_=" ".join(looks) or None))
 
 
 def pairs_of(rows: Iterable[tuple[str, str]]) -> Markup:
@@ -54,8 +60,17 @@ def scrolled(inside: Markup) -> Markup:
 def _row(row: Sequence[Shown]) -> Markup:
     first, *rest = map(_cell, row)
     name = tag("th", safe(first.shown), scope="row", data_sort=_key(first), class_=first.look)
-    cells = (tag("td", c.shown, data_sort=_key(c), class_=c.look) for c in rest)
+    cells = (tag("td", _inside(c), data_sort=_key(c), class_=c.look) for c in rest)
     return tag("tr", name, *cells)
+
+
+def breakable(markup: Markup) -> Markup:
+    """A number and the ends of its interval may stand on lines of their own, each unbroken."""
+    return Markup(INTERVAL.sub(rf"{BREAK}[\1,{BREAK}\2]", markup))
+
+
+def _inside(cell: Cell) -> Markup:
+    return safe(cell.shown) if cell.sort is None else breakable(safe(cell.shown))
 
 
 def _cell(shown: Shown) -> Cell:

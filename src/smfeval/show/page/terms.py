@@ -35,8 +35,8 @@ TERMS = {
     "gauge": "Which freedoms of the world frame an estimator leaves open, and so how its track is "
     "aligned to the reference before scoring.",
     "honest": "What the number would be if the errors were drawn from the reported covariance.",
-    "interval": "Where the number would lie in 95 % of repetitions (or the level that was asked "
-    "for), given that neighbouring scans depend on each other.",
+    "interval": "Made this way, it holds the true value in 95 % of repetitions (or the level that "
+    "was asked for); it knows that neighbouring scans depend on each other.",
     "interval score": "A proper score of the central intervals along each axis, in metres: their "
     "width, plus a penalty for references outside. Lower is better.",
     "k": "Inflation: by how much the covariance would have to be multiplied for half of the errors "

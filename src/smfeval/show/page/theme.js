@@ -55,7 +55,8 @@ const spaceAxis = (title, more = {}) => ({
 });
 
 const AXES = ["x", "y", "z"];
-const EYE = { x: -0.8, y: -1.3, z: 1.0 };
+const EYE = { x: -1.0, y: -1.6, z: 1.25 }; // far enough for the titles of the axes
+const CENTRE = { x: 0, y: 0, z: -0.12 }; // they hang below the box
 
 /** Room in space for all the points, to scale; the longest side is `reach` long. */
 function roomFor(columns, titles, reach) {
@@ -77,7 +78,7 @@ function roomFor(columns, titles, reach) {
   const [a, b, c] = sides.map((side) => (reach * side) / longest);
   return {
     aspectmode: "manual", aspectratio: { x: a, y: b, z: c }, dragmode: "orbit",
-    xaxis: x, yaxis: y, zaxis: z, camera: { eye: EYE },
+    xaxis: x, yaxis: y, zaxis: z, camera: { eye: EYE, center: CENTRE },
   };
 }
 

@@ -1,8 +1,12 @@
 """The verdict in plain words: first on the page, with an icon, a colour and the evidence."""
 
+from smfeval.associate.risk import RISK_LIMIT
 from smfeval.evaluation import Evaluation
+from smfeval.explain.alibis import Alibis
 from smfeval.show.page.markup import Markup, sentence, tag
 from smfeval.show.page.terms import term
+from smfeval.show.scores import shown
+from smfeval.show.words import count
 
 HEADLINES = {
     "overconfident": "The reported uncertainty is too small: do not rely on it.",
@@ -11,6 +15,10 @@ HEADLINES = {
     "cannot tell": "The data cannot tell whether the reported uncertainty is honest.",
     "no conclusion": "Nothing follows: the two differ no more than honest beliefs may.",
 }
+
+NOTHING_TO_JUDGE = "It reports no uncertainty: there is nothing to judge."
+ONLY_ERRORS = "Poses without covariance have errors, which are below, and no claim to hold them to."
+MANY = 0.1  # share of scans: more of them unmatched, or at risk, stand beside the verdict
 
 # Shapes differ as well as colours, so that nothing rests on colour alone.
 ICONS = {
@@ -25,24 +33,56 @@ ICONS = {
 UNKNOWN = "cannot tell"  # the look of a label that has none of its own
 
 
-def card(label: str, headline: str, evidence: str, *, who: str = "") -> Markup:
+def card(label: str, headline: str, *evidence: str, who: str = "", warning: str = "") -> Markup:
     """A verdict as a card; one of several names whom it is about, and is smaller."""
-    name = tag("p", who, class_="who") if who else Markup()
     words = tag(
         "div",
-        name,
+        tag("p", who, class_="who") if who else Markup(),
         tag("p", badge(label)),
         tag("p", headline, class_="headline"),
-        tag("p", evidence, class_="evidence"),
+        *(tag("p", each, class_="evidence") for each in evidence if each),
+        tag("p", warning, class_="warning") if warning else Markup(),
     )
     return tag("div", icon(label), words, class_=f"verdict {look(label)}{' compact' * bool(who)}")
 
 
-def verdict_card(evaluation: Evaluation, *, named: bool) -> Markup:
-    """The verdict of an evaluation."""
-    found = evaluation.verdict
-    who = evaluation.estimate.provenance.name if named else ""
-    return card(found.label, HEADLINES[found.label], evidence(found.label, found.sentence), who=who)
+def verdict_card(evaluation: Evaluation, alibis: Alibis | None = None, *, named: bool) -> Markup:
+    """The verdict of an evaluation, what its alibis come to, and what weakens both."""
+    found, believes = evaluation.verdict, evaluation.calibration is not None
+    return card(
+        found.label,
+        HEADLINES[found.label] if believes else NOTHING_TO_JUDGE,
+        evidence(found.label, found.sentence) if believes else ONLY_ERRORS,
+        _rests_on(evaluation),
+        "" if alibis is None else sentence(alibis.sentence),
+        who=evaluation.estimate.provenance.name if named else "",
+        warning=warning(evaluation),
+    )
+
+
+def warning(evaluation: Evaluation) -> str:
+    """Scans that were not matched, or matched over gaps too long, where they are many."""
+    pairs, risk = evaluation.pairs, evaluation.gap_risk
+    lost = pairs.scans - len(pairs)
+    told = []
+    if lost > MANY * pairs.scans:
+        share = f"{100 * lost / pairs.scans:.0f} %"
+        told.append(f"{lost:,} of {count(pairs.scans, 'scan')} ({share}) have no reference in time")
+    if risk is not None and risk.above_limit > MANY:
+        share = f"{100 * risk.above_limit:.0f} %"
+        told.append(
+            f"in {share} of scans the platform moves more than {RISK_LIMIT:g} sigma within the "
+            "gap to the reference"
+        )
+    return sentence("; ".join(told))
+
+
+def _rests_on(evaluation: Evaluation) -> str:
+    """k with the interval that decides, whatever level the numbers below are shown at."""
+    found = evaluation.calibration
+    if found is None or found.k_at_95.low is None:
+        return ""
+    return f"k = {shown(found.k_at_95)} (95 %)."
 
 
 def badge(label: str) -> Markup:

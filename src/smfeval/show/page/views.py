@@ -7,11 +7,18 @@ from smfeval.show.page.markup import Markup, block, listed, tag
 from smfeval.show.page.terms import term
 from smfeval.show.words import count
 
+NO_BELIEF = "This estimate reports no uncertainty: no region to hold the reference against."
 NEEDS_SCRIPT = "The plots need JavaScript; everything else on this page does not."
 
 
 def track_views(
-    tracks: Sequence[dict[str, Any]], *, believes: bool, curve: bool, what: str, truth: str
+    tracks: Sequence[dict[str, Any]],
+    *,
+    believes: bool,
+    curve: bool,
+    what: Markup,
+    truth: str,
+    deviation: str = "error",
 ) -> Markup:
     """The track in space, the scan that the slider is at, and everything over time."""
     views = [
@@ -19,11 +26,11 @@ def track_views(
         tag(
             "div",
             _figure("scene", "The tracks in space"),
-            _figure("close-up", "This scan, to scale") if believes else Markup(),
+            _figure("close-up", "This scan, to scale", instead=NO_BELIEF) if believes else Markup(),
             class_="side-by-side" if believes else None,
         ),
-        _slider(),
-        _figure("over-time", f"{what} over time", note=_thinned(tracks)),
+        _slider(deviation),
+        _figure("over-time", tag("span", what, " over time"), note=_thinned(tracks)),
         _coverage() if curve else Markup(),
     ]
     missing = tag("noscript", tag("p", NEEDS_SCRIPT, class_="hint"))
@@ -38,14 +45,12 @@ def _how_to(believes: bool, truth: str) -> Markup:
     )
 
 
-def _figure(place: str, title: str, *, note: str = "") -> Markup:
-    below = tag("p", note, class_="hint") if note else Markup()
-    return tag(
-        "figure",
-        tag("figcaption", title),
-        tag("div", id=place, class_="plot", role="img", aria_label=title),
-        below,
-    )
+def _figure(place: str, title: str, *, note: str = "", instead: str = "") -> Markup:
+    """A caption, room for a plot, a note, and words for when there is nothing to plot."""
+    caption = tag("figcaption", title, id=f"{place}-title")
+    plot = tag("div", id=place, class_="plot", role="img", aria_labelledby=f"{place}-title")
+    words = tag("p", instead, class_="hint instead", hidden="") if instead else Markup()
+    return tag("figure", caption, plot, words, tag("p", note, class_="hint") if note else Markup())
 
 
 def _coverage() -> Markup:
@@ -66,12 +71,12 @@ def _coverage() -> Markup:
     return tag("div", figure, guide, class_="side-by-side")
 
 
-def _slider() -> Markup:
+def _slider(deviation: str) -> Markup:
     return tag(
         "div",
         tag("label", "Scan", for_="scan"),
         Markup('<input type="range" id="scan" min="0" max="0" value="0" step="1">'),
-        tag("button", "Largest error", type="button", id="to-error"),
+        tag("button", f"Largest {deviation}", type="button", id="to-error"),
         tag("button", "Largest NEES", type="button", id="to-nees"),
         tag("output", id="readout", for_="scan", aria_live="polite"),
         class_="slider",

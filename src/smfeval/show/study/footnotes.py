@@ -50,13 +50,13 @@ def footnotes(rows: list[list[Cell | None]], tracks: int) -> Footnotes:
 
 
 def about(cell: Cell | None, tracks: int) -> Sentences:
-    """Why a cell is empty, has no interval, or speaks of other tracks than its table."""
+    """Why a cell is empty, has no interval or no test, or speaks of other tracks than its table."""
     median = number_of(cell)
     if cell is None or median is None:
         return (MISSING,)
     of_tracks = f"{len(cell.values)} of {count(tracks, 'track')}"
-    fewer = () if len(cell.values) == tracks else (of_tracks,)
-    return (*fewer, median.reason) if median.reason else fewer
+    fewer = None if len(cell.values) == tracks else of_tracks
+    return tuple(said for said in (fewer, median.reason, cell.untested) if said)
 
 
 def number_of(cell: Cell | None) -> Number | None:

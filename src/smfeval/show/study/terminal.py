@@ -1,6 +1,5 @@
 """Tables as plain text, for a terminal or a pipe."""
 
-from collections.abc import Callable
 from functools import partial
 from textwrap import wrap
 
@@ -8,8 +7,8 @@ from smfeval.show.study.blocks import blocks
 from smfeval.show.study.digits import Style
 from smfeval.show.study.grid import Grid, Shown
 from smfeval.show.study.layout import grids
-from smfeval.show.study.remarks import Remark, failures, study_remarks
-from smfeval.show.study.titles import BEST, meaning, title_of_study
+from smfeval.show.study.remarks import Remark, study_remarks, undone
+from smfeval.show.study.titles import BEST, meaning, title_of_study, visible
 from smfeval.study.result import Study
 
 WIDTH = 110  # columns of a terminal that most people have
@@ -28,9 +27,9 @@ Lane = list[str]  # a column: its head and one cell for each row, all equally wi
 def text(study: Study, *, colour: bool = False, width: int = WIDTH, brief: bool = False) -> str:
     """All tables, and what is to be said about them; `colour` makes the starred numbers bold.
 
-    A `brief` text has the headline metrics and the failures only.
+    A `brief` text has the headline metrics, notes on the study, and what was not scored only.
     """
-    tables, legend = headlines(study) if brief else (grids(study), _legend(study, study_remarks))
+    tables, legend = headlines(study) if brief else _whole(study)
     parts = [title_of_study(study), *(table(grid, colour=colour, width=width) for grid in tables)]
     return "\n\n".join([*parts, _said(legend, 0, width)]) + "\n"
 
@@ -38,12 +37,18 @@ def text(study: Study, *, colour: bool = False, width: int = WIDTH, brief: bool 
 def headlines(study: Study) -> tuple[tuple[Grid, ...], list[Remark]]:
     """The tables with the metrics that matter first, and their legend."""
     tables = tuple(grid.brief(HEADLINES) for grid in grids(study))
-    return tables, [*_legend(study, failures), Remark("more", MORE)]
+    notes = [Remark("note", visible(note)) for note in study.notes]
+    return tables, [*_legend(study, tables), *notes, *undone(study), Remark("more", MORE)]
 
 
-def _legend(study: Study, said: Callable[[Study], tuple[Remark, ...]]) -> list[Remark]:
-    starred = [Remark(STAR, BEST)] if any(grid.bold for grid in grids(study)) else []
-    return [Remark("[]", meaning(study)), *starred, *said(study)]
+def _whole(study: Study) -> tuple[tuple[Grid, ...], list[Remark]]:
+    tables = grids(study)
+    return tables, [*_legend(study, tables), *study_remarks(study)]
+
+
+def _legend(study: Study, tables: tuple[Grid, ...]) -> list[Remark]:
+    starred = [Remark(STAR, BEST)] if any(grid.bold for grid in tables) else []
+    return [Remark("[]", meaning(study)), *starred]
 
 
 def table(grid: Grid, *, colour: bool = False, width: int = WIDTH) -> str:

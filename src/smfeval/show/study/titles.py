@@ -5,7 +5,7 @@ from smfeval.show.words import count
 from smfeval.study.metrics import METRICS
 from smfeval.study.result import Study
 
-BEST = "the best contender, and each that it does not significantly beat"
+BEST = "the best contender and every one that it was tested against and does not significantly beat"
 
 
 def meaning(study: Study) -> str:
@@ -27,14 +27,19 @@ def title_of_section(section: Section, of: str) -> str:
 
 
 def title_of_study(study: Study) -> str:
-    """Name and size of a study: 'nightly: 4 estimators, 12 tracks, 48 runs, 2 failed'."""
-    plan, failed = study.plan, sum(each.failure is not None for each in study.results)
+    """Name and size of a study: 'nightly: 4 estimators, 12 tracks, 46 runs, 2 failed'.
+
+    Where files are missing, 'and so many without a file' stands behind; those are no runs.
+    """
+    plan, failed, missing = study.plan, len(study.failed), len(study.missing)
     sizes = (
         count(len(plan.estimators), "estimator"),
         count(len(plan.tracks), "track"),
-        count(len(study.results), "run"),
+        count(len(study.results) - missing, "run"),
+        *([f"{failed:,} failed"] if failed else []),
+        *([f"{missing:,} without a file"] if missing else []),
     )
-    return f"{visible(plan.name)}: {', '.join(sizes)}" + (f", {failed:,} failed" if failed else "")
+    return f"{visible(plan.name)}: {', '.join(sizes)}"
 
 
 def visible(text: str) -> str:

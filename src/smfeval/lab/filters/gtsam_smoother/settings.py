@@ -3,11 +3,25 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from smfeval.errors import OptionError
+from smfeval.lab.filters.settings import Range, refuse_outside
 
 Old = Literal["fixed", "none"]
 
-POSITIVE = ("point_variance", "process_scale", "voxel_m", "lag_s", "keyframe_m", "keyframe_deg")
+RANGES = {
+    "point_variance": Range(1e-10, 1e4),
+    "process_scale": Range(1e-6, 1e6),
+    "voxel_m": Range(1e-3, 100.0),
+    "lag_s": Range(1.0, 1e4),
+    "keyframe_m": Range(1e-3, 1e3),
+    "keyframe_deg": Range(0.01, 360.0),
+    "matches": Range(1, 1000),
+    "reach_m": Range(1e-3, 100.0),
+    "nearest_m": Range(0.0, 1e3),
+    "standing_s": Range(1e-3, 1e4),
+    "start_m": Range(1e-6, 1e3),
+    "start_rad": Range(1e-6, 3.2),
+    "start_acceleration_bias": Range(0.0, 10.0),
+}
 
 
 @dataclass(frozen=True)
@@ -33,10 +47,4 @@ class Settings:
     start_acceleration_bias: float = 0.05  # m/s^2, sigma
 
     def __post_init__(self) -> None:
-        for name in (*POSITIVE, "reach_m", "standing_s", "start_m", "start_rad"):
-            if not getattr(self, name) > 0:
-                raise OptionError(f"setting {name} must be positive, not {getattr(self, name)}")
-        if self.matches < 1:
-            raise OptionError(f"setting matches must be at least 1, not {self.matches}")
-        if not self.lag_s >= 1:
-            raise OptionError(f"setting lag_s must be at least 1 s, not {self.lag_s}")
+        refuse_outside(self, RANGES)

@@ -41,7 +41,7 @@ def recorded(update: Update) -> Record:
         stamp=update.posterior.stamp,
         matched=update.matched,
         normals=np.zeros((3, 3)) if update.last is None else update.last.information.normals,
-        sigma_m=float(np.sqrt(update.variance)),
+        sigma_m=sigma_used(update),
         residual_rms_m=_rms(update.left),
         innovation_mean_m=float(innovation.mean()) if len(innovation) else 0.0,
         innovation_rms_m=_rms(innovation),
@@ -50,6 +50,15 @@ def recorded(update: Update) -> Record:
         prior=update.prior.covariance[POSITION, POSITION],
         posterior=update.posterior.covariance[POSITION, POSITION],
     )
+
+
+def sigma_used(update: Update) -> float:
+    """Of one residual, m: a kernel that gives points the mean weight w makes it 1 / sqrt(w) wider.
+
+    With it tr J = N / sigma^2 is the information that the points of the update really had.
+    """
+    weight = 1.0 if update.last is None else update.last.information.weight
+    return float(np.sqrt(update.variance / weight))
 
 
 def nis(update: Update) -> float:

@@ -21,15 +21,16 @@ class Information:
 
     matrix: Floats  # A (6, 6)
     vector: Floats  # b (6,)
-    normals: Floats  # (3, 3) sum of w n n^T, w the weights of the kernel
+    normals: Floats  # (3, 3) sum of n n^T, whatever the kernel makes of the points
     square: float  # r^T R^-1 r
+    weight: float = 1.0  # mean weight that the kernel gives a point
 
 
 def informed(residual: Floats, H: Floats, variance: float, settings: Settings) -> Information:
-    """Information of residuals with a variance: weights, then the displacement, then the test."""
+    """Information of residuals with a variance: weights, then the test, then the displacement."""
     weight = KERNELS[settings.kernel](residual / np.sqrt(variance))
     weighted = H * weight[:, None]
-    normals = weighted[:, :3].T @ H[:, :3]
+    normals = H[:, :3].T @ H[:, :3]
     A, b = weighted.T @ H / variance, weighted.T @ residual / variance
     square = float(weight @ residual**2 / variance)
 
@@ -40,7 +41,7 @@ def informed(residual: Floats, H: Floats, variance: float, settings: Settings) -
         undisplaced = b
         A, b = displaced(A, b, S)
         square -= float(undisplaced @ S @ b)
-    return Information(A, b, normals, square)
+    return Information(A, b, normals, square, float(weight.mean()))
 
 
 def displacement(settings: Settings) -> Floats:

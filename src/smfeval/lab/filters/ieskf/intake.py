@@ -9,7 +9,8 @@ from smfeval.lab.recording import Imu, Recording, Scans
 from smfeval.maths.arrays import Ints
 from smfeval.maths.stamps import NANOSECONDS
 
-GAP_SAMPLES = 5  # missing IMU samples that are worth a word; the values around are interpolated
+GAP_SAMPLES = 5  # missing IMU samples that are worth a word; the values around are interpolated,
+# and held for no longer where the IMU ends
 LONGEST_GAP_S = 1.0  # without IMU for longer, nobody knows where the body is: the run stops
 
 
@@ -28,10 +29,12 @@ def taken_in(recording: Recording, begin: int, *, undistort: bool) -> Intake:
         refuse_without_times(scans)
     early = int(np.sum(scans.end <= begin))
     late, silence = silent_from(imu, scans, begin)
+    silent = _silent(len(scans) - late, silence)
     usable = np.arange(early, late)
     if len(usable) == 0:
-        raise OptionError(f"{recording.name}: no scan ends while the IMU runs")
-    notes = [*_early(early), *gaps(imu, begin), *_silent(len(scans) - late, silence)]
+        why = "".join(f" ({note})" for note in silent)
+        raise OptionError(f"{recording.name}: no scan ends while the IMU runs{why}")
+    notes = [*_early(early), *gaps(imu, begin), *silent]
     return Intake(usable, tuple(notes))
 
 
@@ -59,22 +62,28 @@ def checked(recording: Recording) -> None:
 
 
 def silent_from(imu: Imu, scans: Scans, begin: int) -> tuple[int, float]:
-    """Number of the first scan that the IMU does not reach, and how long it is silent there, s."""
-    heard = imu.stamp[imu.stamp >= begin]
+    """Number of the first scan that the IMU does not reach, and how long it is silent there, s.
+
+    Silence 0: it is not heard again.
+    """
+    heard = heard_from(imu, begin)
     gap = np.diff(heard)
     long = np.flatnonzero(gap > LONGEST_GAP_S * NANOSECONDS)
-    if len(long):
-        last, silence = heard[long[0]], gap[long[0]]
-    else:
-        last, silence = imu.stamp[-1], max(scans.end[-1] - imu.stamp[-1], 0)
-    end = np.searchsorted(scans.end, last + int(LONGEST_GAP_S * NANOSECONDS), side="right")
+    last, silence = (heard[long[0]], gap[long[0]]) if len(long) else (heard[-1], 0)
+    held = int(GAP_SAMPLES * np.median(np.diff(imu.stamp)))
+    end = np.searchsorted(scans.end, last + held, side="right")
     return int(end), float(silence) / NANOSECONDS
+
+
+def heard_from(imu: Imu, begin: int) -> Ints:
+    """Stamps of the IMU from the last one at or before `begin` on: a gap may lie across it."""
+    return imu.stamp[max(int(np.searchsorted(imu.stamp, begin, side="right")) - 1, 0) :]
 
 
 def gaps(imu: Imu, begin: int) -> list[str]:
     """A word on IMU samples that are missing in a row."""
-    step = np.diff(imu.stamp[imu.stamp >= begin])
-    wide = step[step > (GAP_SAMPLES + 1) * np.median(step)] if len(step) else step
+    step = np.diff(heard_from(imu, begin))
+    wide = step[step > (GAP_SAMPLES + 1) * np.median(np.diff(imu.stamp))]
     if len(wide) == 0:
         return []
     longest = float(wide.max()) / NANOSECONDS
@@ -98,6 +107,8 @@ def _early(count: int) -> list[str]:
 def _silent(count: int, silence_s: float) -> list[str]:
     if count == 0:
         return []
+    if silence_s == 0:
+        return [f"{counted(count, 'scan')} left out, after the last IMU sample"]
     return [
         f"stopped {counted(count, 'scan')} before the end: the IMU is silent for "
         f"{silence_s:.1f} s, more than {LONGEST_GAP_S:.0f} s"

@@ -4,16 +4,29 @@ from dataclasses import dataclass
 from typing import Literal
 
 from smfeval.errors import OptionError
+from smfeval.lab.filters.settings import Range, refuse_outside
 
 MapKind = Literal["incremental", "frozen", "known"]
 Noise = Literal["fixed", "residuals", "innovations"]
 Kernel = Literal["none", "huber", "cauchy"]
 
-POSITIVE = ("point_variance", "process_scale", "standing_s", "start_m", "start_rad")
-NOT_NEGATIVE = (
-    *("voxel_m", "map_voxel_m", "frozen_after_s", "nearest_m", "start_acceleration_bias"),
-    *("observability", "shared_m", "shared_rad"),
-)
+# Wider than any sensor asks for, and narrow enough that no covariance overflows or is singular.
+RANGES = {
+    "point_variance": Range(1e-10, 1e4),
+    "process_scale": Range(1e-6, 1e6),
+    "voxel_m": Range(1e-3, 100.0, or_zero=True),
+    "map_voxel_m": Range(1e-3, 100.0, or_zero=True),
+    "iterations": Range(1, 1000),
+    "frozen_after_s": Range(0.0, 1e6),
+    "nearest_m": Range(0.0, 1e3),
+    "standing_s": Range(1e-3, 1e4),
+    "start_m": Range(1e-6, 1e3),
+    "start_rad": Range(1e-6, 3.2),
+    "start_acceleration_bias": Range(0.0, 10.0),
+    "observability": Range(0.0, 1.0),
+    "shared_m": Range(0.0, 1e3),
+    "shared_rad": Range(0.0, 3.2),
+}
 
 
 @dataclass(frozen=True)
@@ -40,14 +53,7 @@ class Settings:
     shared_rad: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in POSITIVE:
-            if not getattr(self, name) > 0:
-                raise OptionError(f"setting {name} must be positive, not {getattr(self, name)}")
-        for name in NOT_NEGATIVE:
-            if not getattr(self, name) >= 0:
-                raise OptionError(f"setting {name} cannot be negative: {getattr(self, name)}")
-        if self.iterations < 1:
-            raise OptionError(f"setting iterations must be at least 1, not {self.iterations}")
+        refuse_outside(self, RANGES)
         if self.map != "known" and not self.voxel_m + self.map_voxel_m > 0:
             raise OptionError("with voxel_m=0 the map needs a voxel of its own: map_voxel_m=0.5")
 

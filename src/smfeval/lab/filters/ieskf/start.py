@@ -26,6 +26,7 @@ from smfeval.maths.stamps import NANOSECONDS
 
 FEWEST = 10  # IMU samples that a mean is taken from
 STILL_RAD_S = 0.1  # faster turns than this are no stand
+BIAS_RAD_S = 0.1  # nor is a steady rate above this the bias of any gyroscope in use
 STILL_M_S2 = 0.5  # nor are stronger shakes
 VELOCITY_M_S = 0.02  # sigma of the first velocity: hands that hold a sensor are never quite still
 LEAST_SIGMA = 1e-6  # nothing is known for certain: the covariance is inverted
@@ -68,12 +69,18 @@ def refuse_implausible(length: float) -> None:
 def restless(gyro: Floats, force: Floats) -> list[str]:
     """A word if the body moves while it should stand."""
     turn, shake = gyro.std(axis=0).max(), force.std(axis=0).max()
-    if turn < STILL_RAD_S and shake < STILL_M_S2:
-        return []
-    return [
-        f"the body does not stand still at the start (spread {turn:.2f} rad/s, {shake:.2f} m/s^2): "
-        "gravity and biases start wrong"
-    ]
+    if turn >= STILL_RAD_S or shake >= STILL_M_S2:
+        return [
+            f"the body does not stand still at the start (spread {turn:.2f} rad/s, {shake:.2f} "
+            "m/s^2): gravity and biases start wrong"
+        ]
+    steady = float(np.linalg.norm(gyro.mean(axis=0)))
+    if steady > BIAS_RAD_S:
+        return [
+            f"the gyroscope shows a steady {steady:.2f} rad/s at the start, which is taken as its "
+            "bias: if the body turns, all that follows is wrong"
+        ]
+    return []
 
 
 def levelled(force: Floats) -> Floats:

@@ -1,0 +1,117 @@
+"""What the case study found, in small frozen parts."""
+
+from dataclasses import dataclass
+
+from smfeval.compare.sweep import Effect, Sweep
+from smfeval.explain.degeneracy import Regression
+from smfeval.lab.casestudy.measure import Outcome
+from smfeval.lab.casestudy.plan import Plan
+from smfeval.lab.explained import Displacement
+from smfeval.summarise.number import Number
+
+
+@dataclass(frozen=True)
+class ScoreRow:
+    """A filter on a track: how wrong it is, and how wrong it says it is."""
+
+    set: str  # easy or adversarial
+    track: str
+    filter: str
+    settings: tuple[str, ...]  # those that the study changed
+    scans: int
+    mae: Number
+    sigma_m: float | None  # reported, per axis, median; None: it reports no covariance
+    k: Number | None
+    coverage: Number | None  # of the 90 % region
+    verdict: str
+    lost: bool
+    cpu_per_scan_s: float
+
+
+@dataclass(frozen=True)
+class CreditRow:
+    """Where the precision of a run comes from: medians over updates, nats unless said."""
+
+    matched: float  # points
+    count: float  # 3 log(N / 3)
+    noise: float  # -6 log sigma
+    shape: float  # log(27 det M / N^3)
+    credit: float  # log det J: the sum of the three, from N, normals and sigma alone
+    prior: float  # -log det of the position's covariance before an update
+    predicted: float  # log det(P_prior^-1 + J)
+    posterior: float  # -log det of the covariance after it, as the filter reports
+    unexplained: float  # posterior - predicted
+    gained: float  # by an update
+    lost: float  # between two updates
+    effective_points: float  # N / k
+    excess: float  # 3 log k: what the belief has too much
+
+
+@dataclass(frozen=True)
+class ExplainedRow:
+    """Why the lab's own filter reports what it reports, on one track."""
+
+    track: str
+    updates: int
+    left_out: int  # scored scans without an update that sees every direction
+    credit: CreditRow
+    degeneracy: tuple[Regression, ...]
+    displacement: Displacement
+
+
+@dataclass(frozen=True)
+class VariantRow:
+    """A variant of the lab's own filter on a track, against the filter as published."""
+
+    track: str
+    variant: str
+    settings: tuple[str, ...]
+    k: Number
+    mae: Number
+    precision: Number
+    closed: float | None  # share of log k that is gone; None where k was not above 1
+
+
+@dataclass(frozen=True)
+class CreditReach:
+    """How far a knob moves the credit of the lab's own filter: log det J, median over updates."""
+
+    knob: str
+    nats: float  # largest less smallest over its values, on the track where this is most
+
+
+@dataclass(frozen=True)
+class NotRun:
+    """A filter that did not come to an end, why, and on which tracks."""
+
+    filter: str
+    sentence: str
+    tracks: tuple[str, ...]
+    runs: int
+
+
+@dataclass(frozen=True)
+class CaseStudy:
+    """The finished study."""
+
+    plan: Plan
+    scores: tuple[ScoreRow, ...]
+    knobs: Sweep | None  # of the lab's own filter; None: it did not run
+    credit_reach: tuple[CreditReach, ...]
+    explained: tuple[ExplainedRow, ...]
+    variants: tuple[VariantRow, ...]
+    variant_sweep: Sweep | None  # the noise R of each variant turned
+    not_run: tuple[NotRun, ...]
+    notes: tuple[str, ...]
+    cpu_s: float  # of all runs, one core
+    outcomes: tuple[Outcome, ...]  # of the filters as the study sets them
+
+    def effect(self, knob: str) -> Effect | None:
+        """What a knob of the lab's own filter does, if it was turned."""
+        found = () if self.knobs is None else self.knobs.effects
+        return next((each for each in found if each.knob == knob), None)
+
+    def effect_of(self, variant: str) -> Effect | None:
+        """What R does in a variant."""
+        found = () if self.variant_sweep is None else self.variant_sweep.effects
+        return next((each for each in found if each.estimator == variant), None)

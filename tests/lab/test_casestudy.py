@@ -1,0 +1,309 @@
+"""The case study: what is run, what is kept, and what the numbers of pretended filters come to."""
+
+import json
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+from lab.pretended import (
+    EASY,
+    ERROR_M,
+    HARD,
+    MISSING,
+    POINTS,
+    SMALL,
+    VARIANCE,
+    WIDER,
+    pretend,
+    simulated,
+    telemetry,
+)
+from smfeval.compare.sweep.predictions import unearned_slope
+from smfeval.errors import OptionError
+from smfeval.lab.casestudy import FULL, QUICK, case_study, planned
+from smfeval.lab.casestudy import shelf as shelf_module
+from smfeval.lab.casestudy.jobs import Job, jobs_of
+from smfeval.lab.casestudy.plan import OWN
+from smfeval.lab.casestudy.result import CreditReach
+from smfeval.lab.casestudy.says import sentences
+from smfeval.lab.casestudy.smoother import sign_test
+from smfeval.lab.casestudy.telemetry import read_telemetry
+from smfeval.lab.casestudy.turned import closed
+from smfeval.lab.filters.table import filter_named
+from smfeval.lab.filters.telemetry_file import write_telemetry
+from smfeval.show.casestudy import document, markdown, text
+from smfeval.show.documents import json_text
+from smfeval.summarise.inflation import median_chi_squared
+
+
+class Counted:
+    """A filter that counts its runs, and may be told to stop."""
+
+    def __init__(self, most=10**6):
+        self.jobs, self.most = [], most
+
+    def __call__(self, name, recording, words):
+        if len(self.jobs) == self.most:
+            raise KeyboardInterrupt
+        self.jobs.append((recording.name, name, words))
+        return pretend(name, recording, words)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_worlds():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shelf_module, "simulate", simulated)
+        yield
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("case")
+
+
+@pytest.fixture(scope="module")
+def study(folder):
+    return case_study(folder, SMALL, run=pretend)
+
+
+def row(study, track, name):
+    (found,) = [each for each in study.scores if (each.track, each.filter) == (track.name, name)]
+    return found
+
+
+def test_every_run_is_asked_for_once():
+    jobs = jobs_of(SMALL, EASY)
+    assert len(jobs) == len(set(jobs)) == 4 + 2 + 2 + 1 + 2 * 3
+    assert Job(EASY, OWN) in jobs
+    assert Job(EASY, OWN, ("noise=residuals", "point_variance=0.01")) in jobs
+    assert [job.words for job in jobs_of(SMALL, HARD) if job.filter == OWN] == [
+        (),
+        ("noise=residuals",),
+        ("kernel=huber",),
+    ]
+
+
+def test_without_the_labs_own_filter_no_knob_is_turned():
+    assert len(jobs_of(replace(SMALL, filters=("kiss-icp",)), EASY)) == 1
+
+
+@pytest.mark.parametrize("plan", [FULL, QUICK])
+def test_knobs_and_variants_are_settings_of_the_filter_and_defaults_are_its_own(plan):
+    pytest.importorskip("numba", reason="the settings of the lab's filter need the extra 'lab'")
+    entry = filter_named(OWN)
+    usual = entry.settings()
+    for knob in plan.knobs:
+        assert knob.default in knob.values
+        assert entry.settings([f"{knob.name}={knob.default}"]) == usual
+        assert len({entry.settings([f"{knob.name}={v}"]) for v in knob.values}) == len(knob.values)
+    for variant in plan.variants:
+        assert entry.settings(variant.words) != usual
+    names = {field.name for field in fields(usual)}
+    assert {knob.name for knob in plan.knobs} <= names
+
+
+def test_another_seed_draws_all_worlds_anew_and_keeps_the_sets():
+    other = planned(FULL, seed=5)
+    assert [each.seed - 4 for each in other.worlds] == [each.seed for each in FULL.worlds]
+    assert set(other.swept) | set(other.tried) <= set(other.worlds)
+    assert planned(FULL) == FULL
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [({"seed": 0}, "a seed of the case study is 1 or more"), ({"filters": ["magic"]}, "'magic'")],
+)
+def test_a_plan_that_cannot_be_is_refused(change, words):
+    with pytest.raises(OptionError, match=words):
+        planned(FULL, **change)
+
+
+def test_scores_are_those_of_the_pretended_filter(study):
+    found = row(study, EASY, OWN)
+    sigma = np.sqrt(3 * VARIANCE / POINTS / 2)
+    assert found.sigma_m == pytest.approx(sigma)
+    assert found.k.value == pytest.approx((ERROR_M / sigma) ** 2, rel=0.3)  # 59 scans
+    assert (found.set, found.verdict, found.lost) == ("easy", "overconfident", False)
+    assert row(study, HARD, OWN).set == "adversarial"
+    assert row(study, EASY, "kiss-icp").k is None
+    assert row(study, EASY, "gtsam-smoother").k.value == pytest.approx(found.k.value / WIDER)
+
+
+def test_a_missing_filter_is_listed_with_its_line_and_stops_nothing(study):
+    (missing,) = study.not_run
+    assert (missing.filter, missing.sentence, missing.runs) == ("genz-lio", MISSING, 2)
+    assert "pip install genz-lio" in text(study)
+
+
+def test_errors_that_stay_give_the_slope_that_is_not_earned(study):
+    effect = study.effect("point_variance")
+    assert effect.nees_slope.value == pytest.approx(unearned_slope(), abs=1e-6)
+    assert effect.error_slope.value == pytest.approx(0, abs=1e-6)
+    assert effect.label == "unearned"
+    assert study.effect("iterations").label == "unmoved"
+
+
+def test_the_credit_moves_with_noise_and_points_and_with_nothing_else(study):
+    assert study.credit_reach == (
+        CreditReach("point_variance", pytest.approx(6 * np.log(10))),
+        CreditReach("voxel_m", pytest.approx(3 * np.log(16), rel=0.01)),  # N is rounded
+        CreditReach("iterations", 0.0),
+    )
+
+
+def test_credit_and_prior_make_the_reported_precision(study):
+    (easy, _) = study.explained
+    credit, j = easy.credit, POINTS / 3 / VARIANCE
+    assert (credit.matched, easy.left_out) == (POINTS, 0)
+    assert credit.credit == pytest.approx(3 * np.log(j), abs=1e-3)
+    assert credit.count + credit.noise + credit.shape == pytest.approx(credit.credit, abs=1e-3)
+    assert credit.posterior == pytest.approx(3 * np.log(2 * j))
+    assert credit.unexplained == pytest.approx(0, abs=1e-3)
+    assert credit.gained == pytest.approx(3 * np.log(2))
+    k = row(study, EASY, OWN).k.value
+    assert credit.effective_points == pytest.approx(POINTS / k)
+    assert credit.excess == pytest.approx(3 * np.log(k))
+
+
+def test_a_variant_that_widens_the_covariance_closes_its_share_of_the_gap(study):
+    listens, deaf = (each for each in study.variants if each.track == EASY.name)
+    k = row(study, EASY, OWN).k.value
+    assert listens.closed == pytest.approx(np.log(WIDER) / np.log(k))
+    assert deaf.closed == pytest.approx(0)
+    assert study.effect_of("listens").label == "unmoved"
+    assert study.effect_of("deaf").label == "unearned"
+    assert len([each for each in study.variants if each.track == HARD.name]) == 2
+
+
+@pytest.mark.parametrize(
+    ("k", "usual", "share"), [(1.0, 9.0, 1.0), (3.0, 9.0, 0.5), (81.0, 9.0, -1.0), (2.0, 0.5, None)]
+)
+def test_the_gap_is_measured_in_logarithms_and_only_where_there_is_one(k, usual, share):
+    assert closed(k, usual) == (None if share is None else pytest.approx(share))
+
+
+def test_the_closing_sentences_say_what_was_put_in(study):
+    said = "\n".join(sentences(study))
+    assert "ieskf is overconfident on 2 of 2 tracks" in said
+    assert "moved by point_variance (13.8 nat) and voxel_m (8.3 nat), not by iterations" in said
+    assert "log10 NEES grows per nat by 0.145 [0.145, 0.145] on courtyard_1" in said
+    assert "listens: k is " in said
+    assert "R no longer sets its precision" in said
+    assert "is the smoother less overconfident at similar accuracy? cannot be told" in said
+    assert "on 2 of 2 tracks, and its k the lower one on 2 of these (sign test: p = 0.5)" in said
+
+
+def test_nothing_is_said_of_a_smoother_that_did_not_run(tmp_path):
+    plan = replace(SMALL, filters=(OWN,), tried=(), swept=(), adversarial=())
+    alone = case_study(tmp_path, plan, run=pretend)
+    assert "smoother" not in "\n".join(sentences(alone))
+    assert (alone.knobs, alone.variant_sweep, alone.variants) == (None, None, ())
+    assert "2. Knobs" not in text(alone)
+
+
+@pytest.mark.parametrize("count", [1, 5, 7, 8])
+def test_the_sign_test_is_that_of_scipy(count):
+    from scipy.stats import binomtest  # noqa: PLC0415  slow to import
+
+    for lower in range(count + 1):
+        assert sign_test(lower, count) == pytest.approx(binomtest(lower, count).pvalue)
+
+
+def test_a_finished_study_is_not_run_again_and_says_the_same(study, folder, monkeypatch):
+    monkeypatch.setattr(shelf_module, "simulate", lambda *given, **named: pytest.fail("simulated"))
+    counted = Counted()
+    again = case_study(folder, replace(SMALL, filters=SMALL.filters[:3]), run=counted)
+    assert counted.jobs == []
+    other = document(study) | {"not_run": [], "plan": document(again)["plan"]}
+    assert json_text(document(again)) == json_text(other)
+
+
+def test_a_study_that_was_cut_resumes_where_it_was(tmp_path):
+    cut, rest = Counted(most=7), Counted()
+    with pytest.raises(KeyboardInterrupt):
+        case_study(tmp_path, SMALL, run=cut)
+    case_study(tmp_path, SMALL, run=rest)
+    missing = {job for job in cut.jobs if job[1] == "genz-lio"}  # tried again: it may be installed
+    assert set(cut.jobs) & set(rest.jobs) == missing
+    assert len(cut.jobs) + len(rest.jobs) - len(missing) == sum(
+        len(jobs_of(SMALL, track)) for track in SMALL.worlds
+    )
+
+
+@pytest.mark.parametrize("ending", [".json", ".square", ".parquet"])
+@pytest.mark.parametrize("how", ["gone", "damaged"])
+def test_a_run_that_is_not_whole_is_run_again(tmp_path, ending, how):
+    plan = replace(SMALL, adversarial=(), swept=(), tried=(), filters=(OWN, "gtsam-smoother"))
+    case_study(tmp_path, plan, run=pretend)
+    file = tmp_path / "runs" / EASY.name / f"{OWN}{ending}"
+    if how == "gone":
+        file.unlink()
+    else:
+        file.write_bytes(file.read_bytes()[:40])
+    counted = Counted()
+    case_study(tmp_path, plan, run=counted)
+    assert counted.jobs == [(EASY.name, OWN, ())]
+
+
+def test_a_longer_walk_is_another_run(tmp_path):
+    plan = replace(SMALL, adversarial=(), swept=(), tried=(), filters=(OWN,))
+    case_study(tmp_path, plan, run=pretend)
+    counted = Counted()
+    longer = case_study(tmp_path, replace(plan, walk_s=7.0), run=counted)
+    assert len(counted.jobs) == 1
+    assert longer.scores[0].scans == 69
+
+
+def test_a_foreign_package_that_breaks_stops_nothing(tmp_path):
+    def broken(name, recording, words):
+        if name == "gtsam-smoother":
+            raise RuntimeError("the matrix is not positive definite")
+        return pretend(name, recording, words)
+
+    plan = replace(SMALL, adversarial=(), swept=(), tried=())
+    found = case_study(tmp_path, plan, run=broken)
+    assert "the matrix is not positive definite" in {each.sentence for each in found.not_run}
+    assert {each.filter for each in found.scores} == {OWN, "kiss-icp"}
+
+
+def test_if_nothing_runs_the_reason_is_told(tmp_path):
+    with pytest.raises(OptionError, match=r"no filter came to an end; genz-lio: .*pip install"):
+        case_study(tmp_path, replace(SMALL, filters=("genz-lio",)), run=pretend)
+
+
+def test_telemetry_comes_back_bit_for_bit(tmp_path):
+    rng = np.random.default_rng(4)
+    told = telemetry(np.arange(5), POINTS, VARIANCE)
+    factor = rng.normal(size=(5, 3, 3))
+    told = replace(told, prior=factor + factor.swapaxes(1, 2), innovation_nis=rng.normal(size=5))
+    write_telemetry(told, tmp_path / "told.parquet")
+    back = read_telemetry(tmp_path / "told.parquet")
+    for name, values in vars(told).items():
+        np.testing.assert_array_equal(getattr(back, name), values, err_msg=name)
+
+
+def test_the_report_has_a_table_for_every_sheet(study):
+    page = markdown(study)
+    titles = [line for line in page.splitlines() if line.startswith("## ")]
+    assert [title[3] for title in titles] == list("1234567")
+    tables = [part for part in page.split("\n\n") if part.startswith("|")]
+    assert len(tables) == 6
+    for table in tables:
+        assert len({line.replace(r"\|", "").count("|") for line in table.splitlines()}) == 1
+
+
+def test_belief_tracks_can_be_scored_by_anyone(study, folder):
+    from smfeval import evaluate, read  # noqa: PLC0415
+
+    there = folder / "runs" / EASY.name
+    found = evaluate(read(there / "ieskf_voxel_m=2.square"), read(there / "reference.square"))
+    points = [p for p in study.knobs.points if dict(p.settings)["voxel_m"] == "2"]
+    assert found.calibration.nees_median.value == points[0].nees_median.value
+    assert found.calibration.k.value * median_chi_squared(3) == pytest.approx(
+        points[0].nees_median.value
+    )
+
+
+def test_no_path_of_the_machine_is_in_the_document(study, folder):
+    assert str(folder) not in json.dumps(document(study))

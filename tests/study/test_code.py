@@ -1,0 +1,86 @@
+"""Which smfeval it is: code that may change a number counts, other code does not."""
+
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from smfeval import __version__
+from smfeval.errors import OptionError
+from smfeval.study import cache as cache_module
+from smfeval.study.cache import Cache, accomplish
+from smfeval.study.code import NO_NUMBERS, SOURCE, digest_of_code, identity
+from study.made import quick, tasks_of
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """The package's source once more, to be changed."""
+    skipped = shutil.ignore_patterns("__pycache__", "lab")
+    return Path(shutil.copytree(SOURCE, tmp_path / "copy", ignore=skipped))
+
+
+def test_a_copy_of_the_code_is_the_same_code(copy):
+    assert digest_of_code(copy) == digest_of_code(SOURCE)
+    assert identity() == f"{__version__}+{identity().partition('+')[2]}"
+
+
+@pytest.mark.parametrize("file", ["score/energy.py", "study/metrics.py", "errors.py"])
+def test_code_that_may_change_a_number_counts(file, copy):
+    before = digest_of_code(copy)
+    (copy / file).write_text((copy / file).read_text() + "\n")
+    changed = digest_of_code(copy)
+    (copy / file).rename(copy / file.replace(".py", "_renamed.py"))
+    assert len({before, changed, digest_of_code(copy)}) == 3
+
+
+def test_code_that_shows_or_simulates_does_not_count(copy):
+    before = digest_of_code(copy)
+    for name in NO_NUMBERS:
+        (copy / name).mkdir(exist_ok=True)
+        (copy / name / "more.py").write_text("MORE = 1\n")
+    (copy / "score" / "notes.txt").write_text("no code")
+    assert digest_of_code(copy) == before
+
+
+ON_THE_WAY = """
+import sys
+sys.path.insert(0, {tests!r})
+from pathlib import Path
+from smfeval.study.work import do, do_pair
+from study.made import pairs_of, quick, tasks_of
+plan = quick(Path({folder!r}), tracks=1, scans=50)
+assert do(tasks_of(plan)[0])[0].failure is None
+assert do_pair(pairs_of(plan)[0])[0].failure is None
+print(*(name for name in sys.modules if name.startswith("smfeval.")))
+"""
+
+
+def test_code_that_does_not_count_is_not_on_the_way_to_a_score(tmp_path):
+    script = ON_THE_WAY.format(tests=str(Path(__file__).parents[1]), folder=str(tmp_path))
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+    )
+    loaded = {name.split(".")[1] for name in done.stdout.split()}
+    assert "evaluation" in loaded
+    assert not loaded & set(NO_NUMBERS)
+
+
+def test_a_worker_with_other_code_of_the_same_version_stops_the_study(tmp_path, monkeypatch):
+    task = tasks_of(quick(tmp_path, tracks=1, scans=50))[0]
+    asked = identity()
+    monkeypatch.setattr(cache_module, "identity", lambda: f"{__version__}+0123456789ab")
+    with pytest.raises(OptionError, match=r"a worker has smfeval .*\+0123456789ab; the study is"):
+        accomplish(task, Cache(tmp_path), version=asked)
+
+
+def test_the_digest_costs_little():
+    took = []
+    for _ in range(9):
+        start = time.perf_counter()
+        digest_of_code(SOURCE)
+        took.append(time.perf_counter() - start)
+    assert min(took) < 0.02
