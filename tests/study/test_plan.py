@@ -12,8 +12,6 @@ from smfeval.errors import FormatError, OptionError, SmfevalError
 from smfeval.evaluation import Options
 from smfeval.score import Settings
 from smfeval.study.plan import PlannedEstimator, PlannedTrack
-from smfeval.study.result import TaskResult
-from smfeval.study.store import scans_path
 from smfeval.study.toml_plan import read_plan
 from smfeval.summarise.number import Intervals
 from study.laid_out import PLAN, planned
@@ -234,35 +232,12 @@ def test_a_key_like_no_other_is_told_with_all_of_them(mistake):
         ('"bold"', '"good"', ": estimator 'good' is listed twice"),
         ('"bold"', '"GOOD"', "'good' and 'GOOD' would write the same output where case"),
         ('"bold"', '"a | b"', "estimator 'a | b': ' | ' separates pairs"),
-        ("", "output = '.'\n", "would hold the plan itself"),
-        ("", "output = '..'\n", "would hold the plan itself"),
-        ("", "output = 'study.toml'\n", "study.toml is no folder; a folder is needed"),
-        ("", "output = '/dev/null'\n", "the output /dev/null is no folder; a folder is needed"),
-        ("", "output = 'study.toml/x'\n", "study.toml, which is no folder; a folder is needed"),
-        # too long for a file system
-        ('"one"', f'"{"x" * 250}"', "the track 'xxxxxxxxxxxxxxxxxxxx'... is too long: its folder"),
-        ('"good"', f'"{"x" * 246}"', "would have a name of 256 bytes, and 255 is the most"),
-        ('"good"', f'"{"é" * 41}"', "would have a name of 256 bytes, and 255 is the most"),
-        ("names =", f"group = '{'g' * 250}'\nnames =", "the group 'gggggggggggggggggggg'... is"),
-        (
-            "",
-            f"output = 'a/{'o' * 256}/b'\n",
-            "in the output folder, the name 'ooooooooooo",
-        ),
     ],
 )
 def test_every_mistake_is_one_sentence(mistake, before, after, sentence):
     text = PLAN.replace(before, after) if before else after + PLAN
     assert text != PLAN
     assert sentence in mistake(text)
-
-
-def test_the_longest_names_that_a_file_system_takes_are_taken(tmp_path):
-    name = "x" * (255 - len("estimator="))
-    plan = read_plan(planned(tmp_path, PLAN.replace('"good"', f'"{name}"')))
-    blank = TaskResult(name, "all", "one", 0, "", "", None)
-    scans_path(tmp_path, blank).parent.mkdir(parents=True)
-    assert plan.estimators[0].name == name
 
 
 def test_a_plan_without_tracks_or_estimators_is_none(mistake):
