@@ -30,6 +30,7 @@ SMALL = Plan(
     tried=(EASY, HARD),
     walk_s=6.0,
     filters=("ieskf", "gtsam-smoother", "kiss-icp", "genz-lio"),
+    spared=(),
     knobs=(
         Knob("point_variance", ("0.0001", "0.001", "0.01"), "0.001"),
         Knob("voxel_m", ("0.5", "1", "2"), "0.5"),

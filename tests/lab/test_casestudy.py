@@ -84,6 +84,13 @@ def test_every_run_is_asked_for_once():
     ]
 
 
+def test_a_slow_filter_is_spared_where_no_knob_turns():
+    spared = replace(SMALL, spared=("kiss-icp",))
+    assert Job(HARD, "kiss-icp", ("voxel_m=1.0",)) in jobs_of(SMALL, HARD)
+    assert Job(HARD, "kiss-icp", ("voxel_m=1.0",)) not in jobs_of(spared, HARD)
+    assert Job(EASY, "kiss-icp", ("voxel_m=1.0",)) in jobs_of(spared, EASY)
+
+
 def test_without_the_labs_own_filter_no_knob_is_turned():
     assert len(jobs_of(replace(SMALL, filters=("kiss-icp",)), EASY)) == 1
 

@@ -44,7 +44,8 @@ def variant_jobs(plan: Plan, track: Chosen, variant: Variant) -> Iterator[tuple[
 
 def jobs_of(plan: Plan, track: Chosen) -> tuple[Job, ...]:
     """All runs on a track, each once."""
-    jobs = [filter_job(track, name) for name in plan.filters]
+    here = [name for name in plan.filters if name not in plan.spared or track in plan.swept]
+    jobs = [filter_job(track, name) for name in here]
     if OWN not in plan.filters:
         return tuple(jobs)
     if track in plan.tried:

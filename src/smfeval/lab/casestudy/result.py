@@ -69,7 +69,7 @@ class VariantRow:
     k: Number
     mae: Number
     precision: Number
-    closed: float | None  # share of log k that is gone; None where k was not above 1
+    closed: float | None  # share of log k that is gone; None: no overconfidence was shown before
 
 
 @dataclass(frozen=True)

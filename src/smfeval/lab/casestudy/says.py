@@ -67,7 +67,7 @@ def _credit(study: CaseStudy) -> Iterator[str]:
         many = [row.credit.matched for row in study.explained]
         yield (
             f"{ranged(many, ',.0f')} matched points carry the information of "
-            f"{ranged(few, ',.3g')} independent ones"
+            f"{ranged(few, ',.0f')} independent ones"
         )
 
 
@@ -100,8 +100,8 @@ def _variants(study: CaseStudy) -> Iterator[str]:
         rows = [row for row in study.variants if row.variant == name]
         part = [100 * row.closed for row in rows if row.closed is not None]
         if part:
-            k = ranged([row.k.value for row in rows])
-            yield f"{name}: k is {k}, {ranged(part)} % of log k is gone{_r_slope(study, name)}"
+            k, gone = ranged([row.k.value for row in rows]), ranged(part, ".0f")
+            yield f"{name}: k is {k}, {gone} % of log k is gone{_r_slope(study, name)}"
 
 
 def _r_slope(study: CaseStudy, variant: str) -> str:

@@ -99,8 +99,12 @@ def _variant_row(name: str, tried: Outcome, usual: Outcome) -> VariantRow:
         k=found.k,
         mae=tried.evaluation.scores.mae,
         precision=found.precision,
-        closed=closed(found.k.value, before.k.value),
+        closed=closed(found.k.value, before.k.value) if _overconfident(usual) else None,
     )
+
+
+def _overconfident(outcome: Outcome) -> bool:
+    return outcome.evaluation.verdict.label == "overconfident"
 
 
 def _swept(name: str, named: Iterable[Named], outcomes: Outcomes) -> Sweep | None:

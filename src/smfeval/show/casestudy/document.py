@@ -40,6 +40,7 @@ def _plan(plan: Plan) -> dict[str, Any]:
         },
         "walk_s": plan.walk_s,
         "filters": list(plan.filters),
+        "spared": list(plan.spared),
         "knobs": {knob.name: list(knob.values) for knob in plan.knobs},
         "variants": {each.name: list(each.words) for each in plan.variants},
         "noises": list(plan.noises),

@@ -27,6 +27,10 @@ def scores_sheet(study: CaseStudy) -> Sheet:
         "sigma: reported, per axis, median over scans; k: median NEES over what is honest; "
         "90 % region: share of scans whose error lies in it; ms/scan: of one core"
     ]
+    spared = [name for name in study.plan.spared if name in study.plan.filters]
+    if spared and len(study.plan.swept) < len(study.plan.worlds):
+        where = ", ".join(track.name for track in study.plan.swept)
+        remarks.append(f"only on {where}, for it is slow and has no belief: {', '.join(spared)}")
     if lost:
         remarks.append(f"lost, and counted as they are: {', '.join(lost)}")
     rows = tuple(_row(row) for row in study.scores)

@@ -49,7 +49,8 @@ def variants_sheet(study: CaseStudy) -> Sheet | None:
         return None
     rows = tuple((*_variant(row), *_noise(row, study)) for row in study.variants)
     remarks = (
-        "log k gone: 1 - log k / log k of the filter as it is; 0 % as before, 100 % honest",
+        "log k gone: 1 - log k / log k of the filter as it is; 0 % as before, 100 % honest; - "
+        "where no overconfidence was shown before",
         f"R moves: how far R = {', '.join(study.plan.noises)} m^2 moves the precision, and the "
         f"slope of log10 NEES per nat; {unearned_slope():.3f} if errors stay",
         *(f"{each.name}: {' '.join(each.words)}" for each in study.plan.variants),
