@@ -17,6 +17,7 @@ SHOWN_LEVEL = 0.9
 DOUBT = 0.05  # chance of a false verdict on an honest belief, both sides together
 ABSORBED = 100.0  # fitted freedoms weigh this much against d times the independent scans
 SHARED = "the error of the alignment at the start is shared by all scored scans"
+OWN = "the error of the alignment, charged to the tight scans, may explain it"
 ENOUGH = 15.0  # independent scans: with 10, honest tracks of 30 scans were convicted in 8 % of runs
 
 
@@ -39,12 +40,14 @@ def verdict(
     *,
     fitted: int = 0,
     from_start: bool = False,
+    left: float = 1.0,
 ) -> Verdict:
     """Judge a track by its inflation k and the 95 % interval of k.
 
     `fitted` counts the freedoms of an alignment that was fitted on the very scans that are scored:
     it absorbs slow errors, so small errors then prove little. `from_start` says that it was fitted
     on scans before those that are scored: they all share its error, so only large ones prove much.
+    `left` is the part of k that is left if the alignment's own error is granted.
     """
     if calibration is None:
         return Verdict("cannot tell", "cannot tell: the estimate reports no uncertainty")
@@ -62,8 +65,10 @@ def verdict(
         label, why = "cannot tell", f"k = {k.value:.3g}, but the alignment may have absorbed errors"
     if label == "overconfident" and from_start and not _large(k, dimension):
         label, why = "cannot tell", f"k = {k.value:.3g}, but {SHARED}"
+    elif label == "overconfident" and k.low is not None and k.low * left <= 1:
+        label, why = "cannot tell", f"k = {k.value:.3g}, but {OWN}"
     elif label == "cannot tell":
-        bound = beyond_doubt(k.value * median_chi_squared(dimension), dimension)
+        bound = beyond_doubt(k.value * left * median_chi_squared(dimension), dimension)
         if bound is not None and not (fitted and bound[0] == "conservative"):
             label, why = bound
     return Verdict(label, f"{label}: {why or _size(calibration)}; {_coverage(calibration)}")
