@@ -5,7 +5,8 @@ import pytest
 
 from smfeval.errors import FormatError
 from smfeval.io import numbers
-from smfeval.io.numbers import Layout, read_numbers
+from smfeval.io.number_rows import Layout
+from smfeval.io.numbers import read_numbers
 
 THREE = Layout({3: "stamp x y"})
 

@@ -33,9 +33,9 @@ from smfeval.maths import so3
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.motion_fit import LEAST_OBSERVATIONS, fit, fit_given_noise
 from smfeval.maths.motion_gp import Instants, Motion, interpolated
-from smfeval.maths.motion_prior import bridge
 from smfeval.maths.motion_widening import NO_WIDENING, Widening, widening
 from smfeval.maths.stamps import NANOSECONDS
+from smfeval.maths.unrolled import coning, turns_between
 from smfeval.track import GaussianTrack, Track
 
 Prior = Literal["auto", "acceleration", "jerk"]
@@ -226,33 +226,15 @@ def _rotation(
     if not reference.about.oriented:
         return here, np.zeros((len(here), 3, 3)), None
     noise = reference.covariance[:, 3:, 3:] if isinstance(reference, GaussianTrack) else None
-    turns = _turns(reference.rotation)
+    turns = turns_between(reference.rotation)
     unrolled = np.concatenate([np.zeros((1, 3)), np.cumsum(turns, axis=0)])
     how = _fitted(step, unrolled, noise, prior)
     mean, covariance = _curve(step, unrolled, at, noise, how)
-    coning = _coning(step, turns, at)
-    left_out = (LEFT_OUT * np.linalg.norm(coning, axis=1)) ** 2
+    swing = coning(step, turns, at)
+    left_out = (LEFT_OUT * np.linalg.norm(swing, axis=1)) ** 2
     covariance = covariance + left_out[:, None, None] * np.eye(3)
-    turn = mean - unrolled[at.left] + coning
+    turn = mean - unrolled[at.left] + swing
     return so3.compose(here, so3.exp(turn)), covariance, how
-
-
-def _coning(step: Floats, turns: Floats, at: Instants) -> Floats:
-    """What turning about changing axes adds to the rotation since the left pose. (q, 3).
-
-    The rotation vector phi since pose k obeys phi' = omega + phi x omega / 2 + ..., so at pose
-    k + 1 its rate is not that of the unrolled rotation; the cubic between the poses follows.
-    """
-    reach = step[:-1] + step[1:]
-    rate = np.concatenate([(turns[:-1] + turns[1:]) / reach[:, None], turns[-1:] / step[-1]])
-    bend = 0.5 * np.cross(turns, rate)
-    weight = bridge(at.before, at.after, 2)[1][:, 1]
-    return weight[:, None] * bend[at.left]
-
-
-def _turns(rotation: Floats) -> Floats:
-    """Log(R_k^T R_(k+1)), the rotation between neighbours in body axes. (n, 4) -> (n - 1, 3)."""
-    return so3.log(so3.compose(so3.inverse(rotation[:-1]), rotation[1:]))
 
 
 def _curve(
@@ -289,7 +271,7 @@ def _notes(
     usual = float(np.median(np.diff(reference.stamp))) / NANOSECONDS
     gap = at.before + at.after
     in_gaps = int((gap > LONG_GAP * usual).sum())
-    turn = float(np.linalg.norm(_turns(reference.rotation), axis=1).max())
+    turn = float(np.linalg.norm(turns_between(reference.rotation), axis=1).max())
     said = {
         f"{outside} scans lie before the first or after the last reference pose": outside > 0,
         f"{left_out} scans lie in reference gaps too long to bridge": left_out > 0,

@@ -33,6 +33,7 @@ from smfeval.io.progress import report
 from smfeval.maths import se3
 from smfeval.show import pairs
 from smfeval.show.documents import json_text
+from smfeval.show.pair_document import document
 from smfeval.summarise.interval import METHODS
 from smfeval.summarise.number import Intervals
 
@@ -154,7 +155,7 @@ def _condition(text: str) -> Condition:
 
 def _print(comparison: Comparison, chosen: argparse.Namespace) -> None:
     if chosen.json:
-        print(json_text(pairs.document(comparison)), end="")
+        print(json_text(document(comparison)), end="")
     elif chosen.quiet:
         print("\n".join(pairs.last_lines(comparison)))
     else:

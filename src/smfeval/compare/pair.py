@@ -85,16 +85,10 @@ def compare_pair(
     both = called(alignment(ours), f"{name_of(a)} and {name_of(b)} together")  # type: ignore[arg-type]
     scored = score_scans(both, theirs, options)
     kept = scored.kept
-    whole = sampled(a, b)
-    counts = whole.at(pairs.estimate[kept], pairs.reference[kept])
+    counts = sampled(a, b).at(pairs.estimate[kept], pairs.reference[kept])
 
     median, k, bound = inflation(scored, counts, options.intervals)
-    same = is_rounding(scored.series["ape"], scored.reference.position)
-    evidence = Evidence(len(scored.residuals), len(options.axes), k, bound, same)
     of = options.intervals.of
-    hypothesis = None
-    if reference is not None:
-        hypothesis = check_hypothesis((ours, theirs), reference, kind, options)
     return Pair(
         a=name_of(a),
         b=name_of(b),
@@ -111,10 +105,20 @@ def compare_pair(
         share_a=float(np.median(share_of_a(scored.residuals))),
         gauges=gauge_sweep(ours[kept], theirs[kept], kind, options, counts=counts),
         clock=clock_sweep(first, theirs[kept], pairs.estimate[kept], kind, options, counts=counts),
-        hypothesis=hypothesis,
-        claim=claim(name_of(a), name_of(b), evidence),
+        hypothesis=(
+            None
+            if reference is None
+            else check_hypothesis((ours, theirs), reference, kind, options)
+        ),
+        claim=claim(name_of(a), name_of(b), _evidence(scored, k, bound)),
         notes=first_notes + second_notes + body_notes + gauge_notes + _left_out(scored),
     )
+
+
+def _evidence(scored: Scored, k: Number, bound: float | None) -> Evidence:
+    same = is_rounding(scored.series["ape"], scored.reference.position)
+    found = scored.residuals
+    return Evidence(len(found), found.dimension, k, bound, same)
 
 
 def inflation(

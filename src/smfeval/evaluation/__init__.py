@@ -5,8 +5,8 @@ import numpy as np
 from smfeval.associate import Pairs
 from smfeval.evaluation.clock import ClockOffset, clock_notes, find_offset, resolved
 from smfeval.evaluation.details import crps_by_axis, gap_risk_of, relative_errors, rotation_deg
-from smfeval.evaluation.fit_excuse import left_of_k
 from smfeval.evaluation.frames import chosen_alignment, fit_notes, one_body, one_world
+from smfeval.evaluation.judging import Fit, judged
 from smfeval.evaluation.options import ALIGNMENTS, Options
 from smfeval.evaluation.pairing import nearest_pairs, paired
 from smfeval.evaluation.residuals import (
@@ -23,7 +23,6 @@ from smfeval.summarise.summary import (
     summarise_calibration,
     summarise_scores,
 )
-from smfeval.summarise.verdict import verdict
 from smfeval.track import AnyTrack, Track
 
 __all__ = [
@@ -70,16 +69,7 @@ def evaluate(
     scored = score_scans(alignment(matched)[left], truth[left], options)
 
     calibration = _calibrated(scored, options)
-    scans, dimension = scored.residuals.error.shape
-    from_start = len(left) < len(matched)
-    fitted = 0 if from_start else alignment.freedoms
-    fitted += clock is not None  # an offset takes errors away as an alignment does
-    left_k = 1.0
-    if fitted and calibration is not None:
-        left_k = left_of_k(scored.residuals, calibration.k_at_95, alignment.freedoms)
-    judged = verdict(
-        scans, dimension, calibration, fitted=fitted, from_start=from_start, left=left_k
-    )
+    fit = Fit(alignment.freedoms, from_start=len(left) < len(matched), clock=clock is not None)
     return Evaluation(
         estimate=estimate,
         reference=poses,
@@ -92,7 +82,7 @@ def evaluate(
         scores=_summarised(scored, options),
         relative=relative_errors(scored, options),
         calibration=calibration,
-        verdict=judged,
+        verdict=judged(scored.residuals, calibration, fit),
         notes=notes + body_notes + gauge_notes + fit_notes(len(left), len(matched)),
     )
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from smfeval.errors import FormatError
-from smfeval.io.numbers import Numbers
+from smfeval.io.number_rows import Numbers
 from smfeval.io.options import ReadOptions
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import seconds_text

@@ -12,7 +12,8 @@ from smfeval.errors import OptionError
 from smfeval.io.atomic import is_gzip_name, replacing_all, written
 from smfeval.io.beside import bare_name, refuse_other_count
 from smfeval.io.matrices import is_rotation, why_no_rotation
-from smfeval.io.numbers import Layout, Numbers, read_numbers
+from smfeval.io.number_rows import Layout, Numbers
+from smfeval.io.numbers import read_numbers
 from smfeval.io.options import ReadOptions
 from smfeval.io.printing import parts, print_rows, seconds, table
 from smfeval.io.source import is_file

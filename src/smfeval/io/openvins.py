@@ -31,7 +31,8 @@ from smfeval.errors import FormatError, OptionError
 from smfeval.io.beside import refuse_other_count, refuse_other_stamps, sound_beside
 from smfeval.io.convention import from_deviations
 from smfeval.io.formats import Head
-from smfeval.io.numbers import Layout, Numbers, read_numbers
+from smfeval.io.number_rows import Layout, Numbers
+from smfeval.io.numbers import read_numbers
 from smfeval.io.options import ReadOptions
 from smfeval.io.settle import settle_convention
 from smfeval.io.source import head, is_file

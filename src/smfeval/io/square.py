@@ -10,7 +10,8 @@ import polars as pl
 from smfeval.errors import FormatError
 from smfeval.io.atomic import writing
 from smfeval.io.header import CURRENT, Header, header_text, parse_header
-from smfeval.io.numbers import HeaderLine, Layout, Numbers, read_header, read_numbers
+from smfeval.io.number_rows import HeaderLine, Layout, Numbers
+from smfeval.io.numbers import read_header, read_numbers
 from smfeval.io.options import ReadOptions
 from smfeval.io.printing import parts, print_rows, table
 from smfeval.io.settle import settle_convention

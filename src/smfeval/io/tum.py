@@ -12,7 +12,8 @@ from smfeval.io.atomic import writing
 from smfeval.io.beside import refuse_other_count, refuse_other_stamps, sound_beside
 from smfeval.io.convention import Order
 from smfeval.io.header import CONVENTION_WORDS, ORDER_WORDS, parse_fields
-from smfeval.io.numbers import Layout, Numbers, read_numbers
+from smfeval.io.number_rows import Layout, Numbers
+from smfeval.io.numbers import read_numbers
 from smfeval.io.options import ReadOptions
 from smfeval.io.printing import parts, print_rows, table
 from smfeval.io.settle import settle_convention

@@ -13,7 +13,8 @@ import polars as pl
 from smfeval.errors import OptionError
 from smfeval.io.atomic import writing
 from smfeval.io.convention import CONVENTIONS, ORDERS, Convention, Order, from_right
-from smfeval.io.numbers import Layout, read_numbers
+from smfeval.io.number_rows import Layout
+from smfeval.io.numbers import read_numbers
 from smfeval.io.options import ReadOptions, WriteOptions
 from smfeval.io.printing import parts, print_rows, table
 from smfeval.io.settle import settle_convention

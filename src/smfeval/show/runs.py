@@ -9,7 +9,6 @@ import numpy as np
 from smfeval.lab.filters.run import Run
 from smfeval.lab.recording import Recording
 from smfeval.show.words import aligned, count, length, number
-from smfeval.track import GaussianTrack
 
 SCHEMA = "smfeval.run/1"
 
@@ -39,15 +38,6 @@ class Finished:
         """Points with a plane, median over scans."""
         told = self.run.telemetry
         return None if told is None else float(np.median(told.matched))
-
-    @property
-    def sigma_m(self) -> float | None:
-        """Reported sigma of the position along an axis, median over scans."""
-        belief = self.run.belief
-        if not isinstance(belief, GaussianTrack):
-            return None
-        trace = np.trace(belief.position_covariance, axis1=1, axis2=2)
-        return float(np.sqrt(np.median(trace) / 3))
 
 
 def text(done: Finished, *, verbose: bool = False) -> str:
@@ -81,9 +71,9 @@ def _matched(done: Finished) -> str:
 
 
 def _sigma(done: Finished) -> str:
-    if done.sigma_m is None:
+    if done.run.sigma_m is None:
         return "none: the filter reports no covariance"
-    return f"{length(done.sigma_m)} reported (median, position, per axis)"
+    return f"{length(done.run.sigma_m)} reported (median, position, per axis)"
 
 
 def _details(done: Finished) -> list[tuple[str, str]]:
@@ -117,7 +107,7 @@ def document(done: Finished) -> dict[str, Any]:
         "cpu_per_scan_s": done.cpu_per_scan_s,
         "times_real_time": done.times_real_time,
         "matched_median": done.matched,
-        "sigma_m": done.sigma_m,
+        "sigma_m": done.run.sigma_m,
         "notes": [*done.recording.notes, *done.run.notes],
         "files": [str(file) for file in done.files],
     }

@@ -11,7 +11,6 @@ from smfeval.lab.casestudy.jobs import Job, jobs_of
 from smfeval.lab.casestudy.plan import Plan
 from smfeval.lab.casestudy.shelf import Shelf, Walk
 from smfeval.lab.filters.run import Run
-from smfeval.track import GaussianTrack
 
 OF_OTHERS = (RuntimeError, np.linalg.LinAlgError)  # what packages of others raise
 PLAIN = Options(rules=())  # errors, NEES and coverage; nobody asks for the other rules here
@@ -26,15 +25,6 @@ class Outcome:
     job: Job
     run: Run
     evaluation: Evaluation
-
-    @property
-    def sigma_m(self) -> float | None:
-        """Reported sigma of the position along an axis, median over scans."""
-        belief = self.run.belief
-        if not isinstance(belief, GaussianTrack):
-            return None
-        trace = np.trace(belief.position_covariance, axis1=1, axis2=2)
-        return float(np.sqrt(np.median(trace) / 3))
 
     @property
     def k(self) -> float | None:

@@ -21,7 +21,7 @@ def score_row(plan: Plan, outcome: Outcome) -> ScoreRow:
         settings=job.words,
         scans=len(found.scored.residuals),
         mae=found.scores.mae,
-        sigma_m=outcome.sigma_m,
+        sigma_m=outcome.run.sigma_m,
         k=None if calibration is None else calibration.k,
         coverage=None if calibration is None else calibration.coverage[NOMINAL],
         verdict=found.verdict.label,

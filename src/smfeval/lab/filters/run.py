@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from smfeval.maths.arrays import Floats, Ints
-from smfeval.track import AnyTrack
+from smfeval.track import AnyTrack, GaussianTrack
 
 
 @dataclass(frozen=True)
@@ -35,3 +37,11 @@ class Run:
     telemetry: Telemetry | None  # None: the filter does not tell
     cpu_s: float
     notes: tuple[str, ...] = ()
+
+    @property
+    def sigma_m(self) -> float | None:
+        """Reported sigma of the position along an axis, median over scans; None without one."""
+        if not isinstance(self.belief, GaussianTrack):
+            return None
+        trace = np.trace(self.belief.position_covariance, axis1=1, axis2=2)
+        return float(np.sqrt(np.median(trace) / 3))

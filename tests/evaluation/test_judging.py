@@ -6,7 +6,7 @@ from scipy.signal import lfilter
 
 from smfeval import About, GaussianTrack, Options, evaluate
 from smfeval.cli.demo_tracks import walk
-from smfeval.evaluation.fit_excuse import left_of_k
+from smfeval.evaluation.judging import left_of_k
 from smfeval.score import Residuals
 from smfeval.summarise.number import Number
 
