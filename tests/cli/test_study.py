@@ -9,21 +9,15 @@ import polars as pl
 import pytest
 
 import smfeval
-from study.laid_out import PLAN, SIGMA_M, estimate, planned, put, simple, truth
+from study.laid_out import FAST, HERE, SIGMA_M, entered, estimate, planned, put, truth
 from support.commands import files_in, refused, run
 
 SCHEMA = json.loads((Path(smfeval.__file__).parent / "schemas" / "study.json").read_text())
-FAST = f"[options]\ninterval = 'none'\n{PLAN}"
-HERE = ("--workers", "1")
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch) -> Path:
-    """A folder with two tracks, an honest estimator and one whose errors are four times larger."""
-    monkeypatch.chdir(tmp_path)
-    simple(tmp_path)
-    planned(tmp_path, FAST)
-    return tmp_path
+    return entered(tmp_path, monkeypatch)
 
 
 def strict_json(text: str) -> dict:

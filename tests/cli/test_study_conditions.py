@@ -4,20 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from study.laid_out import PLAN, estimate, planned, put, simple
+from study.laid_out import FAST, HERE, entered, estimate, planned, put
 from support.commands import run
-
-FAST = f"[options]\ninterval = 'none'\n{PLAN}"
-HERE = ("--workers", "1")
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch) -> Path:
-    """A folder with two tracks, an honest estimator and one whose errors are four times larger."""
-    monkeypatch.chdir(tmp_path)
-    simple(tmp_path)
-    planned(tmp_path, FAST)
-    return tmp_path
+    return entered(tmp_path, monkeypatch)
 
 
 def test_a_condition_makes_the_exit_code_one(capsys, folder):

@@ -1,6 +1,7 @@
 """Folders of small tracks, and plans about them."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -61,3 +62,15 @@ def planned(folder: Path, text: str = PLAN, name: str = "study.toml") -> Path:
     path = folder / name
     path.write_text(text)
     return path
+
+
+FAST = f"[options]\ninterval = 'none'\n{PLAN}"
+HERE = ("--workers", "1")
+
+
+def entered(folder: Path, monkeypatch: Any) -> Path:
+    """Two tracks, an honest estimator and one whose errors are four times larger; and go there."""
+    monkeypatch.chdir(folder)
+    simple(folder)
+    planned(folder, FAST)
+    return folder
