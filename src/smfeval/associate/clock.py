@@ -11,7 +11,6 @@ counts effective samples: the likelihood ratio of two Gaussian signals, chi-squa
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import fft
 
 from smfeval.associate.clock_curve import Curve, curve_of
 from smfeval.associate.strangers import why_apart
@@ -19,6 +18,7 @@ from smfeval.errors import PairingError
 from smfeval.maths import so3
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.autocovariance import autocovariance
+from smfeval.maths.fourier import fast_length
 from smfeval.track import AnyTrack
 
 REACH_S = 10.0  # search to either side, unless told otherwise
@@ -170,14 +170,14 @@ def _centred(rate: Floats, known: Bools, still: float) -> _Rates:
 
 def _correlations(a: _Rates, b: _Rates, lags: Ints) -> tuple[Floats, Floats]:
     """Pearson correlation of a(i) and b(i + lag), and samples that overlap, at each lag."""
-    size = fft.next_fast_len(len(a.value) + len(b.value), real=True)
-    ours = [np.conj(fft.rfft(each, size)) for each in (a.known, a.value, a.value**2)]
-    theirs = [fft.rfft(each, size) for each in (b.known, b.value, b.value**2)]
+    size = fast_length(len(a.value) + len(b.value))
+    ours = [np.conj(np.fft.rfft(each, size)) for each in (a.known, a.value, a.value**2)]
+    theirs = [np.fft.rfft(each, size) for each in (b.known, b.value, b.value**2)]
 
     def summed(i: int, j: int) -> Floats:
         # beyond half the circle is the other direction; beyond both tracks nothing overlaps
         inside = (lags > -len(a.value)) & (lags < len(b.value))
-        return np.where(inside, fft.irfft(ours[i] * theirs[j], size)[lags % size], 0.0)
+        return np.where(inside, np.fft.irfft(ours[i] * theirs[j], size)[lags % size], 0.0)
 
     samples = np.maximum(np.round(summed(0, 0)), 1.0)
     covariance = summed(1, 1) - summed(1, 0) * summed(0, 1) / samples

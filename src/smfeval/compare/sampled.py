@@ -13,9 +13,9 @@ is that of `score.pit`; for two Gaussians r = 1, v is infinite, and the law is c
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import chdtri, fdtri
 
 from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.special import chi_squared_exceeded
 from smfeval.score import Residuals
 from smfeval.track import AnyTrack, ParticleTrack
 
@@ -35,7 +35,9 @@ class Sampled:
         """Median NEES of honest beliefs; `residuals` has S_A as covariance, S_B as noise. (n,)."""
         d = residuals.dimension
         if self.a is None and self.b is None:
-            return np.full(len(residuals), chdtri(d, 0.5))
+            return np.full(len(residuals), chi_squared_exceeded(d, 0.5))
+        from scipy.special import fdtri  # noqa: PLC0415  slow to import, for particles only
+
         stretch, spread = np.zeros(len(residuals)), np.zeros(len(residuals))
         share = share_of_a(residuals)
         for particles, part in ((self.a, share), (self.b, 1 - share)):

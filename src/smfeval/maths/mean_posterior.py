@@ -10,12 +10,12 @@ long-run predictions", Review of Economic Studies 83, 2016).
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammaln, stdtrit
 
 from smfeval.maths.arrays import Bools, Floats
 from smfeval.maths.cosines import cosines
+from smfeval.maths.special import t_quantile
 from smfeval.maths.spectra import spectra
-from smfeval.maths.student import t_cdf
+from smfeval.maths.student import t_cdf, t_density
 
 BAND = 24  # cosines; fewer lose the memory in their own noise, more meet what is not slow
 PRECISION = 1e-8  # of the standard error; a step of Newton's after it squares that
@@ -43,10 +43,8 @@ class MeanPosterior:
 
     def density(self, offset: Floats) -> Floats:
         """Derivative of the cdf. (...) -> (...)."""
-        q = self.degrees
         t = (offset[..., None] - self.centre) / self.scale
-        norm = np.exp(gammaln((q + 1) / 2) - gammaln(q / 2)) / np.sqrt(np.pi * q)
-        each = norm * (1 + t**2 / q) ** (-(q + 1) / 2) / self.scale
+        each = t_density(self.degrees, t) / self.scale
         return np.einsum("...g,...g->...", self.weight, each)
 
     def quantile(self, probability: float) -> Floats:
@@ -55,7 +53,7 @@ class MeanPosterior:
         -> (...). The start is the mean of the quantiles of the single distributions.
         """
         low, high = _bracket(self, min(probability, 1 - probability))
-        each = self.centre + self.scale * stdtrit(self.degrees, probability)
+        each = self.centre + self.scale * t_quantile(self.degrees, probability)
         offset = np.einsum("...g,...g->...", self.weight, each)
         enough = PRECISION * np.sqrt(self.variance)
         for _ in range(MOST_STEPS):
@@ -98,7 +96,7 @@ def mean_posterior(series: Floats | Bools) -> MeanPosterior:
 
 def _bracket(posterior: MeanPosterior, tail: float) -> tuple[Floats, Floats]:
     """Two offsets, beyond either of which less than the tail probability is left."""
-    reach = float(-stdtrit(posterior.degrees, tail)) + 1
+    reach = -t_quantile(posterior.degrees, tail) + 1
     low = np.min(posterior.centre - reach * posterior.scale, axis=-1)
     return low, np.max(posterior.centre + reach * posterior.scale, axis=-1)
 

@@ -7,9 +7,9 @@ chunks of scans, so that a million scans take a fraction of a second. S must be 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import chdtr
 
 from smfeval.maths.arrays import Bools, Floats
+from smfeval.maths.special import chi_squared
 from smfeval.maths.symmetric import chunks, correlation_eigenvalue, smallest_pivot
 
 SINGULAR = 1e-12  # smallest eigenvalue of the correlation matrix of a regular covariance
@@ -44,7 +44,10 @@ def log_density(fit: Fit, dimension: int) -> Floats:
 
 def probability_within(nees: Floats, dimension: int) -> Floats:
     """Probability that an honest belief gives to a smaller NEES: the chi-squared distribution."""
-    return chdtr(dimension, nees)
+    inside = np.empty_like(nees)
+    for part in chunks(len(nees)):
+        inside[part] = chi_squared(dimension, nees[part])
+    return inside
 
 
 def is_singular(covariance: Floats) -> Bools:

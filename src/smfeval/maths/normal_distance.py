@@ -41,7 +41,8 @@ from math import gamma, pi, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
+
+from smfeval.maths.gauss_jacobi import gauss_jacobi
 
 Floats = NDArray[np.float64]
 
@@ -144,7 +145,9 @@ def _central_plane(covariance: Floats) -> Floats:
     large = (a + b + np.hypot(a - b, 2 * h)) / 2
     safe = np.where(large > 0, large, 1)
     ratio = np.maximum((a / safe) * (b / safe) - (h / safe) ** 2, 0)
-    return np.sqrt(2 / pi * large) * special.ellipe(1 - ratio)
+    from scipy.special import ellipe  # noqa: PLC0415  slow to import, rarely needed
+
+    return np.sqrt(2 / pi * large) * ellipe(1 - ratio)
 
 
 @dataclass(frozen=True)
@@ -260,7 +263,7 @@ def _rule(beta: float, least: int, more: int) -> _Rule:
     if not 0 < beta < 2:
         raise ValueError(f"beta is {beta}; a distance power needs 0 < beta < 2")
     power = GRADING * beta - 1
-    z, weights = special.roots_jacobi(least + round(more * max(0.0, 1 - beta)), power, -beta / 2)
+    z, weights = gauss_jacobi(least + round(more * max(0.0, 1 - beta)), power, -beta / 2)
     x, y = (1 + z) / 2, (1 - z) / 2
     s = STRETCH * x / y ** (2 * GRADING)
     c = beta / 2 / gamma(1 - beta / 2) * STRETCH ** (-beta / 2) * 2 ** (beta / 2 - power - 1)

@@ -8,11 +8,11 @@ percentile ends are found by trying values v, and no replicate is ever sorted.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri
 
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.block_sums import block_sums
 from smfeval.maths.blocks import Plan
+from smfeval.maths.special import normal_quantile
 
 GUESS_MARGIN = 0.25  # standard errors to either side of the guess; three times its own error
 
@@ -104,6 +104,6 @@ def _guess(search: _Search, share: float, rank: int) -> tuple[int, int]:
     n, plan = len(search.series), search.plan
     sums = block_sums(search.series <= search.ordered[search.need - 1], plan.length).whole
     error = float(np.std(sums, dtype=float)) / np.sqrt(n * np.ceil(plan.length))
-    middle = float(ndtri(rank / (plan.replicates + 1)))
+    middle = float(normal_quantile(rank / (plan.replicates + 1)))
     first, last = (share + (middle + side) * error for side in (-GUESS_MARGIN, GUESS_MARGIN))
     return int(np.clip(first * n, 0, n - 2)), int(np.clip(last * n, 0, n - 2))

@@ -9,6 +9,8 @@ With theta = arctan(t / sqrt(q)) the probability between -t and t is (Abramowitz
 which takes a few multiplications where the incomplete beta function takes a continued fraction.
 """
 
+from math import exp, lgamma, pi, sqrt
+
 import numpy as np
 
 from smfeval.maths.arrays import Floats
@@ -27,3 +29,9 @@ def t_cdf(degrees: int, t: Floats) -> Floats:
     theta = np.arctan(t / np.sqrt(degrees))
     inner = sine * np.sqrt(cosine2) * series if degrees > 1 else 0.0
     return 0.5 + (theta + inner) / np.pi
+
+
+def t_density(degrees: int, t: Floats) -> Floats:
+    """Derivative of the probability. (...) -> (...)."""
+    norm = exp(lgamma((degrees + 1) / 2) - lgamma(degrees / 2)) / sqrt(pi * degrees)
+    return norm * (1 + t**2 / degrees) ** (-(degrees + 1) / 2)

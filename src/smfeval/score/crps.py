@@ -8,9 +8,9 @@ CRPS = E|X - t| - 1/2 E|X - X'| = s (z (2 Phi(z) - 1) + 2 phi(z) - 1/sqrt(pi))
 """
 
 import numpy as np
-from scipy.special import erf
 
 from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.special import erf
 from smfeval.maths.symmetric import chunks
 from smfeval.score.residuals import Ensemble, Residuals
 

@@ -10,11 +10,11 @@ N(0, S_ref). (S_ref in the first term only would be lowest at S + 2 S_ref, so no
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.special import erf
 
 from smfeval.errors import OptionError
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.normal_distance import energy_score, expected_distance
+from smfeval.maths.special import erf
 from smfeval.score.ape import ape
 from smfeval.score.residuals import Ensemble, Residuals
 

@@ -6,9 +6,9 @@ their weighted quantiles (with an uncertain reference, mean +- z sigma as well).
 """
 
 import numpy as np
-from scipy.special import ndtri
 
 from smfeval.maths.arrays import Floats
+from smfeval.maths.special import normal_quantile
 from smfeval.score.residuals import Ensemble, Residuals
 
 LEVEL = 0.9
@@ -19,7 +19,7 @@ def interval_score(residuals: Residuals, *, level: float = LEVEL) -> Floats:
     tail = (1 - level) / 2
     if residuals.ensemble is None or residuals.noise is not None:
         sigma = np.sqrt(np.diagonal(residuals.predicted, axis1=1, axis2=2))
-        reach = -ndtri(tail) * sigma
+        reach = -normal_quantile(tail) * sigma
         return 2 * reach + np.maximum(np.abs(residuals.error) - reach, 0) / tail
     low = quantiles(residuals.ensemble, tail)
     high = -quantiles(residuals.ensemble.mirrored, tail)  # so that no axis has a preferred sign

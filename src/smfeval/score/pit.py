@@ -8,10 +8,10 @@ Uniform on (0, 1) if honest; the share of scans at or below p is the coverage at
 """
 
 import numpy as np
-from scipy.special import chdtri, fdtr, fdtri
 
 from smfeval.maths import normal
 from smfeval.maths.arrays import Floats
+from smfeval.maths.special import chi_squared_exceeded
 from smfeval.score.residuals import Residuals
 
 
@@ -21,6 +21,8 @@ def pit(residuals: Residuals) -> Floats:
     particles = effective_particles(residuals)
     if particles is None:
         return normal.probability_within(nees, d)
+    from scipy.special import fdtr  # noqa: PLC0415  slow to import, for particles only
+
     scaled = nees / _stretch(particles, d)
     return np.asarray(fdtr(d, particles - d, scaled), dtype=np.float64)
 
@@ -29,7 +31,9 @@ def honest_median(residuals: Residuals) -> Floats:
     """The median NEES of an honest belief of this kind; 2.366 for Gaussians in space. (n,)."""
     d, particles = residuals.dimension, effective_particles(residuals)
     if particles is None:
-        return np.full(len(residuals), chdtri(d, 0.5))
+        return np.full(len(residuals), chi_squared_exceeded(d, 0.5))
+    from scipy.special import fdtri  # noqa: PLC0415
+
     return _stretch(particles, d) * fdtri(d, particles - d, 0.5)
 
 

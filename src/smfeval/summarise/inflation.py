@@ -1,17 +1,17 @@
 """The yardstick of k, the shape and the scale: do the errors scatter as the covariance says?"""
 
 import numpy as np
-from scipy.special import chdtri
 
 from smfeval.maths import normal
 from smfeval.maths.arrays import Floats
+from smfeval.maths.special import chi_squared_exceeded
 
 FLAT = 1e-12  # errors with less spread in one direction have no shape to speak of
 
 
 def median_chi_squared(dimension: int) -> float:
     """Median of the chi-squared distribution: 2.366 for three freedoms."""
-    return float(chdtri(dimension, 0.5))
+    return chi_squared_exceeded(dimension, 0.5)
 
 
 def shape(error: Floats, covariance: Floats) -> float:

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from scipy.special import chdtr, chdtrc
-
+from smfeval.maths.special import chi_squared_tail
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import Number
 from smfeval.summarise.summary import Calibration
@@ -99,10 +98,10 @@ def beyond_doubt(median_nees: float, dimension: int) -> tuple[Label, None] | Non
     NEES beyond the chi-squared quantile of 1 - DOUBT / 4 refutes honesty at level DOUBT / 2, and
     likewise below.
     """
-    outside = float(chdtrc(dimension, median_nees)), float(chdtr(dimension, median_nees))
-    if 2 * outside[0] < DOUBT / 2:
+    above = chi_squared_tail(dimension, median_nees)
+    if 2 * above < DOUBT / 2:
         return "overconfident", None
-    return ("conservative", None) if 2 * outside[1] < DOUBT / 2 else None
+    return ("conservative", None) if 2 * (1 - above) < DOUBT / 2 else None
 
 
 def _label_between(low: float, high: float) -> tuple[Label, str | None]:

@@ -1,10 +1,10 @@
 """The fraction of scans that belong to a set: the low-frequency posterior on the logit scale."""
 
 import numpy as np
-from scipy.special import expit, logit, ndtri
 
 from smfeval.maths.arrays import Bools, Floats
 from smfeval.maths.mean_posterior import MeanPosterior, effective_samples, mean_posterior
+from smfeval.maths.special import normal_quantile
 from smfeval.summarise.interval.ends import Ends
 
 
@@ -25,10 +25,15 @@ def fraction_ends(member: Bools, level: float) -> Ends:
     down = np.minimum(posterior.quantile((1 - level) / 2), 0) / spread
     up = np.maximum(posterior.quantile((1 + level) / 2), 0) / spread
 
-    centre = logit(fraction)
+    centre = np.log(fraction / (1 - fraction))
     n_effective, n_rare = fraction_samples(fraction, posterior)
     beyond = np.zeros(np.shape(fraction), dtype=bool)
-    return Ends(expit(centre + down), expit(centre + up), n_effective, n_rare, beyond)
+    return Ends(_share(centre + down), _share(centre + up), n_effective, n_rare, beyond)
+
+
+def _share(logit: Floats) -> Floats:
+    """1 / (1 + exp(-logit)), without overflow."""
+    return np.exp(-np.logaddexp(0, -logit))
 
 
 def fraction_samples(fraction: Floats, posterior: MeanPosterior) -> tuple[Floats, Floats]:
@@ -45,8 +50,8 @@ def probability_below(share: float, member: Bools) -> Floats:
     """
     fraction = member.mean(axis=-1)
     mixed = (fraction > 0) & (fraction < 1)
-    z = ndtri(np.where(mixed, fraction, 0.5))
-    offset = (ndtri(share) - z) * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
+    z = normal_quantile(np.where(mixed, fraction, 0.5))
+    offset = (normal_quantile(share) - z) * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
     return np.where(mixed, mean_posterior(member).cdf(offset), fraction == 0)
 
 

@@ -1,0 +1,106 @@
+"""The few special functions that scoring needs, by numpy alone.
+
+Importing `scipy.special` takes longer than scoring a track of ten thousand scans, and its
+chi-squared distribution takes any degrees of freedom; ours are whole, so that it is a finite sum
+(Abramowitz and Stegun, "Handbook of Mathematical Functions", 26.4.4 and 26.4.5).
+"""
+
+from functools import lru_cache
+from math import erf as erf_at
+from math import erfc, exp, factorial, gamma, pi, sqrt
+from statistics import NormalDist
+
+import numpy as np
+
+from smfeval.maths.arrays import Floats
+from smfeval.maths.student import t_cdf, t_density
+
+STEP = 1 / 16  # between the points about which erf is expanded
+END = 6.0  # erf is 1 from here on
+TERMS = 9  # of Taylor's series, for a distance of at most STEP / 2
+CERTAIN = 700.0  # half a squared length beyond which the chi-squared distribution is 1
+HALVINGS = 80
+NEWTON_STEPS = 100
+
+
+def erf(x: Floats) -> Floats:
+    """The error function, to 4e-16, from Taylor's series about the nearest tabulated point."""
+    series = _taylor()
+    size = np.minimum(np.abs(x), END)
+    nearest = np.rint(np.fmin(size, END) / STEP).astype(np.intp)  # fmin: no index is nan
+    beyond = size - nearest * STEP
+    value = series[-1].take(nearest)
+    for coefficient in series[-2::-1]:
+        value = value * beyond + coefficient.take(nearest)
+    return np.copysign(value, x)
+
+
+@lru_cache(maxsize=1)
+def _taylor() -> Floats:
+    """Taylor's coefficients of erf at the points 0, STEP, .. END. (TERMS, points).
+
+    The n-th derivative is 2 / sqrt(pi) exp(-x^2) times (-1)^(n-1) H_(n-1)(x), with Hermite's
+    polynomials H_(k+1) = 2 x H_k - 2 k H_(k-1).
+    """
+    x = np.arange(0, END + STEP, STEP)
+    hermite = [np.zeros_like(x), np.ones_like(x)]  # H_-1 and H_0
+    for k in range(TERMS - 2):
+        hermite.append(2 * x * hermite[-1] - 2 * k * hermite[-2])
+    slope = 2 / sqrt(pi) * np.exp(-(x**2))
+    powers = [slope * (-1) ** (n - 1) * hermite[n] / factorial(n) for n in range(1, TERMS)]
+    return np.array([[erf_at(point) for point in x], *powers])
+
+
+def normal_quantile(probability: Floats | float) -> Floats:
+    """The standard normal value with a probability below it, strictly between 0 and 1."""
+    inverse = NormalDist().inv_cdf
+    each = [inverse(p) for p in np.ravel(probability).tolist()]
+    return np.array(each).reshape(np.shape(probability))
+
+
+def chi_squared(degrees: int, x: Floats) -> Floats:
+    """Probability of at most x, to 1e-15 of 1. (...) -> (...)."""
+    half = np.minimum(x / 2, CERTAIN)
+    inside = erf(np.sqrt(half)) if degrees % 2 else -np.expm1(-half)
+    first = 0.5 if degrees % 2 else 1.0
+    terms = [half ** (k + first) / gamma(k + first + 1) for k in range((degrees - 1) // 2)]
+    return inside - np.exp(-half) * sum(terms) if terms else inside
+
+
+def chi_squared_tail(degrees: int, x: float) -> float:
+    """Probability of more than x, to 1e-14 of itself."""
+    half = min(x / 2, CERTAIN)
+    outside = erfc(sqrt(half)) if degrees % 2 else exp(-half)
+    first = 0.5 if degrees % 2 else 1.0
+    terms = [half ** (k + first) / gamma(k + first + 1) for k in range((degrees - 1) // 2)]
+    return outside + exp(-half) * sum(terms)
+
+
+@lru_cache(maxsize=64)
+def chi_squared_exceeded(degrees: int, probability: float) -> float:
+    """The value that is exceeded with a probability, by halving."""
+    low, high = 0.0, 1.0
+    while chi_squared_tail(degrees, high) > probability:
+        low, high = high, 2 * high
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        above = chi_squared_tail(degrees, middle) > probability
+        low, high = (middle, high) if above else (low, middle)
+    return (low + high) / 2
+
+
+@lru_cache(maxsize=64)
+def t_quantile(degrees: int, probability: float) -> float:
+    """The value of Student's t with a probability below it, by Newton's steps.
+
+    They start at the normal distribution's quantile, which is nearer to zero; from there each step
+    stays short of the solution, because the distribution is concave beyond zero.
+    """
+    upper = max(probability, 1 - probability)
+    t = normal_quantile(upper)
+    for _ in range(NEWTON_STEPS):
+        step = (upper - t_cdf(degrees, t)) / t_density(degrees, t)
+        t = t + step
+        if np.abs(step) <= 1e-14 * t:
+            break
+    return float(t if probability >= 0.5 else -t)

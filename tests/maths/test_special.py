@@ -1,0 +1,87 @@
+"""Special functions against scipy's, and against numbers from closed forms."""
+
+from math import erf as erf_at
+from math import pi, tan
+
+import numpy as np
+import pytest
+from scipy import special as peer
+
+from smfeval.maths.fourier import fast_length
+from smfeval.maths.gauss_jacobi import gauss_jacobi
+from smfeval.maths.special import (
+    chi_squared,
+    chi_squared_exceeded,
+    chi_squared_tail,
+    erf,
+    normal_quantile,
+    t_quantile,
+)
+
+DEGREES = range(1, 10)
+
+
+def test_erf_is_that_of_the_standard_library() -> None:
+    x = np.concatenate([np.linspace(-7, 7, 100_001), [-1e300, -np.inf, 1e-300, np.inf]])
+    wanted = np.array([erf_at(each) for each in x])
+    assert np.abs(erf(x) - wanted).max() <= 4e-16
+    small = np.geomspace(1e-200, 1e-3, 1000)
+    np.testing.assert_allclose(erf(small), [erf_at(each) for each in small], rtol=1e-15)
+
+
+def test_erf_of_what_is_no_number_is_none() -> None:
+    assert np.isnan(erf(np.array([np.nan]))).all()
+
+
+@pytest.mark.parametrize("degrees", DEGREES)
+def test_chi_squared(degrees: int) -> None:
+    x = np.concatenate([[0, 1e-30, 1e4, 1e200, np.inf], np.linspace(0, 80, 50_001)])
+    assert np.abs(chi_squared(degrees, x) - peer.chdtr(degrees, x)).max() <= 5e-15
+
+
+@pytest.mark.parametrize("degrees", DEGREES)
+def test_tail_of_chi_squared_keeps_its_digits(degrees: int) -> None:
+    x = np.linspace(0, 500, 1001)
+    ours = [chi_squared_tail(degrees, each) for each in x]
+    np.testing.assert_allclose(ours, peer.chdtrc(degrees, x), rtol=2e-13)
+
+
+@pytest.mark.parametrize("degrees", DEGREES)
+@pytest.mark.parametrize("probability", [1e-9, 0.01, 0.05, 0.5, 0.9, 0.999])
+def test_chi_squared_exceeded(degrees: int, probability: float) -> None:
+    ours = chi_squared_exceeded(degrees, probability)
+    assert ours == pytest.approx(float(peer.chdtri(degrees, probability)), rel=5e-13)
+
+
+@pytest.mark.parametrize("degrees", [1, 2, 3, 5, 24, 25, 300])
+@pytest.mark.parametrize("probability", [1e-6, 0.025, 0.4, 0.5, 0.6, 0.975, 1 - 1e-6])
+def test_t_quantile(degrees: int, probability: float) -> None:
+    wanted = float(peer.stdtrit(degrees, probability))
+    assert t_quantile(degrees, probability) == pytest.approx(wanted, rel=1e-10, abs=1e-15)
+
+
+def test_t_quantile_of_one_degree_is_a_tangent() -> None:
+    assert t_quantile(1, 0.975) == pytest.approx(tan(pi * 0.475), rel=1e-12)
+
+
+def test_normal_quantile_keeps_the_shape() -> None:
+    probability = np.array([[1e-12, 0.025, 0.5], [0.7, 0.975, 1 - 1e-9]])
+    np.testing.assert_allclose(normal_quantile(probability), peer.ndtri(probability), rtol=1e-13)
+    assert float(normal_quantile(0.5)) == 0
+
+
+@pytest.mark.parametrize(("a", "b"), [(0, 0), (3, -0.5), (-0.6, -0.05), (-0.5, -0.5), (5, -0.95)])
+@pytest.mark.parametrize("count", [1, 2, 7, 48, 92])
+def test_gauss_jacobi_integrates_polynomials(count: int, a: float, b: float) -> None:
+    node, weight = gauss_jacobi(count, a, b)
+    assert (np.diff(node) > 0).all()
+    assert (weight > 0).all()
+    for power in range(min(2 * count, 12)):  # Int (1 + x)^power of the weight, a beta function
+        wanted = 2 ** (a + b + power + 1) * peer.beta(a + 1, b + power + 1)
+        assert (weight * (1 + node) ** power).sum() == pytest.approx(wanted, rel=1e-12)
+
+
+def test_fast_length_is_the_smallest() -> None:
+    products = sorted(2**i * 3**j * 5**k for i in range(14) for j in range(9) for k in range(6))
+    for least in range(1, 3000):
+        assert fast_length(least) == next(each for each in products if each >= least)
