@@ -26,8 +26,6 @@ from smfeval.errors import OptionError, PairingError
 from smfeval.evaluation import Evaluation, Options, evaluate, nearest_pairs
 from smfeval.evaluation.result import SCHEMA
 from smfeval.io import read
-from smfeval.io.evo_result import evo_files, write_evo_results
-from smfeval.io.per_scan import write_per_scan
 from smfeval.show.documents import json_text
 from smfeval.show.report import Report, document, last_lines, text
 from smfeval.track import AnyTrack
@@ -66,7 +64,10 @@ def _refuse_targets(chosen: argparse.Namespace) -> None:
     if chosen.per_scan is not None and chosen.per_scan.suffix != ".parquet":
         raise OptionError(f"{chosen.per_scan}: --per-scan writes Parquet; end the name in .parquet")
     targets = [chosen.per_scan] if chosen.per_scan else []
-    targets += evo_files(chosen.save_evo) if chosen.save_evo else []
+    if chosen.save_evo is not None:
+        from smfeval.io.evo_result import evo_files  # noqa: PLC0415  only where asked for
+
+        targets += evo_files(chosen.save_evo)
     for path in targets:
         refuse_target(path, force=chosen.force)
 
@@ -98,8 +99,12 @@ def _evaluated(
 
 def _save(evaluations: list[Evaluation], chosen: argparse.Namespace) -> None:
     if chosen.per_scan is not None:
+        from smfeval.io.per_scan import write_per_scan  # noqa: PLC0415  polars is slow to import
+
         write_per_scan(evaluations, chosen.per_scan)
     if chosen.save_evo is not None:
+        from smfeval.io.evo_result import write_evo_results  # noqa: PLC0415
+
         write_evo_results(evaluations[0], chosen.save_evo)
 
 

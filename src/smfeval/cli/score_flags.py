@@ -2,7 +2,7 @@
 
 import argparse
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from smfeval.align.extent import extent
 from smfeval.associate.nearest import TOLERANCE_S
@@ -12,7 +12,6 @@ from smfeval.errors import OptionError
 from smfeval.evaluation import ALIGNMENTS, Options
 from smfeval.evaluation.frames import GAUGE_ALIGNMENTS
 from smfeval.evaluation.options import ASSOCIATIONS
-from smfeval.explain.alibis.result import ExtrinsicTolerance
 from smfeval.io import format_of
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.formats import FORMATS
@@ -20,6 +19,9 @@ from smfeval.score import RULES, Settings
 from smfeval.summarise.interval import METHODS
 from smfeval.summarise.number import Intervals
 from smfeval.track import AnyTrack
+
+if TYPE_CHECKING:
+    from smfeval.explain.alibis import ExtrinsicTolerance
 
 # What --gauge may say: the alignments, and the words that files use for them.
 GAUGE_WORDS = {kind: kind for kind in ALIGNMENTS} | {
@@ -136,8 +138,10 @@ def _offset(text: str) -> float | Literal["auto"]:
     return "auto" if text == "auto" else seconds(text)
 
 
-def _tolerance(text: str) -> ExtrinsicTolerance:
+def _tolerance(text: str) -> "ExtrinsicTolerance":
     """Metres and degrees: `0.01,0.5`."""
+    from smfeval.explain.alibis import ExtrinsicTolerance  # noqa: PLC0415  only where asked for
+
     try:
         metres, degrees = (float(part) for part in text.split(","))
     except ValueError as error:

@@ -1,14 +1,16 @@
 """What `check` found, as text and as a JSON document."""
 
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from smfeval.examination import Examination, Health, Motion
 from smfeval.maths.stamps import seconds_text
 from smfeval.show.words import aligned, count, length, length_range, number
 from smfeval.track import AnyTrack, Dropped, ParticleTrack
+
+if TYPE_CHECKING:
+    from smfeval.examination import Examination, Health, Motion
 
 SCHEMA = "smfeval.check/1"
 
@@ -21,7 +23,7 @@ KINDS = {
 }
 
 
-def text(examination: Examination, *, verbose: bool = False) -> str:
+def text(examination: "Examination", *, verbose: bool = False) -> str:
     """The whole report; the last line says whether the track can be scored."""
     track = examination.track
     rows = [
@@ -42,7 +44,7 @@ def text(examination: Examination, *, verbose: bool = False) -> str:
     return f"{track.provenance.name}\n{aligned(rows)}\n{last_line(examination)}\n"
 
 
-def last_line(examination: Examination) -> str:
+def last_line(examination: "Examination") -> str:
     """'can be scored on axes xyz', or why not."""
     found = examination.scorable
     if found.axes == "xyz":
@@ -52,7 +54,7 @@ def last_line(examination: Examination) -> str:
     return f"cannot be scored: {found.reason}"
 
 
-def reasons_for_doubt(examination: Examination) -> list[str]:
+def reasons_for_doubt(examination: "Examination") -> list[str]:
     """What a strict check refuses: doubts, notes, rows left out, assumptions, useless beliefs."""
     track = examination.track
     reasons = [doubt.sentence for doubt in examination.doubts]
@@ -86,7 +88,7 @@ def _left_out(left: Dropped) -> str:
     return f"{count(left.count, 'row')}: {left.reason} (first: {left.first})"
 
 
-def details(examination: Examination) -> list[tuple[str, str]]:
+def details(examination: "Examination") -> list[tuple[str, str]]:
     """What `-v` adds: the ends in time, the fastest step, the sigmas, the header's other words."""
     track, motion, about = examination.track, examination.motion, examination.track.about
     first, last = (seconds_text(int(track.stamp[i])) for i in (0, -1))
@@ -100,7 +102,7 @@ def details(examination: Examination) -> list[tuple[str, str]]:
     return rows + [("header", f"{key} {value}") for key, value in about.extra]
 
 
-def _scans(motion: Motion) -> str:
+def _scans(motion: "Motion") -> str:
     if motion.rate_hz is None:
         return "1"
     gaps = "no gaps"
@@ -109,7 +111,7 @@ def _scans(motion: Motion) -> str:
     return f"{motion.scans:,} in {number(motion.duration_s)} s, {number(motion.rate_hz)} Hz, {gaps}"
 
 
-def _path(motion: Motion) -> str:
+def _path(motion: "Motion") -> str:
     if motion.median_speed is None:
         return "a single position"
     return f"{length(motion.path_m)}, median speed {number(motion.median_speed)} m/s"
@@ -122,7 +124,7 @@ def _particles(track: ParticleTrack) -> str:
     return f"{each} in each scan, {scale if track.weighted else 'unweighted'}"
 
 
-def _health(health: Health) -> str:
+def _health(health: "Health") -> str:
     rank = str(health.rank[0]) if len(set(health.rank)) == 1 else "{}-{}".format(*health.rank)
     position, rotation = health.position_sigma_m, "rotation unknown"
     if health.rotation_sigma_rad is not None:
@@ -147,7 +149,7 @@ def _trend(growth: float) -> str:
     return "shrinks" if growth < 1 / GROWS else "steady"
 
 
-def document(examination: Examination) -> dict[str, Any]:
+def document(examination: "Examination") -> dict[str, Any]:
     """The same as strict JSON data."""
     track = examination.track
     return {

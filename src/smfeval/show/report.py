@@ -1,14 +1,14 @@
 """An evaluation, and where asked: where the error comes from, what else could explain it."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from smfeval.evaluation import Evaluation
-from smfeval.explain.alibis import Alibis
-from smfeval.explain.diagnoses import Diagnoses
-from smfeval.show import alibis as alibi_table
-from smfeval.show import diagnoses as diagnosis_rows
 from smfeval.show import scores
+
+if TYPE_CHECKING:
+    from smfeval.explain.alibis import Alibis
+    from smfeval.explain.diagnoses import Diagnoses
 
 
 @dataclass(frozen=True)
@@ -16,8 +16,8 @@ class Report:
     """One estimate; `alibis` and `diagnoses` are None where they were not asked for."""
 
     evaluation: Evaluation
-    alibis: Alibis | None = None
-    diagnoses: Diagnoses | None = None
+    alibis: "Alibis | None" = None
+    diagnoses: "Diagnoses | None" = None
 
 
 def text(reports: list[Report], *, verbose: bool = False) -> str:
@@ -55,8 +55,12 @@ def causes(report: Report, *, named: bool, verbose: bool) -> str:
     """Diagnoses and alibis of an estimate; '' where nothing was asked for."""
     parts = []
     if report.diagnoses is not None:
+        from smfeval.show import diagnoses as diagnosis_rows  # noqa: PLC0415  only where asked for
+
         parts.append(diagnosis_rows.text(report.diagnoses, verbose=verbose))
     if report.alibis is not None:
+        from smfeval.show import alibis as alibi_table  # noqa: PLC0415
+
         parts.append(alibi_table.text(report.alibis))
     name = f"{report.evaluation.estimate.provenance.name}\n" if named and parts else ""
     return name + "\n".join(parts)
