@@ -5,7 +5,7 @@ import pytest
 from scipy.fft import dct
 from scipy.stats import t as student
 
-from smfeval.maths.cosines import cosines
+from smfeval.maths.cosines import cosines, neighbour_sums, stretch_width
 from smfeval.maths.mean_posterior import effective_samples, mean_posterior
 from smfeval.maths.skewness import skew_rate, stretched
 from smfeval.maths.spectra import MEMORY_MIN, NOISE, spectra
@@ -111,3 +111,22 @@ def test_a_scale_that_does_not_bend_moves_nothing():
     offset = np.array([-1.0, 0.0, 2.0])
     np.testing.assert_array_equal(stretched(offset, np.zeros(3)), offset)
     np.testing.assert_allclose(stretched(offset, np.full(3, 0.5)), 2 * np.expm1(offset / 2))
+
+
+@pytest.mark.parametrize("n", [9, 500, 8192, 8193, 100_003, 3_000_017])
+def test_neighbour_sums_are_those_of_a_loop(n):
+    series = np.random.default_rng(6).standard_normal(n) + 1000
+    member, width = series > 999, stretch_width(n)
+    expected = [np.sum(member[i : i + width]) for i in range(0, n, width)]
+    np.testing.assert_array_equal(neighbour_sums(member), expected)
+    about = series - series.mean()
+    expected = [np.sum(about[i : i + width]) for i in range(0, n, width)]
+    np.testing.assert_allclose(neighbour_sums(series), expected, atol=1e-9)
+
+
+def test_quantiles_found_together_are_those_found_alone():
+    posterior = mean_posterior(np.random.default_rng(7).standard_normal((2, 3, 300)).cumsum(-1))
+    low, high = posterior.quantiles(0.025, 0.975)
+    np.testing.assert_allclose(low, posterior.quantile(0.025), rtol=1e-12)
+    np.testing.assert_allclose(high, posterior.quantile(0.975), rtol=1e-12)
+    np.testing.assert_allclose(posterior.cdf(high), 0.975, rtol=1e-12)

@@ -79,3 +79,42 @@ def test_tiny_but_regular_covariances_are_not_singular(rng):
     assert not normal.is_singular(1e-30 * covariances(5, rng, 3)).any()
     stretched = np.diag([1e-8, 1.0, 1e6])[None]
     assert not normal.is_singular(stretched).any()
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_the_moment_of_whitened_errors_is_that_of_the_symmetric_root(d, rng):
+    error, covariance = rng.normal(size=(60, d)), covariances(60, rng, d, scale=0.5)
+    white = [np.linalg.inv(sqrtm(s)) @ e for e, s in zip(error, covariance, strict=True)]
+    expected = np.mean([np.outer(w, w) for w in white], axis=0)
+    np.testing.assert_allclose(normal.whitened_moment(error, covariance), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_the_nees_alone_is_that_of_the_fit(d, rng):
+    error, covariance = rng.normal(size=(9000, d)), covariances(9000, rng, d)
+    expected = np.einsum("ni,nij,nj->n", error, np.linalg.inv(covariance), error)
+    np.testing.assert_allclose(normal.nees(error, covariance), expected, rtol=1e-8)
+    np.testing.assert_array_equal(
+        normal.nees(error, covariance), normal.fit(error, covariance).nees
+    )
+
+
+def test_the_pivots_of_a_fit_tell_singular_covariances_as_well(rng):
+    covariance = covariances(9000, rng, 3)
+    covariance[1] = 0
+    covariance[2, 2] = covariance[2, :, 2] = 0
+    covariance[3, 0] = covariance[3, :, 0] = 0
+    covariance[4500] = np.outer(*[rng.normal(size=3)] * 2)
+    covariance[5000] = [[1, 1, 0], [1, 1, 0], [0, 0, 1]]  # a pivot of exactly zero
+    covariance[8999] = -np.eye(3)
+    pivot = normal.fit(rng.normal(size=(9000, 3)), covariance).pivot
+    found = np.flatnonzero(normal.is_singular(covariance, pivot))
+    assert found.tolist() == [1, 2, 3, 4500, 5000, 8999]
+
+
+def test_the_layout_in_memory_changes_nothing(rng):
+    error, covariance = rng.normal(size=(5000, 3)), covariances(5000, rng, 3)
+    by_entry = np.moveaxis(np.array(np.moveaxis(covariance, 0, -1), order="C"), -1, 0)
+    by_axis = np.asfortranarray(error)
+    for formula in (normal.whitened, normal.nees):
+        np.testing.assert_array_equal(formula(by_axis, by_entry), formula(error, covariance))

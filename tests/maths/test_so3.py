@@ -61,3 +61,36 @@ def test_mean_of_rotations_agrees_with_scipy(rng):
     moment = np.einsum("m,mi,mj->ij", w, q, q)
     expected = Rotation.from_quat(q).mean(weights=w).as_quat()
     assert abs(np.dot(so3.mean(moment), expected)) == pytest.approx(1, abs=1e-12)
+
+
+def test_rotating_back_undoes_rotating(rng):
+    q, vector = rotations(9000, rng), rng.normal(size=(9000, 3))
+    expected = np.einsum("nji,nj->ni", so3.matrix(q), vector)
+    np.testing.assert_allclose(so3.rotate_back(q, vector), expected, atol=1e-14)
+    np.testing.assert_allclose(so3.rotate_back(q, so3.rotate(q, vector)), vector, atol=1e-14)
+
+
+def test_the_angle_between_rotations_is_that_of_scipy(rng):
+    p, q = rotations(9000, rng), rotations(9000, rng)
+    expected = (Rotation.from_quat(p).inv() * Rotation.from_quat(q)).magnitude()
+    np.testing.assert_allclose(so3.angle_between(p, q), expected, atol=1e-13)
+    np.testing.assert_allclose(so3.angle_between(p, -q), expected, atol=1e-13)
+
+
+@pytest.mark.parametrize("angle", [0.0, 1e-300, 1e-12, 1e-8, 1e-4, 1.0, 3.0, np.pi - 1e-6])
+def test_the_angle_of_an_exponential_is_its_length(angle, rng):
+    axis = rng.normal(size=3)
+    q = so3.exp(angle * axis / np.linalg.norm(axis))
+    assert so3.angle(q) == pytest.approx(angle, rel=1e-9, abs=1e-300)
+    assert so3.angle(-q) == so3.angle(q)
+
+
+def test_products_of_many_and_of_one_agree(rng):
+    p, q = rotations(9000, rng), rotations(9000, rng)
+    whole = so3.compose(p, q)
+    for i in (0, 4095, 4096, 8999):
+        np.testing.assert_array_equal(so3.compose(p[i], q[i]), whole[i])
+    np.testing.assert_array_equal(so3.compose(p[5], q)[4096], so3.compose(p[5], q[4096]))
+    np.testing.assert_array_equal(
+        so3.compose(p.reshape(9, 1000, 4), q[:1000])[3, 7], so3.compose(p[3007], q[7])
+    )

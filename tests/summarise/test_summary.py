@@ -106,6 +106,23 @@ def test_calibration_is_that_of_whitened_errors(tracks):
     assert 0 < shares[0] < shares[-1] < 1
 
 
+@pytest.mark.parametrize("level", [0.95, 0.8])
+def test_the_interval_of_k_is_that_of_the_series_it_is_the_median_of(tracks, level):
+    intervals = Intervals(level=level)
+    result = scored(tracks, alignment="se3", intervals=intervals)
+    relative = result.scored.series["nees"] / stats.chi2(3).median()
+    for found, wanted in (
+        (result.calibration.k, intervals),
+        (result.calibration.k_at_95, Intervals(level=0.95)),
+    ):
+        expected = wanted.of(relative, "median", "1")
+        assert expected.low < expected.value < expected.high
+        assert found.value == pytest.approx(expected.value, rel=1e-12)
+        assert found.low == pytest.approx(expected.low, rel=1e-12)
+        assert found.high == pytest.approx(expected.high, rel=1e-12)
+        assert found.n_effective == pytest.approx(expected.n_effective, rel=1e-12)
+
+
 def test_the_shape_is_taken_in_body_axes(tracks):
     result = scored(tracks, alignment="se3")
     estimate, reference = tracks
@@ -324,6 +341,11 @@ def test_gap_risk_is_reference_speed_times_gap_over_reported_sigma(tracks):
     risk = speed * 0.002 / np.sqrt(trace / 3)
     assert found.median == pytest.approx(np.median(risk), rel=1e-6)
     assert found.largest == pytest.approx(risk.max(), rel=1e-6)
+
+
+def test_without_gaps_there_is_no_gap_risk(tracks):
+    found = scored(tracks, alignment="se3").gap_risk
+    assert (found.median, found.p95, found.largest, found.above_limit) == (0, 0, 0, 0)
 
 
 def test_a_standing_reference_has_no_path_axes(rng):

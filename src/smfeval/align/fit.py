@@ -6,6 +6,7 @@ patterns, 1991 (se3, sim3); the yaw fit is its plane case about the vertical axi
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -28,7 +29,7 @@ class Geometry:
     source: Floats
     target: Floats
 
-    @property
+    @cached_property
     def cross(self) -> Floats:
         """Sum of target source^T. (3, 3)."""
         return self.target.T @ self.source

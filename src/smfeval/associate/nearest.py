@@ -70,6 +70,8 @@ def _closest(stamp: Ints, among: Ints) -> Ints:
 
 def _best_of_each(group: Ints, gap: Ints) -> Ints:
     """Of the entries with equal (never decreasing) group, the one with the smallest gap."""
+    if (np.diff(group) > 0).all():
+        return np.arange(len(group))
     order = np.lexsort((gap, group))
     first = np.concatenate([[True], np.diff(group[order]) > 0]) if len(group) else order > 0
     return np.sort(order[first])

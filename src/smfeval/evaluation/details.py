@@ -14,11 +14,12 @@ from smfeval.maths.arrays import Floats, Ints
 from smfeval.score.crps import crps
 from smfeval.summarise.relative import (
     RelativeError,
-    angle,
     horizon_pairs,
     relative_error,
     summarised,
 )
+
+NO_RISK = GapRisk(median=0.0, p95=0.0, largest=0.0, above_limit=0.0)
 
 
 def gap_risk_of(scored: Scored, pairs: Pairs, left: Ints) -> GapRisk | None:
@@ -26,11 +27,14 @@ def gap_risk_of(scored: Scored, pairs: Pairs, left: Ints) -> GapRisk | None:
     covariance = scored.residuals.covariance
     if covariance is None:
         return None
-    sigma = np.sqrt(np.trace(covariance, axis1=1, axis2=2) / scored.residuals.dimension)
-    if not (sigma > 0).all():
+    variance = np.einsum("nii->n", covariance) / scored.residuals.dimension
+    if not variance.min() > 0:
         return None
+    gap_s = pairs.gap_s[left][scored.kept]
+    if not gap_s.any():  # the usual case of common stamps: nothing moves within no time
+        return NO_RISK
     speed = speeds(scored.reference.stamp, scored.reference.position)
-    return gap_risk(speed, pairs.gap_s[left][scored.kept], sigma)
+    return gap_risk(speed, gap_s, np.sqrt(variance))
 
 
 def crps_by_axis(scored: Scored, options: Options) -> dict[str, Floats]:
@@ -50,8 +54,8 @@ def rotation_deg(scored: Scored) -> Floats | None:
     """Angle between estimated and reference rotation; None where a track has none. (n,)."""
     if not _oriented(scored):
         return None
-    off = so3.compose(so3.inverse(scored.reference.rotation), scored.estimate.rotation)
-    return np.degrees(angle(off))
+    off = so3.angle_between(scored.reference.rotation, scored.estimate.rotation)
+    return np.degrees(off, out=off)
 
 
 def relative_errors(scored: Scored, options: Options) -> tuple[RelativeError, ...]:

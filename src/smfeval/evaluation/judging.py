@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from smfeval.maths import normal
+from smfeval.maths.order import median
+from smfeval.maths.symmetric import chunks
 from smfeval.score import Residuals
 from smfeval.summarise.number import Number
 from smfeval.summarise.summary import Calibration
@@ -54,6 +56,9 @@ def left_of_k(residuals: Residuals, k: Number, freedoms: int) -> float:
         return 1.0
     independent = max((k.n_effective or float(len(residuals))) / SQUARED, 1.0)
     part = freedoms / residuals.dimension / independent
-    granted = residuals.predicted + part * residuals.predicted.mean(axis=0)
-    median = float(np.median(residuals.fit.nees))
-    return float(np.median(normal.fit(residuals.error, granted).nees)) / median if median else 1.0
+    shared = part * residuals.predicted.mean(axis=0)
+    granted = np.empty(len(residuals))
+    for scans in chunks(len(residuals)):
+        granted[scans] = normal.nees(residuals.error[scans], residuals.predicted[scans] + shared)
+    before = median(residuals.fit.nees)
+    return median(granted) / before if before else 1.0

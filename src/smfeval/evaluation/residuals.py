@@ -9,6 +9,7 @@ from smfeval.evaluation.options import Options
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Bools, Floats
 from smfeval.maths.stamps import seconds_text
+from smfeval.maths.symmetric import chunks
 from smfeval.score import Ensemble, Residuals
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
 
@@ -24,7 +25,7 @@ def residuals_of(estimate: AnyTrack, reference: Track, options: Options) -> Resi
         noise = _on(reference.position_covariance, index)
     if isinstance(estimate, ParticleTrack):
         return _particle_residuals(estimate, reference, index, noise)
-    error = (estimate.position - reference.position)[:, index]
+    error = _difference(estimate.position, reference.position, index)
     covariance = None
     if isinstance(estimate, GaussianTrack):
         covariance = _on(estimate.position_covariance, index)
@@ -40,8 +41,16 @@ def _particle_residuals(
     mean = np.repeat(estimate.position, estimate.count, axis=0)
     away = (estimate.particle_position - mean)[:, index]
     outer = ensemble.probability[:, None, None] * away[:, :, None] * away[:, None, :]
-    error = (estimate.position - reference.position)[:, index]
+    error = _difference(estimate.position, reference.position, index)
     return Residuals(error, ensemble.sum(outer), noise, ensemble)
+
+
+def _difference(position: Floats, reference: Floats, index: list[int]) -> Floats:
+    """Position minus reference on some axes; the scans of an axis are neighbours in memory."""
+    error = np.empty((len(index), len(position)))
+    for row, axis in zip(error, index, strict=True):
+        np.subtract(position[:, axis], reference[:, axis], out=row)
+    return error.T
 
 
 def _on(covariance: Floats, index: list[int]) -> Floats:
@@ -54,7 +63,7 @@ def regular(estimate: AnyTrack, residuals: Residuals, options: Options) -> Bools
     """Scans whose covariance has an inverse on the scored axes; refuses the others if asked to."""
     if residuals.covariance is None:
         return np.ones(len(residuals), dtype=np.bool_)
-    singular = normal.is_singular(residuals.predicted)
+    singular = normal.is_singular(residuals.predicted, residuals.fit.pivot)
     if singular.all() or (singular.any() and options.singular == "refuse"):
         raise _singular_error(estimate, residuals, singular, options.axes)
     return ~singular
@@ -92,15 +101,18 @@ def body_residuals(estimate: AnyTrack, residuals: Residuals) -> Residuals:
     """The same residuals in body axes, where all three axes are scored; else as they are."""
     if residuals.covariance is None or residuals.dimension < 3 or not estimate.about.oriented:
         return residuals
-    turn, noise = so3.inverse(estimate.rotation), residuals.noise
+
+    def in_body(covariance: Floats) -> Floats:
+        return so3.rotate_covariance(so3.inverse(estimate.rotation), covariance)
+
     if isinstance(estimate, GaussianTrack):
         covariance = estimate.covariance[:, :3, :3]  # a right perturbation is in body axes
     else:
-        covariance = so3.rotate_covariance(turn, residuals.covariance)
+        covariance = in_body(residuals.covariance)
     return Residuals(
-        so3.rotate(turn, residuals.error),
+        so3.rotate_back(estimate.rotation, residuals.error),
         covariance,
-        None if noise is None else so3.rotate_covariance(turn, noise),
+        None if residuals.noise is None else in_body(residuals.noise),
     )
 
 
@@ -111,16 +123,19 @@ def path_axes(reference: Track) -> dict[str, Floats]:
     """
     if len(reference) < 2:
         return {}
-    step = np.gradient(reference.position[:, :2], axis=0)
-    length = np.sqrt(step[:, 0] ** 2 + step[:, 1] ** 2)
+    x, y = (np.gradient(np.ascontiguousarray(axis)) for axis in reference.position[:, :2].T)
+    length = np.sqrt(x * x + y * y)
     moving = length > STANDING_M
     if not moving.any():
         return {}
-    latest = np.maximum.accumulate(np.where(moving, np.arange(len(step)), -1))
-    latest = np.where(latest < 0, int(np.argmax(moving)), latest)
-    x, y = (step[latest] / length[latest][:, None]).T
-    flat = np.zeros_like(x)
-    return {"along": np.stack([x, y, flat], axis=1), "cross": np.stack([-y, x, flat], axis=1)}
+    if not moving.all():
+        latest = np.maximum.accumulate(np.where(moving, np.arange(len(length)), -1))
+        latest = np.where(latest < 0, int(np.argmax(moving)), latest)
+        x, y, length = x[latest], y[latest], length[latest]
+    along, cross = np.zeros((2, 3, len(x)))
+    along[0], along[1] = np.divide(x, length, out=x), np.divide(y, length, out=y)
+    cross[0], cross[1] = np.negative(y, out=y), x
+    return {"along": along.T, "cross": cross.T}
 
 
 def reference_poses(estimate: AnyTrack, reference: AnyTrack) -> Track:
@@ -146,5 +161,7 @@ def _never_turns(reference: Track) -> bool:
     """Whether a moving reference has placeholder rotations (GNSS written as TUM)."""
     if not reference.about.oriented or len(reference) < FEW:
         return False
-    moved = float(np.ptp(reference.position, axis=0).max()) > MOVED_M
-    return moved and bool((reference.rotation == reference.rotation[0]).all())
+    first, parts = reference.rotation[0], chunks(len(reference))
+    if not all((reference.rotation[part] == first).all() for part in parts):
+        return False
+    return float(np.ptp(reference.position, axis=0).max()) > MOVED_M

@@ -8,10 +8,13 @@ of slow errors does not enter.
 """
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smfeval.maths.arrays import Bools, Floats, frozen
+from smfeval.maths.symmetric import CHUNK
 
 FINEST = (
     8192  # sums of neighbours replace scans beyond this; for 24 cosines the change is below 1e-5
@@ -20,23 +23,56 @@ FINEST = (
 
 def cosines(series: Floats | Bools, count: int) -> Floats:
     """Lowest cosine coefficients, without the mean. (..., n) -> (..., count)."""
-    n = series.shape[-1]
-    width = -(-n // FINEST)
-    if series.dtype != bool:  # numbers far from zero would drown what varies
-        series = series - series.mean(axis=-1, keepdims=True)
-    return _neighbour_sums(series, width) @ _basis(n, width, count)
+    return cosines_of_sums(neighbour_sums(series), series.shape[-1], count)
 
 
-def _neighbour_sums(series: Floats | Bools, width: int) -> Floats:
-    """Sums over `width` neighbours each, and over what remains. (..., n) -> (..., m)."""
+def cosines_of_sums(sums: Floats, n: int, count: int) -> Floats:
+    """The same from the sums over neighbours of a series of n scans. (..., m) -> (..., count)."""
+    return sums @ _basis(n, stretch_width(n), count)
+
+
+def stretch_width(n: int) -> int:
+    """How many neighbours are summed in a series of n scans."""
+    return -(-n // FINEST)
+
+
+def neighbour_sums(series: Floats | Bools) -> Floats:
+    """Sums over so many neighbours each, and over what remains. (..., n) -> (..., m).
+
+    Of numbers the mean is taken off first: far from zero they would drown what varies.
+    """
+    n, width = series.shape[-1], stretch_width(series.shape[-1])
+    if series.dtype == bool:
+        return _counts(series, width)
+    mean = series.mean(axis=-1, keepdims=True)
     if width == 1:
-        return series.astype(float, copy=False)
+        return series - mean
+    sums = np.empty((*series.shape[:-1], -(-n // width)))
+    step = -(-CHUNK // width)  # stretches at once
+    for first in range(0, sums.shape[-1], step):
+        part = series[..., first * width : (first + step) * width] - mean
+        sums[..., first : first + step] = _summed(part, width)
+    return sums
+
+
+def _counts(member: Floats | Bools, width: int) -> Floats:
+    """Members among so many neighbours each. (..., n) -> (..., m)."""
+    if width == 1:
+        return member.astype(float)
+    ones = member.view(np.uint8)  # narrow sums are quicker, as long as they hold the count
+    enough = width <= np.iinfo(np.uint8).max
+    return _summed(ones if enough else ones.astype(np.uint32), width).astype(float)
+
+
+def _summed(series: NDArray[Any], width: int) -> NDArray[Any]:
+    """Sums over `width` neighbours each, and over what remains. (..., n) -> (..., m)."""
     whole = series.shape[-1] // width * width
     grouped = series[..., :whole].reshape(*series.shape[:-1], -1, width)
-    kind = np.int64 if series.dtype == bool else np.float64
-    sums = grouped.sum(axis=-1, dtype=kind).astype(float)
-    rest = series[..., whole:].sum(axis=-1, keepdims=True, dtype=float)
-    return np.concatenate([sums, rest], axis=-1) if whole < series.shape[-1] else sums
+    sums = np.einsum("...w->...", grouped)  # over few neighbours, much faster than `sum`
+    if whole == series.shape[-1]:
+        return sums
+    rest = np.einsum("...w->...", series[..., whole:])
+    return np.concatenate([sums, rest[..., None]], axis=-1)
 
 
 @lru_cache(maxsize=8)

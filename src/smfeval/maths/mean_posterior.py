@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from smfeval.maths.arrays import Bools, Floats
-from smfeval.maths.cosines import cosines
+from smfeval.maths.cosines import cosines_of_sums, neighbour_sums
 from smfeval.maths.special import t_quantile
 from smfeval.maths.spectra import spectra
 from smfeval.maths.student import t_cdf, t_density
@@ -48,12 +48,19 @@ class MeanPosterior:
         return np.einsum("...g,...g->...", self.weight, each)
 
     def quantile(self, probability: float) -> Floats:
-        """Offset with the given probability below it: Newton's steps, halving where they leave.
+        """Offset with the given probability below it. -> (...)."""
+        return self.quantiles(probability)[0]
 
-        -> (...). The start is the mean of the quantiles of the single distributions.
+    def quantiles(self, *probabilities: float) -> Floats:
+        """Offsets for some probabilities: Newton's steps, halving where they leave.
+
+        -> (probabilities, ...). The start is the mean of the quantiles of the single distributions.
         """
-        low, high = _bracket(self, min(probability, 1 - probability))
-        each = self.centre + self.scale * t_quantile(self.degrees, probability)
+        low, high = _bracket(self, min(min(p, 1 - p) for p in probabilities))
+        upright = (len(probabilities),) + (1,) * self.variance.ndim
+        probability = np.reshape(probabilities, upright)
+        single = np.reshape([t_quantile(self.degrees, p) for p in probabilities], (*upright, 1))
+        each = self.centre + self.scale * single
         offset = np.einsum("...g,...g->...", self.weight, each)
         enough = PRECISION * np.sqrt(self.variance)
         for _ in range(MOST_STEPS):
@@ -70,9 +77,13 @@ class MeanPosterior:
 
 def mean_posterior(series: Floats | Bools) -> MeanPosterior:
     """Posterior of the mean of a stationary series. (..., n) -> (...)."""
-    n = series.shape[-1]
+    return posterior_of_sums(neighbour_sums(series), series.shape[-1])
+
+
+def posterior_of_sums(sums: Floats, n: int) -> MeanPosterior:
+    """The same from the sums over neighbours of a series of n scans. (..., m) -> (...)."""
     degrees = min(BAND, n // 2)
-    y, models = cosines(series, degrees), spectra(degrees)
+    y, models = cosines_of_sums(sums, n, degrees), spectra(degrees)
 
     square = y**2 @ models.precision.T
     for pull, gain in zip(models.pull, models.gain, strict=True):

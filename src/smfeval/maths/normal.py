@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from smfeval.maths.arrays import Bools, Floats
+from smfeval.maths.pivots import Columns, Pivots, columns, factored
 from smfeval.maths.special import chi_squared
 from smfeval.maths.symmetric import chunks, correlation_eigenvalue, smallest_pivot
 
@@ -20,21 +21,42 @@ ILL_CONDITIONED = 1e-6  # a smallest pivot below this: the closed-form root lose
 
 @dataclass(frozen=True)
 class Fit:
-    """How an error fits a covariance: squared Mahalanobis length and log determinant. (n,) each."""
+    """How an error fits a covariance S. (n,) each.
+
+    Attributes
+    ----------
+    nees
+        Squared Mahalanobis length e^T S^-1 e.
+    logdet
+        log det S.
+    pivot
+        Smallest pivot of the correlation matrix of S; where it is not positive, S has no inverse
+        and the others mean nothing.
+    """
 
     nees: Floats
     logdet: Floats
+    pivot: Floats
 
 
 def fit(error: Floats, covariance: Floats) -> Fit:
-    """NEES e^T S^-1 e and log det S. (n, d), (n, d, d) -> (n,) twice."""
-    nees, logdet = np.empty(len(error)), np.empty(len(error))
+    """NEES, log determinant and smallest pivot. (n, d), (n, d, d) -> (n,) each."""
+    found = Fit(*np.empty((3, len(error))))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        for part in chunks(len(error)):
+            pivots = factored(covariance[part])
+            found.nees[part] = pivots.square(columns(error[part]))
+            found.logdet[part] = sum(np.log(pivot) for pivot in pivots.pivot)
+            found.pivot[part] = pivots.smallest()
+    return found
+
+
+def nees(error: Floats, covariance: Floats) -> Floats:
+    """e^T S^-1 e alone. (n, d), (n, d, d) -> (n,)."""
+    out = np.empty(len(error))
     for part in chunks(len(error)):
-        factor, pivot = _factored(covariance[part])
-        forward = _forward(factor, error[part])
-        nees[part] = sum(y * y / d for y, d in zip(forward, pivot, strict=True))
-        logdet[part] = np.log(np.array(pivot)).sum(axis=0)
-    return Fit(nees, logdet)
+        out[part] = factored(covariance[part]).square(columns(error[part]))
+    return out
 
 
 def log_density(fit: Fit, dimension: int) -> Floats:
@@ -44,20 +66,25 @@ def log_density(fit: Fit, dimension: int) -> Floats:
 
 def probability_within(nees: Floats, dimension: int) -> Floats:
     """Probability that an honest belief gives to a smaller NEES: the chi-squared distribution."""
-    inside = np.empty_like(nees)
+    if nees.ndim != 1:
+        return chi_squared(dimension, nees)
+    out = np.empty_like(nees)
     for part in chunks(len(nees)):
-        inside[part] = chi_squared(dimension, nees[part])
-    return inside
+        out[part] = chi_squared(dimension, nees[part])
+    return out
 
 
-def is_singular(covariance: Floats) -> Bools:
-    """Scans whose covariance has no inverse, up to rounding. (n, d, d) -> (n,)."""
-    singular = np.zeros(len(covariance), dtype=np.bool_)
+def is_singular(covariance: Floats, pivot: Floats | None = None) -> Bools:
+    """Scans whose covariance has no inverse, up to rounding. (n, d, d) -> (n,).
+
+    `pivot` is the smallest of each correlation matrix, where a fit has found it already.
+    """
+    singular = np.empty(len(covariance), dtype=np.bool_)
     for part in chunks(len(covariance)):
         variance = np.diagonal(covariance[part], axis1=1, axis2=2)
         singular[part] = variance.min(axis=1) <= ROUNDING * variance.max(axis=1)
-        unsure = ~singular[part] & (smallest_pivot(covariance[part]) <= SURELY_REGULAR)
-        rows = np.flatnonzero(unsure)
+        least = smallest_pivot(covariance[part]) if pivot is None else pivot[part]
+        rows = np.flatnonzero(~singular[part] & ~(least > SURELY_REGULAR))
         singular[part.start + rows] = correlation_eigenvalue(covariance[part][rows]) <= SINGULAR
     return singular
 
@@ -69,97 +96,74 @@ def whitened(error: Floats, covariance: Floats) -> Floats:
     and product of its eigenvalues): S^(-1/2) e = ((i^2 - ii) e - S e + i iii S^-1 e) / (i ii - iii)
     in three dimensions. Ill-conditioned covariances go through their eigenvectors.
     """
-    out = np.empty_like(error)
+    out = np.empty(error.shape[::-1])
     for part in chunks(len(error)):
-        out[part] = ROOTS[error.shape[1]](error[part], covariance[part])
-        bad = np.flatnonzero(smallest_pivot(covariance[part]) < ILL_CONDITIONED)
-        if len(bad):
-            out[part.start + bad] = _by_eigenvectors(error[part][bad], covariance[part][bad])
-    return out
+        out[:, part] = _whitened(error[part], covariance[part])
+    return out.T
 
 
-def _factored(covariance: Floats) -> tuple[list[list[Floats]], list[Floats]]:
-    """Unit lower factor and pivots of S = L D L^T, each entry an array over scans."""
-    dimension = covariance.shape[-1]
-    factor: list[list[Floats]] = []
-    pivot: list[Floats] = []
-    for i in range(dimension):
-        row: list[Floats] = []
-        rest = covariance[:, i, i]
-        for j in range(i):
-            entry = covariance[:, i, j]
-            for k in range(j):
-                entry = entry - row[k] * pivot[k] * factor[j][k]
-            row.append(entry / pivot[j])
-            rest = rest - row[j] * entry
-        factor.append(row)
-        pivot.append(rest)
-    return factor, pivot
+def whitened_moment(error: Floats, covariance: Floats) -> Floats:
+    """Mean of S^(-1/2) e e^T S^(-1/2) with the symmetric root. (n, d), (n, d, d) -> (d, d)."""
+    parts = (_whitened(error[part], covariance[part]) for part in chunks(len(error)))
+    return np.asarray(sum(white @ white.T for white in parts) / len(error))
 
 
-def _forward(factor: list[list[Floats]], error: Floats) -> list[Floats]:
-    """L^-1 e, one array per dimension."""
-    solved: list[Floats] = []
-    for i, row in enumerate(factor):
-        value = error[:, i]
-        for entry, before in zip(row, solved, strict=True):
-            value = value - entry * before
-        solved.append(value)
-    return solved
+def _whitened(error: Floats, covariance: Floats) -> Floats:
+    """A chunk of `whitened`. -> (d, m)."""
+    pivots = factored(covariance)
+    white = np.stack(ROOTS[error.shape[1]](columns(error), pivots))
+    bad = np.flatnonzero(~(pivots.smallest() >= ILL_CONDITIONED))
+    if len(bad):
+        white[:, bad] = _by_eigenvectors(error[bad], covariance[bad]).T
+    return white
 
 
-def _solved(error: Floats, covariance: Floats) -> Floats:
-    """S^-1 e."""
-    factor, pivot = _factored(covariance)
-    forward = _forward(factor, error)
-    solved = [y / d for y, d in zip(forward, pivot, strict=True)]
-    for i in range(len(solved) - 2, -1, -1):
-        for j in range(i + 1, len(solved)):
-            solved[i] = solved[i] - factor[j][i] * solved[j]
-    return np.stack(solved, axis=1)
+def _root_line(error: Columns, pivots: Pivots) -> Columns:
+    return [error[0] / np.sqrt(pivots.pivot[0])]
 
 
-def _times(covariance: Floats, error: Floats) -> Floats:
-    return np.einsum("nij,nj->ni", covariance, error)
+def _root_plane(error: Columns, pivots: Pivots) -> Columns:
+    """With i and ii the sum and the product of the roots: S^(-1/2) e = (e + ii S^-1 e) / i."""
+    (a,), (_, b) = pivots.matrix
+    ii = np.sqrt(pivots.pivot[0] * pivots.pivot[1])
+    i = np.sqrt(a + b + 2 * ii)
+    return [(e + ii * s) / i for e, s in zip(error, pivots.solved(error), strict=True)]
 
 
-def _root_line(error: Floats, covariance: Floats) -> Floats:
-    return error / np.sqrt(covariance[:, 0])
-
-
-def _root_plane(error: Floats, covariance: Floats) -> Floats:
-    """(i e - S^(-1/2)...): with det = ii^2, S^(-1/2) e = (e + ii S^-1 e) / i."""
-    _, (first, second) = _factored(covariance)
-    product = np.sqrt(first * second)
-    total = np.sqrt(covariance[:, 0, 0] + covariance[:, 1, 1] + 2 * product)
-    return (error + product[:, None] * _solved(error, covariance)) / total[:, None]
-
-
-def _root_space(error: Floats, covariance: Floats) -> Floats:
-    root = np.sqrt(_eigenvalues(covariance))
-    i = root.sum(axis=0)
-    ii = root[0] * root[1] + root[1] * root[2] + root[2] * root[0]
-    iii = root.prod(axis=0)
-    inverse = _solved(error, covariance)
-    straight = (i * i - ii)[:, None] * error - _times(covariance, error)
-    return (straight + (i * iii)[:, None] * inverse) / (i * ii - iii)[:, None]
+def _root_space(error: Columns, pivots: Pivots) -> Columns:
+    first, second, third = np.sqrt(_eigenvalues(pivots.matrix))
+    i = first + second + third
+    ii = first * second + second * third + third * first
+    iii = first * second * third
+    straight, inverse, scale = i * i - ii, i * iii, 1 / (i * ii - iii)
+    terms = zip(error, _times(pivots.matrix, error), pivots.solved(error), strict=True)
+    return [(straight * e - c + inverse * s) * scale for e, c, s in terms]
 
 
 ROOTS = {1: _root_line, 2: _root_plane, 3: _root_space}
 
 
-def _eigenvalues(covariance: Floats) -> Floats:
-    """Eigenvalues of symmetric 3x3 matrices by the trigonometric solution of the cubic. (3, n)."""
-    c = covariance
-    mean = (c[:, 0, 0] + c[:, 1, 1] + c[:, 2, 2]) / 3
-    a, b, d = c[:, 0, 0] - mean, c[:, 1, 1] - mean, c[:, 2, 2] - mean
-    x, y, z = c[:, 1, 0], c[:, 2, 0], c[:, 2, 1]
-    size = np.sqrt((a * a + b * b + d * d + 2 * (x * x + y * y + z * z)) / 6)
+def _times(matrix: list[Columns], error: Columns) -> Columns:
+    """S e for three dimensions, from the lower triangle."""
+    ((a,), (x, b), (y, z, c)), (e, f, g) = matrix, error
+    return [a * e + x * f + y * g, x * e + b * f + z * g, y * e + z * f + c * g]
+
+
+def _eigenvalues(matrix: list[Columns]) -> Floats:
+    """Eigenvalues in three dimensions by the trigonometric solution of the cubic. (3, m).
+
+    They are mean + 2 size cos(angle + 0, 120 and 240 degrees); one cosine and its sine tell all.
+    """
+    (a,), (x, b), (y, z, c) = matrix
+    mean = (a + b + c) / 3
+    a, b, c = a - mean, b - mean, c - mean
+    size = np.sqrt((a * a + b * b + c * c + 2 * (x * x + y * y + z * z)) / 6)
     safe = np.where(size > 0, size, 1.0)
-    det = a * (b * d - z * z) - x * (x * d - z * y) + y * (x * z - b * y)
-    angle = np.arccos(np.clip(det / safe**3 / 2, -1, 1)) / 3
-    turn = angle + np.array([0, 2, 4])[:, None] * (np.pi / 3)
-    return np.maximum(mean + 2 * size * np.cos(turn), np.finfo(np.float64).tiny)
+    det = a * (b * c - z * z) - x * (x * c - z * y) + y * (x * z - b * y)
+    cosine = np.cos(np.arccos(np.clip(det / (2 * safe * safe * safe), -1, 1)) / 3)
+    sine = np.sqrt(3 * np.maximum(1 - cosine * cosine, 0))
+    values = np.stack([2 * cosine, -cosine - sine, -cosine + sine])
+    return np.maximum(mean + size * values, np.finfo(np.float64).tiny)
 
 
 def _by_eigenvectors(error: Floats, covariance: Floats) -> Floats:

@@ -8,23 +8,26 @@ is hardly.
 import numpy as np
 
 from smfeval.maths.arrays import Floats
+from smfeval.maths.order import quantile
 
 NORMAL_DECILE = 1.2815515655446004  # the 90th percentile of the standard normal
 SHAPE_MAX = 2.0  # skewness 400; nothing can be learnt about the mean of such a series
 GROWTH_MAX = 3.0  # an end is moved out by a factor of at most (exp(3) - 1) / 3 = 6.4
 
 
-def skew_rate(series: Floats) -> Floats:
+def skew_rate(series: Floats, deviation: Floats | None = None) -> Floats:
     """Rate, per unit of the series, at which its logarithm-like scale bends. (..., n) -> (...).
 
     1 / (mean - a) of the shifted log-normal with the same shape s and standard deviation, negative
-    if the long tail is on the left, zero for a symmetric series.
+    if the long tail is on the left, zero for a symmetric series. `deviation` is the standard
+    deviation, where it is known already.
     """
-    low, middle, high = np.quantile(series, [0.1, 0.5, 0.9], axis=-1)
+    low, middle, high = (quantile(series, share) for share in (0.1, 0.5, 0.9))
     tiny = np.finfo(float).tiny
     ratio = np.log(np.maximum(high - middle, tiny)) - np.log(np.maximum(middle - low, tiny))
     shape = np.clip(ratio / NORMAL_DECILE, -SHAPE_MAX, SHAPE_MAX)
-    return np.sign(shape) * np.sqrt(np.expm1(shape**2)) / series.std(axis=-1)
+    deviation = series.std(axis=-1) if deviation is None else deviation
+    return np.sign(shape) * np.sqrt(np.expm1(shape**2)) / deviation
 
 
 def stretched(offset: Floats, rate: Floats) -> Floats:

@@ -9,7 +9,10 @@ With theta = arctan(t / sqrt(q)) the probability between -t and t is (Abramowitz
 which takes a few multiplications where the incomplete beta function takes a continued fraction.
 """
 
+from functools import lru_cache
+from itertools import accumulate
 from math import exp, lgamma, pi, sqrt
+from operator import mul
 
 import numpy as np
 
@@ -18,20 +21,27 @@ from smfeval.maths.arrays import Floats
 
 def t_cdf(degrees: int, t: Floats) -> Floats:
     """Probability of at most t, to 1e-15 of 1. (...) -> (...)."""
-    cosine2 = degrees / (degrees + t**2)
-    sine = t / np.sqrt(degrees + t**2)
-    odd = degrees % 2
-    series = np.ones_like(t)
-    for term in range(degrees - 2, 1, -2):
-        series = 1 + series * cosine2 * ((term - 1) / term)
-    if not odd:
+    square = degrees + t * t
+    cosine2, sine = degrees / square, t / np.sqrt(square)
+    last, *before = _coefficients(degrees)
+    series = np.full_like(t, last)
+    for coefficient in before:
+        series = series * cosine2 + coefficient
+    if degrees % 2 == 0:
         return 0.5 + 0.5 * sine * series
     theta = np.arctan(t / np.sqrt(degrees))
     inner = sine * np.sqrt(cosine2) * series if degrees > 1 else 0.0
     return 0.5 + (theta + inner) / np.pi
 
 
+@lru_cache(maxsize=32)
+def _coefficients(degrees: int) -> tuple[float, ...]:
+    """Of the powers of cos^2 in the sum, the highest first."""
+    terms = range(2 + degrees % 2, degrees - 1, 2)
+    return tuple(accumulate(((term - 1) / term for term in terms), mul, initial=1.0))[::-1]
+
+
 def t_density(degrees: int, t: Floats) -> Floats:
     """Derivative of the probability. (...) -> (...)."""
     norm = exp(lgamma((degrees + 1) / 2) - lgamma(degrees / 2)) / sqrt(pi * degrees)
-    return norm * (1 + t**2 / degrees) ** (-(degrees + 1) / 2)
+    return norm * (1 + t * t / degrees) ** (-(degrees + 1) / 2)

@@ -12,9 +12,10 @@ import numpy as np
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.special import erf
 from smfeval.maths.symmetric import chunks
-from smfeval.score.residuals import Ensemble, Residuals
+from smfeval.score.residuals import Ensemble, Residuals, once
 
 
+@once
 def crps(residuals: Residuals) -> Floats:
     """CRPS of every axis. (n, d)."""
     if residuals.ensemble is not None:
@@ -22,17 +23,17 @@ def crps(residuals: Residuals) -> Floats:
     if residuals.covariance is None:
         return np.abs(residuals.error)
     variance = np.diagonal(residuals.predicted, axis1=1, axis2=2)
-    return gaussian_crps(residuals.error, np.sqrt(variance))
+    score = np.empty_like(residuals.error)
+    for part in chunks(len(score)):
+        score[part] = gaussian_crps(residuals.error[part], np.sqrt(variance[part]))
+    return score
 
 
 def gaussian_crps(error: Floats, sigma: Floats) -> Floats:
-    """CRPS of N(., sigma^2) at a distance `error` from its mean. (n, ...) each."""
-    score = np.empty(np.shape(error))
-    for part in chunks(len(score)):
-        z = error[part] / sigma[part]
-        density = np.exp(-0.5 * z * z) * np.sqrt(2 / np.pi)
-        score[part] = sigma[part] * (z * erf(z / np.sqrt(2)) + density - 1 / np.sqrt(np.pi))
-    return score
+    """CRPS of N(., sigma^2) at a distance `error` from its mean. (...) each."""
+    z = error / sigma
+    density = np.exp(-0.5 * z * z) * np.sqrt(2 / np.pi)
+    return sigma * (z * erf(z / np.sqrt(2)) + density - 1 / np.sqrt(np.pi))
 
 
 def _particles(residuals: Residuals) -> Floats:

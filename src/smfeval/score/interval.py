@@ -9,6 +9,7 @@ import numpy as np
 
 from smfeval.maths.arrays import Floats
 from smfeval.maths.special import normal_quantile
+from smfeval.maths.symmetric import chunks
 from smfeval.score.residuals import Ensemble, Residuals
 
 LEVEL = 0.9
@@ -18,13 +19,22 @@ def interval_score(residuals: Residuals, *, level: float = LEVEL) -> Floats:
     """Interval score of every axis. (n, d)."""
     tail = (1 - level) / 2
     if residuals.ensemble is None or residuals.noise is not None:
-        sigma = np.sqrt(np.diagonal(residuals.predicted, axis1=1, axis2=2))
-        reach = -normal_quantile(tail) * sigma
-        return 2 * reach + np.maximum(np.abs(residuals.error) - reach, 0) / tail
+        return _gaussian(residuals, tail)
     low = quantiles(residuals.ensemble, tail)
     high = -quantiles(residuals.ensemble.mirrored, tail)  # so that no axis has a preferred sign
     outside = np.maximum(low, 0) + np.maximum(-high, 0)  # the reference is at zero
     return (high - low) + outside / tail
+
+
+def _gaussian(residuals: Residuals, tail: float) -> Floats:
+    variance = np.diagonal(residuals.predicted, axis1=1, axis2=2)
+    far = -normal_quantile(tail)
+    score = np.empty_like(residuals.error)
+    for part in chunks(len(score)):
+        reach = far * np.sqrt(variance[part])
+        outside = np.maximum(np.abs(residuals.error[part]) - reach, 0)
+        score[part] = 2 * reach + outside / tail
+    return score
 
 
 def quantiles(ensemble: Ensemble, probability: float) -> Floats:

@@ -31,7 +31,7 @@ def honest_median(residuals: Residuals) -> Floats:
     """The median NEES of an honest belief of this kind; 2.366 for Gaussians in space. (n,)."""
     d, particles = residuals.dimension, effective_particles(residuals)
     if particles is None:
-        return np.full(len(residuals), chi_squared_exceeded(d, 0.5))
+        return np.broadcast_to(chi_squared_exceeded(d, 0.5), len(residuals))
     from scipy.special import fdtri  # noqa: PLC0415
 
     return _stretch(particles, d) * fdtri(d, particles - d, 0.5)

@@ -1,12 +1,13 @@
 """What the rules see of a paired and aligned track: errors and uncertainties on the scored axes."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, wraps
 
 import numpy as np
 
 from smfeval.maths import normal
-from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.arrays import Floats, Ints, frozen
 from smfeval.maths.symmetric import chunks
 
 
@@ -81,6 +82,19 @@ class Residuals:
             None if self.noise is None else variance_along(self.noise, direction),
             ensemble,
         )
+
+
+def once(formula: Callable[[Residuals], Floats]) -> Callable[[Residuals], Floats]:
+    """A formula whose result is kept with the residuals, as `cached_property` does for a method."""
+
+    @wraps(formula)
+    def kept(residuals: Residuals) -> Floats:
+        found = vars(residuals)
+        if formula.__name__ not in found:
+            found[formula.__name__] = frozen(formula(residuals))
+        return found[formula.__name__]
+
+    return kept
 
 
 def variance_along(covariance: Floats, direction: Floats) -> Floats:

@@ -20,8 +20,7 @@ def shape(error: Floats, covariance: Floats) -> float:
     1 if the errors scatter in the proportions of the covariance, whatever its scale; more if some
     direction is tighter than another. The symmetric root is taken in the axes given (body axes).
     """
-    white = normal.whitened(error, covariance)
-    moment = white.T @ white / len(white)
+    moment = normal.whitened_moment(error, covariance)
     dimension = error.shape[1]
     mean = float(np.trace(moment)) / dimension
     values = np.linalg.eigvalsh(moment)

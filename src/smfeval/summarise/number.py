@@ -8,6 +8,7 @@ import numpy as np
 
 from smfeval.errors import OptionError, SeriesError
 from smfeval.maths.arrays import Floats
+from smfeval.maths.order import quantile
 from smfeval.summarise.interval import Interval, StatisticName, interval
 
 LEAST_TAIL = 1e-4  # a thousand replicates, or a few hundred scans, say nothing beyond
@@ -63,16 +64,15 @@ class Intervals:
         related: Floats | None = None,
     ) -> Number:
         """A statistic of a series as a number, with its interval if there can be one."""
-        value = plain(series, statistic)
         if self.method is None:
-            return Number(value, unit)
+            return Number(plain(series, statistic), unit)
         rng = np.random.default_rng(self.seed)
         try:
             found = interval(
                 series, statistic, level=self.level, method=self.method, rng=rng, related=related
             )
         except SeriesError as error:
-            return Number(value, unit, reason=str(error))
+            return Number(plain(series, statistic), unit, reason=str(error))
         return _number(found, unit)
 
 
@@ -82,7 +82,7 @@ def plain(series: Floats, statistic: StatisticName) -> float:
         return float(np.mean(series))
     if statistic == "rmse":
         return float(np.sqrt(np.mean(series**2)))
-    return float(np.quantile(series, 0.5 if statistic == "median" else statistic[1]))
+    return float(quantile(series, 0.5 if statistic == "median" else statistic[1]))
 
 
 def finite(value: float | None) -> float | None:

@@ -51,7 +51,7 @@ def relative_error(
 
 def angle(quaternion: Floats) -> Floats:
     """Angle of a rotation, 0 to pi. (..., 4) -> (...)."""
-    return np.linalg.norm(so3.log(quaternion), axis=-1)
+    return so3.angle(quaternion)
 
 
 def summarised(

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from smfeval.maths import normal
-from smfeval.maths.arrays import Floats
+from smfeval.maths.arrays import Bools, Floats
+from smfeval.maths.order import median
 from smfeval.score import Residuals, Settings
 from smfeval.score.pit import honest_median
 from smfeval.summarise.inflation import best_scale, shape
@@ -123,38 +124,55 @@ def summarise_calibration(
         return None
     nees, pit, honest = series["nees"], series["pit"], honest_median(residuals)
     relative = nees / honest
-    k = intervals.of(relative, "median", "1")
+    nees_median = intervals.of(nees, "median", "1")
+    k = _relative_median(nees_median, relative, honest, intervals)
     at_95 = (
         k
         if intervals.level == VERDICT_LEVEL
         else replace(intervals, level=VERDICT_LEVEL).of(relative, "median", "1")
     )
     return Calibration(
-        nees_median=intervals.of(nees, "median", "1"),
+        nees_median=nees_median,
         nees_mean=intervals.of(nees, "mean", "1"),
         k=k,
         factor_per_axis=k.mapped(lambda value: float(np.sqrt(value)), "1"),
-        coverage={
-            level: _fraction((pit <= level).astype(np.float64), relative, intervals)
-            for level in LEVELS
-        },
+        coverage={level: _fraction(pit <= level, relative, intervals) for level in LEVELS},
         psi=_psi(body),
         precision=_precision(residuals, intervals),
-        best_scale=Number(best_scale(residuals.error, residuals.covariance, residuals.noise), "1"),
+        best_scale=Number(_best_scale(residuals), "1"),
         k_at_95=at_95,
         negligible=is_rounding(series["ape"], position),
     )
 
 
+def _relative_median(
+    nees_median: Number, relative: Floats, honest: Floats, intervals: Intervals
+) -> Number:
+    """Median of NEES / honest: where that is one number for all scans, only the scale differs."""
+    if nees_median.low is None or (honest != honest[0]).any():
+        return intervals.of(relative, "median", "1")
+    return nees_median.mapped(lambda value: value / float(honest[0]), "1")
+
+
+def _best_scale(residuals: Residuals) -> float:
+    """`best_scale`, from the NEES that is known where the reference is exact."""
+    if residuals.covariance is None or residuals.noise is None:
+        return float(np.mean(residuals.fit.nees)) / residuals.dimension
+    return best_scale(residuals.error, residuals.covariance, residuals.noise)
+
+
 def is_rounding(distance: Floats, position: Floats) -> bool:
     """Whether distances are no more than rounding leaves of positions so large."""
-    return float(np.median(distance)) <= ROUNDING * float(np.abs(position).max())
+    farthest = max(float(position.max()), -float(position.min()))
+    return median(distance) <= ROUNDING * farthest
 
 
-def _fraction(inside: Floats, relative: Floats, intervals: Intervals) -> Number:
+def _fraction(inside: Bools, relative: Floats, intervals: Intervals) -> Number:
     """A coverage: a fraction whose memory is that of the NEES, its ends within 0 and 1."""
-    related = np.log(np.maximum(relative, np.finfo(np.float64).tiny))
-    number = intervals.of(inside, "mean", "1", related=related)
+    related = None
+    if inside.all() or not inside.any():
+        related = np.log(np.maximum(relative, np.finfo(np.float64).tiny))
+    number = intervals.of(inside.astype(np.float64), "mean", "1", related=related)
     low, high = (
         None if end is None else min(max(end, 0.0), 1.0) for end in (number.low, number.high)
     )

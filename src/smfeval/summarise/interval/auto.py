@@ -8,9 +8,8 @@ rmse        the mean of the squares, rooted
 ==========  ==============================================================================
 """
 
-import numpy as np
-
 from smfeval.maths.arrays import Floats
+from smfeval.maths.symmetric import chunks
 from smfeval.summarise.interval.ends import Ends
 from smfeval.summarise.interval.fraction_ends import fraction_ends, one_sided_ends
 from smfeval.summarise.interval.mean_ends import mean_ends, rmse_ends
@@ -52,7 +51,8 @@ def auto_ends(series: Floats, statistic: Statistic, level: float) -> Ends:
 
 def is_fraction(series: Floats) -> bool:
     """Whether all numbers are zero or one."""
-    return bool(np.all((series == 0) | (series == 1)))
+    parts = (series[part] for part in chunks(len(series)))
+    return all(((part == 0) | (part == 1)).all() for part in parts)
 
 
 def _unanimous(request: Request) -> Interval:

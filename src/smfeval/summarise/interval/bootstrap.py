@@ -18,11 +18,8 @@ from smfeval.maths.arrays import Floats
 from smfeval.maths.block_length import block_length
 from smfeval.maths.blocks import Plan, plan
 from smfeval.maths.mean_posterior import effective_samples, mean_posterior
-from smfeval.maths.replicates import (
-    replicate_errors,
-    replicate_means,
-    replicate_quantile_ends,
-)
+from smfeval.maths.replicate_quantiles import replicate_quantile_ends
+from smfeval.maths.replicates import replicate_errors, replicate_means
 from smfeval.summarise.interval.fraction_ends import members
 from smfeval.summarise.interval.request import Request, Statistic, varying
 from smfeval.summarise.interval.result import Interval

@@ -3,7 +3,8 @@
 import numpy as np
 
 from smfeval.maths.arrays import Bools, Floats
-from smfeval.maths.mean_posterior import MeanPosterior, effective_samples, mean_posterior
+from smfeval.maths.cosines import neighbour_sums
+from smfeval.maths.mean_posterior import MeanPosterior, effective_samples, posterior_of_sums
 from smfeval.maths.special import normal_quantile
 from smfeval.summarise.interval.ends import Ends
 
@@ -19,11 +20,12 @@ def members(series: Floats, value: Floats) -> Bools:
 
 def fraction_ends(member: Bools, level: float) -> Ends:
     """Interval of the fraction of members; not all scans may be alike. (..., n) -> (...)."""
-    fraction = member.mean(axis=-1)
-    posterior = mean_posterior(member)
+    n = member.shape[-1]
+    sums = neighbour_sums(member)
+    fraction, posterior = sums.sum(axis=-1) / n, posterior_of_sums(sums, n)
     spread = fraction * (1 - fraction)
-    down = np.minimum(posterior.quantile((1 - level) / 2), 0) / spread
-    up = np.maximum(posterior.quantile((1 + level) / 2), 0) / spread
+    down, up = posterior.quantiles((1 - level) / 2, (1 + level) / 2)
+    down, up = np.minimum(down, 0) / spread, np.maximum(up, 0) / spread
 
     centre = np.log(fraction / (1 - fraction))
     n_effective, n_rare = fraction_samples(fraction, posterior)
@@ -42,17 +44,18 @@ def fraction_samples(fraction: Floats, posterior: MeanPosterior) -> tuple[Floats
     return n_effective, n_effective * np.minimum(fraction, 1 - fraction)
 
 
-def probability_below(share: float, member: Bools) -> Floats:
-    """Posterior probability that the true fraction is below a share. (..., n) -> (...).
+def probability_below(share: float, sums: Floats, n: int) -> Floats:
+    """Posterior probability that the true fraction is below a share. (..., m) -> (...).
 
-    On the probit scale, which is as safe as the logit scale for a test and gives quantiles a tenth
-    less width. Zero where all scans are members, one where none is.
+    `sums` counts the members among neighbours, n scans in all. On the probit scale, which is as
+    safe as the logit scale for a test and gives quantiles a tenth less width. Zero where all scans
+    are members, one where none is.
     """
-    fraction = member.mean(axis=-1)
+    fraction = sums.sum(axis=-1) / n
     mixed = (fraction > 0) & (fraction < 1)
     z = normal_quantile(np.where(mixed, fraction, 0.5))
     offset = (normal_quantile(share) - z) * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
-    return np.where(mixed, mean_posterior(member).cdf(offset), fraction == 0)
+    return np.where(mixed, posterior_of_sums(sums, n).cdf(offset), fraction == 0)
 
 
 def one_sided_ends(all_members: bool, n_effective: float, level: float) -> tuple[float, float]:

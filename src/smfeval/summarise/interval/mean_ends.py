@@ -18,10 +18,10 @@ def mean_ends(series: Floats, level: float) -> Ends:
     """
     mean, variance = series.mean(axis=-1), series.var(axis=-1)
     posterior = mean_posterior(series)
-    down = np.maximum(-posterior.quantile((1 - level) / 2), 0)
-    up = np.maximum(posterior.quantile((1 + level) / 2), 0)
+    down, up = posterior.quantiles((1 - level) / 2, (1 + level) / 2)
+    down, up = np.maximum(-down, 0), np.maximum(up, 0)
 
-    rate = skew_rate(series)
+    rate = skew_rate(series, np.sqrt(variance))
     positive = series.min(axis=-1) >= 0
     own = np.where(positive, 1 / np.where(positive, mean, 1.0), 0.0)
     high = mean + stretched(up, np.maximum(np.maximum(rate, 0), own))

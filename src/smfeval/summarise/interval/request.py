@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from smfeval.errors import OptionError, SeriesError
 from smfeval.maths.arrays import Floats, frozen
+from smfeval.maths.order import quantile
 
 SHORTEST = 10  # scans; below this even independent ones say too little about their own spread
 LARGEST = 1e30  # fourth powers of the numbers, which the methods need, are still finite
@@ -27,7 +28,7 @@ class Statistic:
     def of(self, series: Floats) -> float:
         """Return the statistic of a series."""
         if self.share is not None:
-            return float(np.quantile(series, self.share))
+            return float(quantile(series, self.share))
         return float(np.sqrt(np.mean(series**2)) if self.name == "rmse" else np.mean(series))
 
 
@@ -83,14 +84,19 @@ def checked_series(series: ArrayLike) -> Floats:
         raise SeriesError(f"a series has one axis, not {array.ndim}")
     if len(array) < SHORTEST:
         raise SeriesError(f"{len(array)} scans; an interval needs at least {SHORTEST}")
+    if not -LARGEST <= array.min() <= array.max() <= LARGEST:  # nor if one of them is not a number
+        raise _no_scores(array)
+    return frozen(array)
+
+
+def _no_scores(array: Floats) -> SeriesError:
+    """Say which number is none, or too large."""
     finite = np.isfinite(array)
     if not finite.all():
         row = int(np.argmin(finite))
-        raise SeriesError(f"row {row} is {array[row]}, and {np.sum(~finite)} rows are not finite")
+        return SeriesError(f"row {row} is {array[row]}, and {np.sum(~finite)} rows are not finite")
     row = int(np.argmax(np.abs(array)))
-    if abs(array[row]) > LARGEST:
-        raise SeriesError(f"row {row} is {array[row]:g}; numbers beyond {LARGEST:g} are no scores")
-    return frozen(array)
+    return SeriesError(f"row {row} is {array[row]:g}; numbers beyond {LARGEST:g} are no scores")
 
 
 def checked_level(level: float) -> float:
@@ -102,7 +108,8 @@ def checked_level(level: float) -> float:
 
 def varying(series: Floats) -> Floats:
     """Return a series that is not constant."""
-    size = max(SMALLEST, ROUNDING * float(np.abs(series).max()))
-    if series.max() - series.min() < size:  # they print alike, or are as good as zero
+    least, most = float(series.min()), float(series.max())
+    size = max(SMALLEST, ROUNDING * max(-least, most))
+    if most - least < size:  # they print alike, or are as good as zero
         raise SeriesError(f"all {len(series)} values are {series[0]:g}: no spread, no interval")
     return series

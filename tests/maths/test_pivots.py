@@ -1,0 +1,37 @@
+import numpy as np
+import pytest
+
+from smfeval.maths.pivots import columns, factored
+from smfeval.maths.symmetric import smallest_pivot
+from support.beliefs import covariances
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 6])
+def test_the_factors_multiply_to_the_covariance(d, rng):
+    covariance = covariances(20, rng, d)
+    found = factored(covariance)
+    lower = np.tile(np.eye(d), (20, 1, 1))
+    for i, row in enumerate(found.factor):
+        for j, entry in enumerate(row):
+            lower[:, i, j] = entry
+    product = np.einsum("nij,jn,nkj->nik", lower, np.array(found.pivot), lower)
+    np.testing.assert_allclose(product, covariance, rtol=1e-10, atol=1e-14)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 6])
+def test_squares_and_solutions_are_those_of_linear_algebra(d, rng):
+    covariance, error = covariances(20, rng, d), rng.normal(size=(20, d))
+    found, solved = factored(covariance), np.linalg.solve(covariance, error[..., None])[..., 0]
+    np.testing.assert_allclose(np.array(found.solved(columns(error))).T, solved, rtol=1e-8)
+    expected = np.sum(error * solved, axis=1)
+    np.testing.assert_allclose(found.square(columns(error)), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 6])
+def test_the_smallest_pivot_is_that_of_the_correlation_matrix(d, rng):
+    covariance = covariances(20, rng, d)
+    found = factored(covariance).smallest()
+    np.testing.assert_allclose(found, smallest_pivot(covariance), rtol=1e-9)
+    sigma = np.exp(rng.normal(size=d))
+    rescaled = factored(covariance * np.outer(sigma, sigma)).smallest()
+    np.testing.assert_allclose(rescaled, found, rtol=1e-9)
