@@ -35,6 +35,17 @@ def test_symmetric_root_of_ill_conditioned_and_isotropic_covariances(rng):
         np.testing.assert_allclose(normal.whitened(error, covariance), expected, rtol=1e-7)
 
 
+@pytest.mark.parametrize("values", [(1, 1, 1e-5), (1, 1e-5, 1e-5), (1, 1e-3, 1e-6), (2, 1e-4, 1)])
+def test_symmetric_root_of_needles_and_discs_keeps_its_digits(values, rng):
+    turn = np.linalg.qr(rng.normal(size=(200, 3, 3)))[0]
+    root = turn * np.sqrt(values)
+    covariance = root @ root.swapaxes(1, 2)
+    unit = rng.normal(size=(200, 3))
+    error = np.einsum("nij,nj->ni", root, unit)
+    expected = np.einsum("nij,nj->ni", turn, unit)  # S^(-1/2) e = Q D^(-1/2) Q^T Q D^(1/2) u
+    np.testing.assert_allclose(normal.whitened(error, covariance), expected, atol=3e-10)
+
+
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_whitened_length_is_the_nees(d, rng):
     error, covariance = rng.normal(size=(9000, d)), covariances(9000, rng, d)

@@ -35,3 +35,9 @@ def test_the_smallest_pivot_is_that_of_the_correlation_matrix(d, rng):
     sigma = np.exp(rng.normal(size=d))
     rescaled = factored(covariance * np.outer(sigma, sigma)).smallest()
     np.testing.assert_allclose(rescaled, found, rtol=1e-9)
+
+
+def test_the_sum_of_minors_is_that_of_products_of_eigenvalues(rng):
+    covariance = covariances(20, rng, 3)
+    a, b, c = np.linalg.eigvalsh(covariance).T
+    np.testing.assert_allclose(factored(covariance).minors(), a * b + b * c + c * a, rtol=1e-9)

@@ -17,6 +17,8 @@ SINGULAR = 1e-12  # smallest eigenvalue of the correlation matrix of a regular c
 ROUNDING = 1e-15  # a variance this small beside another is what a rotation leaves of zero
 SURELY_REGULAR = 1e-6  # a smallest pivot above this needs no eigenvalues
 ILL_CONDITIONED = 1e-6  # a smallest pivot below this: the closed-form root loses digits, use eigh
+NEWTON_STEPS = 60  # each at least halves the distance
+CLOSE = 1e-14  # relative step after which the next would change nothing
 
 
 @dataclass(frozen=True)
@@ -131,13 +133,32 @@ def _root_plane(error: Columns, pivots: Pivots) -> Columns:
 
 
 def _root_space(error: Columns, pivots: Pivots) -> Columns:
-    first, second, third = np.sqrt(_eigenvalues(pivots.matrix))
-    i = first + second + third
-    ii = first * second + second * third + third * first
-    iii = first * second * third
+    i, ii, iii = _root_invariants(pivots)
     straight, inverse, scale = i * i - ii, i * iii, 1 / (i * ii - iii)
     terms = zip(error, _times(pivots.matrix, error), pivots.solved(error), strict=True)
     return [(straight * e - c + inverse * s) * scale for e, c, s in terms]
+
+
+def _root_invariants(pivots: Pivots) -> tuple[Floats, Floats, Floats]:
+    """Sum, sum of products of two, and product of the roots of the eigenvalues, in space.
+
+    With tr S, the sum of its minors M and det S: iii^2 = det, ii^2 = M + 2 i iii and
+    i^2 = tr + 2 ii, hence (i^2 - tr)^2 = 4 M + 8 i iii. Newton's steps from sqrt(3 tr), which i
+    never exceeds, fall to the solution; no eigenvalue is needed, and nothing cancels in M.
+    """
+    (a,), (_, b), (_, _, c) = pivots.matrix
+    trace, minors = a + b + c, pivots.minors()
+    iii = np.sqrt(pivots.pivot[0] * pivots.pivot[1] * pivots.pivot[2])
+    second, third = 4 * minors / trace**2, 8 * iii / trace**1.5  # M and iii of S / tr S
+    i = np.full_like(trace, np.sqrt(3))
+    for _ in range(NEWTON_STEPS):
+        above = i * i - 1
+        step = (above * above - second - third * i) / (4 * i * above - third)
+        i -= step
+        if not (step > CLOSE * i).any():
+            break
+    i *= np.sqrt(trace)
+    return i, np.sqrt(minors + 2 * i * iii), iii
 
 
 ROOTS = {1: _root_line, 2: _root_plane, 3: _root_space}
@@ -147,23 +168,6 @@ def _times(matrix: list[Columns], error: Columns) -> Columns:
     """S e for three dimensions, from the lower triangle."""
     ((a,), (x, b), (y, z, c)), (e, f, g) = matrix, error
     return [a * e + x * f + y * g, x * e + b * f + z * g, y * e + z * f + c * g]
-
-
-def _eigenvalues(matrix: list[Columns]) -> Floats:
-    """Eigenvalues in three dimensions by the trigonometric solution of the cubic. (3, m).
-
-    They are mean + 2 size cos(angle + 0, 120 and 240 degrees); one cosine and its sine tell all.
-    """
-    (a,), (x, b), (y, z, c) = matrix
-    mean = (a + b + c) / 3
-    a, b, c = a - mean, b - mean, c - mean
-    size = np.sqrt((a * a + b * b + c * c + 2 * (x * x + y * y + z * z)) / 6)
-    safe = np.where(size > 0, size, 1.0)
-    det = a * (b * c - z * z) - x * (x * c - z * y) + y * (x * z - b * y)
-    cosine = np.cos(np.arccos(np.clip(det / (2 * safe * safe * safe), -1, 1)) / 3)
-    sine = np.sqrt(3 * np.maximum(1 - cosine * cosine, 0))
-    values = np.stack([2 * cosine, -cosine - sine, -cosine + sine])
-    return np.maximum(mean + size * values, np.finfo(np.float64).tiny)
 
 
 def _by_eigenvectors(error: Floats, covariance: Floats) -> Floats:

@@ -27,6 +27,11 @@ class Pivots:
             np.minimum(least, pivot / row[-1], out=least)
         return least
 
+    def minors(self) -> Floats:
+        """Sum of the three principal minors of two rows; a sum of what is not negative. (m,)."""
+        (d, e, f), ((x,), (y, z)) = self.pivot, self.factor[1:]
+        return d * (e + f + z * z * e) + e * f + x * x * d * f + d * e * (y - x * z) ** 2
+
     def forward(self, error: Columns) -> Columns:
         """L^-1 e."""
         solved: Columns = []
