@@ -67,15 +67,6 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Figures as ratios against a floor or a peer measured in the same run."""
-    install(session, "test")
-    for script in (
-        "startup",
-        "reading",
-        "energy",
-        "scoring",
-        "bootstrap",
-        "pairing",
-        "interpolation",
-    ):
-        session.run("python", f"benchmarks/{script}.py", *session.posargs)
+    """Against peers, in about 15 minutes; renews BENCHMARK.md. `-- --quick` or `-- study`."""
+    session.install(".")
+    session.run("python", "benchmarks/run.py", *session.posargs)

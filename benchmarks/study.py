@@ -27,12 +27,10 @@ from smfeval import evaluate, read, write
 from smfeval.study.plan import Plan
 from smfeval.study.run import run
 from smfeval.study.task import Input, Task
-from smfeval.track import About, GaussianTrack, Track
 
 TASKS, SCANS = 2_000, 3_000
 ESTIMATORS = 10  # that share each reference
 SPEED_UP, OVERHEAD = 1.8, 15
-ABOUT = About(body="imu", world="world", gauge="se3", algorithm="made", version="1")
 
 
 @dataclass(frozen=True)
@@ -46,15 +44,11 @@ class Cost:
 
 def make(folder: Path, tasks: int, scans: int) -> None:
     """Files of all tasks; every estimate differs from every other in a comment at its end."""
-    rng = np.random.default_rng(0)
-    position = np.cumsum(0.1 * rng.normal(size=(scans, 3)), axis=0)
-    rotation = rng.normal(size=(scans, 4))
-    rotation /= np.linalg.norm(rotation, axis=1, keepdims=True)
-    stamp = 1_700_000_000_000_000_000 + 100_000_000 * np.arange(scans)
-    root = 0.01 * rng.normal(size=(scans, 6, 8))
-    belief = position + 0.03 * rng.normal(size=(scans, 3)), rotation, root @ root.swapaxes(1, 2)
-    write(GaussianTrack(stamp, *belief, about=ABOUT), folder / "est.square")
-    write(Track(stamp, position, rotation), folder / "ref.tum")
+    from work.tracks import beliefs  # noqa: PLC0415  the processes that are measured need it not
+
+    belief, _, walk = beliefs(scans, np.random.default_rng(0))
+    write(belief, folder / "est.square")
+    write(walk, folder / "ref.tum")
     estimate, reference = (folder / "est.square").read_bytes(), (folder / "ref.tum").read_bytes()
     for number in range(tasks):
         (folder / f"{number}.square").write_bytes(estimate + b"# %d\n" % number)

@@ -1,0 +1,31 @@
+"""The questions, in the order of the report."""
+
+from suite.rows import Question
+
+from questions import (
+    alike,
+    block_length,
+    bootstrap,
+    crps,
+    energy,
+    interpolation,
+    pairing,
+    reading,
+    relative,
+    scoring,
+    startup,
+)
+
+QUESTIONS: tuple[Question, ...] = (
+    startup.QUESTION,
+    scoring.QUESTION,
+    alike.QUESTION,
+    relative.QUESTION,
+    pairing.QUESTION,
+    reading.QUESTION,
+    *bootstrap.QUESTIONS,
+    block_length.QUESTION,
+    energy.QUESTION,
+    crps.QUESTION,
+    interpolation.QUESTION,
+)

@@ -1,0 +1,89 @@
+"""`score` against evo_ape, trajectopy and the authors' `nees` and `score`, and against polars.
+
+Theirs takes the NEES of the logarithm of the relative pose, which turns the position error by half
+the rotation error; ours takes the position error itself. So the two agree up to the mean rotation
+error here, and to rounding where there is none (`alike.py`).
+"""
+
+import json
+import sys
+
+from suite.checks import mean_turn, same_rmse
+from suite.cost import Command
+from suite.files import Files, script
+from suite.ours import verb
+from suite.peers import program
+from suite.rows import Agreement, Goal, Pairing, Question, alike
+
+ALL = "smfeval score"
+APE = "smfeval score est.tum --rules ape --interval none"
+BARE = "smfeval score --interval none"
+NEES = "smfeval score --rules nees --interval none"
+EVO, TRAJECTOPY = "evo_ape tum -a", "trajectopy.ate"
+AUTHORS_NEES, AUTHORS_SCORE = "authors' nees", "authors' score"
+POLARS = "polars.read_csv of the estimate"
+ALL_DIGITS = 100_000  # scans up to which evo runs once more, to save all digits
+
+
+def commands(files: Files) -> tuple[Command, ...]:
+    square, tum, ref = (files.path(name) for name in ("est.square", "est.tum", "ref.tum"))
+    score = ("score", square, "--ref", ref)
+    theirs = (square, ref, "--ref-body-frame", "imu", "--json")
+    authors = program("authors", "smfeval")
+    evo = (program("evo", "evo_ape"), "tum", ref, tum, "-a")
+    digits = (program("evo"), script("evo_digits"), *evo)
+    return (
+        verb(ALL, *score),
+        verb(BARE, *score, "--interval", "none"),
+        verb(APE, "score", tum, "--ref", ref, "--rules", "ape", "--interval", "none"),
+        verb(NEES, *score, "--rules", "nees", "--interval", "none"),
+        Command(EVO, evo, proof=digits if files.scans <= ALL_DIGITS else None),
+        Command(TRAJECTOPY, (program("trajectopy"), script("trajectopy_ate"), tum, ref)),
+        Command(AUTHORS_NEES, (authors, "nees", *theirs)),
+        Command(AUTHORS_SCORE, (authors, "score", *theirs)),
+        Command(POLARS, (sys.executable, script("polars_parse"), square)),
+    )
+
+
+def rmse(ours: str, theirs: str) -> tuple[Agreement, ...]:
+    return same_rmse(json.loads(ours)["scores"]["rmse"]["value"], theirs)
+
+
+def nees(ours: str, theirs: str) -> tuple[Agreement, ...]:
+    a, b = json.loads(ours), json.loads(theirs)
+    limit, calibration = mean_turn(a), a["calibration"]
+    return (
+        alike("median NEES", calibration["nees_median"]["value"], b["median_nees"], limit),
+        alike("k", calibration["k"]["value"], b["k"], limit),
+        alike("mean NEES", calibration["nees_mean"]["value"], b["anees"]["anees"], limit),
+        alike("coverage", calibration["coverage"]["0.9"]["value"], b["coverage"], limit),
+    )
+
+
+def log_score(ours: str, theirs: str) -> tuple[Agreement, ...]:
+    a, b = json.loads(ours), json.loads(theirs)
+    limit = mean_turn(a)
+    coverage = a["calibration"]["coverage"]["0.9"]["value"]
+    log = b["scores"]["log_score_translation"]["mean"]
+    return (
+        alike("mean log score", a["scores"]["log"]["value"], log, limit),
+        alike("coverage", coverage, b["calibration"]["coverage"], limit),
+    )
+
+
+QUESTION = Question(
+    "scoring",
+    "Whole processes. `smfeval score` reads SQUARE and computes all rules with intervals; for the "
+    "same files and work as evo it reads TUM and computes the APE.",
+    commands,
+    (
+        Pairing(ALL, EVO, rmse, Goal(5.0, 100_000)),
+        Pairing(BARE, EVO, rmse),
+        Pairing(APE, EVO, rmse),
+        Pairing(APE, TRAJECTOPY, rmse),
+        Pairing(ALL, AUTHORS_NEES, nees, Goal(100.0, 100_000)),
+        Pairing(NEES, AUTHORS_NEES, nees),
+        Pairing(ALL, AUTHORS_SCORE, log_score, Goal(100.0, 10_000)),
+        Pairing(ALL, POLARS, goal=Goal(0.5, 1_000_000)),
+    ),
+)

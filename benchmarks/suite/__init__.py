@@ -1,0 +1,1 @@
+"""How the benchmark measures, compares and reports; what it asks is in `questions/`."""

@@ -1,0 +1,7 @@
+"""A SQUARE file as a track."""
+
+import sys
+
+from smfeval import read
+
+print(len(read(sys.argv[1])))
