@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from smfeval.errors import SmfevalError
-from smfeval.io import read, write
+from smfeval.io import numbers, parse_numpy, parse_polars, read, write
 from smfeval.track import GaussianTrack, ParticleTrack
 from support.beliefs import gaussian, particles, poses
 
@@ -31,6 +31,11 @@ def originals(tmp_path_factory):
     write(poses(SCANS, rng), folder / "poses.tum")
     write(gaussian(SCANS, rng), folder / "wide.txt", format="wide-tum")
     return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.fixture(params=[parse_numpy, parse_polars], ids=["numpy", "polars"], autouse=True)
+def parser(request, monkeypatch):
+    monkeypatch.setattr(numbers, "parser_of", lambda text: request.param.parsed)
 
 
 def flip(data, content):

@@ -1,8 +1,6 @@
 """Writing without half-written files: to a temporary name beside the target, then renamed."""
 
 import gzip
-import secrets
-import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -56,6 +54,8 @@ def is_gzip_name(path: Path) -> bool:
 @contextmanager
 def _beside(path: Path) -> Iterator[Path]:
     """A new file beside the target, which is gone at the end unless it was renamed."""
+    import secrets  # noqa: PLC0415  brings hashes along, and reading does not need it
+
     temporary = path.parent / f".smfeval.{secrets.token_hex(8)}"
     try:
         temporary.touch(exist_ok=False)  # readable by others as the user's umask says
@@ -82,6 +82,8 @@ def _rename(targets: dict[Path, Path]) -> None:
 
 def _copied(path: Path, kept: ExitStack) -> Path | None:
     """A copy of the file that stands at the target, if one does."""
+    import shutil  # noqa: PLC0415  brings packers along, and reading does not need it
+
     if not path.is_file():
         return None
     copy = kept.enter_context(_beside(path))

@@ -9,7 +9,6 @@ from typing import Any
 
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.atomic import is_gzip_name
-from smfeval.io.kitti import times_beside
 from smfeval.io.source import FIRST_ROW, existing_file, head, is_binary, is_file
 from smfeval.track import AnyTrack
 
@@ -40,6 +39,12 @@ class Head:
 
 def _alone(path: Path) -> tuple[Path, ...]:
     return (path,)
+
+
+def _with_times(path: Path) -> tuple[Path, ...]:
+    from smfeval.io.kitti import times_beside  # noqa: PLC0415  a format is imported when used
+
+    return path, times_beside(path)
 
 
 @dataclass(frozen=True)
@@ -151,7 +156,7 @@ FORMATS: dict[str, Format] = {
             frozenset({"times"}),
             (".kitti",),
             writable=True,
-            files=lambda path: (path, times_beside(path)),
+            files=_with_times,
         ),
         Format(
             "wide-tum",

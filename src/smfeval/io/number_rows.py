@@ -1,5 +1,6 @@
 """The rows of a text file of numbers: what they must look like, and what was read."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -23,6 +24,7 @@ class Layout:
     tail: Tail = "keep"  # what to do with a last line that has no line end
     commas: bool = False  # whether columns are meant to be separated by commas
     one_header: bool = False  # whether a line `#%...` after the first row is refused
+    packed: "Packed | None" = None  # symmetric matrices that end the row
 
     def wanted(self) -> str:
         """The allowed counts in words."""
@@ -30,11 +32,45 @@ class Layout:
 
 
 @dataclass(frozen=True)
+class Packed:
+    """Symmetric matrices in packed columns: entry (i, j) stands in column start + index[i, j]."""
+
+    start: int
+    index: Ints
+
+    def unpack(self, columns: list[Floats], out: Floats) -> None:
+        """Fill matrices (n, d, d) from columns from `start` on, some rows at a time, in cache."""
+        entry, flat = self.index.ravel(), out.reshape(len(out), self.index.size)
+        for part in chunks(len(out)):
+            packed = np.stack([column[part] for column in columns], axis=1)
+            np.take(packed, entry, axis=1, out=flat[part], mode="clip")
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a file writes its rows, as the first of them shows."""
+
+    layout: Layout
+    separator: str
+    width: int
+
+
+# Exact nanoseconds (for rows without a stamp, their count) and the other columns, each (rows,).
+Parsed = tuple[Ints, list[Floats]]
+Parser = Callable[[bytes, Form], Parsed | None]
+
+
+def no_rows(form: Form) -> Parsed:
+    """What is read from no text."""
+    return np.empty(0, np.int64), [np.empty(0)] * (form.width - form.layout.stamped)
+
+
+@dataclass(frozen=True)
 class Block:
-    """Consecutive rows: their stamps, their other columns as long rows, and their lines."""
+    """Consecutive rows: their stamps, their other columns, and their lines."""
 
     stamp: Ints
-    values: Floats  # (columns, rows)
+    columns: list[Floats]
     line: range | list[int]
 
 
@@ -45,6 +81,7 @@ class Numbers:
     name: str
     header: tuple[HeaderLine, ...]
     blocks: tuple[Block, ...]
+    matrices: Floats  # (n, d, d) of the packed columns, if the layout has any
     notes: tuple[str, ...]
     cut: bool  # the last line was left out because the file ends in the middle of it
 
@@ -58,31 +95,36 @@ class Numbers:
 
     @property
     def width(self) -> int:
-        """Columns of a row, the stamp included."""
-        return self.blocks[0].values.shape[0] + 1
+        """Columns of a row, the stamp included and packed ones left out."""
+        return len(self.blocks[0].columns) + 1
 
     def columns(self, start: int, stop: int) -> Floats:
         """Columns start to stop, counted with the stamp as 0. (n, stop - start)."""
-        parts = [block.values[start - 1 : stop - 1] for block in self.blocks]
-        return frozen(np.ascontiguousarray(np.concatenate(parts, axis=1).T))
+        out = np.empty((len(self), stop - start))
+        for rows, block in self._rows():
+            for to, column in enumerate(block.columns[start - 1 : stop - 1]):
+                out[rows, to] = column
+        return frozen(out)
 
     def symmetric(self, start: int, index: Ints) -> Floats:
         """Symmetric matrices from packed columns: entry (i, j) is column start + index[i, j]."""
-        out = np.empty((len(self), index.size))
-        row = 0
+        packed, out = Packed(start, index), np.empty((len(self), *index.shape))
+        for rows, block in self._rows():
+            packed.unpack(block.columns[start - 1 :], out[rows])
+        return frozen(out)
+
+    def _rows(self) -> Iterator[tuple[slice, Block]]:
+        """Each block, and which rows it has."""
+        start = 0
         for block in self.blocks:
-            for part in chunks(block.values.shape[1]):
-                packed = np.ascontiguousarray(block.values[start - 1 :, part].T)
-                rows = slice(row + part.start, row + part.stop)
-                np.take(packed, index.ravel(), axis=1, out=out[rows], mode="clip")
-            row += block.values.shape[1]
-        return frozen(out.reshape(len(self), *index.shape))
+            yield slice(start, start + len(block.stamp)), block
+            start += len(block.stamp)
 
     def without_last(self) -> "Numbers":
         """All rows but the last."""
         *others, last = self.blocks
-        shorter = Block(last.stamp[:-1], last.values[:, :-1], last.line[:-1])
-        return replace(self, blocks=(*others, shorter))
+        shorter = Block(last.stamp[:-1], [column[:-1] for column in last.columns], last.line[:-1])
+        return replace(self, blocks=(*others, shorter), matrices=self.matrices[:-1])
 
     def where(self, row: int) -> str:
         """File and line of a row."""

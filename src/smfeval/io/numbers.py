@@ -1,34 +1,30 @@
 """Text files of numbers: a header of comments, then rows of columns, the stamp first.
 
-Read in chunks of whole lines, each parsed by polars; so memory stays bounded, gzip streams, and a
-stamp keeps every digit (decimal, not float). A chunk that polars does not take at once (double
-blanks, comments between rows, an error) is tidied line by line, which also finds the line to blame.
+Read in chunks of whole lines, so memory stays bounded and gzip streams; a stamp keeps every digit.
+A chunk that the parser does not take at once (comments between rows, an error) is tidied line by
+line, which also finds the line to blame.
 """
 
 import re
 from collections.abc import Iterator
+from gzip import GzipFile
+from io import SEEK_CUR
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
-import polars as pl
 
 from smfeval.errors import FormatError
-from smfeval.io.number_rows import Block, HeaderLine, Layout, Numbers
+from smfeval.io.number_rows import Block, Form, HeaderLine, Layout, Numbers, Parsed, Parser
+from smfeval.io.parser import parser_of
+from smfeval.io.pile import Pile
 from smfeval.io.source import BOM, is_binary, opened
-from smfeval.maths.arrays import Ints
-from smfeval.maths.stamps import NANOSECONDS
+from smfeval.io.stamp_words import why_no_time
 
-CHUNK_BYTES = 16 * 2**20
+CHUNK_BYTES = 8 * 2**20  # stays in a last-level cache, and is much beside the cost of a call
+COUNTED_BYTES = 2**18
 NEW_LINE = b"\n"
 NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.I)
-DIGIT = re.compile(rb"\d")
-STAMP = pl.Decimal(38, 9)
-NO_STAMP = pl.Float64
-LAST_STAMP = 2**63 - 1  # ns: the year 2262
-LARGEST_DECIMAL = 1e28  # what STAMP can hold
-# What a stamp of our time looks like if its unit is not seconds: below a limit, a unit.
-UNITS = ((1e14, "milliseconds"), (1e17, "microseconds"), (1e20, "nanoseconds"))
 
 
 def read_numbers(path: Path, layout: Layout) -> Numbers:
@@ -38,7 +34,7 @@ def read_numbers(path: Path, layout: Layout) -> Numbers:
         reader = _Reader(path, layout, first, len(header) + 1)
         for number, line in enumerate(header, start=1):
             reader.comment(line.encode(), number)
-        blocks = [reader.block(text) for text in _whole_lines(first, stream)]
+        blocks = list(map(reader.block, _whole_lines(first, stream)))
     blocks = [block for block in blocks if len(block.stamp)]
     if not blocks:
         raise FormatError(
@@ -46,7 +42,8 @@ def read_numbers(path: Path, layout: Layout) -> Numbers:
             "end the line if it is whole"
         )
     lines = tuple(enumerate(header, start=1))
-    return Numbers(str(path), lines, tuple(blocks), tuple(reader.notes), reader.cut)
+    matrices = reader.matrices.array()
+    return Numbers(str(path), lines, tuple(blocks), matrices, tuple(reader.notes), reader.cut)
 
 
 def read_header(path: Path) -> tuple[HeaderLine, ...]:
@@ -74,12 +71,23 @@ def _header(path: Path, stream: IO[bytes]) -> tuple[list[str], bytes]:
 
 def _whole_lines(first: bytes, stream: IO[bytes]) -> Iterator[bytes]:
     """The rest of a file in chunks that end with a line."""
-    chunk = first
+    chunk = first + _lines(stream)
     while chunk:
         yield chunk
+        del chunk  # so that the next may take its memory
+        chunk = _lines(stream)
+
+
+def _lines(stream: IO[bytes]) -> bytes:
+    """About a chunk more, to the end of a line; at one go where one can look ahead for that end."""
+    if isinstance(stream, GzipFile):
         chunk = stream.read(CHUNK_BYTES)
-        if chunk and not chunk.endswith(b"\n"):
-            chunk += stream.readline()
+        return chunk if chunk.endswith(NEW_LINE) else chunk + stream.readline()
+    start = stream.tell()
+    stream.seek(CHUNK_BYTES, SEEK_CUR)
+    beyond = len(stream.readline())
+    stream.seek(start)
+    return stream.read(CHUNK_BYTES + beyond)
 
 
 class _Reader:
@@ -87,58 +95,38 @@ class _Reader:
 
     def __init__(self, path: Path, layout: Layout, first: bytes, line: int):
         self.path, self.layout, self.line = path, layout, line
+        self.size = path.stat().st_size  # bytes, of a gzipped file packed
         self.notes: list[str] = []
         self.cut = False
-        self.separator = _separator(first)
-        if self.separator == "," and not layout.commas:
+        self.form = Form(layout, _separator(first), self._width(first))
+        if self.form.separator == "," and not layout.commas:
             self.notes.append(f"{path}: columns are separated by commas; read as such")
-        self.width = self._width(first)
+        self.matrices = Pile(layout.packed.index.shape if layout.packed else ())
 
     def block(self, text: bytes) -> Block:
-        """Rows of one chunk of whole lines."""
-        if not text.endswith(b"\n"):
-            text = self._ended(text)
-        first_line, lines = self.line, text.count(b"\n")
+        """Rows of one chunk of whole lines; packed matrices are poured onto their pile."""
+        text = text if text.endswith(NEW_LINE) else self._ended(text)
+        (stamp, columns), line = self._rows(text)
+        packed = self.layout.packed
+        if packed is None:
+            return Block(stamp, columns, line)
+        expected = len(stamp) * self.size // max(len(text), 1)
+        packed.unpack(columns[packed.start - 1 :], self.matrices.room(len(stamp), expected))
+        return Block(stamp, columns[: packed.start - 1], line)
+
+    def _rows(self, text: bytes) -> tuple[Parsed, range | list[int]]:
+        """What is read, and the line of each row."""
+        first_line, lines = self.line, _count_lines(text)
         self.line += lines
-        frame = self._parsed(text)
-        numbers: range | list[int] = range(first_line, self.line)
-        if frame is None or len(frame) != lines:
-            frame, numbers = self._tidied(text, first_line)
-        return self._block(frame, numbers)
+        parser = parser_of(text)
+        rows = parser(text, self.form)
+        if rows is None or len(rows[0]) != lines:
+            return self._tidied(text, first_line, parser)
+        return rows, range(first_line, self.line)
 
-    def _block(self, frame: pl.DataFrame, line: range | list[int]) -> Block:
-        values = frame[:, 1:] if self.layout.stamped else frame
-        columns = np.array([column.to_numpy() for column in values.iter_columns()])
-        stamp = np.arange(len(frame), dtype=np.int64)
-        if self.layout.stamped:
-            stamp = self._nanoseconds(frame.to_series(0), line)
-        return Block(stamp, columns.reshape(values.width, len(frame)), line)
-
-    def _schema(self) -> dict[str, Any]:
-        first = STAMP if self.layout.stamped else NO_STAMP
-        return {"0": first} | {str(i): pl.Float64 for i in range(1, self.width)}
-
-    def _parsed(self, text: bytes) -> pl.DataFrame | None:
-        """Rows by polars, or None where it does not take the text as it is."""
-        if not text:
-            return pl.DataFrame(schema=self._schema())
-        if b"#" in text or b"\0" in text:
-            return None
-        try:
-            frame = pl.read_csv(
-                text,
-                separator=self.separator,
-                has_header=False,
-                quote_char=None,
-                schema=self._schema(),
-            )
-        except pl.exceptions.PolarsError:
-            return None
-        return None if any(frame.null_count().row(0)) else frame
-
-    def _tidied(self, text: bytes, first_line: int) -> tuple[pl.DataFrame, list[int]]:
+    def _tidied(self, text: bytes, first_line: int, parser: Parser) -> tuple[Parsed, list[int]]:
         """The slow way: every line stripped, split, checked and joined again."""
-        rows: list[bytes] = []
+        tidy: list[bytes] = []
         numbers: list[int] = []
         for number, line in enumerate(text.splitlines(), start=first_line):
             if not line.strip():
@@ -147,20 +135,20 @@ class _Reader:
                 self._refuse_header(line, number)
                 self.comment(line, number)
                 continue
-            rows.append(self._row(line, number))
+            tidy.append(self._row(line, number))
             numbers.append(number)
-        frame = self._parsed(b"".join(rows))
-        if frame is None or len(frame) != len(rows):
-            unreadable = next((at for at, row in enumerate(rows) if self._parsed(row) is None), 0)
-            raise FormatError(f"{self.path}:{numbers[unreadable]}: the row cannot be read")
-        return frame, numbers
+        rows = parser(b"".join(tidy), self.form)
+        if rows is None or len(rows[0]) != len(tidy):
+            unread = (at for at, row in enumerate(tidy) if parser(row, self.form) is None)
+            raise FormatError(f"{self.path}:{numbers[next(unread, 0)]}: the row cannot be read")
+        return rows, numbers
 
     def _row(self, line: bytes, number: int) -> bytes:
         words = _words(line)
-        if len(words) != self.width:
+        if len(words) != self.form.width:
             raise FormatError(
                 f"{self.path}:{number}: {len(words)} columns; {self.layout.wanted()} are needed"
-                + (f", and line {number - 1} has {self.width}" if number > 1 else "")
+                + (f", and line {number - 1} has {self.form.width}" if number > 1 else "")
             )
         for column, word in enumerate(words, start=1):
             if not NUMBER.fullmatch(word):
@@ -169,15 +157,13 @@ class _Reader:
                     f"{self.path}:{number}: column {column} is {shown!r}, which is not a number"
                 )
         if self.layout.stamped:
-            self._refuse_stamp(words[0], number)
-        return self.separator.encode().join(words) + b"\n"
+            self._refuse_stamp(words[0].decode(), number)
+        return self.form.separator.encode().join(words) + b"\n"
 
-    def _refuse_stamp(self, word: bytes, number: int) -> None:
-        size = abs(float(word))
-        if not DIGIT.search(word):
-            raise FormatError(f"{self.path}:{number}: the stamp is not finite")
-        if size > LARGEST_DECIMAL:
-            raise FormatError(f"{self.path}:{number}: {self._too_large(word.decode(), size)}")
+    def _refuse_stamp(self, word: str, number: int) -> None:
+        reason = why_no_time(word, self.layout.unit)
+        if reason is not None:
+            raise FormatError(f"{self.path}:{number}: {reason}")
 
     def _refuse_header(self, line: bytes, number: int) -> None:
         if self.layout.one_header and line.lstrip().startswith(b"#%"):
@@ -189,7 +175,8 @@ class _Reader:
     def comment(self, line: bytes, number: int) -> None:
         """A row that was commented out is worth a word; other comments are not."""
         words = _words(line.lstrip().lstrip(b"#"))
-        as_wide = len(words) in (self.width, self.width - 1)  # the mark may stand for a number
+        width = self.form.width
+        as_wide = len(words) in (width, width - 1)  # the mark may stand for a number
         if as_wide and words and all(NUMBER.fullmatch(word) for word in words):
             self.notes.append(f"{self.path}:{number}: a row is commented out; it was left out")
 
@@ -215,23 +202,12 @@ class _Reader:
             )
         return width
 
-    def _nanoseconds(self, decimals: pl.Series, line: range | list[int]) -> Ints:
-        """Exact nanoseconds of the stamps as written."""
-        scaled = decimals.to_physical()
-        if self.layout.unit == "nanoseconds":
-            scaled = scaled // NANOSECONDS
-        if len(scaled) and scaled.abs().max() > LAST_STAMP:  # type: ignore[operator]
-            row = (scaled.abs() > LAST_STAMP).arg_max() or 0
-            size = abs(float(decimals[row]))
-            raise FormatError(f"{self.path}:{line[row]}: {self._too_large(decimals[row], size)}")
-        return scaled.cast(pl.Int64).to_numpy()
 
-    def _too_large(self, stamp: object, size: float) -> str:
-        """A stamp that is no time, with a guess at its unit where seconds were meant."""
-        unit = next((unit for limit, unit in UNITS if size < limit), None)
-        if self.layout.unit == "seconds" and unit is not None:
-            return f"stamp {stamp} is no time in seconds; it looks like {unit}"
-        return f"stamp {stamp} is beyond the year 2262, the last that nanoseconds can count to"
+def _count_lines(text: bytes) -> int:
+    """Faster than `bytes.count`, where parts stay in cache."""
+    codes = np.frombuffer(text, np.uint8)
+    parts = (codes[at : at + COUNTED_BYTES] for at in range(0, len(codes), COUNTED_BYTES))
+    return sum(int(np.count_nonzero(part == ord(NEW_LINE))) for part in parts)
 
 
 def _separator(line: bytes) -> str:

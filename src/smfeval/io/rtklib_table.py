@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from smfeval.errors import FormatError
-from smfeval.io.numbers import STAMP
+from smfeval.io.parse_polars import STAMP
 from smfeval.io.source import BOM, opened
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS

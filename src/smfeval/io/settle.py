@@ -54,10 +54,10 @@ class SettledConvention:
     def to_right(self, covariance: Floats, pose: se3.Pose) -> Floats:
         """Covariance as smfeval keeps it: right perturbation, translation first."""
         position, rotation = pose
+        turned = self.convention.jacobian is not None
         with np.errstate(invalid="ignore", over="ignore"):  # bad rows are for the track to judge
-            unit = normalised(rotation)
-            right = to_right(covariance, (position, unit), self.convention, self.order)
-        return frozen(right)
+            pose = position, normalised(rotation) if turned else rotation
+            return frozen(to_right(covariance, pose, self.convention, self.order))
 
 
 def settle_convention(

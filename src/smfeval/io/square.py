@@ -2,24 +2,26 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 
 from smfeval.errors import FormatError
 from smfeval.io.atomic import writing
 from smfeval.io.header import CURRENT, Header, header_text, parse_header
-from smfeval.io.number_rows import HeaderLine, Layout, Numbers
+from smfeval.io.number_rows import HeaderLine, Layout, Numbers, Packed
 from smfeval.io.numbers import read_header, read_numbers
 from smfeval.io.options import ReadOptions
-from smfeval.io.printing import parts, print_rows, table
+from smfeval.io.printing import numbered_table, parts, print_rows, table
 from smfeval.io.settle import settle_convention
 from smfeval.io.source import head, is_binary
 from smfeval.io.weights import not_normalised, particle_fields
 from smfeval.maths.arrays import Ints
 from smfeval.maths.symmetric import pack_lower
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Provenance, Track
+
+if TYPE_CHECKING:
+    import polars as pl
 
 # Where entry (i, j) of a 6x6 stands among the 21 numbers of its lower triangle, row by row.
 LOWER = np.fromfunction(
@@ -35,12 +37,12 @@ GAUSSIAN_FIELDS = {
 }
 
 LAYOUTS = {
-    kind: Layout({width: words}, tail="drop", one_header=True)
-    for kind, width, words in (
-        ("gaussian_se3", 29, "stamp, pose and 21 covariance numbers"),
-        ("deterministic", 8, "stamp and pose"),
-        ("true", 10, "stamp, particle id, weight and pose"),
-        ("false", 9, "stamp, particle id and pose"),
+    kind: Layout({width: words}, tail="drop", one_header=True, packed=packed)
+    for kind, width, words, packed in (
+        ("gaussian_se3", 29, "stamp, pose and 21 covariance numbers", Packed(8, LOWER)),
+        ("deterministic", 8, "stamp and pose", None),
+        ("true", 10, "stamp, particle id, weight and pose", None),
+        ("false", 9, "stamp, particle id and pose", None),
     )
 }
 
@@ -74,7 +76,7 @@ def _provenance(numbers: Numbers, header: Header, **words: Any) -> Provenance:
 def _read_gaussian(numbers: Numbers, header: Header, options: ReadOptions) -> GaussianTrack:
     settled = settle_convention(options, declared=header.convention, preset_order="state_order")
     position, rotation = numbers.columns(1, 4), numbers.columns(4, 8)
-    covariance = numbers.symmetric(8, LOWER)
+    covariance = numbers.matrices
     return GaussianTrack(
         numbers.stamp,
         position,
@@ -169,7 +171,7 @@ def square_header(track: AnyTrack) -> str:
     return header_text(track.about, track.representation, fields)
 
 
-def tables(track: AnyTrack) -> Iterator[pl.DataFrame]:
+def tables(track: AnyTrack) -> "Iterator[pl.DataFrame]":
     """The rows of a track as tables ready to be printed, a part at a time."""
     if isinstance(track, ParticleTrack):
         yield from _particle_tables(track)
@@ -181,12 +183,11 @@ def tables(track: AnyTrack) -> Iterator[pl.DataFrame]:
         yield table(track.stamp[part], np.concatenate(columns, axis=1))
 
 
-def _particle_tables(track: ParticleTrack) -> Iterator[pl.DataFrame]:
+def _particle_tables(track: ParticleTrack) -> "Iterator[pl.DataFrame]":
     stamp = np.repeat(track.stamp, track.count)
     number = np.arange(len(stamp)) - np.repeat(track.offset[:-1], track.count)
     for part in parts(len(stamp)):
         columns = [track.particle_position[part], track.particle_rotation[part]]
         if track.weighted:
             columns.insert(0, track.weight[part, None])
-        printed = table(stamp[part], np.concatenate(columns, axis=1))
-        yield printed.insert_column(1, pl.Series("particle", number[part]))
+        yield numbered_table(stamp[part], number[part], np.concatenate(columns, axis=1))

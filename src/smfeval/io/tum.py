@@ -12,7 +12,7 @@ from smfeval.io.atomic import writing
 from smfeval.io.beside import refuse_other_count, refuse_other_stamps, sound_beside
 from smfeval.io.convention import Order
 from smfeval.io.header import CONVENTION_WORDS, ORDER_WORDS, parse_fields
-from smfeval.io.number_rows import Layout, Numbers
+from smfeval.io.number_rows import Layout, Numbers, Packed
 from smfeval.io.numbers import read_numbers
 from smfeval.io.options import ReadOptions
 from smfeval.io.printing import parts, print_rows, table
@@ -21,7 +21,7 @@ from smfeval.io.square import LOWER
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Provenance, Track
 
 LAYOUT = Layout({8: "stamp tx ty tz qx qy qz qw"})
-SIDECAR = Layout({22: "stamp and 21 covariance numbers"}, tail="drop")
+SIDECAR = Layout({22: "stamp and 21 covariance numbers"}, tail="drop", packed=Packed(1, LOWER))
 IMPLIED: tuple[None, Order] = (None, "translation-first")  # as the columns of the poses
 
 
@@ -45,7 +45,7 @@ def _with_sidecar(numbers: Numbers, path: Path, options: ReadOptions) -> Gaussia
     numbers, notes = _without_cut_pose(numbers, beside)
     refuse_other_count(beside, numbers, "covariances")
     refuse_other_stamps(beside, numbers)
-    covariance = beside.symmetric(1, LOWER)
+    covariance = beside.matrices
     kept, dropped = sound_beside(covariance, beside, options)
     pose = numbers.columns(1, 4)[kept], numbers.columns(4, 8)[kept]
     return GaussianTrack(

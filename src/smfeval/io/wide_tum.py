@@ -6,14 +6,14 @@ the estimator that it came from.
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from smfeval.errors import OptionError
 from smfeval.io.atomic import writing
 from smfeval.io.convention import CONVENTIONS, ORDERS, Convention, Order, from_right
-from smfeval.io.number_rows import Layout
+from smfeval.io.number_rows import Layout, Packed
 from smfeval.io.numbers import read_numbers
 from smfeval.io.options import ReadOptions, WriteOptions
 from smfeval.io.printing import parts, print_rows, table
@@ -22,7 +22,10 @@ from smfeval.io.square import LOWER
 from smfeval.maths.symmetric import pack_lower
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Provenance
 
-LAYOUT = Layout({29: "stamp, pose and 21 covariance numbers"}, tail="drop")
+if TYPE_CHECKING:
+    import polars as pl
+
+LAYOUT = Layout({29: "stamp, pose and 21 covariance numbers"}, tail="drop", packed=Packed(8, LOWER))
 
 
 def read(path: Path, options: ReadOptions) -> GaussianTrack:
@@ -30,7 +33,7 @@ def read(path: Path, options: ReadOptions) -> GaussianTrack:
     numbers = read_numbers(path, LAYOUT)
     settled = settle_convention(options, implied=(None, "translation-first"))
     position, rotation = numbers.columns(1, 4), numbers.columns(4, 8)
-    covariance = settled.to_right(numbers.symmetric(8, LOWER), (position, rotation))
+    covariance = settled.to_right(numbers.matrices, (position, rotation))
     return GaussianTrack(
         numbers.stamp,
         position,
@@ -54,7 +57,9 @@ def write(track: AnyTrack, path: Path, options: WriteOptions) -> tuple[Path, ...
     return (path,)
 
 
-def _tables(belief: GaussianTrack, convention: Convention, order: Order) -> Iterator[pl.DataFrame]:
+def _tables(
+    belief: GaussianTrack, convention: Convention, order: Order
+) -> "Iterator[pl.DataFrame]":
     for part in parts(len(belief)):
         pose = belief.position[part], belief.rotation[part]
         packed = pack_lower(from_right(belief.covariance[part], pose, convention, order))

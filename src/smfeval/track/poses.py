@@ -10,7 +10,15 @@ from smfeval.maths import so3
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.symmetric import is_symmetric, symmetrised
 from smfeval.track.beliefs import Beliefs, Rows, as_floats, as_stamps, normalised
-from smfeval.track.rows import Fault, Intake, covariance_faults, in_order, pose_faults, sound
+from smfeval.track.rows import (
+    Fault,
+    Intake,
+    covariance_faults,
+    in_order,
+    pose_faults,
+    runs_forward,
+    sound,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -26,13 +34,13 @@ class Track(Beliefs):
         if len(rows["stamp"]) == 0:
             raise TrackError("there is no scan in it")
         good, dropped = sound(self._faults(rows), intake)
-        kept = np.flatnonzero(good)
-        placed = replace(intake, where=lambda row: intake.where(int(kept[row])))
-        order, twice, notes = in_order(rows["stamp"][kept], placed)
-        if dropped or twice or notes:
+        if dropped or not runs_forward(rows["stamp"]):
+            kept = np.flatnonzero(good)
+            placed = replace(intake, where=lambda row: intake.where(int(kept[row])))
+            order, twice, notes = in_order(rows["stamp"][kept], placed)
             rows = {name: array[kept[order]] for name, array in rows.items()}
+            self._record(dropped + twice, notes)
         self._set(self._mended(rows))
-        self._record(dropped + twice, notes)
 
     @property
     def representation(self) -> str:

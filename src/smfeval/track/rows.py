@@ -13,7 +13,13 @@ import numpy as np
 from smfeval.errors import TrackError
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.stamps import seconds_text
-from smfeval.maths.symmetric import asymmetry, correlation_eigenvalue, is_semidefinite, is_symmetric
+from smfeval.maths.symmetric import (
+    asymmetry,
+    chunks,
+    correlation_eigenvalue,
+    is_semidefinite,
+    is_symmetric,
+)
 
 BadRows = Literal["refuse", "drop"]
 Duplicates = Literal["refuse", "first", "last"]
@@ -54,54 +60,87 @@ class Fault:
 
 def pose_faults(position: Floats, rotation: Floats) -> list[Fault]:
     """Ways in which poses can be bad: not finite, quaternion not of length one."""
-    finite: Bools = np.isfinite(np.concatenate([position, rotation], axis=-1)).all(axis=-1)
-    norm = np.sqrt(np.einsum("ni,ni->n", rotation, rotation))
-    unit = np.abs(norm - 1) <= UNIT_TOLERANCE
-    far = finite & (np.abs(position).max(axis=-1) > FARTHEST_M)
+    finite, near, unit = np.empty((3, len(position)), dtype=np.bool_)
+    for part in chunks(len(position)):
+        finite[part] = _finite(position[part]) & _finite(rotation[part])
+        near[part] = _below(np.abs(position[part]), FARTHEST_M)
+        unit[part] = np.abs(_length(rotation[part]) - 1) <= UNIT_TOLERANCE
     return [
         Fault("pose not finite", ~finite, lambda row: "the pose has a NaN or an infinity"),
         Fault(
-            "position beyond all range", far, lambda row: f"the position is beyond {FARTHEST_M:g} m"
+            "position beyond all range",
+            finite & ~near,
+            lambda row: f"the position is beyond {FARTHEST_M:g} m",
         ),
-        Fault("quaternion not of unit length", finite & ~unit, _quaternion_sentence(norm)),
+        Fault("quaternion not of unit length", finite & ~unit, _quaternion_sentence(rotation)),
     ]
 
 
-def _quaternion_sentence(norm: Floats) -> Callable[[int], str]:
+def _finite(numbers: Floats) -> Bools:
+    """Whether all numbers of a row are finite: else their product with zero is NaN. (n, d)."""
+    with np.errstate(invalid="ignore"):
+        return np.isfinite(numbers @ np.zeros(numbers.shape[1]))
+
+
+def _below(numbers: Floats, limit: float) -> Bools:
+    """Whether all numbers of a row are at most the limit, as most often all rows' are. (n, d)."""
+    if numbers.max() <= limit:
+        return np.ones(len(numbers), dtype=np.bool_)
+    return numbers.max(axis=1) <= limit
+
+
+def _length(rotation: Floats) -> Floats:
+    return np.sqrt(np.einsum("ni,ni->n", rotation, rotation))
+
+
+def _quaternion_sentence(rotation: Floats) -> Callable[[int], str]:
     def sentence(row: int) -> str:
-        if norm[row] == 0:
+        length = float(_length(rotation[row : row + 1])[0])
+        if length == 0:
             return "the quaternion is zero, which is no rotation"
-        return f"the quaternion has length {norm[row]:.6g}; a rotation needs 1 (within 0.001)"
+        return f"the quaternion has length {length:.6g}; a rotation needs 1 (within 0.001)"
 
     return sentence
 
 
 def covariance_faults(covariance: Floats) -> list[Fault]:
     """Ways in which covariances can be bad: not finite, not symmetric, not semi-definite."""
-    size = covariance.shape[-1] ** 2
-    with np.errstate(invalid="ignore"):  # a NaN or inf anywhere makes the product with zero NaN
-        finite = np.isfinite(covariance.reshape(-1, size) @ np.zeros(size))
-        finite &= np.diagonal(covariance, axis1=1, axis2=2).max(axis=1) <= LARGEST_VARIANCE
-    skew = np.zeros(len(covariance))
-    if not is_symmetric(covariance):
-        skew[finite] = asymmetry(covariance[finite])
-    symmetric = skew <= SYMMETRY_TOLERANCE
-    judged = finite & symmetric
-    semidefinite = ~judged
-    semidefinite[judged] = is_semidefinite(covariance if judged.all() else covariance[judged])
+    finite, symmetric, semidefinite = np.empty((3, len(covariance)), dtype=np.bool_)
+    for part in chunks(len(covariance)):
+        finite[part], symmetric[part], semidefinite[part] = _judged(covariance[part])
     return [
         Fault(
             "covariance not finite",
             ~finite,
             lambda row: "the covariance has a NaN, an infinity or a variance beyond 1e30",
         ),
-        Fault(
-            "covariance not symmetric",
-            ~symmetric,
-            lambda row: f"the covariance differs from its transpose by {skew[row]:.2g} relative",
-        ),
+        Fault("covariance not symmetric", ~symmetric, _skew_sentence(covariance)),
         Fault("covariance not positive semi-definite", ~semidefinite, _indefinite(covariance)),
     ]
+
+
+def _judged(covariance: Floats) -> tuple[Bools, Bools, Bools]:
+    """Which are finite, which of these are symmetric, which of those semi-definite. (n, d, d).
+
+    What one question rules out, the later ones let pass.
+    """
+    finite = _finite(covariance.reshape(len(covariance), -1))
+    finite &= _below(np.diagonal(covariance, axis1=1, axis2=2), LARGEST_VARIANCE)
+    symmetric = np.ones(len(covariance), dtype=np.bool_)
+    if not is_symmetric(covariance):
+        symmetric[finite] = asymmetry(covariance[finite]) <= SYMMETRY_TOLERANCE
+    judged = finite & symmetric
+    semidefinite = ~judged
+    semidefinite[judged] = is_semidefinite(covariance if judged.all() else covariance[judged])
+    return finite, symmetric, semidefinite
+
+
+def _skew_sentence(covariance: Floats) -> Callable[[int], str]:
+    def sentence(row: int) -> str:
+        skew = float(asymmetry(covariance[row : row + 1])[0])
+        return f"the covariance differs from its transpose by {skew:.2g} relative"
+
+    return sentence
 
 
 def _indefinite(covariance: Floats) -> Callable[[int], str]:
@@ -144,12 +183,16 @@ def _dropped(faults: list[Fault], intake: Intake) -> Iterator[Dropped]:
             yield Dropped(fault.kind, int(new.sum()), intake.where(first))
 
 
+def runs_forward(stamp: Ints) -> bool:
+    """Whether every stamp is later than the one before it."""
+    return bool((stamp[1:] > stamp[:-1]).all())
+
+
 def in_order(stamp: Ints, intake: Intake) -> tuple[Ints, tuple[Dropped, ...], tuple[str, ...]]:
     """Rows in order of time, each stamp once; what was left out; notes."""
-    step = np.diff(stamp)
-    if (step > 0).all():
+    if runs_forward(stamp):
         return np.arange(len(stamp)), (), ()
-    backwards = int((step < 0).sum())
+    backwards = int((np.diff(stamp) < 0).sum())
     note = f"stamps step back {backwards} times; the rows were sorted by time"
     order = np.argsort(stamp, kind="stable")
     order, dropped = _each_stamp_once(stamp, order, intake)
