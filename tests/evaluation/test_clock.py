@@ -10,7 +10,8 @@ import pytest
 
 import smfeval
 from smfeval.errors import OptionError, PairingError
-from smfeval.evaluation import Options, evaluate, find_offset, nearest_pairs
+from smfeval.evaluation import Options, evaluate, nearest_pairs
+from smfeval.evaluation.clock import find_offset
 from smfeval.io import read
 from smfeval.maths import so3
 from smfeval.summarise.number import Intervals

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from smfeval.errors import PairingError
-from smfeval.evaluation import Options, find_offset
+from smfeval.evaluation import Options
+from smfeval.evaluation.clock import find_offset
 from smfeval.summarise.number import Intervals
 from support.clocks import SIGMA_M, SIGMA_RAD, believed, remembered, seen, walked
 

@@ -1,6 +1,7 @@
 """`smfeval check FILE`: what is in this file, and can it be scored?"""
 
 import sys
+from typing import TYPE_CHECKING
 
 from smfeval.cli.drawing import add_figure_flags, draw, refuse_figures
 from smfeval.cli.flags import (
@@ -13,9 +14,11 @@ from smfeval.cli.flags import (
 )
 from smfeval.examination import Examination, examine
 from smfeval.io import bag_contents, read
-from smfeval.io.ros.topics import Candidate
 from smfeval.show import candidates, examination
 from smfeval.show.documents import json_text
+
+if TYPE_CHECKING:
+    from smfeval.io.ros.topics import Candidate
 
 
 def run(arguments: list[str]) -> int:
@@ -52,7 +55,7 @@ def run(arguments: list[str]) -> int:
     return _strict(result) if chosen.strict else 0
 
 
-def _list(topics: list[Candidate], *, as_json: bool) -> int:
+def _list(topics: "list[Candidate]", *, as_json: bool) -> int:
     """Show the topics of a bag that was named without one."""
     text = json_text(candidates.document(topics)) if as_json else candidates.text(topics)
     print(text, end="")

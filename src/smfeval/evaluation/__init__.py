@@ -3,7 +3,6 @@
 import numpy as np
 
 from smfeval.associate import Pairs
-from smfeval.evaluation.clock import ClockOffset, clock_notes, find_offset, resolved
 from smfeval.evaluation.details import crps_by_axis, gap_risk_of, relative_errors, rotation_deg
 from smfeval.evaluation.frames import chosen_alignment, fit_notes, one_body, one_world
 from smfeval.evaluation.judging import Fit, judged
@@ -27,12 +26,10 @@ from smfeval.track import AnyTrack, Track
 
 __all__ = [
     "ALIGNMENTS",
-    "ClockOffset",
     "Evaluation",
     "Options",
     "Scored",
     "evaluate",
-    "find_offset",
     "nearest_pairs",
     "score_scans",
 ]
@@ -58,9 +55,12 @@ def evaluate(
     placed, body_notes = one_body(estimate, reference, options)
     kind, gauge_notes = chosen_alignment(placed, options)
 
-    met = poses
-    options, clock = resolved(placed, poses, kind, options, pairs)
-    notes += clock_notes(clock)
+    met, clock = poses, None
+    if options.offset_s == "auto":
+        from smfeval.evaluation.clock import resolved  # noqa: PLC0415  only where asked for
+
+        options, clock = resolved(placed, poses, kind, options, pairs)
+        notes += (clock.sentence,)
     if pairs is None:
         pairs, met, pair_notes = paired(estimate, poses, options, clock)
         notes += pair_notes

@@ -78,14 +78,12 @@ def resolved(
     kind: AlignmentKind,
     options: Options,
     pairs: Pairs | None = None,
-) -> tuple[Options, ClockOffset | None]:
-    """Options with a number for the offset, and how it was found if it was not given.
+) -> tuple[Options, ClockOffset]:
+    """Options with a number for the offset, and how it was found.
 
     Where the nearest poses cannot follow the shift, for it is smaller than their step, the
     reference is a continuous motion instead.
     """
-    if options.offset_s != "auto":
-        return options, None
     if pairs is not None:
         raise OptionError("the scans are already paired; a clock offset is found before that")
     clock = offset_between(estimate, reference, kind, options)
@@ -103,11 +101,6 @@ def _followed(estimate: AnyTrack, reference: Track, options: Options) -> bool:
     except PairingError:
         return False
     return float(np.median(np.abs(pairs.gap_s))) <= max(SMALL_GAP_S, FOLLOWED * abs(offset_s))
-
-
-def clock_notes(clock: ClockOffset | None) -> tuple[str, ...]:
-    """What was assumed about the clock."""
-    return () if clock is None else (clock.sentence,)
 
 
 def offset_between(

@@ -1,12 +1,16 @@
 """Which pose of the reference each scan meets: the nearest one, or the motion in between."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from smfeval.associate import Pairs, nearest
 from smfeval.errors import PairingError
-from smfeval.evaluation.clock import ClockOffset
 from smfeval.evaluation.options import Options
 from smfeval.track import AnyTrack, Track
+
+if TYPE_CHECKING:
+    from smfeval.evaluation.clock import ClockOffset
 
 
 def nearest_pairs(estimate: AnyTrack, reference: AnyTrack, options: Options) -> Pairs:
@@ -20,7 +24,7 @@ def nearest_pairs(estimate: AnyTrack, reference: AnyTrack, options: Options) -> 
 
 
 def paired(
-    estimate: AnyTrack, reference: Track, options: Options, clock: ClockOffset | None = None
+    estimate: AnyTrack, reference: Track, options: Options, clock: "ClockOffset | None" = None
 ) -> tuple[Pairs, Track, tuple[str, ...]]:
     """Pairs, the reference that they point into, and notes.
 

@@ -1,13 +1,12 @@
 """The result of an evaluation: everything in small frozen parts, and as strict JSON data."""
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from smfeval.align.world import Alignment
 from smfeval.associate import GapRisk, Pairs
-from smfeval.evaluation.clock import ClockOffset
 from smfeval.evaluation.options import Options
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.score import Residuals
@@ -16,6 +15,9 @@ from smfeval.summarise.relative import RelativeError
 from smfeval.summarise.summary import Calibration, Scores
 from smfeval.summarise.verdict import Verdict
 from smfeval.track import AnyTrack, ParticleTrack, Track
+
+if TYPE_CHECKING:
+    from smfeval.evaluation.clock import ClockOffset
 
 SCHEMA = "smfeval.score/1"
 
@@ -40,7 +42,7 @@ class Evaluation:
     reference: Track
     options: Options
     pairs: Pairs
-    clock: ClockOffset | None  # how the offset was found; None where it was given
+    clock: "ClockOffset | None"  # how the offset was found; None where it was given
     gap_risk: GapRisk | None
     alignment: Alignment
     scored: Scored

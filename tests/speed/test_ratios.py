@@ -1,0 +1,119 @@
+"""Processor time over that of a floor: a busy machine slows both alike.
+
+Each bound is twice the ratio that was measured when it was set. Beside each work stands something
+done scan by scan, or copy by copy, that must be noticed if it is done as well.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from smfeval import evaluate, interval, read
+from smfeval.score.crps import crps
+from smfeval.score.energy import energy
+from smfeval.score.residuals import Residuals
+from speed.made import files, tracks
+from speed.measured import Work, times_the_floor
+
+SCANS = 20_000
+BLOCK, REPLICATES = 20, 1000
+SLACK = 2.0  # how many times slower than measured is a failure
+
+
+@dataclass(frozen=True)
+class Case:
+    """Work, the floor it is measured by, and what must not be added to it."""
+
+    work: Work
+    floor: Work
+    slow: Work
+
+
+def evaluating(_) -> Case:
+    """Over ten square roots and products of the covariances, and a sort."""
+    estimate, reference = tracks(SCANS)
+    numbers = 1 + estimate.covariance**2
+
+    def passes():
+        for _ in range(10):
+            np.sqrt(numbers) * numbers
+        np.sort(numbers[:, 0, 0])
+
+    def scan_by_scan():
+        for covariance in estimate.covariance:
+            np.linalg.eigh(covariance)
+
+    return Case(lambda: evaluate(estimate, reference), passes, scan_by_scan)
+
+
+def reading(suffix: str) -> Callable[[Path], Case]:
+    """Over the bare parse of the same numbers by polars."""
+
+    def case(folder: Path) -> Case:
+        files(SCANS, folder)
+        path = folder / f"{SCANS}.{suffix}"
+        lines = [line for line in path.read_text().splitlines() if not line.startswith("#")]
+        text = "\n".join(lines).encode()
+        return Case(
+            lambda: read(path),
+            lambda: pl.read_csv(BytesIO(text), has_header=False, separator=" "),
+            lambda: [np.array(line.split(), dtype=float) for line in lines],
+        )
+
+    return case
+
+
+def energy_score(_) -> Case:
+    """Over the CRPS of the same residuals; every time anew, for they remember."""
+    estimate, reference = tracks(SCANS)
+    error, covariance = estimate.position - reference.position, estimate.covariance[:, :3, :3]
+
+    def scan_by_scan():
+        for scan in range(SCANS // 20):
+            energy(Residuals(error[scan : scan + 1], covariance[scan : scan + 1]))
+
+    return Case(
+        lambda: energy(Residuals(error, covariance)),
+        lambda: crps(Residuals(error, covariance)),
+        scan_by_scan,
+    )
+
+
+def bootstrap(_) -> Case:
+    """Over one look-up for each block drawn."""
+    rng = np.random.default_rng(0)
+    series, place = rng.normal(size=SCANS), rng.integers(0, SCANS, SCANS // BLOCK * REPLICATES)
+    options = {"method": "circular-percentile", "block_length": BLOCK, "replicates": REPLICATES}
+
+    def copied():
+        for start in place.reshape(REPLICATES, -1):
+            series[(start[:, None] + np.arange(BLOCK)) % SCANS].mean()
+
+    return Case(lambda: interval(series, rng=rng, **options), lambda: series.take(place), copied)
+
+
+CASES = {
+    "evaluate": (evaluating, 5.1),  # the ratio, as measured
+    "read square": (reading("square"), 1.7),
+    "read tum": (reading("tum"), 1.7),
+    "energy score": (energy_score, 4.9),
+    "bootstrap of the mean": (bootstrap, 6.4),
+}
+
+
+@pytest.mark.parametrize(("make", "measured"), CASES.values(), ids=CASES)
+def test_work_is_as_fast_as_it_was(make, measured, tmp_path):
+    case = make(tmp_path)
+    assert times_the_floor(case.work, case.floor) < SLACK * measured
+
+
+@pytest.mark.parametrize(("make", "measured"), CASES.values(), ids=CASES)
+def test_slowed_work_is_noticed(make, measured, tmp_path):
+    case = make(tmp_path)
+    slowed = times_the_floor(lambda: (case.work(), case.slow()), case.floor, rounds=2)
+    assert slowed > SLACK * measured
