@@ -43,7 +43,7 @@ class Cost:
 
 
 def make(folder: Path, tasks: int, scans: int) -> None:
-    """Files of all tasks; every estimate differs from every other in a comment at its end."""
+    """Files of all tasks; every estimate differs from every other in a comment at its head."""
     from work.tracks import beliefs  # noqa: PLC0415  the processes that are measured need it not
 
     belief, _, walk = beliefs(scans, np.random.default_rng(0))
@@ -51,9 +51,9 @@ def make(folder: Path, tasks: int, scans: int) -> None:
     write(walk, folder / "ref.tum")
     estimate, reference = (folder / "est.square").read_bytes(), (folder / "ref.tum").read_bytes()
     for number in range(tasks):
-        (folder / f"{number}.square").write_bytes(estimate + b"# %d\n" % number)
+        (folder / f"{number}.square").write_bytes(b"# %d\n" % number + estimate)
     for number in range(-(-tasks // ESTIMATORS)):
-        (folder / f"{number}.tum").write_bytes(reference + b"# %d\n" % number)
+        (folder / f"{number}.tum").write_bytes(b"# %d\n" % number + reference)
 
 
 def tasks_in(folder: Path, plan: Plan, count: int) -> list[Task]:
