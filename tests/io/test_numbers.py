@@ -113,6 +113,7 @@ def test_a_row_that_was_commented_out_is_noted(tmp_path):
             "stamp 1700000000000.000000000 is no time in seconds; it looks like milliseconds",
         ),
         ("1700000000000000 2 3\n", "it looks like microseconds"),
+        ("1e-9999999999 2 3\n", "a:1: the row cannot be read"),
         (
             "0 0 0\n1700000000000000000 2 3\n",
             "a:2: stamp 1700000000000000000.000000000 is no time in seconds; it looks like nano",

@@ -246,3 +246,9 @@ def test_reading_little_text_imports_nothing_heavy(tmp_path):
         [sys.executable, "-c", READ_SMALL, *paths], capture_output=True, text=True, check=True
     )
     assert run.stdout.split() == []
+
+
+def test_a_stamp_of_thousands_of_digits_is_refused_in_words():
+    word = "0." + "1" * 5000  # more than Python turns into an integer
+    assert parse_numpy.parsed(f"{word} 2 3\n".encode(), form_of(3)) is None
+    assert "5002 characters" in why_no_time(word, "seconds")

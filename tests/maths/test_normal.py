@@ -47,6 +47,14 @@ def test_symmetric_root_of_needles_and_discs_keeps_its_digits(values, rng):
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
+@pytest.mark.parametrize("scale", [1e-120, 1e-60, 1e60, 1e120])
+def test_whitening_knows_no_unit(d, scale, rng):
+    error, covariance = rng.normal(size=(40, d)), covariances(40, rng, d, scale=1.0)
+    found = normal.whitened(error * scale, covariance * scale * scale)
+    np.testing.assert_allclose(found, normal.whitened(error, covariance), rtol=1e-10)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
 def test_whitened_length_is_the_nees(d, rng):
     error, covariance = rng.normal(size=(9000, d)), covariances(9000, rng, d)
     square = np.sum(normal.whitened(error, covariance) ** 2, axis=1)

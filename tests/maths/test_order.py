@@ -62,6 +62,11 @@ def test_most_of_a_long_series_is_never_partitioned(rng, monkeypatch):
     assert max(seen) < 0.2 * LENGTH
 
 
+def test_the_middle_of_what_ends_in_infinity_is_finite():
+    assert median(np.array([1.0, 2.0, np.inf])) == 2
+    assert quantile(np.array([-np.inf, -np.inf, 0.0]), 0.0) == -np.inf
+
+
 def test_what_is_not_a_number_has_no_quantile(rng):
     for n in (11, LENGTH):
         series = rng.standard_normal(n)

@@ -133,8 +133,10 @@ def path_axes(reference: Track) -> dict[str, Floats]:
         latest = np.where(latest < 0, int(np.argmax(moving)), latest)
         x, y, length = x[latest], y[latest], length[latest]
     along, cross = np.zeros((2, 3, len(x)))
-    along[0], along[1] = np.divide(x, length, out=x), np.divide(y, length, out=y)
-    cross[0], cross[1] = np.negative(y, out=y), x
+    np.divide(x, length, out=along[0])
+    np.divide(y, length, out=along[1])
+    np.negative(along[1], out=cross[0])
+    cross[1] = along[0]
     return {"along": along.T, "cross": cross.T}
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from smfeval.io.number_rows import Form, Parsed, Unit, no_rows
-from smfeval.io.stamp_words import LARGEST_SHOWN, LAST_STAMP, nanoseconds
+from smfeval.io.stamp_words import LARGEST_SHOWN, LAST_STAMP, is_odd, nanoseconds
 from smfeval.maths.arrays import Floats, Ints
 
 # What numbers (nan and infinity among them), separators and line ends are written with.
@@ -27,8 +27,8 @@ def parsed(text: bytes, form: Form) -> Parsed | None:
         return np.arange(len(lines)), list(values.T)
     if not np.abs(values[:, 0]).max() <= LARGEST_SHOWN:
         return None
-    words = (line.split(delimiter, 1)[0].strip() for line in lines)
-    stamp = _stamps(words, form.layout.unit)
+    words = [line.split(delimiter, 1)[0].strip() for line in lines]
+    stamp = None if any(map(is_odd, words)) else _stamps(words, form.layout.unit)
     return None if stamp is None else (stamp, list(values.T[1:]))
 
 

@@ -11,7 +11,8 @@ LITTLE_BYTES = 8 * 2**20  # parsing this much by numpy costs as much as importin
 class Thrift:
     """Takes numpy until it has cost a process as much as importing polars, and polars after that.
 
-    So much text at once goes to polars, and so does little text if polars is there already.
+    So much text at once goes to polars, and so does little text if polars is there already. What
+    was read before in a process decides, then, which of them reads; never what is read.
     """
 
     def __init__(self) -> None:

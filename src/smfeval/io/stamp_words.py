@@ -10,6 +10,14 @@ LARGEST_SHOWN = 1e28  # a stamp beyond this is shown as it is written, not with 
 UNITS = ((1e14, "milliseconds"), (1e17, "microseconds"), (1e20, "nanoseconds"))
 
 
+LONGEST, LONGEST_EXPONENT = 64, 4  # characters, the sign of the exponent among them
+
+
+def is_odd(word: str) -> bool:
+    """Whether a number is written as no clock would, so that it takes a closer look."""
+    return len(word) > LONGEST or len(word.lower().partition("e")[2]) > LONGEST_EXPONENT
+
+
 def nanoseconds(word: str, unit: Unit) -> int:
     """Nanoseconds of a stamp, from its digits and not through a float."""
     return billionths(word) if unit == "seconds" else billionths(word) // NANOSECONDS
@@ -30,6 +38,8 @@ def billionths(word: str) -> int:
 def why_no_time(word: str, unit: Unit) -> str | None:
     """What keeps a number from being a stamp, if anything does."""
     size = abs(float(word))
+    if len(word) > LONGEST:
+        return f"the stamp has {len(word)} characters; at most {LONGEST} are read"
     if not any(map(str.isdigit, word)):
         return "the stamp is not finite"
     if size > LARGEST_SHOWN:

@@ -111,7 +111,9 @@ def whitened_moment(error: Floats, covariance: Floats) -> Floats:
 
 
 def _whitened(error: Floats, covariance: Floats) -> Floats:
-    """A chunk of `whitened`. -> (d, m)."""
+    """A chunk of `whitened`, in units (powers of two) that make tr S about one. -> (d, m)."""
+    unit = np.ldexp(1.0, -(np.frexp(np.einsum("nii->n", covariance))[1] // 2))
+    covariance, error = covariance * (unit * unit)[:, None, None], error * unit[:, None]
     pivots = factored(covariance)
     white = np.stack(ROOTS[error.shape[1]](columns(error), pivots))
     bad = np.flatnonzero(~(pivots.smallest() >= ILL_CONDITIONED))
@@ -149,15 +151,13 @@ def _root_invariants(pivots: Pivots) -> tuple[Floats, Floats, Floats]:
     (a,), (_, b), (_, _, c) = pivots.matrix
     trace, minors = a + b + c, pivots.minors()
     iii = np.sqrt(pivots.pivot[0] * pivots.pivot[1] * pivots.pivot[2])
-    second, third = 4 * minors / trace**2, 8 * iii / trace**1.5  # M and iii of S / tr S
-    i = np.full_like(trace, np.sqrt(3))
+    i = np.sqrt(3 * trace)
     for _ in range(NEWTON_STEPS):
-        above = i * i - 1
-        step = (above * above - second - third * i) / (4 * i * above - third)
+        above = i * i - trace
+        step = (above * above - 4 * minors - 8 * iii * i) / (4 * i * above - 8 * iii)
         i -= step
         if not (step > CLOSE * i).any():
             break
-    i *= np.sqrt(trace)
     return i, np.sqrt(minors + 2 * i * iii), iii
 
 

@@ -45,7 +45,9 @@ def quantile(series: Floats, share: float) -> Floats:
         return np.asarray(np.quantile(series, share, axis=-1))
     place = share * (len(series) - 1)
     first = int(place)
-    found = order_statistics(series, first, min(first + 1, len(series) - 1))
+    if place == first:
+        return order_statistics(series, first, first)[0]
+    found = order_statistics(series, first, first + 1)
     return found[0] + (place - first) * (found[-1] - found[0])
 
 

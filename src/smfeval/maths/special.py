@@ -63,18 +63,21 @@ def chi_squared(degrees: int, x: Floats) -> Floats:
     """Probability of at most x, to 1e-15 of 1. (...) -> (...)."""
     half = np.minimum(x / 2, CERTAIN)
     inside = erf(np.sqrt(half)) if degrees % 2 else -np.expm1(-half)
-    first = 0.5 if degrees % 2 else 1.0
-    terms = [half ** (k + first) / gamma(k + first + 1) for k in range((degrees - 1) // 2)]
+    terms = [half**power / divisor for power, divisor in _powers(degrees)]
     return inside - np.exp(-half) * sum(terms) if terms else inside
 
 
 def chi_squared_tail(degrees: int, x: float) -> float:
     """Probability of more than x, to 1e-14 of itself."""
-    half = min(x / 2, CERTAIN)
+    half = min(max(x, 0.0) / 2, CERTAIN)
     outside = erfc(sqrt(half)) if degrees % 2 else exp(-half)
+    return outside + exp(-half) * sum(half**power / divisor for power, divisor in _powers(degrees))
+
+
+def _powers(degrees: int) -> list[tuple[float, float]]:
+    """Powers p = 1/2, 3/2, .. (odd degrees) or 1, 2, .. below degrees / 2, and gamma(p + 1)."""
     first = 0.5 if degrees % 2 else 1.0
-    terms = [half ** (k + first) / gamma(k + first + 1) for k in range((degrees - 1) // 2)]
-    return outside + exp(-half) * sum(terms)
+    return [(k + first, gamma(k + first + 1)) for k in range((degrees - 1) // 2)]
 
 
 @lru_cache(maxsize=64)

@@ -46,12 +46,7 @@ def relative_error(
         se3.compose(se3.inverse((t[i], q[i])), (t[j], q[j])) for t, q in (estimate, reference)
     ]
     off = se3.compose(se3.inverse(motions[1]), motions[0])
-    return np.linalg.norm(off[0], axis=1), angle(off[1])
-
-
-def angle(quaternion: Floats) -> Floats:
-    """Angle of a rotation, 0 to pi. (..., 4) -> (...)."""
-    return so3.angle(quaternion)
+    return np.linalg.norm(off[0], axis=1), so3.angle(off[1])
 
 
 def summarised(

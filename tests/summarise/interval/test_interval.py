@@ -190,6 +190,11 @@ def test_bad_series_are_refused_in_a_sentence(series, words, method):
         interval(series, "mean", method=method, rng=rng())
 
 
+def test_a_level_has_room_below_one(rng):
+    with pytest.raises(SeriesError, match="too near to 1"):
+        interval(rng.normal(size=100), "mean", level=1 - 1e-16)
+
+
 @pytest.mark.parametrize("level", [0, 1, -0.5, 95, np.nan])
 def test_a_level_lies_between_zero_and_one(level):
     with pytest.raises(SeriesError, match="not between 0 and 1"):

@@ -13,6 +13,7 @@ from smfeval.maths.order import quantile
 SHORTEST = 10  # scans; below this even independent ones say too little about their own spread
 LARGEST = 1e30  # fourth powers of the numbers, which the methods need, are still finite
 SMALLEST = 1e-30  # and not yet zero
+HIGHEST_LEVEL = 1 - 1e-9  # above it the tails have no digits left
 ROUNDING = 1e-10  # relative: what rounding makes of equal numbers
 
 StatisticName = Literal["mean", "median", "rmse"] | tuple[Literal["quantile"], float]
@@ -103,6 +104,8 @@ def checked_level(level: float) -> float:
     """Return a level between 0 and 1."""
     if not 0 < level < 1:
         raise SeriesError(f"a level of {level} is not between 0 and 1")
+    if level > HIGHEST_LEVEL:
+        raise SeriesError(f"a level of {level} is too near to 1; it may be {HIGHEST_LEVEL} at most")
     return level
 
 
