@@ -135,10 +135,16 @@ def main() -> None:
         _, _, folder, count, workers, fresh = sys.argv
         one(Path(folder), int(count), int(workers), fresh=fresh == "1")
         return
+    if sys.argv[1:2] == ["make"]:
+        _, _, folder, count, scans = sys.argv
+        make(Path(folder), int(count), int(scans))
+        return
     given = [int(float(word)) for word in sys.argv[1:]]
     count, scans = (*given, *(TASKS, SCANS)[len(given) :])
     with tempfile.TemporaryDirectory() as folder:
-        make(Path(folder), count, scans)
+        # In a process of its own: this one stays small, for a child's peak begins with its parent's
+        words = [sys.executable, __file__, "make", folder, str(count), str(scans)]
+        subprocess.run(words, check=True)
         report(Path(folder), count, scans)
 
 

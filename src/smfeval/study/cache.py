@@ -9,7 +9,6 @@ The JSON is written last: where it stands and its checks hold, the result is who
 is done again. Failures are not kept.
 """
 
-import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.atomic import replacing
 from smfeval.study.code import identity
-from smfeval.study.inputs import digest_of, key_of
+from smfeval.study.inputs import digest, digest_of, key_of
 from smfeval.study.result import PairResult, TaskResult
 from smfeval.study.task import PairTask, Task
 from smfeval.study.work import blank, blank_pair, do, do_pair, sentence
@@ -90,7 +89,7 @@ class Cache:
         frame.write_parquet(memory)
         with replacing(self.scans(key)) as temporary:
             temporary.write_bytes(memory.getvalue())
-        return _digest(memory.getvalue())
+        return digest(memory.getvalue())
 
     def _file(self, key: str, ending: str) -> Path:
         return self.folder / key[:2] / f"{key}{ending}"
@@ -181,8 +180,4 @@ def _made(folder: Path) -> None:
 
 
 def _check(found: Any, scans: str | None) -> str:
-    return _digest(json.dumps([found, scans], sort_keys=True).encode())
-
-
-def _digest(data: bytes) -> str:
-    return hashlib.blake2b(data, digest_size=20).hexdigest()
+    return digest(json.dumps([found, scans], sort_keys=True).encode())

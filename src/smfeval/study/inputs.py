@@ -22,6 +22,7 @@ from smfeval.study.task import Input, PairTask, Task
 
 NAME_A_FILE = ("covariance", "times", "deviation")  # of the options for reading
 DIGEST_BYTES = 20
+ALGORITHM = "sha256"  # of what files hold: processors have it built in
 REMEMBERED = 4096  # digests of files; many tasks share a reference
 
 
@@ -85,15 +86,16 @@ def forget_digests() -> None:
 def _digest(path: Path, size: int, modified_ns: int) -> str:
     del size, modified_ns  # a file that has changed is another one
     with path.open("rb") as stream:
-        return hashlib.file_digest(stream, _blake).hexdigest()
+        return hashlib.file_digest(stream, ALGORITHM).hexdigest()
 
 
-def _blake(start: bytes = b"") -> Any:
-    return hashlib.blake2b(start, digest_size=DIGEST_BYTES)
+def digest(data: bytes) -> str:
+    """Digest of bytes that are, or will be, all that a file holds."""
+    return hashlib.new(ALGORITHM, data).hexdigest()
 
 
 def _hash(text: bytes) -> str:
-    return _blake(text).hexdigest()
+    return hashlib.blake2b(text, digest_size=DIGEST_BYTES).hexdigest()
 
 
 def _described(given: Input) -> tuple[Any, ...]:
