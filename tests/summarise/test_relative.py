@@ -8,8 +8,9 @@ from smfeval.align.extent import Extent, extent
 from smfeval.errors import OptionError
 from smfeval.evaluation import Options, evaluate
 from smfeval.maths import so3
+from smfeval.maths.so3 import angle
 from smfeval.summarise.number import Intervals
-from smfeval.summarise.relative import angle, horizon_pairs
+from smfeval.summarise.relative import horizon_pairs
 from smfeval.track import Track
 from support.beliefs import ABOUT, rotations, stamps
 
