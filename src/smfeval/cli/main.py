@@ -1,6 +1,7 @@
 """The front door: picks the verb, and turns every error of ours into one sentence and exit 2."""
 
 import codecs
+import gc
 import os
 import sys
 from importlib import import_module
@@ -45,7 +46,9 @@ def run() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="smfeval.escaped")
-    sys.exit(main(sys.argv[1:]))
+    code = main(sys.argv[1:])
+    gc.freeze()  # what ends with the process need not be searched for garbage: 30 ms
+    sys.exit(code)
 
 
 def escaped(error: UnicodeError) -> tuple[str, int]:
