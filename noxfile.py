@@ -67,6 +67,6 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Against peers, in about 15 minutes; renews BENCHMARK.md. `-- --quick` or `-- study`."""
+    """Against peers, in about 20 minutes; renews BENCHMARK.md. `-- --quick` or `-- study`."""
     session.install(".")
     session.run("python", "benchmarks/run.py", *session.posargs)
