@@ -19,9 +19,8 @@ from dependent_series import FAMILIES, Family, batches
 from scipy.special import stdtrit
 
 from smfeval.maths.arrays import Bools, Floats
-from smfeval.summarise.interval import METHODS, interval
-from smfeval.summarise.interval.auto import auto_ends
-from smfeval.summarise.interval.request import Statistic
+from smfeval.summarise.interval import METHODS, auto_ends, interval
+from smfeval.summarise.interval_ends import Statistic
 
 LEVEL = 0.95
 NORMAL = 1.959963984540054  # half width of the oracle's interval in standard deviations

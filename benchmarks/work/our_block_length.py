@@ -5,7 +5,7 @@ import sys
 import numpy as np
 from timing import best, tell
 
-from smfeval.maths.block_length import block_length
+from smfeval.maths.autocovariance import block_length
 
 series = np.load(sys.argv[1])
 cpu_s, found = best(lambda: block_length(series))

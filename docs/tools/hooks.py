@@ -44,8 +44,8 @@ def _schemas() -> str:
 
 
 def _help() -> str:
-    from smfeval.cli.lab import VERBS as LAB_VERBS  # noqa: PLC0415
     from smfeval.cli.main import VERBS, main  # noqa: PLC0415
+    from smfeval.lab.cli import VERBS as LAB_VERBS  # noqa: PLC0415
 
     os.environ |= {"COLUMNS": WIDTH, "NO_COLOR": "1"}
     of_the_lab = (["lab", verb] for verb in LAB_VERBS)

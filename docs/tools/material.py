@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from smfeval.align.body import moved_to
+from smfeval.cli.demo import estimate_of, walk
 from smfeval.cli.demo import run as demo
-from smfeval.cli.demo_tracks import estimate_of, walk
 from smfeval.cli.study import run as study
 from smfeval.io import read, write
 from smfeval.io.convention import CONVENTIONS, from_right

@@ -3,7 +3,7 @@
 import numpy as np
 
 from smfeval import About, Evaluation, GaussianTrack, Track, evaluate
-from smfeval.track.about import Provenance
+from smfeval.track.beliefs import Provenance
 
 SCANS, RATE_HZ, MEMORY = 1200, 10.0, 0.95
 SIGMA_M = np.array([0.03, 0.02, 0.02])  # along the way, to the left, up

@@ -32,11 +32,12 @@ if TYPE_CHECKING:
         TrackError,
     )
     from smfeval.evaluation import Evaluation, Options, evaluate
-    from smfeval.examination import Examination, examine
+    from smfeval.explain.doubts import Examination, examine
     from smfeval.io import read, write
     from smfeval.io.extrinsic import read_extrinsic
     from smfeval.io.recorder import SquareWriter
-    from smfeval.summarise.interval import Interval, interval, paired_interval
+    from smfeval.summarise.interval import interval, paired_interval
+    from smfeval.summarise.interval_ends import Interval
     from smfeval.track import About, GaussianTrack, ParticleTrack, Track
 
 __version__ = "0.1.0"
@@ -46,7 +47,7 @@ _HOMES = {
     "About": "smfeval.track",
     "ConventionError": "smfeval.errors",
     "Evaluation": "smfeval.evaluation",
-    "Examination": "smfeval.examination",
+    "Examination": "smfeval.explain.doubts",
     "FormatError": "smfeval.errors",
     "GaussianTrack": "smfeval.track",
     "Interval": "smfeval.summarise.interval",
@@ -60,7 +61,7 @@ _HOMES = {
     "Track": "smfeval.track",
     "TrackError": "smfeval.errors",
     "evaluate": "smfeval.evaluation",
-    "examine": "smfeval.examination",
+    "examine": "smfeval.explain.doubts",
     "interval": "smfeval.summarise.interval",
     "paired_interval": "smfeval.summarise.interval",
     "read": "smfeval.io",

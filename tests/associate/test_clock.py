@@ -5,10 +5,9 @@ import pytest
 from scipy.interpolate import CubicSpline
 from scipy.spatial.transform import Rotation
 
-from smfeval.associate import clock
-from smfeval.associate.clock import correlate
-from smfeval.associate.clock_curve import curve_of
-from smfeval.associate.clock_excerpts import MOST_SCANS, excerpts
+from smfeval.associate import clock_rates
+from smfeval.associate.clock_errors import curve_of
+from smfeval.associate.clock_rates import MOST_SCANS, correlate, excerpts
 from smfeval.errors import PairingError
 from smfeval.maths import so3
 from smfeval.track import About, Track
@@ -137,11 +136,13 @@ def test_clocks_that_differ_by_more_than_was_searched_are_refused(rng):
 def test_the_correlation_at_each_lag_is_pearsons_over_what_overlaps(rng):
     def signal(n):
         known = rng.random(n) < 0.8
-        return clock._Rates(np.where(known, rng.normal(size=n) + 0.5, 0.0), known.astype(float))
+        return clock_rates._Rates(
+            np.where(known, rng.normal(size=n) + 0.5, 0.0), known.astype(float)
+        )
 
     a, b = signal(150), signal(220)
     lags = np.arange(-60, 100, 7)
-    found, _ = clock._correlations(a, b, lags)
+    found, _ = clock_rates._correlations(a, b, lags)
     for lag, value in zip(lags, found, strict=True):
         i = np.arange(max(0, -lag), min(150, 220 - lag))
         both = (a.known[i] * b.known[i + lag]) > 0
@@ -155,8 +156,8 @@ def test_effective_samples_are_those_of_bartlett(rng):
     series = np.zeros((2, n))
     for k in range(1, n):
         series[:, k] = rho * series[:, k - 1] + shocks[:, k]
-    rates = [clock._Rates(each, np.ones(n)) for each in series]
-    assert clock._memory(*rates) == pytest.approx((1 + rho**2) / (1 - rho**2), rel=0.05)
+    rates = [clock_rates._Rates(each, np.ones(n)) for each in series]
+    assert clock_rates._memory(*rates) == pytest.approx((1 + rho**2) / (1 - rho**2), rel=0.05)
 
 
 def test_a_cubic_is_read_exactly_between_poses():

@@ -4,10 +4,10 @@ from scipy.spatial.transform import Rotation, Slerp
 from scipy.stats import chi2
 
 from smfeval.associate.gp import FORGOTTEN, ROUNDING, interpolate
+from smfeval.associate.motion import Motion
 from smfeval.errors import OptionError, PairingError
 from smfeval.io import read
 from smfeval.maths import so3
-from smfeval.maths.motion_gp import Motion
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.score import Residuals
 from smfeval.track import About, GaussianTrack, Track

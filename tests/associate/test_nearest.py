@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smfeval.associate import gap_risk, nearest
-from smfeval.associate.risk import RISK_LIMIT, speeds
+from smfeval.associate.nearest import RISK_LIMIT, speeds
 from smfeval.errors import PairingError
 from smfeval.maths.stamps import NANOSECONDS
 from support.beliefs import stamps

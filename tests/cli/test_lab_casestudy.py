@@ -10,9 +10,9 @@ import jsonschema
 import pytest
 
 from lab.pretended import EASY, SMALL, pretend, simulated
-from smfeval.cli import lab_casestudy
 from smfeval.lab.casestudy import case_study
-from smfeval.lab.casestudy import shelf as shelf_module
+from smfeval.lab.casestudy import measure as shelf_module
+from smfeval.lab.cli import casestudy
 from support.commands import files_in, refused, run
 
 ONE_TRACK = replace(SMALL, adversarial=(), tried=(EASY,), knobs=SMALL.knobs[:1])
@@ -34,18 +34,18 @@ def folder(tmp_path_factory):
 @pytest.fixture
 def pretended(monkeypatch):
     """Filters that only pretend, on two short walks, in place of the quick plan."""
-    monkeypatch.setattr(lab_casestudy, "QUICK", SMALL)
-    monkeypatch.setattr(lab_casestudy, "case_study", partial(case_study, run=pretend))
+    monkeypatch.setattr(casestudy, "QUICK", SMALL)
+    monkeypatch.setattr(casestudy, "case_study", partial(case_study, run=pretend))
     monkeypatch.setattr(shelf_module, "simulate", simulated)
 
 
 @pytest.fixture
 def undrawn(pretended, monkeypatch):
-    monkeypatch.setattr(lab_casestudy, "_draw", lambda study, folder: None)
+    monkeypatch.setattr(casestudy, "_draw", lambda study, folder: None)
 
 
 def test_figures_are_drawn(pretended, capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr(lab_casestudy, "QUICK", ONE_TRACK)
+    monkeypatch.setattr(casestudy, "QUICK", ONE_TRACK)
     outcome = run(capsys, "lab", "casestudy", "--quick", "-o", tmp_path / "a", "-q")
     assert (outcome.code, outcome.err) == (0, "")
     made = {name for name in files_in(tmp_path / "a") if name.startswith("figures/")}

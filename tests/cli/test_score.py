@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import smfeval
-from smfeval.cli.demo_tracks import walk
+from smfeval.cli.demo import walk
 from smfeval.io import write
 from smfeval.track import GaussianTrack, Track
 from support.beliefs import particles

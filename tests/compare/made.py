@@ -4,7 +4,7 @@ import numpy as np
 
 from smfeval.maths import so3
 from smfeval.track import About, GaussianTrack
-from smfeval.track.about import Provenance
+from smfeval.track.beliefs import Provenance
 from support.beliefs import circuit
 
 S = np.diag([1.0, 2.0, 0.5]) * 1e-4  # m^2

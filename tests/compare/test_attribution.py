@@ -5,7 +5,7 @@ import pytest
 
 from compare.made import S, belief, normal, remembering
 from smfeval.compare import attribute, compare_all
-from smfeval.compare.hat import cornered_hat, free_hat, misfit
+from smfeval.compare.attribution import cornered_hat, free_hat, misfit
 from smfeval.errors import OptionError
 from smfeval.evaluation import Options
 from support.beliefs import covariances

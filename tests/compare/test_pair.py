@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from compare.made import S, belief, normal, remembering
-from smfeval.align.world import Alignment
+from smfeval.align.fit import Alignment
 from smfeval.compare import compare_pair
 from smfeval.compare.frames import in_one_body
 from smfeval.errors import ConventionError, PairingError, TrackError

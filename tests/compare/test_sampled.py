@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from smfeval.compare.sampled import GAUSSIANS, Sampled
+from smfeval.compare.sensitivity import GAUSSIANS, Sampled
 from smfeval.score import Residuals
 from smfeval.score.pit import honest_median
 from smfeval.score.residuals import Ensemble

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from compare.made import S, belief, normal
-from smfeval.align.world import Alignment
+from smfeval.align.fit import Alignment
 from smfeval.compare import compare_pair
-from smfeval.compare.gauge_sweep import SWEEP_SCANS, thinned
+from smfeval.compare.sensitivity import SWEEP_SCANS, thinned
 from smfeval.errors import PairingError
 from smfeval.evaluation import Options
 from smfeval.maths import so3

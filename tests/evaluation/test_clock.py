@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import smfeval
+from smfeval.associate.clock import find_offset
 from smfeval.errors import OptionError, PairingError
 from smfeval.evaluation import Options, evaluate, nearest_pairs
-from smfeval.evaluation.clock import find_offset
 from smfeval.io import read
 from smfeval.maths import so3
 from smfeval.summarise.number import Intervals

@@ -5,8 +5,8 @@ import pytest
 from scipy.signal import lfilter
 
 from smfeval import About, GaussianTrack, Options, evaluate
-from smfeval.cli.demo_tracks import walk
-from smfeval.evaluation.judging import left_of_k
+from smfeval.cli.demo import walk
+from smfeval.evaluation.details import left_of_k
 from smfeval.score import Residuals
 from smfeval.summarise.number import Number
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from smfeval.examination import examine
+from smfeval.explain.doubts import examine
 from smfeval.track import GaussianTrack
 from support.beliefs import gaussian, particles, poses, stamps
 

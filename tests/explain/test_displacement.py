@@ -6,6 +6,7 @@ import pytest
 from explain.updates import filtered
 from smfeval.errors import SeriesError
 from smfeval.explain.displacement import (
+    Residuals,
     at_every_update,
     at_one_update,
     displaced_credit,
@@ -13,8 +14,8 @@ from smfeval.explain.displacement import (
     isotropic,
     needed_m,
     recovered_nats,
+    shown_by_innovation,
 )
-from smfeval.explain.innovation import Residuals, shown_by_innovation
 from smfeval.maths import normal
 from smfeval.summarise.number import Intervals
 from support.beliefs import covariances

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from smfeval.explain.displacement import Updates
-from smfeval.explain.innovation import Residuals
+from smfeval.explain.displacement import Residuals, Updates
 
 
 @dataclass(frozen=True)

@@ -12,18 +12,16 @@ import pytest
 import smfeval
 from smfeval.cli.conditions import NAMES
 from smfeval.cli.main import VERBS
-from smfeval.compare.sweep.judgement import SENTENCES
-from smfeval.examination.doubts import SUSPICIONS
-from smfeval.explain.diagnoses.bias_texts import TEXTS
+from smfeval.compare.sweep import SENTENCES
+from smfeval.explain.diagnoses.biases import TEXTS
+from smfeval.explain.doubts import SUSPICIONS
 from smfeval.io.convention import CONVENTIONS
 from smfeval.io.formats import FORMATS
 from smfeval.io.header import ALLOWED, COMMON, NEEDED
 from smfeval.io.presets import PRESETS
-from smfeval.study.plan_options import OPTION_KEYS
-from smfeval.study.sweep_files import SWEPT_KEYS
-from smfeval.study.sweep_knobs import KNOB_KEYS
-from smfeval.study.sweep_toml import LAB_KEYS, SWEEP_KEYS
-from smfeval.study.toml_plan import ESTIMATOR_KEYS, PLAN_KEYS, TRACK_KEYS
+from smfeval.study.plan_file import ESTIMATOR_KEYS, PLAN_KEYS, TRACK_KEYS
+from smfeval.study.plan_keys import OPTION_KEYS
+from smfeval.study.sweep_plan import KNOB_KEYS, LAB_KEYS, SWEEP_KEYS, SWEPT_KEYS
 
 DOCS = Path(__file__).parents[2] / "docs"
 sys.path.insert(0, str(DOCS))

@@ -1,13 +1,7 @@
 import numpy as np
 import pytest
 
-from smfeval.io.convention import (
-    CONVENTIONS,
-    ORDERS,
-    from_deviations,
-    from_right,
-    to_right,
-)
+from smfeval.io.convention import CONVENTIONS, ORDERS, from_deviations, from_right, to_right
 from smfeval.maths import se3, so3
 from support.beliefs import covariances, rotations
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from smfeval.errors import FormatError, OptionError
-from smfeval.io import printing, read, split_source, would_overwrite, would_write, write
+from smfeval.io import atomic, read, split_source, would_overwrite, would_write, write
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.formats import FORMATS, format_for_writing, recognised
 from smfeval.io.progress import listening
@@ -136,7 +136,7 @@ def test_the_table_says_which_files_are_made_and_who_can_choose_a_convention(tmp
 
 @pytest.mark.parametrize("name", ["a.square", "a.tum", "a.kitti", "wide.txt"])
 def test_writing_tells_how_many_rows_are_done(name, tmp_path, rng, monkeypatch):
-    monkeypatch.setattr(printing, "PART", 4)
+    monkeypatch.setattr(atomic, "PART", 4)
     heard = []
     form = "wide-tum" if name == "wide.txt" else None
     with listening(lambda done, total: heard.append((done, total))):

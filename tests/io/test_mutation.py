@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from smfeval.errors import SmfevalError
-from smfeval.io import numbers, parse_numpy, parse_polars, read, write
+from smfeval.io import numbers, parse_polars, read, write
 from smfeval.track import GaussianTrack, ParticleTrack
 from support.beliefs import gaussian, particles, poses
 
@@ -33,7 +33,7 @@ def originals(tmp_path_factory):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-@pytest.fixture(params=[parse_numpy, parse_polars], ids=["numpy", "polars"], autouse=True)
+@pytest.fixture(params=[numbers, parse_polars], ids=["numpy", "polars"], autouse=True)
 def parser(request, monkeypatch):
     monkeypatch.setattr(numbers, "parser_of", lambda text: request.param.parsed)
 

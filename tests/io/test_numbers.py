@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from smfeval.errors import FormatError
-from smfeval.io import numbers, parse_numpy, parse_polars
-from smfeval.io.number_rows import Layout
+from smfeval.io import numbers, parse_polars
 from smfeval.io.numbers import read_numbers
+from smfeval.io.rows import Layout
 
 THREE = Layout({3: "stamp x y"})
 
 
-@pytest.fixture(params=[parse_numpy, parse_polars], ids=["numpy", "polars"], autouse=True)
+@pytest.fixture(params=[numbers, parse_polars], ids=["numpy", "polars"], autouse=True)
 def parser(request, monkeypatch):
     monkeypatch.setattr(numbers, "parser_of", lambda text: request.param.parsed)
 

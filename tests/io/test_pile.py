@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from smfeval.io import numbers, read, write
-from smfeval.io.pile import Pile
+from smfeval.io.numbers import Pile
 from support.beliefs import gaussian
 
 

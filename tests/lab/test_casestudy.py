@@ -19,20 +19,19 @@ from lab.pretended import (
     simulated,
     telemetry,
 )
-from smfeval.compare.sweep.predictions import unearned_slope
+from smfeval.compare.sweep import unearned_slope
 from smfeval.errors import OptionError
 from smfeval.lab.casestudy import FULL, QUICK, case_study, planned
-from smfeval.lab.casestudy import shelf as shelf_module
-from smfeval.lab.casestudy.jobs import Job, jobs_of
-from smfeval.lab.casestudy.plan import OWN
+from smfeval.lab.casestudy import measure as shelf_module
+from smfeval.lab.casestudy.conclusions import sentences, sign_test
+from smfeval.lab.casestudy.measure import read_telemetry
+from smfeval.lab.casestudy.plan import OWN, Job, jobs_of
 from smfeval.lab.casestudy.result import CreditReach
-from smfeval.lab.casestudy.says import sentences
-from smfeval.lab.casestudy.smoother import sign_test
-from smfeval.lab.casestudy.telemetry import read_telemetry
-from smfeval.lab.casestudy.turned import closed
+from smfeval.lab.casestudy.sweeps import closed
+from smfeval.lab.filters.run import write_telemetry
 from smfeval.lab.filters.table import filter_named
-from smfeval.lab.filters.telemetry_file import write_telemetry
-from smfeval.show.casestudy import document, markdown, text
+from smfeval.lab.show.document import document
+from smfeval.lab.show.report import markdown, text
 from smfeval.show.documents import json_text
 from smfeval.summarise.inflation import median_chi_squared
 

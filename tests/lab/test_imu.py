@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from smfeval.lab.motion import Route, walked
-from smfeval.lab.motion.curve import through
+from smfeval.lab.motion import Route, through, walked
 from smfeval.lab.recording import ImuNoise
 from smfeval.lab.sensors import ImuModel
 from smfeval.lab.sensors.imu import SILENT, exact, measured

@@ -8,13 +8,10 @@ from scipy.spatial.transform import Rotation
 
 from smfeval.errors import OptionError
 from smfeval.lab.motion import walked
-from smfeval.lab.scene import Scene
-from smfeval.lab.scene.box import box
+from smfeval.lab.scene import Scene, box
 from smfeval.lab.sensors import NO_FAULTS, TYPICAL_FAULTS, Faults, LidarModel, Rosette, Spinning
-from smfeval.lab.sensors.fault_words import in_words, parsed
-from smfeval.lab.sensors.faults import drawn
-from smfeval.lab.sensors.lidar import Rig, firing_times, scanned
-from smfeval.lab.sensors.pattern import directions
+from smfeval.lab.sensors.faults import drawn, in_words, parsed
+from smfeval.lab.sensors.lidar import Rig, directions, firing_times, scanned
 from smfeval.lab.simulate import MOUNTING
 from smfeval.lab.worlds import WORLDS
 from smfeval.maths import se3, so3

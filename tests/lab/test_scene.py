@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from smfeval.lab.scene import Box, Ground, Scene, Tube, cast
-from smfeval.lab.scene.box import box
-from smfeval.lab.scene.tube import pillar
+from smfeval.lab.scene import Box, Ground, Scene, Tube, box, cast, pillar
 from support.scenes import from_scene, traced
 
 

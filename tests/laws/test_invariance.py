@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from smfeval.align.body import moved_to
-from smfeval.align.world import Alignment
+from smfeval.align.fit import Alignment
 from smfeval.evaluation import Options, evaluate
 from smfeval.io import read, write
 from smfeval.io.convention import CONVENTIONS, ORDERS

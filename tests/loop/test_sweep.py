@@ -2,8 +2,7 @@
 
 import pytest
 
-from smfeval.compare.sweep import sweep_of
-from smfeval.compare.sweep.predictions import unearned_slope
+from smfeval.compare.sweep import sweep_of, unearned_slope
 from smfeval.evaluation import Options
 from smfeval.lab.sweep import points_of_lab
 from smfeval.study.sweep_plan import Lab

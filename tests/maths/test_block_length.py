@@ -5,8 +5,7 @@ import pytest
 from arch.bootstrap import optimal_block_length
 from scipy.signal import lfilter
 
-from smfeval.maths.autocovariance import autocovariance
-from smfeval.maths.block_length import block_length
+from smfeval.maths.autocovariance import autocovariance, block_length
 
 
 def random_series(seed):

@@ -7,9 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ks_2samp
 
-from smfeval.maths.blocks import SCHEMES, SEGMENT, plan
-from smfeval.maths.replicate_quantiles import replicate_quantile_ends
-from smfeval.maths.replicates import replicate_errors, replicate_means
+from smfeval.maths.blocks import (
+    SCHEMES,
+    SEGMENT,
+    plan,
+    replicate_errors,
+    replicate_means,
+    replicate_quantile_ends,
+)
 
 
 def pieces(replicates):

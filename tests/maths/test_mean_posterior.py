@@ -5,10 +5,18 @@ import pytest
 from scipy.fft import dct
 from scipy.stats import t as student
 
-from smfeval.maths.cosines import cosines, neighbour_sums, stretch_width
-from smfeval.maths.mean_posterior import effective_samples, mean_posterior
-from smfeval.maths.skewness import skew_rate, stretched
-from smfeval.maths.spectra import MEMORY_MIN, NOISE, spectra
+from smfeval.maths.dependence import (
+    MEMORY_MIN,
+    NOISE,
+    cosines,
+    effective_samples,
+    mean_posterior,
+    neighbour_sums,
+    skew_rate,
+    spectra,
+    stretch_width,
+    stretched,
+)
 
 
 def test_cosines_are_a_discrete_cosine_transform():

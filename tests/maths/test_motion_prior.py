@@ -8,11 +8,19 @@ import pytest
 from scipy.integrate import quad_vec
 from scipy.linalg import expm
 
-from smfeval.maths.kalman import Chain, innovations, prefix_sums, smoothed
-from smfeval.maths.motion_fit import fit, fit_given_noise
-from smfeval.maths.motion_gp import WEAK, Instants, Motion, interpolated
-from smfeval.maths.motion_prior import bridge, process_covariance, transition
-from smfeval.maths.motion_widening import Widening, widening
+from smfeval.associate.gp import Widening, widening
+from smfeval.associate.kalman import Chain, innovations, prefix_sums, smoothed
+from smfeval.associate.motion import (
+    WEAK,
+    Instants,
+    Motion,
+    bridge,
+    fit,
+    fit_given_noise,
+    interpolated,
+    process_covariance,
+    transition,
+)
 from support.motion import draw
 
 ORDERS = [2, 3]

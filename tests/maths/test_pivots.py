@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from smfeval.maths.pivots import columns, factored
+from smfeval.maths.normal import columns, factored
 from smfeval.maths.symmetric import smallest_pivot
 from support.beliefs import covariances
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import special as peer
 
-from smfeval.maths.fourier import fast_length
-from smfeval.maths.gauss_jacobi import gauss_jacobi
+from smfeval.maths.autocovariance import fast_length
+from smfeval.maths.normal_distance import gauss_jacobi
 from smfeval.maths.special import (
     chi_squared,
     chi_squared_exceeded,

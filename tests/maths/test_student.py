@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import stdtr
 
-from smfeval.maths.student import t_cdf
+from smfeval.maths.special import t_cdf
 
 
 @pytest.mark.parametrize("degrees", [1, 2, 3, 4, 5, 7, 10, 11, 23, 24])

@@ -10,14 +10,18 @@ import numpy as np
 import pytest
 from scipy.stats import cauchy, norm
 
-from smfeval.compare.across import Entrants, column
-from smfeval.compare.across.bootstrap_median import ends, expanded_tail
-from smfeval.compare.across.column import marks_of
-from smfeval.compare.across.duels import LEVEL, all_tests, best_of, duels
-from smfeval.compare.across.holm import holm
-from smfeval.compare.across.power import POWER, tracks_needed
-from smfeval.compare.across.ranks import critical_difference, friedman, track_ranks
-from smfeval.compare.across.signed_rank import signed_rank
+from smfeval.compare.across import Entrants, column, ends, expanded_tail, marks_of
+from smfeval.compare.duels import (
+    LEVEL,
+    POWER,
+    all_tests,
+    best_of,
+    duels,
+    holm,
+    signed_rank,
+    tracks_needed,
+)
+from smfeval.compare.ranks import critical_difference, friedman, track_ranks
 from smfeval.evaluation import Options, evaluate
 from smfeval.study.metrics import METRICS
 from smfeval.study.plan import Plan, PlannedEstimator, PlannedTrack

@@ -9,8 +9,8 @@ import pytest
 from scipy.stats import chi2
 
 from smfeval.associate.gp import interpolate
+from smfeval.associate.motion import Motion
 from smfeval.maths import so3
-from smfeval.maths.motion_gp import Motion
 from smfeval.track import Track
 from support.motion import draw, walk
 

@@ -7,7 +7,8 @@ of the sharpening earned, errors are scaled by c^(s / 2) and the true slope is (
 import numpy as np
 import pytest
 
-from smfeval.compare.sweep import Point, sweep_of
+from smfeval.compare.sweep import sweep_of
+from smfeval.compare.sweep_points import Point
 from smfeval.summarise.number import Number
 from support.clocks import remembered
 

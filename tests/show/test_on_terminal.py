@@ -9,9 +9,8 @@ from rich.console import Console
 from show.study.made import study
 from smfeval import About, Track, evaluate
 from smfeval.show import scores
-from smfeval.show.on_terminal import scored, studied
-from smfeval.show.report import Report
-from smfeval.show.sparkline import BLOCKS, drawn, error_over_sigma, medians
+from smfeval.show.causes import Report
+from smfeval.show.terminal import BLOCKS, drawn, error_over_sigma, medians, scored, studied
 from support.beliefs import gaussian
 
 

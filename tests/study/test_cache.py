@@ -14,12 +14,11 @@ from smfeval.errors import FormatError, OptionError
 from smfeval.evaluation import Options
 from smfeval.score import Settings
 from smfeval.study import cache as cache_module
-from smfeval.study import inputs
+from smfeval.study import task
 from smfeval.study.cache import Cache, accomplish
-from smfeval.study.inputs import canonical, forget_digests, key_of
 from smfeval.study.result import PairResult, TaskResult
 from smfeval.study.run import run
-from smfeval.study.task import Input
+from smfeval.study.task import Input, canonical, forget_digests, key_of
 from smfeval.summarise.number import Number
 from study.made import BODY, files_below, pairs_of, quick, tasks_of
 from support.beliefs import poses
@@ -143,7 +142,7 @@ def test_the_way_of_reading_counts(plan):
 
 def test_the_version_counts(plan, monkeypatch):
     before = key_of(task_of(plan))
-    monkeypatch.setattr(inputs, "identity", lambda: "9.9.9")
+    monkeypatch.setattr(task, "identity", lambda: "9.9.9")
     assert key_of(task_of(plan)) != before
 
 

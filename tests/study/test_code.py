@@ -12,7 +12,7 @@ from smfeval import __version__
 from smfeval.errors import OptionError
 from smfeval.study import cache as cache_module
 from smfeval.study.cache import Cache, accomplish
-from smfeval.study.code import NO_NUMBERS, SOURCE, digest_of_code, identity
+from smfeval.study.task import NO_NUMBERS, SOURCE, digest_of_code, identity
 from study.made import quick, tasks_of
 
 
@@ -50,7 +50,7 @@ ON_THE_WAY = """
 import sys
 sys.path.insert(0, {tests!r})
 from pathlib import Path
-from smfeval.study.work import do, do_pair
+from smfeval.study.task import do, do_pair
 from study.made import pairs_of, quick, tasks_of
 plan = quick(Path({folder!r}), tracks=1, scans=50)
 assert do(tasks_of(plan)[0])[0].failure is None

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from smfeval.errors import FormatError, OptionError, SmfevalError
-from smfeval.study.conduct import with_gaps
 from smfeval.study.find import Missing, find
-from smfeval.study.plan_patterns import natural
+from smfeval.study.plan_file import read_plan
+from smfeval.study.plan_keys import natural
 from smfeval.study.result import TaskResult
+from smfeval.study.run import with_gaps
 from smfeval.study.task import Input
-from smfeval.study.toml_plan import read_plan
 from study.laid_out import PLAN, estimate, planned, put, simple, truth
 
 

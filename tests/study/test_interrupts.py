@@ -10,7 +10,7 @@ import time
 import psutil
 import pytest
 
-from smfeval.study.interrupts import ended_politely, held_back
+from smfeval.study.local import ended_politely, held_back
 from study.laid_out import PLAN, planned, simple
 
 RUN = "from smfeval.cli.main import run; run()"

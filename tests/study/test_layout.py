@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 
 from smfeval.errors import OptionError
+from smfeval.study.draft import guessed_preset, plan_of_folder
 from smfeval.study.find import find
-from smfeval.study.layout import plan_of_folder
-from smfeval.study.layout_text import guessed_preset
-from smfeval.study.toml_plan import read_plan
+from smfeval.study.plan_file import read_plan
 from study.laid_out import estimate, planned, put, simple, truth
 
 

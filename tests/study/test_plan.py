@@ -12,7 +12,7 @@ from smfeval.errors import FormatError, OptionError, SmfevalError
 from smfeval.evaluation import Options
 from smfeval.score import Settings
 from smfeval.study.plan import PlannedEstimator, PlannedTrack
-from smfeval.study.toml_plan import read_plan
+from smfeval.study.plan_file import read_plan
 from smfeval.summarise.number import Intervals
 from study.laid_out import PLAN, planned
 

@@ -3,9 +3,9 @@
 import pytest
 
 from smfeval.errors import OptionError
+from smfeval.study.plan_file import read_plan
 from smfeval.study.result import TaskResult
 from smfeval.study.store import scans_path
-from smfeval.study.toml_plan import read_plan
 from study.laid_out import PLAN, planned
 
 

@@ -17,14 +17,12 @@ import pytest
 from smfeval import evaluate, read
 from smfeval.compare import compare_pair
 from smfeval.errors import OptionError
-from smfeval.study import work
+from smfeval.study import task
 from smfeval.study.cache import Cache
-from smfeval.study.inputs import key_of
 from smfeval.study.local import DIED, in_processes
 from smfeval.study.metrics import METRICS
 from smfeval.study.run import run
-from smfeval.study.task import Input
-from smfeval.study.work import do, do_pair
+from smfeval.study.task import Input, do, do_pair, key_of
 from study.made import (
     BODY,
     PLAIN,
@@ -141,7 +139,7 @@ def test_a_bug_of_ours_stops_nothing(tmp_path, monkeypatch):
             raise ZeroDivisionError("oh")
         return evaluate(estimate, reference, options=options)
 
-    monkeypatch.setattr(work, "evaluate", broken)
+    monkeypatch.setattr(task, "evaluate", broken)
     ran = run(plan, tasks_of(plan), workers=1)
     bug = "a bug of ours: ZeroDivisionError: oh"
     assert [each.failure for each in ran.results] == [bug, bug, None, None]
@@ -268,7 +266,7 @@ def test_a_reference_is_read_once_for_all_estimators(tmp_path, monkeypatch):
         names.append(Path(source).name)
         return read(source, **options)
 
-    monkeypatch.setattr(work, "read", counted)
+    monkeypatch.setattr(task, "read", counted)
     run(plan, sorted(tasks_of(plan), key=lambda task: task.estimator), workers=1)
     assert sorted(names) == sorted(
         ["00.tum", "01.tum", "02.tum", *2 * ["00.square"]]

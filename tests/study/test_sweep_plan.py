@@ -3,8 +3,7 @@
 import pytest
 
 from smfeval.errors import SmfevalError
-from smfeval.study.sweep_plan import Knob, Lab, every_combination, one_at_a_time
-from smfeval.study.sweep_toml import read_sweep
+from smfeval.study.sweep_plan import Knob, Lab, every_combination, one_at_a_time, read_sweep
 from study.laid_out import planned
 
 TRACKS = """

@@ -5,8 +5,8 @@ import pytest
 
 from smfeval.compare.sweep import sweep_of
 from smfeval.errors import FormatError
+from smfeval.study.sweep_plan import read_sweep
 from smfeval.study.sweep_points import points_of_files
-from smfeval.study.sweep_toml import read_sweep
 from study.laid_out import SIGMA_M, planned
 from study.swept import PLAN, turned
 

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from smfeval.maths.motion_gp import Motion
-from smfeval.maths.motion_prior import process_covariance, transition
+from smfeval.associate.motion import Motion, process_covariance, transition
 
 
 def draw(step: np.ndarray, motion: Motion, rng: np.random.Generator) -> np.ndarray:

@@ -1,247 +1,340 @@
-"""By how much do two clocks differ? The shift at which the rates of two tracks go in step.
+"""How far is the estimate's clock off? Found from the motion, refined by the errors.
 
-Speed and angular rate do not depend on world, gauge or axes of the body, so they can be compared
-before anything is aligned. Both tracks give them over the same window on an even grid; at each lag
-the Pearson correlation r of the parts that overlap (gaps left out) comes from six FFT products, as
-in D. Padfield, Masked object registration in the Fourier domain, 2012. The signals are joined by
-what each says against chance, G = sum of -m log(1 - r^2) over the signals with r > 0, where m
-counts effective samples: the likelihood ratio of two Gaussian signals, chi-squared by chance.
+1. Speed and angular rate of both tracks tell the offset roughly, without any alignment
+   (`associate.clock`).
+2. The errors tell it finely: the shift that leaves no part of them along the velocity, with the
+   alignment fitted again at each shift (`clock_errors`, `clock_fit`).
+3. A table shows what the offset does to error and belief: k, RMSE and median NEES about it.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from smfeval.associate.clock_curve import Curve, curve_of
-from smfeval.associate.strangers import why_apart
-from smfeval.errors import PairingError
-from smfeval.maths import so3
+from smfeval.associate import Pairs, nearest
+from smfeval.associate.clock_errors import STRIDE_S as DISPLACEMENT_S
+from smfeval.associate.clock_errors import Left, Meeting, Score, meeting
+from smfeval.associate.clock_rates import REACH_S, Correlation, correlate, excerpts
+from smfeval.errors import OptionError, PairingError
+from smfeval.evaluation.frames import chosen_alignment, one_body, one_world
+from smfeval.evaluation.options import AlignmentKind, Options
+from smfeval.evaluation.residuals import reference_poses, regular, residuals_of
+from smfeval.maths import normal
 from smfeval.maths.arrays import Bools, Floats, Ints
-from smfeval.maths.autocovariance import autocovariance
-from smfeval.maths.fourier import fast_length
-from smfeval.track import AnyTrack
+from smfeval.maths.dependence import mean_posterior
+from smfeval.score import Residuals
+from smfeval.summarise.inflation import median_chi_squared
+from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
 
-REACH_S = 10.0  # search to either side, unless told otherwise
-WINDOW_S = 0.1  # about: rates over a shorter time are mostly noise
-PARTS = 2  # lags per step
-STILL = {"speed": 1e-4, "angular rate": 1e-4}  # m/s, rad/s: a rate that varies less says nothing
-JUMP = 3.0  # median deviations: a rate that is farther off is an outlier of the estimate
-CERTAIN = 20.0  # G by chance among some hundred lags: less than once in a hundred
-FEWEST = 20  # samples that overlap at a lag
-TOLD = 0.1  # of G: a signal that adds less was not what the offset was found from
-RIVAL = 0.95  # of the best G: another offset with more is as good
-LOBE = 0.75  # of a peak of G: if it falls no lower on the way, the peak is not another offset
-MOST_RIVALS = 6
-PERFECT = 1 - 1e-9  # r^2 of signals that are equal but for rounding
-LARGEST_GRID = 2**23  # samples
+FEWEST = 30  # poses that follow on another
+STRIDE_S = 0.05  # no step is longer
+SETTLED_S = 1e-7
+MOST_STEPS = 60
+LEVEL = 0.95
+SAME_S = 0.02  # fits that end nearer to each other are one
+RIVAL = 1.1  # times the least error: a fit that leaves less than this is as good
+CURVED = 4.0  # standard errors that the slope must be above nothing
 
 
 @dataclass(frozen=True)
-class Correlation:
-    """The lag at which the rates go in step best."""
+class Fitted:
+    """The offset, its interval, the error that is left, and the poses that told."""
 
-    offset_s: float  # to be added to the stamps of the estimate
-    evidence: float  # G: chi-squared by chance
-    correlation: dict[str, float]  # of each signal at that lag
-    signals: tuple[str, ...]  # those that the offset was found from
-    rivals_s: tuple[float, ...]  # other offsets at which the rates go in step nearly as well
+    offset_s: float
+    low_s: float
+    high_s: float
+    left: Left
+    poses: int
+
+
+def best_fit(met: Meeting, starts_s: Sequence[float]) -> Fitted:
+    """The fit from the guess that leaves the least error; raises where another one is as good."""
+    if len(starts_s) == 1:
+        return fitted_offset(met, starts_s[0])
+    fits = sorted(_fits(met, starts_s), key=lambda fit: fit.left.rmse_m)
+    best = fits[0]
+    others = [fit for fit in fits if abs(fit.offset_s - best.offset_s) > SAME_S]
+    if others and others[0].left.rmse_m <= RIVAL * best.left.rmse_m:
+        raise PairingError(
+            f"two clock offsets explain the motion about equally: {best.offset_s:.3g} s and "
+            f"{others[0].offset_s:.3g} s"
+        )
+    return best
+
+
+def _fits(met: Meeting, starts_s: Sequence[float]) -> list[Fitted]:
+    """Fits from all guesses that lead somewhere."""
+    fits, errors = [], []
+    for start in starts_s:
+        try:
+            fits.append(fitted_offset(met, start))
+        except PairingError as error:
+            errors.append(error)
+    if not fits:
+        raise errors[0]
+    return fits
+
+
+def fitted_offset(met: Meeting, start_s: float) -> Fitted:
+    """The offset near a first guess, with its interval; raises where the errors do not tell."""
+    offset = start_s
+    for _ in range(2):  # the second time on the poses that are usable where the first one ended
+        chosen = np.flatnonzero(met.usable(offset))
+        _refuse_few(met, chosen)
+        offset, score = _settled(met, chosen, offset)
+    low, high = _ends(score)
+    return Fitted(offset, offset + low, offset + high, met.left(chosen, offset), len(chosen))
+
+
+def _refuse_few(met: Meeting, chosen: Ints) -> None:
+    count = int(met.follows(chosen).sum()) if len(chosen) else 0
+    if count < FEWEST:
+        raise PairingError(
+            f"{count} neighbouring poses meet the other track between its gaps; a clock offset "
+            f"needs {FEWEST}"
+        )
+
+
+def _settled(met: Meeting, chosen: Ints, offset: float) -> tuple[float, Score]:
+    """Newton's steps until they are nothing."""
+    for _ in range(MOST_STEPS):
+        score = met.score(chosen, offset)
+        _refuse_flat(score)
+        step = float(score.pull.sum() / score.slope.sum())
+        offset += min(max(step, -STRIDE_S), STRIDE_S)
+        if abs(step) < SETTLED_S:
+            return offset, score
+    raise PairingError(
+        f"the errors lead to no clock offset: after {MOST_STEPS} steps it still moves by "
+        f"{1e3 * step:.3g} ms"
+    )
+
+
+def _refuse_flat(score: Score) -> None:
+    if score.slope.sum() <= CURVED * np.sqrt(np.sum(score.slope**2)):
+        raise PairingError(
+            "the motion says nothing about the clock: a shift in time does nothing to the errors "
+            "that an alignment would not do as well"
+        )
+
+
+def _ends(score: Score) -> tuple[float, float]:
+    """How far the truth may be from the offset found, to either side."""
+    posterior, slope = mean_posterior(score.pull), float(score.slope.mean())
+    low, high = (float(posterior.quantile(tail)) / slope for tail in _TAILS)
+    return min(low, 0.0), max(high, 0.0)
+
+
+_TAILS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
+
+
+ASIDE_S = tuple(0.01 * step for step in range(-5, 6))
 
 
 @dataclass(frozen=True)
-class _Grid:
-    """Even instants on two curves; lag j sets sample i of ours against i + j of theirs.
+class ClockRow:
+    """Scores with so much added to the estimate's stamps; k and NEES only where there is a belief.
 
-    A step is a whole number of steps of the slower track: with broken ones, noise between its poses
-    would come and go evenly, and look like motion. Lags between come from instants of theirs that
-    are moved by parts of a step.
+    Attributes
+    ----------
+    offset_s
+        Added to the estimate's stamps.
+    k, median_nees
+        Of the position on the scored axes; None for plain poses.
+    rmse_m
+        On the scored axes.
     """
 
-    ours: Floats  # s
-    theirs: Floats  # s
-    step_s: float
-    lags: Ints
+    offset_s: float
+    k: float | None
+    rmse_m: float
+    median_nees: float | None
+
+
+def clock_table(
+    met: Meeting,
+    estimate: AnyTrack,
+    reference: Track,
+    *,
+    kind: AlignmentKind,
+    options: Options,
+    middle_s: float,
+) -> tuple[ClockRow, ...]:
+    """Scores at offsets ASIDE_S from the one in the middle, all on the same scans."""
+    offsets = [middle_s + aside for aside in ASIDE_S]
+    chosen = np.flatnonzero(np.logical_and.reduce([met.usable(offset) for offset in offsets]))
+    belief, truth = _met(met, chosen, estimate, reference, middle_s)
+    alignment, left = one_world(belief, truth, kind, options)
+    base = residuals_of(alignment(belief)[left], truth[left], options)
+    good = regular(belief[left], base, options)
+
+    rows = []
+    for offset in offsets:
+        source, target = met.positions(chosen, offset)
+        ours, theirs = belief.replaced({"position": source}), truth.replaced({"position": target})
+        alignment, _ = one_world(ours, theirs, kind, options)
+        error = (alignment.moved(source) - target)[left][:, options.axis_index]
+        rows.append(_row(offset, replace(base, error=error), good))
+    return tuple(rows)
+
+
+def _met(
+    met: Meeting, chosen: Ints, estimate: AnyTrack, reference: Track, offset_s: float
+) -> tuple[Track, Track]:
+    """Estimate (particles by their moments) and reference as tracks that meet scan by scan."""
+    belief = estimate.moments if isinstance(estimate, ParticleTrack) else estimate
+    nearest = met.curve.nearest(met.read_at(offset_s)[chosen])
+    ours, theirs = (chosen, nearest) if met.forward else (nearest, chosen)
+    stamp = (belief if met.forward else reference).stamp[chosen]
+    source, target = met.positions(chosen, offset_s)
+    return _read(belief, ours, stamp, source), _read(reference, theirs, stamp, target)
+
+
+def _read(track: Track, scans: Ints, stamp: Ints, position: Floats) -> Track:
+    """The track at other stamps and positions, with the rotations and covariances of some scans."""
+    rows = {"stamp": stamp, "position": position, "rotation": track.rotation[scans]}
+    if isinstance(track, GaussianTrack):
+        rows["covariance"] = track.covariance[scans]
+    return track.replaced(rows)
+
+
+def _row(offset_s: float, residuals: Residuals, good: Bools) -> ClockRow:
+    error = residuals.error[good]
+    rmse = float(np.sqrt(np.einsum("ni,ni->", error, error) / len(error)))
+    if residuals.covariance is None:
+        return ClockRow(offset_s, None, rmse, None)
+    nees = float(np.median(normal.fit(error, residuals.predicted[good]).nees))
+    return ClockRow(offset_s, nees / median_chi_squared(residuals.dimension), rmse, nees)
+
+
+ALIKE = 0.6  # correlation of a rate; walks of other people reach 0.4
+SMALL_GAP_S, FOLLOWED = 5e-4, 0.1  # gaps to nearest poses: so small, or this part of the offset
+UNLIKE = 0.2  # of squared displacements; walks of other people have 0.4 and more
+
+
+@dataclass(frozen=True)
+class ClockOffset:
+    """The offset to be added to the estimate's stamps, and how well it is known."""
+
+    offset_s: float
+    low_s: float  # 95 % interval, for errors that are dependent
+    high_s: float
+    how: str  # what it was found from
+    scans: int  # poses of the slower track that told
+    of: int  # poses of the slower track
+    curve: tuple[ClockRow, ...]
 
     @property
-    def offset_s(self) -> Floats:
-        """Offset of each lag and part: what is added to the stamps of ours. (lags * PARTS,)."""
-        fine = np.arange(PARTS * len(self.lags)) / PARTS + self.lags[0]
-        return self.theirs[0] - self.ours[0] + self.step_s * fine
-
-
-@dataclass(frozen=True)
-class _Rates:
-    """One signal of one track on the grid; nothing where it is not known."""
-
-    value: Floats  # (n,), about its median, zero where not known
-    known: Floats  # (n,), one or zero
-
-
-def correlate(estimate: AnyTrack, reference: AnyTrack, *, reach_s: float = REACH_S) -> Correlation:
-    """The clock offset within `reach_s`, to a fraction of the slower track's step.
-
-    Raises where the motion says nothing about the clock: standing still, or moving on evenly.
-    """
-    ours, theirs = _curves(estimate, reference, reach_s)
-    grid = _grid(ours, theirs, reach_s)
-    oriented = estimate.about.oriented and reference.about.oriented
-    names = STILL if oriented else ("speed",)
-    signals = {name: _in_step(name, ours, theirs, grid) for name in names}
-    parts = {name: _evidence(*signal) for name, signal in signals.items()}
-    evidence = np.sum(list(parts.values()), axis=0)
-
-    best = int(np.argmax(evidence))
-    correlation = {name: float(signal[0][best]) for name, signal in signals.items()}
-    _refuse_chance(float(evidence[best]), correlation)
-    _refuse_edge(best, len(evidence), reach_s)
-    top = _vertex(evidence[best - 1 : best + 2])
-    return Correlation(
-        float(grid.offset_s[best] + top * grid.step_s / PARTS),
-        float(evidence[best]),
-        correlation,
-        tuple(name for name, part in parts.items() if part[best] > TOLD * evidence[best]),
-        tuple(float(offset) for offset in grid.offset_s[_rivals(evidence)]),
-    )
-
-
-def _curves(estimate: AnyTrack, reference: AnyTrack, reach_s: float) -> tuple[Curve, Curve]:
-    if min(len(estimate), len(reference)) < FEWEST:
-        raise PairingError(f"a clock offset needs at least {FEWEST} poses of each track")
-    origin = int(reference.stamp[0])
-    ours, theirs = curve_of(estimate, origin), curve_of(reference, origin)
-    apart = max(ours.seconds[0] - theirs.seconds[-1], theirs.seconds[0] - ours.seconds[-1])
-    if apart > reach_s:
-        raise PairingError(why_apart(estimate.stamp, reference.stamp, 0, reach_s))
-    return ours, theirs
-
-
-def _grid(ours: Curve, theirs: Curve, reach_s: float) -> _Grid:
-    """Instants as far as the tracks may meet, lags as far as the offsets reach."""
-    slower = max(ours.step_s, theirs.step_s)
-    step = slower * max(1, round(WINDOW_S / slower))
-    first, second = (_instants(*both, step, reach_s) for both in ((ours, theirs), (theirs, ours)))
-    base = second[0] - first[0]
-    least, most = np.floor((-reach_s - base) / step), np.ceil((reach_s - base) / step)
-    return _Grid(first, second, float(step), np.arange(int(least), int(most) + 1))
-
-
-def _instants(curve: Curve, other: Curve, step: float, reach_s: float) -> Floats:
-    """Even instants on a curve, as far as the other may reach them."""
-    start = max(curve.seconds[0], other.seconds[0] - reach_s)
-    end = min(curve.seconds[-1], other.seconds[-1] + reach_s)
-    count = int((end - start) / step) + 1
-    if not FEWEST <= count <= LARGEST_GRID:
-        raise PairingError(
-            f"the tracks share {end - start:.3g} s, within an offset of {reach_s:g} s: too "
-            f"{'short' if count < FEWEST else 'long'} a time to compare their rates"
+    def sentence(self) -> str:
+        """The offset in words."""
+        half_ms = 500 * (self.high_s - self.low_s)
+        digits = int(np.clip(np.ceil(1 - np.log10(max(half_ms, 1e-9))), 0, 4))
+        offset, low, high = (
+            f"{1e3 * value:.{digits}f}" for value in (self.offset_s, self.low_s, self.high_s)
         )
-    return start + step * np.arange(count)
+        return (
+            f"clock offset {offset} ms [{low}, {high}] added to the estimate's stamps (found from "
+            f"{self.how} on {self.scans} of {self.of} poses; {100 * LEVEL:g} % interval)"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Strict JSON data."""
+        return asdict(self) | {"curve": [asdict(row) for row in self.curve]}
 
 
-def _in_step(name: str, ours: Curve, theirs: Curve, grid: _Grid) -> tuple[Floats, Floats]:
-    """Correlation of a signal at each offset of the grid, and effective samples."""
-    moved = [grid.theirs + grid.step_s * part / PARTS for part in range(PARTS)]
-    kept = _rates(name, ours, grid.ours, grid.step_s)
-    other = [_rates(name, theirs, time, grid.step_s) for time in moved]
-    parts = [_correlations(kept, each, grid.lags) for each in other]
-    correlation, samples = (np.stack(each, axis=1).ravel() for each in zip(*parts, strict=True))
-    return correlation, samples / _memory(kept, other[0])
+def find_offset(
+    estimate: AnyTrack, reference: AnyTrack, options: Options, *, reach_s: float = REACH_S
+) -> ClockOffset:
+    """The clock offset within `reach_s` of none; `options.offset_s` is not looked at.
 
-
-def _rates(name: str, curve: Curve, time: Floats, window: float) -> _Rates:
-    """Speed (m/s) or angular rate (rad/s) over the window about each instant."""
-    known = curve.known(time, window / 2 + curve.tangent_s)
-    before, after = time[known] - window / 2, time[known] + window / 2
-    if name == "speed":
-        way = curve.place(after) - curve.place(before)
-    else:
-        way = so3.log(so3.compose(so3.inverse(curve.turn(before)), curve.turn(after)))
-    return _centred(np.sqrt(np.einsum("ni,ni->n", way, way)) / window, known, STILL[name])
-
-
-def _centred(rate: Floats, known: Bools, still: float) -> _Rates:
-    """A rate about its median, jumps cut off; one that hardly varies is not known at all."""
-    value, moving = np.zeros(len(known)), len(rate) > 0 and float(rate.std()) > still
-    if moving:
-        away = rate - np.median(rate)
-        usual = JUMP * float(np.median(np.abs(away))) or np.inf
-        value[known] = away.clip(-usual, usual)
-    return _Rates(value, (known & moving).astype(np.float64))
-
-
-def _correlations(a: _Rates, b: _Rates, lags: Ints) -> tuple[Floats, Floats]:
-    """Pearson correlation of a(i) and b(i + lag), and samples that overlap, at each lag."""
-    size = fast_length(len(a.value) + len(b.value))
-    ours = [np.conj(np.fft.rfft(each, size)) for each in (a.known, a.value, a.value**2)]
-    theirs = [np.fft.rfft(each, size) for each in (b.known, b.value, b.value**2)]
-
-    def summed(i: int, j: int) -> Floats:
-        # beyond half the circle is the other direction; beyond both tracks nothing overlaps
-        inside = (lags > -len(a.value)) & (lags < len(b.value))
-        return np.where(inside, np.fft.irfft(ours[i] * theirs[j], size)[lags % size], 0.0)
-
-    samples = np.maximum(np.round(summed(0, 0)), 1.0)
-    covariance = summed(1, 1) - summed(1, 0) * summed(0, 1) / samples
-    spread = (summed(2, 0) - summed(1, 0) ** 2 / samples) * (
-        summed(0, 2) - summed(0, 1) ** 2 / samples
-    )
-    usual = float(np.sum(a.value**2) * np.sum(b.value**2))
-    enough = (samples >= FEWEST) & (spread > 1e-12 * usual)
-    root = np.sqrt(np.where(enough, spread, 1.0))
-    return np.where(enough, covariance / root, 0.0), samples
-
-
-def _memory(a: _Rates, b: _Rates) -> float:
-    """Samples per effective sample of a correlation: 1 + 2 sum rho_a rho_b (Bartlett 1935).
-
-    Summed until the product first is nothing, as motion that comes back would never end it.
+    Raises a `PairingError` where the motion says nothing about the clock.
     """
-    lags = min(len(a.value), len(b.value)) - 1
-    product = autocovariance(a.value, lags) * autocovariance(b.value, lags)
-    if product[0] == 0:
-        return 1.0
-    end = int(np.argmax(product <= 0)) or len(product)
-    return 1 + 2 * float(product[1:end].sum() / product[0])
+    poses = reference_poses(estimate, reference)
+    placed, _ = one_body(estimate, reference, options)
+    kind, _ = chosen_alignment(placed, options)
+    return offset_between(placed, poses, kind, options, reach_s=reach_s)
 
 
-def _evidence(correlation: Floats, effective: Floats) -> Floats:
-    """-m log(1 - r^2) where the signals go together."""
-    square = np.minimum(np.maximum(correlation, 0) ** 2, PERFECT)
-    return -effective * np.log1p(-square)
+def resolved(
+    estimate: AnyTrack,
+    reference: Track,
+    kind: AlignmentKind,
+    options: Options,
+    pairs: Pairs | None = None,
+) -> tuple[Options, ClockOffset]:
+    """Options with a number for the offset, and how it was found.
+
+    Where the nearest poses cannot follow the shift, for it is smaller than their step, the
+    reference is a continuous motion instead.
+    """
+    if pairs is not None:
+        raise OptionError("the scans are already paired; a clock offset is found before that")
+    clock = offset_between(estimate, reference, kind, options)
+    found = replace(options, offset_s=clock.offset_s)
+    if found.association == "nearest" and not _followed(estimate, reference, found):
+        found = replace(found, association="gp")
+    return found, clock
 
 
-def _refuse_chance(evidence: float, correlation: dict[str, float]) -> None:
-    if evidence >= CERTAIN:
-        return
-    seen = ", ".join(f"{name} {value:.2f}" for name, value in correlation.items())
-    raise PairingError(
-        "the motion says nothing about the clock: the rates of the two tracks hardly vary, or "
-        f"not together (best correlation of {seen}, which chance could do)"
+def _followed(estimate: AnyTrack, reference: Track, options: Options) -> bool:
+    """Whether the gaps to the nearest poses are small beside the offset that was found."""
+    offset_s, most = options.given_offset_s, options.tolerance_s
+    try:
+        pairs = nearest(estimate.stamp, reference.stamp, tolerance_s=most, offset_s=offset_s)
+    except PairingError:
+        return False
+    return float(np.median(np.abs(pairs.gap_s))) <= max(SMALL_GAP_S, FOLLOWED * abs(offset_s))
+
+
+def offset_between(
+    estimate: AnyTrack,
+    reference: Track,
+    kind: AlignmentKind,
+    options: Options,
+    *,
+    reach_s: float = REACH_S,
+) -> ClockOffset:
+    """The clock offset of two tracks about one body."""
+    if not reach_s > 0:
+        raise OptionError(f"a clock offset is searched within a positive time, not {reach_s:g} s")
+    ours, theirs = excerpts(estimate, reference, reach_s=reach_s)
+    rough = correlate(ours, theirs, reach_s=reach_s)
+    met = meeting(ours, theirs, kind)
+    found = best_fit(met, (rough.offset_s, *rough.rivals_s))
+    _refuse_unlike(rough, found)
+    _refuse_far(found.offset_s, found.high_s - found.low_s, reach_s)
+    return ClockOffset(
+        found.offset_s,
+        found.low_s,
+        found.high_s,
+        f"{', '.join(rough.signals)} and error",
+        found.poses,
+        len(estimate if met.forward else reference),
+        clock_table(met, ours, theirs, kind=kind, options=options, middle_s=found.offset_s),
     )
 
 
-def _refuse_edge(best: int, count: int, reach_s: float) -> None:
-    if best in (0, count - 1):
+def _refuse_unlike(rough: Correlation, found: Fitted) -> None:
+    """Raise where neither rates nor displacements say that both tracks saw one motion."""
+    correlation = max(rough.correlation.values())
+    if correlation < ALIKE and found.left.unlike > UNLIKE:
         raise PairingError(
-            f"the motions go in step best at the edge of the offsets searched ({reach_s:g} s to "
-            "either side): the clocks differ by more"
+            "the tracks do not move alike enough to tell the clock: their rates have a "
+            f"correlation of {correlation:.2f}, and over {DISPLACEMENT_S:g} s their displacements "
+            f"differ by {100 * np.sqrt(found.left.unlike):.0f} %"
         )
 
 
-def _rivals(evidence: Floats) -> Ints:
-    """Other peaks of G, beyond a valley, that are nearly as high; the highest first."""
-    best = int(np.argmax(evidence))
-    before = np.minimum.accumulate(evidence[best::-1])[::-1]
-    valley = np.concatenate([before, np.minimum.accumulate(evidence[best:])[1:]])
-    least = min(RIVAL * evidence[best], evidence[best] - CERTAIN)
-    beyond = (LOBE * evidence > valley) & (evidence > least)
-    beyond[1:] &= evidence[1:] > evidence[:-1]
-    beyond[:-1] &= evidence[:-1] >= evidence[1:]
-    found = np.flatnonzero(beyond)
-    return found[np.argsort(-evidence[found], kind="stable")][:MOST_RIVALS]
-
-
-def _vertex(values: Floats) -> float:
-    """Where the parabola through three neighbours, the middle one highest, has its top."""
-    before, middle, after = values
-    bend = before - 2 * middle + after
-    return float(0.5 * (before - after) / bend) if bend < 0 else 0.0
+def _refuse_far(offset_s: float, width_s: float, reach_s: float) -> None:
+    if abs(offset_s) > reach_s:
+        raise PairingError(
+            f"the errors ask for a clock offset of {offset_s:.4g} s, beyond the {reach_s:g} s "
+            "that were searched"
+        )
+    if width_s > 2 * reach_s:
+        raise PairingError(
+            f"the motion says little about the clock: the offset is known to {width_s / 2:.3g} s, "
+            f"and {reach_s:g} s were searched"
+        )

@@ -4,10 +4,57 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from smfeval.associate.strangers import why_apart
 from smfeval.errors import PairingError
 from smfeval.maths.arrays import Floats, Ints
-from smfeval.maths.stamps import NANOSECONDS
+from smfeval.maths.order import median, quantile
+from smfeval.maths.stamps import NANOSECONDS, seconds_text
+
+EPOCH_S = 1e8  # stamps below three years are counted from some start, not from 1970
+HOUR_S = 3600
+UNITS = {1e3: "microseconds", 1e6: "milliseconds", 1e9: "seconds"}  # read as nanoseconds
+
+
+def why_apart(estimate: Ints, reference: Ints, matched: int, tolerance_s: float) -> str:
+    """One sentence: how few matched, the two time spans, and a guess at the cause."""
+    spans = f"estimate {_span(estimate)}, reference {_span(reference)}"
+    return (
+        f"{matched} of {len(estimate)} scans meet a reference pose within "
+        f"{1e3 * tolerance_s:g} ms: {spans}; {_guess(estimate, reference)}"
+    )
+
+
+def _span(stamp: Ints) -> str:
+    return f"{seconds_text(int(stamp[0]))} to {seconds_text(int(stamp[-1]))} s"
+
+
+def _guess(estimate: Ints, reference: Ints) -> str:
+    start = (float(estimate[0]) - float(reference[0])) / NANOSECONDS
+    first, second = abs(float(estimate[0])) / NANOSECONDS, abs(float(reference[0])) / NANOSECONDS
+    if estimate[0] <= reference[-1] and reference[0] <= estimate[-1]:
+        return "the spans overlap, so the clocks may differ by a fraction or the tolerance is tight"
+    unit = _unit(first, second)
+    if unit:
+        return f"one of them seems to be in {unit}"
+    if (first < EPOCH_S) != (second < EPOCH_S):
+        return f"one counts from its start, the other from 1970: try an offset of {-start:.3f} s"
+    hours = round(start / HOUR_S)
+    if hours and abs(start - hours * HOUR_S) < max(_length(estimate), _length(reference)):
+        return f"they are about {hours} h apart: a time zone or GPS time? try offset {-start:.3f} s"
+    return f"they start {start:.3f} s apart: try an offset of {-start:.3f} s"
+
+
+def _unit(first: float, second: float) -> str | None:
+    """The unit in which one side's stamps were, if that would bring both to the same epoch."""
+    small, large = sorted((first, second))
+    if large < EPOCH_S or small == 0:
+        return None
+    ratio = large / small
+    return next((unit for factor, unit in UNITS.items() if abs(ratio / factor - 1) < 1e-3), None)
+
+
+def _length(stamp: Ints) -> float:
+    return float(stamp[-1] - stamp[0]) / NANOSECONDS
+
 
 TOLERANCE_S = 0.005
 LONGEST_S = 3.2e9  # a century; what is longer is in another unit and would overflow the stamps
@@ -75,3 +122,39 @@ def _best_of_each(group: Ints, gap: Ints) -> Ints:
     order = np.lexsort((gap, group))
     first = np.concatenate([[True], np.diff(group[order]) > 0]) if len(group) else order > 0
     return np.sort(order[first])
+
+
+RISK_LIMIT = 0.3  # sigma: a gap may move the reference by this much before we warn
+
+
+@dataclass(frozen=True)
+class GapRisk:
+    """Reference speed times gap, in units of the reported sigma, over the scans."""
+
+    median: float
+    p95: float
+    largest: float
+    above_limit: float  # fraction of scans above RISK_LIMIT
+
+
+def gap_risk(speed: Floats, gap_s: Floats, sigma_m: Floats) -> GapRisk:
+    """Distance that the reference moves within the gap, in sigmas. (n,) each."""
+    risk = speed * np.abs(gap_s) / sigma_m
+    return GapRisk(
+        median=median(risk),
+        p95=float(quantile(risk, 0.95)),
+        largest=float(risk.max()),
+        above_limit=float((risk > RISK_LIMIT).mean()),
+    )
+
+
+def speeds(stamp: Ints, position: Floats) -> Floats:
+    """Speed at each pose by central differences. (n,), (n, 3) -> (n,)."""
+    if len(stamp) < 2:
+        return np.zeros(len(stamp))
+    time_s = (stamp - stamp[0]) / NANOSECONDS
+    square = np.zeros(len(stamp))
+    for axis in position.T:
+        velocity = np.gradient(np.ascontiguousarray(axis), time_s)
+        square += np.multiply(velocity, velocity, out=velocity)
+    return np.sqrt(square, out=square)

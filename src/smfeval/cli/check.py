@@ -12,9 +12,9 @@ from smfeval.cli.flags import (
     progress,
     read_options,
 )
-from smfeval.examination import Examination, examine
+from smfeval.explain.doubts import Examination, examine
 from smfeval.io import bag_contents, read
-from smfeval.show import candidates, examination
+from smfeval.show import check
 from smfeval.show.documents import json_text
 
 if TYPE_CHECKING:
@@ -43,11 +43,11 @@ def run(arguments: list[str]) -> int:
         track = read(chosen.file, **options)
         result = examine(track)
     if chosen.json:
-        print(json_text(examination.document(result)), end="")
+        print(json_text(check.document(result)), end="")
     elif chosen.quiet:
-        print(examination.last_line(result))
+        print(check.last_line(result))
     else:
-        print(examination.text(result, verbose=chosen.verbose), end="")
+        print(check.text(result, verbose=chosen.verbose), end="")
     if chosen.plot or chosen.save_plot is not None:
         from smfeval.show.figures import gallery_of_track  # noqa: PLC0415  slow to import
 
@@ -57,14 +57,16 @@ def run(arguments: list[str]) -> int:
 
 def _list(topics: "list[Candidate]", *, as_json: bool) -> int:
     """Show the topics of a bag that was named without one."""
-    text = json_text(candidates.document(topics)) if as_json else candidates.text(topics)
+    text = (
+        json_text(check.candidates_document(topics)) if as_json else check.candidates_text(topics)
+    )
     print(text, end="")
     return 0
 
 
 def _strict(result: Examination) -> int:
     """Exit code 2 if anything at all is in doubt."""
-    doubts = examination.reasons_for_doubt(result)
+    doubts = check.reasons_for_doubt(result)
     for doubt in doubts:
         print(f"smfeval: strict: {doubt}", file=sys.stderr)
     return 2 if doubts else 0

@@ -13,7 +13,7 @@ from smfeval.cli.flags import (
     read_options,
 )
 from smfeval.errors import OptionError
-from smfeval.examination import examine
+from smfeval.explain.doubts import examine
 from smfeval.io import losses, read, would_overwrite, write
 from smfeval.io.convention import CONVENTIONS, ORDERS
 from smfeval.io.extrinsic import read_extrinsic

@@ -12,12 +12,105 @@ from pathlib import Path
 import numpy as np
 
 from smfeval.cli import check, score
-from smfeval.cli.demo_tracks import demo_tracks, more_tracks
 from smfeval.cli.drawing import add_figure_flags, refuse_figures
 from smfeval.cli.flags import add_output_flags, parser
 from smfeval.errors import OptionError
 from smfeval.io import write
-from smfeval.track import AnyTrack, Track
+from smfeval.maths import so3
+from smfeval.maths.arrays import Floats
+from smfeval.track import About, AnyTrack, GaussianTrack, ParticleTrack, Track
+
+SCANS = 3000
+RATE_HZ = 10.0
+MEMORY = 0.9  # correlation of the errors from scan to scan
+SIGMA_M = np.array([0.02, 0.02, 0.03])
+ALONG_MORE = np.array([1.5, 1.0, 1.0])  # less certain along the way than across it
+SWELL = 0.3  # part by which the uncertainty of a scan is above or below its mean
+TOO_TIGHT = 25.0  # each axis five times
+SECOND_TOO_TIGHT = 9.0
+ABOUT = About(body="base_link", world="odom", gauge="se3", algorithm="demo", version="1")
+PARTICLES, EVERY = 60, 10  # particles of a scan, and one scan in so many
+
+
+def demo_tracks(*, rng: np.random.Generator) -> dict[str, AnyTrack]:
+    """File name -> track: the two that the demo scores."""
+    reference, honest = walk(rng=rng)
+    bold = honest.replaced({"covariance": honest.covariance / TOO_TIGHT})
+    return {"truth.tum": reference, "honest.square": honest, "overconfident.square": bold}
+
+
+def more_tracks(reference: Track, *, rng: np.random.Generator) -> dict[str, AnyTrack]:
+    """File name -> track: others to try the verbs on, with errors of their own."""
+    second, third = (estimate_of(reference, rng=rng) for _ in range(2))
+    return {
+        "second.square": second.replaced({"covariance": second.covariance / SECOND_TOO_TIGHT}),
+        "third.square": third,
+        "particles.square": particles_of(third[np.arange(0, SCANS, EVERY)], rng=rng),
+        "planar.square": flattened(third),
+    }
+
+
+def walk(*, rng: np.random.Generator) -> tuple[Track, GaussianTrack]:
+    """A walk around figures of eight, and an honest estimate of it with dependent errors."""
+    time = np.arange(SCANS) / RATE_HZ
+    angle = 2 * np.pi * time / 60
+    sway = 0.03 * np.sin(8 * time)
+    position = np.stack([12 * np.sin(angle), 6 * np.sin(2 * angle), sway], axis=1)
+    forward = np.gradient(position, axis=0)
+    heading = np.unwrap(np.arctan2(forward[:, 1], forward[:, 0]))
+    rotation = so3.exp(np.stack([0 * heading, 0 * heading, heading], axis=1))
+
+    stamp = (time * 1e9).astype(np.int64)
+    reference = Track(stamp, position, rotation, about=About(body="base_link", world="map"))
+    return reference, estimate_of(reference, rng=rng)
+
+
+def estimate_of(reference: Track, *, rng: np.random.Generator) -> GaussianTrack:
+    """An honest estimate: errors that depend on each other, and the covariance that they have."""
+    swell = 1 + SWELL * np.sin(np.linspace(0, 20 * np.pi, SCANS))[:, None]  # now more, now less
+    sigma = np.concatenate([ALONG_MORE * SIGMA_M, [0.002, 0.002, 0.005]]) * swell
+    covariance = sigma[:, :, None] ** 2 * np.eye(6)
+    error = so3.rotate(reference.rotation, sigma[:, :3] * dependent(SCANS, rng=rng))
+    return GaussianTrack(
+        reference.stamp, reference.position + error, reference.rotation, covariance, about=ABOUT
+    )
+
+
+def particles_of(belief: GaussianTrack, *, rng: np.random.Generator) -> ParticleTrack:
+    """The same belief as equal particles drawn from it: T = T_mean Exp(xi)."""
+    count = len(belief) * PARTICLES
+    mean, rotation = (
+        np.repeat(rows, PARTICLES, axis=0) for rows in (belief.position, belief.rotation)
+    )
+    sigma = np.sqrt(np.repeat(belief.covariance[:, range(6), range(6)], PARTICLES, axis=0))
+    draw = sigma * rng.normal(size=(count, 6))
+    return ParticleTrack(
+        belief.stamp,
+        np.arange(0, count + 1, PARTICLES),
+        mean + so3.rotate(rotation, draw[:, :3]),
+        so3.compose(rotation, so3.exp(draw[:, 3:])),
+        np.full(count, 1 / PARTICLES),
+        about=ABOUT,
+    )
+
+
+def flattened(belief: GaussianTrack) -> GaussianTrack:
+    """What a planar robot reports: nothing about z, roll and pitch."""
+    planar = belief.covariance.copy()
+    for axis in (2, 3, 4):
+        planar[:, axis, :] = planar[:, :, axis] = 0.0
+    return belief.replaced({"covariance": planar})
+
+
+def dependent(scans: int, *, rng: np.random.Generator) -> Floats:
+    """Three series of standard normal numbers, each correlated from scan to scan. (scans, 3)."""
+    shocks = np.sqrt(1 - MEMORY**2) * rng.normal(size=(scans, 3))
+    series = np.empty((scans, 3))
+    series[0] = rng.normal(size=3)
+    for i in range(1, scans):
+        series[i] = MEMORY * series[i - 1] + shocks[i]
+    return series
+
 
 SEED = 7
 REFERENCE = ("--ref", "truth.tum")

@@ -76,7 +76,7 @@ def write_page(path: Path, page: str) -> None:
 
 
 def _save(chosen: argparse.Namespace, gallery: "Gallery") -> None:
-    from smfeval.show.figures import save, would_save  # noqa: PLC0415  matplotlib is slow to import
+    from smfeval.show.figures import save, would_save  # noqa: PLC0415
 
     for path in would_save(gallery.figures, chosen.save_plot):
         refuse_target(path, force=chosen.force)

@@ -18,6 +18,11 @@ VERBS = {
     "demo": "score two beliefs made on the spot; no files needed",
 }
 
+DOORS = {  # to the lab, a house of its own: the only place that knows it
+    "lab": "smfeval.lab.cli",
+    "sweep": "smfeval.lab.sweep",  # where a plan has a table [lab]
+}
+
 USAGE = """\
 usage: smfeval VERB ...
 
@@ -49,6 +54,11 @@ def run() -> None:
     code = main(sys.argv[1:])
     gc.freeze()  # what ends with the process need not be searched for garbage: 30 ms
     sys.exit(code)
+
+
+def _home(verb: str) -> str:
+    """The module of a verb."""
+    return DOORS["lab"] if verb == "lab" else f"smfeval.cli.{verb}"
 
 
 def escaped(error: UnicodeError) -> tuple[str, int]:
@@ -84,7 +94,7 @@ def _guarded(verb: str, arguments: list[str]) -> int:
     from smfeval.errors import SmfevalError  # noqa: PLC0415  --help starts in a blink
 
     try:
-        code: int = import_module(f"smfeval.cli.{verb}").run(arguments)
+        code: int = import_module(_home(verb)).run(arguments)
         sys.stdout.flush()
     except SmfevalError as error:
         return _refuse(f"{error} ({REMEDIES[error.remedy]})" if error.remedy else str(error))

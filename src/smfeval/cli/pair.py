@@ -6,13 +6,7 @@ from pathlib import Path
 
 from smfeval.associate.nearest import TOLERANCE_S
 from smfeval.cli.conditions import OPERATORS, PATTERN, Condition
-from smfeval.cli.drawing import (
-    add_figure_flags,
-    command_line,
-    draw,
-    refuse_figures,
-    write_page,
-)
+from smfeval.cli.drawing import add_figure_flags, command_line, draw, refuse_figures, write_page
 from smfeval.cli.flags import (
     add_output_flags,
     add_read_flags,
@@ -33,7 +27,7 @@ from smfeval.io.progress import report
 from smfeval.maths import se3
 from smfeval.show import pairs
 from smfeval.show.documents import json_text
-from smfeval.show.pair_document import document
+from smfeval.show.pairs import document
 from smfeval.summarise.interval import METHODS
 from smfeval.summarise.number import Intervals
 

@@ -8,26 +8,15 @@ from functools import reduce
 import numpy as np
 
 from smfeval.cli.conditions import Condition, condition
-from smfeval.cli.drawing import (
-    command_line,
-    draw,
-    refuse_figures,
-    refuse_target,
-    write_page,
-)
+from smfeval.cli.drawing import command_line, draw, refuse_figures, refuse_target, write_page
 from smfeval.cli.flags import progress
-from smfeval.cli.score_flags import (
-    estimate_options,
-    reference_options,
-    score_flags,
-    score_options,
-)
+from smfeval.cli.score_flags import estimate_options, reference_options, score_flags, score_options
 from smfeval.errors import OptionError, PairingError
 from smfeval.evaluation import Evaluation, Options, evaluate, nearest_pairs
 from smfeval.evaluation.result import SCHEMA
 from smfeval.io import read
+from smfeval.show.causes import Report, document, last_lines, text
 from smfeval.show.documents import json_text
-from smfeval.show.report import Report, document, last_lines, text
 from smfeval.track import AnyTrack
 
 
@@ -65,7 +54,7 @@ def _refuse_targets(chosen: argparse.Namespace) -> None:
         raise OptionError(f"{chosen.per_scan}: --per-scan writes Parquet; end the name in .parquet")
     targets = [chosen.per_scan] if chosen.per_scan else []
     if chosen.save_evo is not None:
-        from smfeval.io.evo_result import evo_files  # noqa: PLC0415  only where asked for
+        from smfeval.io.results import evo_files  # noqa: PLC0415  only where asked for
 
         targets += evo_files(chosen.save_evo)
     for path in targets:
@@ -99,11 +88,11 @@ def _evaluated(
 
 def _save(evaluations: list[Evaluation], chosen: argparse.Namespace) -> None:
     if chosen.per_scan is not None:
-        from smfeval.io.per_scan import write_per_scan  # noqa: PLC0415  polars is slow to import
+        from smfeval.io.results import write_per_scan  # noqa: PLC0415  polars is slow to import
 
         write_per_scan(evaluations, chosen.per_scan)
     if chosen.save_evo is not None:
-        from smfeval.io.evo_result import write_evo_results  # noqa: PLC0415
+        from smfeval.io.results import write_evo_results  # noqa: PLC0415
 
         write_evo_results(evaluations[0], chosen.save_evo)
 
@@ -133,7 +122,7 @@ def _print(reports: list[Report], chosen: argparse.Namespace) -> None:
     elif sys.stdout.isatty():
         from rich.console import Console  # noqa: PLC0415  only on a terminal
 
-        from smfeval.show.on_terminal import scored  # noqa: PLC0415
+        from smfeval.show.terminal import scored  # noqa: PLC0415
 
         Console().print(scored(reports, verbose=chosen.verbose))
     else:

@@ -1,34 +1,146 @@
 """`smfeval study STUDY.toml`: many estimators on many tracks, with tables for a paper."""
 
 import argparse
+import os
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-from smfeval.cli.conditions import Condition
-from smfeval.cli.drawing import (
-    add_figure_flags,
-    command_line,
-    draw,
-    refuse_figures,
-    write_page,
-)
+from smfeval.cli.conditions import OPERATORS, Condition, parsed
+from smfeval.cli.drawing import add_figure_flags, command_line, draw, refuse_figures, write_page
 from smfeval.cli.flags import add_output_flags, parser
-from smfeval.cli.study_conditions import held, study_condition
-from smfeval.cli.study_init import write_draft
+from smfeval.compare.duels import Section
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.atomic import writing
-from smfeval.show.plans import extent_of, listing, missing_lines, summary
 from smfeval.show.study import terminal
 from smfeval.show.study.formats import FORMATS
-from smfeval.study.conduct import Conducted, conduct
+from smfeval.show.study.plans import extent_of, listing, missing_lines, summary
+from smfeval.study.draft import Draft, plan_of_folder
 from smfeval.study.find import find
+from smfeval.study.metrics import METRICS
 from smfeval.study.plan import Plan
+from smfeval.study.plan_file import read_plan
 from smfeval.study.result import Study
-from smfeval.study.run import Progress
+from smfeval.study.run import Conducted, Progress, conduct
 from smfeval.study.store import TASKS
-from smfeval.study.toml_plan import read_plan
+
+FAILED = "failed"  # the number of runs that failed
+MISSING = "missing"  # the number of estimators on tracks without a file
+DIVERGED = "diverged"  # the number of tracks that a contender lost
+NAMES = (*METRICS, FAILED, MISSING, DIVERGED)
+
+Place = tuple[str, float | None]  # where a number stands, and the number; None: there is none
+
+
+@dataclass(frozen=True)
+class Held:
+    """What came of conditions, in words."""
+
+    broken: tuple[str, ...]  # conditions that hold, each with where it does
+    skipped: tuple[str, ...]  # where there is no number to hold to a condition
+    nowhere: tuple[str, ...]  # conditions on a number that nobody has
+
+
+def study_condition(text: str) -> Condition:
+    """Read `k>2`, `coverage_90<0.8`, `failed>0`, `missing>0`, `diverged>=3`."""
+    return parsed(text, NAMES)
+
+
+def held(study: Study, conditions: Sequence[Condition]) -> Held:
+    """Hold the contenders to the conditions; who has no number somewhere is left out there."""
+    places = [(condition, list(_places(study, condition))) for condition in conditions]
+    every = [(condition, *place) for condition, some in places for place in some]
+    return Held(
+        broken=tuple(
+            f"{where}: {condition} ({value:.4g})"
+            for condition, where, value in every
+            if value is not None and OPERATORS[condition.sign](value, condition.limit)
+        ),
+        skipped=tuple(
+            f"{where}: there is no {condition.name}; not held to {condition}"
+            for condition, where, value in every
+            if value is None
+        ),
+        nowhere=tuple(
+            f"{condition}: no contender has {condition.name} in any table"
+            for condition, some in places
+            if all(value is None for _, value in some)
+        ),
+    )
+
+
+def _places(study: Study, condition: Condition) -> Iterator[Place]:
+    counted = {FAILED: study.failed, MISSING: study.missing}.get(condition.name)
+    if counted is not None:
+        yield "runs", float(len(counted))
+        return
+    for section in study.sections:
+        if not section.converged_only:
+            yield from _in_section(section, study.plan.contenders, condition)
+
+
+def _in_section(
+    section: Section, contenders: tuple[str, ...], condition: Condition
+) -> Iterator[Place]:
+    if condition.name == DIVERGED:
+        found = {name: float(lost) for name, lost, _ in section.diverged}
+    else:
+        found = _medians(section, condition.name)
+    for name in contenders:
+        yield f"{section.group}, {name}", found.get(name)
+
+
+def _medians(section: Section, metric: str) -> dict[str, float]:
+    return {
+        cell.estimator: cell.median.value
+        for column in section.columns
+        if column.metric == metric
+        for cell in column.cells
+        if cell.median is not None
+    }
+
+
+DEFAULT = Path("study.toml")
+
+
+def write_draft(chosen: argparse.Namespace) -> int:
+    """Write a plan and say what is in it; returns the exit code."""
+    path = chosen.output or DEFAULT
+    if path.exists() and not chosen.force:
+        raise OptionError(f"{path}: the file exists; --force overwrites it")
+    if not path.parent.is_dir():
+        raise OptionError(f"{path}: there is no folder {path.parent}")
+    draft = plan_of_folder(chosen.init, start=_called(chosen.init, path))
+    with writing(path) as stream:
+        stream.write(draft.text.encode())
+    plan = read_plan(path)
+    for line in _aside(draft, every=chosen.verbose):
+        print(f"smfeval: left aside: {line}", file=sys.stderr)
+    print(f"{path}: {extent_of(plan, find(plan))}; read it before you run it")
+    return 0
+
+
+def _called(folder: Path, plan: Path) -> str:
+    """The folder as the plan will call it: absolute if the user did, or from the plan's folder."""
+    if folder.is_absolute():
+        return str(folder)
+    return Path(os.path.relpath(folder, plan.parent)).as_posix()
+
+
+def _aside(draft: Draft, *, every: bool) -> list[str]:
+    """One line for each thing, or for each reason."""
+    if every:
+        return list(draft.aside)
+    reasons = [line.partition(": ")[2] for line in draft.aside]
+    first = dict(reversed(list(zip(reasons, draft.aside, strict=True))))
+    return [
+        first[reason] if count == 1 else f"{first[reason]} ({count - 1} more like it: -v)"
+        for reason, count in Counter(reasons).items()
+    ]
+
 
 OURS = ("cache", "tasks.parquet", "tables.json")  # what an output folder of a study holds
 ONLY_INIT = ("output",)
@@ -200,7 +312,7 @@ def _print(done: Conducted, chosen: argparse.Namespace) -> None:
     elif sys.stdout.isatty():
         from rich.console import Console  # noqa: PLC0415  only on a terminal
 
-        from smfeval.show.on_terminal import studied  # noqa: PLC0415
+        from smfeval.show.terminal import studied  # noqa: PLC0415
 
         Console().print(studied(study))
     else:
@@ -214,6 +326,6 @@ def _draw(study: Study, chosen: argparse.Namespace, arguments: list[str]) -> Non
 
         write_page(chosen.html, page.study(study, command=command_line("study", arguments)))
     if chosen.plot or chosen.save_plot is not None:
-        from smfeval.show.figures.of_study import gallery_of_study  # noqa: PLC0415  slow to import
+        from smfeval.show.figures.gallery import gallery_of_study  # noqa: PLC0415  slow to import
 
         draw(chosen, gallery_of_study, study)

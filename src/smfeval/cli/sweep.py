@@ -4,18 +4,18 @@ import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 
 from smfeval.cli.drawing import draw, refuse_figures
 from smfeval.cli.flags import add_output_flags, parser
-from smfeval.compare.sweep import Sweep, sweep_of
-from smfeval.compare.sweep.judgement import SENTENCES
+from smfeval.cli.main import DOORS
+from smfeval.compare.sweep import SENTENCES, Sweep, sweep_of
 from smfeval.errors import OptionError
 from smfeval.show import sweep as show
 from smfeval.show.documents import json_text
-from smfeval.study.sweep_plan import Files, SweepPlan
+from smfeval.study.sweep_plan import Files, SweepPlan, read_sweep
 from smfeval.study.sweep_points import Measured, Progress, points_of_files
-from smfeval.study.sweep_toml import read_sweep
 
 
 def run(arguments: list[str]) -> int:
@@ -71,9 +71,10 @@ def _refuse_label(label: str) -> None:
 def _measured(plan: SweepPlan, progress: Progress) -> Measured:
     if isinstance(plan.source, Files):
         return points_of_files(plan.source, progress=progress)
-    from smfeval.lab.sweep import points_of_lab  # noqa: PLC0415  filters are slow to import
-
-    return points_of_lab(plan.source, plan.options, progress=progress)
+    measured: Measured = import_module(DOORS["sweep"]).points_of_lab(
+        plan.source, plan.options, progress=progress
+    )
+    return measured
 
 
 @contextmanager
@@ -102,7 +103,7 @@ def _print(sweep: Sweep, chosen: argparse.Namespace) -> None:
 def _draw(sweep: Sweep, chosen: argparse.Namespace) -> None:
     if chosen.save_plot is None and not chosen.plot:
         return
-    from smfeval.show.figures.of_sweep import gallery_of_sweep  # noqa: PLC0415  slow to import
+    from smfeval.show.figures.gallery import gallery_of_sweep  # noqa: PLC0415  slow to import
 
     draw(chosen, gallery_of_sweep, sweep)
 

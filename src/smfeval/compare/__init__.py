@@ -14,8 +14,7 @@
     sweep        a knob turned: is a sharper belief earned?
 """
 
-from smfeval.compare.attribution import Attribution, attribute
-from smfeval.compare.many import Comparison, compare_all
+from smfeval.compare.attribution import Attribution, Comparison, attribute, compare_all
 from smfeval.compare.pair import Pair, compare_pair
 
 __all__ = ["Attribution", "Comparison", "Pair", "attribute", "compare_all", "compare_pair"]

@@ -10,18 +10,17 @@ is 1 for an honest belief. It is a ratio of second moments, so rare large errors
 unlike in k_pair, which is a median. The errors are assumed to be uncorrelated.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
 
-from smfeval.compare.claim import too_few
 from smfeval.compare.frames import agree_on_body, gaussian, name_of, open_gauge
-from smfeval.compare.hat import FEWEST, cornered_hat, free_hat, misfit
-from smfeval.compare.pair import TWO_SIDED
-from smfeval.errors import PairingError
+from smfeval.compare.pair import TWO_SIDED, Pair, compare_pair, too_few
+from smfeval.errors import OptionError, PairingError
 from smfeval.evaluation import Options, nearest_pairs
 from smfeval.evaluation.frames import one_world
 from smfeval.evaluation.residuals import residuals_of
@@ -30,6 +29,54 @@ from smfeval.maths.arrays import Floats
 from smfeval.maths.symmetric import symmetrised
 from smfeval.summarise.number import Intervals, Number
 from smfeval.track import AnyTrack, GaussianTrack
+
+FEWEST = 3  # with two, only the sum of the covariances is known
+STEPS = 2000
+DONE = 1e-13  # relative change of a step
+
+
+def free_hat(difference: Floats) -> Floats:
+    """Least squares without constraint. (N, N, ...) symmetric in the pair -> (N, ...).
+
+    Linear, so it may also be applied to the terms of each scan.
+    """
+    count = len(difference)
+    row = np.array([sum(difference[i, j] for j in range(count) if j != i) for i in range(count)])
+    total = row.sum(axis=0) / (2 * (count - 1))
+    return (row - total) / (count - 2)
+
+
+def cornered_hat(difference: Floats) -> Floats:
+    """Least squares with every covariance positive semi-definite. (N, N, d, d) -> (N, d, d).
+
+    Projected gradient on a convex problem whose Hessian has eigenvalues N - 2 and 2 N - 2.
+    """
+    count = len(difference)
+    own = free_hat(difference)
+    row = (count - 2) * own + own.sum(axis=0)
+    found = _semidefinite(own)
+    for _ in range(STEPS):
+        slope = (count - 2) * found + found.sum(axis=0) - row
+        new = _semidefinite(found - slope / (2 * count - 2))
+        change = np.abs(new - found).max()
+        found = new
+        if change <= DONE * np.abs(found).max():
+            break
+    return found
+
+
+def misfit(difference: Floats, own: Floats) -> float:
+    """What the covariances leave unexplained: |S_i + S_j - D_ij| over |D_ij|, Frobenius."""
+    first, second = np.triu_indices(len(own), 1)
+    wanted = difference[first, second]
+    return float(np.linalg.norm(own[first] + own[second] - wanted) / np.linalg.norm(wanted))
+
+
+def _semidefinite(matrix: Floats) -> Floats:
+    """The nearest positive semi-definite matrices. (..., d, d)."""
+    values, vectors = np.linalg.eigh(symmetrised(matrix))
+    return (vectors * np.maximum(values, 0)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
+
 
 SHARED = 0.5  # part of their error variance that two estimators are supposed to share
 FEWEST_SCANS = 10  # common scans: fewer second moments are all noise
@@ -210,3 +257,54 @@ def _range_if_shared(i: int, common: Common, inverse: Floats) -> tuple[float, fl
 def _sigma(common: Common, white: Floats) -> float:
     """A whitened covariance as a length per axis, at the median reported size."""
     return float(np.sqrt(np.median(common.variance) * np.trace(white) / len(white)))
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """Every pair of the tracks, in their order; the attribution is None for two."""
+
+    tracks: tuple[AnyTrack, ...]
+    options: Options
+    pairs: tuple[Pair, ...]
+    attribution: Attribution | None
+
+    def __repr__(self) -> str:
+        return "\n".join(pair.claim.sentence for pair in self.pairs)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes of the tracks and of all pairs, each once."""
+        told = [
+            f"{name_of(track)}: {note}"
+            for track in self.tracks
+            for note in (*track.provenance.notes, *track.provenance.remarks)
+        ]
+        told += [
+            f"{name_of(track)}: {left.count} rows left out: {left.reason} (first: {left.first})"
+            for track in self.tracks
+            for left in track.provenance.dropped
+        ]
+        told += [note for pair in self.pairs for note in pair.notes]
+        return tuple(dict.fromkeys(told))
+
+
+def compare_all(
+    tracks: Sequence[AnyTrack],
+    *,
+    options: Options | None = None,
+    reference: AnyTrack | None = None,
+    told: Callable[[int, int], None] = lambda done, total: None,
+) -> Comparison:
+    """Compare every two of the tracks; `told` hears how many pairs of how many are done."""
+    options = options or Options()
+    if len(tracks) < 2:
+        raise OptionError("a pair needs two tracks")
+    if len(tracks) > 2 and options.offset_s:
+        raise OptionError("an offset of the clock says nothing about more than two tracks")
+    both = list(combinations(tracks, 2))
+    pairs = []
+    for done, (a, b) in enumerate(both, start=1):
+        pairs.append(compare_pair(a, b, options=options, reference=reference))
+        told(done, len(both))
+    attribution = attribute(tracks, options=options) if len(tracks) >= FEWEST else None
+    return Comparison(tuple(tracks), options, tuple(pairs), attribution)

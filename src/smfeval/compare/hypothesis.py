@@ -17,7 +17,7 @@ import numpy as np
 
 from smfeval.associate import nearest
 from smfeval.compare.frames import agree_on_body
-from smfeval.compare.sampled import GAUSSIANS
+from smfeval.compare.sensitivity import GAUSSIANS
 from smfeval.errors import PairingError
 from smfeval.evaluation.frames import one_world
 from smfeval.evaluation.options import AlignmentKind, Options

@@ -5,24 +5,118 @@ d = t_A - t_B is N(0, S_A + S_B) if both are honest and their errors independent
 """
 
 from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
-from smfeval.align.world import Alignment
+from smfeval.align.fit import Alignment
 from smfeval.associate import Pairs
-from smfeval.compare.claim import Claim, Evidence, claim, too_few
-from smfeval.compare.clock_sweep import ClockRow, clock_sweep
 from smfeval.compare.frames import agree_on_body, called, gaussian, name_of, open_gauge
-from smfeval.compare.gauge_sweep import GaugeRow, gauge_sweep
 from smfeval.compare.hypothesis import Hypothesis, check_hypothesis
-from smfeval.compare.sampled import Sampled, sampled, share_of_a
+from smfeval.compare.sensitivity import (
+    ClockRow,
+    GaugeRow,
+    Sampled,
+    clock_sweep,
+    gauge_sweep,
+    sampled,
+    share_of_a,
+)
 from smfeval.evaluation import Options, nearest_pairs, score_scans
 from smfeval.evaluation.frames import one_world
 from smfeval.evaluation.residuals import path_axes
 from smfeval.evaluation.result import Scored
+from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import Intervals, Number, finite
 from smfeval.summarise.summary import is_rounding
+from smfeval.summarise.verdict import ENOUGH, FEWEST_SCANS, beyond_doubt
 from smfeval.track import AnyTrack
+
+PairLabel = Literal["overconfident", "no conclusion"]
+
+WHATEVER_DEPENDENCE = 2.0  # the largest k_pair of two honest beliefs with opposed errors
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The label, and the sentence that gives its evidence."""
+
+    label: PairLabel
+    sentence: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON data."""
+        return {"label": self.label, "sentence": self.sentence}
+
+
+def too_few(k: Number) -> bool:
+    """Whether too few independent scans stand behind an interval for it to convict."""
+    return k.n_effective is not None and k.n_effective < ENOUGH
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a claim rests on."""
+
+    scans: int
+    dimension: int
+    k: Number
+    lower_bound: float | None  # of k, one-sided
+    negligible: bool  # the differences are rounding: both tracks are the same numbers
+
+    @property
+    def bound(self) -> float | None:
+        """The lower bound, where enough independent scans stand behind it."""
+        return None if too_few(self.k) else self.lower_bound
+
+    def beyond_doubt(self, excuse: float = 1.0) -> bool:
+        """Whether the median NEES alone refutes honesty, however the scans depend on each other."""
+        median = self.k.value * median_chi_squared(self.dimension)
+        found = beyond_doubt(median / excuse, self.dimension)
+        return found is not None and found[0] == "overconfident"
+
+
+def claim(a: str, b: str, evidence: Evidence) -> Claim:
+    """Judge a pair by the lower bound of k_pair, or by a median NEES that is beyond doubt."""
+    open_end = f"no conclusion about {a} and {b}"
+    if evidence.scans < FEWEST_SCANS:
+        shows = "scan shows" if evidence.scans == 1 else "scans show"
+        return Claim("no conclusion", f"{open_end}: {evidence.scans} matched {shows} nothing")
+    if evidence.k.value == 0 or evidence.negligible:
+        same = "at least half of the differences are zero; are the two the same track?"
+        return Claim("no conclusion", f"{open_end}: {same}")
+    found = f"k_pair = {evidence.k.value:.3g}"
+    if proof := _proof(evidence):
+        guilty = f"at least one of {a} and {b} is overconfident"
+        return Claim("overconfident", f"{guilty}: {found}, {proof}{_any_dependence(evidence)}")
+    return Claim("no conclusion", f"{open_end}: {found}, {_why_open(evidence)}")
+
+
+def _proof(evidence: Evidence) -> str | None:
+    if evidence.bound is not None:
+        sure = f"above {evidence.bound:.3g} with 95 % confidence"
+        return f"{sure}, where honest beliefs give 1 at most" if evidence.bound > 1 else None
+    if evidence.beyond_doubt():
+        return "which refutes honesty however the scans depend on each other"
+    return None
+
+
+def _any_dependence(evidence: Evidence) -> str:
+    bound = evidence.bound
+    beyond = evidence.beyond_doubt(WHATEVER_DEPENDENCE) if bound is None else bound > 2
+    return "; above 2, which no dependence between their errors explains" if beyond else ""
+
+
+def _why_open(evidence: Evidence) -> str:
+    if evidence.bound is not None:
+        return (
+            f"lower bound {evidence.bound:.3g}; not surely above 1, which honest beliefs give "
+            "and also dishonest ones that share their errors"
+        )
+    if evidence.k.n_effective is not None and evidence.lower_bound is not None:
+        return f"but {evidence.k.n_effective:.1f} independent scans are too few for a verdict"
+    return f"but {evidence.k.reason or 'no interval was asked for'}"
+
 
 RULES = ("energy", "log")
 TWO_SIDED = 0.9  # level of the interval whose low end is a one-sided 95 % bound

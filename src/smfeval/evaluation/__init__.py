@@ -3,25 +3,27 @@
 import numpy as np
 
 from smfeval.associate import Pairs
-from smfeval.evaluation.details import crps_by_axis, gap_risk_of, relative_errors, rotation_deg
-from smfeval.evaluation.frames import chosen_alignment, fit_notes, one_body, one_world
-from smfeval.evaluation.judging import Fit, judged
-from smfeval.evaluation.options import ALIGNMENTS, Options
-from smfeval.evaluation.pairing import nearest_pairs, paired
-from smfeval.evaluation.residuals import (
-    body_residuals,
-    reference_poses,
-    regular,
-    residuals_of,
+from smfeval.evaluation.details import (
+    Fit,
+    crps_by_axis,
+    gap_risk_of,
+    judged,
+    relative_errors,
+    rotation_deg,
 )
+from smfeval.evaluation.frames import (
+    chosen_alignment,
+    fit_notes,
+    nearest_pairs,
+    one_body,
+    one_world,
+    paired,
+)
+from smfeval.evaluation.options import ALIGNMENTS, Options
+from smfeval.evaluation.residuals import body_residuals, reference_poses, regular, residuals_of
 from smfeval.evaluation.result import Evaluation, Scored
 from smfeval.score import scores
-from smfeval.summarise.summary import (
-    Calibration,
-    Scores,
-    summarise_calibration,
-    summarise_scores,
-)
+from smfeval.summarise.summary import Calibration, Scores, summarise_calibration, summarise_scores
 from smfeval.track import AnyTrack, Track
 
 __all__ = [
@@ -57,7 +59,7 @@ def evaluate(
 
     met, clock = poses, None
     if options.offset_s == "auto":
-        from smfeval.evaluation.clock import resolved  # noqa: PLC0415  only where asked for
+        from smfeval.associate.clock import resolved  # noqa: PLC0415  only where asked for
 
         options, clock = resolved(placed, poses, kind, options, pairs)
         notes += (clock.sentence,)

@@ -1,10 +1,12 @@
 """One body, one world: extrinsic and gauge, with everything assumed said in words."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from smfeval.align.body import moved_to
-from smfeval.align.fit import FITS, fit_first_pose
-from smfeval.align.world import Alignment
+from smfeval.align.fit import FITS, Alignment, fit_first_pose
+from smfeval.associate import Pairs, nearest
 from smfeval.errors import ConventionError, PairingError
 from smfeval.evaluation.options import AlignmentKind, Options
 from smfeval.maths.arrays import Ints
@@ -83,3 +85,48 @@ def _prefix(reference: Track, options: Options) -> int:
             f"a fit on the first {options.fit_on} leaves none of the {len(progress)} scans to score"
         )
     return count
+
+
+if TYPE_CHECKING:
+    from smfeval.associate.clock import ClockOffset
+
+
+def nearest_pairs(estimate: AnyTrack, reference: AnyTrack, options: Options) -> Pairs:
+    """Nearest stamps, as the options say."""
+    return nearest(
+        estimate.stamp,
+        reference.stamp,
+        tolerance_s=options.tolerance_s,
+        offset_s=options.given_offset_s,
+    )
+
+
+def paired(
+    estimate: AnyTrack, reference: Track, options: Options, clock: "ClockOffset | None" = None
+) -> tuple[Pairs, Track, tuple[str, ...]]:
+    """Pairs, the reference that they point into, and notes.
+
+    By `gp` the reference is a continuous motion: it is interpolated to the stamps of the estimate,
+    and what the interpolation does not know enters as the reference's covariance. `clock` is the
+    offset that was found, to be named where the tracks then do not meet.
+    """
+    if options.association == "nearest":
+        return nearest_pairs(estimate, reference, options), reference, ()
+    from smfeval.associate.gp import interpolate  # noqa: PLC0415  its optimiser is slow to import
+
+    try:
+        found = interpolate(reference, estimate.stamp, offset_s=options.given_offset_s)
+    except PairingError as error:
+        raise PairingError(f"{clock.sentence}: {error}" if clock else str(error)) from error
+    count = len(found.index)
+    pairs = Pairs(
+        found.index,
+        np.arange(count),
+        np.zeros(count),
+        found.scans,
+        len(reference),
+        0.0,
+        options.given_offset_s,
+    )
+    how = f"the reference is a continuous motion, white noise on {found.position.prior}"
+    return pairs, found.track, (how, *found.notes)

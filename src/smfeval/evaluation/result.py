@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from smfeval.align.world import Alignment
+from smfeval.align.fit import Alignment
 from smfeval.associate import GapRisk, Pairs
 from smfeval.evaluation.options import Options
 from smfeval.maths.arrays import Floats, Ints
@@ -17,7 +17,7 @@ from smfeval.summarise.verdict import Verdict
 from smfeval.track import AnyTrack, ParticleTrack, Track
 
 if TYPE_CHECKING:
-    from smfeval.evaluation.clock import ClockOffset
+    from smfeval.associate.clock import ClockOffset
 
 SCHEMA = "smfeval.score/1"
 

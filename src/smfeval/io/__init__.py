@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from smfeval.errors import OptionError, TrackError
 from smfeval.io.formats import Format, format_for_writing, format_named, recognised
-from smfeval.io.options import ReadOptions, WriteOptions
-from smfeval.io.settle import settle_words
+from smfeval.io.options import ReadOptions, WriteOptions, settle_words
 from smfeval.io.source import exists
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
 
@@ -88,7 +87,7 @@ def bag_contents(source: str | Path, **options: Any) -> "list[Candidate] | None"
     if (chosen.format or recognised(path).name) != "bag":
         return None
     chosen.refuse_all(f"for the list of topics of {path}; name a topic: {path}:/TOPIC")
-    from smfeval.io.bag import candidates  # noqa: PLC0415  rosbags is slow to import
+    from smfeval.io.ros import candidates  # noqa: PLC0415  rosbags is slow to import
 
     return candidates(path)
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from smfeval.errors import FormatError
-from smfeval.io.number_rows import Layout, Numbers
 from smfeval.io.numbers import read_numbers
 from smfeval.io.options import ReadOptions
+from smfeval.io.rows import Layout, Numbers
 from smfeval.io.source import head
 from smfeval.track import Provenance, Track
 

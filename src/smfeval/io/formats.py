@@ -95,7 +95,7 @@ FORMATS: dict[str, Format] = {
         Format(
             "bag",
             "ROS 1 bag, ROS 2 bag or MCAP",
-            "smfeval.io.bag",
+            "smfeval.io.ros",
             _is_bag,
             CONVENTION | {"topic", "tf", "lag"},
         ),

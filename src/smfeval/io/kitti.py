@@ -9,14 +9,20 @@ from pathlib import Path
 import numpy as np
 
 from smfeval.errors import OptionError
-from smfeval.io.atomic import is_gzip_name, replacing_all, written
-from smfeval.io.beside import bare_name, refuse_other_count
-from smfeval.io.matrices import is_rotation, why_no_rotation
-from smfeval.io.number_rows import Layout, Numbers
+from smfeval.io.atomic import (
+    is_gzip_name,
+    parts,
+    print_rows,
+    replacing_all,
+    seconds,
+    table,
+    written,
+)
+from smfeval.io.extrinsic import is_rotation, why_no_rotation
 from smfeval.io.numbers import read_numbers
 from smfeval.io.options import ReadOptions
-from smfeval.io.printing import parts, print_rows, seconds, table
-from smfeval.io.source import is_file
+from smfeval.io.rows import Layout, Numbers
+from smfeval.io.source import bare_name, is_file, refuse_other_count
 from smfeval.maths import so3
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.track import AnyTrack, Intake, ParticleTrack, Provenance, Track

@@ -6,7 +6,8 @@ line, which also finds the line to blame.
 """
 
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator
 from gzip import GzipFile
 from io import SEEK_CUR
 from pathlib import Path
@@ -15,11 +16,111 @@ from typing import IO
 import numpy as np
 
 from smfeval.errors import FormatError
-from smfeval.io.number_rows import Block, Form, HeaderLine, Layout, Numbers, Parsed, Parser
-from smfeval.io.parser import parser_of
-from smfeval.io.pile import Pile
+from smfeval.io.rows import (
+    LARGEST_SHOWN,
+    LAST_STAMP,
+    Block,
+    Form,
+    HeaderLine,
+    Layout,
+    Numbers,
+    Parsed,
+    Parser,
+    Unit,
+    is_odd,
+    nanoseconds,
+    no_rows,
+    why_no_time,
+)
 from smfeval.io.source import BOM, is_binary, opened
-from smfeval.io.stamp_words import why_no_time
+from smfeval.maths.arrays import Floats, Ints, frozen
+
+
+class Pile:
+    """An array (n, *shape) that is filled from the front; room that stays empty costs no memory."""
+
+    def __init__(self, shape: tuple[int, ...]):
+        self._array = np.empty((0, *shape))
+        self._rows = 0
+
+    def room(self, rows: int, expected: int) -> Floats:
+        """So many new rows at the end, to be filled; about so many are expected in all."""
+        start, self._rows = self._rows, self._rows + rows
+        if self._rows > len(self._array):
+            enough = 2 * self._rows if start else expected + expected // 16
+            longer = np.empty((max(enough, self._rows), *self._array.shape[1:]))
+            longer[:start] = self._array[:start]
+            self._array = longer
+        return self._array[start : self._rows]
+
+    def array(self) -> Floats:
+        """All rows, read-only."""
+        return frozen(self._array[: self._rows])
+
+
+# What numbers (nan and infinity among them), separators and line ends are written with.
+WRITTEN_WITH = b"0123456789+-.eE \t,\r\n" + b"nanifityNANIFITY"
+
+
+def parsed(text: bytes, form: Form) -> Parsed | None:
+    """Stamps and columns of text that is rows of numbers throughout; None of any other."""
+    if not text.strip():
+        return no_rows(form)
+    if text.translate(None, WRITTEN_WITH):
+        return None
+    lines = text.decode("ascii").splitlines()
+    delimiter = "," if form.separator == "," else None
+    values = _values(lines, delimiter)
+    if values.shape != (len(lines), form.width):
+        return None
+    if not form.layout.stamped:
+        return np.arange(len(lines)), list(values.T)
+    if not np.abs(values[:, 0]).max() <= LARGEST_SHOWN:
+        return None
+    words = [line.split(delimiter, 1)[0].strip() for line in lines]
+    stamp = None if any(map(is_odd, words)) else _stamps(words, form.layout.unit)
+    return None if stamp is None else (stamp, list(values.T[1:]))
+
+
+def _values(lines: list[str], delimiter: str | None) -> Floats:
+    """All columns, each number rounded correctly; nothing if a word is none or a row is short."""
+    try:
+        return np.loadtxt(lines, comments=None, delimiter=delimiter, ndmin=2)
+    except ValueError:
+        return np.empty((0, 0))
+
+
+def _stamps(words: Iterable[str], unit: Unit) -> Ints | None:
+    """Exact nanoseconds; None if one of them is beyond all time."""
+    stamps = [nanoseconds(word, unit) for word in words]
+    return np.array(stamps) if max(map(abs, stamps)) <= LAST_STAMP else None
+
+
+LITTLE_BYTES = 8 * 2**20  # parsing this much by numpy costs as much as importing polars
+
+
+class Thrift:
+    """Takes numpy until it has cost a process as much as importing polars, and polars after that.
+
+    So much text at once goes to polars, and so does little text if polars is there already. What
+    was read before in a process decides, then, which of them reads; never what is read.
+    """
+
+    def __init__(self) -> None:
+        self.parsed_bytes = 0
+
+    def parser(self, text: bytes) -> Parser:
+        """Choose the parser of a text."""
+        self.parsed_bytes += len(text)
+        if self.parsed_bytes <= LITTLE_BYTES and "polars" not in sys.modules:
+            return parsed
+        from smfeval.io import parse_polars  # noqa: PLC0415  polars is slow to import
+
+        return parse_polars.parsed
+
+
+parser_of = Thrift().parser
+
 
 CHUNK_BYTES = 8 * 2**20  # stays in a last-level cache, and is much beside the cost of a call
 COUNTED_BYTES = 2**18

@@ -28,14 +28,12 @@ from pathlib import Path
 import numpy as np
 
 from smfeval.errors import FormatError, OptionError
-from smfeval.io.beside import refuse_other_count, refuse_other_stamps, sound_beside
 from smfeval.io.convention import from_deviations
 from smfeval.io.formats import Head
-from smfeval.io.number_rows import Layout, Numbers
 from smfeval.io.numbers import read_numbers
-from smfeval.io.options import ReadOptions
-from smfeval.io.settle import settle_convention
-from smfeval.io.source import head, is_file
+from smfeval.io.options import ReadOptions, settle_convention
+from smfeval.io.rows import Layout, Numbers
+from smfeval.io.source import head, is_file, refuse_other_count, refuse_other_stamps, sound_beside
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.se3 import Pose
 from smfeval.track import About, Dropped, GaussianTrack, Provenance, Track

@@ -13,10 +13,8 @@ import polars as pl
 from smfeval.errors import FormatError
 from smfeval.io.atomic import replacing
 from smfeval.io.header import Header, parse_header
-from smfeval.io.options import ReadOptions
-from smfeval.io.settle import settle_convention
-from smfeval.io.square import square_header
-from smfeval.io.weights import not_normalised
+from smfeval.io.options import ReadOptions, settle_convention
+from smfeval.io.square import not_normalised, square_header
 from smfeval.maths.arrays import Floats
 from smfeval.maths.symmetric import pack_lower, unpack_lower
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Provenance, Track

@@ -3,8 +3,7 @@
 import numpy as np
 import polars as pl
 
-from smfeval.io.number_rows import Form, Parsed, no_rows
-from smfeval.io.stamp_words import DECIMALS, LAST_STAMP
+from smfeval.io.rows import DECIMALS, LAST_STAMP, Form, Parsed, no_rows
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
 

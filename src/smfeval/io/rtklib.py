@@ -12,18 +12,268 @@ are identity and marked as unknown, so that right perturbation and world axes ar
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
+import polars as pl
 
-from smfeval.errors import OptionError
+from smfeval.errors import FormatError, OptionError
 from smfeval.io.options import ReadOptions
-from smfeval.io.rtklib_table import Table, read_table
+from smfeval.io.parse_polars import STAMP
+from smfeval.io.source import BOM, opened
 from smfeval.maths import geodesy
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.se3 import sandwich
+from smfeval.maths.stamps import NANOSECONDS
 from smfeval.track import About, GaussianTrack, Provenance, Track
+
+Axes = Literal["llh", "ecef", "baseline"]
+Line = tuple[int, str]
+Where = Callable[[int], str]
+
+CALENDAR = r"^(19|20|21)\d\d/\d{1,2}/\d{1,2} \d{1,2}:\d{1,2}:\d{1,2}(\.\d+)?$"
+GPS_EPOCH_S = 315_964_800  # 1980-01-06 since 1970, both without leap seconds
+WEEK_S = 604_800
+LAST_WEEK = 9999
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One way to write positions: the first columns of its heading, and what they mean."""
+
+    axes: Axes
+    columns: tuple[str, ...]
+    degrees_only: bool = True  # False: latitude and longitude as degrees, minutes and seconds
+
+    @property
+    def words(self) -> int:
+        """Words that a row has for the position."""
+        return 3 if self.degrees_only else 7
+
+
+COMMON = ("q", "ns")
+NEU = (*COMMON, "sdn", "sde", "sdu")
+KINDS = {
+    "latitude(deg)": Kind("llh", ("latitude(deg)", "longitude(deg)", "height", *NEU)),
+    "latitude(d'\")": Kind(
+        "llh", ("latitude(d'\")", "longitude(d'\")", "height", *NEU), degrees_only=False
+    ),
+    "x-ecef": Kind("ecef", ("x-ecef", "y-ecef", "z-ecef", *COMMON, "sdx", "sdy", "sdz")),
+    "e-baseline": Kind(
+        "baseline", ("e-baseline", "n-baseline", "u-baseline", *COMMON, "sde", "sdn", "sdu")
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Heading:
+    """The line that names the columns."""
+
+    kind: Kind
+    scale: str  # of time: GPST, UTC or JST
+    names: tuple[str, ...]  # of all columns after the time
+
+    @property
+    def width(self) -> int:
+        """Words in a row: two for the time, and those of the columns."""
+        return 2 + self.kind.words + len(self.names) - 3
+
+
+@dataclass(frozen=True)
+class Table:
+    """The rows of a solution as arrays."""
+
+    name: str
+    heading: Heading
+    comments: tuple[Line, ...]
+    line: tuple[int, ...]
+    stamp: Ints
+    position: Floats  # (n, 3): degrees and metres, or metres
+    deviation: Floats  # (n, 6): three standard deviations, three signed roots of covariances
+    quality: pl.Series  # of words
+    notes: tuple[str, ...]
+
+    def where(self, row: int) -> str:
+        """File and line of a row."""
+        return f"{self.name}:{self.line[row]}"
+
+
+def read_table(path: Path) -> Table:
+    """Read a solution; raises a FormatError that names the line otherwise."""
+    comments, rows = _lines(path)
+    heading = _heading(path, comments)
+    if not rows:
+        raise FormatError(f"{path}: there is a header but no row of numbers")
+    line = tuple(number for number, _ in rows)
+
+    def where(row: int) -> str:
+        return f"{path}:{line[row]}"
+
+    words = _words(pl.Series([text for _, text in rows]), heading, where)
+    stamp = _stamps(words[:, 0], words[:, 1], where)
+    values = _numbers(words[:, 2:], where)
+    rest = heading.kind.words
+    return Table(
+        str(path),
+        heading,
+        tuple(comments),
+        line,
+        stamp,
+        _position(values, words, heading.kind, where),
+        _deviation(values[:, rest + 2 : rest + 8], where),
+        words[:, 2 + rest],
+        _commented_rows(path, comments, heading.width),
+    )
+
+
+def _lines(path: Path) -> tuple[list[Line], list[Line]]:
+    """Comments and rows, each with its number; blank lines are neither."""
+    with opened(path) as stream:
+        text = stream.read().removeprefix(BOM)
+    if b"\0" in text:
+        line = text[: text.index(b"\0")].count(b"\n") + 1
+        raise FormatError(f"{path}:{line}: this is binary data, not text")
+    if not text.strip():
+        raise FormatError(f"{path}: the file is empty")
+    lines = enumerate(text.decode("utf-8", errors="replace").split("\n"), start=1)
+    filled = [(number, stripped) for number, line in lines if (stripped := line.strip())]
+    comments = [(number, line) for number, line in filled if line.startswith("%")]
+    return comments, [(number, line) for number, line in filled if not line.startswith("%")]
+
+
+def _split(text: str) -> list[str]:
+    return [word for word in re.split(r"[\s,]+", text) if word]
+
+
+def _heading(path: Path, comments: list[Line]) -> Heading:
+    """The one way in which the file writes positions."""
+    found = {
+        heading: number
+        for number, text in reversed(comments)
+        if (heading := _parsed_heading(f"{path}:{number}", text)) is not None
+    }
+    if not found:
+        raise FormatError(
+            f"{path}: no line names the columns; "
+            "a heading such as `%  GPST latitude(deg) longitude(deg) height(m) Q ns ...` is needed"
+        )
+    if len(found) > 1:
+        later, earlier = list(found.values())[:2]
+        raise FormatError(f"{path}:{later}: other columns than at line {earlier}")
+    return next(iter(found))
+
+
+def _parsed_heading(place: str, text: str) -> Heading | None:
+    """A heading, or None if the comment is none."""
+    scale, *names = _split(text.lstrip("%")) or [""]
+    plain = tuple(re.sub(r"\(m\)$", "", name.lower()) for name in names)
+    kind = KINDS.get(plain[0]) if plain else None
+    if kind is None:
+        return None
+    crosses = plain[8:11]
+    if plain[:8] != kind.columns or len(crosses) < 3 or not all(c[:2] == "sd" for c in crosses):
+        wanted = " ".join(kind.columns)
+        raise FormatError(f"{place}: the columns are not those of RTKLIB ({wanted} sd.. sd.. sd..)")
+    return Heading(kind, scale, tuple(names))
+
+
+def _words(text: pl.Series, heading: Heading, where: Where) -> pl.DataFrame:
+    """The words of each row, which must be as many as the heading has. (n, width)."""
+    squeezed = text.str.replace_all(r"[\s,]+", " ").str.strip_chars(" ")
+    counts = squeezed.str.count_matches(" ", literal=True) + 1
+    wrong = counts != heading.width
+    if wrong.any():
+        row = wrong.arg_max() or 0
+        raise FormatError(
+            f"{where(row)}: {counts[row]} columns; the heading has {heading.width} "
+            "(with two for the time)"
+        )
+    return squeezed.str.split_exact(" ", heading.width - 1).struct.unnest()
+
+
+def _stamps(first: pl.Series, second: pl.Series, where: Where) -> Ints:
+    """Nanoseconds since 1970 on the file's own time scale, exactly as written."""
+    text = first + " " + second
+    stamp = _calendar(text) if "/" in first[0] else _week(first, second)
+    if stamp.null_count():
+        row = stamp.is_null().arg_max() or 0
+        raise FormatError(
+            f"{where(row)}: {text[row][:40]!r} is no time; "
+            "year/month/day hour:minute:second or GPS week and seconds are needed"
+        )
+    return stamp.to_numpy()
+
+
+def _calendar(text: pl.Series) -> pl.Series:
+    proper = text.set(~text.str.contains(CALENDAR), None)
+    time = proper.str.strptime(pl.Datetime("ns"), "%Y/%m/%d %H:%M:%S%.f", strict=False)
+    return time.dt.epoch("ns")
+
+
+def _week(week: pl.Series, seconds: pl.Series) -> pl.Series:
+    number = week.cast(pl.Int64, strict=False)
+    exact = seconds.cast(STAMP, strict=False).to_physical()
+    number = number.set(~number.is_between(0, LAST_WEEK), None)
+    exact = exact.set(~exact.is_between(0, WEEK_S * NANOSECONDS, closed="left"), None)
+    return (GPS_EPOCH_S + number * WEEK_S) * NANOSECONDS + exact.cast(pl.Int64)
+
+
+def _numbers(words: pl.DataFrame, where: Where) -> Floats:
+    """Every column after the time as numbers. (n, columns)."""
+    values = words.cast(pl.Float64, strict=False)
+    for column, count in enumerate(values.null_count().row(0)):
+        if count:
+            row = values[:, column].is_null().arg_max() or 0
+            word = words[row, column][:40]
+            raise FormatError(
+                f"{where(row)}: column {column + 3} is {word!r}, which is not a number"
+            )
+    return values.to_numpy()
+
+
+def _position(values: Floats, words: pl.DataFrame, kind: Kind, where: Where) -> Floats:
+    """The three numbers of each position."""
+    if kind.axes != "llh":
+        return values[:, :3]
+    position = values[:, :3]
+    if not kind.degrees_only:
+        south, west = (words[:, at].str.starts_with("-").to_numpy() for at in (2, 5))
+        angles = [_degrees(values[:, :3], south), _degrees(values[:, 3:6], west), values[:, 6]]
+        position = np.stack(angles, axis=-1)
+    beyond = (np.abs(position[:, 0]) > 90) | (np.abs(position[:, 1]) > 360)
+    if beyond.any():
+        row = int(np.argmax(beyond))
+        latitude, longitude, _ = position[row]
+        raise FormatError(
+            f"{where(row)}: latitude {latitude:.9g}, longitude {longitude:.9g} is no place on Earth"
+        )
+    return position
+
+
+def _degrees(parts: Floats, negative: Floats) -> Floats:
+    """Degrees of (degrees, minutes, seconds); the sign is that of the text, for -0 is one."""
+    return np.where(negative, -1.0, 1.0) * (np.abs(parts) @ [1, 1 / 60, 1 / 3600])
+
+
+def _deviation(columns: Floats, where: Where) -> Floats:
+    negative = (columns[:, :3] < 0).any(axis=1)
+    if negative.any():
+        raise FormatError(f"{where(int(np.argmax(negative)))}: a standard deviation is negative")
+    return columns
+
+
+def _commented_rows(path: Path, comments: list[Line], width: int) -> tuple[str, ...]:
+    """A row that was commented out is worth a word; other comments are not."""
+    rows = (
+        number
+        for number, text in comments
+        if len(words := _split(text.lstrip("%"))) == width and words[-1][-1:].isdigit()
+    )
+    return tuple(f"{path}:{number}: a row is commented out; it was left out" for number in rows)
+
 
 ABOUT = About(body="antenna", world="enu", gauge="fixed", oriented=False)
 ORIGIN = "ENU_ORIGIN"  # header key of the local frame's origin

@@ -8,15 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
-from smfeval.io.atomic import writing
-from smfeval.io.beside import refuse_other_count, refuse_other_stamps, sound_beside
+from smfeval.io.atomic import parts, print_rows, table, writing
 from smfeval.io.convention import Order
 from smfeval.io.header import CONVENTION_WORDS, ORDER_WORDS, parse_fields
-from smfeval.io.number_rows import Layout, Numbers, Packed
 from smfeval.io.numbers import read_numbers
-from smfeval.io.options import ReadOptions
-from smfeval.io.printing import parts, print_rows, table
-from smfeval.io.settle import settle_convention
+from smfeval.io.options import ReadOptions, settle_convention
+from smfeval.io.rows import Layout, Numbers, Packed
+from smfeval.io.source import refuse_other_count, refuse_other_stamps, sound_beside
 from smfeval.io.square import LOWER
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Provenance, Track
 

@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from smfeval.errors import OptionError
-from smfeval.io.atomic import writing
+from smfeval.io.atomic import parts, print_rows, table, writing
 from smfeval.io.convention import CONVENTIONS, ORDERS, Convention, Order, from_right
-from smfeval.io.number_rows import Layout, Packed
 from smfeval.io.numbers import read_numbers
-from smfeval.io.options import ReadOptions, WriteOptions
-from smfeval.io.printing import parts, print_rows, table
-from smfeval.io.settle import settle_convention
+from smfeval.io.options import ReadOptions, WriteOptions, settle_convention
+from smfeval.io.rows import Layout, Packed
 from smfeval.io.square import LOWER
 from smfeval.maths.symmetric import pack_lower
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Provenance

@@ -9,8 +9,13 @@ from smfeval.evaluation import Evaluation
 from smfeval.explain import credit, displacement
 from smfeval.explain.credit import Budget, Parts
 from smfeval.explain.degeneracy import Regression, geometry, regressions, sees_all
-from smfeval.explain.displacement import Updates
-from smfeval.explain.innovation import FEWEST_POINTS, Residuals, Shown, shown_by_innovation
+from smfeval.explain.displacement import (
+    FEWEST_POINTS,
+    Residuals,
+    Shown,
+    Updates,
+    shown_by_innovation,
+)
 from smfeval.lab.filters.run import Run, Telemetry
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.symmetric import symmetrised

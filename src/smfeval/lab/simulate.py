@@ -6,8 +6,7 @@ from smfeval.errors import OptionError
 from smfeval.lab.motion import Motion, walked
 from smfeval.lab.recording import Recording, Scans
 from smfeval.lab.sensors import Faults, ImuModel, LidarModel
-from smfeval.lab.sensors.fault_words import in_words
-from smfeval.lab.sensors.faults import drawn
+from smfeval.lab.sensors.faults import drawn, in_words
 from smfeval.lab.sensors.imu import measured
 from smfeval.lab.sensors.lidar import Rig, scanned
 from smfeval.lab.worlds import World, world_named

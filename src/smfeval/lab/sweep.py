@@ -3,8 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from smfeval.compare.sweep import Failure, Point
-from smfeval.compare.sweep.points import Origin, failed, point_of
+from smfeval.compare.sweep_points import Failure, Origin, Point, failed, point_of
 from smfeval.errors import OptionError, SmfevalError
 from smfeval.evaluation import Options, evaluate
 from smfeval.lab.filters.run import Run

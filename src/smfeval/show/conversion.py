@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from smfeval.examination import Examination
-from smfeval.show.examination import KINDS, details, frames, history
-from smfeval.show.examination import document as examination_document
+from smfeval.explain.doubts import Examination
+from smfeval.show.check import KINDS, details, frames, history
+from smfeval.show.check import document as examination_document
 from smfeval.show.words import aligned, count
 from smfeval.track import AnyTrack
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from smfeval.associate.risk import RISK_LIMIT
+from smfeval.associate.nearest import RISK_LIMIT
 from smfeval.evaluation import Evaluation
-from smfeval.show.examination import KINDS, frames
+from smfeval.show.check import KINDS, frames
 from smfeval.show.words import aligned, count, length, length_unit, number
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import Number

@@ -2,10 +2,16 @@
 
 from collections.abc import Sequence
 
-from smfeval.compare.sweep import Effect, Row, Sweep, TrackEffect
-from smfeval.compare.sweep.judgement import SENTENCES
-from smfeval.compare.sweep.points import words
-from smfeval.compare.sweep.predictions import earned_error_slope, unearned_slope
+from smfeval.compare.sweep import (
+    SENTENCES,
+    Effect,
+    Row,
+    Sweep,
+    TrackEffect,
+    earned_error_slope,
+    unearned_slope,
+)
+from smfeval.compare.sweep_points import words
 from smfeval.show.scores import metres, shown
 from smfeval.show.words import count
 from smfeval.summarise.number import Number

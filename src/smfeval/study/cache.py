@@ -19,11 +19,20 @@ from typing import TYPE_CHECKING, Any
 
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.atomic import replacing
-from smfeval.study.code import identity
-from smfeval.study.inputs import digest, digest_of, key_of
 from smfeval.study.result import PairResult, TaskResult
-from smfeval.study.task import PairTask, Task
-from smfeval.study.work import blank, blank_pair, do, do_pair, sentence
+from smfeval.study.task import (
+    PairTask,
+    Task,
+    blank,
+    blank_pair,
+    digest,
+    digest_of,
+    do,
+    do_pair,
+    identity,
+    key_of,
+    sentence,
+)
 from smfeval.summarise.number import Number
 
 if TYPE_CHECKING:

@@ -2,18 +2,67 @@
 
 import multiprocessing
 import os
+import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from dataclasses import replace
+from sys import intern
 from typing import TypeVar
 
 from smfeval.errors import OptionError
 from smfeval.study.cache import Done, failed
-from smfeval.study.interrupts import ended_politely, hear, held_back
+from smfeval.study.result import PairResult, TaskResult
 from smfeval.study.task import PairTask, Task
+from smfeval.summarise.number import Number
+
+SIGMASK = hasattr(signal, "pthread_sigmask")  # not on Windows
+
+
+@contextmanager
+def held_back() -> Iterator[None]:
+    """Hear Ctrl-C after the block only. A process that starts within it waits for `hear`.
+
+    It inherits the mask, and so imports what it needs in peace instead of telling where it was
+    interrupted. The handler is for other threads of ours, which may catch the signal for us.
+    """
+    if not (SIGMASK and threading.current_thread() is threading.main_thread()):
+        yield
+        return
+    heard: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        signal.signal(signal.SIGINT, before)
+        if heard:
+            signal.raise_signal(signal.SIGINT)
+
+
+def hear() -> None:
+    """Let Ctrl-C end this process at once and in silence, also one that came before."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if SIGMASK:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
+
+@contextmanager
+def ended_politely() -> Iterator[None]:
+    """Take a request to end (SIGTERM) as Ctrl-C: what is open is closed, semaphores are freed."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
 
 Step = Callable[[Task | PairTask], Done]
 Found = Generator[
@@ -144,3 +193,43 @@ def _end_with_parent() -> None:
     assert parent is not None
     parent.join()
     os._exit(1)
+
+
+def lean_task(result: TaskResult, *, source: str) -> TaskResult:
+    """The same result, with its source named so."""
+    return TaskResult(
+        estimator=intern(result.estimator),
+        group=intern(result.group),
+        track=intern(result.track),
+        repeat=result.repeat,
+        key=result.key,
+        source=source,
+        failure=_text(result.failure),
+        scans=result.scans,
+        scored=result.scored,
+        verdict=_text(result.verdict),
+        numbers=tuple((intern(name), _number(number)) for name, number in result.numbers),
+        notes=tuple(map(intern, result.notes)),
+    )
+
+
+def lean_pair(result: PairResult) -> PairResult:
+    """The same result."""
+    return replace(
+        result,
+        a=intern(result.a),
+        b=intern(result.b),
+        group=intern(result.group),
+        track=intern(result.track),
+        verdict=_text(result.verdict),
+        k_pair=None if result.k_pair is None else _number(result.k_pair),
+        nees_median=None if result.nees_median is None else _number(result.nees_median),
+    )
+
+
+def _number(number: Number) -> Number:
+    return replace(number, unit=intern(number.unit), reason=_text(number.reason))
+
+
+def _text(text: str | None) -> str | None:
+    return None if text is None else intern(text)

@@ -1,11 +1,31 @@
 """Tables of a plan against the keys that they may have: unknown, missing and wrong ones named."""
 
+import os
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from glob import escape, glob
+from os.path import normpath
+from pathlib import Path
+from typing import Any, Literal, TypeVar
 
-from smfeval.errors import OptionError
+import numpy as np
+
+from smfeval.align.extent import Extent, extent
+from smfeval.associate.nearest import TOLERANCE_S
+from smfeval.errors import OptionError, SmfevalError
+from smfeval.evaluation import ALIGNMENTS, Options
+from smfeval.evaluation.frames import GAUGE_ALIGNMENTS
+from smfeval.evaluation.options import ASSOCIATIONS
+from smfeval.io import TOPIC
+from smfeval.io.options import ReadOptions
+from smfeval.io.source import is_file
+from smfeval.maths.stamps import seconds_in
+from smfeval.score import RULES, Settings
+from smfeval.study.plan import Plan, PlannedTrack, Reading
+from smfeval.summarise.interval import METHODS
+from smfeval.summarise.number import Intervals
 
 SHOWN = 60  # characters of a wrong value that a sentence repeats
 
@@ -88,3 +108,225 @@ def shown(value: Any) -> str:
     words = {True: "true", False: "false"}.get(value) if isinstance(value, bool) else None
     text = words or repr(value)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+
+
+PLACES = ("track", "group")
+PLAN_PATTERNS_PLACE = re.compile(r"\{([^{}]*)\}")
+DIGITS = re.compile(r"(\d+)")
+
+
+def refuse_other_places(pattern: str, where: str) -> None:
+    """Raise on braces that stand for neither the track nor its group."""
+    for name in PLAN_PATTERNS_PLACE.findall(pattern):
+        if name not in PLACES:
+            known = nearest(f"{{{name}}}", [f"{{{place}}}" for place in PLACES])
+            raise OptionError(f"{where}: {{{name}}} in {pattern!r} stands for nothing; {known}")
+    if re.search(r"[{}]", PLAN_PATTERNS_PLACE.sub("", pattern)):
+        raise OptionError(f"{where}: {pattern!r} has a brace without its partner")
+
+
+def depends_on_track(pattern: str) -> bool:
+    """Whether each track has a path of its own."""
+    return "{track}" in pattern
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A pattern for one track: as text, and as what a glob is to look for."""
+
+    text: str  # absolute
+    search: str
+
+    def sources(self) -> tuple[str, ...]:
+        """Files that are there, run_2 before run_10; bags with their topic."""
+        if _is_source(Path(self.text)):
+            return (self.text,)
+        path, topic = _split(self.text)
+        if topic and _is_source(Path(path)):
+            return (self.text,)
+        found = glob(_split(self.search)[0], recursive=True)  # noqa: PTH207  may be absolute
+        runs = [each for each in found if _is_source(Path(each))]
+        return tuple(f"{each}{topic}" for each in sorted(runs, key=natural))
+
+
+def filled(pattern: str, track: PlannedTrack, plan: Plan) -> Filled:
+    """The pattern for a track, from the folder of the plan on."""
+    values = {"track": track.name, "group": track.group}
+    text = PLAN_PATTERNS_PLACE.sub(lambda place: values[place[1]], pattern)
+    search = PLAN_PATTERNS_PLACE.sub(lambda place: escape(values[place[1]]), pattern)
+    return Filled(
+        str(plan.folder / from_home(text)),
+        str(Path(escape(str(plan.folder))) / from_home(search)),
+    )
+
+
+def from_home(text: str) -> Path:
+    """The path with `~` replaced; one that names nobody's home stays as it is."""
+    return Path(os.path.expanduser(text))  # noqa: PTH111  Path.expanduser raises then
+
+
+def natural(text: str) -> tuple[object, ...]:
+    """A key for sorting in which 2 comes before 10."""
+    words = DIGITS.split(text)
+    return tuple(int(word) if i % 2 else word for i, word in enumerate(words))
+
+
+def file_of(source: str) -> Path:
+    """The file of a source, without a topic."""
+    return Path(source) if _is_source(Path(source)) else Path(_split(source)[0])
+
+
+def _split(source: str) -> tuple[str, str]:
+    """Path and `:/topic`, which may be empty."""
+    match = TOPIC.fullmatch(source)
+    return (source, "") if match is None else (match["path"], f":{match['topic']}")
+
+
+def _is_source(path: Path) -> bool:
+    """Whether a file is there, or the folder of a ROS 2 bag."""
+    return is_file(path) or is_file(path / "metadata.yaml")
+
+
+OVER_ALL = "all"  # the name of the table over all groups
+BETWEEN = " | "  # stands between the names of a pair
+
+
+def refuse_doubles(plan: Plan, where: str) -> None:
+    """Raise on names or references that stand twice, or for two things."""
+    _refuse_names([track.name for track in plan.tracks], f"{where}: track")
+    _refuse_names([each.name for each in plan.estimators], f"{where}: estimator")
+    _refuse_references(plan, where)
+    _refuse_groups(plan, where)
+    for each in plan.estimators:
+        if BETWEEN in each.name:
+            raise OptionError(f"{where}: estimator {each.name!r}: {BETWEEN!r} separates pairs")
+
+
+def _refuse_names(names: Iterable[str], what: str) -> None:
+    """Names that differ only in case would share a folder on some systems."""
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.get(name.casefold())
+        if other is not None:
+            twice = f"{name!r} is listed twice" if other == name else _same_output(other, name)
+            raise OptionError(f"{what} {twice}")
+        seen[name.casefold()] = name
+
+
+def _same_output(one: str, other: str) -> str:
+    return f"{one!r} and {other!r} would write the same output where case does not count"
+
+
+def _refuse_references(plan: Plan, where: str) -> None:
+    seen: dict[str, PlannedTrack] = {}
+    for track in plan.tracks:
+        other = seen.setdefault(normpath(filled(track.reference, track, plan).text), track)
+        if other is not track:
+            raise OptionError(
+                f"{where}: tracks {other.name!r} and {track.name!r} have the same reference, "
+                f"{track.reference}; a track counts once"
+            )
+
+
+def _refuse_groups(plan: Plan, where: str) -> None:
+    if len(plan.groups) > 1 and OVER_ALL in plan.groups:
+        lone = next(track.name for track in plan.tracks if track.group == OVER_ALL)
+        raise OptionError(
+            f"{where}: track {lone!r} has no group (or {OVER_ALL!r}, the name of the table over "
+            "all groups), while other tracks have one"
+        )
+
+
+Made = TypeVar("Made")
+
+BAD_ROWS = ("refuse", "drop")
+GAUGE_WORDS = {kind: kind for kind in ALIGNMENTS} | GAUGE_ALIGNMENTS
+
+OPTION_KEYS: Keys = {
+    "association": TEXT,
+    "tolerance": TIME,
+    "offset": TIME,
+    "gauge": TEXT,
+    "fit_on": EXTENT,
+    "axes": TEXT,
+    "rules": TEXTS,
+    "beta": NUMBER,
+    "unbiased": SWITCH,
+    "kernel_density": SWITCH,
+    "horizons": EXTENTS,
+    "interval": TEXT,
+    "level": NUMBER,
+    "seed": WHOLE,
+    "ref_exact": SWITCH,
+    "bad_rows": TEXT,
+    "duplicates": TEXT,
+}
+
+
+def options_of(table: dict[str, Any], where: str) -> tuple[Options, Reading]:
+    """How to score, and how every file is to be read."""
+    given = checked(table, OPTION_KEYS, where)
+    association = one_of(given.get("association", "nearest"), ASSOCIATIONS, f"{where} association")
+    if association == "gp" and "tolerance" in given:
+        raise OptionError(f"{where}: tolerance means nothing for a continuous reference (gp)")
+    gauge = given.get("gauge")
+    if gauge is not None:
+        gauge = GAUGE_WORDS[one_of(gauge, GAUGE_WORDS, f"{where} gauge")]
+    options = told(
+        where,
+        lambda: Options(
+            association=association,  # type: ignore[arg-type]
+            tolerance_s=_seconds(given, "tolerance", TOLERANCE_S),
+            offset_s=_offset(given),
+            alignment=gauge,
+            fit_on=_extent(given["fit_on"]) if "fit_on" in given else None,
+            axes=given.get("axes", "xyz"),
+            rules=tuple(given.get("rules", RULES)),
+            settings=_settings(given),
+            horizons=tuple(_extent(each) for each in given.get("horizons", [])),
+            reference_covariance=not given.get("ref_exact", False),
+            singular=one_of(given.get("bad_rows", "refuse"), BAD_ROWS, f"{where} bad_rows"),  # type: ignore[arg-type]
+            intervals=_intervals(given, where),
+        ),
+    )
+    reading = tuple((key, given[key]) for key in ("bad_rows", "duplicates") if key in given)
+    told(where, lambda: ReadOptions(**dict(reading)))
+    return options, reading
+
+
+def told(where: str, make: Callable[[], Made]) -> Made:
+    """What is made; a mistake is told with its place in the plan."""
+    try:
+        return make()
+    except SmfevalError as error:
+        raise OptionError(f"{where}: {error}") from error
+
+
+def _settings(given: dict[str, Any]) -> Settings:
+    return Settings(
+        float(given.get("beta", 1.0)),
+        given.get("unbiased", False),
+        given.get("kernel_density", False),
+    )
+
+
+def _intervals(given: dict[str, Any], where: str) -> Intervals:
+    method = one_of(given.get("interval", "auto"), [*METHODS, "none"], f"{where} interval")
+    level, seed = float(given.get("level", 0.95)), given.get("seed", 0)
+    return Intervals(None if method == "none" else method, level, seed)
+
+
+def _offset(given: dict[str, Any]) -> float | Literal["auto"]:
+    return "auto" if given.get("offset") == "auto" else _seconds(given, "offset", 0.0)
+
+
+def _seconds(given: dict[str, Any], key: str, default: float) -> float:
+    value = given.get(key, default)
+    seconds = seconds_in(value) if isinstance(value, str) else float(value)
+    if not np.isfinite(seconds) or (key == "tolerance" and seconds < 0):
+        raise OptionError(f"{key} {value!r} is no time that could be meant")
+    return seconds
+
+
+def _extent(value: int | str) -> Extent:
+    return extent(str(value))

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from smfeval.compare.across.result import Section
+from smfeval.compare.duels import Section
 from smfeval.study.plan import Plan
 from smfeval.summarise.number import Number
 

@@ -9,20 +9,14 @@ from pathlib import Path
 from smfeval.errors import OptionError
 from smfeval.study.cache import Cache, Done, accomplish
 from smfeval.study.cluster import on_cluster
-from smfeval.study.code import identity
-from smfeval.study.inputs import forget_digests, inputs_of
-from smfeval.study.lean import lean_pair, lean_task
-from smfeval.study.local import Found, Step, here, in_processes, usable_cores
+from smfeval.study.find import Found, Missing
+from smfeval.study.local import Found as FoundResults
+from smfeval.study.local import Step, here, in_processes, lean_pair, lean_task, usable_cores
 from smfeval.study.plan import Plan
-from smfeval.study.result import PairResult, TaskResult
-from smfeval.study.store import (
-    keep_scans,
-    remove_other_scans,
-    scans_path,
-    write_pairs,
-    write_tasks,
-)
-from smfeval.study.task import PairTask, Task
+from smfeval.study.result import NO_FILE, PairResult, Study, TaskResult
+from smfeval.study.store import keep_scans, remove_other_scans, scans_path, write_pairs, write_tasks
+from smfeval.study.tables import pair_sections, sections
+from smfeval.study.task import PairTask, Task, forget_digests, identity, inputs_of
 
 CACHE = "cache"
 
@@ -76,7 +70,7 @@ def run(
 
 def _workforce(
     step: Step, jobs: list[Task | PairTask], workers: int | None, scheduler: str | None
-) -> Found:
+) -> FoundResults:
     """Who does it."""
     if workers is not None and workers < 1:
         raise OptionError(f"{workers} workers do nothing; at least one is needed")
@@ -89,7 +83,7 @@ def _workforce(
 
 
 def _gathered(
-    found: Found, order: list[int], progress: Progress, filed: Callable[[Done], Done]
+    found: FoundResults, order: list[int], progress: Progress, filed: Callable[[Done], Done]
 ) -> list[Done]:
     """All results, filed as they come, in the order of the plan."""
     gathered: dict[int, Done] = {}
@@ -145,3 +139,70 @@ def _refuse_twins(tasks: Sequence[Task]) -> None:
                 f"estimator {estimator} on track {track} of {group} stands twice as run {repeat}"
             )
         seen.add(name)
+
+
+@dataclass(frozen=True)
+class Conducted:
+    """A finished study, and what this run of it found and left on the disk."""
+
+    study: Study
+    known: int  # runs and pairs whose result an earlier run had left
+    removed: int  # files with the scans of runs that the study has no more
+
+
+def conduct(
+    plan: Plan,
+    found: Found,
+    *,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    fresh: bool = False,
+    progress: Progress = lambda done, failed, total: None,
+) -> Conducted:
+    """Do all tasks of a plan; an estimator without a file on a track has a gap there."""
+    ran = run(
+        plan,
+        found.tasks,
+        found.pair_tasks,
+        workers=workers,
+        scheduler=scheduler,
+        fresh=fresh,
+        progress=progress,
+    )
+    results = with_gaps(plan, ran.results, found.missing)
+    write_tasks(results, plan.output)
+    study = Study(
+        plan=plan,
+        results=results,
+        pair_results=ran.pair_results,
+        sections=sections(plan, results),
+        pair_sections=pair_sections(plan, results, ran.pair_results),
+        notes=found.notes,
+    )
+    return Conducted(study, ran.cached, ran.removed)
+
+
+def with_gaps(
+    plan: Plan, results: Sequence[TaskResult], missing: Sequence[Missing]
+) -> tuple[TaskResult, ...]:
+    """Results and gaps, in the order of the plan."""
+    gaps = [
+        TaskResult(
+            gap.estimator,
+            gap.group,
+            gap.track,
+            repeat=0,
+            key="",
+            source=gap.pattern,
+            failure=NO_FILE,
+        )
+        for gap in missing
+    ]
+    tracks = {track.name: i for i, track in enumerate(plan.tracks)}
+    estimators = {each.name: i for i, each in enumerate(plan.estimators)}
+    return tuple(
+        sorted(
+            [*results, *gaps],
+            key=lambda each: (tracks[each.track], estimators[each.estimator], each.repeat),
+        )
+    )

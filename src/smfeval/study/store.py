@@ -24,7 +24,7 @@ import polars as pl
 from smfeval.errors import OptionError
 from smfeval.io.atomic import replacing
 from smfeval.study.metrics import METRICS
-from smfeval.study.plan_output import partition
+from smfeval.study.plan import partition
 from smfeval.study.result import PairResult, TaskResult
 from smfeval.summarise.number import Number
 

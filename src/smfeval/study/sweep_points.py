@@ -3,12 +3,10 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from smfeval.compare.sweep import Failure, Point
-from smfeval.compare.sweep.points import Origin, failed, point_of
+from smfeval.compare.sweep_points import Failure, Origin, Point, failed, point_of
 from smfeval.study.find import Found, find
 from smfeval.study.sweep_plan import Files, PlannedRun
-from smfeval.study.task import Task
-from smfeval.study.work import do
+from smfeval.study.task import Task, do
 
 Progress = Callable[[int, int], None]  # hears: done, total
 Measured = tuple[tuple[Point, ...], tuple[Failure, ...]]

@@ -9,7 +9,8 @@ import numpy as np
 from smfeval.errors import OptionError, SeriesError
 from smfeval.maths.arrays import Floats
 from smfeval.maths.order import quantile
-from smfeval.summarise.interval import Interval, StatisticName, interval
+from smfeval.summarise.interval import interval
+from smfeval.summarise.interval_ends import Interval, StatisticName
 
 LEAST_TAIL = 1e-4  # a thousand replicates, or a few hundred scans, say nothing beyond
 

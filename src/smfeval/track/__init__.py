@@ -7,8 +7,7 @@
 - arrays are read-only; slicing and masking give new tracks.
 """
 
-from smfeval.track.about import GAUGES, About, Gauge, Provenance
-from smfeval.track.beliefs import Beliefs
+from smfeval.track.beliefs import GAUGES, About, Beliefs, Gauge, Provenance
 from smfeval.track.particles import ParticleTrack
 from smfeval.track.poses import GaussianTrack, Track
 from smfeval.track.rows import Dropped, Intake

@@ -6,13 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm, t
 
-from smfeval.compare.across.bootstrap_median import (
-    ends,
-    expanded_tail,
-    fewest,
-    median_number,
-    middle_draws,
-)
+from smfeval.compare.across import ends, expanded_tail, fewest, median_number, middle_draws
 
 
 @pytest.mark.parametrize("count", [2, 3, 4, 5, 6])

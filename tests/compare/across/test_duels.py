@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import wilcoxon
 
-from smfeval.compare.across.duels import LEVEL, all_tests, best_of, duels
-from smfeval.compare.across.holm import holm
+from smfeval.compare.duels import LEVEL, all_tests, best_of, duels, holm
 
 NAMES = ("a", "b", "c", "d")
 

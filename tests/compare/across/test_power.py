@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from smfeval.compare.across.power import MOST, fewest_tracks, side_probability, tracks_needed
+from smfeval.compare.duels import MOST, fewest_tracks, side_probability, tracks_needed
 
 
 def test_the_side_probability_is_that_of_all_pairs_of_tracks(rng):

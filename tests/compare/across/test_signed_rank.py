@@ -6,13 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata, wilcoxon
 
-from smfeval.compare.across.signed_rank import (
-    EXACT_UP_TO,
-    differences,
-    doubled_ranks,
-    least_p,
-    signed_rank,
-)
+from smfeval.compare.duels import EXACT_UP_TO, differences, doubled_ranks, least_p, signed_rank
 
 
 def counted_out(difference):

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from compare.sweep.made import UNEARNED, line, point
-from smfeval.compare.across.bootstrap_median import median_number
-from smfeval.compare.sweep import Failure, sweep_of
-from smfeval.compare.sweep.judgement import judged
-from smfeval.compare.sweep.points import Origin, point_of
+from smfeval.compare.across import median_number
+from smfeval.compare.sweep import judged, sweep_of
+from smfeval.compare.sweep_points import Failure, Origin, point_of
 from smfeval.errors import SeriesError
 from smfeval.summarise.number import Number
 

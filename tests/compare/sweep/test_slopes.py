@@ -5,9 +5,13 @@ import pytest
 from scipy import stats
 
 from compare.sweep.made import line, point
-from smfeval.compare.sweep.points import Line, lines_of
-from smfeval.compare.sweep.predictions import earned_error_slope, unearned_slope
-from smfeval.compare.sweep.slopes import common_slope, slope_over_tracks
+from smfeval.compare.sweep import (
+    common_slope,
+    earned_error_slope,
+    slope_over_tracks,
+    unearned_slope,
+)
+from smfeval.compare.sweep_points import Line, lines_of
 from smfeval.maths import normal
 from support.beliefs import covariances
 

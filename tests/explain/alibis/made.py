@@ -6,7 +6,7 @@ from smfeval.evaluation import Options, evaluate
 from smfeval.explain.alibis import alibis
 from smfeval.maths import so3
 from smfeval.track import About, GaussianTrack, Track
-from smfeval.track.about import Provenance
+from smfeval.track.beliefs import Provenance
 from support.beliefs import stamps
 
 SIGMA = np.array([2e-3, 3e-3, 1.5e-3])  # m, world axes

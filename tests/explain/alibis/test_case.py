@@ -8,12 +8,9 @@ import pytest
 from explain.alibis.made import N, belief, noise, path, reference, remembering, times, velocity
 from smfeval.align.extent import Extent
 from smfeval.evaluation import Options, evaluate
-from smfeval.explain.alibis.ball import least_median, shortest, squares, within
-from smfeval.explain.alibis.case import case_of
-from smfeval.explain.alibis.clock_jitter import jitter_curve, scored_velocity
-from smfeval.explain.alibis.crossing import crossing
-from smfeval.explain.alibis.judgement import as_evaluated, judge
-from smfeval.explain.alibis.lever_arm import linearised
+from smfeval.explain.alibis.case import as_evaluated, case_of, crossing, judge
+from smfeval.explain.alibis.clock import jitter_curve, scored_velocity
+from smfeval.explain.alibis.lever_arm import least_median, linearised, shortest, squares, within
 from smfeval.explain.alibis.reference_noise import noise_curve
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.track import ParticleTrack

@@ -19,7 +19,7 @@ from explain.alibis.made import (
     rows,
     times,
 )
-from smfeval.align.world import Alignment
+from smfeval.align.fit import Alignment
 from smfeval.explain.alibis import ExtrinsicTolerance
 from smfeval.maths import so3
 

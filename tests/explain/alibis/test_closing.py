@@ -5,7 +5,7 @@ import math
 import pytest
 
 from smfeval.explain.alibis import Alibi, Judgement, Need
-from smfeval.explain.alibis.closing import closing
+from smfeval.explain.alibis.together import closing
 from smfeval.summarise.number import Number
 
 MAP = "1 cm, LiDAR registered to a surveyed map"

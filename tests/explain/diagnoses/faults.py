@@ -8,7 +8,7 @@ from smfeval.explain.diagnoses import diagnose
 from smfeval.maths import so3
 from smfeval.summarise.number import Intervals
 from smfeval.track import About, GaussianTrack, Track
-from smfeval.track.about import Provenance
+from smfeval.track.beliefs import Provenance
 
 SHAPE = np.diag([1.0, 2.0, 0.5]) * 1e-2  # m^2: a decimetre
 RATE_HZ = 10.0

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from explain.diagnoses.faults import Made, honest_but_varying, remembering
-from smfeval.explain.diagnoses.biases import systematic
+from smfeval.explain.diagnoses.biases import doubt, freedoms, in_sigmas, systematic, weight
 from smfeval.explain.diagnoses.case import case_of
-from smfeval.explain.diagnoses.freedoms import doubt, freedoms, in_sigmas, weight
 from smfeval.explain.diagnoses.regression import coefficients, independent_scans, without
 
 

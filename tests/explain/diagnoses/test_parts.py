@@ -14,14 +14,14 @@ from smfeval.explain.diagnoses.regression import (
     without,
 )
 from smfeval.explain.diagnoses.stretches import stretches
-from smfeval.explain.diagnoses.student import (
+from smfeval.explain.diagnoses.tables import Slow, window_means
+from smfeval.explain.diagnoses.tails import (
     cross_validated_gain,
     fitted_t,
     gaussian_log_density,
     t_log_density,
+    tail_of,
 )
-from smfeval.explain.diagnoses.tails import tail_of
-from smfeval.explain.diagnoses.wander import Slow, window_means
 
 
 def test_coefficients_are_those_of_least_squares(rng):

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from explain.diagnoses.faults import Made
-from smfeval.explain.diagnoses.regression import effect_of
-from smfeval.explain.diagnoses.selection import Cause, select
+from smfeval.explain.diagnoses.regression import Cause, effect_of, select
 from smfeval.maths import so3
 
 

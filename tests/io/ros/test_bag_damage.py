@@ -7,7 +7,7 @@ import pytest
 
 from smfeval.errors import FormatError, SmfevalError
 from smfeval.io import read
-from smfeval.io.bag import candidates
+from smfeval.io.ros import candidates
 
 SCANS = 40
 

@@ -7,7 +7,8 @@ import pytest
 
 from smfeval.errors import FormatError
 from smfeval.io import read
-from smfeval.io.bag import Candidate, candidates
+from smfeval.io.ros import candidates
+from smfeval.io.ros.topics import Candidate
 from smfeval.track import GaussianTrack
 
 BAGS = Path(__file__).parents[3].parent / "shared" / "data" / "bags"

@@ -5,7 +5,8 @@ import pytest
 
 from smfeval.errors import FormatError, OptionError
 from smfeval.io import bag_contents, read
-from smfeval.io.bag import Candidate, candidates
+from smfeval.io.ros import candidates
+from smfeval.io.ros.topics import Candidate
 
 
 def fill(bag, topic, covariance):

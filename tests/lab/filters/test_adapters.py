@@ -14,7 +14,7 @@ from lab.filters import long_room, room
 from smfeval.errors import OptionError
 from smfeval.io.progress import listening
 from smfeval.lab.filters import genz_lio, kiss_icp, se3_lio
-from smfeval.lab.filters.needed import needed
+from smfeval.lab.filters.run import needed
 from smfeval.lab.filters.table import filter_named
 from smfeval.lab.recording import Scans
 from smfeval.lab.simulate import simulate

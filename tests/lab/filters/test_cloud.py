@@ -6,9 +6,8 @@ import numpy as np
 
 from lab.filters import room
 from smfeval.lab.filters.ieskf.cloud import far_points, made_ready, spun, thinned
-from smfeval.lab.filters.ieskf.motion import densities, moved
-from smfeval.lab.filters.ieskf.settings import Settings
-from smfeval.lab.filters.ieskf.state import SIZE, State
+from smfeval.lab.filters.ieskf.inertial import densities, moved
+from smfeval.lab.filters.ieskf.state import SIZE, Settings, State
 from smfeval.lab.recording import ImuNoise
 from smfeval.maths import so3
 

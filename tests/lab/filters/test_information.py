@@ -8,28 +8,26 @@ from scipy.integrate import quad
 
 from lab.filters import room
 from lab.filters.test_propagation import differences, some_state
-from smfeval.lab.filters.ieskf.equations import (
+from smfeval.lab.filters.ieskf.odometry import nis, recorded
+from smfeval.lab.filters.ieskf.state import POSE, SIZE, Settings
+from smfeval.lab.filters.ieskf.update import (
+    CAUCHY,
     GATE,
+    HUBER,
+    KERNELS,
+    Look,
+    Update,
     credible,
+    displaced,
     facing,
+    informed,
     jacobian,
     linearised,
+    observable,
     placed,
     residuals,
 )
-from smfeval.lab.filters.ieskf.history import nis, recorded
-from smfeval.lab.filters.ieskf.information import (
-    CAUCHY,
-    HUBER,
-    KERNELS,
-    displaced,
-    informed,
-    observable,
-)
-from smfeval.lab.filters.ieskf.maps import Planes
-from smfeval.lab.filters.ieskf.settings import Settings
-from smfeval.lab.filters.ieskf.state import POSE, SIZE
-from smfeval.lab.filters.ieskf.update import Look, Update
+from smfeval.lab.filters.ieskf.voxel_map import Planes
 
 VARIANCE = 0.03**2
 

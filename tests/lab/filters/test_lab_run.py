@@ -13,7 +13,7 @@ from smfeval import read
 from smfeval.errors import OptionError
 from smfeval.lab.filters.run import Run
 from smfeval.lab.recording import write_recording
-from smfeval.show import runs
+from smfeval.lab.show import text
 from support.commands import files_in, refused, run
 
 
@@ -103,11 +103,11 @@ def test_files_are_not_overwritten_unasked(recorded, tmp_path, capsys):
 
 def test_a_filter_without_covariance_and_telemetry_is_shown_as_one():
     recording = room.recording(3, duration_s=1.0)
-    done = runs.Finished("plain", (), recording, Run(recording.reference, None, 0.5), ())
-    shown = runs.text(done, verbose=True)
+    done = text.Finished("plain", (), recording, Run(recording.reference, None, 0.5), ())
+    shown = text.text(done, verbose=True)
     assert "none: the filter reports no covariance" in shown
     assert "not told" in shown
-    assert runs.document(done)["sigma_m"] is None
+    assert text.document(done)["sigma_m"] is None
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_belief_and_telemetry_are_written_both_or_none(recorded, tmp_path, capsy
     def full(*_):
         raise OptionError("the disk is full")
 
-    monkeypatch.setattr("smfeval.cli.lab_run.write", full)
+    monkeypatch.setattr("smfeval.lab.cli.run_filter.write", full)
     words = ("-o", tmp_path / "est.square", "--telemetry", tmp_path / "told.parquet")
     assert "the disk is full" in refused(capsys, "lab", "run", recorded, *words)
     assert files_in(tmp_path) == set()

@@ -4,18 +4,20 @@ import numpy as np
 import pytest
 
 from smfeval.errors import OptionError
-from smfeval.lab.filters.ieskf.hashing import voxel_number
-from smfeval.lab.filters.ieskf.maps import KnownMap
-from smfeval.lab.filters.ieskf.neighbours import nearest
-from smfeval.lab.filters.ieskf.planes import lower_eigenvalues, null_directions, planes_through
 from smfeval.lab.filters.ieskf.voxel_map import (
     APART,
     FIRST_SIZE,
     NEIGHBOURS,
     PER_VOXEL,
+    KnownMap,
     VoxelMap,
     emptied,
     inserted,
+    lower_eigenvalues,
+    nearest,
+    null_directions,
+    planes_through,
+    voxel_number,
 )
 
 

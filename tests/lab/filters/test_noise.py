@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from lab.filters.test_propagation import some_state
-from smfeval.lab.filters.ieskf.information import informed
-from smfeval.lab.filters.ieskf.noise import (
+from smfeval.lab.filters.ieskf.state import POSE, SIZE, Settings
+from smfeval.lab.filters.ieskf.update import (
     LEARNED,
+    Look,
+    Update,
     design_effect,
     displacement_nis,
+    informed,
     patches,
 )
-from smfeval.lab.filters.ieskf.settings import Settings
-from smfeval.lab.filters.ieskf.state import POSE, SIZE
-from smfeval.lab.filters.ieskf.update import Look, Update
 
 N, PER_PATCH = 600, 20
 OWN, SHARED = 0.02, 0.02  # m: sigma of a point, and of the patch that it lies on

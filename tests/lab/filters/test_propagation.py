@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from lab.filters import room
-from smfeval.lab.filters.ieskf.motion import densities, knots, moved
-from smfeval.lab.filters.ieskf.propagation import (
+from smfeval.lab.filters.ieskf.inertial import (
+    densities,
     grown,
     integrated,
+    knots,
+    moved,
     process_noise,
     transitions,
 )

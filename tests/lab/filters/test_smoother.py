@@ -11,8 +11,8 @@ pytest.importorskip("small_gicp", reason="small-gicp is not installed")
 from lab.filters import long_room, room
 from smfeval.errors import OptionError
 from smfeval.lab.filters import ieskf
-from smfeval.lab.filters.gtsam_smoother import Settings, run
-from smfeval.lab.filters.gtsam_smoother.keyframes import Keyframes
+from smfeval.lab.filters.gtsam_smoother import run
+from smfeval.lab.filters.gtsam_smoother.window import Keyframes, Settings
 from smfeval.lab.recording import Scans
 
 

@@ -7,9 +7,8 @@ import pytest
 
 from lab.filters import room
 from smfeval.errors import OptionError
-from smfeval.lab.filters.ieskf.settings import Settings
 from smfeval.lab.filters.ieskf.start import at_reference, levelled, standing
-from smfeval.lab.filters.ieskf.state import ACCELERATION_BIAS, GYRO_BIAS, TILT
+from smfeval.lab.filters.ieskf.state import ACCELERATION_BIAS, GYRO_BIAS, TILT, Settings
 from smfeval.lab.recording import GRAVITY_M_S2, Imu
 from smfeval.maths import so3
 

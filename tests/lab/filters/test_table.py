@@ -6,7 +6,7 @@ import pytest
 
 from smfeval.errors import OptionError
 from smfeval.lab.filters.ieskf import Settings
-from smfeval.lab.filters.settings import settings_of
+from smfeval.lab.filters.run import settings_of
 from smfeval.lab.filters.table import FILTERS, filter_named
 
 FLOATS = [each.name for each in fields(Settings) if each.type is float]

@@ -8,7 +8,7 @@ from compare.made import S, belief, remembering
 from smfeval.evaluation import Options, evaluate
 from smfeval.summarise.number import Intervals
 from smfeval.track import ParticleTrack, Track
-from smfeval.track.about import Provenance
+from smfeval.track.beliefs import Provenance
 from support.beliefs import ABOUT, circuit
 
 EXACT = Options(alignment="none")

@@ -8,11 +8,10 @@ from compare.made import S, belief, normal
 from show.figures.made import EXACT, FAST, evaluated, legend_texts, line_of, reference
 from smfeval.errors import SeriesError
 from smfeval.evaluation import evaluate
-from smfeval.maths.block_length import block_length
+from smfeval.maths.autocovariance import block_length
 from smfeval.show.figures import draw
-from smfeval.show.figures.autocorrelation import correlation, memory_scans
-from smfeval.show.figures.coverage import LEVELS, held
-from smfeval.show.figures.pit_histogram import BINS, honest_band
+from smfeval.show.figures.calibration import BINS, LEVELS, held, honest_band
+from smfeval.show.figures.nees import correlation, memory_scans
 
 
 def test_the_coverage_curve_counts_the_scans_inside(rng):

@@ -14,14 +14,7 @@ from show.figures.made import evaluated, plain
 from smfeval import Options, evaluate, read, read_extrinsic
 from smfeval.compare import compare_all
 from smfeval.errors import OptionError, SmfevalError
-from smfeval.show.figures import (
-    draw,
-    figures_of,
-    figures_of_pairs,
-    gallery_of,
-    save,
-    would_save,
-)
+from smfeval.show.figures import draw, figures_of, figures_of_pairs, gallery_of, save, would_save
 
 OF_ONE = {"error", "nees", "coverage", "log"} | {
     "divergence",

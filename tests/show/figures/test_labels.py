@@ -4,7 +4,7 @@ from matplotlib.figure import Figure
 
 from show.figures.made import evaluated, legend_texts
 from smfeval.show.figures import draw
-from smfeval.show.figures.labels import LONGEST, escaped, legend_above, short_names
+from smfeval.show.figures.style import LONGEST, escaped, legend_above, short_names
 
 
 @pytest.mark.parametrize("name", ["a$b$c", "cost_$5", r"back\$slash$", "_hidden", "x_1_2"])

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from smfeval.show.figures.lines import read_well
+from smfeval.show.figures.style import read_well
 
 
 @pytest.mark.parametrize(

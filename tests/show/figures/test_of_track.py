@@ -7,8 +7,8 @@ from matplotlib.patches import Ellipse
 
 from smfeval.errors import SeriesError
 from smfeval.show.figures import draw, gallery_of_track
-from smfeval.show.figures.path import path
-from smfeval.show.figures.reported_sigma import extreme_sigmas, reported_sigma
+from smfeval.show.figures.errors import extreme_sigmas, reported_sigma
+from smfeval.show.figures.track import path
 from smfeval.track import Track
 from support.beliefs import gaussian
 

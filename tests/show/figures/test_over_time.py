@@ -21,11 +21,8 @@ from smfeval.evaluation import Options, evaluate
 from smfeval.score.pit import honest_median, pit
 from smfeval.score.residuals import Residuals
 from smfeval.show.figures import draw, style
-from smfeval.show.figures.axis_errors import axis_errors
-from smfeval.show.figures.divergence import leaves_for_good
-from smfeval.show.figures.error_and_sigma import error_and_sigma
-from smfeval.show.figures.honest import honest_quantile
-from smfeval.show.figures.inputs import sigma
+from smfeval.show.figures.errors import axis_errors, error_and_sigma, leaves_for_good
+from smfeval.show.figures.inputs import honest_quantile, sigma
 
 
 def test_sigma_is_the_rms_error_of_an_honest_belief(rng):

@@ -6,7 +6,7 @@ from smfeval.errors import SeriesError
 from smfeval.maths import normal
 from smfeval.show.figures import draw
 from smfeval.show.figures.degeneracy import MANY, fit
-from smfeval.show.figures.prediction import decline_of_error, growth_of_nees
+from smfeval.show.figures.sweep import decline_of_error, growth_of_nees
 
 STUDY = {
     "a_$x$": [("one", 10.0, 5.0, 30.0), ("two", 2.0, None, None)],

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smfeval.show.figures.lines import lonely
-from smfeval.show.figures.thinning import gaps, polyline, stretches, thinned
+from smfeval.show.figures.style import gaps, lonely, polyline, stretches, thinned
 
 COLUMNS = 10
 

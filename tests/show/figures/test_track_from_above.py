@@ -7,7 +7,7 @@ from show.figures.made import FAST, S, evaluated, gapped, legend_texts, plain
 from smfeval.errors import OptionError
 from smfeval.evaluation import Options
 from smfeval.show.figures import draw
-from smfeval.show.figures.ellipses import magnification, principal_axes
+from smfeval.show.figures.track import magnification, principal_axes
 
 
 def segments(axes):

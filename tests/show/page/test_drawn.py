@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from show.figures.made import FAST, evaluated, gapped, particle_evaluation, plain
-from smfeval.show.page import drawn
-from smfeval.show.page.drawn import drawn_tracks, in_space, origin_of
+from smfeval.show.page import plots
+from smfeval.show.page.plots import drawn_tracks, in_space, origin_of
 
 
 def numbers(text):
@@ -45,8 +45,8 @@ def test_sigma_is_the_error_that_the_belief_predicts(rng):
 
 
 def test_a_long_track_is_thinned_and_keeps_what_stands_out(rng, monkeypatch):
-    monkeypatch.setattr(drawn, "MOST", 800)
-    monkeypatch.setattr(drawn, "FEWEST", 100)
+    monkeypatch.setattr(plots, "MOST", 800)
+    monkeypatch.setattr(plots, "FEWEST", 100)
     evaluation = evaluated(rng, 5000)
     found, series = track_of(evaluation), evaluation.scored.series
     assert found["scans"] == 5000
@@ -58,8 +58,8 @@ def test_a_long_track_is_thinned_and_keeps_what_stands_out(rng, monkeypatch):
 
 
 def test_several_tracks_share_the_room_and_the_origin_of_time(rng, monkeypatch):
-    monkeypatch.setattr(drawn, "MOST", 1600)
-    monkeypatch.setattr(drawn, "FEWEST", 100)
+    monkeypatch.setattr(plots, "MOST", 1600)
+    monkeypatch.setattr(plots, "FEWEST", 100)
     first, later = evaluated(rng, 5000), evaluated(rng, 5000, keep=np.arange(100, 5000))
     found = drawn_tracks([("a", first.scored, "xyz"), ("b", later.scored, "xyz")])
     assert sum(each["drawn"] for each in found) <= 1600
@@ -71,8 +71,8 @@ def test_a_gap_breaks_the_line(rng):
 
 
 def test_more_gaps_than_a_page_can_show_do_not_make_it_long(rng, monkeypatch):
-    monkeypatch.setattr(drawn, "MOST", 400)
-    monkeypatch.setattr(drawn, "FEWEST", 100)
+    monkeypatch.setattr(plots, "MOST", 400)
+    monkeypatch.setattr(plots, "FEWEST", 100)
     ten_of_thirteen = np.flatnonzero(np.arange(8000) % 13 < 10)
     evaluation = evaluated(rng, 8000, keep=ten_of_thirteen)
     found, error = track_of(evaluation), evaluation.scored.series["ape"]

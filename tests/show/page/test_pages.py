@@ -9,7 +9,7 @@ from show.figures.made import EXACT, FAST, evaluated, plain
 from show.page.reading import Page, digest
 from show.study.made import ODD, study
 from smfeval import __version__
-from smfeval.associate.risk import GapRisk
+from smfeval.associate.nearest import GapRisk
 from smfeval.compare import compare_all
 from smfeval.errors import SeriesError
 from smfeval.explain.alibis import alibis
@@ -17,7 +17,7 @@ from smfeval.explain.diagnoses import diagnose
 from smfeval.show import page
 from smfeval.show.page.verdicts import warning
 from smfeval.show.scores import shown
-from smfeval.show.study.titles import visible
+from smfeval.show.study.remarks import visible
 from smfeval.study.result import Study
 
 NASTY = "<script>alert(1)</script>"
@@ -232,8 +232,8 @@ def test_no_evaluation_is_refused_in_words():
 
 
 def test_thinned_tracks_say_so(rng, monkeypatch):
-    monkeypatch.setattr("smfeval.show.page.drawn.MOST", 800)
-    monkeypatch.setattr("smfeval.show.page.drawn.FEWEST", 100)
+    monkeypatch.setattr("smfeval.show.page.plots.MOST", 800)
+    monkeypatch.setattr("smfeval.show.page.plots.FEWEST", 100)
     text = Page(page.score([evaluated(rng, 5000)], command=COMMAND)).text
     assert re.search(r"Drawn: \d+ of 5,000 scans\. Extremes are kept", text)
 

@@ -7,10 +7,22 @@ import numpy as np
 import pytest
 
 from smfeval.show.page.document import HOME, SCRIPTS
-from smfeval.show.page.embed import data_block, packed
-from smfeval.show.page.markup import Markup, block, listed, sentence, tag
-from smfeval.show.page.tables import BREAK, Cell, pairs_of, table
-from smfeval.show.page.terms import TERMS, glossary, term
+from smfeval.show.page.parts import (
+    BREAK,
+    TERMS,
+    Cell,
+    Markup,
+    block,
+    data_block,
+    glossary,
+    listed,
+    packed,
+    pairs_of,
+    sentence,
+    table,
+    tag,
+    term,
+)
 from smfeval.show.page.verdicts import HEADLINES, ICONS, card
 
 NASTY = "</script><!--<script>alert(1)</script> & \"quoted\" 'so'"

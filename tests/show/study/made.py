@@ -4,7 +4,7 @@ from dataclasses import replace
 from math import inf
 from pathlib import Path
 
-from smfeval.compare.across.result import Cell, Column, Duel, Ranks, Section
+from smfeval.compare.duels import Cell, Column, Duel, Ranks, Section
 from smfeval.evaluation import Options
 from smfeval.study.plan import Plan, PlannedEstimator, PlannedTrack
 from smfeval.study.result import PairResult, Study, TaskResult

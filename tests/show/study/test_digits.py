@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smfeval.show.study.digits import Digits, Style, alone, together
+from smfeval.show.study.remarks import Digits, Style, alone, together
 
 ASCII = Style(power=lambda e: f" x 10^{e}" if e else "", infinity="inf")
 

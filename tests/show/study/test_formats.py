@@ -3,7 +3,7 @@
 import pytest
 
 from show.study.made import cell, number, plan, study
-from smfeval.compare.across.result import Column, Section
+from smfeval.compare.duels import Column, Section
 from smfeval.show.study.formats import FORMATS
 from smfeval.study.result import Study
 

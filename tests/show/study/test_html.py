@@ -4,7 +4,7 @@ from html.parser import HTMLParser
 
 from show.study.made import BASE, LOST, ODD, PLAIN, study
 from smfeval.show.study.html import text
-from smfeval.show.study.titles import visible
+from smfeval.show.study.remarks import visible
 
 
 class Page(HTMLParser):

@@ -7,9 +7,8 @@ import subprocess
 import pytest
 
 from show.study.made import cell, number, plan, study
-from smfeval.compare.across.result import Column, Section
-from smfeval.show.study.latex import text
-from smfeval.show.study.tex import escaped
+from smfeval.compare.duels import Column, Section
+from smfeval.show.study.latex import escaped, text
 from smfeval.study.result import Study
 
 PAPER = r"""\documentclass{article}

@@ -18,10 +18,9 @@ from show.study.made import (
     section,
     study,
 )
-from smfeval.compare.across.result import Column, Section
-from smfeval.show.study.digits import Digits
-from smfeval.show.study.footnotes import letter
+from smfeval.compare.duels import Column, Section
 from smfeval.show.study.layout import SAME, grids
+from smfeval.show.study.remarks import Digits, letter
 from smfeval.study.result import Study
 
 

@@ -4,7 +4,7 @@ from markdown_it import MarkdownIt
 
 from show.study.made import BASE, ODD, PLAIN, study
 from smfeval.show.study.markdown import escaped, text
-from smfeval.show.study.titles import visible
+from smfeval.show.study.remarks import visible
 
 
 def tables(source):

@@ -3,16 +3,20 @@
 from dataclasses import replace
 
 from show.study.made import BASE, LOST, PLAIN, k, mae, section, study, task
-from smfeval.compare.across.result import Duel, Ranks
-from smfeval.show.study.outcomes import ALONE, TOO_FEW, power_lines, rank_line, unmarked
+from smfeval.compare.duels import Duel, Ranks
+from smfeval.show.study.remarks import OUTCOMES_ALONE as ALONE
 from smfeval.show.study.remarks import (
+    TOO_FEW,
     failures,
     gaps,
+    power_lines,
+    rank_line,
     section_remarks,
     shared_notes,
     study_remarks,
+    title_of_study,
+    unmarked,
 )
-from smfeval.show.study.titles import title_of_study
 
 
 def told(remarks, label):

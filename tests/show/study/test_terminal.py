@@ -7,10 +7,10 @@ from io import StringIO
 from rich.console import Console
 
 from show.study.made import cell, k, mae, number, plan, study
-from smfeval.compare.across.result import Column, Duel, Section
-from smfeval.show.on_terminal import studied
-from smfeval.show.study.blocks import blocks
+from smfeval.compare.duels import Column, Duel, Section
+from smfeval.show.study.layout import blocks
 from smfeval.show.study.terminal import BOLD, NORMAL, text
+from smfeval.show.terminal import studied
 from smfeval.study.result import Study
 
 

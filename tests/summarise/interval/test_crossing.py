@@ -3,9 +3,14 @@
 import numpy as np
 import pytest
 
-from smfeval.summarise.interval import crossing
-from smfeval.summarise.interval.crossing import MANY, first_values
-from smfeval.summarise.interval.quantile_ends import _long_ends, _short_ends, quantile_ends
+from smfeval.summarise import interval_ends
+from smfeval.summarise.interval_ends import (
+    MANY,
+    _long_ends,
+    _short_ends,
+    first_values,
+    quantile_ends,
+)
 
 N = MANY + 4321
 
@@ -27,7 +32,7 @@ def series_of(kind, rng):
 @pytest.mark.parametrize("many", [MANY, 300])
 def test_ends_of_a_long_series_are_those_of_the_plain_search(kind, share, many, rng, monkeypatch):
     series = series_of(kind, rng)
-    monkeypatch.setattr(crossing, "MANY", many)
+    monkeypatch.setattr(interval_ends, "MANY", many)
     expected = _short_ends(series, share, 0.025)
     np.testing.assert_array_equal(_long_ends(series, share, 0.025), expected)
 

@@ -18,20 +18,24 @@ it would be needed for k = 1.
     closing          which of them hold, and what remains
 """
 
-from smfeval.compare.gauge_sweep import SWEEP_SCANS
+from smfeval.compare.sensitivity import SWEEP_SCANS
 from smfeval.errors import OptionError
 from smfeval.evaluation import Evaluation
-from smfeval.explain.alibis.case import Case, case_of
-from smfeval.explain.alibis.clock_jitter import clock_jitter
-from smfeval.explain.alibis.clock_offset import clock_offset
-from smfeval.explain.alibis.closing import closing
-from smfeval.explain.alibis.gauge import gauges
-from smfeval.explain.alibis.interpolation import continuous_reference
-from smfeval.explain.alibis.judgement import Judgement, as_evaluated
+from smfeval.explain.alibis.case import (
+    Alibi,
+    Alibis,
+    Case,
+    ExtrinsicTolerance,
+    Judgement,
+    Need,
+    as_evaluated,
+    case_of,
+)
+from smfeval.explain.alibis.clock import clock_jitter, clock_offset
+from smfeval.explain.alibis.gauge import continuous_reference, gauges
 from smfeval.explain.alibis.lever_arm import lever_arm
 from smfeval.explain.alibis.reference_noise import reference_noise
-from smfeval.explain.alibis.result import Alibi, Alibis, ExtrinsicTolerance, Need
-from smfeval.explain.alibis.together import all_at_once
+from smfeval.explain.alibis.together import all_at_once, closing
 
 __all__ = ["Alibi", "Alibis", "ExtrinsicTolerance", "Judgement", "Need", "alibis"]
 

@@ -4,25 +4,28 @@ An alibi changes the case (another clock, lever arm or gauge) and asks again. Th
 fitted again each time, on the scans and with the freedoms of the evaluation.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
 from smfeval.align.body import moved_to
-from smfeval.align.fit import FITS, fit_first_pose
-from smfeval.align.world import Alignment
-from smfeval.compare.clock_sweep import FEWEST, local_motion
+from smfeval.align.fit import FITS, Alignment, fit_first_pose
 from smfeval.compare.frames import gaussian
+from smfeval.compare.sensitivity import FEWEST, local_motion
+from smfeval.errors import OptionError, SeriesError, SmfevalError
 from smfeval.evaluation import Evaluation
-from smfeval.evaluation.frames import chosen_alignment, one_body, one_world
+from smfeval.evaluation.frames import chosen_alignment, one_body, one_world, paired
 from smfeval.evaluation.options import AlignmentKind, Options
-from smfeval.evaluation.pairing import paired
 from smfeval.evaluation.residuals import residuals_of
 from smfeval.maths import normal
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.score import Residuals
 from smfeval.score.pit import honest_median
-from smfeval.summarise.summary import Calibration
+from smfeval.summarise.number import Number, finite
+from smfeval.summarise.summary import VERDICT_LEVEL, Calibration
+from smfeval.summarise.verdict import Label, verdict
 from smfeval.track import AnyTrack, GaussianTrack, Track
 
 NO_TURN = np.array([0.0, 0.0, 0.0, 1.0])
@@ -166,3 +169,249 @@ def _motion(whole: GaussianTrack, at: Ints) -> tuple[Floats, Floats] | tuple[Non
 
 def _honest(matched: AnyTrack, truth: Track, options: Options) -> Floats:
     return honest_median(residuals_of(matched, truth, options))
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """k, median NEES and label, by the rules of the verdict."""
+
+    k: Number  # with its 95 % interval
+    nees_median: float
+    label: Label
+    scans: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON data."""
+        return {
+            "k": self.k.to_dict(),
+            "nees_median": finite(self.nees_median),
+            "verdict": self.label,
+            "scans": self.scans,
+        }
+
+
+def as_evaluated(evaluation: Evaluation) -> Judgement:
+    """The judgement that an evaluation already holds."""
+    found = evaluation.calibration
+    assert found is not None
+    scans = len(evaluation.scored.residuals)
+    return Judgement(found.k_at_95, found.nees_median.value, evaluation.verdict.label, scans)
+
+
+def judge(case: Case, *, noise: Floats | None = None) -> Judgement:
+    """The case as it stands, with more noise of the reference if given. (m, d, d)."""
+    return judged(case, relative_nees(case, noise=noise))
+
+
+def tried(case: Case, *, noise: Floats | None = None) -> tuple[Judgement | None, str | None]:
+    """The judgement, or the reason in words where there is none."""
+    try:
+        return judge(case, noise=noise), None
+    except SmfevalError as error:
+        return None, str(error)
+
+
+def judged(case: Case, relative: Floats) -> Judgement:
+    """What relative NEES of the scored scans amount to. (m,)."""
+    k = number_of(case, relative)
+    median = float(np.median(relative * case.honest[case.scored]))
+    return Judgement(k, median, _label(case, k), len(relative))
+
+
+def relative_nees(case: Case, *, noise: Floats | None = None) -> Floats:
+    """NEES over that of an honest belief's median, of covariances that have an inverse. (m,)."""
+    residuals = case.residuals()
+    if noise is not None:
+        residuals = noisier(residuals, noise)
+    singular = int(normal.is_singular(residuals.predicted).sum())
+    if singular:
+        raise SeriesError(f"it makes {singular:,} of {len(residuals):,} covariances singular")
+    return case.relative(residuals)
+
+
+def noisier(residuals: Residuals, noise: Floats) -> Residuals:
+    """The same errors before a reference with more noise. (m, d, d)."""
+    own = residuals.noise
+    return replace(residuals, noise=noise if own is None else own + noise)
+
+
+def number_of(case: Case, relative: Floats) -> Number:
+    """k with the interval that the verdict rests on."""
+    return replace(case.options.intervals, level=VERDICT_LEVEL).of(relative, "median", "1")
+
+
+def _label(case: Case, k: Number) -> Label:
+    """The verdict's label; its other numbers are not asked."""
+    stand_in: Calibration = replace(case.calibration, k=k, k_at_95=k, negligible=False)
+    scans, dimension = len(case.scored), len(case.options.axes)
+    fitted = case.alignment.freedoms if case.in_sample else 0
+    return verdict(scans, dimension, stand_in, fitted=fitted).label
+
+
+def plain(value: float) -> str:
+    """Three digits without an exponent where that is short: 0.123, 82, 14,065."""
+    return f"{value:.3g}" if value < 999.5 or value >= 1e6 else f"{value:,.0f}"
+
+
+def metres(size_m: float) -> str:
+    """A length as a surveyor writes it: '2 mm', '4.1 cm', '1.3 m'."""
+    for unit_m, unit in ((1.0, "m"), (1e-2, "cm"), (1e-3, "mm")):
+        if abs(size_m) >= 0.9995 * unit_m:
+            return f"{size_m / unit_m:.3g} {unit}"
+    return f"{size_m / 1e-3:.2g} mm"
+
+
+def milliseconds(size_s: float, *, signed: bool = False) -> str:
+    """A time in milliseconds: '20 ms', '+3.5 ms'."""
+    return f"{1e3 * size_s:{'+' if signed else ''}.3g} ms"
+
+
+Name = Literal[
+    "gauge",
+    "clock offset",
+    "clock jitter",
+    "continuous reference",
+    "lever arm",
+    "reference noise",
+    "all at once",
+]
+Outcome = Literal["holds", "not excluded", "in part", "no"]
+SizeUnit = Literal["m", "s"]
+
+# An alibi that leaves at most half of k explains part of it. Less is no sign: giving up one of
+# three directions, as a large jitter does, leaves 0.59 of any k (medians of chi-squared, 2 and 3).
+IN_PART = 0.5
+WIDEST_M = 10.0  # an extrinsic that is wrong by more is of another robot
+
+
+@dataclass(frozen=True)
+class ExtrinsicTolerance:
+    """How wrong an extrinsic may be without anybody having noticed."""
+
+    translation_m: float = 0.01
+    rotation_deg: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.translation_m <= WIDEST_M and 0 <= self.rotation_deg <= 180):
+            raise OptionError(
+                f"a tolerance of {self.translation_m:g} m and {self.rotation_deg:g} deg is none: "
+                f"write a length from 0 to {WIDEST_M:g} m and an angle from 0 to 180 degrees"
+            )
+
+
+@dataclass(frozen=True)
+class Need:
+    """How much of it gives k = 1; `size` is None where no amount does."""
+
+    unit: SizeUnit
+    size: float | None
+    low: float | None = None  # sizes for which 1 is within the 95 % interval of k
+    high: float | None = None
+    kindest: float | None = None  # where no amount does: the best one (None: without limit),
+    k_left: float | None = None  # and the k that it leaves
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON data."""
+        return {"unit": self.unit} | {
+            name: finite(value) for name, value in asdict(self).items() if name != "unit"
+        }
+
+
+@dataclass(frozen=True)
+class Alibi:
+    """Something else that could explain the errors, granted; and what that does to the verdict."""
+
+    name: Name
+    granted: str  # in words: what was assumed instead
+    judgement: Judgement | None  # None: it cannot be asked, see `reason`
+    need: Need | None = None
+    proviso: str | None = None  # it counts only if this is so, which the user must know
+    searched: bool = False  # the kindest to the estimate of many was taken
+    reason: str | None = None
+
+    def holds(self, scored: Judgement) -> bool:
+        """Whether the verdict would no longer be overconfident, and k has come down for it."""
+        judged = self.judgement
+        if judged is None or judged.label == "overconfident":
+            return False
+        return judged.k.value < scored.k.value
+
+    def outcome(self, scored: Judgement) -> Outcome | None:
+        """Whether it explains the verdict, might, explains part, or nothing; None: not known."""
+        if self.judgement is None or not np.isfinite(self.judgement.k.value):
+            return None
+        k, label = self.judgement.k.value, self.judgement.label
+        if self.holds(scored):
+            return "not excluded" if label == "cannot tell" and k > 1 else "holds"
+        return "in part" if k <= IN_PART * scored.k.value else "no"
+
+    def to_dict(self, scored: Judgement) -> dict[str, Any]:
+        """JSON data."""
+        return {
+            "alibi": self.name,
+            "granted": self.granted,
+            "proviso": self.proviso,
+            "searched": self.searched,
+            "judgement": None if self.judgement is None else self.judgement.to_dict(),
+            "outcome": self.outcome(scored),
+            "needed": None if self.need is None else self.need.to_dict(),
+            "reason": self.reason,
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class Alibis:
+    """What else could explain an overconfident verdict."""
+
+    scored: Judgement  # as it was evaluated
+    rows: tuple[Alibi, ...]  # empty where there is nothing to explain
+    tolerance: ExtrinsicTolerance
+    sentence: str
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return self.sentence
+
+    def to_dict(self) -> dict[str, Any]:
+        """Strict JSON data."""
+        return {
+            "scored": self.scored.to_dict(),
+            "tolerance": asdict(self.tolerance),
+            "rows": [row.to_dict(self.scored) for row in self.rows],
+            "sentence": self.sentence,
+            "notes": list(self.notes),
+        }
+
+
+STEPS = 50  # halvings of the logarithm of the size: far below any digit shown
+SMALLEST = 1e-9  # of the largest size: what is less counts as nothing
+DOUBLINGS = 20
+
+Falling = Callable[[float], float]
+
+
+def crossing(value: Falling, high: float, *, steps: int = STEPS) -> float | None:
+    """The size at which a falling function comes down to 1; None where it does not up to `high`.
+
+    0 where it is 1 or less from the start.
+    """
+    if value(0.0) <= 1:
+        return 0.0
+    if value(high) > 1:
+        return None
+    low = SMALLEST * high
+    for _ in range(steps):
+        middle = np.sqrt(low * high)
+        low, high = (middle, high) if value(middle) > 1 else (low, middle)
+    return float(np.sqrt(low * high))
+
+
+def median_of(relative: Callable[[float], Floats]) -> Falling:
+    """k as a function of the size."""
+    return lambda size: float(np.median(relative(size)))
+
+
+def widened(value: Falling, high: float) -> float | None:
+    """The first of `high`, 2 `high`, 4 `high` ... at which a function is 1 or less."""
+    sizes = (high * 2.0**power for power in range(DOUBLINGS))
+    return next((size for size in sizes if value(size) <= 1), None)

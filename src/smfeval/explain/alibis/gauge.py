@@ -4,14 +4,17 @@ Admissible is every alignment with at least the freedoms of the one used, and on
 the start of the path alone. More freedoms take error away, so they are generous to the estimate.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from smfeval.compare.frames import FREEDOMS
-from smfeval.compare.gauge_sweep import SWEPT
+from smfeval.compare.sensitivity import SWEPT
+from smfeval.errors import SmfevalError
+from smfeval.evaluation import Evaluation, evaluate
 from smfeval.evaluation.options import AlignmentKind
-from smfeval.explain.alibis.case import Case
-from smfeval.explain.alibis.judgement import tried
-from smfeval.explain.alibis.result import Alibi
+from smfeval.explain.alibis.case import Alibi, Case, Name, as_evaluated, tried
+from smfeval.track import GaussianTrack, Track
 
 PREFIX = 0.1  # of the path
 UNFITTED = ("none", "first-pose")
@@ -46,3 +49,36 @@ def _prefix(case: Case) -> int:
     steps = np.linalg.norm(np.diff(case.reference.position, axis=0), axis=1)
     progress = np.concatenate([[0.0], np.cumsum(steps)])
     return max(1, int(np.searchsorted(progress, PREFIX * progress[-1])))
+
+
+NAME: Name = "continuous reference"
+GRANTED = "interpolated motion with its covariance"
+
+
+def continuous_reference(evaluation: Evaluation) -> Alibi:
+    """The verdict with the Gaussian-process reference; the reason in words where there is none."""
+    options = evaluation.options
+    if options.association == "gp":
+        return Alibi(NAME, GRANTED, None, reason="it was scored so already")
+    reference = evaluation.reference
+    if not options.reference_covariance:
+        reference = _exact(reference)
+    changed = replace(options, association="gp", reference_covariance=True, rules=(), horizons=())
+    try:
+        found = as_evaluated(evaluate(evaluation.estimate, reference, options=changed))
+    except SmfevalError as error:
+        return Alibi(NAME, GRANTED, None, reason=str(error))
+    return Alibi(NAME, f"{GRANTED}, {found.scans:,} scans", found)
+
+
+def _exact(reference: Track) -> Track:
+    """The reference without a covariance of its own, which was not to be used."""
+    if not isinstance(reference, GaussianTrack):
+        return reference
+    return Track(
+        reference.stamp,
+        reference.position,
+        reference.rotation,
+        about=reference.about,
+        provenance=reference.provenance,
+    )

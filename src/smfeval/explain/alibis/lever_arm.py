@@ -10,15 +10,107 @@ The errors after realignment are, to first order, linear in dt: e + J dt. J come
 lever arms; the least median NEES over dt is searched (`ball`), and judged without approximation.
 """
 
+from dataclasses import dataclass
+from itertools import product
+
 import numpy as np
 
-from smfeval.explain.alibis.ball import Squares, least_median, shortest, squares
-from smfeval.explain.alibis.case import Case
-from smfeval.explain.alibis.judgement import tried
-from smfeval.explain.alibis.result import Alibi, ExtrinsicTolerance, Need
-from smfeval.explain.alibis.sizes import metres
+from smfeval.explain.alibis.case import Alibi, Case, ExtrinsicTolerance, Need, metres, tried
 from smfeval.maths import normal
 from smfeval.maths.arrays import Floats
+
+CORNERS = np.array(list(product((-1.0, 1.0), repeat=3))) / np.sqrt(3)
+COMPASS = np.concatenate([np.eye(3), -np.eye(3), CORNERS])  # along the axes, and between them
+REWEIGHTED = 10  # times
+FINEST = 1e-2  # of the start's length: the last step
+MOST_STEPS = 60
+HALVINGS = 12  # of the radius
+
+
+@dataclass(frozen=True)
+class Squares:
+    """b (n, d) and A (n, d, 3) of |b + A x|^2, kept as a quadratic form in x."""
+
+    constant: Floats  # (n,)
+    slope: Floats  # (n, 3): A^T b
+    curvature: Floats  # (n, 3, 3): A^T A
+
+    def median(self, x: Floats) -> Floats:
+        """The median over the scans, for many x at once. (m, 3) -> (m,)."""
+        # einsum, for the threads of a BLAS cost more than these products
+        bent = np.einsum("mi,mj,nij->mn", x, x, self.curvature)
+        values = bent + 2 * np.einsum("mi,ni->mn", x, self.slope) + self.constant
+        return np.median(values, axis=1)
+
+    def at(self, x: Floats) -> float:
+        """The median at one x. (3,)."""
+        return float(self.median(x[None])[0])
+
+
+def squares(b: Floats, a: Floats) -> Squares:
+    """From b (n, d) and A (n, d, 3)."""
+    return Squares(
+        np.einsum("nd,nd->n", b, b),
+        np.einsum("nd,ndi->ni", b, a),
+        np.einsum("ndi,ndj->nij", a, a),
+    )
+
+
+def least_median(terms: Squares, radius: float) -> Floats:
+    """The x with the least median found within the ball. (3,)."""
+    guess = within(robust(terms), radius)
+    step = float(np.linalg.norm(guess)) or radius
+    ends = [_descended(terms, start, radius, step) for start in (np.zeros(3), guess)]
+    return min(ends, key=terms.at)
+
+
+def shortest(terms: Squares, found: Floats) -> Floats:
+    """The shortest x with a median of 1 or less that is found from one of them. (3,) -> (3,)."""
+    low, high = 0.0, float(np.linalg.norm(found))
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        best = _descended(terms, within(found, middle), middle, 0.5 * middle)
+        if terms.at(best) <= 1:
+            found, high = best, middle
+        else:
+            low = middle
+    return found
+
+
+def robust(terms: Squares) -> Floats:
+    """Least squares with weights 1 / (median + square), so that half the scans decide. (3,)."""
+    x = np.zeros(3)
+    for _ in range(REWEIGHTED):
+        value = terms.constant + 2 * terms.slope @ x + terms.curvature @ x @ x
+        typical = np.median(value)
+        if typical <= 0:  # nothing is left to explain
+            break
+        weight = 1 / (typical + np.maximum(value, 0))
+        normal = np.einsum("n,nij->ij", weight, terms.curvature)
+        x = np.linalg.lstsq(normal, -weight @ terms.slope, rcond=1e-9)[0]
+    return x
+
+
+def within(x: Floats, radius: float) -> Floats:
+    """The nearest points of the ball. (..., 3)."""
+    size = np.linalg.norm(x, axis=-1, keepdims=True)
+    return x * np.minimum(1.0, radius / np.where(size > 0, size, 1.0))
+
+
+def _descended(terms: Squares, x: Floats, radius: float, step: float) -> Floats:
+    finest, value = FINEST * step, terms.at(x)
+    for _ in range(MOST_STEPS):
+        around = within(x + step * COMPASS, radius)
+        values = terms.median(around)
+        best = int(np.argmin(values))
+        if values[best] < value:
+            x, value = around[best], values[best]
+        else:
+            step *= 0.5
+        if step < finest:
+            break
+    return x
+
 
 REACH_M = 1.0  # for k = 1: a lever arm that is wrong by more is seen with the bare eye
 SMALL_M = 1e-2  # the alignment answers linearly to a lever arm of this size

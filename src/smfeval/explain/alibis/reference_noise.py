@@ -8,11 +8,17 @@ from collections.abc import Callable
 
 import numpy as np
 
-from smfeval.explain.alibis.case import Case
-from smfeval.explain.alibis.crossing import crossing, median_of, widened
-from smfeval.explain.alibis.judgement import judge, number_of
-from smfeval.explain.alibis.result import Alibi, Need
-from smfeval.explain.alibis.sizes import metres
+from smfeval.explain.alibis.case import (
+    Alibi,
+    Case,
+    Need,
+    crossing,
+    judge,
+    median_of,
+    metres,
+    number_of,
+    widened,
+)
 from smfeval.maths.arrays import Floats
 from smfeval.summarise.number import Number
 

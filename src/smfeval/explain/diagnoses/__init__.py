@@ -14,14 +14,19 @@ import numpy as np
 
 from smfeval.evaluation import Evaluation
 from smfeval.explain.diagnoses.biases import systematic
-from smfeval.explain.diagnoses.case import Case, case_of
-from smfeval.explain.diagnoses.limits import SHORTEST
+from smfeval.explain.diagnoses.case import SHORTEST, Case, case_of
 from smfeval.explain.diagnoses.places import where
 from smfeval.explain.diagnoses.regression import independent_scans
 from smfeval.explain.diagnoses.result import Diagnoses, Diagnosis, Untested
-from smfeval.explain.diagnoses.tables import bias_table, path_error, regime_table, window_table
+from smfeval.explain.diagnoses.tables import (
+    bias_table,
+    drift,
+    path_error,
+    regime_table,
+    slow_part,
+    window_table,
+)
 from smfeval.explain.diagnoses.tails import tail_faults, tail_of, throughout
-from smfeval.explain.diagnoses.wander import drift, slow_part
 from smfeval.maths import normal
 from smfeval.summarise.summary import ROUNDING
 

@@ -10,25 +10,165 @@ The errors of all scans, whitened by the reported covariance, are regressed on
 beside the freedoms of the alignment (`freedoms`), which it has absorbed.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from smfeval.explain.diagnoses.bias_texts import TEXTS
-from smfeval.explain.diagnoses.case import Case
-from smfeval.explain.diagnoses.freedoms import doubt, freedoms, in_sigmas, weight
-from smfeval.explain.diagnoses.limits import EACH, ENOUGH, RELEVANT
+from smfeval.explain.diagnoses.case import EACH, ENOUGH, RELEVANT, Bodies, Case, lengths, percent
 from smfeval.explain.diagnoses.regression import (
+    Cause,
+    Finding,
+    Selection,
     coefficients,
     evenness,
     independent_scans,
+    select,
+    untested,
     without,
 )
 from smfeval.explain.diagnoses.result import Diagnosis, Untested
-from smfeval.explain.diagnoses.selection import Cause, Finding, Selection, select, untested
-from smfeval.explain.diagnoses.words import percent
-from smfeval.maths import so3
+from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Floats
+
+Told = tuple[dict[str, float], str, str]
+Named = dict[str, float]  # coefficients by axis, those that the motion shows
+
+
+def _lever_arm(value: Named, bodies: Bodies) -> Told:
+    theirs = bodies.reference_words
+    advice = _no_extrinsic(value, theirs)
+    numbers = {f"body_{each}_m": metres for each, metres in value.items()}
+    if bodies.turn is not None:
+        off = of_extrinsic(value, bodies.turn)
+        numbers |= {f"extrinsic_{each}_m": metres for each, metres in off.items()}
+        advice = _wrong_extrinsic(off, bodies) + _unseen(value, theirs)
+    size = f"{lengths(*value.values())} in {', '.join(value)}"
+    return numbers, f"the error is constant in body axes: {size} of {theirs}", advice
+
+
+def _no_extrinsic(value: Named, body: str) -> str:
+    axis = _longest(value)
+    return (
+        f"check the extrinsic by {lengths(value[axis])} in {axis} of {body}: the estimate is about "
+        "a point that lies off the reference's by this much"
+    )
+
+
+def _wrong_extrinsic(off: Named, bodies: Bodies) -> str:
+    axis, ours = _longest(off), bodies.estimate_words
+    return (
+        f"check the extrinsic by {lengths(off[axis])} in {axis} of {ours}: subtract "
+        f"{lengths(*off.values())} from its translation (x, y, z of {ours})"
+    )
+
+
+def of_extrinsic(value: Named, turn: Floats) -> Named:
+    """R_E b: a bias in the reference's body, in the axes that the extrinsic's translation has.
+
+    With the pose of the reference's body in the estimate's off by d in translation, the estimate
+    is off by R d = (R R_E) b.
+    """
+    bias = np.array([value.get(axis, 0.0) for axis in "xyz"])
+    return dict(zip("xyz", (turn @ bias).tolist(), strict=True))
+
+
+def _unseen(value: Named, body: str) -> str:
+    """What the motion does not show, and is taken as right."""
+    missing = [axis for axis in "xyz" if axis not in value]
+    return f"; {', '.join(missing)} of {body} is not shown by the motion" if missing else ""
+
+
+def _longest(value: Named) -> str:
+    return max(value, key=lambda each: abs(value[each]))
+
+
+def _clock(value: Named, _: Bodies) -> Told:
+    (tau_s,) = value.values()
+    late = "early" if tau_s > 0 else "late"
+    return (
+        {"tau_ms": 1e3 * tau_s},
+        f"the error is {1e3 * tau_s:.3g} ms times the velocity: the stamps of the estimate are "
+        f"{late}",
+        f"let the clock offset be estimated, or add {1e3 * tau_s:.3g} ms to the stamps of the "
+        "estimate",
+    )
+
+
+def _scale(value: Named, _: Bodies) -> Told:
+    (share,) = value.values()
+    return (
+        {"scale_percent": 100 * share},
+        f"the error grows with the way covered: the estimate is {abs(100 * share):.3g} % too "
+        f"{'long' if share > 0 else 'short'}",
+        "check wheel radius, range scale or camera baseline; an alignment by sim3 would hide it",
+    )
+
+
+def _offset(value: Named, _: Bodies) -> Told:
+    return (
+        {f"world_{each}_m": metres for each, metres in value.items()},
+        f"the error is constant in world axes: {lengths(*value.values())} in {', '.join(value)}",
+        "check the origins of the two worlds (datum, map frame), or leave the translation open",
+    )
+
+
+TEXTS: dict[str, Callable[[Named, Bodies], Told]] = {
+    "lever-arm bias": _lever_arm,
+    "clock-like bias": _clock,
+    "scale error": _scale,
+    "constant offset": _offset,
+}
+
+
+BLIND = 1e-10  # of the largest: a turn about the line that a straight track is, moves nothing
+
+TURNS = {"none": "", "yaw": "z", "se3": "xyz", "sim3": "xyz", "first-pose": "xyz"}
+
+
+def freedoms(case: Case) -> Floats:
+    """What the alignment could absorb: error per unit of each freedom. (n, d, q)."""
+    if case.alignment == "none":
+        return np.zeros((len(case), case.dimension, 0))
+    centred = case.position - case.position.mean(axis=0)
+    shifts = [np.broadcast_to(np.eye(3)[i], centred.shape) for i in case.axes]
+    turns = [np.cross(np.eye(3)["xyz".index(axis)], centred) for axis in TURNS[case.alignment]]
+    scale = [centred] if case.alignment == "sim3" else []
+    return np.stack([*shifts, *turns, *scale], axis=-1)[:, case.axes]
+
+
+def in_sigmas(case: Case, metres: Floats) -> Floats:
+    """S^(-1/2) times errors or columns; plain poses have no sigma. (n, d) or (n, d, p)."""
+    if not case.believes:
+        return metres
+    if metres.ndim == 2:
+        return normal.whitened(metres, case.covariance)
+    white = np.empty(metres.shape)
+    for i in range(metres.shape[-1]):
+        white[..., i] = normal.whitened(metres[..., i], case.covariance)
+    return white
+
+
+def weight(case: Case) -> Floats:
+    """How much a scan says by its reported covariance: mean of 1 / sigma^2. (n,)."""
+    if not case.believes:
+        return np.ones(len(case))
+    root = in_sigmas(case, np.broadcast_to(np.eye(case.dimension), case.covariance.shape))
+    return np.einsum("nij,nij->n", root, root) / case.dimension
+
+
+def doubt(case: Case, white: Floats, *, independent: float) -> Floats | None:
+    """Covariance J P J^T of the fitted alignment; None where nothing was fitted. (n, d, d).
+
+    `white` are the freedoms in sigmas (n, d, q), `independent` the scans that the errors are worth.
+    """
+    if not (case.fitted and case.believes):
+        return None
+    size = np.sqrt(np.einsum("ndp,ndp->p", white, white))
+    columns, unit = (each / np.where(size > 0, size, 1.0) for each in (freedoms(case), white))
+    known = np.linalg.pinv(np.einsum("ndp,ndq->pq", unit, unit), rcond=BLIND, hermitian=True)
+    return len(case) / independent * np.einsum("ndp,pq,neq->nde", columns, known, columns)
+
 
 RIVAL = 0.8  # of what the named cause explains: a rival that does as much alone is mentioned
 

@@ -172,3 +172,75 @@ def _bodies(evaluation: Evaluation) -> Bodies:
         name = evaluation.reference.about.body or ours
         return Bodies(name, name, None)
     return Bodies(theirs, ours, so3.matrix(extrinsic[1]))
+
+
+STANDING_M_S = 0.05
+TURNING_RAD_S = 0.02  # a degree per second: below, nothing turns
+VARIED = 1.3  # mean of the upper third over that of the rest: less is one regime
+RARE = 0.02  # share of the scans that a regime must have, and leave
+
+
+@dataclass(frozen=True)
+class Split:
+    """Scans in a regime and the others."""
+
+    name: str  # turning, fast, standing
+    inside: Bools
+    limit: float  # rad/s or m/s at the border
+
+
+def splits(case: Case) -> list[Split]:
+    """The regimes that this motion has."""
+    found = [_upper_third("fast", case.speed, STANDING_M_S)]
+    if case.turn_rate is not None:
+        found.insert(0, _upper_third("turning", case.turn_rate, TURNING_RAD_S))
+    found.append(Split("standing", case.speed < STANDING_M_S, STANDING_M_S))
+    return [each for each in found if each is not None and _both(each.inside)]
+
+
+def _upper_third(name: str, rate: Floats, least: float) -> Split | None:
+    """The upper third of a rate, where it stands out."""
+    limit = float(np.quantile(rate, 2 / 3))
+    inside = rate > max(limit, least)
+    if not _both(inside) or rate[inside].mean() < VARIED * rate[~inside].mean():
+        return None
+    return Split(name, inside, max(limit, least))
+
+
+def _both(inside: Bools) -> bool:
+    return bool(RARE < inside.mean() < 1 - RARE)
+
+
+DOUBT = 0.025  # half of what is promised: p-values from few independent scans are rather too small
+FAMILY = 13  # diagnoses that could be named
+EACH = DOUBT / FAMILY  # p-value below which one is (Bonferroni: they depend on each other)
+
+ENOUGH = 20.0  # independent scans that a p-value needs: below, slow errors pass for faults
+SHORTEST = 60  # scans: with fewer, no diagnosis is tried
+RELEVANT = 0.01  # part of the mean square that a systematic error must explain to be worth a name
+TIGHTER = 1.5  # times the NEES of the other scans that a regime or stretch must have
+
+
+def too_few(independent_scans: float) -> str:
+    """Why a p-value is not believed."""
+    return f"{independent_scans:.2g} independent scans are too few ({ENOUGH:g} are needed)"
+
+
+UNITS = ((1.0, "m"), (1e-2, "cm"), (1e-3, "mm"))
+
+
+def lengths(*metres: float) -> str:
+    """Lengths in one unit: '3.2, -0.1, 0.4 cm'."""
+    size = max(abs(each) for each in metres)
+    scale, unit = next((u for u in UNITS if size >= u[0]), UNITS[-1])
+    return f"{', '.join(f'{each / scale:.3g}' for each in metres)} {unit}"
+
+
+def percent(share: float) -> str:
+    """'12 %'."""
+    return f"{100 * share:.2g} %" if share < 0.995 else "100 %"
+
+
+def spans(stretches: list[tuple[float, float]]) -> str:
+    """'120-160 s, 200-210 s'."""
+    return ", ".join(f"{low:.0f}-{high:.0f} s" for low, high in stretches)

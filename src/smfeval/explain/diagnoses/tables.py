@@ -1,15 +1,84 @@
 """Tables that are always shown: bias by direction, windows, regimes."""
 
+from dataclasses import dataclass
+
 import numpy as np
+from scipy.special import chdtrc
 
 from smfeval.evaluation import Evaluation
 from smfeval.evaluation.residuals import path_axes
-from smfeval.explain.diagnoses.case import Case
-from smfeval.explain.diagnoses.motion import STANDING_M_S
-from smfeval.explain.diagnoses.result import Bias, Regime, Window, Windows
-from smfeval.explain.diagnoses.wander import window_means, window_starts
-from smfeval.maths import so3
-from smfeval.maths.arrays import Bools, Floats
+from smfeval.explain.diagnoses.case import EACH, STANDING_M_S, Case, percent
+from smfeval.explain.diagnoses.result import Bias, Diagnosis, Regime, Window, Windows
+from smfeval.maths import normal, so3
+from smfeval.maths.arrays import Bools, Floats, Ints
+
+WINDOWS = 12
+SHORTEST_WINDOW = 10  # scans
+EXTREMAL = 1.54  # below, the bound does not hold
+LARGE = 4.0  # two reported sigmas, where the belief is known to be too tight
+MOSTLY = 0.5  # of the total NEES must be slow for the name
+
+
+@dataclass(frozen=True)
+class Slow:
+    """Mean of z^2 over the track, in all and of the window means, per axis."""
+
+    total: float
+    slow: float
+
+    @property
+    def share(self) -> float:
+        """Part of the NEES that window means carry."""
+        return self.slow / self.total if self.total > 0 else 0.0
+
+    @property
+    def probability(self) -> float:
+        """At most this often so slow a part comes from an honest belief."""
+        return float(chdtrc(1, self.slow)) if self.slow > EXTREMAL else 1.0
+
+    @property
+    def is_drift(self) -> bool:
+        """Whether wander is most of an error that is too large, as is known otherwise."""
+        return self.share >= MOSTLY and self.slow >= LARGE
+
+    @property
+    def proves_drift(self) -> bool:
+        """Whether the wander by itself refutes the belief, and is most of the error."""
+        return self.share >= MOSTLY and self.probability < EACH
+
+
+def window_starts(count: int) -> Ints:
+    """First scan of each window."""
+    windows = max(1, min(WINDOWS, count // SHORTEST_WINDOW))
+    return (np.arange(windows) * count) // windows
+
+
+def window_means(values: Floats) -> Floats:
+    """Means over the windows. (n, d) -> (w, d)."""
+    starts = window_starts(len(values))
+    length = np.diff(np.append(starts, len(values)))
+    return np.add.reduceat(values, starts, axis=0) / length[:, None]
+
+
+def slow_part(case: Case) -> Slow:
+    """Slow and total NEES, per axis."""
+    white = normal.whitened(case.error, case.covariance)
+    return Slow(float(np.mean(white**2)), float(np.mean(window_means(white) ** 2)))
+
+
+def drift(case: Case, slow: Slow) -> Diagnosis:
+    """Drift in words: the slow part is beyond the covariance, and most of the error."""
+    length_s = float(case.time_s[-1]) / len(window_starts(len(case)))
+    sigmas = float(np.sqrt(slow.slow))
+    return Diagnosis(
+        "drift",
+        {"slow_sigmas": sigmas, "share": slow.share, "window_s": length_s, "p": slow.probability},
+        f"averaged over windows of {length_s:.3g} s the errors are still {sigmas:.3g} reported "
+        f"sigmas long: {percent(slow.share)} of the NEES is slow wander, not noise",
+        "the covariance does not grow with what the map or the dead reckoning loses; more noise "
+        "per measurement treats the wrong part: look at process noise, biases and shared map error",
+    )
+
 
 THIRDS = ("least", "middle", "most")
 

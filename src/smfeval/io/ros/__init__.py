@@ -1,14 +1,49 @@
-"""ROS bags: opened and iterated, topics chosen, messages turned into arrays.
+"""ROS 1 bags, ROS 2 bags and MCAP: one topic, or a chain of transforms, becomes a track.
 
-::
-
-    intact      what can be refused before a bag is opened
-    recording   a bag that is open; every way in which it can be damaged becomes one sentence
-    shapes      which message types hold a belief, and where in the message
-    stamps      header stamps, and receive times where there are none
-    topics      candidates, and the topic to read
-    poses       one pose per message, with or without a covariance
-    covariance  whether it is filled, and which scan it belongs to
-    particles   one cloud per message
-    chain       a chain of transforms through the tf tree
+Stamps are those of the message headers, to the nanosecond; the world is the header's frame, the
+body the child frame where a message has one.
 """
+
+from collections.abc import Callable
+from pathlib import Path
+
+from smfeval.errors import OptionError
+from smfeval.io.options import ReadOptions
+from smfeval.io.ros.frames import read_chain, sent_transforms
+from smfeval.io.ros.particles import read_particles
+from smfeval.io.ros.poses import read_poses
+from smfeval.io.ros.recording import Recording, Topic, opened_bag
+from smfeval.io.ros.topics import Candidate, Shape, chosen_topic, listed
+from smfeval.track import AnyTrack
+
+
+def read(path: Path, options: ReadOptions) -> AnyTrack:
+    """Read a topic of a bag, or a chain of transforms."""
+    with opened_bag(path) as bag:
+        if options.tf is not None:
+            return read_chain(bag, options)
+        topic, shape, notes = chosen_topic(bag, options)
+        return READERS[shape.kind](bag, topic, shape, options).noted(*notes)
+
+
+def candidates(path: Path) -> list[Candidate]:
+    """The topics of a bag that can be read, with what their covariance looks like."""
+    with opened_bag(path) as bag:
+        return listed(bag)
+
+
+def _needs_chain(bag: Recording, topic: Topic, shape: Shape, options: ReadOptions) -> AnyTrack:
+    """Transforms between many frames are no track until two frames are named."""
+    del shape, options
+    pairs = ", ".join(":".join(pair) for pair in sorted(sent_transforms(bag, [topic.name])))
+    raise OptionError(
+        f"{bag.path}:{topic.name}: transforms need a chain PARENT:CHILD to become a track; "
+        f"there are {pairs}"
+    )
+
+
+READERS: dict[str, Callable[[Recording, Topic, Shape, ReadOptions], AnyTrack]] = {
+    "poses": read_poses,
+    "particles": read_particles,
+    "transforms": _needs_chain,
+}

@@ -8,10 +8,9 @@ import numpy as np
 
 from smfeval.errors import FormatError, TrackError
 from smfeval.io.options import ReadOptions
-from smfeval.io.ros.poses import one_frame
+from smfeval.io.ros.poses import one_frame, settled_stamps
 from smfeval.io.ros.recording import Recording, Topic
-from smfeval.io.ros.shapes import Shape
-from smfeval.io.ros.stamps import settled_stamps
+from smfeval.io.ros.topics import Shape
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.track import About, Dropped, ParticleTrack, Provenance
 

@@ -9,18 +9,28 @@ import numpy as np
 
 from smfeval.errors import FormatError
 from smfeval.io.convention import ORDERS
-from smfeval.io.options import ReadOptions
+from smfeval.io.options import Choice, ReadOptions, SettledConvention, choose, settle_convention
 from smfeval.io.presets import preset_named
-from smfeval.io.ros.covariance import filling, health_notes, is_filled, lag_notes
 from smfeval.io.ros.recording import Recording, Topic
-from smfeval.io.ros.shapes import Shape
-from smfeval.io.ros.stamps import settled_stamps
-from smfeval.io.settle import Choice, SettledConvention, choose, settle_convention
+from smfeval.io.ros.topics import Shape, filling, health_notes, is_filled, lag_notes
 from smfeval.maths import se3
 from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.stamps import NANOSECONDS
 from smfeval.maths.symmetric import asymmetry
 from smfeval.track import GAUGES, About, Dropped, GaussianTrack, Provenance, Track
 from smfeval.track.rows import SYMMETRY_TOLERANCE
+
+RECEIVED = "all header stamps are zero; the times at which the bag received the messages are used"
+
+
+def settled_stamps(
+    header: Sequence[tuple[int, int]], received: Sequence[int]
+) -> tuple[Ints, list[str]]:
+    """Stamps from (seconds, nanoseconds) pairs, or receive times with a note if all are zero."""
+    pairs = np.array(header, dtype=np.int64).reshape(-1, 2)
+    if len(pairs) and not pairs.any():
+        return np.array(received, dtype=np.int64), [RECEIVED]
+    return pairs[:, 0] * NANOSECONDS + pairs[:, 1], []
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,185 @@
 """Which topics of a bag can be read, and which one to read."""
 
 from collections import defaultdict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cached_property
 from operator import attrgetter
+from typing import Any, Literal
 
 import numpy as np
+from rosbags.interfaces import Nodetype
 
 from smfeval.errors import FormatError
+from smfeval.explain.health import UNKNOWN_VARIANCE
 from smfeval.io.options import ReadOptions
 from smfeval.io.presets import preset_named
-from smfeval.io.ros.covariance import filling
 from smfeval.io.ros.recording import Recording, Topic
-from smfeval.io.ros.shapes import SUPPORTED, Shape, shape_of
+from smfeval.maths.arrays import Bools, Floats
+
+POSE = "geometry_msgs/msg/Pose"
+POSE_WITH_COVARIANCE = "geometry_msgs/msg/PoseWithCovariance"
+TRANSFORM_STAMPED = "geometry_msgs/msg/TransformStamped"
+
+SUPPORTED = (
+    "nav_msgs/Odometry, geometry_msgs/PoseWithCovarianceStamped, geometry_msgs/PoseStamped, "
+    "geometry_msgs/TransformStamped, geometry_msgs/PoseArray, nav2_msgs/ParticleCloud, "
+    "tf2_msgs/TFMessage by a chain, and any message with a header, a pose and a float64[36]"
+)
+
+Kind = Literal["poses", "particles", "transforms"]
+Definitions = Mapping[str, Any]
+Fields = list[tuple[str, Any]]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Where a message type keeps its parts.
+
+    `documented` says that ROS defines what the covariance means: that of PoseWithCovariance. The
+    bare float64[36] of a patched filter is the filter's own.
+    """
+
+    kind: Kind
+    header: str = "header"
+    position: str = "pose.position"
+    rotation: str = "pose.orientation"
+    covariance: str | None = None
+    body: str | None = None
+    gauge: str | None = None
+    particles: str = ""
+    weight: str | None = None
+    documented: bool = True
+
+    @cached_property
+    def stamp(self) -> Callable[[Any], Any]:
+        """Takes seconds and nanoseconds out of a message."""
+        return attrgetter(f"{self.header}.stamp.sec", f"{self.header}.stamp.nanosec")
+
+    @cached_property
+    def pose(self) -> Callable[[Any], Any]:
+        """Takes x y z and the quaternion xyzw out of a message, or out of a particle."""
+        position = (f"{self.position}.{axis}" for axis in "xyz")
+        return attrgetter(*position, *(f"{self.rotation}.{axis}" for axis in "xyzw"))
+
+
+NAMED = {
+    "geometry_msgs/msg/PoseStamped": Shape("poses"),
+    TRANSFORM_STAMPED: Shape(
+        "poses",
+        position="transform.translation",
+        rotation="transform.rotation",
+        body="child_frame_id",
+    ),
+    "geometry_msgs/msg/PoseArray": Shape(
+        "particles", particles="poses", position="position", rotation="orientation"
+    ),
+    "nav2_msgs/msg/ParticleCloud": Shape("particles", particles="particles", weight="weight"),
+    "tf2_msgs/msg/TFMessage": Shape("transforms"),
+    "tf/msg/tfMessage": Shape("transforms"),
+}
+
+
+def shape_of(type_name: str | None, definitions: Definitions) -> Shape | None:
+    """The shape of a message type, or None if it holds no belief or is not defined."""
+    if type_name is None or type_name not in definitions:
+        return None
+    return NAMED.get(type_name) or _by_structure(definitions[type_name][1])
+
+
+def _by_structure(fields: Fields) -> Shape | None:
+    header = _first(fields, lambda kind: _is_named(kind, "std_msgs/msg/Header"))
+    if header is None:
+        return None
+    words = {"body": _text(fields, "child_frame_id"), "gauge": _text(fields, "gauge")}
+    both = _first(fields, lambda kind: _is_named(kind, POSE_WITH_COVARIANCE))
+    bare = _first(fields, lambda kind: _is_named(kind, POSE))
+    matrix = _first(fields, _is_matrix)
+    if matrix is not None and (both or bare) is not None:
+        pose = bare or f"{both}.pose"
+        return _posed(pose, header=header, covariance=matrix, documented=False, **words)
+    if both is not None:
+        return _posed(f"{both}.pose", header=header, covariance=f"{both}.covariance", **words)
+    return None
+
+
+def _posed(pose: str, **parts: Any) -> Shape:
+    return Shape("poses", position=f"{pose}.position", rotation=f"{pose}.orientation", **parts)
+
+
+def _first(fields: Fields, fits: Callable[[Any], bool]) -> str | None:
+    return next((name for name, kind in fields if fits(kind)), None)
+
+
+def _text(fields: Fields, wanted: str) -> str | None:
+    is_text = (wanted, (Nodetype.BASE, ("string", 0)))
+    return wanted if is_text in fields else None
+
+
+def _is_named(kind: Any, type_name: str) -> bool:
+    return bool(kind == (Nodetype.NAME, type_name))
+
+
+def _is_matrix(kind: Any) -> bool:
+    """A float64[36]."""
+    return bool(kind == (Nodetype.ARRAY, ((Nodetype.BASE, ("float64", 0)), 36)))
+
+
+UNKNOWN = -1.0  # ROS drivers write this where they have no covariance
+
+
+def filling(covariance: Floats) -> str:
+    """In words: filled, constant, all zero, or marked unknown. (n, 6, 6), n > 0."""
+    zero, unknown = _zero(covariance), _unknown(covariance)
+    if zero.all():
+        return "all zero"
+    if (zero | unknown).all():
+        return "marked unknown (-1)"
+    if len(covariance) > 1 and (covariance == covariance[0]).all():
+        return "constant"
+    if zero.any():
+        return f"filled, but all zero in {zero.sum()} of {len(covariance)} messages"
+    return "filled"
+
+
+def is_filled(covariance: Floats) -> bool:
+    """Whether any message has a covariance that is neither zero nor marked unknown."""
+    return not (_zero(covariance) | _unknown(covariance)).all()
+
+
+def health_notes(covariance: Floats) -> tuple[str, ...]:
+    """What the numbers in the messages look like, where that is a reason for doubt."""
+    words, notes = filling(covariance), []
+    if words != "filled":
+        notes.append(f"the covariance is {words}")
+    variance = np.diagonal(covariance, axis1=-2, axis2=-1)
+    largest = np.fmax.reduce(variance, axis=None, initial=0.0)
+    if UNKNOWN_VARIANCE <= largest < np.inf:
+        notes.append(f"a variance of {largest:.3g} stands for an axis that is not known")
+    return tuple(notes)
+
+
+def _zero(covariance: Floats) -> Bools:
+    return (covariance == 0).all(axis=(-2, -1))
+
+
+def _unknown(covariance: Floats) -> Bools:
+    return (np.diagonal(covariance, axis1=-2, axis2=-1) == UNKNOWN).any(axis=-1)
+
+
+def lag_notes(lag: int, decided_by: str, covariance: Floats) -> tuple[str, ...]:
+    """What is said when covariances are moved back by a lag.
+
+    A node that publishes before it fills sends zeros first; a recording that starts with other
+    numbers began later, or comes from a node that was mended.
+    """
+    scans = "the scan before" if lag == 1 else f"{lag} scans before"
+    moved = f"{decided_by}: the covariance of a message belongs to {scans}; moved back"
+    if _zero(covariance[:1]).all():
+        return (moved,)
+    doubt = "the first covariance is not zero, as that of a stock node would be"
+    return (moved, f"{decided_by}: {doubt}; if the node was mended, the lag is wrong (option lag)")
 
 
 @dataclass(frozen=True)

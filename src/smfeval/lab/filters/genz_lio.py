@@ -6,7 +6,7 @@ R3 x SO(3), as in the other filters of the IKFoM family.
 
 from dataclasses import dataclass
 
-from smfeval.lab.filters.foreign.start import Foreign
+from smfeval.lab.filters.foreign import Foreign
 from smfeval.lab.filters.run import Run
 from smfeval.lab.recording import Recording
 

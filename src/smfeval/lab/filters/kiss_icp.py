@@ -13,11 +13,9 @@ import numpy as np
 
 from smfeval.errors import OptionError
 from smfeval.io.progress import report
-from smfeval.lab.filters.needed import needed
-from smfeval.lab.filters.run import Run
-from smfeval.lab.filters.settings import Range, refuse_outside
+from smfeval.lab.filters.run import Range, Run, needed, refuse_outside
 from smfeval.lab.recording import Recording, Scan, Scans
-from smfeval.lab.recording.intake import sifted
+from smfeval.lab.recording.bag_read import sifted
 from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.track import About, Provenance, Track

@@ -6,7 +6,7 @@ the convention of our tracks.
 
 from dataclasses import dataclass
 
-from smfeval.lab.filters.foreign.start import Foreign
+from smfeval.lab.filters.foreign import Foreign
 from smfeval.lab.filters.run import Run
 from smfeval.lab.recording import Recording
 

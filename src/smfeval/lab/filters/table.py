@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from smfeval.errors import OptionError, SeriesError
-from smfeval.lab.filters.run import Run
-from smfeval.lab.filters.settings import settings_of
+from smfeval.lab.filters.run import Run, settings_of
 from smfeval.lab.recording import Recording
 
 

@@ -22,7 +22,7 @@ from smfeval.errors import OptionError
 from smfeval.io import write as write_track
 from smfeval.io.atomic import replacing_all
 from smfeval.io.progress import report
-from smfeval.lab.recording import words
+from smfeval.lab.recording import data
 from smfeval.lab.recording.data import Recording, Scan
 from smfeval.maths.stamps import NANOSECONDS
 
@@ -53,7 +53,7 @@ def write(recording: Recording, path: Path) -> list[Path]:
     try:
         with replacing_all(*made) as temporary:
             _write_bag(recording, temporary[0], path.stem)
-            temporary[1].write_text(words.text(recording))
+            temporary[1].write_text(data.text(recording))
             if recording.reference is not None:
                 write_track(recording.reference, temporary[2], format="square")
     except OSError as error:

@@ -1,7 +1,14 @@
 """A recording: what the sensors of a walk saw, and where the walk truly went."""
 
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass, fields
+from math import inf
+from pathlib import Path
+from typing import Any, Literal
 
+import numpy as np
+
+from smfeval.errors import FormatError, OptionError
 from smfeval.maths import se3
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.track import Track
@@ -69,3 +76,73 @@ class Recording:
     range_sigma_m: float  # white noise of a range, as told
     reference: Track | None  # body "imu", exact; None for a user's own recording
     notes: tuple[str, ...] = ()
+
+
+BAG_ONLY = ("lidar_topic", "imu_topic", "stamp_at", "no_point_times")
+
+
+@dataclass(frozen=True)
+class Told:
+    """Options of reading. None: as the files say, or as is usual, with a note."""
+
+    lidar_topic: str | None = None
+    imu_topic: str | None = None
+    imu_T_lidar: se3.Pose | None = None
+    imu_noise: ImuNoise | None = None
+    stamp_at: Literal["start", "end"] | None = None  # what the stamp of a cloud is the time of
+    no_point_times: bool | None = None  # all points of a cloud are taken at its stamp
+
+    def refuse_bag_options(self, what: str) -> None:
+        """Raise on options that only a bag has use for."""
+        for each in fields(self):
+            if each.name in BAG_ONLY and getattr(self, each.name) is not None:
+                raise OptionError(f"{what}: {each.name} is for bags and would be ignored")
+
+
+def imu_noise(text: str) -> ImuNoise:
+    """Densities from words: gyro, acceleration and the walks of their biases, `2e-3,2e-2,...`."""
+    try:
+        values = [float(word) for word in text.split(",")]
+    except ValueError:
+        values = []
+    if len(values) != len(fields(ImuNoise)) or not all(0 < value < inf for value in values):
+        raise OptionError(
+            f"IMU noise {text!r}: four positive densities are needed, of gyro, acceleration and "
+            "the walks of their biases: 2e-3,2e-2,2e-5,2e-4"
+        )
+    return ImuNoise(*values)
+
+
+SCHEMA = "smfeval.recording/1"
+
+
+def text(recording: Recording) -> str:
+    """The document of a recording."""
+    shift, turn = recording.imu_T_lidar
+    words = {
+        "schema": SCHEMA,
+        "name": recording.name,
+        "imu_T_lidar": {"t": shift.tolist(), "q_xyzw": turn.tolist()},
+        "imu_noise": asdict(recording.imu_noise),
+        "range_sigma_m": recording.range_sigma_m,
+        "notes": list(recording.notes),
+    }
+    return json.dumps(words, indent=2, allow_nan=False) + "\n"
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The words of a document, as arguments of a Recording."""
+    try:
+        words = json.loads(path.read_text())
+        if words["schema"] != SCHEMA:
+            raise FormatError(f"{path}: the schema is {words['schema']}; {SCHEMA} is read")
+        mounting = words["imu_T_lidar"]
+        return {
+            "name": str(words["name"]),
+            "imu_T_lidar": (np.array(mounting["t"]), np.array(mounting["q_xyzw"])),
+            "imu_noise": ImuNoise(**words["imu_noise"]),
+            "range_sigma_m": float(words["range_sigma_m"]),
+            "notes": tuple(words["notes"]),
+        }
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise FormatError(f"{path}: not the words of a recording ({error})") from error

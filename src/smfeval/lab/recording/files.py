@@ -6,10 +6,7 @@ from pathlib import Path
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.source import exists, is_file, is_folder
 from smfeval.lab.recording import bag_read, bag_write, folder
-from smfeval.lab.recording.data import Recording
-from smfeval.lab.recording.told import Told
-
-__all__ = ["Told", "read", "refuse_overwrite", "write"]
+from smfeval.lab.recording.data import Recording, Told
 
 BAG = ".mcap"
 NOT_WRITTEN = {".bag", ".db3", ".parquet"}

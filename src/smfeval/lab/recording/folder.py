@@ -22,7 +22,7 @@ from smfeval.errors import FormatError, OptionError
 from smfeval.io import read as read_track
 from smfeval.io import write as write_track
 from smfeval.io.source import is_file
-from smfeval.lab.recording import words
+from smfeval.lab.recording import data
 from smfeval.lab.recording.data import Imu, Recording, Scans
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.track import Track
@@ -38,7 +38,7 @@ def write(recording: Recording, path: Path) -> list[Path]:
             frame.write_parquet(new / name)
         if recording.reference is not None:
             write_track(recording.reference, new / REFERENCE)
-        (new / WORDS).write_text(words.text(recording))
+        (new / WORDS).write_text(data.text(recording))
     return sorted(path.iterdir())
 
 
@@ -59,7 +59,7 @@ def _tables(recording: Recording) -> dict[str, pl.DataFrame]:
 
 def read(path: Path) -> Recording:
     """Read a folder that `write` wrote."""
-    said = words.read(path / WORDS)
+    said = data.read(path / WORDS)
     return Recording(
         **said, imu=_imu(path), scans=_scans(path), reference=reference_beside(path / REFERENCE)
     )

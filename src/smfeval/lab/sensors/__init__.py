@@ -10,8 +10,7 @@
 
 from smfeval.lab.sensors.faults import NO_FAULTS, TYPICAL_FAULTS, Faults
 from smfeval.lab.sensors.imu import ImuModel
-from smfeval.lab.sensors.lidar import LIDARS, LidarModel
-from smfeval.lab.sensors.pattern import Rosette, Spinning
+from smfeval.lab.sensors.lidar import LIDARS, LidarModel, Rosette, Spinning
 
 __all__ = [
     "LIDARS",

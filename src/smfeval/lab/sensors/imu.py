@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from smfeval.lab.motion.curve import Motion
+from smfeval.lab.motion import Motion
 from smfeval.lab.recording import GRAVITY_M_S2, Imu, ImuNoise
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS

@@ -7,7 +7,7 @@ import numpy as np
 
 from smfeval.errors import OptionError
 from smfeval.lab.sensors.faults import TYPICAL_FAULTS, Faults
-from smfeval.lab.worlds import college, corridor, courtyard, field, tunnel
+from smfeval.lab.worlds import plain, yards
 from smfeval.lab.worlds.build import Builder, Built
 
 __all__ = ["ADVERSARIAL", "EASY", "WORLDS", "Built", "Chosen", "World", "world_named"]
@@ -43,16 +43,14 @@ class Chosen:
 WORLDS = {
     world.name: world
     for world in (
-        World(
-            "college", "courtyards in a row, 400 m of new ground", partial(college.exploring, 15)
-        ),
-        World("college_short", "the same for 165 m", partial(college.exploring, 7)),
-        World("college_loop", "six courtyards, ends in the first", college.looping),
-        World("courtyard", "small and closed, seen whole from the start", courtyard.courtyard),
-        World("tunnel", "smooth, clutter only near the start: the axis is lost", tunnel.smooth),
-        World("tunnel_ribs", "sparse ribs and clutter: degenerate but trackable", tunnel.ribbed),
-        World("field", "open ground, few distant objects", field.field),
-        World("corridor", "indoors, few features, one corner", corridor.corridor),
+        World("college", "courtyards in a row, 400 m of new ground", partial(yards.exploring, 15)),
+        World("college_short", "the same for 165 m", partial(yards.exploring, 7)),
+        World("college_loop", "six courtyards, ends in the first", yards.looping),
+        World("courtyard", "small and closed, seen whole from the start", yards.courtyard),
+        World("tunnel", "smooth, clutter only near the start: the axis is lost", plain.smooth),
+        World("tunnel_ribs", "sparse ribs and clutter: degenerate but trackable", plain.ribbed),
+        World("field", "open ground, few distant objects", plain.field),
+        World("corridor", "indoors, few features, one corner", plain.corridor),
     )
 }
 

@@ -24,8 +24,9 @@ from smfeval.show.figures.gallery import (
     gallery_of,
     gallery_of_pairs,
     gallery_of_track,
+    save,
+    would_save,
 )
-from smfeval.show.figures.saving import save, would_save
 from smfeval.show.figures.table import FIGURES, FigureKind, draw
 
 __all__ = [

@@ -6,9 +6,7 @@ from matplotlib.axes import Axes
 from smfeval.errors import SeriesError
 from smfeval.maths.arrays import Floats
 from smfeval.show.figures.inputs import alike, positive
-from smfeval.show.figures.labels import legend_above
-from smfeval.show.figures.lines import read_well
-from smfeval.show.figures.style import HONEST, colour
+from smfeval.show.figures.style import HONEST, colour, legend_above, read_well
 from smfeval.show.words import number
 from smfeval.summarise.inflation import median_chi_squared
 

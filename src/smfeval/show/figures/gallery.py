@@ -1,20 +1,62 @@
 """All figures of an evaluation or a comparison, and why some of them cannot be, or not whole."""
 
 import re
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
+from matplotlib.backends.backend_pdf import PdfPages
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties, findfont, get_font
 
 from smfeval.compare import Comparison
-from smfeval.errors import SmfevalError
+from smfeval.compare.duels import Column, Ranks
+from smfeval.compare.sweep import Sweep
+from smfeval.compare.sweep_points import Line, lines_of
+from smfeval.errors import OptionError, SmfevalError
 from smfeval.evaluation import Evaluation
-from smfeval.show.figures.inputs import Evaluations
-from smfeval.show.figures.labels import short_names
-from smfeval.show.figures.left_out import boxed, left_out
+from smfeval.io.atomic import replacing_all
+from smfeval.maths.arrays import Floats
+from smfeval.show.figures.calibration import splits
+from smfeval.show.figures.inputs import Evaluations, believes, name_of
+from smfeval.show.figures.study import Row
+from smfeval.show.figures.style import STYLE, short_names, styled
 from smfeval.show.figures.table import FIGURES, draw
+from smfeval.study.metrics import METRICS
+from smfeval.study.result import Study
 from smfeval.track import AnyTrack
+
+OF_BELIEFS = ("nees", "coverage", "log")  # shared figures that plain poses have no place in
+
+
+def left_out(found: Sequence[Evaluation], drawn: Container[str]) -> Iterator[str]:
+    """One sentence for each estimate that is not in every shared figure."""
+    figures = [name for name in OF_BELIEFS if name in drawn]
+    for each in found:
+        if figures and not believes(each):
+            without = "it has an error and no sigma" if "error" in drawn else "nothing is drawn"
+            yield f"{name_of(each)} reports no uncertainty: not in {_and(figures)}; {without}"
+        elif "log" in drawn and believes(each) and not splits(each):
+            yield f"{name_of(each)} has particles: not in log, where Gaussians are split in two"
+
+
+def boxed(names: Sequence[str]) -> tuple[str, ...]:
+    """A sentence about letters of the names that the font of the figures does not have."""
+    font = get_font(findfont(FontProperties(family=STYLE["font.family"])))
+    letters = dict.fromkeys("".join(short_names(names)))
+    missing = "".join(letter for letter in letters if not font.get_char_index(ord(letter)))
+    if not missing:
+        return ()
+    return (f"the font of the figures has no {' '.join(missing)}; boxes are drawn instead",)
+
+
+def _and(names: Sequence[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
 
 Make = Callable[[], Figure]  # gives an empty figure, see `draw`
 Job = tuple[str, str, Any]  # name of the figure drawn, name in the table, subject
@@ -95,3 +137,142 @@ def _some(gallery: Gallery) -> dict[str, Figure]:
     if not gallery.figures:
         raise SmfevalError(next(iter(gallery.refused.values())))
     return gallery.figures
+
+
+RANKED = ("mae", "energy", "log", "k")
+
+
+def gallery_of_study(study: Study, *, make: Make = Figure) -> Gallery:
+    """The forest of k over tracks, and rank diagrams over all tracks."""
+    figures, refused = {}, {}
+    try:
+        figures["forest"] = draw("forest", forest_rows(study), make=make)
+    except SmfevalError as error:
+        refused["forest"] = str(error)
+    for column in _whole(study):
+        if column.metric in RANKED and column.ranks is not None:
+            name = f"ranks_{column.metric}"
+            if column.ranks.critical_difference is None:
+                refused[name] = column.ranks.reason or "nobody is told apart"
+            else:
+                figures[name] = _rank_figure(column.ranks, METRICS[column.metric].title, make)
+    return Gallery(figures, refused)
+
+
+def forest_rows(study: Study) -> dict[str, list[Row]]:
+    """Estimator -> (track, k, low, high) of every run that has a k."""
+    rows: dict[str, list[Row]] = {}
+    for result in study.results:
+        k = dict(result.numbers).get("k")
+        if k is not None:
+            rows.setdefault(result.estimator, []).append((result.track, k.value, k.low, k.high))
+    return rows
+
+
+def _whole(study: Study) -> tuple[Column, ...]:
+    """Columns of the section over all tracks: the last that is not of converged tracks only."""
+    whole = [section for section in study.sections if not section.converged_only]
+    return whole[-1].columns if whole else ()
+
+
+def _rank_figure(ranks: Ranks, title: str, make: Make) -> Figure:
+    figure = draw(
+        "ranks",
+        ranks.names,
+        ranks.mean_rank,
+        make=make,
+        critical_difference=ranks.critical_difference,
+        groups=[clique for clique in ranks.cliques if len(clique) > 1],
+    )
+    figure.suptitle(f"mean rank by {title} over {ranks.tracks} tracks", fontsize=8)
+    return figure
+
+
+QUANTITIES: dict[str, Callable[[Line], Floats]] = {
+    "sweep_nees": lambda line: 10**line.log_nees,
+    "sweep_error": lambda line: 10**line.log_error,
+}
+
+
+def gallery_of_sweep(sweep: Sweep, *, make: Make = Figure) -> Gallery:
+    """Two figures for each knob, named after it; every estimator and track has its own line."""
+    figures, refused = {}, {}
+    for knob in dict.fromkeys(effect.knob for effect in sweep.effects):
+        lines = dict(_lines(sweep, knob))
+        for figure, quantity in QUANTITIES.items():
+            name = f"{figure}_{_of_sweep_as_file_name(knob)}"
+            runs = {of: (line.precision, quantity(line)) for of, line in lines.items()}
+            try:
+                figures[name] = draw(figure, runs, make=make, dimension=sweep.dimension)
+            except SmfevalError as error:
+                refused[name] = str(error)
+    return Gallery(figures, refused)
+
+
+def _of_sweep_as_file_name(knob: str) -> str:
+    return re.sub(r"[^\w.-]+", "_", knob)
+
+
+def _lines(sweep: Sweep, knob: str) -> Iterator[tuple[str, Line]]:
+    """The lines of a knob, by estimator, by track where there are several, and by number."""
+    several = len({point.track for point in sweep.points}) > 1
+    whose = dict.fromkeys((point.estimator, point.track) for point in sweep.points)
+    for estimator, track in whose:
+        mine = [p for p in sweep.points if (p.estimator, p.track) == (estimator, track)]
+        lines = lines_of(mine, knob)
+        for number, line in enumerate(lines, start=1):
+            name = f"{estimator}, {track}" if several else estimator
+            yield f"{name} ({number})" if len(lines) > 1 else name, line
+
+
+# Files carry no date, so that the same figure gives the same file.
+METADATA: dict[str, dict[str, Any]] = {
+    "pdf": {"CreationDate": None},
+    "png": {},
+    "svg": {"Date": None},
+}
+
+
+def save(figures: Mapping[str, Figure], path: str | Path) -> list[Path]:
+    """Write figures as the ending says; returns the files made."""
+    targets = would_save(figures, path)
+    kind = _kind(Path(path))
+    with styled(), _boxes_for_letters(), replacing_all(*targets) as temporary:
+        if kind == "pdf":
+            _pages(figures, temporary[0])
+        else:
+            for figure, file in zip(figures.values(), temporary, strict=True):
+                figure.savefig(file, format=kind, metadata=METADATA[kind])
+    return targets
+
+
+def would_save(names: Iterable[str], path: str | Path) -> list[Path]:
+    """The files that figures of these names would be written to."""
+    path, called = Path(path), list(names)
+    kind = _kind(path)
+    if not called:
+        raise OptionError(f"{path}: there is no figure to write")
+    if kind == "pdf" or len(called) == 1:
+        return [path]
+    return [path.with_name(f"{path.stem}_{name}{path.suffix}") for name in called]
+
+
+@contextmanager
+def _boxes_for_letters() -> Iterator[None]:
+    """Letters that the font lacks are boxes; the gallery's notes say so, once and in words."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from font", UserWarning)
+        yield
+
+
+def _kind(path: Path) -> str:
+    kind = path.suffix.lower().removeprefix(".")
+    if kind not in METADATA:
+        raise OptionError(f"{path}: figures are written as {', '.join(METADATA)}")
+    return kind
+
+
+def _pages(figures: Mapping[str, Figure], path: Path) -> None:
+    with PdfPages(path, metadata=METADATA["pdf"]) as pages:
+        for figure in figures.values():
+            pages.savefig(figure)

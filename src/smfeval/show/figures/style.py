@@ -1,12 +1,28 @@
 """One look for all figures: sizes, fonts and colours for print, safe for the colour-blind."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import PurePath
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.ticker import (
+    FuncFormatter,
+    Locator,
+    LogLocator,
+    MaxNLocator,
+    NullFormatter,
+    NullLocator,
+)
+
+from smfeval.evaluation import Evaluation
+from smfeval.maths.arrays import Bools, Floats, Ints
+from smfeval.maths.stamps import NANOSECONDS
 
 COLUMN_IN, WIDE_IN = 3.4, 7.0  # one and two columns of a paper
 
@@ -89,3 +105,166 @@ def shade(opacity: float) -> dict[str, Any]:
 def mark(number: int) -> dict[str, Any]:
     """Colour and marker of the n-th estimator's points."""
     return {"color": colour(number), "marker": MARKERS[number % len(MARKERS)]}
+
+
+ENDINGS = re.compile(r"(\.(square|tum|txt|csv|pos|parquet|kitti|bag|mcap|db3|gz))+$", re.I)
+SIGMA = "\N{GREEK SMALL LETTER SIGMA}"  # a letter, for labels that also hold names
+MEANING = "RMS of |e| if honest"  # of sigma = sqrt(tr S)
+LONGEST = 32  # letters of a name; a longer one loses its middle
+LETTER_EM = 0.56  # mean width of a letter, in font sizes
+LEGEND_POINTS = STYLE["legend.fontsize"]
+HANDLE_LETTERS = 6  # room that the line beside a legend's text takes
+
+
+def escaped(name: str) -> str:
+    """The name as text that is drawn letter by letter.
+
+    Two `$` would start mathematics, and a legend leaves out what starts with `_`.
+    """
+    plain = shortened(name).replace("$", r"\$")
+    return f" {plain}" if plain.startswith("_") else plain
+
+
+def shortened(name: str) -> str:
+    """At most LONGEST letters, the middle given up."""
+    if len(name) <= LONGEST:
+        return name
+    half = (LONGEST - 1) // 2
+    return f"{name[:half]}…{name[-half:]}"
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """File names without folder and ending, or as they are where that would confuse two."""
+    stems = [stem(name) for name in names]
+    return [
+        name if stems.count(short) > 1 else short for name, short in zip(names, stems, strict=True)
+    ]
+
+
+def stem(name: str) -> str:
+    """'runs/fast_lio2.txt.gz' -> 'fast_lio2'."""
+    last = PurePath(name).name
+    return ENDINGS.sub("", last) or last or name
+
+
+def estimator_names(evaluations: Sequence[Evaluation]) -> list[str]:
+    """What each estimate is called in a legend, escaped."""
+    names = [evaluation.estimate.provenance.name for evaluation in evaluations]
+    return [escaped(name) for name in short_names(names)]
+
+
+def legend_above(axes: Axes) -> None:
+    """The legend outside, above the axes, where it hides no data."""
+    handles, texts = axes.get_legend_handles_labels()
+    if handles:
+        axes.legend(
+            handles,
+            texts,
+            loc="lower left",
+            bbox_to_anchor=(0.0, 1.0),
+            borderaxespad=0.2,
+            ncols=_columns(axes, texts),
+        )
+
+
+def _columns(axes: Axes, texts: Sequence[str]) -> int:
+    """As many columns as the widest text leaves room for."""
+    figure = axes.get_figure(root=True)
+    width_in = 0.8 * figure.get_figwidth() if figure is not None else 3.0
+    letters = width_in * 72 / (LETTER_EM * LEGEND_POINTS)
+    widest = max(len(text) for text in texts) + HANDLE_LETTERS
+    return max(1, min(len(texts), int(letters // widest)))
+
+
+def error_label(evaluation: Evaluation) -> str:
+    """'position error (m)', with the axes where not all are scored."""
+    axes = evaluation.options.axes
+    return "position error (m)" if len(axes) == 3 else f"error on {axes} (m)"
+
+
+FEWEST_TICKS = 3  # labelled: with fewer, nobody can tell how far a decade reaches
+
+
+def trace(axes: Axes, time: Floats, values: Floats, **look: Any) -> None:
+    """A line that breaks at NaN; a scan alone between two breaks is a dot."""
+    (line,) = axes.plot(time, values, **look)
+    alone = lonely(values)
+    if alone.any():
+        axes.plot(time[alone], values[alone], ".", ms=3, color=line.get_color())
+
+
+def lonely(values: Floats) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Numbers with NaN, or nothing, on either side. (n,) -> (n,)."""
+    missing = np.concatenate([[True], np.isnan(values), [True]])
+    return missing[:-2] & ~missing[1:-1] & missing[2:]
+
+
+def read_well(axis: Axis) -> None:
+    """Ticks of a logarithmic axis: at 1, 2 and 5 where it is short, and evenly where it is shorter.
+
+    At least FEWEST_TICKS are labelled, and none that crowd.
+    """
+    low, high = sorted(axis.get_view_interval())
+    axis.set_minor_formatter(NullFormatter())
+    if _labelled(LogLocator(), low, high) >= FEWEST_TICKS:
+        return
+    finer: Locator = LogLocator(subs=(1, 2, 5))
+    if _labelled(finer, low, high) < FEWEST_TICKS:
+        finer = MaxNLocator(nbins=5, min_n_ticks=FEWEST_TICKS)
+        axis.set_minor_locator(NullLocator())
+    axis.set_major_locator(finer)
+    axis.set_major_formatter(FuncFormatter(lambda value, position: f"{value:g}"))
+
+
+def _labelled(locator: Locator, low: float, high: float) -> int:
+    """Ticks between the ends of the axis."""
+    ticks = np.asarray(locator.tick_values(low, high))
+    return int(np.count_nonzero((ticks >= low) & (ticks <= high)))
+
+
+COLUMNS = 2100  # pixels of a wide figure at 300 dpi
+GAP = 2.5  # steps: a longer pause between scans is a gap, and no line may cross it
+
+
+def gaps(stamp: Ints) -> Bools:
+    """Whether a scan and the next are further apart than GAP median steps. (n,) -> (n - 1,)."""
+    step = np.diff(stamp)
+    return step > GAP * np.median(step) if len(step) else np.zeros(0, dtype=np.bool_)
+
+
+def thinned(stamp: Ints, *series: Floats, columns: int = COLUMNS) -> Ints:
+    """Scans to draw, ascending; all of them where they are few. (n,), (n,)... -> (kept,)."""
+    n, span = len(stamp), int(stamp[-1] - stamp[0])
+    if n <= 4 * columns:
+        return np.arange(n)
+    column = np.minimum((stamp - stamp[0]) / span * columns, columns - 1).astype(np.int64)
+    start = np.concatenate([[0], np.flatnonzero(np.diff(column)) + 1])
+    last = np.concatenate([start[1:] - 1, [n - 1]])
+    before = np.flatnonzero(gaps(stamp))
+
+    kept = [start, last, before, before + 1]
+    for values in series:
+        kept += [_first_least(values, start), _first_least(-values, start)]
+    return np.unique(np.concatenate(kept))
+
+
+def _first_least(values: Floats, start: Ints) -> Ints:
+    """Index of the first least value of each run that begins at `start`. (n,), (c,) -> (c,)."""
+    least = np.repeat(np.minimum.reduceat(values, start), np.diff(start, append=len(values)))
+    hit = np.flatnonzero(values == least)
+    return hit[np.searchsorted(hit, start)]
+
+
+def polyline(stamp: Ints, *series: Floats, origin_ns: int | None = None) -> list[Floats]:
+    """Seconds since the origin and the series, thinned, with NaN in each gap. (drawn,) each."""
+    kept = thinned(stamp, *series)
+    origin = stamp[0] if origin_ns is None else origin_ns
+    time = (stamp[kept] - origin) / NANOSECONDS
+    at = np.flatnonzero(np.diff(stretches(stamp)[kept])) + 1
+    middle = 0.5 * (time[at - 1] + time[at])
+    return [np.insert(time, at, middle), *(np.insert(y[kept], at, np.nan) for y in series)]
+
+
+def stretches(stamp: Ints) -> Ints:
+    """Number of the gapless stretch that each scan belongs to. (n,)."""
+    return np.concatenate([[0], np.cumsum(gaps(stamp))])

@@ -7,26 +7,22 @@ from typing import Any, Literal
 from matplotlib.figure import Figure
 
 from smfeval.errors import OptionError
-from smfeval.show.figures.autocorrelation import autocorrelation
-from smfeval.show.figures.axis_errors import axis_errors
-from smfeval.show.figures.clock_sensitivity import clock_sensitivity
-from smfeval.show.figures.coverage import coverage
+from smfeval.show.figures.calibration import coverage, log_score, pit_histogram
 from smfeval.show.figures.degeneracy import degeneracy
-from smfeval.show.figures.divergence import divergence
-from smfeval.show.figures.error_and_sigma import error_and_sigma, error_panels, error_size_in
-from smfeval.show.figures.forest import forest, forest_size_in
-from smfeval.show.figures.gauge_sensitivity import gauge_sensitivity
-from smfeval.show.figures.log_score import log_score
-from smfeval.show.figures.nees_over_time import nees_over_time
-from smfeval.show.figures.pair_matrix import pair_matrix
-from smfeval.show.figures.path import path, size_in
-from smfeval.show.figures.pit_histogram import pit_histogram
-from smfeval.show.figures.ranks import ranks
-from smfeval.show.figures.reported_sigma import reported_sigma
+from smfeval.show.figures.errors import (
+    axis_errors,
+    divergence,
+    error_and_sigma,
+    error_panels,
+    error_size_in,
+    reported_sigma,
+)
+from smfeval.show.figures.nees import autocorrelation, nees_over_time
+from smfeval.show.figures.sensitivity import clock_sensitivity, gauge_sensitivity, pair_matrix
+from smfeval.show.figures.study import forest, forest_size_in, ranks
 from smfeval.show.figures.style import COLUMN_IN, WIDE_IN, stacked, styled
-from smfeval.show.figures.sweep_error import sweep_error
-from smfeval.show.figures.sweep_nees import sweep_nees
-from smfeval.show.figures.track_from_above import shape_in, track_from_above
+from smfeval.show.figures.sweep import sweep_error, sweep_nees
+from smfeval.show.figures.track import path, shape_in, size_in, track_from_above
 
 # "evaluations" are drawn into one figure, for an "evaluation" each estimate has its own.
 Needs = Literal[

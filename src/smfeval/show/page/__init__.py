@@ -14,8 +14,8 @@
     page = score([evaluate(estimate, reference)], command="smfeval score ...")
 """
 
-from smfeval.show.page.of_pairs import pairs
-from smfeval.show.page.of_scores import score
-from smfeval.show.page.of_study import study
+from smfeval.show.page.pairs import pairs
+from smfeval.show.page.scores import score
+from smfeval.show.page.study import study
 
 __all__ = ["pairs", "score", "study"]

@@ -12,9 +12,7 @@ import numpy as np
 import scipy
 
 from smfeval import __version__
-from smfeval.show.page.embed import data_block
-from smfeval.show.page.markup import Markup, safe, tag, together
-from smfeval.show.page.terms import glossary
+from smfeval.show.page.parts import Markup, data_block, glossary, safe, tag, together
 
 HOME = "smfeval.show.page"
 SCRIPTS = (

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from io import StringIO
 from typing import Any
 
-from smfeval.compare.across.result import Cell, Column, Duel, Section
+from smfeval.compare.duels import Cell, Column, Duel, Section
 from smfeval.study.metrics import METRICS
 from smfeval.study.result import Study
 from smfeval.summarise.number import finite

@@ -2,11 +2,8 @@
 
 from html import escape
 
-from smfeval.show.study.digits import Style
-from smfeval.show.study.grid import Grid, Row, Shown
-from smfeval.show.study.layout import grids
-from smfeval.show.study.remarks import Remark, study_remarks
-from smfeval.show.study.titles import BEST, meaning, title_of_study
+from smfeval.show.study.layout import Grid, Row, Shown, grids
+from smfeval.show.study.remarks import BEST, Remark, Style, meaning, study_remarks, title_of_study
 from smfeval.study.result import Study
 from smfeval.summarise.number import Number
 

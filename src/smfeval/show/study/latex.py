@@ -3,14 +3,38 @@ r"""Tables in LaTeX: booktabs, intervals aligned in columns of their own.
 The file can be read by a paper that loads booktabs (``\input``), and compiles by itself.
 """
 
-from smfeval.show.study.blocks import blocks
-from smfeval.show.study.digits import Style
-from smfeval.show.study.grid import Grid, Row, Shown
-from smfeval.show.study.layout import grids
-from smfeval.show.study.remarks import Remark, study_remarks
-from smfeval.show.study.tex import escaped
-from smfeval.show.study.titles import BEST, meaning, title_of_study
+import re
+
+from smfeval.show.study.layout import Grid, Row, Shown, blocks, grids
+from smfeval.show.study.remarks import BEST, Remark, Style, meaning, study_remarks, title_of_study
 from smfeval.study.result import Study
+
+NAMED = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "`": r"\textasciigrave{}",
+    '"': r"\symbol{34}",  # a command where babel speaks German
+}
+NAMED |= {sign: f"\\{sign}" for sign in "_&%#${}"}
+
+DASHES = re.compile("-(?=-)")  # two hyphens would become a dash
+LATIN = frozenset("ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜÝßàáâãäåæçèéêëìíîïñòóôõöøùúûüýÿ")
+
+
+def escaped(text: str) -> str:
+    """The same text; letters that pdflatex does not have are named by their code."""
+    return DASHES.sub("-{}", "".join(map(_sign, text)))
+
+
+def _sign(sign: str) -> str:
+    if sign in NAMED:
+        return NAMED[sign]
+    return sign if sign.isascii() or sign in LATIN else rf"\texttt{{U+{ord(sign):04X}}}"
+
 
 WIDTH = 80  # characters of \footnotesize in a line of `article`
 APART = 3  # characters that the space between two columns takes

@@ -1,10 +1,7 @@
 """Tables in Markdown, as GitHub shows them."""
 
-from smfeval.show.study.digits import Style
-from smfeval.show.study.grid import Grid, Row, Shown
-from smfeval.show.study.layout import grids
-from smfeval.show.study.remarks import Remark, study_remarks
-from smfeval.show.study.titles import BEST, meaning, title_of_study
+from smfeval.show.study.layout import Grid, Row, Shown, grids
+from smfeval.show.study.remarks import BEST, Remark, Style, meaning, study_remarks, title_of_study
 from smfeval.study.result import Study
 
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

@@ -3,12 +3,17 @@
 from functools import partial
 from textwrap import wrap
 
-from smfeval.show.study.blocks import blocks
-from smfeval.show.study.digits import Style
-from smfeval.show.study.grid import Grid, Shown
-from smfeval.show.study.layout import grids
-from smfeval.show.study.remarks import Remark, study_remarks, undone
-from smfeval.show.study.titles import BEST, meaning, title_of_study, visible
+from smfeval.show.study.layout import Grid, Shown, blocks, grids
+from smfeval.show.study.remarks import (
+    BEST,
+    Remark,
+    Style,
+    meaning,
+    study_remarks,
+    title_of_study,
+    undone,
+    visible,
+)
 from smfeval.study.result import Study
 
 WIDTH = 110  # columns of a terminal that most people have

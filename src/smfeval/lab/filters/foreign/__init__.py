@@ -1,9 +1,180 @@
-"""FOREIGN: odometry that lives in an environment of its own, installed by the user.
+"""Starting another odometry in the environment that the user installed it in."""
 
-Some odometry has a licence that ours must not be mixed with, or needs packages that clash. It is
-started as a process: the recording goes in as arrays in a file, poses and covariances come out::
+import os
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
 
-    start      the process, from our side: settings, files, words of failure
-    process    what the other python runs; needs numpy and the odometry, and nothing of ours
-    belief     a track from what came back
-"""
+import numpy as np
+
+from smfeval.errors import OptionError
+from smfeval.io.convention import CONVENTIONS, to_right
+from smfeval.io.progress import report
+from smfeval.lab.filters.run import Run
+from smfeval.lab.recording import Recording, Scans
+from smfeval.lab.recording.bag_read import Kept, sifted
+from smfeval.maths import so3
+from smfeval.maths.arrays import Bools, Floats, Ints
+from smfeval.track import About, GaussianTrack, Provenance
+
+
+@dataclass(frozen=True)
+class Found:
+    """What came back, a row per scan; the covariance as the odometry writes it."""
+
+    sound: Bools  # (n,) False: the odometry says that it has no pose
+    stamp: Ints  # (n,) ns
+    pose: Floats  # (n, 4, 4) world from IMU
+    covariance: Floats  # (n, 6, 6) position first
+    cpu_s: float
+    version: str
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read the file of arrays."""
+        with np.load(path, allow_pickle=False) as file:
+            arrays = dict(file)
+        cpu_s, version = float(arrays.pop("cpu_s")), str(arrays.pop("version"))
+        return cls(**arrays, cpu_s=cpu_s, version=version)
+
+
+def belief_of(
+    found: Found, recording: Recording, name: str, convention: str
+) -> tuple[GaussianTrack, tuple[str, ...]]:
+    """The sound poses as a track of the right perturbation, and words about the others."""
+    sound = found.sound & np.isfinite(found.covariance).all(axis=(1, 2))
+    if not sound.any():
+        raise OptionError(f"{recording.name}: {name} finds no pose in {len(sound)} scans")
+    pose = found.pose[sound]
+    position, rotation = pose[:, :3, 3], so3.quaternion(pose[:, :3, :3])
+    covariance = to_right(
+        found.covariance[sound],
+        (position, rotation),
+        CONVENTIONS[convention],
+        "translation-first",
+    )
+    track = GaussianTrack(
+        found.stamp[sound],
+        position,
+        rotation,
+        covariance,
+        about=About(body="imu", world="map", gauge="se3", algorithm=name, version=found.version),
+        provenance=Provenance(recording.name, name, convention=convention),
+    )
+    return track, _left_out(int((~sound).sum()), name)
+
+
+def _left_out(count: int, name: str) -> tuple[str, ...]:
+    return (f"{name} has no belief at {count} of its scans; they are left out",) if count else ()
+
+
+PROCESS = Path(__file__).with_name("process.py")
+WORDS = 300  # characters of what a process says when it fails
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """An odometry of another environment, and how it writes the error of a pose."""
+
+    name: str  # as pip knows it
+    convention: str
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that names the python which has it."""
+        return f"SMFEVAL_{self.name.replace('-', '_').upper()}_PYTHON"
+
+    @property
+    def how(self) -> str:
+        """What a user does to have it."""
+        return (
+            f"python -m venv ENV && ENV/bin/pip install {self.name}, then set {self.variable} "
+            "or --set python= to ENV/bin/python"
+        )
+
+    def run(self, recording: Recording, *, python: str, config: str) -> Run:
+        """Its belief, found by a process of its own."""
+        python = self.python(python)
+        kept = sifted(recording.imu, recording.scans, recording.name)
+        _refuse_without_times(kept.scans, self.name)
+        with tempfile.TemporaryDirectory(prefix="smfeval.") as folder:
+            given, found = Path(folder) / "given.npz", Path(folder) / "found.npz"
+            _write(given, recording, kept, config)
+            self._run(python, given, found, len(kept.scans))
+            answer = Found.read(found)
+        belief, notes = belief_of(answer, recording, self.name, self.convention)
+        how = f"{self.name} {answer.version} with " + (config or "the settings it ships")
+        return Run(belief, None, answer.cpu_s, (*kept.notes, *notes, how))
+
+    def python(self, given: str) -> str:
+        """The python to start: as given, or as the environment variable says."""
+        python = given or os.environ.get(self.variable, "")
+        if not python:
+            raise OptionError(f"{self.name} runs in an environment of its own: {self.how}")
+        if not Path(python).is_file():
+            raise OptionError(f"{python}: there is no such python to run {self.name}; {self.how}")
+        return python
+
+    def _run(self, python: str, given: Path, found: Path, scans: int) -> None:
+        """Start, listen how far it is, and raise with its last words if it fails."""
+        command = [python, str(PROCESS), self.name, str(given), str(found)]
+        alone = os.environ | {"OMP_NUM_THREADS": "1"}  # CPU time is told for one core
+        with (
+            tempfile.TemporaryFile("w+") as words,
+            subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=words, text=True, env=alone
+            ) as process,
+        ):
+            _listen(process, scans)
+            if process.wait() or not found.is_file():
+                words.seek(0)
+                raise OptionError(self._failure(python, process.returncode, words.read()))
+
+    def _failure(self, python: str, code: int, words: str) -> str:
+        last = words.strip().splitlines()[-1][-WORDS:] if words.strip() else "it says nothing"
+        if "No module named" in last:
+            return f"{python} has no {self.name} ({last}): {self.how}"
+        ended = f"signal {-code}" if code < 0 else f"code {code}"
+        return f"{self.name} ended with {ended}: {last}"
+
+
+def _listen(process: "subprocess.Popen[str]", scans: int) -> None:
+    try:
+        for line in process.stdout or ():
+            word, _, number = line.strip().partition(" ")
+            if word == "scan" and number.isdigit():
+                report(int(number), scans)
+    except BaseException:
+        process.kill()
+        raise
+
+
+def _refuse_without_times(scans: Scans, name: str) -> None:
+    if not np.ptp(scans.time):
+        raise OptionError(
+            f"the points have no times of their own, which {name} needs to undo the motion within "
+            "a scan"
+        )
+
+
+def _write(path: Path, recording: Recording, kept: Kept, config: str) -> None:
+    mounting = np.eye(4)
+    mounting[:3, 3], mounting[:3, :3] = (
+        recording.imu_T_lidar[0],
+        so3.matrix(recording.imu_T_lidar[1]),
+    )
+    np.savez(
+        path,
+        imu_stamp=kept.imu.stamp,
+        gyro=kept.imu.gyro,
+        acceleration=kept.imu.acceleration,
+        start=kept.scans.start,
+        end=kept.scans.end,
+        offset=kept.scans.offset,
+        point=kept.scans.point,
+        time=kept.scans.time,
+        imu_T_lidar=mounting,
+        config=config,
+    )

@@ -4,22 +4,130 @@ A state is pose, velocity and biases; the direction of gravity is one variable f
 the window is marginalised, not forgotten.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from smfeval.errors import OptionError
-from smfeval.lab.filters.gtsam_smoother.keyframes import Registration
-from smfeval.lab.filters.gtsam_smoother.settings import Settings
-from smfeval.lab.filters.ieskf.motion import densities
+from smfeval.lab.filters.ieskf.inertial import densities
 from smfeval.lab.filters.ieskf.start import VELOCITY_M_S
 from smfeval.lab.filters.ieskf.state import ACCELERATION_BIAS, GYRO_BIAS, State
-from smfeval.lab.filters.needed import needed
+from smfeval.lab.filters.run import Range, needed, refuse_outside
 from smfeval.lab.recording import GRAVITY_M_S2, ImuNoise
 from smfeval.maths.arrays import Floats
 from smfeval.maths.stamps import NANOSECONDS
+
+Old = Literal["fixed", "none"]
+
+RANGES = {
+    "point_variance": Range(1e-10, 1e4),
+    "process_scale": Range(1e-6, 1e6),
+    "voxel_m": Range(1e-3, 100.0),
+    "lag_s": Range(1.0, 1e4),
+    "keyframe_m": Range(1e-3, 1e3),
+    "keyframe_deg": Range(0.01, 360.0),
+    "matches": Range(1, 1000),
+    "reach_m": Range(1e-3, 100.0),
+    "nearest_m": Range(0.0, 1e3),
+    "standing_s": Range(1e-3, 1e4),
+    "start_m": Range(1e-6, 1e3),
+    "start_rad": Range(1e-6, 3.2),
+    "start_acceleration_bias": Range(0.0, 10.0),
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a user may decide."""
+
+    point_variance: float = 1e-3  # m^2 along the normal of a pair of points, as R of a filter
+    process_scale: float = 1.0  # on the variances of the IMU that the recording tells
+    voxel_m: float = 0.5  # one point of the scan per voxel
+    lag_s: float = 5.0  # states older than this are marginalised
+    old_keyframes: Old = (
+        "fixed"  # those that left the window: their poses taken as exact, or unused
+    )
+    keyframe_m: float = 1.0  # a scan this far from the last keyframe becomes one
+    keyframe_deg: float = 15.0  # or turned by so much
+    matches: int = 3  # keyframes that a scan is registered to
+    reach_m: float = 1.0  # points farther apart are no pair
+    undistort: bool = True
+    nearest_m: float = 0.5  # points nearer to the LiDAR than this are its own carrier
+    standing_s: float = 1.0  # the start is learned from so long a stand
+    start_m: float = 1e-5  # sigma of the first position: it defines the world
+    start_rad: float = 1e-5  # and of the first rotation, which a long way turns into metres
+    start_acceleration_bias: float = 0.05  # m/s^2, sigma
+
+    def __post_init__(self) -> None:
+        refuse_outside(self, RANGES)
+
+
+PAIR_VARIANCE = 2e-3  # m^2 along the normal of a pair, as small-gicp regularises its discs
+NEIGHBOURS = 10  # points that a disc is fitted to
+FEWEST = 20  # points of a scan or pairs of a registration; fewer say nothing
+
+
+class Cloud(NamedTuple):
+    """Points of a scan, thinned, with discs and a tree."""
+
+    points: Any
+    tree: Any
+
+
+class Registration(NamedTuple):
+    """The pose of a scan in a keyframe."""
+
+    keyframe: int  # number of its scan
+    pose: Floats  # (4, 4) keyframe from scan
+    information: Floats  # (6, 6) rotation first, right
+
+
+@dataclass
+class Keyframes:
+    """All keyframes so far. Poses are kept up to date by the window until they leave it."""
+
+    settings: Settings
+    cloud: dict[int, Cloud] = field(default_factory=dict)
+    pose: dict[int, Floats] = field(default_factory=dict)  # (4, 4)
+
+    def __post_init__(self) -> None:
+        self.gicp = needed("small_gicp", "small-gicp", "gtsam-smoother")
+
+    def prepared(self, point: Floats) -> Cloud | None:
+        """The cloud of a scan's points, if they are enough."""
+        if len(point) < FEWEST:
+            return None
+        cloud = Cloud(*self.gicp.preprocess_points(point, self.settings.voxel_m, NEIGHBOURS))
+        return cloud if len(cloud.points) >= FEWEST else None
+
+    def registered(self, cloud: Cloud, guess: Floats, usable: set[int]) -> Iterator[Registration]:
+        """The scan in the nearest of the usable keyframes."""
+        place = {i: np.linalg.norm(self.pose[i][:3, 3] - guess[:3, 3]) for i in usable}
+        for i in sorted(place, key=place.__getitem__)[: self.settings.matches]:
+            found = self.gicp.align(
+                self.cloud[i].points,
+                cloud.points,
+                self.cloud[i].tree,
+                np.linalg.solve(self.pose[i], guess),
+                max_correspondence_distance=self.settings.reach_m,
+            )
+            if found.converged and found.num_inliers >= FEWEST:
+                scale = PAIR_VARIANCE / self.settings.point_variance
+                yield Registration(i, found.T_target_source, scale * found.H)
+
+    def is_new(self, pose: Floats) -> bool:
+        """Whether a scan at a pose is far enough from the last keyframe to be the next."""
+        if not self.pose:
+            return True
+        step = np.linalg.solve(self.pose[max(self.pose)], pose)
+        turn = np.degrees(np.arccos(np.clip((np.trace(step[:3, :3]) - 1) / 2, -1, 1)))
+        return bool(
+            np.linalg.norm(step[:3, 3]) > self.settings.keyframe_m
+            or turn > self.settings.keyframe_deg
+        )
+
 
 INTEGRATION = 1e-8  # m^2/s: what the integration itself gets wrong
 AGAIN = 2  # further steps of the optimiser after new factors

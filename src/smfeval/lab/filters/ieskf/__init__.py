@@ -18,8 +18,8 @@ al., Kalman filters on differentiable manifolds, 2021), with the map taken as ex
     history       belief track and telemetry
 """
 
-from smfeval.lab.filters.ieskf.maps import KnownMap
 from smfeval.lab.filters.ieskf.odometry import run
-from smfeval.lab.filters.ieskf.settings import Settings
+from smfeval.lab.filters.ieskf.state import Settings
+from smfeval.lab.filters.ieskf.voxel_map import KnownMap
 
 __all__ = ["KnownMap", "Settings", "run"]

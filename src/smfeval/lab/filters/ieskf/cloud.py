@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from smfeval.lab.filters.ieskf.hashing import voxel_number
-from smfeval.lab.filters.ieskf.propagation import Way
+from smfeval.lab.filters.ieskf.inertial import Way
 from smfeval.lab.filters.ieskf.rotations import crossed
-from smfeval.lab.filters.ieskf.settings import Settings
+from smfeval.lab.filters.ieskf.state import Settings
+from smfeval.lab.filters.ieskf.voxel_map import voxel_number
 from smfeval.lab.recording import Scan
 from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Floats, Ints

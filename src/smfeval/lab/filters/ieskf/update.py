@@ -6,17 +6,138 @@ least at e = -L^-1 (H^T R^-1 r + J^T P^-1 delta), L = H^T R^-1 H + J^T P^-1 J, a
 covariance: the gain of Fast-LIO2, K = L^-1 H^T R^-1.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from smfeval.lab.filters.ieskf.equations import linearised
-from smfeval.lab.filters.ieskf.information import Information, informed
-from smfeval.lab.filters.ieskf.maps import Map
-from smfeval.lab.filters.ieskf.rotations import right_jacobian
-from smfeval.lab.filters.ieskf.settings import Settings
-from smfeval.lab.filters.ieskf.state import POSE, ROTATION, SIZE, State
-from smfeval.maths.arrays import Floats
+from smfeval.lab.filters.ieskf.rotations import crossed, right_jacobian
+from smfeval.lab.filters.ieskf.state import POSE, ROTATION, SIZE, Kernel, Noise, Settings, State
+from smfeval.lab.filters.ieskf.voxel_map import Map, Planes
+from smfeval.maths.arrays import Bools, Floats, Ints
+
+HUBER = 1.345  # sigma: 95 % efficient when errors are Gaussian (Huber 1981)
+CAUCHY = 2.385  # sigma: likewise
+
+
+@dataclass(frozen=True)
+class Information:
+    """Of the pose (position in world axes, rotation in body axes), from one linearisation."""
+
+    matrix: Floats  # A (6, 6)
+    vector: Floats  # b (6,)
+    normals: Floats  # (3, 3) sum of n n^T, whatever the kernel makes of the points
+    square: float  # r^T R^-1 r
+    weight: float = 1.0  # mean weight that the kernel gives a point
+
+
+def informed(residual: Floats, H: Floats, variance: float, settings: Settings) -> Information:
+    """Information of residuals with a variance: weights, then the test, then the displacement."""
+    weight = KERNELS[settings.kernel](residual / np.sqrt(variance))
+    weighted = H * weight[:, None]
+    normals = H[:, :3].T @ H[:, :3]
+    A, b = weighted.T @ H / variance, weighted.T @ residual / variance
+    square = float(weight @ residual**2 / variance)
+
+    if settings.observability > 0:
+        A, b = observable(A, b, settings.observability * weight.sum() / variance)
+    if settings.shared_m > 0 or settings.shared_rad > 0:
+        S = displacement(settings)
+        undisplaced = b
+        A, b = displaced(A, b, S)
+        square -= float(undisplaced @ S @ b)
+    return Information(A, b, normals, square, float(weight.mean()))
+
+
+def displacement(settings: Settings) -> Floats:
+    """S_d: covariance of a displacement that all points of a scan share. (6, 6)."""
+    return np.diag(np.repeat([settings.shared_m**2, settings.shared_rad**2], 3))
+
+
+def displaced(A: Floats, b: Floats, S: Floats) -> tuple[Floats, Floats]:
+    """Information under R + H S H^T: by Woodbury, (I + A S)^-1 A = (A^-1 + S)^-1, and b alike."""
+    kept = np.asarray(np.linalg.inv(np.eye(6) + A @ S), dtype=np.float64)
+    matrix = kept @ A
+    return 0.5 * (matrix + matrix.T), kept @ b
+
+
+def observable(A: Floats, b: Floats, least: float) -> tuple[Floats, Floats]:
+    """Information without the position's weak directions.
+
+    What is known of the position while the rotation is free is L = A_tt - A_tr A_rr^-1 A_rt. Along
+    an eigenvector u of L with a value l below `least`, the motion e = (u, -A_rr^-1 A_rt u) has
+    e^T A e = l and A e = (l u, 0): taking l u u^T away from A and (e^T b) u from b leaves no
+    information along e, and all of it elsewhere.
+    """
+    turn = -np.linalg.solve(A[3:, 3:], A[3:, :3])
+    value, direction = np.linalg.eigh(A[:3, :3] + A[:3, 3:] @ turn)
+    weak = direction[:, value < least]
+    gone = np.zeros((6, 6))
+    gone[:3, :3] = weak * value[value < least] @ weak.T
+    motion = np.concatenate([weak, turn @ weak])
+    b = b.copy()
+    b[:3] -= weak @ (motion.T @ b)
+    return A - gone, b
+
+
+def _one(z: Floats) -> Floats:
+    return np.ones_like(z)
+
+
+def _huber(z: Floats) -> Floats:
+    return HUBER / np.maximum(np.abs(z), HUBER)
+
+
+def _cauchy(z: Floats) -> Floats:
+    return 1 / (1 + (z / CAUCHY) ** 2)
+
+
+# Weights of residuals in units of their sigma: the derivative of the loss, divided by z.
+KERNELS: dict[Kernel, Callable[[Floats], Floats]] = {
+    "none": _one,
+    "huber": _huber,
+    "cauchy": _cauchy,
+}
+
+
+GATE = 1 / 9  # |r| / sqrt(range) may reach this: 1 - 0.9 |r| / sqrt(range) > 0.9 (Fast-LIO2)
+
+
+def placed(point: Floats, state: State) -> Floats:
+    """Points in body axes, put into the world. (n, 3)."""
+    return point @ state.rotation.T + state.position
+
+
+def facing(planes: Planes, place: Floats, position: Floats) -> Planes:
+    """The planes with normals towards the body, so that a point before its plane is positive."""
+    side = np.where(np.einsum("ni,ni->n", planes.normal, position - place) < 0, -1.0, 1.0)
+    return Planes(side[:, None] * planes.normal, side * planes.offset, planes.good)
+
+
+def residuals(place: Floats, planes: Planes) -> Floats:
+    """Signed distance of every place from its plane, m. (n,)."""
+    return np.einsum("ni,ni->n", planes.normal, place) + planes.offset
+
+
+def jacobian(point: Floats, normal: Floats, rotation: Floats) -> Floats:
+    """H: derivative of the residuals by position and rotation. (n, 6)."""
+    return np.concatenate([normal, crossed(point, normal @ rotation)], axis=1)
+
+
+def credible(residual: Floats, point: Floats, good: Bools) -> Bools:
+    """Matches whose residual is small for their range. (n,)."""
+    squared_range = np.einsum("ni,ni->n", point, point)
+    return good & (np.square(residual * residual) < GATE**4 * squared_range)
+
+
+def linearised(point: Floats, state: State, field: Map) -> tuple[Floats, Floats, Floats]:
+    """Residuals (m,), their derivative (m, 6) and places (m, 3) of points that have a plane."""
+    place = placed(point, state)
+    planes = facing(field.planes(place), place, state.position)
+    residual = residuals(place, planes)
+    used = np.flatnonzero(credible(residual, point, planes.good))
+    return residual[used], jacobian(point[used], planes.normal[used], state.rotation), place[used]
+
 
 CONVERGED = 1e-3  # m and rad: the pose moves by less (Fast-LIO2)
 
@@ -89,3 +210,78 @@ def inverted(matrix: Floats) -> Floats:
     """Inverse of a symmetric matrix, exactly symmetric."""
     inverse = np.linalg.inv(matrix)
     return 0.5 * (inverse + inverse.T)
+
+
+MEMORY = 0.1  # weight of the newest scan: a second of scans at 10 Hz
+PATCH_M = 4.0  # residuals of one side of a cube of this size are relatives
+FEWEST = 20  # residuals that a spread is taken from
+LEAST = 1e-8  # m^2: no range finder is better than 0.1 mm
+WIDEST = 10.0  # factor by which one scan may change the variance at most, before MEMORY
+
+
+def _fixed(update: Update) -> float:
+    return update.variance
+
+
+def _by_residuals(update: Update) -> float:
+    """Spread of the residuals, times the design effect of those that share an error.
+
+    Residuals of one patch (near each other, alike in normal) err together, through the map and
+    through the undistortion; m of them with a correlation c carry the information of
+    m / (1 + (m - 1) c) (Kish 1965), so the variance of each is raised by that factor.
+    """
+    if update.last is None or update.matched < FEWEST:
+        return update.variance
+    residual = update.last.residual
+    seen = float(np.mean(residual**2)) * design_effect(residual, patches(update.last))
+    return max((1 - MEMORY) * update.variance + MEMORY * seen, LEAST)
+
+
+def _by_innovations(update: Update) -> float:
+    """Raise or lower the variance until the displacement of scans is as large as it predicts.
+
+    With A and b at the prior, the displacement A^-1 b has covariance P + A^-1 if all is right, so
+    q = b^T (A + A P A)^-1 b / 6 is one on average.
+    """
+    if update.first is None or update.last is None:
+        return update.variance
+    floor = float(np.mean(update.last.residual**2))
+    factor = np.clip(displacement_nis(update.first, update.prior.covariance), 1 / WIDEST, WIDEST)
+    return max(update.variance * float(factor) ** MEMORY, floor, LEAST)
+
+
+def displacement_nis(look: Look, covariance: Floats) -> float:
+    """b^T (A + A P A)^-1 b / 6 with the covariance P of the pose."""
+    A, b = look.information.matrix, look.information.vector
+    expected = A + A @ covariance[POSE, POSE] @ A
+    return float(b @ np.linalg.lstsq(expected, b, rcond=None)[0]) / 6
+
+
+def patches(look: Look) -> Ints:
+    """A number for each residual; equal ones lie near each other on surfaces that face alike."""
+    cube = np.floor(look.place / PATCH_M).astype(np.int64)
+    facing = np.argmax(np.abs(look.H[:, :3]), axis=1)
+    i, j, k = (cube - cube.min(axis=0)).T
+    return ((i << 40) | (j << 20) | k) * 3 + facing
+
+
+def design_effect(residual: Floats, group: Ints) -> float:
+    """1 + (m - 1) c with c the correlation within groups, by the analysis of variance."""
+    _, index, count = np.unique(group, return_inverse=True, return_counts=True)
+    n, groups = len(residual), len(count)
+    if groups < 2 or groups == n:
+        return 1.0
+    mean = np.bincount(index, residual) / count
+    between = count @ (mean - residual.mean()) ** 2 / (groups - 1)
+    within = np.sum((residual - mean[index]) ** 2) / (n - groups)
+    size = (n - count @ count / n) / (groups - 1)
+    spread = between + (size - 1) * within
+    alike = max(float((between - within) / spread), 0.0) if spread > 0 else 0.0
+    return 1 + (float(count @ count) / n - 1) * alike
+
+
+LEARNED: dict[Noise, Callable[[Update], float]] = {
+    "fixed": _fixed,
+    "residuals": _by_residuals,
+    "innovations": _by_innovations,
+}

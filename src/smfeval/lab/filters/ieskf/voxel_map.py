@@ -3,17 +3,195 @@
 The one thing here that changes in place: a copy per scan would cost more than the filter.
 """
 
+from dataclasses import dataclass, field
 from time import process_time
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from scipy.spatial import cKDTree
 
-from smfeval.lab.filters.compiled import compiled
-from smfeval.lab.filters.ieskf.hashing import FREE, slot_of, voxel_number
-from smfeval.lab.filters.ieskf.maps import Planes
-from smfeval.lab.filters.ieskf.neighbours import nearest
-from smfeval.lab.filters.ieskf.planes import planes_through
-from smfeval.maths.arrays import Floats, Ints
+from smfeval.errors import OptionError
+from smfeval.lab.filters.ieskf.rotations import compiled, crossed
+from smfeval.maths.arrays import Bools, Floats, Ints
+
+HALF = 1 << 20  # voxels to either side of the origin along an axis: 524 km at 0.5 m
+SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: neighbours land far apart
+FREE = -1  # no voxel has this number
+
+
+def voxel_number(point: Floats, voxel_m: float) -> Ints:
+    """Number of the voxel that holds each point. (n, 3) -> (n,)."""
+    i, j, k = np.floor(point / voxel_m).astype(np.int64).T + HALF
+    return (i << 42) | (j << 21) | k
+
+
+@compiled
+def number_at(i: int, j: int, k: int) -> int:
+    """Number of the voxel in a place of the grid, 21 bits along each axis; never negative."""
+    return ((i + HALF) << 42) | ((j + HALF) << 21) | (k + HALF)
+
+
+@compiled
+def slot_of(numbers: Ints, number: int) -> int:
+    """Where a number is in the table, or where it would go. The size is a power of two."""
+    mask = len(numbers) - 1
+    slot: Any = np.int64((np.uint64(number) * SPREAD) >> np.uint64(32)) & mask
+    while numbers[slot] != FREE and numbers[slot] != number:
+        slot = (slot + 1) & mask
+    return slot
+
+
+AROUND = (0, -1, 1)  # the voxel itself first: its points are the likely ones
+
+
+@compiled
+def nearest(places: Floats, table: "Table", most: int) -> tuple[Floats, Ints]:
+    """The nearest points in the 27 voxels around each place, and how many there are.
+
+    (n, 3) -> (n, most, 3), (n,)
+    """
+    n, size = len(places), table.voxel_m
+    found, have = np.zeros((n, most, 3)), np.zeros(n, dtype=np.int64)
+    square = np.empty(most)
+    for q in range(n):
+        x, y, z = places[q, 0], places[q, 1], places[q, 2]
+        for m in range(most):
+            square[m] = np.inf
+        for step in range(27):
+            i = int(np.floor(x / size)) + AROUND[step // 9]
+            j = int(np.floor(y / size)) + AROUND[step // 3 % 3]
+            k = int(np.floor(z / size)) + AROUND[step % 3]
+            gap = beyond(x, i, size) ** 2 + beyond(y, j, size) ** 2 + beyond(z, k, size) ** 2
+            if gap >= square[most - 1]:
+                continue
+            slot = slot_of(table.number, number_at(i, j, k))
+            if table.number[slot] == FREE:
+                continue
+            for m in range(table.filled[slot]):
+                a, b, c = table.point[slot, m, 0], table.point[slot, m, 1], table.point[slot, m, 2]
+                far = (a - x) ** 2 + (b - y) ** 2 + (c - z) ** 2
+                if far < square[most - 1]:
+                    have[q] = min(have[q] + 1, most)
+                    at = rank(square, far)
+                    for p in range(most - 1, at, -1):
+                        for axis in range(3):
+                            found[q, p, axis] = found[q, p - 1, axis]
+                    found[q, at, 0], found[q, at, 1], found[q, at, 2] = a, b, c
+    return found, have
+
+
+@compiled
+def rank(square: Floats, far: float) -> int:
+    """Put a squared distance into a sorted list, the last of which falls out; returns its place."""
+    at = len(square) - 1
+    while at > 0 and square[at - 1] > far:
+        square[at] = square[at - 1]
+        at -= 1
+    square[at] = far
+    return at
+
+
+@compiled
+def beyond(x: float, i: int, size: float) -> float:
+    """How far a place lies outside of the i-th voxel along an axis."""
+    return max(i * size - x, 0.0, x - (i + 1) * size)
+
+
+class Planes(NamedTuple):
+    """A plane n x + d = 0 for each of some points, where there is one."""
+
+    normal: Floats  # (n, 3) world
+    offset: Floats  # (n,) m
+    good: Bools  # (n,)
+
+
+class Map(Protocol):
+    """Surfaces near places in the world."""
+
+    def planes(self, point: Floats) -> Planes:
+        """The plane near each point. (n, 3) world."""
+
+    def add(self, point: Floats) -> None:
+        """Learn points on surfaces. (n, 3) world."""
+
+
+@dataclass(frozen=True)
+class KnownMap:
+    """The true surfaces, as points on them with normals; nothing is learned."""
+
+    point: Floats  # (m, 3)
+    normal: Floats  # (m, 3) of length one
+    reach_m: float = 1.0  # a place farther from all points has no plane
+    _tree: cKDTree = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if len(self.point) == 0 or self.point.shape != self.normal.shape:
+            raise OptionError("a known map needs points (m, 3) and as many normals")
+        object.__setattr__(self, "_tree", cKDTree(self.point))
+
+    def planes(self, point: Floats) -> Planes:
+        """The tangent plane at the nearest known point."""
+        if len(point) == 0:
+            return Planes(np.empty((0, 3)), np.empty(0), np.empty(0, dtype=np.bool_))
+        distance, nearest = self._tree.query(point)
+        near: Bools = np.less(distance, self.reach_m)
+        normal = self.normal[nearest]
+        offset = -np.einsum("ni,ni->n", normal, self.point[nearest])
+        return Planes(normal, offset, near)
+
+    def add(self, point: Floats) -> None:
+        """Nothing: all is known."""
+
+
+FLAT_M = 0.1  # no point may lie farther from the plane (Fast-LIO2)
+LEAST_SPREAD = 0.02  # of the second direction, in squared voxels: points on a line are no plane
+
+
+def planes_through(point: Floats, voxel_m: float) -> Planes:
+    """Planes n x + d = 0 through sets of k points, good if the points are flat. (n, k, 3)."""
+    centre = point.mean(axis=1)
+    apart = point - centre[:, None]
+    C = np.einsum("nki,nkj->ijn", apart, apart) / point.shape[1]
+
+    low, middle = lower_eigenvalues(C)
+    normal = null_directions(C, low)
+    farthest = np.abs(np.einsum("nki,ni->nk", apart, normal)).max(axis=1)
+    good = (middle > LEAST_SPREAD * voxel_m**2) & (farthest < FLAT_M)
+    return Planes(normal, -np.einsum("ni,ni->n", normal, centre), good)
+
+
+def lower_eigenvalues(C: Floats) -> tuple[Floats, Floats]:
+    """The smallest and the middle eigenvalue of symmetric matrices, by angles (Smith 1961).
+
+    (3, 3, n) -> (n,), (n,)
+    """
+    mean = (C[0, 0] + C[1, 1] + C[2, 2]) / 3
+    a, b, c = C[0, 0] - mean, C[1, 1] - mean, C[2, 2] - mean
+    d, e, f = C[0, 1], C[0, 2], C[1, 2]
+    scale = np.sqrt((a * a + b * b + c * c + 2 * (d * d + e * e + f * f)) / 6)
+    determinant = a * (b * c - f * f) - d * (d * c - f * e) + e * (d * f - b * e)
+    half = 0.5 * determinant / np.maximum(scale, np.finfo(np.float64).tiny ** 0.25) ** 3
+    angle = np.arccos(np.clip(half, -1.0, 1.0)) / 3
+    high = mean + 2 * scale * np.cos(angle)
+    low = mean + 2 * scale * np.cos(angle + 2 * np.pi / 3)
+    return low, 3 * mean - high - low
+
+
+def null_directions(C: Floats, value: Floats) -> Floats:
+    """Unit eigenvectors of single eigenvalues: across the two rows of C - value I that differ most.
+
+    (3, 3, n), (n,) -> (n, 3); zero where all rows are alike.
+    """
+    A = np.ascontiguousarray(np.moveaxis(C, -1, 1))  # row, n, column
+    for i in range(3):
+        A[i, :, i] -= value
+    across = np.stack([crossed(A[i], A[(i + 1) % 3]) for i in range(3)])
+    square = np.einsum("rni,rni->rn", across, across)
+    best = np.argmax(square, axis=0)
+    rows = np.arange(len(value))
+    length = np.sqrt(square[best, rows])
+    return across[best, rows] / np.where(length > 0, length, 1.0)[:, None]
+
 
 FIRST_SIZE = 1 << 16  # slots of the table at the start
 FULLEST = 0.5  # share of slots in use before the table doubles

@@ -1,0 +1,308 @@
+"""Errors as functions of a clock offset, and what each scan says about it.
+
+With s added to the estimate's stamps, an error y(s) changes by -g, where g is the velocity. Two
+sets of errors enter:
+
+position
+    aligned estimate minus reference;
+rotation
+    the turn from the scan before, estimate minus reference, where both have orientations.
+
+Errors that drift carry their past along: y_i - rho y_(i-1), with rho from the errors themselves,
+leaves what is new in each scan (Cochrane and Orcutt 1949). Each set is weighed by its own variance.
+What a shift has in common with other freedoms is taken out of y and g: the alignment of the worlds,
+a lever arm between the bodies, a rotation between them and an even drift of the heading. So none
+of these is taken for a clock offset.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from smfeval.align.fit import FITS, fit_se3
+from smfeval.evaluation.options import AlignmentKind
+from smfeval.maths import so3
+from smfeval.maths.arrays import Bools, Floats, Ints
+from smfeval.maths.stamps import NANOSECONDS
+from smfeval.track import AnyTrack, Track
+
+LONG_GAP = 3  # median steps
+WEIGHTS = (45 / 60, -9 / 60, 1 / 60)  # of the differences over one, two and three steps either way
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Poses over seconds from a common origin, and tangents for the cubic (m/s, rad/s)."""
+
+    seconds: Floats  # (n,)
+    position: Floats  # (n, 3)
+    rotation: Floats  # (n, 4)
+    unrolled: Floats  # (n, 3), rad
+    velocity: Floats  # (n, 3)
+    rate: Floats  # (n, 3)
+    gaps: Ints  # (n,): long gaps before each pose
+    step_s: float  # median
+
+    def known(self, time: Floats, reach_s: float = 0.0) -> Bools:
+        """Whether no gap or end of the curve lies so near to an instant. (q,) -> (q,)."""
+        first, last = time - reach_s, time + reach_s
+        gaps = self.gaps[self._left(last) + 1] - self.gaps[self._left(first)]
+        return (gaps == 0) & (first >= self.seconds[0]) & (last <= self.seconds[-1])
+
+    @property
+    def tangent_s(self) -> float:
+        """How far a tangent looks to either side."""
+        return len(WEIGHTS) * self.step_s
+
+    def place(self, time: Floats) -> Floats:
+        """Position at each instant. (q,) -> (q, 3)."""
+        left = self._left(time)
+        return self.position[left] + self._way(left, time, self.position, self.velocity)
+
+    def turn(self, time: Floats) -> Floats:
+        """Rotation at each instant. (q,) -> (q, 4)."""
+        left = self._left(time)
+        way = self._way(left, time, self.unrolled, self.rate)
+        return so3.compose(self.rotation[left], so3.exp(way))
+
+    def nearest(self, time: Floats) -> Ints:
+        """The pose nearest to each instant. (q,) -> (q,)."""
+        left = self._left(time)
+        return left + (time - self.seconds[left] > self.seconds[left + 1] - time)
+
+    def _left(self, time: Floats) -> Ints:
+        """The pose before each instant; the last but one for the last instant."""
+        after = np.searchsorted(self.seconds, time, side="right")
+        return (after - 1).clip(0, len(self.seconds) - 2)
+
+    def _way(self, left: Ints, time: Floats, values: Floats, tangents: Floats) -> Floats:
+        """The cubic from the pose before each instant. (q,) -> (q, 3)."""
+        width = (self.seconds[left + 1] - self.seconds[left])[:, None]
+        share = ((time - self.seconds[left])[:, None] / width).clip(0, 1)
+        chord = values[left + 1] - values[left]
+        leave, arrive = width * tangents[left] - chord, chord - width * tangents[left + 1]
+        return share * chord + share * (1 - share) * ((1 - share) * leave + share * arrive)
+
+
+def curve_of(track: AnyTrack, origin_ns: int) -> Curve:
+    """The curve through the poses of a track (at least two), in seconds from an origin."""
+    seconds = (track.stamp - np.int64(origin_ns)) / NANOSECONDS
+    step_s = float(np.median(np.diff(seconds)))
+    turns = so3.log(so3.compose(so3.inverse(track.rotation[:-1]), track.rotation[1:]))
+    unrolled = np.concatenate([np.zeros((1, 3)), np.cumsum(turns, axis=0)])
+    velocity, rate = (_tangents(seconds, each, step_s) for each in (track.position, unrolled))
+    long = np.diff(seconds, prepend=seconds[0]) > LONG_GAP * step_s
+    gaps = np.cumsum(long, dtype=np.int64)
+    return Curve(seconds, track.position, track.rotation, unrolled, velocity, rate, gaps, step_s)
+
+
+def _tangents(seconds: Floats, values: Floats, step_s: float) -> Floats:
+    """Sum of w_j (x(t + j h) - x(t - j h)) / h over j = 1, 2, 3. (n, 3) -> (n, 3)."""
+
+    def at(time: Floats) -> Floats:
+        return np.stack([np.interp(time, seconds, axis) for axis in values.T], axis=1)
+
+    reach = [step_s * (j + 1) for j in range(len(WEIGHTS))]
+    ways = [at(seconds + by) - at(seconds - by) for by in reach]
+    return sum((w * way for w, way in zip(WEIGHTS, ways, strict=True)), np.zeros(())) / step_s
+
+
+SHORTEST_S = 0.05  # to either side, for a velocity: less is mostly noise
+APART, LONGEST_S = 3, 0.14  # steps of the curve, if that is not longer: see Meeting.reach_s
+EXACT_S = 1e-7  # errors below what this shift makes are rounding
+STRIDE_S = 2.0  # over this time, displacements of a slow robot stand out of the noise
+NOTHING = 1e-300  # keeps a division by zero away where nothing moves
+OPEN = 1e-10  # of the largest eigenvalue: freedoms that the motion leaves open
+
+
+@dataclass(frozen=True)
+class Score:
+    """What each scan says about the offset: g y, and how that falls with a shift. (n,) each."""
+
+    pull: Floats
+    slope: Floats
+
+
+@dataclass(frozen=True)
+class Left:
+    """What is left of the errors: RMSE, and mean square of displacement errors over displacements.
+
+    Displacements are those of STRIDE_S: nothing for tracks of one motion, one or more for others.
+    """
+
+    rmse_m: float
+    unlike: float
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """Two tracks whose clocks differ: the slower keeps its poses, the faster is read as a curve."""
+
+    poses: Curve
+    curve: Curve
+    forward: bool  # the curve is the reference, read later by the offset; else the estimate, before
+    kind: AlignmentKind
+    oriented: bool
+
+    @property
+    def reach_s(self) -> float:
+        """Seconds to either side for a velocity: whole steps of the curve.
+
+        Enough steps, that noise of its poses is not in the velocity g and the slope of y both; but
+        not so many that a gait is over before.
+        """
+        step = self.curve.step_s
+        return step * max(1, round(SHORTEST_S / step), min(APART, round(LONGEST_S / step)))
+
+    def read_at(self, offset_s: float) -> Floats:
+        """Instants on the curve that the poses meet."""
+        return self.poses.seconds + (offset_s if self.forward else -offset_s)
+
+    def usable(self, offset_s: float) -> Bools:
+        """Poses about which the curve, its tangents and its velocity are known. (n,)."""
+        return self.curve.known(self.read_at(offset_s), self.reach_s + self.curve.tangent_s)
+
+    def follows(self, chosen: Ints) -> Bools:
+        """Whether each chosen pose is the next one after the chosen pose before it."""
+        near = np.diff(self.poses.seconds[chosen]) <= LONG_GAP * self.poses.step_s
+        return np.concatenate([[False], near & (np.diff(chosen) == 1)])
+
+    def score(self, chosen: Ints, offset_s: float) -> Score:
+        """What the chosen poses say about the offset."""
+        follows = self.follows(chosen)
+        parts = [_weighed(_position_errors(self, chosen, offset_s), follows)]
+        if self.oriented:
+            twice = follows & np.concatenate([[False], follows[:-1]])
+            parts.append(_weighed(_rotation_errors(self, chosen, offset_s), twice))
+        return Score(
+            np.sum([part.pull for part in parts], axis=0),
+            np.sum([part.slope for part in parts], axis=0),
+        )
+
+    def positions(self, chosen: Ints, offset_s: float) -> tuple[Floats, Floats]:
+        """Positions of estimate and reference that meet. (n, 3) each."""
+        kept, read = self.poses.position[chosen], self.curve.place(self.read_at(offset_s)[chosen])
+        return (kept, read) if self.forward else (read, kept)
+
+    def left(self, chosen: Ints, offset_s: float) -> "Left":
+        """What the alignment leaves at an offset."""
+        source, target = self.positions(chosen, offset_s)
+        error = FITS[self.kind](source, target).moved(source) - target
+        stride = min(max(1, round(STRIDE_S / self.poses.step_s)), len(chosen) - 1)
+        apart, way = (_squared(all_[stride:] - all_[:-stride]) for all_ in (error, target))
+        return Left(float(np.sqrt(_squared(error) / len(error))), apart / max(way, NOTHING))
+
+
+def meeting(estimate: AnyTrack, reference: Track, kind: AlignmentKind) -> Meeting:
+    """The two tracks as curves; where first poses are to be made equal, all of se3 is open."""
+    origin = int(reference.stamp[0])
+    ours, theirs = curve_of(estimate, origin), curve_of(reference, origin)
+    forward = theirs.step_s <= ours.step_s
+    slow, fast = (ours, theirs) if forward else (theirs, ours)
+    oriented = estimate.about.oriented and reference.about.oriented
+    return Meeting(slow, fast, forward, "se3" if kind == "first-pose" else kind, oriented)
+
+
+@dataclass(frozen=True)
+class _Errors:
+    """Errors y; g, by which a shift lowers them; h, the same over a shorter time; freedoms."""
+
+    y: Floats  # (n, 3)
+    g: Floats  # (n, 3)
+    h: Floats  # (n, 3)
+    freedoms: Floats  # (n, 3, f)
+
+    def new(self, follows: Bools) -> "_Errors":
+        """What is new in the scans that follow on another."""
+        scan = np.flatnonzero(follows)
+        y, before = self.y[scan], self.y[scan - 1]
+        rho = float(np.sum(y * before) / max(np.sum(before * before), NOTHING))
+        rho = min(max(rho, -1.0), 1.0)
+        return _Errors(
+            *(all_[scan] - rho * all_[scan - 1] for all_ in (self.y, self.g, self.h, self.freedoms))
+        )
+
+
+def _squared(vectors: Floats) -> float:
+    return float(np.einsum("ni,ni->", vectors, vectors))
+
+
+def _weighed(errors: _Errors, follows: Bools) -> Score:
+    """g y and g h over the variance of y, beside the freedoms; zero for scans without a past."""
+    new = errors.new(follows)
+    y, g = _beside(new.freedoms, new.y), _beside(new.freedoms, new.g)
+    variance = float(np.mean(y * y) + EXACT_S**2 * np.mean(g * g)) + NOTHING
+    pull, slope = np.zeros(len(follows)), np.zeros(len(follows))
+    pull[follows] = np.einsum("ni,ni->n", g, y) / variance
+    slope[follows] = np.einsum("ni,ni->n", g, new.h) / variance
+    return Score(pull, slope)
+
+
+def _beside(freedoms: Floats, values: Floats) -> Floats:
+    """The part of the values that no freedom explains. (n, 3, f), (n, 3) -> (n, 3)."""
+    if freedoms.shape[2] == 0:
+        return values
+    columns = freedoms.reshape(-1, freedoms.shape[2])
+    normal = columns.T @ columns
+    size = np.sqrt(np.maximum(np.diag(normal), NOTHING))
+    inverse = np.linalg.pinv(normal / np.outer(size, size), rcond=OPEN, hermitian=True)
+    weight = inverse @ (columns.T @ values.ravel() / size) / size
+    return values - (columns @ weight).reshape(values.shape)
+
+
+def _position_errors(met: Meeting, chosen: Ints, offset_s: float) -> _Errors:
+    source, target = met.positions(chosen, offset_s)
+    time = met.read_at(offset_s)[chosen]
+    alignment = FITS[met.kind](source, target)
+    turn = np.eye(3) if met.forward else alignment.scale * alignment.rotation
+
+    def velocity(reach: float) -> Floats:
+        way = met.curve.place(time + reach) - met.curve.place(time - reach)
+        return so3.turned(turn, way) / (2 * reach)
+
+    freedoms = [_world_freedoms(met.kind, target - target.mean(axis=0))]
+    if met.oriented:  # a lever arm keeps its direction in the axes of the body
+        body = so3.matrix(met.poses.rotation[chosen])
+        freedoms.append(alignment.rotation @ body if met.forward else body)
+    return _Errors(
+        alignment.moved(source) - target,
+        velocity(met.reach_s),
+        velocity(met.curve.step_s),
+        np.concatenate(freedoms, axis=2),
+    )
+
+
+def _rotation_errors(met: Meeting, chosen: Ints, offset_s: float) -> _Errors:
+    """Turns since the pose before, in body axes; the first pose of a run is left to the caller."""
+    kept, time = _turns(met.poses.rotation[chosen]), met.read_at(offset_s)[chosen]
+    early, before, read, after, late = (
+        _turns(met.curve.turn(time + by))
+        for by in (-met.reach_s, -met.curve.step_s, 0.0, met.curve.step_s, met.reach_s)
+    )
+    follows = met.follows(chosen)
+    error = fit_se3(kept[follows], read[follows]).moved(kept) - read
+    return _Errors(
+        error if met.forward else -error,
+        (late - early) / (2 * met.reach_s),
+        (after - before) / (2 * met.curve.step_s),
+        _world_freedoms("se3", read),
+    )
+
+
+def _turns(rotation: Floats) -> Floats:
+    """Log(R_(k-1)^T R_k); nothing for the first. (n, 4) -> (n, 3)."""
+    turns = so3.log(so3.compose(so3.inverse(rotation[:-1]), rotation[1:]))
+    return np.concatenate([np.zeros((1, 3)), turns])
+
+
+def _world_freedoms(kind: AlignmentKind, position: Floats) -> Floats:
+    """How each freedom of an alignment moves positions. (n, 3) -> (n, 3, f)."""
+    shift = np.broadcast_to(np.eye(3), (len(position), 3, 3))
+    turn, stretch = -so3.hat(position), position[:, :, None]
+    columns = {
+        "none": [shift[:, :, :0]],
+        "yaw": [shift, turn[:, :, 2:]],
+        "se3": [shift, turn],
+        "sim3": [shift, turn, stretch],
+    }
+    return np.concatenate(columns[kind], axis=2)

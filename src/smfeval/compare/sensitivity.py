@@ -1,0 +1,183 @@
+"""Gauge sensitivity: k_pair under every alignment, admissible or not.
+
+An alignment with fewer freedoms than the tracks leave open charges the open gauge to the beliefs,
+so its k_pair proves nothing; one with as many or more takes mean squared difference away.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from smfeval.compare.frames import FREEDOMS
+from smfeval.errors import PairingError
+from smfeval.evaluation.frames import one_world
+from smfeval.evaluation.options import AlignmentKind, Options
+from smfeval.evaluation.residuals import residuals_of
+from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.special import chi_squared_exceeded
+from smfeval.maths.stamps import NANOSECONDS
+from smfeval.score import Residuals
+from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """Kish's number of particles of both beliefs at each scan; None for Gaussians."""
+
+    a: Floats | None
+    b: Floats | None
+
+    def at(self, a: Ints, b: Ints) -> "Sampled":
+        """Of chosen scans of either track."""
+        return Sampled(None if self.a is None else self.a[a], None if self.b is None else self.b[b])
+
+    def honest_median(self, residuals: Residuals) -> Floats:
+        """Median NEES of honest beliefs; `residuals` has S_A as covariance, S_B as noise. (n,)."""
+        d = residuals.dimension
+        if self.a is None and self.b is None:
+            return np.full(len(residuals), chi_squared_exceeded(d, 0.5))
+        from scipy.special import fdtri  # noqa: PLC0415  slow to import, for particles only
+
+        stretch, spread = np.zeros(len(residuals)), np.zeros(len(residuals))
+        share = share_of_a(residuals)
+        for particles, part in ((self.a, share), (self.b, 1 - share)):
+            few = np.full(len(residuals), np.inf) if particles is None else particles - 1
+            stretch += part * (1 + 2 / few)
+            spread += part**2 / few
+        freedom = np.maximum(1 / np.maximum(spread, np.finfo(float).tiny), float(d))
+        left = freedom - d + 1
+        return stretch * d * freedom / left * np.asarray(fdtri(d, left, 0.5))
+
+    def inflation(self, residuals: Residuals) -> float:
+        """k: median of NEES over what honest beliefs have."""
+        return float(np.median(residuals.fit.nees / self.honest_median(residuals)))
+
+
+GAUSSIANS = Sampled(None, None)
+
+
+def sampled(a: AnyTrack, b: AnyTrack) -> Sampled:
+    """The numbers of particles of two tracks."""
+    return Sampled(effective_particles(a), effective_particles(b))
+
+
+def effective_particles(track: AnyTrack) -> Floats | None:
+    """Kish's number of each scan, at least 2; None for Gaussians. (n,)."""
+    if not isinstance(track, ParticleTrack):
+        return None
+    square = np.add.reduceat(track.probability**2, track.offset[:-1])
+    return np.maximum(1 / square, 2.0)
+
+
+def share_of_a(residuals: Residuals) -> Floats:
+    """Part of the summed variance that is A's. (n,)."""
+    assert residuals.covariance is not None
+    own = np.trace(residuals.covariance, axis1=1, axis2=2)
+    return own / np.trace(residuals.predicted, axis1=1, axis2=2)
+
+
+SWEPT: tuple[AlignmentKind, ...] = (*FREEDOMS, "first-pose")
+SWEEP_SCANS = 100_000  # evenly spaced: more would not move a median that a table shows
+
+
+@dataclass(frozen=True)
+class GaugeRow:
+    """k_pair under one alignment; None, and the reason, where it does not exist."""
+
+    gauge: AlignmentKind
+    admissible: bool
+    chosen: bool
+    k: float | None
+    reason: str | None = None
+
+
+def gauge_sweep(
+    a: GaussianTrack,
+    b: GaussianTrack,
+    chosen: AlignmentKind,
+    options: Options,
+    *,
+    counts: Sampled = GAUSSIANS,
+) -> tuple[GaugeRow, ...]:
+    """k_pair of matched tracks under each alignment; `counts` are of the same scans."""
+    kept = thinned(len(a))
+    a, b, counts = a[kept], b[kept], counts.at(kept, kept)
+    return tuple(_row(kind, chosen, a, b, options, counts=counts) for kind in SWEPT)
+
+
+def thinned(count: int) -> Ints:
+    """At most SWEEP_SCANS evenly spaced scans."""
+    return np.arange(0, count, -(-count // SWEEP_SCANS))
+
+
+def _row(
+    kind: AlignmentKind,
+    chosen: AlignmentKind,
+    a: GaussianTrack,
+    b: GaussianTrack,
+    options: Options,
+    *,
+    counts: Sampled,
+) -> GaugeRow:
+    admissible = _freedom(kind) >= _freedom(chosen)
+    try:
+        alignment, _ = one_world(a, b, kind, options)
+    except PairingError as error:
+        return GaugeRow(kind, admissible, kind == chosen, None, str(error))
+    k = counts.inflation(residuals_of(alignment(a), b, options))
+    return GaugeRow(kind, admissible, kind == chosen, k)
+
+
+def _freedom(kind: AlignmentKind) -> int:
+    return FREEDOMS.index("se3" if kind == "first-pose" else kind)
+
+
+OFFSETS_MS = tuple(range(-50, 51, 10))
+FEWEST = 3  # scans that a second difference needs
+
+
+@dataclass(frozen=True)
+class ClockRow:
+    """k_pair with so much more added to the stamps of A."""
+
+    offset_ms: float
+    k: float
+
+
+def clock_sweep(
+    a: GaussianTrack,
+    b: GaussianTrack,
+    at: Ints,
+    kind: AlignmentKind,
+    options: Options,
+    *,
+    counts: Sampled = GAUSSIANS,
+) -> tuple[ClockRow, ...]:
+    """k_pair over OFFSETS_MS; `at` are the scans of the whole track A that meet those of B.
+
+    Empty where A is too short for an acceleration.
+    """
+    if len(a) < FEWEST:
+        return ()
+    kept = thinned(len(at))
+    velocity, acceleration = (motion[at[kept]] for motion in local_motion(a))
+    a, b, counts = a[at[kept]], b[kept], counts.at(kept, kept)
+    alignment, _ = one_world(a, b, kind, options)
+    base = residuals_of(alignment(a), b, options)
+
+    rows = []
+    for offset_ms in OFFSETS_MS:
+        shift_s = 1e-3 * offset_ms
+        position = a.position - shift_s * velocity + 0.5 * shift_s**2 * acceleration
+        moved = a.replaced({"position": position})
+        alignment, _ = one_world(moved, b, kind, options)
+        error = (alignment.moved(position) - b.position)[:, options.axis_index]
+        rows.append(ClockRow(offset_ms, counts.inflation(replace(base, error=error))))
+    return tuple(rows)
+
+
+def local_motion(track: GaussianTrack) -> tuple[Floats, Floats]:
+    """Velocity and acceleration of each scan by central differences. (n, 3) each."""
+    time = (track.stamp - track.stamp[0]) / NANOSECONDS
+    velocity = np.gradient(track.position, time, axis=0)
+    return velocity, np.gradient(velocity, time, axis=0)

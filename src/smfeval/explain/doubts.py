@@ -1,0 +1,299 @@
+"""Doubts: things that parse and yet look wrong. One function per suspicion, one table of them.
+
+Each takes what is known of the track and returns a sentence, or None. A doubt is a hint, not a
+proof; `check --strict` refuses a file that raises any.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from smfeval.explain.health import UNKNOWN_VARIANCE, Health, Motion, growth, health, motion, sigmas
+from smfeval.maths import so3
+from smfeval.maths.arrays import Bools, Floats
+from smfeval.maths.normal import is_singular
+from smfeval.maths.stamps import NANOSECONDS, seconds_text
+from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
+
+AXES = ("xyz", "xy", "xz", "yz", "x", "y", "z")  # the first that can be scored is offered
+
+
+@dataclass(frozen=True)
+class Scorable:
+    """The axes on which every scan has a usable covariance; None, and why, if there are none."""
+
+    axes: str | None
+    reason: str
+
+
+def scorable(track: Track) -> Scorable:
+    """Find the axes that can be scored (world axes of the track)."""
+    if not isinstance(track, GaussianTrack):
+        return Scorable(None, "poses without uncertainty: only distances (APE) can be computed")
+    useless = {axes: useless_scans(track, axes) for axes in AXES}
+    best = next((axes for axes in AXES if not useless[axes].any()), None)
+    if best == "xyz":
+        return Scorable("xyz", "every position covariance is regular")
+    trouble = (
+        f"{int(useless['xyz'].sum())} of {len(track)} scans have a singular or placeholder "
+        "position covariance"
+    )
+    if best is not None:
+        return Scorable(best, f"{trouble}; on axes {best} none has")
+    return Scorable(None, f"{trouble}, and no single axis is free of them")
+
+
+def useless_scans(track: GaussianTrack, axes: str) -> Bools:
+    """Scans whose position covariance has no inverse on the axes, or stands for unknown. (n,)."""
+    index = ["xyz".index(axis) for axis in axes]
+    block = track.position_covariance[:, index][:, :, index]
+    unknown: Bools = np.diagonal(block, axis1=1, axis2=2).max(axis=1) >= UNKNOWN_VARIANCE
+    return is_singular(block) | unknown
+
+
+# Limits, chosen on the real tracks of six estimators and on the same tracks made wrong on purpose.
+PLAUSIBLE_SPEED = 150.0  # m/s: faster than any ground vehicle and most drones
+OWN_SPEEDS = 20.0  # times the 95 % speed of the track itself
+JUMP_M, JUMP_SIGMAS = 1.0, 6.0  # a jump is at least this long, and not explained by sigma
+SLOW_STEP_S, FAST_STEP_S = 5.0, 1e-4  # scans come between 10 kHz and once in five seconds
+LONG_GAP_S, LONG_GAP_STEPS = 3600.0, 1000.0  # a pause of an hour within a track of quick steps
+TINY_SIGMA_M, HUGE_SIGMA_M = 1e-6, 1e4
+LEVER_M = 0.6  # position sigma over rotation sigma: real filters are at 2-23 m, swapped below 0.5
+STEADY, GROWING = 1.5, 4.0  # factors over the track
+DIRECTED, MUCH_BETTER = 0.7, 0.25  # mean resultant length of the direction of motion in body axes
+NEAR_IDENTITY = 0.02  # a first quaternion this close to 1 0 0 0 was probably written wxyz
+MOVING_M = 0.01  # a step shorter than this says nothing about direction
+SMOOTH_FACTOR, ALIKE = 8.0, 4.0  # sigma against the jitter of the positions
+ENOUGH_SCANS = 20
+NO_CORRELATION = 1e-9  # relative to the largest entry
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """A suspicion by its name, and the sentence that explains it."""
+
+    name: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a suspicion may look at."""
+
+    track: Track
+    motion: Motion
+    health: Health | None
+
+    @property
+    def gaussian(self) -> GaussianTrack | None:
+        """The track, if it has covariances."""
+        return self.track if isinstance(self.track, GaussianTrack) else None
+
+
+def doubts(track: Track, moved: Motion, condition: Health | None) -> tuple[Doubt, ...]:
+    """All doubts about a track, in the order of the table."""
+    known = Known(track, moved, condition)
+    spoken = ((name, suspicion(known)) for name, suspicion in SUSPICIONS.items())
+    return tuple(Doubt(name, sentence) for name, sentence in spoken if sentence)
+
+
+def _scalar_first(known: Known) -> str | None:
+    """Quaternions written wxyz: the track then starts upside down, or slides in all directions."""
+    if not known.track.about.oriented:
+        return None
+    if np.abs(known.track.rotation[0, 1:]).max() < NEAR_IDENTITY:
+        return "the first quaternion is near 1 0 0 0, a half turn as xyzw: was it written wxyz?"
+    if len(known.track) < ENOUGH_SCANS:
+        return None
+    as_read = _directedness(known.track.position, known.track.rotation)
+    as_wxyz = _directedness(known.track.position, known.track.rotation[:, [1, 2, 3, 0]])
+    if as_wxyz > DIRECTED and as_wxyz > as_read + MUCH_BETTER:
+        return (
+            f"read as wxyz, the body would move in one direction of its own "
+            f"({as_wxyz:.2f} of 1, as read {as_read:.2f}): are the quaternions written wxyz?"
+        )
+    return None
+
+
+def _directedness(position: Floats, rotation: Floats) -> float:
+    """Mean resultant length of the direction of motion in body axes: 1 if it never changes."""
+    step = np.diff(position, axis=0)
+    length = np.linalg.norm(step, axis=1)
+    moving = length > MOVING_M
+    if moving.sum() < ENOUGH_SCANS:
+        return 0.0
+    to_body = so3.matrix(rotation[:-1][moving]).swapaxes(-1, -2)
+    direction = (to_body @ (step[moving] / length[moving, None])[..., None])[..., 0]
+    return float(np.linalg.norm(direction.mean(axis=0)))
+
+
+def _jump(known: Known) -> str | None:
+    """A step faster than any vehicle, or than the track's own habit, and not within sigma."""
+    if len(known.track) < 2:
+        return None
+    step_m = np.linalg.norm(np.diff(known.track.position, axis=0), axis=1)
+    speed = step_m / np.diff(known.track.stamp) * NANOSECONDS
+    limit = min(PLAUSIBLE_SPEED, OWN_SPEEDS * float(np.quantile(speed, 0.95)))
+    jumps = (speed > limit) & (step_m > JUMP_M)
+    if known.gaussian is not None:
+        sigma = sigmas(known.gaussian.covariance[:, :3, :3])
+        jumps &= step_m > JUMP_SIGMAS * (sigma[:-1] + sigma[1:])
+    if not jumps.any():
+        return None
+    scan = int(np.argmax(np.where(jumps, speed, 0.0)))
+    stamp = seconds_text(int(known.track.stamp[scan + 1]))
+    return (
+        f"the position jumps by {step_m[scan]:.3g} m ({speed[scan]:.3g} m/s) before stamp {stamp}"
+    )
+
+
+def _long_gap(known: Known) -> str | None:
+    """A pause so long that a stamp is probably wrong."""
+    gap, rate = known.motion.longest_gap_s, known.motion.rate_hz
+    if gap is None or rate is None or gap < max(LONG_GAP_S, LONG_GAP_STEPS / rate):
+        return None
+    return f"there is a gap of {gap:.3g} s in a track at {rate:.3g} Hz: is a stamp wrong?"
+
+
+def _odd_rate(known: Known) -> str | None:
+    """Steps so long or short that the unit of the stamps is in doubt."""
+    if known.motion.rate_hz is None:
+        return None
+    step = 1 / known.motion.rate_hz
+    if FAST_STEP_S <= step <= SLOW_STEP_S:
+        return None
+    return f"scans are {step:.3g} s apart: are the stamps in another unit?"
+
+
+def _zero(known: Known) -> str | None:
+    """Covariances that are all zero: not a belief."""
+    if known.health is None or known.health.zero_scans == 0:
+        return None
+    return f"the covariance is zero in {known.health.zero_scans} of {len(known.track)} scans"
+
+
+def _constant(known: Known) -> str | None:
+    """One covariance for all scans: configured, not estimated."""
+    if known.health is None or not known.health.constant or known.health.zero_scans:
+        return None
+    return "the covariance is the same in every scan: it was configured, not estimated"
+
+
+def _placeholder(known: Known) -> str | None:
+    """Variances such as 1e6 or 1e12, which stand for 'unknown'."""
+    if known.health is None or not known.health.placeholders:
+        return None
+    return f"the variance of {', '.join(known.health.placeholders)} is a placeholder for 'unknown'"
+
+
+def _rotation_first(known: Known) -> str | None:
+    """The rotation block where the position block belongs."""
+    health, track = known.health, known.gaussian
+    if health is None or track is None or health.rotation_sigma_rad is None:
+        return None
+    position, rotation = health.position_sigma_m.median, health.rotation_sigma_rad.median
+    if health.constant or health.placeholders or health.rank[0] < 6:
+        return None
+    if position < LEVER_M * rotation:
+        return (
+            f"the rotation sigma is {np.degrees(rotation):.3g} degrees beside a position sigma of "
+            f"{position:.3g} m: are the blocks exchanged (rotation first)?"
+        )
+    there, here = growth(sigmas(track.covariance[:, 3:, 3:])), health.growth
+    if there is not None and here is not None and there > GROWING and 1 / STEADY < here < STEADY:
+        return (
+            "the rotation block grows along the track and the position block does not: exchanged?"
+        )
+    return None
+
+
+def _deviation_for_variance(known: Known) -> str | None:
+    """Standard deviations where variances belong.
+
+    Only for purely diagonal covariances: the positions jitter by much less than the sigma that the
+    numbers give as variances, and by about what they give as standard deviations.
+    """
+    health, track = known.health, known.gaussian
+    if health is None or track is None or len(track) < ENOUGH_SCANS or health.constant:
+        return None
+    jitter, sigma = _jitter(track.position), health.position_sigma_m.median
+    in_proportion = jitter == 0 or sigma < SMOOTH_FACTOR * jitter
+    fits = jitter / ALIKE < sigma**2 < jitter * ALIKE
+    if in_proportion or not fits or not _diagonal(track.covariance):
+        return None
+    return (
+        f"read as variances the numbers give a sigma of {sigma:.3g} m, but the positions jitter by "
+        f"{jitter:.3g} m, which fits the numbers themselves: are they standard deviations?"
+    )
+
+
+def _diagonal(covariance: Floats) -> bool:
+    """Whether every entry beside the diagonal is zero, up to rounding."""
+    beside = ~np.eye(covariance.shape[-1], dtype=np.bool_)
+    scale = np.abs(covariance).max(axis=(1, 2), keepdims=True)
+    return bool((np.abs(covariance) <= NO_CORRELATION * scale)[:, beside].all())
+
+
+def _jitter(position: Floats) -> float:
+    """Noise of the positions from scan to scan: third differences, by their median size.
+
+    A third difference of white noise has variance 20, and a smooth motion leaves nothing of it.
+    """
+    third = np.diff(position, n=3, axis=0)
+    return float(np.median(np.abs(third)) / (0.6745 * np.sqrt(20)))
+
+
+def _odd_size(known: Known) -> str | None:
+    """A reported position sigma that no sensor reaches, or that is no information."""
+    if known.health is None or known.health.position_sigma_m.median == 0:
+        return None
+    sigma = known.health.position_sigma_m.median
+    if TINY_SIGMA_M < sigma < HUGE_SIGMA_M:
+        return None
+    return f"the position sigma is {sigma:.3g} m: is the unit right?"
+
+
+def _partly_singular(known: Known) -> str | None:
+    """Some scans without a usable position covariance among others that have one."""
+    if known.gaussian is None:
+        return None
+    useless = int(useless_scans(known.gaussian, "xyz").sum())
+    if useless in (0, len(known.track)):
+        return None
+    return f"{useless} of {len(known.track)} position covariances are singular, the others are not"
+
+
+SUSPICIONS: dict[str, Callable[[Known], str | None]] = {
+    "scalar-first": _scalar_first,
+    "jump": _jump,
+    "odd-rate": _odd_rate,
+    "long-gap": _long_gap,
+    "zero-covariance": _zero,
+    "constant-covariance": _constant,
+    "placeholder": _placeholder,
+    "rotation-first": _rotation_first,
+    "deviation-for-variance": _deviation_for_variance,
+    "odd-size": _odd_size,
+    "partly-singular": _partly_singular,
+}
+
+
+@dataclass(frozen=True)
+class Examination:
+    """Everything `check` tells of a track."""
+
+    track: AnyTrack
+    motion: Motion
+    health: Health | None
+    doubts: tuple[Doubt, ...]
+    scorable: Scorable
+
+
+def examine(track: AnyTrack) -> Examination:
+    """Look at motion, covariance and plausibility of a track."""
+    belief = track.moments if isinstance(track, ParticleTrack) else track
+    moved = motion(belief)
+    condition = health(belief) if isinstance(belief, GaussianTrack) else None
+    found = doubts(belief, moved, condition)
+    return Examination(track, moved, condition, found, scorable(belief))

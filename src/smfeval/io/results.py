@@ -1,0 +1,110 @@
+"""Scores of every scan as a Parquet table: stamp, gap, errors, covariances and each rule."""
+
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from smfeval.evaluation import Evaluation
+from smfeval.io.atomic import replacing
+from smfeval.maths.arrays import Floats
+from smfeval.maths.stamps import NANOSECONDS
+
+
+def per_scan_table(evaluation: Evaluation) -> pl.DataFrame:
+    """One row per scored scan."""
+    scored, residuals = evaluation.scored, evaluation.scored.residuals
+    columns: dict[str, Any] = {
+        "stamp": scored.estimate.stamp,
+        "reference_stamp": scored.reference.stamp,
+    }
+    axes = evaluation.options.axes
+    columns |= {f"error_{axis}": residuals.error[:, i] for i, axis in enumerate(axes)}
+    if residuals.covariance is not None:
+        for i, row in enumerate(axes):
+            for j, column in enumerate(axes[: i + 1]):
+                columns[f"covariance_{row}{column}"] = residuals.covariance[:, i, j]
+    return pl.DataFrame(columns | scored.series)
+
+
+def write_per_scan(evaluations: list[Evaluation], path: Path) -> None:
+    """Write the scores of one or several estimates; a column names the estimate."""
+    parts = []
+    for evaluation in evaluations:
+        name = pl.lit(evaluation.estimate.provenance.name).alias("estimate")
+        parts.append(per_scan_table(evaluation).with_columns(name))
+    with replacing(path) as temporary:
+        pl.concat(parts, how="diagonal").write_parquet(temporary)
+
+
+KINDS = {"ape": ("APE", "m"), "nees": ("NEES", "unit-less")}
+
+
+def evo_files(path: Path) -> list[Path]:
+    """The files that may be made: for the APE and for the NEES."""
+    return [path, path.with_suffix(".nees.zip")]
+
+
+def write_evo_results(evaluation: Evaluation, path: Path) -> tuple[Path, ...]:
+    """Write the APE to `path`, and the NEES, if there is one, beside it as `NAME.nees.zip`."""
+    targets = dict(zip(KINDS, evo_files(path), strict=True))
+    written = [
+        (rule, target) for rule, target in targets.items() if rule in evaluation.scored.series
+    ]
+    for rule, target in written:
+        with replacing(target) as temporary:
+            _write(evaluation, rule, temporary)
+    return tuple(target for _, target in written)
+
+
+def _write(evaluation: Evaluation, rule: str, path: Path) -> None:
+    values = evaluation.scored.series[rule]
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("info.json", json.dumps(_info(evaluation, rule)))
+        archive.writestr("stats.json", json.dumps(_statistics(values), allow_nan=False))
+        for name, array in ({"error_array": values} | _arrays(evaluation)).items():
+            buffer = io.BytesIO()
+            np.save(buffer, array)
+            archive.writestr(f"{name}.npy", buffer.getvalue())
+
+
+def _info(evaluation: Evaluation, rule: str) -> dict[str, str]:
+    name, unit = KINDS[rule]
+    return {
+        "title": f"{name} w.r.t. position ({unit})\n(aligned by {evaluation.alignment.kind})",
+        "ref_name": evaluation.reference.provenance.name,
+        "est_name": evaluation.estimate.provenance.name,
+        "label": f"{name} ({unit})",
+    }
+
+
+def _statistics(values: Floats) -> dict[str, float]:
+    return {
+        "rmse": float(np.sqrt(np.mean(values**2))),
+        "mean": float(np.mean(values)),
+        "median": float(np.median(values)),
+        "std": float(np.std(values)),
+        "min": float(np.min(values)),
+        "max": float(np.max(values)),
+        "sse": float(np.sum(values**2)),
+    }
+
+
+def _arrays(evaluation: Evaluation) -> dict[str, Any]:
+    scored = evaluation.scored
+    stamp = scored.estimate.stamp
+    return {
+        "timestamps": stamp / NANOSECONDS,
+        "seconds_from_start": (stamp - stamp[0]) / NANOSECONDS,
+        "distances_from_start": _distances(scored.reference.position),
+        "distances": _distances(scored.estimate.position),
+    }
+
+
+def _distances(position: Floats) -> Floats:
+    step = np.linalg.norm(np.diff(position, axis=0), axis=1)
+    return np.concatenate([[0.0], np.cumsum(step)])

@@ -1,0 +1,227 @@
+"""Poses from a chain of transforms through the tf tree.
+
+`PARENT:CHILD` names two frames; the transforms between them are composed, some of them inverted.
+The chain is sampled at the stamps of that moving transform which was sent most often. The other
+moving ones are interpolated between the transforms before and after, as tf2 does: position on a
+straight line, rotation on a great circle; stamps outside their span are left out and counted.
+Transforms that never change, from /tf_static or not, are held for the whole track.
+"""
+
+from collections import defaultdict, deque
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import attrgetter
+
+import numpy as np
+
+from smfeval.errors import FormatError, OptionError
+from smfeval.io.options import ReadOptions
+from smfeval.io.ros.poses import settled_stamps
+from smfeval.io.ros.recording import Recording
+from smfeval.io.ros.topics import NAMED, TRANSFORM_STAMPED, named_topic, shape_of
+from smfeval.maths import se3, so3
+from smfeval.maths.arrays import Bools, Floats, Ints
+from smfeval.maths.stamps import seconds_text
+from smfeval.track import About, Dropped, Provenance, Track
+
+Frames = tuple[str, str]  # parent, child
+
+STAMP, POSE = NAMED[TRANSFORM_STAMPED].stamp, NAMED[TRANSFORM_STAMPED].pose
+FRAMES = attrgetter("header.frame_id", "child_frame_id")
+
+
+@dataclass
+class Sent:
+    """The transforms between two frames, as they were sent."""
+
+    received: list[int] = field(default_factory=list)
+    stamp: list[tuple[int, int]] = field(default_factory=list)
+    pose: list[tuple[float, ...]] = field(default_factory=list)
+    static: bool = True  # all of them came from a static topic: the latest is valid for ever
+
+    def latest(self) -> "Sent":
+        """The last transform alone."""
+        return Sent(self.received[-1:], self.stamp[-1:], self.pose[-1:], self.static)
+
+
+@dataclass(frozen=True)
+class Link:
+    """One transform of the chain over time, from the parent's side to the child's."""
+
+    name: str
+    poses: Track
+    inverted: bool
+    static: bool
+
+    @property
+    def moves(self) -> bool:
+        """Whether the transform ever changes."""
+        both = np.concatenate([self.poses.position, self.poses.rotation], axis=1)
+        return bool((both != both[0]).any())
+
+    def covers(self, stamp: Ints) -> Bools:
+        """Which stamps lie within the transforms that were sent."""
+        if not self.moves:
+            return np.ones(len(stamp), dtype=np.bool_)
+        return (stamp >= self.poses.stamp[0]) & (stamp <= self.poses.stamp[-1])
+
+    def at(self, stamp: Ints) -> se3.Pose:
+        """The transform at each stamp, interpolated between those before and after."""
+        time, position, rotation = self.poses.stamp, self.poses.position, self.poses.rotation
+        before = np.clip(np.searchsorted(time, stamp, side="right") - 1, 0, None)
+        after = np.minimum(before + 1, len(time) - 1)
+        step = np.maximum(time[after] - time[before], 1)
+        share = np.where(after > before, (stamp - time[before]) / step, 0.0)[:, None]
+        share = np.clip(share, 0.0, 1.0)
+        turn = so3.log(so3.compose(so3.inverse(rotation[before]), rotation[after]))
+        pose = (
+            position[before] + share * (position[after] - position[before]),
+            so3.compose(rotation[before], so3.exp(share * turn)),
+        )
+        return se3.inverse(pose) if self.inverted else pose
+
+
+def read_chain(bag: Recording, options: ReadOptions) -> Track:
+    """Read the poses of the child in the parent frame."""
+    frames = parse_frames(options.tf or "")
+    sent = sent_transforms(bag, _topics(bag, options))
+    links = [_link(bag, sent, step, options) for step in steps(bag, sent, frames)]
+    leader = _leader(bag, links, frames)
+    stamp, dropped = _overlap(bag, links, leader)
+    position, rotation = reduce(se3.compose, [link.at(stamp) for link in links])
+    provenance = Provenance(
+        name=f"{bag.path} tf {options.tf}",
+        format=f"{bag.kind}, tf chain",
+        dropped=sum((link.poses.provenance.dropped for link in links), ()) + dropped,
+        notes=sum((link.poses.provenance.notes for link in links), ()) + _story(links, leader),
+    )
+    about = About(world=frames[0], body=frames[1])
+    return Track(stamp, position, rotation, about=about, provenance=provenance)
+
+
+def parse_frames(chain: str) -> Frames:
+    """Parent and child of `PARENT:CHILD`."""
+    names = [name.strip().lstrip("/") for name in chain.split(":")]
+    if len(names) != 2 or not all(names) or names[0] == names[1]:
+        raise OptionError(f"a tf chain is written PARENT:CHILD with two frames, not {chain!r}")
+    return names[0], names[1]
+
+
+def sent_transforms(bag: Recording, topics: list[str]) -> dict[Frames, Sent]:
+    """All transforms of the topics, by parent and child."""
+    found: dict[Frames, Sent] = defaultdict(Sent)
+    for topic, received, message in bag.messages(topics):
+        for transform in message.transforms:
+            parent, child = FRAMES(transform)
+            sent = found[parent.lstrip("/"), child.lstrip("/")]
+            sent.static &= topic.endswith("_static")
+            sent.received.append(received)
+            sent.stamp.append(STAMP(transform))
+            sent.pose.append(POSE(transform))
+    return dict(found)
+
+
+def steps(bag: Recording, sent: dict[Frames, Sent], frames: Frames) -> list[tuple[Frames, bool]]:
+    """The transforms that lead from parent to child, each with whether it is to be inverted."""
+    beside = defaultdict(list)
+    for parent, child in sent:
+        beside[parent].append((child, ((parent, child), False)))
+        beside[child].append((parent, ((parent, child), True)))
+    ways: dict[str, list[tuple[Frames, bool]]] = {frames[0]: []}
+    queue = deque([frames[0]])
+    while queue:
+        frame = queue.popleft()
+        for neighbour, step in beside[frame]:
+            if neighbour not in ways:
+                ways[neighbour] = [*ways[frame], step]
+                queue.append(neighbour)
+    if frames[1] in ways:
+        return ways[frames[1]]
+    known = ", ".join(sorted({name for pair in sent for name in pair})) or "none"
+    raise FormatError(
+        f"{bag.path}: no chain of transforms leads from {frames[0]!r} to {frames[1]!r}; "
+        f"the frames are {known}"
+    )
+
+
+def _topics(bag: Recording, options: ReadOptions) -> list[str]:
+    """The named topic or /tf, with its static sibling; without them, every tf topic."""
+    carrying = [
+        topic.name
+        for topic in bag.topics.values()
+        if getattr(shape_of(topic.type, bag.definitions), "kind", None) == "transforms"
+    ]
+    wanted = "/tf" if options.topic is None else named_topic(bag, options.topic).name
+    pair = [name for name in (wanted, f"{wanted}_static") if name in carrying]
+    if options.topic is not None and wanted not in carrying:
+        kind = bag.topics[wanted].type_words
+        raise FormatError(f"{bag.path}:{wanted}: a tf chain needs tf messages, not {kind}")
+    if not carrying:
+        raise FormatError(f"{bag.path}: the bag has no tf messages to make a chain of")
+    return pair or carrying
+
+
+def _link(
+    bag: Recording, sent: dict[Frames, Sent], step: tuple[Frames, bool], options: ReadOptions
+) -> Link:
+    frames, inverted = step
+    raw = sent[frames].latest() if sent[frames].static else sent[frames]
+    name = ":".join(frames)
+    stamp, doubts = settled_stamps(raw.stamp, raw.received)
+    values = np.array(raw.pose, dtype=np.float64)
+    rows = _first_of_equal(stamp, values)
+    notes = [] if raw.static else [f"tf {name}: {doubt}" for doubt in doubts]
+    if len(rows) < len(stamp):
+        notes.append(f"tf {name}: {len(stamp) - len(rows)} transforms repeat another; left out")
+    poses = Track(
+        stamp[rows],
+        values[rows, :3],
+        values[rows, 3:],
+        provenance=Provenance(notes=tuple(notes)),
+        intake=options.intake(lambda row: f"{bag.path} tf {name} transform {rows[row] + 1}"),
+    )
+    return Link(name, poses, inverted, raw.static)
+
+
+def _first_of_equal(stamp: Ints, values: Floats) -> Ints:
+    """Rows without those that repeat stamp and transform of an earlier one, bit for bit."""
+    bits = np.column_stack([stamp, values.view(np.int64)])
+    return np.sort(np.unique(bits, axis=0, return_index=True)[1])
+
+
+def _leader(bag: Recording, links: list[Link], frames: Frames) -> Link:
+    """The link whose stamps become those of the track."""
+    sent = [link for link in links if not link.static]
+    moving = [link for link in sent if link.moves]
+    if not sent:
+        raise FormatError(
+            f"{bag.path}: the transform from {frames[0]!r} to {frames[1]!r} is static; "
+            "it is an extrinsic, not a track"
+        )
+    return max(moving or sent, key=lambda link: len(link.poses))
+
+
+def _overlap(bag: Recording, links: list[Link], leader: Link) -> tuple[Ints, tuple[Dropped, ...]]:
+    """The leader's stamps at which every other link is known, and what was left out."""
+    stamp, dropped = leader.poses.stamp, []
+    for link in links:
+        known = link.covers(stamp)
+        if not known.any():
+            raise FormatError(f"{bag.path}: tf {leader.name} and {link.name} share no time")
+        if not known.all():
+            first = f"stamp {seconds_text(int(stamp[~known][0]))}"
+            reason = f"tf {link.name} is not known at this time"
+            dropped.append(Dropped(reason, int((~known).sum()), first))
+        stamp = stamp[known]
+    return stamp, tuple(dropped)
+
+
+def _story(links: list[Link], leader: Link) -> tuple[str, ...]:
+    """In words, how the chain became a track."""
+    others = [link for link in links if link is not leader]
+    between = ", ".join(link.name for link in others if link.moves)
+    held = ", ".join(link.name for link in others if not link.moves)
+    parts = [f"tf chain sampled at the stamps of {leader.name}"]
+    parts += [f"{between} interpolated"] if between else []
+    parts += [f"{held} held fixed"] if held else []
+    return ("; ".join(parts),)

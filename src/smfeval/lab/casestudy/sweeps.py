@@ -1,0 +1,126 @@
+"""Knobs turned and variants tried, from runs that were scored."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from smfeval.compare.sweep import Sweep, sweep_of
+from smfeval.compare.sweep_points import Failure, Origin, Point, Settings, point_of
+from smfeval.errors import SeriesError
+from smfeval.explain.credit import credit, log_det
+from smfeval.lab.casestudy.measure import Outcome, Outcomes
+from smfeval.lab.casestudy.plan import OWN, Job, Plan, knob_jobs, variant_jobs
+from smfeval.lab.casestudy.result import CreditReach, VariantRow
+from smfeval.lab.explained import scored_updates
+from smfeval.lab.sweep import SIMULATED
+from smfeval.lab.worlds import Chosen
+from smfeval.study.metrics import METRICS
+from smfeval.study.sweep_points import split
+
+Named = tuple[str, Settings, Job]  # the name that a run has in a sweep, its settings, the run
+
+
+def knob_sweep(plan: Plan, outcomes: Outcomes) -> Sweep | None:
+    """Each knob of the lab's own filter turned while the others stay."""
+    named = (
+        (OWN, settings, job) for track in plan.swept for settings, job in knob_jobs(plan, track)
+    )
+    return _swept("knobs", named, outcomes)
+
+
+def credit_reach(plan: Plan, outcomes: Outcomes) -> Iterator[CreditReach]:
+    """How far each knob moves the credit, which is what an update brings."""
+    for knob in plan.knobs:
+        reach = [
+            float(np.ptp([credit_nats(each) for each in runs]))
+            for track in plan.swept
+            if len(runs := _along(knob.name, plan, track, outcomes)) > 1
+        ]
+        if reach:
+            yield CreditReach(knob.name, max(reach))
+
+
+def credit_nats(outcome: Outcome) -> float:
+    """Median of log det J over the updates that see every direction."""
+    told, _, _ = scored_updates(outcome.run, outcome.evaluation)
+    return float(np.median(log_det(credit(told.normals, told.sigma_m))))
+
+
+def variant_sweep(plan: Plan, outcomes: Outcomes) -> Sweep | None:
+    """R of each variant turned."""
+    named = (
+        (variant.name, settings, job)
+        for variant in plan.variants
+        for track in plan.swept
+        for settings, job in variant_jobs(plan, track, variant)
+    )
+    return _swept("variants", named, outcomes)
+
+
+def variant_rows(plan: Plan, outcomes: Outcomes) -> Iterator[VariantRow]:
+    """Each variant with the filter's own R against the filter as it is."""
+    for track in plan.tried:
+        usual = outcomes.get(Job(track, OWN))
+        for variant in plan.variants:
+            tried = outcomes.get(Job(track, OWN, variant.words))
+            if usual is not None and tried is not None:
+                yield _variant_row(variant.name, tried, usual)
+
+
+def closed(k: float, usual: float) -> float | None:
+    """Share of the overconfidence that is gone: 1 - log k / log k_usual.
+
+    0 as before, 1 honest, more than 1 conservative, negative worse than before.
+    """
+    return 1 - float(np.log(k) / np.log(usual)) if usual > 1 and k > 0 else None
+
+
+def _along(knob: str, plan: Plan, track: Chosen, outcomes: Outcomes) -> list[Outcome]:
+    """The runs on a track in which no other knob is turned and that tell of their updates."""
+    return [
+        outcomes[job]
+        for _, job in knob_jobs(plan, track)
+        if job in outcomes
+        and outcomes[job].run.telemetry is not None
+        and all(word.startswith(f"{knob}=") for word in job.words)
+    ]
+
+
+def _variant_row(name: str, tried: Outcome, usual: Outcome) -> VariantRow:
+    found, before = tried.evaluation.calibration, usual.evaluation.calibration
+    if found is None or before is None or found.precision is None:
+        raise SeriesError(f"{name}: a variant without a covariance cannot be compared")
+    return VariantRow(
+        track=tried.job.track.name,
+        variant=name,
+        settings=tried.job.words,
+        k=found.k,
+        mae=tried.evaluation.scores.mae,
+        precision=found.precision,
+        closed=closed(found.k.value, before.k.value) if _overconfident(usual) else None,
+    )
+
+
+def _overconfident(outcome: Outcome) -> bool:
+    return outcome.evaluation.verdict.label == "overconfident"
+
+
+def _swept(name: str, named: Iterable[Named], outcomes: Outcomes) -> Sweep | None:
+    """The sweep of those runs that there are; None where no knob has two values."""
+    points, failures = split(
+        [_point(who, settings, outcomes[job]) for who, settings, job in named if job in outcomes]
+    )
+    try:
+        return sweep_of(points, name=name, failures=failures)
+    except SeriesError:
+        return None  # what did not run is told with the filters that did not
+
+
+def _point(name: str, settings: Settings, outcome: Outcome) -> Point | Failure:
+    found = outcome.evaluation
+    numbers = {each: METRICS[each].of(found) for each in ("precision", "nees_median", "mae")}
+    known = {each: number for each, number in numbers.items() if number is not None}
+    origin = Origin(name, outcome.job.track.name, settings, SIMULATED)
+    point = point_of(origin, known, scored=len(found.scored.residuals))
+    return replace(point, notes=outcome.run.notes) if isinstance(point, Point) else point

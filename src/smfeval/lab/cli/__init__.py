@@ -1,0 +1,41 @@
+"""`smfeval lab ...`: worlds whose answer is known; one file for each of its verbs."""
+
+import argparse
+import textwrap
+from importlib import import_module
+
+from smfeval.cli.flags import Parser
+from smfeval.errors import OptionError
+
+VERBS = {
+    "simulate": "walk through a world with a LiDAR and an IMU; writes a recording",
+    "run": "run a filter over a recording; writes its belief",
+    "casestudy": "why a LiDAR-inertial filter is overconfident; tables and figures in a folder",
+}
+
+HOMES = {"run": "run_filter"}  # a module `run` would hide the function below
+
+
+def run(arguments: list[str]) -> int:
+    """Pick the verb of the lab; returns the exit code."""
+    known = f"the verbs of the lab are {', '.join(VERBS)}"
+    if not arguments:
+        raise OptionError(known)
+    verb, *rest = arguments
+    if verb.startswith("-"):
+        _flags().parse_args([verb])
+    if verb not in VERBS:
+        raise OptionError(f"{verb!r} is no verb; {known}")
+    code: int = import_module(f"smfeval.lab.cli.{HOMES.get(verb, verb)}").run(rest)
+    return code
+
+
+def _flags() -> argparse.ArgumentParser:
+    verbs = "\n".join(f"{verb:10} {words}" for verb, words in VERBS.items())
+    return Parser(
+        prog="smfeval lab",
+        usage="smfeval lab VERB ...",
+        description="Worlds whose answer is known: simulate them, run filters on them.",
+        epilog=f"verbs:\n{textwrap.indent(verbs, '  ')}\n\nsmfeval lab VERB --help explains one",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )

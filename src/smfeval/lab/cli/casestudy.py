@@ -1,0 +1,113 @@
+"""`smfeval lab casestudy`: why a LiDAR-inertial filter is overconfident, in ten minutes."""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from smfeval.cli.flags import add_output_flags, parser
+from smfeval.errors import OptionError
+from smfeval.io.atomic import writing
+from smfeval.lab.casestudy import FULL, QUICK, CaseStudy, Plan, case_study, planned
+from smfeval.lab.casestudy.measure import RUNS, Progress
+from smfeval.lab.show import report as show
+from smfeval.lab.show.document import document
+from smfeval.show.documents import json_text
+
+DOCUMENT, REPORT, FIGURES = "casestudy.json", "casestudy.md", "casestudy.pdf"
+
+
+def run(arguments: list[str]) -> int:
+    """Run, or resume, the case study; returns the exit code."""
+    chosen = _flags().parse_args(arguments)
+    plan = _plan(chosen)
+    _prepare(chosen.output)
+    with _counting() as progress:
+        study = case_study(chosen.output, plan, progress=progress)
+    _write(chosen.output / DOCUMENT, json_text(document(study)))
+    _write(chosen.output / REPORT, show.markdown(study))
+    _draw(study, chosen.output)
+    if chosen.json:
+        print(json_text(document(study)), end="")
+    elif chosen.quiet:
+        print(show.last_line(study, str(chosen.output)))
+    else:
+        print(f"{show.text(study)}{show.last_line(study, str(chosen.output))}")
+    return 0
+
+
+def _plan(chosen: argparse.Namespace) -> Plan:
+    names = None if chosen.filters is None else [n for n in chosen.filters.split(",") if n]
+    if names == []:
+        raise OptionError("--filters names no filter: write --filters ieskf,kiss-icp")
+    return planned(QUICK if chosen.quick else FULL, filters=names, seed=chosen.seed)
+
+
+def _prepare(folder: Path) -> None:
+    """Make the folder, or take one up in which a case study was begun."""
+    if folder.exists() and not folder.is_dir():
+        raise OptionError(f"{folder}: this is a file; a case study is written to a folder")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / RUNS).is_dir():
+        raise OptionError(f"{folder}: already there and no case study; name a new folder")
+    try:
+        (folder / RUNS).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OptionError(f"{folder}: cannot be made ({error.strerror})") from error
+
+
+def _write(path: Path, text: str) -> None:
+    with writing(path) as stream:
+        stream.write(text.encode())
+
+
+def _draw(study: CaseStudy, folder: Path) -> None:
+    """All figures as pages of a PDF and each as a PNG; why some cannot be goes to stderr."""
+    from smfeval.lab.show.figures import gallery_of_case_study  # noqa: PLC0415  matplotlib
+    from smfeval.show.figures import save  # noqa: PLC0415
+
+    gallery = gallery_of_case_study(study)
+    for name, reason in gallery.refused.items():
+        print(f"smfeval: no figure {name}: {reason}", file=sys.stderr)
+    if gallery.figures:
+        save(gallery.figures, folder / FIGURES)
+        pictures = folder / "figures"
+        pictures.mkdir(exist_ok=True)
+        for name, figure in gallery.figures.items():
+            save({name: figure}, pictures / f"{name}.png")
+
+
+@contextmanager
+def _counting() -> Iterator[Progress]:
+    """A bar with the runs on a terminal, and nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda done, total, words: None
+        return
+    from rich.console import Console  # noqa: PLC0415  only on a terminal
+    from rich.progress import Progress as Bar  # noqa: PLC0415
+
+    with Bar(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("runs")
+
+        def heard(done: int, total: int, words: str) -> None:
+            bar.update(task, completed=done, total=total, description=words)
+
+        yield heard
+
+
+def _flags() -> argparse.ArgumentParser:
+    flags = parser("lab casestudy", "Why a LiDAR-inertial filter is overconfident, measured.")
+    add = flags.add_argument
+    add(
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("casestudy"),
+        metavar="FOLDER",
+        help="where to write, and to resume from (default: casestudy)",
+    )
+    add("--quick", action="store_true", help="one short walk of each set: a minute, not ten")
+    add("--filters", metavar="NAME,NAME", help="some of the lab's filters (default: all)")
+    add("--seed", type=int, default=1, help="draws scenes, walks, noise and faults (default: 1)")
+    add_output_flags(flags)
+    return flags

@@ -1,0 +1,144 @@
+"""`smfeval lab run RECORDING --filter ieskf -o est.square`: a filter's belief on a recording."""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter
+
+from smfeval.cli.flags import add_output_flags, parser, progress
+from smfeval.errors import OptionError
+from smfeval.io import would_write, write
+from smfeval.io.atomic import replacing
+from smfeval.io.extrinsic import read_extrinsic
+from smfeval.io.formats import format_for_writing
+from smfeval.io.progress import listening
+from smfeval.lab.filters.run import Run, write_telemetry
+from smfeval.lab.filters.table import FILTERS, Filter, filter_named
+from smfeval.lab.recording import read_recording
+from smfeval.lab.recording.data import imu_noise
+from smfeval.lab.show import text
+from smfeval.lab.show.text import filters_document, filters_text
+from smfeval.show.documents import json_text
+
+
+def run(arguments: list[str]) -> int:
+    """Run one filter over one recording; returns the exit code."""
+    chosen = _flags().parse_args(arguments)
+    if chosen.list:
+        print(json_text(filters_document()) if chosen.json else filters_text(), end="")
+        return 0
+    if chosen.recording is None or chosen.output is None:
+        raise OptionError(
+            "name a recording and where to write: smfeval lab run RECORDING -o est.square"
+        )
+    entry = filter_named(chosen.filter)
+    _refuse_outputs(entry, chosen)
+    settings = entry.settings(chosen.set)
+
+    with progress("reading"):
+        recording = read_recording(chosen.recording, **_told(chosen))
+    with _speed():
+        finished = entry.run(recording, settings)
+    files = _written(finished, chosen)
+
+    done = text.Finished(chosen.filter, tuple(chosen.set), recording, finished, files)
+    if chosen.json:
+        print(json_text(text.document(done)), end="")
+    elif chosen.quiet:
+        print(text.last_line(done))
+    else:
+        print(text.text(done, verbose=chosen.verbose), end="")
+    return 0
+
+
+def _refuse_outputs(entry: Filter, chosen: argparse.Namespace) -> None:
+    """Raise on files that could not be written after the run."""
+    kind = format_for_writing(chosen.output)
+    if entry.covariance and "covariance" not in kind.keeps:
+        raise OptionError(f"{chosen.output}: {kind.title} would lose the covariance")
+    files = would_write(chosen.output)
+    if chosen.telemetry is not None:
+        _refuse_telemetry(entry, chosen)
+        files.append(chosen.telemetry)
+    for file in files:
+        if not file.absolute().parent.is_dir():
+            raise OptionError(f"{file}: there is no folder {file.parent}")
+        if file.is_dir():
+            raise OptionError(f"{file}: a folder stands there")
+        if file.exists() and not chosen.force:
+            raise OptionError(f"{file}: the file exists; --force overwrites it")
+
+
+def _refuse_telemetry(entry: Filter, chosen: argparse.Namespace) -> None:
+    if not entry.telemetry:
+        raise OptionError(f"filter {chosen.filter} leaves no telemetry to write")
+    if chosen.telemetry.suffix != ".parquet":
+        raise OptionError(f"{chosen.telemetry}: telemetry is written to a .parquet file")
+    if chosen.telemetry.absolute() == chosen.output.absolute():
+        raise OptionError(f"{chosen.telemetry}: belief and telemetry need a file each")
+
+
+def _told(chosen: argparse.Namespace) -> dict[str, object]:
+    """What the user tells of the recording."""
+    names = ("lidar_topic", "imu_topic", "stamp_at", "no_point_times")
+    told = {name: getattr(chosen, name) for name in names}
+    if chosen.imu_noise is not None:
+        told["imu_noise"] = imu_noise(chosen.imu_noise)
+    if chosen.extrinsic is not None:
+        told["imu_T_lidar"] = read_extrinsic(chosen.extrinsic)
+    return told
+
+
+def _written(run: Run, chosen: argparse.Namespace) -> tuple[Path, ...]:
+    """Belief and telemetry, both or none."""
+    if chosen.telemetry is None or run.telemetry is None:
+        return tuple(write(run.belief, chosen.output))
+    with replacing(chosen.telemetry) as temporary:
+        write_telemetry(run.telemetry, temporary)
+        return (*write(run.belief, chosen.output), chosen.telemetry)
+
+
+@contextmanager
+def _speed() -> Iterator[None]:
+    """A bar with scans per second on a terminal, and nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console  # noqa: PLC0415  only on a terminal
+    from rich.progress import Progress  # noqa: PLC0415
+
+    begin = perf_counter()
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("compiling or loading")
+
+        def heard(done: int, total: int) -> None:
+            speed = done / (perf_counter() - begin)
+            bar.update(task, completed=done, total=total, description=f"{speed:.0f} scans/s")
+
+        with listening(heard):
+            yield
+
+
+def _flags() -> argparse.ArgumentParser:
+    flags = parser("lab run", "Run a filter over a recording and write its belief.")
+    add = flags.add_argument
+    add("recording", nargs="?", help="a folder of lab simulate, or a bag with LiDAR and IMU")
+    add("-o", "--output", type=Path, metavar="FILE", help="belief track: .square, .parquet ...")
+    add("--filter", default="ieskf", metavar="NAME", help=f"{', '.join(FILTERS)} (default: ieskf)")
+    add("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting; repeatable")
+    add("--list", action="store_true", help="list the filters and their settings")
+    add("--telemetry", type=Path, metavar="FILE.parquet", help="how each belief came about")
+    add("--force", action="store_true", help="overwrite the files")
+    told = flags.add_argument_group("what the recording does not say").add_argument
+    told("--lidar-topic", metavar="/TOPIC", help="bags: the LiDAR among several")
+    told("--imu-topic", metavar="/TOPIC", help="bags: the IMU among several")
+    told("--stamp-at", choices=("start", "end"), help="bags: what the stamp of a cloud is")
+    told("--extrinsic", metavar="FILE|x,y,z,qx,qy,qz,qw", help="pose of the LiDAR in the IMU")
+    densities = "densities: rad/s, m/s^2, rad/s^2, m/s^3, each per sqrt(Hz)"
+    told("--imu-noise", metavar="GYRO,ACC,GYROBIAS,ACCBIAS", help=densities)
+    untimed = "bags: take all points of a cloud at its stamp; for --set undistort=false"
+    told("--no-point-times", action="store_true", default=None, help=untimed)
+    add_output_flags(flags)
+    return flags

@@ -1,0 +1,153 @@
+"""Propagation through IMU intervals, and the derivative of its error state.
+
+With rate w and force a, freed of their biases, over a short time h, the turn taken at its middle::
+
+    R' = R Exp(w h)
+    v' = v + (R Exp(w h / 2) a + g) h
+    t' = t + v h + (R Exp(w h / 2) a + g) h^2 / 2
+"""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from smfeval.lab.filters.ieskf.rotations import exp, right_jacobian
+from smfeval.lab.filters.ieskf.state import (
+    ACCELERATION_BIAS,
+    GYRO_BIAS,
+    POSITION,
+    ROTATION,
+    SIZE,
+    TILT,
+    VELOCITY,
+    State,
+)
+from smfeval.lab.recording import GRAVITY_M_S2, Imu, ImuNoise
+from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.so3 import hat
+from smfeval.maths.stamps import NANOSECONDS
+
+
+class Way(NamedTuple):
+    """Poses at knots in time; from a knot on, a constant rate and acceleration."""
+
+    time: Floats  # (k + 1,) s
+    position: Floats  # (k + 1, 3)
+    rotation: Floats  # (k + 1, 3, 3)
+    velocity: Floats  # (k + 1, 3)
+    rate: Floats  # (k, 3) rad/s, body
+    acceleration: Floats  # (k, 3) m/s^2, world
+
+
+def gravity(tilt: Floats) -> Floats:
+    """Gravity in the world, m/s^2. (2,) -> (3,)."""
+    return -GRAVITY_M_S2 * np.append(tilt, np.sqrt(1 - tilt @ tilt))
+
+
+def integrated(state: State, time: Floats, rate: Floats, force: Floats) -> Way:
+    """The way from a state on: (k + 1,) times of knots, (k, 3) rates and forces between them."""
+    h = np.diff(time)[:, None]
+    turns, rotation = exp(h * rate), np.empty((len(time), 3, 3))
+    rotation[0] = state.rotation
+    for i, turn in enumerate(turns):
+        rotation[i + 1] = rotation[i] @ turn
+    middle = rotation[:-1] @ exp(0.5 * h * rate)
+    pull = np.einsum("kij,kj->ki", middle, force) + gravity(state.tilt)
+
+    velocity = state.velocity + _sums(h * pull)
+    position = state.position + _sums(h * velocity[:-1] + 0.5 * h**2 * pull)
+    return Way(time, position, rotation, velocity, rate, pull)
+
+
+def _sums(steps: Floats) -> Floats:
+    """Sums of none, one, two ... steps. (k, 3) -> (k + 1, 3)."""
+    return np.concatenate([np.zeros((1, steps.shape[1])), np.cumsum(steps, axis=0)])
+
+
+def transitions(h: Floats, rotation: Floats, rate: Floats, force: Floats, tilt: Floats) -> Floats:
+    """F: how an error of the state at a knot becomes one at the next. (k,) ... -> (k, 17, 17)."""
+    h = h[:, None, None]
+    middle = exp(0.5 * h[:, 0] * rate)
+    moved = np.zeros((len(h), 3, SIZE))  # the acceleration, by the error at the knot
+    moved[:, :, ROTATION] = -rotation @ hat(np.einsum("kij,kj->ki", middle, force))
+    moved[:, :, GYRO_BIAS] = (
+        0.5 * h * (rotation @ middle @ hat(force) @ right_jacobian(0.5 * h[:, 0] * rate))
+    )
+    moved[:, :, ACCELERATION_BIAS] = -rotation @ middle
+    moved[:, :2, TILT] = -GRAVITY_M_S2 * np.eye(2)
+    moved[:, 2, TILT] = GRAVITY_M_S2 * tilt / np.sqrt(1 - tilt @ tilt)
+
+    F = np.tile(np.eye(SIZE), (len(h), 1, 1))
+    F[:, POSITION] += 0.5 * h**2 * moved
+    F[:, VELOCITY] += h * moved
+    F[:, POSITION, VELOCITY] += h * np.eye(3)
+    F[:, ROTATION, ROTATION] = exp(-h[:, 0] * rate)
+    F[:, ROTATION, GYRO_BIAS] = -h * right_jacobian(h[:, 0] * rate)
+    return F
+
+
+def process_noise(F: Floats, h: Floats, density: Floats) -> Floats:
+    """Q of each interval: white noise enters as a bias does, and the biases walk. (k, 17, 17).
+
+    A density s is a variance s^2 / h of a sample that stands for h seconds, and s^2 h of a walk.
+    `density` (4,): gyro, acceleration, their walks.
+    """
+    entry = F[:, :, GYRO_BIAS.start : ACCELERATION_BIAS.stop].copy()
+    entry[:, GYRO_BIAS.start : ACCELERATION_BIAS.stop] = 0.0
+    entry *= np.repeat(density[:2], 3) / np.sqrt(h)[:, None, None]
+    Q = entry @ entry.swapaxes(1, 2)
+    walk = np.arange(GYRO_BIAS.start, ACCELERATION_BIAS.stop)
+    Q[:, walk, walk] += np.repeat(density[2:], 3) ** 2 * h[:, None]
+    return Q
+
+
+def grown(covariance: Floats, F: Floats, Q: Floats) -> Floats:
+    """F P F^T + Q over all intervals. (17, 17)."""
+    for transition, noise in zip(F, Q, strict=True):
+        covariance = transition @ covariance @ transition.T + noise
+    return 0.5 * (covariance + covariance.T)
+
+
+def moved(state: State, imu: Imu, end: int, density: Floats) -> tuple[State, Way]:
+    """The state carried to `end` by the IMU, and the way it took, timed from the state's stamp."""
+    time, gyro, force = knots(imu, state.stamp, end)
+    h = np.diff(time)
+    rate = 0.5 * (gyro[:-1] + gyro[1:]) - state.gyro_bias
+    force = 0.5 * (force[:-1] + force[1:]) - state.acceleration_bias
+
+    way = integrated(state, time, rate, force)
+    F = transitions(h, way.rotation[:-1], rate, force, state.tilt)
+    arrived = replace(
+        state,
+        stamp=end,
+        position=way.position[-1],
+        rotation=way.rotation[-1],
+        velocity=way.velocity[-1],
+        covariance=grown(state.covariance, F, process_noise(F, h, density)),
+    )
+    return arrived, way
+
+
+def knots(imu: Imu, begin: int, end: int) -> tuple[Floats, Floats, Floats]:
+    """Times in s since `begin` and IMU values: at both ends and at the samples in between.
+
+    At the ends the neighbouring samples are interpolated; before the first and after the last
+    sample they are held.
+    """
+    first, last = np.searchsorted(imu.stamp, [begin + 1, end])
+    near = slice(max(first - 1, 0), last + 1)
+    stamp: Ints = np.concatenate([[begin], imu.stamp[first:last], [end]])
+    time = (stamp - begin) / NANOSECONDS
+    sampled = (imu.stamp[near] - begin) / NANOSECONDS
+    return time, _at(time, sampled, imu.gyro[near]), _at(time, sampled, imu.acceleration[near])
+
+
+def _at(time: Floats, sampled: Floats, value: Floats) -> Floats:
+    return np.stack([np.interp(time, sampled, column) for column in value.T], axis=1)
+
+
+def densities(noise: ImuNoise, scale: float) -> Floats:
+    """Noise densities of gyro, accelerometer and their walks; `scale` is on their squares. (4,)."""
+    told = [noise.gyro, noise.acceleration, noise.gyro_bias, noise.acceleration_bias]
+    return np.sqrt(scale) * np.array(told)

@@ -1,0 +1,101 @@
+"""A case study as strict JSON data."""
+
+from dataclasses import asdict
+from typing import Any
+
+from smfeval import __version__
+from smfeval.lab.casestudy import CaseStudy, Plan
+from smfeval.lab.casestudy.conclusions import sentences
+from smfeval.lab.casestudy.result import ExplainedRow, ScoreRow, VariantRow
+from smfeval.summarise.number import Number
+
+SCHEMA = "smfeval.casestudy/1"
+
+
+def document(study: CaseStudy) -> dict[str, Any]:
+    """Everything in the sheets, and the runs of the sweeps."""
+    swept = study.variant_sweep
+    return {
+        "schema": SCHEMA,
+        "version": __version__,
+        "plan": _plan(study.plan),
+        "scores": [_score(row) for row in study.scores],
+        "knobs": None if study.knobs is None else study.knobs.to_dict(),
+        "credit_reach": {each.knob: each.nats for each in study.credit_reach},
+        "explained": [_explained(row) for row in study.explained],
+        "variants": [_variant(row) for row in study.variants],
+        "variant_sweep": None if swept is None else swept.to_dict(),
+        "not_run": [asdict(each) | {"tracks": list(each.tracks)} for each in study.not_run],
+        "notes": list(study.notes),
+        "cpu_s": study.cpu_s,
+        "sentences": list(sentences(study)),
+    }
+
+
+def _plan(plan: Plan) -> dict[str, Any]:
+    return {
+        **{
+            name: [track.name for track in getattr(plan, name)]
+            for name in ("easy", "adversarial", "swept", "tried")
+        },
+        "walk_s": plan.walk_s,
+        "filters": list(plan.filters),
+        "spared": list(plan.spared),
+        "knobs": {knob.name: list(knob.values) for knob in plan.knobs},
+        "variants": {each.name: list(each.words) for each in plan.variants},
+        "noises": list(plan.noises),
+    }
+
+
+def _score(row: ScoreRow) -> dict[str, Any]:
+    numbers = {"mae": row.mae, "k": row.k, "coverage_90": row.coverage}
+    return {
+        "set": row.set,
+        "track": row.track,
+        "filter": row.filter,
+        "settings": list(row.settings),
+        "scans": row.scans,
+        "sigma_m": row.sigma_m,
+        **{name: _number(value) for name, value in numbers.items()},
+        "verdict": row.verdict,
+        "lost": row.lost,
+        "cpu_per_scan_s": row.cpu_per_scan_s,
+    }
+
+
+def _explained(row: ExplainedRow) -> dict[str, Any]:
+    found = row.displacement
+    return {
+        "track": row.track,
+        "updates": row.updates,
+        "left_out": row.left_out,
+        "credit": asdict(row.credit),
+        "degeneracy": {
+            each.measure: {"slope": each.slope.to_dict(), "r_squared": each.r_squared}
+            for each in row.degeneracy
+        },
+        "displacement": {
+            "shown_m2": found.shown.displacement.to_dict(),
+            "shown_m": found.shown.sigma_m,
+            "own_m2": found.shown.own.to_dict(),
+            "recovered_one_nats": found.recovered_one_nats,
+            "recovered_every_nats": found.recovered_every_nats,
+            "needed_one_m": found.needed_one_m,
+            "needed_every_m": found.needed_every_m,
+        },
+    }
+
+
+def _variant(row: VariantRow) -> dict[str, Any]:
+    numbers = {"k": row.k, "mae": row.mae, "precision": row.precision}
+    return {
+        "track": row.track,
+        "variant": row.variant,
+        "settings": list(row.settings),
+        **{name: value.to_dict() for name, value in numbers.items()},
+        "closed": row.closed,
+    }
+
+
+def _number(number: Number | None) -> dict[str, Any] | None:
+    return None if number is None else number.to_dict()

@@ -1,0 +1,378 @@
+"""All sheets of a case study in order, and what the numbers say."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from smfeval.compare.sweep import (
+    SENTENCES,
+    Effect,
+    Sweep,
+    TrackEffect,
+    earned_error_slope,
+    unearned_slope,
+)
+from smfeval.compare.sweep_points import words
+from smfeval.lab.casestudy import CaseStudy
+from smfeval.lab.casestudy.conclusions import sentences
+from smfeval.lab.casestudy.result import CreditRow, ExplainedRow, NotRun, ScoreRow, VariantRow
+from smfeval.lab.explained import Displacement
+from smfeval.show.scores import metres, shown
+from smfeval.show.study.markdown import escaped
+from smfeval.show.sweep import slope
+from smfeval.show.words import count, length, number
+from smfeval.summarise.number import Number
+
+Row = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Cells are text; the first columns name the row."""
+
+    title: str
+    headings: Row
+    rows: tuple[Row, ...]
+    remarks: tuple[str, ...] = ()
+
+
+def as_text(sheet: Sheet) -> str:
+    """Title, aligned columns, remarks."""
+    rows = (sheet.headings, *sheet.rows)
+    widths = [max(len(row[i]) for row in rows) for i in range(len(sheet.headings))]
+    lines = ["  ".join(f"{cell:{w}}" for cell, w in zip(row, widths, strict=True)) for row in rows]
+    return "\n".join(
+        [sheet.title, *(f"  {line}".rstrip() for line in lines), *(f"  {r}" for r in sheet.remarks)]
+    )
+
+
+def as_markdown(sheet: Sheet) -> str:
+    """Heading, table, list of remarks."""
+    rule = ("---",) * len(sheet.headings)
+    rows = [_line(sheet.headings), f"|{'|'.join(rule)}|", *map(_line, sheet.rows)]
+    remarks = "\n".join(f"- {escaped(remark)}" for remark in sheet.remarks)
+    parts = [f"## {escaped(sheet.title)}", "\n".join(rows), remarks]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _line(row: Row) -> str:
+    return f"| {' | '.join(map(escaped, row))} |"
+
+
+CREDIT_HEADINGS = (
+    *("track", "N", "count", "noise", "shape", "credit", "prior", "prior + credit", "reported"),
+    *("difference", "gained", "lost", "N / k", "excess"),
+)
+MEASURES = {"condition": "condition number", "trace": "trace", "determinant": "determinant"}
+DEGENERACY_HEADINGS = ("track", "measure", "slope", "R^2", "scans")
+DISPLACEMENT_HEADINGS = (
+    *("track", "shown", "recovered at one", "at every update", "excess", "needed at one"),
+    "needed at every",
+)
+
+
+def credit_sheet(study: CaseStudy) -> Sheet | None:
+    """The precision of the lab's own filter, predicted from its configuration."""
+    rows = tuple((row.track, *_credit(row.credit)) for row in study.explained)
+    left = [f"{row.track} {row.left_out}" for row in study.explained if row.left_out]
+    remarks = (
+        "nats, medians over updates; credit = log det J = count + noise + shape, from N, sigma and "
+        "normals alone (medians need not add up)",
+        "prior, prior + credit, reported: -log det of the position's covariance; difference: what "
+        "the rest of the state takes away or adds",
+        "N / k: points that would make the belief honest; excess: 3 log k, what it has too much",
+        *(
+            (f"scans without an update that sees every direction: {', '.join(left)}",)
+            if left
+            else ()
+        ),
+    )
+    return Sheet("3. Credit", CREDIT_HEADINGS, rows, remarks) if rows else None
+
+
+def degeneracy_sheet(study: CaseStudy) -> Sheet | None:
+    """log10 NEES on log10 of what the geometry says."""
+    rows = tuple(
+        (
+            row.track,
+            MEASURES.get(each.measure, f"{each.measure} eigenvalue"),
+            shown(each.slope),
+            f"{each.r_squared:.2f}",
+            str(each.scans),
+        )
+        for row in study.explained
+        for each in row.degeneracy
+    )
+    remarks = ("decades of NEES per decade of a measure of sum n n^T, the matched normals",)
+    return Sheet("4. Degeneracy", DEGENERACY_HEADINGS, rows, remarks) if rows else None
+
+
+def displacement_sheet(study: CaseStudy) -> Sheet | None:
+    """What a displacement that a scan's points share would explain."""
+    rows = tuple(_displacement(row) for row in study.explained)
+    remarks = (
+        "shown: sigma of a displacement S_d = s^2 I that innovations show; recovered: nats of "
+        "precision that knowing it takes back; excess: nats that honesty asks for",
+        "needed: s at which k = 1, were it known at one update, or at every update",
+    )
+    title = "5. Shared displacement"
+    return Sheet(title, DISPLACEMENT_HEADINGS, rows, remarks) if rows else None
+
+
+def _credit(row: CreditRow) -> Row:
+    nats = (row.count, row.noise, row.shape, row.credit, row.prior, row.predicted, row.posterior)
+    return (
+        number(row.matched),
+        *(f"{value:.2f}" for value in nats),
+        f"{row.unexplained:+.3f}",
+        f"{row.gained:.2f}",
+        f"{row.lost:.2f}",
+        number(row.effective_points),
+        f"{row.excess:.2f}",
+    )
+
+
+def _displacement(row: ExplainedRow) -> Row:
+    found = row.displacement
+    return (
+        row.track,
+        _shown(found),
+        f"{found.recovered_one_nats:.2f} nat",
+        f"{found.recovered_every_nats:.2f} nat",
+        f"{row.credit.excess:.2f} nat",
+        _needed(found.needed_one_m),
+        _needed(found.needed_every_m),
+    )
+
+
+def _shown(found: Displacement) -> str:
+    """s with its interval; a variance below 0 is none."""
+    square = found.shown.displacement
+    if square.low is None or square.high is None:
+        return length(found.shown.sigma_m)
+    ends = " to ".join(length(max(end, 0.0) ** 0.5) for end in (square.low, square.high))
+    return f"{length(found.shown.sigma_m)} [{ends}]"
+
+
+def _needed(size_m: float | None) -> str:
+    return "none suffices" if size_m is None else length(size_m)
+
+
+HEADINGS = (
+    "set",
+    "track",
+    "filter",
+    "APE (MAE)",
+    "sigma",
+    "k",
+    "90 % region",
+    "verdict",
+    "ms/scan",
+)
+
+
+def scores_sheet(study: CaseStudy) -> Sheet:
+    """A row for each filter on each track."""
+    lost = [f"{row.filter} on {row.track}" for row in study.scores if row.lost]
+    remarks = [
+        "sigma: reported, per axis, median over scans; k: median NEES over what is honest; "
+        "90 % region: share of scans whose error lies in it; ms/scan: of one core"
+    ]
+    spared = [name for name in study.plan.spared if name in study.plan.filters]
+    if spared and len(study.plan.swept) < len(study.plan.worlds):
+        where = ", ".join(track.name for track in study.plan.swept)
+        remarks.append(f"only on {where}, for it is slow and has no belief: {', '.join(spared)}")
+    if lost:
+        remarks.append(f"lost, and counted as they are: {', '.join(lost)}")
+    rows = tuple(_row(row) for row in study.scores)
+    return Sheet("1. Errors and reported uncertainty", HEADINGS, rows, tuple(remarks))
+
+
+def _row(row: ScoreRow) -> Row:
+    return (
+        row.set,
+        row.track,
+        " ".join((row.filter, *row.settings)),
+        metres(row.mae),
+        "none" if row.sigma_m is None else length(row.sigma_m),
+        "-" if row.k is None else shown(row.k),
+        "-" if row.coverage is None else percent(row.coverage),
+        row.verdict,
+        f"{1e3 * row.cpu_per_scan_s:.1f}",
+    )
+
+
+def percent(part: Number) -> str:
+    """'43 % [18, 73]'."""
+    value = f"{100 * part.value:.0f} %"
+    if part.low is None or part.high is None:
+        return value
+    return f"{value} [{100 * part.low:.0f}, {100 * part.high:.0f}]"
+
+
+KNOB_HEADINGS = (
+    *("knob", "values", "credit, nat", "precision, nat", "NEES slope", "error slope", "verdict"),
+)
+VARIANT_HEADINGS = (
+    *("track", "variant", "k", "APE (MAE)", "precision", "log k gone", "R moves", "slope over R"),
+    "verdict",
+)
+
+
+def knobs_sheet(study: CaseStudy) -> Sheet | None:
+    """What each knob does to credit, precision, NEES and error."""
+    if study.knobs is None:
+        return None
+    reach = {each.knob: f"{each.nats:.2f}" for each in study.credit_reach}
+    values = {knob.name: ", ".join(knob.values) for knob in study.plan.knobs}
+    rows = tuple(
+        row
+        for effect in study.knobs.effects
+        for row in _knob(effect, values[effect.knob], reach.get(effect.knob, "-"))
+    )
+    remarks = (
+        f"turned one at a time on {', '.join(track.name for track in study.plan.swept)}",
+        "credit: how far log det J moves; precision: likewise -log det of the covariance (largest "
+        "of a track)",
+        *_predictions(study.knobs),
+        *study.knobs.notes,
+        *_failed(study.knobs),
+    )
+    return Sheet("2. Knobs", KNOB_HEADINGS, rows, remarks)
+
+
+def variants_sheet(study: CaseStudy) -> Sheet | None:
+    """What each variant does to k and to the error, and what R does in it."""
+    if not study.variants:
+        return None
+    rows = tuple((*_variant(row), *_noise(row, study)) for row in study.variants)
+    remarks = (
+        "log k gone: 1 - log k / log k of the filter as it is; 0 % as before, 100 % honest; - "
+        "where no overconfidence was shown before",
+        f"R moves: how far R = {', '.join(study.plan.noises)} m^2 moves the precision, and the "
+        f"slope of log10 NEES per nat; {unearned_slope():.3f} if errors stay",
+        *(f"{each.name}: {' '.join(each.words)}" for each in study.plan.variants),
+        *(() if study.variant_sweep is None else _failed(study.variant_sweep)),
+    )
+    return Sheet("6. Variants that listen to residuals", VARIANT_HEADINGS, rows, remarks)
+
+
+def _knob(effect: Effect, values: str, credit: str) -> Iterator[Row]:
+    """A row over tracks, and one for each if there are several."""
+    yield effect.knob, values, credit, *_turned(effect)
+    if len(effect.tracks) > 1:
+        yield from (("", each.track, "", *_turned(each)) for each in effect.tracks)
+
+
+def _turned(effect: Effect | TrackEffect) -> Row:
+    return (
+        f"{effect.reach_nats:.2f}",
+        slope(effect.nees_slope),
+        slope(effect.error_slope),
+        effect.label,
+    )
+
+
+def _noise(row: VariantRow, study: CaseStudy) -> Row:
+    """What R does in a variant on the track of its row, if it was turned there."""
+    effect = study.effect_of(row.variant)
+    tracks = () if effect is None else effect.tracks
+    found = next((each for each in tracks if each.track == row.track), None)
+    if found is None:
+        return "-", "-", "-"
+    return f"{found.reach_nats:.2f} nat", slope(found.nees_slope), found.label
+
+
+def _variant(row: VariantRow) -> Row:
+    return (
+        row.track,
+        row.variant,
+        shown(row.k),
+        metres(row.mae),
+        shown(row.precision),
+        "-" if row.closed is None else f"{100 * row.closed:.0f} %",
+    )
+
+
+def _predictions(sweep: Sweep) -> list[str]:
+    unearned, shrinking = unearned_slope(sweep.dimension), earned_error_slope(sweep.dimension)
+    found = {effect.label for effect in sweep.effects}
+    return [
+        f"slopes are log10 per nat of precision; if sharpening is earned: NEES 0, error "
+        f"{shrinking:+.3f}; if not: NEES {unearned:+.3f}, error 0",
+        *(f"{label}: {SENTENCES[label]}" for label in SENTENCES if label in found),
+    ]
+
+
+def _failed(sweep: Sweep) -> list[str]:
+    return [
+        f"failed: {each.estimator} {words(each.settings)} on {each.track}: {each.sentence}"
+        for each in sweep.failures
+    ]
+
+
+SHEETS = (
+    *(scores_sheet, knobs_sheet, credit_sheet, degeneracy_sheet, displacement_sheet),
+    variants_sheet,
+)
+CLOSING = "7. What the numbers say"
+
+
+def text(study: CaseStudy) -> str:
+    """For a terminal."""
+    parts = [
+        extent(study),
+        *(f"  {line}" for line in _left_out(study)),
+        *(f"\n{as_text(sheet)}" for sheet in sheets(study)),
+        f"\n{CLOSING}",
+        *(f"  {sentence}" for sentence in sentences(study)),
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def markdown(study: CaseStudy) -> str:
+    """For a page."""
+    left = "\n".join(f"- {escaped(line)}" for line in _left_out(study))
+    said = "\n".join(f"- {escaped(sentence)}" for sentence in sentences(study))
+    parts = [
+        "# Case study",
+        f"{escaped(extent(study))}.",
+        left,
+        *map(as_markdown, sheets(study)),
+        f"## {CLOSING}\n\n{said}",
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def last_line(study: CaseStudy, folder: str) -> str:
+    """Where everything is."""
+    return f"wrote {folder}: {extent(study)}"
+
+
+def sheets(study: CaseStudy) -> Iterator[Sheet]:
+    """Those that have rows."""
+    for made in SHEETS:
+        sheet = made(study)
+        if sheet is not None:
+            yield sheet
+
+
+def extent(study: CaseStudy) -> str:
+    """'case study: 7 tracks of 60 s, 3 filters, 4 knobs, 5 variants, 540 s of one core'."""
+    plan = study.plan
+    ran = {row.filter for row in study.scores}
+    return (
+        f"case study: {count(len(plan.worlds), 'track')} of {plan.walk_s:g} s, "
+        f"{count(len(ran), 'filter')}, {count(len(plan.knobs), 'knob')}, "
+        f"{count(len(plan.variants), 'variant')}, {number(study.cpu_s)} s of one core"
+    )
+
+
+def _left_out(study: CaseStudy) -> list[str]:
+    every = len(study.plan.worlds)
+    missing = [_not_run(each, every=len(each.tracks) == every) for each in study.not_run]
+    return [*missing, *(f"note: {note}" for note in study.notes)]
+
+
+def _not_run(each: NotRun, *, every: bool) -> str:
+    where = "all tracks" if every else ", ".join(each.tracks)
+    return f"not run: {each.filter} on {where}: {each.sentence}"

@@ -1,0 +1,262 @@
+"""A filter's run over a recording, as text and as a JSON document."""
+
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from smfeval.errors import OptionError
+from smfeval.explain.health import motion as motion_of
+from smfeval.lab.filters.run import Run
+from smfeval.lab.filters.table import FILTERS, Filter
+from smfeval.lab.recording import Imu, Recording, Scans
+from smfeval.lab.worlds import ADVERSARIAL, EASY, WORLDS
+from smfeval.maths.stamps import NANOSECONDS, seconds_text
+from smfeval.show.words import aligned, count, length, number
+
+SCHEMA = "smfeval.run/1"
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run, what it ran on, and the files that it was written to."""
+
+    filter: str
+    settings: tuple[str, ...]  # those the user changed
+    recording: Recording
+    run: Run
+    files: tuple[Path, ...]
+
+    @property
+    def cpu_per_scan_s(self) -> float:
+        """Time of one core for a scan."""
+        return self.run.cpu_s / len(self.run.belief)
+
+    @property
+    def times_real_time(self) -> float | None:
+        """How many times faster than the walk one core is."""
+        return self.run.belief.duration_s / self.run.cpu_s if self.run.cpu_s > 0 else None
+
+    @property
+    def matched(self) -> float | None:
+        """Points with a plane, median over scans."""
+        told = self.run.telemetry
+        return None if told is None else float(np.median(told.matched))
+
+
+def text(done: Finished, *, verbose: bool = False) -> str:
+    """What ran, how fast, what it claims and what was written."""
+    rows = [
+        ("filter", " ".join((done.filter, *done.settings))),
+        ("scans", f"{len(done.run.belief):,} of {len(done.recording.scans):,}"),
+        ("CPU", _cpu(done)),
+        ("matched", _matched(done)),
+        ("sigma", _sigma(done)),
+        *(_details(done) if verbose else []),
+        *(("note", note) for note in (*done.recording.notes, *done.run.notes)),
+    ]
+    return f"{done.recording.name}\n{aligned(rows)}\n{last_line(done)}\n"
+
+
+def last_line(done: Finished) -> str:
+    """Where the belief is."""
+    files = " and ".join(str(file) for file in done.files)
+    return f"wrote {files}: {count(len(done.run.belief), 'scan')}"
+
+
+def _cpu(done: Finished) -> str:
+    fast = done.times_real_time
+    times = "" if fast is None else f", {number(fast)} times real time on one core"
+    return f"{number(1e3 * done.cpu_per_scan_s)} ms per scan{times}"
+
+
+def _matched(done: Finished) -> str:
+    return "not told" if done.matched is None else f"{number(done.matched)} points (median)"
+
+
+def _sigma(done: Finished) -> str:
+    if done.run.sigma_m is None:
+        return "none: the filter reports no covariance"
+    return f"{length(done.run.sigma_m)} reported (median, position, per axis)"
+
+
+def _details(done: Finished) -> list[tuple[str, str]]:
+    """What `-v` adds: residuals, innovations and iterations."""
+    told = done.run.telemetry
+    if told is None:
+        return []
+    return [
+        ("residual", f"{length(float(np.median(told.residual_rms_m)))} rms (median)"),
+        ("innovation", f"{length(float(np.median(told.innovation_rms_m)))} rms, NIS "
+                       f"{number(float(np.median(told.innovation_nis)))} of 1 expected (medians)"),
+        ("noise", f"{length(float(np.median(told.sigma_m)))} per residual (median)"),
+        ("iterations", f"{number(float(told.iterations.mean()))} (mean)"),
+    ]  # fmt: skip
+
+
+def document(done: Finished) -> dict[str, Any]:
+    """The same as strict JSON data."""
+    about = done.run.belief.about
+    return {
+        "schema": SCHEMA,
+        "recording": done.recording.name,
+        "filter": done.filter,
+        "settings": list(done.settings),
+        "scans": len(done.run.belief),
+        "scans_recorded": len(done.recording.scans),
+        "body": about.body,
+        "world": about.world,
+        "gauge": about.gauge,
+        "cpu_s": done.run.cpu_s,
+        "cpu_per_scan_s": done.cpu_per_scan_s,
+        "times_real_time": done.times_real_time,
+        "matched_median": done.matched,
+        "sigma_m": done.run.sigma_m,
+        "notes": [*done.recording.notes, *done.run.notes],
+        "files": [str(file) for file in done.files],
+    }
+
+
+RECORDINGS_SCHEMA = "smfeval.simulate/1"
+STILL_M = 1e-3  # a shorter path is rounding, not walking
+
+
+@dataclass(frozen=True)
+class Written:
+    """A recording and the files that it was written to."""
+
+    recording: Recording
+    target: Path
+    files: tuple[Path, ...]
+
+
+def recordings_text(done: Written, *, verbose: bool = False) -> str:
+    """What was recorded, what filters are told and not told, what was written."""
+    recording = done.recording
+    rows = [
+        ("walk", _walk(recording)),
+        ("scans", _scans(recording.scans)),
+        ("imu", _imu(recording.imu)),
+        *(_recordings_details(recording) if verbose else []),
+        *(("note", note) for note in recording.notes),
+    ]
+    return f"{recording.name}\n{aligned(rows)}\n{recordings_last_line(done)}\n"
+
+
+def recordings_last_line(done: Written) -> str:
+    """Where it is."""
+    size = sum(file.stat().st_size for file in done.files)
+    return (
+        f"wrote {done.target} ({number(size / 1e6)} MB): {count(len(done.recording.scans), 'scan')}"
+    )
+
+
+def _walk(recording: Recording) -> str:
+    if recording.reference is None:
+        return "no reference"
+    motion = motion_of(recording.reference)
+    if motion.path_m < STILL_M:
+        return f"standing still for {number(motion.duration_s)} s"
+    speed = f"median speed {number(motion.median_speed or 0)} m/s"
+    return f"{length(motion.path_m)} in {number(motion.duration_s)} s, {speed}"
+
+
+def _scans(scans: Scans) -> str:
+    points = number(len(scans.point) / len(scans))
+    return f"{len(scans):,}, {number(_rate(scans.start))} Hz, {points} points in each"
+
+
+def _imu(imu: Imu) -> str:
+    return f"{count(len(imu.stamp), 'sample')}, {number(_rate(imu.stamp))} Hz"
+
+
+def _rate(stamp: Any) -> float:
+    return NANOSECONDS / float(np.median(np.diff(stamp))) if len(stamp) > 1 else 0.0
+
+
+def _recordings_details(recording: Recording) -> list[tuple[str, str]]:
+    """What `-v` adds: what filters are told."""
+    noise, (shift, turn) = recording.imu_noise, recording.imu_T_lidar
+    first, last = (seconds_text(int(recording.imu.stamp[i])) for i in (0, -1))
+    values = ", ".join(f"{value:g}" for value in (*shift, *turn))
+    return [
+        ("stamps", f"{first} to {last} s"),
+        ("mounting", f"imu_T_lidar {values}"),
+        ("noise", f"gyro {noise.gyro:g} rad/s/sqrt(Hz), bias walk {noise.gyro_bias:g}"),
+        ("noise", f"acceleration {noise.acceleration:g} m/s^2/sqrt(Hz), bias walk "
+                  f"{noise.acceleration_bias:g}"),
+        ("noise", f"range {length(recording.range_sigma_m)}"),
+    ]  # fmt: skip
+
+
+def recordings_document(done: Written) -> dict[str, Any]:
+    """The same as strict JSON data."""
+    recording = done.recording
+    shift, turn = recording.imu_T_lidar
+    motion = None if recording.reference is None else asdict(motion_of(recording.reference))
+    return {
+        "schema": RECORDINGS_SCHEMA,
+        "name": recording.name,
+        "motion": motion,
+        "scans": len(recording.scans),
+        "scan_rate_hz": _rate(recording.scans.start),
+        "points": len(recording.scans.point),
+        "imu_samples": len(recording.imu.stamp),
+        "imu_rate_hz": _rate(recording.imu.stamp),
+        "imu_T_lidar": [*shift.tolist(), *turn.tolist()],
+        "imu_noise": asdict(recording.imu_noise),
+        "range_sigma_m": recording.range_sigma_m,
+        "notes": list(recording.notes),
+        "files": [str(file) for file in done.files],
+    }
+
+
+FILTERS_SCHEMA = "smfeval.filters/1"
+
+
+def filters_text() -> str:
+    """Each filter with its settings and their defaults."""
+    parts = []
+    for name, entry in FILTERS.items():
+        rows = [(setting, value) for setting, value in _defaults(entry).items()]
+        parts.append(f"{name}: {entry.words}\n" + (aligned(rows) + "\n" if rows else ""))
+    return "".join(parts)
+
+
+def filters_document() -> dict[str, Any]:
+    """The same as strict JSON data."""
+    filters = [
+        {"name": name, "words": entry.words, "settings": _defaults(entry)}
+        for name, entry in FILTERS.items()
+    ]
+    return {"schema": FILTERS_SCHEMA, "filters": filters}
+
+
+def _defaults(entry: Filter) -> dict[str, str]:
+    try:
+        settings = entry.settings()
+    except OptionError as error:
+        return {"not installed": str(error)}
+    return {field.name: str(getattr(settings, field.name)) for field in fields(settings)}
+
+
+WORLDS_SCHEMA = "smfeval.worlds/1"
+SETS = {"easy": EASY, "adversarial": ADVERSARIAL}
+
+
+def worlds_text() -> str:
+    """One line for each world and each set."""
+    worlds = aligned([(world.name, world.words) for world in WORLDS.values()])
+    members = ", ".join
+    sets = aligned([(name, members(each.name for each in chosen)) for name, chosen in SETS.items()])
+    return f"worlds\n{worlds}\nsets (world_seed)\n{sets}\n"
+
+
+def worlds_document() -> dict[str, Any]:
+    """The same as strict JSON data."""
+    return {
+        "schema": WORLDS_SCHEMA,
+        "worlds": [{"name": world.name, "words": world.words} for world in WORLDS.values()],
+        "sets": {name: [asdict(each) for each in chosen] for name, chosen in SETS.items()},
+    }

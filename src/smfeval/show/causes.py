@@ -1,0 +1,243 @@
+"""An evaluation, and where asked: where the error comes from, what else could explain it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from smfeval.evaluation import Evaluation
+from smfeval.show import scores
+from smfeval.show.scores import shown
+from smfeval.show.words import aligned, count, length, length_unit, number
+
+if TYPE_CHECKING:
+    from smfeval.explain.alibis import Alibi, Alibis, Judgement, Need
+    from smfeval.explain.diagnoses import Diagnoses
+    from smfeval.explain.diagnoses.result import Bias, Regime, Tail, Windows
+
+
+@dataclass(frozen=True)
+class Report:
+    """One estimate; `alibis` and `diagnoses` are None where they were not asked for."""
+
+    evaluation: Evaluation
+    alibis: Alibis | None = None
+    diagnoses: Diagnoses | None = None
+
+
+def text(reports: list[Report], *, verbose: bool = False) -> str:
+    """One estimate on a screen, or several in a table; their causes below."""
+    if len(reports) == 1:
+        first = scores.text(reports[0].evaluation, verbose=verbose)
+    else:
+        first = scores.table([report.evaluation for report in reports])
+    named = len(reports) > 1
+    below = (causes(report, named=named, verbose=verbose) for report in reports)
+    return "\n".join([first, *(each for each in below if each)])
+
+
+def last_lines(report: Report) -> str:
+    """What `-q` prints of an estimate: the verdict, and the closing sentence of its alibis."""
+    lines = [f"{report.evaluation.estimate.provenance.name}: {report.evaluation.verdict.sentence}"]
+    if report.diagnoses is not None:
+        lines += [f"{found.name}: {found.sentence}" for found in report.diagnoses.found]
+    if report.alibis is not None:
+        lines.append(report.alibis.sentence)
+    return "\n".join(lines)
+
+
+def document(report: Report) -> dict[str, Any]:
+    """Strict JSON data (schema `smfeval.score/1`)."""
+    found = report.evaluation.to_dict()
+    if report.diagnoses is not None:
+        found["diagnoses"] = report.diagnoses.to_dict()
+    if report.alibis is not None:
+        found["alibis"] = report.alibis.to_dict()
+    return found
+
+
+def causes(report: Report, *, named: bool, verbose: bool) -> str:
+    """Diagnoses and alibis of an estimate; '' where nothing was asked for."""
+    parts = []
+    if report.diagnoses is not None:
+        parts.append(diagnoses_text(report.diagnoses, verbose=verbose))
+    if report.alibis is not None:
+        parts.append(alibis_text(report.alibis))
+    name = f"{report.evaluation.estimate.provenance.name}\n" if named and parts else ""
+    return name + "\n".join(parts)
+
+
+TITLE = "what else could explain it"
+HEADINGS = ("alibi", "granted", "k", "median NEES", "k = 1 needs", "holds")
+WORDS = {"holds": "yes", "not excluded": "not excluded", "in part": "in part", "no": "no"}
+
+
+def alibis_text(alibis: Alibis) -> str:
+    """Title, table, notes and the closing sentence."""
+    lines = [] if not alibis.rows else [TITLE, *table(alibis), *_notes(alibis)]
+    return "\n".join([*lines, alibis.sentence]) + "\n"
+
+
+def table(alibis: Alibis) -> list[str]:
+    """One line for each alibi, after the verdict as it was scored."""
+    scored = alibis.scored
+    first = ("as scored", "", *_numbers(scored), "", "")
+    rows = [HEADINGS, first, *(_row(row, scored) for row in alibis.rows)]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(HEADINGS))]
+    lines, last = [], None
+    for row in rows:
+        name = "" if row[0] == last else row[0]
+        cells = (f"{cell:{width}}" for cell, width in zip((name, *row[1:]), widths, strict=True))
+        lines.append(f"  {'  '.join(cells)}".rstrip())
+        last = row[0]
+    return lines
+
+
+def _row(row: Alibi, scored: Judgement) -> tuple[str, ...]:
+    numbers = _numbers(row.judgement)
+    return (row.name, row.granted, *numbers, needed(row.need), holding(row, scored))
+
+
+def holding(row: Alibi, scored: Judgement) -> str:
+    """Whether it holds: 'yes, if the reference is no better than RTK', 'in part', 'no'."""
+    outcome = row.outcome(scored)
+    if outcome is None:
+        return "cannot be asked"
+    proviso = f", if {row.proviso}" if row.proviso and row.holds(scored) else ""
+    return WORDS[outcome] + proviso
+
+
+def _numbers(judgement: Judgement | None) -> tuple[str, str]:
+    if judgement is None:
+        return "-", "-"
+    return shown(judgement.k), number(judgement.nees_median)
+
+
+def needed(need: Need | None) -> str:
+    """How much gives k = 1: '4.1 cm [3.5, 5.2]', 'none does: 9 cm leaves 63'."""
+    if need is None:
+        return ""
+    if need.size is None:
+        return _none_does(need)
+    ends = ""
+    if need.low is not None and need.high is not None:
+        ends = f" [{_size(need.low, need.unit)}, {_size(need.high, need.unit)}]"
+    return f"{_size(need.size, need.unit)}{ends}"
+
+
+def _none_does(need: Need) -> str:
+    if need.k_left is None:
+        return "not known"
+    best = "any amount" if need.kindest is None else _size(need.kindest, need.unit)
+    return f"none does: {best} leaves {number(need.k_left)}"
+
+
+def _size(size: float, unit: str) -> str:
+    return length(size) if unit == "m" else f"{number(1e3 * size)} ms"
+
+
+def _notes(alibis: Alibis) -> list[str]:
+    tolerance, asked = alibis.tolerance, [alibis.scored, *(row.judgement for row in alibis.rows)]
+    known = any(each is not None and each.k.low is not None for each in asked)
+    granted = (
+        f"the extrinsic may be wrong by {length(tolerance.translation_m)} and "
+        f"{number(tolerance.rotation_deg)} deg (the angle turns its lever arm); "
+        f"k has {'its 95 %' if known else 'no'} interval"
+    )
+    reasons = [f"{row.name}, {row.granted}: {row.reason}" for row in alibis.rows if row.reason]
+    return [f"  note  {note}" for note in (granted, *reasons, *alibis.notes)]
+
+
+DIAGNOSES_TITLE = "where the error comes from"
+ROUNDING = 1e-9  # of the scatter: what a fit leaves of a mean that it has taken away
+
+
+def diagnoses_text(diagnoses: Diagnoses, *, verbose: bool = False) -> str:
+    """A title and rows; `-v` adds windows and regimes."""
+    if diagnoses.reason is not None:
+        return f"{DIAGNOSES_TITLE}\n  {diagnoses.reason}\n"
+    rows = [*_found(diagnoses), *_bias(diagnoses), *_tail(diagnoses.tail)]
+    if verbose:
+        rows += [*_windows(diagnoses.windows), *_regimes(diagnoses.regimes)]
+    rows += [*_untested(diagnoses), *(("note", note) for note in diagnoses.notes)]
+    return f"{DIAGNOSES_TITLE}\n{aligned(rows)}\n"
+
+
+def _found(diagnoses: Diagnoses) -> list[tuple[str, str]]:
+    if not diagnoses.found:
+        return [("nothing", "no fault stands out from what an honest, dependent error would do")]
+    rows = []
+    for each in diagnoses.found:
+        rows += [(each.name, each.sentence), (each.name, f"try: {each.advice}")]
+    return rows
+
+
+def _bias(diagnoses: Diagnoses) -> list[tuple[str, str]]:
+    rows = [("bias", _bias_text(each)) for each in diagnoses.bias]
+    windows = diagnoses.windows
+    if windows is not None:
+        length_s = windows.rows[0].end_s - windows.rows[0].start_s
+        many = count(len(windows.rows), "window")
+        share = f"{100 * windows.between:.0f} % of the error's variance lies between {many}"
+        rows.append(("slow", f"{share} of {number(length_s)} s"))
+    return rows
+
+
+def _bias_text(bias: Bias) -> str:
+    mean = bias.mean
+    scale, unit = length_unit(max(abs(mean.value), bias.scatter_m))
+    value = mean.value if abs(mean.value) > ROUNDING * bias.scatter_m else 0.0
+    ends = ""
+    if mean.low is not None and mean.high is not None:
+        ends = f" [{number(mean.low / scale)}, {number(mean.high / scale)}]"
+    return (
+        f"{bias.direction}: {number(value / scale)}{ends} of scatter "
+        f"{number(bias.scatter_m / scale)} {unit} ({100 * bias.share:.0f} % of the mean square)"
+    )
+
+
+def _tail(tail: Tail | None) -> list[tuple[str, str]]:
+    if tail is None:
+        return []
+    return [
+        (
+            "tail",
+            f"1 % of scans carry {100 * tail.top_1:.0f} % of the NEES (honest "
+            f"{100 * tail.honest_1:.0f} %), 5 % carry {100 * tail.top_5:.0f} % (honest "
+            f"{100 * tail.honest_5:.0f} %)",
+        )
+    ]
+
+
+def _untested(diagnoses: Diagnoses) -> list[tuple[str, str]]:
+    """Each reason once, with the names that it holds for."""
+    names: dict[str, list[str]] = {}
+    for each in diagnoses.untested:
+        names.setdefault(each.reason, []).append(each.name)
+    return [("not tested", f"{', '.join(named)}: {why}") for why, named in names.items()]
+
+
+def _windows(windows: Windows | None) -> list[tuple[str, str]]:
+    if windows is None:
+        return []
+    rows = []
+    for each in windows.rows:
+        named = zip(windows.directions, each.mean_m, strict=True)
+        means = ", ".join(f"{name} {length(mean)}" for name, mean in named)
+        span = f"{number(each.start_s)}-{number(each.end_s)} s"
+        rows.append(("window", f"{span}: {means}; RMSE {length(each.rmse_m)}{_k(each.k)}"))
+    return rows
+
+
+def _regimes(regimes: tuple[Regime, ...]) -> list[tuple[str, str]]:
+    return [
+        (
+            "regime",
+            f"{each.name}: {count(each.scans, 'scan')}, RMSE {length(each.rmse_m)}{_k(each.k)}",
+        )
+        for each in regimes
+    ]
+
+
+def _k(k: float | None) -> str:
+    return "" if k is None else f", k {number(k)}"

@@ -1,0 +1,193 @@
+"""What `check` found, as text and as a JSON document."""
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from smfeval.maths.stamps import seconds_text
+from smfeval.show.words import aligned, count, length, length_range, number
+from smfeval.track import AnyTrack, Dropped, ParticleTrack
+
+if TYPE_CHECKING:
+    from smfeval.explain.doubts import Examination
+    from smfeval.explain.health import Health, Motion
+
+SCHEMA = "smfeval.check/1"
+
+GROWS = 2.0  # sigma of the last tenth of the track over that of the first
+
+KINDS = {
+    "gaussian_se3": "poses with covariance",
+    "ensemble_se3": "weighted particles",
+    "deterministic": "poses without uncertainty",
+}
+
+
+def text(examination: "Examination", *, verbose: bool = False) -> str:
+    """The whole report; the last line says whether the track can be scored."""
+    track = examination.track
+    rows = [
+        ("format", f"{track.provenance.format}: {KINDS[track.representation]}"),
+        ("scans", _scans(examination.motion)),
+        ("path", _path(examination.motion)),
+        ("frames", frames(track)),
+    ]
+    if isinstance(track, ParticleTrack):
+        rows.append(("particles", _particles(track)))
+    if track.provenance.convention:
+        rows.append(("convention", track.provenance.convention))
+    if examination.health:
+        rows.append(("covariance", _health(examination.health)))
+    rows += details(examination) if verbose else []
+    rows += history(track)
+    rows += [("doubt", doubt.sentence) for doubt in examination.doubts]
+    return f"{track.provenance.name}\n{aligned(rows)}\n{last_line(examination)}\n"
+
+
+def last_line(examination: "Examination") -> str:
+    """'can be scored on axes xyz', or why not."""
+    found = examination.scorable
+    if found.axes == "xyz":
+        return "can be scored on axes xyz"
+    if found.axes:
+        return f"can be scored on axes {found.axes} ({found.reason})"
+    return f"cannot be scored: {found.reason}"
+
+
+def reasons_for_doubt(examination: "Examination") -> list[str]:
+    """What a strict check refuses: doubts, notes, rows left out, assumptions, useless beliefs."""
+    track = examination.track
+    reasons = [doubt.sentence for doubt in examination.doubts]
+    reasons += [_left_out(left) for left in track.provenance.dropped]
+    reasons += track.provenance.notes
+    if "(assumed)" in (track.provenance.convention or ""):
+        reasons.append(f"the covariance convention is assumed: {track.provenance.convention}")
+    if examination.health is not None and examination.scorable.axes is None:
+        reasons.append(last_line(examination))
+    return reasons
+
+
+def frames(track: AnyTrack) -> str:
+    """Body, world and gauge, or that they are not declared."""
+    about = track.about
+    body = f"body {about.body}" if about.body else "body not declared"
+    world = f"world {about.world}" if about.world else "world not declared"
+    gauge = f"gauge {about.gauge}" if about.gauge else "gauge not declared"
+    unknown = "" if about.oriented else ", orientation unknown (positions only)"
+    return f"{body}, {world}, {gauge}{unknown}"
+
+
+def history(track: AnyTrack) -> list[tuple[str, str]]:
+    """What was left out and noted on the way in."""
+    told = track.provenance
+    rows = [("left out", _left_out(left)) for left in told.dropped]
+    return rows + [("note", note) for note in (*told.notes, *told.remarks)]
+
+
+def _left_out(left: Dropped) -> str:
+    return f"{count(left.count, 'row')}: {left.reason} (first: {left.first})"
+
+
+def details(examination: "Examination") -> list[tuple[str, str]]:
+    """What `-v` adds: the ends in time, the fastest step, the sigmas, the header's other words."""
+    track, motion, about = examination.track, examination.motion, examination.track.about
+    first, last = (seconds_text(int(track.stamp[i])) for i in (0, -1))
+    rows = [("stamps", f"{first} to {last} s")]
+    if motion.fastest_speed is not None:
+        rows.append(("fastest", f"{number(motion.fastest_speed)} m/s"))
+    if examination.health is not None:
+        sigma = examination.health.position_sigma_m
+        rows.append(("sigma", f"median {length(sigma.median)} (position, per axis)"))
+    rows += [("algorithm", f"{about.algorithm or '?'} {about.version or ''}".strip())]
+    return rows + [("header", f"{key} {value}") for key, value in about.extra]
+
+
+def _scans(motion: "Motion") -> str:
+    if motion.rate_hz is None:
+        return "1"
+    gaps = "no gaps"
+    if motion.gaps:
+        gaps = f"{count(motion.gaps, 'gap')}, the longest {number(motion.longest_gap_s or 0)} s"
+    return f"{motion.scans:,} in {number(motion.duration_s)} s, {number(motion.rate_hz)} Hz, {gaps}"
+
+
+def _path(motion: "Motion") -> str:
+    if motion.median_speed is None:
+        return "a single position"
+    return f"{length(motion.path_m)}, median speed {number(motion.median_speed)} m/s"
+
+
+def _particles(track: ParticleTrack) -> str:
+    few, many = int(track.count.min()), int(track.count.max())
+    each = f"{few:,}" if few == many else f"{few:,}-{many:,}"
+    scale = "logarithmic weights" if track.log_weight else "linear weights"
+    return f"{each} in each scan, {scale if track.weighted else 'unweighted'}"
+
+
+def _health(health: "Health") -> str:
+    rank = str(health.rank[0]) if len(set(health.rank)) == 1 else "{}-{}".format(*health.rank)
+    position, rotation = health.position_sigma_m, "rotation unknown"
+    if health.rotation_sigma_rad is not None:
+        rotation = (
+            f"rotation sigma {number(float(np.degrees(health.rotation_sigma_rad.median)))} deg"
+        )
+    parts = [
+        f"rank {rank} of {health.full_rank}",
+        f"position sigma {length_range(position.smallest, position.largest)}",
+        rotation,
+    ]
+    if health.constant:
+        parts.append("the same in every scan")
+    elif health.growth is not None:
+        parts.append(f"{_trend(health.growth)} ({number(health.growth)} times from start to end)")
+    return ", ".join(parts)
+
+
+def _trend(growth: float) -> str:
+    if growth > GROWS:
+        return "grows"
+    return "shrinks" if growth < 1 / GROWS else "steady"
+
+
+def document(examination: "Examination") -> dict[str, Any]:
+    """The same as strict JSON data."""
+    track = examination.track
+    return {
+        "schema": SCHEMA,
+        "name": track.provenance.name,
+        "format": track.provenance.format,
+        "representation": track.representation,
+        "body": track.about.body,
+        "world": track.about.world,
+        "gauge": track.about.gauge,
+        "oriented": track.about.oriented,
+        "convention": track.provenance.convention,
+        "motion": asdict(examination.motion),
+        "covariance": asdict(examination.health) if examination.health else None,
+        "dropped": [asdict(left) for left in track.provenance.dropped],
+        "notes": [*track.provenance.notes, *track.provenance.remarks],
+        "doubts": [asdict(doubt) for doubt in examination.doubts],
+        "scorable": asdict(examination.scorable),
+    }
+
+
+if TYPE_CHECKING:
+    from smfeval.io.ros.topics import Candidate
+
+CANDIDATES_SCHEMA = "smfeval.topics/1"
+
+
+def candidates_text(found: "list[Candidate]") -> str:
+    """One line per topic."""
+    if not found:
+        return "no topic holds poses\n"
+    return (
+        "\n".join(["topics with poses; name one as BAG:/topic", *(f"  {each}" for each in found)])
+        + "\n"
+    )
+
+
+def candidates_document(found: "list[Candidate]") -> dict[str, Any]:
+    """The same as strict JSON data."""
+    return {"schema": CANDIDATES_SCHEMA, "topics": [asdict(entry) for entry in found]}

@@ -1,0 +1,180 @@
+"""Coverage curve: how often do regions of each nominal level hold the reference?"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from matplotlib.axes import Axes
+from scipy.stats import binom
+
+from smfeval.errors import SeriesError
+from smfeval.evaluation import Evaluation
+from smfeval.maths.arrays import Floats
+from smfeval.score.log import consistency, sharpness
+from smfeval.score.pit import honest_median
+from smfeval.show.figures.inputs import Evaluations, belief_of, name_of, numbered_beliefs, origin_ns
+from smfeval.show.figures.style import (
+    HONEST,
+    PALE,
+    colour,
+    estimator_names,
+    legend_above,
+    line,
+    polyline,
+    read_well,
+    trace,
+)
+from smfeval.show.words import number as as_text
+from smfeval.summarise.number import Number
+
+ROOM = (-0.01, 1.01)  # a curve along the frame is seen whole
+LEVELS = np.linspace(0, 1, 41)[1:-1]
+
+
+def coverage(axes: Axes, evaluations: Evaluations) -> None:
+    """Share of scans whose PIT is at most the level, with pointwise intervals.
+
+    The intervals know that neighbouring scans depend on each other; where there are too few
+    independent scans for one, the band is missing and the legend counts how often.
+    """
+    kept = numbered_beliefs(evaluations)
+    found = list(kept.values())
+    axes.plot([0, 1], [0, 1], color=HONEST, ls="--", label="if honest")
+    for number, name, each in zip(kept, estimator_names(found), found, strict=True):
+        shares = [held(each, level) for level in LEVELS]
+        low, high = _ends(shares)
+        words = f"{name}{_missing(each, low)}"
+        nominal, held_share = _with_ends([share.value for share in shares])
+        axes.plot(nominal, held_share, **line(number), label=words)
+        axes.fill_between(LEVELS, low, high, color=colour(number), alpha=0.2, lw=0)
+    axes.set(xlim=ROOM, ylim=ROOM, aspect="equal")
+    axes.set_xlabel("nominal level")
+    axes.set_ylabel("share of scans inside")
+    legend_above(axes)
+
+
+def held(evaluation: Evaluation, level: float) -> Number:
+    """Share of scans that the region of this level holds, with its interval."""
+    scored = evaluation.scored
+    relative = scored.series["nees"] / honest_median(scored.residuals)
+    related = np.log(np.maximum(relative, np.finfo(np.float64).tiny))
+    inside = (scored.series["pit"] <= level).astype(np.float64)
+    number = evaluation.options.intervals.of(inside, "mean", "1", related=related)
+    low, high = (
+        None if end is None else min(max(end, 0.0), 1.0) for end in (number.low, number.high)
+    )
+    return replace(number, low=low, high=high)
+
+
+def _ends(shares: list[Number]) -> tuple[Floats, Floats]:
+    """Ends of the intervals, NaN where there is none."""
+    ends = [(s.low, s.high) if s.low is not None else (np.nan, np.nan) for s in shares]
+    low, high = np.array(ends, dtype=np.float64).T
+    return low, high
+
+
+def _missing(evaluation: Evaluation, low: Floats) -> str:
+    lost = int(np.isnan(low).sum())
+    if not lost or evaluation.options.intervals.method is None:
+        return ""
+    return f" (no interval at {lost} of {len(LEVELS)} levels)"
+
+
+def _with_ends(shares: list[float]) -> tuple[Floats, Floats]:
+    """The curve from (0, 0) to (1, 1)."""
+    return np.concatenate([[0.0], LEVELS, [1.0]]), np.array([0.0, *shares, 1.0])
+
+
+BINS = 20
+BAND = 0.95
+
+
+def pit_histogram(axes: Axes, evaluation: Evaluation) -> None:
+    """Share of scans in each of BINS equal bins of the PIT, times BINS.
+
+    The band holds a bar of an honest belief with probability 95 %, for as many independent scans
+    as the mean log NEES is worth; bars forget faster than that, so the band is rather too wide.
+    """
+    found = belief_of(evaluation)
+    pit = found.scored.series["pit"]
+    density, edges = np.histogram(pit, bins=BINS, range=(0, 1), density=True)
+    name = estimator_names([found])[0]
+    band = honest_band(independent_scans(found))
+    words = "if honest (nobody can tell how many scans are independent)"
+    if band is not None:
+        axes.axhspan(*band, color=PALE, lw=0, zorder=0)
+        words = f"if honest, 95 % for {as_text(independent_scans(found) or 0)} independent scans"
+    axes.stairs(density, edges, fill=True, color=colour(0), alpha=0.75, label=name)
+    axes.axhline(1.0, color=HONEST, ls="--", label=words)
+    axes.set_xlim(0, 1)
+    axes.set_xlabel("probability integral transform of the NEES")
+    axes.set_ylabel("density")
+    legend_above(axes)
+
+
+def independent_scans(evaluation: Evaluation) -> float | None:
+    """Scans, if independent, that would tell as much about the mean log NEES; None: unknown.
+
+    The PIT itself will not do: that of an overconfident belief is stuck at 1.
+    """
+    nees = evaluation.scored.series["nees"]
+    log_nees = np.log(np.maximum(nees, np.finfo(np.float64).tiny))
+    return evaluation.options.intervals.of(log_nees, "mean", "nat").n_effective
+
+
+def honest_band(scans: float | None) -> tuple[float, float] | None:
+    """Ends of the density of one bin, by the binomial law; None for less than one scan."""
+    whole = int(scans or 0)
+    if whole < 1:
+        return None
+    low, high = binom.interval(BAND, whole, 1 / BINS)
+    return float(low) * BINS / whole, float(high) * BINS / whole
+
+
+def log_score(axes: Sequence[Axes], evaluations: Evaluations) -> None:
+    """Consistency above, on a logarithmic axis; sharpness below. Their sum is the log score.
+
+    LS = consistency + sharpness + d/2 log 2 pi, in nats. An honest belief has a mean consistency
+    of d/2; sharpness is only worth having as long as consistency does not pay for it.
+    """
+    above, below = axes
+    kept = _gaussians(evaluations)
+    found = list(kept.values())
+    start = origin_ns(found)
+    for number, name, each in zip(kept, estimator_names(found), found, strict=True):
+        stamp, residuals = each.scored.estimate.stamp, each.scored.residuals
+        parts = consistency(residuals), sharpness(residuals)
+        time, first, second = polyline(stamp, *parts, origin_ns=start)
+        words = f"{name} (means {' and '.join(as_text(float(p.mean())) for p in parts)} nat)"
+        trace(above, time, first, **line(number), lw=0.8, label=words)
+        trace(below, time, second, **line(number), lw=0.8)
+    _honest(above, found)
+    above.set_yscale("log")
+    read_well(above.yaxis)
+    above.set_ylabel("consistency (nat)")
+    below.set_ylabel("sharpness (nat)")
+    below.set_xlabel("time (s)")
+    below.margins(x=0.01)
+    legend_above(above)
+
+
+def _honest(axes: Axes, found: list[Evaluation]) -> None:
+    for d in np.unique([each.scored.residuals.dimension for each in found]):
+        words = f"if honest: mean {d / 2:g} nat"
+        axes.axhline(d / 2, color=HONEST, ls="--", label=words)
+
+
+def splits(evaluation: Evaluation) -> bool:
+    """Whether the log score has two parts: that of particles has not."""
+    return evaluation.scored.residuals.ensemble is None
+
+
+def _gaussians(evaluations: Evaluations) -> dict[int, Evaluation]:
+    found = numbered_beliefs(evaluations)
+    kept = {at: each for at, each in found.items() if splits(each)}
+    if not kept:
+        first = next(iter(found.values()))
+        raise SeriesError(
+            f"{name_of(first)} has particles; only the log score of a Gaussian splits in two"
+        )
+    return kept

@@ -1,0 +1,243 @@
+"""Error against the reported sigma over time: does the belief know how wrong it is?"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from smfeval.errors import OptionError, SeriesError
+from smfeval.evaluation import Evaluation
+from smfeval.maths.arrays import Bools, Floats
+from smfeval.maths.stamps import NANOSECONDS
+from smfeval.show.figures.inputs import (
+    Evaluations,
+    belief_of,
+    believes,
+    numbered_beliefs,
+    origin_ns,
+    several,
+    sigma,
+)
+from smfeval.show.figures.style import (
+    HONEST,
+    MEANING,
+    SIGMA,
+    WIDE_IN,
+    colour,
+    error_label,
+    escaped,
+    estimator_names,
+    legend_above,
+    line,
+    polyline,
+    read_well,
+    shade,
+    stem,
+    trace,
+)
+from smfeval.show.words import number as as_text
+from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
+
+SHADES = {1: 0.45, 2: 0.27, 3: 0.13}  # opacity of the bands up to 1, 2 and 3 sigma
+MARGIN = 0.6  # the axis begins at this part of the least error or sigma
+NO_ERROR_M = 1e-3  # where the axis begins if there is neither error nor sigma
+MOST_PANELS = 4  # more estimates share one, as lines
+
+Drawn = list[Floats]  # time, error and, of a belief, sigma
+
+
+def error_and_sigma(axes: Axes | Sequence[Axes], evaluations: Evaluations) -> None:
+    """|e| and the reported sigma, sqrt(tr S), on a logarithmic axis.
+
+    Axes for each estimate: bands of 1, 2 and 3 sigma. One Axes for several: each has its sigma as
+    a dashed line. Plain poses have an error and no sigma; one estimate at least must report some.
+    """
+    panels = [axes] if isinstance(axes, Axes) else list(axes)
+    found = several(evaluations)
+    numbered_beliefs(found)
+    if len(panels) not in (1, len(found)):
+        raise OptionError(f"{len(panels)} axes to draw on; {len(found)} estimates need one or each")
+    drawn = [_drawn(each, origin_ns(found)) for each in found]
+    floor = MARGIN * min(_least(*each[1:]) for each in drawn)
+    top = max(_most(each) for each in drawn) / MARGIN or 10 * floor
+
+    names = estimator_names(found)
+    for number, (name, each) in enumerate(zip(names, drawn, strict=True)):
+        panel = panels[number % len(panels)]
+        _error(panel, each, name, number)
+        if len(panels) == len(found):
+            _bands(panel, each, floor, named=number == _first(found))
+        else:
+            _dashed(panel, each, name, number)
+    for panel in panels:
+        _scaled(panel, floor, top)
+        panel.set_ylabel(error_label(found[0]))
+        legend_above(panel)
+    panels[-1].set_xlabel("time (s)")
+
+
+def error_panels(evaluations: Evaluations) -> int:
+    """One for each of a few estimates: in a shared one, a line can hide another."""
+    count = len(several(evaluations))
+    return count if count <= MOST_PANELS else 1
+
+
+def error_size_in(evaluations: Evaluations) -> tuple[float, float]:
+    """Size of one of the panels."""
+    return WIDE_IN, 2.4 if error_panels(evaluations) == 1 else 1.7
+
+
+def _drawn(evaluation: Evaluation, start: int) -> Drawn:
+    scored = evaluation.scored
+    spread = [sigma(evaluation)] if believes(evaluation) else []
+    return polyline(scored.estimate.stamp, scored.series["ape"], *spread, origin_ns=start)
+
+
+def _first(found: list[Evaluation]) -> int:
+    """The panel whose legend names the bands."""
+    return next(number for number, each in enumerate(found) if believes(each))
+
+
+def _error(axes: Axes, drawn: Drawn, name: str, number: int) -> None:
+    time, error, *spread = drawn
+    words = "error" if spread else "error; it reports no uncertainty"
+    trace(axes, time, error, **line(number), label=f"{name}: {words}")
+
+
+def _dashed(axes: Axes, drawn: Drawn, name: str, number: int) -> None:
+    """Sigma as a line above all errors, so that none hides it."""
+    time, _, *spread = drawn
+    look = {"color": colour(number), "ls": "--", "lw": 0.8, "zorder": 3}
+    meaning = "" if number else f" ({MEANING})"  # once is enough
+    for each in spread:
+        trace(axes, time, each, **look, label=f"{name}: reported {SIGMA}{meaning}")
+
+
+def _bands(axes: Axes, drawn: Drawn, floor: float, *, named: bool) -> None:
+    time, _, *spread = drawn
+    for each in spread:
+        low = np.where(np.isnan(each), np.nan, floor)
+        for times, opacity in SHADES.items():
+            words = f"reported {times}{SIGMA}" + f" ({MEANING})" * (times == 1)
+            label = words if named else None
+            axes.fill_between(time, low, times * each, **shade(opacity), label=label)
+            low = times * each
+
+
+def _scaled(axes: Axes, floor: float, top: float) -> None:
+    axes.set_yscale("log")  # at last: until there are bands, errors of zero have no place on it
+    axes.set_ylim(floor, top)
+    axes.margins(x=0.01)
+    read_well(axes.yaxis)
+
+
+def _most(drawn: Drawn) -> float:
+    """Greatest error or outermost band."""
+    _, error, *spread = drawn
+    return float(np.nanmax(np.concatenate([error, *(max(SHADES) * each for each in spread)])))
+
+
+def _least(*series: Floats) -> float:
+    """Least positive number; zeros lie below every logarithmic axis."""
+    values = np.concatenate(series)
+    positive = values[values > 0]
+    return float(positive.min()) if positive.size else NO_ERROR_M
+
+
+def axis_errors(axes: Sequence[Axes], evaluation: Evaluation) -> None:
+    """One of the axes for each scored axis: error in metres, bands of 1, 2 and 3 sigma."""
+    found = belief_of(evaluation)
+    letters = found.options.axes
+    if len(axes) != len(letters):
+        raise OptionError(f"{len(axes)} axes to draw on; the scored {letters} need {len(letters)}")
+    residuals, stamp = found.scored.residuals, found.scored.estimate.stamp
+    for i, (panel, letter) in enumerate(zip(axes, letters, strict=True)):
+        spread = np.sqrt(residuals.predicted[:, i, i])
+        _panel(panel, polyline(stamp, residuals.error[:, i], spread), estimator_names([found])[0])
+        panel.set_ylabel(f"{letter} error (m)")
+        panel.margins(x=0.01)
+    axes[-1].set_xlabel("time (s)")
+    legend_above(axes[0])
+
+
+def _panel(axes: Axes, drawn: list[Floats], name: str) -> None:
+    time, error, spread = drawn
+    trace(axes, time, error, color=colour(0), label=f"{name}: error")
+    axes.fill_between(time, -spread, spread, **shade(SHADES[1]), label=f"±1{SIGMA}")
+    for times in (2, 3):
+        inner, outer, words = (times - 1) * spread, times * spread, f"±{times}{SIGMA}"
+        axes.fill_between(time, inner, outer, **shade(SHADES[times]), label=words)
+        axes.fill_between(time, -outer, -inner, **shade(SHADES[times]))
+    axes.axhline(0, color=HONEST, ls="--", lw=0.6)
+
+
+def reported_sigma(axes: Axes, track: AnyTrack) -> None:
+    """Position sigma along the most and the least certain direction of each scan, metres."""
+    most, least = extreme_sigmas(track)
+    time, upper, lower = polyline(track.stamp, most, least)
+    name = escaped(stem(track.provenance.name))
+    trace(axes, time, upper, color=colour(0), label=f"{name}: least certain direction")
+    trace(axes, time, lower, color=colour(0), ls="--", label="most certain direction")
+    axes.set_xlabel("time (s)")
+    axes.set_ylabel("reported position sigma (m)")
+    if least.min() > 0:
+        axes.set_yscale("log")
+        read_well(axes.yaxis)
+    legend_above(axes)
+
+
+def extreme_sigmas(track: AnyTrack) -> tuple[Floats, Floats]:
+    """Roots of the largest and the smallest eigenvalue of the position covariance. (n,) each."""
+    if isinstance(track, ParticleTrack):
+        track = track.moments
+    if not isinstance(track, GaussianTrack) or len(track) < 2:
+        raise SeriesError(f"{track.provenance.name} reports no uncertainty over time to draw")
+    eigenvalue = np.linalg.eigvalsh(track.covariance[:, :3, :3])
+    sigma = np.sqrt(np.maximum(eigenvalue, 0))
+    return sigma[:, -1], sigma[:, 0]
+
+
+BAND = 3.0  # of sigma = sqrt(tr S): an honest round error in space is beyond it once in 169,856
+
+
+def divergence(axes: Axes, evaluation: Evaluation) -> None:
+    """|e| over the band up to 3 sigma, and the first scan after which it stays outside."""
+    found = belief_of(evaluation)
+    stamp, error = found.scored.estimate.stamp, found.scored.series["ape"]
+    band = BAND * sigma(found)
+    time, line, edge = polyline(stamp, error, band)
+    trace(axes, time, line, color=colour(0), label=f"{estimator_names([found])[0]}: error")
+    words = f"reported 3{SIGMA} ({SIGMA}: {MEANING})"
+    axes.fill_between(time, 0 * edge, edge, **shade(0.35), label=words)
+    outside = error > band
+    axes.plot([], [], ls="none", label=f"{_percent(outside)} of scans outside 3{SIGMA}")
+    _mark(axes, (stamp - stamp[0]) / NANOSECONDS, error, leaves_for_good(outside))
+    axes.set_ylim(bottom=0)
+    axes.margins(x=0.01)
+    axes.set_xlabel("time (s)")
+    axes.set_ylabel(error_label(found))
+    legend_above(axes)
+
+
+def leaves_for_good(outside: Bools) -> int | None:
+    """First scan from which on all are outside; None if the last one is inside."""
+    inside = np.flatnonzero(~outside)
+    first = int(inside[-1]) + 1 if len(inside) else 0
+    return first if first < len(outside) else None
+
+
+def _percent(outside: Bools) -> str:
+    """Share in percent; one scan of many is not written as none, nor all but one as all."""
+    share = 100 * float(outside.mean())
+    return f"{as_text(share)} %" if share < 99.5 else f"{share:.6g} %"
+
+
+def _mark(axes: Axes, time: Floats, error: Floats, scan: int | None) -> None:
+    if scan is None:
+        axes.plot([], [], ls="none", label=f"never outside 3{SIGMA} for good")
+        return
+    at = float(time[scan])
+    since = f"for good from {as_text(at)} s" if scan else "from start to end"
+    words = f"outside 3{SIGMA} {since}"
+    axes.axvline(at, color=colour(1), ls="--", lw=0.8, label=words)
+    axes.plot([at], [error[scan]], "o", color=colour(1), clip_on=False)

@@ -1,0 +1,164 @@
+"""Gauge sensitivity: could the choice of the alignment explain the pair inflation?"""
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm
+
+from smfeval.compare import Comparison, Pair
+from smfeval.compare.sensitivity import GaugeRow
+from smfeval.errors import SeriesError
+from smfeval.show.figures.inputs import positive
+from smfeval.show.figures.style import (
+    HONEST,
+    MAP,
+    PALE,
+    colour,
+    escaped,
+    legend_above,
+    line,
+    mark,
+    read_well,
+    short_names,
+    stem,
+)
+from smfeval.show.words import number as as_text
+
+
+def pairs_of(sweep: Pair | Sequence[object]) -> list[Pair]:
+    """The pairs in what was given; empty where plain rows were given."""
+    found = [sweep] if isinstance(sweep, Pair) else list(sweep)
+    if not found:
+        raise SeriesError("there is no row of a sweep to draw")
+    return [each for each in found if isinstance(each, Pair)]
+
+
+def pair_name(pair: Pair) -> str:
+    """'fast_lio2, faster_lio', escaped."""
+    return f"{escaped(stem(pair.a))}, {escaped(stem(pair.b))}"
+
+
+Rows = Sequence[tuple[str, float]]
+
+
+def gauge_sensitivity(axes: Axes, sweep: Pair | Sequence[Pair] | Rows) -> None:
+    """k under each alignment, of one pair or several, or of rows (alignment, k).
+
+    Hollow marks are alignments with fewer freedoms than the tracks leave open: their k proves
+    nothing. A ring marks the alignment that was chosen; one that cannot be fitted is missing.
+    """
+    pairs = pairs_of(sweep)
+    rows: list[tuple[str, list[GaugeRow]]] = [
+        (pair_name(pair), list(pair.gauges)) for pair in pairs
+    ] or [("$k$", [_row(row) for row in sweep])]  # type: ignore[arg-type, union-attr]
+    kinds = list(dict.fromkeys(row.gauge for _, line in rows for row in line))
+    for number, (name, gauges) in enumerate(rows):
+        _dots(axes, name, [row for row in gauges if row.k is not None], kinds, number)
+    axes.set_yscale("log")
+    axes.axhline(1, color=HONEST, ls="--", label="1: proves nothing at or below")
+    _explained(axes, [row for _, line in rows for row in line])
+    axes.set_xticks(range(len(kinds)), kinds)
+    axes.set_xlim(-0.5, len(kinds) - 0.5)
+    read_well(axes.yaxis)
+    axes.set_xlabel("alignment")
+    axes.set_ylabel("pair inflation $k$")
+    legend_above(axes)
+
+
+def _dots(axes: Axes, name: str, line: list[GaugeRow], kinds: Sequence[str], number: int) -> None:
+    k = positive([row.k or 0.0 for row in line], "k")
+    at = np.array([kinds.index(row.gauge) for row in line])
+    full = np.array([row.admissible for row in line])
+    chosen = np.array([row.chosen for row in line])
+    shown = mark(number) | {"ls": "none"}
+    axes.plot(at, k, color=colour(number), lw=0.5)
+    axes.plot(at[full], k[full], **shown, label=name)
+    axes.plot(at[~full], k[~full], **shown, markerfacecolor="white")
+    axes.plot(at[chosen], k[chosen], "o", ms=9, mfc="none", mec=colour(number), mew=0.7)
+
+
+def _explained(axes: Axes, rows: list[GaugeRow]) -> None:
+    """What hollow marks and rings mean, if there are any."""
+    if not all(row.admissible for row in rows):
+        axes.plot([], [], "o", mfc="white", mec=HONEST, label="too few freedoms: proves nothing")
+    if any(row.chosen for row in rows):
+        axes.plot([], [], "o", mfc="none", mec=HONEST, ms=8, label="chosen alignment")
+
+
+def _row(row: tuple[str, float]) -> GaugeRow:
+    kind, k = row
+    return GaugeRow(kind, admissible=True, chosen=False, k=k)  # type: ignore[arg-type]
+
+
+ClockSensitivityRows = Sequence[tuple[float, float]]
+
+
+def clock_sensitivity(axes: Axes, sweep: Pair | Sequence[Pair] | ClockSensitivityRows) -> None:
+    """k over the offset in milliseconds, of one pair or several, or of rows (offset_ms, k)."""
+    pairs = pairs_of(sweep)
+    rows: list[tuple[str, ClockSensitivityRows]] = [
+        (pair_name(pair), [(row.offset_ms, row.k) for row in pair.clock]) for pair in pairs
+    ] or [("$k$", sweep)]  # type: ignore[list-item]
+    for number, (name, row) in enumerate(rows):
+        if not row:
+            raise SeriesError(f"{name}: too few scans for a sweep over the clock")
+        offset, k = np.array(row, dtype=np.float64).T
+        axes.plot(offset, positive(k, "k"), **(line(number) | mark(number)), label=name)
+    axes.set_yscale("log")
+    axes.axhline(1, color=HONEST, ls="--", label="1: proves nothing at or below")
+    axes.axvline(0, color=HONEST, lw=0.6)
+    read_well(axes.yaxis)
+    axes.set_xlabel("added to the first clock (ms)")
+    axes.set_ylabel("pair inflation $k$")
+    legend_above(axes)
+
+
+BRIGHT = 0.55  # part of the colour scale above which dark text reads better
+
+
+def pair_matrix(axes: Axes, comparison: Comparison) -> None:
+    """k_pair of every two tracks.
+
+    Cells at or below 1, which prove nothing, are grey; a star marks a lower 95 % bound above 1.
+    """
+    names = short_names([track.provenance.name for track in comparison.tracks])
+    labels, count = [escaped(name) for name in names], len(names)
+    cells = dict(zip(combinations(range(count), 2), comparison.pairs, strict=True))
+    k = np.full((count, count), np.nan)
+    for (i, j), pair in cells.items():
+        k[i, j] = k[j, i] = pair.k.value
+    norm = LogNorm(1.0, max(10.0, float(np.nanmax(k))))
+    colours = mpl.colormaps[MAP].with_extremes(under=PALE, bad="white")
+    image = axes.imshow(k, norm=norm, cmap=colours)
+    for (i, j), pair in cells.items():
+        _written(axes, i, j, pair, norm)
+
+    axes.set_xticks(range(count), labels, rotation=30, ha="right", rotation_mode="anchor")
+    axes.set_yticks(range(count), labels)
+    axes.tick_params(length=0)
+    axes.grid(visible=False)
+    axes.spines[:].set_visible(False)
+    axes.set_title("* lower 95 % bound above 1", loc="left", fontsize=7)
+    figure = axes.get_figure()
+    assert figure is not None
+    figure.colorbar(image, ax=axes, label="pair inflation $k$", extend="min", shrink=0.8)
+
+
+def _written(axes: Axes, i: int, j: int, pair: Pair, norm: LogNorm) -> None:
+    """The number in both cells of a pair."""
+    proven = pair.lower_bound is not None and pair.lower_bound > 1
+    words = f"{as_text(pair.k.value)}{'*' if proven else ''}"
+    dark = pair.k.value <= 1 or float(norm(pair.k.value)) > BRIGHT
+    for row, column in ((i, j), (j, i)):
+        axes.text(
+            column,
+            row,
+            words,
+            ha="center",
+            va="center",
+            size=7,
+            color="black" if dark else "white",
+        )

@@ -1,0 +1,198 @@
+"""The track seen from above: errors as colour, covariances as ellipses."""
+
+from collections.abc import Sequence
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.patches import Ellipse
+from scipy.special import chdtri
+
+from smfeval.errors import OptionError, SeriesError
+from smfeval.evaluation import Evaluation
+from smfeval.maths.arrays import Floats, Ints
+from smfeval.show.figures.inputs import several
+from smfeval.show.figures.style import (
+    COLUMN_IN,
+    HONEST,
+    MAP,
+    WIDE_IN,
+    colour,
+    error_label,
+    escaped,
+    estimator_names,
+    legend_above,
+    polyline,
+    stem,
+    stretches,
+    thinned,
+)
+from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
+
+LEVEL = 0.95
+VISIBLE = 0.01  # an ellipse whose radius is a smaller part of the extent cannot be seen
+SHOWN = 0.03  # part of the extent that magnified ellipses are brought near to
+STEPS = np.array([1.0, 2.0, 5.0])
+
+
+def ellipses(axes: Axes, centre: Floats, covariance: Floats, *, extent_m: float) -> None:
+    """Ellipses that hold the position with probability 95 % if honest. (n, 2), (n, 2, 2).
+
+    If they cannot be seen beside the extent of the drawing they are magnified, and the legend says
+    how many times.
+    """
+    radius, angle = principal_axes(covariance)
+    factor = magnification(float(np.median(radius[:, 0])), extent_m)
+    size = "to scale" if factor == 1 else f"magnified {factor:,g} times"
+    label: str | None = f"95 % ellipses, {size}"
+    for (x, y), (long, short), turn in zip(centre, factor * radius, angle, strict=True):
+        ellipse = Ellipse((x, y), 2 * long, 2 * short, angle=float(turn), label=label)
+        ellipse.set(facecolor="none", edgecolor=colour(1), lw=0.8, zorder=3)
+        axes.add_patch(ellipse)
+        label = None
+
+
+def principal_axes(covariance: Floats) -> tuple[Floats, Floats]:
+    """Half axes, long first, in metres, and the angle of the long one in degrees.
+
+    (n, 2, 2) -> (n, 2), (n,). A half axis is sqrt(eigenvalue x chi-squared quantile).
+    """
+    values, vectors = np.linalg.eigh(covariance)
+    radius = np.sqrt(np.maximum(values[:, ::-1], 0) * chdtri(2, 1 - LEVEL))
+    return radius, np.degrees(np.arctan2(vectors[:, 1, 1], vectors[:, 0, 1]))
+
+
+def magnification(radius: float, extent: float) -> float:
+    """1 if the ellipses can be seen, else 2, 5, 10, 20 ... that brings them near to SHOWN."""
+    if radius <= 0 or extent <= 0 or radius >= VISIBLE * extent:
+        return 1.0
+    wanted = SHOWN * extent / radius
+    decade = 10.0 ** np.floor(np.log10(wanted))
+    return float(decade * STEPS[wanted / decade * (1 + 1e-9) >= STEPS].max())
+
+
+COUNT = 15  # ellipses along the way
+PATH_AROUND_IN = (0.9, 0.9)  # inches that labels and legend take
+HEIGHTS_IN = (1.7, 4.5)
+
+
+def path(axes: Axes, track: AnyTrack) -> None:
+    """Positions, and ellipses of the reported covariance spread evenly over the way."""
+    if len(track) < 2:
+        raise SeriesError(f"{track.provenance.name}: one scan makes no line to draw")
+    _, x, y = polyline(track.stamp, track.position[:, 0], track.position[:, 1])
+    axes.plot(x, y, color=colour(0), label=escaped(stem(track.provenance.name)))
+    belief = track.moments if isinstance(track, ParticleTrack) else track
+    if isinstance(belief, GaussianTrack):
+        at = spread_out(belief)
+        size = float(np.ptp(belief.position[:, :2], axis=0).max())
+        block = belief[at].position_covariance[:, :2, :2]
+        ellipses(axes, belief.position[at, :2], block, extent_m=size)
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.set_xlabel("x (m)")
+    axes.set_ylabel("y (m)")
+    legend_above(axes)
+
+
+def size_in(
+    track: AnyTrack, *, around_in: tuple[float, float] = PATH_AROUND_IN
+) -> tuple[float, float]:
+    """A column for a tall way, wide for a long one."""
+    x, y = np.ptp(track.position[:, :2], axis=0)
+    width = WIDE_IN if x > y else COLUMN_IN
+    height = (width - around_in[0]) * y / max(x, 1e-9) + around_in[1]
+    return width, float(np.clip(height, *HEIGHTS_IN))
+
+
+def spread_out(track: AnyTrack) -> Ints:
+    """Scans at even distances along the way, each once."""
+    step = np.linalg.norm(np.diff(track.position, axis=0), axis=1)
+    way = np.concatenate([[0.0], np.cumsum(step)])
+    at = np.searchsorted(way, np.linspace(0, way[-1], COUNT))
+    return np.unique(np.minimum(at, len(way) - 1))
+
+
+AROUND_IN = (1.4, 0.9)  # inches that labels, legend and colour scale take
+
+
+def track_from_above(
+    axes: Axes, evaluation: Evaluation, *, scans: Sequence[int] | None = None
+) -> None:
+    """Estimate coloured by its error, reference dashed, and ellipses of the reported covariance.
+
+    `scans` are the numbers of the scored scans that get an ellipse; without them, some are spread
+    evenly over the way. Plain poses have none.
+    """
+    (found,) = several(evaluation)
+    place, covariance = _horizontal(found), found.scored.residuals.covariance
+    _reference(axes, found)
+    _coloured(axes, found)
+    if covariance is not None:
+        chosen = spread_out(found.scored.estimate) if scans is None else _checked(scans, found)
+        centre = found.scored.estimate.position[chosen, :2]
+        size = max(_extent(found))
+        ellipses(axes, centre, covariance[chosen][:, place][:, :, place], extent_m=size)
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.set_xlabel("x (m)")
+    axes.set_ylabel("y (m)")
+    legend_above(axes)
+
+
+def shape_in(evaluation: Evaluation) -> tuple[float, float]:
+    """Size of a figure that fits the track, with room for the scale of colours."""
+    return size_in(evaluation.scored.estimate, around_in=AROUND_IN)
+
+
+def _extent(evaluation: Evaluation) -> tuple[float, float]:
+    """Size of the estimate along x and y, in metres."""
+    x, y = np.ptp(evaluation.scored.estimate.position[:, :2], axis=0)
+    return float(x), float(y)
+
+
+def _horizontal(evaluation: Evaluation) -> Ints:
+    letters = evaluation.options.axes
+    if not {"x", "y"} <= set(letters):
+        raise OptionError(f"the track from above needs the axes x and y; {letters} was scored")
+    return np.array([letters.index("x"), letters.index("y")])
+
+
+def _reference(axes: Axes, evaluation: Evaluation) -> None:
+    reference = evaluation.scored.reference
+    _, x, y = polyline(reference.stamp, reference.position[:, 0], reference.position[:, 1])
+    axes.plot(x, y, color=HONEST, ls="--", lw=0.8, label="reference")
+
+
+def _coloured(axes: Axes, evaluation: Evaluation) -> None:
+    """The estimate as segments, each in the colour of the error at its end; lone scans as dots."""
+    scored = evaluation.scored
+    stamp, (x, y, _), error = (
+        scored.estimate.stamp,
+        scored.estimate.position.T,
+        scored.series["ape"],
+    )
+    kept, stretch = thinned(stamp, x, y, error), stretches(stamp)
+    points = np.stack([x[kept], y[kept]], axis=1)
+    whole = np.flatnonzero(np.diff(stretch[kept]) == 0)  # segments that cross no gap
+    lines = LineCollection(list(np.stack([points[whole], points[whole + 1]], axis=1)), lw=1.6)
+    lines.set(array=error[kept][whole + 1], clim=(0, float(error.max()) or 1.0), cmap=MAP)
+    name, middle = estimator_names([evaluation])[0], mpl.colormaps[MAP](0.5)
+    axes.plot([], [], color=middle, lw=1.6, label=name)
+    axes.add_collection(lines)
+    alone = np.bincount(stretch)[stretch] == 1
+    if alone.any():
+        dots = axes.scatter(x[alone], y[alone], s=4, lw=0, c=error[alone], cmap=MAP)
+        dots.set_norm(lines.norm)
+    axes.autoscale_view()
+    figure = axes.get_figure()
+    assert figure is not None
+    figure.colorbar(lines, ax=axes, label=f"{name}: {error_label(evaluation)}", pad=0.02)
+
+
+def _checked(scans: Sequence[int], evaluation: Evaluation) -> Ints:
+    chosen, last = np.array(scans, dtype=np.int64), len(evaluation.scored.residuals) - 1
+    beyond = chosen[(chosen < 0) | (chosen > last)]
+    if chosen.size == 0 or beyond.size:
+        wrong = f"scan {beyond[0]} is not" if beyond.size else "no scan is"
+        raise OptionError(f"{wrong} among the scored scans 0 to {last}")
+    return chosen

@@ -1,0 +1,74 @@
+"""A plan in words: how large it is, what is missing, what it would do, what came of it."""
+
+from smfeval.show.study.remarks import some_of
+from smfeval.study.find import Found
+from smfeval.study.plan import Plan
+from smfeval.study.run import Conducted
+
+
+def extent_of(plan: Plan, found: Found) -> str:
+    """One line: `4 estimators, 10 tracks in 3 groups, 36 runs, 4 files missing, 54 pairs`."""
+    groups = f" in {len(plan.groups)} groups" if len(plan.groups) > 1 else ""
+    parts = [
+        _count(len(plan.estimators), "estimator"),
+        _count(len(plan.tracks), "track") + groups,
+        _count(len(found.tasks), "run"),
+        *([f"{_count(len(found.missing), 'file')} missing"] if found.missing else []),
+        *([_count(len(found.pair_tasks), "pair")] if plan.pairs else []),
+    ]
+    return ", ".join(parts)
+
+
+def missing_lines(plan: Plan, found: Found) -> list[str]:
+    """One line for each estimator without a file on some tracks."""
+    lines = []
+    for each in plan.estimators:
+        tracks = [gap.track for gap in found.missing if gap.estimator == each.name]
+        if tracks:
+            lines.append(f"{each.name} has no file on {some_of(tracks, len(plan.tracks))}")
+    return lines
+
+
+def listing(plan: Plan, found: Found) -> str:
+    """Every run and every gap, a line each; then notes and the extent."""
+    rows = [
+        (task.group, task.track, task.estimator, _run(task.repeat), task.estimate.source)
+        for task in found.tasks
+    ]
+    rows += [
+        (gap.group, gap.track, gap.estimator, "-", f"no file: {gap.pattern}")
+        for gap in found.missing
+    ]
+    head = ("group", "track", "estimator", "run", "file")
+    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head) - 1)]
+    lines = [
+        "  ".join([*(cell.ljust(w) for cell, w in zip(row, widths, strict=False)), row[-1]])
+        for row in (head, *rows)
+    ]
+    notes = [f"note: {note}" for note in found.notes]
+    return "\n".join([*lines, "", *notes, extent_of(plan, found)]) + "\n"
+
+
+def summary(done: Conducted) -> str:
+    """The last line: how many runs were scored, how many were not, and where all of it lies."""
+    study = done.study
+    pairs = [each.failure for each in study.pair_results]
+    failed, missing = len(study.failed), len(study.missing)
+    parts = [
+        f"{_count(len(study.results) - failed - missing, 'run')} scored",
+        f"{failed} failed",
+        *([f"{missing} without a file"] if missing else []),
+        *([f"{_count(pairs.count(None), 'pair')} compared"] if pairs else []),
+        *([f"{len(pairs) - pairs.count(None)} failed"] if pairs else []),
+        *([f"{done.known} of them known from an earlier run"] if done.known else []),
+        *([f"{done.removed} old files of scans removed"] if done.removed else []),
+    ]
+    return f"{', '.join(parts)}; results in {study.plan.output}"
+
+
+def _run(repeat: int) -> str:
+    return str(repeat + 1)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
