@@ -25,7 +25,7 @@ import numpy as np
 
 from smfeval import evaluate, read, write
 from smfeval.study.plan import Plan
-from smfeval.study.run import run
+from smfeval.study.run import run_tasks
 from smfeval.study.task import Input, Task
 
 TASKS, SCANS = 2_000, 3_000
@@ -90,7 +90,7 @@ def one(folder: Path, count: int, workers: int, *, fresh: bool) -> None:
     tasks = tasks_in(folder, plan, count)
     start = time.perf_counter()
     if workers:
-        run(plan, tasks, workers=workers, fresh=fresh)
+        run_tasks(plan, tasks, workers=workers, fresh=fresh)
     else:
         bare(tasks)
     wall_s = time.perf_counter() - start

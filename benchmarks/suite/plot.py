@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from smfeval.show.figures.style import COLOURS, MARKERS, styled
+from smfeval.show.figures.style import COLOURS, MARKERS, paper_style
 from suite.cost import Cost
 from suite.growth import TINY
 from suite.rows import Answer
@@ -20,7 +20,7 @@ SIZE_IN = (9.5, 2.1)  # of a row, with its legend
 def draw(answers: Sequence[Answer], path: Path) -> None:
     """One row per question, CPU left and memory right; the same figures give the same file."""
     shown = [answer for answer in answers if answer.question.name in SHOWN]
-    with styled():
+    with paper_style():
         figure = Figure(figsize=(SIZE_IN[0], SIZE_IN[1] * len(shown)), layout="constrained")
         grid = figure.subplots(len(shown), 2, squeeze=False)
         for (left, right), answer in zip(grid, shown, strict=True):

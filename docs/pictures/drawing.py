@@ -6,14 +6,14 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from smfeval.show.figures.style import COLOURS, HONEST, STYLE, WIDE_IN, styled
+from smfeval.show.figures.style import COLOURS, HONEST_GREY, STYLE, WIDE_IN, paper_style
 
 ARROW = {"width": 0.012, "scale_units": "xy", "angles": "xy", "scale": 1.0}
 
 
 def panels(count: int, height_in: float = 2.6) -> tuple[Figure, list[Axes]]:
     """A figure with panels side by side, equal scales, no ticks."""
-    with styled():
+    with paper_style():
         figure = Figure(figsize=(WIDE_IN, height_in), layout="constrained")
         row = list(figure.subplots(1, count, squeeze=False)[0])
         for axes in row:
@@ -49,10 +49,10 @@ def title(axes: Axes, words: str) -> None:
 
 def path(axes: Axes, points: Any, **look: Any) -> None:
     """A path. (n, 2)."""
-    axes.plot(*np.asarray(points).T, **{"color": HONEST} | look)
+    axes.plot(*np.asarray(points).T, **{"color": HONEST_GREY} | look)
 
 
 def save(figure: Figure, name: str) -> None:
     """Write the picture into the current folder; the same picture gives the same file."""
-    with styled():
+    with paper_style():
         figure.savefig(name, metadata={"Date": None})

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from smfeval.align.body import moved_to
-from smfeval.cli.demo import estimate_of, walk
+from smfeval.cli.demo import honest_estimate, simulate_walk
 from smfeval.cli.demo import run as demo
 from smfeval.cli.study import run as study
 from smfeval.io import read, write
@@ -50,7 +50,7 @@ def _part(folder: Path, name: str = "honest.square") -> GaussianTrack:
 
 def between(folder: Path) -> None:
     """A reference at 20 Hz whose poses lie 25 ms beside the scans of the estimates."""
-    reference, _ = walk(rng=np.random.default_rng(11))
+    reference, _ = simulate_walk(rng=np.random.default_rng(11))
     dense = np.arange(2, 2 * SCANS) / 20 + 0.025
     time = reference.stamp / 1e9
     position = np.stack([np.interp(dense, time, axis) for axis in reference.position.T], axis=1)
@@ -66,8 +66,8 @@ def late(folder: Path) -> None:
     track = read(folder / "honest.square")
     turn = np.sqrt(track.covariance[:, range(3, 6), range(3, 6)])
     turn *= np.random.default_rng(21).normal(size=turn.shape)
-    turned = track.replaced({"rotation": so3.compose(track.rotation, so3.exp(turn))})
-    write(turned.shifted(-33_000_000), folder / "late.square")
+    turned = track.with_arrays({"rotation": so3.compose(track.rotation, so3.exp(turn))})
+    write(turned.shift_stamps(-33_000_000), folder / "late.square")
 
 
 def lever(folder: Path) -> None:
@@ -82,13 +82,13 @@ def dataset(folder: Path, tracks: int = 8) -> None:
     tightness = {"alpha": 1.0, "beta": 4.0, "gamma": 16.0}
     for number in range(tracks):
         rng = np.random.default_rng(100 + number)
-        reference, _ = walk(rng=rng)
+        reference, _ = simulate_walk(rng=rng)
         start = 300 * number
         part = slice(start, start + SCANS)
         _write(reference[part], folder / "data" / "truth" / f"walk_{number}.tum")
         for name, factor in tightness.items():
-            belief = estimate_of(reference, rng=rng)[part]
-            tight = belief.replaced({"covariance": belief.covariance / factor})
+            belief = honest_estimate(reference, rng=rng)[part]
+            tight = belief.with_arrays({"covariance": belief.covariance / factor})
             _write(tight, folder / "data" / "algorithms" / name / f"walk_{number}" / "run_0.square")
 
 
@@ -96,14 +96,14 @@ def sweep(folder: Path) -> None:
     """A knob at four values: one estimator claims more and stays as it is, one improves with it."""
     for number in range(3):
         rng = np.random.default_rng(200 + number)
-        reference, _ = walk(rng=rng)
+        reference, _ = simulate_walk(rng=rng)
         truth = reference[:SCANS]
         _write(truth, folder / "data" / "truth" / f"walk_{number}.tum")
         for sigma in (0.5, 1, 2, 4):
-            belief = estimate_of(reference, rng=rng)[:SCANS]
+            belief = honest_estimate(reference, rng=rng)[:SCANS]
             error = belief.position - truth.position
-            claimed = belief.replaced({"covariance": sigma**2 * belief.covariance})
-            better = claimed.replaced({"position": truth.position + sigma * error})
+            claimed = belief.with_arrays({"covariance": sigma**2 * belief.covariance})
+            better = claimed.with_arrays({"position": truth.position + sigma * error})
             for name, track in (("claims", claimed), ("improves", better)):
                 _write(track, folder / "runs" / name / f"walk_{number}" / f"{sigma}.square")
 
@@ -124,7 +124,7 @@ def _write(track: Track, path: Path) -> None:
 def gnss(folder: Path) -> None:
     """Two RTKLIB solutions of one drive: a rover that is honest, and a survey-grade reference."""
     rng = np.random.default_rng(5)
-    reference, _ = walk(rng=rng)
+    reference, _ = simulate_walk(rng=rng)
     truth = reference.position[::5]
     sigma = np.array([0.4, 0.5, 0.9])  # north, east, up
     error = rng.normal(size=truth.shape) * sigma[[1, 0, 2]]

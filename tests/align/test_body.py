@@ -8,7 +8,7 @@ from support.beliefs import covariances, gaussian, particles, rotations
 def test_covariance_of_another_body_is_that_of_moved_samples(rng):
     """Draw poses, move each by the extrinsic, and compare the spread about the moved mean."""
     track = gaussian(1, rng)
-    small = track.replaced({"covariance": 1e-2 * covariances(1, rng)})
+    small = track.with_arrays({"covariance": 1e-2 * covariances(1, rng)})
     extrinsic = (np.array([0.5, -0.3, 1.0]), rotations(1, rng)[0])
     xi = rng.multivariate_normal(np.zeros(6), small.covariance[0], size=400_000)
     mean = (small.position, small.rotation)

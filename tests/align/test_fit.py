@@ -116,7 +116,7 @@ def test_first_poses_become_equal_and_relative_motion_stays(rng):
 
 def test_first_poses_without_orientation_cannot_be_made_equal(rng):
     with pytest.raises(PairingError, match="no orientation"):
-        fit_first_pose(gaussian(5, rng), poses(5, rng).described(oriented=False))
+        fit_first_pose(gaussian(5, rng), poses(5, rng).with_about(oriented=False))
 
 
 def line(n=20):
@@ -226,7 +226,7 @@ def test_a_turned_world_turns_the_position_covariance(rng):
 
 def test_a_scaled_world_has_the_covariance_of_scaled_samples(rng):
     """Draw poses of the belief, align each as a pose, and compare the spread about the mean."""
-    track = gaussian(1, rng).replaced({"covariance": 1e-2 * covariances(1, rng)})
+    track = gaussian(1, rng).with_arrays({"covariance": 1e-2 * covariances(1, rng)})
     alignment = Alignment("sim3", turn(rng), MOVE, SCALE)
     moved = alignment(track)
     xi = rng.multivariate_normal(np.zeros(6), track.covariance[0], size=400_000)

@@ -53,7 +53,7 @@ def test_gaps_are_left_out(rng):
     ours, theirs = seen(motion, 10, late_s=0.4), seen(motion, 100)
     holes = ours[(np.arange(len(ours)) % 150) < 120]
     far = theirs.position + 100 * ((np.arange(len(theirs)) // 1500) % 2)[:, None]
-    jumps = theirs.replaced({"position": far})[(np.arange(len(theirs)) % 1500) < 1200]
+    jumps = theirs.with_arrays({"position": far})[(np.arange(len(theirs)) % 1500) < 1200]
     found = correlate(holes, jumps)
     assert found.offset_s == pytest.approx(0.4, abs=0.02)
     assert found.correlation["speed"] > 0.95  # the jumps are all in gaps
@@ -70,7 +70,7 @@ def test_rates_do_not_know_scale_world_or_axes_of_the_body(rng):
     motion = walked(40, rng)
     reference, plain = seen(motion, 50), seen(motion, 10, late_s=0.7)
     turn = so3.exp(np.array([0.3, -0.8, 1.1]))
-    moved = plain.replaced(
+    moved = plain.with_arrays(
         {
             "position": 3 * so3.turned(so3.matrix(turn), plain.position) + 5,
             "rotation": so3.compose(so3.compose(turn, plain.rotation), turn),

@@ -142,7 +142,7 @@ def test_stamps_in_gaps_beyond_the_longest_stay_unmatched(rng):
 def test_two_sessions_hours_apart_do_not_meet(rng):
     track = carried(400, rng)
     late = np.where(np.arange(400) < 200, 0, int(3 * FORGOTTEN * 50_000_000))
-    apart = track.replaced({"stamp": track.stamp + late})
+    apart = track.with_arrays({"stamp": track.stamp + late})
     middle = apart.stamp[199:200] + 10**9
     asked = np.concatenate([apart.stamp[:200], middle, apart.stamp[200:]])
     found = interpolate(apart, asked)
@@ -153,7 +153,7 @@ def test_two_sessions_hours_apart_do_not_meet(rng):
 def test_moving_the_world_moves_the_answer_and_nothing_else(rng):
     track = carried(500, rng)
     turn, shift = so3.exp(np.array([0.4, -0.8, 1.9])), np.array([100.0, -50.0, 7.0])
-    moved = track.replaced(
+    moved = track.with_arrays(
         {
             "position": so3.turned(so3.matrix(turn), track.position) + shift,
             "rotation": so3.compose(turn, track.rotation),
@@ -164,13 +164,13 @@ def test_moving_the_world_moves_the_answer_and_nothing_else(rng):
     np.testing.assert_allclose(there.position, expected, atol=1e-7)
     np.testing.assert_allclose(there.covariance, here.covariance, rtol=1e-3, atol=1e-14)
     back = so3.compose(so3.inverse(turn), there.rotation)
-    assert turned(here.replaced({"rotation": back}), here).max() < 1e-7
+    assert turned(here.with_arrays({"rotation": back}), here).max() < 1e-7
 
 
 def test_shifting_all_clocks_changes_nothing(rng):
     track = carried(300, rng)
     here = interpolate(track, between(track))
-    later = track.shifted(123_456_789_012_345)
+    later = track.shift_stamps(123_456_789_012_345)
     for there in (
         interpolate(later, between(later)),
         interpolate(later, between(track), offset_s=123456.789012345),
@@ -213,11 +213,11 @@ def test_a_covariance_far_above_the_scatter_is_doubted(rng):
 
 def test_a_reference_in_a_plane_or_at_rest_is_interpolated(rng):
     track = carried(300, rng)
-    flat = track.replaced({"position": track.position * [1.0, 1.0, 0.0]})
+    flat = track.with_arrays({"position": track.position * [1.0, 1.0, 0.0]})
     found = interpolate(flat, between(flat)).track
     np.testing.assert_array_equal(found.position[:, 2], 0.0)
     np.testing.assert_allclose(found.position_covariance[:, 2, 2], ROUNDING**2, rtol=1e-6)
-    resting = track.replaced({"position": np.ones((300, 3))})
+    resting = track.with_arrays({"position": np.ones((300, 3))})
     found = interpolate(resting, between(resting)).track
     np.testing.assert_array_equal(found.position, 1.0)
     np.testing.assert_allclose(

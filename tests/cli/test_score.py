@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import smfeval
-from smfeval.cli.demo import walk
+from smfeval.cli.demo import simulate_walk
 from smfeval.io import write
 from smfeval.track import GaussianTrack, Track
 from support.beliefs import particles
@@ -34,10 +34,10 @@ def strict_json(text: str) -> dict:
 @pytest.fixture
 def walked(tmp_path, monkeypatch):
     """A reference, an honest and an overconfident estimate in the current folder."""
-    reference, honest = walk(rng=np.random.default_rng(1))
+    reference, honest = simulate_walk(rng=np.random.default_rng(1))
     write(reference, tmp_path / "truth.tum")
     write(honest, tmp_path / "honest.square")
-    bold = honest.replaced({"covariance": honest.covariance / 100})
+    bold = honest.with_arrays({"covariance": honest.covariance / 100})
     write(bold, tmp_path / "bold.square")
     monkeypatch.chdir(tmp_path)
     return reference, honest

@@ -279,7 +279,7 @@ def test_the_easy_tracks_of_the_campaign_score_as_their_authors_say(capsys, shar
 
 def test_references_of_another_world_are_failures_not_crashes(capsys, folder):
     still = truth()
-    put(still.replaced({"stamp": still.stamp + 10**15}), folder / "truth" / "two.tum")
+    put(still.with_arrays({"stamp": still.stamp + 10**15}), folder / "truth" / "two.tum")
     outcome = run(capsys, "study", "study.toml", *HERE, "-q")
     assert outcome.code == 0
     assert "2 runs scored, 2 failed" in outcome.out

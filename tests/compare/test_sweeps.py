@@ -54,7 +54,7 @@ def test_the_clock_sweep_finds_a_late_clock(rng, late_ms):
 def test_the_sweep_agrees_with_an_offset_of_the_association(rng):
     """A clock that is late by one scan: moving by one scan's time pairs the right scans."""
     honest, other = belief(normal(rng, 400)), belief(normal(rng, 400))
-    late = honest.shifted(100_000_000)
+    late = honest.shift_stamps(100_000_000)
     right = compare_pair(late, other, options=Options(offset_s=-0.1, intervals=Intervals(None)))
     assert right.k.value == pytest.approx(1, abs=0.25)
     assert compare_pair(late, other, options=BARE).k.value > 100

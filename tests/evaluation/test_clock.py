@@ -60,7 +60,7 @@ def test_worlds_that_differ_change_no_offset(motion, rng):
     reference = seen(motion, 50)
     plain = noisy(seen(motion, 10, late_s=0.05), rng)
     turn = so3.exp(np.array([0.4, 0.2, 2.0]))
-    moved = plain.replaced(
+    moved = plain.with_arrays(
         {
             "position": so3.turned(so3.matrix(turn), plain.position) - 30,
             "rotation": so3.compose(turn, plain.rotation),
@@ -83,7 +83,7 @@ def test_a_random_walk_of_the_errors_is_not_taken_for_an_offset(motion, rng):
 def test_a_lever_arm_between_the_bodies_is_not_taken_for_an_offset(motion, rng):
     plain = noisy(seen(motion, 10, late_s=0.02), rng)
     ahead = so3.rotate(plain.rotation, np.tile([0.5, 0.1, -0.2], (len(plain), 1)))
-    lever = plain.replaced({"position": plain.position + ahead})
+    lever = plain.with_arrays({"position": plain.position + ahead})
     assert off_ms(find_offset(lever, seen(motion, 100), BARE), 0.02) < 2
 
 
@@ -99,11 +99,11 @@ def test_nothing_is_read_across_gaps_of_the_reference(motion, rng):
     estimate, reference = noisy(seen(motion, 10, late_s=0.3), rng), seen(motion, 100)
     hole = (np.arange(len(reference)) % 1000) >= 800
     wrong = reference.position + 50 * (np.arange(len(reference)) // 1000 % 2)[:, None]
-    torn = reference.replaced({"position": reference.position})[~hole]
+    torn = reference.with_arrays({"position": reference.position})[~hole]
     found = find_offset(estimate, torn, BARE)
     assert off_ms(found, 0.3) < 2
     assert found.scans == pytest.approx(0.8 * len(estimate), abs=20)
-    jumping = reference.replaced({"position": wrong})[~hole]
+    jumping = reference.with_arrays({"position": wrong})[~hole]
     assert off_ms(find_offset(estimate, jumping, replace(BARE, alignment="se3")), 0.3) < 20
 
 
@@ -113,7 +113,7 @@ def test_a_noisy_reference_does_not_pull_the_offset_to_the_middle_of_its_steps(m
     for seed in range(8):
         rng = np.random.default_rng(seed)
         reference = seen(motion, 20)
-        rough = reference.replaced(
+        rough = reference.with_arrays(
             {"position": reference.position + 0.02 * rng.normal(size=reference.position.shape)}
         )
         estimate = noisy(seen(motion, 10, late_s=0.01), rng)
@@ -245,7 +245,7 @@ def test_the_offset_found_restores_the_score_without_one(motion, association, rn
     reference, true = seen(motion, 20), noisy(seen(motion, 10), rng, 0.9)
     options = replace(BARE, association=association)
     honest = evaluate(true, reference, options=options)
-    late = true.shifted(-150_000_000)  # three poses of the reference
+    late = true.shift_stamps(-150_000_000)  # three poses of the reference
     spoilt = evaluate(late, reference, options=options)
     restored = evaluate(late, reference, options=replace(options, offset_s="auto"))
     assert spoilt.calibration.k.value > 5 * honest.calibration.k.value
@@ -258,14 +258,14 @@ def test_moving_both_clocks_changes_nothing(motion, rng):
     estimate, reference = noisy(seen(motion, 10, late_s=0.4), rng), seen(motion, 100)
     one = find_offset(estimate, reference, BARE)
     shift = 86_400 * 10**9 + 123_456_789
-    other = find_offset(estimate.shifted(shift), reference.shifted(shift), BARE)
+    other = find_offset(estimate.shift_stamps(shift), reference.shift_stamps(shift), BARE)
     assert other == one
 
 
 def test_moving_the_clock_of_the_estimate_moves_the_offset_by_as_much(motion, rng):
     estimate, reference = noisy(seen(motion, 10), rng), seen(motion, 100)
     one = find_offset(estimate, reference, BARE)
-    other = find_offset(estimate.shifted(-730_000_000), reference, BARE)
+    other = find_offset(estimate.shift_stamps(-730_000_000), reference, BARE)
     assert other.offset_s - one.offset_s == pytest.approx(0.73, abs=1e-6)
     assert other.low_s - one.low_s == pytest.approx(0.73, abs=1e-5)
 
@@ -291,7 +291,7 @@ def test_the_offset_is_noted_and_in_the_document(motion, rng):
 @pytest.mark.parametrize(("rate_hz", "late_s"), [(20, 0.005), (20, 0.01), (20, 0.03)])
 def test_an_offset_smaller_than_the_step_of_the_reference_is_applied(motion, rate_hz, late_s, rng):
     """On equal stamps the nearest pose stays the same, or is lost, whatever the offset."""
-    ahead = seen(motion, rate_hz, first_s=late_s).shifted(-round(late_s * 1e9))
+    ahead = seen(motion, rate_hz, first_s=late_s).shift_stamps(-round(late_s * 1e9))
     result = evaluate(noisy(ahead, rng), seen(motion, rate_hz), options=AUTO)
     assert result.options.association == "gp"
     assert result.to_dict()["association"]["method"] == "gp"
@@ -341,7 +341,7 @@ def test_37_ms_are_found_on_real_filters(shared_data, track, filter_):
     reference = read(folder / "reference.tum.gz")
     estimate = read(folder / f"{filter_}.txt.gz")
     base = find_offset(estimate, reference, BARE)
-    late = find_offset(estimate.shifted(-37_000_000), reference, BARE)
+    late = find_offset(estimate.shift_stamps(-37_000_000), reference, BARE)
     assert late.offset_s - base.offset_s == pytest.approx(0.037, abs=1e-4)
     assert 0 < base.offset_s < 3e-3  # its LiDAR clock is late by 1 to 3 ms, says its README
     late_s = {"college_1": 2.7e-3, "college_2": 1.1e-3, "college_3": 2.5e-3}[track]

@@ -5,7 +5,7 @@ import pytest
 from scipy.signal import lfilter
 
 from smfeval import About, GaussianTrack, Options, evaluate
-from smfeval.cli.demo import walk
+from smfeval.cli.demo import simulate_walk
 from smfeval.evaluation.details import left_of_k
 from smfeval.score import Residuals
 from smfeval.summarise.number import Number
@@ -15,7 +15,7 @@ SCANS, RHO, SIGMA_M = 1000, 0.9, 0.05
 
 @pytest.fixture(scope="module")
 def reference():
-    return walk(rng=np.random.default_rng(0))[0][np.arange(SCANS)]
+    return simulate_walk(rng=np.random.default_rng(0))[0][np.arange(SCANS)]
 
 
 def loose_in_turns(reference):

@@ -17,11 +17,11 @@ from smfeval.explain.diagnoses.biases import TEXTS
 from smfeval.explain.doubts import SUSPICIONS
 from smfeval.io.convention import CONVENTIONS
 from smfeval.io.formats import FORMATS
-from smfeval.io.header import ALLOWED, COMMON, NEEDED
+from smfeval.io.header import ALLOWED_VALUES, COMMON_KEYS, REQUIRED_KEYS
 from smfeval.io.presets import PRESETS
 from smfeval.study.plan_file import ESTIMATOR_KEYS, PLAN_KEYS, TRACK_KEYS
 from smfeval.study.plan_keys import OPTION_KEYS
-from smfeval.study.sweep_plan import KNOB_KEYS, LAB_KEYS, SWEEP_KEYS, SWEPT_KEYS
+from smfeval.study.sweep_plan import KNOB_KEYS, LAB_KEYS, SWEEP_KEYS, SWEPT_ESTIMATOR_KEYS
 
 DOCS = Path(__file__).parents[2] / "docs"
 sys.path.insert(0, str(DOCS))
@@ -107,7 +107,7 @@ def test_every_key_of_a_plan_is_explained():
 
 
 def test_every_key_and_verdict_of_a_sweep_is_explained():
-    keys = {*SWEEP_KEYS, *LAB_KEYS, *KNOB_KEYS, *(set(SWEPT_KEYS) - set(ESTIMATOR_KEYS))}
+    keys = {*SWEEP_KEYS, *LAB_KEYS, *KNOB_KEYS, *(set(SWEPT_ESTIMATOR_KEYS) - set(ESTIMATOR_KEYS))}
     assert keys | set(SENTENCES) <= words_of("sweeps.md")
 
 
@@ -116,9 +116,9 @@ def test_every_condition_is_named():
 
 
 def test_every_key_of_a_square_header_is_explained():
-    needed = {key for keys in NEEDED.values() for key in keys}
-    values = {value for allowed in ALLOWED.values() for value in allowed}
-    assert {*COMMON, *needed, *values} - {"known", "unknown"} <= words_of("square.md")
+    needed = {key for keys in REQUIRED_KEYS.values() for key in keys}
+    values = {value for allowed in ALLOWED_VALUES.values() for value in allowed}
+    assert {*COMMON_KEYS, *needed, *values} - {"known", "unknown"} <= words_of("square.md")
 
 
 def test_every_convention_and_gauge_is_explained():

@@ -10,7 +10,7 @@ import pytest
 import smfeval
 from smfeval.cli.main import VERBS, main
 from smfeval.io import write
-from smfeval.io.header import CURRENT
+from smfeval.io.header import CURRENT_VERSION
 from support.beliefs import gaussian
 from support.printed import assert_alike
 
@@ -84,7 +84,7 @@ def test_every_verb_explains_itself(verb, capsys):
 def test_versions_agree():
     declared = re.search(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), re.M)
     assert declared[1] == smfeval.__version__
-    assert f"{CURRENT.split('/')[1]} is written" in (ROOT / "CHANGELOG.md").read_text()
+    assert f"{CURRENT_VERSION.split('/')[1]} is written" in (ROOT / "CHANGELOG.md").read_text()
 
 
 @pytest.fixture(scope="module")

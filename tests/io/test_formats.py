@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from smfeval.errors import FormatError, OptionError
-from smfeval.io import atomic, read, split_source, would_overwrite, would_write, write
+from smfeval.io import atomic, files_to_overwrite, read, split_source, would_write, write
 from smfeval.io.extrinsic import read_extrinsic
-from smfeval.io.formats import FORMATS, format_for_writing, recognised
+from smfeval.io.formats import FORMATS, format_for_writing, recognise_format
 from smfeval.io.progress import listening
 from support.beliefs import gaussian
 
@@ -39,7 +39,7 @@ def test_a_source_may_name_a_topic(tmp_path):
 def test_files_of_no_format_are_refused(content, word, tmp_path):
     (tmp_path / "junk").write_bytes(content)
     with pytest.raises(FormatError, match=word):
-        recognised(tmp_path / "junk")
+        recognise_format(tmp_path / "junk")
 
 
 def test_folders_and_missing_files_are_refused(tmp_path):
@@ -86,13 +86,13 @@ def test_comments_of_any_length_do_not_hide_the_format(tmp_path, rng):
     rows = (tmp_path / "wide.txt").read_bytes()
     for count in (40, 43, 44, 500):  # 4096 bytes end in a comment, in the first row, far before
         (tmp_path / "a.txt").write_bytes(comment * count + rows)
-        assert recognised(tmp_path / "a.txt").name == "wide-tum"
+        assert recognise_format(tmp_path / "a.txt").name == "wide-tum"
         assert len(read(tmp_path / "a.txt")) == 3
 
 
 def test_a_byte_order_mark_before_a_comment_is_no_row(tmp_path):
     (tmp_path / "a").write_bytes(b"\xef\xbb\xbf# one two\n0 0 0 0 0 0 0 1\n")
-    assert recognised(tmp_path / "a").name == "tum"
+    assert recognise_format(tmp_path / "a").name == "tum"
 
 
 def test_only_a_number_sign_begins_a_comment_in_both_recognition_and_reading(tmp_path):
@@ -130,7 +130,7 @@ def test_the_table_says_which_files_are_made_and_who_can_choose_a_convention(tmp
     assert would_write(tmp_path / "a.kitti") == [tmp_path / "a.kitti", tmp_path / "a.times.txt"]
     assert would_write(tmp_path / "a.square") == [tmp_path / "a.square"]
     assert [f.name for f in FORMATS.values() if f.chooses_convention] == ["wide-tum"]
-    assert [f.name for f in FORMATS.values() if f.keeps_words] == ["parquet", "square"]
+    assert [f.name for f in FORMATS.values() if f.keeps_header] == ["parquet", "square"]
     assert set().union(*(f.keeps for f in FORMATS.values())) == {"covariance", "particles"}
 
 
@@ -147,7 +147,7 @@ def test_writing_tells_how_many_rows_are_done(name, tmp_path, rng, monkeypatch):
 
 def test_files_that_would_be_overwritten_are_found_before_writing(tmp_path):
     (tmp_path / "a.times.txt").write_text("")
-    assert would_overwrite(tmp_path / "a.kitti") == [tmp_path / "a.times.txt"]
-    assert would_overwrite(tmp_path / "a.square") == []
+    assert files_to_overwrite(tmp_path / "a.kitti") == [tmp_path / "a.times.txt"]
+    assert files_to_overwrite(tmp_path / "a.square") == []
     with pytest.raises(FormatError, match="File name too long"):
-        would_overwrite(tmp_path / f"{LONG}.square")
+        files_to_overwrite(tmp_path / f"{LONG}.square")

@@ -149,7 +149,7 @@ def test_memory_of_a_symmetric_matrix_column_order(tmp_path):
     layout = Layout({4: "stamp a b c"})
     read = rows_of(tmp_path / "a", "0 1 2 3\n1 4 5 6\n", layout)
     index = np.array([[0, 1], [1, 2]])
-    np.testing.assert_array_equal(read.symmetric(1, index)[1], [[4, 5], [5, 6]])
+    np.testing.assert_array_equal(read.symmetric_matrices(1, index)[1], [[4, 5], [5, 6]])
 
 
 def test_nanoseconds_that_no_clock_shows_are_not_called_seconds(tmp_path):

@@ -48,5 +48,5 @@ def test_a_lag_belongs_to_bags(tmp_path, rng):
 
 
 def test_what_is_given_is_what_differs_from_saying_nothing():
-    assert ReadOptions().given == set()
-    assert ReadOptions(bad_rows="refuse", lag=0, body="imu").given == {"lag", "body"}
+    assert ReadOptions().given_names == set()
+    assert ReadOptions(bad_rows="refuse", lag=0, body="imu").given_names == {"lag", "body"}

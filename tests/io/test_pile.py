@@ -2,24 +2,24 @@ import numpy as np
 import pytest
 
 from smfeval.io import numbers, read, write
-from smfeval.io.numbers import Pile
+from smfeval.io.numbers import GrowingArray
 from support.beliefs import gaussian
 
 
 @pytest.mark.parametrize("expected", [0, 7, 60, 1000])
 def test_rows_come_back_in_order_however_many_were_expected(expected, rng):
     rows = rng.normal(size=(60, 2, 2))
-    pile = Pile((2, 2))
+    pile = GrowingArray((2, 2))
     for part in np.split(rows, [1, 1, 10, 55]):
-        pile.room(len(part), expected)[:] = part
+        pile.new_rows(len(part), expected)[:] = part
     np.testing.assert_array_equal(pile.array(), rows)
     assert not pile.array().flags.writeable
 
 
 def test_what_was_poured_stays_when_the_pile_moves():
-    pile = Pile(())
-    pile.room(3, 3)[:] = 1, 2, 3
-    pile.room(3, 3)[:] = 4, 5, 6
+    pile = GrowingArray(())
+    pile.new_rows(3, 3)[:] = 1, 2, 3
+    pile.new_rows(3, 3)[:] = 4, 5, 6
     assert pile.array().tolist() == [1, 2, 3, 4, 5, 6]
 
 

@@ -129,7 +129,7 @@ def test_a_header_that_nobody_could_read_makes_no_file(about, sentence, tmp_path
         SquareWriter(tmp_path / "a.square", about)
     for name in ("b.square", "b.parquet"):
         with pytest.raises(OptionError, match=sentence):
-            write(gaussian(3, rng).replaced({}, about=about), tmp_path / name)
+            write(gaussian(3, rng).with_arrays({}, about=about), tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -203,7 +203,7 @@ def test_plain_poses_stay_plain(tmp_path, rng):
 
 
 def test_a_position_only_belief_stays_one(tmp_path, rng):
-    write(gaussian(3, rng).described(oriented=False), tmp_path / "a.square")
+    write(gaussian(3, rng).with_about(oriented=False), tmp_path / "a.square")
     assert not read(tmp_path / "a.square").about.oriented
 
 
@@ -215,7 +215,7 @@ def test_a_long_header_does_not_hide_the_rows(tmp_path):
 
 
 def test_what_a_track_does_not_declare_is_not_declared_after_writing(tmp_path, rng):
-    silent = gaussian(3, rng).replaced({}, about=About())
+    silent = gaussian(3, rng).with_arrays({}, about=About())
     for name in ("a.square", "a.parquet"):
         write(silent, tmp_path / name)
         assert read(tmp_path / name).about == About()
@@ -226,7 +226,7 @@ def test_what_a_track_does_not_declare_is_not_declared_after_writing(tmp_path, r
 
 
 def test_what_a_track_declares_is_not_called_assumed(tmp_path, rng):
-    track = gaussian(3, rng).replaced({}, about=About(gauge="sim3", body="imu"))
+    track = gaussian(3, rng).with_arrays({}, about=About(gauge="sim3", body="imu"))
     write(track, tmp_path / "a.square")
     assert "#%ASSUMED POSE_FRAME\n" in (tmp_path / "a.square").read_text()
     assert read(tmp_path / "a.square").about == track.about
@@ -325,7 +325,7 @@ def test_weights_that_are_not_normalised_as_declared_are_noted(log, tmp_path):
 def test_normalised_weights_are_written_as_such(log, name, tmp_path, rng):
     raw = particles(4, rng)
     weight = np.log(raw.probability) if log else raw.probability
-    track = raw.replaced({"weight": weight}, log_weight=log)
+    track = raw.with_arrays({"weight": weight}, log_weight=log)
     assert "#%WEIGHTS_NORMALIZED true\n" in square_header(track)
     assert "#%WEIGHTS_NORMALIZED false\n" in square_header(raw)
     write(track, tmp_path / name)

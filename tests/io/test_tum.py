@@ -48,7 +48,7 @@ def sidecar(path, track, header="", shift=0.0, rows=None):
 
 @pytest.fixture
 def posed(tmp_path, rng):
-    track = gaussian(6, rng).shifted(-1_700_000_000 * 10**9)
+    track = gaussian(6, rng).shift_stamps(-1_700_000_000 * 10**9)
     write(track, tmp_path / "a.tum", lossy=True)
     return track
 

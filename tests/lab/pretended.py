@@ -10,11 +10,11 @@ from functools import cache
 import numpy as np
 
 from smfeval.errors import OptionError
-from smfeval.lab.casestudy import Plan
+from smfeval.lab.casestudy import CaseStudyPlan
 from smfeval.lab.casestudy.plan import Variant
 from smfeval.lab.filters.run import Run, Telemetry
 from smfeval.lab.simulate import simulate
-from smfeval.lab.worlds import Chosen
+from smfeval.lab.worlds import SeededWorld
 from smfeval.study.sweep_plan import Knob
 from smfeval.track import About, GaussianTrack, Track
 
@@ -22,15 +22,15 @@ POINTS, VARIANCE, ERROR_M = 300, 1e-3, 0.05
 WIDER = 10.0  # covariance of the smoother, and of the variant that listens, over that of the filter
 MISSING = "genz-lio runs in an environment of its own: pip install genz-lio"
 
-EASY, HARD = Chosen("courtyard", 1), Chosen("corridor", 1)
-SMALL = Plan(
+EASY, HARD = SeededWorld("courtyard", 1), SeededWorld("corridor", 1)
+SMALL = CaseStudyPlan(
     easy=(EASY,),
     adversarial=(HARD,),
     swept=(EASY,),
     tried=(EASY, HARD),
     walk_s=6.0,
     filters=("ieskf", "gtsam-smoother", "kiss-icp", "genz-lio"),
-    spared=(),
+    sweep_only=(),
     knobs=(
         Knob("point_variance", ("0.0001", "0.001", "0.01"), "0.001"),
         Knob("voxel_m", ("0.5", "1", "2"), "0.5"),

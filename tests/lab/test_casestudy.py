@@ -21,13 +21,13 @@ from lab.pretended import (
 )
 from smfeval.compare.sweep import unearned_slope
 from smfeval.errors import OptionError
-from smfeval.lab.casestudy import FULL, QUICK, case_study, planned
+from smfeval.lab.casestudy import FULL, QUICK, adapt_plan, case_study
 from smfeval.lab.casestudy import measure as shelf_module
 from smfeval.lab.casestudy.conclusions import sentences, sign_test
 from smfeval.lab.casestudy.measure import read_telemetry
-from smfeval.lab.casestudy.plan import OWN, Job, jobs_of
+from smfeval.lab.casestudy.plan import OWN_FILTER, Job, jobs_of
 from smfeval.lab.casestudy.result import CreditReach
-from smfeval.lab.casestudy.sweeps import closed
+from smfeval.lab.casestudy.sweeps import closed_share
 from smfeval.lab.filters.run import write_telemetry
 from smfeval.lab.filters.table import filter_named
 from smfeval.lab.show.document import document
@@ -74,9 +74,9 @@ def row(study, track, name):
 def test_every_run_is_asked_for_once():
     jobs = jobs_of(SMALL, EASY)
     assert len(jobs) == len(set(jobs)) == 4 + 2 + 2 + 1 + 2 * 3
-    assert Job(EASY, OWN) in jobs
-    assert Job(EASY, OWN, ("noise=residuals", "point_variance=0.01")) in jobs
-    assert [job.words for job in jobs_of(SMALL, HARD) if job.filter == OWN] == [
+    assert Job(EASY, OWN_FILTER) in jobs
+    assert Job(EASY, OWN_FILTER, ("noise=residuals", "point_variance=0.01")) in jobs
+    assert [job.settings for job in jobs_of(SMALL, HARD) if job.filter == OWN_FILTER] == [
         (),
         ("noise=residuals",),
         ("kernel=huber",),
@@ -97,7 +97,7 @@ def test_without_the_labs_own_filter_no_knob_is_turned():
 @pytest.mark.parametrize("plan", [FULL, QUICK])
 def test_knobs_and_variants_are_settings_of_the_filter_and_defaults_are_its_own(plan):
     pytest.importorskip("numba", reason="the settings of the lab's filter need the extra 'lab'")
-    entry = filter_named(OWN)
+    entry = filter_named(OWN_FILTER)
     usual = entry.settings()
     for knob in plan.knobs:
         assert knob.default in knob.values
@@ -110,10 +110,10 @@ def test_knobs_and_variants_are_settings_of_the_filter_and_defaults_are_its_own(
 
 
 def test_another_seed_draws_all_worlds_anew_and_keeps_the_sets():
-    other = planned(FULL, seed=5)
+    other = adapt_plan(FULL, seed=5)
     assert [each.seed - 4 for each in other.worlds] == [each.seed for each in FULL.worlds]
     assert set(other.swept) | set(other.tried) <= set(other.worlds)
-    assert planned(FULL) == FULL
+    assert adapt_plan(FULL) == FULL
 
 
 @pytest.mark.parametrize(
@@ -122,16 +122,16 @@ def test_another_seed_draws_all_worlds_anew_and_keeps_the_sets():
 )
 def test_a_plan_that_cannot_be_is_refused(change, words):
     with pytest.raises(OptionError, match=words):
-        planned(FULL, **change)
+        adapt_plan(FULL, **change)
 
 
 def test_scores_are_those_of_the_pretended_filter(study):
-    found = row(study, EASY, OWN)
+    found = row(study, EASY, OWN_FILTER)
     sigma = np.sqrt(3 * VARIANCE / POINTS / 2)
     assert found.sigma_m == pytest.approx(sigma)
     assert found.k.value == pytest.approx((ERROR_M / sigma) ** 2, rel=0.3)  # 59 scans
     assert (found.set, found.verdict, found.lost) == ("easy", "overconfident", False)
-    assert row(study, HARD, OWN).set == "adversarial"
+    assert row(study, HARD, OWN_FILTER).set == "adversarial"
     assert row(study, EASY, "kiss-icp").k is None
     assert row(study, EASY, "gtsam-smoother").k.value == pytest.approx(found.k.value / WIDER)
 
@@ -167,14 +167,14 @@ def test_credit_and_prior_make_the_reported_precision(study):
     assert credit.posterior == pytest.approx(3 * np.log(2 * j))
     assert credit.unexplained == pytest.approx(0, abs=1e-3)
     assert credit.gained == pytest.approx(3 * np.log(2))
-    k = row(study, EASY, OWN).k.value
+    k = row(study, EASY, OWN_FILTER).k.value
     assert credit.effective_points == pytest.approx(POINTS / k)
     assert credit.excess == pytest.approx(3 * np.log(k))
 
 
 def test_a_variant_that_widens_the_covariance_closes_its_share_of_the_gap(study):
     listens, deaf = (each for each in study.variants if each.track == EASY.name)
-    k = row(study, EASY, OWN).k.value
+    k = row(study, EASY, OWN_FILTER).k.value
     assert listens.closed == pytest.approx(np.log(WIDER) / np.log(k))
     assert deaf.closed == pytest.approx(0)
     assert study.effect_of("listens").label == "unmoved"
@@ -186,7 +186,7 @@ def test_a_variant_that_widens_the_covariance_closes_its_share_of_the_gap(study)
     ("k", "usual", "share"), [(1.0, 9.0, 1.0), (3.0, 9.0, 0.5), (81.0, 9.0, -1.0), (2.0, 0.5, None)]
 )
 def test_the_gap_is_measured_in_logarithms_and_only_where_there_is_one(k, usual, share):
-    assert closed(k, usual) == (None if share is None else pytest.approx(share))
+    assert closed_share(k, usual) == (None if share is None else pytest.approx(share))
 
 
 def test_the_closing_sentences_say_what_was_put_in(study):
@@ -201,7 +201,7 @@ def test_the_closing_sentences_say_what_was_put_in(study):
 
 
 def test_nothing_is_said_of_a_smoother_that_did_not_run(tmp_path):
-    plan = replace(SMALL, filters=(OWN,), tried=(), swept=(), adversarial=())
+    plan = replace(SMALL, filters=(OWN_FILTER,), tried=(), swept=(), adversarial=())
     alone = case_study(tmp_path, plan, run=pretend)
     assert "smoother" not in "\n".join(sentences(alone))
     assert (alone.knobs, alone.variant_sweep, alone.variants) == (None, None, ())
@@ -240,20 +240,22 @@ def test_a_study_that_was_cut_resumes_where_it_was(tmp_path):
 @pytest.mark.parametrize("ending", [".json", ".square", ".parquet"])
 @pytest.mark.parametrize("how", ["gone", "damaged"])
 def test_a_run_that_is_not_whole_is_run_again(tmp_path, ending, how):
-    plan = replace(SMALL, adversarial=(), swept=(), tried=(), filters=(OWN, "gtsam-smoother"))
+    plan = replace(
+        SMALL, adversarial=(), swept=(), tried=(), filters=(OWN_FILTER, "gtsam-smoother")
+    )
     case_study(tmp_path, plan, run=pretend)
-    file = tmp_path / "runs" / EASY.name / f"{OWN}{ending}"
+    file = tmp_path / "runs" / EASY.name / f"{OWN_FILTER}{ending}"
     if how == "gone":
         file.unlink()
     else:
         file.write_bytes(file.read_bytes()[:40])
     counted = Counted()
     case_study(tmp_path, plan, run=counted)
-    assert counted.jobs == [(EASY.name, OWN, ())]
+    assert counted.jobs == [(EASY.name, OWN_FILTER, ())]
 
 
 def test_a_longer_walk_is_another_run(tmp_path):
-    plan = replace(SMALL, adversarial=(), swept=(), tried=(), filters=(OWN,))
+    plan = replace(SMALL, adversarial=(), swept=(), tried=(), filters=(OWN_FILTER,))
     case_study(tmp_path, plan, run=pretend)
     counted = Counted()
     longer = case_study(tmp_path, replace(plan, walk_s=7.0), run=counted)
@@ -270,7 +272,7 @@ def test_a_foreign_package_that_breaks_stops_nothing(tmp_path):
     plan = replace(SMALL, adversarial=(), swept=(), tried=())
     found = case_study(tmp_path, plan, run=broken)
     assert "the matrix is not positive definite" in {each.sentence for each in found.not_run}
-    assert {each.filter for each in found.scores} == {OWN, "kiss-icp"}
+    assert {each.filter for each in found.scores} == {OWN_FILTER, "kiss-icp"}
 
 
 def test_if_nothing_runs_the_reason_is_told(tmp_path):

@@ -9,7 +9,7 @@ from explain.updates import filtered
 from smfeval.errors import SeriesError
 from smfeval.evaluation import Options, evaluate
 from smfeval.explain.displacement import at_every_update, isotropic
-from smfeval.lab.explained import explained, updates_of
+from smfeval.lab.explained import explain_run, updates_of
 from smfeval.lab.filters.run import Run, Telemetry
 from smfeval.maths import so3
 from smfeval.summarise.number import Intervals
@@ -52,7 +52,7 @@ def ran():
 def test_a_run_is_explained_by_what_was_put_in(ran):
     run, reference = ran
     evaluation = evaluate(run.belief, reference, options=PLAIN)
-    found = explained(run, evaluation)
+    found = explain_run(run, evaluation)
     assert (found.updates, found.left_out) == (SCANS, 0)
     assert np.abs(found.credit.budget.unexplained).max() < 1e-6
     spread = (GROWTH_M**2 + 2 * SHIFT_M**2) * np.sqrt(2 / (3 * SCANS))  # of a mean square
@@ -76,8 +76,8 @@ def test_an_alignment_that_turns_the_world_changes_no_explanation(ran):
         about=reference.about,
     )
     aligned = replace(PLAIN, alignment="se3")
-    straight = explained(run, evaluate(run.belief, reference, options=aligned))
-    across = explained(run, evaluate(run.belief, turned, options=aligned))
+    straight = explain_run(run, evaluate(run.belief, reference, options=aligned))
+    across = explain_run(run, evaluate(run.belief, turned, options=aligned))
     assert across.displacement.needed_every_m == pytest.approx(
         straight.displacement.needed_every_m, rel=1e-6
     )
@@ -99,7 +99,9 @@ def test_scans_without_matches_are_left_out_and_counted(ran):
         normals=normals,
         posterior=posterior,
     )
-    found = explained(replace(run, telemetry=empty), evaluate(run.belief, reference, options=PLAIN))
+    found = explain_run(
+        replace(run, telemetry=empty), evaluate(run.belief, reference, options=PLAIN)
+    )
     assert (found.updates, found.left_out) == (SCANS - 1, 1)
 
 
@@ -107,7 +109,7 @@ def test_what_is_not_scored_counts_in_the_recursions_all_the_same(ran):
     """Every third scan has a reference; what the filter would report there depends on all."""
     run, reference = ran
     scored = np.arange(0, SCANS, 3)
-    found = explained(run, evaluate(run.belief, reference[scored], options=PLAIN))
+    found = explain_run(run, evaluate(run.belief, reference[scored], options=PLAIN))
     assert found.updates == len(scored)
     updates, size = updates_of(run.telemetry), found.displacement.shown.sigma_m
     reported = np.linalg.slogdet(updates.posterior)[1]
@@ -126,11 +128,11 @@ def test_a_filter_that_tells_nothing_cannot_be_explained(ran):
     run, reference = ran
     evaluation = evaluate(run.belief, reference, options=PLAIN)
     with pytest.raises(SeriesError, match="leaves no telemetry"):
-        explained(replace(run, telemetry=None), evaluation)
+        explain_run(replace(run, telemetry=None), evaluation)
 
 
 def test_updates_are_explained_on_all_axes_only(ran):
     run, reference = ran
     flat = evaluate(run.belief, reference, options=replace(PLAIN, axes="xy"))
     with pytest.raises(SeriesError, match="axes xy"):
-        explained(run, flat)
+        explain_run(run, flat)

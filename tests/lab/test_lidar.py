@@ -7,11 +7,11 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from smfeval.errors import OptionError
-from smfeval.lab.motion import walked
+from smfeval.lab.motion import simulate_walk
 from smfeval.lab.scene import Scene, box
 from smfeval.lab.sensors import NO_FAULTS, TYPICAL_FAULTS, Faults, LidarModel, Rosette, Spinning
-from smfeval.lab.sensors.faults import drawn, in_words, parsed
-from smfeval.lab.sensors.lidar import Rig, directions, firing_times, scanned
+from smfeval.lab.sensors.faults import draw_truth, format_faults, parse_faults
+from smfeval.lab.sensors.lidar import Rig, directions, firing_times, simulate_scans
 from smfeval.lab.simulate import MOUNTING
 from smfeval.lab.worlds import WORLDS
 from smfeval.maths import se3, so3
@@ -22,15 +22,17 @@ ROSETTE = replace(EXACT, pattern=Rosette(rings=4, firings=100))
 
 
 def rig_of(world, faults=NO_FAULTS, model=EXACT, duration_s=8.0):
-    built = WORLDS[world].built(1)
+    built = WORLDS[world].build(1)
     ground = built.scene.ground
-    motion = walked(built.route, rng=np.random.default_rng(1), ground=ground, duration_s=duration_s)
-    truth = drawn(faults, MOUNTING, model.pattern.rings, np.random.default_rng(2))
+    motion = simulate_walk(
+        built.route, rng=np.random.default_rng(1), ground=ground, duration_s=duration_s
+    )
+    truth = draw_truth(faults, MOUNTING, model.pattern.rings, np.random.default_rng(2))
     return Rig(built.scene, motion, model, truth)
 
 
 def seen(rig, seed=3):
-    return scanned(rig, start=0, rng=np.random.default_rng(seed))
+    return simulate_scans(rig, start=0, rng=np.random.default_rng(seed))
 
 
 def in_world(rig, scans, *, point=None, mounting=MOUNTING, late_s=0.0):
@@ -97,7 +99,7 @@ def test_a_rosette_never_repeats_and_stays_in_its_view():
         Faults(clock_s=-4e-3),
         TYPICAL_FAULTS,
     ],
-    ids=in_words,
+    ids=format_faults,
 )
 def test_with_the_true_mounting_and_clock_the_points_lie_on_the_scene_again(faults):
     faults = replace(faults, ring_bias_m=0.0)
@@ -159,12 +161,12 @@ def test_each_ring_has_a_bias_of_its_own_that_stays():
     np.testing.assert_array_equal(scans.ring, again.ring)
     bias = [(wrong - plain)[scans.ring == ring] for ring in range(8)]
     assert max(np.ptp(each) for each in bias) < 1e-5
-    truth = drawn(Faults(ring_bias_m=0.01), MOUNTING, 8, np.random.default_rng(2))
+    truth = draw_truth(Faults(ring_bias_m=0.01), MOUNTING, 8, np.random.default_rng(2))
     np.testing.assert_allclose([each.mean() for each in bias], truth.range_bias_m, atol=1e-6)
 
 
 def test_the_biases_of_rings_and_beams_have_the_sigma_of_the_dial(rng):
-    truth = drawn(Faults(ring_bias_m=0.01, beam_deg=0.2), MOUNTING, 5000, rng)
+    truth = draw_truth(Faults(ring_bias_m=0.01, beam_deg=0.2), MOUNTING, 5000, rng)
     assert truth.range_bias_m.std() == pytest.approx(0.01, rel=0.05)
     assert np.degrees(truth.elevation_rad.std()) == pytest.approx(0.2, rel=0.05)
 
@@ -204,18 +206,18 @@ def test_nothing_is_seen_too_near_or_too_far():
 @pytest.mark.parametrize(
     "faults",
     [NO_FAULTS, TYPICAL_FAULTS, Faults(0.01, 0.5, -2e-3, 0.02, 0.003, 0.1, -5e-4)],
-    ids=in_words,
+    ids=format_faults,
 )
 def test_faults_in_words_are_read_back(faults):
-    again = parsed(in_words(faults))
+    again = parse_faults(format_faults(faults))
     assert np.allclose(list(vars(again).values()), list(vars(faults).values()), rtol=1e-9)
 
 
 def test_faults_have_units_and_names():
-    assert parsed("typical") == TYPICAL_FAULTS
-    assert parsed("none") == NO_FAULTS
+    assert parse_faults("typical") == TYPICAL_FAULTS
+    assert parse_faults("none") == NO_FAULTS
     assert not NO_FAULTS
-    given = parsed("extrinsic=1cm,0.2deg, clock=-3ms,scale=0.1%,range=2mm")
+    given = parse_faults("extrinsic=1cm,0.2deg, clock=-3ms,scale=0.1%,range=2mm")
     assert given == Faults(0.01, 0.2, -3e-3, 2e-3, range_scale=1e-3)
 
 
@@ -238,4 +240,4 @@ def test_faults_have_units_and_names():
 )
 def test_faults_that_are_not_understood_are_refused(text, words):
     with pytest.raises(OptionError, match=words):
-        parsed(text)
+        parse_faults(text)

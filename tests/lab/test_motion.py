@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from smfeval.errors import OptionError
-from smfeval.lab.motion import Gait, Route, walked
+from smfeval.lab.motion import Gait, Route, simulate_walk
 from smfeval.lab.scene import Ground
 from smfeval.lab.worlds import WORLDS
 
@@ -15,7 +15,7 @@ STEP = 1e-3
 
 @pytest.fixture
 def walk(rng):
-    return walked(ROUTE, rng=rng)
+    return simulate_walk(ROUTE, rng=rng)
 
 
 def difference(function, time):
@@ -84,7 +84,7 @@ def test_the_walk_follows_the_route_with_its_sway(walk):
 
 def test_the_body_follows_the_ground(rng):
     ground = Ground(3.0, np.array([0.5]), np.array([[0.3, 0.1]]), np.array([0.2]))
-    walk = walked(ROUTE, rng=rng, ground=ground, gait=Gait(bob_m=0.0))
+    walk = simulate_walk(ROUTE, rng=rng, ground=ground, gait=Gait(bob_m=0.0))
     place = walk.position(np.arange(0, walk.duration_s, 0.02))
     expected = 1.1 + ground.height(place[:, 0], place[:, 1])
     np.testing.assert_allclose(place[:, 2], expected, atol=1e-6)
@@ -97,18 +97,18 @@ def test_a_path_is_measured_in_metres_walked():
 
 
 def test_a_duration_cuts_the_walk_and_cannot_lengthen_it(rng):
-    assert walked(ROUTE, rng=rng, duration_s=12.34).duration_s == pytest.approx(12.3)
+    assert simulate_walk(ROUTE, rng=rng, duration_s=12.34).duration_s == pytest.approx(12.3)
     with pytest.raises(OptionError, match=r"the walk ends after .* s; 900 s cannot be simulated"):
-        walked(ROUTE, rng=rng, duration_s=900)
+        simulate_walk(ROUTE, rng=rng, duration_s=900)
     with pytest.raises(OptionError, match="at least"):
-        walked(ROUTE, rng=rng, duration_s=0.05)
+        simulate_walk(ROUTE, rng=rng, duration_s=0.05)
 
 
 @pytest.mark.parametrize("name", WORLDS)
 def test_nobody_turns_faster_than_a_walker_in_any_world(name):
     for seed in range(1, 9):
-        built = WORLDS[name].built(seed)
-        walk = walked(built.route, rng=np.random.default_rng(seed), gait=built.gait)
+        built = WORLDS[name].build(seed)
+        walk = simulate_walk(built.route, rng=np.random.default_rng(seed), gait=built.gait)
         time = np.arange(0, walk.duration_s, 0.02)
         assert np.abs(walk.rate(time)).max() < 1.3
         speed = np.linalg.norm(walk.velocity(time)[time > 6, :2], axis=1)

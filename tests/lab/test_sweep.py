@@ -11,14 +11,14 @@ from smfeval.errors import OptionError, PairingError
 from smfeval.evaluation import Options
 from smfeval.lab.filters.run import Run
 from smfeval.lab.sweep import points_of_lab
-from smfeval.study.sweep_plan import Lab
+from smfeval.study.sweep_plan import LabRuns
 from smfeval.summarise.number import Intervals
 from study.laid_out import truth
 from study.swept import belief
 
 PLAIN = Options(intervals=Intervals(None), alignment="none")
 VALUES = ("0.01", "0.1", "1", "10")
-LAB = Lab(("hall", "field"), (1, 2), ("ours",), tuple((("R", value),) for value in VALUES))
+LAB = LabRuns(("hall", "field"), (1, 2), ("ours",), tuple((("R", value),) for value in VALUES))
 
 
 def recorded(world, seed):
@@ -104,7 +104,7 @@ def test_what_nobody_knows_is_refused_before_anything_runs(change, words):
     if "settings" in change:
         pytest.importorskip("numba", reason="the settings of the lab's filter need the extra 'lab'")
     with pytest.raises(OptionError, match=words):
-        points_of_lab(Lab(**known | change), PLAIN)
+        points_of_lab(LabRuns(**known | change), PLAIN)
 
 
 @pytest.mark.slow
@@ -112,7 +112,7 @@ def test_the_noise_of_the_labs_own_filter_moves_its_precision_as_configured():
     """R x 10 costs at most 3 log 10 nats of precision, and most of it."""
     pytest.importorskip("numba")
     settings = tuple((("point_variance", value),) for value in ("1e-4", "1e-3", "1e-2"))
-    lab = Lab(("college_short",), (1,), ("ieskf",), settings, duration_s=20.0)
+    lab = LabRuns(("college_short",), (1,), ("ieskf",), settings, duration_s=20.0)
     points, failures = points_of_lab(lab, Options(intervals=Intervals(None)))
     assert failures == ()
     precision = np.array([point.precision.value for point in points])

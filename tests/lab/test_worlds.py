@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from smfeval.errors import OptionError
-from smfeval.lab.motion import walked
+from smfeval.lab.motion import simulate_walk
 from smfeval.lab.scene import cast
 from smfeval.lab.sensors import LidarModel
 from smfeval.lab.simulate import simulate
@@ -31,7 +31,7 @@ def around(count=72):
 @pytest.mark.parametrize("seed", [1, 2, 3, 4])
 def test_the_way_is_free(name, seed):
     """At the height of the body nothing is nearer than half a metre, wherever one walks."""
-    built = WORLDS[name].built(seed)
+    built = WORLDS[name].build(seed)
     place = built.route.path(np.arange(0, built.route.length_m, 1.0))
     origin = np.column_stack([place, np.full(len(place), 1.1)])
     if built.scene.ground is not None:
@@ -45,12 +45,12 @@ def test_the_way_is_free(name, seed):
 def test_routes_have_the_lengths_that_are_told(name):
     low, high = LENGTHS_M[name]
     for seed in range(1, 6):
-        assert low < WORLDS[name].built(seed).route.length_m < high
+        assert low < WORLDS[name].build(seed).route.length_m < high
 
 
 @pytest.mark.parametrize("name", WORLDS)
 def test_another_seed_is_another_walk(name):
-    first, again, other = (WORLDS[name].built(seed) for seed in (1, 1, 2))
+    first, again, other = (WORLDS[name].build(seed) for seed in (1, 1, 2))
     np.testing.assert_array_equal(first.route.waypoint, again.route.waypoint)
     assert not np.array_equal(first.route.waypoint, other.route.waypoint)
     corner = first.scene.footprints.corner
@@ -59,17 +59,17 @@ def test_another_seed_is_another_walk(name):
 
 
 def test_the_college_shows_new_ground_and_the_loop_comes_back():
-    place = WORLDS["college"].built(3).route.path(np.arange(0, 340, 1.0))
+    place = WORLDS["college"].build(3).route.path(np.arange(0, 340, 1.0))
     apart = np.hypot(*(place[:, None] - place).transpose(2, 0, 1))
     later = np.subtract.outer(np.arange(340), np.arange(340)) > 60
     assert apart[later].min() > 15
-    loop = WORLDS["college_loop"].built(3).route
+    loop = WORLDS["college_loop"].build(3).route
     assert np.hypot(*(loop.path(loop.length_m) - loop.path(0.0))) < 6
 
 
 def profile(name, x):
     """Ranges in all directions from the middle of a tunnel."""
-    scene = WORLDS[name].built(1).scene
+    scene = WORLDS[name].build(1).scene
     rays = np.concatenate([around() + np.array([0, 0, h]) for h in (-0.5, -0.2, 0.1, 0.3, 0.6)])
     rays /= np.linalg.norm(rays, axis=1, keepdims=True)
     return cast(scene, np.tile([x, 0.0, 1.2], (len(rays), 1)), rays, 60.0)
@@ -88,7 +88,7 @@ def test_ribs_tell_places_in_a_tunnel_apart():
 
 
 def test_a_field_has_few_things_and_far():
-    built = WORLDS["field"].built(1)
+    built = WORLDS["field"].build(1)
     distance = cast(built.scene, np.tile([75.0, 0, 1.5], (360, 1)), around(360), 60.0)
     assert 0 < np.isfinite(distance).mean() < 0.5
 
@@ -125,8 +125,8 @@ def test_scans_that_see_nothing_are_noted():
 
 def test_the_reference_is_the_walk():
     recording = simulate("courtyard", 2, duration_s=6)
-    built = WORLDS["courtyard"].built(2)
-    motion = walked(built.route, rng=np.random.default_rng([2, 1]), duration_s=6)
+    built = WORLDS["courtyard"].build(2)
+    motion = simulate_walk(built.route, rng=np.random.default_rng([2, 1]), duration_s=6)
     time = (recording.reference.stamp - recording.reference.stamp[0]) / 1e9
     np.testing.assert_allclose(recording.reference.position, motion.position(time), atol=1e-12)
 

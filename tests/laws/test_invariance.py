@@ -182,7 +182,7 @@ def test_stretching_the_estimates_world_changes_no_sim3_aligned_score(tracks, rn
         rows["covariance"] = np.array(estimate.covariance)
         rows["covariance"][:, :3] *= 0.3
         rows["covariance"][:, :, :3] *= 0.3
-    found = scored(moved(estimate.replaced(rows), any_turn(rng)), reference, "sim3")
+    found = scored(moved(estimate.with_arrays(rows), any_turn(rng)), reference, "sim3")
     assert_same(found, scored(estimate, reference, "sim3"))
 
 
@@ -203,14 +203,14 @@ def about_other_body(track, body_T_other):
         turned = se3.compose(se3.inverse(body_T_other), se3.exp(np.eye(6)))
         slope = se3.log(se3.compose(turned, body_T_other)).T
         rows["covariance"] = se3.sandwich(slope, track.covariance)
-    return track.replaced(rows)
+    return track.with_arrays(rows)
 
 
 @pytest.mark.parametrize("alignment", ["none", "se3"])
 def test_moving_the_body_and_the_extrinsic_together_changes_no_score(tracks, alignment, rng):
     estimate, reference = tracks
     imu_T_lidar = (np.array([0.4, -0.2, 0.9]), rotations(1, rng)[0])
-    elsewhere = about_other_body(estimate, imu_T_lidar).described(body="lidar")
+    elsewhere = about_other_body(estimate, imu_T_lidar).with_about(body="lidar")
     found = scored(elsewhere, reference, alignment, extrinsic=se3.inverse(imu_T_lidar))
     assert_same(found, scored(estimate, reference, alignment))
 
@@ -339,8 +339,8 @@ def test_the_scale_of_the_weights_changes_no_score(tracks):
 def test_the_orientation_of_the_reference_enters_no_position_score(tracks, alignment, rng):
     estimate, reference = tracks
     exact = Track(reference.stamp, reference.position, reference.rotation, about=ABOUT)
-    spun = exact.replaced({"rotation": rotations(N, rng)})
-    bare = exact.replaced({"rotation": np.tile([0.0, 0.0, 0.0, 1.0], (N, 1))}).described(
+    spun = exact.with_arrays({"rotation": rotations(N, rng)})
+    bare = exact.with_arrays({"rotation": np.tile([0.0, 0.0, 0.0, 1.0], (N, 1))}).with_about(
         oriented=False
     )
     expected = scored(estimate, exact, alignment)

@@ -5,7 +5,7 @@ import pytest
 from smfeval.compare.sweep import sweep_of, unearned_slope
 from smfeval.evaluation import Options
 from smfeval.lab.sweep import points_of_lab
-from smfeval.study.sweep_plan import Lab
+from smfeval.study.sweep_plan import LabRuns
 from smfeval.summarise.number import Intervals
 
 pytestmark = pytest.mark.slow
@@ -16,7 +16,7 @@ WALK_S, SEEDS = 25.0, (1, 2, 3)
 def effect_of(knob, values, *others):
     """The effect of a knob over three short walks, the other settings as given."""
     settings = tuple(((knob, value), *others) for value in values)
-    lab = Lab(("college_short",), SEEDS, ("ieskf",), settings, duration_s=WALK_S)
+    lab = LabRuns(("college_short",), SEEDS, ("ieskf",), settings, duration_s=WALK_S)
     points, failures = points_of_lab(lab, Options(intervals=Intervals(None)))
     assert failures == ()
     (effect,) = sweep_of(points).effects

@@ -148,7 +148,7 @@ def validate(python, path):
 
 
 def test_our_gaussian_files_pass_their_strict_validation(peer, tmp_path, rng):
-    track = gaussian(20, rng).described(extra=(("SENSOR", "xt32"),))
+    track = gaussian(20, rng).with_about(extra=(("SENSOR", "xt32"),))
     write(track, tmp_path / "a.square")
     done = validate(peer, tmp_path / "a.square")
     assert done.returncode == 0, done.stderr

@@ -111,7 +111,9 @@ def test_the_truth_behind_the_noise_of_a_draw_is_covered(order):
         rng = np.random.default_rng(seed)
         clean = drawn(order, 0.0, rng)
         sigma = 0.05 ** (order - 0.5) * np.linalg.cholesky(SHAPE).T
-        noisy = clean.replaced({"position": clean.position + rng.normal(size=(POSES, 3)) @ sigma})
+        noisy = clean.with_arrays(
+            {"position": clean.position + rng.normal(size=(POSES, 3)) @ sigma}
+        )
         found = interpolate(noisy, clean.stamp)
         error = found.track.position - clean.position
         held_truth.append(inside(error, found.track.position_covariance))

@@ -3,8 +3,8 @@
 import pytest
 
 from smfeval.explain.alibis import Alibi, Alibis, ExtrinsicTolerance, Judgement, Need
+from smfeval.show.causes import alibi_table, format_need, outcome_text
 from smfeval.show.causes import alibis_text as text
-from smfeval.show.causes import holding, needed, table
 from smfeval.summarise.number import Number
 
 SCORED = Judgement(Number(82.0, "1", 17.0, 700.0), 194.0, "overconfident", 310)
@@ -31,11 +31,11 @@ FOUND = Alibis(SCORED, ROWS, ExtrinsicTolerance(), "the closing sentence", ("a n
     ],
 )
 def test_what_is_needed_is_said_in_its_unit(need, words):
-    assert needed(need) == words
+    assert format_need(need) == words
 
 
 def test_the_table_has_a_line_for_each_alibi_and_names_each_once():
-    head, scored, sim3, first, noise, rtk = table(FOUND)
+    head, scored, sim3, first, noise, rtk = alibi_table(FOUND)
     assert head.split() == [
         "alibi",
         "granted",
@@ -59,8 +59,8 @@ def test_the_table_has_a_line_for_each_alibi_and_names_each_once():
 def test_a_proviso_is_shown_only_where_it_would_help():
     proviso = "the reference is such a one"
     helps = Alibi("reference noise", "1 cm", BETTER, proviso=proviso)
-    assert holding(helps, SCORED) == "yes, if the reference is such a one"
-    assert holding(Alibi("reference noise", "1 cm", SCORED, proviso=proviso), SCORED) == "no"
+    assert outcome_text(helps, SCORED) == "yes, if the reference is such a one"
+    assert outcome_text(Alibi("reference noise", "1 cm", SCORED, proviso=proviso), SCORED) == "no"
 
 
 def test_an_interval_is_spoken_of_only_where_there_is_one():

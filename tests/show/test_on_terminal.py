@@ -10,13 +10,20 @@ from show.study.made import study
 from smfeval import About, Track, evaluate
 from smfeval.show import scores
 from smfeval.show.causes import Report
-from smfeval.show.terminal import BLOCKS, drawn, error_over_sigma, medians, scored, studied
+from smfeval.show.terminal import (
+    BLOCKS,
+    binned_medians,
+    block_chart,
+    error_over_sigma,
+    render_scores,
+    render_study,
+)
 from support.beliefs import gaussian
 
 
 @pytest.fixture
 def evaluation(rng):
-    track = gaussian(200, rng).described(body="imu", gauge="fixed")
+    track = gaussian(200, rng).with_about(body="imu", gauge="fixed")
     reference = Track(track.stamp, track.position + 0.01, track.rotation, about=About(body="imu"))
     return evaluate(track, reference)
 
@@ -28,7 +35,7 @@ def printed(renderable, **how):
 
 
 def test_everything_that_a_pipe_gets_is_on_the_terminal(evaluation):
-    shown = printed(scored([Report(evaluation)]))
+    shown = printed(render_scores([Report(evaluation)]))
     for label, words in scores.rows(evaluation):
         assert label in shown
         assert words in shown
@@ -36,31 +43,33 @@ def test_everything_that_a_pipe_gets_is_on_the_terminal(evaluation):
 
 
 def test_no_colour_where_none_is_wanted(evaluation, monkeypatch):
-    assert "\x1b[1;3" in printed(scored([Report(evaluation)]), force_terminal=True)
+    assert "\x1b[1;3" in printed(render_scores([Report(evaluation)]), force_terminal=True)
     monkeypatch.setenv("NO_COLOR", "1")
-    assert "\x1b[1;3" not in printed(scored([Report(evaluation)]), force_terminal=True)
+    assert "\x1b[1;3" not in printed(render_scores([Report(evaluation)]), force_terminal=True)
 
 
 def test_several_estimates_are_rows_with_their_verdicts(evaluation):
-    shown = printed(scored([Report(evaluation), Report(evaluation)]))
+    shown = printed(render_scores([Report(evaluation), Report(evaluation)]))
     assert shown.count(evaluation.verdict.label) == 2
 
 
 def test_names_that_look_like_markup_are_shown_as_they_are(evaluation):
-    shown = printed(studied(study()))
+    shown = printed(render_study(study()))
     assert "[]" in shown
     assert "failed" in shown
 
 
 def test_blocks_are_powers_of_two_about_one_and_gaps_are_blank():
     ratio = np.array([0.0, 0.6, 1.5, 3.0, np.nan, 40.0, 1e9])
-    assert drawn(ratio) == f"{BLOCKS[0]}{BLOCKS[2]}{BLOCKS[3]}{BLOCKS[4]} {BLOCKS[7]}{BLOCKS[7]}"
+    assert (
+        block_chart(ratio) == f"{BLOCKS[0]}{BLOCKS[2]}{BLOCKS[3]}{BLOCKS[4]} {BLOCKS[7]}{BLOCKS[7]}"
+    )
 
 
 def test_every_stretch_of_time_has_its_median():
     stamp = np.array([0, 1, 2, 3, 30, 31, 39, 40])
     value = np.array([1.0, 100.0, 1.0, 2.0, 10.0, 1.0, 1.0, 3.0])
-    np.testing.assert_array_equal(medians(stamp, value, width=4), [1.5, np.nan, np.nan, 2.0])
+    np.testing.assert_array_equal(binned_medians(stamp, value, width=4), [1.5, np.nan, np.nan, 2.0])
 
 
 def test_an_overconfident_belief_stands_higher_than_an_honest_one(evaluation, rng):

@@ -10,7 +10,7 @@ import numpy as np
 from smfeval import write
 from smfeval.evaluation import Options
 from smfeval.maths import so3
-from smfeval.study.cache import Cache, Done, accomplish, failed
+from smfeval.study.cache import Cache, TaskOutcome, failed_result, load_or_evaluate
 from smfeval.study.plan import Plan, PlannedEstimator, PlannedTrack
 from smfeval.study.task import Input, PairTask, Task
 from smfeval.summarise.number import Intervals
@@ -92,27 +92,27 @@ def files_below(folder: Path) -> dict[str, bytes]:
     }
 
 
-def deadly(task: Task | PairTask, cache: Cache, *, victims: tuple[str, ...]) -> Done:
+def deadly(task: Task | PairTask, cache: Cache, *, victims: tuple[str, ...]) -> TaskOutcome:
     """A step whose process is killed, as by a system that is out of memory, on some tracks."""
     if task.track in victims:
         os.kill(os.getpid(), signal.SIGKILL)
-    return accomplish(task, cache)
+    return load_or_evaluate(task, cache)
 
 
-def deadly_once(task: Task | PairTask, cache: Cache, *, mark: Path) -> Done:
+def deadly_once(task: Task | PairTask, cache: Cache, *, mark: Path) -> TaskOutcome:
     """A step whose process is killed the first time that anybody comes here."""
     if not mark.exists():
         mark.touch()
         os.kill(os.getpid(), signal.SIGKILL)
-    return accomplish(task, cache)
+    return load_or_evaluate(task, cache)
 
 
-def threads_of(task: Task | PairTask) -> Done:
+def threads_of(task: Task | PairTask) -> TaskOutcome:
     """A step that finds how many threads polars uses and what OpenBLAS is told."""
     import polars  # noqa: PLC0415  reads its variable when it is imported
 
     told = f"{polars.thread_pool_size()} {os.environ.get('OPENBLAS_NUM_THREADS')}"
-    return Done(failed(task, told), cached=False)
+    return TaskOutcome(failed_result(task, told), cached=False)
 
 
 def _made_track(folder: Path, name: str, scans: int, rng: np.random.Generator) -> None:

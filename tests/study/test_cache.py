@@ -15,10 +15,10 @@ from smfeval.evaluation import Options
 from smfeval.score import Settings
 from smfeval.study import cache as cache_module
 from smfeval.study import task
-from smfeval.study.cache import Cache, accomplish
+from smfeval.study.cache import Cache, load_or_evaluate
 from smfeval.study.result import PairResult, TaskResult
-from smfeval.study.run import run
-from smfeval.study.task import Input, canonical, forget_digests, key_of
+from smfeval.study.run import run_tasks
+from smfeval.study.task import Input, canonical, forget_digests, task_key
 from smfeval.summarise.number import Number
 from study.made import BODY, files_below, pairs_of, quick, tasks_of
 from support.beliefs import poses
@@ -35,11 +35,11 @@ def task_of(plan):
 
 def test_a_second_run_does_nothing_and_writes_the_same_bytes(plan, monkeypatch):
     tasks, pairs = tasks_of(plan), pairs_of(plan)
-    first = run(plan, tasks, pairs, workers=1)
+    first = run_tasks(plan, tasks, pairs, workers=1)
     written = files_below(plan.output)
     monkeypatch.setattr(cache_module, "do", None)  # whoever calls it fails
     monkeypatch.setattr(cache_module, "do_pair", None)
-    second = run(plan, tasks, pairs, workers=1)
+    second = run_tasks(plan, tasks, pairs, workers=1)
     assert (first.cached, second.cached) == (0, 6)
     assert second.results == first.results
     assert second.pair_results == first.pair_results
@@ -48,34 +48,34 @@ def test_a_second_run_does_nothing_and_writes_the_same_bytes(plan, monkeypatch):
 
 def test_only_what_changed_is_done_again(plan):
     tasks, pairs = tasks_of(plan), pairs_of(plan)
-    run(plan, tasks, pairs, workers=1)
+    run_tasks(plan, tasks, pairs, workers=1)
     path = Path(tasks[0].estimate.source)
     path.write_text(path.read_text().rpartition("\n17")[0] + "\n")  # one scan less
-    ran = run(plan, tasks, pairs, workers=1)
+    ran = run_tasks(plan, tasks, pairs, workers=1)
     assert ran.cached == 4  # the task and its pair are new
     assert ran.results[0].scans == 49
 
 
 def test_fresh_does_all_again(plan):
-    run(plan, tasks_of(plan), workers=1)
-    assert run(plan, tasks_of(plan), workers=1, fresh=True).cached == 0
+    run_tasks(plan, tasks_of(plan), workers=1)
+    assert run_tasks(plan, tasks_of(plan), workers=1, fresh=True).cached == 0
 
 
 def test_a_failure_is_not_kept(plan):
     task = task_of(plan)
     good = Path(task.estimate.source).read_bytes()
     Path(task.estimate.source).write_text("#%FORMAT SQUARE/0.3\n")
-    assert run(plan, [task], workers=1).results[0].failure is not None
-    assert run(plan, [task], workers=1).cached == 0
+    assert run_tasks(plan, [task], workers=1).results[0].failure is not None
+    assert run_tasks(plan, [task], workers=1).cached == 0
     Path(task.estimate.source).write_bytes(good)
-    assert run(plan, [task], workers=1).results[0].failure is None
+    assert run_tasks(plan, [task], workers=1).results[0].failure is None
 
 
 def test_a_study_that_was_moved_finds_its_results(plan, tmp_path):
-    first = run(plan, tasks_of(plan), pairs_of(plan), workers=1)
+    first = run_tasks(plan, tasks_of(plan), pairs_of(plan), workers=1)
     shutil.move(plan.folder, tmp_path / "elsewhere")
     moved = replace(plan, folder=tmp_path / "elsewhere", output=tmp_path / "elsewhere" / "out")
-    again = run(moved, tasks_of(moved), pairs_of(moved), workers=1)
+    again = run_tasks(moved, tasks_of(moved), pairs_of(moved), workers=1)
     assert (again.cached, again.results) == (6, first.results)
 
 
@@ -85,7 +85,7 @@ def test_a_study_that_was_moved_finds_its_results(plan, tmp_path):
 )
 def test_a_damaged_file_is_done_again(damaged, plan):
     task = task_of(plan)
-    first = run(plan, [task], workers=1)
+    first = run_tasks(plan, [task], workers=1)
     written = files_below(plan.output)
     (entry,) = (plan.output / "cache").glob("*/*.json")
     if damaged == "scans":
@@ -101,16 +101,16 @@ def test_a_damaged_file_is_done_again(damaged, plan):
     else:
         entry.write_text(damaged)
     forget_digests()
-    again = run(plan, [task], workers=1)
+    again = run_tasks(plan, [task], workers=1)
     assert (again.cached, again.results) == (0, first.results)
-    assert run(plan, [task], workers=1).cached == 1
+    assert run_tasks(plan, [task], workers=1).cached == 1
     assert files_below(plan.output) == written
 
 
 def test_the_same_content_under_two_names_is_told_under_both(plan):
     a, b = tasks_of(plan)[:2]
     shutil.copy(a.estimate.source, b.estimate.source)
-    ran = run(plan, [a, b], workers=1)
+    ran = run_tasks(plan, [a, b], workers=1)
     assert ran.cached == 1
     assert [each.estimator for each in ran.results] == ["honest", "tight"]
     assert [each.source for each in ran.results] == ["honest/00.square", "tight/00.square"]
@@ -128,22 +128,22 @@ OTHER_OPTIONS = {
 
 def test_every_option_counts(plan):
     task = task_of(plan)
-    keys = [key_of(replace(task, options=options)) for options in OTHER_OPTIONS.values()]
-    assert len({*keys, key_of(task)}) == len(OTHER_OPTIONS) + 1
+    keys = [task_key(replace(task, options=options)) for options in OTHER_OPTIONS.values()]
+    assert len({*keys, task_key(task)}) == len(OTHER_OPTIONS) + 1
     same = replace(OTHER_OPTIONS["lever"], axes="xyz")
-    assert key_of(replace(task, options=same)) == keys[-1]
+    assert task_key(replace(task, options=same)) == keys[-1]
 
 
 def test_the_way_of_reading_counts(plan):
     task = task_of(plan)
     other = replace(task, estimate=replace(task.estimate, reading=(("gauge", "fixed"),)))
-    assert key_of(other) != key_of(task)
+    assert task_key(other) != task_key(task)
 
 
 def test_the_version_counts(plan, monkeypatch):
-    before = key_of(task_of(plan))
+    before = task_key(task_of(plan))
     monkeypatch.setattr(task, "identity", lambda: "9.9.9")
-    assert key_of(task_of(plan)) != before
+    assert task_key(task_of(plan)) != before
 
 
 def test_an_extrinsic_counts_by_what_its_file_says(plan, tmp_path):
@@ -153,13 +153,13 @@ def test_an_extrinsic_counts_by_what_its_file_says(plan, tmp_path):
     for metres in (0, 1):
         file.write_text(json.dumps({"R": [1, 0, 0, 0, 1, 0, 0, 0, 1], "t": [metres, 0, 0]}))
         forget_digests()
-        keys.add(key_of(task))
+        keys.add(task_key(task))
     moved = tmp_path / "far" / "extrinsic.json"
     moved.parent.mkdir()
     shutil.copy(file, moved)
-    keys.add(key_of(replace(task, extrinsic=str(moved))))
+    keys.add(task_key(replace(task, extrinsic=str(moved))))
     assert len(keys) == 2
-    assert key_of(replace(task, extrinsic="1,0,0,0,0,0,1")) not in keys
+    assert task_key(replace(task, extrinsic="1,0,0,0,0,0,1")) not in keys
 
 
 @pytest.mark.parametrize("beside", ["a.times.txt", "times.txt"])
@@ -167,20 +167,20 @@ def test_a_file_that_a_format_finds_unasked_counts(beside, plan, tmp_path, rng):
     write(poses(5, rng), tmp_path / "a.kitti")
     (tmp_path / "a.times.txt").rename(tmp_path / beside)
     task = replace(task_of(plan), estimate=Input(str(tmp_path / "a.kitti")))
-    before = key_of(task)
+    before = task_key(task)
     text = (tmp_path / beside).read_text()
     (tmp_path / beside).write_text(text.replace(".400", ".500"))
     assert text != (tmp_path / beside).read_text()
     forget_digests()
-    assert key_of(task) != before
+    assert task_key(task) != before
 
 
 def test_a_deviation_beside_an_estimate_of_openvins_counts(plan, tmp_path):
     (tmp_path / "state_estimate.txt").write_text("1\n")
     task = replace(task_of(plan), estimate=Input(str(tmp_path / "state_estimate.txt")))
-    before = key_of(task)
+    before = task_key(task)
     (tmp_path / "state_deviation.txt").write_text("1\n")
-    assert key_of(task) != before
+    assert task_key(task) != before
 
 
 def test_a_named_file_counts_by_its_content_and_not_by_its_folder(plan, tmp_path):
@@ -189,7 +189,7 @@ def test_a_named_file_counts_by_its_content_and_not_by_its_folder(plan, tmp_path
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "c.txt").write_text(text)
         given = Input(task_of(plan).estimate.source, (("covariance", tmp_path / folder / "c.txt"),))
-        keys.append(key_of(replace(task_of(plan), estimate=given)))
+        keys.append(task_key(replace(task_of(plan), estimate=given)))
     assert keys[0] == keys[1] != keys[2]
 
 
@@ -199,15 +199,15 @@ def test_a_folder_counts_by_all_of_its_files(plan, tmp_path):
     (bag / "metadata.yaml").write_text("a")
     (bag / "b.db3").write_bytes(b"1")
     task = replace(task_of(plan), estimate=Input(f"{bag}:/odometry"))
-    before = key_of(task)
+    before = task_key(task)
     (bag / "b.db3").write_bytes(b"22")
-    assert key_of(task) != before
-    assert key_of(replace(task, estimate=Input(f"{bag}:/other"))) != key_of(task)
+    assert task_key(task) != before
+    assert task_key(replace(task, estimate=Input(f"{bag}:/other"))) != task_key(task)
 
 
 def test_a_file_that_is_gone_has_no_key(plan, tmp_path):
     with pytest.raises(FormatError, match="there is no such file"):
-        key_of(replace(task_of(plan), estimate=Input(str(tmp_path / "gone"))))
+        task_key(replace(task_of(plan), estimate=Input(str(tmp_path / "gone"))))
 
 
 def test_a_value_without_one_text_is_refused():
@@ -240,26 +240,26 @@ def test_a_pair_comes_back_exactly(tmp_path):
 
 def test_a_folder_that_a_worker_does_not_see_stops_the_study(plan, tmp_path):
     with pytest.raises(OptionError, match="every worker must see the inputs and the output"):
-        accomplish(task_of(plan), Cache(tmp_path / "unseen"))
+        load_or_evaluate(task_of(plan), Cache(tmp_path / "unseen"))
 
 
 def test_a_cache_that_cannot_be_written_stops_the_study(plan):
     task = task_of(plan)
     (plan.output / "cache").mkdir(parents=True)
-    (plan.output / "cache" / key_of(task)[:2]).touch()
+    (plan.output / "cache" / task_key(task)[:2]).touch()
     with pytest.raises(OptionError, match="cannot be made"):
-        run(plan, [task], workers=1)
+        run_tasks(plan, [task], workers=1)
 
 
 def test_a_worker_of_another_version_stops_the_study(plan, tmp_path):
     with pytest.raises(OptionError, match=r"the study is run by 9\.9"):
-        accomplish(task_of(plan), Cache(tmp_path), version="9.9")
+        load_or_evaluate(task_of(plan), Cache(tmp_path), version="9.9")
 
 
 def test_a_reference_that_changed_is_read_again(plan):
     task = replace(task_of(plan), reference=Input(task_of(plan).reference.source, BODY))
-    before = run(plan, [task], workers=1).results[0]
+    before = run_tasks(plan, [task], workers=1).results[0]
     path = Path(task.reference.source)
     path.write_text("\n".join(path.read_text().splitlines()[:40]) + "\n")
-    after = run(plan, [task], workers=1).results[0]
+    after = run_tasks(plan, [task], workers=1).results[0]
     assert (before.scored, after.scored) == (50, 40)

@@ -15,9 +15,9 @@ import pytest
 from smfeval.errors import OptionError
 from smfeval.study import cluster
 from smfeval.study.cache import Cache
-from smfeval.study.cluster import on_cluster
-from smfeval.study.local import DIED
-from smfeval.study.run import run
+from smfeval.study.cluster import run_on_cluster
+from smfeval.study.local import PROCESS_DIED
+from smfeval.study.run import run_tasks
 from study.made import deadly, files_below, pairs_of, quick, reading, tasks_of
 
 TESTS = str(Path(__file__).parents[1])
@@ -65,7 +65,7 @@ def test_a_cluster_that_loses_a_worker_writes_what_one_process_writes(tmp_path):
     plan = quick(tmp_path, tracks=20)
     tasks, pairs = tasks_of(plan), pairs_of(plan)
     tasks[5] = reading(tasks[5], tmp_path / "gone.square")
-    alone = run(replace(plan, output=tmp_path / "alone"), tasks, pairs, workers=1)
+    alone = run_tasks(replace(plan, output=tmp_path / "alone"), tasks, pairs, workers=1)
 
     with scheduler() as address, worker(address) as first, worker(address) as second:
         killed = []
@@ -75,7 +75,7 @@ def test_a_cluster_that_loses_a_worker_writes_what_one_process_writes(tmp_path):
                 killed.append((done, total))
                 first.kill()
 
-        ran = run(plan, tasks, pairs, scheduler=address, progress=kill_in_the_middle)
+        ran = run_tasks(plan, tasks, pairs, scheduler=address, progress=kill_in_the_middle)
         assert first.wait(10) == -9
         assert second.poll() is None
     assert killed[0][0] < killed[0][1] / 2
@@ -90,7 +90,7 @@ def test_without_dask_it_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     plan = quick(tmp_path, tracks=1)
     with pytest.raises(OptionError, match=r"pip install smfeval\[cluster\]"):
-        run(plan, tasks_of(plan), scheduler="tcp://127.0.0.1:1")
+        run_tasks(plan, tasks_of(plan), scheduler="tcp://127.0.0.1:1")
 
 
 def test_a_scheduler_that_is_not_there_is_named(tmp_path, monkeypatch):
@@ -101,7 +101,7 @@ def test_a_scheduler_that_is_not_there_is_named(tmp_path, monkeypatch):
         address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
         plan = quick(tmp_path, tracks=1)
         with pytest.raises(OptionError, match=f"{address}: no scheduler answers there"):
-            run(plan, tasks_of(plan), scheduler=address)
+            run_tasks(plan, tasks_of(plan), scheduler=address)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_an_address_that_is_none_is_refused_before_dask_hears_of_it(address, tmp
     monkeypatch.setattr("distributed.Client", None)  # whoever calls it fails
     plan = quick(tmp_path, tracks=1)
     with pytest.raises(OptionError, match="is no address of a scheduler; write for example tcp://"):
-        run(plan, tasks_of(plan), scheduler=address)
+        run_tasks(plan, tasks_of(plan), scheduler=address)
 
 
 def test_nobody_at_an_address_is_told_before_dask_hears_of_it(tmp_path, monkeypatch):
@@ -124,14 +124,14 @@ def test_nobody_at_an_address_is_told_before_dask_hears_of_it(tmp_path, monkeypa
     plan = quick(tmp_path, tracks=1)
     for address in ("tcp://127.0.0.1:1", "tls://no-such-host.invalid:8786"):
         with pytest.raises(OptionError, match=f"{address}: no scheduler answers there"):
-            run(plan, tasks_of(plan), scheduler=address)
+            run_tasks(plan, tasks_of(plan), scheduler=address)
 
 
 def test_a_scheduler_without_workers_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(cluster, "PATIENCE_S", 1)
     plan = quick(tmp_path, tracks=1)
     with scheduler() as address, pytest.raises(OptionError, match="has no workers"):
-        run(plan, tasks_of(plan), scheduler=address)
+        run_tasks(plan, tasks_of(plan), scheduler=address)
 
 
 def test_a_scheduler_that_is_lost_is_told_and_what_is_done_is_kept(tmp_path):
@@ -144,8 +144,8 @@ def test_a_scheduler_that_is_lost_is_told_and_what_is_done_is_kept(tmp_path):
                 running.kill()
 
         with worker(address), pytest.raises(OptionError, match="run again"):
-            run(plan, tasks_of(plan), scheduler=address, progress=lose)
-    assert run(plan, tasks_of(plan), workers=1).cached >= 3
+            run_tasks(plan, tasks_of(plan), scheduler=address, progress=lose)
+    assert run_tasks(plan, tasks_of(plan), workers=1).cached >= 3
 
 
 @pytest.mark.slow
@@ -154,5 +154,5 @@ def test_a_task_that_kills_its_workers_fails_alone(tmp_path):
     step = partial(deadly, cache=Cache(tmp_path), victims=("01",))
     first_death = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
     with scheduler(**first_death) as address, worker(address, "--nanny"):
-        found = dict(on_cluster(step, tasks, scheduler=address))
-    assert [found[i].result.failure for i in range(4)] == [None, DIED, None, None]
+        found = dict(run_on_cluster(step, tasks, scheduler=address))
+    assert [found[i].result.failure for i in range(4)] == [None, PROCESS_DIED, None, None]

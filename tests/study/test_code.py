@@ -11,8 +11,8 @@ import pytest
 from smfeval import __version__
 from smfeval.errors import OptionError
 from smfeval.study import cache as cache_module
-from smfeval.study.cache import Cache, accomplish
-from smfeval.study.task import NO_NUMBERS, SOURCE, digest_of_code, identity
+from smfeval.study.cache import Cache, load_or_evaluate
+from smfeval.study.task import IGNORED_FOLDERS, PACKAGE_FOLDER, code_version, digest_of_code
 from study.made import quick, tasks_of
 
 
@@ -20,12 +20,12 @@ from study.made import quick, tasks_of
 def copy(tmp_path):
     """The package's source once more, to be changed."""
     skipped = shutil.ignore_patterns("__pycache__", "lab")
-    return Path(shutil.copytree(SOURCE, tmp_path / "copy", ignore=skipped))
+    return Path(shutil.copytree(PACKAGE_FOLDER, tmp_path / "copy", ignore=skipped))
 
 
 def test_a_copy_of_the_code_is_the_same_code(copy):
-    assert digest_of_code(copy) == digest_of_code(SOURCE)
-    assert identity() == f"{__version__}+{identity().partition('+')[2]}"
+    assert digest_of_code(copy) == digest_of_code(PACKAGE_FOLDER)
+    assert code_version() == f"{__version__}+{code_version().partition('+')[2]}"
 
 
 @pytest.mark.parametrize("file", ["score/energy.py", "study/metrics.py", "errors.py"])
@@ -39,7 +39,7 @@ def test_code_that_may_change_a_number_counts(file, copy):
 
 def test_code_that_shows_or_simulates_does_not_count(copy):
     before = digest_of_code(copy)
-    for name in NO_NUMBERS:
+    for name in IGNORED_FOLDERS:
         (copy / name).mkdir(exist_ok=True)
         (copy / name / "more.py").write_text("MORE = 1\n")
     (copy / "score" / "notes.txt").write_text("no code")
@@ -66,21 +66,21 @@ def test_code_that_does_not_count_is_not_on_the_way_to_a_score(tmp_path):
     )
     loaded = {name.split(".")[1] for name in done.stdout.split()}
     assert "evaluation" in loaded
-    assert not loaded & set(NO_NUMBERS)
+    assert not loaded & set(IGNORED_FOLDERS)
 
 
 def test_a_worker_with_other_code_of_the_same_version_stops_the_study(tmp_path, monkeypatch):
     task = tasks_of(quick(tmp_path, tracks=1, scans=50))[0]
-    asked = identity()
+    asked = code_version()
     monkeypatch.setattr(cache_module, "identity", lambda: f"{__version__}+0123456789ab")
     with pytest.raises(OptionError, match=r"a worker has smfeval .*\+0123456789ab; the study is"):
-        accomplish(task, Cache(tmp_path), version=asked)
+        load_or_evaluate(task, Cache(tmp_path), version=asked)
 
 
 def test_the_digest_costs_little():
     took = []
     for _ in range(9):
         start = time.perf_counter()
-        digest_of_code(SOURCE)
+        digest_of_code(PACKAGE_FOLDER)
         took.append(time.perf_counter() - start)
     assert min(took) < 0.02

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from smfeval.errors import FormatError, OptionError, SmfevalError
-from smfeval.study.find import Missing, find
+from smfeval.study.find import MissingEstimate, find_tasks
 from smfeval.study.plan_file import read_plan
-from smfeval.study.plan_keys import natural
+from smfeval.study.plan_keys import natural_sort_key
 from smfeval.study.result import TaskResult
 from smfeval.study.run import with_gaps
 from smfeval.study.task import Input
@@ -20,7 +20,7 @@ def found(tmp_path):
     simple(tmp_path)
 
     def look(text: str = PLAN):
-        return find(read_plan(planned(tmp_path, text)))
+        return find_tasks(read_plan(planned(tmp_path, text)))
 
     return look
 
@@ -70,13 +70,13 @@ def test_runs_are_repeats_and_two_comes_before_ten(found, tmp_path):
 
 def test_numbers_in_names_are_sorted_as_numbers():
     names = ["run10", "run9", "a", "run9b", "10", "9"]
-    assert sorted(names, key=natural) == ["9", "10", "a", "run9", "run9b", "run10"]
+    assert sorted(names, key=natural_sort_key) == ["9", "10", "a", "run9", "run9b", "run10"]
 
 
 def test_a_missing_estimate_is_a_gap_and_an_estimator_without_any_stops(found, tmp_path, refusal):
     (tmp_path / "bold" / "two.square").unlink()
     result = found()
-    assert result.missing == (Missing("bold", "all", "two", "bold/{track}.square"),)
+    assert result.missing == (MissingEstimate("bold", "all", "two", "bold/{track}.square"),)
     assert len(result.tasks) == 3
     (tmp_path / "bold" / "one.square").unlink()
     assert refusal(PLAN, FormatError) == (
@@ -157,7 +157,7 @@ def test_names_with_glob_signs_are_taken_literally(tmp_path):
     text = PLAN.replace('"one", "two"', '"x[1]", "x1"').replace(
         "good/{track}.square", "good/{track}.*"
     )
-    tasks = find(read_plan(planned(folder, text))).tasks
+    tasks = find_tasks(read_plan(planned(folder, text))).tasks
     assert [Path(task.estimate.source).name for task in tasks[::2]] == ["x[1].square", "x1.square"]
 
 
@@ -165,9 +165,9 @@ def test_a_tilde_is_the_home_of_the_user(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(simple(tmp_path / "elsewhere")))
     text = PLAN.replace('"truth/', '"~/truth/').replace('"good/', '"~/good/')
     text = text.replace('"bold/', f'"{tmp_path}/elsewhere/bold/')
-    assert len(find(read_plan(planned(tmp_path, text))).tasks) == 4
+    assert len(find_tasks(read_plan(planned(tmp_path, text))).tasks) == 4
     with pytest.raises(FormatError, match=r"no reference: one .*~nobody-at-all/truth/one\.tum"):
-        find(read_plan(planned(tmp_path, text.replace('"~/truth', '"~nobody-at-all/truth'))))
+        find_tasks(read_plan(planned(tmp_path, text.replace('"~/truth', '"~nobody-at-all/truth'))))
 
 
 def test_groups_and_absolute_paths_are_filled_in(tmp_path):
@@ -177,7 +177,7 @@ def test_groups_and_absolute_paths_are_filled_in(tmp_path):
         '[[tracks]]\nname = "a"\ngroup = "in"\nreference = "{group}/{track}/ref.tum"\n'
         f'[[estimators]]\nname = "x"\npath = "{tmp_path}/{{group}}/{{track}}/x.square"\n'
     )
-    (task,) = find(read_plan(planned(tmp_path, text))).tasks
+    (task,) = find_tasks(read_plan(planned(tmp_path, text))).tasks
     assert task.estimate.source == str(tmp_path / "in" / "a" / "x.square")
     assert task.reference.source == str(tmp_path / "in" / "a" / "ref.tum")
     assert task.group == "in"
@@ -204,7 +204,7 @@ def test_second_files_are_found_or_missing_for_each_track(found, tmp_path, refus
     result = found(told)
     reading = (("covariance", str(tmp_path / "good" / "one.cov")),)
     assert result.tasks[0].estimate.reading == reading
-    assert result.missing == (Missing("good", "all", "two", "good/{track}.cov"),)
+    assert result.missing == (MissingEstimate("good", "all", "two", "good/{track}.cov"),)
     lost = PLAN.replace("reference", 'times = "{track}.times"\nreference')
     assert "2 of 2 tracks have no reference: one ({track}.times)" in refusal(lost, FormatError)
 

@@ -10,7 +10,7 @@ import time
 import psutil
 import pytest
 
-from smfeval.study.local import ended_politely, held_back
+from smfeval.study.local import defer_interrupt, terminate_as_interrupt
 from study.laid_out import PLAN, planned, simple
 
 RUN = "from smfeval.cli.main import run; run()"
@@ -67,7 +67,7 @@ def test_an_interrupt_that_is_held_back_is_heard_after_the_block():
         os.kill(os.getpid(), signal.SIGINT)
         gone_on.append(True)
 
-    with pytest.raises(KeyboardInterrupt), held_back():
+    with pytest.raises(KeyboardInterrupt), defer_interrupt():
         interrupt()
     assert gone_on
 
@@ -82,7 +82,7 @@ def test_an_interrupt_that_another_thread_catches_is_heard_after_the_block():
         time.sleep(0.05)
         gone_on.append(True)
 
-    with pytest.raises(KeyboardInterrupt), held_back():
+    with pytest.raises(KeyboardInterrupt), defer_interrupt():
         interrupt()
     stop.set()
     other.join()
@@ -91,7 +91,7 @@ def test_an_interrupt_that_another_thread_catches_is_heard_after_the_block():
 
 def test_afterwards_signals_do_what_they_did_before():
     before = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
-    with held_back(), ended_politely():
+    with defer_interrupt(), terminate_as_interrupt():
         assert signal.getsignal(signal.SIGTERM) is signal.default_int_handler
     assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)] == before
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, set())
@@ -102,7 +102,7 @@ def test_a_thread_that_may_set_no_handler_is_left_alone():
 
     def use() -> None:
         try:
-            with held_back(), ended_politely():
+            with defer_interrupt(), terminate_as_interrupt():
                 pass
         except ValueError as error:
             failures.append(error)

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from smfeval.errors import OptionError
-from smfeval.study.draft import guessed_preset, plan_of_folder
-from smfeval.study.find import find
+from smfeval.study.draft import guess_preset, plan_of_folder
+from smfeval.study.find import find_tasks
 from smfeval.study.plan_file import read_plan
 from study.laid_out import estimate, planned, put, simple, truth
 
@@ -18,7 +18,7 @@ def drafted(tmp_path):
     def look(folder: Path, start: str | None = None):
         draft = plan_of_folder(folder, start=start)
         plan = read_plan(planned(tmp_path, draft.text, "drafted.toml"))
-        return plan, [line.replace(f"{folder}/", "") for line in draft.aside]
+        return plan, [line.replace(f"{folder}/", "") for line in draft.skip_notes]
 
     return look
 
@@ -26,7 +26,8 @@ def drafted(tmp_path):
 def files(plan) -> set[tuple[str, str, str]]:
     """Estimator, track and file of every task."""
     return {
-        (task.estimator, task.track, Path(task.estimate.source).name) for task in find(plan).tasks
+        (task.estimator, task.track, Path(task.estimate.source).name)
+        for task in find_tasks(plan).tasks
     }
 
 
@@ -42,7 +43,7 @@ def test_the_layout_of_ov_eval_gives_repeats(tmp_path, drafted):
     assert [each.name for each in plan.estimators] == ["okvis", "open_vins"]
     assert [track.name for track in plan.tracks] == ["V1_01", "V1_02"]
     assert len(files(plan)) == 12
-    assert {task.repeat for task in find(plan).tasks} == {0, 1, 2}
+    assert {task.repeat for task in find_tasks(plan).tasks} == {0, 1, 2}
     assert dict(plan.estimators[1].reading) == {"preset": "openvins"}
     assert plan.estimators[0].reading == ()
 
@@ -67,7 +68,7 @@ def test_files_with_different_endings_are_found_by_one_pattern(tmp_path, drafted
     assert aside == []
     mixed = {row for row in files(plan) if row[0] == "mixed"}
     assert {row[2] for row in mixed} == {"a.square", "b.tum", "c.square.gz"}
-    assert len(find(plan).missing) == 2  # good and bold have no c
+    assert len(find_tasks(plan).missing) == 2  # good and bold have no c
 
 
 def test_what_is_no_track_is_left_aside_with_the_reason(tmp_path, drafted):
@@ -136,7 +137,7 @@ def test_a_known_estimator_gets_its_preset_and_the_reference_about_its_body(tmp_
     assert i2ekf.reading == (("preset", "i2ekf-lo"),)
     assert i2ekf.reference_body == "lidar"
     assert (mine.reading, mine.reference) == ((), None)
-    used = {task.estimator: Path(task.reference.source).name for task in find(plan).tasks}
+    used = {task.estimator: Path(task.reference.source).name for task in find_tasks(plan).tasks}
     assert used == {
         "fastlio2": "reference.tum.gz",
         "i2ekf": "reference_lidar.tum.gz",
@@ -172,7 +173,7 @@ def test_tracks_of_the_same_name_in_two_groups_stay_apart(tmp_path, drafted):
         ("g1", "g1/00"),
         ("g2", "g2/00"),
     ]
-    assert len(find(plan).tasks) == 2
+    assert len(find_tasks(plan).tasks) == 2
 
 
 def test_names_that_patterns_would_misread_still_find_their_files(tmp_path, drafted):
@@ -194,7 +195,7 @@ def test_names_that_a_plan_cannot_have_are_left_aside(tmp_path, drafted):
     put(estimate(1), folder / "spaced " / "one.square")
     put(truth(), folder / "truth" / "three .tum")
     plan, aside = drafted(folder)
-    assert len(find(plan).tasks) == 4
+    assert len(find_tasks(plan).tasks) == 4
     assert sorted(aside) == [
         "spaced : its name cannot stand in a plan",
         "truth/three .tum: its name cannot stand in a plan",
@@ -206,7 +207,7 @@ def test_the_plan_calls_the_folder_as_it_is_told(tmp_path, drafted):
     simple(tmp_path / "made")
     plan, _ = drafted(tmp_path / "made", start="made")
     assert plan.tracks[0].reference == "made/truth/{track}.tum"
-    assert len(find(plan).tasks) == 4
+    assert len(find_tasks(plan).tasks) == 4
     text = plan_of_folder(tmp_path / "made", start=".").text
     assert 'reference = "truth/{track}.tum"' in text
     assert 'names = ["one", "two"]' in text
@@ -245,7 +246,7 @@ def test_a_folder_without_a_known_layout_is_refused(tmp_path):
     ],
 )
 def test_presets_are_guessed_from_names_that_mean_one(name, preset):
-    found = guessed_preset(name)
+    found = guess_preset(name)
     assert (found and found.name) == preset
 
 
@@ -255,7 +256,7 @@ def test_the_real_campaign_is_understood(shared_data, drafted):
     assert len(plan.tracks) == 10
     names = {each.name for each in plan.estimators}
     assert names == {"fastlio2", "fasterlio", "fasterlio_upstream", "pointlio", "i2ekf"}
-    found = find(plan)
+    found = find_tasks(plan)
     assert len(found.tasks) == 3 * 2 + 7 * 4 + 1
     assert len(found.missing) == 10 * 5 - len(found.tasks)
     assert "sweep: a track without a group" in aside

@@ -19,10 +19,10 @@ from smfeval.compare import compare_pair
 from smfeval.errors import OptionError
 from smfeval.study import task
 from smfeval.study.cache import Cache
-from smfeval.study.local import DIED, in_processes
+from smfeval.study.local import PROCESS_DIED, run_in_processes
 from smfeval.study.metrics import METRICS
-from smfeval.study.run import run
-from smfeval.study.task import Input, do, do_pair, key_of
+from smfeval.study.run import run_tasks
+from smfeval.study.task import Input, evaluate_pair, evaluate_task, task_key
 from study.made import (
     BODY,
     PLAIN,
@@ -41,7 +41,7 @@ from study.made import (
 def test_a_task_says_what_evaluate_says(tmp_path):
     plan = made_study(tmp_path, tracks=1)
     task = tasks_of(plan)[1]
-    result, frame = do(task)
+    result, frame = evaluate_task(task)
     alone = evaluate(read(task.estimate.source), read(task.reference.source, body="imu"))
     assert dict(result.numbers) == {
         name: number for name, metric in METRICS.items() if (number := metric.of(alone)) is not None
@@ -61,14 +61,14 @@ def test_an_extrinsic_moves_the_estimate_to_the_reference_body(tmp_path):
         read(task.reference.source),
         options=replace(PLAIN, extrinsic=extrinsic),
     )
-    assert dict(do(moved)[0].numbers)["mae"].value == alone.scores.mae.value
-    assert alone.scores.mae.value > 1.5 * dict(do(task)[0].numbers)["mae"].value
+    assert dict(evaluate_task(moved)[0].numbers)["mae"].value == alone.scores.mae.value
+    assert alone.scores.mae.value > 1.5 * dict(evaluate_task(task)[0].numbers)["mae"].value
 
 
 def test_a_pair_says_what_compare_pair_says(tmp_path):
     plan = made_study(tmp_path, tracks=1)
     task = pairs_of(plan)[0]
-    result, _ = do_pair(task)
+    result, _ = evaluate_pair(task)
     alone = compare_pair(read(task.first.source), read(task.second.source))
     assert (result.k_pair, result.nees_median) == (alone.k, alone.nees_median)
     assert (result.matched, result.verdict, result.failure) == (200, alone.claim.label, None)
@@ -78,7 +78,9 @@ def test_results_come_in_the_order_of_the_plan_whoever_computes_them(tmp_path):
     plan = quick(tmp_path, tracks=4)
     tasks = tasks_of(plan)[::-1]
     heard = []
-    one = run(plan, tasks, pairs_of(plan), workers=1, progress=lambda *told: heard.append(told))
+    one = run_tasks(
+        plan, tasks, pairs_of(plan), workers=1, progress=lambda *told: heard.append(told)
+    )
     assert [(each.track, each.estimator) for each in one.results] == [
         (task.track, task.estimator) for task in tasks
     ]
@@ -87,7 +89,7 @@ def test_results_come_in_the_order_of_the_plan_whoever_computes_them(tmp_path):
     written = files_below(plan.output)
     assert len(written) == 2 + 8
 
-    two = run(plan, tasks, pairs_of(plan), workers=2, fresh=True)
+    two = run_tasks(plan, tasks, pairs_of(plan), workers=2, fresh=True)
     assert (two.cached, two.results, two.pair_results) == (0, one.results, one.pair_results)
     assert files_below(plan.output) == written
 
@@ -97,7 +99,7 @@ def test_sources_are_named_from_the_folder_of_the_plan(tmp_path):
     far = tmp_path / "far.square"
     far.write_bytes((plan.folder / "tight" / "00.square").read_bytes())
     tasks = [tasks_of(plan)[0], reading(tasks_of(plan)[1], far)]
-    assert [each.source for each in run(plan, tasks, workers=1).results] == [
+    assert [each.source for each in run_tasks(plan, tasks, workers=1).results] == [
         "honest/00.square",
         str(far),
     ]
@@ -109,7 +111,7 @@ def test_a_failing_task_is_told_and_stops_nothing(tmp_path):
     Path(tasks[0].estimate.source).write_text("#%FORMAT SQUARE/0.3\n1 2 3\n")
     tasks[3] = reading(tasks[3], tmp_path / "gone.square")
     heard = []
-    ran = run(plan, tasks, workers=1, progress=lambda *told: heard.append(told))
+    ran = run_tasks(plan, tasks, workers=1, progress=lambda *told: heard.append(told))
     assert [each.failure is None for each in ran.results] == [False, True, True, False]
     assert ran.results[0].failure.startswith("00.square:")
     assert ran.results[3].failure == "gone.square: there is no such file"
@@ -125,7 +127,7 @@ def test_no_result_names_a_folder_of_the_machine(tmp_path):
     first = path.read_text().splitlines()[-1]
     path.write_text(f"{path.read_text()}{first}\n")
     kept = replace(task, reference=Input(str(path), (*BODY, ("duplicates", "first"))))
-    result, _ = do(kept)
+    result, _ = evaluate_task(kept)
     assert len(twice) == 200
     assert any("00.tum" in note for note in result.notes), result.notes
     assert str(tmp_path) not in " ".join(result.notes)
@@ -140,7 +142,7 @@ def test_a_bug_of_ours_stops_nothing(tmp_path, monkeypatch):
         return evaluate(estimate, reference, options=options)
 
     monkeypatch.setattr(task, "evaluate", broken)
-    ran = run(plan, tasks_of(plan), workers=1)
+    ran = run_tasks(plan, tasks_of(plan), workers=1)
     bug = "a bug of ours: ZeroDivisionError: oh"
     assert [each.failure for each in ran.results] == [bug, bug, None, None]
     assert [each.key != "" for each in ran.results] == [True] * 4
@@ -150,14 +152,14 @@ def test_a_task_that_kills_its_process_fails_alone(tmp_path):
     plan = quick(tmp_path, tracks=4, scans=50)
     tasks = tasks_of(plan)[::2]
     step = partial(deadly, cache=Cache(tmp_path), victims=("01",))
-    found = dict(in_processes(step, tasks, workers=2))
-    assert [found[i].result.failure for i in range(4)] == [None, DIED, None, None]
+    found = dict(run_in_processes(step, tasks, workers=2))
+    assert [found[i].result.failure for i in range(4)] == [None, PROCESS_DIED, None, None]
 
 
 def test_a_process_that_dies_by_accident_costs_no_task(tmp_path):
     plan = quick(tmp_path, tracks=3, scans=50)
     step = partial(deadly_once, cache=Cache(tmp_path), mark=tmp_path / "mark")
-    found = dict(in_processes(step, tasks_of(plan), workers=2))
+    found = dict(run_in_processes(step, tasks_of(plan), workers=2))
     assert (tmp_path / "mark").exists()
     assert [found[i].result.failure for i in range(6)] == [None] * 6
 
@@ -166,7 +168,7 @@ def test_a_worker_uses_one_thread_and_our_own_variables_stay(tmp_path, monkeypat
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "7")
     monkeypatch.delenv("POLARS_MAX_THREADS", raising=False)
     plan = quick(tmp_path, tracks=1, scans=50)
-    found = dict(in_processes(threads_of, tasks_of(plan), workers=2))
+    found = dict(run_in_processes(threads_of, tasks_of(plan), workers=2))
     assert {done.result.failure for done in found.values()} == {"1 1"}
     assert os.environ["OPENBLAS_NUM_THREADS"] == "7"
     assert "POLARS_MAX_THREADS" not in os.environ
@@ -224,7 +226,7 @@ def test_a_run_that_was_cut_goes_on_where_it_stopped(how, tmp_path):
     known = len(list(kept.glob("*/*.json")))
     assert 4 <= known < 60
     plan = quick(folder, tracks=30)  # the same files again
-    ran = run(plan, tasks_of(plan), workers=1)
+    ran = run_tasks(plan, tasks_of(plan), workers=1)
     assert ran.cached == known
     assert [each.failure for each in ran.results] == [None] * 60
     assert pl.read_parquet(plan.output / "tasks.parquet").height == 60
@@ -241,21 +243,21 @@ def _wait_until(condition, started: subprocess.Popen) -> None:
 def test_two_tasks_of_one_name_are_refused(tmp_path):
     plan = quick(tmp_path, tracks=1)
     with pytest.raises(OptionError, match="estimator honest on track 00 of lab stands twice"):
-        run(plan, [tasks_of(plan)[0]] * 2, workers=1)
+        run_tasks(plan, [tasks_of(plan)[0]] * 2, workers=1)
 
 
 @pytest.mark.parametrize(("workers", "scheduler"), [(0, None), (2, "tcp://127.0.0.1:1")])
 def test_workers_that_cannot_be_are_refused(workers, scheduler, tmp_path):
     plan = quick(tmp_path, tracks=1)
     with pytest.raises(OptionError, match="workers"):
-        run(plan, tasks_of(plan), workers=workers, scheduler=scheduler)
+        run_tasks(plan, tasks_of(plan), workers=workers, scheduler=scheduler)
 
 
 def test_an_output_folder_that_cannot_be_made_is_named(tmp_path):
     plan = quick(tmp_path, tracks=1)
     (tmp_path / "file").touch()
     with pytest.raises(OptionError, match=r"file/out: cannot be made"):
-        run(replace(plan, output=tmp_path / "file" / "out"), tasks_of(plan), workers=1)
+        run_tasks(replace(plan, output=tmp_path / "file" / "out"), tasks_of(plan), workers=1)
 
 
 def test_a_reference_is_read_once_for_all_estimators(tmp_path, monkeypatch):
@@ -267,7 +269,7 @@ def test_a_reference_is_read_once_for_all_estimators(tmp_path, monkeypatch):
         return read(source, **options)
 
     monkeypatch.setattr(task, "read", counted)
-    run(plan, sorted(tasks_of(plan), key=lambda task: task.estimator), workers=1)
+    run_tasks(plan, sorted(tasks_of(plan), key=lambda task: task.estimator), workers=1)
     assert sorted(names) == sorted(
         ["00.tum", "01.tum", "02.tum", *2 * ["00.square"]]
         + 2
@@ -280,11 +282,11 @@ def test_a_reference_is_read_once_for_all_estimators(tmp_path, monkeypatch):
 
 def test_a_study_without_tasks_writes_empty_tables(tmp_path):
     plan = quick(tmp_path, tracks=1)
-    ran = run(plan, [])
+    ran = run_tasks(plan, [])
     assert (ran.results, ran.pair_results, ran.cached) == ((), (), 0)
     assert pl.read_parquet(plan.output / "tasks.parquet").height == 0
 
 
 def test_keys_differ_by_estimator_and_track(tmp_path):
     plan = quick(tmp_path, tracks=2)
-    assert len({key_of(task) for task in [*tasks_of(plan), *pairs_of(plan)]}) == 6
+    assert len({task_key(task) for task in [*tasks_of(plan), *pairs_of(plan)]}) == 6

@@ -14,11 +14,11 @@ from smfeval.errors import OptionError
 from smfeval.study import store
 from smfeval.study.metrics import METRICS
 from smfeval.study.result import PairResult, TaskResult
-from smfeval.study.run import run
+from smfeval.study.run import run_tasks
 from smfeval.study.store import (
-    keep_scans,
+    link_scans,
+    load_scans,
     remove_other_scans,
-    scan_scans,
     scans_path,
     write_pairs,
     write_tasks,
@@ -86,13 +86,13 @@ def nasty(tmp_path):
     plan = quick(tmp_path, tracks=1, scans=30)
     one = tasks_of(plan)[0]
     tasks = [replace(one, estimator=name, track=name, group=name) for name in NASTY]
-    ran = run(plan, tasks, workers=1)
+    ran = run_tasks(plan, tasks, workers=1)
     assert [each.failure for each in ran.results] == [None] * len(NASTY)
     return plan.output
 
 
 def test_our_reader_gives_every_name_back(nasty):
-    frame = scan_scans(nasty).collect()
+    frame = load_scans(nasty).collect()
     counted = frame.group_by("estimator", "track", "group").len().sort("estimator")
     assert counted["estimator"].to_list() == sorted(NASTY)
     assert counted["track"].to_list() == counted["group"].to_list() == sorted(NASTY)
@@ -106,7 +106,7 @@ def test_duckdb_gives_every_name_back(nasty):
         f"'{nasty}/scans/**/*.parquet', hive_partitioning = true, hive_types_autocast = false) "
         "group by all order by all"
     ).fetchall()
-    ours = scan_scans(nasty).select(pl.col("energy").mean()).collect().item()
+    ours = load_scans(nasty).select(pl.col("energy").mean()).collect().item()
     assert [row[0] for row in found] == sorted(NASTY)
     assert [row[1] for row in found] == sorted(NASTY)
     assert {row[2] for row in found} == {30}
@@ -115,7 +115,7 @@ def test_duckdb_gives_every_name_back(nasty):
 
 def test_plain_polars_reads_the_folder(tmp_path):
     plan = quick(tmp_path, tracks=2, scans=30)
-    run(plan, tasks_of(plan), workers=1)
+    run_tasks(plan, tasks_of(plan), workers=1)
     frame = pl.read_parquet(plan.output / "scans", hive_partitioning=True)
     assert frame.height == 120
     assert frame["estimator"].unique().sort().to_list() == ["honest", "tight"]
@@ -125,11 +125,11 @@ def test_the_query_of_the_page_on_scale_runs(tmp_path, monkeypatch):
     page = (Path(__file__).parents[2] / "docs" / "scale.md").read_text()
     query = page.split("```sql\n")[1].split("```")[0]
     plan = quick(tmp_path, tracks=2, scans=30)
-    run(plan, tasks_of(plan), workers=1)
+    run_tasks(plan, tasks_of(plan), workers=1)
     monkeypatch.chdir(plan.output)
     found = {row[0]: row[1:] for row in duckdb.sql(query).fetchall()}
     assert set(found) == {"honest", "tight"}
-    inside = scan_scans(plan.output).group_by("estimator").agg((pl.col("nees") < 6.251).mean())
+    inside = load_scans(plan.output).group_by("estimator").agg((pl.col("nees") < 6.251).mean())
     assert {name: share for name, (share, _) in found.items()} == pytest.approx(
         dict(inside.collect().iter_rows())
     )
@@ -141,9 +141,9 @@ def test_beliefs_of_all_kinds_have_the_same_columns(tmp_path):
     stamp, position, rotation = circuit(50)
     write(Track(stamp, position + 0.01, rotation, about=ABOUT), tmp_path / "bare.square")
     tasks[0] = replace(tasks[0], estimate=Input(str(tmp_path / "bare.square")))
-    ran = run(plan, tasks, workers=1)
+    ran = run_tasks(plan, tasks, workers=1)
     assert [each.failure for each in ran.results] == [None, None]
-    frame = scan_scans(plan.output).collect()
+    frame = load_scans(plan.output).collect()
     counts = frame.group_by("estimator").agg(pl.col("nees", "ape", "covariance_zx").count())
     assert {row[0]: row[1:] for row in counts.iter_rows()} == {
         "honest": (0, 50, 0),
@@ -153,28 +153,28 @@ def test_beliefs_of_all_kinds_have_the_same_columns(tmp_path):
 
 def test_scans_of_tasks_that_are_gone_are_removed_and_other_files_stay(tmp_path):
     plan = quick(tmp_path, tracks=2, scans=30)
-    run(plan, tasks_of(plan), workers=1)
+    run_tasks(plan, tasks_of(plan), workers=1)
     mine = plan.output / "scans" / "group=lab" / "estimator=tight" / "track=01" / "mine.parquet"
     mine.touch()
-    ran = run(plan, tasks_of(plan)[:2], workers=1)
+    ran = run_tasks(plan, tasks_of(plan)[:2], workers=1)
     assert ran.removed == 2
     assert mine.exists()
     mine.unlink()
-    assert scan_scans(plan.output).collect().height == 60
+    assert load_scans(plan.output).collect().height == 60
 
 
 def test_scans_of_a_task_that_fails_now_are_removed(tmp_path):
     plan = quick(tmp_path, tracks=1, scans=30)
-    run(plan, tasks_of(plan), workers=1)
+    run_tasks(plan, tasks_of(plan), workers=1)
     Path(tasks_of(plan)[0].estimate.source).write_text("")
-    ran = run(plan, tasks_of(plan), workers=1)
+    ran = run_tasks(plan, tasks_of(plan), workers=1)
     assert ran.removed == 1
-    assert scan_scans(plan.output).collect()["estimator"].unique().to_list() == ["tight"]
+    assert load_scans(plan.output).collect()["estimator"].unique().to_list() == ["tight"]
 
 
 def test_scans_are_on_the_disk_once(tmp_path):
     plan = quick(tmp_path, tracks=1, scans=30)
-    (result, _) = run(plan, tasks_of(plan), workers=1).results
+    (result, _) = run_tasks(plan, tasks_of(plan), workers=1).results
     made = plan.output / "cache" / result.key[:2] / f"{result.key}.parquet"
     assert scans_path(plan.output, result).samefile(made)
 
@@ -185,15 +185,15 @@ def test_without_second_names_scans_are_copied(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "link", no_links)
     plan = quick(tmp_path, tracks=1, scans=30)
-    run(plan, tasks_of(plan), workers=1)
-    run(plan, tasks_of(plan), workers=1)
-    assert scan_scans(plan.output).collect().height == 60
+    run_tasks(plan, tasks_of(plan), workers=1)
+    run_tasks(plan, tasks_of(plan), workers=1)
+    assert load_scans(plan.output).collect().height == 60
     assert not list((plan.output / "cache").glob(".smfeval*"))
 
 
 def test_scans_that_a_worker_wrote_elsewhere_are_missed(tmp_path):
     with pytest.raises(OptionError, match="a worker wrote it, but it is not seen here"):
-        keep_scans(tmp_path / "gone.parquet", tmp_path / "here.parquet", aside=tmp_path)
+        link_scans(tmp_path / "gone.parquet", tmp_path / "here.parquet", aside=tmp_path)
 
 
 def test_nothing_is_removed_where_nothing_is(tmp_path):

@@ -3,7 +3,7 @@
 import pytest
 
 from smfeval.errors import SmfevalError
-from smfeval.study.sweep_plan import Knob, Lab, every_combination, one_at_a_time, read_sweep
+from smfeval.study.sweep_plan import Knob, LabRuns, every_combination, one_at_a_time, read_sweep
 from study.laid_out import planned
 
 TRACKS = """
@@ -106,7 +106,7 @@ def test_settings_of_both_designs():
 
 def test_the_lab_takes_worlds_filters_and_seeds(tmp_path):
     lab = files_of(tmp_path, f"{ALONE}{LAB}")
-    assert lab == Lab(
+    assert lab == LabRuns(
         ("college", "tunnel"), (3, 4), ("ieskf",), one_at_a_time((R, VOXEL)), 20, False
     )
     assert len(files_of(tmp_path, f"{ALONE}{LAB}grid = true\n").settings) == 6

@@ -349,8 +349,8 @@ def test_without_gaps_there_is_no_gap_risk(tracks):
 
 
 def test_a_standing_reference_has_no_path_axes(rng):
-    still = poses(20, rng).replaced({"position": np.zeros((20, 3))})
-    estimate = still.replaced({"position": rng.normal(size=(20, 3))})
+    still = poses(20, rng).with_arrays({"position": np.zeros((20, 3))})
+    estimate = still.with_arrays({"position": rng.normal(size=(20, 3))})
     found = scored((estimate, still), alignment="none").scores.crps_by_axis
     assert set(found) == {"x", "y", "z", "vertical"}
 
@@ -359,7 +359,7 @@ def test_rmse_never_ends_below_mae_and_log_never_below_its_sharpness(rng):
     truth = poses(300, rng)
     spikes = 0.01 * rng.normal(size=(300, 3))
     spikes[::37] *= 100
-    belief = gaussian(300, rng).replaced(
+    belief = gaussian(300, rng).with_arrays(
         {"position": truth.position + spikes, "rotation": truth.rotation}
     )
     found = evaluate(belief, truth, options=Options(alignment="none")).scores

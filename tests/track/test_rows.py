@@ -5,7 +5,7 @@ import pytest
 
 from smfeval.maths.symmetric import CHUNK
 from smfeval.track import Intake
-from smfeval.track.rows import covariance_faults, pose_faults, runs_forward, sound
+from smfeval.track.rows import covariance_faults, is_increasing, pose_faults, valid_rows
 
 MANY = 2 * CHUNK + 10
 PLACES = (0, CHUNK - 1, CHUNK, MANY - 1)
@@ -74,7 +74,7 @@ def test_the_sentence_is_about_the_row_it_is_asked_for(poses):
 def test_rows_that_are_left_out_are_counted_by_reason(poses):
     poses[0][[1, CHUNK + 1], 0] = np.nan
     poses[1][MANY - 1] = 0
-    good, dropped = sound(pose_faults(*poses), Intake(bad_rows="drop"))
+    good, dropped = valid_rows(pose_faults(*poses), Intake(bad_rows="drop"))
     assert np.flatnonzero(~good).tolist() == [1, CHUNK + 1, MANY - 1]
     assert [(each.reason, each.count) for each in dropped] == [
         ("pose not finite", 2),
@@ -87,4 +87,4 @@ def test_rows_that_are_left_out_are_counted_by_reason(poses):
     [([5], True), ([1, 2, 9], True), ([1, 1], False), ([2, 1], False), ([-(2**62), 2**62], True)],
 )
 def test_time_runs_forward_where_each_stamp_is_later(stamps, forward):
-    assert runs_forward(np.array(stamps)) is forward
+    assert is_increasing(np.array(stamps)) is forward

@@ -21,17 +21,17 @@ def moved_to(track: AnyTrack, body_T_other: se3.Pose, other: str | None) -> AnyT
             f"{track.provenance.name} has positions only; an extrinsic with a lever arm needs an "
             "orientation"
         )
-    about = track.described(body=other).about
+    about = track.with_about(body=other).about
     if isinstance(track, ParticleTrack):
         pose = (track.particle_position, track.particle_rotation)
         position, rotation = se3.compose(pose, body_T_other)
         rows = {"particle_position": position, "particle_rotation": rotation}
-        return track.replaced(rows, about=about)
+        return track.with_arrays(rows, about=about)
     position, rotation = se3.compose((track.position, track.rotation), body_T_other)
     rows = {"position": position, "rotation": rotation}
     if isinstance(track, GaussianTrack):
         rows["covariance"] = _carried(track.covariance, body_T_other)
-    return track.replaced(rows, about=about)
+    return track.with_arrays(rows, about=about)
 
 
 def _carried(covariance: Floats, body_T_other: se3.Pose) -> Floats:

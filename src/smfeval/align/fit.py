@@ -46,7 +46,7 @@ class Alignment:
                 "particle_position": self.moved(track.particle_position),
                 "particle_rotation": so3.compose(turn, track.particle_rotation),
             }
-            return track.replaced(rows)
+            return track.with_arrays(rows)
         rows = {
             "position": self.moved(track.position),
             "rotation": so3.compose(turn, track.rotation),
@@ -54,7 +54,7 @@ class Alignment:
         if isinstance(track, GaussianTrack) and self.scale != 1.0:
             stretch = np.array([self.scale] * 3 + [1.0] * 3)
             rows["covariance"] = track.covariance * np.outer(stretch, stretch)
-        return track.replaced(rows)
+        return track.with_arrays(rows)
 
     def moved(self, position: Floats) -> Floats:
         """Positions in the reference's world: scale R x + t. (n, 3)."""

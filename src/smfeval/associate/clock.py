@@ -173,7 +173,10 @@ def clock_table(
     rows = []
     for offset in offsets:
         source, target = met.positions(chosen, offset)
-        ours, theirs = belief.replaced({"position": source}), truth.replaced({"position": target})
+        ours, theirs = (
+            belief.with_arrays({"position": source}),
+            truth.with_arrays({"position": target}),
+        )
         alignment, _ = one_world(ours, theirs, kind, options)
         error = (alignment.moved(source) - target)[left][:, options.axis_index]
         rows.append(_row(offset, replace(base, error=error), good))
@@ -197,7 +200,7 @@ def _read(track: Track, scans: Ints, stamp: Ints, position: Floats) -> Track:
     rows = {"stamp": stamp, "position": position, "rotation": track.rotation[scans]}
     if isinstance(track, GaussianTrack):
         rows["covariance"] = track.covariance[scans]
-    return track.replaced(rows)
+    return track.with_arrays(rows)
 
 
 def _row(offset_s: float, residuals: Residuals, good: Bools) -> ClockRow:

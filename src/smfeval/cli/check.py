@@ -3,7 +3,7 @@
 import sys
 from typing import TYPE_CHECKING
 
-from smfeval.cli.drawing import add_figure_flags, draw, refuse_figures
+from smfeval.cli.drawing import add_figure_flags, check_figure_flags, draw
 from smfeval.cli.flags import (
     add_gauge_flag,
     add_output_flags,
@@ -32,12 +32,12 @@ def run(arguments: list[str]) -> int:
     add_gauge_flag(flags)
     add_output_flags(flags)
     chosen = flags.parse_args(arguments)
-    refuse_figures(chosen)
+    check_figure_flags(chosen)
     options = read_options(chosen)
 
     topics = bag_contents(chosen.file, **options)
     if topics is not None:
-        return _list(topics, as_json=chosen.json)
+        return _print_topics(topics, as_json=chosen.json)
 
     with progress("reading"):
         track = read(chosen.file, **options)
@@ -52,10 +52,10 @@ def run(arguments: list[str]) -> int:
         from smfeval.show.figures import gallery_of_track  # noqa: PLC0415  slow to import
 
         draw(chosen, gallery_of_track, track)
-    return _strict(result) if chosen.strict else 0
+    return _strict_exit_code(result) if chosen.strict else 0
 
 
-def _list(topics: "list[Candidate]", *, as_json: bool) -> int:
+def _print_topics(topics: "list[Candidate]", *, as_json: bool) -> int:
     """Show the topics of a bag that was named without one."""
     text = (
         json_text(check.candidates_document(topics)) if as_json else check.candidates_text(topics)
@@ -64,7 +64,7 @@ def _list(topics: "list[Candidate]", *, as_json: bool) -> int:
     return 0
 
 
-def _strict(result: Examination) -> int:
+def _strict_exit_code(result: Examination) -> int:
     """Exit code 2 if anything at all is in doubt."""
     doubts = check.reasons_for_doubt(result)
     for doubt in doubts:

@@ -44,12 +44,12 @@ class Condition:
         return OPERATORS[self.sign](value, self.limit)
 
 
-def condition(text: str) -> Condition:
+def score_condition(text: str) -> Condition:
     """Read `k>2`, `coverage90<0.8`, `rmse >= 0.1`."""
-    return parsed(text, NAMES)
+    return parse_condition(text, NAMES)
 
 
-def parsed(text: str, names: tuple[str, ...]) -> Condition:
+def parse_condition(text: str, names: tuple[str, ...]) -> Condition:
     """A condition on one of these names."""
     match = PATTERN.fullmatch(text)
     try:

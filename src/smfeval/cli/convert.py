@@ -14,7 +14,7 @@ from smfeval.cli.flags import (
 )
 from smfeval.errors import OptionError
 from smfeval.explain.doubts import examine
-from smfeval.io import losses, read, would_overwrite, write
+from smfeval.io import files_to_overwrite, losses, read, write
 from smfeval.io.convention import CONVENTIONS, ORDERS
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.formats import FORMATS, format_for_writing
@@ -28,12 +28,12 @@ def run(arguments: list[str]) -> int:
     """Convert one track; returns the exit code."""
     chosen = _flags().parse_args(arguments)
     target = Path(chosen.target)
-    existing = would_overwrite(target, chosen.to)
+    existing = files_to_overwrite(target, chosen.to)
     if existing and not chosen.force:
         raise OptionError(f"{existing[0]}: the file exists; --force overwrites it")
 
     with progress("converting"):
-        track = _moved(read(chosen.source, **read_options(chosen)), chosen)
+        track = _change_body(read(chosen.source, **read_options(chosen)), chosen)
         files = write(
             track,
             target,
@@ -43,7 +43,7 @@ def run(arguments: list[str]) -> int:
             order=chosen.to_order,
         )
 
-    result = _told(track, files, chosen)
+    result = _summarise_conversion(track, files, chosen)
     if chosen.json:
         print(json_text(conversion.document(result)), end="")
     elif chosen.quiet:
@@ -53,7 +53,9 @@ def run(arguments: list[str]) -> int:
     return 0
 
 
-def _told(track: AnyTrack, files: list[Path], chosen: argparse.Namespace) -> conversion.Conversion:
+def _summarise_conversion(
+    track: AnyTrack, files: list[Path], chosen: argparse.Namespace
+) -> conversion.Conversion:
     """What there is to say of a conversion."""
     entry = format_for_writing(files[0], chosen.to)
     written = entry.title
@@ -61,14 +63,14 @@ def _told(track: AnyTrack, files: list[Path], chosen: argparse.Namespace) -> con
         convention = CONVENTIONS[chosen.to_convention or "right"]
         written += f", {convention.words}, {chosen.to_order or ORDERS[0]}"
     lost = losses(track, entry)
-    if not (track.about.oriented or entry.keeps_words):
+    if not (track.about.oriented or entry.keeps_header):
         lost.append("the mark that the orientation is unknown")
     return conversion.Conversion(
         examine(track),
         tuple(str(file) for file in files),
         written,
         tuple(lost),
-        tuple(assumed_words(track.about)) if entry.keeps_words else (),
+        tuple(assumed_words(track.about)) if entry.keeps_header else (),
     )
 
 
@@ -90,11 +92,11 @@ def _flags() -> argparse.ArgumentParser:
     return flags
 
 
-def _moved(track: AnyTrack, chosen: argparse.Namespace) -> AnyTrack:
+def _change_body(track: AnyTrack, chosen: argparse.Namespace) -> AnyTrack:
     """The track, carried to another body if the user gave an extrinsic."""
     if chosen.extrinsic is None:
         if chosen.to_body is not None:
             raise OptionError("--to-body needs --extrinsic; --body only renames")
         return track
     moved = moved_to(track, read_extrinsic(chosen.extrinsic), chosen.to_body)
-    return moved.noted(f"moved to another body by the extrinsic {chosen.extrinsic}")
+    return moved.with_notes(f"moved to another body by the extrinsic {chosen.extrinsic}")

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from smfeval.cli import check, score
-from smfeval.cli.drawing import add_figure_flags, refuse_figures
+from smfeval.cli.drawing import add_figure_flags, check_figure_flags
 from smfeval.cli.flags import add_output_flags, parser
 from smfeval.errors import OptionError
 from smfeval.io import write
@@ -22,35 +22,37 @@ from smfeval.track import About, AnyTrack, GaussianTrack, ParticleTrack, Track
 
 SCANS = 3000
 RATE_HZ = 10.0
-MEMORY = 0.9  # correlation of the errors from scan to scan
+ERROR_CORRELATION = 0.9  # correlation of the errors from scan to scan
 SIGMA_M = np.array([0.02, 0.02, 0.03])
-ALONG_MORE = np.array([1.5, 1.0, 1.0])  # less certain along the way than across it
-SWELL = 0.3  # part by which the uncertainty of a scan is above or below its mean
-TOO_TIGHT = 25.0  # each axis five times
-SECOND_TOO_TIGHT = 9.0
+ALONG_TRACK_FACTOR = np.array([1.5, 1.0, 1.0])  # less certain along the way than across it
+SIGMA_VARIATION = 0.3  # part by which the uncertainty of a scan is above or below its mean
+COVARIANCE_DIVISOR = 25.0  # each axis five times
+SECOND_COVARIANCE_DIVISOR = 9.0
 ABOUT = About(body="base_link", world="odom", gauge="se3", algorithm="demo", version="1")
-PARTICLES, EVERY = 60, 10  # particles of a scan, and one scan in so many
+PARTICLES, PARTICLE_STRIDE = 60, 10  # particles of a scan, and one scan in so many
 
 
 def demo_tracks(*, rng: np.random.Generator) -> dict[str, AnyTrack]:
     """File name -> track: the two that the demo scores."""
-    reference, honest = walk(rng=rng)
-    bold = honest.replaced({"covariance": honest.covariance / TOO_TIGHT})
+    reference, honest = simulate_walk(rng=rng)
+    bold = honest.with_arrays({"covariance": honest.covariance / COVARIANCE_DIVISOR})
     return {"truth.tum": reference, "honest.square": honest, "overconfident.square": bold}
 
 
 def more_tracks(reference: Track, *, rng: np.random.Generator) -> dict[str, AnyTrack]:
     """File name -> track: others to try the verbs on, with errors of their own."""
-    second, third = (estimate_of(reference, rng=rng) for _ in range(2))
+    second, third = (honest_estimate(reference, rng=rng) for _ in range(2))
     return {
-        "second.square": second.replaced({"covariance": second.covariance / SECOND_TOO_TIGHT}),
+        "second.square": second.with_arrays(
+            {"covariance": second.covariance / SECOND_COVARIANCE_DIVISOR}
+        ),
         "third.square": third,
-        "particles.square": particles_of(third[np.arange(0, SCANS, EVERY)], rng=rng),
-        "planar.square": flattened(third),
+        "particles.square": sample_particles(third[np.arange(0, SCANS, PARTICLE_STRIDE)], rng=rng),
+        "planar.square": planar_belief(third),
     }
 
 
-def walk(*, rng: np.random.Generator) -> tuple[Track, GaussianTrack]:
+def simulate_walk(*, rng: np.random.Generator) -> tuple[Track, GaussianTrack]:
     """A walk around figures of eight, and an honest estimate of it with dependent errors."""
     time = np.arange(SCANS) / RATE_HZ
     angle = 2 * np.pi * time / 60
@@ -62,21 +64,23 @@ def walk(*, rng: np.random.Generator) -> tuple[Track, GaussianTrack]:
 
     stamp = (time * 1e9).astype(np.int64)
     reference = Track(stamp, position, rotation, about=About(body="base_link", world="map"))
-    return reference, estimate_of(reference, rng=rng)
+    return reference, honest_estimate(reference, rng=rng)
 
 
-def estimate_of(reference: Track, *, rng: np.random.Generator) -> GaussianTrack:
+def honest_estimate(reference: Track, *, rng: np.random.Generator) -> GaussianTrack:
     """An honest estimate: errors that depend on each other, and the covariance that they have."""
-    swell = 1 + SWELL * np.sin(np.linspace(0, 20 * np.pi, SCANS))[:, None]  # now more, now less
-    sigma = np.concatenate([ALONG_MORE * SIGMA_M, [0.002, 0.002, 0.005]]) * swell
+    swell = (
+        1 + SIGMA_VARIATION * np.sin(np.linspace(0, 20 * np.pi, SCANS))[:, None]
+    )  # now more, now less
+    sigma = np.concatenate([ALONG_TRACK_FACTOR * SIGMA_M, [0.002, 0.002, 0.005]]) * swell
     covariance = sigma[:, :, None] ** 2 * np.eye(6)
-    error = so3.rotate(reference.rotation, sigma[:, :3] * dependent(SCANS, rng=rng))
+    error = so3.rotate(reference.rotation, sigma[:, :3] * correlated_noise(SCANS, rng=rng))
     return GaussianTrack(
         reference.stamp, reference.position + error, reference.rotation, covariance, about=ABOUT
     )
 
 
-def particles_of(belief: GaussianTrack, *, rng: np.random.Generator) -> ParticleTrack:
+def sample_particles(belief: GaussianTrack, *, rng: np.random.Generator) -> ParticleTrack:
     """The same belief as equal particles drawn from it: T = T_mean Exp(xi)."""
     count = len(belief) * PARTICLES
     mean, rotation = (
@@ -94,43 +98,43 @@ def particles_of(belief: GaussianTrack, *, rng: np.random.Generator) -> Particle
     )
 
 
-def flattened(belief: GaussianTrack) -> GaussianTrack:
+def planar_belief(belief: GaussianTrack) -> GaussianTrack:
     """What a planar robot reports: nothing about z, roll and pitch."""
     planar = belief.covariance.copy()
     for axis in (2, 3, 4):
         planar[:, axis, :] = planar[:, :, axis] = 0.0
-    return belief.replaced({"covariance": planar})
+    return belief.with_arrays({"covariance": planar})
 
 
-def dependent(scans: int, *, rng: np.random.Generator) -> Floats:
+def correlated_noise(scans: int, *, rng: np.random.Generator) -> Floats:
     """Three series of standard normal numbers, each correlated from scan to scan. (scans, 3)."""
-    shocks = np.sqrt(1 - MEMORY**2) * rng.normal(size=(scans, 3))
+    shocks = np.sqrt(1 - ERROR_CORRELATION**2) * rng.normal(size=(scans, 3))
     series = np.empty((scans, 3))
     series[0] = rng.normal(size=3)
     for i in range(1, scans):
-        series[i] = MEMORY * series[i - 1] + shocks[i]
+        series[i] = ERROR_CORRELATION * series[i - 1] + shocks[i]
     return series
 
 
 SEED = 7
-REFERENCE = ("--ref", "truth.tum")
+REFERENCE_FLAGS = ("--ref", "truth.tum")
 
 
 def run(arguments: list[str]) -> int:
     """Show what smfeval does, on data of its own."""
     chosen = _flags().parse_args(arguments)
-    refuse_figures(chosen)
-    drawing = _drawing(chosen)
+    check_figure_flags(chosen)
+    drawing = _figure_flags(chosen)
     rng = np.random.default_rng(SEED)
     tracks = demo_tracks(rng=rng)
     if chosen.save is not None:
         reference = tracks["truth.tum"]
         assert isinstance(reference, Track)
         tracks |= more_tracks(reference, rng=rng)
-    with _folder(chosen, tracks) as folder, chdir(folder):
+    with _output_folder(chosen, tracks) as folder, chdir(folder):
         for name, track in tracks.items():
             write(track, name)
-        code = _scored(chosen, drawing)
+        code = _run_verbs(chosen, drawing)
     if chosen.save is not None and not chosen.json:
         print(f"in {chosen.save}: {', '.join(tracks)}")
     return code
@@ -148,7 +152,7 @@ def _flags() -> argparse.ArgumentParser:
 
 
 @contextmanager
-def _folder(chosen: argparse.Namespace, tracks: dict[str, AnyTrack]) -> Iterator[Path]:
+def _output_folder(chosen: argparse.Namespace, tracks: dict[str, AnyTrack]) -> Iterator[Path]:
     """Where the files go: the user's folder, or one that is gone afterwards."""
     if chosen.save is None:
         with tempfile.TemporaryDirectory(prefix="smfeval-demo-") as name:
@@ -164,27 +168,29 @@ def _folder(chosen: argparse.Namespace, tracks: dict[str, AnyTrack]) -> Iterator
     yield chosen.save
 
 
-def _drawing(chosen: argparse.Namespace) -> list[str]:
+def _figure_flags(chosen: argparse.Namespace) -> list[str]:
     """Flags of `score` for the figures, wherever it runs."""
     files = {"--save-plot": chosen.save_plot, "--html": chosen.html}
     words = [word for flag, path in files.items() if path for word in (flag, str(path.resolve()))]
     return [*words, *(["--plot"] if chosen.plot else []), *(["--force"] if chosen.force else [])]
 
 
-def _scored(chosen: argparse.Namespace, drawing: list[str]) -> int:
+def _run_verbs(chosen: argparse.Namespace, drawing: list[str]) -> int:
     """The verbs on the files of this folder, each shown as a user would type it."""
     if chosen.json:
         both = ("honest.square", "overconfident.square")
-        return score.run([*both, *REFERENCE, "--json", *drawing])
+        return score.run([*both, *REFERENCE_FLAGS, "--json", *drawing])
     more = [flag for flag, on in (("-q", chosen.quiet), ("-v", chosen.verbose)) if on]
     return max(
-        _shown(check.run, "check", "honest.square", *more),
-        _shown(score.run, "score", "honest.square", *REFERENCE, *more),
-        _shown(score.run, "score", "overconfident.square", *REFERENCE, *more, *drawing),
+        _echo_and_run(check.run, "check", "honest.square", *more),
+        _echo_and_run(score.run, "score", "honest.square", *REFERENCE_FLAGS, *more),
+        _echo_and_run(
+            score.run, "score", "overconfident.square", *REFERENCE_FLAGS, *more, *drawing
+        ),
     )
 
 
-def _shown(run_verb: Callable[[list[str]], int], name: str, *words: str) -> int:
+def _echo_and_run(run_verb: Callable[[list[str]], int], name: str, *words: str) -> int:
     """Print a command line as a user would type it, and run it."""
     print(f"$ smfeval {name} {' '.join(words)}")
     code = run_verb(list(words))

@@ -13,7 +13,7 @@ from smfeval.io.atomic import writing
 if TYPE_CHECKING:
     from smfeval.show.figures.gallery import Gallery
 
-PICTURES = (".pdf", ".png", ".svg")
+FIGURE_SUFFIXES = (".pdf", ".png", ".svg")
 
 
 def add_figure_flags(flags: argparse.ArgumentParser, *, page: bool = True) -> None:
@@ -31,21 +31,21 @@ def add_figure_flags(flags: argparse.ArgumentParser, *, page: bool = True) -> No
         add("--html", type=Path, metavar="FILE.html", help="one page that opens in any browser")
 
 
-def refuse_figures(chosen: argparse.Namespace) -> None:
+def check_figure_flags(chosen: argparse.Namespace) -> None:
     """Complain about the files before any work is done."""
-    if chosen.save_plot is not None and chosen.save_plot.suffix.lower() not in PICTURES:
-        kinds = ", ".join(PICTURES)
+    if chosen.save_plot is not None and chosen.save_plot.suffix.lower() not in FIGURE_SUFFIXES:
+        kinds = ", ".join(FIGURE_SUFFIXES)
         raise OptionError(f"{chosen.save_plot}: figures are written as {kinds}")
     if chosen.plot:
-        _refuse_windows()
+        _check_display()
     if chosen.html is not None and chosen.html.suffix.lower() not in (".html", ".htm"):
         raise OptionError(f"{chosen.html}: a page is written as .html")
     for path in (chosen.save_plot, chosen.html):
         if path is not None:
-            refuse_target(path, force=chosen.force)
+            check_target(path, force=chosen.force)
 
 
-def refuse_target(path: Path, *, force: bool) -> None:
+def check_target(path: Path, *, force: bool) -> None:
     """Complain about a result file that cannot, or should not, be written."""
     if not path.parent.is_dir():
         raise OptionError(f"{path}: there is no folder {path.parent}")
@@ -76,16 +76,16 @@ def write_page(path: Path, page: str) -> None:
 
 
 def _save(chosen: argparse.Namespace, gallery: "Gallery") -> None:
-    from smfeval.show.figures import save, would_save  # noqa: PLC0415
+    from smfeval.show.figures import figure_paths, save  # noqa: PLC0415
 
-    for path in would_save(gallery.figures, chosen.save_plot):
-        refuse_target(path, force=chosen.force)
+    for path in figure_paths(gallery.figures, chosen.save_plot):
+        check_target(path, force=chosen.force)
     made = save(gallery.figures, chosen.save_plot)
-    _tell(gallery)
+    _print_notes(gallery)
     print(f"smfeval: figures in {', '.join(map(str, made))}", file=sys.stderr)
 
 
-def _refuse_windows() -> None:
+def _check_display() -> None:
     """Complain where no window can be opened."""
     import matplotlib as mpl  # noqa: PLC0415  slow to import
     from matplotlib import pyplot  # noqa: PLC0415, F401  chooses a backend
@@ -99,13 +99,13 @@ def _refuse_windows() -> None:
 def _show(gallery: Callable[..., "Gallery"], subject: Any) -> None:
     from matplotlib import pyplot  # noqa: PLC0415  slow to import
 
-    _tell(gallery(subject, make=pyplot.figure))
+    _print_notes(gallery(subject, make=pyplot.figure))
     pyplot.show()
 
 
-def _tell(gallery: "Gallery") -> None:
+def _print_notes(gallery: "Gallery") -> None:
     """Figures that there are not, and why; and what others leave out."""
-    for name, reason in gallery.refused.items():
+    for name, reason in gallery.refusals.items():
         print(f"smfeval: no figure {name}: {reason}", file=sys.stderr)
     for note in gallery.notes:
         print(f"smfeval: {note}", file=sys.stderr)

@@ -28,14 +28,14 @@ class Parser(argparse.ArgumentParser):
     def parse_args(self, args: Iterable[str] | None = None, namespace: Any = None) -> Any:
         """Parse; a flag may be followed by a value below zero, such as `-5ms`."""
         words = sys.argv[1:] if args is None else args
-        return super().parse_args(joined(words), namespace)
+        return super().parse_args(join_negative_values(words), namespace)
 
     def error(self, message: str) -> Any:
         """Raise instead of printing the whole usage."""
         raise OptionError(f"{message}; see {self.prog} --help")
 
 
-def joined(words: Iterable[str]) -> list[str]:
+def join_negative_values(words: Iterable[str]) -> list[str]:
     """`--offset -5ms` as `--offset=-5ms`, for argparse takes `-5ms` for a flag."""
     out: list[str] = []
     for word in words:
@@ -63,7 +63,7 @@ def add_read_flags(flags: argparse.ArgumentParser) -> None:
     group = flags.add_argument_group("reading")
     add = group.add_argument
     add("--format", choices=FORMATS, help="format of the source (default: recognised)")
-    add("--from", dest="preset", choices=PRESETS, metavar="ESTIMATOR", help=_presets())
+    add("--from", dest="preset", choices=PRESETS, metavar="ESTIMATOR", help=_preset_help())
     add("--convention", choices=CONVENTIONS, help="how the covariance is written")
     add("--order", choices=ORDERS, help="which block of the covariance comes first")
     add("--body", metavar="NAME", help="body frame of the poses")
@@ -99,7 +99,7 @@ def seconds(text: str) -> float:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
-def _presets() -> str:
+def _preset_help() -> str:
     return f"known estimator: {', '.join(PRESETS)}"
 
 

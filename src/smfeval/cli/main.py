@@ -18,7 +18,7 @@ VERBS = {
     "demo": "score two beliefs made on the spot; no files needed",
 }
 
-DOORS = {  # to the lab, a house of its own: the only place that knows it
+LAB_MODULES = {  # to the lab, a house of its own: the only place that knows it
     "lab": "smfeval.lab.cli",
     "sweep": "smfeval.lab.sweep",  # where a plan has a table [lab]
 }
@@ -36,7 +36,7 @@ Can you trust the uncertainty that your odometry reports?
 Exit codes: 0 fine, 1 a condition of --fail-if holds, 2 bad input, 3 a bug of ours.
 """
 
-BUG = 3  # neither bad input (2) nor a condition that holds (1)
+BUG_EXIT_CODE = 3  # neither bad input (2) nor a condition that holds (1)
 
 REMEDIES = {
     "bad_rows": "--bad-rows drop leaves such rows out",
@@ -47,7 +47,7 @@ REMEDIES = {
 
 def run() -> None:
     """Console script; what the encoding of a stream lacks is escaped, and no error."""
-    codecs.register_error("smfeval.escaped", escaped)
+    codecs.register_error("smfeval.escaped", escape_unencodable)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="smfeval.escaped")
@@ -56,12 +56,12 @@ def run() -> None:
     sys.exit(code)
 
 
-def _home(verb: str) -> str:
+def _verb_module(verb: str) -> str:
     """The module of a verb."""
-    return DOORS["lab"] if verb == "lab" else f"smfeval.cli.{verb}"
+    return LAB_MODULES["lab"] if verb == "lab" else f"smfeval.cli.{verb}"
 
 
-def escaped(error: UnicodeError) -> tuple[str, int]:
+def escape_unencodable(error: UnicodeError) -> tuple[str, int]:
     r"""Characters as \u00e9: unlike `backslashreplace`, this is right within JSON too."""
     import json  # noqa: PLC0415  --help starts in a blink
 
@@ -79,8 +79,8 @@ def main(arguments: list[str]) -> int:
     if verb in ("-V", "--version"):
         return _version()
     if verb not in VERBS:
-        return _refuse(f"{verb!r} is no verb; the verbs are {', '.join(VERBS)}")
-    return _guarded(verb, rest)
+        return _print_error(f"{verb!r} is no verb; the verbs are {', '.join(VERBS)}")
+    return _run_verb(verb, rest)
 
 
 def usage() -> str:
@@ -89,15 +89,15 @@ def usage() -> str:
     return USAGE.format(verbs="\n".join(lines))
 
 
-def _guarded(verb: str, arguments: list[str]) -> int:
-    _spare_the_machine()
+def _run_verb(verb: str, arguments: list[str]) -> int:
+    _set_numpy_environment()
     from smfeval.errors import SmfevalError  # noqa: PLC0415  --help starts in a blink
 
     try:
-        code: int = import_module(_home(verb)).run(arguments)
+        code: int = import_module(_verb_module(verb)).run(arguments)
         sys.stdout.flush()
     except SmfevalError as error:
-        return _refuse(f"{error} ({REMEDIES[error.remedy]})" if error.remedy else str(error))
+        return _print_error(f"{error} ({REMEDIES[error.remedy]})" if error.remedy else str(error))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
@@ -112,18 +112,18 @@ def _guarded(verb: str, arguments: list[str]) -> int:
             "(SMFEVAL_TRACEBACK=1 shows where)",
             file=sys.stderr,
         )
-        return BUG
+        return BUG_EXIT_CODE
     return code
 
 
-def _spare_the_machine() -> None:
+def _set_numpy_environment() -> None:
     """Settings that numpy reads when it is imported, for arrays that are tall and thin."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads would only spin
     # Pages of 2 MB that are asked for one by one took a fifth of the CPU at a million scans.
     os.environ.setdefault("NUMPY_MADVISE_HUGEPAGE", "0")
 
 
-def _refuse(sentence: str) -> int:
+def _print_error(sentence: str) -> int:
     print(f"smfeval: {sentence}", file=sys.stderr)
     return 2
 

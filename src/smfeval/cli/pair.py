@@ -6,7 +6,7 @@ from pathlib import Path
 
 from smfeval.associate.nearest import TOLERANCE_S
 from smfeval.cli.conditions import OPERATORS, PATTERN, Condition
-from smfeval.cli.drawing import add_figure_flags, command_line, draw, refuse_figures, write_page
+from smfeval.cli.drawing import add_figure_flags, check_figure_flags, command_line, draw, write_page
 from smfeval.cli.flags import (
     add_output_flags,
     add_read_flags,
@@ -31,15 +31,15 @@ from smfeval.show.pairs import document
 from smfeval.summarise.interval import METHODS
 from smfeval.summarise.number import Intervals
 
-CONDITIONS = ("k_pair", "lower_bound", "nees_median", "matched")
+CONDITION_NAMES = ("k_pair", "lower_bound", "nees_median", "matched")
 
 
 def run(arguments: list[str]) -> int:
     """Compare two or more tracks; returns the exit code."""
     chosen = _flags().parse_args(arguments)
-    conditions = [_condition(text) for text in chosen.fail_if]
+    conditions = [_pair_condition(text) for text in chosen.fail_if]
     options, extrinsics = _options(chosen), _extrinsics(chosen)
-    refuse_figures(chosen)
+    check_figure_flags(chosen)
 
     with progress("comparing"):
         reference = read(chosen.ref, **_reference_options(chosen)) if chosen.ref else None
@@ -52,7 +52,7 @@ def run(arguments: list[str]) -> int:
 
     _print(comparison, chosen)
     _draw(comparison, chosen, arguments)
-    return _gate(comparison, conditions)
+    return _exit_code(comparison, conditions)
 
 
 def _flags() -> argparse.ArgumentParser:
@@ -115,7 +115,7 @@ def _extrinsics(chosen: argparse.Namespace) -> list[se3.Pose | None]:
     """One for each track: named for it, or for all, or none."""
     found: dict[str, se3.Pose] = {}
     for text in chosen.extrinsic:
-        names, source = _named(text, chosen.tracks)
+        names, source = _parse_extrinsic(text, chosen.tracks)
         for name in names:
             if name in found:
                 raise OptionError(f"--extrinsic: {name} has two")
@@ -123,7 +123,7 @@ def _extrinsics(chosen: argparse.Namespace) -> list[se3.Pose | None]:
     return [found.get(name) for name in chosen.tracks]
 
 
-def _named(text: str, tracks: list[str]) -> tuple[list[str], str]:
+def _parse_extrinsic(text: str, tracks: list[str]) -> tuple[list[str], str]:
     """Tracks that an extrinsic is for, and where it stands."""
     name, equals, source = text.partition("=")
     if not equals:
@@ -135,14 +135,14 @@ def _named(text: str, tracks: list[str]) -> tuple[list[str], str]:
     return meant[:1], source
 
 
-def _condition(text: str) -> Condition:
+def _pair_condition(text: str) -> Condition:
     match = PATTERN.fullmatch(text)
     try:
         limit = float(match["limit"]) if match else None
     except ValueError:
         limit = None
-    if match is None or limit is None or match["name"] not in CONDITIONS:
-        known = ", ".join(CONDITIONS)
+    if match is None or limit is None or match["name"] not in CONDITION_NAMES:
+        known = ", ".join(CONDITION_NAMES)
         raise OptionError(f"--fail-if {text!r}: write for example 'k_pair>2'; there are {known}")
     return Condition(match["name"], match["sign"], limit)
 
@@ -167,7 +167,7 @@ def _draw(comparison: Comparison, chosen: argparse.Namespace, arguments: list[st
         draw(chosen, gallery_of_pairs, comparison)
 
 
-def _gate(comparison: Comparison, conditions: list[Condition]) -> int:
+def _exit_code(comparison: Comparison, conditions: list[Condition]) -> int:
     """Exit code 1 if any condition holds for any pair."""
     failed = [
         f"{pair.a} and {pair.b}: {each}"

@@ -7,8 +7,8 @@ from functools import reduce
 
 import numpy as np
 
-from smfeval.cli.conditions import Condition, condition
-from smfeval.cli.drawing import command_line, draw, refuse_figures, refuse_target, write_page
+from smfeval.cli.conditions import Condition, score_condition
+from smfeval.cli.drawing import check_figure_flags, check_target, command_line, draw, write_page
 from smfeval.cli.flags import progress
 from smfeval.cli.score_flags import estimate_options, reference_options, score_flags, score_options
 from smfeval.errors import OptionError, PairingError
@@ -23,10 +23,10 @@ from smfeval.track import AnyTrack
 def run(arguments: list[str]) -> int:
     """Score one or several estimates; returns the exit code."""
     chosen = score_flags().parse_args(arguments)
-    conditions = [condition(text) for text in chosen.fail_if]
+    conditions = [score_condition(text) for text in chosen.fail_if]
     options = score_options(chosen)
-    _refuse_targets(chosen)
-    refuse_figures(chosen)
+    _check_targets(chosen)
+    check_figure_flags(chosen)
 
     with progress("scoring"):
         reference = read(chosen.ref, **reference_options(chosen))
@@ -34,10 +34,10 @@ def run(arguments: list[str]) -> int:
             read(source, **estimate_options(chosen, source, reference))
             for source in chosen.estimates
         ]
-        evaluations = _evaluated(estimates, reference, options, common=chosen.common)
+        evaluations = _evaluate_all(estimates, reference, options, common=chosen.common)
         reports = [_report(evaluation, chosen) for evaluation in evaluations]
 
-    failed = _failed(evaluations, conditions)
+    failed = _failed_conditions(evaluations, conditions)
     _save(evaluations, chosen)
     _print(reports, chosen)
     _draw(reports, chosen, arguments)
@@ -46,7 +46,7 @@ def run(arguments: list[str]) -> int:
     return 1 if failed else 0
 
 
-def _refuse_targets(chosen: argparse.Namespace) -> None:
+def _check_targets(chosen: argparse.Namespace) -> None:
     """Complain about result files before any work is done."""
     if chosen.save_evo is not None and len(chosen.estimates) > 1:
         raise OptionError("--save-evo takes one estimate at a time")
@@ -58,10 +58,10 @@ def _refuse_targets(chosen: argparse.Namespace) -> None:
 
         targets += evo_files(chosen.save_evo)
     for path in targets:
-        refuse_target(path, force=chosen.force)
+        check_target(path, force=chosen.force)
 
 
-def _evaluated(
+def _evaluate_all(
     estimates: list[AnyTrack], reference: AnyTrack, options: Options, *, common: bool
 ) -> list[Evaluation]:
     if not common:
@@ -122,9 +122,9 @@ def _print(reports: list[Report], chosen: argparse.Namespace) -> None:
     elif sys.stdout.isatty():
         from rich.console import Console  # noqa: PLC0415  only on a terminal
 
-        from smfeval.show.terminal import scored  # noqa: PLC0415
+        from smfeval.show.terminal import render_scores  # noqa: PLC0415
 
-        Console().print(scored(reports, verbose=chosen.verbose))
+        Console().print(render_scores(reports, verbose=chosen.verbose))
     else:
         print(text(reports, verbose=chosen.verbose), end="")
 
@@ -147,7 +147,7 @@ def _draw(reports: list[Report], chosen: argparse.Namespace, arguments: list[str
         draw(chosen, gallery_of, evaluations)
 
 
-def _failed(evaluations: list[Evaluation], conditions: list[Condition]) -> list[str]:
+def _failed_conditions(evaluations: list[Evaluation], conditions: list[Condition]) -> list[str]:
     """The conditions that hold, for each estimate."""
     return [
         f"{evaluation.estimate.provenance.name}: {each}"

@@ -9,22 +9,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from smfeval.cli.conditions import OPERATORS, Condition, parsed
-from smfeval.cli.drawing import add_figure_flags, command_line, draw, refuse_figures, write_page
+from smfeval.cli.conditions import OPERATORS, Condition, parse_condition
+from smfeval.cli.drawing import add_figure_flags, check_figure_flags, command_line, draw, write_page
 from smfeval.cli.flags import add_output_flags, parser
 from smfeval.compare.duels import Section
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.atomic import writing
 from smfeval.show.study import terminal
 from smfeval.show.study.formats import FORMATS
-from smfeval.show.study.plans import extent_of, listing, missing_lines, summary
+from smfeval.show.study.plans import listing, missing_lines, plan_extent, summary
 from smfeval.study.draft import Draft, plan_of_folder
-from smfeval.study.find import find
+from smfeval.study.find import find_tasks
 from smfeval.study.metrics import METRICS
 from smfeval.study.plan import Plan
 from smfeval.study.plan_file import read_plan
 from smfeval.study.result import Study
-from smfeval.study.run import Conducted, Progress, conduct
+from smfeval.study.run import Progress, StudyRun, run_study
 from smfeval.study.store import TASKS
 
 FAILED = "failed"  # the number of runs that failed
@@ -32,29 +32,31 @@ MISSING = "missing"  # the number of estimators on tracks without a file
 DIVERGED = "diverged"  # the number of tracks that a contender lost
 NAMES = (*METRICS, FAILED, MISSING, DIVERGED)
 
-Place = tuple[str, float | None]  # where a number stands, and the number; None: there is none
+LabelledValue = tuple[
+    str, float | None
+]  # where a number stands, and the number; None: there is none
 
 
 @dataclass(frozen=True)
-class Held:
+class ConditionOutcome:
     """What came of conditions, in words."""
 
-    broken: tuple[str, ...]  # conditions that hold, each with where it does
+    violations: tuple[str, ...]  # conditions that hold, each with where it does
     skipped: tuple[str, ...]  # where there is no number to hold to a condition
-    nowhere: tuple[str, ...]  # conditions on a number that nobody has
+    untestable: tuple[str, ...]  # conditions on a number that nobody has
 
 
 def study_condition(text: str) -> Condition:
     """Read `k>2`, `coverage_90<0.8`, `failed>0`, `missing>0`, `diverged>=3`."""
-    return parsed(text, NAMES)
+    return parse_condition(text, NAMES)
 
 
-def held(study: Study, conditions: Sequence[Condition]) -> Held:
+def check_conditions(study: Study, conditions: Sequence[Condition]) -> ConditionOutcome:
     """Hold the contenders to the conditions; who has no number somewhere is left out there."""
-    places = [(condition, list(_places(study, condition))) for condition in conditions]
+    places = [(condition, list(_condition_values(study, condition))) for condition in conditions]
     every = [(condition, *place) for condition, some in places for place in some]
-    return Held(
-        broken=tuple(
+    return ConditionOutcome(
+        violations=tuple(
             f"{where}: {condition} ({value:.4g})"
             for condition, where, value in every
             if value is not None and OPERATORS[condition.sign](value, condition.limit)
@@ -64,7 +66,7 @@ def held(study: Study, conditions: Sequence[Condition]) -> Held:
             for condition, where, value in every
             if value is None
         ),
-        nowhere=tuple(
+        untestable=tuple(
             f"{condition}: no contender has {condition.name} in any table"
             for condition, some in places
             if all(value is None for _, value in some)
@@ -72,19 +74,19 @@ def held(study: Study, conditions: Sequence[Condition]) -> Held:
     )
 
 
-def _places(study: Study, condition: Condition) -> Iterator[Place]:
-    counted = {FAILED: study.failed, MISSING: study.missing}.get(condition.name)
+def _condition_values(study: Study, condition: Condition) -> Iterator[LabelledValue]:
+    counted = {FAILED: study.failed_runs, MISSING: study.missing}.get(condition.name)
     if counted is not None:
         yield "runs", float(len(counted))
         return
     for section in study.sections:
         if not section.converged_only:
-            yield from _in_section(section, study.plan.contenders, condition)
+            yield from _section_values(section, study.plan.contenders, condition)
 
 
-def _in_section(
+def _section_values(
     section: Section, contenders: tuple[str, ...], condition: Condition
-) -> Iterator[Place]:
+) -> Iterator[LabelledValue]:
     if condition.name == DIVERGED:
         found = {name: float(lost) for name, lost, _ in section.diverged}
     else:
@@ -103,48 +105,48 @@ def _medians(section: Section, metric: str) -> dict[str, float]:
     }
 
 
-DEFAULT = Path("study.toml")
+DEFAULT_PLAN = Path("study.toml")
 
 
 def write_draft(chosen: argparse.Namespace) -> int:
     """Write a plan and say what is in it; returns the exit code."""
-    path = chosen.output or DEFAULT
+    path = chosen.output or DEFAULT_PLAN
     if path.exists() and not chosen.force:
         raise OptionError(f"{path}: the file exists; --force overwrites it")
     if not path.parent.is_dir():
         raise OptionError(f"{path}: there is no folder {path.parent}")
-    draft = plan_of_folder(chosen.init, start=_called(chosen.init, path))
+    draft = plan_of_folder(chosen.init, start=_folder_in_plan(chosen.init, path))
     with writing(path) as stream:
         stream.write(draft.text.encode())
     plan = read_plan(path)
-    for line in _aside(draft, every=chosen.verbose):
+    for line in _unused_file_lines(draft, every=chosen.verbose):
         print(f"smfeval: left aside: {line}", file=sys.stderr)
-    print(f"{path}: {extent_of(plan, find(plan))}; read it before you run it")
+    print(f"{path}: {plan_extent(plan, find_tasks(plan))}; read it before you run it")
     return 0
 
 
-def _called(folder: Path, plan: Path) -> str:
+def _folder_in_plan(folder: Path, plan: Path) -> str:
     """The folder as the plan will call it: absolute if the user did, or from the plan's folder."""
     if folder.is_absolute():
         return str(folder)
     return Path(os.path.relpath(folder, plan.parent)).as_posix()
 
 
-def _aside(draft: Draft, *, every: bool) -> list[str]:
+def _unused_file_lines(draft: Draft, *, every: bool) -> list[str]:
     """One line for each thing, or for each reason."""
     if every:
-        return list(draft.aside)
-    reasons = [line.partition(": ")[2] for line in draft.aside]
-    first = dict(reversed(list(zip(reasons, draft.aside, strict=True))))
+        return list(draft.skip_notes)
+    reasons = [line.partition(": ")[2] for line in draft.skip_notes]
+    first = dict(reversed(list(zip(reasons, draft.skip_notes, strict=True))))
     return [
         first[reason] if count == 1 else f"{first[reason]} ({count - 1} more like it: -v)"
         for reason, count in Counter(reasons).items()
     ]
 
 
-OURS = ("cache", "tasks.parquet", "tables.json")  # what an output folder of a study holds
-ONLY_INIT = ("output",)
-NOT_INIT = (
+STUDY_FILES = ("cache", "tasks.parquet", "tables.json")  # what an output folder of a study holds
+INIT_FLAGS = ("output",)
+RUN_FLAGS = (
     *("plan", "workers", "scheduler", "fresh", "list", "fail_if", "format", "json"),
     *("plot", "save_plot", "html"),
 )
@@ -153,22 +155,22 @@ NOT_INIT = (
 def run(arguments: list[str]) -> int:
     """Conduct a study, or draft its plan; returns the exit code."""
     chosen = _flags().parse_args(arguments)
-    _refuse_mixed(chosen)
+    _check_flags(chosen)
     if chosen.init is not None:
         return write_draft(chosen)
     conditions = [study_condition(text) for text in chosen.fail_if]
-    refuse_figures(chosen)
+    check_figure_flags(chosen)
     plan = read_plan(chosen.plan)
-    found = find(plan)
+    found = find_tasks(plan)
     if chosen.list:
-        print(f"{extent_of(plan, found)}\n" if chosen.quiet else listing(plan, found), end="")
+        print(f"{plan_extent(plan, found)}\n" if chosen.quiet else listing(plan, found), end="")
         return 0
 
-    _refuse_output(plan)
+    _check_output_folder(plan)
     for line in missing_lines(plan, found):
         print(f"smfeval: {line}", file=sys.stderr)
-    with _counting() as progress:
-        done = conduct(
+    with _progress_bar() as progress:
+        done = run_study(
             plan,
             found,
             workers=chosen.workers,
@@ -177,20 +179,20 @@ def run(arguments: list[str]) -> int:
             progress=progress,
         )
     _save(done.study)
-    _refuse_nothing(done.study)
+    _check_any_scored(done.study)
     _print(done, chosen)
     _draw(done.study, chosen, arguments)
-    return _gate(done.study, conditions)
+    return _exit_code(done.study, conditions)
 
 
-def _gate(study: Study, conditions: list[Condition]) -> int:
+def _exit_code(study: Study, conditions: list[Condition]) -> int:
     """The exit code; a condition that holds counts more than one that could not be looked at."""
-    outcome = held(study, conditions)
-    for sentence in (*outcome.skipped, *outcome.broken):
+    outcome = check_conditions(study, conditions)
+    for sentence in (*outcome.skipped, *outcome.violations):
         print(f"smfeval: --fail-if: {sentence}", file=sys.stderr)
-    if outcome.nowhere and not outcome.broken:
-        raise OptionError(f"--fail-if: {outcome.nowhere[0]}")
-    return 1 if outcome.broken else 0
+    if outcome.untestable and not outcome.violations:
+        raise OptionError(f"--fail-if: {outcome.untestable[0]}")
+    return 1 if outcome.violations else 0
 
 
 def _flags() -> argparse.ArgumentParser:
@@ -222,10 +224,10 @@ def _flags() -> argparse.ArgumentParser:
     return flags
 
 
-def _refuse_mixed(chosen: argparse.Namespace) -> None:
+def _check_flags(chosen: argparse.Namespace) -> None:
     """Complain about flags that would be ignored."""
     drafting = chosen.init is not None
-    for name in NOT_INIT if drafting else ONLY_INIT:
+    for name in RUN_FLAGS if drafting else INIT_FLAGS:
         if getattr(chosen, name):
             word = {"plan": chosen.plan, "output": "-o"}.get(name, f"--{name.replace('_', '-')}")
             raise OptionError(f"{word} means nothing {'with' if drafting else 'without'} --init")
@@ -239,31 +241,31 @@ def _refuse_mixed(chosen: argparse.Namespace) -> None:
         raise OptionError("--json and --format name two formats for stdout; one is needed")
 
 
-def _refuse_output(plan: Plan) -> None:
+def _check_output_folder(plan: Plan) -> None:
     """Complain, before any work is done, about a folder that holds something else."""
     folder = plan.output
     if not folder.is_dir():
         return
     inside = [each.name for each in folder.iterdir()]
-    if inside and not any(name in inside for name in OURS):
+    if inside and not any(name in inside for name in STUDY_FILES):
         raise OptionError(
             f"{folder}: the output folder holds other things, such as {min(inside)}; "
             "name another in the plan"
         )
 
 
-def _refuse_nothing(study: Study) -> None:
+def _check_any_scored(study: Study) -> None:
     """Complain where no run was scored; what was found out about them is on the disk."""
-    if len(study.failed) + len(study.missing) == len(study.results):
-        first = study.failed[0]
+    if len(study.failed_runs) + len(study.missing) == len(study.results):
+        first = study.failed_runs[0]
         raise FormatError(
-            f"no run could be scored: {len(study.failed)} failed; the first, {first.estimator} on "
+            f"no run could be scored: {len(study.failed_runs)} failed; the first, {first.estimator} on "
             f"{first.track}: {first.failure}; all of them are in {study.plan.output / TASKS}"
         )
 
 
 @contextmanager
-def _counting() -> Iterator[Progress]:
+def _progress_bar() -> Iterator[Progress]:
     """A bar with the number of runs and failures on a terminal, and nothing elsewhere."""
     if not sys.stderr.isatty():
         yield lambda done, failed, total: None
@@ -298,7 +300,7 @@ def _save(study: Study) -> None:
             stream.write(entry.text(study).encode())
 
 
-def _print(done: Conducted, chosen: argparse.Namespace) -> None:
+def _print(done: StudyRun, chosen: argparse.Namespace) -> None:
     """The tables, or with -q the summary alone; where both are shown it goes to stderr."""
     if chosen.quiet and not chosen.json:
         print(summary(done))
@@ -312,9 +314,9 @@ def _print(done: Conducted, chosen: argparse.Namespace) -> None:
     elif sys.stdout.isatty():
         from rich.console import Console  # noqa: PLC0415  only on a terminal
 
-        from smfeval.show.terminal import studied  # noqa: PLC0415
+        from smfeval.show.terminal import render_study  # noqa: PLC0415
 
-        Console().print(studied(study))
+        Console().print(render_study(study))
     else:
         print(terminal.text(study, brief=True), end="")
     print(f"smfeval: {summary(done)}", file=sys.stderr)

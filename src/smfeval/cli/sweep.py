@@ -7,26 +7,26 @@ from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 
-from smfeval.cli.drawing import draw, refuse_figures
+from smfeval.cli.drawing import check_figure_flags, draw
 from smfeval.cli.flags import add_output_flags, parser
-from smfeval.cli.main import DOORS
+from smfeval.cli.main import LAB_MODULES
 from smfeval.compare.sweep import SENTENCES, Sweep, sweep_of
 from smfeval.errors import OptionError
 from smfeval.show import sweep as show
 from smfeval.show.documents import json_text
-from smfeval.study.sweep_plan import Files, SweepPlan, read_sweep
-from smfeval.study.sweep_points import Measured, Progress, points_of_files
+from smfeval.study.sweep_plan import FileRuns, SweepPlan, read_sweep
+from smfeval.study.sweep_points import PointsAndFailures, Progress, points_of_files
 
 
 def run(arguments: list[str]) -> int:
     """Measure a grid of settings and judge each knob; returns the exit code."""
     chosen = _flags().parse_args(arguments)
     for label in chosen.fail_if:
-        _refuse_label(label)
-    refuse_figures(chosen)
+        _check_label(label)
+    check_figure_flags(chosen)
     plan = read_sweep(chosen.plan)
-    with _counting() as progress:
-        points, failures = _measured(plan, progress)
+    with _progress_bar() as progress:
+        points, failures = _measure_points(plan, progress)
     sweep = sweep_of(
         points,
         name=plan.name,
@@ -36,7 +36,7 @@ def run(arguments: list[str]) -> int:
     )
     _print(sweep, chosen)
     _draw(sweep, chosen)
-    return _gate(sweep, chosen.fail_if)
+    return _exit_code(sweep, chosen.fail_if)
 
 
 def _flags() -> argparse.ArgumentParser:
@@ -63,22 +63,22 @@ def _flags() -> argparse.ArgumentParser:
     return flags
 
 
-def _refuse_label(label: str) -> None:
+def _check_label(label: str) -> None:
     if label not in SENTENCES:
         raise OptionError(f"--fail-if {label!r} is no verdict; it is one of {', '.join(SENTENCES)}")
 
 
-def _measured(plan: SweepPlan, progress: Progress) -> Measured:
-    if isinstance(plan.source, Files):
+def _measure_points(plan: SweepPlan, progress: Progress) -> PointsAndFailures:
+    if isinstance(plan.source, FileRuns):
         return points_of_files(plan.source, progress=progress)
-    measured: Measured = import_module(DOORS["sweep"]).points_of_lab(
+    measured: PointsAndFailures = import_module(LAB_MODULES["sweep"]).points_of_lab(
         plan.source, plan.options, progress=progress
     )
     return measured
 
 
 @contextmanager
-def _counting() -> Iterator[Progress]:
+def _progress_bar() -> Iterator[Progress]:
     """A bar with the number of runs on a terminal, and nothing elsewhere."""
     if not sys.stderr.isatty():
         yield lambda done, total: None
@@ -108,7 +108,7 @@ def _draw(sweep: Sweep, chosen: argparse.Namespace) -> None:
     draw(chosen, gallery_of_sweep, sweep)
 
 
-def _gate(sweep: Sweep, labels: list[str]) -> int:
+def _exit_code(sweep: Sweep, labels: list[str]) -> int:
     failed = [effect for effect in sweep.effects if effect.label in labels]
     for effect in failed:
         print(

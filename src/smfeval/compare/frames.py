@@ -92,4 +92,4 @@ def open_gauge(
 
 def called(track: GaussianTrack, name: str) -> GaussianTrack:
     """The same beliefs under another name."""
-    return track.replaced({}, provenance=replace(track.provenance, name=name))
+    return track.with_arrays({}, provenance=replace(track.provenance, name=name))

@@ -169,7 +169,7 @@ def clock_sweep(
     for offset_ms in OFFSETS_MS:
         shift_s = 1e-3 * offset_ms
         position = a.position - shift_s * velocity + 0.5 * shift_s**2 * acceleration
-        moved = a.replaced({"position": position})
+        moved = a.with_arrays({"position": position})
         alignment, _ = one_world(moved, b, kind, options)
         error = (alignment.moved(position) - b.position)[:, options.axis_index]
         rows.append(ClockRow(offset_ms, counts.inflation(replace(base, error=error))))

@@ -155,7 +155,7 @@ def reference_poses(estimate: AnyTrack, reference: AnyTrack) -> Track:
         raise PairingError("the reference is a set of particles; poses are needed")
     if _never_turns(reference):
         note = "its quaternion never changes on the way; taken as positions without orientation"
-        return reference.described(oriented=False).noted(note)
+        return reference.with_about(oriented=False).with_notes(note)
     return reference
 
 

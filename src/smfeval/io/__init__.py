@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from smfeval.errors import OptionError, TrackError
-from smfeval.io.formats import Format, format_for_writing, format_named, recognised
-from smfeval.io.options import ReadOptions, WriteOptions, settle_words
+from smfeval.io.formats import Format, format_for_writing, format_named, recognise_format
+from smfeval.io.options import ReadOptions, WriteOptions, settle_about
 from smfeval.io.source import exists
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
 
@@ -20,11 +20,11 @@ __all__ = [
     "ReadOptions",
     "WriteOptions",
     "bag_contents",
+    "files_to_overwrite",
+    "files_to_write",
     "format_of",
     "losses",
     "read",
-    "would_overwrite",
-    "would_write",
     "write",
 ]
 
@@ -38,10 +38,10 @@ def read(source: str | Path, **options: Any) -> AnyTrack:
     """
     path, topic = split_source(source)
     chosen = ReadOptions(**options | _named_topic(source, topic, options.get("topic")))
-    entry = format_named(chosen.format) if chosen.format else recognised(path)
+    entry = format_named(chosen.format) if chosen.format else recognise_format(path)
     chosen.refuse_unused(entry.title, entry.options)
     try:
-        return settle_words(entry.read(path, chosen), chosen)
+        return settle_about(entry.read(path, chosen), chosen)
     except TrackError as error:
         if error.place is not None:
             raise
@@ -50,7 +50,7 @@ def read(source: str | Path, **options: Any) -> AnyTrack:
 
 def format_of(source: str | Path, **options: Any) -> str:
     """Name of the format in which a source would be read."""
-    return options.get("format") or recognised(split_source(source)[0]).name
+    return options.get("format") or recognise_format(split_source(source)[0]).name
 
 
 def write(track: AnyTrack, path: str | Path, *, lossy: bool = False, **options: Any) -> list[Path]:
@@ -65,14 +65,14 @@ def write(track: AnyTrack, path: str | Path, *, lossy: bool = False, **options: 
     return list(entry.write(track, Path(path), chosen))
 
 
-def would_write(path: Path, format_name: str | None = None) -> list[Path]:
+def files_to_write(path: Path, format_name: str | None = None) -> list[Path]:
     """The files that writing to a path would make: KITTI poses have their times beside them."""
     return list(format_for_writing(path, format_name).files(path))
 
 
-def would_overwrite(path: Path, format_name: str | None = None) -> list[Path]:
+def files_to_overwrite(path: Path, format_name: str | None = None) -> list[Path]:
     """Those of the files that writing to a path would make which are there already."""
-    return [file for file in would_write(path, format_name) if exists(file)]
+    return [file for file in files_to_write(path, format_name) if exists(file)]
 
 
 def bag_contents(source: str | Path, **options: Any) -> "list[Candidate] | None":
@@ -82,9 +82,9 @@ def bag_contents(source: str | Path, **options: Any) -> "list[Candidate] | None"
     """
     path, topic = split_source(source)
     chosen = ReadOptions(**options)
-    if topic or chosen.given & {"topic", "tf", "preset"}:
+    if topic or chosen.given_names & {"topic", "tf", "preset"}:
         return None
-    if (chosen.format or recognised(path).name) != "bag":
+    if (chosen.format or recognise_format(path).name) != "bag":
         return None
     chosen.refuse_all(f"for the list of topics of {path}; name a topic: {path}:/TOPIC")
     from smfeval.io.ros import candidates  # noqa: PLC0415  rosbags is slow to import

@@ -22,7 +22,7 @@ def replacing(path: Path) -> Iterator[Path]:
 def replacing_all(*paths: Path) -> Iterator[tuple[Path, ...]]:
     """Temporary paths that all become `paths` if the block ends well, or none of them does."""
     with ExitStack() as stack:
-        temporary = tuple(stack.enter_context(_beside(path)) for path in paths)
+        temporary = tuple(stack.enter_context(_temporary_file(path)) for path in paths)
         try:
             yield temporary
         except OSError as error:
@@ -33,12 +33,12 @@ def replacing_all(*paths: Path) -> Iterator[tuple[Path, ...]]:
 @contextmanager
 def writing(path: Path) -> Iterator[IO[bytes]]:
     """Bytes to a file that appears whole or not at all; gzipped if its name ends in .gz."""
-    with replacing(path) as temporary, written(temporary, packed=is_gzip_name(path)) as stream:
+    with replacing(path) as temporary, open_output(temporary, packed=is_gzip_name(path)) as stream:
         yield stream
 
 
 @contextmanager
-def written(path: Path, *, packed: bool) -> Iterator[IO[bytes]]:
+def open_output(path: Path, *, packed: bool) -> Iterator[IO[bytes]]:
     """Bytes to a file, gzipped or not."""
     with path.open("wb") as raw:
         if packed:
@@ -54,7 +54,7 @@ def is_gzip_name(path: Path) -> bool:
 
 
 @contextmanager
-def _beside(path: Path) -> Iterator[Path]:
+def _temporary_file(path: Path) -> Iterator[Path]:
     """A new file beside the target, which is gone at the end unless it was renamed."""
     import secrets  # noqa: PLC0415  brings hashes along, and reading does not need it
 
@@ -74,26 +74,26 @@ def _rename(targets: dict[Path, Path]) -> None:
     with ExitStack() as kept, ExitStack() as undo:
         for temporary, path in targets.items():
             try:
-                old = _copied(path, kept) if len(targets) > 1 else None
+                old = _back_up(path, kept) if len(targets) > 1 else None
                 temporary.replace(path)
             except OSError as error:
                 raise OptionError(f"{path}: cannot be written ({error.strerror})") from error
-            undo.callback(_put_back, path, old)
+            undo.callback(_restore, path, old)
         undo.pop_all()
 
 
-def _copied(path: Path, kept: ExitStack) -> Path | None:
+def _back_up(path: Path, kept: ExitStack) -> Path | None:
     """A copy of the file that stands at the target, if one does."""
     import shutil  # noqa: PLC0415  brings packers along, and reading does not need it
 
     if not path.is_file():
         return None
-    copy = kept.enter_context(_beside(path))
+    copy = kept.enter_context(_temporary_file(path))
     shutil.copy2(path, copy)
     return copy
 
 
-def _put_back(path: Path, copy: Path | None) -> None:
+def _restore(path: Path, copy: Path | None) -> None:
     if copy is None:
         path.unlink(missing_ok=True)
     else:
@@ -103,13 +103,15 @@ def _put_back(path: Path, copy: Path | None) -> None:
 if TYPE_CHECKING:
     import polars as pl
 
-PART = 100_000  # rows turned into text at a time
+ROWS_PER_PART = 100_000  # rows turned into text at a time
 DECIMALS = 9  # of a stamp
 
 
-def parts(rows: int) -> Iterator[slice]:
+def row_slices(rows: int) -> Iterator[slice]:
     """Slices that cover so many rows."""
-    return (slice(start, min(start + PART, rows)) for start in range(0, rows, PART))
+    return (
+        slice(start, min(start + ROWS_PER_PART, rows)) for start in range(0, rows, ROWS_PER_PART)
+    )
 
 
 def table(stamp: Ints, values: Floats) -> "pl.DataFrame":
@@ -135,7 +137,7 @@ def seconds(stamp: Ints) -> "pl.Series":
     return (whole.cast(pl.Decimal(38, DECIMALS)) / 10**DECIMALS).cast(pl.Decimal(38, DECIMALS))
 
 
-def print_rows(stream: IO[bytes], tables: "Iterable[pl.DataFrame]", rows: int) -> None:
+def write_rows(stream: IO[bytes], tables: "Iterable[pl.DataFrame]", rows: int) -> None:
     """Write tables one after the other, and tell how many of the rows are written."""
     done = 0
     for printed in tables:

@@ -41,19 +41,19 @@ class Convention:
     jacobian: Callable[[se3.Pose], Floats] | None
 
 
-def _left(pose: se3.Pose) -> Floats:
+def _left_jacobian(pose: se3.Pose) -> Floats:
     return se3.adjoint(se3.inverse(pose))
 
 
-def _world_position(pose: se3.Pose) -> Floats:
+def _world_position_jacobian(pose: se3.Pose) -> Floats:
     jacobian = np.zeros((*pose[0].shape[:-1], 6, 6))
     jacobian[..., :3, :3] = so3.matrix(pose[1]).swapaxes(-1, -2)
     jacobian[..., 3:, 3:] = np.eye(3)
     return jacobian
 
 
-def _ros(pose: se3.Pose) -> Floats:
-    jacobian = _world_position(pose)
+def _ros_jacobian(pose: se3.Pose) -> Floats:
+    jacobian = _world_position_jacobian(pose)
     jacobian[..., 3:, 3:] = jacobian[..., :3, :3]
     return jacobian
 
@@ -62,30 +62,32 @@ CONVENTIONS: dict[str, Convention] = {
     convention.name: convention
     for convention in (
         Convention("right", "right perturbation, T = T_mean Exp(xi)", None),
-        Convention("left", "left perturbation, T = Exp(xi) T_mean", _left),
+        Convention("left", "left perturbation, T = Exp(xi) T_mean", _left_jacobian),
         Convention(
             "world-position",
             "position error in world axes, rotation error on the body side (R3 x SO(3))",
-            _world_position,
+            _world_position_jacobian,
         ),
-        Convention("ros", "position and rotation error in fixed axes of the parent frame", _ros),
+        Convention(
+            "ros", "position and rotation error in fixed axes of the parent frame", _ros_jacobian
+        ),
     )
 }
 
 
 def to_right(covariance: Floats, pose: se3.Pose, convention: Convention, order: Order) -> Floats:
     """Covariance of the right perturbation, translation first. (n, 6, 6)."""
-    ordered = _swapped(covariance) if order == "rotation-first" else covariance
+    ordered = _swap_blocks(covariance) if order == "rotation-first" else covariance
     if convention.jacobian is None:
         return ordered
-    return _through(convention.jacobian, ordered, pose)
+    return _transform_covariance(convention.jacobian, ordered, pose)
 
 
 def from_right(covariance: Floats, pose: se3.Pose, convention: Convention, order: Order) -> Floats:
     """The inverse of `to_right`: the covariance as another convention writes it."""
     if convention.jacobian is not None:
-        covariance = _through(convention.jacobian, covariance, pose, backwards=True)
-    return _swapped(covariance) if order == "rotation-first" else covariance
+        covariance = _transform_covariance(convention.jacobian, covariance, pose, backwards=True)
+    return _swap_blocks(covariance) if order == "rotation-first" else covariance
 
 
 def from_deviations(deviation: Floats) -> Floats:
@@ -93,12 +95,12 @@ def from_deviations(deviation: Floats) -> Floats:
     return np.eye(deviation.shape[-1]) * (deviation**2)[..., None]
 
 
-def _swapped(covariance: Floats) -> Floats:
+def _swap_blocks(covariance: Floats) -> Floats:
     """Exchange the two 3x3 blocks of rows and of columns."""
     return np.roll(covariance, 3, axis=(-1, -2))
 
 
-def _through(
+def _transform_covariance(
     jacobian: Callable[[se3.Pose], Floats],
     covariance: Floats,
     pose: se3.Pose,

@@ -13,8 +13,8 @@ import numpy as np
 from smfeval.errors import FormatError
 from smfeval.io.numbers import read_numbers
 from smfeval.io.options import ReadOptions
-from smfeval.io.rows import Layout, Numbers
-from smfeval.io.source import head
+from smfeval.io.rows import Layout, NumberTable
+from smfeval.io.source import read_head
 from smfeval.track import Provenance, Track
 
 LAYOUT = Layout(
@@ -24,15 +24,15 @@ LAYOUT = Layout(
 )
 SHORTEST_STEP_NS = 100_000  # no track has poses at more than 10 kHz: its stamps have another unit
 W_FIRST, X_FIRST = "wxyz", "xyzw"
-OTHERS = "velocity and biases"
+EXTRA_COLUMNS = "velocity and biases"
 
 
 def read(path: Path, options: ReadOptions) -> Track:
     """Read poses; the velocity and biases of the 17-column ground truth are left out."""
     numbers = read_numbers(path, LAYOUT)
     _refuse_other_unit(numbers)
-    names = _names(numbers)
-    order, notes = _quaternion_order(numbers, names, commas=b"," in head(path))
+    names = _column_names(numbers)
+    order, notes = _quaternion_order(numbers, names, commas=b"," in read_head(path))
     return Track(
         numbers.stamp,
         numbers.columns(1, 4),
@@ -41,13 +41,13 @@ def read(path: Path, options: ReadOptions) -> Track:
             numbers.name,
             "EuRoC CSV",
             notes=numbers.notes + notes,
-            remarks=_unused(numbers, names),
+            remarks=_unused_columns(numbers, names),
         ),
         intake=options.intake(numbers.where),
     )
 
 
-def _refuse_other_unit(numbers: Numbers) -> None:
+def _refuse_other_unit(numbers: NumberTable) -> None:
     """Stamps of another unit stand absurdly close when read as nanoseconds."""
     stamp = numbers.stamp
     step = float(np.median(np.abs(np.diff(stamp)))) if len(stamp) > 1 else SHORTEST_STEP_NS
@@ -58,7 +58,7 @@ def _refuse_other_unit(numbers: Numbers) -> None:
         )
 
 
-def _names(numbers: Numbers) -> list[str]:
+def _column_names(numbers: NumberTable) -> list[str]:
     """Names of the columns by the header's last fitting line, without units; or nothing."""
     lines = [re.sub(r"\[.*?\]", "", text).lstrip("#") for _, text in numbers.header]
     rows = [re.split(r"[,\s]+", line.replace(" ", "")) for line in lines if "," in line]
@@ -66,7 +66,7 @@ def _names(numbers: Numbers) -> list[str]:
 
 
 def _quaternion_order(
-    numbers: Numbers, names: list[str], *, commas: bool
+    numbers: NumberTable, names: list[str], *, commas: bool
 ) -> tuple[str, tuple[str, ...]]:
     """The order of the quaternion's four columns, and a note where it is only assumed."""
     named = "".join(name[-1] for name in names[4:8] if name[:1].lower() == "q").lower()
@@ -77,8 +77,8 @@ def _quaternion_order(
     return order, (f"{numbers.name}: {note}",)
 
 
-def _unused(numbers: Numbers, names: list[str]) -> tuple[str, ...]:
+def _unused_columns(numbers: NumberTable, names: list[str]) -> tuple[str, ...]:
     if numbers.width == 8:
         return ()
-    words = ", ".join(names[8:]) or OTHERS
+    words = ", ".join(names[8:]) or EXTRA_COLUMNS
     return (f"{numbers.name}: columns 9 to {numbers.width} were not used ({words})",)

@@ -14,29 +14,29 @@ import numpy as np
 
 from smfeval.errors import FormatError
 from smfeval.io.numbers import NUMBER
-from smfeval.io.source import exists, opened
+from smfeval.io.source import exists, open_input
 from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Bools, Floats
 
 ROTATION_TOLERANCE = 1e-3  # of R R^T; text with four decimals is this far from a rotation at worst
-LARGEST = 1e9  # no entry of a rotation is beyond 1; the square of this is still finite
+LARGEST_ENTRY = 1e9  # no entry of a rotation is beyond 1; the square of this is still finite
 
 
-def off_rotation(matrix: Floats) -> Floats:
+def rotation_defect(matrix: Floats) -> Floats:
     """By how much R R^T differs from identity. (..., 3, 3) -> (...)."""
-    matrix = np.clip(matrix, -LARGEST, LARGEST)
+    matrix = np.clip(matrix, -LARGEST_ENTRY, LARGEST_ENTRY)
     return np.abs(matrix @ matrix.swapaxes(-1, -2) - np.eye(3)).max(axis=(-1, -2))
 
 
 def is_rotation(matrix: Floats) -> Bools:
     """Whether a matrix is a rotation, as well as text can say. (..., 3, 3) -> (...)."""
-    upright = np.linalg.det(np.clip(matrix, -LARGEST, LARGEST)) > 0
-    return upright & (off_rotation(matrix) <= ROTATION_TOLERANCE)
+    upright = np.linalg.det(np.clip(matrix, -LARGEST_ENTRY, LARGEST_ENTRY)) > 0
+    return upright & (rotation_defect(matrix) <= ROTATION_TOLERANCE)
 
 
-def why_no_rotation(matrix: Floats) -> str:
+def non_rotation_reason(matrix: Floats) -> str:
     """In words, what keeps a matrix from being a rotation. (3, 3)."""
-    off = float(off_rotation(matrix))
+    off = float(rotation_defect(matrix))
     if off > ROTATION_TOLERANCE:
         return f"R R^T differs from identity by {off:.2g}"
     return "it is a reflection, with determinant -1"
@@ -49,17 +49,17 @@ def read_extrinsic(source: str | Path) -> se3.Pose:
     """body_T_other as (t (3,), quaternion xyzw (4,))."""
     words = [word for word in str(source).split(",") if word.strip()]
     if len(words) > 1 and not exists(Path(source)):
-        return _from_words(str(source), words)
-    fields = _fields(Path(source))
-    translation = _numbers(source, fields, "t", 3)
-    rotation = _numbers(source, fields, "R", 9).reshape(3, 3)
+        return _parse_pose(str(source), words)
+    fields = _read_fields(Path(source))
+    translation = _number_array(source, fields, "t", 3)
+    rotation = _number_array(source, fields, "R", 9).reshape(3, 3)
     if not is_rotation(rotation):
-        raise FormatError(f"{source}: R is not a rotation: {why_no_rotation(rotation)}")
+        raise FormatError(f"{source}: R is not a rotation: {non_rotation_reason(rotation)}")
     return translation, so3.quaternion(rotation)
 
 
-def _from_words(source: str, words: list[str]) -> se3.Pose:
-    numbers = [_number_in(word.strip()) for word in words]
+def _parse_pose(source: str, words: list[str]) -> se3.Pose:
+    numbers = [_parse_number(word.strip()) for word in words]
     if len(numbers) != 7 or any(number is None for number in numbers):
         raise FormatError(f"extrinsic {source!r}: seven numbers are needed: x,y,z,qx,qy,qz,qw")
     values = np.array(numbers, dtype=np.float64)
@@ -71,56 +71,56 @@ def _from_words(source: str, words: list[str]) -> se3.Pose:
     return values[:3], values[3:] / length
 
 
-def _fields(path: Path) -> dict[str, Any]:
+def _read_fields(path: Path) -> dict[str, Any]:
     """The fields of a file; what it writes as a number is a float, all else is text or None."""
-    with opened(path) as stream:
+    with open_input(path) as stream:
         text = stream.read().decode("utf-8", errors="replace")
     try:
-        fields = json.loads(text, parse_int=float, object_pairs_hook=_each_key_once)
+        fields = json.loads(text, parse_int=float, object_pairs_hook=_unique_keys)
     except (ValueError, RecursionError):
-        fields = _yaml(path, text)
+        fields = _parse_yaml(path, text)
     if not isinstance(fields, dict):
         raise FormatError(f'{path}: an extrinsic is {{"R": [9 numbers], "t": [3 numbers]}}')
     return fields
 
 
-def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """What JSON leaves open: a repeated key is an error (YAML, tried next, says which)."""
     if len(dict(pairs)) != len(pairs):
         raise ValueError("a key stands twice")
     return dict(pairs)
 
 
-def _yaml(path: Path, text: str) -> Any:
+def _parse_yaml(path: Path, text: str) -> Any:
     """YAML in which every scalar is text, turned into numbers by our own rule."""
     from ruamel.yaml import YAML  # noqa: PLC0415  only needed for extrinsics
     from ruamel.yaml.error import YAMLError  # noqa: PLC0415
 
     try:
-        return _with_numbers(YAML(typ="base").load(text))
+        return _convert_numbers(YAML(typ="base").load(text))
     except (YAMLError, ValueError, RecursionError) as error:
         first = (str(error).splitlines() or [""])[0]
         raise FormatError(f"{path}: neither JSON nor YAML ({first})") from error
 
 
-def _with_numbers(value: Any) -> Any:
+def _convert_numbers(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _with_numbers(inner) for key, inner in value.items()}
+        return {key: _convert_numbers(inner) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_with_numbers(inner) for inner in value]
-    number = _number_in(value) if isinstance(value, str) else None
+        return [_convert_numbers(inner) for inner in value]
+    number = _parse_number(value) if isinstance(value, str) else None
     return value if number is None else number
 
 
-def _number_in(word: str) -> float | None:
+def _parse_number(word: str) -> float | None:
     """The number that a word is, or None; `.nan` and `.inf` are YAML's."""
     if NUMBER.fullmatch(word.encode(errors="replace")):
         return float(word)
     return float(word.replace(".", "")) if YAML_NOT_FINITE.fullmatch(word) else None
 
 
-def _numbers(source: str | Path, fields: dict[str, Any], key: str, count: int) -> Floats:
-    words = list(_flat(fields.get(key, [])))
+def _number_array(source: str | Path, fields: dict[str, Any], key: str, count: int) -> Floats:
+    words = list(_flatten(fields.get(key, [])))
     if not words:
         raise FormatError(f"{source}: {key} with {count} numbers is needed")
     for word in words:
@@ -133,8 +133,8 @@ def _numbers(source: str | Path, fields: dict[str, Any], key: str, count: int) -
     return np.array(words, dtype=np.float64)
 
 
-def _flat(value: Any) -> list[Any]:
+def _flatten(value: Any) -> list[Any]:
     """The entries of lists within lists."""
     if not isinstance(value, list):
         return [value]
-    return [entry for inner in value for entry in _flat(inner)]
+    return [entry for inner in value for entry in _flatten(inner)]

@@ -9,12 +9,12 @@ from typing import Any
 
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.atomic import is_gzip_name
-from smfeval.io.source import FIRST_ROW, existing_file, head, is_binary, is_file
+from smfeval.io.source import FIRST_ROW, existing_file, is_binary, is_file, read_head
 from smfeval.track import AnyTrack
 
 
 @dataclass(frozen=True)
-class Head:
+class FileHead:
     """What a format is recognised by: the name, and the bytes up to the end of the first row."""
 
     path: Path
@@ -32,19 +32,19 @@ class Head:
         found = FIRST_ROW.search(self.start)
         return [word for word in re.split(rb"[\s,]+", found[1]) if word] if found else []
 
-    def row_of(self, *counts: int) -> bool:
+    def has_columns(self, *counts: int) -> bool:
         """Whether the first row has one of these numbers of columns."""
         return len(self.first_row) in counts
 
 
-def _alone(path: Path) -> tuple[Path, ...]:
+def _file_only(path: Path) -> tuple[Path, ...]:
     return (path,)
 
 
-def _with_times(path: Path) -> tuple[Path, ...]:
-    from smfeval.io.kitti import times_beside  # noqa: PLC0415  a format is imported when used
+def _file_and_times(path: Path) -> tuple[Path, ...]:
+    from smfeval.io.kitti import times_sidecar  # noqa: PLC0415  a format is imported when used
 
-    return path, times_beside(path)
+    return path, times_sidecar(path)
 
 
 @dataclass(frozen=True)
@@ -54,15 +54,15 @@ class Format:
     name: str
     title: str
     module: str
-    recognise: Callable[[Head], bool]
+    recognise: Callable[[FileHead], bool]
     options: frozenset[str] = frozenset()  # of ReadOptions, beyond those all formats use
     suffixes: tuple[str, ...] = ()  # that choose this format for writing
     keeps: frozenset[str] = frozenset()  # of "covariance", "particles"
-    keeps_words: bool = False  # it has a header: body, world, gauge, algorithm ...
+    keeps_header: bool = False  # it has a header: body, world, gauge, algorithm ...
     writable: bool = False
     chooses_convention: bool = False  # whether convention and order can be chosen for writing
     compressed: bool = False  # by itself: a name that ends in .gz is refused
-    files: Callable[[Path], tuple[Path, ...]] = _alone  # that writing to a path makes
+    files: Callable[[Path], tuple[Path, ...]] = _file_only  # that writing to a path makes
 
     def read(self, path: Path, options: Any) -> AnyTrack:
         """Read a track."""
@@ -73,10 +73,10 @@ class Format:
         return import_module(self.module).write(track, path, options)
 
 
-CONVENTION = frozenset({"convention", "order"})
+CONVENTION_OPTIONS = frozenset({"convention", "order"})
 
 
-def _nanosecond_stamp(found: Head) -> bool:
+def _has_nanosecond_stamp(found: FileHead) -> bool:
     """Nanoseconds since 1970 in the first column, or a header of EuRoC that says so."""
     if not found.first_row:
         return False
@@ -84,7 +84,7 @@ def _nanosecond_stamp(found: Head) -> bool:
     return named or re.fullmatch(rb"\d{18,19}(\.0*)?", found.first_row[0]) is not None
 
 
-def _is_bag(found: Head) -> bool:
+def _is_bag(found: FileHead) -> bool:
     magic = (b"#ROSBAG V", b"\x89MCAP", b"SQLite format 3\0")
     return found.suffix in (".bag", ".mcap", ".db3") or found.start.startswith(magic)
 
@@ -97,17 +97,17 @@ FORMATS: dict[str, Format] = {
             "ROS 1 bag, ROS 2 bag or MCAP",
             "smfeval.io.ros",
             _is_bag,
-            CONVENTION | {"topic", "tf", "lag"},
+            CONVENTION_OPTIONS | {"topic", "tf", "lag"},
         ),
         Format(
             "parquet",
             "Parquet",
             "smfeval.io.parquet",
             lambda found: found.start.startswith(b"PAR1") or found.suffix == ".parquet",
-            CONVENTION,
+            CONVENTION_OPTIONS,
             (".parquet",),
             frozenset({"covariance", "particles"}),
-            keeps_words=True,
+            keeps_header=True,
             writable=True,
             compressed=True,
         ),
@@ -116,10 +116,10 @@ FORMATS: dict[str, Format] = {
             "SQUARE",
             "smfeval.io.square",
             lambda found: found.start.startswith(b"#%") or found.suffix in (".square", ".smfeval"),
-            CONVENTION,
+            CONVENTION_OPTIONS,
             (".square", ".smfeval"),
             frozenset({"covariance", "particles"}),
-            keeps_words=True,
+            keeps_header=True,
             writable=True,
         ),
         Format(
@@ -138,32 +138,34 @@ FORMATS: dict[str, Format] = {
             "OpenVINS",
             "smfeval.io.openvins",
             lambda found: (
-                found.row_of(20) or b"Pr11" in found.start or b"# timestamp(s) q p v" in found.start
+                found.has_columns(20)
+                or b"Pr11" in found.start
+                or b"# timestamp(s) q p v" in found.start
             ),
-            CONVENTION | {"deviation"},
+            CONVENTION_OPTIONS | {"deviation"},
         ),
         Format(
             "euroc",
             "EuRoC CSV",
             "smfeval.io.euroc",
-            lambda found: _nanosecond_stamp(found) and found.row_of(8, 17),
+            lambda found: _has_nanosecond_stamp(found) and found.has_columns(8, 17),
         ),
         Format(
             "kitti",
             "KITTI poses",
             "smfeval.io.kitti",
-            lambda found: found.row_of(12),
+            lambda found: found.has_columns(12),
             frozenset({"times"}),
             (".kitti",),
             writable=True,
-            files=_with_times,
+            files=_file_and_times,
         ),
         Format(
             "wide-tum",
             "wide TUM (29 columns)",
             "smfeval.io.wide_tum",
-            lambda found: found.row_of(29),
-            CONVENTION,
+            lambda found: found.has_columns(29),
+            CONVENTION_OPTIONS,
             (),
             frozenset({"covariance"}),
             writable=True,
@@ -173,8 +175,8 @@ FORMATS: dict[str, Format] = {
             "tum",
             "TUM",
             "smfeval.io.tum",
-            lambda found: found.row_of(8),
-            CONVENTION | {"covariance"},
+            lambda found: found.has_columns(8),
+            CONVENTION_OPTIONS | {"covariance"},
             (".tum", ".txt"),
             writable=True,
         ),
@@ -182,11 +184,11 @@ FORMATS: dict[str, Format] = {
 }
 
 
-def recognised(path: Path) -> Format:
+def recognise_format(path: Path) -> Format:
     """The format of a file, by its first bytes and its name."""
     if is_file(path / "metadata.yaml"):
         return FORMATS["bag"]
-    found = Head(existing_file(path), head(path))
+    found = FileHead(existing_file(path), read_head(path))
     if not found.start.strip():
         raise FormatError(f"{path}: the file is empty")
     for entry in FORMATS.values():
@@ -210,7 +212,7 @@ def format_named(name: str) -> Format:
 
 def format_for_writing(path: Path, name: str | None = None) -> Format:
     """The format to write, by its name or by the ending of the file."""
-    suffix = Head(path, b"").suffix
+    suffix = FileHead(path, b"").suffix
     chosen = (
         format_named(name)
         if name

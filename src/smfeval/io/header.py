@@ -13,9 +13,9 @@ from smfeval.io.convention import Order
 from smfeval.track import GAUGES, About
 
 VERSIONS = ("SQUARE/0.2", "SQUARE/0.3")
-CURRENT = "SQUARE/0.3"
+CURRENT_VERSION = "SQUARE/0.3"
 
-COMMON = (
+COMMON_KEYS = (
     "FORMAT",
     "REPRESENTATION",
     "POSE_FRAME",
@@ -25,17 +25,17 @@ COMMON = (
     "ALGORITHM",
     "ALGORITHM_VERSION",
 )
-NEEDED = {
+REQUIRED_KEYS = {
     "gaussian_se3": ("TANGENT_CONVENTION", "TANGENT_ORDER", "ROTATION_PARAM"),
     "ensemble_se3": ("WEIGHTED", "WEIGHT_FORMAT", "WEIGHTS_NORMALIZED"),
     "deterministic": (),
 }
 ORIENTATION = "ORIENTATION"  # our extension: `unknown` marks a position-only belief (GNSS)
 ASSUMED = "ASSUMED"  # our extension: keys whose values the writer assumed
-HINT = "PARTICLE_COUNT_HINT"  # optional, for ensembles; kept among the keys we do not use
-ALLOWED = {
+COUNT_HINT = "PARTICLE_COUNT_HINT"  # optional, for ensembles; kept among the keys we do not use
+ALLOWED_VALUES = {
     "FORMAT": VERSIONS,
-    "REPRESENTATION": tuple(NEEDED),
+    "REPRESENTATION": tuple(REQUIRED_KEYS),
     "GAUGE": GAUGES,
     "TIMESTAMP_UNIT": ("seconds",),
     "TANGENT_CONVENTION": ("right_perturbation", "left_perturbation"),
@@ -46,11 +46,16 @@ ALLOWED = {
     "WEIGHTS_NORMALIZED": ("true", "false"),
     ORIENTATION: ("known", "unknown"),
 }
-KNOWN = {*COMMON, ORIENTATION, ASSUMED, *(key for keys in NEEDED.values() for key in keys)}
+KNOWN_KEYS = {
+    *COMMON_KEYS,
+    ORIENTATION,
+    ASSUMED,
+    *(key for keys in REQUIRED_KEYS.values() for key in keys),
+}
 
 UNSPECIFIED = "unspecified"
 # What a header says where a track says nothing: key, our word for it, value.
-IF_UNDECLARED = (
+ASSUMED_VALUES = (
     ("GAUGE", "gauge", "se3"),
     ("POSE_FRAME", "world", "world"),
     ("BODY_FRAME", "body", UNSPECIFIED),
@@ -82,18 +87,18 @@ class Header:
 
     def about(self) -> About:
         """What the header says of the track."""
-        extra = {key: value for key, value in self.fields.items() if key not in KNOWN}
+        extra = {key: value for key, value in self.fields.items() if key not in KNOWN_KEYS}
         return About(
-            body=self._declared("BODY_FRAME"),
-            world=self._declared("POSE_FRAME"),
-            gauge=self._declared("GAUGE"),  # type: ignore[arg-type]  # checked against GAUGES
-            algorithm=self._declared("ALGORITHM"),
-            version=self._declared("ALGORITHM_VERSION"),
+            body=self._declared_value("BODY_FRAME"),
+            world=self._declared_value("POSE_FRAME"),
+            gauge=self._declared_value("GAUGE"),  # type: ignore[arg-type]  # checked against GAUGES
+            algorithm=self._declared_value("ALGORITHM"),
+            version=self._declared_value("ALGORITHM_VERSION"),
             oriented=self.fields.get(ORIENTATION) != "unknown",
             extra=tuple(extra.items()),
         )
 
-    def _declared(self, key: str) -> str | None:
+    def _declared_value(self, key: str) -> str | None:
         """The value of a field, or None if the writer only assumed it."""
         assumed = key in self.fields.get(ASSUMED, "").upper().split()
         return None if assumed or self.fields[key] == UNSPECIFIED else self.fields[key]
@@ -119,7 +124,7 @@ def parse_fields(name: str, lines: tuple[tuple[int, str], ...]) -> dict[str, str
 def parse_header(name: str, lines: tuple[tuple[int, str], ...]) -> Header:
     """The complete header of a SQUARE file."""
     fields = parse_fields(name, lines)
-    needed = COMMON + NEEDED.get(fields.get("REPRESENTATION", ""), ())
+    needed = COMMON_KEYS + REQUIRED_KEYS.get(fields.get("REPRESENTATION", ""), ())
     missing = [key for key in needed if key not in fields]
     if missing:
         words = "field" if len(missing) == 1 else "fields"
@@ -128,18 +133,18 @@ def parse_header(name: str, lines: tuple[tuple[int, str], ...]) -> Header:
 
 
 def _check_value(place: str, key: str, value: str) -> None:
-    sentence = _wrong(key, value)
+    sentence = _value_problem(key, value)
     if sentence is not None:
         raise FormatError(f"{place}: {sentence}")
 
 
-def _wrong(key: str, value: str) -> str | None:
+def _value_problem(key: str, value: str) -> str | None:
     """What is wrong with the value of a key, if anything is."""
-    if key in ALLOWED and value not in ALLOWED[key]:
-        return f"{key} {value!r} is unknown; it is {' or '.join(ALLOWED[key])}"
-    if key == HINT and not (value.isascii() and value.isdigit()):
+    if key in ALLOWED_VALUES and value not in ALLOWED_VALUES[key]:
+        return f"{key} {value!r} is unknown; it is {' or '.join(ALLOWED_VALUES[key])}"
+    if key == COUNT_HINT and not (value.isascii() and value.isdigit()):
         return f"{key} {value!r} is no whole number"
-    unknown = set(value.upper().split()) - {key for key, _, _ in IF_UNDECLARED}
+    unknown = set(value.upper().split()) - {key for key, _, _ in ASSUMED_VALUES}
     if key == ASSUMED and unknown:
         return f"{key} lists {' '.join(sorted(unknown))}, which cannot be assumed"
     return None
@@ -147,14 +152,14 @@ def _wrong(key: str, value: str) -> str | None:
 
 def assumed_words(about: About) -> list[str]:
     """What a header must say although the track does not, in words: `gauge se3`, `world world`."""
-    return [f"{word} {value}" for _, word, value in IF_UNDECLARED if getattr(about, word) is None]
+    return [f"{word} {value}" for _, word, value in ASSUMED_VALUES if getattr(about, word) is None]
 
 
 def header_text(about: About, representation: str, fields: dict[str, str]) -> str:
     """A header as text, ending with a line end; raises an OptionError if none could be read."""
-    assumed = {key: value for key, word, value in IF_UNDECLARED if getattr(about, word) is None}
+    assumed = {key: value for key, word, value in ASSUMED_VALUES if getattr(about, word) is None}
     declared = {
-        "FORMAT": CURRENT,
+        "FORMAT": CURRENT_VERSION,
         "REPRESENTATION": representation,
         "POSE_FRAME": about.world,
         "BODY_FRAME": about.body,
@@ -166,38 +171,38 @@ def header_text(about: About, representation: str, fields: dict[str, str]) -> st
     lines = {key: assumed.get(key, value) for key, value in declared.items()} | fields
     lines |= {ASSUMED: " ".join(assumed)} if assumed else {}
     lines |= {} if about.oriented else {ORIENTATION: "unknown"}
-    lines |= _extra(about, representation)
-    return "".join(f"#%{key} {one_line(key, value)}\n" for key, value in lines.items())
+    lines |= _extra_fields(about, representation)
+    return "".join(f"#%{key} {check_header_value(key, value)}\n" for key, value in lines.items())
 
 
-def one_line(name: str, text: object) -> str:
+def check_header_value(name: str, text: object) -> str:
     """The text, if a header line can hold it and gives it back."""
-    if not isinstance(text, str) or not _comes_back(text):
+    if not isinstance(text, str) or not _survives_round_trip(text):
         raise OptionError(
             f"{name} {text!r} fits no header: one line of text is needed, no blanks at its ends"
         )
-    wrong = _wrong(name, text)
+    wrong = _value_problem(name, text)
     if wrong is not None:
         raise OptionError(wrong)
     return text
 
 
-def _comes_back(text: str) -> bool:
+def _survives_round_trip(text: str) -> bool:
     """Whether text in UTF-8 on a line of its own is read as it was written."""
     whole = text.encode(errors="ignore").decode() == text and "\0" not in text
     return whole and [text.strip()] == text.splitlines()
 
 
-def _extra(about: About, representation: str) -> dict[str, str]:
+def _extra_fields(about: About, representation: str) -> dict[str, str]:
     """The keys we do not use, as they are; a particle count belongs to particles only."""
     extra: dict[str, str] = {}
     for given, value in about.extra:
         key = given.upper()
         if not re.fullmatch(r"[^\s\0]+", key):
             raise OptionError(f"header key {given!r} cannot be written: one word is needed")
-        if key in KNOWN or key in extra:
+        if key in KNOWN_KEYS or key in extra:
             raise OptionError(f"header key {given!r} stands in the header already")
         extra[key] = value
     if representation != "ensemble_se3":
-        extra.pop(HINT, None)
+        extra.pop(COUNT_HINT, None)
     return extra

@@ -19,31 +19,31 @@ from smfeval.errors import FormatError
 from smfeval.io.rows import (
     LARGEST_SHOWN,
     LAST_STAMP,
-    Block,
-    Form,
     HeaderLine,
     Layout,
-    Numbers,
-    Parsed,
+    NumberTable,
+    ParsedRows,
     Parser,
+    RowBlock,
+    RowFormat,
     Unit,
-    is_odd,
+    empty_rows,
+    invalid_stamp_reason,
+    is_unusual_number,
     nanoseconds,
-    no_rows,
-    why_no_time,
 )
-from smfeval.io.source import BOM, is_binary, opened
+from smfeval.io.source import BOM, is_binary, open_input
 from smfeval.maths.arrays import Floats, Ints, frozen
 
 
-class Pile:
+class GrowingArray:
     """An array (n, *shape) that is filled from the front; room that stays empty costs no memory."""
 
     def __init__(self, shape: tuple[int, ...]):
         self._array = np.empty((0, *shape))
         self._rows = 0
 
-    def room(self, rows: int, expected: int) -> Floats:
+    def new_rows(self, rows: int, expected: int) -> Floats:
         """So many new rows at the end, to be filled; about so many are expected in all."""
         start, self._rows = self._rows, self._rows + rows
         if self._rows > len(self._array):
@@ -59,30 +59,30 @@ class Pile:
 
 
 # What numbers (nan and infinity among them), separators and line ends are written with.
-WRITTEN_WITH = b"0123456789+-.eE \t,\r\n" + b"nanifityNANIFITY"
+NUMBER_CHARACTERS = b"0123456789+-.eE \t,\r\n" + b"nanifityNANIFITY"
 
 
-def parsed(text: bytes, form: Form) -> Parsed | None:
+def parse_numpy(text: bytes, form: RowFormat) -> ParsedRows | None:
     """Stamps and columns of text that is rows of numbers throughout; None of any other."""
     if not text.strip():
-        return no_rows(form)
-    if text.translate(None, WRITTEN_WITH):
+        return empty_rows(form)
+    if text.translate(None, NUMBER_CHARACTERS):
         return None
     lines = text.decode("ascii").splitlines()
     delimiter = "," if form.separator == "," else None
-    values = _values(lines, delimiter)
+    values = _parse_values(lines, delimiter)
     if values.shape != (len(lines), form.width):
         return None
-    if not form.layout.stamped:
+    if not form.layout.has_stamp:
         return np.arange(len(lines)), list(values.T)
     if not np.abs(values[:, 0]).max() <= LARGEST_SHOWN:
         return None
     words = [line.split(delimiter, 1)[0].strip() for line in lines]
-    stamp = None if any(map(is_odd, words)) else _stamps(words, form.layout.unit)
+    stamp = None if any(map(is_unusual_number, words)) else _parse_stamps(words, form.layout.unit)
     return None if stamp is None else (stamp, list(values.T[1:]))
 
 
-def _values(lines: list[str], delimiter: str | None) -> Floats:
+def _parse_values(lines: list[str], delimiter: str | None) -> Floats:
     """All columns, each number rounded correctly; nothing if a word is none or a row is short."""
     try:
         return np.loadtxt(lines, comments=None, delimiter=delimiter, ndmin=2)
@@ -90,16 +90,16 @@ def _values(lines: list[str], delimiter: str | None) -> Floats:
         return np.empty((0, 0))
 
 
-def _stamps(words: Iterable[str], unit: Unit) -> Ints | None:
+def _parse_stamps(words: Iterable[str], unit: Unit) -> Ints | None:
     """Exact nanoseconds; None if one of them is beyond all time."""
     stamps = [nanoseconds(word, unit) for word in words]
     return np.array(stamps) if max(map(abs, stamps)) <= LAST_STAMP else None
 
 
-LITTLE_BYTES = 8 * 2**20  # parsing this much by numpy costs as much as importing polars
+NUMPY_BYTES = 8 * 2**20  # parsing this much by numpy costs as much as importing polars
 
 
-class Thrift:
+class ParserChoice:
     """Takes numpy until it has cost a process as much as importing polars, and polars after that.
 
     So much text at once goes to polars, and so does little text if polars is there already. What
@@ -109,17 +109,17 @@ class Thrift:
     def __init__(self) -> None:
         self.parsed_bytes = 0
 
-    def parser(self, text: bytes) -> Parser:
+    def choose(self, text: bytes) -> Parser:
         """Choose the parser of a text."""
         self.parsed_bytes += len(text)
-        if self.parsed_bytes <= LITTLE_BYTES and "polars" not in sys.modules:
-            return parsed
+        if self.parsed_bytes <= NUMPY_BYTES and "polars" not in sys.modules:
+            return parse_numpy
         from smfeval.io import parse_polars  # noqa: PLC0415  polars is slow to import
 
-        return parse_polars.parsed
+        return parse_polars.parse
 
 
-parser_of = Thrift().parser
+choose_parser = ParserChoice().choose
 
 
 CHUNK_BYTES = 8 * 2**20  # stays in a last-level cache, and is much beside the cost of a call
@@ -128,14 +128,14 @@ NEW_LINE = b"\n"
 NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.I)
 
 
-def read_numbers(path: Path, layout: Layout) -> Numbers:
+def read_numbers(path: Path, layout: Layout) -> NumberTable:
     """Read all rows; raises a FormatError that names the line otherwise."""
-    with opened(path) as stream:
-        header, first = _header(path, stream)
+    with open_input(path) as stream:
+        header, first = _read_header_lines(path, stream)
         reader = _Reader(path, layout, first, len(header) + 1)
         for number, line in enumerate(header, start=1):
-            reader.comment(line.encode(), number)
-        blocks = list(map(reader.block, _whole_lines(first, stream)))
+            reader.note_comment(line.encode(), number)
+        blocks = list(map(reader.read_block, _line_chunks(first, stream)))
     blocks = [block for block in blocks if len(block.stamp)]
     if not blocks:
         raise FormatError(
@@ -144,16 +144,16 @@ def read_numbers(path: Path, layout: Layout) -> Numbers:
         )
     lines = tuple(enumerate(header, start=1))
     matrices = reader.matrices.array()
-    return Numbers(str(path), lines, tuple(blocks), matrices, tuple(reader.notes), reader.cut)
+    return NumberTable(str(path), lines, tuple(blocks), matrices, tuple(reader.notes), reader.cut)
 
 
 def read_header(path: Path) -> tuple[HeaderLine, ...]:
     """The comment lines before the first row, so that a header's mistakes are reported first."""
-    with opened(path) as stream:
-        return tuple(enumerate(_header(path, stream)[0], start=1))
+    with open_input(path) as stream:
+        return tuple(enumerate(_read_header_lines(path, stream)[0], start=1))
 
 
-def _header(path: Path, stream: IO[bytes]) -> tuple[list[str], bytes]:
+def _read_header_lines(path: Path, stream: IO[bytes]) -> tuple[list[str], bytes]:
     """Leading comment and blank lines as text, and the first line of numbers."""
     header: list[str] = []
     while line := stream.readline(CHUNK_BYTES):
@@ -170,16 +170,16 @@ def _header(path: Path, stream: IO[bytes]) -> tuple[list[str], bytes]:
     raise FormatError(f"{path}: there is a header but no row of numbers")
 
 
-def _whole_lines(first: bytes, stream: IO[bytes]) -> Iterator[bytes]:
+def _line_chunks(first: bytes, stream: IO[bytes]) -> Iterator[bytes]:
     """The rest of a file in chunks that end with a line."""
-    chunk = first + _lines(stream)
+    chunk = first + _read_chunk(stream)
     while chunk:
         yield chunk
         del chunk  # so that the next may take its memory
-        chunk = _lines(stream)
+        chunk = _read_chunk(stream)
 
 
-def _lines(stream: IO[bytes]) -> bytes:
+def _read_chunk(stream: IO[bytes]) -> bytes:
     """About a chunk more, to the end of a line; at one go where one can look ahead for that end."""
     if isinstance(stream, GzipFile):
         chunk = stream.read(CHUNK_BYTES)
@@ -199,33 +199,35 @@ class _Reader:
         self.size = path.stat().st_size  # bytes, of a gzipped file packed
         self.notes: list[str] = []
         self.cut = False
-        self.form = Form(layout, _separator(first), self._width(first))
+        self.form = RowFormat(layout, _separator(first), self._row_width(first))
         if self.form.separator == "," and not layout.commas:
             self.notes.append(f"{path}: columns are separated by commas; read as such")
-        self.matrices = Pile(layout.packed.index.shape if layout.packed else ())
+        self.matrices = GrowingArray(layout.packed.index.shape if layout.packed else ())
 
-    def block(self, text: bytes) -> Block:
+    def read_block(self, text: bytes) -> RowBlock:
         """Rows of one chunk of whole lines; packed matrices are poured onto their pile."""
-        text = text if text.endswith(NEW_LINE) else self._ended(text)
-        (stamp, columns), line = self._rows(text)
+        text = text if text.endswith(NEW_LINE) else self._end_last_line(text)
+        (stamp, columns), line = self._parse_rows(text)
         packed = self.layout.packed
         if packed is None:
-            return Block(stamp, columns, line)
+            return RowBlock(stamp, columns, line)
         expected = len(stamp) * self.size // max(len(text), 1)
-        packed.unpack(columns[packed.start - 1 :], self.matrices.room(len(stamp), expected))
-        return Block(stamp, columns[: packed.start - 1], line)
+        packed.unpack(columns[packed.start - 1 :], self.matrices.new_rows(len(stamp), expected))
+        return RowBlock(stamp, columns[: packed.start - 1], line)
 
-    def _rows(self, text: bytes) -> tuple[Parsed, range | list[int]]:
+    def _parse_rows(self, text: bytes) -> tuple[ParsedRows, range | list[int]]:
         """What is read, and the line of each row."""
         first_line, lines = self.line, _count_lines(text)
         self.line += lines
-        parser = parser_of(text)
+        parser = choose_parser(text)
         rows = parser(text, self.form)
         if rows is None or len(rows[0]) != lines:
-            return self._tidied(text, first_line, parser)
+            return self._parse_line_by_line(text, first_line, parser)
         return rows, range(first_line, self.line)
 
-    def _tidied(self, text: bytes, first_line: int, parser: Parser) -> tuple[Parsed, list[int]]:
+    def _parse_line_by_line(
+        self, text: bytes, first_line: int, parser: Parser
+    ) -> tuple[ParsedRows, list[int]]:
         """The slow way: every line stripped, split, checked and joined again."""
         tidy: list[bytes] = []
         numbers: list[int] = []
@@ -234,9 +236,9 @@ class _Reader:
                 continue
             if line.lstrip().startswith(b"#"):
                 self._refuse_header(line, number)
-                self.comment(line, number)
+                self.note_comment(line, number)
                 continue
-            tidy.append(self._row(line, number))
+            tidy.append(self._check_row(line, number))
             numbers.append(number)
         rows = parser(b"".join(tidy), self.form)
         if rows is None or len(rows[0]) != len(tidy):
@@ -244,11 +246,11 @@ class _Reader:
             raise FormatError(f"{self.path}:{numbers[next(unread, 0)]}: the row cannot be read")
         return rows, numbers
 
-    def _row(self, line: bytes, number: int) -> bytes:
-        words = _words(line)
+    def _check_row(self, line: bytes, number: int) -> bytes:
+        words = _split_words(line)
         if len(words) != self.form.width:
             raise FormatError(
-                f"{self.path}:{number}: {len(words)} columns; {self.layout.wanted()} are needed"
+                f"{self.path}:{number}: {len(words)} columns; {self.layout.allowed_counts()} are needed"
                 + (f", and line {number - 1} has {self.form.width}" if number > 1 else "")
             )
         for column, word in enumerate(words, start=1):
@@ -257,12 +259,12 @@ class _Reader:
                 raise FormatError(
                     f"{self.path}:{number}: column {column} is {shown!r}, which is not a number"
                 )
-        if self.layout.stamped:
+        if self.layout.has_stamp:
             self._refuse_stamp(words[0].decode(), number)
         return self.form.separator.encode().join(words) + b"\n"
 
     def _refuse_stamp(self, word: str, number: int) -> None:
-        reason = why_no_time(word, self.layout.unit)
+        reason = invalid_stamp_reason(word, self.layout.unit)
         if reason is not None:
             raise FormatError(f"{self.path}:{number}: {reason}")
 
@@ -273,15 +275,15 @@ class _Reader:
                 "in one?"
             )
 
-    def comment(self, line: bytes, number: int) -> None:
+    def note_comment(self, line: bytes, number: int) -> None:
         """A row that was commented out is worth a word; other comments are not."""
-        words = _words(line.lstrip().lstrip(b"#"))
+        words = _split_words(line.lstrip().lstrip(b"#"))
         width = self.form.width
         as_wide = len(words) in (width, width - 1)  # the mark may stand for a number
         if as_wide and words and all(NUMBER.fullmatch(word) for word in words):
             self.notes.append(f"{self.path}:{number}: a row is commented out; it was left out")
 
-    def _ended(self, text: bytes) -> bytes:
+    def _end_last_line(self, text: bytes) -> bytes:
         """The text with an end to its last line, or without that line, as the format says."""
         end = text.rfind(b"\n") + 1
         tail = text[end:].strip()
@@ -295,11 +297,11 @@ class _Reader:
         self.notes.append(f"{place}: the file ends in the middle of a row; it was left out")
         return text[:end]
 
-    def _width(self, first: bytes) -> int:
-        width = len(_words(first))
+    def _row_width(self, first: bytes) -> int:
+        width = len(_split_words(first))
         if width not in self.layout.columns:
             raise FormatError(
-                f"{self.path}:{self.line}: {width} columns; {self.layout.wanted()} are needed"
+                f"{self.path}:{self.line}: {width} columns; {self.layout.allowed_counts()} are needed"
             )
         return width
 
@@ -317,5 +319,5 @@ def _separator(line: bytes) -> str:
     return "\t" if b"\t" in line and b" " not in line.strip() else " "
 
 
-def _words(line: bytes) -> list[bytes]:
+def _split_words(line: bytes) -> list[bytes]:
     return [word.strip() for word in line.split(b",")] if b"," in line else line.split()

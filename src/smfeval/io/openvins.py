@@ -29,20 +29,26 @@ import numpy as np
 
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.convention import from_deviations
-from smfeval.io.formats import Head
+from smfeval.io.formats import FileHead
 from smfeval.io.numbers import read_numbers
 from smfeval.io.options import ReadOptions, settle_convention
-from smfeval.io.rows import Layout, Numbers
-from smfeval.io.source import head, is_file, refuse_other_count, refuse_other_stamps, sound_beside
+from smfeval.io.rows import Layout, NumberTable
+from smfeval.io.source import (
+    is_file,
+    read_head,
+    refuse_other_count,
+    refuse_other_stamps,
+    valid_sidecar_rows,
+)
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.se3 import Pose
-from smfeval.track import About, Dropped, GaussianTrack, Provenance, Track
-from smfeval.track.beliefs import normalised
+from smfeval.track import About, DroppedRows, GaussianTrack, Provenance, Track
+from smfeval.track.beliefs import normalise_quaternions
 
 ABOUT = About(body="imu", gauge="gravity_yaw")  # IMU state; gravity is seen, position and yaw not
-POSES = Layout({8: "stamp and pose", 20: "these and two 3x3 upper triangles"})
-BELIEFS = Layout({20: "stamp, pose and two 3x3 upper triangles"}, tail="drop")
-UPPER = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])
+POSE_LAYOUT = Layout({8: "stamp and pose", 20: "these and two 3x3 upper triangles"})
+BELIEF_LAYOUT = Layout({20: "stamp, pose and two 3x3 upper triangles"}, tail="drop")
+UPPER_TRIANGLE = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])
 STATE_HEADER = b"q p v"
 STATE_COLUMNS = 17  # stamp, quaternion, position, velocity, two biases; calibration may follow
 DEVIATION_COLUMNS = 16  # stamp and 3 each for rotation, position, velocity, two biases
@@ -51,54 +57,54 @@ DEVIATION_COLUMNS = 16  # stamp and 3 each for rotation, position, velocity, two
 def read(path: Path, options: ReadOptions) -> Track:
     """Read any of OpenVINS' files."""
     with np.errstate(invalid="ignore", over="ignore"):  # what is not finite the track refuses
-        return _read(path, options)
+        return _read_file(path, options)
 
 
-def _read(path: Path, options: ReadOptions) -> Track:
-    found = Head(path, head(path))
-    if STATE_HEADER in found.start or len(found.first_row) not in (0, *POSES.columns):
+def _read_file(path: Path, options: ReadOptions) -> Track:
+    found = FileHead(path, read_head(path))
+    if STATE_HEADER in found.start or len(found.first_row) not in (0, *POSE_LAYOUT.columns):
         return _read_state(path, options)
     if options.deviation is not None:
         raise OptionError(
             f"{path}: option deviation belongs to a state_estimate file; "
             f"this one has {len(found.first_row)} columns"
         )
-    return _read_recorded(path, BELIEFS if found.row_of(20) else POSES, options)
+    return _read_recorded(path, BELIEF_LAYOUT if found.has_columns(20) else POSE_LAYOUT, options)
 
 
 def _read_recorded(path: Path, layout: Layout, options: ReadOptions) -> Track:
     numbers = read_numbers(path, layout)
     pose = numbers.columns(1, 4), numbers.columns(4, 8)
     if numbers.width == 8:
-        return _poses(numbers, pose, options)
+        return _pose_track(numbers, pose, options)
     covariance = np.zeros((len(numbers), 6, 6))
-    covariance[:, :3, :3] = numbers.symmetric(8, UPPER)
-    covariance[:, 3:, 3:] = numbers.symmetric(14, UPPER)
-    return _beliefs(numbers, pose, covariance, options)
+    covariance[:, :3, :3] = numbers.symmetric_matrices(8, UPPER_TRIANGLE)
+    covariance[:, 3:, 3:] = numbers.symmetric_matrices(14, UPPER_TRIANGLE)
+    return _belief_track(numbers, pose, covariance, options)
 
 
 def _read_state(path: Path, options: ReadOptions) -> Track:
-    if _called_deviation(path):
+    if _is_deviation_name(path):
         raise FormatError(f"{path}: this is a deviation file; name the state_estimate file instead")
     words = "stamp, quaternion, position, velocity, biases and perhaps calibration"
-    numbers = read_numbers(path, _at_least(path, STATE_COLUMNS, words))
+    numbers = read_numbers(path, _layout_of_width(path, STATE_COLUMNS, words))
     pose = numbers.columns(5, 8), numbers.columns(1, 5)
-    beside = options.deviation or _found_deviation(path)
+    beside = options.deviation or _find_deviation(path)
     if beside is None:
         note = f"{path}: no state_deviation file beside it and none named; poses alone were read"
-        return _poses(numbers, pose, options, note)
-    deviations = _deviations(beside, numbers)
+        return _pose_track(numbers, pose, options, note)
+    deviations = _read_deviations(beside, numbers)
     covariance = from_deviations(deviations.columns(1, 7))
-    kept, dropped = sound_beside(covariance, deviations, options)
+    kept, dropped = valid_sidecar_rows(covariance, deviations, options)
     note = f"standard deviations from {beside}; correlations are not in it and read as zero"
     notes = (*deviations.notes, note)
-    return _beliefs(numbers, pose, covariance, options, *notes, kept=kept, dropped=dropped)
+    return _belief_track(numbers, pose, covariance, options, *notes, kept=kept, dropped=dropped)
 
 
-def _deviations(path: Path, numbers: Numbers) -> Numbers:
+def _read_deviations(path: Path, numbers: NumberTable) -> NumberTable:
     """Standard deviations of rotation and position first, row for row with the estimates."""
     words = "stamp and standard deviations of the state"
-    beside = read_numbers(path, _at_least(path, DEVIATION_COLUMNS, words))
+    beside = read_numbers(path, _layout_of_width(path, DEVIATION_COLUMNS, words))
     refuse_other_count(beside, numbers, "deviations")
     refuse_other_stamps(beside, numbers)
     negative = (beside.columns(1, 7) < 0).any(axis=1)
@@ -108,23 +114,23 @@ def _deviations(path: Path, numbers: Numbers) -> Numbers:
     return beside
 
 
-def _at_least(path: Path, fewest: int, words: str) -> Layout:
+def _layout_of_width(path: Path, fewest: int, words: str) -> Layout:
     """Rows as wide as the first one, which depends on how many cameras were calibrated."""
-    width = len(Head(path, head(path)).first_row)
+    width = len(FileHead(path, read_head(path)).first_row)
     return Layout({max(width, fewest): words})
 
 
-def _called_deviation(path: Path) -> bool:
+def _is_deviation_name(path: Path) -> bool:
     return "deviation" in path.name and "estimate" not in path.name
 
 
-def _found_deviation(path: Path) -> Path | None:
+def _find_deviation(path: Path) -> Path | None:
     """`state_deviation.txt` beside `state_estimate.txt`, and the like."""
     beside = path.with_name(path.name.replace("estimate", "deviation"))
     return beside if beside != path and is_file(beside) else None
 
 
-def _poses(numbers: Numbers, pose: Pose, options: ReadOptions, *notes: str) -> Track:
+def _pose_track(numbers: NumberTable, pose: Pose, options: ReadOptions, *notes: str) -> Track:
     return Track(
         numbers.stamp,
         *pose,
@@ -134,20 +140,20 @@ def _poses(numbers: Numbers, pose: Pose, options: ReadOptions, *notes: str) -> T
     )
 
 
-def _beliefs(
-    numbers: Numbers,
+def _belief_track(
+    numbers: NumberTable,
     pose: Pose,
     covariance: Floats,
     options: ReadOptions,
     *notes: str,
     kept: Ints | None = None,
-    dropped: tuple[Dropped, ...] = (),
+    dropped: tuple[DroppedRows, ...] = (),
 ) -> GaussianTrack:
     """Poses with covariances as OpenVINS writes them: world-position, rotation first."""
     settled = settle_convention(options, implied=("world-position", "rotation-first"))
     rows = np.arange(len(numbers)) if kept is None else kept
     position, rotation = pose[0][rows], pose[1][rows]
-    unit = normalised(rotation)  # six decimals are not of unit length
+    unit = normalise_quaternions(rotation)  # six decimals are not of unit length
     return GaussianTrack(
         numbers.stamp[rows],
         position,

@@ -9,12 +9,12 @@ import numpy as np
 
 from smfeval.errors import OptionError
 from smfeval.io.convention import CONVENTIONS, ORDERS, Convention, Order, to_right
-from smfeval.io.header import one_line
+from smfeval.io.header import check_header_value
 from smfeval.io.presets import preset_named
 from smfeval.maths import se3
 from smfeval.maths.arrays import Floats, frozen
 from smfeval.track import GAUGES, AnyTrack, Gauge, GaussianTrack, Intake
-from smfeval.track.beliefs import normalised
+from smfeval.track.beliefs import normalise_quaternions
 from smfeval.track.rows import BadRows, Duplicates
 
 
@@ -52,23 +52,23 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         for name in ("covariance", "times", "deviation"):
-            self._settle(name, _path(name, getattr(self, name)))
-        self._settle("origin", _origin(self.origin))
+            self._assign(name, _as_path(name, getattr(self, name)))
+        self._assign("origin", _parse_origin(self.origin))
         for name in ("body", "world"):
-            _one_line(name, getattr(self, name))
+            _check_one_line(name, getattr(self, name))
         if self.lag not in (None, 0, 1):
             raise OptionError(f"lag {self.lag!r} is unknown; it is 0 or 1")
-        _known("convention", self.convention, tuple(CONVENTIONS))
-        _known("order", self.order, ORDERS)
-        _known("gauge", self.gauge, GAUGES)
-        _known("bad_rows", self.bad_rows, ("refuse", "drop"))
-        _known("duplicates", self.duplicates, ("refuse", "first", "last"))
+        _check_known("convention", self.convention, tuple(CONVENTIONS))
+        _check_known("order", self.order, ORDERS)
+        _check_known("gauge", self.gauge, GAUGES)
+        _check_known("bad_rows", self.bad_rows, ("refuse", "drop"))
+        _check_known("duplicates", self.duplicates, ("refuse", "first", "last"))
 
-    def _settle(self, name: str, value: object) -> None:
+    def _assign(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
 
     @property
-    def given(self) -> set[str]:
+    def given_names(self) -> set[str]:
         """Names of the options that say something."""
         return {field.name for field in fields(self) if getattr(self, field.name) != field.default}
 
@@ -78,14 +78,14 @@ class ReadOptions:
 
     def refuse_unused(self, format_name: str, used: frozenset[str]) -> None:
         """Raise on an option that the format would ignore."""
-        for name in sorted(self.given - ALWAYS_USED - used):
+        for name in sorted(self.given_names - ALWAYS_USED - used):
             raise OptionError(
                 f"option {name.replace('_', '-')} means nothing for {format_name} files"
             )
 
     def refuse_all(self, why: str) -> None:
         """Raise on any option but the format's name, where nothing is read."""
-        for name in sorted(self.given - {"format"}):
+        for name in sorted(self.given_names - {"format"}):
             raise OptionError(f"option {name.replace('_', '-')} means nothing {why}")
 
 
@@ -98,24 +98,24 @@ class WriteOptions:
     order: Order | None = None
 
     def __post_init__(self) -> None:
-        _known("convention", self.convention, tuple(CONVENTIONS))
-        _known("order", self.order, ORDERS)
+        _check_known("convention", self.convention, tuple(CONVENTIONS))
+        _check_known("order", self.order, ORDERS)
 
 
 ALWAYS_USED = frozenset({"format", "preset", "body", "world", "gauge", "bad_rows", "duplicates"})
 
 
-def _known(name: str, value: str | None, allowed: tuple[str, ...]) -> None:
+def _check_known(name: str, value: str | None, allowed: tuple[str, ...]) -> None:
     if value is not None and value not in allowed:
         raise OptionError(f"{name} {value!r} is unknown; it is one of {', '.join(allowed)}")
 
 
-def _one_line(name: str, value: str | None) -> None:
+def _check_one_line(name: str, value: str | None) -> None:
     if value is not None:
-        one_line(name, value)
+        check_header_value(name, value)
 
 
-def _path(name: str, value: object) -> Path | None:
+def _as_path(name: str, value: object) -> Path | None:
     """A file that was named as text or as a path."""
     if value is None or isinstance(value, Path):
         return value
@@ -124,7 +124,7 @@ def _path(name: str, value: object) -> Path | None:
     raise OptionError(f"{name} {value!r} is no file name")
 
 
-def _origin(value: object) -> tuple[float, float, float] | None:
+def _parse_origin(value: object) -> tuple[float, float, float] | None:
     """Latitude, longitude and height from three numbers or `LAT,LON,HEIGHT`."""
     if value is None:
         return None
@@ -182,7 +182,7 @@ class SettledConvention:
         position, rotation = pose
         turned = self.convention.jacobian is not None
         with np.errstate(invalid="ignore", over="ignore"):  # bad rows are for the track to judge
-            pose = position, normalised(rotation) if turned else rotation
+            pose = position, normalise_quaternions(rotation) if turned else rotation
             return frozen(to_right(covariance, pose, self.convention, self.order))
 
 
@@ -223,12 +223,12 @@ def settle_convention(
     return SettledConvention(convention, order.value, words, notes)
 
 
-def settle_words(track: AnyTrack, options: ReadOptions) -> AnyTrack:
+def settle_about(track: AnyTrack, options: ReadOptions) -> AnyTrack:
     """Body, world and gauge of a track that was read, as option, preset or file decide."""
     preset = preset_named(options.preset)
     changes, notes = {}, []
     if not isinstance(track, GaussianTrack):
-        given = sorted(options.given & {"convention", "order", "lag"})
+        given = sorted(options.given_names & {"convention", "order", "lag"})
         notes = [f"option {name} has no effect: there are no covariances" for name in given]
     for word in ("body", "world", "gauge"):
         choice = choose(
@@ -242,4 +242,4 @@ def settle_words(track: AnyTrack, options: ReadOptions) -> AnyTrack:
             notes += [choice.note] if choice.note else []
     if preset is not None and preset.caution and isinstance(track, GaussianTrack):
         notes.append(f"preset {preset.name}: {preset.caution}")
-    return track.described(**changes).noted(*notes)
+    return track.with_about(**changes).with_notes(*notes)

@@ -14,18 +14,18 @@ from smfeval.errors import FormatError
 from smfeval.io.atomic import replacing
 from smfeval.io.header import Header, parse_header
 from smfeval.io.options import ReadOptions, settle_convention
-from smfeval.io.square import not_normalised, square_header
+from smfeval.io.square import normalisation_notes, square_header
 from smfeval.maths.arrays import Floats
 from smfeval.maths.symmetric import pack_lower, unpack_lower
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Provenance, Track
 
-HEADER = "square"  # the metadata key that holds the header
-POSE = ["tx", "ty", "tz", "qx", "qy", "qz", "qw"]
-COVARIANCE = [f"c{i}{j}" for i in range(6) for j in range(i + 1)]
+HEADER_KEY = "square"  # the metadata key that holds the header
+POSE_COLUMNS = ["tx", "ty", "tz", "qx", "qy", "qz", "qw"]
+COVARIANCE_COLUMNS = [f"c{i}{j}" for i in range(6) for j in range(i + 1)]
 COLUMNS = {
-    "deterministic": ["stamp", *POSE],
-    "gaussian_se3": ["stamp", *POSE, *COVARIANCE],
-    "ensemble_se3": ["stamp", *POSE, "weight"],
+    "deterministic": ["stamp", *POSE_COLUMNS],
+    "gaussian_se3": ["stamp", *POSE_COLUMNS, *COVARIANCE_COLUMNS],
+    "ensemble_se3": ["stamp", *POSE_COLUMNS, "weight"],
 }
 
 
@@ -34,11 +34,11 @@ def write(track: AnyTrack, path: Path, options: object) -> tuple[Path, ...]:
     del options
     header = square_header(track)
     with replacing(path) as temporary:
-        _frame(track).write_parquet(temporary, metadata={HEADER: header})
+        _data_frame(track).write_parquet(temporary, metadata={HEADER_KEY: header})
     return (path,)
 
 
-def _frame(track: AnyTrack) -> pl.DataFrame:
+def _data_frame(track: AnyTrack) -> pl.DataFrame:
     if isinstance(track, ParticleTrack):
         values = [track.particle_position, track.particle_rotation, track.weight[:, None]]
         stamp = np.repeat(track.stamp, track.count)
@@ -54,39 +54,44 @@ def _frame(track: AnyTrack) -> pl.DataFrame:
 
 def read(path: Path, options: ReadOptions) -> AnyTrack:
     """Read a track that `write` wrote."""
-    header, frame = _opened(path)
+    header, frame = _read_table(path)
     about, kind = header.about(), header.representation
     words: dict[str, Any] = {"about": about, "intake": options.intake(f"{path}: row {{}}".format)}
     provenance = Provenance(str(path), f"Parquet {kind}")
     stamp = frame["stamp"].to_numpy()
-    position, rotation = _columns(frame, POSE[:3]), _columns(frame, POSE[3:])
+    position, rotation = (
+        _column_array(frame, POSE_COLUMNS[:3]),
+        _column_array(frame, POSE_COLUMNS[3:]),
+    )
     if kind == "ensemble_se3":
-        return _particles(frame, header, words | {"provenance": provenance})
+        return _particle_track(frame, header, words | {"provenance": provenance})
     if kind == "deterministic":
         return Track(stamp, position, rotation, provenance=provenance, **words)
     settled = settle_convention(options, declared=header.convention, preset_order="state_order")
-    covariance = settled.to_right(unpack_lower(_columns(frame, COVARIANCE)), (position, rotation))
+    covariance = settled.to_right(
+        unpack_lower(_column_array(frame, COVARIANCE_COLUMNS)), (position, rotation)
+    )
     provenance = Provenance(provenance.name, provenance.format, settled.words, notes=settled.notes)
     return GaussianTrack(stamp, position, rotation, covariance, provenance=provenance, **words)
 
 
-def _particles(frame: pl.DataFrame, header: Header, words: dict[str, Any]) -> ParticleTrack:
+def _particle_track(frame: pl.DataFrame, header: Header, words: dict[str, Any]) -> ParticleTrack:
     stamp = frame["stamp"].to_numpy()
     start = np.concatenate([[0], np.flatnonzero(np.diff(stamp)) + 1])
     track = ParticleTrack(
         stamp[start],
         np.append(start, len(stamp)),
-        _columns(frame, POSE[:3]),
-        _columns(frame, POSE[3:]),
+        _column_array(frame, POSE_COLUMNS[:3]),
+        _column_array(frame, POSE_COLUMNS[3:]),
         frame["weight"].to_numpy(),
         log_weight=header.fields["WEIGHT_FORMAT"] == "log",
         weighted=header.fields["WEIGHTED"] == "true",
         **words,
     )
-    return track.noted(*not_normalised(track, header))
+    return track.with_notes(*normalisation_notes(track, header))
 
 
-def _opened(path: Path) -> tuple[Header, pl.DataFrame]:
+def _read_table(path: Path) -> tuple[Header, pl.DataFrame]:
     """Header and table, checked against each other."""
     try:
         metadata = pl.read_parquet_metadata(path)
@@ -94,9 +99,9 @@ def _opened(path: Path) -> tuple[Header, pl.DataFrame]:
     except (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException) as error:
         first = str(error).splitlines()[0]
         raise FormatError(f"{path}: damaged or no Parquet file ({first})") from error
-    if HEADER not in metadata:
+    if HEADER_KEY not in metadata:
         raise FormatError(f"{path}: a Parquet file, but not a belief track: no header in it")
-    lines = tuple(enumerate(metadata[HEADER].splitlines(), start=1))
+    lines = tuple(enumerate(metadata[HEADER_KEY].splitlines(), start=1))
     header = parse_header(f"{path} (header)", lines)
     _check_columns(path, frame, COLUMNS[header.representation])
     return header, frame
@@ -114,5 +119,5 @@ def _check_columns(path: Path, frame: pl.DataFrame, names: list[str]) -> None:
         raise FormatError(f"{path}: some values are missing (null)")
 
 
-def _columns(frame: pl.DataFrame, names: list[str]) -> Floats:
+def _column_array(frame: pl.DataFrame, names: list[str]) -> Floats:
     return np.stack([frame[name].to_numpy() for name in names], axis=1)

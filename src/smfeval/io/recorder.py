@@ -50,7 +50,7 @@ class SquareWriter:
         if self._file.closed:
             raise OptionError(f"{self.path}: the recorder is closed; nothing can be appended")
         stamp = self._next_stamp(stamp_ns)
-        belief = self._checked(stamp, pose, covariance)
+        belief = self._check_belief(stamp, pose, covariance)
         values = [*belief.position[0], *belief.rotation[0], *pack_lower(belief.covariance[0])]
         row = " ".join([seconds_text(stamp), *(repr(float(value)) for value in values)])
         self._write(f"{row}\n")
@@ -70,7 +70,7 @@ class SquareWriter:
             raise TrackError(reason, place=str(self.path))
         return stamp
 
-    def _checked(
+    def _check_belief(
         self, stamp: int, pose: tuple[ArrayLike, ArrayLike], covariance: ArrayLike
     ) -> GaussianTrack:
         """The belief as a track of one scan; what is wrong with it names file and stamp."""

@@ -41,7 +41,7 @@ def write_per_scan(evaluations: list[Evaluation], path: Path) -> None:
         pl.concat(parts, how="diagonal").write_parquet(temporary)
 
 
-KINDS = {"ape": ("APE", "m"), "nees": ("NEES", "unit-less")}
+EVO_METRICS = {"ape": ("APE", "m"), "nees": ("NEES", "unit-less")}
 
 
 def evo_files(path: Path) -> list[Path]:
@@ -51,29 +51,29 @@ def evo_files(path: Path) -> list[Path]:
 
 def write_evo_results(evaluation: Evaluation, path: Path) -> tuple[Path, ...]:
     """Write the APE to `path`, and the NEES, if there is one, beside it as `NAME.nees.zip`."""
-    targets = dict(zip(KINDS, evo_files(path), strict=True))
+    targets = dict(zip(EVO_METRICS, evo_files(path), strict=True))
     written = [
         (rule, target) for rule, target in targets.items() if rule in evaluation.scored.series
     ]
     for rule, target in written:
         with replacing(target) as temporary:
-            _write(evaluation, rule, temporary)
+            _write_evo_result(evaluation, rule, temporary)
     return tuple(target for _, target in written)
 
 
-def _write(evaluation: Evaluation, rule: str, path: Path) -> None:
+def _write_evo_result(evaluation: Evaluation, rule: str, path: Path) -> None:
     values = evaluation.scored.series[rule]
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("info.json", json.dumps(_info(evaluation, rule)))
+        archive.writestr("info.json", json.dumps(_evo_info(evaluation, rule)))
         archive.writestr("stats.json", json.dumps(_statistics(values), allow_nan=False))
-        for name, array in ({"error_array": values} | _arrays(evaluation)).items():
+        for name, array in ({"error_array": values} | _evo_arrays(evaluation)).items():
             buffer = io.BytesIO()
             np.save(buffer, array)
             archive.writestr(f"{name}.npy", buffer.getvalue())
 
 
-def _info(evaluation: Evaluation, rule: str) -> dict[str, str]:
-    name, unit = KINDS[rule]
+def _evo_info(evaluation: Evaluation, rule: str) -> dict[str, str]:
+    name, unit = EVO_METRICS[rule]
     return {
         "title": f"{name} w.r.t. position ({unit})\n(aligned by {evaluation.alignment.kind})",
         "ref_name": evaluation.reference.provenance.name,
@@ -94,17 +94,17 @@ def _statistics(values: Floats) -> dict[str, float]:
     }
 
 
-def _arrays(evaluation: Evaluation) -> dict[str, Any]:
+def _evo_arrays(evaluation: Evaluation) -> dict[str, Any]:
     scored = evaluation.scored
     stamp = scored.estimate.stamp
     return {
         "timestamps": stamp / NANOSECONDS,
         "seconds_from_start": (stamp - stamp[0]) / NANOSECONDS,
-        "distances_from_start": _distances(scored.reference.position),
-        "distances": _distances(scored.estimate.position),
+        "distances_from_start": _travelled_distance(scored.reference.position),
+        "distances": _travelled_distance(scored.estimate.position),
     }
 
 
-def _distances(position: Floats) -> Floats:
+def _travelled_distance(position: Floats) -> Floats:
     step = np.linalg.norm(np.diff(position, axis=0), axis=1)
     return np.concatenate([[0.0], np.cumsum(step)])

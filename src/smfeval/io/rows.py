@@ -21,19 +21,19 @@ class Layout:
 
     columns: dict[int, str]  # allowed counts, each with the words for it
     unit: Unit = "seconds"
-    stamped: bool = True
+    has_stamp: bool = True
     tail: Tail = "keep"  # what to do with a last line that has no line end
     commas: bool = False  # whether columns are meant to be separated by commas
     one_header: bool = False  # whether a line `#%...` after the first row is refused
-    packed: "Packed | None" = None  # symmetric matrices that end the row
+    packed: "PackedColumns | None" = None  # symmetric matrices that end the row
 
-    def wanted(self) -> str:
+    def allowed_counts(self) -> str:
         """The allowed counts in words."""
         return " or ".join(f"{count} ({words})" for count, words in self.columns.items())
 
 
 @dataclass(frozen=True)
-class Packed:
+class PackedColumns:
     """Symmetric matrices in packed columns: entry (i, j) stands in column start + index[i, j]."""
 
     start: int
@@ -48,7 +48,7 @@ class Packed:
 
 
 @dataclass(frozen=True)
-class Form:
+class RowFormat:
     """How a file writes its rows, as the first of them shows."""
 
     layout: Layout
@@ -57,17 +57,17 @@ class Form:
 
 
 # Exact nanoseconds (for rows without a stamp, their count) and the other columns, each (rows,).
-Parsed = tuple[Ints, list[Floats]]
-Parser = Callable[[bytes, Form], Parsed | None]
+ParsedRows = tuple[Ints, list[Floats]]
+Parser = Callable[[bytes, RowFormat], ParsedRows | None]
 
 
-def no_rows(form: Form) -> Parsed:
+def empty_rows(form: RowFormat) -> ParsedRows:
     """What is read from no text."""
-    return np.empty(0, np.int64), [np.empty(0)] * (form.width - form.layout.stamped)
+    return np.empty(0, np.int64), [np.empty(0)] * (form.width - form.layout.has_stamp)
 
 
 @dataclass(frozen=True)
-class Block:
+class RowBlock:
     """Consecutive rows: their stamps, their other columns, and their lines."""
 
     stamp: Ints
@@ -76,12 +76,12 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Numbers:
+class NumberTable:
     """The rows of a file. `where` names a row to the user."""
 
     name: str
     header: tuple[HeaderLine, ...]
-    blocks: tuple[Block, ...]
+    blocks: tuple[RowBlock, ...]
     matrices: Floats  # (n, d, d) of the packed columns, if the layout has any
     notes: tuple[str, ...]
     cut: bool  # the last line was left out because the file ends in the middle of it
@@ -102,29 +102,31 @@ class Numbers:
     def columns(self, start: int, stop: int) -> Floats:
         """Columns start to stop, counted with the stamp as 0. (n, stop - start)."""
         out = np.empty((len(self), stop - start))
-        for rows, block in self._rows():
+        for rows, block in self._block_slices():
             for to, column in enumerate(block.columns[start - 1 : stop - 1]):
                 out[rows, to] = column
         return frozen(out)
 
-    def symmetric(self, start: int, index: Ints) -> Floats:
+    def symmetric_matrices(self, start: int, index: Ints) -> Floats:
         """Symmetric matrices from packed columns: entry (i, j) is column start + index[i, j]."""
-        packed, out = Packed(start, index), np.empty((len(self), *index.shape))
-        for rows, block in self._rows():
+        packed, out = PackedColumns(start, index), np.empty((len(self), *index.shape))
+        for rows, block in self._block_slices():
             packed.unpack(block.columns[start - 1 :], out[rows])
         return frozen(out)
 
-    def _rows(self) -> Iterator[tuple[slice, Block]]:
+    def _block_slices(self) -> Iterator[tuple[slice, RowBlock]]:
         """Each block, and which rows it has."""
         start = 0
         for block in self.blocks:
             yield slice(start, start + len(block.stamp)), block
             start += len(block.stamp)
 
-    def without_last(self) -> "Numbers":
+    def without_last(self) -> "NumberTable":
         """All rows but the last."""
         *others, last = self.blocks
-        shorter = Block(last.stamp[:-1], [column[:-1] for column in last.columns], last.line[:-1])
+        shorter = RowBlock(
+            last.stamp[:-1], [column[:-1] for column in last.columns], last.line[:-1]
+        )
         return replace(self, blocks=(*others, shorter), matrices=self.matrices[:-1])
 
     def where(self, row: int) -> str:
@@ -140,15 +142,15 @@ DECIMALS = 9  # of a second: whole nanoseconds
 LAST_STAMP = 2**63 - 1  # ns: the year 2262
 LARGEST_SHOWN = 1e28  # a stamp beyond this is shown as it is written, not with all its digits
 # What a stamp of our time looks like if its unit is not seconds: below a limit, a unit.
-UNITS = ((1e14, "milliseconds"), (1e17, "microseconds"), (1e20, "nanoseconds"))
+STAMP_UNITS = ((1e14, "milliseconds"), (1e17, "microseconds"), (1e20, "nanoseconds"))
 
 
-LONGEST, LONGEST_EXPONENT = 64, 4  # characters, the sign of the exponent among them
+LONGEST_NUMBER, LONGEST_EXPONENT = 64, 4  # characters, the sign of the exponent among them
 
 
-def is_odd(word: str) -> bool:
+def is_unusual_number(word: str) -> bool:
     """Whether a number is written as no clock would, so that it takes a closer look."""
-    return len(word) > LONGEST or len(word.lower().partition("e")[2]) > LONGEST_EXPONENT
+    return len(word) > LONGEST_NUMBER or len(word.lower().partition("e")[2]) > LONGEST_EXPONENT
 
 
 def nanoseconds(word: str, unit: Unit) -> int:
@@ -168,23 +170,23 @@ def billionths(word: str) -> int:
     return round(digits, -dropped) // 10**dropped
 
 
-def why_no_time(word: str, unit: Unit) -> str | None:
+def invalid_stamp_reason(word: str, unit: Unit) -> str | None:
     """What keeps a number from being a stamp, if anything does."""
     size = abs(float(word))
-    if len(word) > LONGEST:
-        return f"the stamp has {len(word)} characters; at most {LONGEST} are read"
+    if len(word) > LONGEST_NUMBER:
+        return f"the stamp has {len(word)} characters; at most {LONGEST_NUMBER} are read"
     if not any(map(str.isdigit, word)):
         return "the stamp is not finite"
     if size > LARGEST_SHOWN:
-        return _too_large(word, size, unit)
+        return _too_large_reason(word, size, unit)
     if abs(nanoseconds(word, unit)) > LAST_STAMP:
-        return _too_large(seconds_text(billionths(word)), size, unit)
+        return _too_large_reason(seconds_text(billionths(word)), size, unit)
     return None
 
 
-def _too_large(shown: str, size: float, unit: Unit) -> str:
+def _too_large_reason(shown: str, size: float, unit: Unit) -> str:
     """A stamp that is no time, with a guess at its unit where seconds were meant."""
-    guess = next((name for limit, name in UNITS if size < limit), None)
+    guess = next((name for limit, name in STAMP_UNITS if size < limit), None)
     if unit == "seconds" and guess is not None:
         return f"stamp {shown} is no time in seconds; it looks like {guess}"
     return f"stamp {shown} is beyond the year 2262, the last that nanoseconds can count to"

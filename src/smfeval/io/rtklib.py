@@ -22,8 +22,8 @@ import polars as pl
 
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.options import ReadOptions
-from smfeval.io.parse_polars import STAMP
-from smfeval.io.source import BOM, opened
+from smfeval.io.parse_polars import STAMP_TYPE
+from smfeval.io.source import BOM, open_input
 from smfeval.maths import geodesy
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.se3 import sandwich
@@ -34,14 +34,14 @@ Axes = Literal["llh", "ecef", "baseline"]
 Line = tuple[int, str]
 Where = Callable[[int], str]
 
-CALENDAR = r"^(19|20|21)\d\d/\d{1,2}/\d{1,2} \d{1,2}:\d{1,2}:\d{1,2}(\.\d+)?$"
+CALENDAR_PATTERN = r"^(19|20|21)\d\d/\d{1,2}/\d{1,2} \d{1,2}:\d{1,2}:\d{1,2}(\.\d+)?$"
 GPS_EPOCH_S = 315_964_800  # 1980-01-06 since 1970, both without leap seconds
 WEEK_S = 604_800
 LAST_WEEK = 9999
 
 
 @dataclass(frozen=True)
-class Kind:
+class PositionLayout:
     """One way to write positions: the first columns of its heading, and what they mean."""
 
     axes: Axes
@@ -54,16 +54,20 @@ class Kind:
         return 3 if self.degrees_only else 7
 
 
-COMMON = ("q", "ns")
-NEU = (*COMMON, "sdn", "sde", "sdu")
-KINDS = {
-    "latitude(deg)": Kind("llh", ("latitude(deg)", "longitude(deg)", "height", *NEU)),
-    "latitude(d'\")": Kind(
-        "llh", ("latitude(d'\")", "longitude(d'\")", "height", *NEU), degrees_only=False
+COMMON_COLUMNS = ("q", "ns")
+NEU_COLUMNS = (*COMMON_COLUMNS, "sdn", "sde", "sdu")
+POSITION_LAYOUTS = {
+    "latitude(deg)": PositionLayout(
+        "llh", ("latitude(deg)", "longitude(deg)", "height", *NEU_COLUMNS)
     ),
-    "x-ecef": Kind("ecef", ("x-ecef", "y-ecef", "z-ecef", *COMMON, "sdx", "sdy", "sdz")),
-    "e-baseline": Kind(
-        "baseline", ("e-baseline", "n-baseline", "u-baseline", *COMMON, "sde", "sdn", "sdu")
+    "latitude(d'\")": PositionLayout(
+        "llh", ("latitude(d'\")", "longitude(d'\")", "height", *NEU_COLUMNS), degrees_only=False
+    ),
+    "x-ecef": PositionLayout(
+        "ecef", ("x-ecef", "y-ecef", "z-ecef", *COMMON_COLUMNS, "sdx", "sdy", "sdz")
+    ),
+    "e-baseline": PositionLayout(
+        "baseline", ("e-baseline", "n-baseline", "u-baseline", *COMMON_COLUMNS, "sde", "sdn", "sdu")
     ),
 }
 
@@ -72,7 +76,7 @@ KINDS = {
 class Heading:
     """The line that names the columns."""
 
-    kind: Kind
+    kind: PositionLayout
     scale: str  # of time: GPST, UTC or JST
     names: tuple[str, ...]  # of all columns after the time
 
@@ -83,7 +87,7 @@ class Heading:
 
 
 @dataclass(frozen=True)
-class Table:
+class Solution:
     """The rows of a solution as arrays."""
 
     name: str
@@ -101,10 +105,10 @@ class Table:
         return f"{self.name}:{self.line[row]}"
 
 
-def read_table(path: Path) -> Table:
+def read_solution(path: Path) -> Solution:
     """Read a solution; raises a FormatError that names the line otherwise."""
-    comments, rows = _lines(path)
-    heading = _heading(path, comments)
+    comments, rows = _read_lines(path)
+    heading = _find_heading(path, comments)
     if not rows:
         raise FormatError(f"{path}: there is a header but no row of numbers")
     line = tuple(number for number, _ in rows)
@@ -112,26 +116,26 @@ def read_table(path: Path) -> Table:
     def where(row: int) -> str:
         return f"{path}:{line[row]}"
 
-    words = _words(pl.Series([text for _, text in rows]), heading, where)
-    stamp = _stamps(words[:, 0], words[:, 1], where)
-    values = _numbers(words[:, 2:], where)
+    words = _row_words(pl.Series([text for _, text in rows]), heading, where)
+    stamp = _parse_stamps(words[:, 0], words[:, 1], where)
+    values = _parse_numbers(words[:, 2:], where)
     rest = heading.kind.words
-    return Table(
+    return Solution(
         str(path),
         heading,
         tuple(comments),
         line,
         stamp,
-        _position(values, words, heading.kind, where),
-        _deviation(values[:, rest + 2 : rest + 8], where),
+        _parse_positions(values, words, heading.kind, where),
+        _check_deviations(values[:, rest + 2 : rest + 8], where),
         words[:, 2 + rest],
-        _commented_rows(path, comments, heading.width),
+        _commented_row_notes(path, comments, heading.width),
     )
 
 
-def _lines(path: Path) -> tuple[list[Line], list[Line]]:
+def _read_lines(path: Path) -> tuple[list[Line], list[Line]]:
     """Comments and rows, each with its number; blank lines are neither."""
-    with opened(path) as stream:
+    with open_input(path) as stream:
         text = stream.read().removeprefix(BOM)
     if b"\0" in text:
         line = text[: text.index(b"\0")].count(b"\n") + 1
@@ -144,16 +148,16 @@ def _lines(path: Path) -> tuple[list[Line], list[Line]]:
     return comments, [(number, line) for number, line in filled if not line.startswith("%")]
 
 
-def _split(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     return [word for word in re.split(r"[\s,]+", text) if word]
 
 
-def _heading(path: Path, comments: list[Line]) -> Heading:
+def _find_heading(path: Path, comments: list[Line]) -> Heading:
     """The one way in which the file writes positions."""
     found = {
         heading: number
         for number, text in reversed(comments)
-        if (heading := _parsed_heading(f"{path}:{number}", text)) is not None
+        if (heading := _parse_heading(f"{path}:{number}", text)) is not None
     }
     if not found:
         raise FormatError(
@@ -166,11 +170,11 @@ def _heading(path: Path, comments: list[Line]) -> Heading:
     return next(iter(found))
 
 
-def _parsed_heading(place: str, text: str) -> Heading | None:
+def _parse_heading(place: str, text: str) -> Heading | None:
     """A heading, or None if the comment is none."""
-    scale, *names = _split(text.lstrip("%")) or [""]
+    scale, *names = _split_words(text.lstrip("%")) or [""]
     plain = tuple(re.sub(r"\(m\)$", "", name.lower()) for name in names)
-    kind = KINDS.get(plain[0]) if plain else None
+    kind = POSITION_LAYOUTS.get(plain[0]) if plain else None
     if kind is None:
         return None
     crosses = plain[8:11]
@@ -180,7 +184,7 @@ def _parsed_heading(place: str, text: str) -> Heading | None:
     return Heading(kind, scale, tuple(names))
 
 
-def _words(text: pl.Series, heading: Heading, where: Where) -> pl.DataFrame:
+def _row_words(text: pl.Series, heading: Heading, where: Where) -> pl.DataFrame:
     """The words of each row, which must be as many as the heading has. (n, width)."""
     squeezed = text.str.replace_all(r"[\s,]+", " ").str.strip_chars(" ")
     counts = squeezed.str.count_matches(" ", literal=True) + 1
@@ -194,10 +198,10 @@ def _words(text: pl.Series, heading: Heading, where: Where) -> pl.DataFrame:
     return squeezed.str.split_exact(" ", heading.width - 1).struct.unnest()
 
 
-def _stamps(first: pl.Series, second: pl.Series, where: Where) -> Ints:
+def _parse_stamps(first: pl.Series, second: pl.Series, where: Where) -> Ints:
     """Nanoseconds since 1970 on the file's own time scale, exactly as written."""
     text = first + " " + second
-    stamp = _calendar(text) if "/" in first[0] else _week(first, second)
+    stamp = _calendar_stamps(text) if "/" in first[0] else _week_stamps(first, second)
     if stamp.null_count():
         row = stamp.is_null().arg_max() or 0
         raise FormatError(
@@ -207,21 +211,21 @@ def _stamps(first: pl.Series, second: pl.Series, where: Where) -> Ints:
     return stamp.to_numpy()
 
 
-def _calendar(text: pl.Series) -> pl.Series:
-    proper = text.set(~text.str.contains(CALENDAR), None)
+def _calendar_stamps(text: pl.Series) -> pl.Series:
+    proper = text.set(~text.str.contains(CALENDAR_PATTERN), None)
     time = proper.str.strptime(pl.Datetime("ns"), "%Y/%m/%d %H:%M:%S%.f", strict=False)
     return time.dt.epoch("ns")
 
 
-def _week(week: pl.Series, seconds: pl.Series) -> pl.Series:
+def _week_stamps(week: pl.Series, seconds: pl.Series) -> pl.Series:
     number = week.cast(pl.Int64, strict=False)
-    exact = seconds.cast(STAMP, strict=False).to_physical()
+    exact = seconds.cast(STAMP_TYPE, strict=False).to_physical()
     number = number.set(~number.is_between(0, LAST_WEEK), None)
     exact = exact.set(~exact.is_between(0, WEEK_S * NANOSECONDS, closed="left"), None)
     return (GPS_EPOCH_S + number * WEEK_S) * NANOSECONDS + exact.cast(pl.Int64)
 
 
-def _numbers(words: pl.DataFrame, where: Where) -> Floats:
+def _parse_numbers(words: pl.DataFrame, where: Where) -> Floats:
     """Every column after the time as numbers. (n, columns)."""
     values = words.cast(pl.Float64, strict=False)
     for column, count in enumerate(values.null_count().row(0)):
@@ -234,7 +238,9 @@ def _numbers(words: pl.DataFrame, where: Where) -> Floats:
     return values.to_numpy()
 
 
-def _position(values: Floats, words: pl.DataFrame, kind: Kind, where: Where) -> Floats:
+def _parse_positions(
+    values: Floats, words: pl.DataFrame, kind: PositionLayout, where: Where
+) -> Floats:
     """The three numbers of each position."""
     if kind.axes != "llh":
         return values[:, :3]
@@ -258,26 +264,26 @@ def _degrees(parts: Floats, negative: Floats) -> Floats:
     return np.where(negative, -1.0, 1.0) * (np.abs(parts) @ [1, 1 / 60, 1 / 3600])
 
 
-def _deviation(columns: Floats, where: Where) -> Floats:
+def _check_deviations(columns: Floats, where: Where) -> Floats:
     negative = (columns[:, :3] < 0).any(axis=1)
     if negative.any():
         raise FormatError(f"{where(int(np.argmax(negative)))}: a standard deviation is negative")
     return columns
 
 
-def _commented_rows(path: Path, comments: list[Line], width: int) -> tuple[str, ...]:
+def _commented_row_notes(path: Path, comments: list[Line], width: int) -> tuple[str, ...]:
     """A row that was commented out is worth a word; other comments are not."""
     rows = (
         number
         for number, text in comments
-        if len(words := _split(text.lstrip("%"))) == width and words[-1][-1:].isdigit()
+        if len(words := _split_words(text.lstrip("%"))) == width and words[-1][-1:].isdigit()
     )
     return tuple(f"{path}:{number}: a row is commented out; it was left out" for number in rows)
 
 
 ABOUT = About(body="antenna", world="enu", gauge="fixed", oriented=False)
-ORIGIN = "ENU_ORIGIN"  # header key of the local frame's origin
-QUALITY = {
+ORIGIN_KEY = "ENU_ORIGIN"  # header key of the local frame's origin
+QUALITY_NAMES = {
     "1": "fix", "2": "float", "3": "sbas", "4": "dgps", "5": "single", "6": "ppp", "7": "dr",
 }  # fmt: skip
 
@@ -288,7 +294,7 @@ FROM_CYCLE = np.array([[0, 3, 5], [3, 1, 4], [5, 4, 2]])
 
 
 @dataclass(frozen=True)
-class Local:
+class LocalPositions:
     """Positions (n, 3) and covariances (n, 3, 3) in one local frame, and where that is."""
 
     position: Floats
@@ -299,22 +305,24 @@ class Local:
 
 def read(path: Path, options: ReadOptions) -> Track:
     """Read a solution as a position-only belief, or as plain positions if it has no covariance."""
-    table = read_table(path)
+    table = read_solution(path)
     with np.errstate(invalid="ignore", over="ignore"):  # what is not finite the track refuses
-        local = LOCAL[table.heading.kind.axes](table, options)
+        local = TO_LOCAL[table.heading.kind.axes](table, options)
         return _track(table, local, options)
 
 
-def _track(table: Table, local: Local, options: ReadOptions) -> Track:
+def _track(table: Solution, local: LocalPositions, options: ReadOptions) -> Track:
     pose = local.position, np.tile([0.0, 0.0, 0.0, 1.0], (len(table.line), 1))
     provenance = Provenance(
         table.name, "RTKLIB", notes=table.notes, remarks=(local.note, *_notes(table))
     )
     intake = options.intake(table.where)
-    about = replace(ABOUT, extra=((ORIGIN, local.origin),) if local.origin else ())
+    about = replace(ABOUT, extra=((ORIGIN_KEY, local.origin),) if local.origin else ())
     if not table.deviation.any():
         plain = Track(table.stamp, *pose, about=about, provenance=provenance, intake=intake)
-        return plain.noted("every standard deviation is zero: no belief, positions alone were read")
+        return plain.with_notes(
+            "every standard deviation is zero: no belief, positions alone were read"
+        )
     return GaussianTrack(
         table.stamp,
         *pose,
@@ -325,11 +333,11 @@ def _track(table: Table, local: Local, options: ReadOptions) -> Track:
     )
 
 
-def _from_llh(table: Table, options: ReadOptions) -> Local:
+def _local_from_llh(table: Solution, options: ReadOptions) -> LocalPositions:
     llh = table.position
     origin = _origin(options, llh)
     turn = geodesy.enu_axes(origin) @ geodesy.enu_axes(llh).swapaxes(-1, -2)
-    return Local(
+    return LocalPositions(
         geodesy.enu_from_ecef(geodesy.ecef_from_llh(llh), origin),
         sandwich(turn, _covariance(table, FROM_NEU)),
         _origin_note(options, origin),
@@ -337,9 +345,9 @@ def _from_llh(table: Table, options: ReadOptions) -> Local:
     )
 
 
-def _from_ecef(table: Table, options: ReadOptions) -> Local:
+def _local_from_ecef(table: Solution, options: ReadOptions) -> LocalPositions:
     origin = _origin(options, geodesy.llh_from_ecef(table.position))
-    return Local(
+    return LocalPositions(
         geodesy.enu_from_ecef(table.position, origin),
         sandwich(geodesy.enu_axes(origin), _covariance(table, FROM_CYCLE)),
         _origin_note(options, origin),
@@ -347,7 +355,7 @@ def _from_ecef(table: Table, options: ReadOptions) -> Local:
     )
 
 
-def _from_baseline(table: Table, options: ReadOptions) -> Local:
+def _local_from_baseline(table: Solution, options: ReadOptions) -> LocalPositions:
     if options.origin is not None:
         raise OptionError(
             f"{table.name}: baselines start at the base station; option origin cannot move them"
@@ -355,13 +363,13 @@ def _from_baseline(table: Table, options: ReadOptions) -> Local:
     known = next((text for _, text in table.comments if "ref pos" in text), "")
     place = f" at {known.partition(':')[2].strip()}" if known else ""
     note = f"east-north-up axes about the base station{place}"
-    return Local(table.position, _covariance(table, FROM_CYCLE), note)
+    return LocalPositions(table.position, _covariance(table, FROM_CYCLE), note)
 
 
-LOCAL = {"llh": _from_llh, "ecef": _from_ecef, "baseline": _from_baseline}
+TO_LOCAL = {"llh": _local_from_llh, "ecef": _local_from_ecef, "baseline": _local_from_baseline}
 
 
-def _covariance(table: Table, index: Ints) -> Floats:
+def _covariance(table: Solution, index: Ints) -> Floats:
     """Covariances in the axes of the file, from roots with a sign. (n, 3, 3)."""
     return (np.sign(table.deviation) * table.deviation**2)[:, index]
 
@@ -389,14 +397,14 @@ def _origin_note(options: ReadOptions, origin: Floats) -> str:
     )
 
 
-def _notes(table: Table) -> tuple[str, ...]:
+def _notes(table: Solution) -> tuple[str, ...]:
     """Time scale, datum, quality and unused columns in words."""
     scale = f"stamps count {table.heading.scale} from 1970; no leap seconds were applied"
     unused = " ".join(("ns", *table.heading.names[11:]))
-    return (scale, *_datum(table), _quality(table), f"columns not used: {unused}")
+    return (scale, *_datum_notes(table), _quality_note(table), f"columns not used: {unused}")
 
 
-def _datum(table: Table) -> tuple[str, ...]:
+def _datum_notes(table: Solution) -> tuple[str, ...]:
     """A note if latitude, longitude and height mean something else than on WGS 84's ellipsoid."""
     found = re.search(r"lat/lon/height=(\w+/\w+)", " ".join(text for _, text in table.comments))
     if found is None or found[1] == "WGS84/ellipsoidal":
@@ -404,7 +412,9 @@ def _datum(table: Table) -> tuple[str, ...]:
     return (f"positions are {found[1]}; they were read as WGS84/ellipsoidal",)
 
 
-def _quality(table: Table) -> str:
+def _quality_note(table: Solution) -> str:
     counts = table.quality.value_counts(sort=True).rows()
-    words = (f"{count} {QUALITY.get(flag, f'of unknown quality {flag}')}" for flag, count in counts)
+    words = (
+        f"{count} {QUALITY_NAMES.get(flag, f'of unknown quality {flag}')}" for flag, count in counts
+    )
     return f"quality: {', '.join(words)}"

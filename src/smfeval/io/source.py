@@ -13,35 +13,35 @@ import numpy as np
 from smfeval.errors import FormatError
 from smfeval.io.options import ReadOptions
 from smfeval.io.progress import report
-from smfeval.io.rows import Numbers
+from smfeval.io.rows import NumberTable
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import seconds_text
-from smfeval.track import Dropped
-from smfeval.track.rows import covariance_faults, sound
+from smfeval.track import DroppedRows
+from smfeval.track.rows import covariance_faults, valid_rows
 
 GZIP_MAGIC = b"\x1f\x8b"
 BOM = b"\xef\xbb\xbf"  # byte order mark: some editors write it before the first line
 HEAD_BYTES = 4096  # enough to recognise any format, unless comments fill them
 LONGEST_ROW = 2**20  # bytes; a first row beyond this is no row of numbers
-SHOWN_NAME = 100  # characters of a path that the system cannot look up
+LONGEST_SHOWN_NAME = 100  # characters of a path that the system cannot look up
 
 FIRST_ROW = re.compile(rb"^[^\S\n]*([^\s#][^\n]*)", re.M)
-BINARY = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
+BINARY_BYTES = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
 
 
 def exists(path: Path) -> bool:
     """Whether anything is there."""
-    return _looked_up(path, path.exists)
+    return _look_up(path, path.exists)
 
 
 def is_file(path: Path) -> bool:
     """Whether a file is there."""
-    return _looked_up(path, path.is_file)
+    return _look_up(path, path.is_file)
 
 
 def is_folder(path: Path) -> bool:
     """Whether a folder is there."""
-    return _looked_up(path, path.is_dir)
+    return _look_up(path, path.is_dir)
 
 
 def existing_file(path: Path) -> Path:
@@ -53,16 +53,20 @@ def existing_file(path: Path) -> Path:
     return path
 
 
-def _looked_up(path: Path, question: Callable[[], bool]) -> bool:
+def _look_up(path: Path, question: Callable[[], bool]) -> bool:
     """The answer, or a sentence if the system cannot even look (name too long, no permission)."""
     try:
         return question()
     except OSError as error:
-        name = str(path) if len(str(path)) <= SHOWN_NAME else f"{str(path)[:SHOWN_NAME]}..."
+        name = (
+            str(path)
+            if len(str(path)) <= LONGEST_SHOWN_NAME
+            else f"{str(path)[:LONGEST_SHOWN_NAME]}..."
+        )
         raise FormatError(f"{name}: cannot be read ({error.strerror or error})") from error
 
 
-class _Counted:
+class _ProgressFile:
     """A file that tells how much of it was read."""
 
     def __init__(self, file: IO[bytes], size: int):
@@ -83,14 +87,14 @@ class _Counted:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[IO[bytes]]:
+def open_input(path: Path) -> Iterator[IO[bytes]]:
     """Bytes of a file, unpacked if it is gzipped, whatever its name says."""
     existing_file(path)
     try:
         with path.open("rb") as raw:
             packed = raw.read(2) == GZIP_MAGIC
             raw.seek(0)
-            counted = _Counted(raw, path.stat().st_size)
+            counted = _ProgressFile(raw, path.stat().st_size)
             if packed:
                 with gzip.open(counted) as stream:
                     yield stream  # type: ignore[misc]  # GzipFile reads bytes
@@ -102,9 +106,9 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
         raise FormatError(f"{path}: cannot be read ({error.strerror or error})") from error
 
 
-def head(path: Path) -> bytes:
+def read_head(path: Path) -> bytes:
     """The first bytes of a file, unpacked: all leading comments, and the whole first row."""
-    with opened(path) as stream:
+    with open_input(path) as stream:
         start = stream.read(HEAD_BYTES).removeprefix(BOM)
         while not _shows_first_row(start) and (more := stream.read(len(start))):
             start += more
@@ -113,7 +117,7 @@ def head(path: Path) -> bytes:
 
 def is_binary(data: bytes) -> bool:
     """Whether bytes cannot be text: control characters other than those of line ends and tabs."""
-    return BINARY.search(data) is not None
+    return BINARY_BYTES.search(data) is not None
 
 
 def _shows_first_row(start: bytes) -> bool:
@@ -134,7 +138,7 @@ def bare_name(path: Path) -> str:
     return name.rpartition(".")[0] or name
 
 
-def refuse_other_count(beside: Numbers, main: Numbers, what: str) -> None:
+def refuse_other_count(beside: NumberTable, main: NumberTable, what: str) -> None:
     """Raise if the second file does not have one row for each row of the first."""
     if len(beside) != len(main):
         raise FormatError(
@@ -143,7 +147,7 @@ def refuse_other_count(beside: Numbers, main: Numbers, what: str) -> None:
         )
 
 
-def refuse_other_stamps(beside: Numbers, main: Numbers) -> None:
+def refuse_other_stamps(beside: NumberTable, main: NumberTable) -> None:
     """Raise where the stamps of two files of the same length differ."""
     apart = np.abs(beside.stamp - main.stamp) > PAIRED_GAP_NS
     if apart.any():
@@ -154,9 +158,9 @@ def refuse_other_stamps(beside: Numbers, main: Numbers) -> None:
         )
 
 
-def sound_beside(
-    covariance: Floats, beside: Numbers, options: ReadOptions
-) -> tuple[Ints, tuple[Dropped, ...]]:
+def valid_sidecar_rows(
+    covariance: Floats, beside: NumberTable, options: ReadOptions
+) -> tuple[Ints, tuple[DroppedRows, ...]]:
     """Rows whose covariance is one. A bad one is named by its line in the second file."""
-    good, dropped = sound(covariance_faults(covariance), options.intake(beside.where))
+    good, dropped = valid_rows(covariance_faults(covariance), options.intake(beside.where))
     return np.flatnonzero(good), dropped

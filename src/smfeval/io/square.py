@@ -7,24 +7,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from smfeval.errors import FormatError
-from smfeval.io.atomic import numbered_table, parts, print_rows, table, writing
-from smfeval.io.header import CURRENT, Header, header_text, parse_header
+from smfeval.io.atomic import numbered_table, row_slices, table, write_rows, writing
+from smfeval.io.header import CURRENT_VERSION, Header, header_text, parse_header
 from smfeval.io.numbers import read_header, read_numbers
 from smfeval.io.options import ReadOptions, settle_convention
-from smfeval.io.rows import HeaderLine, Layout, Numbers, Packed
-from smfeval.io.source import head, is_binary
+from smfeval.io.rows import HeaderLine, Layout, NumberTable, PackedColumns
+from smfeval.io.source import is_binary, read_head
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import seconds_text
 from smfeval.maths.symmetric import pack_lower
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Provenance, Track
 
-NORMALISED = 1e-6  # a sum this near to 1 is written as normalised
-DOUBTED = 1e-3  # weights with few digits may miss 1 by this much and still be called normalised
+NORMALISED_TOLERANCE = 1e-6  # a sum this near to 1 is written as normalised
+DECLARED_TOLERANCE = (
+    1e-3  # weights with few digits may miss 1 by this much and still be called normalised
+)
 
 
 def particle_fields(track: ParticleTrack) -> dict[str, str]:
     """The header fields of an ensemble."""
-    normalised = track.weighted and bool((np.abs(weight_sums(track) - 1) <= NORMALISED).all())
+    normalised = track.weighted and bool(
+        (np.abs(weight_sums(track) - 1) <= NORMALISED_TOLERANCE).all()
+    )
     return {
         "WEIGHTED": str(track.weighted).lower(),
         "WEIGHT_FORMAT": "log" if track.log_weight else "linear",
@@ -32,19 +36,19 @@ def particle_fields(track: ParticleTrack) -> dict[str, str]:
     }
 
 
-def not_normalised(track: ParticleTrack, header: Header) -> tuple[str, ...]:
+def normalisation_notes(track: ParticleTrack, header: Header) -> tuple[str, ...]:
     """A note if weights are declared normalised but do not sum to one."""
     if not track.weighted or header.fields["WEIGHTS_NORMALIZED"] == "false":
         return ()
     total = weight_sums(track)
     off = np.abs(total - 1)
-    if not (off > DOUBTED).any():
+    if not (off > DECLARED_TOLERANCE).any():
         return ()
     worst = int(np.argmax(off))
     return (
         f"weights are declared normalised but sum to {total[worst]:.6g} at stamp "
         f"{seconds_text(int(track.stamp[worst]))} "
-        f"(not to 1 in {(off > DOUBTED).sum()} of {len(track)} scans); they are read as relative",
+        f"(not to 1 in {(off > DECLARED_TOLERANCE).sum()} of {len(track)} scans); they are read as relative",
     )
 
 
@@ -59,7 +63,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 # Where entry (i, j) of a 6x6 stands among the 21 numbers of its lower triangle, row by row.
-LOWER = np.fromfunction(
+LOWER_TRIANGLE = np.fromfunction(
     lambda i, j: np.maximum(i, j) * (np.maximum(i, j) + 1) // 2 + np.minimum(i, j),
     (6, 6),
     dtype=np.int64,
@@ -74,7 +78,12 @@ GAUSSIAN_FIELDS = {
 LAYOUTS = {
     kind: Layout({width: words}, tail="drop", one_header=True, packed=packed)
     for kind, width, words, packed in (
-        ("gaussian_se3", 29, "stamp, pose and 21 covariance numbers", Packed(8, LOWER)),
+        (
+            "gaussian_se3",
+            29,
+            "stamp, pose and 21 covariance numbers",
+            PackedColumns(8, LOWER_TRIANGLE),
+        ),
         ("deterministic", 8, "stamp and pose", None),
         ("true", 10, "stamp, particle id, weight and pose", None),
         ("false", 9, "stamp, particle id and pose", None),
@@ -97,18 +106,20 @@ def _refuse_headerless(path: Path, lines: tuple[HeaderLine, ...]) -> None:
     """Something else that was named like a SQUARE file lacks all fields, not one of them."""
     if any(text.startswith("#%") for _, text in lines):
         return
-    if is_binary(head(path)):
+    if is_binary(read_head(path)):
         raise FormatError(f"{path}: this is binary data, not a SQUARE file")
-    raise FormatError(f"{path}: there is no SQUARE header; it begins with #%FORMAT {CURRENT}")
+    raise FormatError(
+        f"{path}: there is no SQUARE header; it begins with #%FORMAT {CURRENT_VERSION}"
+    )
 
 
-def _provenance(numbers: Numbers, header: Header, **words: Any) -> Provenance:
+def _provenance(numbers: NumberTable, header: Header, **words: Any) -> Provenance:
     kind = f"{header.fields['FORMAT']} {header.representation}"
     notes = numbers.notes + words.pop("notes", ())
     return Provenance(name=numbers.name, format=kind, notes=notes, **words)
 
 
-def _read_gaussian(numbers: Numbers, header: Header, options: ReadOptions) -> GaussianTrack:
+def _read_gaussian(numbers: NumberTable, header: Header, options: ReadOptions) -> GaussianTrack:
     settled = settle_convention(options, declared=header.convention, preset_order="state_order")
     position, rotation = numbers.columns(1, 4), numbers.columns(4, 8)
     covariance = numbers.matrices
@@ -123,7 +134,7 @@ def _read_gaussian(numbers: Numbers, header: Header, options: ReadOptions) -> Ga
     )
 
 
-def _read_poses(numbers: Numbers, header: Header, options: ReadOptions) -> Track:
+def _read_poses(numbers: NumberTable, header: Header, options: ReadOptions) -> Track:
     return Track(
         numbers.stamp,
         numbers.columns(1, 4),
@@ -134,7 +145,7 @@ def _read_poses(numbers: Numbers, header: Header, options: ReadOptions) -> Track
     )
 
 
-def _read_particles(numbers: Numbers, header: Header, options: ReadOptions) -> ParticleTrack:
+def _read_particles(numbers: NumberTable, header: Header, options: ReadOptions) -> ParticleTrack:
     weighted = header.fields["WEIGHTED"] == "true"
     stamp, rows = numbers.stamp, len(numbers)
     start = np.concatenate([[0], np.flatnonzero(np.diff(stamp)) + 1])
@@ -153,17 +164,17 @@ def _read_particles(numbers: Numbers, header: Header, options: ReadOptions) -> P
         provenance=_provenance(numbers, header, notes=notes),
         intake=options.intake(numbers.where),
     )
-    return track.noted(*not_normalised(track, header))
+    return track.with_notes(*normalisation_notes(track, header))
 
 
-READERS: dict[str, Callable[[Numbers, Header, ReadOptions], AnyTrack]] = {
+READERS: dict[str, Callable[[NumberTable, Header, ReadOptions], AnyTrack]] = {
     "gaussian_se3": _read_gaussian,
     "ensemble_se3": _read_particles,
     "deterministic": _read_poses,
 }
 
 
-def _refuse_scattered(stamp: Ints, start: Ints, numbers: Numbers) -> None:
+def _refuse_scattered(stamp: Ints, start: Ints, numbers: NumberTable) -> None:
     """Particles of one timestep must stand together."""
     order = np.argsort(stamp, kind="stable")
     again = np.flatnonzero(np.diff(stamp[order]) == 0)
@@ -175,7 +186,7 @@ def _refuse_scattered(stamp: Ints, start: Ints, numbers: Numbers) -> None:
         )
 
 
-def _without_cut_timestep(offset: Ints, numbers: Numbers) -> tuple[Ints, tuple[str, ...]]:
+def _without_cut_timestep(offset: Ints, numbers: NumberTable) -> tuple[Ints, tuple[str, ...]]:
     """Leave out a last timestep that the end of the file cut."""
     count = np.diff(offset)
     short = len(count) > 2 and (count[:-1] == count[0]).all() and count[-1] < count[0]
@@ -192,7 +203,7 @@ def write(track: AnyTrack, path: Path, options: object) -> tuple[Path, ...]:
     rows = int(track.offset[-1]) if isinstance(track, ParticleTrack) else len(track)
     with writing(path) as stream:
         stream.write(header.encode())
-        print_rows(stream, tables(track), rows)
+        write_rows(stream, track_tables(track), rows)
     return (path,)
 
 
@@ -206,12 +217,12 @@ def square_header(track: AnyTrack) -> str:
     return header_text(track.about, track.representation, fields)
 
 
-def tables(track: AnyTrack) -> "Iterator[pl.DataFrame]":
+def track_tables(track: AnyTrack) -> "Iterator[pl.DataFrame]":
     """The rows of a track as tables ready to be printed, a part at a time."""
     if isinstance(track, ParticleTrack):
         yield from _particle_tables(track)
         return
-    for part in parts(len(track)):
+    for part in row_slices(len(track)):
         columns = [track.position[part], track.rotation[part]]
         if isinstance(track, GaussianTrack):
             columns.append(pack_lower(track.covariance[part]))
@@ -221,7 +232,7 @@ def tables(track: AnyTrack) -> "Iterator[pl.DataFrame]":
 def _particle_tables(track: ParticleTrack) -> "Iterator[pl.DataFrame]":
     stamp = np.repeat(track.stamp, track.count)
     number = np.arange(len(stamp)) - np.repeat(track.offset[:-1], track.count)
-    for part in parts(len(stamp)):
+    for part in row_slices(len(stamp)):
         columns = [track.particle_position[part], track.particle_rotation[part]]
         if track.weighted:
             columns.insert(0, track.weight[part, None])

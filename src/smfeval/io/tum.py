@@ -8,26 +8,28 @@ from pathlib import Path
 
 import numpy as np
 
-from smfeval.io.atomic import parts, print_rows, table, writing
+from smfeval.io.atomic import row_slices, table, write_rows, writing
 from smfeval.io.convention import Order
 from smfeval.io.header import CONVENTION_WORDS, ORDER_WORDS, parse_fields
 from smfeval.io.numbers import read_numbers
 from smfeval.io.options import ReadOptions, settle_convention
-from smfeval.io.rows import Layout, Numbers, Packed
-from smfeval.io.source import refuse_other_count, refuse_other_stamps, sound_beside
-from smfeval.io.square import LOWER
+from smfeval.io.rows import Layout, NumberTable, PackedColumns
+from smfeval.io.source import refuse_other_count, refuse_other_stamps, valid_sidecar_rows
+from smfeval.io.square import LOWER_TRIANGLE
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Provenance, Track
 
 LAYOUT = Layout({8: "stamp tx ty tz qx qy qz qw"})
-SIDECAR = Layout({22: "stamp and 21 covariance numbers"}, tail="drop", packed=Packed(1, LOWER))
-IMPLIED: tuple[None, Order] = (None, "translation-first")  # as the columns of the poses
+SIDECAR_LAYOUT = Layout(
+    {22: "stamp and 21 covariance numbers"}, tail="drop", packed=PackedColumns(1, LOWER_TRIANGLE)
+)
+IMPLIED_CONVENTION: tuple[None, Order] = (None, "translation-first")  # as the columns of the poses
 
 
 def read(path: Path, options: ReadOptions) -> AnyTrack:
     """Read poses, with their covariances if a sidecar is named."""
     numbers = read_numbers(path, LAYOUT)
     if options.covariance is not None:
-        return _with_sidecar(numbers, options.covariance, options)
+        return _read_with_sidecar(numbers, options.covariance, options)
     return Track(
         numbers.stamp,
         numbers.columns(1, 4),
@@ -37,14 +39,16 @@ def read(path: Path, options: ReadOptions) -> AnyTrack:
     )
 
 
-def _with_sidecar(numbers: Numbers, path: Path, options: ReadOptions) -> GaussianTrack:
-    beside = read_numbers(path, SIDECAR)
-    settled = settle_convention(options, declared=_declared(path, beside), implied=IMPLIED)
+def _read_with_sidecar(numbers: NumberTable, path: Path, options: ReadOptions) -> GaussianTrack:
+    beside = read_numbers(path, SIDECAR_LAYOUT)
+    settled = settle_convention(
+        options, declared=_declared_convention(path, beside), implied=IMPLIED_CONVENTION
+    )
     numbers, notes = _without_cut_pose(numbers, beside)
     refuse_other_count(beside, numbers, "covariances")
     refuse_other_stamps(beside, numbers)
     covariance = beside.matrices
-    kept, dropped = sound_beside(covariance, beside, options)
+    kept, dropped = valid_sidecar_rows(covariance, beside, options)
     pose = numbers.columns(1, 4)[kept], numbers.columns(4, 8)[kept]
     return GaussianTrack(
         numbers.stamp[kept],
@@ -61,14 +65,16 @@ def _with_sidecar(numbers: Numbers, path: Path, options: ReadOptions) -> Gaussia
     )
 
 
-def _declared(path: Path, beside: Numbers) -> tuple[str | None, Order | None]:
+def _declared_convention(path: Path, beside: NumberTable) -> tuple[str | None, Order | None]:
     """Convention and block order that the sidecar declares."""
     fields = parse_fields(str(path), beside.header)
     side = CONVENTION_WORDS.get(fields.get("TANGENT_CONVENTION", ""))
     return side, ORDER_WORDS.get(fields.get("TANGENT_ORDER", ""))
 
 
-def _without_cut_pose(numbers: Numbers, beside: Numbers) -> tuple[Numbers, tuple[str, ...]]:
+def _without_cut_pose(
+    numbers: NumberTable, beside: NumberTable
+) -> tuple[NumberTable, tuple[str, ...]]:
     """Leave out a last pose whose covariance was cut off by the end of the sidecar."""
     if not beside.cut or len(numbers) != len(beside) + 1:
         return numbers, ()
@@ -82,6 +88,6 @@ def write(track: AnyTrack, path: Path, options: object) -> tuple[Path, ...]:
     poses = track.moments if isinstance(track, ParticleTrack) else track
     pose = np.concatenate([poses.position, poses.rotation], axis=1)
     with writing(path) as stream:
-        rows = (table(poses.stamp[part], pose[part]) for part in parts(len(poses)))
-        print_rows(stream, rows, len(poses))
+        rows = (table(poses.stamp[part], pose[part]) for part in row_slices(len(poses)))
+        write_rows(stream, rows, len(poses))
     return (path,)

@@ -11,19 +11,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from smfeval.errors import OptionError
-from smfeval.io.atomic import parts, print_rows, table, writing
+from smfeval.io.atomic import row_slices, table, write_rows, writing
 from smfeval.io.convention import CONVENTIONS, ORDERS, Convention, Order, from_right
 from smfeval.io.numbers import read_numbers
 from smfeval.io.options import ReadOptions, WriteOptions, settle_convention
-from smfeval.io.rows import Layout, Packed
-from smfeval.io.square import LOWER
+from smfeval.io.rows import Layout, PackedColumns
+from smfeval.io.square import LOWER_TRIANGLE
 from smfeval.maths.symmetric import pack_lower
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Provenance
 
 if TYPE_CHECKING:
     import polars as pl
 
-LAYOUT = Layout({29: "stamp, pose and 21 covariance numbers"}, tail="drop", packed=Packed(8, LOWER))
+LAYOUT = Layout(
+    {29: "stamp, pose and 21 covariance numbers"},
+    tail="drop",
+    packed=PackedColumns(8, LOWER_TRIANGLE),
+)
 
 
 def read(path: Path, options: ReadOptions) -> GaussianTrack:
@@ -51,14 +55,14 @@ def write(track: AnyTrack, path: Path, options: WriteOptions) -> tuple[Path, ...
         raise OptionError(f"{path}: wide TUM needs covariances; the track has none")
     rows = _tables(belief, CONVENTIONS[options.convention or "right"], options.order or ORDERS[0])
     with writing(path) as stream:
-        print_rows(stream, rows, len(belief))
+        write_rows(stream, rows, len(belief))
     return (path,)
 
 
 def _tables(
     belief: GaussianTrack, convention: Convention, order: Order
 ) -> "Iterator[pl.DataFrame]":
-    for part in parts(len(belief)):
+    for part in row_slices(len(belief)):
         pose = belief.position[part], belief.rotation[part]
         packed = pack_lower(from_right(belief.covariance[part], pose, convention, order))
         yield table(belief.stamp[part], np.concatenate([*pose, packed], axis=1))

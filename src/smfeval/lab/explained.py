@@ -43,7 +43,7 @@ class Displacement:
 
 
 @dataclass(frozen=True)
-class Explained:
+class RunExplanation:
     """All of it, on the updates that were scored."""
 
     credit: Credit
@@ -53,7 +53,7 @@ class Explained:
     left_out: int  # scored scans without an update that sees every direction
 
 
-def explained(run: Run, evaluation: Evaluation) -> Explained:
+def explain_run(run: Run, evaluation: Evaluation) -> RunExplanation:
     """Explain a run that was evaluated; raises where it left no telemetry."""
     every = _telemetry(run)
     rows, scans, left_out = _scored_rows(every, evaluation)
@@ -61,7 +61,7 @@ def explained(run: Run, evaluation: Evaluation) -> Explained:
     nees = evaluation.scored.series["nees"][scans]
     found = evaluation.calibration
     assert found is not None  # a run with telemetry reports a covariance
-    return Explained(
+    return RunExplanation(
         credit=_credit(every, rows, found.k.value),
         degeneracy=regressions(nees, geometry(every.normals[rows])),
         displacement=_displacement(every, rows, error),
@@ -74,7 +74,7 @@ def scored_updates(run: Run, evaluation: Evaluation) -> tuple[Telemetry, Ints, i
     """Updates that see every direction, their scored scans, and how many of these have none."""
     told = _telemetry(run)
     rows, scans, left_out = _scored_rows(told, evaluation)
-    return _rows(told, rows), scans, left_out
+    return _select_rows(told, rows), scans, left_out
 
 
 def _telemetry(run: Run) -> Telemetry:
@@ -87,7 +87,7 @@ def _scored_rows(told: Telemetry, evaluation: Evaluation) -> tuple[Ints, Ints, i
     """Rows of updates that see every direction, their scored scans, how many of these have none."""
     stamps = evaluation.scored.estimate.stamp
     _, rows, scans = np.intersect1d(told.stamp, stamps, assume_unique=True, return_indices=True)
-    good = _whole(told)[rows]
+    good = _full_rank_updates(told)[rows]
     if not good.any():
         raise SeriesError("no scored scan has an update that sees every direction")
     return rows[good], scans[good], int(np.sum(~good))
@@ -100,10 +100,10 @@ def updates_of(told: Telemetry) -> Updates:
     is the run itself.
     """
     observed = credit.observed_credit(told.prior, told.posterior)
-    return Updates(told.prior, told.posterior, semidefinite(observed))
+    return Updates(told.prior, told.posterior, project_semidefinite(observed))
 
 
-def semidefinite(information: Floats) -> Floats:
+def project_semidefinite(information: Floats) -> Floats:
     """Without what rounding makes negative where an update saw nothing. (n, 3, 3)."""
     value, direction = np.linalg.eigh(information)
     kept = direction * np.maximum(value, 0.0)[..., None, :]
@@ -111,7 +111,7 @@ def semidefinite(information: Floats) -> Floats:
 
 
 def _credit(every: Telemetry, rows: Ints, k: float) -> Credit:
-    told, claimed = _rows(every, rows), credit.credit(every.normals, every.sigma_m)
+    told, claimed = _select_rows(every, rows), credit.credit(every.normals, every.sigma_m)
     return Credit(
         parts=credit.parts(told.matched, told.normals, told.sigma_m),
         budget=credit.budget(every.prior, every.posterior, claimed).at(rows),
@@ -143,13 +143,13 @@ def _displacement(told: Telemetry, rows: Ints, error: Floats) -> Displacement:
     )
 
 
-def _whole(told: Telemetry) -> Bools:
+def _full_rank_updates(told: Telemetry) -> Bools:
     """Updates that moved information, from points that see every direction."""
     gained = np.linalg.eigvalsh(credit.observed_credit(told.prior, told.posterior))[:, 0] > 0
     return (told.matched >= FEWEST_POINTS) & sees_all(told.normals) & gained
 
 
-def _rows(told: Telemetry, rows: Ints) -> Telemetry:
+def _select_rows(told: Telemetry, rows: Ints) -> Telemetry:
     return Telemetry(**{name: values[rows] for name, values in vars(told).items()})
 
 

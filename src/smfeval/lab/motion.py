@@ -26,7 +26,7 @@ class Route:
     @cached_property
     def path(self) -> BSpline:
         """Place on the ground (2,) by the distance walked, in m; zero is the first waypoint."""
-        line = self._sampled()
+        line = self._sample_lines()
         smooth = gaussian_filter1d(line, self.rounding_m / STEP_M, axis=0, mode="nearest")
         walked = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(smooth, axis=0).T))])
         margin = int(4 * self.rounding_m / STEP_M)  # where the filter saw beyond the samples
@@ -42,24 +42,24 @@ class Route:
         tail = walked[len(walked) // 2 :]
         return float(tail[np.argmin(np.hypot(*(path(tail) - last).T))])
 
-    def _sampled(self) -> Floats:
+    def _sample_lines(self) -> Floats:
         """Points every step along the lines, which go on straight at both ends."""
-        first, last = self._extended(0, 1), self._extended(-1, -2)
+        first, last = self._extend_end(0, 1), self._extend_end(-1, -2)
         corner = np.concatenate([[first], self.waypoint, [last]])
         walked = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(corner, axis=0).T))])
         at = np.arange(0.0, walked[-1], STEP_M)
         return np.stack([np.interp(at, walked, axis) for axis in corner.T], axis=-1)
 
-    def _extended(self, end: int, before: int) -> Floats:
+    def _extend_end(self, end: int, before: int) -> Floats:
         line = self.waypoint[end] - self.waypoint[before]
         return self.waypoint[end] + BEYOND_M * line / np.hypot(*line)
 
 
-DEGREE = 5
+SPLINE_DEGREE = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class SimulatedMotion:
     """Position (x, y, z) in m and angles (yaw, pitch, roll) in rad over time in seconds."""
 
     position: BSpline
@@ -107,16 +107,18 @@ class Motion:
         return self.position.derivative(1), self.position.derivative(2), self.angles.derivative(1)
 
 
-def through(time: Floats, position: Floats, angles: Floats, duration_s: float) -> Motion:
+def interpolate_motion(
+    time: Floats, position: Floats, angles: Floats, duration_s: float
+) -> SimulatedMotion:
     """The motion through given positions and angles. (n,), (n, 3), (n, 3)."""
-    places = make_interp_spline(time, position, k=DEGREE)
-    return Motion(places, make_interp_spline(time, angles, k=DEGREE), duration_s)
+    places = make_interp_spline(time, position, k=SPLINE_DEGREE)
+    return SimulatedMotion(places, make_interp_spline(time, angles, k=SPLINE_DEGREE), duration_s)
 
 
 KNOT_S = 0.02
 MARGIN_S = 1.0  # the splines go on for this long before the start and after the end
 SHORTEST_S = 1.0  # of a recording
-CARRIED_M = 1.1  # height of the body over the ground
+SENSOR_HEIGHT_M = 1.1  # height of the body over the ground
 
 
 @dataclass(frozen=True)
@@ -136,21 +138,21 @@ class Gait:
     look_rad: float = 0.15  # slow turns of the head
 
 
-def walked(
+def simulate_walk(
     route: Route,
     *,
     rng: np.random.Generator,
     gait: Gait | None = None,
     ground: Ground | None = None,
     duration_s: float | None = None,
-) -> Motion:
+) -> SimulatedMotion:
     """The walk along a route, to its end or for a duration; pace and phases are drawn."""
     gait = gait or Gait()
     phase = rng.uniform(0, 2 * np.pi, size=8)
     pace = gait.speed * rng.uniform(0.92, 1.05)
     time = _knots(route, gait)
     distance, effort = _progress(time, gait, pace, phase)
-    duration_s = _settled_duration(route, time, distance, duration_s)
+    duration_s = _resolve_duration(route, time, distance, duration_s)
     used = time <= duration_s + MARGIN_S
 
     t, s, effort = time[used], distance[used], effort[used]
@@ -158,11 +160,11 @@ def walked(
     place = route.path(s)
     sway = effort * gait.sway_m * np.sin(np.pi * gait.step_hz * t + phase[0])
     place = place + sway[:, None] * np.stack([-np.sin(heading), np.cos(heading)], axis=-1)
-    height = CARRIED_M + (ground or Ground()).height(*place.T)
+    height = SENSOR_HEIGHT_M + (ground or Ground()).height(*place.T)
     height = height + effort * gait.bob_m * np.sin(2 * np.pi * gait.step_hz * t + phase[1])
 
     position = np.column_stack([place, height])
-    return through(t, position, _angles(t, heading, effort, gait, phase), duration_s)
+    return interpolate_motion(t, position, _angles(t, heading, effort, gait, phase), duration_s)
 
 
 def _knots(route: Route, gait: Gait) -> Floats:
@@ -182,7 +184,7 @@ def _progress(time: Floats, gait: Gait, pace: float, phase: Floats) -> tuple[Flo
     return np.concatenate([[0.0], np.cumsum(steps)]), effort
 
 
-def _settled_duration(route: Route, time: Floats, distance: Floats, wished: float | None) -> float:
+def _resolve_duration(route: Route, time: Floats, distance: Floats, wished: float | None) -> float:
     """The time at which the route ends, or less if so wished. Whole tenths of a second."""
     whole = np.floor(10 * np.interp(route.length_m, distance, time)) / 10
     if wished is None:

@@ -38,7 +38,7 @@ class Footprints:
         return np.hypot(np.maximum(along, 0), np.maximum(across, 0))
 
 
-def stacked(prints: list[Footprint]) -> Footprints:
+def stack_footprints(prints: list[Footprint]) -> Footprints:
     """Many rectangles as arrays."""
     rows = np.array([(f.x, f.y, f.half_x, f.half_y, f.yaw) for f in prints]).reshape(-1, 5)
     centre, half, yaw = rows[:, :2], rows[:, 2:4], rows[:, 4]
@@ -124,11 +124,11 @@ class Tube:
         with np.errstate(divide="ignore", invalid="ignore"):  # no root, or along the axis: a miss
             root = np.sqrt(b * b - a * c)
             near, far = (-b - root) / a, (-b + root) / a
-            near_met = self._met(near, start_along, step_along)
-            far_met = self._met(far, start_along, step_along)
+            near_met = self._is_hit(near, start_along, step_along)
+            far_met = self._is_hit(far, start_along, step_along)
         return np.where(near_met, near, np.where(far_met, far, np.inf))
 
-    def _met(self, distance: Floats, start: Floats, step: Floats) -> Bools:
+    def _is_hit(self, distance: Floats, start: Floats, step: Floats) -> Bools:
         return (distance > 0) & (np.abs(start + distance * step) <= self.half_length)
 
 
@@ -168,10 +168,12 @@ class Ground:
             return np.where(reached & above, start, np.inf)
         out = np.full(len(limit), np.inf)
         rays = np.flatnonzero(reached)
-        out[rays] = self._followed(origin[:, rays], direction[:, rays], start[rays], limit[rays])
+        out[rays] = self._march_rays(origin[:, rays], direction[:, rays], start[rays], limit[rays])
         return out
 
-    def _followed(self, origin: Floats, direction: Floats, start: Floats, limit: Floats) -> Floats:
+    def _march_rays(
+        self, origin: Floats, direction: Floats, start: Floats, limit: Floats
+    ) -> Floats:
         """Walk along the rays from `start` without ever passing the ground."""
         met = np.full(len(start), np.inf)
         rate = self.wave @ direction[:2]
@@ -245,7 +247,7 @@ class Scene:
     @cached_property
     def footprints(self) -> Footprints:
         """What each surface covers, seen from above."""
-        return stacked([surface.footprint for surface in self.surfaces])
+        return stack_footprints([surface.footprint for surface in self.surfaces])
 
 
 def cast(scene: Scene, origin: Floats, direction: Floats, farthest_m: float) -> Floats:

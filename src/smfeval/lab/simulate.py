@@ -3,12 +3,12 @@
 import numpy as np
 
 from smfeval.errors import OptionError
-from smfeval.lab.motion import Motion, walked
+from smfeval.lab.motion import SimulatedMotion, simulate_walk
 from smfeval.lab.recording import Recording, Scans
 from smfeval.lab.sensors import Faults, ImuModel, LidarModel
-from smfeval.lab.sensors.faults import drawn, in_words
-from smfeval.lab.sensors.imu import measured
-from smfeval.lab.sensors.lidar import Rig, scanned
+from smfeval.lab.sensors.faults import draw_truth, format_faults
+from smfeval.lab.sensors.imu import simulate_imu
+from smfeval.lab.sensors.lidar import Rig, simulate_scans
 from smfeval.lab.worlds import World, world_named
 from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Ints
@@ -49,16 +49,18 @@ def simulate(
     world = world_named(world) if isinstance(world, str) else world
     imu, lidar = imu or ImuModel(), lidar or LidarModel()
     faults = world.faults if faults is None else faults
-    built = world.built(seed)
+    built = world.build(seed)
     walk, imu_chance, lidar_chance, fault_chance = (
         np.random.default_rng([seed, part]) for part in range(1, 5)
     )
 
     ground = built.scene.ground
-    motion = walked(built.route, rng=walk, gait=built.gait, ground=ground, duration_s=duration_s)
-    samples, since = measured(motion, imu, start=START, rng=imu_chance)
-    truth = drawn(faults, imu_T_lidar, lidar.pattern.rings, fault_chance)
-    scans = scanned(Rig(built.scene, motion, lidar, truth), start=START, rng=lidar_chance)
+    motion = simulate_walk(
+        built.route, rng=walk, gait=built.gait, ground=ground, duration_s=duration_s
+    )
+    samples, since = simulate_imu(motion, imu, start=START, rng=imu_chance)
+    truth = draw_truth(faults, imu_T_lidar, lidar.pattern.rings, fault_chance)
+    scans = simulate_scans(Rig(built.scene, motion, lidar, truth), start=START, rng=lidar_chance)
 
     return Recording(
         f"{world.name}_{seed}",
@@ -70,19 +72,19 @@ def simulate(
         _reference(motion, since, world.name),
         (
             f"simulated: world {world.name}, seed {seed}",
-            f"faults that filters are not told: {in_words(faults)}",
-            *_empty(scans),
+            f"faults that filters are not told: {format_faults(faults)}",
+            *_empty_scan_notes(scans),
         ),
     )
 
 
-def _empty(scans: Scans) -> list[str]:
+def _empty_scan_notes(scans: Scans) -> list[str]:
     """A word on scans that see nothing."""
     empty = int(np.sum(np.diff(scans.offset) == 0))
     return [f"{empty:,} of {len(scans):,} scans have no points"] if empty else []
 
 
-def _reference(motion: Motion, since: Ints, name: str) -> Track:
+def _reference(motion: SimulatedMotion, since: Ints, name: str) -> Track:
     """The exact poses at all IMU samples, which the ends of the scans are among."""
     position, rotation = motion.pose(since / NANOSECONDS)
     about = About(body="imu", world="world", gauge="fixed", algorithm="simulation")

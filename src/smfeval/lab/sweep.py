@@ -13,8 +13,8 @@ from smfeval.lab.sensors.faults import NO_FAULTS
 from smfeval.lab.simulate import simulate
 from smfeval.lab.worlds import world_named
 from smfeval.study.metrics import METRICS
-from smfeval.study.sweep_plan import Lab
-from smfeval.study.sweep_points import Measured, Progress, split
+from smfeval.study.sweep_plan import LabRuns
+from smfeval.study.sweep_points import PointsAndFailures, Progress, split_outcomes
 
 SIMULATED = "simulated"
 
@@ -23,13 +23,13 @@ RunFilter = Callable[[str, Recording, Sequence[str]], Run]  # filter, recording,
 
 
 def points_of_lab(
-    lab: Lab,
+    lab: LabRuns,
     options: Options,
     *,
     progress: Progress = lambda done, total: None,
     recorded: Simulate | None = None,
     run: RunFilter | None = None,
-) -> Measured:
+) -> PointsAndFailures:
     """Run every filter with every setting on every world and seed.
 
     `recorded` and `run` may be given to sweep other recordings or another filter. Unknown worlds,
@@ -48,7 +48,7 @@ def points_of_lab(
                     progress(len(outcomes), total)
                     origin = Origin(name, f"{world}_{seed}", settings, SIMULATED)
                     outcomes.append(_outcome(origin, recording, run, options))
-    return split(outcomes)
+    return split_outcomes(outcomes)
 
 
 def _recording(recorded: Simulate, world: str, seed: int) -> Recording | SmfevalError:
@@ -65,21 +65,21 @@ def run_filter(name: str, recording: Recording, words: Sequence[str]) -> Run:
     return chosen.run(recording, chosen.settings(words))
 
 
-def refuse_unknown(lab: Lab) -> None:
+def refuse_unknown(lab: LabRuns) -> None:
     """Raise on worlds, filters, knobs and values that nobody knows."""
     for world in lab.worlds:
         world_named(world)
     for name in lab.filters:
         for settings in lab.settings:
-            filter_named(name).settings(_words(settings))
+            filter_named(name).settings(_setting_arguments(settings))
 
 
-def _recorder(lab: Lab) -> Simulate:
+def _recorder(lab: LabRuns) -> Simulate:
     faults = None if lab.faults else NO_FAULTS
     return lambda world, seed: simulate(world, seed, duration_s=lab.duration_s, faults=faults)
 
 
-def _words(settings: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+def _setting_arguments(settings: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     return tuple(f"{knob}={value}" for knob, value in settings)
 
 
@@ -92,7 +92,7 @@ def _outcome(
     if recording.reference is None:
         raise OptionError(f"{recording.name} has no reference to score a sweep against")
     try:
-        ran = run(origin.estimator, recording, _words(origin.settings))
+        ran = run(origin.estimator, recording, _setting_arguments(origin.settings))
         found = evaluate(ran.belief, recording.reference, options=replace(options, rules=()))
     except SmfevalError as error:
         return failed(origin, str(error))

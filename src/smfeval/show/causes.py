@@ -32,7 +32,7 @@ def text(reports: list[Report], *, verbose: bool = False) -> str:
     else:
         first = scores.table([report.evaluation for report in reports])
     named = len(reports) > 1
-    below = (causes(report, named=named, verbose=verbose) for report in reports)
+    below = (causes_text(report, named=named, verbose=verbose) for report in reports)
     return "\n".join([first, *(each for each in below if each)])
 
 
@@ -56,7 +56,7 @@ def document(report: Report) -> dict[str, Any]:
     return found
 
 
-def causes(report: Report, *, named: bool, verbose: bool) -> str:
+def causes_text(report: Report, *, named: bool, verbose: bool) -> str:
     """Diagnoses and alibis of an estimate; '' where nothing was asked for."""
     parts = []
     if report.diagnoses is not None:
@@ -67,23 +67,23 @@ def causes(report: Report, *, named: bool, verbose: bool) -> str:
     return name + "\n".join(parts)
 
 
-TITLE = "what else could explain it"
-HEADINGS = ("alibi", "granted", "k", "median NEES", "k = 1 needs", "holds")
-WORDS = {"holds": "yes", "not excluded": "not excluded", "in part": "in part", "no": "no"}
+ALIBIS_TITLE = "what else could explain it"
+ALIBI_HEADINGS = ("alibi", "granted", "k", "median NEES", "k = 1 needs", "holds")
+OUTCOME_WORDS = {"holds": "yes", "not excluded": "not excluded", "in part": "in part", "no": "no"}
 
 
 def alibis_text(alibis: Alibis) -> str:
     """Title, table, notes and the closing sentence."""
-    lines = [] if not alibis.rows else [TITLE, *table(alibis), *_notes(alibis)]
+    lines = [] if not alibis.rows else [ALIBIS_TITLE, *alibi_table(alibis), *_alibi_notes(alibis)]
     return "\n".join([*lines, alibis.sentence]) + "\n"
 
 
-def table(alibis: Alibis) -> list[str]:
+def alibi_table(alibis: Alibis) -> list[str]:
     """One line for each alibi, after the verdict as it was scored."""
     scored = alibis.scored
-    first = ("as scored", "", *_numbers(scored), "", "")
-    rows = [HEADINGS, first, *(_row(row, scored) for row in alibis.rows)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(HEADINGS))]
+    first = ("as scored", "", *_judgement_cells(scored), "", "")
+    rows = [ALIBI_HEADINGS, first, *(_alibi_row(row, scored) for row in alibis.rows)]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(ALIBI_HEADINGS))]
     lines, last = [], None
     for row in rows:
         name = "" if row[0] == last else row[0]
@@ -93,50 +93,50 @@ def table(alibis: Alibis) -> list[str]:
     return lines
 
 
-def _row(row: Alibi, scored: Judgement) -> tuple[str, ...]:
-    numbers = _numbers(row.judgement)
-    return (row.name, row.granted, *numbers, needed(row.need), holding(row, scored))
+def _alibi_row(row: Alibi, scored: Judgement) -> tuple[str, ...]:
+    numbers = _judgement_cells(row.judgement)
+    return (row.name, row.granted, *numbers, format_need(row.need), outcome_text(row, scored))
 
 
-def holding(row: Alibi, scored: Judgement) -> str:
+def outcome_text(row: Alibi, scored: Judgement) -> str:
     """Whether it holds: 'yes, if the reference is no better than RTK', 'in part', 'no'."""
     outcome = row.outcome(scored)
     if outcome is None:
         return "cannot be asked"
     proviso = f", if {row.proviso}" if row.proviso and row.holds(scored) else ""
-    return WORDS[outcome] + proviso
+    return OUTCOME_WORDS[outcome] + proviso
 
 
-def _numbers(judgement: Judgement | None) -> tuple[str, str]:
+def _judgement_cells(judgement: Judgement | None) -> tuple[str, str]:
     if judgement is None:
         return "-", "-"
     return shown(judgement.k), number(judgement.nees_median)
 
 
-def needed(need: Need | None) -> str:
+def format_need(need: Need | None) -> str:
     """How much gives k = 1: '4.1 cm [3.5, 5.2]', 'none does: 9 cm leaves 63'."""
     if need is None:
         return ""
     if need.size is None:
-        return _none_does(need)
+        return _format_unmet_need(need)
     ends = ""
     if need.low is not None and need.high is not None:
-        ends = f" [{_size(need.low, need.unit)}, {_size(need.high, need.unit)}]"
-    return f"{_size(need.size, need.unit)}{ends}"
+        ends = f" [{_format_size(need.low, need.unit)}, {_format_size(need.high, need.unit)}]"
+    return f"{_format_size(need.size, need.unit)}{ends}"
 
 
-def _none_does(need: Need) -> str:
+def _format_unmet_need(need: Need) -> str:
     if need.k_left is None:
         return "not known"
-    best = "any amount" if need.kindest is None else _size(need.kindest, need.unit)
+    best = "any amount" if need.kindest is None else _format_size(need.kindest, need.unit)
     return f"none does: {best} leaves {number(need.k_left)}"
 
 
-def _size(size: float, unit: str) -> str:
+def _format_size(size: float, unit: str) -> str:
     return length(size) if unit == "m" else f"{number(1e3 * size)} ms"
 
 
-def _notes(alibis: Alibis) -> list[str]:
+def _alibi_notes(alibis: Alibis) -> list[str]:
     tolerance, asked = alibis.tolerance, [alibis.scored, *(row.judgement for row in alibis.rows)]
     known = any(each is not None and each.k.low is not None for each in asked)
     granted = (
@@ -156,14 +156,14 @@ def diagnoses_text(diagnoses: Diagnoses, *, verbose: bool = False) -> str:
     """A title and rows; `-v` adds windows and regimes."""
     if diagnoses.reason is not None:
         return f"{DIAGNOSES_TITLE}\n  {diagnoses.reason}\n"
-    rows = [*_found(diagnoses), *_bias(diagnoses), *_tail(diagnoses.tail)]
+    rows = [*_diagnosis_rows(diagnoses), *_bias_rows(diagnoses), *_tail_rows(diagnoses.tail)]
     if verbose:
-        rows += [*_windows(diagnoses.windows), *_regimes(diagnoses.regimes)]
-    rows += [*_untested(diagnoses), *(("note", note) for note in diagnoses.notes)]
+        rows += [*_window_rows(diagnoses.windows), *_regime_rows(diagnoses.regimes)]
+    rows += [*_untested_rows(diagnoses), *(("note", note) for note in diagnoses.notes)]
     return f"{DIAGNOSES_TITLE}\n{aligned(rows)}\n"
 
 
-def _found(diagnoses: Diagnoses) -> list[tuple[str, str]]:
+def _diagnosis_rows(diagnoses: Diagnoses) -> list[tuple[str, str]]:
     if not diagnoses.found:
         return [("nothing", "no fault stands out from what an honest, dependent error would do")]
     rows = []
@@ -172,7 +172,7 @@ def _found(diagnoses: Diagnoses) -> list[tuple[str, str]]:
     return rows
 
 
-def _bias(diagnoses: Diagnoses) -> list[tuple[str, str]]:
+def _bias_rows(diagnoses: Diagnoses) -> list[tuple[str, str]]:
     rows = [("bias", _bias_text(each)) for each in diagnoses.bias]
     windows = diagnoses.windows
     if windows is not None:
@@ -196,7 +196,7 @@ def _bias_text(bias: Bias) -> str:
     )
 
 
-def _tail(tail: Tail | None) -> list[tuple[str, str]]:
+def _tail_rows(tail: Tail | None) -> list[tuple[str, str]]:
     if tail is None:
         return []
     return [
@@ -209,7 +209,7 @@ def _tail(tail: Tail | None) -> list[tuple[str, str]]:
     ]
 
 
-def _untested(diagnoses: Diagnoses) -> list[tuple[str, str]]:
+def _untested_rows(diagnoses: Diagnoses) -> list[tuple[str, str]]:
     """Each reason once, with the names that it holds for."""
     names: dict[str, list[str]] = {}
     for each in diagnoses.untested:
@@ -217,7 +217,7 @@ def _untested(diagnoses: Diagnoses) -> list[tuple[str, str]]:
     return [("not tested", f"{', '.join(named)}: {why}") for why, named in names.items()]
 
 
-def _windows(windows: Windows | None) -> list[tuple[str, str]]:
+def _window_rows(windows: Windows | None) -> list[tuple[str, str]]:
     if windows is None:
         return []
     rows = []
@@ -225,19 +225,19 @@ def _windows(windows: Windows | None) -> list[tuple[str, str]]:
         named = zip(windows.directions, each.mean_m, strict=True)
         means = ", ".join(f"{name} {length(mean)}" for name, mean in named)
         span = f"{number(each.start_s)}-{number(each.end_s)} s"
-        rows.append(("window", f"{span}: {means}; RMSE {length(each.rmse_m)}{_k(each.k)}"))
+        rows.append(("window", f"{span}: {means}; RMSE {length(each.rmse_m)}{_format_k(each.k)}"))
     return rows
 
 
-def _regimes(regimes: tuple[Regime, ...]) -> list[tuple[str, str]]:
+def _regime_rows(regimes: tuple[Regime, ...]) -> list[tuple[str, str]]:
     return [
         (
             "regime",
-            f"{each.name}: {count(each.scans, 'scan')}, RMSE {length(each.rmse_m)}{_k(each.k)}",
+            f"{each.name}: {count(each.scans, 'scan')}, RMSE {length(each.rmse_m)}{_format_k(each.k)}",
         )
         for each in regimes
     ]
 
 
-def _k(k: float | None) -> str:
+def _format_k(k: float | None) -> str:
     return "" if k is None else f", k {number(k)}"

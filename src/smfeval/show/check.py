@@ -7,7 +7,7 @@ import numpy as np
 
 from smfeval.maths.stamps import seconds_text
 from smfeval.show.words import aligned, count, length, length_range, number
-from smfeval.track import AnyTrack, Dropped, ParticleTrack
+from smfeval.track import AnyTrack, DroppedRows, ParticleTrack
 
 if TYPE_CHECKING:
     from smfeval.explain.doubts import Examination
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 SCHEMA = "smfeval.check/1"
 
-GROWS = 2.0  # sigma of the last tenth of the track over that of the first
+GROWTH_LIMIT = 2.0  # sigma of the last tenth of the track over that of the first
 
-KINDS = {
+REPRESENTATION_WORDS = {
     "gaussian_se3": "poses with covariance",
     "ensemble_se3": "weighted particles",
     "deterministic": "poses without uncertainty",
@@ -28,7 +28,7 @@ def text(examination: "Examination", *, verbose: bool = False) -> str:
     """The whole report; the last line says whether the track can be scored."""
     track = examination.track
     rows = [
-        ("format", f"{track.provenance.format}: {KINDS[track.representation]}"),
+        ("format", f"{track.provenance.format}: {REPRESENTATION_WORDS[track.representation]}"),
         ("scans", _scans(examination.motion)),
         ("path", _path(examination.motion)),
         ("frames", frames(track)),
@@ -39,8 +39,8 @@ def text(examination: "Examination", *, verbose: bool = False) -> str:
         rows.append(("convention", track.provenance.convention))
     if examination.health:
         rows.append(("covariance", _health(examination.health)))
-    rows += details(examination) if verbose else []
-    rows += history(track)
+    rows += detail_rows(examination) if verbose else []
+    rows += provenance_rows(track)
     rows += [("doubt", doubt.sentence) for doubt in examination.doubts]
     return f"{track.provenance.name}\n{aligned(rows)}\n{last_line(examination)}\n"
 
@@ -59,7 +59,7 @@ def reasons_for_doubt(examination: "Examination") -> list[str]:
     """What a strict check refuses: doubts, notes, rows left out, assumptions, useless beliefs."""
     track = examination.track
     reasons = [doubt.sentence for doubt in examination.doubts]
-    reasons += [_left_out(left) for left in track.provenance.dropped]
+    reasons += [_format_dropped(left) for left in track.provenance.dropped]
     reasons += track.provenance.notes
     if "(assumed)" in (track.provenance.convention or ""):
         reasons.append(f"the covariance convention is assumed: {track.provenance.convention}")
@@ -78,18 +78,18 @@ def frames(track: AnyTrack) -> str:
     return f"{body}, {world}, {gauge}{unknown}"
 
 
-def history(track: AnyTrack) -> list[tuple[str, str]]:
+def provenance_rows(track: AnyTrack) -> list[tuple[str, str]]:
     """What was left out and noted on the way in."""
     told = track.provenance
-    rows = [("left out", _left_out(left)) for left in told.dropped]
+    rows = [("left out", _format_dropped(left)) for left in told.dropped]
     return rows + [("note", note) for note in (*told.notes, *told.remarks)]
 
 
-def _left_out(left: Dropped) -> str:
+def _format_dropped(left: DroppedRows) -> str:
     return f"{count(left.count, 'row')}: {left.reason} (first: {left.first})"
 
 
-def details(examination: "Examination") -> list[tuple[str, str]]:
+def detail_rows(examination: "Examination") -> list[tuple[str, str]]:
     """What `-v` adds: the ends in time, the fastest step, the sigmas, the header's other words."""
     track, motion, about = examination.track, examination.motion, examination.track.about
     first, last = (seconds_text(int(track.stamp[i])) for i in (0, -1))
@@ -145,9 +145,9 @@ def _health(health: "Health") -> str:
 
 
 def _trend(growth: float) -> str:
-    if growth > GROWS:
+    if growth > GROWTH_LIMIT:
         return "grows"
-    return "shrinks" if growth < 1 / GROWS else "steady"
+    return "shrinks" if growth < 1 / GROWTH_LIMIT else "steady"
 
 
 def document(examination: "Examination") -> dict[str, Any]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from smfeval.explain.doubts import Examination
-from smfeval.show.check import KINDS, details, frames, history
+from smfeval.show.check import REPRESENTATION_WORDS, detail_rows, frames, provenance_rows
 from smfeval.show.check import document as examination_document
 from smfeval.show.words import aligned, count
 from smfeval.track import AnyTrack
@@ -18,7 +18,7 @@ class Conversion:
 
     examination: Examination
     files: tuple[str, ...]
-    written: str  # format, and the convention where it could be chosen
+    written_format: str  # format, and the convention where it could be chosen
     lost: tuple[str, ...]
     assumed: tuple[str, ...]
 
@@ -37,8 +37,8 @@ def text(done: Conversion, *, verbose: bool = False) -> str:
     ]
     if track.provenance.convention:
         rows.append(("convention", track.provenance.convention))
-    rows += details(done.examination) if verbose else []
-    rows += history(track)
+    rows += detail_rows(done.examination) if verbose else []
+    rows += provenance_rows(track)
     rows += [("doubt", doubt.sentence) for doubt in done.examination.doubts]
     rows += [("assumed", word) for word in done.assumed]
     rows += [("lost", word) for word in done.lost]
@@ -48,8 +48,8 @@ def text(done: Conversion, *, verbose: bool = False) -> str:
 def last_line(done: Conversion) -> str:
     """The files written, in which format, and how many scans."""
     scans = count(len(done.track), "scan")
-    kind = KINDS[done.track.representation]
-    return f"wrote {' and '.join(done.files)} ({done.written}): {scans}, from {kind}"
+    kind = REPRESENTATION_WORDS[done.track.representation]
+    return f"wrote {' and '.join(done.files)} ({done.written_format}): {scans}, from {kind}"
 
 
 def document(done: Conversion) -> dict[str, Any]:
@@ -63,6 +63,6 @@ def document(done: Conversion) -> dict[str, Any]:
         **{key: found[key] for key in (*shared, "notes", "doubts")},
         "assumed": list(done.assumed),
         "lost": list(done.lost),
-        "written": done.written,
+        "written": done.written_format,
         "files": list(done.files),
     }

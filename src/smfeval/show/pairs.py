@@ -9,17 +9,17 @@ from smfeval.compare import Attribution, Comparison, Pair
 from smfeval.compare.attribution import SHARED, Own
 from smfeval.compare.frames import name_of
 from smfeval.compare.hypothesis import Hypothesis
-from smfeval.show.check import KINDS, frames
+from smfeval.show.check import REPRESENTATION_WORDS, frames
 from smfeval.show.scores import metres, shown
 from smfeval.show.words import aligned, count, length, number
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import finite
 from smfeval.track import AnyTrack
 
-PERCENT = f"{100 * SHARED:g} %"
+SHARED_PERCENT = f"{100 * SHARED:g} %"
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-BOUND = (
+BOUND_SENTENCE = (
     "two honest beliefs, errors independent or partly shared, give 1 at most; "
     "not above 1 proves nothing"
 )
@@ -30,14 +30,17 @@ def text(comparison: Comparison, *, verbose: bool = False) -> str:
     notes = [("note", note) for note in comparison.notes]
     if comparison.attribution is None:
         (pair,) = comparison.pairs
-        reading = _reading(comparison) if verbose else []
-        rows = [*reading, *_pair_rows(pair), ("bound", BOUND), *notes]
+        reading = _reading_rows(comparison) if verbose else []
+        rows = [*reading, *_pair_rows(pair), ("bound", BOUND_SENTENCE), *notes]
         return f"{pair.a} and {pair.b}\n{aligned(rows)}\n{pair.claim.sentence}\n"
-    parts = [matrix(comparison), *(_block(pair) for pair in comparison.pairs if verbose)]
+    parts = [
+        k_pair_matrix(comparison),
+        *(_pair_block(pair) for pair in comparison.pairs if verbose),
+    ]
     rows = [
-        *(_reading(comparison) if verbose else []),
+        *(_reading_rows(comparison) if verbose else []),
         *_attribution_rows(comparison.attribution),
-        ("bound", BOUND),
+        ("bound", BOUND_SENTENCE),
         *notes,
     ]
     return "\n".join([*parts, aligned(rows), *last_lines(comparison)]) + "\n"
@@ -47,11 +50,11 @@ def last_lines(comparison: Comparison) -> list[str]:
     """What is proved: one sentence for each pair, and one on who is to blame."""
     sentences = [pair.claim.sentence for pair in comparison.pairs]
     if comparison.attribution is not None:
-        sentences.append(blame(comparison.attribution))
+        sentences.append(attribution_sentence(comparison.attribution))
     return sentences
 
 
-def blame(found: Attribution) -> str:
+def attribution_sentence(found: Attribution) -> str:
     """Who of three or more is overconfident, if that can be told."""
     if found.reason:
         return f"attribution: not identifiable, {found.reason}"
@@ -59,24 +62,24 @@ def blame(found: Attribution) -> str:
     if guilty:
         names = ", ".join(f"{own.name} (k above {number(own.lower_bound or 0)})" for own in guilty)
         firm = all(own.shared is not None and own.shared[0] > 1 for own in guilty)
-        also = f" or two of them share {PERCENT} of their variance" if firm else ""
+        also = f" or two of them share {SHARED_PERCENT} of their variance" if firm else ""
         return f"attribution: overconfident, if the errors are uncorrelated{also}: {names}"
-    suspects = [f"{own.name} (k {number(own.k.value)})" for own in found.own if _suspect(own)]
+    suspects = [f"{own.name} (k {number(own.k.value)})" for own in found.own if _is_suspect(own)]
     if suspects:
         few = "too few independent scans to prove it"
         return f"attribution: suspect, if the errors are uncorrelated, {few}: {', '.join(suspects)}"
     return "attribution: no conclusion on which of them is overconfident"
 
 
-def _suspect(own: Own) -> bool:
+def _is_suspect(own: Own) -> bool:
     return own.label == "suspect"
 
 
-def matrix(comparison: Comparison) -> str:
+def k_pair_matrix(comparison: Comparison) -> str:
     """k_pair of all pairs, with its lower bound where there is one."""
     names = [name_of(track) for track in comparison.tracks]
     indices, found = range(len(names)), iter(comparison.pairs)
-    cells = {(i, j): _cell(next(found)) for i in indices for j in indices if i < j}
+    cells = {(i, j): _k_pair_cell(next(found)) for i in indices for j in indices if i < j}
     head = ["k_pair (at least)", *(_letter(j) for j in indices)]
     body = [
         [f"{_letter(i)}  {names[i]}", *(cells.get((i, j), "") for j in indices)] for i in indices
@@ -98,21 +101,24 @@ def _letter(index: int) -> str:
     return LETTERS[index] if index < len(LETTERS) else str(index + 1)
 
 
-def _cell(pair: Pair) -> str:
+def _k_pair_cell(pair: Pair) -> str:
     bound = "-" if pair.lower_bound is None or pair.few else number(pair.lower_bound)
     return f"{number(pair.k.value)} ({bound})"
 
 
-def _block(pair: Pair) -> str:
+def _pair_block(pair: Pair) -> str:
     return f"{pair.a} and {pair.b}\n{aligned(_pair_rows(pair))}"
 
 
-def _reading(comparison: Comparison) -> list[tuple[str, str]]:
+def _reading_rows(comparison: Comparison) -> list[tuple[str, str]]:
     """What `-v` adds: format, frames and convention of every track."""
     rows = []
     for track in comparison.tracks:
         told, name = track.provenance, name_of(track)
-        rows += [(name, f"{told.format}: {KINDS[track.representation]}"), (name, frames(track))]
+        rows += [
+            (name, f"{told.format}: {REPRESENTATION_WORDS[track.representation]}"),
+            (name, frames(track)),
+        ]
         rows += [(name, told.convention)] if told.convention else []
     return rows
 
@@ -121,24 +127,24 @@ def _pair_rows(pair: Pair) -> list[tuple[str, str]]:
     honest = median_chi_squared(pair.scored.residuals.dimension)
     median = f"median {shown(pair.nees_median)} (at most {honest:.3g} if both are honest)"
     rows = [
-        ("matched", _matched(pair)),
-        ("gauge", _gauge(pair)),
+        ("matched", _matched_text(pair)),
+        ("gauge", _gauge_text(pair)),
         ("difference", f"mean {metres(pair.distance)}"),
         ("sum", f"{100 * pair.share_a:.0f} % of the summed variance is that of {pair.a} (median)"),
         ("energy", metres(pair.energy)),
         ("log score", shown(pair.log)),
         ("NEES", median),
-        ("k_pair", _k(pair)),
+        ("k_pair", _k_text(pair)),
         ("by axis", ", ".join(f"{name} {number(k)}" for name, k in pair.k_by_axis.items())),
         *[("by gauge", line) for line in _by_gauge(pair)],
     ]
     if pair.clock:
         rows += [("clock of A", line) for line in _by_clock(pair)]
     rows.append(("least", f"k_pair {number(pair.k_least)} over these clocks and open gauges"))
-    return rows + (_hypothesis(pair, pair.hypothesis) if pair.hypothesis else [])
+    return rows + (_hypothesis_rows(pair, pair.hypothesis) if pair.hypothesis else [])
 
 
-def _matched(pair: Pair) -> str:
+def _matched_text(pair: Pair) -> str:
     pairs, scored = pair.pairs, len(pair.scored.residuals)
     gap = np.quantile(np.abs(pairs.gap_s), [0.5, 1.0]) * 1e3
     used = "" if scored == len(pairs) else f", {scored:,} scored"
@@ -149,7 +155,7 @@ def _matched(pair: Pair) -> str:
     )
 
 
-def _gauge(pair: Pair) -> str:
+def _gauge_text(pair: Pair) -> str:
     alignment = pair.alignment
     if alignment.kind == "none":
         return "no alignment"
@@ -158,7 +164,7 @@ def _gauge(pair: Pair) -> str:
     return f"{alignment.kind}, {alignment.freedoms} freedoms{residual}{free}"
 
 
-def _k(pair: Pair) -> str:
+def _k_text(pair: Pair) -> str:
     if pair.lower_bound is None:
         return f"{shown(pair.k)}; no lower bound: {pair.k.reason or 'no interval was asked for'}"
     samples = pair.k.n_effective
@@ -183,7 +189,7 @@ def _by_clock(pair: Pair) -> list[str]:
     return [*_table([["ms", *offsets], ["k_pair", *values]]), how]
 
 
-def _hypothesis(pair: Pair, found: Hypothesis) -> list[tuple[str, str]]:
+def _hypothesis_rows(pair: Pair, found: Hypothesis) -> list[tuple[str, str]]:
     values = ", ".join(f"{value:+.2f}" for value in found.eigenvalues)
     own = " and ".join("-" if k is None else number(k) for k in (found.k_a, found.k_b))
     verdict = "no direction has opposed errors, the bound holds"
@@ -200,17 +206,17 @@ def _hypothesis(pair: Pair, found: Hypothesis) -> list[tuple[str, str]]:
 def _attribution_rows(found: Attribution) -> list[tuple[str, str]]:
     if found.reason:
         return [("own k", f"not identifiable: {found.reason}")]
-    head = ["", "k", "at least", "error", "reported", f"k if two share {PERCENT}", "label"]
-    lines = _table([head, *(_own(own) for own in found.own)])
+    head = ["", "k", "at least", "error", "reported", f"k if two share {SHARED_PERCENT}", "label"]
+    lines = _table([head, *(_own_row(own) for own in found.own)])
     how = f"{count(found.scans, 'common scan')}, aligned to the first by {found.gauge}"
     assumed = "second moments per axis, errors assumed uncorrelated"
     unexplained = "" if found.misfit is None else f", {100 * found.misfit:.2g} % unexplained"
     rows = [("own k", line) for line in lines]
     rows += [("attribution", f"{how}; {assumed}{unexplained}")]
-    return rows + [("attribution", _moved(own)) for own in found.own if own.projected]
+    return rows + [("attribution", _projection_note(own)) for own in found.own if own.projected]
 
 
-def _own(own: Own) -> list[str]:
+def _own_row(own: Own) -> list[str]:
     if own.sigma_m is None or own.shared is None:
         return [own.name, "-", "-", "-", length(own.reported_m), "-", own.label]
     bound = "-" if own.lower_bound is None else number(own.lower_bound)
@@ -219,7 +225,7 @@ def _own(own: Own) -> list[str]:
     return [own.name, shown(own.k), bound, *sizes, f"{number(low)} to {number(high)}", own.label]
 
 
-def _moved(own: Own) -> str:
+def _projection_note(own: Own) -> str:
     return (
         f"{own.name}: the estimate was indefinite and was moved to the nearest covariance (errors "
         "of others are shared, or far larger than its own)"
@@ -233,15 +239,15 @@ def document(comparison: Comparison) -> dict[str, Any]:
     """The same as strict JSON data."""
     return {
         "schema": SCHEMA,
-        "tracks": [_track(track) for track in comparison.tracks],
+        "tracks": [_track_data(track) for track in comparison.tracks],
         "axes": comparison.options.axes,
-        "pairs": [_pair(pair) for pair in comparison.pairs],
-        "attribution": _attribution(comparison.attribution),
+        "pairs": [_pair_data(pair) for pair in comparison.pairs],
+        "attribution": _attribution_data(comparison.attribution),
         "notes": list(comparison.notes),
     }
 
 
-def _track(track: AnyTrack) -> dict[str, Any]:
+def _track_data(track: AnyTrack) -> dict[str, Any]:
     about = track.about
     return {
         "name": name_of(track),
@@ -255,7 +261,7 @@ def _track(track: AnyTrack) -> dict[str, Any]:
     }
 
 
-def _pair(pair: Pair) -> dict[str, Any]:
+def _pair_data(pair: Pair) -> dict[str, Any]:
     return {
         "a": pair.a,
         "b": pair.b,
@@ -287,7 +293,7 @@ def _hypothesis_data(found: Hypothesis | None) -> dict[str, Any] | None:
     return asdict(found) | {"eigenvalues": list(found.eigenvalues), "holds": found.holds}
 
 
-def _attribution(found: Attribution | None) -> dict[str, Any] | None:
+def _attribution_data(found: Attribution | None) -> dict[str, Any] | None:
     if found is None:
         return None
     return {
@@ -296,7 +302,7 @@ def _attribution(found: Attribution | None) -> dict[str, Any] | None:
         "misfit": finite(found.misfit),
         "reason": found.reason,
         "own": [_own_data(own) for own in found.own],
-        "sentence": blame(found),
+        "sentence": attribution_sentence(found),
     }
 
 

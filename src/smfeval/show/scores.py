@@ -4,7 +4,7 @@ import numpy as np
 
 from smfeval.associate.nearest import RISK_LIMIT
 from smfeval.evaluation import Evaluation
-from smfeval.show.check import KINDS, frames
+from smfeval.show.check import REPRESENTATION_WORDS, frames
 from smfeval.show.words import aligned, count, length, length_unit, number
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import Number
@@ -23,32 +23,35 @@ def text(evaluation: Evaluation, *, verbose: bool = False) -> str:
 def rows(evaluation: Evaluation, *, verbose: bool = False) -> list[tuple[str, str]]:
     """Everything but the verdict, as labels and texts."""
     return [
-        *(_reading(evaluation) if verbose else []),
-        ("matched", _matched(evaluation)),
-        *_risk(evaluation),
-        ("gauge", _gauge(evaluation)),
-        *_clock(evaluation),
-        *_reference_noise(evaluation),
-        *_scores(evaluation),
-        *_calibration(evaluation),
-        *[("relative", _relative(error)) for error in evaluation.relative],
+        *(_reading_rows(evaluation) if verbose else []),
+        ("matched", _matched_text(evaluation)),
+        *_risk_rows(evaluation),
+        ("gauge", _gauge_text(evaluation)),
+        *_clock_rows(evaluation),
+        *_reference_noise_rows(evaluation),
+        *_score_rows(evaluation),
+        *_calibration_rows(evaluation),
+        *[("relative", _relative_text(error)) for error in evaluation.relative],
         *_precision_rows(evaluation),
-        *_effective(evaluation),
+        *_effective_rows(evaluation),
         *[("note", note) for note in evaluation.all_notes],
     ]
 
 
-def _reading(evaluation: Evaluation) -> list[tuple[str, str]]:
+def _reading_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
     """What `-v` adds: format, frames and convention of both files."""
     rows = []
     for who, track in (("estimate", evaluation.estimate), ("reference", evaluation.reference)):
         told = track.provenance
-        rows += [(who, f"{told.format}: {KINDS[track.representation]}"), (who, frames(track))]
+        rows += [
+            (who, f"{told.format}: {REPRESENTATION_WORDS[track.representation]}"),
+            (who, frames(track)),
+        ]
         rows += [(who, told.convention)] if told.convention else []
     return rows
 
 
-def _matched(evaluation: Evaluation) -> str:
+def _matched_text(evaluation: Evaluation) -> str:
     pairs, scored = evaluation.pairs, len(evaluation.scored.residuals)
     gap = np.quantile(np.abs(pairs.gap_s), [0.5, 0.95, 1.0]) * 1e3
     used = "" if scored == len(pairs) else f", {scored:,} scored"
@@ -59,7 +62,7 @@ def _matched(evaluation: Evaluation) -> str:
     )
 
 
-def _risk(evaluation: Evaluation) -> list[tuple[str, str]]:
+def _risk_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
     risk = evaluation.gap_risk
     if risk is None:
         return []
@@ -67,7 +70,7 @@ def _risk(evaluation: Evaluation) -> list[tuple[str, str]]:
     return [("gap risk", f"median {number(risk.median)}, 95 % {number(risk.p95)} sigma; {share}")]
 
 
-def _gauge(evaluation: Evaluation) -> str:
+def _gauge_text(evaluation: Evaluation) -> str:
     alignment, axes = evaluation.alignment, evaluation.options.axes
     if alignment.kind == "none":
         return f"no alignment; scored on axes {axes}"
@@ -81,25 +84,25 @@ def _gauge(evaluation: Evaluation) -> str:
     return f"{alignment.kind}{start}, {freedoms}{residual}{scale}{free}; scored on axes {axes}"
 
 
-def _clock(evaluation: Evaluation) -> list[tuple[str, str]]:
+def _clock_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
     """k, or where there is no belief the RMSE, about the offset that was found."""
     if evaluation.clock is None:
         return []
     rows = evaluation.clock.curve
     cells = [
-        f"{_milliseconds(row.offset_s)} {length(row.rmse_m) if row.k is None else number(row.k)}"
+        f"{_format_milliseconds(row.offset_s)} {length(row.rmse_m) if row.k is None else number(row.k)}"
         for row in rows
     ]
     name = "RMSE" if rows and rows[0].k is None else "k"
     return [("clock", f"{name} by offset: {', '.join(cells)}")] if rows else []
 
 
-def _milliseconds(time_s: float) -> str:
+def _format_milliseconds(time_s: float) -> str:
     """To a microsecond, and never minus zero."""
     return f"{round(1e3 * time_s, 3) + 0.0:.3g} ms"
 
 
-def _reference_noise(evaluation: Evaluation) -> list[tuple[str, str]]:
+def _reference_noise_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
     noise = evaluation.scored.residuals.noise
     if noise is None:
         return []
@@ -107,15 +110,15 @@ def _reference_noise(evaluation: Evaluation) -> list[tuple[str, str]]:
     return [("reference", f"its own covariance is used: sigma {length(sigma)} (median)")]
 
 
-def _scores(evaluation: Evaluation) -> list[tuple[str, str]]:
+def _score_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
     scores = evaluation.scores
     rows = [("MAE", metres(scores.mae)), ("RMSE", metres(scores.rmse))]
     if scores.energy is not None:
-        rows.append(("energy", _energy(evaluation)))
+        rows.append(("energy", _energy_text(evaluation)))
     if scores.log is not None:
-        rows.append(("log score", _log(evaluation)))
+        rows.append(("log score", _log_text(evaluation)))
     if scores.crps is not None:
-        rows.append(("CRPS", f"{metres(scores.crps)} ({_by_axis(scores.crps_by_axis)})"))
+        rows.append(("CRPS", f"{metres(scores.crps)} ({_axis_lengths(scores.crps_by_axis)})"))
     if scores.interval is not None:
         level = 100 * evaluation.options.settings.interval_level
         rows.append(("interval", f"{metres(scores.interval)} (score of the {level:g} % intervals)"))
@@ -124,14 +127,14 @@ def _scores(evaluation: Evaluation) -> list[tuple[str, str]]:
     return rows
 
 
-def _energy(evaluation: Evaluation) -> str:
+def _energy_text(evaluation: Evaluation) -> str:
     beta, energy = evaluation.options.settings.beta, evaluation.scores.energy
     if energy is None:
         return "-"
     return metres(energy) if beta == 1 else f"{shown(energy)} (beta {beta:g})"
 
 
-def _log(evaluation: Evaluation) -> str:
+def _log_text(evaluation: Evaluation) -> str:
     scores = evaluation.scores
     assert scores.log is not None
     if scores.log_consistency is None or scores.log_sharpness is None:
@@ -142,11 +145,11 @@ def _log(evaluation: Evaluation) -> str:
     return f"{shown(scores.log)} = {consistency} consistency {sharpness} sharpness {rest}"
 
 
-def _by_axis(numbers: dict[str, Number]) -> str:
+def _axis_lengths(numbers: dict[str, Number]) -> str:
     return ", ".join(f"{name} {length(entry.value)}" for name, entry in numbers.items())
 
 
-def _calibration(evaluation: Evaluation) -> list[tuple[str, str]]:
+def _calibration_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
     found = evaluation.calibration
     if found is None:
         return []
@@ -160,8 +163,8 @@ def _calibration(evaluation: Evaluation) -> list[tuple[str, str]]:
             f"median {shown(found.nees_median)} (honest {honest:.3g}), "
             f"mean {number(found.nees_mean.value)}{sample}",
         ),
-        ("k", f"{shown(found.k)}: each axis {_times(found)}"),
-        ("coverage", _coverage(evaluation, found)),
+        ("k", f"{shown(found.k)}: each axis {_tightness_text(found)}"),
+        ("coverage", _coverage_text(evaluation, found)),
     ]
     if found.psi is not None:
         rows.append(
@@ -170,7 +173,7 @@ def _calibration(evaluation: Evaluation) -> list[tuple[str, str]]:
     return rows
 
 
-def _times(found: Calibration) -> str:
+def _tightness_text(found: Calibration) -> str:
     factor = found.factor_per_axis.value
     if factor == 0:
         return "without error"
@@ -179,14 +182,16 @@ def _times(found: Calibration) -> str:
     return f"{number(1 / factor)} times too wide"
 
 
-def _coverage(evaluation: Evaluation, found: Calibration) -> str:
-    parts = [f"{100 * level:g} %: {_percent(held)}" for level, held in found.coverage.items()]
+def _coverage_text(evaluation: Evaluation, found: Calibration) -> str:
+    parts = [
+        f"{100 * level:g} %: {_format_percent(held)}" for level, held in found.coverage.items()
+    ]
     particles = isinstance(evaluation.estimate, ParticleTrack)
     suffix = f" (by the {evaluation.coverage_from()})" if particles else ""
     return ", ".join(parts) + suffix
 
 
-def _percent(held: Number) -> str:
+def _format_percent(held: Number) -> str:
     value = f"{100 * held.value:.3g} %"
     if held.low is None or held.high is None:
         return value
@@ -210,7 +215,7 @@ def _precision_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
     return rows
 
 
-def _effective(evaluation: Evaluation) -> list[tuple[str, str]]:
+def _effective_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
     """How many independent scans each interval rests on, and how long the scans remember."""
     found = {name: n for name, n in evaluation.effective_scans().items() if n is not None}
     rows = []
@@ -222,7 +227,7 @@ def _effective(evaluation: Evaluation) -> list[tuple[str, str]]:
     return rows + [("no interval", reason) for reason in evaluation.refusals()]
 
 
-def _relative(error: RelativeError) -> str:
+def _relative_text(error: RelativeError) -> str:
     parts = [
         f"over {error.horizon}: {length(error.translation_rmse_m)} RMSE, "
         f"{length(error.translation_mean_m)} mean"
@@ -280,7 +285,7 @@ def row(evaluation: Evaluation) -> tuple[str, ...]:
         f"{len(evaluation.scored.residuals)}/{evaluation.pairs.scans}",
         metres(scores.mae),
         metres(scores.rmse),
-        _energy(evaluation),
+        _energy_text(evaluation),
         "-" if scores.log is None else number(scores.log.value),
         "-" if found is None else shown(found.k),
         "-" if found is None else f"{100 * found.coverage[0.9].value:.3g} %",

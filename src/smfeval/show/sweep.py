@@ -26,7 +26,7 @@ def text(sweep: Sweep, *, verbose: bool = False) -> str:
         extent(sweep),
         *_table(_knob_rows(sweep)),
         *_predictions(sweep),
-        *(["", *_table([ROW_HEADINGS, *map(_setting, sweep.rows)])] if verbose else []),
+        *(["", *_table([ROW_HEADINGS, *map(_setting_row, sweep.rows)])] if verbose else []),
         *_failures(sweep),
         *(f"  note  {note}" for note in _notes(sweep, verbose=verbose)),
         verdicts(sweep),
@@ -56,42 +56,42 @@ def verdicts(sweep: Sweep) -> str:
 def _knob_rows(sweep: Sweep) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = [HEADINGS]
     for effect in sweep.effects:
-        rows.append(_effect(effect))
+        rows.append(_effect_row(effect))
         if len(effect.tracks) > 1:
-            rows += [_track(each) for each in effect.tracks]
+            rows += [_track_row(each) for each in effect.tracks]
     return rows
 
 
-def _effect(effect: Effect) -> tuple[str, ...]:
+def _effect_row(effect: Effect) -> tuple[str, ...]:
     return (
         effect.estimator,
         effect.knob,
         str(sum(track.runs for track in effect.tracks)),
-        _range(effect.tracks),
-        slope(effect.nees_slope),
-        slope(effect.error_slope),
+        _precision_range(effect.tracks),
+        format_slope(effect.nees_slope),
+        format_slope(effect.error_slope),
         effect.label,
     )
 
 
-def _track(track: TrackEffect) -> tuple[str, ...]:
+def _track_row(track: TrackEffect) -> tuple[str, ...]:
     return (
         "",
         f"  {track.track}",
         str(track.runs),
-        _range([track]),
-        slope(track.nees_slope),
-        slope(track.error_slope),
+        _precision_range([track]),
+        format_slope(track.nees_slope),
+        format_slope(track.error_slope),
         track.label,
     )
 
 
-def _range(tracks: Sequence[TrackEffect]) -> str:
+def _precision_range(tracks: Sequence[TrackEffect]) -> str:
     low, high = min(t.lowest_nats for t in tracks), max(t.highest_nats for t in tracks)
     return f"{low:.2f} to {high:.2f}"
 
 
-def slope(number: Number | None) -> str:
+def format_slope(number: Number | None) -> str:
     """'+0.158 [+0.138, +0.179]'."""
     if number is None:
         return "-"
@@ -111,7 +111,7 @@ def _predictions(sweep: Sweep) -> list[str]:
     ]
 
 
-def _setting(row: Row) -> tuple[str, ...]:
+def _setting_row(row: Row) -> tuple[str, ...]:
     return (
         row.estimator,
         words(row.settings),

@@ -12,15 +12,15 @@ from smfeval.maths.arrays import Floats, Ints
 from smfeval.show import causes as plain
 from smfeval.show import scores
 from smfeval.show.causes import Report
-from smfeval.show.study.layout import Grid, Shown
-from smfeval.show.study.remarks import Remark, title_of_study
+from smfeval.show.study.layout import Grid, TableCell
+from smfeval.show.study.remarks import Remark, study_title
 from smfeval.show.study.terminal import STAR, STYLE, headlines
 from smfeval.show.words import number
 from smfeval.study.result import Study
 
 BLOCKS = "▁▂▃▄▅▆▇█"
-STEP = 2.0  # every block is so many times the one before
-HONEST = 3  # this block stands for 1 to STEP
+BLOCK_RATIO = 2.0  # every block is so many times the one before
+HONEST_BLOCK = 3  # this block stands for 1 to STEP
 WIDTH = 48
 
 
@@ -34,13 +34,13 @@ def error_over_sigma(evaluation: Evaluation, *, width: int = WIDTH) -> str | Non
         return None
     size = np.linalg.norm(residuals.error, axis=1)
     ratio = size / np.sqrt(np.trace(residuals.predicted, axis1=1, axis2=2))
-    middle = medians(evaluation.scored.estimate.stamp, ratio, width=width)
+    middle = binned_medians(evaluation.scored.estimate.stamp, ratio, width=width)
     low, high = (number(float(end)) for end in (np.nanmin(middle), np.nanmax(middle)))
-    honest = BLOCKS[HONEST - 1 : HONEST + 1]
-    return f"{drawn(middle)}  {low} to {high} ({honest} about 1: honest)"
+    honest = BLOCKS[HONEST_BLOCK - 1 : HONEST_BLOCK + 1]
+    return f"{block_chart(middle)}  {low} to {high} ({honest} about 1: honest)"
 
 
-def medians(stamp: Ints, value: Floats, *, width: int) -> Floats:
+def binned_medians(stamp: Ints, value: Floats, *, width: int) -> Floats:
     """Median of each of `width` equal stretches of time; NaN where there is no scan. (width,)."""
     span = max(int(stamp[-1] - stamp[0]), 1)
     place = np.minimum((stamp - stamp[0]) * width // span, width - 1)
@@ -49,10 +49,10 @@ def medians(stamp: Ints, value: Floats, *, width: int) -> Floats:
     return np.array([np.median(part) if len(part) else np.nan for part in parts])
 
 
-def drawn(ratio: Floats) -> str:
+def block_chart(ratio: Floats) -> str:
     """A block for each number, on a logarithmic scale anchored at 1; a blank for NaN."""
     with np.errstate(divide="ignore"):
-        level = np.floor(np.log(ratio) / np.log(STEP)) + HONEST
+        level = np.floor(np.log(ratio) / np.log(BLOCK_RATIO)) + HONEST_BLOCK
     level = np.clip(level, 0, len(BLOCKS) - 1)
     return "".join(" " if np.isnan(at) else BLOCKS[int(at)] for at in level)
 
@@ -65,27 +65,31 @@ COLOURS = {
 }
 
 
-def scored(reports: list[Report], *, verbose: bool = False) -> RenderableType:
+def render_scores(reports: list[Report], *, verbose: bool = False) -> RenderableType:
     """One estimate on a screen, or several in a table; their causes below."""
     if len(reports) == 1:
-        first: list[RenderableType] = _one(reports[0].evaluation, verbose=verbose)
+        first: list[RenderableType] = _evaluation_screen(reports[0].evaluation, verbose=verbose)
     else:
-        first = _several([report.evaluation for report in reports])
-    below = [plain.causes(r, named=len(reports) > 1, verbose=verbose) for r in reports]
+        first = _evaluation_table([report.evaluation for report in reports])
+    below = [plain.causes_text(r, named=len(reports) > 1, verbose=verbose) for r in reports]
     return Group(*first, *(Text(f"\n{text}".rstrip("\n")) for text in below if text))
 
 
-def studied(study: Study) -> RenderableType:
+def render_study(study: Study) -> RenderableType:
     """The headline tables of a study, and what is to be said about them."""
     tables, legend = headlines(study)
-    parts: list[RenderableType] = [Text(title_of_study(study), style="bold")]
+    parts: list[RenderableType] = [Text(study_title(study), style="bold")]
     for grid in tables:
-        parts += [Text(f"\n{grid.title}", style="bold"), _grid(grid), *_said(list(grid.remarks))]
-        parts += _said([Remark(f"({mark})", words) for mark, words in grid.footnotes])
-    return Group(*parts, Text(), *_said(legend))
+        parts += [
+            Text(f"\n{grid.title}", style="bold"),
+            _grid_table(grid),
+            *_remark_table(list(grid.remarks)),
+        ]
+        parts += _remark_table([Remark(f"({mark})", words) for mark, words in grid.footnotes])
+    return Group(*parts, Text(), *_remark_table(legend))
 
 
-def _one(evaluation: Evaluation, *, verbose: bool) -> list[RenderableType]:
+def _evaluation_screen(evaluation: Evaluation, *, verbose: bool) -> list[RenderableType]:
     names = f"{evaluation.estimate.provenance.name} against {evaluation.reference.provenance.name}"
     table = Table.grid(padding=(0, 2))
     table.add_column(style="cyan", no_wrap=True)
@@ -98,15 +102,15 @@ def _one(evaluation: Evaluation, *, verbose: bool) -> list[RenderableType]:
     for label, words in rows:
         table.add_row(f"  {'' if label == last else label}", Text(words))
         last = label
-    return [Text(names, style="bold"), table, _verdict(evaluation)]
+    return [Text(names, style="bold"), table, _verdict_text(evaluation)]
 
 
-def _verdict(evaluation: Evaluation) -> Text:
+def _verdict_text(evaluation: Evaluation) -> Text:
     verdict = evaluation.verdict
     return Text(verdict.sentence, style=COLOURS[verdict.label])
 
 
-def _several(evaluations: list[Evaluation]) -> list[RenderableType]:
+def _evaluation_table(evaluations: list[Evaluation]) -> list[RenderableType]:
     table = Table(box=None, pad_edge=False, header_style="cyan")
     for heading in scores.HEADINGS:
         table.add_column(heading, overflow="fold")
@@ -117,28 +121,28 @@ def _several(evaluations: list[Evaluation]) -> list[RenderableType]:
     return [table, *(Text(f"note  {note}") for note in told)]
 
 
-def _grid(grid: Grid) -> Table:
+def _grid_table(grid: Grid) -> Table:
     table = Table(box=None, pad_edge=False, header_style="cyan")
     table.add_column(grid.of, no_wrap=True)
-    if grid.diverged:
+    if grid.counts_diverged:
         table.add_column("diverged", justify="right")
     for head in grid.columns:
         table.add_column(str(head))
     for row in grid.rows:
-        lost = [row.diverged] if grid.diverged else []
+        lost = [row.diverged] if grid.counts_diverged else []
         marks = f" ({','.join(row.marks)})" if row.marks else ""
         table.add_row(Text(f"{row}{marks}"), *lost, *map(_cell, row.cells))
     return table
 
 
-def _cell(cell: Shown) -> Text:
+def _cell(cell: TableCell) -> Text:
     marks = f" ({','.join(cell.marks)})" if cell.marks else ""
     words = f"{cell.value_in(STYLE)}{STAR if cell.bold else ''}"
     text = Text(words, style="bold" if cell.bold else "")
     return text.append(f" {cell.interval_in(STYLE)}{marks}".rstrip(), style="not bold dim")
 
 
-def _said(remarks: list[Remark]) -> list[RenderableType]:
+def _remark_table(remarks: list[Remark]) -> list[RenderableType]:
     table = Table.grid(padding=(0, 2))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")

@@ -23,15 +23,15 @@ from smfeval.study.result import PairResult, TaskResult
 from smfeval.study.task import (
     PairTask,
     Task,
-    blank,
-    blank_pair,
-    digest,
-    digest_of,
-    do,
-    do_pair,
-    identity,
-    key_of,
-    sentence,
+    code_version,
+    digest_bytes,
+    digest_path,
+    empty_pair_result,
+    empty_result,
+    evaluate_pair,
+    evaluate_task,
+    failure_sentence,
+    task_key,
 )
 from smfeval.summarise.number import Number
 
@@ -44,7 +44,7 @@ Result = TaskResult | PairResult
 
 
 @dataclass(frozen=True)
-class Done:
+class TaskOutcome:
     """The result of a task, and whether it was known before."""
 
     result: Result
@@ -66,11 +66,11 @@ class Cache:
         try:
             document = json.loads(self._file(nothing.key, ".json").read_bytes())
             found, scans = document["found"], document["scans"]
-            if document["schema"] != SCHEMA or document["check"] != _check(found, scans):
+            if document["schema"] != SCHEMA or document["check"] != _checksum(found, scans):
                 return None
-            if scans is not None and digest_of(self.scans(nothing.key)) != scans:
+            if scans is not None and digest_path(self.scans(nothing.key)) != scans:
                 return None
-            return replace(nothing, **dict(_decoded(found)))
+            return replace(nothing, **dict(_decode(found)))
         except (OSError, FormatError, ValueError, KeyError, TypeError):
             return None
 
@@ -81,12 +81,12 @@ class Cache:
                 f"{self.folder}: there is no such folder where a task runs; every worker must see "
                 "the inputs and the output folder of the study under the same names"
             )
-        _made(self._file(result.key, "").parent)
+        _make_folder(self._file(result.key, "").parent)
         scans = None if frame is None else self._save_scans(result.key, frame)
-        found = _encoded(result)
+        found = _encode(result)
         document = {
             "schema": SCHEMA,
-            "check": _check(found, scans),
+            "check": _checksum(found, scans),
             "found": found,
             "scans": scans,
         }
@@ -98,72 +98,72 @@ class Cache:
         frame.write_parquet(memory)
         with replacing(self.scans(key)) as temporary:
             temporary.write_bytes(memory.getvalue())
-        return digest(memory.getvalue())
+        return digest_bytes(memory.getvalue())
 
     def _file(self, key: str, ending: str) -> Path:
         return self.folder / key[:2] / f"{key}{ending}"
 
 
-def accomplish(
+def load_or_evaluate(
     task: Task | PairTask, cache: Cache, *, fresh: bool = False, version: str | None = None
-) -> Done:
+) -> TaskOutcome:
     """The result of a task: known before (unless a fresh one is wanted), or done and kept.
 
     Raises where nothing can be kept, and where who asks has another `version` of smfeval.
     """
-    if version not in (None, identity()):
-        raise OptionError(f"a worker has smfeval {identity()}; the study is run by {version}")
+    if version not in (None, code_version()):
+        raise OptionError(f"a worker has smfeval {code_version()}; the study is run by {version}")
     try:
-        key = key_of(task)
+        key = task_key(task)
     except Exception as error:
-        return Done(failed(task, sentence(error, task)), cached=False)
-    known = None if fresh else cache.load(_blank(task, key))
+        return TaskOutcome(failed_result(task, failure_sentence(error, task)), cached=False)
+    known = None if fresh else cache.load(_empty_result(task, key))
     if known is not None:
-        return Done(known, cached=True)
-    result, frame = do(task, key) if isinstance(task, Task) else do_pair(task, key)
+        return TaskOutcome(known, cached=True)
+    result, frame = evaluate_task(task, key) if isinstance(task, Task) else evaluate_pair(task, key)
     if result.failure is None:
         cache.save(result, frame)
-    return Done(result, cached=False)
+    return TaskOutcome(result, cached=False)
 
 
-def failed(task: Task | PairTask, why: str) -> Result:
+def failed_result(task: Task | PairTask, why: str) -> Result:
     """The result of a task that came to nothing."""
-    return replace(_blank(task, ""), failure=why)
+    return replace(_empty_result(task, ""), failure=why)
 
 
-def _blank(task: Task | PairTask, key: str) -> Result:
-    return blank(task, key) if isinstance(task, Task) else blank_pair(task, key)
+def _empty_result(task: Task | PairTask, key: str) -> Result:
+    return empty_result(task, key) if isinstance(task, Task) else empty_pair_result(task, key)
 
 
-def _encoded(result: Result) -> dict[str, Any]:
+def _encode(result: Result) -> dict[str, Any]:
     """What was found, as JSON data; who the task was is not part of it."""
     if isinstance(result, TaskResult):
         return {
             "scans": result.scans,
             "scored": result.scored,
             "verdict": result.verdict,
-            "numbers": [[name, _listed(number)] for name, number in result.numbers],
+            "numbers": [[name, _encode_number(number)] for name, number in result.numbers],
             "notes": list(result.notes),
         }
     return {
         "matched": result.matched,
         "verdict": result.verdict,
-        "k_pair": None if result.k_pair is None else _listed(result.k_pair),
-        "nees_median": None if result.nees_median is None else _listed(result.nees_median),
+        "k_pair": None if result.k_pair is None else _encode_number(result.k_pair),
+        "nees_median": None if result.nees_median is None else _encode_number(result.nees_median),
     }
 
 
-def _decoded(found: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+def _decode(found: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, value in found.items():
         if name == "numbers":
-            yield name, tuple((metric, _number(listed)) for metric, listed in value)
+            yield name, tuple((metric, _decode_number(listed)) for metric, listed in value)
         elif name in ("k_pair", "nees_median"):
-            yield name, None if value is None else _number(value)
+            yield name, None if value is None else _decode_number(value)
         else:
             yield name, tuple(value) if name == "notes" else value
 
 
-def _listed(number: Number) -> list[Any]:
+def _encode_number(number: Number) -> list[Any]:
     floats = [number.value, number.low, number.high, number.n_effective]
     return [*map(_text_if_not_finite, floats), number.unit, number.reason]
 
@@ -173,7 +173,7 @@ def _text_if_not_finite(value: float | None) -> float | str | None:
     return value if value is None or isfinite(value) else repr(value)
 
 
-def _number(listed: list[Any]) -> Number:
+def _decode_number(listed: list[Any]) -> Number:
     *floats, unit, reason = listed
     value, low, high, effective = (None if each is None else float(each) for each in floats)
     if value is None:
@@ -181,12 +181,12 @@ def _number(listed: list[Any]) -> Number:
     return Number(value, unit, low, high, effective, reason)
 
 
-def _made(folder: Path) -> None:
+def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
         raise OptionError(f"{folder}: cannot be made ({error.strerror or error})") from error
 
 
-def _check(found: Any, scans: str | None) -> str:
-    return digest(json.dumps([found, scans], sort_keys=True).encode())
+def _checksum(found: Any, scans: str | None) -> str:
+    return digest_bytes(json.dumps([found, scans], sort_keys=True).encode())

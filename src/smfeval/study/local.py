@@ -14,22 +14,22 @@ from sys import intern
 from typing import TypeVar
 
 from smfeval.errors import OptionError
-from smfeval.study.cache import Done, failed
+from smfeval.study.cache import TaskOutcome, failed_result
 from smfeval.study.result import PairResult, TaskResult
 from smfeval.study.task import PairTask, Task
 from smfeval.summarise.number import Number
 
-SIGMASK = hasattr(signal, "pthread_sigmask")  # not on Windows
+HAS_SIGMASK = hasattr(signal, "pthread_sigmask")  # not on Windows
 
 
 @contextmanager
-def held_back() -> Iterator[None]:
+def defer_interrupt() -> Iterator[None]:
     """Hear Ctrl-C after the block only. A process that starts within it waits for `hear`.
 
     It inherits the mask, and so imports what it needs in peace instead of telling where it was
     interrupted. The handler is for other threads of ours, which may catch the signal for us.
     """
-    if not (SIGMASK and threading.current_thread() is threading.main_thread()):
+    if not (HAS_SIGMASK and threading.current_thread() is threading.main_thread()):
         yield
         return
     heard: list[int] = []
@@ -44,15 +44,15 @@ def held_back() -> Iterator[None]:
             signal.raise_signal(signal.SIGINT)
 
 
-def hear() -> None:
+def allow_interrupt() -> None:
     """Let Ctrl-C end this process at once and in silence, also one that came before."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    if SIGMASK:
+    if HAS_SIGMASK:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 @contextmanager
-def ended_politely() -> Iterator[None]:
+def terminate_as_interrupt() -> Iterator[None]:
     """Take a request to end (SIGTERM) as Ctrl-C: what is open is closed, semaphores are freed."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -64,24 +64,24 @@ def ended_politely() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-Step = Callable[[Task | PairTask], Done]
-Found = Generator[
-    tuple[int, Done], None, None
+Step = Callable[[Task | PairTask], TaskOutcome]
+ResultStream = Generator[
+    tuple[int, TaskOutcome], None, None
 ]  # (index of the task, what came of it), in any order
 
 Given = TypeVar("Given")
 
 IN_FLIGHT = 4  # tasks handed out per process: none waits, and memory does not grow with the plan
-ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "POLARS_MAX_THREADS")
-DIED = "the process that scored it died, twice (out of memory?)"
+THREAD_VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "POLARS_MAX_THREADS")
+PROCESS_DIED = "the process that scored it died, twice (out of memory?)"
 
 
-def here(step: Step, tasks: Sequence[Task | PairTask]) -> Found:
+def run_here(step: Step, tasks: Sequence[Task | PairTask]) -> ResultStream:
     """One after the other, in this process."""
     return ((index, step(task)) for index, task in enumerate(tasks))
 
 
-def in_processes(step: Step, tasks: Sequence[Task | PairTask], *, workers: int) -> Found:
+def run_in_processes(step: Step, tasks: Sequence[Task | PairTask], *, workers: int) -> ResultStream:
     """By several processes.
 
     If one dies, nobody knows of which task: those that were handed out are done again, one at a
@@ -89,9 +89,9 @@ def in_processes(step: Step, tasks: Sequence[Task | PairTask], *, workers: int) 
     """
     waiting = deque(range(len(tasks)))
     while waiting:
-        suspects = yield from _until_broken(step, tasks, waiting, workers)
+        suspects = yield from _run_until_broken(step, tasks, waiting, workers)
         while suspects:
-            suspects = yield from _one_at_a_time(step, tasks, suspects)
+            suspects = yield from _run_one_at_a_time(step, tasks, suspects)
 
 
 def usable_cores() -> int:
@@ -99,16 +99,16 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _until_broken(
+def _run_until_broken(
     step: Step, tasks: Sequence[Task | PairTask], waiting: deque[int], workers: int
-) -> Generator[tuple[int, Done], None, list[int]]:
+) -> Generator[tuple[int, TaskOutcome], None, list[int]]:
     """Yield results until all are done or a process dies; returns tasks of unknown fate."""
-    running: dict[Future[Done], int] = {}
+    running: dict[Future[TaskOutcome], int] = {}
     with _pool(workers) as pool:
         while waiting or running:
             try:
                 while waiting and len(running) < IN_FLIGHT * workers:
-                    running[_submitted(pool, step, tasks[waiting[0]])] = waiting[0]
+                    running[_submit(pool, step, tasks[waiting[0]])] = waiting[0]
                     waiting.popleft()
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
                     done = future.result()
@@ -118,24 +118,24 @@ def _until_broken(
     return []
 
 
-def _one_at_a_time(
+def _run_one_at_a_time(
     step: Step, tasks: Sequence[Task | PairTask], suspects: list[int]
-) -> Generator[tuple[int, Done], None, list[int]]:
+) -> Generator[tuple[int, TaskOutcome], None, list[int]]:
     """Yield results until a task kills its process, and its failure; returns those after it."""
     with _pool(1) as pool:
         _refuse_unless_alive(pool)
         for place, index in enumerate(suspects):
             try:
-                yield index, _submitted(pool, step, tasks[index]).result()
+                yield index, _submit(pool, step, tasks[index]).result()
             except BrokenProcessPool:
-                yield index, Done(failed(tasks[index], DIED), cached=False)
+                yield index, TaskOutcome(failed_result(tasks[index], PROCESS_DIED), cached=False)
                 return suspects[place + 1 :]
     return []
 
 
 def _refuse_unless_alive(pool: ProcessPoolExecutor) -> None:
     try:
-        _submitted(pool, os.getpid).result()
+        _submit(pool, os.getpid).result()
     except BrokenProcessPool as error:
         raise OptionError(
             "processes cannot be started here; use one worker, or put the call under "
@@ -143,11 +143,9 @@ def _refuse_unless_alive(pool: ProcessPoolExecutor) -> None:
         ) from error
 
 
-def _submitted(
-    pool: ProcessPoolExecutor, do: Callable[..., Given], *given: object
-) -> Future[Given]:
+def _submit(pool: ProcessPoolExecutor, do: Callable[..., Given], *given: object) -> Future[Given]:
     """Hand out work, for which a process may be started."""
-    with held_back():
+    with defer_interrupt():
         return pool.submit(do, *given)
 
 
@@ -158,8 +156,8 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     They are spawned: a fork would copy the locks of the threads that polars runs.
     """
     context = multiprocessing.get_context("spawn")
-    with ended_politely(), _environment(dict.fromkeys(ONE_THREAD, "1")):
-        pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin)
+    with terminate_as_interrupt(), _environment(dict.fromkeys(THREAD_VARIABLES, "1")):
+        pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker)
         try:
             yield pool
         except (KeyboardInterrupt, GeneratorExit):  # nobody waits for the rest
@@ -182,9 +180,9 @@ def _environment(wanted: dict[str, str]) -> Iterator[None]:
             os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
-def _begin() -> None:
+def _start_worker() -> None:
     """Let Ctrl-C end a worker at once and in silence, and the end of its parent, too."""
-    hear()
+    allow_interrupt()
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
@@ -195,7 +193,7 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def lean_task(result: TaskResult, *, source: str) -> TaskResult:
+def intern_task(result: TaskResult, *, source: str) -> TaskResult:
     """The same result, with its source named so."""
     return TaskResult(
         estimator=intern(result.estimator),
@@ -204,16 +202,16 @@ def lean_task(result: TaskResult, *, source: str) -> TaskResult:
         repeat=result.repeat,
         key=result.key,
         source=source,
-        failure=_text(result.failure),
+        failure=_intern_text(result.failure),
         scans=result.scans,
         scored=result.scored,
-        verdict=_text(result.verdict),
-        numbers=tuple((intern(name), _number(number)) for name, number in result.numbers),
+        verdict=_intern_text(result.verdict),
+        numbers=tuple((intern(name), _intern_number(number)) for name, number in result.numbers),
         notes=tuple(map(intern, result.notes)),
     )
 
 
-def lean_pair(result: PairResult) -> PairResult:
+def intern_pair(result: PairResult) -> PairResult:
     """The same result."""
     return replace(
         result,
@@ -221,15 +219,15 @@ def lean_pair(result: PairResult) -> PairResult:
         b=intern(result.b),
         group=intern(result.group),
         track=intern(result.track),
-        verdict=_text(result.verdict),
-        k_pair=None if result.k_pair is None else _number(result.k_pair),
-        nees_median=None if result.nees_median is None else _number(result.nees_median),
+        verdict=_intern_text(result.verdict),
+        k_pair=None if result.k_pair is None else _intern_number(result.k_pair),
+        nees_median=None if result.nees_median is None else _intern_number(result.nees_median),
     )
 
 
-def _number(number: Number) -> Number:
-    return replace(number, unit=intern(number.unit), reason=_text(number.reason))
+def _intern_number(number: Number) -> Number:
+    return replace(number, unit=intern(number.unit), reason=_intern_text(number.reason))
 
 
-def _text(text: str | None) -> str | None:
+def _intern_text(text: str | None) -> str | None:
     return None if text is None else intern(text)

@@ -26,7 +26,7 @@ class Metric:
     log_scale: bool = False  # spans decades: shown in powers of ten
 
 
-def _itself(value: float) -> float:
+def _identity(value: float) -> float:
     return value
 
 
@@ -35,11 +35,11 @@ def _decades_from_honest(k: float) -> float:
     return abs(log(k, 10)) if k > 0 else inf
 
 
-def _off_nominal(coverage: float) -> float:
+def _coverage_error(coverage: float) -> float:
     return abs(coverage - NOMINAL)
 
 
-def _calibrated(
+def _from_calibration(
     pick: Callable[[Calibration], Number | None],
 ) -> Callable[[Evaluation], Number | None]:
     """Of the calibration, where there is one."""
@@ -47,17 +47,17 @@ def _calibrated(
 
 
 _TABLE = (
-    Metric("mae", "MAE", "m", lambda e: e.scores.mae, _itself),
-    Metric("rmse", "RMSE", "m", lambda e: e.scores.rmse, _itself),
-    Metric("energy", "energy score", "m", lambda e: e.scores.energy, _itself),
-    Metric("log", "log score", "nat", lambda e: e.scores.log, _itself),
-    Metric("crps", "CRPS", "m", lambda e: e.scores.crps, _itself),
-    Metric("k", "k", "1", _calibrated(lambda c: c.k), _decades_from_honest, log_scale=True),
+    Metric("mae", "MAE", "m", lambda e: e.scores.mae, _identity),
+    Metric("rmse", "RMSE", "m", lambda e: e.scores.rmse, _identity),
+    Metric("energy", "energy score", "m", lambda e: e.scores.energy, _identity),
+    Metric("log", "log score", "nat", lambda e: e.scores.log, _identity),
+    Metric("crps", "CRPS", "m", lambda e: e.scores.crps, _identity),
+    Metric("k", "k", "1", _from_calibration(lambda c: c.k), _decades_from_honest, log_scale=True),
     Metric(
         "nees_median",
         "median NEES",
         "1",
-        _calibrated(lambda c: c.nees_median),
+        _from_calibration(lambda c: c.nees_median),
         None,
         log_scale=True,
     ),
@@ -65,10 +65,10 @@ _TABLE = (
         "coverage_90",
         "90 % coverage",
         "1",
-        _calibrated(lambda c: c.coverage[NOMINAL]),
-        _off_nominal,
+        _from_calibration(lambda c: c.coverage[NOMINAL]),
+        _coverage_error,
     ),
-    Metric("precision", "precision", "nat", _calibrated(lambda c: c.precision), None),
+    Metric("precision", "precision", "nat", _from_calibration(lambda c: c.precision), None),
 )
 
 METRICS = {metric.name: metric for metric in _TABLE}

@@ -66,10 +66,10 @@ class Plan:
         return tuple(each.name for each in self.estimators if each.role == "contender")
 
 
-LONGEST = 255  # bytes of a name on the file systems that people have
+LONGEST_NAME = 255  # bytes of a name on the file systems that people have
 
 
-def partition(key: str, value: str) -> str:
+def partition_folder(key: str, value: str) -> str:
     """The name of a folder in which a column has one value, as Hive writes it: `track=07`."""
     return f"{key}={quote(value, safe=' ')}"
 
@@ -77,10 +77,10 @@ def partition(key: str, value: str) -> str:
 def refuse_output(plan: Plan, where: str) -> None:
     """Raise on names that are too long for a file, and on an output that is in the way."""
     for track in plan.tracks:
-        _refuse_long(partition("track", track.name), f"{where}: the track", track.name)
-        _refuse_long(partition("group", track.group), f"{where}: the group", track.group)
+        _refuse_long(partition_folder("track", track.name), f"{where}: the track", track.name)
+        _refuse_long(partition_folder("group", track.group), f"{where}: the group", track.group)
     for each in plan.estimators:
-        _refuse_long(partition("estimator", each.name), f"{where}: the estimator", each.name)
+        _refuse_long(partition_folder("estimator", each.name), f"{where}: the estimator", each.name)
     for part in plan.output.parts:
         _refuse_long(part, f"{where}: in the output folder, the name", part)
     _refuse_place(plan, where)
@@ -88,10 +88,10 @@ def refuse_output(plan: Plan, where: str) -> None:
 
 def _refuse_long(name: str, what: str, shown: str) -> None:
     size = len(name.encode())
-    if size > LONGEST:
+    if size > LONGEST_NAME:
         raise OptionError(
             f"{what} {shown[:20]!r}... is too long: its folder would have a name of {size} bytes, "
-            f"and {LONGEST} is the most"
+            f"and {LONGEST_NAME} is the most"
         )
 
 

@@ -13,7 +13,7 @@ from smfeval.errors import FormatError, OptionError
 from smfeval.io.formats import format_named
 from smfeval.io.options import ReadOptions
 from smfeval.io.presets import preset_named
-from smfeval.io.source import opened
+from smfeval.io.source import open_input
 from smfeval.study import plan_keys as kinds
 from smfeval.study.plan import (
     DIVERGED_M,
@@ -26,24 +26,26 @@ from smfeval.study.plan import (
 )
 from smfeval.study.plan_keys import (
     Keys,
-    checked,
+    check_keys,
+    check_word,
     depends_on_track,
-    from_home,
-    one_of,
-    options_of,
-    refuse_doubles,
-    refuse_other_places,
-    shown,
-    told,
+    expand_home,
+    format_value,
+    locate_errors,
+    parse_options,
+    refuse_duplicates,
+    refuse_unknown_placeholders,
 )
 
-AT_LINE = re.compile(r"(?P<what>.*) \(at (line (?P<line>\d+), column (?P<column>\d+)|.*)\)")
+TOML_ERROR_PLACE = re.compile(
+    r"(?P<what>.*) \(at (line (?P<line>\d+), column (?P<column>\d+)|.*)\)"
+)
 
-FOR_ALL = ("bad_rows", "duplicates")  # decided in [options], for every file
+GLOBAL_READING_KEYS = ("bad_rows", "duplicates")  # decided in [options], for every file
 READING_KEYS: Keys = {
-    field.name: {"lag": kinds.WHOLE, "origin": kinds.PLACE}.get(field.name, kinds.TEXT)
+    field.name: {"lag": kinds.WHOLE, "origin": kinds.GEODETIC_POSITION}.get(field.name, kinds.TEXT)
     for field in fields(ReadOptions)
-    if field.name not in FOR_ALL
+    if field.name not in GLOBAL_READING_KEYS
 }
 PLAN_KEYS: Keys = {
     "name": kinds.TEXT,
@@ -71,7 +73,7 @@ ESTIMATOR_KEYS: Keys = {
     "pair_extrinsic": kinds.TEXT,
     **READING_KEYS,
 }
-PATTERNS = (
+PATTERN_KEYS = (
     *("path", "reference", "extrinsic", "pair_extrinsic"),
     *("covariance", "times", "deviation"),
 )
@@ -80,15 +82,15 @@ PATTERNS = (
 def read_plan(path: str | Path) -> Plan:
     """The plan in a TOML file; relative paths in it start at the file's folder."""
     path = Path(path)
-    table = checked(parsed(path), PLAN_KEYS, str(path), required=("tracks", "estimators"))
-    options, reading = options_of(table.get("options", {}), f"{path}: [options]")
+    table = check_keys(read_toml(path), PLAN_KEYS, str(path), required=("tracks", "estimators"))
+    options, reading = parse_options(table.get("options", {}), f"{path}: [options]")
     tracks = [
         track
         for i, entry in enumerate(table["tracks"], start=1)
-        for track in tracks_of(entry, f"{path}: [[tracks]] {i}", reading)
+        for track in parse_tracks(entry, f"{path}: [[tracks]] {i}", reading)
     ]
     estimators = [
-        estimator_of(entry, f"{path}: [[estimators]] {i}", reading, several=len(tracks) > 1)
+        parse_estimator(entry, f"{path}: [[estimators]] {i}", reading, several=len(tracks) > 1)
         for i, entry in enumerate(table["estimators"], start=1)
     ]
     plan = Plan(
@@ -96,23 +98,23 @@ def read_plan(path: str | Path) -> Plan:
         folder=path.absolute().parent,
         tracks=tuple(tracks),
         estimators=tuple(estimators),
-        output=Path(normpath(path.absolute().parent / _output(table, path))),
+        output=Path(normpath(path.absolute().parent / _output_folder(table, path))),
         options=options,
         pairs=table.get("pairs", False),
-        diverged_m=_positive(table.get("diverged_m", DIVERGED_M), f"{path}: diverged_m"),
+        diverged_m=_check_positive(table.get("diverged_m", DIVERGED_M), f"{path}: diverged_m"),
     )
-    refuse_doubles(plan, str(path))
+    refuse_duplicates(plan, str(path))
     refuse_output(plan, str(path))
     return plan
 
 
-def _output(table: dict[str, Any], path: Path) -> Path:
-    return from_home(table.get("output", f"{path.stem}_results"))
+def _output_folder(table: dict[str, Any], path: Path) -> Path:
+    return expand_home(table.get("output", f"{path.stem}_results"))
 
 
-def parsed(path: Path) -> dict[str, Any]:
+def read_toml(path: Path) -> dict[str, Any]:
     """What the file says, as TOML; raises with the line where it is none."""
-    with opened(path) as stream:
+    with open_input(path) as stream:
         content = stream.read()
     try:
         return tomllib.loads(content.decode("utf-8"))
@@ -120,14 +122,14 @@ def parsed(path: Path) -> dict[str, Any]:
         line = content[: error.start].count(b"\n") + 1
         raise FormatError(f"{path}:{line}: the text is not UTF-8") from error
     except tomllib.TOMLDecodeError as error:
-        raise FormatError(_located(path, str(error))) from error
+        raise FormatError(_toml_error(path, str(error))) from error
     except RecursionError as error:
         raise FormatError(f"{path}: lists within lists, too deep to be a plan") from error
 
 
-def _located(path: Path, complaint: str) -> str:
+def _toml_error(path: Path, complaint: str) -> str:
     """The complaint of the parser with its line where a reader looks for it."""
-    match = AT_LINE.fullmatch(complaint)
+    match = TOML_ERROR_PLACE.fullmatch(complaint)
     if match is None:
         return f"{path}: this is not TOML: {complaint}"
     line = f":{match['line']}" if match["line"] else ""
@@ -136,9 +138,9 @@ def _located(path: Path, complaint: str) -> str:
     )
 
 
-def tracks_of(entry: dict[str, Any], where: str, reading: Reading) -> list[PlannedTrack]:
+def parse_tracks(entry: dict[str, Any], where: str, reading: Reading) -> list[PlannedTrack]:
     """One track, or one for each of `names`."""
-    given = checked(entry, TRACK_KEYS, where, required=("reference",))
+    given = check_keys(entry, TRACK_KEYS, where, required=("reference",))
     if ("name" in given) == ("names" in given):
         raise OptionError(f"{where}: either name or names is needed")
     names = given.get("names") or [given["name"]]
@@ -149,7 +151,7 @@ def tracks_of(entry: dict[str, Any], where: str, reading: Reading) -> list[Plann
             f"{where}: {len(names)} tracks cannot have one reference; "
             f"{given['reference']!r} needs {{track}}"
         )
-    own = _reading(given, where, {*READING_KEYS} - {"body", "gauge"})
+    own = _reading_options(given, where, {*READING_KEYS} - {"body", "gauge"})
     return [
         PlannedTrack(
             name,
@@ -162,11 +164,11 @@ def tracks_of(entry: dict[str, Any], where: str, reading: Reading) -> list[Plann
     ]
 
 
-def estimator_of(
+def parse_estimator(
     entry: dict[str, Any], where: str, reading: Reading, *, several: bool
 ) -> PlannedEstimator:
     """One estimator; `several` tracks need a path each."""
-    given = checked(entry, ESTIMATOR_KEYS, where, required=("name", "path"))
+    given = check_keys(entry, ESTIMATOR_KEYS, where, required=("name", "path"))
     where = f"{where} ({given['name']})"
     _check_patterns(given, where)
     if several and not depends_on_track(given["path"]):
@@ -179,9 +181,9 @@ def estimator_of(
     return PlannedEstimator(
         name=given["name"],
         path=given["path"],
-        role=one_of(given.get("role", ROLES[0]), ROLES, f"{where} role"),  # type: ignore[arg-type]
+        role=check_word(given.get("role", ROLES[0]), ROLES, f"{where} role"),  # type: ignore[arg-type]
         extrinsic=given.get("extrinsic"),
-        reading=reading + _reading(given, where, {*READING_KEYS}),
+        reading=reading + _reading_options(given, where, {*READING_KEYS}),
         reference=given.get("reference"),
         reference_body=given.get("reference_body"),
         pair_extrinsic=given.get("pair_extrinsic"),
@@ -189,24 +191,26 @@ def estimator_of(
 
 
 def _check_patterns(given: dict[str, Any], where: str) -> None:
-    for key in PATTERNS:
+    for key in PATTERN_KEYS:
         if key in given:
-            refuse_other_places(given[key], f"{where} {key}")
+            refuse_unknown_placeholders(given[key], f"{where} {key}")
 
 
-def _reading(given: dict[str, Any], where: str, keys: set[str]) -> Reading:
+def _reading_options(given: dict[str, Any], where: str, keys: set[str]) -> Reading:
     """Keyword arguments of `read`, in the order of `ReadOptions`, each checked by it."""
     chosen = {key: given[key] for key in READING_KEYS if key in keys and key in given}
-    told(where, lambda: ReadOptions(**chosen))
-    told(where, lambda: preset_named(chosen.get("preset")))
+    locate_errors(where, lambda: ReadOptions(**chosen))
+    locate_errors(where, lambda: preset_named(chosen.get("preset")))
     if "format" in chosen:
-        told(where, lambda: format_named(chosen["format"]))
+        locate_errors(where, lambda: format_named(chosen["format"]))
     if isinstance(chosen.get("origin"), list):
         chosen["origin"] = tuple(chosen["origin"])
     return tuple(chosen.items())
 
 
-def _positive(value: float, where: str) -> float:
+def _check_positive(value: float, where: str) -> float:
     if not (np.isfinite(value) and value > 0):
-        raise OptionError(f"{where} is to be a positive number of metres, not {shown(value)}")
+        raise OptionError(
+            f"{where} is to be a positive number of metres, not {format_value(value)}"
+        )
     return float(value)

@@ -61,7 +61,7 @@ class Study:
     notes: tuple[str, ...] = ()
 
     @property
-    def failed(self) -> tuple[TaskResult, ...]:
+    def failed_runs(self) -> tuple[TaskResult, ...]:
         """Runs that failed; a missing file is none."""
         return tuple(r for r in self.results if r.failure is not None and not r.is_gap)
 

@@ -7,16 +7,23 @@ from functools import partial
 from pathlib import Path
 
 from smfeval.errors import OptionError
-from smfeval.study.cache import Cache, Done, accomplish
-from smfeval.study.cluster import on_cluster
-from smfeval.study.find import Found, Missing
-from smfeval.study.local import Found as FoundResults
-from smfeval.study.local import Step, here, in_processes, lean_pair, lean_task, usable_cores
+from smfeval.study.cache import Cache, TaskOutcome, load_or_evaluate
+from smfeval.study.cluster import run_on_cluster
+from smfeval.study.find import MissingEstimate, StudyTasks
+from smfeval.study.local import ResultStream as FoundResults
+from smfeval.study.local import (
+    Step,
+    intern_pair,
+    intern_task,
+    run_here,
+    run_in_processes,
+    usable_cores,
+)
 from smfeval.study.plan import Plan
 from smfeval.study.result import NO_FILE, PairResult, Study, TaskResult
-from smfeval.study.store import keep_scans, remove_other_scans, scans_path, write_pairs, write_tasks
+from smfeval.study.store import link_scans, remove_other_scans, scans_path, write_pairs, write_tasks
 from smfeval.study.tables import pair_sections, sections
-from smfeval.study.task import PairTask, Task, forget_digests, identity, inputs_of
+from smfeval.study.task import PairTask, Task, code_version, forget_digests, inputs_of
 
 CACHE = "cache"
 
@@ -24,7 +31,7 @@ Progress = Callable[[int, int, int], None]  # hears: done, failed, total
 
 
 @dataclass(frozen=True)
-class Ran:
+class RunResults:
     """What came of all tasks, in the order of the plan, whoever computed them."""
 
     results: tuple[TaskResult, ...]
@@ -33,7 +40,7 @@ class Ran:
     removed: int  # files of scans that belonged to tasks the study has no more
 
 
-def run(
+def run_tasks(
     plan: Plan,
     tasks: Sequence[Task],
     pair_tasks: Sequence[PairTask] = (),
@@ -42,33 +49,33 @@ def run(
     scheduler: str | None = None,
     fresh: bool = False,
     progress: Progress = lambda done, failed, total: None,
-) -> Ran:
+) -> RunResults:
     """Do all tasks and write the results below the plan's output folder (see `store`).
 
     `workers` are processes of this machine (None: one per core; 1: this process); with a
     `scheduler` the workers of a Dask cluster do it. `fresh` does again what is known.
     """
-    _refuse_twins(tasks)
-    output = _made(plan.output.absolute())
-    cache = Cache(_made(output / CACHE))
+    _refuse_duplicate_tasks(tasks)
+    output = _make_folder(plan.output.absolute())
+    cache = Cache(_make_folder(output / CACHE))
     forget_digests()
 
     jobs: list[Task | PairTask] = [*tasks, *pair_tasks]
-    order = sorted(range(len(jobs)), key=lambda index: _shared(jobs[index]))
-    step = partial(accomplish, cache=cache, fresh=fresh, version=identity())
-    found = _workforce(step, [jobs[index] for index in order], workers, scheduler)
+    order = sorted(range(len(jobs)), key=lambda index: _shared_track_key(jobs[index]))
+    step = partial(load_or_evaluate, cache=cache, fresh=fresh, version=code_version())
+    found = _choose_runner(step, [jobs[index] for index in order], workers, scheduler)
 
-    done = _gathered(found, order, progress, lambda each: _filed(each, cache, plan, output))
+    done = _collect(found, order, progress, lambda each: _file_result(each, cache, plan, output))
     results = tuple(each.result for each in done if isinstance(each.result, TaskResult))
     pairs = tuple(each.result for each in done if isinstance(each.result, PairResult))
     kept = (scans_path(output, each) for each in results if each.failure is None)
     removed = remove_other_scans(output, kept)
     write_tasks(results, output)
     write_pairs(pairs, output)
-    return Ran(results, pairs, sum(each.cached for each in done), removed)
+    return RunResults(results, pairs, sum(each.cached for each in done), removed)
 
 
-def _workforce(
+def _choose_runner(
     step: Step, jobs: list[Task | PairTask], workers: int | None, scheduler: str | None
 ) -> FoundResults:
     """Who does it."""
@@ -77,16 +84,19 @@ def _workforce(
     if scheduler is not None:
         if workers is not None:
             raise OptionError("a scheduler has workers of its own; their number cannot be chosen")
-        return on_cluster(step, jobs, scheduler=scheduler)
+        return run_on_cluster(step, jobs, scheduler=scheduler)
     count = min(workers or usable_cores(), len(jobs))
-    return in_processes(step, jobs, workers=count) if count > 1 else here(step, jobs)
+    return run_in_processes(step, jobs, workers=count) if count > 1 else run_here(step, jobs)
 
 
-def _gathered(
-    found: FoundResults, order: list[int], progress: Progress, filed: Callable[[Done], Done]
-) -> list[Done]:
+def _collect(
+    found: FoundResults,
+    order: list[int],
+    progress: Progress,
+    filed: Callable[[TaskOutcome], TaskOutcome],
+) -> list[TaskOutcome]:
     """All results, filed as they come, in the order of the plan."""
-    gathered: dict[int, Done] = {}
+    gathered: dict[int, TaskOutcome] = {}
     failures = 0
     progress(0, 0, len(order))
     with closing(found):
@@ -97,18 +107,18 @@ def _gathered(
     return [gathered[index] for index in range(len(order))]
 
 
-def _filed(done: Done, cache: Cache, plan: Plan, output: Path) -> Done:
+def _file_result(done: TaskOutcome, cache: Cache, plan: Plan, output: Path) -> TaskOutcome:
     """Name the source as the plan does, and show the scans of the task in their partition."""
     result = done.result
     if isinstance(result, PairResult):
-        return Done(lean_pair(result), done.cached)
+        return TaskOutcome(intern_pair(result), done.cached)
     if result.failure is None:
-        keep_scans(cache.scans(result.key), scans_path(output, result), aside=cache.folder)
+        link_scans(cache.scans(result.key), scans_path(output, result), aside=cache.folder)
     source = _relative(result.source, plan.folder.absolute())
-    return Done(lean_task(result, source=source), done.cached)
+    return TaskOutcome(intern_task(result, source=source), done.cached)
 
 
-def _shared(job: Task | PairTask) -> tuple[bool, str]:
+def _shared_track_key(job: Task | PairTask) -> tuple[bool, str]:
     """Tasks that share a track come after each other, so that a process reads it once."""
     if isinstance(job, Task):
         return False, job.reference.source
@@ -120,7 +130,7 @@ def _relative(source: str, folder: Path) -> str:
     return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else source
 
 
-def _made(folder: Path) -> Path:
+def _make_folder(folder: Path) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -128,7 +138,7 @@ def _made(folder: Path) -> Path:
     return folder
 
 
-def _refuse_twins(tasks: Sequence[Task]) -> None:
+def _refuse_duplicate_tasks(tasks: Sequence[Task]) -> None:
     """Raise where the results of two tasks would have the same name."""
     seen = set()
     for task in tasks:
@@ -142,7 +152,7 @@ def _refuse_twins(tasks: Sequence[Task]) -> None:
 
 
 @dataclass(frozen=True)
-class Conducted:
+class StudyRun:
     """A finished study, and what this run of it found and left on the disk."""
 
     study: Study
@@ -150,17 +160,17 @@ class Conducted:
     removed: int  # files with the scans of runs that the study has no more
 
 
-def conduct(
+def run_study(
     plan: Plan,
-    found: Found,
+    found: StudyTasks,
     *,
     workers: int | None = None,
     scheduler: str | None = None,
     fresh: bool = False,
     progress: Progress = lambda done, failed, total: None,
-) -> Conducted:
+) -> StudyRun:
     """Do all tasks of a plan; an estimator without a file on a track has a gap there."""
-    ran = run(
+    ran = run_tasks(
         plan,
         found.tasks,
         found.pair_tasks,
@@ -179,11 +189,11 @@ def conduct(
         pair_sections=pair_sections(plan, results, ran.pair_results),
         notes=found.notes,
     )
-    return Conducted(study, ran.cached, ran.removed)
+    return StudyRun(study, ran.cached, ran.removed)
 
 
 def with_gaps(
-    plan: Plan, results: Sequence[TaskResult], missing: Sequence[Missing]
+    plan: Plan, results: Sequence[TaskResult], missing: Sequence[MissingEstimate]
 ) -> tuple[TaskResult, ...]:
     """Results and gaps, in the order of the plan."""
     gaps = [

@@ -24,34 +24,34 @@ import polars as pl
 from smfeval.errors import OptionError
 from smfeval.io.atomic import replacing
 from smfeval.study.metrics import METRICS
-from smfeval.study.plan import partition
+from smfeval.study.plan import partition_folder
 from smfeval.study.result import PairResult, TaskResult
 from smfeval.summarise.number import Number
 
 TASKS, PAIRS, SCANS = "tasks.parquet", "pairs.parquet", "scans"
 
-_NUMBER = {
+_NUMBER_SUFFIXES = {
     "": pl.Float64,
     "_low": pl.Float64,
     "_high": pl.Float64,
     "_n_effective": pl.Float64,
     "_reason": pl.String,
 }
-_PLACE = {"group": pl.String, "track": pl.String, "repeat": pl.Int64}
-_FATE = {"key": pl.String, "failure": pl.String}
+_RUN_COLUMNS = {"group": pl.String, "track": pl.String, "repeat": pl.Int64}
+_FAILURE_COLUMNS = {"key": pl.String, "failure": pl.String}
 
 PARTITIONS = {"group": pl.String, "estimator": pl.String, "track": pl.String}
 
 
 def _number_columns(name: str) -> dict[str, Any]:
-    return {f"{name}{suffix}": kind for suffix, kind in _NUMBER.items()}
+    return {f"{name}{suffix}": kind for suffix, kind in _NUMBER_SUFFIXES.items()}
 
 
 TASK_COLUMNS: dict[str, Any] = {
     "estimator": pl.String,
-    **_PLACE,
+    **_RUN_COLUMNS,
     "source": pl.String,
-    **_FATE,
+    **_FAILURE_COLUMNS,
     "scans": pl.Int64,
     "scored": pl.Int64,
     "verdict": pl.String,
@@ -61,8 +61,8 @@ TASK_COLUMNS: dict[str, Any] = {
 PAIR_COLUMNS: dict[str, Any] = {
     "a": pl.String,
     "b": pl.String,
-    **_PLACE,
-    **_FATE,
+    **_RUN_COLUMNS,
+    **_FAILURE_COLUMNS,
     "matched": pl.Int64,
     "verdict": pl.String,
     **_number_columns("k_pair"),
@@ -77,19 +77,19 @@ def write_tasks(results: Sequence[TaskResult], output: Path) -> Path:
     """Write one row per task, in the order given."""
     columns = {name: _column(results, name) for name in TASK_COLUMNS if name in _TASK_FIELDS}
     for metric in METRICS:
-        columns |= _columns(metric, [_of(each, metric) for each in results])
-    return _written(columns, TASK_COLUMNS, output / TASKS)
+        columns |= _number_series(metric, [_metric_number(each, metric) for each in results])
+    return _write_table(columns, TASK_COLUMNS, output / TASKS)
 
 
 def write_pairs(results: Sequence[PairResult], output: Path) -> Path:
     """Write one row per pair and track, in the order given."""
     columns = {name: _column(results, name) for name in PAIR_COLUMNS if name in _PAIR_FIELDS}
     for name in ("k_pair", "nees_median"):
-        columns |= _columns(name, [getattr(each, name) for each in results])
-    return _written(columns, PAIR_COLUMNS, output / PAIRS)
+        columns |= _number_series(name, [getattr(each, name) for each in results])
+    return _write_table(columns, PAIR_COLUMNS, output / PAIRS)
 
 
-def _written(columns: dict[str, pl.Series], schema: dict[str, Any], path: Path) -> Path:
+def _write_table(columns: dict[str, pl.Series], schema: dict[str, Any], path: Path) -> Path:
     with replacing(path) as temporary:
         pl.DataFrame([columns[name] for name in schema]).write_parquet(temporary)
     return path
@@ -101,14 +101,14 @@ def _column(results: Sequence[TaskResult] | Sequence[PairResult], name: str) -> 
     return pl.Series(name, [list(v) if isinstance(v, tuple) else v for v in values], dtype=kind)
 
 
-def _of(result: TaskResult, metric: str) -> Number | None:
+def _metric_number(result: TaskResult, metric: str) -> Number | None:
     return next((number for name, number in result.numbers if name == metric), None)
 
 
-def _columns(name: str, numbers: list[Number | None]) -> dict[str, pl.Series]:
+def _number_series(name: str, numbers: list[Number | None]) -> dict[str, pl.Series]:
     """Value, ends, effective scans and the reason for a missing interval; NaN becomes null."""
     found = {}
-    for suffix, kind in _NUMBER.items():
+    for suffix, kind in _NUMBER_SUFFIXES.items():
         field = suffix.removeprefix("_") or "value"
         values = [None if number is None else getattr(number, field) for number in numbers]
         series = pl.Series(f"{name}{suffix}", values, dtype=kind)
@@ -120,11 +120,11 @@ def scans_path(output: Path, result: TaskResult) -> Path:
     """Where the scans of a task are found."""
     folder = output / SCANS
     for name in PARTITIONS:
-        folder /= partition(name, getattr(result, name))
+        folder /= partition_folder(name, getattr(result, name))
     return folder / f"repeat-{result.repeat}.parquet"
 
 
-def keep_scans(made: Path, path: Path, *, aside: Path) -> None:
+def link_scans(made: Path, path: Path, *, aside: Path) -> None:
     """Show a file of the cache in the partitioned folder: one file on the disk under two names.
 
     It appears whole or not at all; a temporary name stands in the folder `aside`, for readers take
@@ -140,13 +140,13 @@ def keep_scans(made: Path, path: Path, *, aside: Path) -> None:
         if path.exists() and path.samefile(made):
             return
         temporary = aside / f".smfeval.{uuid4().hex}"
-        _linked(made, temporary)
+        _link_or_copy(made, temporary)
         temporary.replace(path)
     except OSError as error:
         raise OptionError(f"{path}: cannot be written ({error.strerror or error})") from error
 
 
-def _linked(made: Path, new: Path) -> None:
+def _link_or_copy(made: Path, new: Path) -> None:
     try:
         os.link(made, new)
     except OSError:  # some file systems have no second names
@@ -166,7 +166,7 @@ def remove_other_scans(output: Path, kept: Iterable[Path]) -> int:
     return len(others)
 
 
-def scan_scans(output: Path) -> pl.LazyFrame:
+def load_scans(output: Path) -> pl.LazyFrame:
     """Every scan of a study, with columns group, estimator, track and repeat.
 
     The names stay text: left to itself, a reader would take the track 07 for the number 7.

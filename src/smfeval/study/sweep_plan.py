@@ -11,9 +11,16 @@ from smfeval.errors import OptionError
 from smfeval.evaluation import Options
 from smfeval.study import plan_keys as kinds
 from smfeval.study.plan import Plan, PlannedEstimator, Reading
-from smfeval.study.plan_file import ESTIMATOR_KEYS, estimator_of, parsed, tracks_of
-from smfeval.study.plan_keys import PLAN_PATTERNS_PLACE as PLACE
-from smfeval.study.plan_keys import Keys, Kind, checked, nearest, options_of, refuse_doubles
+from smfeval.study.plan_file import ESTIMATOR_KEYS, parse_estimator, parse_tracks, read_toml
+from smfeval.study.plan_keys import PLACEHOLDER_PATTERN as PLACE
+from smfeval.study.plan_keys import (
+    Keys,
+    ValueKind,
+    check_keys,
+    parse_options,
+    refuse_duplicates,
+    suggest_word,
+)
 
 
 @dataclass(frozen=True)
@@ -35,7 +42,7 @@ class PlannedRun:
 
 
 @dataclass(frozen=True)
-class Files:
+class FileRuns:
     """Runs that are done: their files, as a plan in which each setting is an estimator."""
 
     plan: Plan
@@ -43,7 +50,7 @@ class Files:
 
 
 @dataclass(frozen=True)
-class Lab:
+class LabRuns:
     """Runs to be done by filters of the lab on simulated worlds."""
 
     worlds: tuple[str, ...]
@@ -59,7 +66,7 @@ class SweepPlan:
     """Everything that `smfeval sweep` is told."""
 
     name: str
-    source: Files | Lab
+    source: FileRuns | LabRuns
     options: Options = field(default_factory=Options)
 
 
@@ -81,65 +88,70 @@ def every_combination(knobs: tuple[Knob, ...]) -> tuple[Settings, ...]:
     return tuple(tuple(zip(names, values, strict=True)) for values in grid)
 
 
-PLACES = ("track", "group", "knob", "value")  # what stands in braces beside the names of knobs
+PLACEHOLDERS = (
+    "track",
+    "group",
+    "knob",
+    "value",
+)  # what stands in braces beside the names of knobs
 
 
 def _is_value(value: Any) -> bool:
     return any(kind.accepts(value) for kind in (kinds.TEXT, kinds.NUMBER, kinds.SWITCH))
 
 
-VALUE = Kind("a number, a text, or true or false", _is_value)
-VALUES = Kind(
+VALUE = ValueKind("a number, a text, or true or false", _is_value)
+VALUES = ValueKind(
     "a list of numbers or texts",
     lambda value: isinstance(value, list) and value != [] and all(map(_is_value, value)),
 )
 KNOB_KEYS: Keys = {"name": kinds.TEXT, "values": VALUES, "default": VALUE}
 
 
-def knobs_of(entries: list[dict[str, Any]], path: str) -> tuple[Knob, ...]:
+def parse_knobs(entries: list[dict[str, Any]], path: str) -> tuple[Knob, ...]:
     """The knobs in the order of the plan, each name once."""
     knobs: dict[str, Knob] = {}
     for i, entry in enumerate(entries, start=1):
-        knob = _knob(entry, f"{path}: [[knobs]] {i}")
+        knob = _parse_knob(entry, f"{path}: [[knobs]] {i}")
         if knob.name in knobs:
             raise OptionError(f"{path}: knob {knob.name!r} is listed twice")
         knobs[knob.name] = knob
     return tuple(knobs.values())
 
 
-def _knob(entry: dict[str, Any], where: str) -> Knob:
-    given = checked(entry, KNOB_KEYS, where, required=("name", "values"))
+def _parse_knob(entry: dict[str, Any], where: str) -> Knob:
+    given = check_keys(entry, KNOB_KEYS, where, required=("name", "values"))
     where = f"{where} ({given['name']})"
-    if given["name"] in PLACES or set("{}=") & set(given["name"]):
+    if given["name"] in PLACEHOLDERS or set("{}=") & set(given["name"]):
         raise OptionError(f"{where}: a knob cannot be called so; {{{given['name']}}} has a meaning")
-    values = tuple(written(value) for value in given["values"])
+    values = tuple(value_text(value) for value in given["values"])
     if len(set(values)) < len(values):
         raise OptionError(f"{where}: a value is listed twice")
-    default = written(given["default"]) if "default" in given else None
+    default = value_text(given["default"]) if "default" in given else None
     if default is not None and default not in values:
         raise OptionError(f"{where}: the default {default} is not among the values")
     return Knob(given["name"], values, default)
 
 
-def written(value: str | float | bool) -> str:
+def value_text(value: str | float | bool) -> str:
     """A value as a path or a setting has it: `0.01` is 0.01, `"1e-2"` is 1e-2."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return value if isinstance(value, str) else repr(value)
 
 
-def chosen(names: list[str] | None, knobs: tuple[Knob, ...], where: str) -> tuple[Knob, ...]:
+def choose_knobs(names: list[str] | None, knobs: tuple[Knob, ...], where: str) -> tuple[Knob, ...]:
     """The knobs that an estimator has: those named, or all."""
     if names is None:
         return knobs
     known = {knob.name: knob for knob in knobs}
     for name in names:
         if name not in known:
-            raise OptionError(f"{where}: knob {name!r} is unknown; {nearest(name, known)}")
+            raise OptionError(f"{where}: knob {name!r} is unknown; {suggest_word(name, known)}")
     return tuple(known[name] for name in dict.fromkeys(names))
 
 
-def need_defaults(knobs: tuple[Knob, ...], where: str) -> None:
+def require_defaults(knobs: tuple[Knob, ...], where: str) -> None:
     """Knobs that are turned one at a time rest at their default meanwhile."""
     for knob in knobs:
         if len(knobs) > 1 and knob.default is None:
@@ -148,67 +160,70 @@ def need_defaults(knobs: tuple[Knob, ...], where: str) -> None:
             )
 
 
-ALONE = ("knob", "value")  # places of a pattern for knobs that are turned one at a time
-OURS = ("base", "knobs")  # keys that a study has not
-SWEPT_KEYS: Keys = {
+SINGLE_KNOB_PLACEHOLDERS = (
+    "knob",
+    "value",
+)  # places of a pattern for knobs that are turned one at a time
+SWEEP_ONLY_KEYS = ("base", "knobs")  # keys that a study has not
+SWEPT_ESTIMATOR_KEYS: Keys = {
     **{key: kind for key, kind in ESTIMATOR_KEYS.items() if key not in ("role", "pair_extrinsic")},
     "base": kinds.TEXT,
     "knobs": kinds.TEXTS,
 }
 
-Planned = tuple[PlannedRun, PlannedEstimator]
+RunAndEstimator = tuple[PlannedRun, PlannedEstimator]
 
 
-def runs_of(
+def parse_runs(
     entry: dict[str, Any], where: str, knobs: tuple[Knob, ...], reading: Reading, *, several: bool
-) -> list[Planned]:
+) -> list[RunAndEstimator]:
     """Every setting of one estimator, and the file that it is in."""
-    given = checked(entry, SWEPT_KEYS, where, required=("name", "path"))
+    given = check_keys(entry, SWEPT_ESTIMATOR_KEYS, where, required=("name", "path"))
     called = f"{where} ({given['name']})"
-    own = chosen(given.get("knobs"), knobs, called)
-    paths = _paths(given["path"], given.get("base"), own, called)
-    plain = {key: value for key, value in given.items() if key not in OURS}
+    own = choose_knobs(given.get("knobs"), knobs, called)
+    paths = _run_paths(given["path"], given.get("base"), own, called)
+    plain = {key: value for key, value in given.items() if key not in SWEEP_ONLY_KEYS}
     planned = []
     for settings, path in paths.items():
         name = f"{given['name']} {words(settings)}"
         run = PlannedRun(name, given["name"], settings)
-        estimator = estimator_of(
+        estimator = parse_estimator(
             plain | {"name": name, "path": path}, where, reading, several=several
         )
         planned.append((run, estimator))
     return planned
 
 
-def _paths(
+def _run_paths(
     pattern: str, base: str | None, knobs: tuple[Knob, ...], where: str
 ) -> dict[Settings, str]:
     """The path of each setting; {track} and {group} are left for later."""
-    places = _places(pattern, knobs, where)
-    if places & set(ALONE):
-        return _alone(pattern, base, knobs, where)
+    places = _find_placeholders(pattern, knobs, where)
+    if places & set(SINGLE_KNOB_PLACEHOLDERS):
+        return _single_knob_paths(pattern, base, knobs, where)
     if base is not None:
         raise OptionError(f"{where}: base means nothing where the path names every knob")
     for knob in knobs:
         if knob.name not in places:
             raise OptionError(f"{where}: the path {pattern!r} lacks {{{knob.name}}}, or {{value}}")
-    return {each: _filled(pattern, dict(each)) for each in every_combination(knobs)}
+    return {each: _fill_pattern(pattern, dict(each)) for each in every_combination(knobs)}
 
 
-def _places(pattern: str, knobs: tuple[Knob, ...], where: str) -> set[str]:
-    known = [f"{{{place}}}" for place in (*PLACES, *(knob.name for knob in knobs))]
+def _find_placeholders(pattern: str, knobs: tuple[Knob, ...], where: str) -> set[str]:
+    known = [f"{{{place}}}" for place in (*PLACEHOLDERS, *(knob.name for knob in knobs))]
     places = set(PLACE.findall(pattern))
     for name in places:
         if f"{{{name}}}" not in known:
-            hint = nearest(f"{{{name}}}", known)
+            hint = suggest_word(f"{{{name}}}", known)
             raise OptionError(f"{where}: {{{name}}} in {pattern!r} stands for nothing; {hint}")
     return places
 
 
-def _alone(
+def _single_knob_paths(
     pattern: str, base: str | None, knobs: tuple[Knob, ...], where: str
 ) -> dict[Settings, str]:
     """Paths with {knob} and {value}; the run with all defaults is `base`."""
-    need_defaults(knobs, where)
+    require_defaults(knobs, where)
     if len(knobs) > 1 and "{knob}" not in pattern:
         raise OptionError(f"{where}: several knobs; the path {pattern!r} lacks {{knob}}")
     if "{value}" not in pattern:
@@ -221,12 +236,12 @@ def _alone(
     return {
         settings: base
         if base is not None and settings == at_rest
-        else _filled(pattern, _turned(settings, knobs))
+        else _fill_pattern(pattern, _changed_knob(settings, knobs))
         for settings in one_at_a_time(knobs)
     }
 
 
-def _turned(settings: Settings, knobs: tuple[Knob, ...]) -> dict[str, str]:
+def _changed_knob(settings: Settings, knobs: tuple[Knob, ...]) -> dict[str, str]:
     """The knob that is not at its default, and its value."""
     pairs = zip(settings, knobs, strict=True)
     moved = [pair for pair, knob in pairs if pair[1] != knob.default]
@@ -234,7 +249,7 @@ def _turned(settings: Settings, knobs: tuple[Knob, ...]) -> dict[str, str]:
     return {"knob": knob, "value": value}
 
 
-def _filled(pattern: str, values: dict[str, str]) -> str:
+def _fill_pattern(pattern: str, values: dict[str, str]) -> str:
     def value(place: re.Match[str]) -> str:
         return values.get(place[1], place[0])
 
@@ -249,7 +264,7 @@ SWEEP_KEYS: Keys = {
     "estimators": kinds.TABLES,
     "lab": kinds.TABLE,
 }
-SEEDS = Kind(
+SEEDS = ValueKind(
     "a list of whole numbers from 0 on",
     lambda value: (
         isinstance(value, list)
@@ -265,83 +280,89 @@ LAB_KEYS: Keys = {
     "faults": kinds.SWITCH,
     "grid": kinds.SWITCH,
 }
-UNUSED = ("rules", "beta", "unbiased", "kernel_density", "horizons")  # options of other scores
-OF_FILES = ("tracks", "estimators")
+UNUSED_OPTIONS = (
+    "rules",
+    "beta",
+    "unbiased",
+    "kernel_density",
+    "horizons",
+)  # options of other scores
+FILE_KEYS = ("tracks", "estimators")
 
 
 def read_sweep(path: str | Path) -> SweepPlan:
     """The plan in a TOML file; relative paths in it start at the file's folder."""
     path = Path(path)
-    table = checked(parsed(path), SWEEP_KEYS, str(path), required=("knobs",))
-    options, reading = _options(table.get("options", {}), f"{path}: [options]")
-    knobs = knobs_of(table["knobs"], str(path))
+    table = check_keys(read_toml(path), SWEEP_KEYS, str(path), required=("knobs",))
+    options, reading = _parse_sweep_options(table.get("options", {}), f"{path}: [options]")
+    knobs = parse_knobs(table["knobs"], str(path))
     name = table.get("name", path.stem)
     if "lab" in table:
         _refuse_both(table, path)
-        return SweepPlan(name, _lab(table["lab"], knobs, f"{path}: [lab]"), options)
-    for key in OF_FILES:
+        return SweepPlan(name, _parse_lab(table["lab"], knobs, f"{path}: [lab]"), options)
+    for key in FILE_KEYS:
         if key not in table:
             raise OptionError(f"{path}: the key {key!r} is missing; or [lab], to run filters")
-    plan = _plan(table, path, options, reading)
-    return SweepPlan(name, _files(table["estimators"], plan, path, knobs, reading), options)
+    plan = _parse_plan(table, path, options, reading)
+    return SweepPlan(name, _parse_files(table["estimators"], plan, path, knobs, reading), options)
 
 
-def _options(table: dict[str, Any], where: str) -> tuple[Options, Reading]:
-    for key in UNUSED:
+def _parse_sweep_options(table: dict[str, Any], where: str) -> tuple[Options, Reading]:
+    for key in UNUSED_OPTIONS:
         if key in table:
             raise OptionError(f"{where}: {key} means nothing in a sweep")
-    options, reading = options_of(table, where)
+    options, reading = parse_options(table, where)
     return replace(options, rules=()), reading
 
 
 def _refuse_both(table: dict[str, Any], path: Path) -> None:
-    for key in OF_FILES:
+    for key in FILE_KEYS:
         if key in table:
             raise OptionError(f"{path}: {key} are files, [lab] runs filters; one of the two")
 
 
-def _plan(table: dict[str, Any], path: Path, options: Options, reading: Reading) -> Plan:
+def _parse_plan(table: dict[str, Any], path: Path, options: Options, reading: Reading) -> Plan:
     """Tracks and options; the estimators come later."""
     folder = path.absolute().parent
     tracks = [
         track
         for i, entry in enumerate(table["tracks"], start=1)
-        for track in tracks_of(entry, f"{path}: [[tracks]] {i}", reading)
+        for track in parse_tracks(entry, f"{path}: [[tracks]] {i}", reading)
     ]
     output = folder / f"{path.stem}_results"  # a plan has one; a sweep leaves nothing there
     return Plan(path.stem, folder, tuple(tracks), (), output, options)
 
 
-def _files(
+def _parse_files(
     entries: list[dict[str, Any]],
     plan: Plan,
     path: Path,
     knobs: tuple[Knob, ...],
     reading: Reading,
-) -> Files:
+) -> FileRuns:
     several = len(plan.tracks) > 1
     planned = [
         run
         for i, entry in enumerate(entries, start=1)
-        for run in runs_of(entry, f"{path}: [[estimators]] {i}", knobs, reading, several=several)
+        for run in parse_runs(entry, f"{path}: [[estimators]] {i}", knobs, reading, several=several)
     ]
     plan = replace(plan, estimators=tuple(estimator for _, estimator in planned))
-    refuse_doubles(plan, str(path))
-    return Files(plan, tuple(run for run, _ in planned))
+    refuse_duplicates(plan, str(path))
+    return FileRuns(plan, tuple(run for run, _ in planned))
 
 
-def _lab(entry: dict[str, Any], knobs: tuple[Knob, ...], where: str) -> Lab:
-    given = checked(entry, LAB_KEYS, where, required=("worlds", "filters"))
+def _parse_lab(entry: dict[str, Any], knobs: tuple[Knob, ...], where: str) -> LabRuns:
+    given = check_keys(entry, LAB_KEYS, where, required=("worlds", "filters"))
     for key in ("worlds", "filters", "seeds"):
         if len(set(given.get(key, ()))) < len(given.get(key, ())):
             raise OptionError(f"{where}: one of the {key} is listed twice")
     grid = given.get("grid", False)
     if not grid:
-        need_defaults(knobs, where)
+        require_defaults(knobs, where)
     duration_s = given.get("duration_s")
     if duration_s is not None and not 0 < duration_s < float("inf"):
         raise OptionError(f"{where}: duration_s is to be a positive time, not {duration_s}")
-    return Lab(
+    return LabRuns(
         worlds=tuple(given["worlds"]),
         seeds=tuple(given.get("seeds", [1])),
         filters=tuple(given["filters"]),

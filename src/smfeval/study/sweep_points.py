@@ -4,35 +4,37 @@ from collections.abc import Callable
 from pathlib import Path
 
 from smfeval.compare.sweep_points import Failure, Origin, Point, failed, point_of
-from smfeval.study.find import Found, find
-from smfeval.study.sweep_plan import Files, PlannedRun
-from smfeval.study.task import Task, do
+from smfeval.study.find import StudyTasks, find_tasks
+from smfeval.study.sweep_plan import FileRuns, PlannedRun
+from smfeval.study.task import Task, evaluate_task
 
 Progress = Callable[[int, int], None]  # hears: done, total
-Measured = tuple[tuple[Point, ...], tuple[Failure, ...]]
+PointsAndFailures = tuple[tuple[Point, ...], tuple[Failure, ...]]
 
 NO_FILE = "no file"
 
 
-def points_of_files(files: Files, *, progress: Progress = lambda done, total: None) -> Measured:
+def points_of_files(
+    files: FileRuns, *, progress: Progress = lambda done, total: None
+) -> PointsAndFailures:
     """Score every run; what fails or is missing becomes a sentence and stops nothing."""
-    found = find(files.plan)
+    found = find_tasks(files.plan)
     runs = {run.name: run for run in files.runs}
-    outcomes = _gaps(found, runs)
+    outcomes = _missing_failures(found, runs)
     for done, task in enumerate(found.tasks):
         progress(done, len(found.tasks))
         outcomes.append(_outcome(task, runs[task.estimator], files.plan.folder))
-    return split(outcomes)
+    return split_outcomes(outcomes)
 
 
-def split(outcomes: list[Point | Failure]) -> Measured:
+def split_outcomes(outcomes: list[Point | Failure]) -> PointsAndFailures:
     """Points and failures apart."""
     points = tuple(each for each in outcomes if isinstance(each, Point))
     return points, tuple(each for each in outcomes if isinstance(each, Failure))
 
 
 def _outcome(task: Task, run: PlannedRun, folder: Path) -> Point | Failure:
-    result, _ = do(task)
+    result, _ = evaluate_task(task)
     source = _relative(task.estimate.source, folder)
     origin = Origin(run.estimator, task.track, run.settings, source)
     if result.failure is not None:
@@ -46,7 +48,7 @@ def _relative(source: str, folder: Path) -> str:
     return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else source
 
 
-def _gaps(found: Found, runs: dict[str, PlannedRun]) -> list[Point | Failure]:
+def _missing_failures(found: StudyTasks, runs: dict[str, PlannedRun]) -> list[Point | Failure]:
     return [
         Failure(
             runs[gap.estimator].estimator,

@@ -14,8 +14,8 @@ from smfeval.study.plan import Plan
 from smfeval.study.result import PairResult, TaskResult
 from smfeval.summarise.number import Number
 
-Found = tuple[str, str, Number]  # (name of the row, track, number of one run)
-Outcome = tuple[str, str, str | None]  # (name of the row, track, failure of one run)
+RunNumber = tuple[str, str, Number]  # (name of the row, track, number of one run)
+RunOutcome = tuple[str, str, str | None]  # (name of the row, track, failure of one run)
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Board:
     metric: str
     unit: str
     values: Floats  # (names, tracks)
-    no_number: Ints  # runs whose value is not a number: left out
+    nan_runs: Ints  # runs whose value is not a number: left out
 
 
 @dataclass(frozen=True)
@@ -36,31 +36,31 @@ class Boards:
     tracks: tuple[str, ...]
     metrics: tuple[Board, ...]
     runs: Ints  # good ones
-    failed: Ints  # runs
+    failed_runs: Ints  # runs
     converged: Bools
 
     @property
-    def scored(self) -> Bools:
+    def has_runs(self) -> Bools:
         """Whether there is a good run."""
         return self.runs > 0
 
     @property
-    def seen(self) -> int:
+    def track_count(self) -> int:
         """Tracks on which anybody has a value."""
         found = [~np.isnan(board.values).all(axis=0) for board in self.metrics]
         return int(np.any(found, axis=0).sum()) if found else 0
 
-    def on(self, tracks: Ints) -> "Boards":
+    def on_tracks(self, tracks: Ints) -> "Boards":
         """The same on some tracks. (m,) places."""
         return Boards(
             names=self.names,
             tracks=tuple(self.tracks[i] for i in tracks),
             metrics=tuple(
-                replace(b, values=b.values[:, tracks], no_number=b.no_number[:, tracks])
+                replace(b, values=b.values[:, tracks], no_number=b.nan_runs[:, tracks])
                 for b in self.metrics
             ),
             runs=self.runs[:, tracks],
-            failed=self.failed[:, tracks],
+            failed_runs=self.failed_runs[:, tracks],
             converged=self.converged[:, tracks],
         )
 
@@ -75,12 +75,14 @@ def task_boards(plan: Plan, results: Sequence[TaskResult]) -> Boards:
     """Values of the estimators."""
     names = tuple(each.name for each in plan.estimators)
     tracks = tuple(each.name for each in plan.tracks)
-    by_metric: dict[str, list[Found]] = {metric: [] for metric in METRICS}
+    by_metric: dict[str, list[RunNumber]] = {metric: [] for metric in METRICS}
     for each in results:
         for metric, number in each.numbers if each.failure is None else ():
             by_metric[metric].append((each.estimator, each.track, number))
-    boards = {metric: board(metric, names, tracks, found) for metric, found in by_metric.items()}
-    runs, failed = counted(names, tracks, ((r.estimator, r.track, r.failure) for r in results))
+    boards = {
+        metric: median_board(metric, names, tracks, found) for metric, found in by_metric.items()
+    }
+    runs, failed = count_runs(names, tracks, ((r.estimator, r.track, r.failure) for r in results))
     converged = (runs > 0) & (boards["mae"].values <= plan.diverged_m)  # NaN is not converged
     filled = tuple(each for each in boards.values() if not np.isnan(each.values).all())
     return Boards(names, tracks, filled, runs, failed, converged)
@@ -93,18 +95,18 @@ def pair_boards(results: Sequence[PairResult], alone: Boards) -> Boards:
 
     def of(metric: str) -> Board:
         numbers = ((label[r.a, r.b], r.track, getattr(r, metric)) for r in results)
-        return board(metric, names, tracks, (row for row in numbers if row[2] is not None))
+        return median_board(metric, names, tracks, (row for row in numbers if row[2] is not None))
 
     outcomes = ((label[r.a, r.b], r.track, r.failure) for r in results)
-    runs, failed = counted(names, tracks, outcomes)
+    runs, failed = count_runs(names, tracks, outcomes)
     row = {name: i for i, name in enumerate(alone.names)}
     a, b = ([row[pair[side]] for pair in label] for side in (0, 1))
     converged = alone.converged[a] & alone.converged[b]
     return Boards(names, tracks, (of("k_pair"), of("nees_median")), runs, failed, converged)
 
 
-def board(
-    metric: str, names: tuple[str, ...], tracks: tuple[str, ...], found: Iterable[Found]
+def median_board(
+    metric: str, names: tuple[str, ...], tracks: tuple[str, ...], found: Iterable[RunNumber]
 ) -> Board:
     """Median over the runs of each row on each track."""
     row, place = _index(names), _index(tracks)
@@ -122,8 +124,8 @@ def board(
     return Board(metric, unit, values, no_number)
 
 
-def counted(
-    names: tuple[str, ...], tracks: tuple[str, ...], outcomes: Iterable[Outcome]
+def count_runs(
+    names: tuple[str, ...], tracks: tuple[str, ...], outcomes: Iterable[RunOutcome]
 ) -> tuple[Ints, Ints]:
     """Good and failed runs of each row on each track. (names, tracks) both."""
     row, place = _index(names), _index(tracks)
@@ -137,7 +139,7 @@ def _index(names: tuple[str, ...]) -> dict[str, int]:
     return {name: i for i, name in enumerate(names)}
 
 
-WINS = {
+WIN_NOTES = {
     "k": ("k: who is closest to 1 wins, as a ratio, track by track",),
     "coverage_90": ("90 % coverage: who is closest to 90 % wins, track by track",),
 }
@@ -146,25 +148,25 @@ WINS = {
 def section_notes(plan: Plan, boards: Boards, *, converged_only: bool) -> tuple[str, ...]:
     """Of a table of estimators; `boards` are those of all its tracks."""
     return (
-        _medians(plan),
-        _bold(plan),
-        *(_converged(plan, boards) if converged_only else ()),
-        *_failed_runs(boards),
-        *_no_numbers(boards),
+        _median_note(plan),
+        _bold_note(plan),
+        *(_convergence_notes(plan, boards) if converged_only else ()),
+        *_failed_run_notes(boards),
+        *_nan_notes(boards),
     )
 
 
 def pair_notes(plan: Plan, boards: Boards) -> tuple[str, ...]:
     """Of a table of pairs; `boards` are those of the tracks on which both converge."""
     return (
-        _medians(plan),
+        _median_note(plan),
         "k_pair > 1 proves that at least one of the two understates its errors; k_pair <= 1 proves "
         "nothing; only tracks on which both converge count (by their errors against the reference)",
-        *_no_numbers(boards),
+        *_nan_notes(boards),
     )
 
 
-def _medians(plan: Plan) -> str:
+def _median_note(plan: Plan) -> str:
     level = plan.options.intervals.level
     return (
         f"median over tracks [{100 * level:g} % interval from resampling tracks: exact bootstrap "
@@ -173,7 +175,7 @@ def _medians(plan: Plan) -> str:
     )
 
 
-def _bold(plan: Plan) -> str:
+def _bold_note(plan: Plan) -> str:
     if not plan.contenders:
         return "every estimator is a baseline: nobody competes"
     return (
@@ -185,21 +187,21 @@ def _bold(plan: Plan) -> str:
     )
 
 
-def _converged(plan: Plan, boards: Boards) -> tuple[str, ...]:
+def _convergence_notes(plan: Plan, boards: Boards) -> tuple[str, ...]:
     """What was left out; where nothing was, the table repeats the other."""
     limit = f"left out: tracks of an estimator whose MAE there is above {plan.diverged_m:g} m"
-    same = (boards.scored == boards.converged).all()
+    same = (boards.has_runs == boards.converged).all()
     return (f"{limit}; there are none" if same else limit,)
 
 
-def _failed_runs(boards: Boards) -> tuple[str, ...]:
+def _failed_run_notes(boards: Boards) -> tuple[str, ...]:
     """Runs that failed where others did not: the value is that of the others."""
-    beside = int(boards.failed[boards.scored].sum())
+    beside = int(boards.failed_runs[boards.has_runs].sum())
     return (f"failed runs on tracks that other runs scored: {beside}",) if beside else ()
 
 
-def _no_numbers(boards: Boards) -> tuple[str, ...]:
-    left_out = {board.metric: int(np.sum(board.no_number)) for board in boards.metrics}
+def _nan_notes(boards: Boards) -> tuple[str, ...]:
+    left_out = {board.metric: int(np.sum(board.nan_runs)) for board in boards.metrics}
     return tuple(
         f"{metric}: not a number in {count} runs, left out"
         for metric, count in left_out.items()
@@ -207,8 +209,8 @@ def _no_numbers(boards: Boards) -> tuple[str, ...]:
     )
 
 
-ALL = "all"
-ALL_BESIDE = "all tracks"  # where one of several groups is itself called "all"
+ALL_TRACKS = "all"
+ALL_TRACKS_LONG = "all tracks"  # where one of several groups is itself called "all"
 
 
 def sections(plan: Plan, results: Sequence[TaskResult]) -> tuple[Section, ...]:
@@ -218,7 +220,7 @@ def sections(plan: Plan, results: Sequence[TaskResult]) -> tuple[Section, ...]:
     """
     boards = task_boards(plan, results)
     return tuple(
-        _section(plan, boards.on(tracks), group, converged_only=converged_only)
+        _section(plan, boards.on_tracks(tracks), group, converged_only=converged_only)
         for converged_only in (False, True)
         for group, tracks in _groups(plan)
     )
@@ -231,7 +233,9 @@ def pair_sections(
     if not pair_results:
         return ()
     boards = pair_boards(pair_results, task_boards(plan, results))
-    return tuple(_pair_section(plan, boards.on(tracks), group) for group, tracks in _groups(plan))
+    return tuple(
+        _pair_section(plan, boards.on_tracks(tracks), group) for group, tracks in _groups(plan)
+    )
 
 
 def _section(plan: Plan, boards: Boards, group: str, *, converged_only: bool) -> Section:
@@ -239,9 +243,9 @@ def _section(plan: Plan, boards: Boards, group: str, *, converged_only: bool) ->
     return Section(
         group=group,
         converged_only=converged_only,
-        tracks=kept.seen if converged_only else len(boards.tracks),
+        tracks=kept.track_count if converged_only else len(boards.tracks),
         columns=_columns(plan, kept, plan.contenders),
-        diverged=_diverged(boards),
+        diverged=_diverged_counts(boards),
         notes=section_notes(plan, boards, converged_only=converged_only),
     )
 
@@ -251,9 +255,9 @@ def _pair_section(plan: Plan, boards: Boards, group: str) -> Section:
     return Section(
         group=group,
         converged_only=True,
-        tracks=kept.seen,
+        tracks=kept.track_count,
         columns=_columns(plan, kept, ()),
-        diverged=_diverged(boards),
+        diverged=_diverged_counts(boards),
         notes=pair_notes(plan, kept),
     )
 
@@ -274,13 +278,13 @@ def _column(plan: Plan, entrants: Entrants, board: Board) -> Column:
         loss=None if metric is None else metric.loss,
         level=plan.options.intervals.level,
     )
-    return replace(made, notes=WINS.get(board.metric, ()))
+    return replace(made, notes=WIN_NOTES.get(board.metric, ()))
 
 
-def _diverged(boards: Boards) -> tuple[tuple[str, int, int], ...]:
+def _diverged_counts(boards: Boards) -> tuple[tuple[str, int, int], ...]:
     """(name, diverged tracks, scored tracks) of every row."""
-    lost = (boards.scored & ~boards.converged).sum(axis=1).tolist()
-    return tuple(zip(boards.names, lost, boards.scored.sum(axis=1).tolist(), strict=True))
+    lost = (boards.has_runs & ~boards.converged).sum(axis=1).tolist()
+    return tuple(zip(boards.names, lost, boards.has_runs.sum(axis=1).tolist(), strict=True))
 
 
 def _groups(plan: Plan) -> list[tuple[str, Ints]]:
@@ -288,6 +292,6 @@ def _groups(plan: Plan) -> list[tuple[str, Ints]]:
     group = np.array([track.group for track in plan.tracks])
     found = [(name, np.flatnonzero(group == name)) for name in plan.groups]
     if len(found) > 1:
-        every = ALL_BESIDE if ALL in plan.groups else ALL
+        every = ALL_TRACKS_LONG if ALL_TRACKS in plan.groups else ALL_TRACKS
         found.append((every, np.arange(len(plan.tracks))))
     return found

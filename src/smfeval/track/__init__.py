@@ -10,7 +10,7 @@
 from smfeval.track.beliefs import GAUGES, About, Beliefs, Gauge, Provenance
 from smfeval.track.particles import ParticleTrack
 from smfeval.track.poses import GaussianTrack, Track
-from smfeval.track.rows import Dropped, Intake
+from smfeval.track.rows import DroppedRows, Intake
 
 AnyTrack = Track | ParticleTrack
 
@@ -19,7 +19,7 @@ __all__ = [
     "About",
     "AnyTrack",
     "Beliefs",
-    "Dropped",
+    "DroppedRows",
     "Gauge",
     "GaussianTrack",
     "Intake",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from smfeval.errors import TrackError
 from smfeval.maths.arrays import Bools, Floats, Ints, frozen
 from smfeval.maths.stamps import NANOSECONDS
-from smfeval.track.rows import Dropped
+from smfeval.track.rows import DroppedRows
 
 Gauge = Literal["fixed", "se3", "gravity_yaw", "sim3"]
 GAUGES: tuple[Gauge, ...] = ("fixed", "se3", "gravity_yaw", "sim3")
@@ -36,7 +36,7 @@ class Provenance:
     name: str = "arrays"
     format: str = "arrays"
     convention: str | None = None
-    dropped: tuple[Dropped, ...] = ()
+    dropped: tuple[DroppedRows, ...] = ()
     notes: tuple[str, ...] = ()  # what a careful reader should know: a strict check refuses it
     remarks: tuple[str, ...] = ()  # what is merely worth knowing
 
@@ -71,35 +71,35 @@ class Beliefs:
             raise TrackError("scans are chosen out of order or twice; a track runs forward in time")
         if len(chosen) == len(self):
             return self
-        return self.replaced(self._chosen(chosen))
+        return self.with_arrays(self._select(chosen))
 
     @property
     def duration_s(self) -> float:
         """Time from the first to the last scan."""
         return float(self.stamp[-1] - self.stamp[0]) / NANOSECONDS
 
-    def described(self, **changes: Any) -> Self:
+    def with_about(self, **changes: Any) -> Self:
         """Return the same beliefs with other words about them (body, world, gauge ...)."""
-        return self.replaced({}, about=replace(self.about, **changes))
+        return self.with_arrays({}, about=replace(self.about, **changes))
 
-    def noted(self, *notes: str) -> Self:
+    def with_notes(self, *notes: str) -> Self:
         """Return the same track with further notes on how it came about."""
         provenance = replace(self.provenance, notes=self.provenance.notes + notes)
-        return self.replaced({}, provenance=provenance)
+        return self.with_arrays({}, provenance=provenance)
 
-    def shifted(self, offset_ns: int) -> Self:
+    def shift_stamps(self, offset_ns: int) -> Self:
         """Return the same beliefs with every stamp moved by the offset."""
-        return self.replaced({"stamp": self.stamp + np.int64(offset_ns)})
+        return self.with_arrays({"stamp": self.stamp + np.int64(offset_ns)})
 
-    def _chosen(self, scans: Ints) -> Rows:
+    def _select(self, scans: Ints) -> Rows:
         """Return the arrays of the chosen scans."""
         raise NotImplementedError
 
-    def _set(self, rows: Rows) -> None:
+    def _set_arrays(self, rows: Rows) -> None:
         for name, array in rows.items():
             object.__setattr__(self, name, frozen(array))
 
-    def _record(self, dropped: tuple[Dropped, ...], notes: tuple[str, ...]) -> None:
+    def _record(self, dropped: tuple[DroppedRows, ...], notes: tuple[str, ...]) -> None:
         provenance = replace(
             self.provenance,
             dropped=self.provenance.dropped + dropped,
@@ -107,12 +107,12 @@ class Beliefs:
         )
         object.__setattr__(self, "provenance", provenance)
 
-    def replaced(self, rows: Rows, **fields: Any) -> Self:
+    def with_arrays(self, rows: Rows, **fields: Any) -> Self:
         """Return a copy that shares everything not named; nothing is checked again."""
         new = object.__new__(type(self))
         kept = {name: self.__dict__[name] for name in self.__dataclass_fields__ if name != "intake"}
         new.__dict__.update(kept | fields)
-        new._set(rows)
+        new._set_arrays(rows)
         return new
 
 
@@ -125,7 +125,7 @@ def as_stamps(stamp: Any) -> Ints:
         raise TrackError(f"stamps are {array.dtype}; int64 nanoseconds are needed")
     if len(array) and int(array.max()) - min(int(array.min()), 0) > LONGEST_SPAN_NS:
         raise TrackError("stamps span more than two centuries; int64 nanoseconds cannot hold that")
-    return owned(array.astype(np.int64, copy=False), array)
+    return private_array(array.astype(np.int64, copy=False), array)
 
 
 def as_floats(array: Any, shape: tuple[int, ...], name: str) -> Floats:
@@ -133,16 +133,16 @@ def as_floats(array: Any, shape: tuple[int, ...], name: str) -> Floats:
     floats = np.asarray(array, dtype=np.float64)
     if floats.shape != shape:
         raise TrackError(f"{name} has shape {floats.shape}; {shape} is needed")
-    return owned(floats, array)
+    return private_array(floats, array)
 
 
-def owned(array: NDArray[Any], given: Any) -> NDArray[Any]:
+def private_array(array: NDArray[Any], given: Any) -> NDArray[Any]:
     """The array, copied if the caller could still write to it; a read-only array is taken over."""
     shared = isinstance(given, np.ndarray) and np.shares_memory(array, given)
     return array.copy() if shared and array.flags.writeable else array
 
 
-def normalised(rotation: Floats) -> Floats:
+def normalise_quaternions(rotation: Floats) -> Floats:
     """Quaternions of length one; those that are so to the last bits are left as they are.
 
     A quaternion of no length, which is no rotation, is left for the check to refuse.

@@ -8,9 +8,9 @@ import numpy as np
 from smfeval.errors import TrackError
 from smfeval.maths import so3
 from smfeval.maths.arrays import Bools, Floats, Ints
-from smfeval.track.beliefs import Beliefs, Rows, as_floats, as_stamps, normalised
+from smfeval.track.beliefs import Beliefs, Rows, as_floats, as_stamps, normalise_quaternions
 from smfeval.track.poses import GaussianTrack
-from smfeval.track.rows import Fault, Intake, in_order, pose_faults, sound
+from smfeval.track.rows import Fault, Intake, pose_faults, time_order, valid_rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -30,20 +30,20 @@ class ParticleTrack(Beliefs):
     intake: InitVar[Intake] = field(default=Intake(), kw_only=True)
 
     def __post_init__(self, intake: Intake) -> None:
-        rows = self._shaped()
+        rows = self._check_shapes()
         count, start = np.diff(rows["offset"]), rows["offset"][:-1]
         scan_of = np.repeat(np.arange(len(count)), count)
         faults = pose_faults(rows["particle_position"], rows["particle_rotation"])
-        faults = [per_scan(fault, scan_of, len(count)) for fault in faults]
-        good, dropped = sound([*faults, self._weight_fault(rows)], intake)
+        faults = [fault_per_scan(fault, scan_of, len(count)) for fault in faults]
+        good, dropped = valid_rows([*faults, self._weight_fault(rows)], intake)
         kept = np.flatnonzero(good)
         again = replace(intake, where=lambda scan: intake.where(int(start[kept[scan]])))
-        order, twice, notes = in_order(rows["stamp"][kept], again)
-        self._set(rows)
+        order, twice, notes = time_order(rows["stamp"][kept], again)
+        self._set_arrays(rows)
         if dropped or twice or notes:
-            rows = self._chosen(kept[order])
-        rows["particle_rotation"] = normalised(rows["particle_rotation"])
-        self._set(rows)
+            rows = self._select(kept[order])
+        rows["particle_rotation"] = normalise_quaternions(rows["particle_rotation"])
+        self._set_arrays(rows)
         self._record(dropped + twice, notes)
 
     @property
@@ -105,7 +105,7 @@ class ParticleTrack(Beliefs):
         """Sum over the particles of each scan. (m, ...) -> (n, ...)."""
         return np.add.reduceat(values, self.offset[:-1], axis=0)
 
-    def _chosen(self, scans: Ints) -> Rows:
+    def _select(self, scans: Ints) -> Rows:
         count = self.count[scans]
         offset = np.concatenate([[0], np.cumsum(count)])
         within = np.arange(offset[-1]) - np.repeat(offset[:-1], count)
@@ -118,7 +118,7 @@ class ParticleTrack(Beliefs):
             "weight": self.weight[particle],
         }
 
-    def _shaped(self) -> Rows:
+    def _check_shapes(self) -> Rows:
         stamp, offset = as_stamps(self.stamp), as_stamps(self.offset)
         if len(stamp) == 0:
             raise TrackError("there is no scan in it")
@@ -153,7 +153,7 @@ class ParticleTrack(Beliefs):
         )
 
 
-def per_scan(fault: Fault, scan_of: Ints, scans: int) -> Fault:
+def fault_per_scan(fault: Fault, scan_of: Ints, scans: int) -> Fault:
     """Carry a fault of particles over to the scans that hold them."""
     mask: Bools = np.zeros(scans, dtype=np.bool_)
     mask[scan_of[fault.mask]] = True

@@ -9,15 +9,15 @@ from smfeval.errors import TrackError
 from smfeval.maths import so3
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.symmetric import is_symmetric, symmetrised
-from smfeval.track.beliefs import Beliefs, Rows, as_floats, as_stamps, normalised
+from smfeval.track.beliefs import Beliefs, Rows, as_floats, as_stamps, normalise_quaternions
 from smfeval.track.rows import (
     Fault,
     Intake,
     covariance_faults,
-    in_order,
+    is_increasing,
     pose_faults,
-    runs_forward,
-    sound,
+    time_order,
+    valid_rows,
 )
 
 
@@ -30,17 +30,17 @@ class Track(Beliefs):
     intake: InitVar[Intake] = field(default=Intake(), kw_only=True)
 
     def __post_init__(self, intake: Intake) -> None:
-        rows = self._shaped()
+        rows = self._check_shapes()
         if len(rows["stamp"]) == 0:
             raise TrackError("there is no scan in it")
-        good, dropped = sound(self._faults(rows), intake)
-        if dropped or not runs_forward(rows["stamp"]):
+        good, dropped = valid_rows(self._faults(rows), intake)
+        if dropped or not is_increasing(rows["stamp"]):
             kept = np.flatnonzero(good)
             placed = replace(intake, where=lambda row: intake.where(int(kept[row])))
-            order, twice, notes = in_order(rows["stamp"][kept], placed)
+            order, twice, notes = time_order(rows["stamp"][kept], placed)
             rows = {name: array[kept[order]] for name, array in rows.items()}
             self._record(dropped + twice, notes)
-        self._set(self._mended(rows))
+        self._set_arrays(self._clean_rows(rows))
 
     @property
     def representation(self) -> str:
@@ -50,10 +50,10 @@ class Track(Beliefs):
     def _rows(self) -> dict[str, Any]:
         return {"stamp": self.stamp, "position": self.position, "rotation": self.rotation}
 
-    def _chosen(self, scans: Ints) -> Rows:
+    def _select(self, scans: Ints) -> Rows:
         return {name: array[scans] for name, array in self._rows().items()}
 
-    def _shaped(self) -> Rows:
+    def _check_shapes(self) -> Rows:
         """Return the arrays as given, in the right type and shape, or raise."""
         stamp = as_stamps(self.stamp)
         return {
@@ -65,8 +65,8 @@ class Track(Beliefs):
     def _faults(self, rows: Rows) -> list[Fault]:
         return pose_faults(rows["position"], rows["rotation"])
 
-    def _mended(self, rows: Rows) -> Rows:
-        return rows | {"rotation": normalised(rows["rotation"])}
+    def _clean_rows(self, rows: Rows) -> Rows:
+        return rows | {"rotation": normalise_quaternions(rows["rotation"])}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -88,16 +88,16 @@ class GaussianTrack(Track):
     def _rows(self) -> dict[str, Any]:
         return super()._rows() | {"covariance": self.covariance}
 
-    def _shaped(self) -> Rows:
-        rows = super()._shaped()
+    def _check_shapes(self) -> Rows:
+        rows = super()._check_shapes()
         shape = (len(rows["stamp"]), 6, 6)
         return rows | {"covariance": as_floats(self.covariance, shape, "covariance")}
 
     def _faults(self, rows: Rows) -> list[Fault]:
         return super()._faults(rows) + covariance_faults(rows["covariance"])
 
-    def _mended(self, rows: Rows) -> Rows:
-        rows = super()._mended(rows)
+    def _clean_rows(self, rows: Rows) -> Rows:
+        rows = super()._clean_rows(rows)
         covariance: Floats = rows["covariance"]
         if is_symmetric(covariance):
             return rows

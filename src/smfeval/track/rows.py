@@ -40,7 +40,7 @@ class Intake:
 
 
 @dataclass(frozen=True)
-class Dropped:
+class DroppedRows:
     """Rows left out, and why."""
 
     reason: str
@@ -62,8 +62,8 @@ def pose_faults(position: Floats, rotation: Floats) -> list[Fault]:
     """Ways in which poses can be bad: not finite, quaternion not of length one."""
     finite, near, unit = np.empty((3, len(position)), dtype=np.bool_)
     for part in chunks(len(position)):
-        finite[part] = _finite(position[part]) & _finite(rotation[part])
-        near[part] = _below(np.abs(position[part]), FARTHEST_M)
+        finite[part] = _is_finite(position[part]) & _is_finite(rotation[part])
+        near[part] = _is_below(np.abs(position[part]), FARTHEST_M)
         unit[part] = np.abs(_length(rotation[part]) - 1) <= UNIT_TOLERANCE
     return [
         Fault("pose not finite", ~finite, lambda row: "the pose has a NaN or an infinity"),
@@ -76,13 +76,13 @@ def pose_faults(position: Floats, rotation: Floats) -> list[Fault]:
     ]
 
 
-def _finite(numbers: Floats) -> Bools:
+def _is_finite(numbers: Floats) -> Bools:
     """Whether all numbers of a row are finite: else their product with zero is NaN. (n, d)."""
     with np.errstate(invalid="ignore"):
         return np.isfinite(numbers @ np.zeros(numbers.shape[1]))
 
 
-def _below(numbers: Floats, limit: float) -> Bools:
+def _is_below(numbers: Floats, limit: float) -> Bools:
     """Whether all numbers of a row are at most the limit, as most often all rows' are. (n, d)."""
     if numbers.max() <= limit:
         return np.ones(len(numbers), dtype=np.bool_)
@@ -107,7 +107,7 @@ def covariance_faults(covariance: Floats) -> list[Fault]:
     """Ways in which covariances can be bad: not finite, not symmetric, not semi-definite."""
     finite, symmetric, semidefinite = np.empty((3, len(covariance)), dtype=np.bool_)
     for part in chunks(len(covariance)):
-        finite[part], symmetric[part], semidefinite[part] = _judged(covariance[part])
+        finite[part], symmetric[part], semidefinite[part] = _classify(covariance[part])
     return [
         Fault(
             "covariance not finite",
@@ -115,17 +115,19 @@ def covariance_faults(covariance: Floats) -> list[Fault]:
             lambda row: "the covariance has a NaN, an infinity or a variance beyond 1e30",
         ),
         Fault("covariance not symmetric", ~symmetric, _skew_sentence(covariance)),
-        Fault("covariance not positive semi-definite", ~semidefinite, _indefinite(covariance)),
+        Fault(
+            "covariance not positive semi-definite", ~semidefinite, _indefinite_sentence(covariance)
+        ),
     ]
 
 
-def _judged(covariance: Floats) -> tuple[Bools, Bools, Bools]:
+def _classify(covariance: Floats) -> tuple[Bools, Bools, Bools]:
     """Which are finite, which of these are symmetric, which of those semi-definite. (n, d, d).
 
     What one question rules out, the later ones let pass.
     """
-    finite = _finite(covariance.reshape(len(covariance), -1))
-    finite &= _below(np.diagonal(covariance, axis1=1, axis2=2), LARGEST_VARIANCE)
+    finite = _is_finite(covariance.reshape(len(covariance), -1))
+    finite &= _is_below(np.diagonal(covariance, axis1=1, axis2=2), LARGEST_VARIANCE)
     symmetric = np.ones(len(covariance), dtype=np.bool_)
     if not is_symmetric(covariance):
         symmetric[finite] = asymmetry(covariance[finite]) <= SYMMETRY_TOLERANCE
@@ -143,7 +145,7 @@ def _skew_sentence(covariance: Floats) -> Callable[[int], str]:
     return sentence
 
 
-def _indefinite(covariance: Floats) -> Callable[[int], str]:
+def _indefinite_sentence(covariance: Floats) -> Callable[[int], str]:
     def sentence(row: int) -> str:
         smallest = float(correlation_eigenvalue(covariance[row : row + 1])[0])
         if np.isfinite(smallest):
@@ -157,7 +159,7 @@ def _indefinite(covariance: Floats) -> Callable[[int], str]:
     return sentence
 
 
-def sound(faults: list[Fault], intake: Intake) -> tuple[Bools, tuple[Dropped, ...]]:
+def valid_rows(faults: list[Fault], intake: Intake) -> tuple[Bools, tuple[DroppedRows, ...]]:
     """Mask of rows without a fault. Raises on the first bad row unless the intake drops it."""
     bad = np.logical_or.reduce([fault.mask for fault in faults])
     if bad.any() and intake.bad_rows == "refuse":
@@ -169,10 +171,10 @@ def sound(faults: list[Fault], intake: Intake) -> tuple[Bools, tuple[Dropped, ..
         raise TrackError(f"{fault.sentence(row)}{also}", place=place, row=row, remedy="bad_rows")
     if bad.all():
         raise TrackError("no scan is left: every row is bad")
-    return ~bad, tuple(_dropped(faults, intake))
+    return ~bad, tuple(_count_dropped(faults, intake))
 
 
-def _dropped(faults: list[Fault], intake: Intake) -> Iterator[Dropped]:
+def _count_dropped(faults: list[Fault], intake: Intake) -> Iterator[DroppedRows]:
     """Rows left out by reason; a row with several faults counts under its first."""
     counted = np.zeros(len(faults[0].mask), dtype=np.bool_)
     for fault in faults:
@@ -180,26 +182,30 @@ def _dropped(faults: list[Fault], intake: Intake) -> Iterator[Dropped]:
         counted |= new
         if new.any():
             first = fault.row(int(np.argmax(new)))
-            yield Dropped(fault.kind, int(new.sum()), intake.where(first))
+            yield DroppedRows(fault.kind, int(new.sum()), intake.where(first))
 
 
-def runs_forward(stamp: Ints) -> bool:
+def is_increasing(stamp: Ints) -> bool:
     """Whether every stamp is later than the one before it."""
     return bool((stamp[1:] > stamp[:-1]).all())
 
 
-def in_order(stamp: Ints, intake: Intake) -> tuple[Ints, tuple[Dropped, ...], tuple[str, ...]]:
+def time_order(
+    stamp: Ints, intake: Intake
+) -> tuple[Ints, tuple[DroppedRows, ...], tuple[str, ...]]:
     """Rows in order of time, each stamp once; what was left out; notes."""
-    if runs_forward(stamp):
+    if is_increasing(stamp):
         return np.arange(len(stamp)), (), ()
     backwards = int((np.diff(stamp) < 0).sum())
     note = f"stamps step back {backwards} times; the rows were sorted by time"
     order = np.argsort(stamp, kind="stable")
-    order, dropped = _each_stamp_once(stamp, order, intake)
+    order, dropped = _drop_duplicates(stamp, order, intake)
     return order, dropped, (note,) if backwards else ()
 
 
-def _each_stamp_once(stamp: Ints, order: Ints, intake: Intake) -> tuple[Ints, tuple[Dropped, ...]]:
+def _drop_duplicates(
+    stamp: Ints, order: Ints, intake: Intake
+) -> tuple[Ints, tuple[DroppedRows, ...]]:
     again = np.diff(stamp[order]) == 0
     if not again.any():
         return order, ()
@@ -211,4 +217,4 @@ def _each_stamp_once(stamp: Ints, order: Ints, intake: Intake) -> tuple[Ints, tu
     keep_last = intake.duplicates == "last"
     kept = np.concatenate([~again, [True]]) if keep_last else np.concatenate([[True], ~again])
     reason = f"stamp already seen (the {intake.duplicates} was kept)"
-    return order[kept], (Dropped(reason, int(again.sum()), earlier if keep_last else place),)
+    return order[kept], (DroppedRows(reason, int(again.sum()), earlier if keep_last else place),)

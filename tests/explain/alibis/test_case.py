@@ -66,7 +66,7 @@ def test_singular_scans_stay_left_out(rng):
     made = belief(0.1 + noise(rng))
     covariance = made.covariance.copy()
     covariance[::5, 2, :] = covariance[::5, :, 2] = 0.0
-    flat = made.replaced({"covariance": covariance})
+    flat = made.with_arrays({"covariance": covariance})
     evaluation = evaluate(flat, reference(), options=Options(singular="drop"))
     again = judge(case_of(evaluation)[0])
     assert again.scans == N - N // 5
@@ -102,7 +102,7 @@ def test_jitter_keeps_its_digits_where_the_covariance_is_tiny_beside_it(rng):
     case, _ = case_of(evaluate(belief(0.1 + noise(rng), 1e-19 * np.eye(3)), reference()))
     late = rng.uniform(0.005, 0.02, size=N)
     position = case.estimate.position - late[:, None] * case.velocity
-    moved = replace(case, reference=case.reference.replaced({"position": position}))
+    moved = replace(case, reference=case.reference.with_arrays({"position": position}))
     nees = jitter_curve(moved)(0.01) * median_chi_squared(3)
     assert nees == pytest.approx((late / 0.01) ** 2, rel=1e-6)
 

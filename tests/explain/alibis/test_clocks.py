@@ -70,7 +70,7 @@ def test_no_jitter_explains_errors_across_the_motion(rng):
 
 def test_poses_between_the_reference_s_poses_are_explained_by_its_continuous_motion(rng):
     """Scans 4 ms after the nearest pose of a reference at 10 Hz: up to 2 cm of motion."""
-    between = belief(noise(rng), late_s=-0.004).shifted(4_000_000)
+    between = belief(noise(rng), late_s=-0.004).shift_stamps(4_000_000)
     found = alibis_of(between, reference())
     assert "continuous reference" in held(found)
     wrong = alibis_of(belief(noise(rng), late_s=-0.004), reference())  # no gap: a wrong clock

@@ -6,8 +6,8 @@ from scipy.spatial.transform import Rotation, Slerp
 
 from smfeval.errors import FormatError, OptionError, TrackError
 from smfeval.io import read
-from smfeval.io.ros.recording import opened_bag
-from smfeval.io.ros.topics import readable
+from smfeval.io.ros.recording import open_bag
+from smfeval.io.ros.topics import readable_topics
 
 SECOND = 10**9
 
@@ -225,6 +225,6 @@ def test_tf_topics_are_readable_but_never_chosen_by_themselves(new_bag, poses, c
     bag, (pose,), (covariance,) = new_bag("mcap"), poses(1), covariances(1)
     send(bag, 1, ("odom", "base", pose)).add("/odom", bag.odometry(1, pose, covariance))
     path = bag.write()
-    with opened_bag(path) as opened:
-        assert set(readable(opened)) == {"/tf", "/odom"}
+    with open_bag(path) as opened:
+        assert set(readable_topics(opened)) == {"/tf", "/odom"}
     assert read(path).provenance.name.endswith(":/odom")

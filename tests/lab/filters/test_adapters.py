@@ -14,7 +14,7 @@ from lab.filters import long_room, room
 from smfeval.errors import OptionError
 from smfeval.io.progress import listening
 from smfeval.lab.filters import genz_lio, kiss_icp, se3_lio
-from smfeval.lab.filters.run import needed
+from smfeval.lab.filters.run import require_module
 from smfeval.lab.filters.table import filter_named
 from smfeval.lab.recording import Scans
 from smfeval.lab.simulate import simulate
@@ -29,7 +29,7 @@ def without_times(recording):
 
 def test_a_package_that_is_missing_is_named_with_its_pip_command():
     with pytest.raises(OptionError, match=r"^nobody-icp needs no-body: pip install no-body$"):
-        needed("no_body_has_this", "no-body", "nobody-icp")
+        require_module("no_body_has_this", "no-body", "nobody-icp")
 
 
 @pytest.mark.parametrize("name", ["kiss-icp", "gtsam-smoother", "genz-lio", "se3-lio"])
@@ -49,7 +49,9 @@ def test_poses_of_the_lidar_become_poses_of_the_imu():
     world_T_imu[1:, :3, 3] = rng.normal(size=(4, 3))
     world_T_imu[1:, :3, :3] = so3.matrix(so3.exp(rng.normal(size=(4, 3))))
     world_T_lidar = world_T_imu @ imu_T_lidar
-    position, rotation = kiss_icp.of_imu(np.linalg.inv(world_T_lidar[0]) @ world_T_lidar, mounting)
+    position, rotation = kiss_icp.imu_poses(
+        np.linalg.inv(world_T_lidar[0]) @ world_T_lidar, mounting
+    )
     np.testing.assert_allclose(position, world_T_imu[:, :3, 3], atol=1e-12)
     np.testing.assert_allclose(so3.matrix(rotation), world_T_imu[:, :3, :3], atol=1e-12)
 
@@ -74,7 +76,7 @@ def test_kiss_icp_tracks_and_reports_no_covariance():
 
 def test_kiss_icp_brings_all_points_to_the_instant_of_the_last_one():
     pytest.importorskip("kiss_icp", reason="kiss-icp is not installed")
-    odometry = kiss_icp.odometry_of(kiss_icp.Settings())
+    odometry = kiss_icp.make_odometry(kiss_icp.Settings())
     moved = np.eye(4)
     moved[0, 3] = 1.0
     point = np.array([[10.0, 0.0, 0.0], [0.0, 10.0, 0.0], [0.0, 0.0, 10.0]])
@@ -85,7 +87,7 @@ def test_kiss_icp_brings_all_points_to_the_instant_of_the_last_one():
 def test_scans_are_stamped_by_their_last_points():
     time, start = np.array([5, 9, 7, 3, 4]), np.array([100, 200])
     scans = Scans(start, start + 50, np.array([0, 3, 5]), np.zeros((5, 3)), time)
-    assert kiss_icp.last_points(scans).tolist() == [109, 204]
+    assert kiss_icp.last_point_stamps(scans).tolist() == [109, 204]
 
 
 @pytest.mark.parametrize("words", [{"voxel_m": 0.0}, {"nearest_m": 5.0, "farthest_m": 4.0}])

@@ -5,8 +5,8 @@ from collections import defaultdict
 import numpy as np
 
 from lab.filters import room
-from smfeval.lab.filters.ieskf.cloud import far_points, made_ready, spun, thinned
-from smfeval.lab.filters.ieskf.inertial import densities, moved
+from smfeval.lab.filters.ieskf.cloud import downsample, far_points, preprocess_scan, rotate_small
+from smfeval.lab.filters.ieskf.inertial import densities, predict
 from smfeval.lab.filters.ieskf.state import SIZE, Settings, State
 from smfeval.lab.recording import ImuNoise
 from smfeval.maths import so3
@@ -27,8 +27,8 @@ def swept_scan(*, settings):
         scan.start, around[1], so3.matrix(rotation[1]),
         velocity, np.zeros(3), np.zeros(3), np.zeros(2), np.eye(SIZE),
     )  # fmt: skip
-    _, way = moved(state, imu, scan.end, densities(QUIET, 1.0))
-    point = made_ready(scan, way, scan.start, room.MOUNTING, settings)
+    _, way = predict(state, imu, scan.end, densities(QUIET, 1.0))
+    point = preprocess_scan(scan, way, scan.start, room.MOUNTING, settings)
     position, turn = room.pose(np.array([(scan.end - room.START) / room.NS]))
     return point @ so3.matrix(turn[0]).T + position[0]
 
@@ -50,7 +50,7 @@ def test_without_undistortion_they_do_not():
 def test_a_small_turn_of_a_vector_is_that_of_the_exponential(rng):
     turn, vector = 0.02 * rng.normal(size=(50, 3)), 30 * rng.normal(size=(50, 3))
     exact = so3.rotate(so3.exp(turn), vector)
-    np.testing.assert_allclose(spun(turn, vector), exact, atol=2e-5)
+    np.testing.assert_allclose(rotate_small(turn, vector), exact, atol=2e-5)
 
 
 def test_thinning_keeps_the_mean_of_each_voxel(rng):
@@ -59,7 +59,7 @@ def test_thinning_keeps_the_mean_of_each_voxel(rng):
     for each in point:
         voxels[tuple(np.floor(each / 0.7).astype(int))].append(each)
     expected = np.array([np.mean(each, axis=0) for each in voxels.values()])
-    found = thinned(point, 0.7)
+    found = downsample(point, 0.7)
     assert len(found) == len(expected)
     np.testing.assert_allclose(np.sort(found, axis=0), np.sort(expected, axis=0), atol=1e-12)
 
@@ -70,4 +70,4 @@ def test_points_on_the_carrier_and_points_that_are_no_numbers_are_left_out():
 
 
 def test_an_empty_scan_stays_empty():
-    assert thinned(np.empty((0, 3)), 0.5).shape == (0, 3)
+    assert downsample(np.empty((0, 3)), 0.5).shape == (0, 3)

@@ -8,24 +8,24 @@ from scipy.integrate import quad
 
 from lab.filters import room
 from lab.filters.test_propagation import differences, some_state
-from smfeval.lab.filters.ieskf.odometry import nis, recorded
+from smfeval.lab.filters.ieskf.odometry import nis, record_update
 from smfeval.lab.filters.ieskf.state import POSE, SIZE, Settings
 from smfeval.lab.filters.ieskf.update import (
     CAUCHY,
     GATE,
     HUBER,
     KERNELS,
-    Look,
+    Linearisation,
     Update,
-    credible,
-    displaced,
-    facing,
-    informed,
+    compute_information,
+    credible_matches,
+    drop_weak_directions,
+    inflate_by_displacement,
     jacobian,
-    linearised,
-    observable,
-    placed,
+    linearise,
+    orient_normals,
     residuals,
+    to_world,
 )
 from smfeval.lab.filters.ieskf.voxel_map import Planes
 
@@ -46,7 +46,7 @@ def test_jacobian_is_the_derivative_of_the_residuals(rng):
 
     def moved(pose):
         error = np.concatenate([pose, np.zeros(SIZE - 6)])
-        return residuals(placed(point, state.plus(error)), planes)
+        return residuals(to_world(point, state.plus(error)), planes)
 
     np.testing.assert_allclose(
         jacobian(point, normal, state.rotation), differences(moved, 6), atol=1e-7
@@ -63,7 +63,7 @@ def test_points_at_the_true_pose_have_no_residual():
     )
     assert np.allclose(rotation[0], [0, 0, 0, 1], atol=1e-12)
     turned = scans[4].point @ np.array(_matrix(room.MOUNTING[1])).T + room.MOUNTING[0]
-    residual, H, place = linearised(turned, state, room.Walls())
+    residual, H, place = linearise(turned, state, room.Walls())
     expected = 0.01 * H[:, 0]
     np.testing.assert_allclose(residual, expected, atol=1e-9)
     assert len(place) == len(residual) == len(turned)
@@ -79,7 +79,7 @@ def test_a_point_before_its_plane_has_a_positive_residual_whichever_way_the_norm
     place = np.array([[0.9, 0.0, 0.0], [-0.9, 0.0, 0.0], [0.0, 1.1, 0.0]])
     normal = np.array([[1.0, 0, 0], [1.0, 0, 0], [0, -1.0, 0]])
     planes = Planes(normal, np.array([-1.0, 1.0, 1.0]), np.ones(3, dtype=bool))
-    faced = facing(planes, place, np.zeros(3))
+    faced = orient_normals(planes, place, np.zeros(3))
     np.testing.assert_allclose(residuals(place, faced), [0.1, 0.1, -0.1])
     np.testing.assert_allclose(faced.normal, [[-1, 0, 0], [1, 0, 0], [0, -1, 0]])
 
@@ -88,12 +88,12 @@ def test_far_points_may_miss_their_plane_by_more():
     point = np.array([[1.0, 0, 0], [100.0, 0, 0], [100.0, 0, 0], [100.0, 0, 0]])
     residual = np.array([1.01 * GATE, 9.9 * GATE, -10.1 * GATE, 0.0])
     good = np.array([True, True, True, False])
-    assert credible(residual, point, good).tolist() == [False, True, False, False]
+    assert credible_matches(residual, point, good).tolist() == [False, True, False, False]
 
 
 def test_information_is_that_of_equal_and_independent_errors(rng):
     residual, H = some_residuals(rng)
-    found = informed(residual, H, VARIANCE, Settings())
+    found = compute_information(residual, H, VARIANCE, Settings())
     np.testing.assert_allclose(found.matrix, H.T @ H / VARIANCE)
     np.testing.assert_allclose(found.vector, H.T @ residual / VARIANCE)
     np.testing.assert_allclose(found.normals, H[:, :3].T @ H[:, :3])
@@ -104,7 +104,7 @@ def test_a_shared_displacement_is_a_dense_covariance_of_the_residuals(rng):
     residual, H = some_residuals(rng)
     settings = Settings(shared_m=0.02, shared_rad=0.003)
     R = VARIANCE * np.eye(len(H)) + H @ np.diag([0.02**2] * 3 + [0.003**2] * 3) @ H.T
-    found = informed(residual, H, VARIANCE, settings)
+    found = compute_information(residual, H, VARIANCE, settings)
     np.testing.assert_allclose(found.matrix, H.T @ np.linalg.solve(R, H), rtol=1e-8)
     np.testing.assert_allclose(found.vector, H.T @ np.linalg.solve(R, residual), rtol=1e-8)
     assert found.square == pytest.approx(residual @ np.linalg.solve(R, residual))
@@ -113,7 +113,7 @@ def test_a_shared_displacement_is_a_dense_covariance_of_the_residuals(rng):
 def test_many_points_cannot_beat_a_shared_displacement(rng):
     S = np.diag([0.02**2] * 3 + [0.003**2] * 3)
     _, H = some_residuals(rng, n=5000)
-    A, _ = displaced(1e6 * H.T @ H, np.zeros(6), S)
+    A, _ = inflate_by_displacement(1e6 * H.T @ H, np.zeros(6), S)
     np.testing.assert_allclose(np.linalg.inv(A), S, rtol=1e-3, atol=1e-9)
 
 
@@ -125,7 +125,9 @@ def test_nis_is_the_innovation_over_its_covariance(rng, settings):
     state = some_state(rng)
     L = 0.01 * rng.normal(size=(SIZE, SIZE))
     prior = replace(state, covariance=L @ L.T)
-    look = Look(residual, H, np.zeros((40, 3)), informed(residual, H, VARIANCE, settings))
+    look = Linearisation(
+        residual, H, np.zeros((40, 3)), compute_information(residual, H, VARIANCE, settings)
+    )
     update = Update(prior, prior, look, look, residual, 40, VARIANCE, 1)
 
     weight = KERNELS[settings.kernel](residual / np.sqrt(VARIANCE))
@@ -146,7 +148,7 @@ def test_a_weak_direction_gets_no_information_and_the_others_keep_theirs(rng):
     residual, H = tunnel(rng)
     A, b = H.T @ H / VARIANCE, H.T @ residual / VARIANCE
     least = 0.05 * len(H) / VARIANCE
-    A_new, b_new = observable(A, b, least)
+    A_new, b_new = drop_weak_directions(A, b, least)
 
     free = A[:3, :3] - A[:3, 3:] @ np.linalg.solve(A[3:, 3:], A[3:, :3])
     value, vector = np.linalg.eigh(free)
@@ -164,7 +166,8 @@ def test_a_weak_direction_gets_no_information_and_the_others_keep_theirs(rng):
 def test_the_test_of_observability_leaves_a_room_alone(rng):
     residual, H = some_residuals(rng)
     plain, tested = (
-        informed(residual, H, VARIANCE, Settings(observability=share)) for share in (0.0, 0.02)
+        compute_information(residual, H, VARIANCE, Settings(observability=share))
+        for share in (0.0, 0.02)
     )
     np.testing.assert_allclose(tested.matrix, plain.matrix)
     np.testing.assert_allclose(tested.vector, plain.vector)
@@ -189,11 +192,11 @@ def test_a_kernel_leaves_the_normals_and_widens_the_noise_that_is_told(rng, kern
     """J = sum n n^T / sigma^2 has the trace of the information that the update really used."""
     residual, H = some_residuals(rng)
     residual[::4] *= 20
-    found = informed(residual, H, VARIANCE, Settings(kernel=kernel))
+    found = compute_information(residual, H, VARIANCE, Settings(kernel=kernel))
     np.testing.assert_allclose(found.normals, H[:, :3].T @ H[:, :3])
-    look = Look(residual, H, H[:, :3], found)
+    look = Linearisation(residual, H, H[:, :3], found)
     state = some_state(rng)
     update = Update(state, state, look, look, residual, len(residual), VARIANCE, 1)
-    sigma = recorded(update).sigma_m
+    sigma = record_update(update).sigma_m
     assert np.trace(found.normals) / sigma**2 == pytest.approx(np.trace(found.matrix[:3, :3]))
     assert (sigma > np.sqrt(VARIANCE)) == (kernel != "none")

@@ -103,7 +103,7 @@ def test_files_are_not_overwritten_unasked(recorded, tmp_path, capsys):
 
 def test_a_filter_without_covariance_and_telemetry_is_shown_as_one():
     recording = room.recording(3, duration_s=1.0)
-    done = text.Finished("plain", (), recording, Run(recording.reference, None, 0.5), ())
+    done = text.FinishedRun("plain", (), recording, Run(recording.reference, None, 0.5), ())
     shown = text.text(done, verbose=True)
     assert "none: the filter reports no covariance" in shown
     assert "not told" in shown

@@ -5,16 +5,16 @@ import pytest
 
 from smfeval.errors import OptionError
 from smfeval.lab.filters.ieskf.voxel_map import (
-    APART,
     FIRST_SIZE,
+    MIN_SPACING,
     NEIGHBOURS,
     PER_VOXEL,
     KnownMap,
     VoxelMap,
-    emptied,
-    inserted,
+    empty_table,
+    insert_points,
     lower_eigenvalues,
-    nearest,
+    nearest_points,
     null_directions,
     planes_through,
     voxel_number,
@@ -22,8 +22,8 @@ from smfeval.lab.filters.ieskf.voxel_map import (
 
 
 def filled(point, voxel_m=0.5, size=4096):
-    table = emptied(voxel_m, size)
-    inserted(point, voxel_number(point, voxel_m), table)
+    table = empty_table(voxel_m, size)
+    insert_points(point, voxel_number(point, voxel_m), table)
     return table
 
 
@@ -35,7 +35,7 @@ def test_the_nearest_points_are_those_of_a_search_over_all(rng):
     table = filled(rng.uniform(-4, 4, size=(3000, 3)))
     stored = kept(table)
     places = rng.uniform(-4, 4, size=(200, 3))
-    found, have = nearest(places, table, NEIGHBOURS)
+    found, have = nearest_points(places, table, NEIGHBOURS)
     for place, near, count in zip(places, found, have, strict=True):
         around = np.abs(np.floor(stored / 0.5) - np.floor(place / 0.5)).max(axis=1) <= 1
         distance = np.sort(np.linalg.norm(stored[around] - place, axis=1))[:NEIGHBOURS]
@@ -48,7 +48,7 @@ def test_a_voxel_keeps_a_few_points_that_are_apart(rng):
     stored = kept(table)
     assert len(stored) == PER_VOXEL
     gap = np.linalg.norm(stored[:, None] - stored, axis=-1)[np.triu_indices(PER_VOXEL, 1)]
-    assert gap.min() > APART * 0.5
+    assert gap.min() > MIN_SPACING * 0.5
 
 
 def test_voxels_have_numbers_of_their_own_on_both_sides_of_the_origin(rng):

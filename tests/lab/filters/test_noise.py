@@ -8,12 +8,12 @@ import pytest
 from lab.filters.test_propagation import some_state
 from smfeval.lab.filters.ieskf.state import POSE, SIZE, Settings
 from smfeval.lab.filters.ieskf.update import (
-    LEARNED,
-    Look,
+    NOISE_ESTIMATORS,
+    Linearisation,
     Update,
+    compute_information,
     design_effect,
     displacement_nis,
-    informed,
     patches,
 )
 
@@ -29,7 +29,7 @@ def seen(rng, variance, shared=SHARED, off=0.0):
     H = np.hstack([normal, np.cross(place - place.mean(axis=0), normal)])
     residual = rng.normal(0, OWN, N) + rng.normal(0, shared, N // PER_PATCH + 1)[patch]
     residual = residual + H[:, :3] @ (off * np.ones(3))
-    return Look(residual, H, place, informed(residual, H, variance, Settings()))
+    return Linearisation(residual, H, place, compute_information(residual, H, variance, Settings()))
 
 
 def update_of(look, variance, rng, covariance=None):
@@ -69,7 +69,7 @@ def test_residuals_that_are_all_alike_have_no_design_effect():
 def test_residuals_lead_the_variance_to_spread_times_design_effect(rng):
     variance = 1.0
     for _ in range(150):
-        variance = LEARNED["residuals"](update_of(seen(rng, variance), variance, rng))
+        variance = NOISE_ESTIMATORS["residuals"](update_of(seen(rng, variance), variance, rng))
     alike = SHARED**2 / (OWN**2 + SHARED**2)
     expected = (OWN**2 + SHARED**2) * (1 + (PER_PATCH - 1) * alike)
     assert variance == pytest.approx(expected, rel=0.25)
@@ -83,7 +83,9 @@ def test_the_nis_of_the_displacement_is_one_when_all_is_right(rng):
     for _ in range(300):
         look = seen(rng, OWN**2, shared=0.0)
         moved = look.residual + look.H @ (sigma * rng.normal(size=6))
-        look = Look(moved, look.H, look.place, informed(moved, look.H, OWN**2, Settings()))
+        look = Linearisation(
+            moved, look.H, look.place, compute_information(moved, look.H, OWN**2, Settings())
+        )
         found.append(displacement_nis(look, P))
     assert np.mean(found) == pytest.approx(1.0, abs=4 * np.sqrt(2 / 6 / 300))
 
@@ -94,7 +96,7 @@ def test_displacements_that_are_too_large_raise_the_variance(rng):
     variance = OWN**2
     for _ in range(60):
         look = seen(rng, variance, shared=0.0, off=rng.normal(0, 0.02))
-        variance = LEARNED["innovations"](update_of(look, variance, rng, P))
+        variance = NOISE_ESTIMATORS["innovations"](update_of(look, variance, rng, P))
     assert variance > 10 * OWN**2
 
 
@@ -103,16 +105,16 @@ def test_the_variance_never_falls_below_the_spread_of_the_residuals(rng):
     variance = 1.0
     for _ in range(100):
         look = seen(rng, variance, shared=0.0)
-        variance = LEARNED["innovations"](update_of(look, variance, rng, P))
+        variance = NOISE_ESTIMATORS["innovations"](update_of(look, variance, rng, P))
     assert variance == pytest.approx(OWN**2, rel=0.2)
 
 
-@pytest.mark.parametrize("noise", list(LEARNED))
+@pytest.mark.parametrize("noise", list(NOISE_ESTIMATORS))
 def test_a_scan_without_matches_teaches_nothing(rng, noise):
     state = some_state(rng)
     blind = Update(state, state, None, None, np.empty(0), 10, 1e-3, 0)
-    assert LEARNED[noise](blind) == 1e-3
+    assert NOISE_ESTIMATORS[noise](blind) == 1e-3
 
 
 def test_a_fixed_variance_stays(rng):
-    assert LEARNED["fixed"](update_of(seen(rng, 1e-3), 1e-3, rng)) == 1e-3
+    assert NOISE_ESTIMATORS["fixed"](update_of(seen(rng, 1e-3), 1e-3, rng)) == 1e-3

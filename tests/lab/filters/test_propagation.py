@@ -8,11 +8,11 @@ import pytest
 from lab.filters import room
 from smfeval.lab.filters.ieskf.inertial import (
     densities,
-    grown,
-    integrated,
+    integrate,
     knots,
-    moved,
+    predict,
     process_noise,
+    propagate_covariance,
     transitions,
 )
 from smfeval.lab.filters.ieskf.rotations import exp, log, right_jacobian
@@ -40,7 +40,7 @@ def some_state(rng):
 def one_step(state, gyro, force):
     """The state one interval later, as the filter's mean goes."""
     rate, push = gyro - state.gyro_bias, force - state.acceleration_bias
-    way = integrated(state, np.array([0.0, H]), rate[None], push[None])
+    way = integrate(state, np.array([0.0, H]), rate[None], push[None])
     return replace(
         state, position=way.position[1], rotation=way.rotation[1], velocity=way.velocity[1]
     )
@@ -117,7 +117,7 @@ def test_covariance_is_that_of_many_noisy_runs(rng):
     density = np.array([0.01, 0.1, 0.0, 0.0])
 
     def ended(rate, push):
-        way = integrated(state, time, rate, push)
+        way = integrate(state, time, rate, push)
         last = {"position": way.position[-1], "rotation": way.rotation[-1]}
         return replace(state, velocity=way.velocity[-1], **last)
 
@@ -130,9 +130,9 @@ def test_covariance_is_that_of_many_noisy_runs(rng):
         ).minus(mean)[:9]
         for _ in range(runs)
     ]
-    way, h = integrated(state, time, rate, push), np.full(steps, H)
+    way, h = integrate(state, time, rate, push), np.full(steps, H)
     F = transitions(h, way.rotation[:-1], rate, push, state.tilt)
-    P = grown(np.zeros((SIZE, SIZE)), F, process_noise(F, h, density))[:9, :9]
+    P = propagate_covariance(np.zeros((SIZE, SIZE)), F, process_noise(F, h, density))[:9, :9]
 
     seen = np.cov(np.array(noisy).T)
     scale = np.sqrt(np.diag(P))
@@ -149,7 +149,7 @@ def test_an_exact_imu_leads_along_the_true_path():
         np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(2), np.eye(SIZE),
     )  # fmt: skip
     for second in range(1, 9):
-        state, _ = moved(state, imu, room.START + second * room.NS, densities(quiet, 1.0))
+        state, _ = predict(state, imu, room.START + second * room.NS, densities(quiet, 1.0))
     position, rotation = room.pose(np.array([8.0]))
     assert np.linalg.norm(state.position - position[0]) < 2e-3
     assert np.linalg.norm(log(so3.matrix(rotation[0]).T @ state.rotation)) < 1e-4

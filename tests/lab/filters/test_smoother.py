@@ -61,9 +61,9 @@ def test_a_registration_informs_as_its_normals_say():
     keyframes = Keyframes(Settings(point_variance=4e-3, voxel_m=0.4))
     side = rng.uniform(-4, 4, size=(3, 4000, 2))
     point = np.concatenate([np.insert(side[axis], axis, 4.5, axis=1) for axis in range(3)])
-    cloud = keyframes.prepared(point)
+    cloud = keyframes.preprocess(point)
     keyframes.cloud[1], keyframes.pose[1] = cloud, np.eye(4)
-    (found,) = keyframes.registered(cloud, np.eye(4), {1})
+    (found,) = keyframes.register(cloud, np.eye(4), {1})
     normal = cloud.points.normals()[:, :3]
     expected = normal.T @ normal / 4e-3
     np.testing.assert_allclose(found.pose, np.eye(4), atol=1e-6)

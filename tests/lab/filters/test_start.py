@@ -7,7 +7,11 @@ import pytest
 
 from lab.filters import room
 from smfeval.errors import OptionError
-from smfeval.lab.filters.ieskf.start import at_reference, levelled, standing
+from smfeval.lab.filters.ieskf.start import (
+    level_rotation,
+    state_from_reference,
+    state_from_standstill,
+)
 from smfeval.lab.filters.ieskf.state import ACCELERATION_BIAS, GYRO_BIAS, TILT, Settings
 from smfeval.lab.recording import GRAVITY_M_S2, Imu
 from smfeval.maths import so3
@@ -28,7 +32,7 @@ def stood(rng, turn, bias, seconds=1.5):
 @pytest.mark.parametrize("up", [[0, 0, 1], [0.3, -0.2, 0.9], [1, 0, 0], [0, 0, -1.0]])
 def test_levelling_turns_the_force_upward(up):
     force = GRAVITY_M_S2 * np.array(up) / np.linalg.norm(up)
-    rotation = levelled(force)
+    rotation = level_rotation(force)
     np.testing.assert_allclose(rotation @ force, [0, 0, GRAVITY_M_S2], atol=1e-9)
     np.testing.assert_allclose(rotation @ rotation.T, np.eye(3), atol=1e-12)
 
@@ -38,7 +42,7 @@ def test_tilt_and_biases_are_as_uncertain_as_the_covariance_says(rng):
     for _ in range(200):
         bias = rng.normal(0, SETTINGS.start_acceleration_bias, 3)
         turn = so3.exp(rng.normal(0, 0.1, 3))
-        state, notes = standing(stood(rng, turn, bias), SETTINGS)
+        state, notes = state_from_standstill(stood(rng, turn, bias), SETTINGS)
         assert notes == ()
         # the level of the filter's world against the true one: up of the world in both
         true_up = state.rotation @ so3.matrix(turn).T @ [0, 0, 1]
@@ -49,7 +53,7 @@ def test_tilt_and_biases_are_as_uncertain_as_the_covariance_says(rng):
 
 
 def test_the_mean_rate_is_the_bias_of_the_gyroscope(rng):
-    state, _ = standing(stood(rng, so3.exp(np.zeros(3)), np.zeros(3)), SETTINGS)
+    state, _ = state_from_standstill(stood(rng, so3.exp(np.zeros(3)), np.zeros(3)), SETTINGS)
     sigma = np.sqrt(np.diag(state.covariance)[GYRO_BIAS])
     assert (np.abs(state.gyro_bias - [0.01, 0.02, -0.03]) < 4 * sigma).all()
     assert sigma.max() < 2 * room.NOISE.gyro
@@ -58,14 +62,14 @@ def test_the_mean_rate_is_the_bias_of_the_gyroscope(rng):
 def test_a_body_that_moves_at_the_start_is_noted(rng):
     recording = stood(rng, so3.exp(np.zeros(3)), np.zeros(3))
     shaken = replace(recording.imu, gyro=recording.imu.gyro + rng.normal(0, 0.5, (300, 3)))
-    _, notes = standing(replace(recording, imu=shaken), SETTINGS)
+    _, notes = state_from_standstill(replace(recording, imu=shaken), SETTINGS)
     assert "does not stand still" in notes[0]
 
 
 def test_a_body_that_turns_steadily_at_the_start_is_noted(rng):
     recording = stood(rng, so3.exp(np.zeros(3)), np.zeros(3))
     turning = replace(recording.imu, gyro=recording.imu.gyro + np.array([0.0, 0.0, 0.3]))
-    _, notes = standing(replace(recording, imu=turning), SETTINGS)
+    _, notes = state_from_standstill(replace(recording, imu=turning), SETTINGS)
     assert len(notes) == 1
     assert "a steady 0.27 rad/s at the start, which is taken as its bias" in notes[0]
 
@@ -73,18 +77,20 @@ def test_a_body_that_turns_steadily_at_the_start_is_noted(rng):
 def test_an_acceleration_that_is_not_gravity_is_refused(rng):
     recording = stood(rng, so3.exp(np.zeros(3)), np.array([0, 0, 5.0]))
     with pytest.raises(OptionError, match=r"14\.8 m/s\^2, not about 9\.81"):
-        standing(recording, SETTINGS)
+        state_from_standstill(recording, SETTINGS)
 
 
 def test_few_samples_are_refused(rng):
     with pytest.raises(OptionError, match=r"2 IMU samples in the first 0\.005 s"):
-        standing(stood(rng, so3.exp(np.zeros(3)), np.zeros(3)), replace(SETTINGS, standing_s=0.005))
+        state_from_standstill(
+            stood(rng, so3.exp(np.zeros(3)), np.zeros(3)), replace(SETTINGS, standing_s=0.005)
+        )
 
 
 def test_a_known_map_starts_at_the_reference(rng):
     recording = room.recording(2, duration_s=2.0)
-    state = at_reference(recording, SETTINGS)
+    state = state_from_reference(recording, SETTINGS)
     np.testing.assert_allclose(state.position, room.pose(np.array([1.0]))[0][0], atol=1e-12)
     assert np.abs(state.covariance[TILT]).max() < 1e-11
     with pytest.raises(OptionError, match="needs a reference"):
-        at_reference(replace(recording, reference=None), SETTINGS)
+        state_from_reference(replace(recording, reference=None), SETTINGS)

@@ -6,14 +6,14 @@ import pytest
 
 from smfeval.errors import OptionError
 from smfeval.lab.filters.ieskf import Settings
-from smfeval.lab.filters.run import settings_of
+from smfeval.lab.filters.run import parse_settings
 from smfeval.lab.filters.table import FILTERS, filter_named
 
 FLOATS = [each.name for each in fields(Settings) if each.type is float]
 
 
 def test_words_become_settings():
-    found = settings_of(
+    found = parse_settings(
         Settings, ["point_variance=1e-4", "iterations=7", "kernel=huber", "undistort=no"]
     )
     assert found == Settings(point_variance=1e-4, iterations=7, kernel="huber", undistort=False)
@@ -39,7 +39,7 @@ def test_words_become_settings():
 )
 def test_words_that_are_no_settings_are_refused(word, sentence):
     with pytest.raises(OptionError, match=sentence):
-        settings_of(Settings, [word])
+        parse_settings(Settings, [word])
 
 
 def test_filters_are_found_by_name():
@@ -49,4 +49,4 @@ def test_filters_are_found_by_name():
 
 
 def test_every_filter_says_what_it_is():
-    assert all(entry.words for entry in FILTERS.values())
+    assert all(entry.description for entry in FILTERS.values())

@@ -8,7 +8,7 @@ from scipy.optimize import least_squares
 from lab.filters import room
 from lab.filters.test_propagation import some_state
 from smfeval.lab.filters.ieskf.state import POSE, SIZE, Settings
-from smfeval.lab.filters.ieskf.update import CONVERGED, linearised, residuals, updated
+from smfeval.lab.filters.ieskf.update import CONVERGED_STEP, linearise, residuals, update_state
 from smfeval.lab.filters.ieskf.voxel_map import Planes
 
 VARIANCE = 0.02**2
@@ -30,7 +30,7 @@ def prior_and_points(rng, off=0.05):
 
 def test_the_posterior_is_the_least_of_residuals_and_prior_together(rng):
     prior, point = prior_and_points(rng)
-    found = updated(prior, point, room.Walls(), VARIANCE, KNOWN).posterior
+    found = update_state(prior, point, room.Walls(), VARIANCE, KNOWN).posterior
     planes = room.Walls().planes(point @ found.rotation.T + found.position)
     white = np.linalg.inv(np.linalg.cholesky(prior.covariance))
 
@@ -41,12 +41,12 @@ def test_the_posterior_is_the_least_of_residuals_and_prior_together(rng):
 
     best = least_squares(cost, np.zeros(SIZE), xtol=1e-14, ftol=1e-14, gtol=1e-14).x
     # the last step is below CONVERGED; what is left of it is of second order
-    np.testing.assert_allclose(found.minus(prior)[POSE], best[POSE], atol=10 * CONVERGED**2)
+    np.testing.assert_allclose(found.minus(prior)[POSE], best[POSE], atol=10 * CONVERGED_STEP**2)
 
 
 def test_the_posterior_adds_the_credit_to_the_information_of_the_prior(rng):
     prior, point = prior_and_points(rng, off=1e-3)
-    update = updated(prior, point, room.Walls(), VARIANCE, replace(KNOWN, iterations=1))
+    update = update_state(prior, point, room.Walls(), VARIANCE, replace(KNOWN, iterations=1))
     gained = np.linalg.inv(update.posterior.covariance) - np.linalg.inv(prior.covariance)
     J = update.last.information.normals / VARIANCE
     np.testing.assert_allclose(gained[:3, :3], J, rtol=1e-6, atol=1e-6 * np.abs(J).max())
@@ -54,8 +54,8 @@ def test_the_posterior_adds_the_credit_to_the_information_of_the_prior(rng):
 
 def test_one_iteration_is_the_textbook_extended_kalman_filter(rng):
     prior, point = prior_and_points(rng)
-    update = updated(prior, point, room.Walls(), VARIANCE, replace(KNOWN, iterations=1))
-    residual, H6, _ = linearised(point, prior, room.Walls())
+    update = update_state(prior, point, room.Walls(), VARIANCE, replace(KNOWN, iterations=1))
+    residual, H6, _ = linearise(point, prior, room.Walls())
     H = np.hstack([H6, np.zeros((len(H6), SIZE - 6))])
     P = prior.covariance
     K = P @ H.T @ np.linalg.inv(H @ P @ H.T + VARIANCE * np.eye(len(H)))
@@ -67,12 +67,12 @@ def test_one_iteration_is_the_textbook_extended_kalman_filter(rng):
 
 def test_velocity_and_biases_learn_through_their_correlation_with_the_pose(rng):
     prior, point = prior_and_points(rng)
-    posterior = updated(prior, point, room.Walls(), VARIANCE, KNOWN).posterior
+    posterior = update_state(prior, point, room.Walls(), VARIANCE, KNOWN).posterior
     shrunk = np.diag(posterior.covariance) / np.diag(prior.covariance)
     assert (shrunk[6:] < 1).all()
     alone = np.zeros_like(prior.covariance)
     alone[POSE, POSE], alone[6:, 6:] = prior.covariance[POSE, POSE], prior.covariance[6:, 6:]
-    unmoved = updated(replace(prior, covariance=alone), point, room.Walls(), VARIANCE, KNOWN)
+    unmoved = update_state(replace(prior, covariance=alone), point, room.Walls(), VARIANCE, KNOWN)
     np.testing.assert_allclose(unmoved.posterior.velocity, prior.velocity, atol=1e-9)
 
 
@@ -84,8 +84,8 @@ def test_without_points_or_without_planes_the_prior_stays(rng):
 
     prior, point = prior_and_points(rng)
     for update in (
-        updated(prior, np.empty((0, 3)), room.Walls(), VARIANCE, KNOWN),
-        updated(prior, point, Nothing(), VARIANCE, KNOWN),
+        update_state(prior, np.empty((0, 3)), room.Walls(), VARIANCE, KNOWN),
+        update_state(prior, point, Nothing(), VARIANCE, KNOWN),
     ):
         assert update.posterior is prior
         assert update.matched == 0
@@ -93,12 +93,12 @@ def test_without_points_or_without_planes_the_prior_stays(rng):
 
 def test_a_robust_kernel_bears_outliers(rng):
     prior, point = prior_and_points(rng, off=0.02)
-    truth = updated(prior, point, room.Walls(), VARIANCE, KNOWN).posterior
+    truth = update_state(prior, point, room.Walls(), VARIANCE, KNOWN).posterior
     wrong = point.copy()
     wrong[::6] *= 0.97  # a sixth of the points is too near
     off = {
         kernel: np.linalg.norm(
-            updated(
+            update_state(
                 prior, wrong, room.Walls(), VARIANCE, replace(KNOWN, kernel=kernel)
             ).posterior.position
             - truth.position

@@ -10,7 +10,7 @@ from smfeval.errors import SeriesError
 from smfeval.evaluation import evaluate
 from smfeval.maths.autocovariance import block_length
 from smfeval.show.figures import draw
-from smfeval.show.figures.calibration import BINS, LEVELS, held, honest_band
+from smfeval.show.figures.calibration import BINS, LEVELS, empirical_coverage, honest_band
 from smfeval.show.figures.nees import correlation, memory_scans
 
 
@@ -28,7 +28,7 @@ def test_coverage_and_its_interval_are_those_of_the_evaluation(rng):
     found = evaluated(rng, n=300, tightness=2, options=EXACT)
     assert found.calibration is not None
     for level in (0.5, 0.9):
-        assert held(found, level) == found.calibration.coverage[level]
+        assert empirical_coverage(found, level) == found.calibration.coverage[level]
 
 
 def test_the_band_of_the_coverage_is_the_pointwise_interval(rng):
@@ -36,7 +36,7 @@ def test_the_band_of_the_coverage_is_the_pointwise_interval(rng):
     (axes,) = draw("coverage", found).axes
     (band,) = axes.collections
     vertices = np.concatenate([path.vertices for path in band.get_paths()])
-    middle = held(found, float(LEVELS[19]))
+    middle = empirical_coverage(found, float(LEVELS[19]))
     at = np.isclose(vertices[:, 0], LEVELS[19])
     ends = vertices[at, 1].min(), vertices[at, 1].max()
     assert ends == pytest.approx((middle.low, middle.high))
@@ -45,7 +45,7 @@ def test_the_band_of_the_coverage_is_the_pointwise_interval(rng):
 def test_levels_without_an_interval_are_counted_in_the_legend(rng):
     short = evaluated(rng, n=30, options=EXACT)
     (axes,) = draw("coverage", short).axes
-    lost = sum(held(short, level).low is None for level in LEVELS)
+    lost = sum(empirical_coverage(short, level).low is None for level in LEVELS)
     assert lost > 0
     assert f"made (no interval at {lost} of {len(LEVELS)} levels)" in legend_texts(axes)
 

@@ -14,7 +14,7 @@ from show.figures.made import evaluated, plain
 from smfeval import Options, evaluate, read, read_extrinsic
 from smfeval.compare import compare_all
 from smfeval.errors import OptionError, SmfevalError
-from smfeval.show.figures import draw, figures_of, figures_of_pairs, gallery_of, save, would_save
+from smfeval.show.figures import draw, figure_paths, figures_of, figures_of_pairs, gallery_of, save
 
 OF_ONE = {"error", "nees", "coverage", "log"} | {
     "divergence",
@@ -43,8 +43,8 @@ def test_several_evaluations_share_some_and_have_others_each(rng):
 def test_figures_that_cannot_be_are_named_with_the_reason(rng):
     gallery = gallery_of(plain(rng))
     assert set(gallery.figures) == {"track"}
-    assert set(gallery.refused) == OF_ONE - {"track"}
-    assert all("reports no uncertainty" in reason for reason in gallery.refused.values())
+    assert set(gallery.refusals) == OF_ONE - {"track"}
+    assert all("reports no uncertainty" in reason for reason in gallery.refusals.values())
 
 
 def test_an_evaluation_without_any_figure_raises(rng):
@@ -109,8 +109,8 @@ def test_endings_that_are_not_figures_and_empty_sets_are_refused(rng, tmp_path):
 
 
 def test_the_files_are_known_before_they_are_written():
-    assert would_save(["a", "b"], "x.PDF") == [Path("x.PDF")]
-    assert would_save(["a", "b"], "d/x.svg") == [Path("d/x_a.svg"), Path("d/x_b.svg")]
+    assert figure_paths(["a", "b"], "x.PDF") == [Path("x.PDF")]
+    assert figure_paths(["a", "b"], "d/x.svg") == [Path("d/x_a.svg"), Path("d/x_b.svg")]
 
 
 def test_drawing_leaves_the_settings_of_the_user_alone(rng):

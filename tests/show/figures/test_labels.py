@@ -4,12 +4,12 @@ from matplotlib.figure import Figure
 
 from show.figures.made import evaluated, legend_texts
 from smfeval.show.figures import draw
-from smfeval.show.figures.style import LONGEST, escaped, legend_above, short_names
+from smfeval.show.figures.style import MAX_NAME_LETTERS, escape_name, legend_above, short_names
 
 
 @pytest.mark.parametrize("name", ["a$b$c", "cost_$5", r"back\$slash$", "_hidden", "x_1_2"])
 def test_a_name_is_drawn_letter_by_letter(name):
-    text = escaped(name)
+    text = escape_name(name)
     assert not is_math_text(text)
     assert text.replace(r"\$", "$").strip() == name
 
@@ -29,8 +29,8 @@ def test_names_lose_folder_and_ending_unless_that_would_confuse_them():
 
 
 def test_a_long_name_keeps_its_ends():
-    text = escaped("start" + 50 * "x" + "end")
-    assert len(text) <= LONGEST
+    text = escape_name("start" + 50 * "x" + "end")
+    assert len(text) <= MAX_NAME_LETTERS
     assert text.startswith("start")
     assert text.endswith("end")
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from smfeval.show.figures.style import read_well
+from smfeval.show.figures.style import set_log_ticks
 
 
 @pytest.mark.parametrize(
@@ -13,7 +13,7 @@ def test_a_logarithmic_axis_has_at_least_three_labels_however_short(low, high):
     figure = Figure(figsize=(3.4, 1.6), layout="constrained")
     axes = figure.subplots()
     axes.set(yscale="log", ylim=(low, high))
-    read_well(axes.yaxis)
+    set_log_ticks(axes.yaxis)
     figure.draw_without_rendering()
     ticks = [tick for tick in axes.yaxis.get_major_ticks() if tick.label1.get_text()]
     shown = [tick.get_loc() for tick in ticks if low <= tick.get_loc() <= high]
@@ -25,7 +25,7 @@ def test_a_logarithmic_axis_has_at_least_three_labels_however_short(low, high):
 def test_labels_of_a_short_axis_say_where_their_tick_stands():
     axes = Figure().subplots()
     axes.set(yscale="log", ylim=(0.95, 1.05))
-    read_well(axes.yaxis)
+    set_log_ticks(axes.yaxis)
     axes.get_figure().draw_without_rendering()
     for tick in axes.yaxis.get_major_ticks():
         assert float(tick.label1.get_text()) == pytest.approx(tick.get_loc())

@@ -8,7 +8,7 @@ from matplotlib.patches import Ellipse
 from smfeval.errors import SeriesError
 from smfeval.show.figures import draw, gallery_of_track
 from smfeval.show.figures.errors import extreme_sigmas, reported_sigma
-from smfeval.show.figures.track import path
+from smfeval.show.figures.track import path_from_above
 from smfeval.track import Track
 from support.beliefs import gaussian
 
@@ -39,7 +39,7 @@ def test_the_lines_are_those_sigmas(track):
 
 def test_the_path_is_drawn_where_the_track_is_with_ellipses_on_it(track):
     on = axes()
-    path(on, track)
+    path_from_above(on, track)
     np.testing.assert_array_equal(on.get_lines()[0].get_xdata(), track.position[:, 0])
     centres = [patch.get_center() for patch in on.patches if isinstance(patch, Ellipse)]
     assert centres
@@ -50,7 +50,7 @@ def test_plain_poses_have_a_path_and_no_sigma(track):
     plain = Track(track.stamp, track.position, track.rotation)
     gallery = gallery_of_track(plain)
     assert list(gallery.figures) == ["path"]
-    assert "reports no uncertainty" in gallery.refused["sigma"]
+    assert "reports no uncertainty" in gallery.refusals["sigma"]
 
 
 def test_one_scan_has_no_figure(track):

@@ -21,7 +21,7 @@ from smfeval.evaluation import Options, evaluate
 from smfeval.score.pit import honest_median, pit
 from smfeval.score.residuals import Residuals
 from smfeval.show.figures import draw, style
-from smfeval.show.figures.errors import axis_errors, error_and_sigma, leaves_for_good
+from smfeval.show.figures.errors import axis_errors, divergence_scan, error_and_sigma
 from smfeval.show.figures.inputs import honest_quantile, sigma
 
 
@@ -135,7 +135,7 @@ def test_the_time_of_several_estimates_begins_at_the_first_of_them(rng):
     [("0011", 2), ("1011", 2), ("1111", 0), ("1110", None), ("0000", None), ("0001", 3)],
 )
 def test_the_scan_that_leaves_for_good_is_followed_by_none_inside(outside, scan):
-    assert leaves_for_good(np.array([letter == "1" for letter in outside])) == scan
+    assert divergence_scan(np.array([letter == "1" for letter in outside])) == scan
 
 
 def test_a_divergence_is_marked_where_it_begins(rng):

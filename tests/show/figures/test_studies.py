@@ -5,8 +5,8 @@ from show.figures.made import legend_texts, line_of
 from smfeval.errors import SeriesError
 from smfeval.maths import normal
 from smfeval.show.figures import draw
-from smfeval.show.figures.degeneracy import MANY, fit
-from smfeval.show.figures.sweep import decline_of_error, growth_of_nees
+from smfeval.show.figures.degeneracy import MAX_POINTS, fit_log_line
+from smfeval.show.figures.sweep import honest_error_slope, unearned_nees_slope
 
 STUDY = {
     "a_$x$": [("one", 10.0, 5.0, 30.0), ("two", 2.0, None, None)],
@@ -85,14 +85,14 @@ def test_the_predicted_slopes_are_those_of_a_scaled_covariance(d, rng):
     fits = [normal.fit(e, np.tile(c * S, (2000, 1, 1))) for c in scale]
     precision = [-np.median(each.logdet) for each in fits]
     nees = [np.median(each.nees) for each in fits]
-    assert np.polyfit(precision, np.log10(nees), 1)[0] == pytest.approx(growth_of_nees(d))
+    assert np.polyfit(precision, np.log10(nees), 1)[0] == pytest.approx(unearned_nees_slope(d))
     error = [np.linalg.norm(np.sqrt(c) * e, axis=1).mean() for c in scale]
-    assert np.polyfit(precision, np.log10(error), 1)[0] == pytest.approx(decline_of_error(d))
+    assert np.polyfit(precision, np.log10(error), 1)[0] == pytest.approx(honest_error_slope(d))
 
 
 def test_the_slopes_in_space_are_those_of_the_paper():
-    assert growth_of_nees() == pytest.approx(0.145, abs=5e-4)
-    assert decline_of_error() == pytest.approx(-0.072, abs=5e-4)
+    assert unearned_nees_slope() == pytest.approx(0.145, abs=5e-4)
+    assert honest_error_slope() == pytest.approx(-0.072, abs=5e-4)
 
 
 def test_a_sweep_shows_its_runs_and_the_two_predictions():
@@ -101,7 +101,7 @@ def test_a_sweep_shows_its_runs_and_the_two_predictions():
     runs = line_of(axes, "filter_1")
     assert runs.get_xdata().tolist() == [30, 35, 40]
     assert runs.get_ydata().tolist() == [5, 50, 500]
-    for words, slope in (("slope 0)", 0.0), ("errors stay", growth_of_nees())):
+    for words, slope in (("slope 0)", 0.0), ("errors stay", unearned_nees_slope())):
         line = line_of(axes, words)
         rise = np.diff(np.log10(line.get_ydata())) / np.diff(line.get_xdata())
         assert rise[0] == pytest.approx(slope, abs=1e-12)
@@ -113,7 +113,7 @@ def test_errors_of_a_sweep_are_set_against_the_decline():
     (axes,) = draw("sweep_error", runs).axes
     line = line_of(axes, "shrink as reported")
     rise = np.diff(np.log10(line.get_ydata())) / np.diff(line.get_xdata())
-    assert rise[0] == pytest.approx(decline_of_error())
+    assert rise[0] == pytest.approx(honest_error_slope())
 
 
 def test_sweeps_that_cannot_be_are_refused():
@@ -129,7 +129,7 @@ def test_sweeps_that_cannot_be_are_refused():
 def test_the_fit_of_degeneracy_is_that_of_the_logarithms(rng):
     condition = 10 ** rng.uniform(0, 3, size=300)
     nees = 4 * condition**0.7 * rng.lognormal(size=300)
-    slope, offset = fit(condition, nees)
+    slope, offset = fit_log_line(condition, nees)
     np.testing.assert_allclose(
         [slope, offset], np.polyfit(np.log10(condition), np.log10(nees), 1), rtol=1e-9
     )
@@ -141,7 +141,7 @@ def test_the_fit_of_degeneracy_is_that_of_the_logarithms(rng):
 
 
 def test_many_points_are_counted_in_hexagons(rng):
-    n = MANY + 1
+    n = MAX_POINTS + 1
     axes = draw("degeneracy", rng.lognormal(size=n), rng.lognormal(size=n)).axes[0]
     (hexagons,) = axes.collections
     assert hexagons.get_array().sum() == n

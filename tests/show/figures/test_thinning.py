@@ -5,7 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smfeval.show.figures.style import gaps, lonely, polyline, stretches, thinned
+from smfeval.show.figures.style import (
+    gap_mask,
+    isolated_points,
+    polyline,
+    stretch_index,
+    thin_scans,
+)
 
 COLUMNS = 10
 
@@ -30,7 +36,7 @@ def column_of(stamp):
 @given(tracks())
 def test_the_extremes_of_every_column_survive_at_their_stamps(track):
     stamp, *series = track
-    kept = thinned(stamp, *series, columns=COLUMNS)
+    kept = thin_scans(stamp, *series, columns=COLUMNS)
     column = column_of(stamp)
     for values in series:
         for c in np.unique(column):
@@ -44,12 +50,12 @@ def test_the_extremes_of_every_column_survive_at_their_stamps(track):
 @given(tracks())
 def test_gaps_survive_and_no_others_appear(track):
     stamp, first, second = track
-    kept = thinned(stamp, first, second, columns=COLUMNS)
+    kept = thin_scans(stamp, first, second, columns=COLUMNS)
     before = np.flatnonzero(np.diff(stamp) == 1000)
     if len(before) < len(stamp) / 2:  # else the long step is the usual one
         assert np.isin(before, kept).all()
         assert np.isin(before + 1, kept).all()
-        assert stretches(stamp)[-1] == len(before)
+        assert stretch_index(stamp)[-1] == len(before)
         drawn = polyline(stamp, first)[1]
         assert np.isnan(drawn).sum() == len(before)
 
@@ -57,7 +63,7 @@ def test_gaps_survive_and_no_others_appear(track):
 @given(tracks())
 def test_what_is_left_is_in_order_and_has_both_ends(track):
     stamp, *series = track
-    kept = thinned(stamp, *series, columns=COLUMNS)
+    kept = thin_scans(stamp, *series, columns=COLUMNS)
     assert (np.diff(kept) > 0).all()
     assert kept[0] == 0
     assert kept[-1] == len(stamp) - 1
@@ -65,7 +71,7 @@ def test_what_is_left_is_in_order_and_has_both_ends(track):
 
 def test_few_scans_are_all_kept(rng):
     stamp = np.arange(40) * 10
-    assert np.array_equal(thinned(stamp, rng.normal(size=40), columns=10), np.arange(40))
+    assert np.array_equal(thin_scans(stamp, rng.normal(size=40), columns=10), np.arange(40))
 
 
 def test_a_line_is_broken_in_the_middle_of_a_gap():
@@ -76,13 +82,19 @@ def test_a_line_is_broken_in_the_middle_of_a_gap():
 
 
 def test_a_pause_of_two_steps_is_no_gap_and_one_of_three_is():
-    assert gaps(np.array([0, 10, 20, 40, 50, 60])).tolist() == [False] * 5
-    assert gaps(np.array([0, 10, 20, 50, 60, 70])).tolist() == [False, False, True, False, False]
+    assert gap_mask(np.array([0, 10, 20, 40, 50, 60])).tolist() == [False] * 5
+    assert gap_mask(np.array([0, 10, 20, 50, 60, 70])).tolist() == [
+        False,
+        False,
+        True,
+        False,
+        False,
+    ]
 
 
 def test_a_scan_between_two_breaks_is_alone():
     nan = np.nan
-    assert lonely(np.array([1, nan, 2, 3, nan, 4])).tolist() == [
+    assert isolated_points(np.array([1, nan, 2, 3, nan, 4])).tolist() == [
         True,
         False,
         False,
@@ -96,7 +108,7 @@ def test_a_million_scans_become_a_few_thousand_with_the_same_extremes(rng):
     n = 1_000_000
     stamp, values = np.arange(n) * 10**8, rng.normal(size=n)
     began = time.perf_counter()
-    kept = thinned(stamp, values)
+    kept = thin_scans(stamp, values)
     assert time.perf_counter() - began < 2.0
     assert len(kept) < 9000
     assert values[kept].max() == values.max()

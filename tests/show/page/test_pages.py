@@ -17,7 +17,7 @@ from smfeval.explain.diagnoses import diagnose
 from smfeval.show import page
 from smfeval.show.page.verdicts import warning
 from smfeval.show.scores import shown
-from smfeval.show.study.remarks import visible
+from smfeval.show.study.remarks import printable
 from smfeval.study.result import Study
 
 NASTY = "<script>alert(1)</script>"
@@ -190,7 +190,7 @@ def test_a_study_page_tells_how_everything_was_scored(pages):
     plan, text = study().plan, Page(pages["study"]).text
     told = text.rpartition("Conventions and assumptions")[2]
     for each in plan.estimators:
-        assert f"{visible(each.name)} ({each.role})" in told
+        assert f"{printable(each.name)} ({each.role})" in told
     assert ", ".join(plan.options.rules) in told
     assert f"axes{plan.options.axes}" in told.replace("\n", "")
 

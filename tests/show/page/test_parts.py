@@ -10,13 +10,13 @@ from smfeval.show.page.document import HOME, SCRIPTS
 from smfeval.show.page.parts import (
     BREAK,
     TERMS,
-    Cell,
+    HtmlCell,
     Markup,
     block,
     data_block,
     glossary,
-    listed,
-    packed,
+    html_list,
+    pack_floats,
     pairs_of,
     sentence,
     table,
@@ -34,11 +34,11 @@ def numbers(text):
 
 def test_series_come_back_as_float32(rng):
     values = rng.normal(size=(7, 3))
-    assert np.array_equal(numbers(packed(values)), values.astype(np.float32).ravel())
+    assert np.array_equal(numbers(pack_floats(values)), values.astype(np.float32).ravel())
 
 
 def test_numbers_beyond_float32_stay_finite():
-    assert np.isfinite(numbers(packed(np.array([1e60, -1e60, 1e-60])))).all()
+    assert np.isfinite(numbers(pack_floats(np.array([1e60, -1e60, 1e-60])))).all()
 
 
 def test_no_text_in_the_data_can_be_taken_for_markup():
@@ -88,18 +88,18 @@ def test_every_script_is_on_the_page():
 
 
 def test_empty_lists_and_sections_are_left_out():
-    assert listed([]) == ""
+    assert html_list([]) == ""
     assert block("title", Markup(), Markup()) == ""
 
 
 def test_a_cell_is_sorted_by_its_number():
-    found = table(("name", "k"), [("a", Cell("1.2", 1.25)), ("b", Cell("big", np.inf))])
+    found = table(("name", "k"), [("a", HtmlCell("1.2", 1.25)), ("b", HtmlCell("big", np.inf))])
     assert '<td data-sort="1.25">1.2</td>' in found
     assert '<td data-sort="Infinity">big</td>' in found
 
 
 def test_an_interval_breaks_only_between_its_ends():
-    found = table(("name", "k"), [("a", Cell("1,234 cm [1,200, 2,300]", 1.0))])
+    found = table(("name", "k"), [("a", HtmlCell("1,234 cm [1,200, 2,300]", 1.0))])
     inside = re.search("<td.*?>(.*?)</td>", found)[1].replace(BREAK, "|")
     assert inside == "1,234 cm|[1,200,|2,300]"
 

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smfeval.show.study.remarks import Digits, Style, alone, together
+from smfeval.show.study.remarks import Digits, NumberStyle, round_interval, round_value
 
-ASCII = Style(power=lambda e: f" x 10^{e}" if e else "", infinity="inf")
+ASCII = NumberStyle(power=lambda e: f" x 10^{e}" if e else "", infinity="inf")
 
 
 def paper(value, low=None, high=None):
     if low is None:
-        return ASCII.number(alone(value))
-    middle, *ends = together(value, low, high)
+        return ASCII.number(round_value(value))
+    middle, *ends = round_interval(value, low, high)
     return f"{ASCII.number(middle)} {ASCII.interval(*ends)}"
 
 
@@ -77,14 +77,14 @@ numbers = magnitudes | magnitudes.map(lambda x: -x)
 
 @given(numbers)
 def test_what_is_written_alone_is_the_number_to_three_digits(value):
-    assert read_back(alone(value)) == pytest.approx(value, rel=5.01e-3)
-    assert len(alone(value).text.lstrip("-")) <= 6
+    assert read_back(round_value(value)) == pytest.approx(value, rel=5.01e-3)
+    assert len(round_value(value).text.lstrip("-")) <= 6
 
 
 @given(st.lists(magnitudes, min_size=3, max_size=3, unique=True).map(sorted))
 def test_positive_numbers_are_written_to_two_digits_or_as_exactly_as_the_interval_asks(ends):
     low, value, high = ends
-    for digits, number in zip(together(value, low, high), (value, low, high), strict=True):
+    for digits, number in zip(round_interval(value, low, high), (value, low, high), strict=True):
         off = abs(read_back(digits) - number)
         assert off <= 0.0501 * number
         assert off <= 0.501 * (high - low) / 2 or off <= 5.01e-4 * value  # four digits at most
@@ -94,6 +94,6 @@ def test_positive_numbers_are_written_to_two_digits_or_as_exactly_as_the_interva
 @given(numbers, magnitudes, magnitudes)
 def test_around_zero_nothing_is_off_by_more_than_a_digit_of_the_larger_end(value, below, above):
     low, high = min(value, -below), max(value, above)
-    for digits, number in zip(together(value, low, high), (value, low, high), strict=True):
+    for digits, number in zip(round_interval(value, low, high), (value, low, high), strict=True):
         assert abs(read_back(digits) - number) <= 0.0501 * max(-low, high)
         assert float(digits.text) != 0 or not digits.text.startswith("-")

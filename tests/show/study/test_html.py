@@ -4,7 +4,7 @@ from html.parser import HTMLParser
 
 from show.study.made import BASE, LOST, ODD, PLAIN, study
 from smfeval.show.study.html import text
-from smfeval.show.study.remarks import visible
+from smfeval.show.study.remarks import printable
 
 
 class Page(HTMLParser):
@@ -44,7 +44,7 @@ def test_tags_match_and_no_name_becomes_a_tag():
         "sup", "ul", "li", "em",
     }  # fmt: skip
     names = [row[0][1] for row in page.tables[0][1:]]
-    assert names == [PLAIN, ODD, visible(LOST) + "a", f"{BASE} (baseline)b"]
+    assert names == [PLAIN, ODD, printable(LOST) + "a", f"{BASE} (baseline)b"]
 
 
 def test_every_number_can_be_sorted_and_is_the_one_of_the_study():

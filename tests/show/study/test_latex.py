@@ -8,7 +8,7 @@ import pytest
 
 from show.study.made import cell, number, plan, study
 from smfeval.compare.duels import Column, Section
-from smfeval.show.study.latex import escaped, text
+from smfeval.show.study.latex import escape_latex, text
 from smfeval.study.result import Study
 
 PAPER = r"""\documentclass{article}
@@ -122,7 +122,7 @@ def test_every_row_has_as_many_cells_as_its_head():
 
 
 def test_signs_with_a_meaning_are_written_out():
-    assert escaped(r"a_b&c%d#e$f{g}") == r"a\_b\&c\%d\#e\$f\{g\}"
-    assert escaped("~^\\") == r"\textasciitilde{}\textasciicircum{}\textbackslash{}"
-    assert escaped("a-b--c---d") == "a-b-{}-c-{}-{}-d"
-    assert escaped("é 中") == r"é \texttt{U+4E2D}"
+    assert escape_latex(r"a_b&c%d#e$f{g}") == r"a\_b\&c\%d\#e\$f\{g\}"
+    assert escape_latex("~^\\") == r"\textasciitilde{}\textasciicircum{}\textbackslash{}"
+    assert escape_latex("a-b--c---d") == "a-b-{}-c-{}-{}-d"
+    assert escape_latex("é 中") == r"é \texttt{U+4E2D}"

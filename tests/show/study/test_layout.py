@@ -19,8 +19,8 @@ from show.study.made import (
     study,
 )
 from smfeval.compare.duels import Column, Section
-from smfeval.show.study.layout import SAME, grids
-from smfeval.show.study.remarks import Digits, letter
+from smfeval.show.study.layout import SAME_NOTE, grids
+from smfeval.show.study.remarks import Digits, footnote_letter
 from smfeval.study.result import Study
 
 
@@ -112,7 +112,7 @@ def test_an_estimator_that_one_column_lacks_has_a_dash_there():
 def test_a_table_that_converged_tracks_leave_as_it_was_is_told_once():
     same = replace(section(), converged_only=True)
     (grid,) = grids(made(section(), same))
-    assert SAME in [each.text for each in grid.remarks]
+    assert SAME_NOTE in [each.text for each in grid.remarks]
     assert len(grids(made(section(), section(converged_only=True)))) == 2
     assert len(grids(made(same))) == 1
 
@@ -126,9 +126,9 @@ def test_what_a_terminal_would_obey_is_spelled_out():
 def test_pairs_come_last_and_have_no_baselines():
     *_, grid = grids(made(section(), pairs=(pair_section(),)))
     assert (grid.of, grid.rows[0].name) == ("pair", f"{PLAIN} | {ODD}")
-    assert not grid.diverged
+    assert not grid.counts_diverged
 
 
 @pytest.mark.parametrize(("index", "expected"), [(0, "a"), (25, "z"), (26, "aa"), (53, "bb")])
 def test_footnotes_never_run_out_of_letters(index, expected):
-    assert letter(index) == expected
+    assert footnote_letter(index) == expected

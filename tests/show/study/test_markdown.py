@@ -3,8 +3,8 @@
 from markdown_it import MarkdownIt
 
 from show.study.made import BASE, ODD, PLAIN, study
-from smfeval.show.study.markdown import escaped, text
-from smfeval.show.study.remarks import visible
+from smfeval.show.study.markdown import escape_markdown, text
+from smfeval.show.study.remarks import printable
 
 
 def tables(source):
@@ -60,6 +60,6 @@ def test_footnotes_remarks_and_failures_stand_below():
 
 def test_every_printable_sign_survives():
     signs = "".join(map(chr, range(33, 127)))
-    for name in (signs, *(f"a{sign}b{sign}c" for sign in signs), "~~x~~", "1. x", visible("\t")):
-        ((_, row),), _ = tables(f"| head |\n| --- |\n| {escaped(name)} |\n")
+    for name in (signs, *(f"a{sign}b{sign}c" for sign in signs), "~~x~~", "1. x", printable("\t")):
+        ((_, row),), _ = tables(f"| head |\n| --- |\n| {escape_markdown(name)} |\n")
         assert row == [(name, False)]

@@ -4,18 +4,18 @@ from dataclasses import replace
 
 from show.study.made import BASE, LOST, PLAIN, k, mae, section, study, task
 from smfeval.compare.duels import Duel, Ranks
-from smfeval.show.study.remarks import OUTCOMES_ALONE as ALONE
+from smfeval.show.study.remarks import NO_RIVAL as ALONE
 from smfeval.show.study.remarks import (
     TOO_FEW,
     failures,
-    gaps,
+    missing_files,
     power_lines,
     rank_line,
     section_remarks,
     shared_notes,
     study_remarks,
-    title_of_study,
-    unmarked,
+    study_title,
+    unmarked_reasons,
 )
 
 
@@ -77,12 +77,17 @@ def test_where_nothing_was_tested_it_is_said_once_that_nobody_is_marked():
     other, tested = replace(few, metric="rmse"), replace(mae(), metric="log")
     alone = replace(few, metric="crps", duels=())
     nobody_wins = replace(mae(), metric="precision", duels=(), ranks=None)
-    assert unmarked((few, other, nobody_wins)) == (TOO_FEW,)
+    assert unmarked_reasons((few, other, nobody_wins)) == (TOO_FEW,)
     assert TOO_FEW.startswith("too few tracks to test")
-    assert unmarked((alone,)) == (ALONE,)
-    assert unmarked((few, other, tested)) == (f"MAE, RMSE: {TOO_FEW}",)
-    assert unmarked((few, alone)) == (f"MAE: {TOO_FEW}", f"CRPS: {ALONE}")
-    assert unmarked((tested,)) == unmarked((nobody_wins,)) == unmarked(()) == ()
+    assert unmarked_reasons((alone,)) == (ALONE,)
+    assert unmarked_reasons((few, other, tested)) == (f"MAE, RMSE: {TOO_FEW}",)
+    assert unmarked_reasons((few, alone)) == (f"MAE: {TOO_FEW}", f"CRPS: {ALONE}")
+    assert (
+        unmarked_reasons((tested,))
+        == unmarked_reasons((nobody_wins,))
+        == unmarked_reasons(())
+        == ()
+    )
 
 
 def test_a_note_that_names_its_metric_is_not_named_twice():
@@ -117,13 +122,13 @@ def test_missing_files_are_no_failures_and_take_one_line_for_an_estimator():
     found = (task(BASE, "a", failure="no file"), *lost, task(BASE, "b", failure="broken"))
     whole = replace(study(), results=found, pair_results=())
     assert told(failures(whole), "failed") == [f"{BASE}, oxford/b: broken"]
-    assert told(gaps(whole), "no file") == [
+    assert told(missing_files(whole), "no file") == [
         f"{BASE}, on 1 of 3 tracks: a",
         "never\\x1b[31m runs\\n, on 8 of 3 tracks: a, b, c, d, e, f and 2 more",
     ]
-    assert study_remarks(whole)[-2:] == gaps(whole)
+    assert study_remarks(whole)[-2:] == missing_files(whole)
     title = "nightly: 4 estimators, 3 tracks, 1 run, 1 failed, 9 without a file"
-    assert title_of_study(whole) == title
+    assert study_title(whole) == title
 
 
 def test_ten_failures_are_listed_and_the_rest_is_counted():

@@ -8,9 +8,9 @@ from rich.console import Console
 
 from show.study.made import cell, k, mae, number, plan, study
 from smfeval.compare.duels import Column, Duel, Section
-from smfeval.show.study.layout import blocks
+from smfeval.show.study.layout import column_blocks
 from smfeval.show.study.terminal import BOLD, NORMAL, text
-from smfeval.show.terminal import studied
+from smfeval.show.terminal import render_study
 from smfeval.study.result import Study
 
 
@@ -85,8 +85,8 @@ def test_columns_are_aligned_in_every_block():
 
 
 def test_blocks_hold_every_column_once_even_one_that_is_too_wide():
-    assert blocks(10, [20, 20, 90, 20], limit=50) == [[0, 1], [2], [3]]
-    assert blocks(10, [], limit=50) == []
+    assert column_blocks(10, [20, 20, 90, 20], limit=50) == [[0, 1], [2], [3]]
+    assert column_blocks(10, [], limit=50) == []
 
 
 def test_a_study_without_tables_still_says_what_it_is():
@@ -123,7 +123,7 @@ def test_who_was_not_tested_has_a_footnote_also_in_the_brief_text():
         (mark,) = re.findall(r"^  \((\w)\) +" + re.escape(FEW), "\n".join(lines), re.M)
         assert any(line.endswith(f"6.2  [4.0, 12] ({mark})") for line in lines)
     console = Console(file=StringIO(), width=200)
-    console.print(studied(other))
+    console.print(render_study(other))
     rich = console.file.getvalue()
     assert f"6.2 [4.0, 12] ({mark})" in rich
     assert f"({mark})  {FEW}" in rich

@@ -92,7 +92,7 @@ class Case:
         assert self.acceleration is not None
         shift = -offset_s * self.velocity + 0.5 * offset_s**2 * self.acceleration
         position = self.estimate.position + shift
-        return replace(self, estimate=self.estimate.replaced({"position": position}))
+        return replace(self, estimate=self.estimate.with_arrays({"position": position}))
 
     def with_lever_arm(self, arm: Floats) -> "Case":
         """About a point that is `arm` (body axes, metres) away: x + R arm, and S with it. (3,)."""

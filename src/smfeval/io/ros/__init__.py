@@ -9,41 +9,43 @@ from pathlib import Path
 
 from smfeval.errors import OptionError
 from smfeval.io.options import ReadOptions
-from smfeval.io.ros.frames import read_chain, sent_transforms
+from smfeval.io.ros.frames import read_chain, read_transforms
 from smfeval.io.ros.particles import read_particles
 from smfeval.io.ros.poses import read_poses
-from smfeval.io.ros.recording import Recording, Topic, opened_bag
-from smfeval.io.ros.topics import Candidate, Shape, chosen_topic, listed
+from smfeval.io.ros.recording import Bag, Topic, open_bag
+from smfeval.io.ros.topics import Candidate, MessageShape, choose_topic, list_candidates
 from smfeval.track import AnyTrack
 
 
 def read(path: Path, options: ReadOptions) -> AnyTrack:
     """Read a topic of a bag, or a chain of transforms."""
-    with opened_bag(path) as bag:
+    with open_bag(path) as bag:
         if options.tf is not None:
             return read_chain(bag, options)
-        topic, shape, notes = chosen_topic(bag, options)
-        return READERS[shape.kind](bag, topic, shape, options).noted(*notes)
+        topic, shape, notes = choose_topic(bag, options)
+        return READERS[shape.kind](bag, topic, shape, options).with_notes(*notes)
 
 
 def candidates(path: Path) -> list[Candidate]:
     """The topics of a bag that can be read, with what their covariance looks like."""
-    with opened_bag(path) as bag:
-        return listed(bag)
+    with open_bag(path) as bag:
+        return list_candidates(bag)
 
 
-def _needs_chain(bag: Recording, topic: Topic, shape: Shape, options: ReadOptions) -> AnyTrack:
+def _refuse_transforms(
+    bag: Bag, topic: Topic, shape: MessageShape, options: ReadOptions
+) -> AnyTrack:
     """Transforms between many frames are no track until two frames are named."""
     del shape, options
-    pairs = ", ".join(":".join(pair) for pair in sorted(sent_transforms(bag, [topic.name])))
+    pairs = ", ".join(":".join(pair) for pair in sorted(read_transforms(bag, [topic.name])))
     raise OptionError(
         f"{bag.path}:{topic.name}: transforms need a chain PARENT:CHILD to become a track; "
         f"there are {pairs}"
     )
 
 
-READERS: dict[str, Callable[[Recording, Topic, Shape, ReadOptions], AnyTrack]] = {
+READERS: dict[str, Callable[[Bag, Topic, MessageShape, ReadOptions], AnyTrack]] = {
     "poses": read_poses,
     "particles": read_particles,
-    "transforms": _needs_chain,
+    "transforms": _refuse_transforms,
 }

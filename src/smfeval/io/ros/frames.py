@@ -16,22 +16,22 @@ import numpy as np
 
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.options import ReadOptions
-from smfeval.io.ros.poses import settled_stamps
-from smfeval.io.ros.recording import Recording
-from smfeval.io.ros.topics import NAMED, TRANSFORM_STAMPED, named_topic, shape_of
+from smfeval.io.ros.poses import settle_stamps
+from smfeval.io.ros.recording import Bag
+from smfeval.io.ros.topics import KNOWN_SHAPES, TRANSFORM_STAMPED, named_topic, shape_of
 from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.stamps import seconds_text
-from smfeval.track import About, Dropped, Provenance, Track
+from smfeval.track import About, DroppedRows, Provenance, Track
 
 Frames = tuple[str, str]  # parent, child
 
-STAMP, POSE = NAMED[TRANSFORM_STAMPED].stamp, NAMED[TRANSFORM_STAMPED].pose
+STAMP, POSE = KNOWN_SHAPES[TRANSFORM_STAMPED].stamp, KNOWN_SHAPES[TRANSFORM_STAMPED].pose
 FRAMES = attrgetter("header.frame_id", "child_frame_id")
 
 
 @dataclass
-class Sent:
+class SentTransforms:
     """The transforms between two frames, as they were sent."""
 
     received: list[int] = field(default_factory=list)
@@ -39,13 +39,13 @@ class Sent:
     pose: list[tuple[float, ...]] = field(default_factory=list)
     static: bool = True  # all of them came from a static topic: the latest is valid for ever
 
-    def latest(self) -> "Sent":
+    def latest(self) -> "SentTransforms":
         """The last transform alone."""
-        return Sent(self.received[-1:], self.stamp[-1:], self.pose[-1:], self.static)
+        return SentTransforms(self.received[-1:], self.stamp[-1:], self.pose[-1:], self.static)
 
 
 @dataclass(frozen=True)
-class Link:
+class ChainLink:
     """One transform of the chain over time, from the parent's side to the child's."""
 
     name: str
@@ -54,18 +54,18 @@ class Link:
     static: bool
 
     @property
-    def moves(self) -> bool:
+    def is_moving(self) -> bool:
         """Whether the transform ever changes."""
         both = np.concatenate([self.poses.position, self.poses.rotation], axis=1)
         return bool((both != both[0]).any())
 
     def covers(self, stamp: Ints) -> Bools:
         """Which stamps lie within the transforms that were sent."""
-        if not self.moves:
+        if not self.is_moving:
             return np.ones(len(stamp), dtype=np.bool_)
         return (stamp >= self.poses.stamp[0]) & (stamp <= self.poses.stamp[-1])
 
-    def at(self, stamp: Ints) -> se3.Pose:
+    def pose_at(self, stamp: Ints) -> se3.Pose:
         """The transform at each stamp, interpolated between those before and after."""
         time, position, rotation = self.poses.stamp, self.poses.position, self.poses.rotation
         before = np.clip(np.searchsorted(time, stamp, side="right") - 1, 0, None)
@@ -81,19 +81,20 @@ class Link:
         return se3.inverse(pose) if self.inverted else pose
 
 
-def read_chain(bag: Recording, options: ReadOptions) -> Track:
+def read_chain(bag: Bag, options: ReadOptions) -> Track:
     """Read the poses of the child in the parent frame."""
     frames = parse_frames(options.tf or "")
-    sent = sent_transforms(bag, _topics(bag, options))
-    links = [_link(bag, sent, step, options) for step in steps(bag, sent, frames)]
-    leader = _leader(bag, links, frames)
-    stamp, dropped = _overlap(bag, links, leader)
-    position, rotation = reduce(se3.compose, [link.at(stamp) for link in links])
+    sent = read_transforms(bag, _transform_topics(bag, options))
+    links = [_read_link(bag, sent, step, options) for step in chain_steps(bag, sent, frames)]
+    leader = _sampling_link(bag, links, frames)
+    stamp, dropped = _common_stamps(bag, links, leader)
+    position, rotation = reduce(se3.compose, [link.pose_at(stamp) for link in links])
     provenance = Provenance(
         name=f"{bag.path} tf {options.tf}",
         format=f"{bag.kind}, tf chain",
         dropped=sum((link.poses.provenance.dropped for link in links), ()) + dropped,
-        notes=sum((link.poses.provenance.notes for link in links), ()) + _story(links, leader),
+        notes=sum((link.poses.provenance.notes for link in links), ())
+        + _chain_notes(links, leader),
     )
     about = About(world=frames[0], body=frames[1])
     return Track(stamp, position, rotation, about=about, provenance=provenance)
@@ -107,9 +108,9 @@ def parse_frames(chain: str) -> Frames:
     return names[0], names[1]
 
 
-def sent_transforms(bag: Recording, topics: list[str]) -> dict[Frames, Sent]:
+def read_transforms(bag: Bag, topics: list[str]) -> dict[Frames, SentTransforms]:
     """All transforms of the topics, by parent and child."""
-    found: dict[Frames, Sent] = defaultdict(Sent)
+    found: dict[Frames, SentTransforms] = defaultdict(SentTransforms)
     for topic, received, message in bag.messages(topics):
         for transform in message.transforms:
             parent, child = FRAMES(transform)
@@ -121,7 +122,9 @@ def sent_transforms(bag: Recording, topics: list[str]) -> dict[Frames, Sent]:
     return dict(found)
 
 
-def steps(bag: Recording, sent: dict[Frames, Sent], frames: Frames) -> list[tuple[Frames, bool]]:
+def chain_steps(
+    bag: Bag, sent: dict[Frames, SentTransforms], frames: Frames
+) -> list[tuple[Frames, bool]]:
     """The transforms that lead from parent to child, each with whether it is to be inverted."""
     beside = defaultdict(list)
     for parent, child in sent:
@@ -144,7 +147,7 @@ def steps(bag: Recording, sent: dict[Frames, Sent], frames: Frames) -> list[tupl
     )
 
 
-def _topics(bag: Recording, options: ReadOptions) -> list[str]:
+def _transform_topics(bag: Bag, options: ReadOptions) -> list[str]:
     """The named topic or /tf, with its static sibling; without them, every tf topic."""
     carrying = [
         topic.name
@@ -161,15 +164,15 @@ def _topics(bag: Recording, options: ReadOptions) -> list[str]:
     return pair or carrying
 
 
-def _link(
-    bag: Recording, sent: dict[Frames, Sent], step: tuple[Frames, bool], options: ReadOptions
-) -> Link:
+def _read_link(
+    bag: Bag, sent: dict[Frames, SentTransforms], step: tuple[Frames, bool], options: ReadOptions
+) -> ChainLink:
     frames, inverted = step
     raw = sent[frames].latest() if sent[frames].static else sent[frames]
     name = ":".join(frames)
-    stamp, doubts = settled_stamps(raw.stamp, raw.received)
+    stamp, doubts = settle_stamps(raw.stamp, raw.received)
     values = np.array(raw.pose, dtype=np.float64)
-    rows = _first_of_equal(stamp, values)
+    rows = _distinct_rows(stamp, values)
     notes = [] if raw.static else [f"tf {name}: {doubt}" for doubt in doubts]
     if len(rows) < len(stamp):
         notes.append(f"tf {name}: {len(stamp) - len(rows)} transforms repeat another; left out")
@@ -180,19 +183,19 @@ def _link(
         provenance=Provenance(notes=tuple(notes)),
         intake=options.intake(lambda row: f"{bag.path} tf {name} transform {rows[row] + 1}"),
     )
-    return Link(name, poses, inverted, raw.static)
+    return ChainLink(name, poses, inverted, raw.static)
 
 
-def _first_of_equal(stamp: Ints, values: Floats) -> Ints:
+def _distinct_rows(stamp: Ints, values: Floats) -> Ints:
     """Rows without those that repeat stamp and transform of an earlier one, bit for bit."""
     bits = np.column_stack([stamp, values.view(np.int64)])
     return np.sort(np.unique(bits, axis=0, return_index=True)[1])
 
 
-def _leader(bag: Recording, links: list[Link], frames: Frames) -> Link:
+def _sampling_link(bag: Bag, links: list[ChainLink], frames: Frames) -> ChainLink:
     """The link whose stamps become those of the track."""
     sent = [link for link in links if not link.static]
-    moving = [link for link in sent if link.moves]
+    moving = [link for link in sent if link.is_moving]
     if not sent:
         raise FormatError(
             f"{bag.path}: the transform from {frames[0]!r} to {frames[1]!r} is static; "
@@ -201,7 +204,9 @@ def _leader(bag: Recording, links: list[Link], frames: Frames) -> Link:
     return max(moving or sent, key=lambda link: len(link.poses))
 
 
-def _overlap(bag: Recording, links: list[Link], leader: Link) -> tuple[Ints, tuple[Dropped, ...]]:
+def _common_stamps(
+    bag: Bag, links: list[ChainLink], leader: ChainLink
+) -> tuple[Ints, tuple[DroppedRows, ...]]:
     """The leader's stamps at which every other link is known, and what was left out."""
     stamp, dropped = leader.poses.stamp, []
     for link in links:
@@ -211,16 +216,16 @@ def _overlap(bag: Recording, links: list[Link], leader: Link) -> tuple[Ints, tup
         if not known.all():
             first = f"stamp {seconds_text(int(stamp[~known][0]))}"
             reason = f"tf {link.name} is not known at this time"
-            dropped.append(Dropped(reason, int((~known).sum()), first))
+            dropped.append(DroppedRows(reason, int((~known).sum()), first))
         stamp = stamp[known]
     return stamp, tuple(dropped)
 
 
-def _story(links: list[Link], leader: Link) -> tuple[str, ...]:
+def _chain_notes(links: list[ChainLink], leader: ChainLink) -> tuple[str, ...]:
     """In words, how the chain became a track."""
     others = [link for link in links if link is not leader]
-    between = ", ".join(link.name for link in others if link.moves)
-    held = ", ".join(link.name for link in others if not link.moves)
+    between = ", ".join(link.name for link in others if link.is_moving)
+    held = ", ".join(link.name for link in others if not link.is_moving)
     parts = [f"tf chain sampled at the stamps of {leader.name}"]
     parts += [f"{between} interpolated"] if between else []
     parts += [f"{held} held fixed"] if held else []

@@ -8,15 +8,15 @@ import numpy as np
 
 from smfeval.errors import FormatError, TrackError
 from smfeval.io.options import ReadOptions
-from smfeval.io.ros.poses import one_frame, settled_stamps
-from smfeval.io.ros.recording import Recording, Topic
-from smfeval.io.ros.topics import Shape
+from smfeval.io.ros.poses import common_name, settle_stamps
+from smfeval.io.ros.recording import Bag, Topic
+from smfeval.io.ros.topics import MessageShape
 from smfeval.maths.arrays import Floats, Ints
-from smfeval.track import About, Dropped, ParticleTrack, Provenance
+from smfeval.track import About, DroppedRows, ParticleTrack, Provenance
 
 
 @dataclass(frozen=True)
-class Clouds:
+class ParticleClouds:
     """The messages of a topic: how many particles each holds, and all particles in one array.
 
     A row of `particle` is x y z, quaternion xyzw, weight.
@@ -35,10 +35,10 @@ class Clouds:
 
 
 def read_particles(
-    bag: Recording, topic: Topic, shape: Shape, options: ReadOptions
+    bag: Bag, topic: Topic, shape: MessageShape, options: ReadOptions
 ) -> ParticleTrack:
     """Read a topic with one cloud per message."""
-    clouds = gathered(bag, topic, shape)
+    clouds = read_clouds(bag, topic, shape)
     full = np.flatnonzero(clouds.count)
     dropped = _empty_clouds(clouds, options)
     offset = np.concatenate([[0], np.cumsum(clouds.count[full])])
@@ -62,27 +62,27 @@ def read_particles(
     )
 
 
-def gathered(bag: Recording, topic: Topic, shape: Shape) -> Clouds:
+def read_clouds(bag: Bag, topic: Topic, shape: MessageShape) -> ParticleClouds:
     """All messages of a topic as arrays."""
     name = f"{bag.path}:{topic.name}"
     frame, members = attrgetter(f"{shape.header}.frame_id"), attrgetter(shape.particles)
     taken = [
-        (when, shape.stamp(message), frame(message), _array(members(message), shape))
+        (when, shape.stamp(message), frame(message), _particle_array(members(message), shape))
         for _, when, message in bag.messages([topic.name])
     ]
     received, stamps, frames, arrays = zip(*taken, strict=True)
-    stamp, notes = settled_stamps(stamps, received)
-    return Clouds(
+    stamp, notes = settle_stamps(stamps, received)
+    return ParticleClouds(
         name=name,
         stamp=stamp,
         count=np.array([len(array) for array in arrays], dtype=np.int64),
         particle=np.concatenate(arrays),
-        world=one_frame(name, frames),
+        world=common_name(name, frames),
         notes=tuple(notes),
     )
 
 
-def _array(members: list[Any], shape: Shape) -> Floats:
+def _particle_array(members: list[Any], shape: MessageShape) -> Floats:
     """The particles of one message, one row each."""
     rows = np.ones((len(members), 8))
     if members:
@@ -92,7 +92,7 @@ def _array(members: list[Any], shape: Shape) -> Floats:
     return rows
 
 
-def _empty_clouds(clouds: Clouds, options: ReadOptions) -> tuple[Dropped, ...]:
+def _empty_clouds(clouds: ParticleClouds, options: ReadOptions) -> tuple[DroppedRows, ...]:
     """Messages without a particle: refused, or left out and counted."""
     empty = np.flatnonzero(clouds.count == 0)
     if len(empty) == 0:
@@ -103,4 +103,4 @@ def _empty_clouds(clouds: Clouds, options: ReadOptions) -> tuple[Dropped, ...]:
     if options.bad_rows == "refuse":
         reason = "the message holds no particle"
         raise TrackError(reason, place=clouds.where(first), row=first, remedy="bad_rows")
-    return (Dropped("no particle in the message", len(empty), clouds.where(first)),)
+    return (DroppedRows("no particle in the message", len(empty), clouds.where(first)),)

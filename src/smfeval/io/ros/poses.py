@@ -11,30 +11,38 @@ from smfeval.errors import FormatError
 from smfeval.io.convention import ORDERS
 from smfeval.io.options import Choice, ReadOptions, SettledConvention, choose, settle_convention
 from smfeval.io.presets import preset_named
-from smfeval.io.ros.recording import Recording, Topic
-from smfeval.io.ros.topics import Shape, filling, health_notes, is_filled, lag_notes
+from smfeval.io.ros.recording import Bag, Topic
+from smfeval.io.ros.topics import (
+    MessageShape,
+    describe_covariance,
+    health_notes,
+    is_filled,
+    lag_notes,
+)
 from smfeval.maths import se3
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.maths.symmetric import asymmetry
-from smfeval.track import GAUGES, About, Dropped, GaussianTrack, Provenance, Track
+from smfeval.track import GAUGES, About, DroppedRows, GaussianTrack, Provenance, Track
 from smfeval.track.rows import SYMMETRY_TOLERANCE
 
-RECEIVED = "all header stamps are zero; the times at which the bag received the messages are used"
+RECEIVE_TIMES_NOTE = (
+    "all header stamps are zero; the times at which the bag received the messages are used"
+)
 
 
-def settled_stamps(
+def settle_stamps(
     header: Sequence[tuple[int, int]], received: Sequence[int]
 ) -> tuple[Ints, list[str]]:
     """Stamps from (seconds, nanoseconds) pairs, or receive times with a note if all are zero."""
     pairs = np.array(header, dtype=np.int64).reshape(-1, 2)
     if len(pairs) and not pairs.any():
-        return np.array(received, dtype=np.int64), [RECEIVED]
+        return np.array(received, dtype=np.int64), [RECEIVE_TIMES_NOTE]
     return pairs[:, 0] * NANOSECONDS + pairs[:, 1], []
 
 
 @dataclass(frozen=True)
-class Rows:
+class PoseMessages:
     """The messages of a topic as arrays; `covariance` is as the messages have it."""
 
     name: str
@@ -45,24 +53,24 @@ class Rows:
     covariance: Floats | None
     about: About
     notes: tuple[str, ...] = ()
-    dropped: tuple[Dropped, ...] = ()
+    dropped: tuple[DroppedRows, ...] = ()
 
     def where(self, row: int) -> str:
         """The place of a row, for people."""
         return f"{self.name} message {row + 1}"
 
 
-def read_poses(bag: Recording, topic: Topic, shape: Shape, options: ReadOptions) -> Track:
+def read_poses(bag: Bag, topic: Topic, shape: MessageShape, options: ReadOptions) -> Track:
     """Read a topic with one pose per message."""
-    rows = gathered(bag, topic, shape)
+    rows = read_messages(bag, topic, shape)
     if rows.covariance is None or not is_filled(rows.covariance):
-        return _plain(rows, options)
-    own = without_lag(rows, settled_lag(shape, options))
-    told = replace(own, notes=own.notes + _doubts(shape, options))
-    return _gaussian(told, _settled(shape, options), options)
+        return _pose_track(rows, options)
+    own = remove_lag(rows, settle_lag(shape, options))
+    told = replace(own, notes=own.notes + _meaning_notes(shape, options))
+    return _gaussian_track(told, _message_convention(shape, options), options)
 
 
-def _settled(shape: Shape, options: ReadOptions) -> SettledConvention:
+def _message_convention(shape: MessageShape, options: ReadOptions) -> SettledConvention:
     """ROS says what its own messages mean; the 6x6 of a patched filter is that of its state."""
     if shape.documented:
         implied = ("ros", ORDERS[0])
@@ -70,7 +78,7 @@ def _settled(shape: Shape, options: ReadOptions) -> SettledConvention:
     return settle_convention(options, implied=(None, ORDERS[0]), preset_order="state_order")
 
 
-def settled_lag(shape: Shape, options: ReadOptions) -> Choice:
+def settle_lag(shape: MessageShape, options: ReadOptions) -> Choice:
     """By how many scans covariances are late. A preset knows that of the stock node's message."""
     preset = preset_named(options.preset)
     by_preset = preset.lag if preset and shape.documented else None
@@ -84,17 +92,17 @@ def settled_lag(shape: Shape, options: ReadOptions) -> Choice:
     return lag
 
 
-def gathered(bag: Recording, topic: Topic, shape: Shape) -> Rows:
+def read_messages(bag: Bag, topic: Topic, shape: MessageShape) -> PoseMessages:
     """All messages of a topic as arrays."""
     name = f"{bag.path}:{topic.name}"
-    parts = _parts(shape)
+    parts = _part_getter(shape)
     taken = [(when, *parts(message)) for _, when, message in bag.messages([topic.name])]
     received, stamps, poses, words, matrices = zip(*taken, strict=True)
-    stamp, notes = settled_stamps(stamps, received)
-    about, doubts = _about(name, shape, words)
+    stamp, notes = settle_stamps(stamps, received)
+    about, doubts = _message_about(name, shape, words)
     seven = np.array(poses, dtype=np.float64)
     covariance = np.array(matrices, dtype=np.float64) if shape.covariance else None
-    return Rows(
+    return PoseMessages(
         name=name,
         format=f"{bag.kind}, {topic.type_words}",
         stamp=stamp,
@@ -106,7 +114,7 @@ def gathered(bag: Recording, topic: Topic, shape: Shape) -> Rows:
     )
 
 
-def without_lag(rows: Rows, lag: Choice) -> Rows:
+def remove_lag(rows: PoseMessages, lag: Choice) -> PoseMessages:
     """Give each pose its own covariance where messages carry an older one."""
     notes = rows.notes + ((lag.note,) if lag.note else ())
     if lag.value == 0 or rows.covariance is None:
@@ -121,12 +129,12 @@ def without_lag(rows: Rows, lag: Choice) -> Rows:
         position=rows.position[:kept],
         rotation=rows.rotation[:kept],
         covariance=rows.covariance[lag.value :],
-        dropped=(Dropped("no later message has its covariance", lag.value, rows.where(kept)),),
+        dropped=(DroppedRows("no later message has its covariance", lag.value, rows.where(kept)),),
         notes=notes + lag_notes(lag.value, lag.decided_by, rows.covariance),
     )
 
 
-def _doubts(shape: Shape, options: ReadOptions) -> tuple[str, ...]:
+def _meaning_notes(shape: MessageShape, options: ReadOptions) -> tuple[str, ...]:
     """What is to be said of a covariance whose meaning ROS does not define."""
     preset = preset_named(options.preset)
     if shape.documented:
@@ -144,11 +152,11 @@ def _doubts(shape: Shape, options: ReadOptions) -> tuple[str, ...]:
     return ()
 
 
-def _plain(rows: Rows, options: ReadOptions) -> Track:
+def _pose_track(rows: PoseMessages, options: ReadOptions) -> Track:
     notes = rows.notes
     if rows.covariance is not None:
         notes += (
-            f"the covariance is {filling(rows.covariance)} in all {len(rows.stamp)} messages; "
+            f"the covariance is {describe_covariance(rows.covariance)} in all {len(rows.stamp)} messages; "
             "read as poses without uncertainty",
         )
     return Track(
@@ -161,13 +169,15 @@ def _plain(rows: Rows, options: ReadOptions) -> Track:
     )
 
 
-def _gaussian(rows: Rows, settled: SettledConvention, options: ReadOptions) -> GaussianTrack:
+def _gaussian_track(
+    rows: PoseMessages, settled: SettledConvention, options: ReadOptions
+) -> GaussianTrack:
     assert rows.covariance is not None  # the caller checked
     return GaussianTrack(
         rows.stamp,
         rows.position,
         rows.rotation,
-        _converted(rows.covariance, (rows.position, rows.rotation), settled),
+        _convert_covariance(rows.covariance, (rows.position, rows.rotation), settled),
         about=rows.about,
         provenance=Provenance(
             rows.name,
@@ -180,7 +190,7 @@ def _gaussian(rows: Rows, settled: SettledConvention, options: ReadOptions) -> G
     )
 
 
-def _converted(covariance: Floats, pose: se3.Pose, settled: SettledConvention) -> Floats:
+def _convert_covariance(covariance: Floats, pose: se3.Pose, settled: SettledConvention) -> Floats:
     """Right perturbation. Asymmetric ones stay as they are, so that the track can refuse them."""
     with np.errstate(invalid="ignore", over="ignore"):  # NaN and inf are refused by the track
         right = settled.to_right(covariance, pose)
@@ -188,7 +198,7 @@ def _converted(covariance: Floats, pose: se3.Pose, settled: SettledConvention) -
     return np.where(skew[:, None, None], covariance, right)
 
 
-def _parts(shape: Shape) -> Callable[[Any], tuple[Any, ...]]:
+def _part_getter(shape: MessageShape) -> Callable[[Any], tuple[Any, ...]]:
     """Stamp, pose, words (world, body, gauge) and covariance of a message of this shape."""
     world = f"{shape.header}.frame_id"
     words = attrgetter(world, shape.body or world, shape.gauge or world)
@@ -197,19 +207,19 @@ def _parts(shape: Shape) -> Callable[[Any], tuple[Any, ...]]:
     return lambda message: (stamp(message), pose(message), words(message), matrix(message))
 
 
-def _about(name: str, shape: Shape, words: Sequence[Any]) -> tuple[About, list[str]]:
+def _message_about(name: str, shape: MessageShape, words: Sequence[Any]) -> tuple[About, list[str]]:
     """World, body and gauge as the messages name them, and a note on a gauge we do not know."""
     said = list(zip(*words, strict=True))
-    world = one_frame(name, said[0])
-    body = one_frame(name, said[1]) if shape.body else None
-    gauge = one_frame(name, said[2]) if shape.gauge else None
+    world = common_name(name, said[0])
+    body = common_name(name, said[1]) if shape.body else None
+    gauge = common_name(name, said[2]) if shape.gauge else None
     if gauge is None or gauge in GAUGES:
         return About(body=body, world=world, gauge=gauge), []
     note = f"the messages name the gauge {gauge!r}, which is none of {', '.join(GAUGES)}"
     return About(body=body, world=world), [note]
 
 
-def one_frame(name: str, said: Sequence[str]) -> str | None:
+def common_name(name: str, said: Sequence[str]) -> str | None:
     """The one name that all messages give, or None if they give none."""
     distinct = list(dict.fromkeys(word.lstrip("/") for word in said if word.lstrip("/")))
     if len(distinct) > 1:

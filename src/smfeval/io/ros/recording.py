@@ -15,7 +15,7 @@ from smfeval.errors import FormatError, SmfevalError
 from smfeval.io.progress import report
 from smfeval.io.source import exists, is_file, is_folder
 
-ENDINGS = {b"#ROSBAG V": ".bag", b"\x89MCAP": ".mcap", b"SQLite format 3\0": ".db3"}
+SUFFIX_BY_MAGIC = {b"#ROSBAG V": ".bag", b"\x89MCAP": ".mcap", b"SQLite format 3\0": ".db3"}
 DATABASE_HEADER = 100  # bytes
 
 
@@ -33,10 +33,10 @@ def refuse_unreadable(path: Path) -> None:
 
 
 def _refuse_file(path: Path) -> None:
-    start = _start(path)
+    start = _first_bytes(path)
     if not start:
         raise FormatError(f"{path}: the file is empty")
-    for magic, ending in ENDINGS.items():
+    for magic, ending in SUFFIX_BY_MAGIC.items():
         if start.startswith(magic) and path.suffix != ending:
             raise FormatError(f"{path}: the content is that of a {ending} file; name it so")
     announced = _database_bytes(start)
@@ -44,7 +44,7 @@ def _refuse_file(path: Path) -> None:
         raise FormatError(f"{path}: the bag is cut off (a database of {announced} bytes)")
 
 
-def _start(path: Path) -> bytes:
+def _first_bytes(path: Path) -> bytes:
     try:
         with path.open("rb") as stream:
             return stream.read(DATABASE_HEADER)
@@ -74,13 +74,13 @@ LIVOX_CLOUD = (
     "std_msgs/Header header\nuint64 timebase\nuint32 point_num\nuint8 lidar_id\nuint8[3] rsvd\n"
     "{package}/CustomPoint[] points\n"
 )
-KNOWN = {
+EXTRA_DEFINITIONS = {
     "nav2_msgs/msg/Particle": "geometry_msgs/Pose pose\nfloat64 weight\n",
     "nav2_msgs/msg/ParticleCloud": "std_msgs/Header header\nnav2_msgs/Particle[] particles\n",
 }
 for _package in ("livox_ros_driver2", "livox_ros_driver"):
-    KNOWN[f"{_package}/msg/CustomPoint"] = LIVOX_POINT
-    KNOWN[f"{_package}/msg/CustomMsg"] = LIVOX_CLOUD.format(package=_package)
+    EXTRA_DEFINITIONS[f"{_package}/msg/CustomPoint"] = LIVOX_POINT
+    EXTRA_DEFINITIONS[f"{_package}/msg/CustomMsg"] = LIVOX_CLOUD.format(package=_package)
 
 
 @dataclass(frozen=True)
@@ -97,13 +97,13 @@ class Topic:
         return self.type.replace("/msg/", "/") if self.type else "of several types"
 
 
-class Recording:
+class Bag:
     """An open bag: its topics, its message definitions, its messages."""
 
     def __init__(self, path: Path, reader: AnyReader):
         self.path = path
         self._reader = reader
-        with damage_named(path):
+        with translate_damage(path):
             self.topics = {
                 name: Topic(name, info.msgtype, info.msgcount)
                 for name, info in reader.topics.items()
@@ -125,7 +125,7 @@ class Recording:
         wanted = set(names)
         counts = dict.fromkeys(wanted, 0)
         total = sum(self.topics[name].count for name in wanted)
-        with damage_named(self.path):
+        with translate_damage(self.path):
             connections = [c for c in self._reader.connections if c.topic in wanted]
             source = self._reader.messages(connections) if connections else ()
             for connection, received, data in source:
@@ -135,9 +135,9 @@ class Recording:
                 message = data if is_raw else self._reader.deserialize(data, connection.msgtype)
                 yield connection.topic, received, message
         for name, count in counts.items():
-            self._refuse_fewer(name, count)
+            self._refuse_missing_messages(name, count)
 
-    def _refuse_fewer(self, name: str, count: int) -> None:
+    def _refuse_missing_messages(self, name: str, count: int) -> None:
         promised = self.topics[name].count
         if count != promised:
             raise FormatError(
@@ -147,20 +147,20 @@ class Recording:
 
 
 @contextmanager
-def opened_bag(path: Path) -> Iterator[Recording]:
+def open_bag(path: Path) -> Iterator[Bag]:
     """Open a bag for reading."""
     refuse_unreadable(path)
-    with damage_named(path):
+    with translate_damage(path):
         reader = AnyReader([path], default_typestore=_standard_types())
         reader.open()
     try:
-        yield Recording(path, reader)
+        yield Bag(path, reader)
     finally:
         reader.close()
 
 
 @contextmanager
-def damage_named(path: Path) -> Iterator[None]:
+def translate_damage(path: Path) -> Iterator[None]:
     """Turn whatever the decoders raise on a bag that is cut or overwritten into one sentence.
 
     Bytes that are not what they claim can raise nearly anything in them: struct, zstd, lz4, bz2,
@@ -180,6 +180,6 @@ def damage_named(path: Path) -> Iterator[None]:
 @cache
 def _standard_types() -> Typestore:
     store = get_typestore(Stores.LATEST)
-    for name, text in KNOWN.items():
+    for name, text in EXTRA_DEFINITIONS.items():
         store.register(get_types_from_msg(text, name))
     return store

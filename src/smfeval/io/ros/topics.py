@@ -15,7 +15,7 @@ from smfeval.errors import FormatError
 from smfeval.explain.health import UNKNOWN_VARIANCE
 from smfeval.io.options import ReadOptions
 from smfeval.io.presets import preset_named
-from smfeval.io.ros.recording import Recording, Topic
+from smfeval.io.ros.recording import Bag, Topic
 from smfeval.maths.arrays import Bools, Floats
 
 POSE = "geometry_msgs/msg/Pose"
@@ -28,20 +28,20 @@ SUPPORTED = (
     "tf2_msgs/TFMessage by a chain, and any message with a header, a pose and a float64[36]"
 )
 
-Kind = Literal["poses", "particles", "transforms"]
+MessageKind = Literal["poses", "particles", "transforms"]
 Definitions = Mapping[str, Any]
 Fields = list[tuple[str, Any]]
 
 
 @dataclass(frozen=True)
-class Shape:
+class MessageShape:
     """Where a message type keeps its parts.
 
     `documented` says that ROS defines what the covariance means: that of PoseWithCovariance. The
     bare float64[36] of a patched filter is the filter's own.
     """
 
-    kind: Kind
+    kind: MessageKind
     header: str = "header"
     position: str = "pose.position"
     rotation: str = "pose.orientation"
@@ -64,55 +64,59 @@ class Shape:
         return attrgetter(*position, *(f"{self.rotation}.{axis}" for axis in "xyzw"))
 
 
-NAMED = {
-    "geometry_msgs/msg/PoseStamped": Shape("poses"),
-    TRANSFORM_STAMPED: Shape(
+KNOWN_SHAPES = {
+    "geometry_msgs/msg/PoseStamped": MessageShape("poses"),
+    TRANSFORM_STAMPED: MessageShape(
         "poses",
         position="transform.translation",
         rotation="transform.rotation",
         body="child_frame_id",
     ),
-    "geometry_msgs/msg/PoseArray": Shape(
+    "geometry_msgs/msg/PoseArray": MessageShape(
         "particles", particles="poses", position="position", rotation="orientation"
     ),
-    "nav2_msgs/msg/ParticleCloud": Shape("particles", particles="particles", weight="weight"),
-    "tf2_msgs/msg/TFMessage": Shape("transforms"),
-    "tf/msg/tfMessage": Shape("transforms"),
+    "nav2_msgs/msg/ParticleCloud": MessageShape(
+        "particles", particles="particles", weight="weight"
+    ),
+    "tf2_msgs/msg/TFMessage": MessageShape("transforms"),
+    "tf/msg/tfMessage": MessageShape("transforms"),
 }
 
 
-def shape_of(type_name: str | None, definitions: Definitions) -> Shape | None:
+def shape_of(type_name: str | None, definitions: Definitions) -> MessageShape | None:
     """The shape of a message type, or None if it holds no belief or is not defined."""
     if type_name is None or type_name not in definitions:
         return None
-    return NAMED.get(type_name) or _by_structure(definitions[type_name][1])
+    return KNOWN_SHAPES.get(type_name) or _shape_by_structure(definitions[type_name][1])
 
 
-def _by_structure(fields: Fields) -> Shape | None:
-    header = _first(fields, lambda kind: _is_named(kind, "std_msgs/msg/Header"))
+def _shape_by_structure(fields: Fields) -> MessageShape | None:
+    header = _first_field(fields, lambda kind: _is_named(kind, "std_msgs/msg/Header"))
     if header is None:
         return None
-    words = {"body": _text(fields, "child_frame_id"), "gauge": _text(fields, "gauge")}
-    both = _first(fields, lambda kind: _is_named(kind, POSE_WITH_COVARIANCE))
-    bare = _first(fields, lambda kind: _is_named(kind, POSE))
-    matrix = _first(fields, _is_matrix)
+    words = {"body": _text_field(fields, "child_frame_id"), "gauge": _text_field(fields, "gauge")}
+    both = _first_field(fields, lambda kind: _is_named(kind, POSE_WITH_COVARIANCE))
+    bare = _first_field(fields, lambda kind: _is_named(kind, POSE))
+    matrix = _first_field(fields, _is_matrix)
     if matrix is not None and (both or bare) is not None:
         pose = bare or f"{both}.pose"
-        return _posed(pose, header=header, covariance=matrix, documented=False, **words)
+        return _pose_shape(pose, header=header, covariance=matrix, documented=False, **words)
     if both is not None:
-        return _posed(f"{both}.pose", header=header, covariance=f"{both}.covariance", **words)
+        return _pose_shape(f"{both}.pose", header=header, covariance=f"{both}.covariance", **words)
     return None
 
 
-def _posed(pose: str, **parts: Any) -> Shape:
-    return Shape("poses", position=f"{pose}.position", rotation=f"{pose}.orientation", **parts)
+def _pose_shape(pose: str, **parts: Any) -> MessageShape:
+    return MessageShape(
+        "poses", position=f"{pose}.position", rotation=f"{pose}.orientation", **parts
+    )
 
 
-def _first(fields: Fields, fits: Callable[[Any], bool]) -> str | None:
+def _first_field(fields: Fields, fits: Callable[[Any], bool]) -> str | None:
     return next((name for name, kind in fields if fits(kind)), None)
 
 
-def _text(fields: Fields, wanted: str) -> str | None:
+def _text_field(fields: Fields, wanted: str) -> str | None:
     is_text = (wanted, (Nodetype.BASE, ("string", 0)))
     return wanted if is_text in fields else None
 
@@ -126,12 +130,12 @@ def _is_matrix(kind: Any) -> bool:
     return bool(kind == (Nodetype.ARRAY, ((Nodetype.BASE, ("float64", 0)), 36)))
 
 
-UNKNOWN = -1.0  # ROS drivers write this where they have no covariance
+UNKNOWN_MARK = -1.0  # ROS drivers write this where they have no covariance
 
 
-def filling(covariance: Floats) -> str:
+def describe_covariance(covariance: Floats) -> str:
     """In words: filled, constant, all zero, or marked unknown. (n, 6, 6), n > 0."""
-    zero, unknown = _zero(covariance), _unknown(covariance)
+    zero, unknown = _is_zero(covariance), _is_unknown(covariance)
     if zero.all():
         return "all zero"
     if (zero | unknown).all():
@@ -145,12 +149,12 @@ def filling(covariance: Floats) -> str:
 
 def is_filled(covariance: Floats) -> bool:
     """Whether any message has a covariance that is neither zero nor marked unknown."""
-    return not (_zero(covariance) | _unknown(covariance)).all()
+    return not (_is_zero(covariance) | _is_unknown(covariance)).all()
 
 
 def health_notes(covariance: Floats) -> tuple[str, ...]:
     """What the numbers in the messages look like, where that is a reason for doubt."""
-    words, notes = filling(covariance), []
+    words, notes = describe_covariance(covariance), []
     if words != "filled":
         notes.append(f"the covariance is {words}")
     variance = np.diagonal(covariance, axis1=-2, axis2=-1)
@@ -160,12 +164,12 @@ def health_notes(covariance: Floats) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _zero(covariance: Floats) -> Bools:
+def _is_zero(covariance: Floats) -> Bools:
     return (covariance == 0).all(axis=(-2, -1))
 
 
-def _unknown(covariance: Floats) -> Bools:
-    return (np.diagonal(covariance, axis1=-2, axis2=-1) == UNKNOWN).any(axis=-1)
+def _is_unknown(covariance: Floats) -> Bools:
+    return (np.diagonal(covariance, axis1=-2, axis2=-1) == UNKNOWN_MARK).any(axis=-1)
 
 
 def lag_notes(lag: int, decided_by: str, covariance: Floats) -> tuple[str, ...]:
@@ -176,7 +180,7 @@ def lag_notes(lag: int, decided_by: str, covariance: Floats) -> tuple[str, ...]:
     """
     scans = "the scan before" if lag == 1 else f"{lag} scans before"
     moved = f"{decided_by}: the covariance of a message belongs to {scans}; moved back"
-    if _zero(covariance[:1]).all():
+    if _is_zero(covariance[:1]).all():
         return (moved,)
     doubt = "the first covariance is not zero, as that of a stock node would be"
     return (moved, f"{decided_by}: {doubt}; if the node was mended, the lag is wrong (option lag)")
@@ -202,15 +206,15 @@ class Candidate:
         return f"{self.topic}  {self.type}, {messages}, {tail}"
 
 
-def listed(bag: Recording) -> list[Candidate]:
+def list_candidates(bag: Bag) -> list[Candidate]:
     """All topics that can be read, by name; reads their covariances."""
-    shapes = readable(bag)
+    shapes = readable_topics(bag)
     words = _covariance_words(bag, shapes)
     topics = (bag.topics[name] for name in sorted(shapes))
     return [Candidate(t.name, t.type_words, t.count, words[t.name]) for t in topics]
 
 
-def readable(bag: Recording) -> dict[str, Shape]:
+def readable_topics(bag: Bag) -> dict[str, MessageShape]:
     """Shapes of the topics that hold messages of a type that can be read."""
     found = {
         topic.name: shape_of(topic.type, bag.definitions)
@@ -220,28 +224,28 @@ def readable(bag: Recording) -> dict[str, Shape]:
     return {name: shape for name, shape in found.items() if shape is not None}
 
 
-def chosen_topic(bag: Recording, options: ReadOptions) -> tuple[Topic, Shape, tuple[str, ...]]:
+def choose_topic(bag: Bag, options: ReadOptions) -> tuple[Topic, MessageShape, tuple[str, ...]]:
     """The topic to read, its shape, and a note if it was not named."""
-    shapes = readable(bag)
+    shapes = readable_topics(bag)
     if options.topic is not None:
         topic = named_topic(bag, options.topic)
-        return topic, _supported(bag, topic), ()
-    name, note = _by_preset(shapes, options) or _only_one(bag, shapes, options)
+        return topic, _supported_shape(bag, topic), ()
+    name, note = _preset_topic(shapes, options) or _only_topic(bag, shapes, options)
     return bag.topics[name], shapes[name], (note,)
 
 
-def named_topic(bag: Recording, name: str) -> Topic:
+def named_topic(bag: Bag, name: str) -> Topic:
     """A topic by its name, with or without the leading slash."""
     for spelled in (name, f"/{name}", name.rstrip("/")):
         if spelled in bag.topics:
             return bag.topics[spelled]
     near = get_close_matches(name, bag.topics, n=3)
-    known = ", ".join(sorted(readable(bag))) or "none"
+    known = ", ".join(sorted(readable_topics(bag))) or "none"
     hint = f"; near it: {', '.join(near)}" if near else ""
     raise FormatError(f"{bag.path}: there is no topic {name}{hint}; topics to read: {known}")
 
 
-def _supported(bag: Recording, topic: Topic) -> Shape:
+def _supported_shape(bag: Bag, topic: Topic) -> MessageShape:
     if topic.count == 0:
         raise FormatError(f"{bag.path}:{topic.name}: the topic has no message")
     shape = shape_of(topic.type, bag.definitions)
@@ -255,7 +259,7 @@ def _supported(bag: Recording, topic: Topic) -> Shape:
     )
 
 
-def _by_preset(shapes: dict[str, Shape], options: ReadOptions) -> tuple[str, str] | None:
+def _preset_topic(shapes: dict[str, MessageShape], options: ReadOptions) -> tuple[str, str] | None:
     preset = preset_named(options.preset)
     for name in preset.topics if preset else ():
         if name in shapes:
@@ -263,7 +267,7 @@ def _by_preset(shapes: dict[str, Shape], options: ReadOptions) -> tuple[str, str
     return None
 
 
-def _only_one(bag: Recording, shapes: dict[str, Shape], options: ReadOptions) -> tuple[str, str]:
+def _only_topic(bag: Bag, shapes: dict[str, MessageShape], options: ReadOptions) -> tuple[str, str]:
     found = [name for name, shape in shapes.items() if shape.kind != "transforms"]
     if len(found) == 1:
         return found[0], f"topic {found[0]} was chosen: no other can be read"
@@ -274,11 +278,11 @@ def _only_one(bag: Recording, shapes: dict[str, Shape], options: ReadOptions) ->
         )
     preset = preset_named(options.preset)
     missing = f" has none of {', '.join(preset.topics)} and" if preset else ""
-    lines = "".join(f"\n  {candidate}" for candidate in listed(bag))
+    lines = "".join(f"\n  {candidate}" for candidate in list_candidates(bag))
     raise FormatError(f"{bag.path}: the bag{missing} needs a topic to be named, one of{lines}")
 
 
-def _covariance_words(bag: Recording, shapes: dict[str, Shape]) -> dict[str, str]:
+def _covariance_words(bag: Bag, shapes: dict[str, MessageShape]) -> dict[str, str]:
     """What can be said of the covariance of each topic, in one pass through the bag."""
     kinds = {"poses": "none", "particles": "particles", "transforms": "tf"}
     words = {name: kinds[shape.kind] for name, shape in shapes.items()}
@@ -287,5 +291,7 @@ def _covariance_words(bag: Recording, shapes: dict[str, Shape]) -> dict[str, str
     matrices = defaultdict(list)
     for name, _, message in bag.messages(getters) if getters else ():
         matrices[name].append(getters[name](message))
-    filled = {name: filling(np.reshape(rows, (-1, 6, 6))) for name, rows in matrices.items()}
+    filled = {
+        name: describe_covariance(np.reshape(rows, (-1, 6, 6))) for name, rows in matrices.items()
+    }
     return words | filled

@@ -14,8 +14,8 @@
     result        what comes out
 """
 
-from smfeval.lab.casestudy.plan import FULL, QUICK, Plan, planned
+from smfeval.lab.casestudy.plan import FULL, QUICK, CaseStudyPlan, adapt_plan
 from smfeval.lab.casestudy.result import CaseStudy
 from smfeval.lab.casestudy.run import case_study
 
-__all__ = ["FULL", "QUICK", "CaseStudy", "Plan", "case_study", "planned"]
+__all__ = ["FULL", "QUICK", "CaseStudy", "CaseStudyPlan", "adapt_plan", "case_study"]

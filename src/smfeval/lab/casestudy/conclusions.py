@@ -7,44 +7,48 @@ from math import comb
 import numpy as np
 
 from smfeval.compare.sweep import MOVES_NATS, Effect, TrackEffect, unearned_slope
-from smfeval.lab.casestudy.plan import NOISE, OWN, SMOOTHER
+from smfeval.lab.casestudy.plan import NOISE_KNOB, OWN_FILTER, SMOOTHER
 from smfeval.lab.casestudy.result import CaseStudy, ScoreRow
 from smfeval.summarise.number import Number
 
 
-def tracks(count: int) -> str:
+def format_track_count(count: int) -> str:
     """'1 track', '2 tracks'."""
     return f"{count} track" if count == 1 else f"{count} tracks"
 
 
-def listed(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
     """'a, b and c'."""
     return " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else names[0]
 
 
-def ranged(values: Sequence[float], digits: str = ".3g") -> str:
+def format_range(values: Sequence[float], digits: str = ".3g") -> str:
     """'1.2 to 3.4', or the value where they are alike."""
     low, high = format(min(values), digits), format(max(values), digits)
     return low if low == high else f"{low} to {high}"
 
 
-SIMILAR = 1.5  # errors within this factor of each other are called alike
-DOUBT = 0.05  # a sign test with a larger p decides nothing
+SIMILAR_FACTOR = 1.5  # errors within this factor of each other are called alike
+SIGN_TEST_LEVEL = 0.05  # a sign test with a larger p decides nothing
 
 Pair = tuple[ScoreRow, ScoreRow]  # the smoother and the filter on one track
 
 
-def smoother(study: CaseStudy) -> Iterator[str]:
+def compare_smoother(study: CaseStudy) -> Iterator[str]:
     """The answer in one sentence, if both ran."""
-    pairs = _on_common_tracks(study, SMOOTHER, OWN)
+    pairs = _on_common_tracks(study, SMOOTHER, OWN_FILTER)
     if not pairs:
         return
-    alike = [(a, b) for a, b in pairs if _alike(a.mae.value, b.mae.value)]
+    alike = [(a, b) for a, b in pairs if _is_similar(a.mae.value, b.mae.value)]
     lower = sum(_k(a) < _k(b) for a, b in alike)
-    answer = "cannot be told" if sign_test(lower, len(alike)) > DOUBT else _more(lower, alike)
+    answer = (
+        "cannot be told"
+        if sign_test(lower, len(alike)) > SIGN_TEST_LEVEL
+        else _yes_or_no(lower, alike)
+    )
     yield (
         f"is the smoother less overconfident at similar accuracy? {answer}: its error is within a "
-        f"factor of {SIMILAR:g} of that of {OWN} on {len(alike)} of {tracks(len(pairs))}, and its "
+        f"factor of {SIMILAR_FACTOR:g} of that of {OWN_FILTER} on {len(alike)} of {format_track_count(len(pairs))}, and its "
         f"k the lower one on {lower} of these (sign test: p = {sign_test(lower, len(alike)):.2g}); "
         f"over all, median k {_median_k(pairs, 0):.3g} against {_median_k(pairs, 1):.3g}"
     )
@@ -66,7 +70,7 @@ def sign_test(lower: int, count: int) -> float:
     return min(1.0, 2 * sum(comb(count, i) for i in range(fewer + 1)) / 2**count)
 
 
-def _more(lower: int, alike: Sequence[Pair]) -> str:
+def _yes_or_no(lower: int, alike: Sequence[Pair]) -> str:
     return "yes" if 2 * lower > len(alike) else "no"
 
 
@@ -78,8 +82,8 @@ def _median_k(pairs: Sequence[Pair], which: int) -> float:
     return float(np.median([_k(pair[which]) for pair in pairs]))
 
 
-def _alike(one: float, other: float) -> bool:
-    return max(one, other) <= SIMILAR * min(one, other)
+def _is_similar(one: float, other: float) -> bool:
+    return max(one, other) <= SIMILAR_FACTOR * min(one, other)
 
 
 def sentences(study: CaseStudy) -> tuple[str, ...]:
@@ -94,7 +98,7 @@ def _overconfidence(study: CaseStudy) -> Iterator[str]:
             k = [row.k.value for row in rows if row.k is not None]
             above = sum(row.verdict == "overconfident" for row in rows)
             yield (
-                f"{name} is overconfident on {above} of {tracks(len(rows))}: "
+                f"{name} is overconfident on {above} of {format_track_count(len(rows))}: "
                 f"k is between {min(k):.3g} and {max(k):.3g}"
             )
 
@@ -104,92 +108,94 @@ def _knobs(study: CaseStudy) -> Iterator[str]:
     moving = [f"{each.knob} ({each.nats:.1f} nat)" for each in reach if each.nats >= MOVES_NATS]
     still = [each.knob for each in reach if each.nats < MOVES_NATS]
     if moving:
-        rest = f", not by {listed(still)}" if still else ""
-        yield f"what an update is credited with is moved by {listed(moving)}{rest}"
-    noise = study.effect(NOISE)
+        rest = f", not by {join_names(still)}" if still else ""
+        yield f"what an update is credited with is moved by {join_names(moving)}{rest}"
+    noise = study.knob_effect(NOISE_KNOB)
     if noise is not None and noise.nees_slope is not None:
-        slopes = [f"{_slope(each.nees_slope)} on {each.track}" for each in _moved(noise)]
+        slopes = [
+            f"{_format_slope(each.nees_slope)} on {each.track}" for each in _affected_tracks(noise)
+        ]
         yield (
-            f"as R shrinks, log10 NEES grows per nat by {listed(slopes)}; errors that stay give "
+            f"as R shrinks, log10 NEES grows per nat by {join_names(slopes)}; errors that stay give "
             f"{unearned_slope():.3f}"
         )
 
 
-def _slope(slope: Number | None) -> str:
+def _format_slope(slope: Number | None) -> str:
     if slope is None or slope.low is None or slope.high is None:
         return "-" if slope is None else f"{slope.value:.3f}"
     return f"{slope.value:.3f} [{slope.low:.3f}, {slope.high:.3f}]"
 
 
-def _moved(effect: Effect) -> list[TrackEffect]:
+def _affected_tracks(effect: Effect) -> list[TrackEffect]:
     """The tracks on which a knob moves the precision."""
     return [each for each in effect.tracks if each.nees_slope is not None]
 
 
 def _credit(study: CaseStudy) -> Iterator[str]:
-    if study.explained:
-        off = max(abs(row.credit.unexplained) for row in study.explained)
+    if study.explanations:
+        off = max(abs(row.credit.unexplained) for row in study.explanations)
         yield (
             f"a credit made of nothing but the number of points, their normals and R, added to the "
             f"prior, gives the reported precision within {off:.2g} nat (largest median of a track)"
         )
-        few = [row.credit.effective_points for row in study.explained]
-        many = [row.credit.matched for row in study.explained]
+        few = [row.credit.effective_points for row in study.explanations]
+        many = [row.credit.matched for row in study.explanations]
         yield (
-            f"{ranged(many, ',.0f')} matched points carry the information of "
-            f"{ranged(few, ',.0f')} independent ones"
+            f"{format_range(many, ',.0f')} matched points carry the information of "
+            f"{format_range(few, ',.0f')} independent ones"
         )
 
 
 def _degeneracy(study: CaseStudy) -> Iterator[str]:
-    found = [row.degeneracy[0] for row in study.explained]  # the condition number comes first
+    found = [row.degeneracy[0] for row in study.explanations]  # the condition number comes first
     if found:
-        clear = sum(_off_zero(each.slope.low, each.slope.high) for each in found)
+        clear = sum(_excludes_zero(each.slope.low, each.slope.high) for each in found)
         share = max(each.r_squared for each in found)
         yield (
             f"the condition number explains at most {100 * share:.0f} % of the variance of log "
-            f"NEES; its slope is told from 0 on {clear} of {tracks(len(found))}"
+            f"NEES; its slope is told from 0 on {clear} of {format_track_count(len(found))}"
         )
 
 
 def _displacement(study: CaseStudy) -> Iterator[str]:
-    rows = [row for row in study.explained if row.displacement.needed_every_m is not None]
+    rows = [row for row in study.explanations if row.displacement.needed_every_m is not None]
     if rows:
         shown = [1e3 * row.displacement.shown.sigma_m for row in rows]
         needed = [1e3 * (row.displacement.needed_every_m or 0.0) for row in rows]
         short = sum(low < high for low, high in zip(shown, needed, strict=True))
         yield (
             f"a displacement that all points of a scan share makes k = 1 if its sigma is "
-            f"{ranged(needed)} mm; innovations show {ranged(shown)} mm, too little on {short} of "
-            f"{tracks(len(rows))}"
+            f"{format_range(needed)} mm; innovations show {format_range(shown)} mm, too little on {short} of "
+            f"{format_track_count(len(rows))}"
         )
 
 
 def _variants(study: CaseStudy) -> Iterator[str]:
     for name in dict.fromkeys(row.variant for row in study.variants):
         rows = [row for row in study.variants if row.variant == name]
-        part = [100 * row.closed for row in rows if row.closed is not None]
+        part = [100 * row.closed_share for row in rows if row.closed_share is not None]
         if part:
-            k, gone = ranged([row.k.value for row in rows]), ranged(part, ".0f")
+            k, gone = format_range([row.k.value for row in rows]), format_range(part, ".0f")
             yield f"{name}: k is {k}, {gone} % of log k is gone{_r_slope(study, name)}"
 
 
 def _r_slope(study: CaseStudy, variant: str) -> str:
-    effect = study.effect_of(variant)
+    effect = study.variant_effect(variant)
     if effect is None:
         return ""
-    slopes = [each.nees_slope for each in _moved(effect) if each.nees_slope is not None]
+    slopes = [each.nees_slope for each in _affected_tracks(effect) if each.nees_slope is not None]
     if not slopes:
         return "; R no longer sets its precision"
     below = sum(each.high is not None and each.high < unearned_slope() for each in slopes)
     return (
-        f"; its slope over R is {ranged([each.value for each in slopes], '.3f')}, told to be below "
-        f"{unearned_slope():.3f} on {below} of {tracks(len(effect.tracks))}"
+        f"; its slope over R is {format_range([each.value for each in slopes], '.3f')}, told to be below "
+        f"{unearned_slope():.3f} on {below} of {format_track_count(len(effect.tracks))}"
     )
 
 
-TOPICS = (_overconfidence, _knobs, _credit, _degeneracy, _displacement, _variants, smoother)
+TOPICS = (_overconfidence, _knobs, _credit, _degeneracy, _displacement, _variants, compare_smoother)
 
 
-def _off_zero(low: float | None, high: float | None) -> bool:
+def _excludes_zero(low: float | None, high: float | None) -> bool:
     return low is not None and high is not None and not low <= 0 <= high

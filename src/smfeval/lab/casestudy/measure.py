@@ -15,12 +15,12 @@ from smfeval.errors import FormatError, OptionError, SmfevalError
 from smfeval.evaluation import Evaluation, Options, evaluate
 from smfeval.io import read, write
 from smfeval.io.atomic import replacing
-from smfeval.lab.casestudy.plan import Job, Plan, jobs_of
+from smfeval.lab.casestudy.plan import CaseStudyPlan, Job, jobs_of
 from smfeval.lab.filters.run import Run, Telemetry, write_telemetry
 from smfeval.lab.filters.table import filter_named
 from smfeval.lab.recording import Recording
 from smfeval.lab.simulate import simulate
-from smfeval.lab.worlds import Chosen
+from smfeval.lab.worlds import SeededWorld
 from smfeval.track import AnyTrack
 
 AXES = "xyz"
@@ -57,7 +57,7 @@ RunFilter = Callable[[str, Recording, tuple[str, ...]], Run]
 class Walk:
     """A track, simulated when somebody asks for its recording."""
 
-    track: Chosen
+    track: SeededWorld
     seconds: float
 
     @cached_property
@@ -78,7 +78,7 @@ def run_filter(name: str, recording: Recording, words: tuple[str, ...]) -> Run:
 
 
 @dataclass(frozen=True)
-class Shelf:
+class RunCache:
     """The folder, and who runs what is not in it."""
 
     folder: Path
@@ -87,10 +87,10 @@ class Shelf:
     def run(self, walk: Walk, job: Job) -> Run:
         """The run of a job: as it was kept, or run now and kept."""
         base, key = self._base(walk, job.stem), walk.key | {"run": job.stem}
-        known = _loaded(base, key)
+        known = _load_run(base, key)
         if known is None:
-            _keep(self.run_filter(job.filter, walk.recording, job.words), base, key)
-            known = _loaded(base, key)
+            _save_run(self.run_filter(job.filter, walk.recording, job.settings), base, key)
+            known = _load_run(base, key)
         if known is None:
             raise OptionError(
                 f"{base}.square: written and not found again; is the folder changing?"
@@ -100,13 +100,13 @@ class Shelf:
     def reference(self, walk: Walk) -> AnyTrack:
         """The exact poses of a track."""
         base = self._base(walk, REFERENCE)
-        known = _loaded(base, walk.key)
+        known = _load_run(base, walk.key)
         if known is not None:
             return known.belief
         truth = walk.recording.reference
         if truth is None:
             raise OptionError(f"{walk.track.name} has no reference to score against")
-        _keep(Run(truth, None, 0.0), base, walk.key)
+        _save_run(Run(truth, None, 0.0), base, walk.key)
         return truth
 
     def _base(self, walk: Walk, stem: str) -> Path:
@@ -114,7 +114,7 @@ class Shelf:
         return self.folder / RUNS / walk.track.name / stem
 
 
-def _keep(run: Run, base: Path, key: Key) -> None:
+def _save_run(run: Run, base: Path, key: Key) -> None:
     try:
         base.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -132,7 +132,7 @@ def _keep(run: Run, base: Path, key: Key) -> None:
         temporary.write_text(json.dumps(document, indent=2))
 
 
-def _loaded(base: Path, key: Key) -> Run | None:
+def _load_run(base: Path, key: Key) -> Run | None:
     """The run if it is there whole, and is the one that is asked for."""
     try:
         said = json.loads(_file(base, ".json").read_text())
@@ -148,8 +148,8 @@ def _file(base: Path, ending: str) -> Path:
     return base.with_name(base.name + ending)  # a stem may hold dots: voxel_m=0.8
 
 
-OF_OTHERS = (RuntimeError, np.linalg.LinAlgError)  # what packages of others raise
-PLAIN = Options(rules=())  # errors, NEES and coverage; nobody asks for the other rules here
+FOREIGN_ERRORS = (RuntimeError, np.linalg.LinAlgError)  # what packages of others raise
+BASIC_OPTIONS = Options(rules=())  # errors, NEES and coverage; nobody asks for the other rules here
 
 Progress = Callable[[int, int, str], None]  # hears: done, total, what is run next
 
@@ -178,8 +178,8 @@ Outcomes = dict[Job, Outcome]
 Failures = dict[Job, str]
 
 
-def measured(
-    plan: Plan, shelf: Shelf, progress: Progress = lambda done, total, words: None
+def run_plan(
+    plan: CaseStudyPlan, shelf: RunCache, progress: Progress = lambda done, total, words: None
 ) -> tuple[Outcomes, Failures]:
     """Run and score all that the plan asks for, one track after the other."""
     asked = {track: jobs_of(plan, track) for track in plan.worlds}
@@ -189,15 +189,15 @@ def measured(
     for track, jobs in asked.items():
         walk = Walk(track, plan.walk_s)  # its recording is let go before the next is made
         for job in jobs:
-            progress(done, total, f"{track.name} {' '.join((job.filter, *job.words))}")
+            progress(done, total, f"{track.name} {' '.join((job.filter, *job.settings))}")
             try:
-                outcomes[job] = _scored(job, walk, shelf)
-            except (SmfevalError, *OF_OTHERS) as error:
+                outcomes[job] = _score_job(job, walk, shelf)
+            except (SmfevalError, *FOREIGN_ERRORS) as error:
                 failures[job] = str(error) or type(error).__name__
             done += 1
     return outcomes, failures
 
 
-def _scored(job: Job, walk: Walk, shelf: Shelf) -> Outcome:
+def _score_job(job: Job, walk: Walk, shelf: RunCache) -> Outcome:
     run = shelf.run(walk, job)
-    return Outcome(job, run, evaluate(run.belief, shelf.reference(walk), options=PLAIN))
+    return Outcome(job, run, evaluate(run.belief, shelf.reference(walk), options=BASIC_OPTIONS))

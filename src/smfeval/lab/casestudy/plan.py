@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from smfeval.compare.sweep_points import Settings
 from smfeval.errors import OptionError
 from smfeval.lab.filters.table import FILTERS, filter_named
-from smfeval.lab.worlds import ADVERSARIAL, EASY, Chosen
+from smfeval.lab.worlds import ADVERSARIAL, EASY, SeededWorld
 from smfeval.study.sweep_plan import Knob, one_at_a_time
 
-OWN = "ieskf"  # the filter whose knobs turn and whose updates are explained
+OWN_FILTER = "ieskf"  # the filter whose knobs turn and whose updates are explained
 SMOOTHER = "gtsam-smoother"
-NOISE = "point_variance"  # R, the knob that every variant is swept over
+NOISE_KNOB = "point_variance"  # R, the knob that every variant is swept over
 
 
 @dataclass(frozen=True)
@@ -19,11 +19,11 @@ class Variant:
     """A change of the lab's own filter that lets residuals, or the user, speak of its noise."""
 
     name: str
-    words: tuple[str, ...]  # its settings, as `name=value`
+    settings: tuple[str, ...]  # its settings, as `name=value`
 
 
 KNOBS = (
-    Knob(NOISE, ("1e-05", "0.0001", "0.001", "0.01", "0.1"), "0.001"),
+    Knob(NOISE_KNOB, ("1e-05", "0.0001", "0.001", "0.01", "0.1"), "0.001"),
     Knob("voxel_m", ("0.3", "0.5", "0.8", "1.2"), "0.5"),
     Knob("process_scale", ("0.1", "1", "10"), "1"),
     Knob("iterations", ("1", "4", "10"), "4"),
@@ -44,32 +44,32 @@ SETTINGS: dict[str, tuple[str, ...]] = {"kiss-icp": ("voxel_m=1.0",)}
 
 
 @dataclass(frozen=True)
-class Plan:
+class CaseStudyPlan:
     """The whole study before anything has run."""
 
-    easy: tuple[Chosen, ...] = EASY
-    adversarial: tuple[Chosen, ...] = ADVERSARIAL
-    swept: tuple[Chosen, ...] = (EASY[0], ADVERSARIAL[0])  # where knobs turn
-    tried: tuple[Chosen, ...] = (EASY[0], *ADVERSARIAL[:2])  # where variants run
+    easy: tuple[SeededWorld, ...] = EASY
+    adversarial: tuple[SeededWorld, ...] = ADVERSARIAL
+    swept: tuple[SeededWorld, ...] = (EASY[0], ADVERSARIAL[0])  # where knobs turn
+    tried: tuple[SeededWorld, ...] = (EASY[0], *ADVERSARIAL[:2])  # where variants run
     walk_s: float = 70.0  # long enough to leave the clutter at the start of the smooth tunnel
     filters: tuple[str, ...] = tuple(FILTERS)
-    spared: tuple[str, ...] = ("kiss-icp",)  # only where knobs turn: slow, and without a belief
+    sweep_only: tuple[str, ...] = ("kiss-icp",)  # only where knobs turn: slow, and without a belief
     knobs: tuple[Knob, ...] = KNOBS
     variants: tuple[Variant, ...] = VARIANTS
     noises: tuple[str, ...] = ("0.0001", "0.001", "0.01")  # R of the variants
 
     @property
-    def worlds(self) -> tuple[Chosen, ...]:
+    def worlds(self) -> tuple[SeededWorld, ...]:
         """All tracks, each once."""
         return tuple(dict.fromkeys((*self.easy, *self.adversarial, *self.swept, *self.tried)))
 
-    def set_of(self, chosen: Chosen) -> str:
+    def set_of(self, chosen: SeededWorld) -> str:
         """Which set a track is of."""
         return "easy" if chosen in self.easy else "adversarial"
 
 
-FULL = Plan()
-QUICK = Plan(
+FULL = CaseStudyPlan()
+QUICK = CaseStudyPlan(
     easy=EASY[:1],
     adversarial=ADVERSARIAL[:1],
     swept=EASY[:1],
@@ -86,7 +86,9 @@ QUICK = Plan(
 )
 
 
-def planned(plan: Plan, *, filters: Sequence[str] | None = None, seed: int = 1) -> Plan:
+def adapt_plan(
+    plan: CaseStudyPlan, *, filters: Sequence[str] | None = None, seed: int = 1
+) -> CaseStudyPlan:
     """The plan with other filters, and with all worlds drawn from other seeds."""
     if seed < 1:
         raise OptionError(f"a seed of the case study is 1 or more, not {seed}")
@@ -94,7 +96,7 @@ def planned(plan: Plan, *, filters: Sequence[str] | None = None, seed: int = 1) 
     for name in names:
         filter_named(name)
 
-    def drawn(tracks: tuple[Chosen, ...]) -> tuple[Chosen, ...]:
+    def drawn(tracks: tuple[SeededWorld, ...]) -> tuple[SeededWorld, ...]:
         return tuple(replace(each, seed=each.seed + seed - 1) for each in tracks)
 
     return replace(
@@ -111,49 +113,54 @@ def planned(plan: Plan, *, filters: Sequence[str] | None = None, seed: int = 1) 
 class Job:
     """One run; only settings that differ from the filter's own are named."""
 
-    track: Chosen
+    track: SeededWorld
     filter: str
-    words: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
 
     @property
     def stem(self) -> str:
         """Name of its files: ieskf_point_variance=0.01."""
-        return "_".join((self.filter, *self.words))
+        return "_".join((self.filter, *self.settings))
 
 
-def filter_job(track: Chosen, name: str) -> Job:
+def filter_job(track: SeededWorld, name: str) -> Job:
     """A filter as the study sets it."""
     return Job(track, name, SETTINGS.get(name, ()))
 
 
-def knob_jobs(plan: Plan, track: Chosen) -> Iterator[tuple[Settings, Job]]:
+def knob_jobs(plan: CaseStudyPlan, track: SeededWorld) -> Iterator[tuple[Settings, Job]]:
     """Each knob over its values while the others are at their default, with all settings."""
     usual = {knob.name: knob.default for knob in plan.knobs}
     for settings in one_at_a_time(plan.knobs):
         words = tuple(f"{name}={value}" for name, value in settings if value != usual[name])
-        yield settings, Job(track, OWN, words)
+        yield settings, Job(track, OWN_FILTER, words)
 
 
-def variant_jobs(plan: Plan, track: Chosen, variant: Variant) -> Iterator[tuple[Settings, Job]]:
+def variant_jobs(
+    plan: CaseStudyPlan, track: SeededWorld, variant: Variant
+) -> Iterator[tuple[Settings, Job]]:
     """A variant over the noises that it is given."""
     for value in plan.noises:
-        yield ((NOISE, value),), Job(track, OWN, (*variant.words, *_noise(plan, value)))
+        yield (
+            ((NOISE_KNOB, value),),
+            Job(track, OWN_FILTER, (*variant.settings, *_noise_setting(plan, value))),
+        )
 
 
-def jobs_of(plan: Plan, track: Chosen) -> tuple[Job, ...]:
+def jobs_of(plan: CaseStudyPlan, track: SeededWorld) -> tuple[Job, ...]:
     """All runs on a track, each once."""
-    here = [name for name in plan.filters if name not in plan.spared or track in plan.swept]
+    here = [name for name in plan.filters if name not in plan.sweep_only or track in plan.swept]
     jobs = [filter_job(track, name) for name in here]
-    if OWN not in plan.filters:
+    if OWN_FILTER not in plan.filters:
         return tuple(jobs)
     if track in plan.tried:
-        jobs += [Job(track, OWN, variant.words) for variant in plan.variants]
+        jobs += [Job(track, OWN_FILTER, variant.settings) for variant in plan.variants]
     if track in plan.swept:
         jobs += [job for _, job in knob_jobs(plan, track)]
         jobs += [job for each in plan.variants for _, job in variant_jobs(plan, track, each)]
     return tuple(dict.fromkeys(jobs))
 
 
-def _noise(plan: Plan, value: str) -> tuple[str, ...]:
-    usual = next((knob.default for knob in plan.knobs if knob.name == NOISE), None)
-    return () if value == usual else (f"{NOISE}={value}",)
+def _noise_setting(plan: CaseStudyPlan, value: str) -> tuple[str, ...]:
+    usual = next((knob.default for knob in plan.knobs if knob.name == NOISE_KNOB), None)
+    return () if value == usual else (f"{NOISE_KNOB}={value}",)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from smfeval.compare.sweep import Effect, Sweep
 from smfeval.explain.degeneracy import Regression
 from smfeval.lab.casestudy.measure import Outcome
-from smfeval.lab.casestudy.plan import Plan
+from smfeval.lab.casestudy.plan import CaseStudyPlan
 from smfeval.lab.explained import Displacement
 from smfeval.summarise.number import Number
 
@@ -48,7 +48,7 @@ class CreditRow:
 
 
 @dataclass(frozen=True)
-class ExplainedRow:
+class ExplanationRow:
     """Why the lab's own filter reports what it reports, on one track."""
 
     track: str
@@ -69,7 +69,9 @@ class VariantRow:
     k: Number
     mae: Number
     precision: Number
-    closed: float | None  # share of log k that is gone; None: no overconfidence was shown before
+    closed_share: (
+        float | None
+    )  # share of log k that is gone; None: no overconfidence was shown before
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ class CreditReach:
 
 
 @dataclass(frozen=True)
-class NotRun:
+class FailedRuns:
     """A filter that did not come to an end, why, and on which tracks."""
 
     filter: str
@@ -94,24 +96,24 @@ class NotRun:
 class CaseStudy:
     """The finished study."""
 
-    plan: Plan
+    plan: CaseStudyPlan
     scores: tuple[ScoreRow, ...]
     knobs: Sweep | None  # of the lab's own filter; None: it did not run
     credit_reach: tuple[CreditReach, ...]
-    explained: tuple[ExplainedRow, ...]
+    explanations: tuple[ExplanationRow, ...]
     variants: tuple[VariantRow, ...]
     variant_sweep: Sweep | None  # the noise R of each variant turned
-    not_run: tuple[NotRun, ...]
+    not_run: tuple[FailedRuns, ...]
     notes: tuple[str, ...]
     cpu_s: float  # of all runs, one core
     outcomes: tuple[Outcome, ...]  # of the filters as the study sets them
 
-    def effect(self, knob: str) -> Effect | None:
+    def knob_effect(self, knob: str) -> Effect | None:
         """What a knob of the lab's own filter does, if it was turned."""
         found = () if self.knobs is None else self.knobs.effects
         return next((each for each in found if each.knob == knob), None)
 
-    def effect_of(self, variant: str) -> Effect | None:
+    def variant_effect(self, variant: str) -> Effect | None:
         """What R does in a variant."""
         found = () if self.variant_sweep is None else self.variant_sweep.effects
         return next((each for each in found if each.estimator == variant), None)

@@ -13,31 +13,31 @@ from smfeval.lab.casestudy.measure import (
     Outcome,
     Outcomes,
     Progress,
+    RunCache,
     RunFilter,
-    Shelf,
-    measured,
     run_filter,
+    run_plan,
 )
-from smfeval.lab.casestudy.plan import FULL, OWN, Job, Plan, filter_job
+from smfeval.lab.casestudy.plan import FULL, OWN_FILTER, CaseStudyPlan, Job, filter_job
 from smfeval.lab.casestudy.result import (
     CaseStudy,
     CreditReach,
     CreditRow,
-    ExplainedRow,
-    NotRun,
+    ExplanationRow,
+    FailedRuns,
     ScoreRow,
 )
 from smfeval.lab.casestudy.sweeps import credit_reach, knob_sweep, variant_rows, variant_sweep
-from smfeval.lab.explained import Credit, explained, scored_updates
+from smfeval.lab.explained import Credit, explain_run, scored_updates
 from smfeval.maths.arrays import Floats
 from smfeval.study.metrics import NOMINAL
 
 
-def explained_row(outcome: Outcome) -> ExplainedRow:
+def explanation_row(outcome: Outcome) -> ExplanationRow:
     """Credit, degeneracy and shared displacement of one run."""
-    found = explained(outcome.run, outcome.evaluation)
+    found = explain_run(outcome.run, outcome.evaluation)
     told, _, _ = scored_updates(outcome.run, outcome.evaluation)
-    return ExplainedRow(
+    return ExplanationRow(
         track=outcome.job.track.name,
         updates=found.updates,
         left_out=found.left_out,
@@ -77,7 +77,7 @@ def _median(values: Floats) -> float:
     return float(np.median(values))
 
 
-def score_row(plan: Plan, outcome: Outcome) -> ScoreRow:
+def score_row(plan: CaseStudyPlan, outcome: Outcome) -> ScoreRow:
     """The numbers of one run."""
     found, job = outcome.evaluation, outcome.job
     calibration = found.calibration
@@ -85,7 +85,7 @@ def score_row(plan: Plan, outcome: Outcome) -> ScoreRow:
         set=plan.set_of(job.track),
         track=job.track.name,
         filter=job.filter,
-        settings=job.words,
+        settings=job.settings,
         scans=len(found.scored.residuals),
         mae=found.scores.mae,
         sigma_m=outcome.run.sigma_m,
@@ -97,13 +97,14 @@ def score_row(plan: Plan, outcome: Outcome) -> ScoreRow:
     )
 
 
-def not_run(failures: Failures) -> tuple[NotRun, ...]:
+def group_failures(failures: Failures) -> tuple[FailedRuns, ...]:
     """Runs that failed, those of one filter with one reason together."""
     alike: dict[tuple[str, str], list[Job]] = {}
     for job, sentence in failures.items():
         alike.setdefault((job.filter, sentence), []).append(job)
     return tuple(
-        NotRun(name, sentence, _tracks(jobs), len(jobs)) for (name, sentence), jobs in alike.items()
+        FailedRuns(name, sentence, _tracks(jobs), len(jobs))
+        for (name, sentence), jobs in alike.items()
     )
 
 
@@ -113,7 +114,7 @@ def _tracks(jobs: Sequence[Job]) -> tuple[str, ...]:
 
 def case_study(
     folder: Path,
-    plan: Plan = FULL,
+    plan: CaseStudyPlan = FULL,
     *,
     progress: Progress = lambda done, total, words: None,
     run: RunFilter = run_filter,
@@ -122,21 +123,21 @@ def case_study(
 
     `run` may be given to study another filter under the names of the plan.
     """
-    outcomes, failures = measured(plan, Shelf(folder, run), progress)
-    missing = not_run(failures)
+    outcomes, failures = run_plan(plan, RunCache(folder, run), progress)
+    missing = group_failures(failures)
     if not outcomes:
         raise OptionError(f"no filter came to an end; {missing[0].filter}: {missing[0].sentence}")
 
     asked = [filter_job(track, name) for track in plan.worlds for name in plan.filters]
     usual = [outcomes[job] for job in asked if job in outcomes]
-    rows, notes = _explained([each for each in usual if each.job.filter == OWN])
-    reach, reach_notes = _reach(plan, outcomes)
+    rows, notes = _explanation_rows([each for each in usual if each.job.filter == OWN_FILTER])
+    reach, reach_notes = _credit_reach_rows(plan, outcomes)
     return CaseStudy(
         plan=plan,
         scores=tuple(score_row(plan, each) for each in usual),
         knobs=knob_sweep(plan, outcomes),
         credit_reach=reach,
-        explained=rows,
+        explanations=rows,
         variants=tuple(variant_rows(plan, outcomes)),
         variant_sweep=variant_sweep(plan, outcomes),
         not_run=missing,
@@ -146,7 +147,9 @@ def case_study(
     )
 
 
-def _reach(plan: Plan, outcomes: Outcomes) -> tuple[tuple[CreditReach, ...], tuple[str, ...]]:
+def _credit_reach_rows(
+    plan: CaseStudyPlan, outcomes: Outcomes
+) -> tuple[tuple[CreditReach, ...], tuple[str, ...]]:
     """How far knobs move the credit, or why that cannot be said."""
     try:
         return tuple(credit_reach(plan, outcomes)), ()
@@ -154,12 +157,14 @@ def _reach(plan: Plan, outcomes: Outcomes) -> tuple[tuple[CreditReach, ...], tup
         return (), (f"how far knobs move the credit is not told: {error}",)
 
 
-def _explained(outcomes: list[Outcome]) -> tuple[tuple[ExplainedRow, ...], tuple[str, ...]]:
+def _explanation_rows(
+    outcomes: list[Outcome],
+) -> tuple[tuple[ExplanationRow, ...], tuple[str, ...]]:
     """Rows of the runs that can be explained, and why the others cannot."""
     rows, notes = [], []
     for outcome in outcomes:
         try:
-            rows.append(explained_row(outcome))
+            rows.append(explanation_row(outcome))
         except SeriesError as error:
             notes.append(f"{outcome.job.track.name} is not explained: {error}")
     return tuple(rows), tuple(notes)

@@ -10,32 +10,34 @@ from smfeval.compare.sweep_points import Failure, Origin, Point, Settings, point
 from smfeval.errors import SeriesError
 from smfeval.explain.credit import credit, log_det
 from smfeval.lab.casestudy.measure import Outcome, Outcomes
-from smfeval.lab.casestudy.plan import OWN, Job, Plan, knob_jobs, variant_jobs
+from smfeval.lab.casestudy.plan import OWN_FILTER, CaseStudyPlan, Job, knob_jobs, variant_jobs
 from smfeval.lab.casestudy.result import CreditReach, VariantRow
 from smfeval.lab.explained import scored_updates
 from smfeval.lab.sweep import SIMULATED
-from smfeval.lab.worlds import Chosen
+from smfeval.lab.worlds import SeededWorld
 from smfeval.study.metrics import METRICS
-from smfeval.study.sweep_points import split
+from smfeval.study.sweep_points import split_outcomes
 
-Named = tuple[str, Settings, Job]  # the name that a run has in a sweep, its settings, the run
+NamedJob = tuple[str, Settings, Job]  # the name that a run has in a sweep, its settings, the run
 
 
-def knob_sweep(plan: Plan, outcomes: Outcomes) -> Sweep | None:
+def knob_sweep(plan: CaseStudyPlan, outcomes: Outcomes) -> Sweep | None:
     """Each knob of the lab's own filter turned while the others stay."""
     named = (
-        (OWN, settings, job) for track in plan.swept for settings, job in knob_jobs(plan, track)
+        (OWN_FILTER, settings, job)
+        for track in plan.swept
+        for settings, job in knob_jobs(plan, track)
     )
-    return _swept("knobs", named, outcomes)
+    return _build_sweep("knobs", named, outcomes)
 
 
-def credit_reach(plan: Plan, outcomes: Outcomes) -> Iterator[CreditReach]:
+def credit_reach(plan: CaseStudyPlan, outcomes: Outcomes) -> Iterator[CreditReach]:
     """How far each knob moves the credit, which is what an update brings."""
     for knob in plan.knobs:
         reach = [
             float(np.ptp([credit_nats(each) for each in runs]))
             for track in plan.swept
-            if len(runs := _along(knob.name, plan, track, outcomes)) > 1
+            if len(runs := _runs_over_knob(knob.name, plan, track, outcomes)) > 1
         ]
         if reach:
             yield CreditReach(knob.name, max(reach))
@@ -47,7 +49,7 @@ def credit_nats(outcome: Outcome) -> float:
     return float(np.median(log_det(credit(told.normals, told.sigma_m))))
 
 
-def variant_sweep(plan: Plan, outcomes: Outcomes) -> Sweep | None:
+def variant_sweep(plan: CaseStudyPlan, outcomes: Outcomes) -> Sweep | None:
     """R of each variant turned."""
     named = (
         (variant.name, settings, job)
@@ -55,20 +57,20 @@ def variant_sweep(plan: Plan, outcomes: Outcomes) -> Sweep | None:
         for track in plan.swept
         for settings, job in variant_jobs(plan, track, variant)
     )
-    return _swept("variants", named, outcomes)
+    return _build_sweep("variants", named, outcomes)
 
 
-def variant_rows(plan: Plan, outcomes: Outcomes) -> Iterator[VariantRow]:
+def variant_rows(plan: CaseStudyPlan, outcomes: Outcomes) -> Iterator[VariantRow]:
     """Each variant with the filter's own R against the filter as it is."""
     for track in plan.tried:
-        usual = outcomes.get(Job(track, OWN))
+        usual = outcomes.get(Job(track, OWN_FILTER))
         for variant in plan.variants:
-            tried = outcomes.get(Job(track, OWN, variant.words))
+            tried = outcomes.get(Job(track, OWN_FILTER, variant.settings))
             if usual is not None and tried is not None:
                 yield _variant_row(variant.name, tried, usual)
 
 
-def closed(k: float, usual: float) -> float | None:
+def closed_share(k: float, usual: float) -> float | None:
     """Share of the overconfidence that is gone: 1 - log k / log k_usual.
 
     0 as before, 1 honest, more than 1 conservative, negative worse than before.
@@ -76,14 +78,16 @@ def closed(k: float, usual: float) -> float | None:
     return 1 - float(np.log(k) / np.log(usual)) if usual > 1 and k > 0 else None
 
 
-def _along(knob: str, plan: Plan, track: Chosen, outcomes: Outcomes) -> list[Outcome]:
+def _runs_over_knob(
+    knob: str, plan: CaseStudyPlan, track: SeededWorld, outcomes: Outcomes
+) -> list[Outcome]:
     """The runs on a track in which no other knob is turned and that tell of their updates."""
     return [
         outcomes[job]
         for _, job in knob_jobs(plan, track)
         if job in outcomes
         and outcomes[job].run.telemetry is not None
-        and all(word.startswith(f"{knob}=") for word in job.words)
+        and all(word.startswith(f"{knob}=") for word in job.settings)
     ]
 
 
@@ -94,21 +98,23 @@ def _variant_row(name: str, tried: Outcome, usual: Outcome) -> VariantRow:
     return VariantRow(
         track=tried.job.track.name,
         variant=name,
-        settings=tried.job.words,
+        settings=tried.job.settings,
         k=found.k,
         mae=tried.evaluation.scores.mae,
         precision=found.precision,
-        closed=closed(found.k.value, before.k.value) if _overconfident(usual) else None,
+        closed_share=closed_share(found.k.value, before.k.value)
+        if _is_overconfident(usual)
+        else None,
     )
 
 
-def _overconfident(outcome: Outcome) -> bool:
+def _is_overconfident(outcome: Outcome) -> bool:
     return outcome.evaluation.verdict.label == "overconfident"
 
 
-def _swept(name: str, named: Iterable[Named], outcomes: Outcomes) -> Sweep | None:
+def _build_sweep(name: str, named: Iterable[NamedJob], outcomes: Outcomes) -> Sweep | None:
     """The sweep of those runs that there are; None where no knob has two values."""
-    points, failures = split(
+    points, failures = split_outcomes(
         [_point(who, settings, outcomes[job]) for who, settings, job in named if job in outcomes]
     )
     try:

@@ -13,7 +13,7 @@ VERBS = {
     "casestudy": "why a LiDAR-inertial filter is overconfident; tables and figures in a folder",
 }
 
-HOMES = {"run": "run_filter"}  # a module `run` would hide the function below
+MODULES = {"run": "run_filter"}  # a module `run` would hide the function below
 
 
 def run(arguments: list[str]) -> int:
@@ -26,7 +26,7 @@ def run(arguments: list[str]) -> int:
         _flags().parse_args([verb])
     if verb not in VERBS:
         raise OptionError(f"{verb!r} is no verb; {known}")
-    code: int = import_module(f"smfeval.lab.cli.{HOMES.get(verb, verb)}").run(rest)
+    code: int = import_module(f"smfeval.lab.cli.{MODULES.get(verb, verb)}").run(rest)
     return code
 
 

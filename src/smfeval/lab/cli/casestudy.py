@@ -9,7 +9,7 @@ from pathlib import Path
 from smfeval.cli.flags import add_output_flags, parser
 from smfeval.errors import OptionError
 from smfeval.io.atomic import writing
-from smfeval.lab.casestudy import FULL, QUICK, CaseStudy, Plan, case_study, planned
+from smfeval.lab.casestudy import FULL, QUICK, CaseStudy, CaseStudyPlan, adapt_plan, case_study
 from smfeval.lab.casestudy.measure import RUNS, Progress
 from smfeval.lab.show import report as show
 from smfeval.lab.show.document import document
@@ -23,7 +23,7 @@ def run(arguments: list[str]) -> int:
     chosen = _flags().parse_args(arguments)
     plan = _plan(chosen)
     _prepare(chosen.output)
-    with _counting() as progress:
+    with _progress_bar() as progress:
         study = case_study(chosen.output, plan, progress=progress)
     _write(chosen.output / DOCUMENT, json_text(document(study)))
     _write(chosen.output / REPORT, show.markdown(study))
@@ -37,11 +37,11 @@ def run(arguments: list[str]) -> int:
     return 0
 
 
-def _plan(chosen: argparse.Namespace) -> Plan:
+def _plan(chosen: argparse.Namespace) -> CaseStudyPlan:
     names = None if chosen.filters is None else [n for n in chosen.filters.split(",") if n]
     if names == []:
         raise OptionError("--filters names no filter: write --filters ieskf,kiss-icp")
-    return planned(QUICK if chosen.quick else FULL, filters=names, seed=chosen.seed)
+    return adapt_plan(QUICK if chosen.quick else FULL, filters=names, seed=chosen.seed)
 
 
 def _prepare(folder: Path) -> None:
@@ -67,7 +67,7 @@ def _draw(study: CaseStudy, folder: Path) -> None:
     from smfeval.show.figures import save  # noqa: PLC0415
 
     gallery = gallery_of_case_study(study)
-    for name, reason in gallery.refused.items():
+    for name, reason in gallery.refusals.items():
         print(f"smfeval: no figure {name}: {reason}", file=sys.stderr)
     if gallery.figures:
         save(gallery.figures, folder / FIGURES)
@@ -78,7 +78,7 @@ def _draw(study: CaseStudy, folder: Path) -> None:
 
 
 @contextmanager
-def _counting() -> Iterator[Progress]:
+def _progress_bar() -> Iterator[Progress]:
     """A bar with the runs on a terminal, and nothing elsewhere."""
     if not sys.stderr.isatty():
         yield lambda done, total, words: None

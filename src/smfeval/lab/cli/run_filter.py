@@ -17,7 +17,7 @@ from smfeval.io.progress import listening
 from smfeval.lab.filters.run import Run, write_telemetry
 from smfeval.lab.filters.table import FILTERS, Filter, filter_named
 from smfeval.lab.recording import read_recording
-from smfeval.lab.recording.data import imu_noise
+from smfeval.lab.recording.data import parse_imu_noise
 from smfeval.lab.show import text
 from smfeval.lab.show.text import filters_document, filters_text
 from smfeval.show.documents import json_text
@@ -38,12 +38,12 @@ def run(arguments: list[str]) -> int:
     settings = entry.settings(chosen.set)
 
     with progress("reading"):
-        recording = read_recording(chosen.recording, **_told(chosen))
-    with _speed():
+        recording = read_recording(chosen.recording, **_recording_options(chosen))
+    with _speed_bar():
         finished = entry.run(recording, settings)
-    files = _written(finished, chosen)
+    files = _write_run(finished, chosen)
 
-    done = text.Finished(chosen.filter, tuple(chosen.set), recording, finished, files)
+    done = text.FinishedRun(chosen.filter, tuple(chosen.set), recording, finished, files)
     if chosen.json:
         print(json_text(text.document(done)), end="")
     elif chosen.quiet:
@@ -80,18 +80,18 @@ def _refuse_telemetry(entry: Filter, chosen: argparse.Namespace) -> None:
         raise OptionError(f"{chosen.telemetry}: belief and telemetry need a file each")
 
 
-def _told(chosen: argparse.Namespace) -> dict[str, object]:
+def _recording_options(chosen: argparse.Namespace) -> dict[str, object]:
     """What the user tells of the recording."""
     names = ("lidar_topic", "imu_topic", "stamp_at", "no_point_times")
     told = {name: getattr(chosen, name) for name in names}
     if chosen.imu_noise is not None:
-        told["imu_noise"] = imu_noise(chosen.imu_noise)
+        told["imu_noise"] = parse_imu_noise(chosen.imu_noise)
     if chosen.extrinsic is not None:
         told["imu_T_lidar"] = read_extrinsic(chosen.extrinsic)
     return told
 
 
-def _written(run: Run, chosen: argparse.Namespace) -> tuple[Path, ...]:
+def _write_run(run: Run, chosen: argparse.Namespace) -> tuple[Path, ...]:
     """Belief and telemetry, both or none."""
     if chosen.telemetry is None or run.telemetry is None:
         return tuple(write(run.belief, chosen.output))
@@ -101,7 +101,7 @@ def _written(run: Run, chosen: argparse.Namespace) -> tuple[Path, ...]:
 
 
 @contextmanager
-def _speed() -> Iterator[None]:
+def _speed_bar() -> Iterator[None]:
     """A bar with scans per second on a terminal, and nothing elsewhere."""
     if not sys.stderr.isatty():
         yield

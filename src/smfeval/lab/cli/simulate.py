@@ -8,7 +8,7 @@ from smfeval.errors import OptionError
 from smfeval.lab.recording import Recording, write_recording
 from smfeval.lab.recording.files import refuse_overwrite
 from smfeval.lab.sensors import LIDARS
-from smfeval.lab.sensors.faults import HELP, parsed
+from smfeval.lab.sensors.faults import HELP, parse_faults
 from smfeval.lab.show import text
 from smfeval.lab.simulate import simulate
 from smfeval.show.documents import json_text
@@ -26,11 +26,11 @@ def run(arguments: list[str]) -> int:
         )
     refuse_overwrite(chosen.output, force=chosen.force)
 
-    recording = _simulated(chosen)
+    recording = _simulate_world(chosen)
     with progress("writing"):
         files = write_recording(recording, chosen.output, force=chosen.force)
 
-    done = text.Written(recording, chosen.output, tuple(files))
+    done = text.WrittenRecording(recording, chosen.output, tuple(files))
     if chosen.json:
         print(json_text(text.recordings_document(done)), end="")
     elif chosen.quiet:
@@ -40,8 +40,8 @@ def run(arguments: list[str]) -> int:
     return 0
 
 
-def _simulated(chosen: argparse.Namespace) -> Recording:
-    faults = None if chosen.faults is None else parsed(chosen.faults)
+def _simulate_world(chosen: argparse.Namespace) -> Recording:
+    faults = None if chosen.faults is None else parse_faults(chosen.faults)
     with progress("simulating"):
         return simulate(
             chosen.world,

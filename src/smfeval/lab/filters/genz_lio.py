@@ -6,11 +6,11 @@ R3 x SO(3), as in the other filters of the IKFoM family.
 
 from dataclasses import dataclass
 
-from smfeval.lab.filters.foreign import Foreign
+from smfeval.lab.filters.foreign import ForeignOdometry
 from smfeval.lab.filters.run import Run
 from smfeval.lab.recording import Recording
 
-GENZ_LIO = Foreign("genz-lio", convention="world-position")
+GENZ_LIO = ForeignOdometry("genz-lio", convention="world-position")
 
 
 @dataclass(frozen=True)

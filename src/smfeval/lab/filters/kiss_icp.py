@@ -13,9 +13,9 @@ import numpy as np
 
 from smfeval.errors import OptionError
 from smfeval.io.progress import report
-from smfeval.lab.filters.run import Range, Run, needed, refuse_outside
+from smfeval.lab.filters.run import Range, Run, refuse_outside, require_module
 from smfeval.lab.recording import Recording, Scan, Scans
-from smfeval.lab.recording.bag_read import sifted
+from smfeval.lab.recording.bag_read import drop_unusable
 from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.track import About, Provenance, Track
@@ -46,8 +46,8 @@ class Settings:
 def run(recording: Recording, settings: Settings | None = None) -> Run:
     """Poses of the IMU at the ends of the scans."""
     settings = settings or Settings()
-    odometry = odometry_of(settings)
-    kept = sifted(recording.imu, recording.scans, recording.name)
+    odometry = make_odometry(settings)
+    kept = drop_unusable(recording.imu, recording.scans, recording.name)
     if settings.undistort and not kept.scans.time.any():
         raise OptionError("the points have no times of their own; kiss-icp needs undistort=false")
     poses = np.empty((len(kept.scans), 4, 4))
@@ -59,20 +59,20 @@ def run(recording: Recording, settings: Settings | None = None) -> Run:
         report(i + 1, len(poses))
     cpu_s = process_time() - clock
 
-    position, rotation = of_imu(poses, recording.imu_T_lidar)
+    position, rotation = imu_poses(poses, recording.imu_T_lidar)
     about = About(body="imu", world="map", gauge="se3", algorithm=NAME, version=version(NAME))
     provenance = Provenance(recording.name, NAME)
-    stamp = last_points(kept.scans)
+    stamp = last_point_stamps(kept.scans)
     track = Track(stamp, position, rotation, about=about, provenance=provenance)
     return Run(track, None, cpu_s, kept.notes)
 
 
-def last_points(scans: Scans) -> Ints:
+def last_point_stamps(scans: Scans) -> Ints:
     """Stamps of the last point of each scan, none of them empty. (s,) ns."""
     return scans.start + np.maximum.reduceat(scans.time, scans.offset[:-1])
 
 
-def of_imu(first_T_lidar: Floats, imu_T_lidar: se3.Pose) -> se3.Pose:
+def imu_poses(first_T_lidar: Floats, imu_T_lidar: se3.Pose) -> se3.Pose:
     """T_first_imu, with the world where the IMU starts: E T E^-1. (n, 4, 4) -> pose of n."""
     pose = first_T_lidar[:, :3, 3], so3.quaternion(first_T_lidar[:, :3, :3])
     return se3.compose(se3.compose(imu_T_lidar, pose), se3.inverse(imu_T_lidar))
@@ -83,10 +83,10 @@ def _frame(scan: Scan) -> tuple[Floats, Floats]:
     return scan.point.astype(np.float64), scan.time / max(scan.end - scan.start, 1)
 
 
-def odometry_of(settings: Settings) -> Any:
+def make_odometry(settings: Settings) -> Any:
     """The package's own odometry object, on one thread."""
-    package = needed("kiss_icp.kiss_icp", NAME, NAME)
-    config = needed("kiss_icp.config", NAME, NAME).KISSConfig()
+    package = require_module("kiss_icp.kiss_icp", NAME, NAME)
+    config = require_module("kiss_icp.config", NAME, NAME).KISSConfig()
     config.data.max_range, config.data.min_range = settings.farthest_m, settings.nearest_m
     config.data.deskew = settings.undistort
     config.mapping.voxel_size = settings.voxel_m

@@ -54,7 +54,7 @@ class Run:
         return float(np.sqrt(np.median(trace) / 3))
 
 
-def needed(module: str, package: str, filter_name: str) -> Any:
+def require_module(module: str, package: str, filter_name: str) -> Any:
     """The module, or the pip command that brings it."""
     try:
         return import_module(module)
@@ -62,7 +62,7 @@ def needed(module: str, package: str, filter_name: str) -> Any:
         raise OptionError(f"{filter_name} needs {package}: pip install {package}") from error
 
 
-def table(telemetry: Telemetry) -> pl.DataFrame:
+def telemetry_table(telemetry: Telemetry) -> pl.DataFrame:
     """One row per scan; a symmetric matrix has columns such as prior_xx, prior_yx, prior_yy."""
     columns = {}
     for name, values in vars(telemetry).items():
@@ -78,7 +78,7 @@ def table(telemetry: Telemetry) -> pl.DataFrame:
 def write_telemetry(telemetry: Telemetry, path: Path) -> None:
     """Write the table; it appears whole or not at all."""
     with replacing(path) as temporary:
-        table(telemetry).write_parquet(temporary)
+        telemetry_table(telemetry).write_parquet(temporary)
 
 
 S = TypeVar("S")
@@ -92,7 +92,7 @@ class Range:
     high: float
     or_zero: bool = False  # zero switches it off
 
-    def holds(self, value: float) -> bool:
+    def contains(self, value: float) -> bool:
         """Whether a value may be had."""
         return self.low <= value <= self.high or (self.or_zero and value == 0)
 
@@ -104,14 +104,14 @@ def refuse_outside(settings: Any, ranges: Mapping[str, Range]) -> None:
     """Raise on a setting that is out of its range: numbers would overflow, or mean nothing."""
     for name, allowed in ranges.items():
         value = getattr(settings, name)
-        if not allowed.holds(value):
+        if not allowed.contains(value):
             raise OptionError(f"setting {name} must be {allowed}, not {value}")
 
 
-SWITCH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+BOOLEAN_WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
-def settings_of(kind: type[S], words: Sequence[str]) -> S:
+def parse_settings(kind: type[S], words: Sequence[str]) -> S:
     """Settings of a kind, with those changed that are named as `name=value`."""
     return kind(**dict(_setting(kind, word) for word in words))
 
@@ -134,9 +134,9 @@ def _value(name: str, value: str, kind: Any) -> Any:
             raise OptionError(f"setting {name}={value}: it is one of {', '.join(choices)}")
         return value
     if kind is bool:
-        if value.lower() not in SWITCH:
+        if value.lower() not in BOOLEAN_WORDS:
             raise OptionError(f"setting {name}={value}: write true or false")
-        return SWITCH[value.lower()]
+        return BOOLEAN_WORDS[value.lower()]
     return _number(name, value, kind) if kind in (int, float) else value
 
 

@@ -6,11 +6,11 @@ the convention of our tracks.
 
 from dataclasses import dataclass
 
-from smfeval.lab.filters.foreign import Foreign
+from smfeval.lab.filters.foreign import ForeignOdometry
 from smfeval.lab.filters.run import Run
 from smfeval.lab.recording import Recording
 
-SE3_LIO = Foreign("se3-lio", convention="right")
+SE3_LIO = ForeignOdometry("se3-lio", convention="right")
 
 
 @dataclass(frozen=True)

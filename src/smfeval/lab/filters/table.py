@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from smfeval.errors import OptionError, SeriesError
-from smfeval.lab.filters.run import Run, settings_of
+from smfeval.lab.filters.run import Run, parse_settings
 from smfeval.lab.recording import Recording
 
 
@@ -21,15 +21,15 @@ from smfeval.lab.recording import Recording
 class Filter:
     """One row of the table."""
 
-    home: str  # the module with `Settings` and `run`
-    words: str
+    module: str  # the module with `Settings` and `run`
+    description: str
     covariance: bool = True  # whether its belief has one
     telemetry: bool = False  # whether it tells how a belief came about
 
     def run(self, recording: Recording, settings: Any = None) -> Run:
         """Run it over a recording; numbers that break down on the way are told in words."""
         try:
-            return import_module(self.home).run(recording, settings)
+            return import_module(self.module).run(recording, settings)
         except (np.linalg.LinAlgError, OverflowError, FloatingPointError) as error:
             raise SeriesError(
                 f"the filter's numbers break down on {recording.name} ({error}); its settings or "
@@ -38,7 +38,7 @@ class Filter:
 
     def settings(self, words: Sequence[str] = ()) -> Any:
         """Its settings, with those changed that are named as `name=value`."""
-        return settings_of(import_module(self.home).Settings, words)
+        return parse_settings(import_module(self.module).Settings, words)
 
 
 FILTERS = {

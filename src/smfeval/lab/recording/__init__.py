@@ -21,7 +21,15 @@
 from pathlib import Path
 from typing import Any
 
-from smfeval.lab.recording.data import GRAVITY_M_S2, Imu, ImuNoise, Recording, Scan, Scans, Told
+from smfeval.lab.recording.data import (
+    GRAVITY_M_S2,
+    Imu,
+    ImuNoise,
+    Recording,
+    RecordingOptions,
+    Scan,
+    Scans,
+)
 
 __all__ = [
     "GRAVITY_M_S2",
@@ -39,7 +47,7 @@ def read_recording(path: str | Path, **options: Any) -> Recording:
     """Read a recording; keyword arguments are those of `told.Told`."""
     from smfeval.lab.recording import files  # noqa: PLC0415  polars and rosbags only when used
 
-    return files.read(Path(path), Told(**options))
+    return files.read(Path(path), RecordingOptions(**options))
 
 
 def write_recording(recording: Recording, path: str | Path, *, force: bool = False) -> list[Path]:

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smfeval.errors import FormatError
-from smfeval.io.ros.poses import settled_stamps
+from smfeval.io.ros.poses import settle_stamps
 from smfeval.lab.recording.data import Scans
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
 
-NAMES = ("t", "offset_time", "time", "timestamp", "time_stamp", "t_offset", "time_offset")
+TIME_FIELDS = ("t", "offset_time", "time", "timestamp", "time_stamp", "t_offset", "time_offset")
 UNITS = {"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1.0}  # in ns
 SHORTEST_S, LONGEST_S = 5e-3, 1.0  # of a scan; less than a factor 1000, so one unit fits
 FAR_SPANS = 3.0  # scan lengths from the middle of its scan: farther, a point's time is damaged
@@ -29,7 +29,7 @@ class PointTimes:
     span: float  # of a scan, in that unit
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """'field t in ns since the stamp of the cloud'."""
         if not self.field:
             return "per-point times are not used: all points of a cloud are taken at its stamp"
@@ -37,10 +37,10 @@ class PointTimes:
         return f"per-point times: field {self.field} in {self.unit}, {origin}"
 
 
-UNTIMED = PointTimes("", "ns", absolute=False, span=0.0)
+NO_POINT_TIMES = PointTimes("", "ns", absolute=False, span=0.0)
 
 
-def settled(field: str, scans: list[Floats], place: str) -> PointTimes:
+def infer_point_times(field: str, scans: list[Floats], place: str) -> PointTimes:
     """Unit and origin of a field, from the values of all scans."""
     full = [values for values in scans if len(values)]
     if not full:
@@ -68,7 +68,7 @@ def _span(values: Floats) -> float:
     return float(high - low) / 0.9
 
 
-def sound_times(times: PointTimes, values: Floats) -> Bools:
+def plausible_times(times: PointTimes, values: Floats) -> Bools:
     """Points whose time lies within some scan lengths of the middle of their scan. (n,)."""
     if len(values) == 0:
         return np.zeros(0, dtype=bool)
@@ -94,8 +94,17 @@ def since_start(
     return start, since
 
 
-NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 8: "f8"}  # PointField
-RINGS = ("ring", "line", "channel")
+POINT_FIELD_TYPES = {
+    1: "i1",
+    2: "u1",
+    3: "i2",
+    4: "u2",
+    5: "i4",
+    6: "u4",
+    7: "f4",
+    8: "f8",
+}  # PointField
+RING_FIELDS = ("ring", "line", "channel")
 
 
 @dataclass(frozen=True)
@@ -111,35 +120,37 @@ class Cloud:
     left_out: int = 0
 
 
-def from_cloud(message: Any, place: str, *, timed: bool = True) -> Cloud:
+def decode_pointcloud2(message: Any, place: str, *, timed: bool = True) -> Cloud:
     """Points of a sensor_msgs/PointCloud2; without times of their own only if none are asked."""
     rows = _records(message, place)
     names = rows.dtype.names or ()
-    field = next((name for name in NAMES if name in names), None)
+    field = next((name for name in TIME_FIELDS if name in names), None)
     if field is None and timed:
         raise FormatError(
             f"{place}: the points have no times of their own (fields: {', '.join(names)}); "
-            f"one of {', '.join(NAMES)} is needed to undo the motion within a scan; "
+            f"one of {', '.join(TIME_FIELDS)} is needed to undo the motion within a scan; "
             "--no-point-times and undistort=false run a filter on the points as they are"
         )
     point = np.stack([rows[axis].astype("f4") for axis in "xyz"], axis=1)
-    ring = next((rows[name] for name in RINGS if name in names), None)
+    ring = next((rows[name] for name in RING_FIELDS if name in names), None)
     head = message.header
     stamp = (head.stamp.sec, head.stamp.nanosec)
     time = np.zeros(len(rows)) if field is None else rows[field].astype("f8")
-    return sound(Cloud(stamp, head.frame_id, field or "", point, time, ring))
+    return drop_invalid_points(Cloud(stamp, head.frame_id, field or "", point, time, ring))
 
 
 def _records(message: Any, place: str) -> NDArray[np.void]:
     """The bytes of a cloud as records with the fields that it declares."""
-    fields = {f.name: f for f in message.fields if f.datatype in NUMBERS and f.count in (0, 1)}
+    fields = {
+        f.name: f for f in message.fields if f.datatype in POINT_FIELD_TYPES and f.count in (0, 1)
+    }
     if not {"x", "y", "z"} <= fields.keys():
         raise FormatError(f"{place}: a cloud without x, y and z ({', '.join(fields)})")
     order = ">" if message.is_bigendian else "<"
     layout = np.dtype(
         {
             "names": list(fields),
-            "formats": [order + NUMBERS[f.datatype] for f in fields.values()],
+            "formats": [order + POINT_FIELD_TYPES[f.datatype] for f in fields.values()],
             "offsets": [f.offset for f in fields.values()],
             "itemsize": message.point_step,
         }
@@ -156,14 +167,14 @@ def _records(message: Any, place: str) -> NDArray[np.void]:
     return np.ascontiguousarray(lines[:, : width * message.point_step]).view(layout).ravel()
 
 
-def sound(cloud: Cloud) -> Cloud:
+def drop_invalid_points(cloud: Cloud) -> Cloud:
     """The cloud without points that are not finite or that had no return."""
     point, time = cloud.point, cloud.time
     good = np.isfinite(point).all(axis=1) & point.any(axis=1) & np.isfinite(time)
-    return replace(chosen_points(cloud, good), left_out=int((~good).sum()))
+    return replace(select_points(cloud, good), left_out=int((~good).sum()))
 
 
-def chosen_points(cloud: Cloud, good: Bools) -> Cloud:
+def select_points(cloud: Cloud, good: Bools) -> Cloud:
     """The cloud with those points that a mask (n,) names."""
     if good.all() and (cloud.ring is None or cloud.ring.dtype == np.uint16):
         return cloud
@@ -171,65 +182,74 @@ def chosen_points(cloud: Cloud, good: Bools) -> Cloud:
     return replace(cloud, point=cloud.point[good], time=cloud.time[good], ring=ring)
 
 
-POINT = [("time", "<u4"), ("x", "<f4"), ("y", "<f4"), ("z", "<f4"),
+LIVOX_POINT = [("time", "<u4"), ("x", "<f4"), ("y", "<f4"), ("z", "<f4"),
          ("reflectivity", "u1"), ("tag", "u1"), ("line", "u1")]  # fmt: skip
-SIZE = 19  # bytes of a point
-AHEAD = 16  # bytes between the header and the number of points: timebase, point_num, id, rsvd
+LIVOX_POINT_BYTES = 19  # bytes of a point
+LIVOX_PREFIX_BYTES = (
+    16  # bytes between the header and the number of points: timebase, point_num, id, rsvd
+)
 
 
-def from_ros1(data: bytes, place: str) -> Cloud:
+def decode_livox_ros1(data: bytes, place: str) -> Cloud:
     """Points of a message of ROS 1: everything is packed."""
     _, second, rest, letters = struct.unpack_from("<4I", data, 0)
     frame = data[16 : 16 + letters].decode()
-    return _cloud(
-        data, place, stamp=(second, rest), frame=frame, at=16 + letters + AHEAD, step=SIZE
+    return _decode_livox(
+        data,
+        place,
+        stamp=(second, rest),
+        frame=frame,
+        at=16 + letters + LIVOX_PREFIX_BYTES,
+        step=LIVOX_POINT_BYTES,
     )
 
 
-def from_ros2(data: bytes, place: str) -> Cloud:
+def decode_livox_ros2(data: bytes, place: str) -> Cloud:
     """Points of a message of ROS 2 (CDR): numbers stand at multiples of their size."""
     if data[1] != 1:
         raise FormatError(f"{place}: the messages are in big-endian order, which is not read")
     body = data[4:]
     second, rest, letters = struct.unpack_from("<iII", body, 0)
     frame = body[12 : 12 + letters - 1].decode()
-    at = -(-(12 + letters) // 8) * 8 + AHEAD
-    return _cloud(body, place, stamp=(second, rest), frame=frame, at=at, step=SIZE + 1)
+    at = -(-(12 + letters) // 8) * 8 + LIVOX_PREFIX_BYTES
+    return _decode_livox(
+        body, place, stamp=(second, rest), frame=frame, at=at, step=LIVOX_POINT_BYTES + 1
+    )
 
 
-def _cloud(
+def _decode_livox(
     data: bytes, place: str, *, stamp: tuple[int, int], frame: str, at: int, step: int
 ) -> Cloud:
     """Points from byte `at` on, which holds their number, one every `step` bytes."""
     (count,) = struct.unpack_from("<I", data, at)
     first = at + 4
-    if count and first + (count - 1) * step + SIZE > len(data):
+    if count and first + (count - 1) * step + LIVOX_POINT_BYTES > len(data):
         raise FormatError(f"{place}: a cloud with fewer bytes than its {count} points need")
-    layout = np.dtype({"names": [name for name, _ in POINT],
-                       "formats": [kind for _, kind in POINT],
+    layout = np.dtype({"names": [name for name, _ in LIVOX_POINT],
+                       "formats": [kind for _, kind in LIVOX_POINT],
                        "offsets": [0, 4, 8, 12, 16, 17, 18], "itemsize": step})  # fmt: skip
     whole = bytes(data[first : first + count * step]).ljust(count * step, b"\0")
     rows = np.frombuffer(whole, dtype=layout)
     point = np.stack([rows[axis] for axis in "xyz"], axis=1)
     cloud = Cloud(stamp, frame, "offset_time", point, rows["time"].astype("f8"), rows["line"])
-    return sound(cloud)
+    return drop_invalid_points(cloud)
 
 
 FAR_NS = 10**9  # farther from the stamp of its cloud, a point has the time of another clock
 
 
-def stacked(
+def assemble_scans(
     received: list[tuple[int, Cloud]], place: str, stamp_at: str | None, *, timed: bool = True
 ) -> tuple[Scans, list[str]]:
     """Clouds as scans in the order of time, their points too; not timed: all at the stamp."""
     clouds = [cloud for _, cloud in received]
     if timed:
-        times = settled(clouds[0].field, [cloud.time for cloud in clouds], place)
-        clouds, damaged = _sound(clouds, times)
+        times = infer_point_times(clouds[0].field, [cloud.time for cloud in clouds], place)
+        clouds, damaged = _drop_damaged_times(clouds, times)
     else:
-        times, damaged = UNTIMED, []
+        times, damaged = NO_POINT_TIMES, []
         clouds = [replace(cloud, time=np.zeros(len(cloud.time))) for cloud in clouds]
-    header, notes = settled_stamps([c.stamp for c in clouds], [late for late, _ in received])
+    header, notes = settle_stamps([c.stamp for c in clouds], [late for late, _ in received])
     begun = [
         since_start(times, cloud.time, int(stamp), stamp_at=stamp_at)
         for cloud, stamp in zip(clouds, header, strict=True)
@@ -247,14 +267,14 @@ def stacked(
         np.concatenate(time),
         _rings([clouds[i] for i in order], within),
     )
-    return scans, [times.words, *damaged, *notes, *_remarks(clouds, begun, header)]
+    return scans, [times.description, *damaged, *notes, *_cloud_notes(clouds, begun, header)]
 
 
-def _sound(clouds: list[Cloud], times: PointTimes) -> tuple[list[Cloud], list[str]]:
+def _drop_damaged_times(clouds: list[Cloud], times: PointTimes) -> tuple[list[Cloud], list[str]]:
     """The clouds without points whose time is damaged, and how many those are."""
-    good = [sound_times(times, cloud.time) for cloud in clouds]
+    good = [plausible_times(times, cloud.time) for cloud in clouds]
     lost = sum(int((~each).sum()) for each in good)
-    kept = [chosen_points(cloud, each) for cloud, each in zip(clouds, good, strict=True)]
+    kept = [select_points(cloud, each) for cloud, each in zip(clouds, good, strict=True)]
     return kept, [f"{lost:,} points with a time far from their scan left out"] if lost else []
 
 
@@ -264,7 +284,7 @@ def _rings(clouds: list[Cloud], within: list[Ints]) -> Ints | None:
     return np.concatenate(rings) if len(rings) == len(clouds) else None
 
 
-def _remarks(clouds: list[Cloud], timed: list[tuple[int, Ints]], header: Ints) -> list[str]:
+def _cloud_notes(clouds: list[Cloud], timed: list[tuple[int, Ints]], header: Ints) -> list[str]:
     """Points left out, and scans whose own times are far from their stamps."""
     notes = []
     lost = sum(cloud.left_out for cloud in clouds)

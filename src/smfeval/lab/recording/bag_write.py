@@ -32,7 +32,7 @@ LAYOUT = {"x": "<f4", "y": "<f4", "z": "<f4", "intensity": "<f4", "time": "<f4",
 POINT_FIELD = {"<f4": 7, "<u4": 6, "<u2": 4}  # the numbers that PointField gives to types
 
 
-def words_file(path: Path) -> Path:
+def metadata_file(path: Path) -> Path:
     """Where the words of a bag are."""
     return path.with_suffix(".recording.json")
 
@@ -42,14 +42,14 @@ def reference_file(path: Path) -> Path:
     return path.with_suffix(".reference.square")
 
 
-def files(path: Path) -> list[Path]:
+def output_files(path: Path) -> list[Path]:
     """The files that writing to a path may make."""
-    return [path, words_file(path), reference_file(path)]
+    return [path, metadata_file(path), reference_file(path)]
 
 
 def write(recording: Recording, path: Path) -> list[Path]:
     """Write all files, or none."""
-    made = files(path) if recording.reference is not None else files(path)[:2]
+    made = output_files(path) if recording.reference is not None else output_files(path)[:2]
     try:
         with replacing_all(*made) as temporary:
             _write_bag(recording, temporary[0], path.stem)
@@ -66,7 +66,7 @@ def _write_bag(recording: Recording, target: Path, name: str) -> None:
     with tempfile.TemporaryDirectory(prefix=".smfeval.", dir=target.parent) as scratch:
         folder = Path(scratch) / name
         with Writer(folder, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
-            maker = _Maker()
+            maker = _MessageFactory()
             topics = {
                 POINTS: "sensor_msgs/msg/PointCloud2",
                 IMU: "sensor_msgs/msg/Imu",
@@ -82,7 +82,7 @@ def _write_bag(recording: Recording, target: Path, name: str) -> None:
         shutil.move(folder / f"{name}.mcap", target)
 
 
-class _Maker:
+class _MessageFactory:
     """Makes messages."""
 
     def __init__(self) -> None:

@@ -82,7 +82,7 @@ BAG_ONLY = ("lidar_topic", "imu_topic", "stamp_at", "no_point_times")
 
 
 @dataclass(frozen=True)
-class Told:
+class RecordingOptions:
     """Options of reading. None: as the files say, or as is usual, with a note."""
 
     lidar_topic: str | None = None
@@ -99,7 +99,7 @@ class Told:
                 raise OptionError(f"{what}: {each.name} is for bags and would be ignored")
 
 
-def imu_noise(text: str) -> ImuNoise:
+def parse_imu_noise(text: str) -> ImuNoise:
     """Densities from words: gyro, acceleration and the walks of their biases, `2e-3,2e-2,...`."""
     try:
         values = [float(word) for word in text.split(",")]

@@ -27,18 +27,18 @@ from smfeval.lab.recording.data import Imu, Recording, Scans
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.track import Track
 
-WORDS, REFERENCE = "recording.json", "reference.square"
+METADATA_FILE, REFERENCE_FILE = "recording.json", "reference.square"
 IMU_COLUMNS = ["stamp", "gx", "gy", "gz", "ax", "ay", "az"]
 
 
 def write(recording: Recording, path: Path) -> list[Path]:
     """Write the folder: it appears whole or not at all."""
-    with _replacing(path) as new:
+    with _replace_folder(path) as new:
         for name, frame in _tables(recording).items():
             frame.write_parquet(new / name)
         if recording.reference is not None:
-            write_track(recording.reference, new / REFERENCE)
-        (new / WORDS).write_text(data.text(recording))
+            write_track(recording.reference, new / REFERENCE_FILE)
+        (new / METADATA_FILE).write_text(data.text(recording))
     return sorted(path.iterdir())
 
 
@@ -59,13 +59,13 @@ def _tables(recording: Recording) -> dict[str, pl.DataFrame]:
 
 def read(path: Path) -> Recording:
     """Read a folder that `write` wrote."""
-    said = data.read(path / WORDS)
+    said = data.read(path / METADATA_FILE)
     return Recording(
-        **said, imu=_imu(path), scans=_scans(path), reference=reference_beside(path / REFERENCE)
+        **said, imu=_imu(path), scans=_scans(path), reference=read_reference(path / REFERENCE_FILE)
     )
 
 
-def reference_beside(path: Path) -> Track | None:
+def read_reference(path: Path) -> Track | None:
     """The exact reference, if its file is there."""
     if not is_file(path):
         return None
@@ -77,7 +77,9 @@ def reference_beside(path: Path) -> Track | None:
 
 def _imu(path: Path) -> Imu:
     frame = _table(path / "imu.parquet", IMU_COLUMNS)
-    return Imu(_ints(frame, "stamp"), _stacked(frame, "gx gy gz"), _stacked(frame, "ax ay az"))
+    return Imu(
+        _ints(frame, "stamp"), _stack_columns(frame, "gx gy gz"), _stack_columns(frame, "ax ay az")
+    )
 
 
 def _scans(path: Path) -> Scans:
@@ -87,7 +89,7 @@ def _scans(path: Path) -> Scans:
     if offset[-1] != len(points):
         raise FormatError(f"{path}: the scans count {offset[-1]} points, there are {len(points)}")
     ring = points["ring"].to_numpy() if "ring" in points.columns else None
-    place = _stacked(points, "x y z")
+    place = _stack_columns(points, "x y z")
     return Scans(
         _ints(frame, "start"), _ints(frame, "end"), offset, place, _ints(points, "time"), ring
     )
@@ -108,12 +110,12 @@ def _ints(frame: pl.DataFrame, column: str) -> Ints:
     return frame[column].to_numpy()
 
 
-def _stacked(frame: pl.DataFrame, columns: str) -> Floats:
+def _stack_columns(frame: pl.DataFrame, columns: str) -> Floats:
     return np.stack([frame[name].to_numpy() for name in columns.split()], axis=1)
 
 
 @contextmanager
-def _replacing(path: Path) -> Iterator[Path]:
+def _replace_folder(path: Path) -> Iterator[Path]:
     """A new folder that becomes `path` if the block ends well, and vanishes if it does not."""
     try:
         with tempfile.TemporaryDirectory(prefix=".smfeval.", dir=path.parent) as scratch:

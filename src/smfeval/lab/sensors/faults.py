@@ -60,9 +60,11 @@ class Truth:
     range_scale: float
 
 
-def drawn(faults: Faults, imu_T_lidar: se3.Pose, rings: int, rng: np.random.Generator) -> Truth:
+def draw_truth(
+    faults: Faults, imu_T_lidar: se3.Pose, rings: int, rng: np.random.Generator
+) -> Truth:
     """The real sensor: the mounting T Exp(xi), the biases of each ring."""
-    shift, turn = (_unit(rng) for _ in range(2))
+    shift, turn = (_random_direction(rng) for _ in range(2))
     error = faults.extrinsic_m * shift, so3.exp(np.radians(faults.extrinsic_deg) * turn)
     return Truth(
         se3.compose(imu_T_lidar, error),
@@ -73,7 +75,7 @@ def drawn(faults: Faults, imu_T_lidar: se3.Pose, rings: int, rng: np.random.Gene
     )
 
 
-def _unit(rng: np.random.Generator) -> Floats:
+def _random_direction(rng: np.random.Generator) -> Floats:
     vector = rng.normal(size=3)
     return vector / np.linalg.norm(vector)
 
@@ -83,8 +85,8 @@ TIME = {"ms": 1e-3, "us": 1e-6, "s": 1.0}
 ANGLE = {"deg": 1.0}
 RATIO = {"ppm": 1e-6, "%": 1e-2}
 
-NAMED = {"none": NO_FAULTS, "typical": TYPICAL_FAULTS}
-SIZE = re.compile(r"(?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)(?P<unit>[a-z%]+)")
+PRESETS = {"none": NO_FAULTS, "typical": TYPICAL_FAULTS}
+SIZE_PATTERN = re.compile(r"(?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)(?P<unit>[a-z%]+)")
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ HELP = (
 )
 
 
-def in_words(faults: Faults) -> str:
+def format_faults(faults: Faults) -> str:
     """The faults that are there, as `parsed` reads them."""
     parts, last = [], ""
     for dial in DIALS:
@@ -123,29 +125,29 @@ def in_words(faults: Faults) -> str:
     return ",".join(parts) or "none"
 
 
-def parsed(text: str) -> Faults:
+def parse_faults(text: str) -> Faults:
     """Faults from words; those that are not named are zero."""
-    if text in NAMED:
-        return NAMED[text]
+    if text in PRESETS:
+        return PRESETS[text]
     sizes: dict[str, float] = {}
     word = ""
     for part in text.split(","):
         given, equals, size = part.strip().rpartition("=")
         word = given if equals else word
-        dial, number = _dial(word, size, part)
+        dial, number = _parse_size(word, size, part)
         if dial.field in sizes:
             raise OptionError(f"{part!r}: {word} is given twice")
         sizes[dial.field] = number
     return Faults(**sizes)
 
 
-def _dial(word: str, size: str, part: str) -> tuple[Dial, float]:
+def _parse_size(word: str, size: str, part: str) -> tuple[Dial, float]:
     found = [dial for dial in DIALS if dial.word == word]
     if not found:
         words = ", ".join(dict.fromkeys(dial.word for dial in DIALS))
         raise OptionError(f"{part!r} is no fault; write none, typical or WORD=SIZE of {words}")
     units = [unit for dial in found for unit in dial.units]
-    match = SIZE.fullmatch(size)
+    match = SIZE_PATTERN.fullmatch(size)
     dial = next((d for d in found if match and match["unit"] in d.units), None)
     if match is None or dial is None:
         raise OptionError(f"{part!r}: the size of {word} is a number with {', '.join(units)}")

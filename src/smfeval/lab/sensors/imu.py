@@ -11,14 +11,14 @@ from functools import partial
 
 import numpy as np
 
-from smfeval.lab.motion import Motion
+from smfeval.lab.motion import SimulatedMotion
 from smfeval.lab.recording import GRAVITY_M_S2, Imu, ImuNoise
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
 
 # A handheld unit of good quality.
 HANDHELD = ImuNoise(gyro=2.4e-4, acceleration=1.6e-3, gyro_bias=1e-5, acceleration_bias=1e-4)
-SILENT = ImuNoise(0.0, 0.0, 0.0, 0.0)
+NOISELESS = ImuNoise(0.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -31,14 +31,14 @@ class ImuModel:
     acceleration_bias: float = 3e-2  # m/s^2
 
 
-def measured(
-    motion: Motion, model: ImuModel, *, start: int, rng: np.random.Generator
+def simulate_imu(
+    motion: SimulatedMotion, model: ImuModel, *, start: int, rng: np.random.Generator
 ) -> tuple[Imu, Ints]:
     """Samples over the whole motion, and their times in ns since its start."""
     count = int(np.floor(motion.duration_s * model.rate_hz + 1e-6)) + 1
     since = np.arange(count) * NANOSECONDS // model.rate_hz
-    gyro, force = exact(motion, since / NANOSECONDS)
-    noise, drawn = model.noise, partial(_disturbed, since, rate_hz=model.rate_hz, rng=rng)
+    gyro, force = exact_measurements(motion, since / NANOSECONDS)
+    noise, drawn = model.noise, partial(_noise_and_bias, since, rate_hz=model.rate_hz, rng=rng)
     gyro = gyro + drawn(density=noise.gyro, walk=noise.gyro_bias, start=model.gyro_bias)
     force = force + drawn(
         density=noise.acceleration, walk=noise.acceleration_bias, start=model.acceleration_bias
@@ -46,13 +46,13 @@ def measured(
     return Imu(start + since, gyro, force), since
 
 
-def exact(motion: Motion, time: Floats) -> tuple[Floats, Floats]:
+def exact_measurements(motion: SimulatedMotion, time: Floats) -> tuple[Floats, Floats]:
     """Angular rate and specific force in body axes, without noise. (n,) -> (n, 3), (n, 3)."""
     felt = motion.acceleration(time) + np.array([0.0, 0.0, GRAVITY_M_S2])
     return motion.rate(time), np.einsum("nji,nj->ni", motion.rotation(time), felt)
 
 
-def _disturbed(
+def _noise_and_bias(
     since: Ints,
     *,
     density: float,

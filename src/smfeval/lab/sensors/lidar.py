@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from smfeval.io.progress import report
-from smfeval.lab.motion import Motion
+from smfeval.lab.motion import SimulatedMotion
 from smfeval.lab.recording import Scans
 from smfeval.lab.scene import Scene, cast
 from smfeval.lab.sensors.faults import Truth
@@ -77,7 +77,7 @@ def directions(azimuth: Floats, elevation: Floats) -> Floats:
     return np.stack(parts, axis=-1)
 
 
-TOGETHER = 2**15  # rays that are cast together
+RAYS_PER_BATCH = 2**15  # rays that are cast together
 
 
 @dataclass(frozen=True)
@@ -104,29 +104,29 @@ class Rig:
     """A LiDAR on its way through a scene."""
 
     scene: Scene
-    motion: Motion
+    motion: SimulatedMotion
     model: LidarModel
     truth: Truth
 
 
-def scanned(rig: Rig, *, start: int, rng: np.random.Generator) -> Scans:
+def simulate_scans(rig: Rig, *, start: int, rng: np.random.Generator) -> Scans:
     """All scans of a motion; the first begins one period after its start."""
     model, motion = rig.model, rig.motion
     period = NANOSECONDS // model.rate_hz
     count = int(np.floor(motion.duration_s * model.rate_hz + 1e-6)) - 1
     since = period * np.arange(1, count + 1)
-    together = max(1, TOGETHER // (model.pattern.firings * model.pattern.rings))
+    together = max(1, RAYS_PER_BATCH // (model.pattern.firings * model.pattern.rings))
     parts = []
     for first in range(0, count, together):
         chosen = slice(first, first + together)
-        parts.append(_part(rig, first, since[chosen], rng))
+        parts.append(_simulate_batch(rig, first, since[chosen], rng))
         report(min(first + together, count), count)
     point, time, ring, size = (np.concatenate(each) for each in zip(*parts, strict=True))
     offset = np.concatenate([[0], np.cumsum(size)])
     return Scans(start + since, start + since + period, offset, point, time, ring)
 
 
-def _part(
+def _simulate_batch(
     rig: Rig, first: int, since: Ints, rng: np.random.Generator
 ) -> tuple[Floats, Ints, Ints, Ints]:
     """Points, times, rings and number of points of some scans that follow each other."""
@@ -137,9 +137,9 @@ def _part(
     taken = (since[:, None] + after) / NANOSECONDS + truth.clock_s
 
     beam = directions(azimuth, elevation + truth.elevation_rad)
-    origin, ray = _cast_from(rig, taken.ravel(), beam.reshape(-1, pattern.rings, 3))
+    origin, ray = _world_rays(rig, taken.ravel(), beam.reshape(-1, pattern.rings, 3))
     distance = cast(rig.scene, origin, ray, model.farthest_m).reshape(azimuth.shape)
-    kept, distance = _measured(distance, rig, rng)
+    kept, distance = _simulate_ranges(distance, rig, rng)
 
     point = (distance[kept][:, None] * directions(azimuth[kept], elevation[kept])).astype("f4")
     time = np.broadcast_to(after[:, None], azimuth.shape)[kept].astype("i4")
@@ -153,7 +153,7 @@ def firing_times(model: LidarModel) -> Ints:
     return np.arange(1, model.pattern.firings + 1) * period // model.pattern.firings
 
 
-def _cast_from(rig: Rig, time: Floats, beam: Floats) -> tuple[Floats, Floats]:
+def _world_rays(rig: Rig, time: Floats, beam: Floats) -> tuple[Floats, Floats]:
     """Origins and directions of all rays in the world. (f,), (f, r, 3) -> (f r, 3) each."""
     shift, turn = rig.truth.imu_T_lidar
     world_R_imu = rig.motion.rotation(time)
@@ -162,7 +162,7 @@ def _cast_from(rig: Rig, time: Floats, beam: Floats) -> tuple[Floats, Floats]:
     return np.repeat(origin, beam.shape[1], axis=0), ray.reshape(-1, 3)
 
 
-def _measured(distance: Floats, rig: Rig, rng: np.random.Generator) -> tuple[Bools, Floats]:
+def _simulate_ranges(distance: Floats, rig: Rig, rng: np.random.Generator) -> tuple[Bools, Floats]:
     """Which rays come back, and the ranges that are reported."""
     model, truth = rig.model, rig.truth
     noise = model.range_sigma_m * rng.standard_normal(distance.shape)

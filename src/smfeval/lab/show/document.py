@@ -4,9 +4,9 @@ from dataclasses import asdict
 from typing import Any
 
 from smfeval import __version__
-from smfeval.lab.casestudy import CaseStudy, Plan
+from smfeval.lab.casestudy import CaseStudy, CaseStudyPlan
 from smfeval.lab.casestudy.conclusions import sentences
-from smfeval.lab.casestudy.result import ExplainedRow, ScoreRow, VariantRow
+from smfeval.lab.casestudy.result import ExplanationRow, ScoreRow, VariantRow
 from smfeval.summarise.number import Number
 
 SCHEMA = "smfeval.casestudy/1"
@@ -22,7 +22,7 @@ def document(study: CaseStudy) -> dict[str, Any]:
         "scores": [_score(row) for row in study.scores],
         "knobs": None if study.knobs is None else study.knobs.to_dict(),
         "credit_reach": {each.knob: each.nats for each in study.credit_reach},
-        "explained": [_explained(row) for row in study.explained],
+        "explained": [_explanation(row) for row in study.explanations],
         "variants": [_variant(row) for row in study.variants],
         "variant_sweep": None if swept is None else swept.to_dict(),
         "not_run": [asdict(each) | {"tracks": list(each.tracks)} for each in study.not_run],
@@ -32,7 +32,7 @@ def document(study: CaseStudy) -> dict[str, Any]:
     }
 
 
-def _plan(plan: Plan) -> dict[str, Any]:
+def _plan(plan: CaseStudyPlan) -> dict[str, Any]:
     return {
         **{
             name: [track.name for track in getattr(plan, name)]
@@ -40,9 +40,9 @@ def _plan(plan: Plan) -> dict[str, Any]:
         },
         "walk_s": plan.walk_s,
         "filters": list(plan.filters),
-        "spared": list(plan.spared),
+        "spared": list(plan.sweep_only),
         "knobs": {knob.name: list(knob.values) for knob in plan.knobs},
-        "variants": {each.name: list(each.words) for each in plan.variants},
+        "variants": {each.name: list(each.settings) for each in plan.variants},
         "noises": list(plan.noises),
     }
 
@@ -63,7 +63,7 @@ def _score(row: ScoreRow) -> dict[str, Any]:
     }
 
 
-def _explained(row: ExplainedRow) -> dict[str, Any]:
+def _explanation(row: ExplanationRow) -> dict[str, Any]:
     found = row.displacement
     return {
         "track": row.track,
@@ -93,7 +93,7 @@ def _variant(row: VariantRow) -> dict[str, Any]:
         "variant": row.variant,
         "settings": list(row.settings),
         **{name: value.to_dict() for name, value in numbers.items()},
-        "closed": row.closed,
+        "closed": row.closed_share,
     }
 
 

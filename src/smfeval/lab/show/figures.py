@@ -7,10 +7,10 @@ from matplotlib.figure import Figure
 from smfeval.errors import SmfevalError
 from smfeval.lab.casestudy import CaseStudy
 from smfeval.lab.casestudy.measure import Outcome
-from smfeval.lab.casestudy.plan import OWN
+from smfeval.lab.casestudy.plan import OWN_FILTER
 from smfeval.lab.casestudy.run import condition_and_nees
 from smfeval.show.figures.gallery import Gallery, gallery_of_sweep
-from smfeval.show.figures.study import Row
+from smfeval.show.figures.study import ForestRow
 from smfeval.show.figures.table import draw
 
 Drawing = tuple[str, Callable[[], Figure]]
@@ -19,7 +19,7 @@ Drawing = tuple[str, Callable[[], Figure]]
 def gallery_of_case_study(study: CaseStudy) -> Gallery:
     """Every figure that can be drawn, and why the others cannot."""
     swept = Gallery({}, {}) if study.knobs is None else gallery_of_sweep(study.knobs)
-    figures, refused = dict(swept.figures), dict(swept.refused)
+    figures, refused = dict(swept.figures), dict(swept.refusals)
     for name, drawing in _drawings(study):
         try:
             figures[name] = drawing()
@@ -38,13 +38,13 @@ def _drawings(study: CaseStudy) -> Iterator[Drawing]:
         yield from (
             (f"degeneracy_{track}", _degeneracy(each))
             for each in outcomes
-            if each.job.filter == OWN
+            if each.job.filter == OWN_FILTER
         )
 
 
-def forest_rows(study: CaseStudy) -> dict[str, list[Row]]:
+def forest_rows(study: CaseStudy) -> dict[str, list[ForestRow]]:
     """Filter -> (track, k, low, high) of every run that has a k."""
-    rows: dict[str, list[Row]] = {}
+    rows: dict[str, list[ForestRow]] = {}
     for row in study.scores:
         if row.k is not None:
             found = (row.track, row.k.value, row.k.low, row.k.high)

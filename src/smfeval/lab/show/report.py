@@ -14,11 +14,11 @@ from smfeval.compare.sweep import (
 from smfeval.compare.sweep_points import words
 from smfeval.lab.casestudy import CaseStudy
 from smfeval.lab.casestudy.conclusions import sentences
-from smfeval.lab.casestudy.result import CreditRow, ExplainedRow, NotRun, ScoreRow, VariantRow
+from smfeval.lab.casestudy.result import CreditRow, ExplanationRow, FailedRuns, ScoreRow, VariantRow
 from smfeval.lab.explained import Displacement
 from smfeval.show.scores import metres, shown
-from smfeval.show.study.markdown import escaped
-from smfeval.show.sweep import slope
+from smfeval.show.study.markdown import escape_markdown
+from smfeval.show.sweep import format_slope
 from smfeval.show.words import count, length, number
 from smfeval.summarise.number import Number
 
@@ -49,13 +49,13 @@ def as_markdown(sheet: Sheet) -> str:
     """Heading, table, list of remarks."""
     rule = ("---",) * len(sheet.headings)
     rows = [_line(sheet.headings), f"|{'|'.join(rule)}|", *map(_line, sheet.rows)]
-    remarks = "\n".join(f"- {escaped(remark)}" for remark in sheet.remarks)
-    parts = [f"## {escaped(sheet.title)}", "\n".join(rows), remarks]
+    remarks = "\n".join(f"- {escape_markdown(remark)}" for remark in sheet.remarks)
+    parts = [f"## {escape_markdown(sheet.title)}", "\n".join(rows), remarks]
     return "\n\n".join(part for part in parts if part)
 
 
 def _line(row: Row) -> str:
-    return f"| {' | '.join(map(escaped, row))} |"
+    return f"| {' | '.join(map(escape_markdown, row))} |"
 
 
 CREDIT_HEADINGS = (
@@ -72,8 +72,8 @@ DISPLACEMENT_HEADINGS = (
 
 def credit_sheet(study: CaseStudy) -> Sheet | None:
     """The precision of the lab's own filter, predicted from its configuration."""
-    rows = tuple((row.track, *_credit(row.credit)) for row in study.explained)
-    left = [f"{row.track} {row.left_out}" for row in study.explained if row.left_out]
+    rows = tuple((row.track, *_credit(row.credit)) for row in study.explanations)
+    left = [f"{row.track} {row.left_out}" for row in study.explanations if row.left_out]
     remarks = (
         "nats, medians over updates; credit = log det J = count + noise + shape, from N, sigma and "
         "normals alone (medians need not add up)",
@@ -99,7 +99,7 @@ def degeneracy_sheet(study: CaseStudy) -> Sheet | None:
             f"{each.r_squared:.2f}",
             str(each.scans),
         )
-        for row in study.explained
+        for row in study.explanations
         for each in row.degeneracy
     )
     remarks = ("decades of NEES per decade of a measure of sum n n^T, the matched normals",)
@@ -108,7 +108,7 @@ def degeneracy_sheet(study: CaseStudy) -> Sheet | None:
 
 def displacement_sheet(study: CaseStudy) -> Sheet | None:
     """What a displacement that a scan's points share would explain."""
-    rows = tuple(_displacement(row) for row in study.explained)
+    rows = tuple(_displacement(row) for row in study.explanations)
     remarks = (
         "shown: sigma of a displacement S_d = s^2 I that innovations show; recovered: nats of "
         "precision that knowing it takes back; excess: nats that honesty asks for",
@@ -131,20 +131,20 @@ def _credit(row: CreditRow) -> Row:
     )
 
 
-def _displacement(row: ExplainedRow) -> Row:
+def _displacement(row: ExplanationRow) -> Row:
     found = row.displacement
     return (
         row.track,
-        _shown(found),
+        _displacement_interval(found),
         f"{found.recovered_one_nats:.2f} nat",
         f"{found.recovered_every_nats:.2f} nat",
         f"{row.credit.excess:.2f} nat",
-        _needed(found.needed_one_m),
-        _needed(found.needed_every_m),
+        _needed_size(found.needed_one_m),
+        _needed_size(found.needed_every_m),
     )
 
 
-def _shown(found: Displacement) -> str:
+def _displacement_interval(found: Displacement) -> str:
     """s with its interval; a variance below 0 is none."""
     square = found.shown.displacement
     if square.low is None or square.high is None:
@@ -153,7 +153,7 @@ def _shown(found: Displacement) -> str:
     return f"{length(found.shown.sigma_m)} [{ends}]"
 
 
-def _needed(size_m: float | None) -> str:
+def _needed_size(size_m: float | None) -> str:
     return "none suffices" if size_m is None else length(size_m)
 
 
@@ -177,17 +177,17 @@ def scores_sheet(study: CaseStudy) -> Sheet:
         "sigma: reported, per axis, median over scans; k: median NEES over what is honest; "
         "90 % region: share of scans whose error lies in it; ms/scan: of one core"
     ]
-    spared = [name for name in study.plan.spared if name in study.plan.filters]
+    spared = [name for name in study.plan.sweep_only if name in study.plan.filters]
     if spared and len(study.plan.swept) < len(study.plan.worlds):
         where = ", ".join(track.name for track in study.plan.swept)
         remarks.append(f"only on {where}, for it is slow and has no belief: {', '.join(spared)}")
     if lost:
         remarks.append(f"lost, and counted as they are: {', '.join(lost)}")
-    rows = tuple(_row(row) for row in study.scores)
+    rows = tuple(_score_cells(row) for row in study.scores)
     return Sheet("1. Errors and reported uncertainty", HEADINGS, rows, tuple(remarks))
 
 
-def _row(row: ScoreRow) -> Row:
+def _score_cells(row: ScoreRow) -> Row:
     return (
         row.set,
         row.track,
@@ -235,7 +235,7 @@ def knobs_sheet(study: CaseStudy) -> Sheet | None:
         "of a track)",
         *_predictions(study.knobs),
         *study.knobs.notes,
-        *_failed(study.knobs),
+        *_failure_lines(study.knobs),
     )
     return Sheet("2. Knobs", KNOB_HEADINGS, rows, remarks)
 
@@ -250,36 +250,36 @@ def variants_sheet(study: CaseStudy) -> Sheet | None:
         "where no overconfidence was shown before",
         f"R moves: how far R = {', '.join(study.plan.noises)} m^2 moves the precision, and the "
         f"slope of log10 NEES per nat; {unearned_slope():.3f} if errors stay",
-        *(f"{each.name}: {' '.join(each.words)}" for each in study.plan.variants),
-        *(() if study.variant_sweep is None else _failed(study.variant_sweep)),
+        *(f"{each.name}: {' '.join(each.settings)}" for each in study.plan.variants),
+        *(() if study.variant_sweep is None else _failure_lines(study.variant_sweep)),
     )
     return Sheet("6. Variants that listen to residuals", VARIANT_HEADINGS, rows, remarks)
 
 
 def _knob(effect: Effect, values: str, credit: str) -> Iterator[Row]:
     """A row over tracks, and one for each if there are several."""
-    yield effect.knob, values, credit, *_turned(effect)
+    yield effect.knob, values, credit, *_effect_cells(effect)
     if len(effect.tracks) > 1:
-        yield from (("", each.track, "", *_turned(each)) for each in effect.tracks)
+        yield from (("", each.track, "", *_effect_cells(each)) for each in effect.tracks)
 
 
-def _turned(effect: Effect | TrackEffect) -> Row:
+def _effect_cells(effect: Effect | TrackEffect) -> Row:
     return (
         f"{effect.reach_nats:.2f}",
-        slope(effect.nees_slope),
-        slope(effect.error_slope),
+        format_slope(effect.nees_slope),
+        format_slope(effect.error_slope),
         effect.label,
     )
 
 
 def _noise(row: VariantRow, study: CaseStudy) -> Row:
     """What R does in a variant on the track of its row, if it was turned there."""
-    effect = study.effect_of(row.variant)
+    effect = study.variant_effect(row.variant)
     tracks = () if effect is None else effect.tracks
     found = next((each for each in tracks if each.track == row.track), None)
     if found is None:
         return "-", "-", "-"
-    return f"{found.reach_nats:.2f} nat", slope(found.nees_slope), found.label
+    return f"{found.reach_nats:.2f} nat", format_slope(found.nees_slope), found.label
 
 
 def _variant(row: VariantRow) -> Row:
@@ -289,7 +289,7 @@ def _variant(row: VariantRow) -> Row:
         shown(row.k),
         metres(row.mae),
         shown(row.precision),
-        "-" if row.closed is None else f"{100 * row.closed:.0f} %",
+        "-" if row.closed_share is None else f"{100 * row.closed_share:.0f} %",
     )
 
 
@@ -303,7 +303,7 @@ def _predictions(sweep: Sweep) -> list[str]:
     ]
 
 
-def _failed(sweep: Sweep) -> list[str]:
+def _failure_lines(sweep: Sweep) -> list[str]:
     return [
         f"failed: {each.estimator} {words(each.settings)} on {each.track}: {each.sentence}"
         for each in sweep.failures
@@ -321,7 +321,7 @@ def text(study: CaseStudy) -> str:
     """For a terminal."""
     parts = [
         extent(study),
-        *(f"  {line}" for line in _left_out(study)),
+        *(f"  {line}" for line in _left_out_lines(study)),
         *(f"\n{as_text(sheet)}" for sheet in sheets(study)),
         f"\n{CLOSING}",
         *(f"  {sentence}" for sentence in sentences(study)),
@@ -331,11 +331,11 @@ def text(study: CaseStudy) -> str:
 
 def markdown(study: CaseStudy) -> str:
     """For a page."""
-    left = "\n".join(f"- {escaped(line)}" for line in _left_out(study))
-    said = "\n".join(f"- {escaped(sentence)}" for sentence in sentences(study))
+    left = "\n".join(f"- {escape_markdown(line)}" for line in _left_out_lines(study))
+    said = "\n".join(f"- {escape_markdown(sentence)}" for sentence in sentences(study))
     parts = [
         "# Case study",
-        f"{escaped(extent(study))}.",
+        f"{escape_markdown(extent(study))}.",
         left,
         *map(as_markdown, sheets(study)),
         f"## {CLOSING}\n\n{said}",
@@ -367,12 +367,12 @@ def extent(study: CaseStudy) -> str:
     )
 
 
-def _left_out(study: CaseStudy) -> list[str]:
+def _left_out_lines(study: CaseStudy) -> list[str]:
     every = len(study.plan.worlds)
     missing = [_not_run(each, every=len(each.tracks) == every) for each in study.not_run]
     return [*missing, *(f"note: {note}" for note in study.notes)]
 
 
-def _not_run(each: NotRun, *, every: bool) -> str:
+def _not_run(each: FailedRuns, *, every: bool) -> str:
     where = "all tracks" if every else ", ".join(each.tracks)
     return f"not run: {each.filter} on {where}: {each.sentence}"

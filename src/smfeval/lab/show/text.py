@@ -19,7 +19,7 @@ SCHEMA = "smfeval.run/1"
 
 
 @dataclass(frozen=True)
-class Finished:
+class FinishedRun:
     """A run, what it ran on, and the files that it was written to."""
 
     filter: str
@@ -39,19 +39,19 @@ class Finished:
         return self.run.belief.duration_s / self.run.cpu_s if self.run.cpu_s > 0 else None
 
     @property
-    def matched(self) -> float | None:
+    def matched_median(self) -> float | None:
         """Points with a plane, median over scans."""
         told = self.run.telemetry
         return None if told is None else float(np.median(told.matched))
 
 
-def text(done: Finished, *, verbose: bool = False) -> str:
+def text(done: FinishedRun, *, verbose: bool = False) -> str:
     """What ran, how fast, what it claims and what was written."""
     rows = [
         ("filter", " ".join((done.filter, *done.settings))),
         ("scans", f"{len(done.run.belief):,} of {len(done.recording.scans):,}"),
         ("CPU", _cpu(done)),
-        ("matched", _matched(done)),
+        ("matched", _matched_text(done)),
         ("sigma", _sigma(done)),
         *(_details(done) if verbose else []),
         *(("note", note) for note in (*done.recording.notes, *done.run.notes)),
@@ -59,29 +59,33 @@ def text(done: Finished, *, verbose: bool = False) -> str:
     return f"{done.recording.name}\n{aligned(rows)}\n{last_line(done)}\n"
 
 
-def last_line(done: Finished) -> str:
+def last_line(done: FinishedRun) -> str:
     """Where the belief is."""
     files = " and ".join(str(file) for file in done.files)
     return f"wrote {files}: {count(len(done.run.belief), 'scan')}"
 
 
-def _cpu(done: Finished) -> str:
+def _cpu(done: FinishedRun) -> str:
     fast = done.times_real_time
     times = "" if fast is None else f", {number(fast)} times real time on one core"
     return f"{number(1e3 * done.cpu_per_scan_s)} ms per scan{times}"
 
 
-def _matched(done: Finished) -> str:
-    return "not told" if done.matched is None else f"{number(done.matched)} points (median)"
+def _matched_text(done: FinishedRun) -> str:
+    return (
+        "not told"
+        if done.matched_median is None
+        else f"{number(done.matched_median)} points (median)"
+    )
 
 
-def _sigma(done: Finished) -> str:
+def _sigma(done: FinishedRun) -> str:
     if done.run.sigma_m is None:
         return "none: the filter reports no covariance"
     return f"{length(done.run.sigma_m)} reported (median, position, per axis)"
 
 
-def _details(done: Finished) -> list[tuple[str, str]]:
+def _details(done: FinishedRun) -> list[tuple[str, str]]:
     """What `-v` adds: residuals, innovations and iterations."""
     told = done.run.telemetry
     if told is None:
@@ -95,7 +99,7 @@ def _details(done: Finished) -> list[tuple[str, str]]:
     ]  # fmt: skip
 
 
-def document(done: Finished) -> dict[str, Any]:
+def document(done: FinishedRun) -> dict[str, Any]:
     """The same as strict JSON data."""
     about = done.run.belief.about
     return {
@@ -111,7 +115,7 @@ def document(done: Finished) -> dict[str, Any]:
         "cpu_s": done.run.cpu_s,
         "cpu_per_scan_s": done.cpu_per_scan_s,
         "times_real_time": done.times_real_time,
-        "matched_median": done.matched,
+        "matched_median": done.matched_median,
         "sigma_m": done.run.sigma_m,
         "notes": [*done.recording.notes, *done.run.notes],
         "files": [str(file) for file in done.files],
@@ -123,7 +127,7 @@ STILL_M = 1e-3  # a shorter path is rounding, not walking
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenRecording:
     """A recording and the files that it was written to."""
 
     recording: Recording
@@ -131,7 +135,7 @@ class Written:
     files: tuple[Path, ...]
 
 
-def recordings_text(done: Written, *, verbose: bool = False) -> str:
+def recordings_text(done: WrittenRecording, *, verbose: bool = False) -> str:
     """What was recorded, what filters are told and not told, what was written."""
     recording = done.recording
     rows = [
@@ -144,7 +148,7 @@ def recordings_text(done: Written, *, verbose: bool = False) -> str:
     return f"{recording.name}\n{aligned(rows)}\n{recordings_last_line(done)}\n"
 
 
-def recordings_last_line(done: Written) -> str:
+def recordings_last_line(done: WrittenRecording) -> str:
     """Where it is."""
     size = sum(file.stat().st_size for file in done.files)
     return (
@@ -190,7 +194,7 @@ def _recordings_details(recording: Recording) -> list[tuple[str, str]]:
     ]  # fmt: skip
 
 
-def recordings_document(done: Written) -> dict[str, Any]:
+def recordings_document(done: WrittenRecording) -> dict[str, Any]:
     """The same as strict JSON data."""
     recording = done.recording
     shift, turn = recording.imu_T_lidar
@@ -220,14 +224,14 @@ def filters_text() -> str:
     parts = []
     for name, entry in FILTERS.items():
         rows = [(setting, value) for setting, value in _defaults(entry).items()]
-        parts.append(f"{name}: {entry.words}\n" + (aligned(rows) + "\n" if rows else ""))
+        parts.append(f"{name}: {entry.description}\n" + (aligned(rows) + "\n" if rows else ""))
     return "".join(parts)
 
 
 def filters_document() -> dict[str, Any]:
     """The same as strict JSON data."""
     filters = [
-        {"name": name, "words": entry.words, "settings": _defaults(entry)}
+        {"name": name, "words": entry.description, "settings": _defaults(entry)}
         for name, entry in FILTERS.items()
     ]
     return {"schema": FILTERS_SCHEMA, "filters": filters}
@@ -247,7 +251,7 @@ SETS = {"easy": EASY, "adversarial": ADVERSARIAL}
 
 def worlds_text() -> str:
     """One line for each world and each set."""
-    worlds = aligned([(world.name, world.words) for world in WORLDS.values()])
+    worlds = aligned([(world.name, world.description) for world in WORLDS.values()])
     members = ", ".join
     sets = aligned([(name, members(each.name for each in chosen)) for name, chosen in SETS.items()])
     return f"worlds\n{worlds}\nsets (world_seed)\n{sets}\n"
@@ -257,6 +261,6 @@ def worlds_document() -> dict[str, Any]:
     """The same as strict JSON data."""
     return {
         "schema": WORLDS_SCHEMA,
-        "worlds": [{"name": world.name, "words": world.words} for world in WORLDS.values()],
+        "worlds": [{"name": world.name, "words": world.description} for world in WORLDS.values()],
         "sets": {name: [asdict(each) for each in chosen] for name, chosen in SETS.items()},
     }

@@ -8,9 +8,9 @@ import numpy as np
 from smfeval.errors import OptionError
 from smfeval.lab.sensors.faults import TYPICAL_FAULTS, Faults
 from smfeval.lab.worlds import plain, yards
-from smfeval.lab.worlds.build import Builder, Built
+from smfeval.lab.worlds.build import Builder, BuiltWorld
 
-__all__ = ["ADVERSARIAL", "EASY", "WORLDS", "Built", "Chosen", "World", "world_named"]
+__all__ = ["ADVERSARIAL", "EASY", "WORLDS", "BuiltWorld", "SeededWorld", "World", "world_named"]
 
 
 @dataclass(frozen=True)
@@ -18,17 +18,17 @@ class World:
     """A kind of place and the way through it."""
 
     name: str
-    words: str
+    description: str
     builder: Builder
     faults: Faults = TYPICAL_FAULTS
 
-    def built(self, seed: int) -> Built:
+    def build(self, seed: int) -> BuiltWorld:
         """The scene and route of one seed."""
         return self.builder(np.random.default_rng([seed, 0]))
 
 
 @dataclass(frozen=True)
-class Chosen:
+class SeededWorld:
     """A world with a seed: one recording of a set."""
 
     world: str
@@ -43,19 +43,31 @@ class Chosen:
 WORLDS = {
     world.name: world
     for world in (
-        World("college", "courtyards in a row, 400 m of new ground", partial(yards.exploring, 15)),
-        World("college_short", "the same for 165 m", partial(yards.exploring, 7)),
-        World("college_loop", "six courtyards, ends in the first", yards.looping),
+        World(
+            "college",
+            "courtyards in a row, 400 m of new ground",
+            partial(yards.one_way_college, 15),
+        ),
+        World("college_short", "the same for 165 m", partial(yards.one_way_college, 7)),
+        World("college_loop", "six courtyards, ends in the first", yards.college_loop),
         World("courtyard", "small and closed, seen whole from the start", yards.courtyard),
-        World("tunnel", "smooth, clutter only near the start: the axis is lost", plain.smooth),
-        World("tunnel_ribs", "sparse ribs and clutter: degenerate but trackable", plain.ribbed),
+        World(
+            "tunnel", "smooth, clutter only near the start: the axis is lost", plain.smooth_tunnel
+        ),
+        World(
+            "tunnel_ribs", "sparse ribs and clutter: degenerate but trackable", plain.ribbed_tunnel
+        ),
         World("field", "open ground, few distant objects", plain.field),
         World("corridor", "indoors, few features, one corner", plain.corridor),
     )
 }
 
-EASY = (Chosen("college_short", 1), Chosen("college_short", 2), Chosen("college_loop", 3))
-ADVERSARIAL = tuple(Chosen(name, 1) for name in ("tunnel_ribs", "tunnel", "corridor", "field"))
+EASY = (
+    SeededWorld("college_short", 1),
+    SeededWorld("college_short", 2),
+    SeededWorld("college_loop", 3),
+)
+ADVERSARIAL = tuple(SeededWorld(name, 1) for name in ("tunnel_ribs", "tunnel", "corridor", "field"))
 
 
 def world_named(name: str) -> World:

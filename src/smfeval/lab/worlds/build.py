@@ -14,7 +14,7 @@ Place = tuple[float, float]
 
 
 @dataclass(frozen=True, eq=False)
-class Built:
+class BuiltWorld:
     """A scene, the way through it, and how it is walked."""
 
     scene: Scene
@@ -22,7 +22,7 @@ class Built:
     gait: Gait = field(default_factory=Gait)
 
 
-Builder = Callable[[np.random.Generator], Built]
+Builder = Callable[[np.random.Generator], BuiltWorld]
 
 
 def wall(start: Place, end: Place, height: float, *, thickness: float = 0.4, low: float = 0) -> Box:

@@ -6,13 +6,13 @@ import numpy as np
 
 from smfeval.lab.motion import Route
 from smfeval.lab.scene import Ground, Scene, Tube, box, pillar
-from smfeval.lab.worlds.build import Built, Surface, clear_places, crate, tree, wall
+from smfeval.lab.worlds.build import BuiltWorld, Surface, clear_places, crate, tree, wall
 
 LENGTH_M = 150.0
 CLEARANCE_M = 14.0
 
 
-def field(rng: np.random.Generator) -> Built:
+def field(rng: np.random.Generator) -> BuiltWorld:
     """A walk in wide bends across the field."""
     x = np.arange(0.0, LENGTH_M + 1, 15.0)
     y = np.cumsum(rng.uniform(-6, 6, size=len(x)))
@@ -26,7 +26,7 @@ def field(rng: np.random.Generator) -> Built:
     surfaces += [pillar(x, y, 0.12, -1.0, 6.0) for x, y in places[8:12]]
     for x_hut, y_hut in places[12:]:
         surfaces.append(box((x_hut, y_hut, 1.0), (5.0, 4.0, 4.0), rng.uniform(0, np.pi)))
-    return Built(Scene(tuple(surfaces), relief(rng)), route)
+    return BuiltWorld(Scene(tuple(surfaces), relief(rng)), route)
 
 
 def relief(rng: np.random.Generator) -> Ground:
@@ -44,14 +44,14 @@ FIRST_M, SECOND_M = 62.0, 60.0  # from the start to the corner, from the corner 
 BEYOND_M = 6.0  # walls go on behind the start and after the end
 
 
-def corridor(rng: np.random.Generator) -> Built:
+def corridor(rng: np.random.Generator) -> BuiltWorld:
     """East to the corner, then north."""
     drift = rng.uniform(-0.2, 0.2, size=6)
     east = [(x, d) for x, d in zip((0.0, 20.0, 40.0), drift[:3], strict=True)]
     north = [(FIRST_M + d, y) for y, d in zip((20.0, 40.0, SECOND_M), drift[3:], strict=True)]
     route = Route(np.array([*east, (FIRST_M, 0.0), *north]), rounding_m=1.9)
     surfaces = (*_walls(), _ceiling(), *_doors(rng))
-    return Built(Scene(surfaces, Ground()), route)
+    return BuiltWorld(Scene(surfaces, Ground()), route)
 
 
 def _walls() -> Iterator[Surface]:
@@ -86,26 +86,26 @@ def _doors(rng: np.random.Generator) -> Iterator[Surface]:
 
 
 RADIUS_M = 3.0
-AXIS_M = 1.6  # height of the axis over the floor
+AXIS_HEIGHT_M = 1.6  # height of the axis over the floor
 BACK_M, WALK_M, AHEAD_M = 14.0, 132.0, 90.0  # the far end is never seen
 
 
-def smooth(rng: np.random.Generator) -> Built:
+def smooth_tunnel(rng: np.random.Generator) -> BuiltWorld:
     """Clutter near the start only; from there on the walls are the same everywhere."""
-    route = _route(rng)
+    route = _tunnel_route(rng)
     clutter = _clutter(route, -8.0, 12.0, 6, rng)
-    return Built(Scene((_tube(), _back(), *clutter), Ground()), route)
+    return BuiltWorld(Scene((_tube(), _back_wall(), *clutter), Ground()), route)
 
 
-def ribbed(rng: np.random.Generator) -> Built:
+def ribbed_tunnel(rng: np.random.Generator) -> BuiltWorld:
     """Sparse ribs and clutter all along: degenerate, but it can be tracked."""
-    route = _route(rng)
+    route = _tunnel_route(rng)
     end = WALK_M + AHEAD_M
     clutter = [*_clutter(route, -8.0, 12.0, 6, rng), *_clutter(route, 12.0, end, 24, rng)]
-    return Built(Scene((_tube(), _back(), *_ribs(end, rng), *clutter), Ground()), route)
+    return BuiltWorld(Scene((_tube(), _back_wall(), *_ribs(end, rng), *clutter), Ground()), route)
 
 
-def _route(rng: np.random.Generator) -> Route:
+def _tunnel_route(rng: np.random.Generator) -> Route:
     """Along the tunnel, drifting a little from side to side."""
     x = np.arange(0.0, WALK_M + 1, 12.0)
     y = rng.uniform(-0.4, 0.4, size=len(x))
@@ -114,11 +114,13 @@ def _route(rng: np.random.Generator) -> Route:
 
 def _tube() -> Tube:
     half = (BACK_M + WALK_M + AHEAD_M) / 2
-    return Tube(np.array([half - BACK_M, 0.0, AXIS_M]), np.array([1.0, 0, 0]), RADIUS_M, half)
+    return Tube(
+        np.array([half - BACK_M, 0.0, AXIS_HEIGHT_M]), np.array([1.0, 0, 0]), RADIUS_M, half
+    )
 
 
-def _back() -> Surface:
-    return wall((-BACK_M, -RADIUS_M), (-BACK_M, RADIUS_M), AXIS_M + RADIUS_M, low=-2)
+def _back_wall() -> Surface:
+    return wall((-BACK_M, -RADIUS_M), (-BACK_M, RADIUS_M), AXIS_HEIGHT_M + RADIUS_M, low=-2)
 
 
 def _ribs(end: float, rng: np.random.Generator) -> Iterator[Surface]:

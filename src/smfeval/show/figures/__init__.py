@@ -19,13 +19,13 @@ matplotlib is slow to import: import this package only where a figure is drawn.
 
 from smfeval.show.figures.gallery import (
     Gallery,
+    figure_paths,
     figures_of,
     figures_of_pairs,
     gallery_of,
     gallery_of_pairs,
     gallery_of_track,
     save,
-    would_save,
 )
 from smfeval.show.figures.table import FIGURES, FigureKind, draw
 
@@ -34,11 +34,11 @@ __all__ = [
     "FigureKind",
     "Gallery",
     "draw",
+    "figure_paths",
     "figures_of",
     "figures_of_pairs",
     "gallery_of",
     "gallery_of_pairs",
     "gallery_of_track",
     "save",
-    "would_save",
 ]

@@ -12,22 +12,28 @@ from smfeval.evaluation import Evaluation
 from smfeval.maths.arrays import Floats
 from smfeval.score.log import consistency, sharpness
 from smfeval.score.pit import honest_median
-from smfeval.show.figures.inputs import Evaluations, belief_of, name_of, numbered_beliefs, origin_ns
+from smfeval.show.figures.inputs import (
+    Evaluations,
+    estimate_name,
+    numbered_beliefs,
+    origin_ns,
+    single_belief,
+)
 from smfeval.show.figures.style import (
-    HONEST,
-    PALE,
+    BAND_GREY,
+    HONEST_GREY,
     colour,
+    draw_series,
     estimator_names,
     legend_above,
-    line,
+    line_style,
     polyline,
-    read_well,
-    trace,
+    set_log_ticks,
 )
 from smfeval.show.words import number as as_text
 from smfeval.summarise.number import Number
 
-ROOM = (-0.01, 1.01)  # a curve along the frame is seen whole
+AXIS_LIMITS = (-0.01, 1.01)  # a curve along the frame is seen whole
 LEVELS = np.linspace(0, 1, 41)[1:-1]
 
 
@@ -39,21 +45,21 @@ def coverage(axes: Axes, evaluations: Evaluations) -> None:
     """
     kept = numbered_beliefs(evaluations)
     found = list(kept.values())
-    axes.plot([0, 1], [0, 1], color=HONEST, ls="--", label="if honest")
+    axes.plot([0, 1], [0, 1], color=HONEST_GREY, ls="--", label="if honest")
     for number, name, each in zip(kept, estimator_names(found), found, strict=True):
-        shares = [held(each, level) for level in LEVELS]
-        low, high = _ends(shares)
-        words = f"{name}{_missing(each, low)}"
-        nominal, held_share = _with_ends([share.value for share in shares])
-        axes.plot(nominal, held_share, **line(number), label=words)
+        shares = [empirical_coverage(each, level) for level in LEVELS]
+        low, high = _interval_ends(shares)
+        words = f"{name}{_missing_note(each, low)}"
+        nominal, held_share = _full_curve([share.value for share in shares])
+        axes.plot(nominal, held_share, **line_style(number), label=words)
         axes.fill_between(LEVELS, low, high, color=colour(number), alpha=0.2, lw=0)
-    axes.set(xlim=ROOM, ylim=ROOM, aspect="equal")
+    axes.set(xlim=AXIS_LIMITS, ylim=AXIS_LIMITS, aspect="equal")
     axes.set_xlabel("nominal level")
     axes.set_ylabel("share of scans inside")
     legend_above(axes)
 
 
-def held(evaluation: Evaluation, level: float) -> Number:
+def empirical_coverage(evaluation: Evaluation, level: float) -> Number:
     """Share of scans that the region of this level holds, with its interval."""
     scored = evaluation.scored
     relative = scored.series["nees"] / honest_median(scored.residuals)
@@ -66,27 +72,27 @@ def held(evaluation: Evaluation, level: float) -> Number:
     return replace(number, low=low, high=high)
 
 
-def _ends(shares: list[Number]) -> tuple[Floats, Floats]:
+def _interval_ends(shares: list[Number]) -> tuple[Floats, Floats]:
     """Ends of the intervals, NaN where there is none."""
     ends = [(s.low, s.high) if s.low is not None else (np.nan, np.nan) for s in shares]
     low, high = np.array(ends, dtype=np.float64).T
     return low, high
 
 
-def _missing(evaluation: Evaluation, low: Floats) -> str:
+def _missing_note(evaluation: Evaluation, low: Floats) -> str:
     lost = int(np.isnan(low).sum())
     if not lost or evaluation.options.intervals.method is None:
         return ""
     return f" (no interval at {lost} of {len(LEVELS)} levels)"
 
 
-def _with_ends(shares: list[float]) -> tuple[Floats, Floats]:
+def _full_curve(shares: list[float]) -> tuple[Floats, Floats]:
     """The curve from (0, 0) to (1, 1)."""
     return np.concatenate([[0.0], LEVELS, [1.0]]), np.array([0.0, *shares, 1.0])
 
 
 BINS = 20
-BAND = 0.95
+BAND_LEVEL = 0.95
 
 
 def pit_histogram(axes: Axes, evaluation: Evaluation) -> None:
@@ -95,17 +101,17 @@ def pit_histogram(axes: Axes, evaluation: Evaluation) -> None:
     The band holds a bar of an honest belief with probability 95 %, for as many independent scans
     as the mean log NEES is worth; bars forget faster than that, so the band is rather too wide.
     """
-    found = belief_of(evaluation)
+    found = single_belief(evaluation)
     pit = found.scored.series["pit"]
     density, edges = np.histogram(pit, bins=BINS, range=(0, 1), density=True)
     name = estimator_names([found])[0]
     band = honest_band(independent_scans(found))
     words = "if honest (nobody can tell how many scans are independent)"
     if band is not None:
-        axes.axhspan(*band, color=PALE, lw=0, zorder=0)
+        axes.axhspan(*band, color=BAND_GREY, lw=0, zorder=0)
         words = f"if honest, 95 % for {as_text(independent_scans(found) or 0)} independent scans"
     axes.stairs(density, edges, fill=True, color=colour(0), alpha=0.75, label=name)
-    axes.axhline(1.0, color=HONEST, ls="--", label=words)
+    axes.axhline(1.0, color=HONEST_GREY, ls="--", label=words)
     axes.set_xlim(0, 1)
     axes.set_xlabel("probability integral transform of the NEES")
     axes.set_ylabel("density")
@@ -127,7 +133,7 @@ def honest_band(scans: float | None) -> tuple[float, float] | None:
     whole = int(scans or 0)
     if whole < 1:
         return None
-    low, high = binom.interval(BAND, whole, 1 / BINS)
+    low, high = binom.interval(BAND_LEVEL, whole, 1 / BINS)
     return float(low) * BINS / whole, float(high) * BINS / whole
 
 
@@ -138,7 +144,7 @@ def log_score(axes: Sequence[Axes], evaluations: Evaluations) -> None:
     of d/2; sharpness is only worth having as long as consistency does not pay for it.
     """
     above, below = axes
-    kept = _gaussians(evaluations)
+    kept = _numbered_gaussians(evaluations)
     found = list(kept.values())
     start = origin_ns(found)
     for number, name, each in zip(kept, estimator_names(found), found, strict=True):
@@ -146,11 +152,11 @@ def log_score(axes: Sequence[Axes], evaluations: Evaluations) -> None:
         parts = consistency(residuals), sharpness(residuals)
         time, first, second = polyline(stamp, *parts, origin_ns=start)
         words = f"{name} (means {' and '.join(as_text(float(p.mean())) for p in parts)} nat)"
-        trace(above, time, first, **line(number), lw=0.8, label=words)
-        trace(below, time, second, **line(number), lw=0.8)
-    _honest(above, found)
+        draw_series(above, time, first, **line_style(number), lw=0.8, label=words)
+        draw_series(below, time, second, **line_style(number), lw=0.8)
+    _draw_honest_mean(above, found)
     above.set_yscale("log")
-    read_well(above.yaxis)
+    set_log_ticks(above.yaxis)
     above.set_ylabel("consistency (nat)")
     below.set_ylabel("sharpness (nat)")
     below.set_xlabel("time (s)")
@@ -158,23 +164,23 @@ def log_score(axes: Sequence[Axes], evaluations: Evaluations) -> None:
     legend_above(above)
 
 
-def _honest(axes: Axes, found: list[Evaluation]) -> None:
+def _draw_honest_mean(axes: Axes, found: list[Evaluation]) -> None:
     for d in np.unique([each.scored.residuals.dimension for each in found]):
         words = f"if honest: mean {d / 2:g} nat"
-        axes.axhline(d / 2, color=HONEST, ls="--", label=words)
+        axes.axhline(d / 2, color=HONEST_GREY, ls="--", label=words)
 
 
-def splits(evaluation: Evaluation) -> bool:
+def has_log_parts(evaluation: Evaluation) -> bool:
     """Whether the log score has two parts: that of particles has not."""
     return evaluation.scored.residuals.ensemble is None
 
 
-def _gaussians(evaluations: Evaluations) -> dict[int, Evaluation]:
+def _numbered_gaussians(evaluations: Evaluations) -> dict[int, Evaluation]:
     found = numbered_beliefs(evaluations)
-    kept = {at: each for at, each in found.items() if splits(each)}
+    kept = {at: each for at, each in found.items() if has_log_parts(each)}
     if not kept:
         first = next(iter(found.values()))
         raise SeriesError(
-            f"{name_of(first)} has particles; only the log score of a Gaussian splits in two"
+            f"{estimate_name(first)} has particles; only the log score of a Gaussian splits in two"
         )
     return kept

@@ -5,12 +5,12 @@ from matplotlib.axes import Axes
 
 from smfeval.errors import SeriesError
 from smfeval.maths.arrays import Floats
-from smfeval.show.figures.inputs import alike, positive
-from smfeval.show.figures.style import HONEST, colour, legend_above, read_well
+from smfeval.show.figures.inputs import check_positive, check_same_length
+from smfeval.show.figures.style import HONEST_GREY, colour, legend_above, set_log_ticks
 from smfeval.show.words import number
 from smfeval.summarise.inflation import median_chi_squared
 
-MANY = 5000  # points: more are counted in hexagons instead of drawn on top of each other
+MAX_POINTS = 5000  # points: more are counted in hexagons instead of drawn on top of each other
 
 
 def degeneracy(axes: Axes, condition: Floats, nees: Floats, *, dimension: int = 3) -> None:
@@ -19,10 +19,10 @@ def degeneracy(axes: Axes, condition: Floats, nees: Floats, *, dimension: int = 
     The line is the least-squares fit of log10 NEES on log10 condition. Scans depend on each other,
     so no interval is given.
     """
-    alike(condition, nees, "condition number and NEES")
-    x, y = positive(condition, "condition number"), positive(nees, "NEES")
-    slope, offset = fit(x, y)
-    if len(x) > MANY:
+    check_same_length(condition, nees, "condition number and NEES")
+    x, y = check_positive(condition, "condition number"), check_positive(nees, "NEES")
+    slope, offset = fit_log_line(x, y)
+    if len(x) > MAX_POINTS:
         axes.hexbin(x, y, xscale="log", yscale="log", bins="log", gridsize=60, mincnt=1, lw=0)
     else:
         axes.plot(x, y, ".", ms=2.5, alpha=0.5, mew=0, color=colour(0), label="scans")
@@ -31,15 +31,15 @@ def degeneracy(axes: Axes, condition: Floats, nees: Floats, *, dimension: int = 
     words = f"fit: slope {slope:+.2f} of the logarithms".replace("-", "\N{MINUS SIGN}")
     axes.plot(ends, 10**offset * ends**slope, color=colour(1), lw=1.4, label=words)
     honest = median_chi_squared(dimension)
-    axes.axhline(honest, color=HONEST, ls="--", label=f"if honest: median {number(honest)}")
-    read_well(axes.xaxis)
-    read_well(axes.yaxis)
+    axes.axhline(honest, color=HONEST_GREY, ls="--", label=f"if honest: median {number(honest)}")
+    set_log_ticks(axes.xaxis)
+    set_log_ticks(axes.yaxis)
     axes.set_xlabel("condition number")
     axes.set_ylabel("NEES")
     legend_above(axes)
 
 
-def fit(condition: Floats, nees: Floats) -> tuple[float, float]:
+def fit_log_line(condition: Floats, nees: Floats) -> tuple[float, float]:
     """Slope and offset of log10 NEES over log10 condition."""
     x, y = np.log10(condition), np.log10(nees)
     if len(x) < 2 or np.ptp(x) == 0:

@@ -11,39 +11,39 @@ from smfeval.maths.arrays import Bools, Floats
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.show.figures.inputs import (
     Evaluations,
-    belief_of,
-    believes,
+    evaluation_list,
+    has_belief,
     numbered_beliefs,
     origin_ns,
-    several,
     sigma,
+    single_belief,
 )
 from smfeval.show.figures.style import (
-    HONEST,
-    MEANING,
+    HONEST_GREY,
     SIGMA,
+    SIGMA_MEANING,
     WIDE_IN,
+    band_style,
     colour,
+    draw_series,
     error_label,
-    escaped,
+    escape_name,
     estimator_names,
     legend_above,
-    line,
+    line_style,
     polyline,
-    read_well,
-    shade,
+    set_log_ticks,
     stem,
-    trace,
 )
 from smfeval.show.words import number as as_text
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
 
-SHADES = {1: 0.45, 2: 0.27, 3: 0.13}  # opacity of the bands up to 1, 2 and 3 sigma
+BAND_OPACITY = {1: 0.45, 2: 0.27, 3: 0.13}  # opacity of the bands up to 1, 2 and 3 sigma
 MARGIN = 0.6  # the axis begins at this part of the least error or sigma
-NO_ERROR_M = 1e-3  # where the axis begins if there is neither error nor sigma
-MOST_PANELS = 4  # more estimates share one, as lines
+DEFAULT_FLOOR_M = 1e-3  # where the axis begins if there is neither error nor sigma
+MAX_PANELS = 4  # more estimates share one, as lines
 
-Drawn = list[Floats]  # time, error and, of a belief, sigma
+ErrorCurves = list[Floats]  # time, error and, of a belief, sigma
 
 
 def error_and_sigma(axes: Axes | Sequence[Axes], evaluations: Evaluations) -> None:
@@ -53,24 +53,24 @@ def error_and_sigma(axes: Axes | Sequence[Axes], evaluations: Evaluations) -> No
     a dashed line. Plain poses have an error and no sigma; one estimate at least must report some.
     """
     panels = [axes] if isinstance(axes, Axes) else list(axes)
-    found = several(evaluations)
+    found = evaluation_list(evaluations)
     numbered_beliefs(found)
     if len(panels) not in (1, len(found)):
         raise OptionError(f"{len(panels)} axes to draw on; {len(found)} estimates need one or each")
-    drawn = [_drawn(each, origin_ns(found)) for each in found]
-    floor = MARGIN * min(_least(*each[1:]) for each in drawn)
-    top = max(_most(each) for each in drawn) / MARGIN or 10 * floor
+    drawn = [_error_curves(each, origin_ns(found)) for each in found]
+    floor = MARGIN * min(_smallest_positive(*each[1:]) for each in drawn)
+    top = max(_largest_value(each) for each in drawn) / MARGIN or 10 * floor
 
     names = estimator_names(found)
     for number, (name, each) in enumerate(zip(names, drawn, strict=True)):
         panel = panels[number % len(panels)]
-        _error(panel, each, name, number)
+        _draw_error(panel, each, name, number)
         if len(panels) == len(found):
-            _bands(panel, each, floor, named=number == _first(found))
+            _draw_bands(panel, each, floor, named=number == _first_belief(found))
         else:
-            _dashed(panel, each, name, number)
+            _draw_sigma(panel, each, name, number)
     for panel in panels:
-        _scaled(panel, floor, top)
+        _set_log_scale(panel, floor, top)
         panel.set_ylabel(error_label(found[0]))
         legend_above(panel)
     panels[-1].set_xlabel("time (s)")
@@ -78,8 +78,8 @@ def error_and_sigma(axes: Axes | Sequence[Axes], evaluations: Evaluations) -> No
 
 def error_panels(evaluations: Evaluations) -> int:
     """One for each of a few estimates: in a shared one, a line can hide another."""
-    count = len(several(evaluations))
-    return count if count <= MOST_PANELS else 1
+    count = len(evaluation_list(evaluations))
+    return count if count <= MAX_PANELS else 1
 
 
 def error_size_in(evaluations: Evaluations) -> tuple[float, float]:
@@ -87,102 +87,104 @@ def error_size_in(evaluations: Evaluations) -> tuple[float, float]:
     return WIDE_IN, 2.4 if error_panels(evaluations) == 1 else 1.7
 
 
-def _drawn(evaluation: Evaluation, start: int) -> Drawn:
+def _error_curves(evaluation: Evaluation, start: int) -> ErrorCurves:
     scored = evaluation.scored
-    spread = [sigma(evaluation)] if believes(evaluation) else []
+    spread = [sigma(evaluation)] if has_belief(evaluation) else []
     return polyline(scored.estimate.stamp, scored.series["ape"], *spread, origin_ns=start)
 
 
-def _first(found: list[Evaluation]) -> int:
+def _first_belief(found: list[Evaluation]) -> int:
     """The panel whose legend names the bands."""
-    return next(number for number, each in enumerate(found) if believes(each))
+    return next(number for number, each in enumerate(found) if has_belief(each))
 
 
-def _error(axes: Axes, drawn: Drawn, name: str, number: int) -> None:
+def _draw_error(axes: Axes, drawn: ErrorCurves, name: str, number: int) -> None:
     time, error, *spread = drawn
     words = "error" if spread else "error; it reports no uncertainty"
-    trace(axes, time, error, **line(number), label=f"{name}: {words}")
+    draw_series(axes, time, error, **line_style(number), label=f"{name}: {words}")
 
 
-def _dashed(axes: Axes, drawn: Drawn, name: str, number: int) -> None:
+def _draw_sigma(axes: Axes, drawn: ErrorCurves, name: str, number: int) -> None:
     """Sigma as a line above all errors, so that none hides it."""
     time, _, *spread = drawn
     look = {"color": colour(number), "ls": "--", "lw": 0.8, "zorder": 3}
-    meaning = "" if number else f" ({MEANING})"  # once is enough
+    meaning = "" if number else f" ({SIGMA_MEANING})"  # once is enough
     for each in spread:
-        trace(axes, time, each, **look, label=f"{name}: reported {SIGMA}{meaning}")
+        draw_series(axes, time, each, **look, label=f"{name}: reported {SIGMA}{meaning}")
 
 
-def _bands(axes: Axes, drawn: Drawn, floor: float, *, named: bool) -> None:
+def _draw_bands(axes: Axes, drawn: ErrorCurves, floor: float, *, named: bool) -> None:
     time, _, *spread = drawn
     for each in spread:
         low = np.where(np.isnan(each), np.nan, floor)
-        for times, opacity in SHADES.items():
-            words = f"reported {times}{SIGMA}" + f" ({MEANING})" * (times == 1)
+        for times, opacity in BAND_OPACITY.items():
+            words = f"reported {times}{SIGMA}" + f" ({SIGMA_MEANING})" * (times == 1)
             label = words if named else None
-            axes.fill_between(time, low, times * each, **shade(opacity), label=label)
+            axes.fill_between(time, low, times * each, **band_style(opacity), label=label)
             low = times * each
 
 
-def _scaled(axes: Axes, floor: float, top: float) -> None:
+def _set_log_scale(axes: Axes, floor: float, top: float) -> None:
     axes.set_yscale("log")  # at last: until there are bands, errors of zero have no place on it
     axes.set_ylim(floor, top)
     axes.margins(x=0.01)
-    read_well(axes.yaxis)
+    set_log_ticks(axes.yaxis)
 
 
-def _most(drawn: Drawn) -> float:
+def _largest_value(drawn: ErrorCurves) -> float:
     """Greatest error or outermost band."""
     _, error, *spread = drawn
-    return float(np.nanmax(np.concatenate([error, *(max(SHADES) * each for each in spread)])))
+    return float(np.nanmax(np.concatenate([error, *(max(BAND_OPACITY) * each for each in spread)])))
 
 
-def _least(*series: Floats) -> float:
+def _smallest_positive(*series: Floats) -> float:
     """Least positive number; zeros lie below every logarithmic axis."""
     values = np.concatenate(series)
     positive = values[values > 0]
-    return float(positive.min()) if positive.size else NO_ERROR_M
+    return float(positive.min()) if positive.size else DEFAULT_FLOOR_M
 
 
 def axis_errors(axes: Sequence[Axes], evaluation: Evaluation) -> None:
     """One of the axes for each scored axis: error in metres, bands of 1, 2 and 3 sigma."""
-    found = belief_of(evaluation)
+    found = single_belief(evaluation)
     letters = found.options.axes
     if len(axes) != len(letters):
         raise OptionError(f"{len(axes)} axes to draw on; the scored {letters} need {len(letters)}")
     residuals, stamp = found.scored.residuals, found.scored.estimate.stamp
     for i, (panel, letter) in enumerate(zip(axes, letters, strict=True)):
         spread = np.sqrt(residuals.predicted[:, i, i])
-        _panel(panel, polyline(stamp, residuals.error[:, i], spread), estimator_names([found])[0])
+        _draw_axis_error(
+            panel, polyline(stamp, residuals.error[:, i], spread), estimator_names([found])[0]
+        )
         panel.set_ylabel(f"{letter} error (m)")
         panel.margins(x=0.01)
     axes[-1].set_xlabel("time (s)")
     legend_above(axes[0])
 
 
-def _panel(axes: Axes, drawn: list[Floats], name: str) -> None:
+def _draw_axis_error(axes: Axes, drawn: list[Floats], name: str) -> None:
     time, error, spread = drawn
-    trace(axes, time, error, color=colour(0), label=f"{name}: error")
-    axes.fill_between(time, -spread, spread, **shade(SHADES[1]), label=f"±1{SIGMA}")
+    draw_series(axes, time, error, color=colour(0), label=f"{name}: error")
+    axes.fill_between(time, -spread, spread, **band_style(BAND_OPACITY[1]), label=f"±1{SIGMA}")
     for times in (2, 3):
         inner, outer, words = (times - 1) * spread, times * spread, f"±{times}{SIGMA}"
-        axes.fill_between(time, inner, outer, **shade(SHADES[times]), label=words)
-        axes.fill_between(time, -outer, -inner, **shade(SHADES[times]))
-    axes.axhline(0, color=HONEST, ls="--", lw=0.6)
+        axes.fill_between(time, inner, outer, **band_style(BAND_OPACITY[times]), label=words)
+        axes.fill_between(time, -outer, -inner, **band_style(BAND_OPACITY[times]))
+    axes.axhline(0, color=HONEST_GREY, ls="--", lw=0.6)
 
 
 def reported_sigma(axes: Axes, track: AnyTrack) -> None:
     """Position sigma along the most and the least certain direction of each scan, metres."""
     most, least = extreme_sigmas(track)
     time, upper, lower = polyline(track.stamp, most, least)
-    name = escaped(stem(track.provenance.name))
-    trace(axes, time, upper, color=colour(0), label=f"{name}: least certain direction")
-    trace(axes, time, lower, color=colour(0), ls="--", label="most certain direction")
+    name = escape_name(stem(track.provenance.name))
+    draw_series(axes, time, upper, color=colour(0), label=f"{name}: least certain direction")
+    draw_series(axes, time, lower, color=colour(0), ls="--", label="most certain direction")
     axes.set_xlabel("time (s)")
     axes.set_ylabel("reported position sigma (m)")
     if least.min() > 0:
         axes.set_yscale("log")
-        read_well(axes.yaxis)
+        set_log_ticks(axes.yaxis)
     legend_above(axes)
 
 
@@ -197,21 +199,23 @@ def extreme_sigmas(track: AnyTrack) -> tuple[Floats, Floats]:
     return sigma[:, -1], sigma[:, 0]
 
 
-BAND = 3.0  # of sigma = sqrt(tr S): an honest round error in space is beyond it once in 169,856
+BAND_SIGMAS = (
+    3.0  # of sigma = sqrt(tr S): an honest round error in space is beyond it once in 169,856
+)
 
 
 def divergence(axes: Axes, evaluation: Evaluation) -> None:
     """|e| over the band up to 3 sigma, and the first scan after which it stays outside."""
-    found = belief_of(evaluation)
+    found = single_belief(evaluation)
     stamp, error = found.scored.estimate.stamp, found.scored.series["ape"]
-    band = BAND * sigma(found)
+    band = BAND_SIGMAS * sigma(found)
     time, line, edge = polyline(stamp, error, band)
-    trace(axes, time, line, color=colour(0), label=f"{estimator_names([found])[0]}: error")
-    words = f"reported 3{SIGMA} ({SIGMA}: {MEANING})"
-    axes.fill_between(time, 0 * edge, edge, **shade(0.35), label=words)
+    draw_series(axes, time, line, color=colour(0), label=f"{estimator_names([found])[0]}: error")
+    words = f"reported 3{SIGMA} ({SIGMA}: {SIGMA_MEANING})"
+    axes.fill_between(time, 0 * edge, edge, **band_style(0.35), label=words)
     outside = error > band
-    axes.plot([], [], ls="none", label=f"{_percent(outside)} of scans outside 3{SIGMA}")
-    _mark(axes, (stamp - stamp[0]) / NANOSECONDS, error, leaves_for_good(outside))
+    axes.plot([], [], ls="none", label=f"{_format_percent(outside)} of scans outside 3{SIGMA}")
+    _mark_divergence(axes, (stamp - stamp[0]) / NANOSECONDS, error, divergence_scan(outside))
     axes.set_ylim(bottom=0)
     axes.margins(x=0.01)
     axes.set_xlabel("time (s)")
@@ -219,20 +223,20 @@ def divergence(axes: Axes, evaluation: Evaluation) -> None:
     legend_above(axes)
 
 
-def leaves_for_good(outside: Bools) -> int | None:
+def divergence_scan(outside: Bools) -> int | None:
     """First scan from which on all are outside; None if the last one is inside."""
     inside = np.flatnonzero(~outside)
     first = int(inside[-1]) + 1 if len(inside) else 0
     return first if first < len(outside) else None
 
 
-def _percent(outside: Bools) -> str:
+def _format_percent(outside: Bools) -> str:
     """Share in percent; one scan of many is not written as none, nor all but one as all."""
     share = 100 * float(outside.mean())
     return f"{as_text(share)} %" if share < 99.5 else f"{share:.6g} %"
 
 
-def _mark(axes: Axes, time: Floats, error: Floats, scan: int | None) -> None:
+def _mark_divergence(axes: Axes, time: Floats, error: Floats, scan: int | None) -> None:
     if scan is None:
         axes.plot([], [], ls="none", label=f"never outside 3{SIGMA} for good")
         return

@@ -20,30 +20,30 @@ from smfeval.errors import OptionError, SmfevalError
 from smfeval.evaluation import Evaluation
 from smfeval.io.atomic import replacing_all
 from smfeval.maths.arrays import Floats
-from smfeval.show.figures.calibration import splits
-from smfeval.show.figures.inputs import Evaluations, believes, name_of
-from smfeval.show.figures.study import Row
-from smfeval.show.figures.style import STYLE, short_names, styled
+from smfeval.show.figures.calibration import has_log_parts
+from smfeval.show.figures.inputs import Evaluations, estimate_name, has_belief
+from smfeval.show.figures.study import ForestRow
+from smfeval.show.figures.style import STYLE, paper_style, short_names
 from smfeval.show.figures.table import FIGURES, draw
 from smfeval.study.metrics import METRICS
 from smfeval.study.result import Study
 from smfeval.track import AnyTrack
 
-OF_BELIEFS = ("nees", "coverage", "log")  # shared figures that plain poses have no place in
+BELIEF_FIGURES = ("nees", "coverage", "log")  # shared figures that plain poses have no place in
 
 
-def left_out(found: Sequence[Evaluation], drawn: Container[str]) -> Iterator[str]:
+def omission_notes(found: Sequence[Evaluation], drawn: Container[str]) -> Iterator[str]:
     """One sentence for each estimate that is not in every shared figure."""
-    figures = [name for name in OF_BELIEFS if name in drawn]
+    figures = [name for name in BELIEF_FIGURES if name in drawn]
     for each in found:
-        if figures and not believes(each):
+        if figures and not has_belief(each):
             without = "it has an error and no sigma" if "error" in drawn else "nothing is drawn"
-            yield f"{name_of(each)} reports no uncertainty: not in {_and(figures)}; {without}"
-        elif "log" in drawn and believes(each) and not splits(each):
-            yield f"{name_of(each)} has particles: not in log, where Gaussians are split in two"
+            yield f"{estimate_name(each)} reports no uncertainty: not in {_join_names(figures)}; {without}"
+        elif "log" in drawn and has_belief(each) and not has_log_parts(each):
+            yield f"{estimate_name(each)} has particles: not in log, where Gaussians are split in two"
 
 
-def boxed(names: Sequence[str]) -> tuple[str, ...]:
+def missing_glyph_notes(names: Sequence[str]) -> tuple[str, ...]:
     """A sentence about letters of the names that the font of the figures does not have."""
     font = get_font(findfont(FontProperties(family=STYLE["font.family"])))
     letters = dict.fromkeys("".join(short_names(names)))
@@ -53,13 +53,13 @@ def boxed(names: Sequence[str]) -> tuple[str, ...]:
     return (f"the font of the figures has no {' '.join(missing)}; boxes are drawn instead",)
 
 
-def _and(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last
 
 
-Make = Callable[[], Figure]  # gives an empty figure, see `draw`
-Job = tuple[str, str, Any]  # name of the figure drawn, name in the table, subject
+FigureFactory = Callable[[], Figure]  # gives an empty figure, see `draw`
+FigureJob = tuple[str, str, Any]  # name of the figure drawn, name in the table, subject
 
 
 @dataclass(frozen=True)
@@ -67,30 +67,32 @@ class Gallery:
     """Figures by name, for those that cannot be drawn the reason, and what others leave out."""
 
     figures: dict[str, Figure]
-    refused: dict[str, str]
+    refusals: dict[str, str]
     notes: tuple[str, ...] = ()
 
 
-def figures_of(evaluations: Evaluations, *, make: Make = Figure) -> dict[str, Figure]:
+def figures_of(evaluations: Evaluations, *, make: FigureFactory = Figure) -> dict[str, Figure]:
     """Every figure of one evaluation or several; raises if there is none."""
-    return _some(gallery_of(evaluations, make=make))
+    return _require_figures(gallery_of(evaluations, make=make))
 
 
-def figures_of_pairs(comparison: Comparison, *, make: Make = Figure) -> dict[str, Figure]:
+def figures_of_pairs(comparison: Comparison, *, make: FigureFactory = Figure) -> dict[str, Figure]:
     """Every figure of a comparison without a reference; raises if there is none."""
-    return _some(gallery_of_pairs(comparison, make=make))
+    return _require_figures(gallery_of_pairs(comparison, make=make))
 
 
-def gallery_of(evaluations: Evaluations, *, make: Make = Figure) -> Gallery:
+def gallery_of(evaluations: Evaluations, *, make: FigureFactory = Figure) -> Gallery:
     """Figures that several evaluations share, then those of each, named after the estimate."""
     found = [evaluations] if isinstance(evaluations, Evaluation) else list(evaluations)
     shared = [(name, name, found) for name, kind in FIGURES.items() if kind.needs == "evaluations"]
-    gallery = _drawn([*shared, *_single(found)], make)
+    gallery = _draw_jobs([*shared, *_single_jobs(found)], make)
     names = [each.estimate.provenance.name for each in found]
-    return replace(gallery, notes=(*left_out(found, gallery.figures), *boxed(names)))
+    return replace(
+        gallery, notes=(*omission_notes(found, gallery.figures), *missing_glyph_notes(names))
+    )
 
 
-def gallery_of_pairs(comparison: Comparison, *, make: Make = Figure) -> Gallery:
+def gallery_of_pairs(comparison: Comparison, *, make: FigureFactory = Figure) -> Gallery:
     """The map of all pairs, and their sensitivity to gauge and clock."""
     subjects = {"comparison": comparison, "pairs": comparison.pairs}
     jobs = [
@@ -99,17 +101,17 @@ def gallery_of_pairs(comparison: Comparison, *, make: Make = Figure) -> Gallery:
         if kind.needs in subjects
     ]
     names = [track.provenance.name for track in comparison.tracks]
-    return replace(_drawn(jobs, make), notes=boxed(names))
+    return replace(_draw_jobs(jobs, make), notes=missing_glyph_notes(names))
 
 
-def gallery_of_track(track: AnyTrack, *, make: Make = Figure) -> Gallery:
+def gallery_of_track(track: AnyTrack, *, make: FigureFactory = Figure) -> Gallery:
     """What a track shows by itself."""
     names = [name for name, kind in FIGURES.items() if kind.needs == "track"]
-    gallery = _drawn([(name, name, track) for name in names], make)
-    return replace(gallery, notes=boxed([track.provenance.name]))
+    gallery = _draw_jobs([(name, name, track) for name in names], make)
+    return replace(gallery, notes=missing_glyph_notes([track.provenance.name]))
 
 
-def _single(found: list[Evaluation]) -> Iterator[Job]:
+def _single_jobs(found: list[Evaluation]) -> Iterator[FigureJob]:
     """Figures that each estimate has for itself."""
     short = short_names([each.estimate.provenance.name for each in found])
     for number, (each, estimator) in enumerate(zip(found, short, strict=True), start=1):
@@ -123,7 +125,7 @@ def _as_file_name(name: str) -> str:
     return re.sub(r"[^\w.-]+", "_", name).strip("_")
 
 
-def _drawn(jobs: list[Job], make: Make) -> Gallery:
+def _draw_jobs(jobs: list[FigureJob], make: FigureFactory) -> Gallery:
     figures, refused = {}, {}
     for called, name, subject in jobs:
         try:
@@ -133,24 +135,24 @@ def _drawn(jobs: list[Job], make: Make) -> Gallery:
     return Gallery(figures, refused)
 
 
-def _some(gallery: Gallery) -> dict[str, Figure]:
+def _require_figures(gallery: Gallery) -> dict[str, Figure]:
     if not gallery.figures:
-        raise SmfevalError(next(iter(gallery.refused.values())))
+        raise SmfevalError(next(iter(gallery.refusals.values())))
     return gallery.figures
 
 
-RANKED = ("mae", "energy", "log", "k")
+RANKED_METRICS = ("mae", "energy", "log", "k")
 
 
-def gallery_of_study(study: Study, *, make: Make = Figure) -> Gallery:
+def gallery_of_study(study: Study, *, make: FigureFactory = Figure) -> Gallery:
     """The forest of k over tracks, and rank diagrams over all tracks."""
     figures, refused = {}, {}
     try:
         figures["forest"] = draw("forest", forest_rows(study), make=make)
     except SmfevalError as error:
         refused["forest"] = str(error)
-    for column in _whole(study):
-        if column.metric in RANKED and column.ranks is not None:
+    for column in _overall_columns(study):
+        if column.metric in RANKED_METRICS and column.ranks is not None:
             name = f"ranks_{column.metric}"
             if column.ranks.critical_difference is None:
                 refused[name] = column.ranks.reason or "nobody is told apart"
@@ -159,9 +161,9 @@ def gallery_of_study(study: Study, *, make: Make = Figure) -> Gallery:
     return Gallery(figures, refused)
 
 
-def forest_rows(study: Study) -> dict[str, list[Row]]:
+def forest_rows(study: Study) -> dict[str, list[ForestRow]]:
     """Estimator -> (track, k, low, high) of every run that has a k."""
-    rows: dict[str, list[Row]] = {}
+    rows: dict[str, list[ForestRow]] = {}
     for result in study.results:
         k = dict(result.numbers).get("k")
         if k is not None:
@@ -169,13 +171,13 @@ def forest_rows(study: Study) -> dict[str, list[Row]]:
     return rows
 
 
-def _whole(study: Study) -> tuple[Column, ...]:
+def _overall_columns(study: Study) -> tuple[Column, ...]:
     """Columns of the section over all tracks: the last that is not of converged tracks only."""
     whole = [section for section in study.sections if not section.converged_only]
     return whole[-1].columns if whole else ()
 
 
-def _rank_figure(ranks: Ranks, title: str, make: Make) -> Figure:
+def _rank_figure(ranks: Ranks, title: str, make: FigureFactory) -> Figure:
     figure = draw(
         "ranks",
         ranks.names,
@@ -194,13 +196,13 @@ QUANTITIES: dict[str, Callable[[Line], Floats]] = {
 }
 
 
-def gallery_of_sweep(sweep: Sweep, *, make: Make = Figure) -> Gallery:
+def gallery_of_sweep(sweep: Sweep, *, make: FigureFactory = Figure) -> Gallery:
     """Two figures for each knob, named after it; every estimator and track has its own line."""
     figures, refused = {}, {}
     for knob in dict.fromkeys(effect.knob for effect in sweep.effects):
-        lines = dict(_lines(sweep, knob))
+        lines = dict(_knob_lines(sweep, knob))
         for figure, quantity in QUANTITIES.items():
-            name = f"{figure}_{_of_sweep_as_file_name(knob)}"
+            name = f"{figure}_{_knob_file_name(knob)}"
             runs = {of: (line.precision, quantity(line)) for of, line in lines.items()}
             try:
                 figures[name] = draw(figure, runs, make=make, dimension=sweep.dimension)
@@ -209,11 +211,11 @@ def gallery_of_sweep(sweep: Sweep, *, make: Make = Figure) -> Gallery:
     return Gallery(figures, refused)
 
 
-def _of_sweep_as_file_name(knob: str) -> str:
+def _knob_file_name(knob: str) -> str:
     return re.sub(r"[^\w.-]+", "_", knob)
 
 
-def _lines(sweep: Sweep, knob: str) -> Iterator[tuple[str, Line]]:
+def _knob_lines(sweep: Sweep, knob: str) -> Iterator[tuple[str, Line]]:
     """The lines of a knob, by estimator, by track where there are several, and by number."""
     several = len({point.track for point in sweep.points}) > 1
     whose = dict.fromkeys((point.estimator, point.track) for point in sweep.points)
@@ -235,21 +237,21 @@ METADATA: dict[str, dict[str, Any]] = {
 
 def save(figures: Mapping[str, Figure], path: str | Path) -> list[Path]:
     """Write figures as the ending says; returns the files made."""
-    targets = would_save(figures, path)
-    kind = _kind(Path(path))
-    with styled(), _boxes_for_letters(), replacing_all(*targets) as temporary:
+    targets = figure_paths(figures, path)
+    kind = _file_type(Path(path))
+    with paper_style(), _ignore_missing_glyphs(), replacing_all(*targets) as temporary:
         if kind == "pdf":
-            _pages(figures, temporary[0])
+            _save_pages(figures, temporary[0])
         else:
             for figure, file in zip(figures.values(), temporary, strict=True):
                 figure.savefig(file, format=kind, metadata=METADATA[kind])
     return targets
 
 
-def would_save(names: Iterable[str], path: str | Path) -> list[Path]:
+def figure_paths(names: Iterable[str], path: str | Path) -> list[Path]:
     """The files that figures of these names would be written to."""
     path, called = Path(path), list(names)
-    kind = _kind(path)
+    kind = _file_type(path)
     if not called:
         raise OptionError(f"{path}: there is no figure to write")
     if kind == "pdf" or len(called) == 1:
@@ -258,21 +260,21 @@ def would_save(names: Iterable[str], path: str | Path) -> list[Path]:
 
 
 @contextmanager
-def _boxes_for_letters() -> Iterator[None]:
+def _ignore_missing_glyphs() -> Iterator[None]:
     """Letters that the font lacks are boxes; the gallery's notes say so, once and in words."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from font", UserWarning)
         yield
 
 
-def _kind(path: Path) -> str:
+def _file_type(path: Path) -> str:
     kind = path.suffix.lower().removeprefix(".")
     if kind not in METADATA:
         raise OptionError(f"{path}: figures are written as {', '.join(METADATA)}")
     return kind
 
 
-def _pages(figures: Mapping[str, Figure], path: Path) -> None:
+def _save_pages(figures: Mapping[str, Figure], path: Path) -> None:
     with PdfPages(path, metadata=METADATA["pdf"]) as pages:
         for figure in figures.values():
             pages.savefig(figure)

@@ -12,45 +12,45 @@ from smfeval.score import Residuals
 from smfeval.score.pit import effective_particles
 
 Evaluations = Evaluation | Sequence[Evaluation]
-FEWEST_SCANS = 2  # a line needs two ends
+MIN_SCANS = 2  # a line needs two ends
 
 
-def several(evaluations: Evaluations) -> list[Evaluation]:
+def evaluation_list(evaluations: Evaluations) -> list[Evaluation]:
     """One evaluation or several as a list, each with scans enough for a line."""
     found = [evaluations] if isinstance(evaluations, Evaluation) else list(evaluations)
     if not found:
         raise SeriesError("there is no evaluation to draw")
     for each in found:
         scans = len(each.scored.residuals)
-        if scans < FEWEST_SCANS:
-            raise SeriesError(f"{name_of(each)}: {scans} scored scan makes no line to draw")
+        if scans < MIN_SCANS:
+            raise SeriesError(f"{estimate_name(each)}: {scans} scored scan makes no line to draw")
     return found
 
 
 def numbered_beliefs(evaluations: Evaluations) -> dict[int, Evaluation]:
     """Those that report uncertainty, by their place among all, which decides their colour."""
-    found = several(evaluations)
-    kept = {at: each for at, each in enumerate(found) if believes(each)}
+    found = evaluation_list(evaluations)
+    kept = {at: each for at, each in enumerate(found) if has_belief(each)}
     if not kept:
         raise SeriesError(
-            f"{name_of(found[0])} reports no uncertainty, so there is none to draw its errors "
+            f"{estimate_name(found[0])} reports no uncertainty, so there is none to draw its errors "
             "against"
         )
     return kept
 
 
-def belief_of(evaluation: Evaluation) -> Evaluation:
+def single_belief(evaluation: Evaluation) -> Evaluation:
     """The one evaluation of a figure, of an estimate that reports uncertainty."""
     (found,) = numbered_beliefs(evaluation).values()
     return found
 
 
-def believes(evaluation: Evaluation) -> bool:
+def has_belief(evaluation: Evaluation) -> bool:
     """Whether the estimate reports uncertainty."""
     return evaluation.scored.residuals.covariance is not None
 
 
-def name_of(evaluation: Evaluation) -> str:
+def estimate_name(evaluation: Evaluation) -> str:
     """What the estimate is called in a message."""
     return evaluation.estimate.provenance.name
 
@@ -69,7 +69,7 @@ def sigma(evaluation: Evaluation) -> Floats:
     return np.sqrt(np.trace(evaluation.scored.residuals.predicted, axis1=1, axis2=2))
 
 
-def positive(values: Sequence[float] | Floats, what: str) -> Floats:
+def check_positive(values: Sequence[float] | Floats, what: str) -> Floats:
     """Numbers that a logarithmic axis can show."""
     found = np.asarray(values, dtype=np.float64)
     if found.size == 0:
@@ -82,7 +82,7 @@ def positive(values: Sequence[float] | Floats, what: str) -> Floats:
     return found
 
 
-def alike(first: Floats, second: Floats, what: str) -> None:
+def check_same_length(first: Floats, second: Floats, what: str) -> None:
     """Two series of one length."""
     if len(first) != len(second):
         raise SeriesError(f"{len(first)} and {len(second)} numbers; {what} come in pairs")

@@ -11,26 +11,26 @@ from smfeval.maths.autocovariance import autocovariance, block_length
 from smfeval.score.pit import effective_particles
 from smfeval.show.figures.inputs import (
     Evaluations,
-    belief_of,
+    estimate_name,
     honest_quantile,
-    name_of,
     numbered_beliefs,
     origin_ns,
+    single_belief,
 )
 from smfeval.show.figures.style import (
-    HONEST,
-    PALE,
+    BAND_GREY,
+    HONEST_GREY,
     colour,
+    draw_series,
     estimator_names,
     legend_above,
-    line,
+    line_style,
     polyline,
-    read_well,
-    trace,
+    set_log_ticks,
 )
 from smfeval.show.words import number as as_text
 
-BAND = (0.025, 0.975)  # the central 95 % of an honest belief's NEES
+HONEST_QUANTILES = (0.025, 0.975)  # the central 95 % of an honest belief's NEES
 
 
 def nees_over_time(axes: Axes, evaluations: Evaluations) -> None:
@@ -43,19 +43,19 @@ def nees_over_time(axes: Axes, evaluations: Evaluations) -> None:
         time, drawn = polyline(stamp, nees, origin_ns=start)
         median = float(np.median(nees))
         words = f"{name} (median {as_text(median)})"
-        trace(axes, time, drawn, **line(number), lw=0.7, label=words)
+        draw_series(axes, time, drawn, **line_style(number), lw=0.7, label=words)
         axes.axhline(median, color=colour(number), ls="--", lw=0.8)
-    for kind in _kinds(found):
-        _honest(axes, kind, start)
+    for kind in _honest_laws(found):
+        _draw_honest_band(axes, kind, start)
     axes.set_yscale("log")  # at last: a NEES of zero alone has no place on it
     axes.margins(x=0.01)
-    read_well(axes.yaxis)
+    set_log_ticks(axes.yaxis)
     axes.set_xlabel("time (s)")
     axes.set_ylabel("NEES")
     legend_above(axes)
 
 
-def _kinds(found: list[Evaluation]) -> list[Evaluation]:
+def _honest_laws(found: list[Evaluation]) -> list[Evaluation]:
     """One evaluation for each law of the honest NEES: Gaussians of one dimension share theirs."""
     gaussian = {
         each.scored.residuals.dimension: each
@@ -66,25 +66,28 @@ def _kinds(found: list[Evaluation]) -> list[Evaluation]:
     return [*gaussian.values(), *particles]
 
 
-def _honest(axes: Axes, evaluation: Evaluation, start: int) -> None:
+def _draw_honest_band(axes: Axes, evaluation: Evaluation, start: int) -> None:
     residuals, stamp = evaluation.scored.residuals, evaluation.scored.estimate.stamp
-    low, middle, high = (honest_quantile(residuals, share) for share in (BAND[0], 0.5, BAND[1]))
+    low, middle, high = (
+        honest_quantile(residuals, share)
+        for share in (HONEST_QUANTILES[0], 0.5, HONEST_QUANTILES[1])
+    )
     if effective_particles(residuals) is None:
-        axes.axhspan(low[0], high[0], color=PALE, lw=0, zorder=0, label="if honest: 95 %")
+        axes.axhspan(low[0], high[0], color=BAND_GREY, lw=0, zorder=0, label="if honest: 95 %")
         axes.axhline(
-            middle[0], color=HONEST, ls="--", label=f"if honest: median {as_text(middle[0])}"
+            middle[0], color=HONEST_GREY, ls="--", label=f"if honest: median {as_text(middle[0])}"
         )
         return
     time, low, middle, high = polyline(stamp, low, middle, high, origin_ns=start)
     axes.fill_between(
-        time, low, high, color=PALE, lw=0, zorder=0, label="if honest: 95 % (particles)"
+        time, low, high, color=BAND_GREY, lw=0, zorder=0, label="if honest: 95 % (particles)"
     )
-    axes.plot(time, middle, color=HONEST, ls="--", label="if honest: median (particles)")
+    axes.plot(time, middle, color=HONEST_GREY, ls="--", label="if honest: median (particles)")
 
 
-FEWEST = 20  # scans: fewer have no lags to speak of
-LEAST_LAGS = 20
-BEYOND = 1.5  # the axis ends this far beyond the longest mark
+MIN_SCANS = 20  # scans: fewer have no lags to speak of
+MIN_LAGS = 20
+LAG_MARGIN = 1.5  # the axis ends this far beyond the longest mark
 
 
 def autocorrelation(axes: Axes, evaluation: Evaluation) -> None:
@@ -93,24 +96,26 @@ def autocorrelation(axes: Axes, evaluation: Evaluation) -> None:
     Marked are the Politis-White block length of each and the memory, scans per independent scan,
     on which the interval of k rests. Gaps in time count as one step.
     """
-    found = belief_of(evaluation)
+    found = single_belief(evaluation)
     scored = {"error": found.scored.series["ape"], "NEES": found.scored.series["nees"]}
     scans = len(scored["error"])
-    if scans < FEWEST:
-        raise SeriesError(f"{name_of(found)}: {scans} scans are too few for an autocorrelation")
-    blocks = {what: _block(found, what, series) for what, series in scored.items()}
+    if scans < MIN_SCANS:
+        raise SeriesError(
+            f"{estimate_name(found)}: {scans} scans are too few for an autocorrelation"
+        )
+    blocks = {what: _block_scans(found, what, series) for what, series in scored.items()}
     memory = memory_scans(found)
-    lags = _lags(scans, [*blocks.values(), memory or 0.0])
+    lags = _lag_count(scans, [*blocks.values(), memory or 0.0])
 
     band = float(ndtri(0.975)) / np.sqrt(scans)
-    axes.axhspan(-band, band, color=PALE, lw=0, zorder=0, label="95 % if independent")
+    axes.axhspan(-band, band, color=BAND_GREY, lw=0, zorder=0, label="95 % if independent")
     for i, (what, series) in enumerate(scored.items()):
         words = f"{what} (block length {as_text(blocks[what])} scans)"
         axes.plot(np.arange(lags + 1), correlation(series, lags), color=colour(i), label=words)
         axes.axvline(blocks[what], color=colour(i), ls=":")
     if memory is not None:
         words = f"memory of k: {as_text(memory)} scans"
-        axes.axvline(memory, color=HONEST, ls="--", label=words)
+        axes.axvline(memory, color=HONEST_GREY, ls="--", label=words)
     axes.set_xlim(0, lags)
     axes.set_xlabel("lag (scans)")
     axes.set_ylabel(f"autocorrelation\nof {estimator_names([found])[0]}")
@@ -131,11 +136,13 @@ def memory_scans(evaluation: Evaluation) -> float | None:
     return len(evaluation.scored.residuals) / found.k.n_effective
 
 
-def _block(evaluation: Evaluation, what: str, series: Floats) -> float:
+def _block_scans(evaluation: Evaluation, what: str, series: Floats) -> float:
     if np.ptp(series) == 0:
-        raise SeriesError(f"{name_of(evaluation)}: the {what} never changes; it has no memory")
+        raise SeriesError(
+            f"{estimate_name(evaluation)}: the {what} never changes; it has no memory"
+        )
     return block_length(series).geometric
 
 
-def _lags(scans: int, marks: list[float]) -> int:
-    return min(scans - 1, max(LEAST_LAGS, int(np.ceil(BEYOND * max(marks)))))
+def _lag_count(scans: int, marks: list[float]) -> int:
+    return min(scans - 1, max(MIN_LAGS, int(np.ceil(LAG_MARGIN * max(marks)))))

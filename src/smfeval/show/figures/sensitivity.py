@@ -11,17 +11,17 @@ from matplotlib.colors import LogNorm
 from smfeval.compare import Comparison, Pair
 from smfeval.compare.sensitivity import GaugeRow
 from smfeval.errors import SeriesError
-from smfeval.show.figures.inputs import positive
+from smfeval.show.figures.inputs import check_positive
 from smfeval.show.figures.style import (
-    HONEST,
-    MAP,
-    PALE,
+    BAND_GREY,
+    COLOUR_MAP,
+    HONEST_GREY,
     colour,
-    escaped,
+    escape_name,
     legend_above,
-    line,
-    mark,
-    read_well,
+    line_style,
+    marker_style,
+    set_log_ticks,
     short_names,
     stem,
 )
@@ -38,13 +38,13 @@ def pairs_of(sweep: Pair | Sequence[object]) -> list[Pair]:
 
 def pair_name(pair: Pair) -> str:
     """'fast_lio2, faster_lio', escaped."""
-    return f"{escaped(stem(pair.a))}, {escaped(stem(pair.b))}"
+    return f"{escape_name(stem(pair.a))}, {escape_name(stem(pair.b))}"
 
 
-Rows = Sequence[tuple[str, float]]
+GaugeSensitivityRows = Sequence[tuple[str, float]]
 
 
-def gauge_sensitivity(axes: Axes, sweep: Pair | Sequence[Pair] | Rows) -> None:
+def gauge_sensitivity(axes: Axes, sweep: Pair | Sequence[Pair] | GaugeSensitivityRows) -> None:
     """k under each alignment, of one pair or several, or of rows (alignment, k).
 
     Hollow marks are alignments with fewer freedoms than the tracks leave open: their k proves
@@ -53,42 +53,46 @@ def gauge_sensitivity(axes: Axes, sweep: Pair | Sequence[Pair] | Rows) -> None:
     pairs = pairs_of(sweep)
     rows: list[tuple[str, list[GaugeRow]]] = [
         (pair_name(pair), list(pair.gauges)) for pair in pairs
-    ] or [("$k$", [_row(row) for row in sweep])]  # type: ignore[arg-type, union-attr]
+    ] or [("$k$", [_gauge_row(row) for row in sweep])]  # type: ignore[arg-type, union-attr]
     kinds = list(dict.fromkeys(row.gauge for _, line in rows for row in line))
     for number, (name, gauges) in enumerate(rows):
-        _dots(axes, name, [row for row in gauges if row.k is not None], kinds, number)
+        _draw_gauge_points(axes, name, [row for row in gauges if row.k is not None], kinds, number)
     axes.set_yscale("log")
-    axes.axhline(1, color=HONEST, ls="--", label="1: proves nothing at or below")
-    _explained(axes, [row for _, line in rows for row in line])
+    axes.axhline(1, color=HONEST_GREY, ls="--", label="1: proves nothing at or below")
+    _add_legend_entries(axes, [row for _, line in rows for row in line])
     axes.set_xticks(range(len(kinds)), kinds)
     axes.set_xlim(-0.5, len(kinds) - 0.5)
-    read_well(axes.yaxis)
+    set_log_ticks(axes.yaxis)
     axes.set_xlabel("alignment")
     axes.set_ylabel("pair inflation $k$")
     legend_above(axes)
 
 
-def _dots(axes: Axes, name: str, line: list[GaugeRow], kinds: Sequence[str], number: int) -> None:
-    k = positive([row.k or 0.0 for row in line], "k")
+def _draw_gauge_points(
+    axes: Axes, name: str, line: list[GaugeRow], kinds: Sequence[str], number: int
+) -> None:
+    k = check_positive([row.k or 0.0 for row in line], "k")
     at = np.array([kinds.index(row.gauge) for row in line])
     full = np.array([row.admissible for row in line])
     chosen = np.array([row.chosen for row in line])
-    shown = mark(number) | {"ls": "none"}
+    shown = marker_style(number) | {"ls": "none"}
     axes.plot(at, k, color=colour(number), lw=0.5)
     axes.plot(at[full], k[full], **shown, label=name)
     axes.plot(at[~full], k[~full], **shown, markerfacecolor="white")
     axes.plot(at[chosen], k[chosen], "o", ms=9, mfc="none", mec=colour(number), mew=0.7)
 
 
-def _explained(axes: Axes, rows: list[GaugeRow]) -> None:
+def _add_legend_entries(axes: Axes, rows: list[GaugeRow]) -> None:
     """What hollow marks and rings mean, if there are any."""
     if not all(row.admissible for row in rows):
-        axes.plot([], [], "o", mfc="white", mec=HONEST, label="too few freedoms: proves nothing")
+        axes.plot(
+            [], [], "o", mfc="white", mec=HONEST_GREY, label="too few freedoms: proves nothing"
+        )
     if any(row.chosen for row in rows):
-        axes.plot([], [], "o", mfc="none", mec=HONEST, ms=8, label="chosen alignment")
+        axes.plot([], [], "o", mfc="none", mec=HONEST_GREY, ms=8, label="chosen alignment")
 
 
-def _row(row: tuple[str, float]) -> GaugeRow:
+def _gauge_row(row: tuple[str, float]) -> GaugeRow:
     kind, k = row
     return GaugeRow(kind, admissible=True, chosen=False, k=k)  # type: ignore[arg-type]
 
@@ -106,17 +110,22 @@ def clock_sensitivity(axes: Axes, sweep: Pair | Sequence[Pair] | ClockSensitivit
         if not row:
             raise SeriesError(f"{name}: too few scans for a sweep over the clock")
         offset, k = np.array(row, dtype=np.float64).T
-        axes.plot(offset, positive(k, "k"), **(line(number) | mark(number)), label=name)
+        axes.plot(
+            offset,
+            check_positive(k, "k"),
+            **(line_style(number) | marker_style(number)),
+            label=name,
+        )
     axes.set_yscale("log")
-    axes.axhline(1, color=HONEST, ls="--", label="1: proves nothing at or below")
-    axes.axvline(0, color=HONEST, lw=0.6)
-    read_well(axes.yaxis)
+    axes.axhline(1, color=HONEST_GREY, ls="--", label="1: proves nothing at or below")
+    axes.axvline(0, color=HONEST_GREY, lw=0.6)
+    set_log_ticks(axes.yaxis)
     axes.set_xlabel("added to the first clock (ms)")
     axes.set_ylabel("pair inflation $k$")
     legend_above(axes)
 
 
-BRIGHT = 0.55  # part of the colour scale above which dark text reads better
+DARK_TEXT_LIMIT = 0.55  # part of the colour scale above which dark text reads better
 
 
 def pair_matrix(axes: Axes, comparison: Comparison) -> None:
@@ -125,16 +134,16 @@ def pair_matrix(axes: Axes, comparison: Comparison) -> None:
     Cells at or below 1, which prove nothing, are grey; a star marks a lower 95 % bound above 1.
     """
     names = short_names([track.provenance.name for track in comparison.tracks])
-    labels, count = [escaped(name) for name in names], len(names)
+    labels, count = [escape_name(name) for name in names], len(names)
     cells = dict(zip(combinations(range(count), 2), comparison.pairs, strict=True))
     k = np.full((count, count), np.nan)
     for (i, j), pair in cells.items():
         k[i, j] = k[j, i] = pair.k.value
     norm = LogNorm(1.0, max(10.0, float(np.nanmax(k))))
-    colours = mpl.colormaps[MAP].with_extremes(under=PALE, bad="white")
+    colours = mpl.colormaps[COLOUR_MAP].with_extremes(under=BAND_GREY, bad="white")
     image = axes.imshow(k, norm=norm, cmap=colours)
     for (i, j), pair in cells.items():
-        _written(axes, i, j, pair, norm)
+        _write_cells(axes, i, j, pair, norm)
 
     axes.set_xticks(range(count), labels, rotation=30, ha="right", rotation_mode="anchor")
     axes.set_yticks(range(count), labels)
@@ -147,11 +156,11 @@ def pair_matrix(axes: Axes, comparison: Comparison) -> None:
     figure.colorbar(image, ax=axes, label="pair inflation $k$", extend="min", shrink=0.8)
 
 
-def _written(axes: Axes, i: int, j: int, pair: Pair, norm: LogNorm) -> None:
+def _write_cells(axes: Axes, i: int, j: int, pair: Pair, norm: LogNorm) -> None:
     """The number in both cells of a pair."""
     proven = pair.lower_bound is not None and pair.lower_bound > 1
     words = f"{as_text(pair.k.value)}{'*' if proven else ''}"
-    dark = pair.k.value <= 1 or float(norm(pair.k.value)) > BRIGHT
+    dark = pair.k.value <= 1 or float(norm(pair.k.value)) > DARK_TEXT_LIMIT
     for row, column in ((i, j), (j, i)):
         axes.text(
             column,

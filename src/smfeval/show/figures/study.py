@@ -6,66 +6,68 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from smfeval.errors import SeriesError
-from smfeval.show.figures.inputs import positive
+from smfeval.show.figures.inputs import check_positive
 from smfeval.show.figures.style import (
     COLUMN_IN,
-    HONEST,
+    HONEST_GREY,
     colour,
-    escaped,
+    escape_name,
     legend_above,
-    mark,
-    read_well,
+    marker_style,
+    set_log_ticks,
 )
 
-Row = tuple[str, float, float | None, float | None]  # track, value, low, high
-SPREAD = 0.6  # part of a track's row that its estimators share
+ForestRow = tuple[str, float, float | None, float | None]  # track, value, low, high
+ROW_SHARE = 0.6  # part of a track's row that its estimators share
 
 
-def forest(axes: Axes, study: Mapping[str, Sequence[Row]], *, label: str = "inflation $k$") -> None:
+def forest(
+    axes: Axes, study: Mapping[str, Sequence[ForestRow]], *, label: str = "inflation $k$"
+) -> None:
     """A row for each track, a mark for each estimator; hollow where there is no interval."""
     tracks = list(dict.fromkeys(row[0] for rows in study.values() for row in rows))
     if not tracks:
         raise SeriesError("the study has no track to draw")
     for number, (name, rows) in enumerate(study.items()):
-        aside = SPREAD * ((number + 0.5) / len(study) - 0.5)
-        _estimator(axes, name, rows, [tracks.index(row[0]) + aside for row in rows], number)
+        aside = ROW_SHARE * ((number + 0.5) / len(study) - 0.5)
+        _draw_estimator(axes, name, rows, [tracks.index(row[0]) + aside for row in rows], number)
     axes.set_xscale("log")
-    axes.axvline(1, color=HONEST, ls="--", label="if honest")
-    axes.set_yticks(range(len(tracks)), [escaped(track) for track in tracks])
+    axes.axvline(1, color=HONEST_GREY, ls="--", label="if honest")
+    axes.set_yticks(range(len(tracks)), [escape_name(track) for track in tracks])
     axes.set_ylim(len(tracks) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
     axes.grid(visible=False, axis="y")
-    read_well(axes.xaxis)
+    set_log_ticks(axes.xaxis)
     axes.set_xlabel(label)
     legend_above(axes)
 
 
-def forest_size_in(study: Mapping[str, Sequence[Row]]) -> tuple[float, float]:
+def forest_size_in(study: Mapping[str, Sequence[ForestRow]]) -> tuple[float, float]:
     """As high as its tracks need."""
     tracks = {row[0] for rows in study.values() for row in rows}
     return COLUMN_IN, 1.0 + 0.33 * len(tracks)
 
 
-def _estimator(
-    axes: Axes, name: str, rows: Sequence[Row], height: Sequence[float], number: int
+def _draw_estimator(
+    axes: Axes, name: str, rows: Sequence[ForestRow], height: Sequence[float], number: int
 ) -> None:
-    value = positive([row[1] for row in rows], f"value of {name}")
+    value = check_positive([row[1] for row in rows], f"value of {name}")
     known = np.array([row[2] is not None and row[3] is not None for row in rows], dtype=np.bool_)
     low, high = (np.array([np.nan if r[i] is None else r[i] for r in rows], float) for i in (2, 3))
-    y, shown = np.array(height), mark(number) | {"ls": "none"}
+    y, shown = np.array(height), marker_style(number) | {"ls": "none"}
     axes.hlines(y[known], low[known], high[known], color=colour(number), lw=1.0)
-    axes.plot(value[known], y[known], **shown, label=escaped(name))
-    label = None if known.any() else escaped(name)
+    axes.plot(value[known], y[known], **shown, label=escape_name(name))
+    label = None if known.any() else escape_name(name)
     axes.plot(value[~known], y[~known], **shown, markerfacecolor="white", label=label)
 
 
-RAIL = 0.0  # height of the axis of ranks; names hang below it
-GROUP, ROW = 0.35, 0.6  # between bars of groups, and between names
-NAMES = 0.35  # room for names on either side, in lengths of the line
+AXIS_HEIGHT = 0.0  # height of the axis of ranks; names hang below it
+GROUP_STEP, NAME_STEP = 0.35, 0.6  # between bars of groups, and between names
+NAME_MARGIN = 0.35  # room for names on either side, in lengths of the line
 OVERHANG = 0.06  # by which a bar reaches beyond the ranks it joins
 
 
-def ranks(
+def rank_diagram(
     axes: Axes,
     names: Sequence[str],
     mean_ranks: Sequence[float],
@@ -78,20 +80,20 @@ def ranks(
     Two mean ranks are told apart if they differ by more than the critical difference, which is
     drawn as a measure above the line.
     """
-    rank = _checked(names, mean_ranks, groups)
+    rank = _check_ranks(names, mean_ranks, groups)
     place = dict(zip(names, rank, strict=True))
     last = max(len(names), float(np.ceil(rank.max())))
-    _rail(axes, last)
+    _draw_rank_axis(axes, last)
     if critical_difference is not None:
-        _measure(axes, critical_difference)
-    depth = _bars(axes, [[place[name] for name in group] for group in groups])
-    lowest = _names(axes, place, (1.0, last), depth)
-    room = 0.1 + NAMES * (last - 1)
+        _draw_critical_difference(axes, critical_difference)
+    depth = _draw_group_bars(axes, [[place[name] for name in group] for group in groups])
+    lowest = _draw_names(axes, place, (1.0, last), depth)
+    room = 0.1 + NAME_MARGIN * (last - 1)
     axes.set(xlim=(1 - room, last + room), ylim=(lowest - 0.3, 1.4))
     axes.set_axis_off()
 
 
-def _checked(
+def _check_ranks(
     names: Sequence[str], mean_ranks: Sequence[float], groups: Sequence[Sequence[str]]
 ) -> np.ndarray:
     rank = np.asarray(mean_ranks, dtype=np.float64)
@@ -105,40 +107,46 @@ def _checked(
     return rank
 
 
-def _rail(axes: Axes, last: float) -> None:
-    axes.plot([1, last], [RAIL, RAIL], color="black", lw=0.8, solid_capstyle="butt")
+def _draw_rank_axis(axes: Axes, last: float) -> None:
+    axes.plot([1, last], [AXIS_HEIGHT, AXIS_HEIGHT], color="black", lw=0.8, solid_capstyle="butt")
     for tick in range(1, int(last) + 1):
-        axes.plot([tick, tick], [RAIL, RAIL + 0.15], color="black", lw=0.8)
-        axes.text(tick, RAIL + 0.22, str(tick), ha="center", va="bottom", size=7)
+        axes.plot([tick, tick], [AXIS_HEIGHT, AXIS_HEIGHT + 0.15], color="black", lw=0.8)
+        axes.text(tick, AXIS_HEIGHT + 0.22, str(tick), ha="center", va="bottom", size=7)
 
 
-def _measure(axes: Axes, difference: float) -> None:
-    height = RAIL + 1.0
-    axes.plot([1, 1 + difference], [height, height], "|-", color=HONEST, lw=0.8, ms=5)
+def _draw_critical_difference(axes: Axes, difference: float) -> None:
+    height = AXIS_HEIGHT + 1.0
+    axes.plot([1, 1 + difference], [height, height], "|-", color=HONEST_GREY, lw=0.8, ms=5)
     words = f"critical difference {difference:.3g}"
-    axes.text(1 + difference + 0.08, height, words, ha="left", va="center", size=7, color=HONEST)
+    axes.text(
+        1 + difference + 0.08, height, words, ha="left", va="center", size=7, color=HONEST_GREY
+    )
 
 
-def _bars(axes: Axes, groups: Sequence[Sequence[float]]) -> float:
+def _draw_group_bars(axes: Axes, groups: Sequence[Sequence[float]]) -> float:
     """Bars of the groups under the line; returns the height below them."""
-    height = RAIL - GROUP
+    height = AXIS_HEIGHT - GROUP_STEP
     for group in groups:
         ends = [min(group) - OVERHANG, max(group) + OVERHANG]
         axes.plot(ends, [height, height], color=colour(1), lw=2.5, solid_capstyle="butt")
-        height -= GROUP
+        height -= GROUP_STEP
     return height
 
 
-def _names(axes: Axes, place: dict[str, float], ends: tuple[float, float], height: float) -> float:
+def _draw_names(
+    axes: Axes, place: dict[str, float], ends: tuple[float, float], height: float
+) -> float:
     """Names beside the line, the better half on the left; returns the height of the lowest."""
     order = sorted(place, key=place.__getitem__)
     half = (len(order) + 1) // 2
     sides = (order[:half], ends[0] - 0.1, "right"), (order[half:][::-1], ends[1] + 0.1, "left")
     for side, edge, align in sides:
         for row, name in enumerate(side):
-            y = height - ROW * row
-            axes.plot([place[name], place[name], edge], [RAIL, y, y], color=colour(0), lw=0.7)
-            words = f"{escaped(name)} ({place[name]:.2f})"
+            y = height - NAME_STEP * row
+            axes.plot(
+                [place[name], place[name], edge], [AXIS_HEIGHT, y, y], color=colour(0), lw=0.7
+            )
+            words = f"{escape_name(name)} ({place[name]:.2f})"
             gap = -0.05 if align == "right" else 0.05
             axes.text(edge + gap, y, words, ha=align, va="center", size=7)
-    return height - ROW * (half - 1)
+    return height - NAME_STEP * (half - 1)

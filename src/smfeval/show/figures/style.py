@@ -30,9 +30,9 @@ COLUMN_IN, WIDE_IN = 3.4, 7.0  # one and two columns of a paper
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 DASHES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-HONEST = "0.45"  # the grey of references: what an honest belief, or the truth, looks like
-PALE = "0.88"  # the grey of bands around them
-MAP = "viridis"
+HONEST_GREY = "0.45"  # the grey of references: what an honest belief, or the truth, looks like
+BAND_GREY = "0.88"  # the grey of bands around them
+COLOUR_MAP = "viridis"
 
 STYLE: dict[Any, Any] = {
     "font.family": ["DejaVu Sans"],  # comes with matplotlib, so figures look alike everywhere
@@ -60,7 +60,7 @@ STYLE: dict[Any, Any] = {
     "ytick.major.width": 0.6,
     "xtick.minor.width": 0.4,
     "ytick.minor.width": 0.4,
-    "image.cmap": MAP,
+    "image.cmap": COLOUR_MAP,
     "figure.facecolor": "white",
     "savefig.facecolor": "white",
     "savefig.dpi": 300,
@@ -73,13 +73,13 @@ STYLE: dict[Any, Any] = {
 
 
 @contextmanager
-def styled() -> Iterator[None]:
+def paper_style() -> Iterator[None]:
     """The house style for as long as the block runs; the backend is left alone."""
     with mpl.rc_context(STYLE):
         yield
 
 
-def stacked(figure: Figure, rows: int, size_in: tuple[float, float]) -> list[Axes]:
+def stacked_axes(figure: Figure, rows: int, size_in: tuple[float, float]) -> list[Axes]:
     """Axes one above the other on an empty figure; they share their horizontal axis."""
     figure.set_layout_engine("constrained")
     figure.set_size_inches(size_in)
@@ -92,44 +92,44 @@ def colour(number: int) -> str:
     return COLOURS[number % len(COLOURS)]
 
 
-def line(number: int) -> dict[str, Any]:
+def line_style(number: int) -> dict[str, Any]:
     """Colour and dashes of the n-th estimator's line: solid for the first seven."""
     return {"color": colour(number), "ls": DASHES[number // len(COLOURS) % len(DASHES)]}
 
 
-def shade(opacity: float) -> dict[str, Any]:
+def band_style(opacity: float) -> dict[str, Any]:
     """Look of a band that a belief reports."""
-    return {"color": HONEST, "alpha": opacity, "lw": 0}
+    return {"color": HONEST_GREY, "alpha": opacity, "lw": 0}
 
 
-def mark(number: int) -> dict[str, Any]:
+def marker_style(number: int) -> dict[str, Any]:
     """Colour and marker of the n-th estimator's points."""
     return {"color": colour(number), "marker": MARKERS[number % len(MARKERS)]}
 
 
-ENDINGS = re.compile(r"(\.(square|tum|txt|csv|pos|parquet|kitti|bag|mcap|db3|gz))+$", re.I)
+FILE_ENDINGS = re.compile(r"(\.(square|tum|txt|csv|pos|parquet|kitti|bag|mcap|db3|gz))+$", re.I)
 SIGMA = "\N{GREEK SMALL LETTER SIGMA}"  # a letter, for labels that also hold names
-MEANING = "RMS of |e| if honest"  # of sigma = sqrt(tr S)
-LONGEST = 32  # letters of a name; a longer one loses its middle
+SIGMA_MEANING = "RMS of |e| if honest"  # of sigma = sqrt(tr S)
+MAX_NAME_LETTERS = 32  # letters of a name; a longer one loses its middle
 LETTER_EM = 0.56  # mean width of a letter, in font sizes
 LEGEND_POINTS = STYLE["legend.fontsize"]
 HANDLE_LETTERS = 6  # room that the line beside a legend's text takes
 
 
-def escaped(name: str) -> str:
+def escape_name(name: str) -> str:
     """The name as text that is drawn letter by letter.
 
     Two `$` would start mathematics, and a legend leaves out what starts with `_`.
     """
-    plain = shortened(name).replace("$", r"\$")
+    plain = shorten_name(name).replace("$", r"\$")
     return f" {plain}" if plain.startswith("_") else plain
 
 
-def shortened(name: str) -> str:
+def shorten_name(name: str) -> str:
     """At most LONGEST letters, the middle given up."""
-    if len(name) <= LONGEST:
+    if len(name) <= MAX_NAME_LETTERS:
         return name
-    half = (LONGEST - 1) // 2
+    half = (MAX_NAME_LETTERS - 1) // 2
     return f"{name[:half]}…{name[-half:]}"
 
 
@@ -144,13 +144,13 @@ def short_names(names: Sequence[str]) -> list[str]:
 def stem(name: str) -> str:
     """'runs/fast_lio2.txt.gz' -> 'fast_lio2'."""
     last = PurePath(name).name
-    return ENDINGS.sub("", last) or last or name
+    return FILE_ENDINGS.sub("", last) or last or name
 
 
 def estimator_names(evaluations: Sequence[Evaluation]) -> list[str]:
     """What each estimate is called in a legend, escaped."""
     names = [evaluation.estimate.provenance.name for evaluation in evaluations]
-    return [escaped(name) for name in short_names(names)]
+    return [escape_name(name) for name in short_names(names)]
 
 
 def legend_above(axes: Axes) -> None:
@@ -163,11 +163,11 @@ def legend_above(axes: Axes) -> None:
             loc="lower left",
             bbox_to_anchor=(0.0, 1.0),
             borderaxespad=0.2,
-            ncols=_columns(axes, texts),
+            ncols=_legend_columns(axes, texts),
         )
 
 
-def _columns(axes: Axes, texts: Sequence[str]) -> int:
+def _legend_columns(axes: Axes, texts: Sequence[str]) -> int:
     """As many columns as the widest text leaves room for."""
     figure = axes.get_figure(root=True)
     width_in = 0.8 * figure.get_figwidth() if figure is not None else 3.0
@@ -182,57 +182,57 @@ def error_label(evaluation: Evaluation) -> str:
     return "position error (m)" if len(axes) == 3 else f"error on {axes} (m)"
 
 
-FEWEST_TICKS = 3  # labelled: with fewer, nobody can tell how far a decade reaches
+MIN_TICKS = 3  # labelled: with fewer, nobody can tell how far a decade reaches
 
 
-def trace(axes: Axes, time: Floats, values: Floats, **look: Any) -> None:
+def draw_series(axes: Axes, time: Floats, values: Floats, **look: Any) -> None:
     """A line that breaks at NaN; a scan alone between two breaks is a dot."""
     (line,) = axes.plot(time, values, **look)
-    alone = lonely(values)
+    alone = isolated_points(values)
     if alone.any():
         axes.plot(time[alone], values[alone], ".", ms=3, color=line.get_color())
 
 
-def lonely(values: Floats) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def isolated_points(values: Floats) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Numbers with NaN, or nothing, on either side. (n,) -> (n,)."""
     missing = np.concatenate([[True], np.isnan(values), [True]])
     return missing[:-2] & ~missing[1:-1] & missing[2:]
 
 
-def read_well(axis: Axis) -> None:
+def set_log_ticks(axis: Axis) -> None:
     """Ticks of a logarithmic axis: at 1, 2 and 5 where it is short, and evenly where it is shorter.
 
     At least FEWEST_TICKS are labelled, and none that crowd.
     """
     low, high = sorted(axis.get_view_interval())
     axis.set_minor_formatter(NullFormatter())
-    if _labelled(LogLocator(), low, high) >= FEWEST_TICKS:
+    if _tick_count(LogLocator(), low, high) >= MIN_TICKS:
         return
     finer: Locator = LogLocator(subs=(1, 2, 5))
-    if _labelled(finer, low, high) < FEWEST_TICKS:
-        finer = MaxNLocator(nbins=5, min_n_ticks=FEWEST_TICKS)
+    if _tick_count(finer, low, high) < MIN_TICKS:
+        finer = MaxNLocator(nbins=5, min_n_ticks=MIN_TICKS)
         axis.set_minor_locator(NullLocator())
     axis.set_major_locator(finer)
     axis.set_major_formatter(FuncFormatter(lambda value, position: f"{value:g}"))
 
 
-def _labelled(locator: Locator, low: float, high: float) -> int:
+def _tick_count(locator: Locator, low: float, high: float) -> int:
     """Ticks between the ends of the axis."""
     ticks = np.asarray(locator.tick_values(low, high))
     return int(np.count_nonzero((ticks >= low) & (ticks <= high)))
 
 
-COLUMNS = 2100  # pixels of a wide figure at 300 dpi
-GAP = 2.5  # steps: a longer pause between scans is a gap, and no line may cross it
+PIXEL_COLUMNS = 2100  # pixels of a wide figure at 300 dpi
+GAP_STEPS = 2.5  # steps: a longer pause between scans is a gap, and no line may cross it
 
 
-def gaps(stamp: Ints) -> Bools:
+def gap_mask(stamp: Ints) -> Bools:
     """Whether a scan and the next are further apart than GAP median steps. (n,) -> (n - 1,)."""
     step = np.diff(stamp)
-    return step > GAP * np.median(step) if len(step) else np.zeros(0, dtype=np.bool_)
+    return step > GAP_STEPS * np.median(step) if len(step) else np.zeros(0, dtype=np.bool_)
 
 
-def thinned(stamp: Ints, *series: Floats, columns: int = COLUMNS) -> Ints:
+def thin_scans(stamp: Ints, *series: Floats, columns: int = PIXEL_COLUMNS) -> Ints:
     """Scans to draw, ascending; all of them where they are few. (n,), (n,)... -> (kept,)."""
     n, span = len(stamp), int(stamp[-1] - stamp[0])
     if n <= 4 * columns:
@@ -240,15 +240,15 @@ def thinned(stamp: Ints, *series: Floats, columns: int = COLUMNS) -> Ints:
     column = np.minimum((stamp - stamp[0]) / span * columns, columns - 1).astype(np.int64)
     start = np.concatenate([[0], np.flatnonzero(np.diff(column)) + 1])
     last = np.concatenate([start[1:] - 1, [n - 1]])
-    before = np.flatnonzero(gaps(stamp))
+    before = np.flatnonzero(gap_mask(stamp))
 
     kept = [start, last, before, before + 1]
     for values in series:
-        kept += [_first_least(values, start), _first_least(-values, start)]
+        kept += [_first_minimum(values, start), _first_minimum(-values, start)]
     return np.unique(np.concatenate(kept))
 
 
-def _first_least(values: Floats, start: Ints) -> Ints:
+def _first_minimum(values: Floats, start: Ints) -> Ints:
     """Index of the first least value of each run that begins at `start`. (n,), (c,) -> (c,)."""
     least = np.repeat(np.minimum.reduceat(values, start), np.diff(start, append=len(values)))
     hit = np.flatnonzero(values == least)
@@ -257,14 +257,14 @@ def _first_least(values: Floats, start: Ints) -> Ints:
 
 def polyline(stamp: Ints, *series: Floats, origin_ns: int | None = None) -> list[Floats]:
     """Seconds since the origin and the series, thinned, with NaN in each gap. (drawn,) each."""
-    kept = thinned(stamp, *series)
+    kept = thin_scans(stamp, *series)
     origin = stamp[0] if origin_ns is None else origin_ns
     time = (stamp[kept] - origin) / NANOSECONDS
-    at = np.flatnonzero(np.diff(stretches(stamp)[kept])) + 1
+    at = np.flatnonzero(np.diff(stretch_index(stamp)[kept])) + 1
     middle = 0.5 * (time[at - 1] + time[at])
     return [np.insert(time, at, middle), *(np.insert(y[kept], at, np.nan) for y in series)]
 
 
-def stretches(stamp: Ints) -> Ints:
+def stretch_index(stamp: Ints) -> Ints:
     """Number of the gapless stretch that each scan belongs to. (n,)."""
-    return np.concatenate([[0], np.cumsum(gaps(stamp))])
+    return np.concatenate([[0], np.cumsum(gap_mask(stamp))])

@@ -12,40 +12,53 @@ from matplotlib.axes import Axes
 
 from smfeval.errors import SeriesError
 from smfeval.maths.arrays import Floats
-from smfeval.show.figures.inputs import alike, positive
-from smfeval.show.figures.style import HONEST, colour, escaped, legend_above, mark, read_well
+from smfeval.show.figures.inputs import check_positive, check_same_length
+from smfeval.show.figures.style import (
+    HONEST_GREY,
+    colour,
+    escape_name,
+    legend_above,
+    marker_style,
+    set_log_ticks,
+)
 from smfeval.summarise.inflation import median_chi_squared
 
-Runs = Mapping[str, tuple[Floats, Floats]]  # name -> precision in nats and its quantity, per run
+SweepRuns = Mapping[
+    str, tuple[Floats, Floats]
+]  # name -> precision in nats and its quantity, per run
 
 
-def growth_of_nees(dimension: int = 3) -> float:
+def unearned_nees_slope(dimension: int = 3) -> float:
     """Slope of log10 NEES per nat if errors do not change: log10(e) / d."""
     return float(np.log10(np.e)) / dimension
 
 
-def decline_of_error(dimension: int = 3) -> float:
+def honest_error_slope(dimension: int = 3) -> float:
     """Slope of log10 |e| per nat if the belief is honest: -log10(e) / 2d."""
-    return -growth_of_nees(dimension) / 2
+    return -unearned_nees_slope(dimension) / 2
 
 
-def scattered(axes: Axes, runs: Runs, what: str) -> None:
+def draw_runs(axes: Axes, runs: SweepRuns, what: str) -> None:
     """The runs of each estimator as marks, joined in the order of their precision."""
     if not runs:
         raise SeriesError("the sweep has no run to draw")
     for number, (name, (precision, quantity)) in enumerate(runs.items()):
-        alike(np.asarray(precision), np.asarray(quantity), "precision and quantity")
+        check_same_length(np.asarray(precision), np.asarray(quantity), "precision and quantity")
         order = np.argsort(precision)
-        values = positive(quantity, what)
+        values = check_positive(quantity, what)
         axes.plot(
-            np.asarray(precision)[order], values[order], **mark(number), lw=0.6, label=escaped(name)
+            np.asarray(precision)[order],
+            values[order],
+            **marker_style(number),
+            lw=0.6,
+            label=escape_name(name),
         )
     axes.set_yscale("log")
-    read_well(axes.yaxis)
+    set_log_ticks(axes.yaxis)
     axes.set_xlabel(r"precision $-\log\,\det\,S$ (nat)")
 
 
-def predicted(axes: Axes, runs: Runs, slope: float, style: str, words: str) -> None:
+def draw_prediction(axes: Axes, runs: SweepRuns, slope: float, style: str, words: str) -> None:
     """A line of the given slope of log10 per nat through the middle of each estimator's runs."""
     label: str | None = words
     for number, (precision, quantity) in enumerate(runs.values()):
@@ -56,29 +69,31 @@ def predicted(axes: Axes, runs: Runs, slope: float, style: str, words: str) -> N
         label = None
 
 
-def sweep_error(axes: Axes, runs: Runs, *, dimension: int = 3) -> None:
+def sweep_error(axes: Axes, runs: SweepRuns, *, dimension: int = 3) -> None:
     """Mean error of each run, in metres, over its precision.
 
     The line falls by log10(e) / 2d per nat: errors that shrink as the covariance says.
     """
-    scattered(axes, runs, "error")
-    slope = decline_of_error(dimension)
+    draw_runs(axes, runs, "error")
+    slope = honest_error_slope(dimension)
     words = f"errors shrink as reported (slope {slope:.3f} per nat)".replace("-", "\N{MINUS SIGN}")
-    predicted(axes, runs, slope, "--", words)
+    draw_prediction(axes, runs, slope, "--", words)
     axes.set_ylabel("mean error (m)")
     legend_above(axes)
 
 
-def sweep_nees(axes: Axes, runs: Runs, *, dimension: int = 3) -> None:
+def sweep_nees(axes: Axes, runs: SweepRuns, *, dimension: int = 3) -> None:
     """Median NEES of each run over its precision, with what two worlds predict.
 
     Slope 0: the errors shrink as the covariance says. Slope log10(e) / d per nat: the errors do
     not change, the belief only grows more confident.
     """
-    scattered(axes, runs, "NEES")
-    predicted(axes, runs, 0.0, "--", "errors shrink as reported (slope 0)")
-    slope = growth_of_nees(dimension)
-    predicted(axes, runs, slope, ":", f"errors stay (slope {slope:.3f} per nat)")
-    axes.axhline(median_chi_squared(dimension), color=HONEST, ls="-", lw=0.8, label="if honest")
+    draw_runs(axes, runs, "NEES")
+    draw_prediction(axes, runs, 0.0, "--", "errors shrink as reported (slope 0)")
+    slope = unearned_nees_slope(dimension)
+    draw_prediction(axes, runs, slope, ":", f"errors stay (slope {slope:.3f} per nat)")
+    axes.axhline(
+        median_chi_squared(dimension), color=HONEST_GREY, ls="-", lw=0.8, label="if honest"
+    )
     axes.set_ylabel("median NEES")
     legend_above(axes)

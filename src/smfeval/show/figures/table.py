@@ -19,10 +19,15 @@ from smfeval.show.figures.errors import (
 )
 from smfeval.show.figures.nees import autocorrelation, nees_over_time
 from smfeval.show.figures.sensitivity import clock_sensitivity, gauge_sensitivity, pair_matrix
-from smfeval.show.figures.study import forest, forest_size_in, ranks
-from smfeval.show.figures.style import COLUMN_IN, WIDE_IN, stacked, styled
+from smfeval.show.figures.study import forest, forest_size_in, rank_diagram
+from smfeval.show.figures.style import COLUMN_IN, WIDE_IN, paper_style, stacked_axes
 from smfeval.show.figures.sweep import sweep_error, sweep_nees
-from smfeval.show.figures.track import path, shape_in, size_in, track_from_above
+from smfeval.show.figures.track import (
+    path_from_above,
+    path_size_in,
+    track_from_above,
+    track_size_in,
+)
 
 # "evaluations" are drawn into one figure, for an "evaluation" each estimate has its own.
 Needs = Literal[
@@ -45,42 +50,42 @@ class FigureKind:
     panels: Callable[[Any], int] | None = None
 
 
-def fixed(width: float, height: float) -> Callable[[Any], tuple[float, float]]:
+def fixed_size(width: float, height: float) -> Callable[[Any], tuple[float, float]]:
     """The same size for every subject."""
     return lambda subject: (width, height)
 
 
-LINE = fixed(WIDE_IN, 2.4)
-SMALL = fixed(COLUMN_IN, 2.7)
+LINE_SIZE = fixed_size(WIDE_IN, 2.4)
+SMALL_SIZE = fixed_size(COLUMN_IN, 2.7)
 
 FIGURES: dict[str, FigureKind] = {
     kind.name: kind
     for kind in (
         FigureKind("error", "evaluations", error_and_sigma, error_size_in, error_panels),
-        FigureKind("nees", "evaluations", nees_over_time, LINE),
-        FigureKind("coverage", "evaluations", coverage, fixed(COLUMN_IN, 3.4)),
-        FigureKind("log", "evaluations", log_score, fixed(WIDE_IN, 1.6), lambda subject: 2),
-        FigureKind("divergence", "evaluation", divergence, LINE),
-        FigureKind("track", "evaluation", track_from_above, shape_in),
+        FigureKind("nees", "evaluations", nees_over_time, LINE_SIZE),
+        FigureKind("coverage", "evaluations", coverage, fixed_size(COLUMN_IN, 3.4)),
+        FigureKind("log", "evaluations", log_score, fixed_size(WIDE_IN, 1.6), lambda subject: 2),
+        FigureKind("divergence", "evaluation", divergence, LINE_SIZE),
+        FigureKind("track", "evaluation", track_from_above, track_size_in),
         FigureKind(
             "axes",
             "evaluation",
             axis_errors,
-            fixed(WIDE_IN, 1.3),
+            fixed_size(WIDE_IN, 1.3),
             lambda subject: len(subject.options.axes),
         ),
-        FigureKind("pit", "evaluation", pit_histogram, SMALL),
-        FigureKind("autocorrelation", "evaluation", autocorrelation, SMALL),
-        FigureKind("path", "track", path, size_in),
-        FigureKind("sigma", "track", reported_sigma, LINE),
-        FigureKind("pairs", "comparison", pair_matrix, fixed(COLUMN_IN, 3.0)),
-        FigureKind("gauge", "pairs", gauge_sensitivity, fixed(COLUMN_IN, 3.2)),
-        FigureKind("clock", "pairs", clock_sensitivity, SMALL),
+        FigureKind("pit", "evaluation", pit_histogram, SMALL_SIZE),
+        FigureKind("autocorrelation", "evaluation", autocorrelation, SMALL_SIZE),
+        FigureKind("path", "track", path_from_above, path_size_in),
+        FigureKind("sigma", "track", reported_sigma, LINE_SIZE),
+        FigureKind("pairs", "comparison", pair_matrix, fixed_size(COLUMN_IN, 3.0)),
+        FigureKind("gauge", "pairs", gauge_sensitivity, fixed_size(COLUMN_IN, 3.2)),
+        FigureKind("clock", "pairs", clock_sensitivity, SMALL_SIZE),
         FigureKind("forest", "study", forest, forest_size_in),
-        FigureKind("ranks", "ranks", ranks, fixed(WIDE_IN, 1.8)),
-        FigureKind("sweep_nees", "sweep", sweep_nees, SMALL),
-        FigureKind("sweep_error", "sweep", sweep_error, SMALL),
-        FigureKind("degeneracy", "arrays", degeneracy, SMALL),
+        FigureKind("ranks", "ranks", rank_diagram, fixed_size(WIDE_IN, 1.8)),
+        FigureKind("sweep_nees", "sweep", sweep_nees, SMALL_SIZE),
+        FigureKind("sweep_error", "sweep", sweep_error, SMALL_SIZE),
+        FigureKind("degeneracy", "arrays", degeneracy, SMALL_SIZE),
     )
 }
 
@@ -93,18 +98,18 @@ def draw(
     `subject`, `more` and `options` are what the figure's function takes after its Axes. `make`
     gives an empty figure: the default belongs to no window, that of `pyplot.figure` to one.
     """
-    kind = figure_named(name)
+    kind = figure_kind(name)
     panels = 1 if kind.panels is None else kind.panels(subject)
     width, height = kind.size_in(subject)
-    with styled():
+    with paper_style():
         figure = make()
-        axes = stacked(figure, panels, (width, height * panels))
+        axes = stacked_axes(figure, panels, (width, height * panels))
         kind.draw(axes[0] if kind.panels is None else axes, subject, *more, **options)
         figure.align_ylabels(axes)
     return figure
 
 
-def figure_named(name: str) -> FigureKind:
+def figure_kind(name: str) -> FigureKind:
     """An entry of the table, or an OptionError that lists the known ones."""
     if name not in FIGURES:
         raise OptionError(f"figure {name!r} is unknown; it is one of {', '.join(FIGURES)}")

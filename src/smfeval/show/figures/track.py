@@ -12,28 +12,28 @@ from scipy.special import chdtri
 from smfeval.errors import OptionError, SeriesError
 from smfeval.evaluation import Evaluation
 from smfeval.maths.arrays import Floats, Ints
-from smfeval.show.figures.inputs import several
+from smfeval.show.figures.inputs import evaluation_list
 from smfeval.show.figures.style import (
+    COLOUR_MAP,
     COLUMN_IN,
-    HONEST,
-    MAP,
+    HONEST_GREY,
     WIDE_IN,
     colour,
     error_label,
-    escaped,
+    escape_name,
     estimator_names,
     legend_above,
     polyline,
     stem,
-    stretches,
-    thinned,
+    stretch_index,
+    thin_scans,
 )
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
 
-LEVEL = 0.95
-VISIBLE = 0.01  # an ellipse whose radius is a smaller part of the extent cannot be seen
-SHOWN = 0.03  # part of the extent that magnified ellipses are brought near to
-STEPS = np.array([1.0, 2.0, 5.0])
+ELLIPSE_LEVEL = 0.95
+VISIBLE_SHARE = 0.01  # an ellipse whose radius is a smaller part of the extent cannot be seen
+MAGNIFIED_SHARE = 0.03  # part of the extent that magnified ellipses are brought near to
+MAGNIFICATION_STEPS = np.array([1.0, 2.0, 5.0])
 
 
 def ellipses(axes: Axes, centre: Floats, covariance: Floats, *, extent_m: float) -> None:
@@ -59,33 +59,35 @@ def principal_axes(covariance: Floats) -> tuple[Floats, Floats]:
     (n, 2, 2) -> (n, 2), (n,). A half axis is sqrt(eigenvalue x chi-squared quantile).
     """
     values, vectors = np.linalg.eigh(covariance)
-    radius = np.sqrt(np.maximum(values[:, ::-1], 0) * chdtri(2, 1 - LEVEL))
+    radius = np.sqrt(np.maximum(values[:, ::-1], 0) * chdtri(2, 1 - ELLIPSE_LEVEL))
     return radius, np.degrees(np.arctan2(vectors[:, 1, 1], vectors[:, 0, 1]))
 
 
 def magnification(radius: float, extent: float) -> float:
     """1 if the ellipses can be seen, else 2, 5, 10, 20 ... that brings them near to SHOWN."""
-    if radius <= 0 or extent <= 0 or radius >= VISIBLE * extent:
+    if radius <= 0 or extent <= 0 or radius >= VISIBLE_SHARE * extent:
         return 1.0
-    wanted = SHOWN * extent / radius
+    wanted = MAGNIFIED_SHARE * extent / radius
     decade = 10.0 ** np.floor(np.log10(wanted))
-    return float(decade * STEPS[wanted / decade * (1 + 1e-9) >= STEPS].max())
+    return float(
+        decade * MAGNIFICATION_STEPS[wanted / decade * (1 + 1e-9) >= MAGNIFICATION_STEPS].max()
+    )
 
 
-COUNT = 15  # ellipses along the way
-PATH_AROUND_IN = (0.9, 0.9)  # inches that labels and legend take
+ELLIPSE_COUNT = 15  # ellipses along the way
+PATH_MARGIN_IN = (0.9, 0.9)  # inches that labels and legend take
 HEIGHTS_IN = (1.7, 4.5)
 
 
-def path(axes: Axes, track: AnyTrack) -> None:
+def path_from_above(axes: Axes, track: AnyTrack) -> None:
     """Positions, and ellipses of the reported covariance spread evenly over the way."""
     if len(track) < 2:
         raise SeriesError(f"{track.provenance.name}: one scan makes no line to draw")
     _, x, y = polyline(track.stamp, track.position[:, 0], track.position[:, 1])
-    axes.plot(x, y, color=colour(0), label=escaped(stem(track.provenance.name)))
+    axes.plot(x, y, color=colour(0), label=escape_name(stem(track.provenance.name)))
     belief = track.moments if isinstance(track, ParticleTrack) else track
     if isinstance(belief, GaussianTrack):
-        at = spread_out(belief)
+        at = evenly_spaced_scans(belief)
         size = float(np.ptp(belief.position[:, :2], axis=0).max())
         block = belief[at].position_covariance[:, :2, :2]
         ellipses(axes, belief.position[at, :2], block, extent_m=size)
@@ -95,8 +97,8 @@ def path(axes: Axes, track: AnyTrack) -> None:
     legend_above(axes)
 
 
-def size_in(
-    track: AnyTrack, *, around_in: tuple[float, float] = PATH_AROUND_IN
+def path_size_in(
+    track: AnyTrack, *, around_in: tuple[float, float] = PATH_MARGIN_IN
 ) -> tuple[float, float]:
     """A column for a tall way, wide for a long one."""
     x, y = np.ptp(track.position[:, :2], axis=0)
@@ -105,15 +107,15 @@ def size_in(
     return width, float(np.clip(height, *HEIGHTS_IN))
 
 
-def spread_out(track: AnyTrack) -> Ints:
+def evenly_spaced_scans(track: AnyTrack) -> Ints:
     """Scans at even distances along the way, each once."""
     step = np.linalg.norm(np.diff(track.position, axis=0), axis=1)
     way = np.concatenate([[0.0], np.cumsum(step)])
-    at = np.searchsorted(way, np.linspace(0, way[-1], COUNT))
+    at = np.searchsorted(way, np.linspace(0, way[-1], ELLIPSE_COUNT))
     return np.unique(np.minimum(at, len(way) - 1))
 
 
-AROUND_IN = (1.4, 0.9)  # inches that labels, legend and colour scale take
+TRACK_MARGIN_IN = (1.4, 0.9)  # inches that labels, legend and colour scale take
 
 
 def track_from_above(
@@ -124,12 +126,16 @@ def track_from_above(
     `scans` are the numbers of the scored scans that get an ellipse; without them, some are spread
     evenly over the way. Plain poses have none.
     """
-    (found,) = several(evaluation)
-    place, covariance = _horizontal(found), found.scored.residuals.covariance
-    _reference(axes, found)
-    _coloured(axes, found)
+    (found,) = evaluation_list(evaluation)
+    place, covariance = _horizontal_axes(found), found.scored.residuals.covariance
+    _draw_reference(axes, found)
+    _draw_estimate(axes, found)
     if covariance is not None:
-        chosen = spread_out(found.scored.estimate) if scans is None else _checked(scans, found)
+        chosen = (
+            evenly_spaced_scans(found.scored.estimate)
+            if scans is None
+            else _check_scans(scans, found)
+        )
         centre = found.scored.estimate.position[chosen, :2]
         size = max(_extent(found))
         ellipses(axes, centre, covariance[chosen][:, place][:, :, place], extent_m=size)
@@ -139,9 +145,9 @@ def track_from_above(
     legend_above(axes)
 
 
-def shape_in(evaluation: Evaluation) -> tuple[float, float]:
+def track_size_in(evaluation: Evaluation) -> tuple[float, float]:
     """Size of a figure that fits the track, with room for the scale of colours."""
-    return size_in(evaluation.scored.estimate, around_in=AROUND_IN)
+    return path_size_in(evaluation.scored.estimate, around_in=TRACK_MARGIN_IN)
 
 
 def _extent(evaluation: Evaluation) -> tuple[float, float]:
@@ -150,20 +156,20 @@ def _extent(evaluation: Evaluation) -> tuple[float, float]:
     return float(x), float(y)
 
 
-def _horizontal(evaluation: Evaluation) -> Ints:
+def _horizontal_axes(evaluation: Evaluation) -> Ints:
     letters = evaluation.options.axes
     if not {"x", "y"} <= set(letters):
         raise OptionError(f"the track from above needs the axes x and y; {letters} was scored")
     return np.array([letters.index("x"), letters.index("y")])
 
 
-def _reference(axes: Axes, evaluation: Evaluation) -> None:
+def _draw_reference(axes: Axes, evaluation: Evaluation) -> None:
     reference = evaluation.scored.reference
     _, x, y = polyline(reference.stamp, reference.position[:, 0], reference.position[:, 1])
-    axes.plot(x, y, color=HONEST, ls="--", lw=0.8, label="reference")
+    axes.plot(x, y, color=HONEST_GREY, ls="--", lw=0.8, label="reference")
 
 
-def _coloured(axes: Axes, evaluation: Evaluation) -> None:
+def _draw_estimate(axes: Axes, evaluation: Evaluation) -> None:
     """The estimate as segments, each in the colour of the error at its end; lone scans as dots."""
     scored = evaluation.scored
     stamp, (x, y, _), error = (
@@ -171,17 +177,17 @@ def _coloured(axes: Axes, evaluation: Evaluation) -> None:
         scored.estimate.position.T,
         scored.series["ape"],
     )
-    kept, stretch = thinned(stamp, x, y, error), stretches(stamp)
+    kept, stretch = thin_scans(stamp, x, y, error), stretch_index(stamp)
     points = np.stack([x[kept], y[kept]], axis=1)
     whole = np.flatnonzero(np.diff(stretch[kept]) == 0)  # segments that cross no gap
     lines = LineCollection(list(np.stack([points[whole], points[whole + 1]], axis=1)), lw=1.6)
-    lines.set(array=error[kept][whole + 1], clim=(0, float(error.max()) or 1.0), cmap=MAP)
-    name, middle = estimator_names([evaluation])[0], mpl.colormaps[MAP](0.5)
+    lines.set(array=error[kept][whole + 1], clim=(0, float(error.max()) or 1.0), cmap=COLOUR_MAP)
+    name, middle = estimator_names([evaluation])[0], mpl.colormaps[COLOUR_MAP](0.5)
     axes.plot([], [], color=middle, lw=1.6, label=name)
     axes.add_collection(lines)
     alone = np.bincount(stretch)[stretch] == 1
     if alone.any():
-        dots = axes.scatter(x[alone], y[alone], s=4, lw=0, c=error[alone], cmap=MAP)
+        dots = axes.scatter(x[alone], y[alone], s=4, lw=0, c=error[alone], cmap=COLOUR_MAP)
         dots.set_norm(lines.norm)
     axes.autoscale_view()
     figure = axes.get_figure()
@@ -189,7 +195,7 @@ def _coloured(axes: Axes, evaluation: Evaluation) -> None:
     figure.colorbar(lines, ax=axes, label=f"{name}: {error_label(evaluation)}", pad=0.02)
 
 
-def _checked(scans: Sequence[int], evaluation: Evaluation) -> Ints:
+def _check_scans(scans: Sequence[int], evaluation: Evaluation) -> Ints:
     chosen, last = np.array(scans, dtype=np.int64), len(evaluation.scored.residuals) - 1
     beyond = chosen[(chosen < 0) | (chosen > last)]
     if chosen.size == 0 or beyond.size:

@@ -12,7 +12,7 @@ import numpy as np
 import scipy
 
 from smfeval import __version__
-from smfeval.show.page.parts import Markup, data_block, glossary, safe, tag, together
+from smfeval.show.page.parts import Markup, data_block, escape_text, glossary, join_parts, tag
 
 HOME = "smfeval.show.page"
 SCRIPTS = (
@@ -33,7 +33,7 @@ SCRIPTS = (
 def document(title: str, body: str, *, command: str, data: dict[str, Any]) -> str:
     """A whole page; `data` is what its scripts draw."""
     scripts = [plotly(), _own_script()]
-    head = together(
+    head = join_parts(
         Markup('<meta charset="utf-8">'),
         Markup(f'<meta http-equiv="Content-Security-Policy" content="{_policy(scripts)}">'),
         Markup('<meta name="viewport" content="width=device-width, initial-scale=1">'),
@@ -41,8 +41,10 @@ def document(title: str, body: str, *, command: str, data: dict[str, Any]) -> st
         tag("title", f"{title} - smfeval"),
         Markup(f"<style>{_asset('page.css')}</style>"),
     )
-    main = tag("main", safe(body), glossary(body), _foot(command))
-    end = together(data_block(data), *(Markup(f"<script>{script}</script>") for script in scripts))
+    main = tag("main", escape_text(body), glossary(body), _foot(command))
+    end = join_parts(
+        data_block(data), *(Markup(f"<script>{script}</script>") for script in scripts)
+    )
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}\n</head>\n'
         f"<body>\n{main}\n{end}\n</body>\n</html>\n"

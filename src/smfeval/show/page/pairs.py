@@ -11,21 +11,21 @@ from smfeval.compare.frames import name_of
 from smfeval.show.figures.style import short_names
 from smfeval.show.page.document import document
 from smfeval.show.page.parts import (
-    Cell,
+    CellContent,
+    HtmlCell,
     Markup,
-    Shown,
     block,
-    listed,
+    html_list,
+    join_parts,
     pairs_of,
     sentence,
     table,
     tag,
     term,
-    together,
 )
 from smfeval.show.page.plots import chooser, drawn_tracks, panel, track_views
 from smfeval.show.page.verdicts import CONVENTIONS, HEADLINES, badge, card, pair_conventions
-from smfeval.show.pairs import BOUND, PERCENT, blame
+from smfeval.show.pairs import BOUND_SENTENCE, SHARED_PERCENT, attribution_sentence
 from smfeval.show.scores import metres, shown
 from smfeval.show.words import count, length, number
 
@@ -40,7 +40,7 @@ def pairs(comparison: Comparison, *, command: str) -> str:
     both = [f"{short[pair.a]} and {short[pair.b]}" for pair in found]
     axes = comparison.options.axes
     tracks = drawn_tracks([(name, p.scored, axes) for name, p in zip(both, found, strict=True)])
-    body = together(
+    body = join_parts(
         _top(names),
         _card(comparison),
         _matrix(comparison, names) if len(names) > 2 else Markup(),
@@ -59,7 +59,7 @@ def pairs(comparison: Comparison, *, command: str) -> str:
         block(
             CONVENTIONS,
             pairs_of(pair_conventions(comparison)),
-            listed(_notes(comparison), class_="notes"),
+            html_list(_notes(comparison), class_="notes"),
         ),
     )
     data = {"tracks": tracks, "curves": [], "pairs": True}
@@ -67,7 +67,7 @@ def pairs(comparison: Comparison, *, command: str) -> str:
 
 
 def _notes(comparison: Comparison) -> tuple[str, ...]:
-    return (f"k_pair: {BOUND}", *comparison.notes)
+    return (f"k_pair: {BOUND_SENTENCE}", *comparison.notes)
 
 
 def _top(names: Sequence[str]) -> Markup:
@@ -91,17 +91,17 @@ def _card(comparison: Comparison) -> Markup:
         if guilty
         else f"None of {pairs} proves anything."
     )
-    told = "" if comparison.attribution is None else blame(comparison.attribution)
+    told = "" if comparison.attribution is None else attribution_sentence(comparison.attribution)
     return card(label, headline, sentence(told))
 
 
 def _matrix(comparison: Comparison, names: Sequence[str]) -> Markup:
     """k_pair of every two; a deeper colour is a larger k_pair, a star is a proof."""
-    cells: dict[tuple[int, int], Cell] = {}
+    cells: dict[tuple[int, int], HtmlCell] = {}
     for (i, j), pair in zip(combinations(range(len(names)), 2), comparison.pairs, strict=True):
         cells[i, j] = cells[j, i] = _entry(pair)
-    blank = Cell("")
-    rows: list[tuple[Shown, ...]] = [
+    blank = HtmlCell("")
+    rows: list[tuple[CellContent, ...]] = [
         (name, *(cells.get((i, j), blank) for j in range(len(names))))
         for i, name in enumerate(names)
     ]
@@ -110,11 +110,11 @@ def _matrix(comparison: Comparison, names: Sequence[str]) -> Markup:
     return block("Every pair", tag("p", term("k_pair"), ". ", star), found, class_="matrix")
 
 
-def _entry(pair: Pair) -> Cell:
+def _entry(pair: Pair) -> HtmlCell:
     star = " *" if pair.claim.label == "overconfident" else ""
     k = pair.k.value
     depth = 0 if k <= 1 else 1 + int(min(np.log10(k), DECADES - 0.01))
-    return Cell(f"{number(k)}{star}", k, look=f"depth-{depth}")
+    return HtmlCell(f"{number(k)}{star}", k, look=f"depth-{depth}")
 
 
 def _attribution(found: Attribution) -> Markup:
@@ -128,7 +128,7 @@ def _attribution(found: Attribution) -> Markup:
         term("at least"),
         "error",
         "reported",
-        f"k if two share {PERCENT}",
+        f"k if two share {SHARED_PERCENT}",
     )
     how = (
         f"{count(found.scans, 'common scan')}, aligned to the first by {found.gauge}; second "
@@ -137,19 +137,19 @@ def _attribution(found: Attribution) -> Markup:
     return block(title, table(headings, map(_own, found.own)), tag("p", how, class_="hint"))
 
 
-def _own(own: Own) -> tuple[Shown, ...]:
+def _own(own: Own) -> tuple[CellContent, ...]:
     name = own.name + (" (moved to the nearest covariance)" if own.projected else "")
-    reported = Cell(length(own.reported_m), own.reported_m)
+    reported = HtmlCell(length(own.reported_m), own.reported_m)
     if own.sigma_m is None or own.shared is None:
         return (name, badge(own.label), "-", "-", "-", reported, "-")
     bound = own.lower_bound
     low, high = own.shared
     return (
         name,
-        Cell(badge(own.label)),
-        Cell(shown(own.k), own.k.value),
-        Cell("-") if bound is None else Cell(number(bound), bound),
-        Cell(length(own.sigma_m), own.sigma_m),
+        HtmlCell(badge(own.label)),
+        HtmlCell(shown(own.k), own.k.value),
+        HtmlCell("-") if bound is None else HtmlCell(number(bound), bound),
+        HtmlCell(length(own.sigma_m), own.sigma_m),
         reported,
         f"{number(low)} to {number(high)}",
     )
@@ -179,13 +179,13 @@ def _sensitivity(pair: Pair) -> Markup:
     gauges = [
         (
             each.gauge + " (as scored)" * each.chosen,
-            Cell("-") if each.k is None else Cell(number(each.k), each.k),
+            HtmlCell("-") if each.k is None else HtmlCell(number(each.k), each.k),
             "yes" if each.admissible else "no: fewer freedoms than the tracks leave open",
         )
         for each in pair.gauges
     ]
     clocks = [
-        (Cell(f"{each.offset_ms:+g} ms", each.offset_ms), Cell(number(each.k), each.k))
+        (HtmlCell(f"{each.offset_ms:+g} ms", each.offset_ms), HtmlCell(number(each.k), each.k))
         for each in pair.clock
     ]
     return block(

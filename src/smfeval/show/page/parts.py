@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from smfeval.maths.arrays import Floats
-from smfeval.show.study.remarks import visible
+from smfeval.show.study.remarks import printable
 
 
 class Markup(str):
@@ -20,24 +20,24 @@ class Markup(str):
     __slots__ = ()
 
 
-def safe(part: str) -> Markup:
+def escape_text(part: str) -> Markup:
     """The part as HTML: text is escaped, and what cannot be seen is spelled out."""
-    return part if isinstance(part, Markup) else Markup(escape(visible(part)))
+    return part if isinstance(part, Markup) else Markup(escape(printable(part)))
 
 
 def tag(name: str, *inside: str, **attributes: str | int | None) -> Markup:
     """`tag("td", "a < b", class_="number", data_sort=3)`; an attribute that is None is left out."""
     found = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{escape(visible(str(value)))}"'
+        f' {key.rstrip("_").replace("_", "-")}="{escape(printable(str(value)))}"'
         for key, value in attributes.items()
         if value is not None
     )
-    return Markup(f"<{name}{found}>{''.join(map(safe, inside))}</{name}>")
+    return Markup(f"<{name}{found}>{''.join(map(escape_text, inside))}</{name}>")
 
 
-def together(*parts: str) -> Markup:
+def join_parts(*parts: str) -> Markup:
     """Several parts, one after the other."""
-    return Markup("\n".join(map(safe, parts)))
+    return Markup("\n".join(map(escape_text, parts)))
 
 
 def sentence(text: str) -> str:
@@ -47,7 +47,7 @@ def sentence(text: str) -> str:
     return f"{capital}{text[1:]}." if text else ""
 
 
-def listed(items: Iterable[str], **attributes: str | int | None) -> Markup:
+def html_list(items: Iterable[str], **attributes: str | int | None) -> Markup:
     """A list; nothing where it would be empty."""
     found = [tag("li", item) for item in items]
     return tag("ul", *found, **attributes) if found else Markup()
@@ -60,7 +60,7 @@ def block(title: str, *inside: str, **attributes: str | int | None) -> Markup:
 
 
 @dataclass(frozen=True)
-class Cell:
+class HtmlCell:
     """What is shown, and by which number it is sorted (None: by its text)."""
 
     shown: str
@@ -68,7 +68,7 @@ class Cell:
     look: str | None = None  # class of the cell
 
 
-Shown = str | Cell
+CellContent = str | HtmlCell
 
 INTERVAL = re.compile(r" \[([^\[\], ][^\[\],]*(?:,\d{3}[^\[\],]*)*), ([^\[\]]+)\]")
 BREAK = '<span class="break"> </span>'
@@ -77,7 +77,7 @@ MANY_COLUMNS = 10  # more stand closer together
 
 def table(
     headings: Sequence[str],
-    rows: Iterable[Sequence[Shown]],
+    rows: Iterable[Sequence[CellContent]],
     *,
     caption: str = "",
     still: bool = False,
@@ -88,9 +88,9 @@ def table(
     """
     above = tag("caption", caption) if caption else Markup()
     head = tag("thead", tag("tr", *(tag("th", each, scope="col") for each in headings)))
-    body = tag("tbody", together(*(_row(row) for row in rows)))
+    body = tag("tbody", join_parts(*(_row(row) for row in rows)))
     looks = ["still"] * still + ["wide"] * (len(headings) > MANY_COLUMNS)
-    return scrolled(tag("table", above, head, body, class_=" ".join(looks) or None))
+    return scroll_box(tag("table", above, head, body, class_=" ".join(looks) or None))
 
 
 def pairs_of(rows: Iterable[tuple[str, str]]) -> Markup:
@@ -99,17 +99,19 @@ def pairs_of(rows: Iterable[tuple[str, str]]) -> Markup:
     for label, text in rows:
         found.append(tag("div", tag("dt", "" if label == last else label), tag("dd", text)))
         last = label
-    return tag("dl", together(*found), class_="facts") if found else Markup()
+    return tag("dl", join_parts(*found), class_="facts") if found else Markup()
 
 
-def scrolled(inside: Markup) -> Markup:
+def scroll_box(inside: Markup) -> Markup:
     """What may be wider than a phone; the keyboard can reach it to scroll."""
     return tag("div", inside, class_="scroll", tabindex=0, role="region", aria_label="table")
 
 
-def _row(row: Sequence[Shown]) -> Markup:
+def _row(row: Sequence[CellContent]) -> Markup:
     first, *rest = map(_cell, row)
-    name = tag("th", safe(first.shown), scope="row", data_sort=_key(first), class_=first.look)
+    name = tag(
+        "th", escape_text(first.shown), scope="row", data_sort=_key(first), class_=first.look
+    )
     cells = (tag("td", _inside(c), data_sort=_key(c), class_=c.look) for c in rest)
     return tag("tr", name, *cells)
 
@@ -119,15 +121,15 @@ def breakable(markup: Markup) -> Markup:
     return Markup(INTERVAL.sub(rf"{BREAK}[\1,{BREAK}\2]", markup))
 
 
-def _inside(cell: Cell) -> Markup:
-    return safe(cell.shown) if cell.sort is None else breakable(safe(cell.shown))
+def _inside(cell: HtmlCell) -> Markup:
+    return escape_text(cell.shown) if cell.sort is None else breakable(escape_text(cell.shown))
 
 
-def _cell(shown: Shown) -> Cell:
-    return shown if isinstance(shown, Cell) else Cell(shown)
+def _cell(shown: CellContent) -> HtmlCell:
+    return shown if isinstance(shown, HtmlCell) else HtmlCell(shown)
 
 
-def _key(cell: Cell) -> str | None:
+def _key(cell: HtmlCell) -> str | None:
     if cell.sort is None:
         return None
     return repr(float(cell.sort)) if np.isfinite(cell.sort) else "Infinity"
@@ -220,7 +222,7 @@ def glossary(page: str) -> Markup:
     return tag(
         "details",
         tag("summary", "Words on this page"),
-        tag("dl", together(*rows), class_="glossary"),
+        tag("dl", join_parts(*rows), class_="glossary"),
         id="glossary",
     )
 
@@ -236,7 +238,7 @@ LARGEST = float(np.finfo(np.float32).max)  # a picture needs no more
 SPELLED = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
 
-def packed(values: Floats) -> str:
+def pack_floats(values: Floats) -> str:
     """Little-endian float32 in base64, row after row; half a number takes four letters."""
     held = np.clip(values, -LARGEST, LARGEST)
     return b64encode(np.ascontiguousarray(held, dtype="<f4").tobytes()).decode("ascii")

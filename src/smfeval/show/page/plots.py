@@ -10,9 +10,9 @@ from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.score import Residuals
 from smfeval.show.figures.inputs import honest_quantile
-from smfeval.show.figures.style import short_names, stretches, thinned
-from smfeval.show.page.parts import Markup, block, listed, packed, tag, term
-from smfeval.show.study.remarks import visible
+from smfeval.show.figures.style import short_names, stretch_index, thin_scans
+from smfeval.show.page.parts import Markup, block, html_list, pack_floats, tag, term
+from smfeval.show.study.remarks import printable
 from smfeval.show.words import count
 
 MOST = 60_000  # scans of all tracks of a page together: about 90 bytes each
@@ -33,7 +33,8 @@ def drawn_tracks(named: Sequence[Named]) -> list[dict[str, Any]]:
     origin = origin_of(np.concatenate([_corners(scored) for _, scored, _ in named]))
     short = short_names([name for name, _, _ in named])
     return [
-        {"name": visible(name), "short": visible(brief)} | _drawn(scored, axes, most, start, origin)
+        {"name": printable(name), "short": printable(brief)}
+        | _track_data(scored, axes, most, start, origin)
         for (name, scored, axes), brief in zip(named, short, strict=True)
     ]
 
@@ -51,10 +52,12 @@ def _corners(scored: Scored) -> Floats:
     return np.stack([position.min(axis=0), position.max(axis=0)])
 
 
-def _drawn(scored: Scored, axes: str, most: int, start_ns: int, origin: Floats) -> dict[str, Any]:
+def _track_data(
+    scored: Scored, axes: str, most: int, start_ns: int, origin: Floats
+) -> dict[str, Any]:
     estimate, series = scored.estimate, scored.series
     believes = scored.residuals.covariance is not None
-    kept = _kept(scored, most)
+    kept = _kept_scans(scored, most)
     reference = scored.reference.position
     return {
         "axes": axes,
@@ -62,19 +65,19 @@ def _drawn(scored: Scored, axes: str, most: int, start_ns: int, origin: Floats) 
         "drawn": len(kept),
         "scan": None if len(kept) == len(estimate) else kept.tolist(),
         "origin": origin.tolist(),
-        "breaks": (np.flatnonzero(np.diff(stretches(estimate.stamp)[kept])) + 1).tolist(),
-        "time": packed((estimate.stamp[kept] - start_ns) / NANOSECONDS),
-        "position": packed(estimate.position[kept] - origin),
-        "error": packed((estimate.position - reference)[kept]),
-        "distance": packed(series["ape"][kept]),
+        "breaks": (np.flatnonzero(np.diff(stretch_index(estimate.stamp)[kept])) + 1).tolist(),
+        "time": pack_floats((estimate.stamp[kept] - start_ns) / NANOSECONDS),
+        "position": pack_floats(estimate.position[kept] - origin),
+        "error": pack_floats((estimate.position - reference)[kept]),
+        "distance": pack_floats(series["ape"][kept]),
         "belief": _belief(scored, axes, kept) if believes else None,
     }
 
 
-def _kept(scored: Scored, most: int) -> Ints:
+def _kept_scans(scored: Scored, most: int) -> Ints:
     """Scans to draw, ascending: about `most` at most, even where there are more gaps than that."""
     series = _outstanding(scored)
-    kept = thinned(scored.estimate.stamp, *series, columns=most // KEPT)
+    kept = thin_scans(scored.estimate.stamp, *series, columns=most // KEPT)
     if len(kept) <= 2 * most:
         return kept
     even = kept[np.linspace(0, len(kept) - 1, most).astype(np.int64)]
@@ -93,11 +96,11 @@ def _outstanding(scored: Scored) -> list[Floats]:
 def _belief(scored: Scored, axes: str, kept: Ints) -> dict[str, Any]:
     residuals = scored.residuals
     return {
-        "nees": packed(scored.series["nees"][kept]),
-        "sigma": packed(_sigma(residuals)[kept]),
-        "covariance": packed(in_space(residuals.predicted[kept], axes)),
+        "nees": pack_floats(scored.series["nees"][kept]),
+        "sigma": pack_floats(_sigma(residuals)[kept]),
+        "covariance": pack_floats(in_space(residuals.predicted[kept], axes)),
         "honest": {
-            name: packed(_once(honest_quantile(residuals, share)[kept]))
+            name: pack_floats(_once(honest_quantile(residuals, share)[kept]))
             for name, share in QUANTILES.items()
         },
     }
@@ -144,7 +147,7 @@ def track_views(
             class_="side-by-side" if believes else None,
         ),
         _slider(deviation),
-        _figure("over-time", tag("span", what, " over time"), note=_thinned(tracks)),
+        _figure("over-time", tag("span", what, " over time"), note=_thinning_note(tracks)),
         _coverage() if curve else Markup(),
     ]
     missing = tag("noscript", tag("p", NEEDS_SCRIPT, class_="hint"))
@@ -172,7 +175,7 @@ def _coverage() -> Markup:
         "div",
         tag("h3", "How to read this"),
         tag("p", "Each level has a region that should hold the reference in that share of scans."),
-        listed(
+        html_list(
             (
                 "on the diagonal: honest",
                 "below it: the regions hold the reference too rarely, overconfident",
@@ -216,7 +219,7 @@ def panel(at: int, *inside: str) -> Markup:
     return tag("div", *filled, class_="panel", data_of=at) if filled else Markup()
 
 
-def _thinned(tracks: Sequence[dict[str, Any]]) -> str:
+def _thinning_note(tracks: Sequence[dict[str, Any]]) -> str:
     fewer = [each for each in tracks if each["drawn"] < each["scans"]]
     if not fewer:
         return ""

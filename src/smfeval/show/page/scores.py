@@ -9,24 +9,24 @@ from smfeval.explain.alibis import Alibi, Alibis, Judgement
 from smfeval.explain.diagnoses import Diagnoses, Diagnosis
 from smfeval.explain.diagnoses.result import Bias, Regime, Tail, Windows
 from smfeval.show import scores
+from smfeval.show.causes import ALIBIS_TITLE as ALIBIS
 from smfeval.show.causes import DIAGNOSES_TITLE as DIAGNOSES
-from smfeval.show.causes import TITLE as ALIBIS
-from smfeval.show.causes import holding, needed
+from smfeval.show.causes import format_need, outcome_text
 from smfeval.show.figures.calibration import LEVELS
-from smfeval.show.figures.calibration import held as share_held
+from smfeval.show.figures.calibration import empirical_coverage as share_held
 from smfeval.show.page.document import document
 from smfeval.show.page.parts import (
-    Cell,
+    CellContent,
+    HtmlCell,
     Markup,
-    Shown,
     block,
-    listed,
+    html_list,
+    join_parts,
     pairs_of,
     sentence,
     table,
     tag,
     term,
-    together,
 )
 from smfeval.show.page.plots import chooser, drawn_tracks, panel, track_views
 from smfeval.show.page.verdicts import badge, verdict_card
@@ -44,10 +44,10 @@ def number_table(evaluation: Evaluation) -> Markup:
     level = f"{100 * evaluation.options.intervals.level:g} % interval"
     headings = ("number", "value", term("interval", level), "to compare with")
     rows = [*_calibration(evaluation), *_scores(evaluation)]
-    return table(headings, [(_explained(name), *rest) for name, *rest in rows], still=True)
+    return table(headings, [(_term_link(name), *rest) for name, *rest in rows], still=True)
 
 
-def _explained(name: str) -> Markup:
+def _term_link(name: str) -> Markup:
     """The name of a row; coverages share one explanation."""
     if name == "mean NEES":
         return term("NEES", name)
@@ -62,17 +62,21 @@ def _calibration(evaluation: Evaluation) -> Iterator[Row]:
     dimension = evaluation.scored.residuals.dimension
     if_honest = f"if {'Gaussian and ' * particles}honest"
     middle = median_chi_squared(dimension)
-    yield ("k", *_split(shown(found.k)), "1 if honest, above 1 overconfident")
-    yield ("factor per axis", *_split(shown(found.factor_per_axis)), "1 if honest")
-    yield ("median NEES", *_split(shown(found.nees_median)), f"{middle:.3g} {if_honest}")
+    yield ("k", *_split_interval(shown(found.k)), "1 if honest, above 1 overconfident")
+    yield ("factor per axis", *_split_interval(shown(found.factor_per_axis)), "1 if honest")
+    yield ("median NEES", *_split_interval(shown(found.nees_median)), f"{middle:.3g} {if_honest}")
     mean = f"{dimension} {if_honest}; a few scans can dominate it"
-    yield ("mean NEES", *_split(shown(found.nees_mean)), mean)
+    yield ("mean NEES", *_split_interval(shown(found.nees_mean)), mean)
     for level, held in found.coverage.items():
-        yield (_coverage_name(level), *_split(percent(held)), f"{100 * level:g} % if honest")
+        yield (
+            _coverage_name(level),
+            *_split_interval(percent(held)),
+            f"{100 * level:g} % if honest",
+        )
     if found.psi is not None:
-        yield ("psi", *_split(shown(found.psi)), "1 if errors have the covariance's shape")
+        yield ("psi", *_split_interval(shown(found.psi)), "1 if errors have the covariance's shape")
     if found.precision is not None:
-        yield ("precision", *_split(shown(found.precision)), "higher claims more")
+        yield ("precision", *_split_interval(shown(found.precision)), "higher claims more")
 
 
 def _scores(evaluation: Evaluation) -> Iterator[Row]:
@@ -89,7 +93,7 @@ def _scores(evaluation: Evaluation) -> Iterator[Row]:
     )
     for name, value, write in found:
         if value is not None:
-            yield (name, *_split(write(value)), better)
+            yield (name, *_split_interval(write(value)), better)
 
 
 def percent(held: Number) -> str:
@@ -104,7 +108,7 @@ def _coverage_name(level: float) -> str:
     return f"{100 * level:g} % coverage"
 
 
-def _split(text: str) -> tuple[str, str]:
+def _split_interval(text: str) -> tuple[str, str]:
     """'1.2 cm [0.9, 1.6]' -> '1.2 cm' and '0.9 to 1.6'."""
     value, _, ends = text.partition(" [")
     return value, ends.removesuffix("]").replace(", ", " to ") or "none"
@@ -116,16 +120,16 @@ HEADINGS = ("estimate", "verdict", "k", "90 % coverage", "MAE", "RMSE", "energy 
 def comparison_table(evaluations: list[Evaluation]) -> Markup:
     """Several estimates, one row each."""
     level = f"{100 * evaluations[0].options.intervals.level:g} %"
-    rows = [_compared(each) for each in evaluations]
+    rows = [_comparison_row(each) for each in evaluations]
     return table([term(each) for each in HEADINGS], rows, caption=f"In brackets: {level} intervals")
 
 
-def _compared(evaluation: Evaluation) -> tuple[Shown, ...]:
+def _comparison_row(evaluation: Evaluation) -> tuple[CellContent, ...]:
     scores, found = evaluation.scores, evaluation.calibration
     held = None if found is None else found.coverage[0.9]
     return (
         evaluation.estimate.provenance.name,
-        Cell(badge(evaluation.verdict.label)),
+        HtmlCell(badge(evaluation.verdict.label)),
         _cell(None if found is None else found.k, shown),
         _cell(held, percent),
         _cell(scores.mae, metres),
@@ -135,8 +139,8 @@ def _compared(evaluation: Evaluation) -> tuple[Shown, ...]:
     )
 
 
-def _cell(found: Number | None, write: Callable[[Number], str]) -> Cell:
-    return Cell("-") if found is None else Cell(write(found), found.value)
+def _cell(found: Number | None, write: Callable[[Number], str]) -> HtmlCell:
+    return HtmlCell("-") if found is None else HtmlCell(write(found), found.value)
 
 
 ROUNDING = 1e-6  # a mean this small beside the scatter is what an alignment leaves of zero
@@ -149,7 +153,7 @@ def alibi_block(found: Alibis) -> Markup:
     if not found.rows:
         return block(ALIBIS.capitalize(), said)
     headings = (term("alibi"), "holds", term("k"), "granted", term("median NEES"), "k = 1 needs")
-    k, median = _judged(found.scored)
+    k, median = _judgement_cells(found.scored)
     first = ("as scored", "", k, "", median, "")
     rows = [first, *(_alibi(row, found.scored) for row in found.rows)]
     tolerance = found.tolerance
@@ -160,20 +164,23 @@ def alibi_block(found: Alibis) -> Markup:
     reasons = [f"{row.name}, {row.granted}: {row.reason}" for row in found.rows if row.reason]
     notes = [granted, *(sentence(each) for each in (*reasons, *found.notes))]
     return block(
-        ALIBIS.capitalize(), said, table(headings, rows, still=True), listed(notes, class_="notes")
+        ALIBIS.capitalize(),
+        said,
+        table(headings, rows, still=True),
+        html_list(notes, class_="notes"),
     )
 
 
-def _alibi(row: Alibi, scored: Judgement) -> tuple[Shown, ...]:
-    k, median = _judged(row.judgement)
-    return (row.name, holding(row, scored), k, row.granted, median, needed(row.need))
+def _alibi(row: Alibi, scored: Judgement) -> tuple[CellContent, ...]:
+    k, median = _judgement_cells(row.judgement)
+    return (row.name, outcome_text(row, scored), k, row.granted, median, format_need(row.need))
 
 
-def _judged(judgement: Judgement | None) -> tuple[Cell, Cell]:
+def _judgement_cells(judgement: Judgement | None) -> tuple[HtmlCell, HtmlCell]:
     if judgement is None:
-        return Cell("-"), Cell("-")
+        return HtmlCell("-"), HtmlCell("-")
     median = judgement.nees_median
-    return Cell(shown(judgement.k), judgement.k.value), Cell(number(median), median)
+    return HtmlCell(shown(judgement.k), judgement.k.value), HtmlCell(number(median), median)
 
 
 def diagnosis_block(found: Diagnoses) -> Markup:
@@ -181,7 +188,7 @@ def diagnosis_block(found: Diagnoses) -> Markup:
     title = DIAGNOSES.capitalize()
     if found.reason is not None:
         return block(title, tag("p", sentence(found.reason), class_="lead"))
-    faults = together(*map(_fault, found.found)) if found.found else tag("p", NOTHING)
+    faults = join_parts(*map(_fault, found.found)) if found.found else tag("p", NOTHING)
     untested = [f"{each.name}: {each.reason}" for each in found.untested]
     return block(
         title,
@@ -190,7 +197,7 @@ def diagnosis_block(found: Diagnoses) -> Markup:
         _tail(found.tail),
         _more(found.windows, found.regimes),
         tag("h3", "Not tested") if untested else Markup(),
-        listed(untested, class_="notes"),
+        html_list(untested, class_="notes"),
     )
 
 
@@ -211,12 +218,12 @@ def _biases(bias: tuple[Bias, ...]) -> Markup:
     return table(headings, map(_bias, bias), caption="Bias", still=True)
 
 
-def _bias(bias: Bias) -> tuple[Shown, ...]:
+def _bias(bias: Bias) -> tuple[CellContent, ...]:
     return (
         bias.direction,
-        Cell(_mean(bias), bias.mean.value),
-        Cell(length(bias.scatter_m), bias.scatter_m),
-        Cell(f"{100 * bias.share:.0f} %", bias.share),
+        HtmlCell(_mean(bias), bias.mean.value),
+        HtmlCell(length(bias.scatter_m), bias.scatter_m),
+        HtmlCell(f"{100 * bias.share:.0f} %", bias.share),
     )
 
 
@@ -255,10 +262,10 @@ def _windows(windows: Windows | None) -> Markup:
     headings = ("from (s)", "to (s)", *windows.directions, term("RMSE"), term("k"))
     rows = [
         (
-            Cell(number(each.start_s), each.start_s),
-            Cell(number(each.end_s), each.end_s),
-            *(Cell(length(mean), mean) for mean in each.mean_m),
-            Cell(length(each.rmse_m), each.rmse_m),
+            HtmlCell(number(each.start_s), each.start_s),
+            HtmlCell(number(each.end_s), each.end_s),
+            *(HtmlCell(length(mean), mean) for mean in each.mean_m),
+            HtmlCell(length(each.rmse_m), each.rmse_m),
             _k(each.k),
         )
         for each in windows.rows
@@ -273,8 +280,8 @@ def _regimes(regimes: tuple[Regime, ...]) -> Markup:
     rows = [
         (
             each.name,
-            Cell(count(each.scans, "scan"), each.scans),
-            Cell(length(each.rmse_m), each.rmse_m),
+            HtmlCell(count(each.scans, "scan"), each.scans),
+            HtmlCell(length(each.rmse_m), each.rmse_m),
             _k(each.k),
         )
         for each in regimes
@@ -282,8 +289,8 @@ def _regimes(regimes: tuple[Regime, ...]) -> Markup:
     return table(("scans that are", "scans", term("RMSE"), term("k")), rows, caption="By motion")
 
 
-def _k(k: float | None) -> Cell:
-    return Cell("-") if k is None else Cell(number(k), k)
+def _k(k: float | None) -> HtmlCell:
+    return HtmlCell("-") if k is None else HtmlCell(number(k), k)
 
 
 # Rows of the text that stand in tables of their own here, or are terms by another name.
@@ -310,7 +317,7 @@ def score(
         [(name, each.scored, each.options.axes) for name, each in zip(names, found, strict=True)]
     )
     believes = any(each.calibration is not None for each in found)
-    body = together(
+    body = join_parts(
         _top(found, names),
         *(verdict_card(*each, named=several) for each in zip(found, excuses, strict=True)),
         block("All estimates", comparison_table(found)) if several else Markup(),
@@ -342,12 +349,12 @@ def _what(believes: bool) -> Markup:
     return tag("span", "Error, reported ", term("sigma"), " and ", term("NEES"))
 
 
-def _named(evaluation: Evaluation, title: str, several: bool) -> str:
+def _block_title(evaluation: Evaluation, title: str, several: bool) -> str:
     return f"{title}: {evaluation.estimate.provenance.name}" if several else title
 
 
 def _numbers(evaluation: Evaluation, several: bool) -> Markup:
-    return block(_named(evaluation, "Numbers", several), number_table(evaluation))
+    return block(_block_title(evaluation, "Numbers", several), number_table(evaluation))
 
 
 def _causes(alibis: Alibis | None, diagnoses: Diagnoses | None) -> list[Markup]:
@@ -364,11 +371,11 @@ def _how(evaluation: Evaluation, several: bool) -> Markup:
         for label, text in scores.rows(evaluation, verbose=True)
         if label not in ELSEWHERE
     ]
-    return block(_named(evaluation, "How it was scored", several), pairs_of(rows))
+    return block(_block_title(evaluation, "How it was scored", several), pairs_of(rows))
 
 
 def _notes(evaluation: Evaluation) -> Markup:
-    return block("Conventions and assumptions", listed(evaluation.all_notes, class_="notes"))
+    return block("Conventions and assumptions", html_list(evaluation.all_notes, class_="notes"))
 
 
 def _curve(evaluation: Evaluation) -> dict[str, Any] | None:

@@ -10,21 +10,21 @@ from smfeval.compare.duels import Section
 from smfeval.show.page.document import document
 from smfeval.show.page.parts import (
     TERMS,
-    Cell,
+    CellContent,
+    HtmlCell,
     Markup,
-    Shown,
     block,
     breakable,
-    listed,
+    html_list,
+    join_parts,
     pairs_of,
     table,
     tag,
     term,
-    together,
 )
 from smfeval.show.page.verdicts import CONVENTIONS, badge, card, study_conventions
 from smfeval.show.study import html
-from smfeval.show.study.remarks import title_of_study, visible
+from smfeval.show.study.remarks import printable, study_title
 from smfeval.show.words import count, number
 from smfeval.study.metrics import METRICS
 from smfeval.study.result import NO_FILE, Study, TaskResult
@@ -38,7 +38,7 @@ FIRST = ("k", "k_pair", "coverage_90", "nees_median")  # columns that are never 
 
 def study(study: Study, *, command: str) -> str:
     """The page of a finished study."""
-    body = together(
+    body = join_parts(
         tag(
             "header",
             tag("p", "Which estimator's uncertainty can be trusted?", class_="question"),
@@ -49,7 +49,9 @@ def study(study: Study, *, command: str) -> str:
         _spread(study),
         _tables(study),
         block("Every run", _runs(study)),
-        block(CONVENTIONS, pairs_of(study_conventions(study)), listed(study.notes, class_="notes")),
+        block(
+            CONVENTIONS, pairs_of(study_conventions(study)), html_list(study.notes, class_="notes")
+        ),
     )
     return document(study.plan.name, body, command=command, data={"spread": _values(study)})
 
@@ -58,11 +60,11 @@ def _card(study: Study) -> Markup:
     """The verdict on most runs, in words."""
     labels = Counter(each.verdict for each in study.results if each.verdict)
     if not labels:
-        return card("cannot tell", "No run could be scored.", title_of_study(study))
+        return card("cannot tell", "No run could be scored.", study_title(study))
     label, often = labels.most_common(1)[0]
     runs = count(sum(labels.values()), "scored run")
     headline = f"{often:,} of {runs} {'is' if often == 1 else 'are'} {label}."
-    return card(label, headline, f"{title_of_study(study)}.")
+    return card(label, headline, f"{study_title(study)}.")
 
 
 def _tally(study: Study) -> Markup:
@@ -75,8 +77,12 @@ def _tally(study: Study) -> Markup:
     every = (*labels, FAILED, NO_FILE)
     used = [each for each in every if any(tally[each] for tally in by_name.values())]
     headings = ("estimator", "runs", *(term(each) for each in used))
-    rows: list[tuple[Shown, ...]] = [
-        (name, _counted(tally.total() - tally[NO_FILE]), *(_counted(tally[each]) for each in used))
+    rows: list[tuple[CellContent, ...]] = [
+        (
+            name,
+            _count_cell(tally.total() - tally[NO_FILE]),
+            *(_count_cell(tally[each]) for each in used),
+        )
         for name, tally in by_name.items()
     ]
     return table(headings, rows)
@@ -88,8 +94,8 @@ def _outcome(result: TaskResult) -> str:
     return result.verdict or "cannot tell"
 
 
-def _counted(how_often: int) -> Cell:
-    return Cell(f"{how_often:,}", how_often)
+def _count_cell(how_often: int) -> HtmlCell:
+    return HtmlCell(f"{how_often:,}", how_often)
 
 
 def _tables(study: Study) -> Markup:
@@ -99,7 +105,7 @@ def _tables(study: Study) -> Markup:
         sections=tuple(map(_calibration_first, study.sections)),
         pair_sections=tuple(map(_calibration_first, study.pair_sections)),
     )
-    text = HEAD.sub(_explained, html.text(first))
+    text = HEAD.sub(_link_heading, html.text(first))
     text = breakable(Markup(text)).replace(
         "<table>", '<div class="scroll" tabindex="0"><table class="wide">'
     )
@@ -115,7 +121,7 @@ def _place(metric: str) -> int:
     return FIRST.index(metric) if metric in FIRST else len(FIRST)
 
 
-def _explained(head: re.Match[str]) -> str:
+def _link_heading(head: re.Match[str]) -> str:
     """'MAE (m)' with MAE linked to its explanation; other headings as they are."""
     title, bracket, unit = head[2].partition(" (")
     if title not in TERMS:
@@ -127,7 +133,7 @@ def _runs(study: Study) -> Markup:
     present = dict.fromkeys(metric for each in study.results for metric, _ in each.numbers)
     metrics = sorted(present, key=_place)
     headings = ("estimator", "group", "track", "run", term("verdict"), *map(_heading, metrics))
-    return table(headings, [_run(each, metrics) for each in study.results])
+    return table(headings, [_run_row(each, metrics) for each in study.results])
 
 
 def _heading(metric: str) -> Markup:
@@ -138,22 +144,22 @@ def _heading(metric: str) -> Markup:
     return tag("span", term(shown.title), "" if shown.unit == "1" else f" ({shown.unit})")
 
 
-def _run(result: TaskResult, metrics: Sequence[str]) -> tuple[Shown, ...]:
+def _run_row(result: TaskResult, metrics: Sequence[str]) -> tuple[CellContent, ...]:
     found = dict(result.numbers)
     told = NO_FILE if result.is_gap else f"failed: {result.failure}"
-    outcome = Cell(badge(_outcome(result))) if result.failure is None else told
+    outcome = HtmlCell(badge(_outcome(result))) if result.failure is None else told
     return (
         result.estimator,
         result.group,
         result.track,
-        Cell(str(result.repeat + 1), result.repeat),
+        HtmlCell(str(result.repeat + 1), result.repeat),
         outcome,
         *(_value(found.get(metric)) for metric in metrics),
     )
 
 
-def _value(found: Number | None) -> Cell:
-    return Cell("-") if found is None else Cell(number(found.value), found.value)
+def _value(found: Number | None) -> HtmlCell:
+    return HtmlCell("-") if found is None else HtmlCell(number(found.value), found.value)
 
 
 def _spread(study: Study) -> Markup:
@@ -177,7 +183,7 @@ def _spread(study: Study) -> Markup:
 
 def _values(study: Study) -> dict[str, Any]:
     """Per metric and estimator: the value on each track."""
-    names = [visible(each.name) for each in study.plan.estimators]
+    names = [printable(each.name) for each in study.plan.estimators]
     present = dict.fromkeys(metric for each in study.results for metric, _ in each.numbers)
     metrics = [_metric(metric, study.results) for metric in present if metric in METRICS]
     return {"names": names, "metrics": metrics}
@@ -186,8 +192,8 @@ def _values(study: Study) -> dict[str, Any]:
 def _metric(metric: str, results: Sequence[TaskResult]) -> dict[str, Any]:
     points = [
         (
-            visible(each.estimator),
-            visible(f"{each.group}/{each.track}"),
+            printable(each.estimator),
+            printable(f"{each.group}/{each.track}"),
             finite(dict(each.numbers)[metric].value),
         )
         for each in results

@@ -161,15 +161,15 @@ def _estimator(planned: PlannedEstimator) -> str:
         "body of that reference": planned.reference_body,
         "extrinsic for pairs": planned.pair_extrinsic,
     }
-    return _listed(told) or "as its files declare"
+    return _format_options(told) or "as its files declare"
 
 
 def _reference(planned: PlannedTrack) -> str:
-    told = _listed({"body": planned.body, **dict(planned.reading)})
+    told = _format_options({"body": planned.body, **dict(planned.reading)})
     return f"group {planned.group}: {told or 'as their files declare'}"
 
 
-def _listed(told: dict[str, object]) -> str:
+def _format_options(told: dict[str, object]) -> str:
     return ", ".join(f"{name} {value}" for name, value in told.items() if value is not None)
 
 

@@ -57,7 +57,7 @@ def _rows(section: Section, roles: dict[str, Any]) -> Iterator[dict[str, Any]]:
     lost = {name: diverged for name, diverged, _ in section.diverged}
     table = {
         "group": section.group,
-        "converged_only": _word(section.converged_only),
+        "converged_only": _boolean_text(section.converged_only),
         "tracks_of_table": section.tracks,
     }
     for column in section.columns:
@@ -76,7 +76,7 @@ def _cell(cell: Cell, metric: str) -> dict[str, Any]:
     told = {
         "unit": METRICS[metric].unit if metric in METRICS else "",
         "tracks": len(cell.values),
-        "best": _word(cell.best),
+        "best": _boolean_text(cell.best),
         "by_track": json.dumps(by_track, allow_nan=False, ensure_ascii=False),
     }
     if median is None:
@@ -96,8 +96,8 @@ def _standing(cell: Cell, column: Column) -> dict[str, Any]:
 def _duel(duel: Duel) -> dict[str, Any]:
     names = ("shared", "ties", "difference", "p", "p_holm", "further_tracks")
     told = {name: getattr(duel, name) for name in names}
-    return told | {"against": duel.best, "beaten": _word(duel.beaten)}
+    return told | {"against": duel.best, "beaten": _boolean_text(duel.beaten)}
 
 
-def _word(flag: bool) -> str:
+def _boolean_text(flag: bool) -> str:
     return "true" if flag else "false"

@@ -19,8 +19,8 @@ def plan_document(plan: Plan) -> dict[str, Any]:
     return {
         "name": plan.name,
         "version": __version__,
-        "tracks": [_with_reading(each) for each in plan.tracks],
-        "estimators": [_with_reading(each) for each in plan.estimators],
+        "tracks": [_planned_document(each) for each in plan.tracks],
+        "estimators": [_planned_document(each) for each in plan.estimators],
         "options": options_document(plan.options),
         "pairs": plan.pairs,
         "diverged_m": plan.diverged_m,
@@ -45,15 +45,15 @@ def options_document(options: Options) -> dict[str, Any]:
     }
 
 
-def _with_reading(planned: PlannedTrack | PlannedEstimator) -> dict[str, Any]:
-    reading = {name: _plain(value) for name, value in planned.reading}
+def _planned_document(planned: PlannedTrack | PlannedEstimator) -> dict[str, Any]:
+    reading = {name: _json_value(value) for name, value in planned.reading}
     return asdict(planned) | {"reading": reading}
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     """What TOML says, in JSON; a path is its text."""
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+        return [_json_value(each) for each in value]
     return value if isinstance(value, str | int | float) or value is None else str(value)
 
 
@@ -69,7 +69,7 @@ def text(study: Study) -> str:
 
 def document(study: Study) -> dict[str, Any]:
     """Everything that the study found; no times and no paths of a machine."""
-    keys, pair_keys = _keys(study.results), _keys(study.pair_results)
+    keys, pair_keys = _task_keys(study.results), _task_keys(study.pair_results)
     return {
         "schema": SCHEMA,
         "plan": plan_document(study.plan),
@@ -148,7 +148,7 @@ def _number(number: Number | None) -> dict[str, Any] | None:
     return None if number is None else number.to_dict()
 
 
-def _keys(results: Iterable[TaskResult | PairResult]) -> Keys:
+def _task_keys(results: Iterable[TaskResult | PairResult]) -> Keys:
     keys: Keys = defaultdict(list)
     for each in results:
         if each.failure is None:

@@ -8,7 +8,7 @@ from smfeval.study.result import Study
 
 
 @dataclass(frozen=True)
-class Format:
+class StudyFormat:
     """How a study is written, and the ending of such a file."""
 
     suffix: str
@@ -16,10 +16,10 @@ class Format:
 
 
 FORMATS = {
-    "terminal": Format(".txt", terminal.text),
-    "markdown": Format(".md", markdown.text),
-    "csv": Format(".csv", csv.text),
-    "json": Format(".json", document.text),
-    "html": Format(".html", html.text),
-    "latex": Format(".tex", latex.text),
+    "terminal": StudyFormat(".txt", terminal.text),
+    "markdown": StudyFormat(".md", markdown.text),
+    "csv": StudyFormat(".csv", csv.text),
+    "json": StudyFormat(".json", document.text),
+    "html": StudyFormat(".html", html.text),
+    "latex": StudyFormat(".tex", latex.text),
 }

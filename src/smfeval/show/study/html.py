@@ -2,12 +2,19 @@
 
 from html import escape
 
-from smfeval.show.study.layout import Grid, Row, Shown, grids
-from smfeval.show.study.remarks import BEST, Remark, Style, meaning, study_remarks, title_of_study
+from smfeval.show.study.layout import Grid, TableCell, TableRow, grids
+from smfeval.show.study.remarks import (
+    BEST_MEANING,
+    NumberStyle,
+    Remark,
+    meaning,
+    study_remarks,
+    study_title,
+)
 from smfeval.study.result import Study
 from smfeval.summarise.number import Number
 
-STYLE = Style(
+STYLE = NumberStyle(
     power=lambda exponent: f" &times; 10<sup>{exponent}</sup>" if exponent else "",
     infinity="&infin;",
 )
@@ -20,10 +27,10 @@ def text(study: Study) -> str:
     `data-unit`, and `data-tracks`, of how many tracks they are the median.
     """
     tables = grids(study)
-    best = f"<p>Bold: {escape(BEST)}.</p>" if any(grid.bold for grid in tables) else ""
+    best = f"<p>Bold: {escape(BEST_MEANING)}.</p>" if any(grid.bold for grid in tables) else ""
     lines = [
         '<section class="smfeval-study">',
-        f"<h2>{escape(title_of_study(study))}</h2>",
+        f"<h2>{escape(study_title(study))}</h2>",
         f"<p>{escape(meaning(study).capitalize())}.</p>",
         best,
         *(table(grid) for grid in tables),
@@ -35,7 +42,7 @@ def text(study: Study) -> str:
 
 def table(grid: Grid) -> str:
     """One grid, its title as caption, footnotes and remarks in a list below."""
-    lost = ["diverged"] if grid.diverged else []
+    lost = ["diverged"] if grid.counts_diverged else []
     heads = [grid.of, *lost, *map(str, grid.columns)]
     below = [Remark(f"({mark})", sentence) for mark, sentence in grid.footnotes]
     lines = [
@@ -55,9 +62,9 @@ def _head(title: str) -> str:
     return f'<th scope="col">{escape(title)}</th>'
 
 
-def _row(row: Row, grid: Grid) -> str:
+def _row(row: TableRow, grid: Grid) -> str:
     name = f'<th scope="row">{escape(str(row))}{_marks(row.marks)}</th>'
-    lost = _counted(row.diverged) if grid.diverged else ""
+    lost = _counted(row.diverged) if grid.counts_diverged else ""
     role = ' class="baseline"' if row.baseline else ""
     return f"<tr{role}>{name}{lost}{''.join(map(_cell, row.cells))}</tr>"
 
@@ -67,7 +74,7 @@ def _counted(diverged: str) -> str:
     return f'<td data-sort="{diverged.partition(" ")[0]}">{escape(diverged)}</td>'
 
 
-def _cell(cell: Shown) -> str:
+def _cell(cell: TableCell) -> str:
     value, interval = cell.value_in(STYLE), cell.interval_in(STYLE)
     value = f"<strong>{value}</strong>" if cell.bold else value
     inside = f"{value} {interval}".strip() + _marks(cell.marks)

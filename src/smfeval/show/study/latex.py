@@ -5,8 +5,15 @@ The file can be read by a paper that loads booktabs (``\input``), and compiles b
 
 import re
 
-from smfeval.show.study.layout import Grid, Row, Shown, blocks, grids
-from smfeval.show.study.remarks import BEST, Remark, Style, meaning, study_remarks, title_of_study
+from smfeval.show.study.layout import Grid, TableCell, TableRow, column_blocks, grids
+from smfeval.show.study.remarks import (
+    BEST_MEANING,
+    NumberStyle,
+    Remark,
+    meaning,
+    study_remarks,
+    study_title,
+)
 from smfeval.study.result import Study
 
 NAMED = {
@@ -25,7 +32,7 @@ DASHES = re.compile("-(?=-)")  # two hyphens would become a dash
 LATIN = frozenset("ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜÝßàáâãäåæçèéêëìíîïñòóôõöøùúûüýÿ")
 
 
-def escaped(text: str) -> str:
+def escape_latex(text: str) -> str:
     """The same text; letters that pdflatex does not have are named by their code."""
     return DASHES.sub("-{}", "".join(map(_sign, text)))
 
@@ -42,10 +49,10 @@ DASH = "--"
 PENDING = 10  # floats; LaTeX gives up when many more wait for a page
 FLUSH = r"\clearpage"
 
-STYLE = Style(
+STYLE = NumberStyle(
     power=lambda exponent: rf" \times 10^{{{exponent}}}" if exponent else "", infinity=r"\infty"
 )
-READ = Style(power=lambda exponent: f" x 10{exponent}" if exponent else "", infinity="8")
+READ = NumberStyle(power=lambda exponent: f" x 10{exponent}" if exponent else "", infinity="8")
 
 HEAD = r"""% A paper needs \usepackage{booktabs}; with no paper around it, this file is a document.
 \makeatletter
@@ -65,19 +72,19 @@ def text(study: Study) -> str:
     """One float for each grid, then what is to be said about the whole study."""
     tables = [table(grid, meaning(study)) for grid in grids(study)]
     tables[PENDING::PENDING] = [f"{FLUSH}\n\n{each}" for each in tables[PENDING::PENDING]]
-    said = [Remark("study", title_of_study(study)), *study_remarks(study)]
+    said = [Remark("study", study_title(study)), *study_remarks(study)]
     return "\n\n".join([HEAD, *tables, _below(said), FOOT]) + "\n"
 
 
 def table(grid: Grid, meaning: str, *, width: int = WIDTH) -> str:
     """One grid: blocks of columns below each other, then footnotes; remarks follow in the text."""
-    split = blocks(_name_width(grid), _widths(grid), limit=width)
-    bold = f"; bold: {BEST}" if grid.bold else ""
+    split = column_blocks(_name_width(grid), _widths(grid), limit=width)
+    bold = f"; bold: {BEST_MEANING}" if grid.bold else ""
     marked = [Remark(f"({mark})", sentence) for mark, sentence in grid.footnotes]
     lines = [
         r"\begin{table}[htbp]",
         r"\centering\footnotesize",
-        rf"\caption{{{escaped(f'{grid.title}: {meaning}{bold}.')}}}\par\smallskip",
+        rf"\caption{{{escape_latex(f'{grid.title}: {meaning}{bold}.')}}}\par\smallskip",
         "\n\\par\\medskip\n".join(_tabular(grid, block) for block in split),
         _below(marked),
         r"\end{table}",
@@ -89,14 +96,14 @@ def table(grid: Grid, meaning: str, *, width: int = WIDTH) -> str:
 def _tabular(grid: Grid, block: list[int]) -> str:
     """Some columns of a grid; the first of the numbered ones may be that of lost tracks."""
     heads, rows = _heads(grid), [_cells(row, grid) for row in grid.rows]
-    shape = "".join("r" if grid.diverged and at == 0 else "r@{ }l" for at in block)
+    shape = "".join("r" if grid.counts_diverged and at == 0 else "r@{ }l" for at in block)
     lines = [
         rf"\begin{{tabular}}{{@{{}}l{shape}@{{}}}}",
         r"\toprule",
         _line([grid.of, *(heads[at] for at in block)]),
         r"\midrule",
         *(
-            _line([escaped(str(row)) + _marks(row.marks), *(cells[at] for at in block)])
+            _line([escape_latex(str(row)) + _marks(row.marks), *(cells[at] for at in block)])
             for row, cells in zip(grid.rows, rows, strict=True)
         ),
         r"\bottomrule",
@@ -106,15 +113,15 @@ def _tabular(grid: Grid, block: list[int]) -> str:
 
 
 def _heads(grid: Grid) -> list[str]:
-    lost = ["diverged"] if grid.diverged else []
-    return lost + [rf"\multicolumn{{2}}{{l}}{{{escaped(str(head))}}}" for head in grid.columns]
+    lost = ["diverged"] if grid.counts_diverged else []
+    return lost + [rf"\multicolumn{{2}}{{l}}{{{escape_latex(str(head))}}}" for head in grid.columns]
 
 
-def _cells(row: Row, grid: Grid) -> list[str]:
-    return ([row.diverged] if grid.diverged else []) + [_cell(cell) for cell in row.cells]
+def _cells(row: TableRow, grid: Grid) -> list[str]:
+    return ([row.diverged] if grid.counts_diverged else []) + [_cell(cell) for cell in row.cells]
 
 
-def _cell(cell: Shown) -> str:
+def _cell(cell: TableCell) -> str:
     """Value and interval, each in its column; marks stand behind them and take no room."""
     value = DASH if cell.value is None else f"${cell.value_in(STYLE)}$"
     value = rf"\textbf{{\boldmath{value}}}" if cell.bold else value
@@ -130,14 +137,14 @@ def _name_width(grid: Grid) -> int:
 
 def _widths(grid: Grid) -> list[int]:
     """Characters that each column takes, about."""
-    lost = [len("diverged") + APART] if grid.diverged else []
+    lost = [len("diverged") + APART] if grid.counts_diverged else []
     return lost + [
         APART + max(len(str(head)), _width([row.cells[at] for row in grid.rows]))
         for at, head in enumerate(grid.columns)
     ]
 
 
-def _width(cells: list[Shown]) -> int:
+def _width(cells: list[TableCell]) -> int:
     """Of the values and, beside them, of the intervals with their marks."""
     values = max((len(cell.value_in(READ)) for cell in cells), default=0)
     behind = max((len(cell.interval_in(READ)) + len(cell.marks) for cell in cells), default=0)
@@ -158,5 +165,7 @@ def _below(remarks: list[Remark]) -> str:
     """A paragraph each, in small type."""
     if not remarks:
         return ""
-    lines = [rf"\emph{{{escaped(each.label)}}} {escaped(each.text)}\par" for each in remarks]
+    lines = [
+        rf"\emph{{{escape_latex(each.label)}}} {escape_latex(each.text)}\par" for each in remarks
+    ]
     return "\n".join([r"\par\medskip{\raggedright\scriptsize\noindent", *lines, "}"])

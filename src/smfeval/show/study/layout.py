@@ -10,17 +10,17 @@ from smfeval.compare.duels import Cell, Column, Section
 from smfeval.show.study.remarks import (
     Digits,
     Marks,
+    NumberStyle,
     Remark,
-    Style,
-    alone,
+    cell_number,
     footnotes,
-    number_of,
+    metric_title,
+    printable,
+    round_interval,
+    round_value,
     section_remarks,
+    section_title,
     shared_notes,
-    title_of,
-    title_of_section,
-    together,
-    visible,
 )
 from smfeval.study.result import Study
 from smfeval.summarise.number import Number
@@ -29,7 +29,7 @@ DASH = "-"  # where there is no value
 
 
 @dataclass(frozen=True)
-class Head:
+class ColumnHead:
     """A column: what is shown, in which unit ('' for a pure number)."""
 
     title: str
@@ -40,7 +40,7 @@ class Head:
 
 
 @dataclass(frozen=True)
-class Shown:
+class TableCell:
     """A cell: digits in the unit of its column; no value is a dash, no interval is left out."""
 
     value: Digits | None
@@ -51,11 +51,11 @@ class Shown:
     number: Number | None  # what the digits are of, in its own unit
     tracks: int  # that the number is the median of
 
-    def value_in(self, style: Style) -> str:
+    def value_in(self, style: NumberStyle) -> str:
         """The value, or a dash."""
         return DASH if self.value is None else style.number(self.value)
 
-    def interval_in(self, style: Style) -> str:
+    def interval_in(self, style: NumberStyle) -> str:
         """The interval, or nothing."""
         if self.low is None or self.high is None:
             return ""
@@ -63,14 +63,14 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """An estimator, or a pair of them."""
 
     name: str
     baseline: bool
     diverged: str  # such as '2 of 40'; '' where it is not counted
     marks: tuple[str, ...]
-    cells: tuple[Shown, ...]
+    cells: tuple[TableCell, ...]
 
     def __str__(self) -> str:
         return f"{self.name} (baseline)" if self.baseline else self.name
@@ -82,13 +82,13 @@ class Grid:
 
     title: str
     of: str  # what a row is: estimator, or pair
-    columns: tuple[Head, ...]
-    rows: tuple[Row, ...]
+    columns: tuple[ColumnHead, ...]
+    rows: tuple[TableRow, ...]
     footnotes: tuple[tuple[str, str], ...]  # (letter, sentence)
     remarks: tuple[Remark, ...]
 
     @property
-    def diverged(self) -> bool:
+    def counts_diverged(self) -> bool:
         """Whether lost tracks are counted."""
         return any(row.diverged for row in self.rows)
 
@@ -112,8 +112,8 @@ class Grid:
         return any(cell.bold for row in self.rows for cell in row.cells)
 
 
-SAME = "on converged tracks only, all numbers are the same"
-LENGTHS = ((1.0, "m"), (1e-2, "cm"), (1e-3, "mm"))
+SAME_NOTE = "on converged tracks only, all numbers are the same"
+LENGTH_UNITS = ((1.0, "m"), (1e-2, "cm"), (1e-3, "mm"))
 
 Scale = tuple[float, str]  # the shown unit, in the unit of the number; its name
 
@@ -124,7 +124,7 @@ def grids(study: Study) -> tuple[Grid, ...]:
     baselines = {each.name for each in study.plan.estimators if each.role == "baseline"}
     said, pairs_said = shared_notes(study.sections), shared_notes(study.pair_sections)
     return (
-        *(_grid(each, "estimator", scales, baselines, said) for each in _told_once(study)),
+        *(_grid(each, "estimator", scales, baselines, said) for each in _distinct_sections(study)),
         *(_grid(each, "pair", pair_scales, set(), pairs_said) for each in study.pair_sections),
     )
 
@@ -136,31 +136,33 @@ def _grid(
     baselines: set[str],
     said: tuple[str, ...],
 ) -> Grid:
-    cells = _by_row(section.columns)
+    cells = _cells_by_row(section.columns)
     notes = footnotes(list(cells.values()), section.tracks)
     units = [scales[column.metric] for column in section.columns]
     lost = {name: f"{diverged} of {scored}" for name, diverged, scored in section.diverged}
 
-    def row(at: int, name: str) -> Row:
+    def row(at: int, name: str) -> TableRow:
         entries = zip(cells[name], units, notes.cells[at], strict=True)
         baseline = name in baselines
-        shown = tuple(_shown(*entry, contender=not baseline) for entry in entries)
-        return Row(visible(name), baseline, lost.get(name, ""), notes.rows[at], shown)
+        shown = tuple(_table_cell(*entry, contender=not baseline) for entry in entries)
+        return TableRow(printable(name), baseline, lost.get(name, ""), notes.rows[at], shown)
 
     return Grid(
-        title=title_of_section(section, of),
+        title=section_title(section, of),
         of=of,
-        columns=tuple(Head(title_of(c.metric), scales[c.metric][1]) for c in section.columns),
+        columns=tuple(
+            ColumnHead(metric_title(c.metric), scales[c.metric][1]) for c in section.columns
+        ),
         rows=tuple(row(at, name) for at, name in enumerate(cells)),
-        footnotes=tuple((mark, visible(sentence)) for mark, sentence in notes.listed),
+        footnotes=tuple((mark, printable(sentence)) for mark, sentence in notes.listed),
         remarks=(
             *section_remarks(section, without=said),
-            *(Remark("note", visible(sentence)) for sentence in notes.everywhere),
+            *(Remark("note", printable(sentence)) for sentence in notes.common),
         ),
     )
 
 
-def _told_once(study: Study) -> Iterator[Section]:
+def _distinct_sections(study: Study) -> Iterator[Section]:
     """Sections without those that converged tracks leave as they were; a note says so."""
     converged = {each.group: each for each in study.sections if each.converged_only}
     whole = {each.group: each for each in study.sections if not each.converged_only}
@@ -169,28 +171,28 @@ def _told_once(study: Study) -> Iterator[Section]:
         if other is None or other.columns != each.columns:
             yield each
         elif not each.converged_only:
-            yield replace(each, notes=(*each.notes, SAME))
+            yield replace(each, notes=(*each.notes, SAME_NOTE))
 
 
-def _by_row(columns: tuple[Column, ...]) -> dict[str, list[Cell | None]]:
+def _cells_by_row(columns: tuple[Column, ...]) -> dict[str, list[Cell | None]]:
     """Cells by estimator, in the order of the columns; None where a column has no such cell."""
     by_column = [{cell.estimator: cell for cell in column.cells} for column in columns]
     names = dict.fromkeys(name for column in by_column for name in column)
     return {name: [column.get(name) for column in by_column] for name in names}
 
 
-def _shown(cell: Cell | None, scale: Scale, marks: Marks, *, contender: bool) -> Shown:
-    number = number_of(cell)
+def _table_cell(cell: Cell | None, scale: Scale, marks: Marks, *, contender: bool) -> TableCell:
+    number = cell_number(cell)
     if cell is None or number is None:
-        return Shown(None, None, None, bold=False, marks=marks, number=None, tracks=0)
+        return TableCell(None, None, None, bold=False, marks=marks, number=None, tracks=0)
     digits = _digits(number, scale[0])
-    return Shown(*digits, cell.best and contender, marks, number, len(cell.values))
+    return TableCell(*digits, cell.best and contender, marks, number, len(cell.values))
 
 
 def _digits(number: Number, unit: float) -> tuple[Digits, Digits | None, Digits | None]:
     if number.low is None or number.high is None:
-        return alone(number.value / unit), None, None
-    return together(number.value / unit, number.low / unit, number.high / unit)
+        return round_value(number.value / unit), None, None
+    return round_interval(number.value / unit, number.low / unit, number.high / unit)
 
 
 def _scales(sections: Iterable[Section]) -> dict[str, Scale]:
@@ -204,18 +206,18 @@ def _scales(sections: Iterable[Section]) -> dict[str, Scale]:
 
 def _scale(metric: str, cells: list[Cell]) -> Scale:
     """Metres, centimetres or millimetres by the middle number; coverage in percent."""
-    numbers = [number for number in map(number_of, cells) if number is not None]
+    numbers = [number for number in map(cell_number, cells) if number is not None]
     unit = numbers[0].unit if numbers else "1"
     if unit == "m":
         sizes = [abs(n.value) for n in numbers if np.isfinite(n.value) and n.value]
         middle = median_low(sizes) if sizes else 1.0
-        return next((length for length in LENGTHS if middle >= length[0]), LENGTHS[-1])
+        return next((length for length in LENGTH_UNITS if middle >= length[0]), LENGTH_UNITS[-1])
     if metric.startswith("coverage"):
         return 1e-2, "%"
     return 1.0, "" if unit == "1" else unit
 
 
-def blocks(first: int, widths: list[int], *, limit: int) -> list[list[int]]:
+def column_blocks(first: int, widths: list[int], *, limit: int) -> list[list[int]]:
     """Columns of each block, in order; every block repeats the first column.
 
     A column that is too wide stands alone.

@@ -1,15 +1,22 @@
 """Tables in Markdown, as GitHub shows them."""
 
-from smfeval.show.study.layout import Grid, Row, Shown, grids
-from smfeval.show.study.remarks import BEST, Remark, Style, meaning, study_remarks, title_of_study
+from smfeval.show.study.layout import Grid, TableCell, TableRow, grids
+from smfeval.show.study.remarks import (
+    BEST_MEANING,
+    NumberStyle,
+    Remark,
+    meaning,
+    study_remarks,
+    study_title,
+)
 from smfeval.study.result import Study
 
-RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-SPECIAL = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_[]<>#|~&$"})
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+ESCAPES = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_[]<>#|~&$"})
 
-STYLE = Style(
+STYLE = NumberStyle(
     power=lambda exponent: (
-        f" \N{MULTIPLICATION SIGN} 10{str(exponent).translate(RAISED)}" if exponent else ""
+        f" \N{MULTIPLICATION SIGN} 10{str(exponent).translate(SUPERSCRIPTS)}" if exponent else ""
     ),
     infinity="∞",
 )
@@ -18,10 +25,10 @@ STYLE = Style(
 def text(study: Study) -> str:
     """A heading for the study, one for each table, and lists of what is to be said."""
     tables = grids(study)
-    bold = f" Bold: {escaped(BEST)}." if any(grid.bold for grid in tables) else ""
+    bold = f" Bold: {escape_markdown(BEST_MEANING)}." if any(grid.bold for grid in tables) else ""
     parts = [
-        f"## {escaped(title_of_study(study))}",
-        f"{escaped(meaning(study).capitalize())}.{bold}",
+        f"## {escape_markdown(study_title(study))}",
+        f"{escape_markdown(meaning(study).capitalize())}.{bold}",
         *(table(grid) for grid in tables),
         _list(study_remarks(study)),
     ]
@@ -30,21 +37,21 @@ def text(study: Study) -> str:
 
 def table(grid: Grid) -> str:
     """One grid under its heading."""
-    lost = ["diverged"] if grid.diverged else []
-    heads = [grid.of, *lost, *(escaped(str(head)) for head in grid.columns)]
+    lost = ["diverged"] if grid.counts_diverged else []
+    heads = [grid.of, *lost, *(escape_markdown(str(head)) for head in grid.columns)]
     rule = ["---", *["---:"] * (len(heads) - 1)]
     body = [_line(heads), _line(rule), *(_row(row, grid) for row in grid.rows)]
     below = [Remark(f"({mark})", sentence) for mark, sentence in grid.footnotes]
-    parts = [f"### {escaped(grid.title)}", "\n".join(body), _list((*below, *grid.remarks))]
+    parts = [f"### {escape_markdown(grid.title)}", "\n".join(body), _list((*below, *grid.remarks))]
     return "\n\n".join(part for part in parts if part)
 
 
-def _row(row: Row, grid: Grid) -> str:
-    lost = [row.diverged] if grid.diverged else []
-    return _line([f"{escaped(str(row))}{_marks(row.marks)}", *lost, *map(_cell, row.cells)])
+def _row(row: TableRow, grid: Grid) -> str:
+    lost = [row.diverged] if grid.counts_diverged else []
+    return _line([f"{escape_markdown(str(row))}{_marks(row.marks)}", *lost, *map(_cell, row.cells)])
 
 
-def _cell(cell: Shown) -> str:
+def _cell(cell: TableCell) -> str:
     value, interval = cell.value_in(STYLE), cell.interval_in(STYLE)
     value = f"**{value}**" if cell.bold else value
     return f"{value} {interval}".strip() + _marks(cell.marks)
@@ -55,13 +62,13 @@ def _line(cells: list[str]) -> str:
 
 
 def _list(remarks: tuple[Remark, ...]) -> str:
-    return "\n".join(f"- *{each.label}* {escaped(each.text)}" for each in remarks)
+    return "\n".join(f"- *{each.label}* {escape_markdown(each.text)}" for each in remarks)
 
 
 def _marks(marks: tuple[str, ...]) -> str:
     return f" <sup>{','.join(marks)}</sup>" if marks else ""
 
 
-def escaped(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Text that Markdown shows as it is."""
-    return text.translate(SPECIAL)
+    return text.translate(ESCAPES)

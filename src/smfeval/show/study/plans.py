@@ -1,12 +1,12 @@
 """A plan in words: how large it is, what is missing, what it would do, what came of it."""
 
-from smfeval.show.study.remarks import some_of
-from smfeval.study.find import Found
+from smfeval.show.study.remarks import format_tracks
+from smfeval.study.find import StudyTasks
 from smfeval.study.plan import Plan
-from smfeval.study.run import Conducted
+from smfeval.study.run import StudyRun
 
 
-def extent_of(plan: Plan, found: Found) -> str:
+def plan_extent(plan: Plan, found: StudyTasks) -> str:
     """One line: `4 estimators, 10 tracks in 3 groups, 36 runs, 4 files missing, 54 pairs`."""
     groups = f" in {len(plan.groups)} groups" if len(plan.groups) > 1 else ""
     parts = [
@@ -19,20 +19,20 @@ def extent_of(plan: Plan, found: Found) -> str:
     return ", ".join(parts)
 
 
-def missing_lines(plan: Plan, found: Found) -> list[str]:
+def missing_lines(plan: Plan, found: StudyTasks) -> list[str]:
     """One line for each estimator without a file on some tracks."""
     lines = []
     for each in plan.estimators:
         tracks = [gap.track for gap in found.missing if gap.estimator == each.name]
         if tracks:
-            lines.append(f"{each.name} has no file on {some_of(tracks, len(plan.tracks))}")
+            lines.append(f"{each.name} has no file on {format_tracks(tracks, len(plan.tracks))}")
     return lines
 
 
-def listing(plan: Plan, found: Found) -> str:
+def listing(plan: Plan, found: StudyTasks) -> str:
     """Every run and every gap, a line each; then notes and the extent."""
     rows = [
-        (task.group, task.track, task.estimator, _run(task.repeat), task.estimate.source)
+        (task.group, task.track, task.estimator, _run_number(task.repeat), task.estimate.source)
         for task in found.tasks
     ]
     rows += [
@@ -46,14 +46,14 @@ def listing(plan: Plan, found: Found) -> str:
         for row in (head, *rows)
     ]
     notes = [f"note: {note}" for note in found.notes]
-    return "\n".join([*lines, "", *notes, extent_of(plan, found)]) + "\n"
+    return "\n".join([*lines, "", *notes, plan_extent(plan, found)]) + "\n"
 
 
-def summary(done: Conducted) -> str:
+def summary(done: StudyRun) -> str:
     """The last line: how many runs were scored, how many were not, and where all of it lies."""
     study = done.study
     pairs = [each.failure for each in study.pair_results]
-    failed, missing = len(study.failed), len(study.missing)
+    failed, missing = len(study.failed_runs), len(study.missing)
     parts = [
         f"{_count(len(study.results) - failed - missing, 'run')} scored",
         f"{failed} failed",
@@ -66,7 +66,7 @@ def summary(done: Conducted) -> str:
     return f"{', '.join(parts)}; results in {study.plan.output}"
 
 
-def _run(repeat: int) -> str:
+def _run_number(repeat: int) -> str:
     return str(repeat + 1)
 
 

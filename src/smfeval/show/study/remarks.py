@@ -13,7 +13,9 @@ from smfeval.study.metrics import METRICS
 from smfeval.study.result import PairResult, Study, TaskResult
 from smfeval.summarise.number import Number
 
-BEST = "the best contender and every one that it was tested against and does not significantly beat"
+BEST_MEANING = (
+    "the best contender and every one that it was tested against and does not significantly beat"
+)
 
 
 def meaning(study: Study) -> str:
@@ -22,24 +24,24 @@ def meaning(study: Study) -> str:
     return f"median over tracks, its {level} interval in brackets"
 
 
-def title_of(metric: str) -> str:
+def metric_title(metric: str) -> str:
     """What stands above a column."""
-    return METRICS[metric].title if metric in METRICS else visible(metric)
+    return METRICS[metric].title if metric in METRICS else printable(metric)
 
 
-def title_of_section(section: Section, of: str) -> str:
+def section_title(section: Section, of: str) -> str:
     """Group and tracks of a table."""
     pairs = "pairs without a reference: " if of == "pair" else ""
     only = "converged only, of " if section.converged_only else ""
-    return f"{pairs}{visible(section.group)} ({only}{count(section.tracks, 'track')})"
+    return f"{pairs}{printable(section.group)} ({only}{count(section.tracks, 'track')})"
 
 
-def title_of_study(study: Study) -> str:
+def study_title(study: Study) -> str:
     """Name and size of a study: 'nightly: 4 estimators, 12 tracks, 46 runs, 2 failed'.
 
     Where files are missing, 'and so many without a file' stands behind; those are no runs.
     """
-    plan, failed, missing = study.plan, len(study.failed), len(study.missing)
+    plan, failed, missing = study.plan, len(study.failed_runs), len(study.missing)
     sizes = (
         count(len(plan.estimators), "estimator"),
         count(len(plan.tracks), "track"),
@@ -47,18 +49,18 @@ def title_of_study(study: Study) -> str:
         *([f"{failed:,} failed"] if failed else []),
         *([f"{missing:,} without a file"] if missing else []),
     )
-    return f"{visible(plan.name)}: {', '.join(sizes)}"
+    return f"{printable(plan.name)}: {', '.join(sizes)}"
 
 
-def visible(text: str) -> str:
+def printable(text: str) -> str:
     """The text on one line; what a terminal would obey rather than show is spelled out."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-OutcomesSentences = tuple[str, ...]
+RemarkTexts = tuple[str, ...]
 
 TOO_FEW = f"too few tracks to test (fewer than {FEWEST} shared ones that differ): nobody is marked"
-OUTCOMES_ALONE = "one contender without a rival: nobody is marked"
+NO_RIVAL = "one contender without a rival: nobody is marked"
 
 
 def rank_line(ranks: Ranks) -> str:
@@ -73,28 +75,30 @@ def rank_line(ranks: Ranks) -> str:
     if ranks.critical_difference is not None:
         parts.append(f"critical difference {number(ranks.critical_difference)}")
     if ranks.cliques:
-        parts.append(f"not separated: {'; '.join(map(joined, ranks.cliques))}")
+        parts.append(f"not separated: {'; '.join(map(join_names, ranks.cliques))}")
     return "; ".join([*parts, ranks.reason] if ranks.reason else parts)
 
 
-def power_lines(columns: Iterable[Column]) -> OutcomesSentences:
+def power_lines(columns: Iterable[Column]) -> RemarkTexts:
     """'A and B: about 14 further tracks would separate them in MAE; 20 in k'; one line a pair."""
     metrics: dict[str, dict[int, list[str]]] = {}  # of a pair, by the number of tracks
     for column in columns:
         for duel in column.duels:
             if duel.further_tracks is not None and not duel.beaten:
-                by_tracks = metrics.setdefault(joined(sorted((duel.best, duel.other))), {})
-                by_tracks.setdefault(duel.further_tracks, []).append(title_of(column.metric))
-    return tuple(f"{pair}: {_further(by_tracks)}" for pair, by_tracks in metrics.items())
+                by_tracks = metrics.setdefault(join_names(sorted((duel.best, duel.other))), {})
+                by_tracks.setdefault(duel.further_tracks, []).append(metric_title(column.metric))
+    return tuple(
+        f"{pair}: {_further_tracks_text(by_tracks)}" for pair, by_tracks in metrics.items()
+    )
 
 
-def _further(metrics: dict[int, list[str]]) -> str:
+def _further_tracks_text(metrics: dict[int, list[str]]) -> str:
     (tracks, titles), *others = metrics.items()
-    first = f"about {count(tracks, 'further track')} would separate them in {joined(titles)}"
-    return "; ".join([first, *(f"{tracks:,} in {joined(titles)}" for tracks, titles in others)])
+    first = f"about {count(tracks, 'further track')} would separate them in {join_names(titles)}"
+    return "; ".join([first, *(f"{tracks:,} in {join_names(titles)}" for tracks, titles in others)])
 
 
-def undecided(columns: Iterable[Column]) -> list[tuple[str, str]]:
+def undecided_duels(columns: Iterable[Column]) -> list[tuple[str, str]]:
     """Duels that the test did not decide, and why; those of one reason together.
 
     A contender that was not tested while others were has a footnote instead.
@@ -106,7 +110,7 @@ def undecided(columns: Iterable[Column]) -> list[tuple[str, str]]:
             if duel.reason is not None and duel.tested == column.tested:
                 others.setdefault((_opponent(duel), duel.reason), []).append(duel.other)
         found += [
-            (column.metric, f"{opponent}{joined(names)}: {reason}")
+            (column.metric, f"{opponent}{join_names(names)}: {reason}")
             for (opponent, reason), names in others.items()
         ]
     return found
@@ -117,33 +121,35 @@ def _opponent(duel: Duel) -> str:
     return f"{duel.best} against " if duel.tested else ""
 
 
-def unmarked(columns: Iterable[Column]) -> OutcomesSentences:
+def unmarked_reasons(columns: Iterable[Column]) -> RemarkTexts:
     """Why nobody is marked as best, where estimators compete; said of all metrics, or of some."""
     contested = [column for column in columns if column.contested]
-    why = [(c.metric, TOO_FEW if c.duels else OUTCOMES_ALONE) for c in contested if not c.tested]
+    why = [(c.metric, TOO_FEW if c.duels else NO_RIVAL) for c in contested if not c.tested]
     reasons = {reason for _, reason in why}
-    return tuple(reasons) if len(why) == len(contested) and len(reasons) == 1 else merged(why)
+    return (
+        tuple(reasons) if len(why) == len(contested) and len(reasons) == 1 else merge_sentences(why)
+    )
 
 
-def merged(said: Iterable[tuple[str, str]]) -> OutcomesSentences:
+def merge_sentences(said: Iterable[tuple[str, str]]) -> RemarkTexts:
     """Each sentence once, after the metrics that it is about, unless it names them itself."""
     metrics: dict[str, list[str]] = {}
     for metric, sentence in said:
-        metrics.setdefault(sentence, []).append(title_of(metric))
+        metrics.setdefault(sentence, []).append(metric_title(metric))
     return tuple(
         sentence if sentence.startswith(f"{titles[0]}:") else f"{', '.join(titles)}: {sentence}"
         for sentence, titles in metrics.items()
     )
 
 
-def joined(names: Iterable[str]) -> str:
+def join_names(names: Iterable[str]) -> str:
     """'A, B and C'."""
     *others, last = names
     return f"{', '.join(others)} and {last}" if others else last
 
 
-FAILURES = 10  # listed; the rest is counted
-NAMED = 6  # tracks that a line about missing files names
+MAX_FAILURES = 10  # listed; the rest is counted
+MAX_NAMED_TRACKS = 6  # tracks that a line about missing files names
 
 
 @dataclass(frozen=True)
@@ -154,79 +160,84 @@ class Remark:
     text: str
 
 
-def section_remarks(section: Section, *, without: OutcomesSentences = ()) -> tuple[Remark, ...]:
+def section_remarks(section: Section, *, without: RemarkTexts = ()) -> tuple[Remark, ...]:
     """Of one table, `without` the notes that are said elsewhere."""
     columns = section.columns
     said = {
-        "rank": merged((c.metric, rank_line(c.ranks)) for c in columns if c.ranks),
-        "test": merged(undecided(columns)),
+        "rank": merge_sentences((c.metric, rank_line(c.ranks)) for c in columns if c.ranks),
+        "test": merge_sentences(undecided_duels(columns)),
         "power": power_lines(columns),
-        "note": (*(note for note in notes_of(section) if note not in without), *unmarked(columns)),
+        "note": (
+            *(note for note in section_notes(section) if note not in without),
+            *unmarked_reasons(columns),
+        ),
     }
-    return tuple(Remark(label, visible(text)) for label, texts in said.items() for text in texts)
+    return tuple(Remark(label, printable(text)) for label, texts in said.items() for text in texts)
 
 
-def notes_of(section: Section) -> OutcomesSentences:
+def section_notes(section: Section) -> RemarkTexts:
     """Notes of a table and of its columns, each once."""
-    in_columns = merged((c.metric, note) for c in section.columns for note in c.notes)
+    in_columns = merge_sentences((c.metric, note) for c in section.columns for note in c.notes)
     return tuple(dict.fromkeys((*section.notes, *in_columns)))
 
 
-def shared_notes(sections: tuple[Section, ...]) -> OutcomesSentences:
+def shared_notes(sections: tuple[Section, ...]) -> RemarkTexts:
     """Notes that all of several tables have."""
-    first, *others = [notes_of(section) for section in sections] or [()]
+    first, *others = [section_notes(section) for section in sections] or [()]
     return tuple(n for n in first if all(n in other for other in others)) if others else ()
 
 
-def failures(study: Study, *, limit: int = FAILURES) -> tuple[Remark, ...]:
+def failures(study: Study, *, limit: int = MAX_FAILURES) -> tuple[Remark, ...]:
     """One sentence for each run that failed; the rest is counted. Runs without a file: `gaps`."""
-    every: tuple[TaskResult | PairResult, ...] = (*study.failed, *study.pair_results)
+    every: tuple[TaskResult | PairResult, ...] = (*study.failed_runs, *study.pair_results)
     failed = [each for each in every if each.failure is not None]
-    listed = [Remark("failed", visible(f"{_run(each)}: {each.failure}")) for each in failed[:limit]]
+    listed = [
+        Remark("failed", printable(f"{_run_name(each)}: {each.failure}")) for each in failed[:limit]
+    ]
     rest = len(failed) - len(listed)
     return tuple([*listed, Remark("failed", f"and {rest:,} more")] if rest else listed)
 
 
-def gaps(study: Study) -> tuple[Remark, ...]:
+def missing_files(study: Study) -> tuple[Remark, ...]:
     """One line for each estimator without a file on some tracks: 'B, on 2 of 12 tracks: x, y'."""
     tracks: dict[str, list[str]] = {}
     for each in study.missing:
         tracks.setdefault(each.estimator, []).append(each.track)
     total = len(study.plan.tracks)
     return tuple(
-        Remark("no file", visible(f"{name}, on {some_of(names, total)}"))
+        Remark("no file", printable(f"{name}, on {format_tracks(names, total)}"))
         for name, names in tracks.items()
     )
 
 
-def some_of(tracks: list[str], total: int) -> str:
+def format_tracks(tracks: list[str], total: int) -> str:
     """'15 of 20 tracks: a, b, c, d, e, f and 9 more'."""
-    more = f" and {len(tracks) - NAMED} more" if len(tracks) > NAMED else ""
-    return f"{len(tracks)} of {count(total, 'track')}: {', '.join(tracks[:NAMED])}{more}"
+    more = f" and {len(tracks) - MAX_NAMED_TRACKS} more" if len(tracks) > MAX_NAMED_TRACKS else ""
+    return f"{len(tracks)} of {count(total, 'track')}: {', '.join(tracks[:MAX_NAMED_TRACKS])}{more}"
 
 
-def undone(study: Study) -> tuple[Remark, ...]:
+def unscored_runs(study: Study) -> tuple[Remark, ...]:
     """Runs that were not scored."""
-    return (*failures(study), *gaps(study))
+    return (*failures(study), *missing_files(study))
 
 
 def study_remarks(study: Study) -> tuple[Remark, ...]:
     """Of the whole study: what holds for all tables, notes, failures and gaps."""
     common = (*shared_notes(study.sections), *shared_notes(study.pair_sections))
     notes = dict.fromkeys((*common, *study.notes))
-    return (*(Remark("note", visible(note)) for note in notes), *undone(study))
+    return (*(Remark("note", printable(note)) for note in notes), *unscored_runs(study))
 
 
-def _run(each: TaskResult | PairResult) -> str:
+def _run_name(each: TaskResult | PairResult) -> str:
     who = each.estimator if isinstance(each, TaskResult) else f"{each.a} | {each.b}"
     again = f", run {each.repeat + 1}" if each.repeat else ""
     return f"{who}, {each.group}/{each.track}{again}"
 
 
-BESIDE_INTERVAL = 2  # significant digits, at least
-ALONE = 3  # significant digits without an interval
-MOST = 4  # significant digits, whatever the interval says
-PLAIN = range(-2, 3)  # decades that are read without a power of ten: 0.01 to 999
+DIGITS_BESIDE_INTERVAL = 2  # significant digits, at least
+DIGITS_ALONE = 3  # significant digits without an interval
+MAX_DIGITS = 4  # significant digits, whatever the interval says
+PLAIN_DECADES = range(-2, 3)  # decades that are read without a power of ten: 0.01 to 999
 
 
 @dataclass(frozen=True)
@@ -238,7 +249,7 @@ class Digits:
 
 
 @dataclass(frozen=True)
-class Style:
+class NumberStyle:
     """How a format writes a power of ten (after the digits, 0: nothing) and infinity."""
 
     power: Callable[[int], str]
@@ -258,12 +269,14 @@ class Style:
         return digits.text.replace("inf", self.infinity)
 
 
-def alone(value: float) -> Digits:
+def round_value(value: float) -> Digits:
     """A number without an interval."""
-    return _rounded(value, _power(value, ALONE), ALONE - 1 - _decade(value, ALONE))
+    return _round_digits(
+        value, _power(value, DIGITS_ALONE), DIGITS_ALONE - 1 - _decade(value, DIGITS_ALONE)
+    )
 
 
-def together(value: float, low: float, high: float) -> tuple[Digits, Digits, Digits]:
+def round_interval(value: float, low: float, high: float) -> tuple[Digits, Digits, Digits]:
     """Value and ends, each as exact as the interval deserves, in the power of ten of the value.
 
     Where an end would be hard to read in that power, each end has its own. Where the interval
@@ -273,37 +286,39 @@ def together(value: float, low: float, high: float) -> tuple[Digits, Digits, Dig
     reach = max((abs(end) for end in (low, high) if isfinite(end)), default=abs(value))
     both_signs = low < 0 < high
     anchor = reach if both_signs or not value or not isfinite(value) else value
-    power, needed = _power(anchor), _needed(anchor, (high - low) / 2)
-    shared = all(_decade(end) - power in PLAIN for end in (low, high) if end and isfinite(end))
+    power, needed = _power(anchor), _needed_decimals(anchor, (high - low) / 2)
+    shared = all(
+        _decade(end) - power in PLAIN_DECADES for end in (low, high) if end and isfinite(end)
+    )
 
     def one(x: float, power: int) -> Digits:
         size = anchor if both_signs else x
-        return _rounded(x, power, max(BESIDE_INTERVAL - 1 - _decade(size), needed))
+        return _round_digits(x, power, max(DIGITS_BESIDE_INTERVAL - 1 - _decade(size), needed))
 
     if shared or both_signs:
         return one(value, power), one(low, power), one(high, power)
     return one(value, power), one(low, _power(low)), one(high, _power(high))
 
 
-def _needed(anchor: float, half_width: float) -> int:
+def _needed_decimals(anchor: float, half_width: float) -> int:
     """Decimals so that the last digit is no coarser than half the width of the interval."""
     if not isfinite(half_width) or half_width <= 0:
-        return ALONE - 1 - _decade(anchor)
-    return min(ceil(-log10(half_width)), MOST - 1 - _decade(anchor))
+        return DIGITS_ALONE - 1 - _decade(anchor)
+    return min(ceil(-log10(half_width)), MAX_DIGITS - 1 - _decade(anchor))
 
 
-def _decade(value: float, digits: int = BESIDE_INTERVAL) -> int:
+def _decade(value: float, digits: int = DIGITS_BESIDE_INTERVAL) -> int:
     """Exponent of the first digit, after rounding: 996 with two digits is 1.0e3."""
     return int(f"{value:.{digits - 1}e}".partition("e")[2]) if value and isfinite(value) else 0
 
 
-def _power(value: float, digits: int = BESIDE_INTERVAL) -> int:
+def _power(value: float, digits: int = DIGITS_BESIDE_INTERVAL) -> int:
     """The power of ten that is split off: none for numbers that are read with ease."""
     decade = _decade(value, digits)
-    return 0 if decade in PLAIN else decade
+    return 0 if decade in PLAIN_DECADES else decade
 
 
-def _rounded(value: float, power: int, decimals: int) -> Digits:
+def _round_digits(value: float, power: int, decimals: int) -> Digits:
     """Rounded to so many decimals (of the value itself), with the power split off."""
     if not isfinite(value) or value == 0:
         return Digits(f"{value + 0.0:.0f}")
@@ -312,7 +327,7 @@ def _rounded(value: float, power: int, decimals: int) -> Digits:
     return Digits(text.removeprefix("-") if float(text) == 0 else text, power)
 
 
-MISSING = "no value on any track"
+NO_VALUE = "no value on any track"
 
 Sentences = tuple[str, ...]
 Marks = tuple[str, ...]  # letters of footnotes
@@ -322,7 +337,7 @@ Marks = tuple[str, ...]  # letters of footnotes
 class Footnotes:
     """Sentences about a grid, each at the widest place where it holds."""
 
-    everywhere: Sentences  # of all cells
+    common: Sentences  # of all cells
     listed: tuple[tuple[str, str], ...]  # (letter, sentence)
     rows: tuple[Marks, ...]
     cells: tuple[tuple[Marks, ...], ...]
@@ -330,15 +345,15 @@ class Footnotes:
 
 def footnotes(rows: list[list[Cell | None]], tracks: int) -> Footnotes:
     """Of the cells of a table over so many tracks."""
-    said = [[about(cell, tracks) for cell in row] for row in rows]
-    everywhere = _shared(sentences for row in said for sentences in row)
-    of_rows = [_without(_shared(row), everywhere) for row in said]
+    said = [[cell_footnotes(cell, tracks) for cell in row] for row in rows]
+    everywhere = _common_sentences(sentences for row in said for sentences in row)
+    of_rows = [_without(_common_sentences(row), everywhere) for row in said]
     of_cells = [
         [_without(sentences, (*everywhere, *shared)) for sentences in row]
         for row, shared in zip(said, of_rows, strict=True)
     ]
     met = (s for at, row in enumerate(of_cells) for some in (of_rows[at], *row) for s in some)
-    letters = {sentence: letter(at) for at, sentence in enumerate(dict.fromkeys(met))}
+    letters = {sentence: footnote_letter(at) for at, sentence in enumerate(dict.fromkeys(met))}
 
     def marks(sentences: Sentences) -> Marks:
         return tuple(letters[sentence] for sentence in sentences)
@@ -351,32 +366,32 @@ def footnotes(rows: list[list[Cell | None]], tracks: int) -> Footnotes:
     )
 
 
-def about(cell: Cell | None, tracks: int) -> Sentences:
+def cell_footnotes(cell: Cell | None, tracks: int) -> Sentences:
     """Why a cell is empty, has no interval or no test, or speaks of other tracks than its table."""
-    median = number_of(cell)
+    median = cell_number(cell)
     if cell is None or median is None:
-        return (MISSING,)
+        return (NO_VALUE,)
     of_tracks = f"{len(cell.values)} of {count(tracks, 'track')}"
     fewer = None if len(cell.values) == tracks else of_tracks
     return tuple(said for said in (fewer, median.reason, cell.untested) if said)
 
 
-def number_of(cell: Cell | None) -> Number | None:
+def cell_number(cell: Cell | None) -> Number | None:
     """The number of a cell, if it has one; infinity is one."""
     median = None if cell is None else cell.median
     return None if median is None or np.isnan(median.value) else median
 
 
-def letter(index: int) -> str:
+def footnote_letter(index: int) -> str:
     """a, b ... z, aa, ab ..."""
     turns, rest = divmod(index, len(ascii_lowercase))
-    return (letter(turns - 1) if turns else "") + ascii_lowercase[rest]
+    return (footnote_letter(turns - 1) if turns else "") + ascii_lowercase[rest]
 
 
-def _shared(cells: Iterable[Sentences]) -> Sentences:
+def _common_sentences(cells: Iterable[Sentences]) -> Sentences:
     """What all cells say; empty cells are not asked where others are not empty."""
     every = list(cells)
-    asked = [sentences for sentences in every if sentences != (MISSING,)] or every
+    asked = [sentences for sentences in every if sentences != (NO_VALUE,)] or every
     return tuple(s for s in asked[0] if all(s in other for other in asked)) if asked else ()
 
 

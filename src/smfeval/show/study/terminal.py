@@ -3,16 +3,16 @@
 from functools import partial
 from textwrap import wrap
 
-from smfeval.show.study.layout import Grid, Shown, blocks, grids
+from smfeval.show.study.layout import Grid, TableCell, column_blocks, grids
 from smfeval.show.study.remarks import (
-    BEST,
+    BEST_MEANING,
+    NumberStyle,
     Remark,
-    Style,
     meaning,
+    printable,
     study_remarks,
-    title_of_study,
-    undone,
-    visible,
+    study_title,
+    unscored_runs,
 )
 from smfeval.study.result import Study
 
@@ -20,13 +20,15 @@ WIDTH = 110  # columns of a terminal that most people have
 GAP = "   "  # between two columns
 STAR = "*"
 HEADLINES = ("MAE", "energy score", "log score", "k", "90 % coverage", "k_pair")
-MORE = "-v, and tables.txt, have all metrics, ranks, tests, and the tracks that would be needed"
+MORE_HINT = (
+    "-v, and tables.txt, have all metrics, ranks, tests, and the tracks that would be needed"
+)
 BOLD, NORMAL = "\x1b[1m", "\x1b[0m"
 
 WRAP = partial(wrap, break_long_words=False, break_on_hyphens=False)
-STYLE = Style(power=lambda exponent: f"e{exponent}" if exponent else "", infinity="inf")
+STYLE = NumberStyle(power=lambda exponent: f"e{exponent}" if exponent else "", infinity="inf")
 
-Lane = list[str]  # a column: its head and one cell for each row, all equally wide
+ColumnLines = list[str]  # a column: its head and one cell for each row, all equally wide
 
 
 def text(study: Study, *, colour: bool = False, width: int = WIDTH, brief: bool = False) -> str:
@@ -34,54 +36,65 @@ def text(study: Study, *, colour: bool = False, width: int = WIDTH, brief: bool 
 
     A `brief` text has the headline metrics, notes on the study, and what was not scored only.
     """
-    tables, legend = headlines(study) if brief else _whole(study)
-    parts = [title_of_study(study), *(table(grid, colour=colour, width=width) for grid in tables)]
-    return "\n\n".join([*parts, _said(legend, 0, width)]) + "\n"
+    tables, legend = headlines(study) if brief else _all_tables(study)
+    parts = [study_title(study), *(table(grid, colour=colour, width=width) for grid in tables)]
+    return "\n\n".join([*parts, _format_remarks(legend, 0, width)]) + "\n"
 
 
 def headlines(study: Study) -> tuple[tuple[Grid, ...], list[Remark]]:
     """The tables with the metrics that matter first, and their legend."""
     tables = tuple(grid.brief(HEADLINES) for grid in grids(study))
-    notes = [Remark("note", visible(note)) for note in study.notes]
-    return tables, [*_legend(study, tables), *notes, *undone(study), Remark("more", MORE)]
+    notes = [Remark("note", printable(note)) for note in study.notes]
+    return tables, [
+        *_legend(study, tables),
+        *notes,
+        *unscored_runs(study),
+        Remark("more", MORE_HINT),
+    ]
 
 
-def _whole(study: Study) -> tuple[tuple[Grid, ...], list[Remark]]:
+def _all_tables(study: Study) -> tuple[tuple[Grid, ...], list[Remark]]:
     tables = grids(study)
     return tables, [*_legend(study, tables), *study_remarks(study)]
 
 
 def _legend(study: Study, tables: tuple[Grid, ...]) -> list[Remark]:
-    starred = [Remark(STAR, BEST)] if any(grid.bold for grid in tables) else []
+    starred = [Remark(STAR, BEST_MEANING)] if any(grid.bold for grid in tables) else []
     return [Remark("[]", meaning(study)), *starred]
 
 
 def table(grid: Grid, *, colour: bool = False, width: int = WIDTH) -> str:
     """One grid: a block of columns after the other, then footnotes and remarks."""
-    names = _left([grid.of, *(f"{row}{_marks(row.marks)}" for row in grid.rows)])
-    lanes = [_right(["diverged", *(row.diverged for row in grid.rows)])] if grid.diverged else []
+    names = _align_left([grid.of, *(f"{row}{_marks(row.marks)}" for row in grid.rows)])
+    lanes = (
+        [_align_right(["diverged", *(row.diverged for row in grid.rows)])]
+        if grid.counts_diverged
+        else []
+    )
     lanes += [
-        _lane(str(head), [row.cells[at] for row in grid.rows], colour=colour)
+        _column_lines(str(head), [row.cells[at] for row in grid.rows], colour=colour)
         for at, head in enumerate(grid.columns)
     ]
     widths = [len(lane[0]) + len(GAP) for lane in lanes]
-    split = blocks(len(names[0]) + 2, widths, limit=width)
-    parts = ["\n".join(_lines([names, *(lanes[at] for at in block)])) for block in split]
+    split = column_blocks(len(names[0]) + 2, widths, limit=width)
+    parts = ["\n".join(_table_lines([names, *(lanes[at] for at in block)])) for block in split]
     below = [Remark(f"({mark})", sentence) for mark, sentence in grid.footnotes]
-    said = _said([*below, *grid.remarks], 2, width)
+    said = _format_remarks([*below, *grid.remarks], 2, width)
     return "\n".join([grid.title, "\n\n".join(parts), *([said] if said else [])])
 
 
-def _lines(lanes: list[Lane]) -> list[str]:
+def _table_lines(lanes: list[ColumnLines]) -> list[str]:
     return [f"  {GAP.join(cells).rstrip()}" for cells in zip(*lanes, strict=True)]
 
 
-def _lane(head: str, cells: list[Shown], *, colour: bool) -> Lane:
+def _column_lines(head: str, cells: list[TableCell], *, colour: bool) -> ColumnLines:
     """Values to the right, intervals to the left, so that both are aligned."""
     starred = any(cell.bold for cell in cells)
     star = [STAR if cell.bold else " " * starred for cell in cells]
-    values = _right([c.value_in(STYLE) + s for c, s in zip(cells, star, strict=True)])
-    others = _left([f"{cell.interval_in(STYLE)}{_marks(cell.marks)}".strip() for cell in cells])
+    values = _align_right([c.value_in(STYLE) + s for c, s in zip(cells, star, strict=True)])
+    others = _align_left(
+        [f"{cell.interval_in(STYLE)}{_marks(cell.marks)}".strip() for cell in cells]
+    )
     width = max(len(head), *(len(f"{v} {o}") for v, o in zip(values, others, strict=True)), 0)
     lane = [f"{head:{width}}"]
     for cell, value, other in zip(cells, values, others, strict=True):
@@ -91,11 +104,11 @@ def _lane(head: str, cells: list[Shown], *, colour: bool) -> Lane:
     return lane
 
 
-def _left(cells: list[str]) -> Lane:
+def _align_left(cells: list[str]) -> ColumnLines:
     return [cell.ljust(max(map(len, cells))) for cell in cells]
 
 
-def _right(cells: list[str]) -> Lane:
+def _align_right(cells: list[str]) -> ColumnLines:
     return [cell.rjust(max(map(len, cells))) for cell in cells]
 
 
@@ -103,7 +116,7 @@ def _marks(marks: tuple[str, ...]) -> str:
     return f" ({','.join(marks)})" if marks else ""
 
 
-def _said(remarks: list[Remark], indent: int, width: int) -> str:
+def _format_remarks(remarks: list[Remark], indent: int, width: int) -> str:
     """Label and sentence in two columns; long sentences are continued below themselves."""
     wide = max((len(each.label) for each in remarks), default=0)
     lines, last = [], None

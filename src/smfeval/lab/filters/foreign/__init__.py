@@ -14,17 +14,17 @@ from smfeval.io.convention import CONVENTIONS, to_right
 from smfeval.io.progress import report
 from smfeval.lab.filters.run import Run
 from smfeval.lab.recording import Recording, Scans
-from smfeval.lab.recording.bag_read import Kept, sifted
+from smfeval.lab.recording.bag_read import SensorStreams, drop_unusable
 from smfeval.maths import so3
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.track import About, GaussianTrack, Provenance
 
 
 @dataclass(frozen=True)
-class Found:
+class OdometryOutput:
     """What came back, a row per scan; the covariance as the odometry writes it."""
 
-    sound: Bools  # (n,) False: the odometry says that it has no pose
+    valid: Bools  # (n,) False: the odometry says that it has no pose
     stamp: Ints  # (n,) ns
     pose: Floats  # (n, 4, 4) world from IMU
     covariance: Floats  # (n, 6, 6) position first
@@ -41,10 +41,10 @@ class Found:
 
 
 def belief_of(
-    found: Found, recording: Recording, name: str, convention: str
+    found: OdometryOutput, recording: Recording, name: str, convention: str
 ) -> tuple[GaussianTrack, tuple[str, ...]]:
     """The sound poses as a track of the right perturbation, and words about the others."""
-    sound = found.sound & np.isfinite(found.covariance).all(axis=(1, 2))
+    sound = found.valid & np.isfinite(found.covariance).all(axis=(1, 2))
     if not sound.any():
         raise OptionError(f"{recording.name}: {name} finds no pose in {len(sound)} scans")
     pose = found.pose[sound]
@@ -63,61 +63,63 @@ def belief_of(
         about=About(body="imu", world="map", gauge="se3", algorithm=name, version=found.version),
         provenance=Provenance(recording.name, name, convention=convention),
     )
-    return track, _left_out(int((~sound).sum()), name)
+    return track, _left_out_notes(int((~sound).sum()), name)
 
 
-def _left_out(count: int, name: str) -> tuple[str, ...]:
+def _left_out_notes(count: int, name: str) -> tuple[str, ...]:
     return (f"{name} has no belief at {count} of its scans; they are left out",) if count else ()
 
 
 PROCESS = Path(__file__).with_name("process.py")
-WORDS = 300  # characters of what a process says when it fails
+MESSAGE_CHARACTERS = 300  # characters of what a process says when it fails
 
 
 @dataclass(frozen=True)
-class Foreign:
+class ForeignOdometry:
     """An odometry of another environment, and how it writes the error of a pose."""
 
     name: str  # as pip knows it
     convention: str
 
     @property
-    def variable(self) -> str:
+    def environment_variable(self) -> str:
         """The environment variable that names the python which has it."""
         return f"SMFEVAL_{self.name.replace('-', '_').upper()}_PYTHON"
 
     @property
-    def how(self) -> str:
+    def install_hint(self) -> str:
         """What a user does to have it."""
         return (
-            f"python -m venv ENV && ENV/bin/pip install {self.name}, then set {self.variable} "
+            f"python -m venv ENV && ENV/bin/pip install {self.name}, then set {self.environment_variable} "
             "or --set python= to ENV/bin/python"
         )
 
     def run(self, recording: Recording, *, python: str, config: str) -> Run:
         """Its belief, found by a process of its own."""
-        python = self.python(python)
-        kept = sifted(recording.imu, recording.scans, recording.name)
+        python = self.find_python(python)
+        kept = drop_unusable(recording.imu, recording.scans, recording.name)
         _refuse_without_times(kept.scans, self.name)
         with tempfile.TemporaryDirectory(prefix="smfeval.") as folder:
             given, found = Path(folder) / "given.npz", Path(folder) / "found.npz"
-            _write(given, recording, kept, config)
-            self._run(python, given, found, len(kept.scans))
-            answer = Found.read(found)
+            _write_inputs(given, recording, kept, config)
+            self._run_process(python, given, found, len(kept.scans))
+            answer = OdometryOutput.read(found)
         belief, notes = belief_of(answer, recording, self.name, self.convention)
         how = f"{self.name} {answer.version} with " + (config or "the settings it ships")
         return Run(belief, None, answer.cpu_s, (*kept.notes, *notes, how))
 
-    def python(self, given: str) -> str:
+    def find_python(self, given: str) -> str:
         """The python to start: as given, or as the environment variable says."""
-        python = given or os.environ.get(self.variable, "")
+        python = given or os.environ.get(self.environment_variable, "")
         if not python:
-            raise OptionError(f"{self.name} runs in an environment of its own: {self.how}")
+            raise OptionError(f"{self.name} runs in an environment of its own: {self.install_hint}")
         if not Path(python).is_file():
-            raise OptionError(f"{python}: there is no such python to run {self.name}; {self.how}")
+            raise OptionError(
+                f"{python}: there is no such python to run {self.name}; {self.install_hint}"
+            )
         return python
 
-    def _run(self, python: str, given: Path, found: Path, scans: int) -> None:
+    def _run_process(self, python: str, given: Path, found: Path, scans: int) -> None:
         """Start, listen how far it is, and raise with its last words if it fails."""
         command = [python, str(PROCESS), self.name, str(given), str(found)]
         alone = os.environ | {"OMP_NUM_THREADS": "1"}  # CPU time is told for one core
@@ -127,20 +129,24 @@ class Foreign:
                 command, stdout=subprocess.PIPE, stderr=words, text=True, env=alone
             ) as process,
         ):
-            _listen(process, scans)
+            _report_progress(process, scans)
             if process.wait() or not found.is_file():
                 words.seek(0)
                 raise OptionError(self._failure(python, process.returncode, words.read()))
 
     def _failure(self, python: str, code: int, words: str) -> str:
-        last = words.strip().splitlines()[-1][-WORDS:] if words.strip() else "it says nothing"
+        last = (
+            words.strip().splitlines()[-1][-MESSAGE_CHARACTERS:]
+            if words.strip()
+            else "it says nothing"
+        )
         if "No module named" in last:
-            return f"{python} has no {self.name} ({last}): {self.how}"
+            return f"{python} has no {self.name} ({last}): {self.install_hint}"
         ended = f"signal {-code}" if code < 0 else f"code {code}"
         return f"{self.name} ended with {ended}: {last}"
 
 
-def _listen(process: "subprocess.Popen[str]", scans: int) -> None:
+def _report_progress(process: "subprocess.Popen[str]", scans: int) -> None:
     try:
         for line in process.stdout or ():
             word, _, number = line.strip().partition(" ")
@@ -159,7 +165,7 @@ def _refuse_without_times(scans: Scans, name: str) -> None:
         )
 
 
-def _write(path: Path, recording: Recording, kept: Kept, config: str) -> None:
+def _write_inputs(path: Path, recording: Recording, kept: SensorStreams, config: str) -> None:
     mounting = np.eye(4)
     mounting[:3, 3], mounting[:3, :3] = (
         recording.imu_T_lidar[0],

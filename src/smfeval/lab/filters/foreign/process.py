@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-EARLY_S = 1000.0  # no time is near zero, which some code takes for "not set"
+TIME_OFFSET_S = 1000.0  # no time is near zero, which some code takes for "not set"
 
 
-class Sweep(NamedTuple):
+class ScanWithImu(NamedTuple):
     """A scan and the IMU samples since the scan before; times in s."""
 
     start: float
@@ -33,13 +33,13 @@ class Sweep(NamedTuple):
 class Belief(NamedTuple):
     """What the odometry holds after a scan; the position comes first in the covariance."""
 
-    sound: bool
+    valid: bool
     stamp: int  # ns, the instant of the pose
     pose: Any  # (4, 4) world from IMU
     covariance: Any  # (6, 6)
 
 
-def sweeps(given: Any) -> Iterator[Sweep]:
+def scans_with_imu(given: Any) -> Iterator[ScanWithImu]:
     """The recording scan by scan."""
     zero = given["imu_stamp"][0]
     stamp = _seconds(given["imu_stamp"], zero)
@@ -50,7 +50,7 @@ def sweeps(given: Any) -> Iterator[Sweep]:
     first = np.append(0, last[:-1])
     for i in range(len(start)):
         part = slice(offset[i], offset[i + 1])
-        yield Sweep(
+        yield ScanWithImu(
             start[i],
             end[i],
             point[part].astype(np.float64),
@@ -62,7 +62,7 @@ def sweeps(given: Any) -> Iterator[Sweep]:
 
 
 def _seconds(stamp: Any, zero: int) -> Any:
-    return (stamp - zero) * 1e-9 + EARLY_S
+    return (stamp - zero) * 1e-9 + TIME_OFFSET_S
 
 
 def genz_lio(given: Any) -> Iterator[Belief]:
@@ -77,7 +77,7 @@ def genz_lio(given: Any) -> Iterator[Belief]:
     config.mapping.extrinsic_t = given["imu_T_lidar"][:3, 3]
     config.mapping.extrinsic_r = given["imu_T_lidar"][:3, :3]
     odometry = package.GenZLIO(config)
-    for sweep in sweeps(given):
+    for sweep in scans_with_imu(given):
         found = odometry.register_scan(
             sweep.point, sweep.start, sweep.end, sweep.imu, timestamps=sweep.time
         )
@@ -95,7 +95,7 @@ def se3_lio(given: Any) -> Iterator[Belief]:
     file = str(given["config"])
     config = package.load_node_params(file)["config"] if file else package.SE3LIOConfig()
     odometry = package.SE3LIO(config, lidar_extrinsic=given["imu_T_lidar"])
-    for sweep in sweeps(given):
+    for sweep in scans_with_imu(given):
         state, _ = odometry.register_frame(sweep.point, sweep.time, sweep.imu, sweep.start)
         covariance = np.array(state.covariance)[:6, :6]
         yield Belief(True, sweep.last_stamp, np.array(state.pose), covariance)

@@ -14,12 +14,12 @@ from smfeval.errors import OptionError
 from smfeval.lab.filters.ieskf.inertial import densities
 from smfeval.lab.filters.ieskf.start import VELOCITY_M_S
 from smfeval.lab.filters.ieskf.state import ACCELERATION_BIAS, GYRO_BIAS, State
-from smfeval.lab.filters.run import Range, needed, refuse_outside
+from smfeval.lab.filters.run import Range, refuse_outside, require_module
 from smfeval.lab.recording import GRAVITY_M_S2, ImuNoise
 from smfeval.maths.arrays import Floats
 from smfeval.maths.stamps import NANOSECONDS
 
-Old = Literal["fixed", "none"]
+OldKeyframes = Literal["fixed", "none"]
 
 RANGES = {
     "point_variance": Range(1e-10, 1e4),
@@ -46,7 +46,7 @@ class Settings:
     process_scale: float = 1.0  # on the variances of the IMU that the recording tells
     voxel_m: float = 0.5  # one point of the scan per voxel
     lag_s: float = 5.0  # states older than this are marginalised
-    old_keyframes: Old = (
+    old_keyframes: OldKeyframes = (
         "fixed"  # those that left the window: their poses taken as exact, or unused
     )
     keyframe_m: float = 1.0  # a scan this far from the last keyframe becomes one
@@ -66,10 +66,10 @@ class Settings:
 
 PAIR_VARIANCE = 2e-3  # m^2 along the normal of a pair, as small-gicp regularises its discs
 NEIGHBOURS = 10  # points that a disc is fitted to
-FEWEST = 20  # points of a scan or pairs of a registration; fewer say nothing
+FEWEST_POINTS = 20  # points of a scan or pairs of a registration; fewer say nothing
 
 
-class Cloud(NamedTuple):
+class PreprocessedCloud(NamedTuple):
     """Points of a scan, thinned, with discs and a tree."""
 
     points: Any
@@ -89,20 +89,24 @@ class Keyframes:
     """All keyframes so far. Poses are kept up to date by the window until they leave it."""
 
     settings: Settings
-    cloud: dict[int, Cloud] = field(default_factory=dict)
+    cloud: dict[int, PreprocessedCloud] = field(default_factory=dict)
     pose: dict[int, Floats] = field(default_factory=dict)  # (4, 4)
 
     def __post_init__(self) -> None:
-        self.gicp = needed("small_gicp", "small-gicp", "gtsam-smoother")
+        self.gicp = require_module("small_gicp", "small-gicp", "gtsam-smoother")
 
-    def prepared(self, point: Floats) -> Cloud | None:
+    def preprocess(self, point: Floats) -> PreprocessedCloud | None:
         """The cloud of a scan's points, if they are enough."""
-        if len(point) < FEWEST:
+        if len(point) < FEWEST_POINTS:
             return None
-        cloud = Cloud(*self.gicp.preprocess_points(point, self.settings.voxel_m, NEIGHBOURS))
-        return cloud if len(cloud.points) >= FEWEST else None
+        cloud = PreprocessedCloud(
+            *self.gicp.preprocess_points(point, self.settings.voxel_m, NEIGHBOURS)
+        )
+        return cloud if len(cloud.points) >= FEWEST_POINTS else None
 
-    def registered(self, cloud: Cloud, guess: Floats, usable: set[int]) -> Iterator[Registration]:
+    def register(
+        self, cloud: PreprocessedCloud, guess: Floats, usable: set[int]
+    ) -> Iterator[Registration]:
         """The scan in the nearest of the usable keyframes."""
         place = {i: np.linalg.norm(self.pose[i][:3, 3] - guess[:3, 3]) for i in usable}
         for i in sorted(place, key=place.__getitem__)[: self.settings.matches]:
@@ -113,7 +117,7 @@ class Keyframes:
                 np.linalg.solve(self.pose[i], guess),
                 max_correspondence_distance=self.settings.reach_m,
             )
-            if found.converged and found.num_inliers >= FEWEST:
+            if found.converged and found.num_inliers >= FEWEST_POINTS:
                 scale = PAIR_VARIANCE / self.settings.point_variance
                 yield Registration(i, found.T_target_source, scale * found.H)
 
@@ -129,12 +133,12 @@ class Keyframes:
         )
 
 
-INTEGRATION = 1e-8  # m^2/s: what the integration itself gets wrong
-AGAIN = 2  # further steps of the optimiser after new factors
+INTEGRATION_VARIANCE = 1e-8  # m^2/s: what the integration itself gets wrong
+EXTRA_ITERATIONS = 2  # further steps of the optimiser after new factors
 
 
 @dataclass(frozen=True)
-class Leg:
+class ImuSegment:
     """What the IMU says between two scans: steps of time with mean rates and forces, raw."""
 
     step_s: Floats  # (k,)
@@ -142,16 +146,16 @@ class Leg:
     force: Floats  # (k, 3)
 
 
-class Window:
+class SmootherWindow:
     """The graph. The state of scan i has the keys x_i, v_i, b_i; gravity has g_0."""
 
     def __init__(self, start: State, noise: ImuNoise, settings: Settings) -> None:
-        self.gtsam = gtsam = needed("gtsam", "gtsam", "gtsam-smoother")
+        self.gtsam = gtsam = require_module("gtsam", "gtsam", "gtsam-smoother")
         if not hasattr(gtsam, "CombinedImuFactorWithGravityDirection"):
             raise OptionError("gtsam-smoother needs gtsam 4.3: pip install 'gtsam>=4.3'")
         self.settings = settings
         self.smoother = gtsam.IncrementalFixedLagSmoother(settings.lag_s, self._optimiser())
-        self.measured = self._measured(noise)
+        self.measured = self._imu_parameters(noise)
         self.gravity = gtsam.symbol("g", 0)
         self.begin, self.last, self.state = start.stamp, 0, start
         self._start(start)
@@ -162,18 +166,18 @@ class Window:
         keys = {i: self.gtsam.symbol("x", i) for i in numbers}
         return {i: values.atPose3(key).matrix() for i, key in keys.items() if values.exists(key)}
 
-    def lasting(self, numbers: Sequence[int], stamp: int, further_s: float) -> set[int]:
+    def remaining_scans(self, numbers: Sequence[int], stamp: int, further_s: float) -> set[int]:
         """Those scans that will still be in the window some seconds after a stamp."""
         oldest = (stamp - self.begin) / NANOSECONDS - self.settings.lag_s + further_s
         times = self.smoother.timestamps()
         keys = {i: self.gtsam.symbol("x", i) for i in numbers}
         return {i for i, key in keys.items() if times.get(key, -np.inf) > oldest}
 
-    def extended(
+    def add_scan(
         self,
         number: int,
         guess: State,
-        leg: Leg,
+        leg: ImuSegment,
         between: Sequence[Registration],
         fixed: Sequence[tuple[Floats, Floats]],
     ) -> State:
@@ -185,11 +189,11 @@ class Window:
         graph.push_back(self._imu_factor(number, leg))
         x = gtsam.symbol("x", number)
         for each in between:
-            pose, noise = gtsam.Pose3(each.pose), self._informed(each.information)
+            pose, noise = gtsam.Pose3(each.pose), self._information_noise(each.information)
             key = gtsam.symbol("x", each.keyframe)
             graph.push_back(gtsam.BetweenFactorPose3(key, x, pose, noise))
         for world_T_scan, information in fixed:
-            noise = self._informed(information)
+            noise = self._information_noise(information)
             graph.push_back(gtsam.PriorFactorPose3(x, gtsam.Pose3(world_T_scan), noise))
         self._update(graph, self._values(number, guess), number, guess.stamp)
         self.last, self.state = number, self._estimate(number, guess)
@@ -205,19 +209,19 @@ class Window:
         bias = np.concatenate([sigma[ACCELERATION_BIAS], sigma[GYRO_BIAS]])
         tilt = s.start_acceleration_bias / GRAVITY_M_S2 + sigma[-1]
         pose = np.repeat([s.start_rad, s.start_m], 3)
-        graph.push_back(gtsam.PriorFactorPose3(x, values.atPose3(x), self._spread(pose)))
+        graph.push_back(gtsam.PriorFactorPose3(x, values.atPose3(x), self._sigma_noise(pose)))
         graph.push_back(
-            gtsam.PriorFactorVector(v, start.velocity, self._spread(np.full(3, VELOCITY_M_S)))
+            gtsam.PriorFactorVector(v, start.velocity, self._sigma_noise(np.full(3, VELOCITY_M_S)))
         )
         graph.push_back(
-            gtsam.PriorFactorConstantBias(b, values.atConstantBias(b), self._spread(bias))
+            gtsam.PriorFactorConstantBias(b, values.atConstantBias(b), self._sigma_noise(bias))
         )
         graph.push_back(
-            gtsam.PriorFactorUnit3(self.gravity, gravity, self._spread(np.full(2, tilt)))
+            gtsam.PriorFactorUnit3(self.gravity, gravity, self._sigma_noise(np.full(2, tilt)))
         )
         self._update(graph, values, 0, start.stamp)
 
-    def _imu_factor(self, number: int, leg: Leg) -> Any:
+    def _imu_factor(self, number: int, leg: ImuSegment) -> Any:
         gtsam, (i, j) = self.gtsam, (self.last, number)
         measured = gtsam.PreintegratedCombinedMeasurements(self.measured, self._bias(self.state))
         for force, gyro, step in zip(leg.force, leg.gyro, leg.step_s, strict=True):
@@ -230,7 +234,7 @@ class Window:
         time = (stamp - self.begin) / NANOSECONDS
         times = {self.gtsam.symbol(letter, number): time for letter in "xvb"}
         self.smoother.update(graph, values, times | {self.gravity: time})
-        for _ in range(AGAIN):
+        for _ in range(EXTRA_ITERATIONS):
             self.smoother.update()
 
     def _estimate(self, number: int, guess: State) -> State:
@@ -261,10 +265,10 @@ class Window:
     def _bias(self, state: State) -> Any:
         return self.gtsam.imuBias.ConstantBias(state.acceleration_bias, state.gyro_bias)
 
-    def _spread(self, sigma: Floats) -> Any:
+    def _sigma_noise(self, sigma: Floats) -> Any:
         return self.gtsam.noiseModel.Diagonal.Sigmas(sigma)
 
-    def _informed(self, information: Floats) -> Any:
+    def _information_noise(self, information: Floats) -> Any:
         return self.gtsam.noiseModel.Gaussian.Information(information)
 
     def _optimiser(self) -> Any:
@@ -274,12 +278,12 @@ class Window:
         parameters.findUnusedFactorSlots = True
         return parameters
 
-    def _measured(self, noise: ImuNoise) -> Any:
+    def _imu_parameters(self, noise: ImuNoise) -> Any:
         gyro, force, gyro_walk, force_walk = densities(noise, self.settings.process_scale)
         parameters = self.gtsam.PreintegrationCombinedParams.MakeSharedU(GRAVITY_M_S2)
         parameters.setGyroscopeCovariance(gyro**2 * np.eye(3))
         parameters.setAccelerometerCovariance(force**2 * np.eye(3))
-        parameters.setIntegrationCovariance(INTEGRATION * np.eye(3))
+        parameters.setIntegrationCovariance(INTEGRATION_VARIANCE * np.eye(3))
         parameters.setBiasOmegaCovariance(gyro_walk**2 * np.eye(3))
         parameters.setBiasAccCovariance(force_walk**2 * np.eye(3))
         return parameters

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from smfeval.lab.filters.ieskf.inertial import Way
-from smfeval.lab.filters.ieskf.rotations import crossed
+from smfeval.lab.filters.ieskf.inertial import ImuTrajectory
+from smfeval.lab.filters.ieskf.rotations import cross_product
 from smfeval.lab.filters.ieskf.state import Settings
 from smfeval.lab.filters.ieskf.voxel_map import voxel_number
 from smfeval.lab.recording import Scan
@@ -12,8 +12,8 @@ from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
 
 
-def made_ready(
-    scan: Scan, way: Way, begin: int, imu_T_lidar: se3.Pose, settings: Settings
+def preprocess_scan(
+    scan: Scan, way: ImuTrajectory, begin: int, imu_T_lidar: se3.Pose, settings: Settings
 ) -> Floats:
     """Points in body axes at the end of the scan, undistorted, thinned; the way begins at `begin`.
 
@@ -23,8 +23,8 @@ def made_ready(
     when = scan.time[seen] if settings.undistort else np.full(len(seen), scan.end - scan.start)
     time = (when + np.int64(scan.start - begin)) / NANOSECONDS
     mounted = so3.turned(so3.matrix(imu_T_lidar[1]), scan.point[seen].astype(np.float64))
-    point = undistorted(mounted + imu_T_lidar[0], time, way)
-    return thinned(point, settings.voxel_m) if settings.voxel_m else point
+    point = undistort(mounted + imu_T_lidar[0], time, way)
+    return downsample(point, settings.voxel_m) if settings.voxel_m else point
 
 
 def far_points(point: Floats, nearest_m: float) -> Ints:
@@ -33,7 +33,7 @@ def far_points(point: Floats, nearest_m: float) -> Ints:
     return np.flatnonzero(np.isfinite(square) & (square >= nearest_m**2))
 
 
-def undistorted(point: Floats, time: Floats, way: Way) -> Floats:
+def undistort(point: Floats, time: Floats, way: ImuTrajectory) -> Floats:
     """T_end^-1 T(time) point for every point, with T(time) from the knot before it. (n, 3).
 
     Points before the first knot are carried backward from it.
@@ -42,21 +42,21 @@ def undistorted(point: Floats, time: Floats, way: Way) -> Floats:
     h = (time - way.time[knot])[:, None]
     back = way.rotation[-1].T
     turned = np.einsum(
-        "nij,nj->ni", (back @ way.rotation[:-1])[knot], spun(h * way.rate[knot], point)
+        "nij,nj->ni", (back @ way.rotation[:-1])[knot], rotate_small(h * way.rate[knot], point)
     )
     place = (way.position[:-1] - way.position[-1]) @ back.T
     velocity, pull = way.velocity[:-1] @ back.T, 0.5 * way.acceleration @ back.T
     return turned + place[knot] + h * (velocity[knot] + h * pull[knot])
 
 
-def spun(turn: Floats, vector: Floats) -> Floats:
+def rotate_small(turn: Floats, vector: Floats) -> Floats:
     """Exp(turn) vector to third order: turns within an IMU interval are small. (n, 3)."""
-    once = crossed(turn, vector)
-    twice = crossed(turn, once)
-    return vector + once + 0.5 * twice + crossed(turn, twice) / 6
+    once = cross_product(turn, vector)
+    twice = cross_product(turn, once)
+    return vector + once + 0.5 * twice + cross_product(turn, twice) / 6
 
 
-def thinned(point: Floats, voxel_m: float) -> Floats:
+def downsample(point: Floats, voxel_m: float) -> Floats:
     """Mean of the points in each voxel, in the order of the voxels' numbers. (k, 3)."""
     _, voxel, count = np.unique(
         voxel_number(point, voxel_m), return_inverse=True, return_counts=True

@@ -29,7 +29,7 @@ from smfeval.maths.so3 import hat
 from smfeval.maths.stamps import NANOSECONDS
 
 
-class Way(NamedTuple):
+class ImuTrajectory(NamedTuple):
     """Poses at knots in time; from a knot on, a constant rate and acceleration."""
 
     time: Floats  # (k + 1,) s
@@ -45,7 +45,7 @@ def gravity(tilt: Floats) -> Floats:
     return -GRAVITY_M_S2 * np.append(tilt, np.sqrt(1 - tilt @ tilt))
 
 
-def integrated(state: State, time: Floats, rate: Floats, force: Floats) -> Way:
+def integrate(state: State, time: Floats, rate: Floats, force: Floats) -> ImuTrajectory:
     """The way from a state on: (k + 1,) times of knots, (k, 3) rates and forces between them."""
     h = np.diff(time)[:, None]
     turns, rotation = exp(h * rate), np.empty((len(time), 3, 3))
@@ -55,12 +55,12 @@ def integrated(state: State, time: Floats, rate: Floats, force: Floats) -> Way:
     middle = rotation[:-1] @ exp(0.5 * h * rate)
     pull = np.einsum("kij,kj->ki", middle, force) + gravity(state.tilt)
 
-    velocity = state.velocity + _sums(h * pull)
-    position = state.position + _sums(h * velocity[:-1] + 0.5 * h**2 * pull)
-    return Way(time, position, rotation, velocity, rate, pull)
+    velocity = state.velocity + _running_sums(h * pull)
+    position = state.position + _running_sums(h * velocity[:-1] + 0.5 * h**2 * pull)
+    return ImuTrajectory(time, position, rotation, velocity, rate, pull)
 
 
-def _sums(steps: Floats) -> Floats:
+def _running_sums(steps: Floats) -> Floats:
     """Sums of none, one, two ... steps. (k, 3) -> (k + 1, 3)."""
     return np.concatenate([np.zeros((1, steps.shape[1])), np.cumsum(steps, axis=0)])
 
@@ -102,21 +102,21 @@ def process_noise(F: Floats, h: Floats, density: Floats) -> Floats:
     return Q
 
 
-def grown(covariance: Floats, F: Floats, Q: Floats) -> Floats:
+def propagate_covariance(covariance: Floats, F: Floats, Q: Floats) -> Floats:
     """F P F^T + Q over all intervals. (17, 17)."""
     for transition, noise in zip(F, Q, strict=True):
         covariance = transition @ covariance @ transition.T + noise
     return 0.5 * (covariance + covariance.T)
 
 
-def moved(state: State, imu: Imu, end: int, density: Floats) -> tuple[State, Way]:
+def predict(state: State, imu: Imu, end: int, density: Floats) -> tuple[State, ImuTrajectory]:
     """The state carried to `end` by the IMU, and the way it took, timed from the state's stamp."""
     time, gyro, force = knots(imu, state.stamp, end)
     h = np.diff(time)
     rate = 0.5 * (gyro[:-1] + gyro[1:]) - state.gyro_bias
     force = 0.5 * (force[:-1] + force[1:]) - state.acceleration_bias
 
-    way = integrated(state, time, rate, force)
+    way = integrate(state, time, rate, force)
     F = transitions(h, way.rotation[:-1], rate, force, state.tilt)
     arrived = replace(
         state,
@@ -124,7 +124,7 @@ def moved(state: State, imu: Imu, end: int, density: Floats) -> tuple[State, Way
         position=way.position[-1],
         rotation=way.rotation[-1],
         velocity=way.velocity[-1],
-        covariance=grown(state.covariance, F, process_noise(F, h, density)),
+        covariance=propagate_covariance(state.covariance, F, process_noise(F, h, density)),
     )
     return arrived, way
 
@@ -140,10 +140,14 @@ def knots(imu: Imu, begin: int, end: int) -> tuple[Floats, Floats, Floats]:
     stamp: Ints = np.concatenate([[begin], imu.stamp[first:last], [end]])
     time = (stamp - begin) / NANOSECONDS
     sampled = (imu.stamp[near] - begin) / NANOSECONDS
-    return time, _at(time, sampled, imu.gyro[near]), _at(time, sampled, imu.acceleration[near])
+    return (
+        time,
+        _interpolate(time, sampled, imu.gyro[near]),
+        _interpolate(time, sampled, imu.acceleration[near]),
+    )
 
 
-def _at(time: Floats, sampled: Floats, value: Floats) -> Floats:
+def _interpolate(time: Floats, sampled: Floats, value: Floats) -> Floats:
     return np.stack([np.interp(time, sampled, column) for column in value.T], axis=1)
 
 

@@ -9,11 +9,17 @@ import numpy as np
 from smfeval import __version__
 from smfeval.errors import OptionError
 from smfeval.io.progress import report
-from smfeval.lab.filters.ieskf.cloud import made_ready
-from smfeval.lab.filters.ieskf.inertial import densities, moved
-from smfeval.lab.filters.ieskf.start import at_reference, checked, counted, standing, taken_in
+from smfeval.lab.filters.ieskf.cloud import preprocess_scan
+from smfeval.lab.filters.ieskf.inertial import densities, predict
+from smfeval.lab.filters.ieskf.start import (
+    check_recording,
+    format_count,
+    state_from_reference,
+    state_from_standstill,
+    usable_scans,
+)
 from smfeval.lab.filters.ieskf.state import POSE, POSITION, Settings, State
-from smfeval.lab.filters.ieskf.update import LEARNED, Update, placed, updated
+from smfeval.lab.filters.ieskf.update import NOISE_ESTIMATORS, Update, to_world, update_state
 from smfeval.lab.filters.ieskf.voxel_map import Map, VoxelMap, compile_loops
 from smfeval.lab.filters.run import Run, Telemetry
 from smfeval.lab.recording import Recording
@@ -24,7 +30,7 @@ from smfeval.track import About, Gauge, GaussianTrack, Provenance
 
 
 @dataclass(frozen=True)
-class Record:
+class ScanRecord:
     """One scan: the belief after it, and a row of `Telemetry`; zeros if nothing matched."""
 
     belief: State
@@ -42,17 +48,17 @@ class Record:
     posterior: Floats
 
 
-def recorded(update: Update) -> Record:
+def record_update(update: Update) -> ScanRecord:
     """What is kept of an update; its residuals are not."""
     innovation = np.empty(0) if update.first is None else update.first.residual
-    return Record(
+    return ScanRecord(
         belief=update.posterior,
         points=update.points,
         stamp=update.posterior.stamp,
         matched=update.matched,
         normals=np.zeros((3, 3)) if update.last is None else update.last.information.normals,
-        sigma_m=sigma_used(update),
-        residual_rms_m=_rms(update.left),
+        sigma_m=effective_sigma(update),
+        residual_rms_m=_rms(update.posterior_residual),
         innovation_mean_m=float(innovation.mean()) if len(innovation) else 0.0,
         innovation_rms_m=_rms(innovation),
         innovation_nis=nis(update),
@@ -62,7 +68,7 @@ def recorded(update: Update) -> Record:
     )
 
 
-def sigma_used(update: Update) -> float:
+def effective_sigma(update: Update) -> float:
     """Of one residual, m: a kernel that gives points the mean weight w makes it 1 / sqrt(w) wider.
 
     With it tr J = N / sigma^2 is the information that the points of the update really had.
@@ -86,7 +92,7 @@ def _rms(residual: Floats) -> float:
     return float(np.sqrt(np.mean(residual**2))) if len(residual) else 0.0
 
 
-def telemetry_of(records: Sequence[Record]) -> Telemetry:
+def telemetry_of(records: Sequence[ScanRecord]) -> Telemetry:
     """How each belief came about."""
     names = [field.name for field in fields(Telemetry)]
     return Telemetry(
@@ -94,7 +100,7 @@ def telemetry_of(records: Sequence[Record]) -> Telemetry:
     )
 
 
-def belief_of(records: Sequence[Record], about: About, name: str) -> GaussianTrack:
+def belief_of(records: Sequence[ScanRecord], about: About, name: str) -> GaussianTrack:
     """Beliefs at the ends of the scans.
 
     The filter's error state adds the position in world axes; the right perturbation of a track has
@@ -128,35 +134,35 @@ def run(
     while the body stands (or taken from the reference, in a known map).
     """
     settings = settings or Settings()
-    checked(recording)
+    check_recording(recording)
     field = _map(settings, known)
-    state, stand = _start(recording, settings, start)
-    intake = taken_in(recording, state.stamp, undistort=settings.undistort)
+    state, stand = _initial_state(recording, settings, start)
+    intake = usable_scans(recording, state.stamp, undistort=settings.undistort)
     density = densities(recording.imu_noise, settings.process_scale)
-    learned, learning = LEARNED[settings.noise], _learning(settings, state.stamp)
+    learned, learning = NOISE_ESTIMATORS[settings.noise], _map_growth_rule(settings, state.stamp)
 
     waited = compile_loops()
     clock = process_time()
-    variance, records = settings.point_variance, list[Record]()
+    variance, records = settings.point_variance, list[ScanRecord]()
     for done, i in enumerate(intake.scans):
         scan = recording.scans[i]
         begin = state.stamp
-        state, way = moved(state, recording.imu, scan.end, density)
-        point = made_ready(scan, way, begin, recording.imu_T_lidar, settings)
+        state, way = predict(state, recording.imu, scan.end, density)
+        point = preprocess_scan(scan, way, begin, recording.imu_T_lidar, settings)
 
-        update = updated(state, point, field, variance, settings)
+        update = update_state(state, point, field, variance, settings)
         state, variance = update.posterior, learned(update)
-        records.append(recorded(update))
+        records.append(record_update(update))
 
         if learning(scan.end):
-            field.add(placed(point, state))
+            field.add(to_world(point, state))
         report(done + 1, len(intake.scans))
 
     return Run(
         belief=belief_of(records, _about(settings), recording.name),
         telemetry=telemetry_of(records),
         cpu_s=process_time() - clock,
-        notes=(*waited, *stand, *intake.notes, *_unmatched(records)),
+        notes=(*waited, *stand, *intake.notes, *_unmatched_notes(records)),
     )
 
 
@@ -168,7 +174,7 @@ def _map(settings: Settings, known: Map | None) -> Map:
     return known
 
 
-def _learning(settings: Settings, begin: int) -> Callable[[int], bool]:
+def _map_growth_rule(settings: Settings, begin: int) -> Callable[[int], bool]:
     """Whether the map learns at a stamp."""
     if settings.map == "incremental":
         return lambda stamp: True
@@ -176,14 +182,14 @@ def _learning(settings: Settings, begin: int) -> Callable[[int], bool]:
     return lambda stamp: stamp <= last
 
 
-def _start(
+def _initial_state(
     recording: Recording, settings: Settings, start: State | None
 ) -> tuple[State, tuple[str, ...]]:
     if start is not None:
         return start, ()
     if settings.map == "known":
-        return at_reference(recording, settings), ()
-    return standing(recording, settings)
+        return state_from_reference(recording, settings), ()
+    return state_from_standstill(recording, settings)
 
 
 def _about(settings: Settings) -> About:
@@ -196,13 +202,15 @@ def _about(settings: Settings) -> About:
     return About(body="imu", world="map", gauge=gauge, algorithm="ieskf", version=__version__)
 
 
-def _unmatched(records: list[Record]) -> list[str]:
+def _unmatched_notes(records: list[ScanRecord]) -> list[str]:
     """Words on scans that were only predicted; the first one has no map to match with."""
     empty = sum(record.points == 0 for record in records)
     blind = sum(record.points > 0 and record.matched == 0 for record in records[1:])
     notes = []
     if empty:
-        notes.append(f"{counted(empty, 'scan')} without points: carried over by the IMU alone")
+        notes.append(f"{format_count(empty, 'scan')} without points: carried over by the IMU alone")
     if blind:
-        notes.append(f"{counted(blind, 'scan')} without a match: carried over by the IMU alone")
+        notes.append(
+            f"{format_count(blind, 'scan')} without a match: carried over by the IMU alone"
+        )
     return notes

@@ -26,26 +26,28 @@ from smfeval.maths import so3
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
 
-FEWEST = 10  # IMU samples that a mean is taken from
+FEWEST_SAMPLES = 10  # IMU samples that a mean is taken from
 STILL_RAD_S = 0.1  # faster turns than this are no stand
 BIAS_RAD_S = 0.1  # nor is a steady rate above this the bias of any gyroscope in use
 STILL_M_S2 = 0.5  # nor are stronger shakes
 VELOCITY_M_S = 0.02  # sigma of the first velocity: hands that hold a sensor are never quite still
 LEAST_SIGMA = 1e-6  # nothing is known for certain: the covariance is inverted
-PLAUSIBLE = (0.8, 1.2)  # of gravity: what an accelerometer at rest may show
+PLAUSIBLE_GRAVITY = (0.8, 1.2)  # of gravity: what an accelerometer at rest may show
 
 
-def standing(recording: Recording, settings: Settings) -> tuple[State, tuple[str, ...]]:
+def state_from_standstill(
+    recording: Recording, settings: Settings
+) -> tuple[State, tuple[str, ...]]:
     """The state at the end of the first stand, and what is to be said about it."""
     imu = recording.imu
     end = int(imu.stamp[0]) + round(settings.standing_s * NANOSECONDS)
     still = slice(0, int(np.searchsorted(imu.stamp, end, side="right")))
     gyro, force = imu.gyro[still], imu.acceleration[still]
-    if len(gyro) < FEWEST:
+    if len(gyro) < FEWEST_SAMPLES:
         raise OptionError(f"{len(gyro)} IMU samples in the first {settings.standing_s:g} s are few")
     refuse_implausible(float(np.linalg.norm(force.mean(axis=0))))
 
-    rotation = levelled(force.mean(axis=0))
+    rotation = level_rotation(force.mean(axis=0))
     state = State(
         stamp=end,
         position=np.zeros(3),
@@ -56,19 +58,19 @@ def standing(recording: Recording, settings: Settings) -> tuple[State, tuple[str
         tilt=np.zeros(2),
         covariance=first_covariance(recording, rotation, settings),
     )
-    return state, tuple(restless(gyro, force))
+    return state, tuple(standstill_warnings(gyro, force))
 
 
 def refuse_implausible(length: float) -> None:
     """Raise if an acceleration at rest is not about gravity, m/s^2."""
-    if not PLAUSIBLE[0] < length / GRAVITY_M_S2 < PLAUSIBLE[1]:
+    if not PLAUSIBLE_GRAVITY[0] < length / GRAVITY_M_S2 < PLAUSIBLE_GRAVITY[1]:
         raise OptionError(
             f"the acceleration at the start is {length:.3g} m/s^2, not about {GRAVITY_M_S2}: "
             "the body does not stand still, or the unit is another"
         )
 
 
-def restless(gyro: Floats, force: Floats) -> list[str]:
+def standstill_warnings(gyro: Floats, force: Floats) -> list[str]:
     """A word if the body moves while it should stand."""
     turn, shake = gyro.std(axis=0).max(), force.std(axis=0).max()
     if turn >= STILL_RAD_S or shake >= STILL_M_S2:
@@ -85,7 +87,7 @@ def restless(gyro: Floats, force: Floats) -> list[str]:
     return []
 
 
-def levelled(force: Floats) -> Floats:
+def level_rotation(force: Floats) -> Floats:
     """The rotation, without yaw, that turns a force at rest upward. (3,) -> (3, 3)."""
     up = force / np.linalg.norm(force)
     axis = np.cross(up, [0.0, 0.0, 1.0])
@@ -111,9 +113,9 @@ def first_covariance(recording: Recording, rotation: Floats, settings: Settings)
     return tilt_by_bias @ P @ tilt_by_bias.T
 
 
-def at_reference(recording: Recording, settings: Settings) -> State:
+def state_from_reference(recording: Recording, settings: Settings) -> State:
     """The first state at the first pose of the exact reference, for a map that is known."""
-    state, _ = standing(recording, settings)
+    state, _ = state_from_standstill(recording, settings)
     reference = recording.reference
     if reference is None:
         raise OptionError("a known map needs a reference that says where the body starts in it")
@@ -126,11 +128,11 @@ def at_reference(recording: Recording, settings: Settings) -> State:
         gyro_bias=state.gyro_bias,
         acceleration_bias=np.zeros(3),
         tilt=np.zeros(2),
-        covariance=untilted(state.covariance),
+        covariance=fix_tilt(state.covariance),
     )
 
 
-def untilted(covariance: Floats) -> Floats:
+def fix_tilt(covariance: Floats) -> Floats:
     """The covariance when the world is level for certain: the tilt depends on nothing."""
     P = covariance.copy()
     P[TILT] = 0.0
@@ -145,27 +147,27 @@ LONGEST_GAP_S = 1.0  # without IMU for longer, nobody knows where the body is: t
 
 
 @dataclass(frozen=True)
-class Intake:
+class ScanSelection:
     """Scans to run over, in the order of time, and notes on what is left out."""
 
     scans: Ints  # indices
     notes: tuple[str, ...]
 
 
-def taken_in(recording: Recording, begin: int, *, undistort: bool) -> Intake:
+def usable_scans(recording: Recording, begin: int, *, undistort: bool) -> ScanSelection:
     """The scans that end after `begin` and before the IMU falls silent."""
     imu, scans = recording.imu, recording.scans
     if undistort:
         refuse_without_times(scans)
     early = int(np.sum(scans.end <= begin))
-    late, silence = silent_from(imu, scans, begin)
-    silent = _silent(len(scans) - late, silence)
+    late, silence = first_uncovered_scan(imu, scans, begin)
+    silent = _imu_silence_notes(len(scans) - late, silence)
     usable = np.arange(early, late)
     if len(usable) == 0:
         why = "".join(f" ({note})" for note in silent)
         raise OptionError(f"{recording.name}: no scan ends while the IMU runs{why}")
-    notes = [*_early(early), *gaps(imu, begin), *silent]
-    return Intake(usable, tuple(notes))
+    notes = [*_early_scan_notes(early), *imu_gap_notes(imu, begin), *silent]
+    return ScanSelection(usable, tuple(notes))
 
 
 def refuse_without_times(scans: Scans) -> None:
@@ -177,7 +179,7 @@ def refuse_without_times(scans: Scans) -> None:
         )
 
 
-def checked(recording: Recording) -> None:
+def check_recording(recording: Recording) -> None:
     """Raise if there is nothing to run on, or time runs backward."""
     imu, scans = recording.imu, recording.scans
     if len(imu.stamp) < 2 or len(scans) == 0:
@@ -191,12 +193,12 @@ def checked(recording: Recording) -> None:
         raise OptionError(f"{recording.name}: some IMU values are no numbers")
 
 
-def silent_from(imu: Imu, scans: Scans, begin: int) -> tuple[int, float]:
+def first_uncovered_scan(imu: Imu, scans: Scans, begin: int) -> tuple[int, float]:
     """Number of the first scan that the IMU does not reach, and how long it is silent there, s.
 
     Silence 0: it is not heard again.
     """
-    heard = heard_from(imu, begin)
+    heard = imu_stamps_from(imu, begin)
     gap = np.diff(heard)
     long = np.flatnonzero(gap > LONGEST_GAP_S * NANOSECONDS)
     last, silence = (heard[long[0]], gap[long[0]]) if len(long) else (heard[-1], 0)
@@ -205,41 +207,43 @@ def silent_from(imu: Imu, scans: Scans, begin: int) -> tuple[int, float]:
     return int(end), float(silence) / NANOSECONDS
 
 
-def heard_from(imu: Imu, begin: int) -> Ints:
+def imu_stamps_from(imu: Imu, begin: int) -> Ints:
     """Stamps of the IMU from the last one at or before `begin` on: a gap may lie across it."""
     return imu.stamp[max(int(np.searchsorted(imu.stamp, begin, side="right")) - 1, 0) :]
 
 
-def gaps(imu: Imu, begin: int) -> list[str]:
+def imu_gap_notes(imu: Imu, begin: int) -> list[str]:
     """A word on IMU samples that are missing in a row."""
-    step = np.diff(heard_from(imu, begin))
+    step = np.diff(imu_stamps_from(imu, begin))
     wide = step[step > (GAP_SAMPLES + 1) * np.median(np.diff(imu.stamp))]
     if len(wide) == 0:
         return []
     longest = float(wide.max()) / NANOSECONDS
     return [
-        f"{counted(len(wide), 'gap')} of more than {GAP_SAMPLES} samples in the IMU, the longest "
+        f"{format_count(len(wide), 'gap')} of more than {GAP_SAMPLES} samples in the IMU, the longest "
         f"of {longest:.3f} s; its values are interpolated there"
     ]
 
 
-def counted(count: int, noun: str) -> str:
+def format_count(count: int, noun: str) -> str:
     """'1 scan', '2 scans'."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def _early(count: int) -> list[str]:
+def _early_scan_notes(count: int) -> list[str]:
     if count == 0:
         return []
-    return [f"{counted(count, 'scan')} left out, over before the IMU has told how the body stands"]
+    return [
+        f"{format_count(count, 'scan')} left out, over before the IMU has told how the body stands"
+    ]
 
 
-def _silent(count: int, silence_s: float) -> list[str]:
+def _imu_silence_notes(count: int, silence_s: float) -> list[str]:
     if count == 0:
         return []
     if silence_s == 0:
-        return [f"{counted(count, 'scan')} left out, after the last IMU sample"]
+        return [f"{format_count(count, 'scan')} left out, after the last IMU sample"]
     return [
-        f"stopped {counted(count, 'scan')} before the end: the IMU is silent for "
+        f"stopped {format_count(count, 'scan')} before the end: the IMU is silent for "
         f"{silence_s:.1f} s, more than {LONGEST_GAP_S:.0f} s"
     ]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from smfeval.lab.filters.ieskf.rotations import crossed, right_jacobian
+from smfeval.lab.filters.ieskf.rotations import cross_product, right_jacobian
 from smfeval.lab.filters.ieskf.state import POSE, ROTATION, SIZE, Kernel, Noise, Settings, State
 from smfeval.lab.filters.ieskf.voxel_map import Map, Planes
 from smfeval.maths.arrays import Bools, Floats, Ints
@@ -31,7 +31,9 @@ class Information:
     weight: float = 1.0  # mean weight that the kernel gives a point
 
 
-def informed(residual: Floats, H: Floats, variance: float, settings: Settings) -> Information:
+def compute_information(
+    residual: Floats, H: Floats, variance: float, settings: Settings
+) -> Information:
     """Information of residuals with a variance: weights, then the test, then the displacement."""
     weight = KERNELS[settings.kernel](residual / np.sqrt(variance))
     weighted = H * weight[:, None]
@@ -40,28 +42,28 @@ def informed(residual: Floats, H: Floats, variance: float, settings: Settings) -
     square = float(weight @ residual**2 / variance)
 
     if settings.observability > 0:
-        A, b = observable(A, b, settings.observability * weight.sum() / variance)
+        A, b = drop_weak_directions(A, b, settings.observability * weight.sum() / variance)
     if settings.shared_m > 0 or settings.shared_rad > 0:
-        S = displacement(settings)
+        S = displacement_covariance(settings)
         undisplaced = b
-        A, b = displaced(A, b, S)
+        A, b = inflate_by_displacement(A, b, S)
         square -= float(undisplaced @ S @ b)
     return Information(A, b, normals, square, float(weight.mean()))
 
 
-def displacement(settings: Settings) -> Floats:
+def displacement_covariance(settings: Settings) -> Floats:
     """S_d: covariance of a displacement that all points of a scan share. (6, 6)."""
     return np.diag(np.repeat([settings.shared_m**2, settings.shared_rad**2], 3))
 
 
-def displaced(A: Floats, b: Floats, S: Floats) -> tuple[Floats, Floats]:
+def inflate_by_displacement(A: Floats, b: Floats, S: Floats) -> tuple[Floats, Floats]:
     """Information under R + H S H^T: by Woodbury, (I + A S)^-1 A = (A^-1 + S)^-1, and b alike."""
     kept = np.asarray(np.linalg.inv(np.eye(6) + A @ S), dtype=np.float64)
     matrix = kept @ A
     return 0.5 * (matrix + matrix.T), kept @ b
 
 
-def observable(A: Floats, b: Floats, least: float) -> tuple[Floats, Floats]:
+def drop_weak_directions(A: Floats, b: Floats, least: float) -> tuple[Floats, Floats]:
     """Information without the position's weak directions.
 
     What is known of the position while the rotation is free is L = A_tt - A_tr A_rr^-1 A_rt. Along
@@ -80,7 +82,7 @@ def observable(A: Floats, b: Floats, least: float) -> tuple[Floats, Floats]:
     return A - gone, b
 
 
-def _one(z: Floats) -> Floats:
+def _unit_weight(z: Floats) -> Floats:
     return np.ones_like(z)
 
 
@@ -94,7 +96,7 @@ def _cauchy(z: Floats) -> Floats:
 
 # Weights of residuals in units of their sigma: the derivative of the loss, divided by z.
 KERNELS: dict[Kernel, Callable[[Floats], Floats]] = {
-    "none": _one,
+    "none": _unit_weight,
     "huber": _huber,
     "cauchy": _cauchy,
 }
@@ -103,12 +105,12 @@ KERNELS: dict[Kernel, Callable[[Floats], Floats]] = {
 GATE = 1 / 9  # |r| / sqrt(range) may reach this: 1 - 0.9 |r| / sqrt(range) > 0.9 (Fast-LIO2)
 
 
-def placed(point: Floats, state: State) -> Floats:
+def to_world(point: Floats, state: State) -> Floats:
     """Points in body axes, put into the world. (n, 3)."""
     return point @ state.rotation.T + state.position
 
 
-def facing(planes: Planes, place: Floats, position: Floats) -> Planes:
+def orient_normals(planes: Planes, place: Floats, position: Floats) -> Planes:
     """The planes with normals towards the body, so that a point before its plane is positive."""
     side = np.where(np.einsum("ni,ni->n", planes.normal, position - place) < 0, -1.0, 1.0)
     return Planes(side[:, None] * planes.normal, side * planes.offset, planes.good)
@@ -121,29 +123,29 @@ def residuals(place: Floats, planes: Planes) -> Floats:
 
 def jacobian(point: Floats, normal: Floats, rotation: Floats) -> Floats:
     """H: derivative of the residuals by position and rotation. (n, 6)."""
-    return np.concatenate([normal, crossed(point, normal @ rotation)], axis=1)
+    return np.concatenate([normal, cross_product(point, normal @ rotation)], axis=1)
 
 
-def credible(residual: Floats, point: Floats, good: Bools) -> Bools:
+def credible_matches(residual: Floats, point: Floats, good: Bools) -> Bools:
     """Matches whose residual is small for their range. (n,)."""
     squared_range = np.einsum("ni,ni->n", point, point)
     return good & (np.square(residual * residual) < GATE**4 * squared_range)
 
 
-def linearised(point: Floats, state: State, field: Map) -> tuple[Floats, Floats, Floats]:
+def linearise(point: Floats, state: State, field: Map) -> tuple[Floats, Floats, Floats]:
     """Residuals (m,), their derivative (m, 6) and places (m, 3) of points that have a plane."""
-    place = placed(point, state)
-    planes = facing(field.planes(place), place, state.position)
+    place = to_world(point, state)
+    planes = orient_normals(field.planes(place), place, state.position)
     residual = residuals(place, planes)
-    used = np.flatnonzero(credible(residual, point, planes.good))
+    used = np.flatnonzero(credible_matches(residual, point, planes.good))
     return residual[used], jacobian(point[used], planes.normal[used], state.rotation), place[used]
 
 
-CONVERGED = 1e-3  # m and rad: the pose moves by less (Fast-LIO2)
+CONVERGED_STEP = 1e-3  # m and rad: the pose moves by less (Fast-LIO2)
 
 
 @dataclass(frozen=True)
-class Look:
+class Linearisation:
     """Residuals at one linearisation, and what they say."""
 
     residual: Floats  # (m,)
@@ -158,9 +160,9 @@ class Update:
 
     prior: State
     posterior: State
-    first: Look | None  # at the prior; None: no point was matched
-    last: Look | None  # at the last linearisation
-    left: Floats  # (m,) residuals at the posterior, to first order
+    first: Linearisation | None  # at the prior; None: no point was matched
+    last: Linearisation | None  # at the last linearisation
+    posterior_residual: Floats  # (m,) residuals at the posterior, to first order
     points: int  # of the scan, matched or not
     variance: float  # of a residual, as used
     iterations: int
@@ -171,32 +173,36 @@ class Update:
         return 0 if self.last is None else len(self.last.residual)
 
 
-def updated(prior: State, point: Floats, field: Map, variance: float, settings: Settings) -> Update:
+def update_state(
+    prior: State, point: Floats, field: Map, variance: float, settings: Settings
+) -> Update:
     """Linearise, match and move until the pose stands still. (n, 3) points in body axes."""
-    known = inverted(prior.covariance)
-    state, looks = prior, list[Look]()
+    known = invert_symmetric(prior.covariance)
+    state, looks = prior, list[Linearisation]()
     for _ in range(settings.iterations):
-        residual, H, place = linearised(point, state, field)
+        residual, H, place = linearise(point, state, field)
         if len(residual) == 0:
             return Update(prior, prior, None, None, residual, len(point), variance, len(looks))
-        looks.append(Look(residual, H, place, informed(residual, H, variance, settings)))
-        step, total = solved(known, state.minus(prior), looks[-1].information)
+        looks.append(
+            Linearisation(residual, H, place, compute_information(residual, H, variance, settings))
+        )
+        step, total = solve_step(known, state.minus(prior), looks[-1].information)
         state = state.plus(step)
-        if np.abs(step[POSE]).max() < CONVERGED:
+        if np.abs(step[POSE]).max() < CONVERGED_STEP:
             break
-    posterior = replace(state, covariance=inverted(total))
+    posterior = replace(state, covariance=invert_symmetric(total))
     left = residual + H @ step[POSE]
     return Update(prior, posterior, looks[0], looks[-1], left, len(point), variance, len(looks))
 
 
-def solved(known: Floats, delta: Floats, new: Information) -> tuple[Floats, Floats]:
+def solve_step(known: Floats, delta: Floats, new: Information) -> tuple[Floats, Floats]:
     """The step e (17,) and the information L (17, 17) of one linearisation."""
     J = prior_jacobian(delta)
     total = J.T @ known @ J
     pull = J.T @ (known @ delta)
     total[POSE, POSE] += new.matrix
     pull[POSE] += new.vector
-    return -inverted(total) @ pull, total
+    return -invert_symmetric(total) @ pull, total
 
 
 def prior_jacobian(delta: Floats) -> Floats:
@@ -206,38 +212,38 @@ def prior_jacobian(delta: Floats) -> Floats:
     return J
 
 
-def inverted(matrix: Floats) -> Floats:
+def invert_symmetric(matrix: Floats) -> Floats:
     """Inverse of a symmetric matrix, exactly symmetric."""
     inverse = np.linalg.inv(matrix)
     return 0.5 * (inverse + inverse.T)
 
 
-MEMORY = 0.1  # weight of the newest scan: a second of scans at 10 Hz
+NEWEST_WEIGHT = 0.1  # weight of the newest scan: a second of scans at 10 Hz
 PATCH_M = 4.0  # residuals of one side of a cube of this size are relatives
-FEWEST = 20  # residuals that a spread is taken from
-LEAST = 1e-8  # m^2: no range finder is better than 0.1 mm
-WIDEST = 10.0  # factor by which one scan may change the variance at most, before MEMORY
+FEWEST_RESIDUALS = 20  # residuals that a spread is taken from
+LEAST_VARIANCE = 1e-8  # m^2: no range finder is better than 0.1 mm
+LARGEST_FACTOR = 10.0  # factor by which one scan may change the variance at most, before MEMORY
 
 
-def _fixed(update: Update) -> float:
+def _fixed_variance(update: Update) -> float:
     return update.variance
 
 
-def _by_residuals(update: Update) -> float:
+def _variance_from_residuals(update: Update) -> float:
     """Spread of the residuals, times the design effect of those that share an error.
 
     Residuals of one patch (near each other, alike in normal) err together, through the map and
     through the undistortion; m of them with a correlation c carry the information of
     m / (1 + (m - 1) c) (Kish 1965), so the variance of each is raised by that factor.
     """
-    if update.last is None or update.matched < FEWEST:
+    if update.last is None or update.matched < FEWEST_RESIDUALS:
         return update.variance
     residual = update.last.residual
     seen = float(np.mean(residual**2)) * design_effect(residual, patches(update.last))
-    return max((1 - MEMORY) * update.variance + MEMORY * seen, LEAST)
+    return max((1 - NEWEST_WEIGHT) * update.variance + NEWEST_WEIGHT * seen, LEAST_VARIANCE)
 
 
-def _by_innovations(update: Update) -> float:
+def _variance_from_innovations(update: Update) -> float:
     """Raise or lower the variance until the displacement of scans is as large as it predicts.
 
     With A and b at the prior, the displacement A^-1 b has covariance P + A^-1 if all is right, so
@@ -246,18 +252,20 @@ def _by_innovations(update: Update) -> float:
     if update.first is None or update.last is None:
         return update.variance
     floor = float(np.mean(update.last.residual**2))
-    factor = np.clip(displacement_nis(update.first, update.prior.covariance), 1 / WIDEST, WIDEST)
-    return max(update.variance * float(factor) ** MEMORY, floor, LEAST)
+    factor = np.clip(
+        displacement_nis(update.first, update.prior.covariance), 1 / LARGEST_FACTOR, LARGEST_FACTOR
+    )
+    return max(update.variance * float(factor) ** NEWEST_WEIGHT, floor, LEAST_VARIANCE)
 
 
-def displacement_nis(look: Look, covariance: Floats) -> float:
+def displacement_nis(look: Linearisation, covariance: Floats) -> float:
     """b^T (A + A P A)^-1 b / 6 with the covariance P of the pose."""
     A, b = look.information.matrix, look.information.vector
     expected = A + A @ covariance[POSE, POSE] @ A
     return float(b @ np.linalg.lstsq(expected, b, rcond=None)[0]) / 6
 
 
-def patches(look: Look) -> Ints:
+def patches(look: Linearisation) -> Ints:
     """A number for each residual; equal ones lie near each other on surfaces that face alike."""
     cube = np.floor(look.place / PATCH_M).astype(np.int64)
     facing = np.argmax(np.abs(look.H[:, :3]), axis=1)
@@ -280,8 +288,8 @@ def design_effect(residual: Floats, group: Ints) -> float:
     return 1 + (float(count @ count) / n - 1) * alike
 
 
-LEARNED: dict[Noise, Callable[[Update], float]] = {
-    "fixed": _fixed,
-    "residuals": _by_residuals,
-    "innovations": _by_innovations,
+NOISE_ESTIMATORS: dict[Noise, Callable[[Update], float]] = {
+    "fixed": _fixed_variance,
+    "residuals": _variance_from_residuals,
+    "innovations": _variance_from_innovations,
 }

@@ -11,41 +11,41 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from smfeval.errors import OptionError
-from smfeval.lab.filters.ieskf.rotations import compiled, crossed
+from smfeval.lab.filters.ieskf.rotations import cross_product, jit_compile
 from smfeval.maths.arrays import Bools, Floats, Ints
 
-HALF = 1 << 20  # voxels to either side of the origin along an axis: 524 km at 0.5 m
-SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: neighbours land far apart
+HALF_EXTENT = 1 << 20  # voxels to either side of the origin along an axis: 524 km at 0.5 m
+HASH_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: neighbours land far apart
 FREE = -1  # no voxel has this number
 
 
 def voxel_number(point: Floats, voxel_m: float) -> Ints:
     """Number of the voxel that holds each point. (n, 3) -> (n,)."""
-    i, j, k = np.floor(point / voxel_m).astype(np.int64).T + HALF
+    i, j, k = np.floor(point / voxel_m).astype(np.int64).T + HALF_EXTENT
     return (i << 42) | (j << 21) | k
 
 
-@compiled
-def number_at(i: int, j: int, k: int) -> int:
+@jit_compile
+def voxel_number_at(i: int, j: int, k: int) -> int:
     """Number of the voxel in a place of the grid, 21 bits along each axis; never negative."""
-    return ((i + HALF) << 42) | ((j + HALF) << 21) | (k + HALF)
+    return ((i + HALF_EXTENT) << 42) | ((j + HALF_EXTENT) << 21) | (k + HALF_EXTENT)
 
 
-@compiled
-def slot_of(numbers: Ints, number: int) -> int:
+@jit_compile
+def find_slot(numbers: Ints, number: int) -> int:
     """Where a number is in the table, or where it would go. The size is a power of two."""
     mask = len(numbers) - 1
-    slot: Any = np.int64((np.uint64(number) * SPREAD) >> np.uint64(32)) & mask
+    slot: Any = np.int64((np.uint64(number) * HASH_MULTIPLIER) >> np.uint64(32)) & mask
     while numbers[slot] != FREE and numbers[slot] != number:
         slot = (slot + 1) & mask
     return slot
 
 
-AROUND = (0, -1, 1)  # the voxel itself first: its points are the likely ones
+NEIGHBOUR_STEPS = (0, -1, 1)  # the voxel itself first: its points are the likely ones
 
 
-@compiled
-def nearest(places: Floats, table: "Table", most: int) -> tuple[Floats, Ints]:
+@jit_compile
+def nearest_points(places: Floats, table: "VoxelTable", most: int) -> tuple[Floats, Ints]:
     """The nearest points in the 27 voxels around each place, and how many there are.
 
     (n, 3) -> (n, most, 3), (n,)
@@ -58,21 +58,25 @@ def nearest(places: Floats, table: "Table", most: int) -> tuple[Floats, Ints]:
         for m in range(most):
             square[m] = np.inf
         for step in range(27):
-            i = int(np.floor(x / size)) + AROUND[step // 9]
-            j = int(np.floor(y / size)) + AROUND[step // 3 % 3]
-            k = int(np.floor(z / size)) + AROUND[step % 3]
-            gap = beyond(x, i, size) ** 2 + beyond(y, j, size) ** 2 + beyond(z, k, size) ** 2
+            i = int(np.floor(x / size)) + NEIGHBOUR_STEPS[step // 9]
+            j = int(np.floor(y / size)) + NEIGHBOUR_STEPS[step // 3 % 3]
+            k = int(np.floor(z / size)) + NEIGHBOUR_STEPS[step % 3]
+            gap = (
+                distance_outside(x, i, size) ** 2
+                + distance_outside(y, j, size) ** 2
+                + distance_outside(z, k, size) ** 2
+            )
             if gap >= square[most - 1]:
                 continue
-            slot = slot_of(table.number, number_at(i, j, k))
+            slot = find_slot(table.number, voxel_number_at(i, j, k))
             if table.number[slot] == FREE:
                 continue
-            for m in range(table.filled[slot]):
+            for m in range(table.point_count[slot]):
                 a, b, c = table.point[slot, m, 0], table.point[slot, m, 1], table.point[slot, m, 2]
                 far = (a - x) ** 2 + (b - y) ** 2 + (c - z) ** 2
                 if far < square[most - 1]:
                     have[q] = min(have[q] + 1, most)
-                    at = rank(square, far)
+                    at = insert_sorted(square, far)
                     for p in range(most - 1, at, -1):
                         for axis in range(3):
                             found[q, p, axis] = found[q, p - 1, axis]
@@ -80,8 +84,8 @@ def nearest(places: Floats, table: "Table", most: int) -> tuple[Floats, Ints]:
     return found, have
 
 
-@compiled
-def rank(square: Floats, far: float) -> int:
+@jit_compile
+def insert_sorted(square: Floats, far: float) -> int:
     """Put a squared distance into a sorted list, the last of which falls out; returns its place."""
     at = len(square) - 1
     while at > 0 and square[at - 1] > far:
@@ -91,8 +95,8 @@ def rank(square: Floats, far: float) -> int:
     return at
 
 
-@compiled
-def beyond(x: float, i: int, size: float) -> float:
+@jit_compile
+def distance_outside(x: float, i: int, size: float) -> float:
     """How far a place lies outside of the i-th voxel along an axis."""
     return max(i * size - x, 0.0, x - (i + 1) * size)
 
@@ -185,7 +189,7 @@ def null_directions(C: Floats, value: Floats) -> Floats:
     A = np.ascontiguousarray(np.moveaxis(C, -1, 1))  # row, n, column
     for i in range(3):
         A[i, :, i] -= value
-    across = np.stack([crossed(A[i], A[(i + 1) % 3]) for i in range(3)])
+    across = np.stack([cross_product(A[i], A[(i + 1) % 3]) for i in range(3)])
     square = np.einsum("rni,rni->rn", across, across)
     best = np.argmax(square, axis=0)
     rows = np.arange(len(value))
@@ -194,44 +198,46 @@ def null_directions(C: Floats, value: Floats) -> Floats:
 
 
 FIRST_SIZE = 1 << 16  # slots of the table at the start
-FULLEST = 0.5  # share of slots in use before the table doubles
+MAX_LOAD = 0.5  # share of slots in use before the table doubles
 PER_VOXEL = 4  # points that a voxel keeps
-APART = 0.4  # voxels: points of a voxel are not nearer to each other
-LONG_S = 1.0  # compiling is worth a word; reading what was compiled before is not
+MIN_SPACING = 0.4  # voxels: points of a voxel are not nearer to each other
+LONG_COMPILE_S = 1.0  # compiling is worth a word; reading what was compiled before is not
 NEIGHBOURS = 5  # points that make a plane (Fast-LIO2)
 
 
-class Table(NamedTuple):
+class VoxelTable(NamedTuple):
     """Voxels by hash: the number of a voxel or FREE, its points, and how many there are."""
 
     voxel_m: float
     number: Ints  # (size,)
     point: Floats  # (size, PER_VOXEL, 3)
-    filled: Ints  # (size,)
+    point_count: Ints  # (size,)
 
 
-def emptied(voxel_m: float, size: int) -> Table:
+def empty_table(voxel_m: float, size: int) -> VoxelTable:
     """A table without voxels; its size is a power of two."""
     number = np.full(size, FREE, dtype=np.int64)
-    return Table(voxel_m, number, np.empty((size, PER_VOXEL, 3)), np.zeros(size, dtype=np.int64))
+    return VoxelTable(
+        voxel_m, number, np.empty((size, PER_VOXEL, 3)), np.zeros(size, dtype=np.int64)
+    )
 
 
 def compile_loops() -> tuple[str, ...]:
     """Run every compiled loop once; a word if that took long, as it does at the first use."""
     begin = process_time()
-    table, origin = emptied(1.0, 2), np.zeros((1, 3))
-    inserted(origin, voxel_number(origin, 1.0), table)
-    nearest(origin, table, NEIGHBOURS)
-    moved(table, emptied(1.0, 4))
+    table, origin = empty_table(1.0, 2), np.zeros((1, 3))
+    insert_points(origin, voxel_number(origin, 1.0), table)
+    nearest_points(origin, table, NEIGHBOURS)
+    copy_voxels(table, empty_table(1.0, 4))
     waited = process_time() - begin
-    return (f"loops compiled in {waited:.1f} s, once",) if waited > LONG_S else ()
+    return (f"loops compiled in {waited:.1f} s, once",) if waited > LONG_COMPILE_S else ()
 
 
 class VoxelMap:
     """Points in voxels, found by hash."""
 
     def __init__(self, voxel_m: float):
-        self._table = emptied(voxel_m, FIRST_SIZE)
+        self._table = empty_table(voxel_m, FIRST_SIZE)
         self._used = 0
 
     def __len__(self) -> int:
@@ -239,52 +245,52 @@ class VoxelMap:
 
     def planes(self, point: Floats) -> Planes:
         """The plane through the five nearest points of the map, near enough and flat."""
-        found, have = nearest(point, self._table, NEIGHBOURS)
+        found, have = nearest_points(point, self._table, NEIGHBOURS)
         planes = planes_through(found, self._table.voxel_m)
         return planes._replace(good=planes.good & (have == NEIGHBOURS))
 
     def add(self, point: Floats) -> None:
         """Keep points in voxels that are not full, if they are not close to one that is there."""
         size = len(self._table.number)
-        while self._used + len(point) > FULLEST * size:
+        while self._used + len(point) > MAX_LOAD * size:
             size *= 2
         if size > len(self._table.number):
-            table = emptied(self._table.voxel_m, size)
-            moved(self._table, table)
+            table = empty_table(self._table.voxel_m, size)
+            copy_voxels(self._table, table)
             self._table = table
         number = voxel_number(point, self._table.voxel_m)
-        self._used += inserted(point, number, self._table)
+        self._used += insert_points(point, number, self._table)
 
 
-@compiled
-def moved(old: Table, new: Table) -> None:
+@jit_compile
+def copy_voxels(old: VoxelTable, new: VoxelTable) -> None:
     """Put every voxel of one table into another."""
     for i in range(len(old.number)):
         if old.number[i] != FREE:
-            slot = slot_of(new.number, old.number[i])
-            new.number[slot], new.filled[slot] = old.number[i], old.filled[i]
-            for m in range(old.filled[i]):
+            slot = find_slot(new.number, old.number[i])
+            new.number[slot], new.point_count[slot] = old.number[i], old.point_count[i]
+            for m in range(old.point_count[i]):
                 for axis in range(3):
                     new.point[slot, m, axis] = old.point[i, m, axis]
 
 
-@compiled
-def inserted(new: Floats, number: Ints, table: Table) -> int:
+@jit_compile
+def insert_points(new: Floats, number: Ints, table: VoxelTable) -> int:
     """Add points, given with the numbers of their voxels; returns how many voxels are new."""
     fresh = 0
     for i in range(len(new)):
-        slot = slot_of(table.number, number[i])
+        slot = find_slot(table.number, number[i])
         if table.number[slot] == FREE:
             table.number[slot] = number[i]
             fresh += 1
-        room = table.filled[slot] < table.point.shape[1]
-        for j in range(table.filled[slot]):
+        room = table.point_count[slot] < table.point.shape[1]
+        for j in range(table.point_count[slot]):
             square = 0.0
             for axis in range(3):
                 square += (table.point[slot, j, axis] - new[i, axis]) ** 2
-            room = room and square > (APART * table.voxel_m) ** 2
+            room = room and square > (MIN_SPACING * table.voxel_m) ** 2
         if room:
             for axis in range(3):
-                table.point[slot, table.filled[slot], axis] = new[i, axis]
-            table.filled[slot] += 1
+                table.point[slot, table.point_count[slot], axis] = new[i, axis]
+            table.point_count[slot] += 1
     return fresh
