@@ -98,7 +98,7 @@ def ask(question: Question, rows: Floats) -> tuple[Floats, Floats, Bools]:
     varies = rows.min(axis=-1) < rows.max(axis=-1)
     ends = auto_ends(rows[varies], question.statistic, LEVEL)
     low, high, refused = (np.full(len(rows), fill) for fill in (np.nan, np.nan, True))
-    low[varies], high[varies], refused[varies] = ends.low, ends.high, ends.refused
+    low[varies], high[varies], refused[varies] = ends.low, ends.high, ends.is_refused
     return low, high, refused
 
 
@@ -117,7 +117,7 @@ def oracle_half_width(
     """Half width of the interval that knows how much the statistic varies at this very length."""
     rng = cell_rng("oracle", family.name, n, rho)
     drawn = batches(family, (rows, n), rho, rng)
-    value = np.concatenate([question.value(question.prepared(family, rows)) for rows in drawn])
+    value = np.concatenate([question.value(question.preprocess(family, rows)) for rows in drawn])
     return NORMAL * float(value.std())
 
 
@@ -127,7 +127,7 @@ def auto_cell(
     """Coverage of the default in one cell."""
     family, (n, rho) = FAMILIES[family_name], cell
     drawn = batches(family, (replications, n), rho, cell_rng("auto", family.name, n, rho))
-    asked = [ask(question, question.prepared(family, rows)) for rows in drawn]
+    asked = [ask(question, question.preprocess(family, rows)) for rows in drawn]
     low, high, refused = (np.concatenate(part) for part in zip(*asked, strict=True))
     oracle = oracle_half_width(question, family, n, rho)
     return measured(low, high, refused, truth=question.truth(family), oracle=oracle)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from smfeval.align.body import moved_to
+from smfeval.align.body import move_to_body
 from smfeval.cli.demo import honest_estimate, simulate_walk
 from smfeval.cli.demo import run as demo
 from smfeval.cli.study import run as study
@@ -73,7 +73,7 @@ def late(folder: Path) -> None:
 def lever(folder: Path) -> None:
     """An honest estimate of a point that lies 8 cm to the left of the reference's."""
     track = read(folder / "honest.square")
-    moved = moved_to(track, (np.array([0.0, 0.08, 0.0]), NO_TURN), track.about.body)
+    moved = move_to_body(track, (np.array([0.0, 0.08, 0.0]), NO_TURN), track.about.body)
     write(moved, folder / "lever.square")
 
 

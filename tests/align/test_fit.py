@@ -25,7 +25,7 @@ def walk(n, rng):
 
 
 def mean_square(alignment, source, target):
-    return np.mean(np.sum((alignment.moved(source) - target) ** 2, axis=1))
+    return np.mean(np.sum((alignment.aligned_position(source) - target) ** 2, axis=1))
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_positions_in_one_point_leave_all_rotations_free(fit, freedoms, place):
     assert found.free[0] == "all rotations (the positions are one point)"
     assert ("scale" in found.free) == (fit is fit_sim3)
     assert found.freedoms == freedoms
-    np.testing.assert_allclose(found.moved(np.full((1, 3), place)), np.full((1, 3), 7.1))
+    np.testing.assert_allclose(found.aligned_position(np.full((1, 3), place)), np.full((1, 3), 7.1))
 
 
 def test_a_plane_path_leaves_nothing_free(rng):
@@ -199,7 +199,7 @@ def test_a_fit_on_the_start_scores_only_the_rest(extent, fitted, rng):
     np.testing.assert_allclose(result.alignment.rotation, alone.rotation, atol=1e-13)
     np.testing.assert_allclose(result.alignment.translation, alone.translation, atol=1e-11)
     assert result.alignment.fitted_scans == fitted
-    expected = np.linalg.norm(alone.moved(noisy[fitted:]) - position[fitted:], axis=1)
+    expected = np.linalg.norm(alone.aligned_position(noisy[fitted:]) - position[fitted:], axis=1)
     np.testing.assert_allclose(result.scored.series["ape"], expected, rtol=1e-10)
     assert result.to_dict()["association"]["left_for_the_fit"] == fitted
 
@@ -231,7 +231,10 @@ def test_a_scaled_world_has_the_covariance_of_scaled_samples(rng):
     moved = alignment(track)
     xi = rng.multivariate_normal(np.zeros(6), track.covariance[0], size=400_000)
     position, rotation = se3.compose((track.position, track.rotation), se3.exp(xi))
-    drawn = alignment.moved(position), so3.compose(so3.quaternion(alignment.rotation), rotation)
+    drawn = (
+        alignment.aligned_position(position),
+        so3.compose(so3.quaternion(alignment.rotation), rotation),
+    )
     found = np.cov(se3.log(se3.compose(se3.inverse((moved.position, moved.rotation)), drawn)).T)
     size = np.sqrt(np.outer(np.diag(found), np.diag(found)))
     np.testing.assert_allclose(moved.covariance[0] / size, found / size, atol=0.01)

@@ -72,7 +72,7 @@ def test_rates_do_not_know_scale_world_or_axes_of_the_body(rng):
     turn = so3.exp(np.array([0.3, -0.8, 1.1]))
     moved = plain.with_arrays(
         {
-            "position": 3 * so3.turned(so3.matrix(turn), plain.position) + 5,
+            "position": 3 * so3.rotate_all(so3.matrix(turn), plain.position) + 5,
             "rotation": so3.compose(so3.compose(turn, plain.rotation), turn),
         }
     )
@@ -169,9 +169,9 @@ def test_a_cubic_is_read_exactly_between_poses():
     asked = np.linspace(1, 9, 333)
     expected = 0.02 * asked**3 - 0.1 * asked**2
     np.testing.assert_allclose(
-        curve.place(asked), np.stack([expected, asked, 1 - asked**2], axis=1), atol=1e-4
+        curve.position_at(asked), np.stack([expected, asked, 1 - asked**2], axis=1), atol=1e-4
     )  # tangents of a cubic are exact; stamps are rounded to nanoseconds
-    away = Rotation.from_quat(curve.turn(asked)).inv() * Rotation.from_rotvec(
+    away = Rotation.from_quat(curve.rotation_at(asked)).inv() * Rotation.from_rotvec(
         np.outer(expected, axis)
     )
     assert away.magnitude().max() < 1e-4
@@ -183,7 +183,7 @@ def test_a_walk_at_20_hz_is_read_as_by_a_spline(rng):
     time = (track.stamp - START_NS) / 1e9
     asked = np.linspace(1, 18, 1000)
     spline = CubicSpline(time, track.position)(asked)
-    assert np.abs(curve_of(track, START_NS).place(asked) - spline).max() < 1e-3
+    assert np.abs(curve_of(track, START_NS).position_at(asked) - spline).max() < 1e-3
 
 
 def test_two_poses_a_hair_apart_give_no_wild_tangent(rng):
@@ -200,7 +200,7 @@ def test_two_poses_a_hair_apart_give_no_wild_tangent(rng):
         np.concatenate([track.rotation, hair.rotation])[order],
     )
     asked = np.linspace(4, 6, 500)
-    away = curve_of(both, START_NS).place(asked) - motion.position(asked)
+    away = curve_of(both, START_NS).position_at(asked) - motion.position(asked)
     assert np.abs(away).max() < 0.02
 
 
@@ -209,9 +209,9 @@ def test_nobody_knows_where_a_track_was_in_its_gaps_or_outside(rng):
     kept = np.ones(len(track), dtype=bool)
     kept[50:53], kept[100:102] = False, False
     curve = curve_of(track[kept], START_NS)
-    known = curve.known(np.array([-0.01, 0.0, 5.2, 5.35, 10.05, 19.9, 19.95]))
+    known = curve.is_known(np.array([-0.01, 0.0, 5.2, 5.35, 10.05, 19.9, 19.95]))
     np.testing.assert_array_equal(known, [False, True, False, True, True, True, False])
-    about = curve.known(np.array([0.45, 0.55, 5.15, 4.35, 4.45, 5.75, 5.85]), 0.5)
+    about = curve.is_known(np.array([0.45, 0.55, 5.15, 4.35, 4.45, 5.75, 5.85]), 0.5)
     np.testing.assert_array_equal(about, [False, True, False, True, False, False, True])
 
 

@@ -3,8 +3,8 @@ import pytest
 from scipy.spatial.transform import Rotation, Slerp
 from scipy.stats import chi2
 
-from smfeval.associate.gp import FORGOTTEN, ROUNDING, interpolate
-from smfeval.associate.motion import Motion
+from smfeval.associate.gp import MAX_GAP_STEPS, ROUNDING, interpolate
+from smfeval.associate.motion_prior import MotionPrior
 from smfeval.errors import OptionError, PairingError
 from smfeval.io import read
 from smfeval.maths import so3
@@ -99,8 +99,8 @@ def test_slow_motion_is_linear_between_poses_and_rotation_is_slerp():
 
 def test_covariance_with_given_motion_is_the_priors_in_body_axes(rng):
     track = carried(100, rng)
-    small = Motion(2, 1e-3 * np.eye(3), 1e-6)
-    large = Motion(2, 4e-3 * np.eye(3), 1e-6)
+    small = MotionPrior(2, 1e-3 * np.eye(3), 1e-6)
+    large = MotionPrior(2, 4e-3 * np.eye(3), 1e-6)
     one, four = (interpolate(track, between(track), motion=motion) for motion in (small, large))
     np.testing.assert_allclose(one.track.position, four.track.position, atol=1e-12)
     rounding = ROUNDING**2 * np.eye(3)
@@ -141,7 +141,7 @@ def test_stamps_in_gaps_beyond_the_longest_stay_unmatched(rng):
 
 def test_two_sessions_hours_apart_do_not_meet(rng):
     track = carried(400, rng)
-    late = np.where(np.arange(400) < 200, 0, int(3 * FORGOTTEN * 50_000_000))
+    late = np.where(np.arange(400) < 200, 0, int(3 * MAX_GAP_STEPS * 50_000_000))
     apart = track.with_arrays({"stamp": track.stamp + late})
     middle = apart.stamp[199:200] + 10**9
     asked = np.concatenate([apart.stamp[:200], middle, apart.stamp[200:]])
@@ -155,12 +155,12 @@ def test_moving_the_world_moves_the_answer_and_nothing_else(rng):
     turn, shift = so3.exp(np.array([0.4, -0.8, 1.9])), np.array([100.0, -50.0, 7.0])
     moved = track.with_arrays(
         {
-            "position": so3.turned(so3.matrix(turn), track.position) + shift,
+            "position": so3.rotate_all(so3.matrix(turn), track.position) + shift,
             "rotation": so3.compose(turn, track.rotation),
         }
     )
     here, there = (interpolate(t, between(t)).track for t in (track, moved))
-    expected = so3.turned(so3.matrix(turn), here.position) + shift
+    expected = so3.rotate_all(so3.matrix(turn), here.position) + shift
     np.testing.assert_allclose(there.position, expected, atol=1e-7)
     np.testing.assert_allclose(there.covariance, here.covariance, rtol=1e-3, atol=1e-14)
     back = so3.compose(so3.inverse(turn), there.rotation)
@@ -182,7 +182,7 @@ def test_shifting_all_clocks_changes_nothing(rng):
 @pytest.mark.parametrize("order", [2, 3])
 def test_auto_takes_the_prior_that_made_the_motion(order, rng):
     step = np.full(1999, 0.05)
-    position = draw(step, Motion(order, SHAPE, 1e-3 * 0.05 ** (2 * order - 1)), rng)
+    position = draw(step, MotionPrior(order, SHAPE, 1e-3 * 0.05 ** (2 * order - 1)), rng)
     stamp = START_NS + 50_000_000 * np.arange(2000)
     track = Track(stamp, position, np.tile([0.0, 0.0, 0.0, 1.0], (2000, 1)))
     found = interpolate(track, between(track))
@@ -201,7 +201,7 @@ def test_a_reported_covariance_enters_as_the_noise_of_each_pose(rng):
     assert found.position.excess == pytest.approx(1.0, abs=0.15)
     error = found.track.position - plain.position
     assert np.sqrt((error**2).mean()) < 0.8 * sigma
-    assert 0.85 <= inside(error, found.reading_covariance) <= 0.97
+    assert 0.85 <= inside(error, found.observation_covariance) <= 0.97
 
 
 def test_a_covariance_far_above_the_scatter_is_doubted(rng):
@@ -237,7 +237,7 @@ def test_the_covariance_can_be_the_noise_of_residuals(rng):
     found = interpolate(track, between(track))
     noise = found.track.position_covariance
     residuals = Residuals(np.zeros((199, 3)), 0.01 * np.repeat(np.eye(3)[None], 199, 0), noise)
-    np.testing.assert_allclose(residuals.predicted, 0.01 * np.eye(3) + noise)
+    np.testing.assert_allclose(residuals.predicted_covariance, 0.01 * np.eye(3) + noise)
 
 
 def test_what_cannot_be_interpolated_is_refused_in_words(rng):
@@ -255,7 +255,7 @@ def test_withheld_poses_of_a_walk_are_held_as_often_as_promised(rng):
     kept = rng.random(6000) > 0.15
     kept[[0, -1]] = True
     found, error, truth = withheld(track, kept)
-    assert 0.88 <= inside(error, found.reading_covariance) <= 0.92
+    assert 0.88 <= inside(error, found.observation_covariance) <= 0.92
     angle = so3.log(so3.compose(so3.inverse(found.track.rotation), truth.rotation))
     assert 0.87 <= inside(angle, turned_covariance(found)) <= 0.93
 
@@ -264,7 +264,7 @@ def test_withheld_poses_of_a_walk_are_held_as_often_as_promised(rng):
 def test_a_campaign_reference_thinned_to_10_hz_predicts_the_other_poses(shared_data, name):
     track = read(shared_data / "campaign" / name / "reference.tum.gz")
     found, error, _ = withheld(track, np.arange(len(track)) % 10 == 0)
-    assert inside(error, found.reading_covariance) >= 0.88
+    assert inside(error, found.observation_covariance) >= 0.88
     sigma = np.sqrt(np.trace(found.track.position_covariance, axis1=1, axis2=2))
     assert np.sqrt((error**2).sum(axis=1).mean()) < 1e-4
     assert np.median(sigma) < 5e-4
@@ -278,5 +278,5 @@ def test_spires_references_predict_poses_left_out(shared_data, name, rng):
         kept = rng.random(len(track)) > 0.1
         kept[[0, -1]] = True
         found, error, _ = withheld(track, kept)
-        held.append(inside(error, found.reading_covariance))
+        held.append(inside(error, found.observation_covariance))
     assert 0.85 <= np.mean(held) <= 0.95

@@ -214,7 +214,7 @@ def test_a_planar_belief_is_refused_with_a_hint_and_scored_on_its_axes(walked, c
     _, honest = walked
     flat = honest.covariance.copy()
     flat[:, 2, :] = flat[:, :, 2] = 0
-    write(honest.replaced({"covariance": flat}), "planar.square")
+    write(honest.with_arrays({"covariance": flat}), "planar.square")
     sentence = refused(capsys, "score", "planar.square", "--ref", "truth.tum")
     assert "the covariance is singular on axes xyz (variances x " in sentence
     assert "3000 of 3000 scans); score on axes xy" in sentence
@@ -227,7 +227,7 @@ def test_a_few_singular_scans_are_left_out_on_request_and_counted(walked, capsys
     _, honest = walked
     some = honest.covariance.copy()
     some[:2] = 0
-    write(honest.replaced({"covariance": some}), "first.square")
+    write(honest.with_arrays({"covariance": some}), "first.square")
     assert "2 of 3000 scans" in refused(capsys, "score", "first.square", "--ref", "truth.tum")
     words = ("score", "first.square", "--ref", "truth.tum", "--bad-rows", "drop")
     assert "2 scans left out: singular covariance" in run(capsys, *words).out
@@ -300,7 +300,7 @@ def test_the_same_seed_gives_the_same_output(walked, capsys):
 
 def test_an_offset_is_applied(walked, capsys):
     _, honest = walked
-    write(honest.shifted(-3_500_000_000), "early.square")
+    write(honest.shift_stamps(-3_500_000_000), "early.square")
     words = ("score", "early.square", "--ref", "truth.tum", "--json", "--offset")
     outcome, plain = (
         run(capsys, *words, "3.5"),
@@ -316,7 +316,7 @@ def test_an_offset_is_applied(walked, capsys):
 @pytest.mark.parametrize("verb", ["score", "pair"])
 def test_an_offset_may_be_negative(verb, words, walked, capsys):
     _, honest = walked
-    write(honest.shifted(5_000_000), "late.square")
+    write(honest.shift_stamps(5_000_000), "late.square")
     other = ["--ref", "truth.tum"] if verb == "score" else ["bold.square"]
     asked = [*other, "--tolerance", "1ms", "--interval", "none", "--json"]
     outcome = run(capsys, verb, "late.square", *asked, *words)
@@ -327,7 +327,7 @@ def test_an_offset_may_be_negative(verb, words, walked, capsys):
 
 def test_a_tolerance_of_the_extrinsic_is_granted(walked, capsys):
     _, honest = walked
-    write(honest[:60].replaced({"covariance": honest.covariance[:60] / 100}), "short.square")
+    write(honest[:60].with_arrays({"covariance": honest.covariance[:60] / 100}), "short.square")
     words = ("score", "short.square", "--ref", "truth.tum", "--interval", "none", "--alibis")
     document = strict_json(run(capsys, *words, "--extrinsic-tolerance", "0.02,1", "--json").out)
     assert document["alibis"]["tolerance"] == {"translation_m": 0.02, "rotation_deg": 1.0}
@@ -351,7 +351,7 @@ def test_a_continuous_reference_meets_every_scan(walked, capsys):
 
 def test_the_reference_itself_as_estimate_is_noticed(walked, capsys):
     reference, honest = walked
-    same = honest.replaced({"position": reference.position, "rotation": reference.rotation})
+    same = honest.with_arrays({"position": reference.position, "rotation": reference.rotation})
     write(same, "same.square")
     for gauge in ("none", "se3"):
         outcome = run(capsys, "score", "same.square", "--ref", "truth.tum", "--gauge", gauge)

@@ -5,7 +5,7 @@ import pytest
 
 from compare.made import S, belief, normal, remembering
 from smfeval.compare import attribute, compare_all
-from smfeval.compare.attribution import cornered_hat, free_hat, misfit
+from smfeval.compare.attribution import cornered_hat, misfit, unconstrained_hat
 from smfeval.errors import OptionError
 from smfeval.evaluation import Options
 from support.beliefs import covariances
@@ -20,7 +20,7 @@ def differences(own):
 @pytest.mark.parametrize("count", [3, 4, 6])
 def test_the_hat_recovers_covariances_from_their_sums_exactly(rng, count):
     own = covariances(count, rng, d=3, scale=1.0)
-    np.testing.assert_allclose(free_hat(differences(own)), own, rtol=1e-10)
+    np.testing.assert_allclose(unconstrained_hat(differences(own)), own, rtol=1e-10)
     np.testing.assert_allclose(cornered_hat(differences(own)), own, rtol=1e-9)
     assert misfit(differences(own), own) < 1e-12
 
@@ -29,7 +29,7 @@ def test_the_constrained_hat_is_semidefinite_and_the_best_of_those(rng):
     sums = differences(covariances(4, rng, d=3, scale=1.0))
     for i, j in ((0, 1), (2, 3)):
         sums[i, j] = sums[j, i] = 0.05 * sums[i, j]
-    assert np.linalg.eigvalsh(free_hat(sums)).min() < 0
+    assert np.linalg.eigvalsh(unconstrained_hat(sums)).min() < 0
     found = cornered_hat(sums)
     assert np.linalg.eigvalsh(found).min() > -1e-12
     least = misfit(sums, found)
@@ -42,16 +42,16 @@ def test_the_constrained_hat_is_semidefinite_and_the_best_of_those(rng):
 def test_the_liars_are_told_from_the_honest(rng, lies):
     tracks = [belief(np.sqrt(a) * normal(rng, N), name=f"t{i}") for i, a in enumerate(lies)]
     found = attribute(tracks)
-    assert [own.k.value for own in found.own] == pytest.approx(lies, rel=0.15, abs=0.3)
+    assert [own.k.value for own in found.estimators] == pytest.approx(lies, rel=0.15, abs=0.3)
     labels = ["overconfident" if a > 1 else "no conclusion" for a in lies]
-    assert [own.label for own in found.own] == labels
+    assert [own.label for own in found.estimators] == labels
     sigma = np.sqrt(np.trace(S) / 3)
-    for own, a in zip(found.own, lies, strict=True):
+    for own, a in zip(found.estimators, lies, strict=True):
         assert own.reported_m == pytest.approx(sigma, rel=1e-6)
         if a > 1:
             assert own.sigma_m == pytest.approx(sigma * np.sqrt(a), rel=0.05)
             assert own.k.low < a < own.k.high
-            assert own.shared[0] <= own.k.value <= own.shared[1]
+            assert own.k_if_shared[0] <= own.k.value <= own.k_if_shared[1]
 
 
 def test_covariances_of_different_size_and_shape_are_recovered(rng):
@@ -59,14 +59,16 @@ def test_covariances_of_different_size_and_shape_are_recovered(rng):
     tracks = [
         belief(np.sqrt(a) * normal(rng, N, c), c) for a, c in zip((1, 6, 2), shapes, strict=True)
     ]
-    assert [own.k.value for own in attribute(tracks).own] == pytest.approx([1, 6, 2], rel=0.12)
+    assert [own.k.value for own in attribute(tracks).estimators] == pytest.approx(
+        [1, 6, 2], rel=0.12
+    )
 
 
 def test_an_error_shared_by_all_is_invisible(rng):
     """S_i is too small by the shared covariance: k of true 4 becomes 3."""
     common = normal(rng, N)
     tracks = [belief(common + np.sqrt(3) * normal(rng, N)) for _ in range(3)]
-    assert [own.k.value for own in attribute(tracks).own] == pytest.approx([3] * 3, rel=0.1)
+    assert [own.k.value for own in attribute(tracks).estimators] == pytest.approx([3] * 3, rel=0.1)
 
 
 def test_an_error_shared_by_two_is_blamed_on_the_third(rng):
@@ -74,7 +76,7 @@ def test_an_error_shared_by_two_is_blamed_on_the_third(rng):
     common = normal(rng, N)
     pair = [belief(common + np.sqrt(3) * normal(rng, N)) for _ in range(2)]
     alone = belief(2 * normal(rng, N))
-    assert [own.k.value for own in attribute([*pair, alone]).own] == pytest.approx(
+    assert [own.k.value for own in attribute([*pair, alone]).estimators] == pytest.approx(
         [3, 3, 5], rel=0.1
     )
 
@@ -90,14 +92,14 @@ def test_four_with_a_shared_error_leave_something_unexplained(rng):
 def test_an_indefinite_estimate_is_said_and_proves_nothing(rng):
     common = 5 * normal(rng, 2000)
     tracks = [belief(common + 0.1 * normal(rng, 2000)), belief(common), belief(normal(rng, 2000))]
-    found = attribute(tracks).own[:2]
+    found = attribute(tracks).estimators[:2]
     assert all(own.projected for own in found)
     assert {own.label for own in found} == {"not identifiable"}
 
 
 def test_few_independent_scans_make_a_suspect_not_a_convict(rng):
     tracks = [belief(scale * remembering(rng, 400, 0.995)) for scale in (10, 1, 1)]
-    first = attribute(tracks).own[0]
+    first = attribute(tracks).estimators[0]
     assert first.k.n_effective < 15
     assert first.label in ("suspect", "no conclusion", "not identifiable")
 
@@ -106,7 +108,7 @@ def test_honest_beliefs_that_remember_are_seldom_blamed(rng):
     runs, blamed = 40, 0
     for _ in range(runs):
         tracks = [belief(remembering(rng, 400, 0.8)) for _ in range(3)]
-        blamed += any(own.label == "overconfident" for own in attribute(tracks).own)
+        blamed += any(own.label == "overconfident" for own in attribute(tracks).estimators)
     assert blamed / runs <= 0.15  # three bounds of 5 % each
 
 
@@ -116,7 +118,7 @@ def test_what_cannot_be_told_is_said(rng):
     few = attribute([belief(normal(rng, 6)) for _ in range(3)])
     assert few.reason == "6 scans are common to all; 10 are needed"
     flat = belief(normal(rng, 50), np.diag([1e-4, 1e-4, 0]))
-    own = attribute([*two, flat]).own[2]
+    own = attribute([*two, flat]).estimators[2]
     assert own.label == "not identifiable"
     assert own.sigma_m is None
 

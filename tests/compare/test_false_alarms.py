@@ -27,5 +27,5 @@ def test_an_estimator_is_blamed_in_five_percent_of_runs_at_most(rng, rho):
     blamed = 0
     for _ in range(RUNS):
         tracks = [belief(remembering(rng, 600, rho)) for _ in range(3)]
-        blamed += attribute(tracks).own[0].label == "overconfident"
+        blamed += attribute(tracks).estimators[0].label == "overconfident"
     assert blamed / RUNS <= 0.05 + SLACK

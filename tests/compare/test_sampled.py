@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from smfeval.compare.sensitivity import GAUSSIANS, Sampled
+from smfeval.compare.sensitivity import NO_PARTICLES, ParticleCounts
 from smfeval.score import Residuals
 from smfeval.score.pit import honest_median
 from smfeval.score.residuals import Ensemble
@@ -26,17 +26,17 @@ def test_two_honest_clouds_have_k_one(first, second, d, rng):
     mean_b, b = drawn(second, d, rng)
     # Each mean is off by the cloud's own error and by that of the belief it was drawn from.
     difference = (mean_a + rng.normal(size=(N, d))) - (mean_b + rng.normal(size=(N, d)))
-    counts = Sampled(np.full(N, float(first)), np.full(N, float(second)))
+    counts = ParticleCounts(np.full(N, float(first)), np.full(N, float(second)))
     residuals = Residuals(difference, a, b)
     assert counts.inflation(residuals) == pytest.approx(1, abs=0.06)
-    assert GAUSSIANS.inflation(residuals) > counts.inflation(residuals)
+    assert NO_PARTICLES.inflation(residuals) > counts.inflation(residuals)
 
 
 def test_a_cloud_beside_a_gaussian_has_k_one(rng):
     mean, a = drawn(12, 3, rng)
     difference = mean + rng.normal(size=(N, 3)) + rng.normal(size=(N, 3))
     residuals = Residuals(difference, a, np.tile(np.eye(3), (N, 1, 1)))
-    assert Sampled(np.full(N, 12.0), None).inflation(residuals) == pytest.approx(1, abs=0.05)
+    assert ParticleCounts(np.full(N, 12.0), None).inflation(residuals) == pytest.approx(1, abs=0.05)
 
 
 def test_one_cloud_against_an_exact_one_is_the_law_of_score(rng):
@@ -45,10 +45,10 @@ def test_one_cloud_against_an_exact_one_is_the_law_of_score(rng):
     ensemble = Ensemble(np.arange(0, n * k + 1, k), cloud, np.full(n * k, 1 / k))
     own = Residuals(np.zeros((n, 3)), np.tile(np.eye(3), (n, 1, 1)), None, ensemble)
     pair = Residuals(own.error, own.covariance, np.zeros((n, 3, 3)))
-    found = Sampled(np.full(n, float(k)), None).honest_median(pair)
+    found = ParticleCounts(np.full(n, float(k)), None).honest_median(pair)
     np.testing.assert_allclose(found, honest_median(own), rtol=1e-12)
 
 
 def test_two_gaussians_are_chi_squared(rng):
     residuals = Residuals(np.zeros((4, 3)), np.tile(np.eye(3), (4, 1, 1)), None)
-    np.testing.assert_allclose(GAUSSIANS.honest_median(residuals), 2.366, rtol=1e-3)
+    np.testing.assert_allclose(NO_PARTICLES.honest_median(residuals), 2.366, rtol=1e-3)

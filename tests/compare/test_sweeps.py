@@ -6,7 +6,7 @@ import pytest
 from compare.made import S, belief, normal
 from smfeval.align.fit import Alignment
 from smfeval.compare import compare_pair
-from smfeval.compare.sensitivity import SWEEP_SCANS, thinned
+from smfeval.compare.sensitivity import SWEEP_SCANS, thin_scans
 from smfeval.errors import PairingError
 from smfeval.evaluation import Options
 from smfeval.maths import so3
@@ -61,9 +61,9 @@ def test_the_sweep_agrees_with_an_offset_of_the_association(rng):
 
 
 def test_long_tracks_are_swept_on_evenly_spaced_scans():
-    assert len(thinned(SWEEP_SCANS)) == SWEEP_SCANS
-    assert 1 < np.diff(thinned(3 * SWEEP_SCANS + 1))[0] <= 4
-    assert len(thinned(3 * SWEEP_SCANS + 1)) <= SWEEP_SCANS
+    assert len(thin_scans(SWEEP_SCANS)) == SWEEP_SCANS
+    assert 1 < np.diff(thin_scans(3 * SWEEP_SCANS + 1))[0] <= 4
+    assert len(thin_scans(3 * SWEEP_SCANS + 1)) <= SWEEP_SCANS
 
 
 def reference(n):

@@ -62,7 +62,7 @@ def test_worlds_that_differ_change_no_offset(motion, rng):
     turn = so3.exp(np.array([0.4, 0.2, 2.0]))
     moved = plain.with_arrays(
         {
-            "position": so3.turned(so3.matrix(turn), plain.position) - 30,
+            "position": so3.rotate_all(so3.matrix(turn), plain.position) - 30,
             "rotation": so3.compose(turn, plain.rotation),
         }
     )

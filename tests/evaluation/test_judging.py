@@ -6,7 +6,7 @@ from scipy.signal import lfilter
 
 from smfeval import About, GaussianTrack, Options, evaluate
 from smfeval.cli.demo import simulate_walk
-from smfeval.evaluation.details import left_of_k
+from smfeval.evaluation.metrics import remaining_k_ratio
 from smfeval.score import Residuals
 from smfeval.summarise.number import Number
 
@@ -55,5 +55,5 @@ def test_beliefs_that_are_too_tight_still_are(reference):
 
 def test_even_covariances_leave_k_as_the_closed_form_says(rng):
     residuals = Residuals(rng.normal(size=(500, 3)), np.tile(np.eye(3), (500, 1, 1)))
-    left = left_of_k(residuals, Number(1.0, "1", n_effective=100.0), 6)
+    left = remaining_k_ratio(residuals, Number(1.0, "1", n_effective=100.0), 6)
     assert left == pytest.approx(1 / (1 + 6 / 3 / 50), rel=1e-12)

@@ -6,7 +6,7 @@ from scipy import stats
 
 from smfeval.errors import SeriesError
 from smfeval.explain.degeneracy import (
-    downsampled,
+    downsample,
     geometry,
     regression,
     regressions,
@@ -102,7 +102,7 @@ def test_a_tunnel_is_degenerate_and_a_room_is_not(rng):
 
 def test_downsampling_leaves_the_mean_point_of_each_voxel():
     points = np.array([[0.1, 0.1, 0.1], [0.3, 0.1, 0.1], [0.7, 0.1, 0.1], [-0.1, 0.1, 0.1]])
-    found = downsampled(points, 0.5)
+    found = downsample(points, 0.5)
     assert found[np.argsort(found[:, 0])] == pytest.approx(
         np.array([[-0.1, 0.1, 0.1], [0.2, 0.1, 0.1], [0.7, 0.1, 0.1]])
     )

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from smfeval.explain.displacement import Residuals, Updates
+from smfeval.explain.displacement import PointResiduals, Updates
 
 
 @dataclass(frozen=True)
 class Filtered:
     error: np.ndarray  # (n, 3) of the position after each update
     updates: Updates
-    residuals: Residuals
+    residuals: PointResiduals
     sigma_m: np.ndarray
 
 
@@ -54,6 +54,6 @@ def filtered(
     return Filtered(
         errors,
         Updates(prior, posterior, normals / sigma_m**2),
-        Residuals(np.full(scans, points), normals, innovation, left),
+        PointResiduals(np.full(scans, points), normals, innovation, left),
         np.full(scans, sigma_m),
     )

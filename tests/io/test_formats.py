@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from smfeval.errors import FormatError, OptionError
-from smfeval.io import atomic, files_to_overwrite, read, split_source, would_write, write
+from smfeval.io import atomic, files_to_overwrite, files_to_write, read, split_source, write
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.formats import FORMATS, format_for_writing, recognise_format
 from smfeval.io.progress import listening
@@ -127,8 +127,8 @@ def test_a_gzipped_name_may_be_written_in_capitals(name, tmp_path, rng):
 
 
 def test_the_table_says_which_files_are_made_and_who_can_choose_a_convention(tmp_path):
-    assert would_write(tmp_path / "a.kitti") == [tmp_path / "a.kitti", tmp_path / "a.times.txt"]
-    assert would_write(tmp_path / "a.square") == [tmp_path / "a.square"]
+    assert files_to_write(tmp_path / "a.kitti") == [tmp_path / "a.kitti", tmp_path / "a.times.txt"]
+    assert files_to_write(tmp_path / "a.square") == [tmp_path / "a.square"]
     assert [f.name for f in FORMATS.values() if f.chooses_convention] == ["wide-tum"]
     assert [f.name for f in FORMATS.values() if f.keeps_header] == ["parquet", "square"]
     assert set().union(*(f.keeps for f in FORMATS.values())) == {"covariance", "particles"}
@@ -136,7 +136,7 @@ def test_the_table_says_which_files_are_made_and_who_can_choose_a_convention(tmp
 
 @pytest.mark.parametrize("name", ["a.square", "a.tum", "a.kitti", "wide.txt"])
 def test_writing_tells_how_many_rows_are_done(name, tmp_path, rng, monkeypatch):
-    monkeypatch.setattr(atomic, "PART", 4)
+    monkeypatch.setattr(atomic, "ROWS_PER_PART", 4)
     heard = []
     form = "wide-tum" if name == "wide.txt" else None
     with listening(lambda done, total: heard.append((done, total))):

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from smfeval.errors import SmfevalError
-from smfeval.io import numbers, parse_polars, read, write
+from smfeval.io import parse_polars, read, text_reader, write
 from smfeval.track import GaussianTrack, ParticleTrack
 from support.beliefs import gaussian, particles, poses
 
@@ -33,9 +33,11 @@ def originals(tmp_path_factory):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-@pytest.fixture(params=[numbers, parse_polars], ids=["numpy", "polars"], autouse=True)
+@pytest.fixture(
+    params=[text_reader.parse_numpy, parse_polars.parse], ids=["numpy", "polars"], autouse=True
+)
 def parser(request, monkeypatch):
-    monkeypatch.setattr(numbers, "parser_of", lambda text: request.param.parsed)
+    monkeypatch.setattr(text_reader, "choose_parser", lambda text: request.param)
 
 
 def flip(data, content):

@@ -4,16 +4,18 @@ import numpy as np
 import pytest
 
 from smfeval.errors import FormatError
-from smfeval.io import numbers, parse_polars
-from smfeval.io.numbers import read_numbers
-from smfeval.io.rows import Layout
+from smfeval.io import parse_polars, text_reader
+from smfeval.io.text_layout import Layout
+from smfeval.io.text_reader import read_numbers
 
 THREE = Layout({3: "stamp x y"})
 
 
-@pytest.fixture(params=[numbers, parse_polars], ids=["numpy", "polars"], autouse=True)
+@pytest.fixture(
+    params=[text_reader.parse_numpy, parse_polars.parse], ids=["numpy", "polars"], autouse=True
+)
 def parser(request, monkeypatch):
-    monkeypatch.setattr(numbers, "parser_of", lambda text: request.param.parsed)
+    monkeypatch.setattr(text_reader, "choose_parser", lambda text: request.param)
 
 
 def rows_of(path, text, layout=THREE):
@@ -63,7 +65,7 @@ def test_commas_leave_a_note(tmp_path):
 
 
 def test_lines_are_counted_through_comments_and_chunks(tmp_path, monkeypatch):
-    monkeypatch.setattr(numbers, "CHUNK_BYTES", 20)
+    monkeypatch.setattr(text_reader, "CHUNK_BYTES", 20)
     text = "# head\n1 1 1\n2 2 2\n# between\n\n3 3 3\n4 4 4\n5 5 5\n"
     read = rows_of(tmp_path / "a", text)
     lines = [read.where(row).rsplit(":", 1)[1] for row in range(len(read))]
@@ -74,7 +76,7 @@ def test_chunks_change_nothing(tmp_path, monkeypatch, rng):
     values = rng.normal(size=(500, 2))
     text = "".join(f"{i} {float(a)!r} {float(b)!r}\n" for i, (a, b) in enumerate(values))
     whole = rows_of(tmp_path / "a", text)
-    monkeypatch.setattr(numbers, "CHUNK_BYTES", 997)
+    monkeypatch.setattr(text_reader, "CHUNK_BYTES", 997)
     parts = read_numbers(tmp_path / "a", THREE)
     assert len(parts.blocks) > 10
     np.testing.assert_array_equal(parts.columns(1, 3), values)

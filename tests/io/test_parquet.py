@@ -10,7 +10,7 @@ from support.beliefs import gaussian, particles, poses
 
 @pytest.mark.parametrize("make", [gaussian, poses, particles])
 def test_parquet_reads_back_bit_for_bit(make, tmp_path, rng):
-    track = make(20, rng).described(extra=(("SENSOR", "xt32"),))
+    track = make(20, rng).with_about(extra=(("SENSOR", "xt32"),))
     write(track, tmp_path / "a.parquet")
     again = read(tmp_path / "a.parquet")
     assert type(again) is type(track)

@@ -10,10 +10,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from smfeval.errors import FormatError
-from smfeval.io import numbers as text_numbers
 from smfeval.io import parse_polars
-from smfeval.io.numbers import read_numbers
-from smfeval.io.rows import (
+from smfeval.io import text_reader as text_numbers
+from smfeval.io.text_layout import (
     LAST_STAMP,
     Layout,
     RowFormat,
@@ -21,6 +20,7 @@ from smfeval.io.rows import (
     invalid_stamp_reason,
     nanoseconds,
 )
+from smfeval.io.text_reader import read_numbers
 
 WIDE = Context(prec=500)
 DIGITS = st.text("0123456789", min_size=1, max_size=19)
@@ -149,7 +149,7 @@ def test_the_last_stamps_are_taken():
 
 
 def test_rows_without_stamps_are_counted():
-    form = form_of(2, stamped=False)
+    form = form_of(2, has_stamp=False)
     for parse in (text_numbers.parse_numpy, parse_polars.parse):
         count, columns = parse(b"1 2\n3 4\n", form)
         assert count.tolist() == [0, 1]
@@ -158,7 +158,7 @@ def test_rows_without_stamps_are_counted():
 
 @pytest.mark.parametrize("stamped", [True, False])
 def test_no_text_has_no_rows_but_columns(stamped):
-    form = form_of(4, stamped=stamped)
+    form = form_of(4, has_stamp=stamped)
     for parse in (text_numbers.parse_numpy, parse_polars.parse):
         stamp, columns = parse(b"", form)
         assert (len(stamp), len(columns)) == (0, 4 - stamped)
@@ -189,7 +189,9 @@ def test_both_read_real_files_alike(shared_data, monkeypatch):
     for path in paths:
         found = []
         for parse in (text_numbers.parse_numpy, parse_polars.parse):
-            monkeypatch.setattr("smfeval.io.numbers.choose_parser", lambda text, parse=parse: parse)
+            monkeypatch.setattr(
+                "smfeval.io.text_reader.choose_parser", lambda text, parse=parse: parse
+            )
             try:
                 found.append(read_numbers(path, COLUMNS))
             except FormatError as error:
@@ -211,14 +213,14 @@ def without_polars(monkeypatch):
 
 @pytest.mark.usefixtures("without_polars")
 def test_little_text_goes_to_numpy_and_much_to_polars(monkeypatch):
-    monkeypatch.setattr(text_numbers, "LITTLE_BYTES", 10)
+    monkeypatch.setattr(text_numbers, "NUMPY_BYTES", 10)
     assert text_numbers.ParserChoice().choose(b"x" * 10) is text_numbers.parse_numpy
     assert text_numbers.ParserChoice().choose(b"x" * 11) is parse_polars.parse
 
 
 @pytest.mark.usefixtures("without_polars")
 def test_much_text_in_little_files_goes_to_polars_in_the_end(monkeypatch):
-    monkeypatch.setattr(text_numbers, "LITTLE_BYTES", 10)
+    monkeypatch.setattr(text_numbers, "NUMPY_BYTES", 10)
     thrift = text_numbers.ParserChoice()
     chosen = [thrift.choose(b"x" * 4) for _ in range(3)]
     assert chosen == [text_numbers.parse_numpy, text_numbers.parse_numpy, parse_polars.parse]

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from smfeval.io import numbers, read, write
-from smfeval.io.numbers import GrowingArray
+from smfeval.io import read, text_reader, write
+from smfeval.io.text_reader import GrowingArray
 from support.beliefs import gaussian
 
 
@@ -27,7 +27,7 @@ def test_what_was_poured_stays_when_the_pile_moves():
 def test_covariances_read_in_chunks_are_those_that_were_written(name, tmp_path, rng, monkeypatch):
     track = gaussian(300, rng)
     write(track, tmp_path / name)
-    monkeypatch.setattr(numbers, "CHUNK_BYTES", 5000)
+    monkeypatch.setattr(text_reader, "CHUNK_BYTES", 5000)
     again = read(tmp_path / name)
     np.testing.assert_array_equal(again.covariance, track.covariance)
     np.testing.assert_array_equal(again.position, track.position)

@@ -84,7 +84,7 @@ def test_every_run_is_asked_for_once():
 
 
 def test_a_slow_filter_is_spared_where_no_knob_turns():
-    spared = replace(SMALL, spared=("kiss-icp",))
+    spared = replace(SMALL, sweep_only=("kiss-icp",))
     assert Job(HARD, "kiss-icp", ("voxel_m=1.0",)) in jobs_of(SMALL, HARD)
     assert Job(HARD, "kiss-icp", ("voxel_m=1.0",)) not in jobs_of(spared, HARD)
     assert Job(EASY, "kiss-icp", ("voxel_m=1.0",)) in jobs_of(spared, EASY)
@@ -104,7 +104,7 @@ def test_knobs_and_variants_are_settings_of_the_filter_and_defaults_are_its_own(
         assert entry.settings([f"{knob.name}={knob.default}"]) == usual
         assert len({entry.settings([f"{knob.name}={v}"]) for v in knob.values}) == len(knob.values)
     for variant in plan.variants:
-        assert entry.settings(variant.words) != usual
+        assert entry.settings(variant.settings) != usual
     names = {field.name for field in fields(usual)}
     assert {knob.name for knob in plan.knobs} <= names
 
@@ -143,11 +143,11 @@ def test_a_missing_filter_is_listed_with_its_line_and_stops_nothing(study):
 
 
 def test_errors_that_stay_give_the_slope_that_is_not_earned(study):
-    effect = study.effect("point_variance")
+    effect = study.knob_effect("point_variance")
     assert effect.nees_slope.value == pytest.approx(unearned_slope(), abs=1e-6)
     assert effect.error_slope.value == pytest.approx(0, abs=1e-6)
     assert effect.label == "unearned"
-    assert study.effect("iterations").label == "unmoved"
+    assert study.knob_effect("iterations").label == "unmoved"
 
 
 def test_the_credit_moves_with_noise_and_points_and_with_nothing_else(study):
@@ -159,7 +159,7 @@ def test_the_credit_moves_with_noise_and_points_and_with_nothing_else(study):
 
 
 def test_credit_and_prior_make_the_reported_precision(study):
-    (easy, _) = study.explained
+    (easy, _) = study.explanations
     credit, j = easy.credit, POINTS / 3 / VARIANCE
     assert (credit.matched, easy.left_out) == (POINTS, 0)
     assert credit.credit == pytest.approx(3 * np.log(j), abs=1e-3)
@@ -175,10 +175,10 @@ def test_credit_and_prior_make_the_reported_precision(study):
 def test_a_variant_that_widens_the_covariance_closes_its_share_of_the_gap(study):
     listens, deaf = (each for each in study.variants if each.track == EASY.name)
     k = row(study, EASY, OWN_FILTER).k.value
-    assert listens.closed == pytest.approx(np.log(WIDER) / np.log(k))
-    assert deaf.closed == pytest.approx(0)
-    assert study.effect_of("listens").label == "unmoved"
-    assert study.effect_of("deaf").label == "unearned"
+    assert listens.closed_share == pytest.approx(np.log(WIDER) / np.log(k))
+    assert deaf.closed_share == pytest.approx(0)
+    assert study.variant_effect("listens").label == "unmoved"
+    assert study.variant_effect("deaf").label == "unearned"
     assert len([each for each in study.variants if each.track == HARD.name]) == 2
 
 

@@ -8,8 +8,8 @@ import pytest
 from explain.updates import filtered
 from smfeval.errors import SeriesError
 from smfeval.evaluation import Options, evaluate
-from smfeval.explain.displacement import at_every_update, isotropic
-from smfeval.lab.explained import explain_run, updates_of
+from smfeval.explain.displacement import isotropic_covariance, marginalised_posterior
+from smfeval.lab.explanation import explain_run, updates_of
 from smfeval.lab.filters.run import Run, Telemetry
 from smfeval.maths import so3
 from smfeval.summarise.number import Intervals
@@ -85,7 +85,9 @@ def test_an_alignment_that_turns_the_world_changes_no_explanation(ran):
 
 def test_without_displacement_the_recursion_gives_the_telemetry_back(ran):
     updates = updates_of(ran[0].telemetry)
-    assert at_every_update(updates, isotropic(0.0)) == pytest.approx(updates.posterior, rel=1e-6)
+    assert marginalised_posterior(updates, isotropic_covariance(0.0)) == pytest.approx(
+        updates.posterior, rel=1e-6
+    )
 
 
 def test_scans_without_matches_are_left_out_and_counted(ran):
@@ -114,8 +116,8 @@ def test_what_is_not_scored_counts_in_the_recursions_all_the_same(ran):
     updates, size = updates_of(run.telemetry), found.displacement.shown.sigma_m
     reported = np.linalg.slogdet(updates.posterior)[1]
     prior = np.linalg.slogdet(updates.prior)[1]
-    np.testing.assert_allclose(found.credit.budget.lost, (prior[1:] - reported[:-1])[2::3])
-    displaced = np.linalg.slogdet(at_every_update(updates, isotropic(size)))[1]
+    np.testing.assert_allclose(found.credit.budget.motion_loss, (prior[1:] - reported[:-1])[2::3])
+    displaced = np.linalg.slogdet(marginalised_posterior(updates, isotropic_covariance(size)))[1]
     assert found.displacement.recovered_every_nats == pytest.approx(
         np.median((displaced - reported)[scored])
     )

@@ -7,19 +7,19 @@ reference, through the whole way that a user's files take.
 import numpy as np
 import pytest
 
-from smfeval.align.body import moved_to
+from smfeval.align.body import move_to_body
 from smfeval.align.fit import Alignment
 from smfeval.evaluation import Options, evaluate
 from smfeval.io import read, write
 from smfeval.io.convention import CONVENTIONS, ORDERS
 from smfeval.maths import se3, so3
-from smfeval.score import RULES, Settings
+from smfeval.score import RULES, RuleSettings
 from smfeval.summarise.number import Intervals
 from smfeval.track import GaussianTrack, ParticleTrack, Track
 from support.beliefs import ABOUT, circuit, covariances, rotations
 
 N = 60
-SETTINGS = Settings(kernel_density=True, interval_level=0.7)
+SETTINGS = RuleSettings(kernel_density=True, interval_level=0.7)
 FAR = np.array([120.0, -40.0, 15.0])
 HALF_TURN = so3.matrix(so3.exp(np.array([0.0, 0.0, np.pi])))
 AXES_TO_AXES = np.array([[0.0, -1.0, 0.0], [0.0, 0.0, -1.0], [1.0, 0.0, 0.0]])
@@ -217,7 +217,7 @@ def test_moving_the_body_and_the_extrinsic_together_changes_no_score(tracks, ali
 
 def test_moving_the_body_alone_is_noticed(tracks, rng):
     estimate, reference = tracks
-    elsewhere = moved_to(estimate, (np.array([0.4, -0.2, 0.9]), rotations(1, rng)[0]), "imu")
+    elsewhere = move_to_body(estimate, (np.array([0.4, -0.2, 0.9]), rotations(1, rng)[0]), "imu")
     found = scored(elsewhere, reference)
     assert not np.allclose(found["energy"], scored(estimate, reference)["energy"], rtol=1e-3)
 
@@ -248,14 +248,14 @@ def test_a_covariance_read_in_the_wrong_convention_is_noticed(tracks, tmp_path):
 
 @pytest.mark.parametrize("shift_s", [-1_700_000_000, 1, 36_000])
 def test_shifting_both_clocks_changes_no_score(tracks, shift_s):
-    found = scored(*(track.shifted(shift_s * 10**9) for track in tracks), alignment="se3")
+    found = scored(*(track.shift_stamps(shift_s * 10**9) for track in tracks), alignment="se3")
     assert_identical(found, scored(*tracks, alignment="se3"))
 
 
 @pytest.mark.parametrize("offset_s", [-3600.0, 0.25, 18.0])
 def test_a_shifted_clock_and_its_offset_change_no_score(tracks, offset_s):
     estimate, reference = tracks
-    late = estimate.shifted(-int(offset_s * 10**9))
+    late = estimate.shift_stamps(-int(offset_s * 10**9))
     found = scored(late, reference, "se3", offset_s=offset_s)
     assert_identical(found, scored(estimate, reference, "se3"))
 
@@ -263,8 +263,8 @@ def test_a_shifted_clock_and_its_offset_change_no_score(tracks, offset_s):
 def test_the_unit_of_time_changes_no_score(tracks):
     """The same tracks with time in units of 1 / 50 s: gaps and tolerance grow alike."""
     estimate, reference = tracks
-    late = estimate.shifted(3_000_000)
-    slow = (track.replaced({"stamp": 50 * track.stamp}) for track in (late, reference))
+    late = estimate.shift_stamps(3_000_000)
+    slow = (track.with_arrays({"stamp": 50 * track.stamp}) for track in (late, reference))
     found = scored(*slow, alignment="se3", tolerance_s=50 * 0.005)
     assert_identical(found, scored(late, reference, "se3", tolerance_s=0.005))
 
@@ -321,7 +321,7 @@ def test_the_order_of_the_particles_changes_no_score(tracks, rng):
     scan = np.repeat(np.arange(N), estimate.count)
     rows = np.lexsort((rng.random(len(scan)), scan))
     names = ("particle_position", "particle_rotation", "weight")
-    mixed = estimate.replaced({name: getattr(estimate, name)[rows] for name in names})
+    mixed = estimate.with_arrays({name: getattr(estimate, name)[rows] for name in names})
     assert_same(scored(mixed, reference, "se3"), scored(estimate, reference, "se3"))
 
 
@@ -329,9 +329,9 @@ def test_the_order_of_the_particles_changes_no_score(tracks, rng):
 def test_the_scale_of_the_weights_changes_no_score(tracks):
     estimate, reference = tracks
     expected = scored(estimate, reference)
-    louder = estimate.replaced({"weight": 1e6 * estimate.weight})
+    louder = estimate.with_arrays({"weight": 1e6 * estimate.weight})
     assert_same(scored(louder, reference), expected)
-    in_logs = estimate.replaced({"weight": np.log(estimate.weight) - 900}, log_weight=True)
+    in_logs = estimate.with_arrays({"weight": np.log(estimate.weight) - 900}, log_weight=True)
     assert_same(scored(in_logs, reference), expected)
 
 

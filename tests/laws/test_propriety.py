@@ -7,7 +7,7 @@ rule is lower on average for the belief that was drawn from.
 import numpy as np
 import pytest
 
-from smfeval.score import RULES, Ensemble, Residuals, Settings
+from smfeval.score import RULES, Ensemble, Residuals, RuleSettings
 from smfeval.score.ape import ape
 
 N = 12_000
@@ -19,10 +19,10 @@ S_REF = np.diag([0.4, 0.9, 0.6])
 
 PROPER = [name for name, rule in RULES.items() if rule.proper]
 SETTINGS = {
-    "energy": [Settings(beta=beta) for beta in (0.5, 1.0, 1.5)],
-    "interval": [Settings(interval_level=level) for level in (0.5, 0.9)],
+    "energy": [RuleSettings(beta=beta) for beta in (0.5, 1.0, 1.5)],
+    "interval": [RuleSettings(interval_level=level) for level in (0.5, 0.9)],
 }
-CASES = [(name, each) for name in PROPER for each in SETTINGS.get(name, [Settings()])]
+CASES = [(name, each) for name in PROPER for each in SETTINGS.get(name, [RuleSettings()])]
 
 SHORT_AND_LONG = S[[2, 1, 0]][:, [2, 1, 0]]  # the axes exchanged: same determinant
 UNCORRELATED = np.diag(np.diag(S))
@@ -95,14 +95,14 @@ def test_rules_of_the_whole_vector_see_a_wrong_correlation(name, noise, rng):
     if noise is not None:
         target = target + rng.multivariate_normal(np.zeros(3), noise, size=N)
     right, wrong = (gaussian((MEAN, c), target, noise) for c in (S, UNCORRELATED))
-    assert advantage(name, Settings(), right, wrong) > CLEAR
+    assert advantage(name, RuleSettings(), right, wrong) > CLEAR
 
 
 @pytest.mark.parametrize("name", ["crps", "interval"])
 def test_rules_by_axis_do_not_see_a_wrong_correlation(name, rng):
     target = truths(rng)
     right, wrong = (
-        RULES[name].formula(gaussian((MEAN, c), target), Settings()) for c in (S, UNCORRELATED)
+        RULES[name].formula(gaussian((MEAN, c), target), RuleSettings()) for c in (S, UNCORRELATED)
     )
     np.testing.assert_array_equal(right, wrong)
 
@@ -111,8 +111,10 @@ def test_rules_by_axis_do_not_see_a_wrong_correlation(name, rng):
 def test_rules_that_are_not_proper_can_be_gamed(name, rng):
     """Each is beaten or equalled by a belief that is not true; so none of them may be called so."""
     target = truths(rng)
-    right = RULES[name].formula(gaussian((MEAN, S), target), Settings())
-    gamed = [RULES[name].formula(gaussian((MEAN, c * S), target), Settings()) for c in (0.01, 100)]
+    right = RULES[name].formula(gaussian((MEAN, S), target), RuleSettings())
+    gamed = [
+        RULES[name].formula(gaussian((MEAN, c * S), target), RuleSettings()) for c in (0.01, 100)
+    ]
     assert any((values <= right).all() for values in gamed)
     assert not RULES[name].proper
 
@@ -121,7 +123,7 @@ def test_rules_that_are_not_proper_can_be_gamed(name, rng):
 def test_energy_never_falls_below_what_the_true_belief_expects_of_itself(beta, rng):
     """The expected score of the truth is half its expected distance: a check of the size."""
     target, other = truths(rng), truths(rng)
-    found = RULES["energy"].formula(gaussian((MEAN, S), target), Settings(beta=beta))
+    found = RULES["energy"].formula(gaussian((MEAN, S), target), RuleSettings(beta=beta))
     entropy = 0.5 * ape(target - other) ** beta
     slack = CLEAR * np.hypot(found.std(), entropy.std()) / np.sqrt(N)
     assert abs(found.mean() - entropy.mean()) < slack
@@ -151,7 +153,7 @@ def cloud(belief, target, count, noise=None):
 def test_the_truth_beats_wrong_particles(name, wrong, rng):
     target = truths(rng)[:1000]
     right, other = (cloud(belief, target, 60) for belief in ((MEAN, S), wrong))
-    assert advantage(name, Settings(unbiased=True), right, other) > CLEAR
+    assert advantage(name, RuleSettings(unbiased=True), right, other) > CLEAR
 
 
 @pytest.mark.parametrize("name", ["energy", "crps", "interval"])
@@ -160,4 +162,4 @@ def test_the_truth_beats_wrong_particles_against_a_noisy_reference(name, wrong, 
     """Kernels N(0, S_ref) make each pair cost an integral, so there are fewer."""
     measured = truths(rng)[:1000] + rng.multivariate_normal(np.zeros(3), S_REF, size=1000)
     right, other = (cloud(belief, measured, 20, S_REF) for belief in ((MEAN, S), wrong))
-    assert advantage(name, Settings(), right, other) > CLEAR
+    assert advantage(name, RuleSettings(), right, other) > CLEAR

@@ -10,7 +10,7 @@ from scipy.stats import ks_2samp
 from smfeval.maths.blocks import (
     SCHEMES,
     SEGMENT,
-    plan,
+    plan_bootstrap,
     replicate_errors,
     replicate_means,
     replicate_quantile_ends,
@@ -39,7 +39,9 @@ def resampled(series, replicates):
 
 
 def some_plan(scheme, n, length, replicates=60):
-    return plan(n, length, scheme=scheme, replicates=replicates, rng=np.random.default_rng(n))
+    return plan_bootstrap(
+        n, length, scheme=scheme, replicates=replicates, rng=np.random.default_rng(n)
+    )
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

@@ -14,8 +14,8 @@ from smfeval.maths.dependence import (
     neighbour_sums,
     skew_rate,
     spectra,
+    stretch_offset,
     stretch_width,
-    stretched,
 )
 
 
@@ -117,8 +117,8 @@ def test_skew_rate_of_a_shifted_log_normal_is_one_over_its_excess_mean():
 
 def test_a_scale_that_does_not_bend_moves_nothing():
     offset = np.array([-1.0, 0.0, 2.0])
-    np.testing.assert_array_equal(stretched(offset, np.zeros(3)), offset)
-    np.testing.assert_allclose(stretched(offset, np.full(3, 0.5)), 2 * np.expm1(offset / 2))
+    np.testing.assert_array_equal(stretch_offset(offset, np.zeros(3)), offset)
+    np.testing.assert_allclose(stretch_offset(offset, np.full(3, 0.5)), 2 * np.expm1(offset / 2))
 
 
 @pytest.mark.parametrize("n", [9, 500, 8192, 8193, 100_003, 3_000_017])

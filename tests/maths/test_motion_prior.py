@@ -9,15 +9,15 @@ from scipy.integrate import quad_vec
 from scipy.linalg import expm
 
 from smfeval.associate.gp import Widening, widening
-from smfeval.associate.kalman import Chain, innovations, prefix_sums, smoothed
-from smfeval.associate.motion import (
+from smfeval.associate.kalman import Chain, innovations, prefix_sums, smooth_chain
+from smfeval.associate.motion_prior import (
     WEAK,
     Instants,
-    Motion,
+    MotionPrior,
     bridge,
-    fit,
     fit_given_noise,
-    interpolated,
+    fit_prior,
+    interpolate_curve,
     process_covariance,
     transition,
 )
@@ -139,10 +139,10 @@ def test_prefix_sums_are_those_of_a_loop(rng):
 @pytest.mark.parametrize("noise", [1e-6, 1e-3, 1.0])
 def test_posterior_is_that_of_a_dense_process(order, noise, rng):
     step = irregular(30, rng)
-    motion = Motion(order, SHAPE, noise * 0.1 ** (2 * order - 1))
+    motion = MotionPrior(order, SHAPE, noise * 0.1 ** (2 * order - 1))
     y = draw(step, motion, rng)
     at = random_instants(step, 30, rng)
-    mean, covariance = interpolated(step, y, motion, at)
+    mean, covariance = interpolate_curve(step, y, motion, at)
 
     every = np.full((30, 1, 1), motion.ratio)
     for axis in (0, 2):
@@ -157,11 +157,11 @@ def test_posterior_with_a_covariance_per_observation_is_that_of_a_dense_process(
     step = irregular(18, rng)
     root = rng.normal(size=(18, 3, 3)) * 0.03
     noise = root @ root.swapaxes(1, 2) + 1e-5 * np.eye(3)
-    y = draw(step, Motion(order, SHAPE, 0.0), rng) + np.einsum(
+    y = draw(step, MotionPrior(order, SHAPE, 0.0), rng) + np.einsum(
         "nij,nj->ni", np.linalg.cholesky(noise), rng.normal(size=(18, 3))
     )
     at = random_instants(step, 20, rng)
-    mean, covariance = interpolated(step, y, Motion(order, SHAPE, 0.0), at, noise=noise)
+    mean, covariance = interpolate_curve(step, y, MotionPrior(order, SHAPE, 0.0), at, noise=noise)
 
     dense_mean, dense = dense_posterior(step, y, order, SHAPE, noise, at)
     np.testing.assert_allclose(mean, dense_mean, rtol=0, atol=1e-8)
@@ -170,11 +170,11 @@ def test_posterior_with_a_covariance_per_observation_is_that_of_a_dense_process(
 
 def test_equal_covariances_give_the_separable_answer(rng):
     step = irregular(200, rng)
-    motion = Motion(3, SHAPE, 1e-4)
+    motion = MotionPrior(3, SHAPE, 1e-4)
     y = draw(step, motion, rng)
     at = random_instants(step, 100, rng)
     every = np.repeat(motion.noise[None], 200, axis=0)
-    one, together = (interpolated(step, y, motion, at, noise=noise) for noise in (None, every))
+    one, together = (interpolate_curve(step, y, motion, at, noise=noise) for noise in (None, every))
     np.testing.assert_allclose(one[0], together[0], atol=1e-8 * np.ptp(y))
     np.testing.assert_allclose(one[1], together[1], rtol=1e-6, atol=1e-12)
 
@@ -224,7 +224,7 @@ def test_smoother_keeps_its_digits_whatever_the_noise_and_the_gap(order, ratio, 
         observed,
         np.full((n, 1, 1), ratio),
     )
-    states = smoothed(chain)
+    states = smooth_chain(chain)
     mean, variance = exact_smoother(chain)
     np.testing.assert_allclose(states.mean[:, 0, 0], mean, atol=1e-6)
     np.testing.assert_allclose(states.covariance[:, 0, 0], variance, rtol=1e-6)
@@ -232,7 +232,7 @@ def test_smoother_keeps_its_digits_whatever_the_noise_and_the_gap(order, ratio, 
 
 def test_innovations_of_draws_are_white_and_of_the_predicted_size(rng):
     step = irregular(4000, rng)
-    motion = Motion(2, np.eye(3), 1e-3)
+    motion = MotionPrior(2, np.eye(3), 1e-3)
     y = draw(step, motion, rng)
     every = np.full((4000, 1, 1), motion.ratio)
     start = np.diag([motion.ratio, 1e3])
@@ -251,16 +251,16 @@ def test_without_noise_the_curve_meets_its_observations_and_is_straight_where_th
     time = 0.1 * np.arange(20)
     y = np.outer(time, [1.0, -2.0, 0.5]) + 3.0
     at = Instants(np.arange(19), np.full(19, 0.03), np.full(19, 0.07))
-    mean, _ = interpolated(step, y, Motion(order, np.eye(3), 1e-12), at)
+    mean, _ = interpolate_curve(step, y, MotionPrior(order, np.eye(3), 1e-12), at)
     np.testing.assert_allclose(mean, y[:-1] + 0.3 * np.diff(y, axis=0), atol=1e-9)
 
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_hyperparameters_of_draws_are_recovered(order, rng):
     step = irregular(2000, rng)
-    truth = Motion(order, SHAPE, 0.1 ** (2 * order - 1))
+    truth = MotionPrior(order, SHAPE, 0.1 ** (2 * order - 1))
     y = draw(step, truth, rng)
-    found = fit(step, y, order)
+    found = fit_prior(step, y, order)
     np.testing.assert_allclose(np.diag(found.motion.noise), np.diag(truth.noise), rtol=0.25)
     scale = np.trace(found.motion.density) / np.trace(SHAPE)
     assert 0.6 < scale < 1.6
@@ -270,42 +270,42 @@ def test_hyperparameters_of_draws_are_recovered(order, rng):
 @pytest.mark.parametrize("order", ORDERS)
 def test_the_prior_that_made_a_curve_is_the_more_likely_one(order, rng):
     step = irregular(2000, rng)
-    y = draw(step, Motion(order, SHAPE, 1e-3 * 0.1 ** (2 * order - 1)), rng)
-    likelihood = {m: fit(step, y, m).log_likelihood for m in ORDERS}
+    y = draw(step, MotionPrior(order, SHAPE, 1e-3 * 0.1 ** (2 * order - 1)), rng)
+    likelihood = {m: fit_prior(step, y, m).log_likelihood for m in ORDERS}
     assert max(likelihood, key=likelihood.get) == order
 
 
 def test_the_density_is_recovered_where_the_noise_is_known(rng):
     step = irregular(2000, rng)
-    truth = Motion(2, SHAPE, 1e-3)
+    truth = MotionPrior(2, SHAPE, 1e-3)
     y = draw(step, truth, rng)
     every = np.repeat(truth.noise[None], 2000, axis=0)
-    found = fit_given_noise(step, y, every, fit(step, y, 2).motion)
+    found = fit_given_noise(step, y, every, fit_prior(step, y, 2).motion)
     assert np.trace(found.motion.density) == pytest.approx(np.trace(SHAPE), rel=0.25)
     assert found.excess == pytest.approx(1.0, abs=0.1)
 
 
 def test_noise_that_is_reported_four_times_too_large_leaves_too_little_scatter(rng):
     step = irregular(2000, rng)
-    truth = Motion(2, SHAPE, 0.1)
+    truth = MotionPrior(2, SHAPE, 0.1)
     y = draw(step, truth, rng)
     every = np.repeat(16 * truth.noise[None], 2000, axis=0)
-    assert fit_given_noise(step, y, every, fit(step, y, 2).motion).excess < 0.5
+    assert fit_given_noise(step, y, every, fit_prior(step, y, 2).motion).excess < 0.5
 
 
 def test_a_curve_in_a_plane_or_at_rest_has_no_density_across(rng):
     step = irregular(300, rng)
-    y = draw(step, Motion(2, SHAPE, 1e-3), rng) * [1.0, 1.0, 0.0]
-    flat = fit(step, y, 2).motion
+    y = draw(step, MotionPrior(2, SHAPE, 1e-3), rng) * [1.0, 1.0, 0.0]
+    flat = fit_prior(step, y, 2).motion
     assert np.abs(flat.density[2]).max() < 1e-12
     assert flat.density[0, 0] > 0.5
-    resting = fit(step, np.zeros((300, 3)), 2).motion
+    resting = fit_prior(step, np.zeros((300, 3)), 2).motion
     assert not resting.density.any()
 
 
 def test_the_factor_of_draws_is_one_at_every_gap(rng):
     step = irregular(20_000, rng)
-    motion = Motion(2, SHAPE, 1e-4)
+    motion = MotionPrior(2, SHAPE, 1e-4)
     y = draw(step, motion, rng)
     found = widening(step, y, motion)
     assert len(found.gap_s) == 5
@@ -315,8 +315,8 @@ def test_the_factor_of_draws_is_one_at_every_gap(rng):
 
 def test_a_prior_with_a_quarter_of_the_density_is_widened_by_four(rng):
     step = irregular(20_000, rng)
-    y = draw(step, Motion(2, SHAPE, 1e-4), rng)
-    found = widening(step, y, Motion(2, SHAPE / 4, 1e-4))
+    y = draw(step, MotionPrior(2, SHAPE, 1e-4), rng)
+    found = widening(step, y, MotionPrior(2, SHAPE / 4, 1e-4))
     assert found.factor[0] == pytest.approx(4.0, rel=0.25)
 
 

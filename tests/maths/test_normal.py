@@ -10,7 +10,7 @@ from support.beliefs import covariances
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_density_is_that_of_scipy(d, rng):
     error, covariance = rng.normal(size=(40, d)), covariances(40, rng, d, scale=0.5)
-    found = normal.log_density(normal.fit(error, covariance), d)
+    found = normal.log_density(normal.likelihood_terms(error, covariance), d)
     expected = [
         multivariate_normal(np.zeros(d), s).logpdf(e)
         for e, s in zip(error, covariance, strict=True)
@@ -22,7 +22,7 @@ def test_density_is_that_of_scipy(d, rng):
 def test_symmetric_root_is_that_of_scipy(d, rng):
     error, covariance = rng.normal(size=(40, d)), covariances(40, rng, d, scale=0.5)
     expected = [np.linalg.inv(sqrtm(s)) @ e for e, s in zip(error, covariance, strict=True)]
-    np.testing.assert_allclose(normal.whitened(error, covariance), expected, rtol=1e-9)
+    np.testing.assert_allclose(normal.whiten(error, covariance), expected, rtol=1e-9)
 
 
 def test_symmetric_root_of_ill_conditioned_and_isotropic_covariances(rng):
@@ -32,7 +32,7 @@ def test_symmetric_root_of_ill_conditioned_and_isotropic_covariances(rng):
         covariance = 0.5 * (covariance + covariance.swapaxes(1, 2))
         error = rng.normal(size=(1, 3)) @ (basis * np.sqrt(values)).T
         expected = normal._by_eigenvectors(error, covariance)
-        np.testing.assert_allclose(normal.whitened(error, covariance), expected, rtol=1e-7)
+        np.testing.assert_allclose(normal.whiten(error, covariance), expected, rtol=1e-7)
 
 
 @pytest.mark.parametrize("values", [(1, 1, 1e-5), (1, 1e-5, 1e-5), (1, 1e-3, 1e-6), (2, 1e-4, 1)])
@@ -43,22 +43,22 @@ def test_symmetric_root_of_needles_and_discs_keeps_its_digits(values, rng):
     unit = rng.normal(size=(200, 3))
     error = np.einsum("nij,nj->ni", root, unit)
     expected = np.einsum("nij,nj->ni", turn, unit)  # S^(-1/2) e = Q D^(-1/2) Q^T Q D^(1/2) u
-    np.testing.assert_allclose(normal.whitened(error, covariance), expected, atol=3e-10)
+    np.testing.assert_allclose(normal.whiten(error, covariance), expected, atol=3e-10)
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
 @pytest.mark.parametrize("scale", [1e-120, 1e-60, 1e60, 1e120])
 def test_whitening_knows_no_unit(d, scale, rng):
     error, covariance = rng.normal(size=(40, d)), covariances(40, rng, d, scale=1.0)
-    found = normal.whitened(error * scale, covariance * scale * scale)
-    np.testing.assert_allclose(found, normal.whitened(error, covariance), rtol=1e-10)
+    found = normal.whiten(error * scale, covariance * scale * scale)
+    np.testing.assert_allclose(found, normal.whiten(error, covariance), rtol=1e-10)
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_whitened_length_is_the_nees(d, rng):
     error, covariance = rng.normal(size=(9000, d)), covariances(9000, rng, d)
-    square = np.sum(normal.whitened(error, covariance) ** 2, axis=1)
-    np.testing.assert_allclose(square, normal.fit(error, covariance).nees, rtol=1e-9)
+    square = np.sum(normal.whiten(error, covariance) ** 2, axis=1)
+    np.testing.assert_allclose(square, normal.likelihood_terms(error, covariance).nees, rtol=1e-9)
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
@@ -114,7 +114,7 @@ def test_the_nees_alone_is_that_of_the_fit(d, rng):
     expected = np.einsum("ni,nij,nj->n", error, np.linalg.inv(covariance), error)
     np.testing.assert_allclose(normal.nees(error, covariance), expected, rtol=1e-8)
     np.testing.assert_array_equal(
-        normal.nees(error, covariance), normal.fit(error, covariance).nees
+        normal.nees(error, covariance), normal.likelihood_terms(error, covariance).nees
     )
 
 
@@ -126,7 +126,7 @@ def test_the_pivots_of_a_fit_tell_singular_covariances_as_well(rng):
     covariance[4500] = np.outer(*[rng.normal(size=3)] * 2)
     covariance[5000] = [[1, 1, 0], [1, 1, 0], [0, 0, 1]]  # a pivot of exactly zero
     covariance[8999] = -np.eye(3)
-    pivot = normal.fit(rng.normal(size=(9000, 3)), covariance).pivot
+    pivot = normal.likelihood_terms(rng.normal(size=(9000, 3)), covariance).pivot
     found = np.flatnonzero(normal.is_singular(covariance, pivot))
     assert found.tolist() == [1, 2, 3, 4500, 5000, 8999]
 
@@ -135,5 +135,5 @@ def test_the_layout_in_memory_changes_nothing(rng):
     error, covariance = rng.normal(size=(5000, 3)), covariances(5000, rng, 3)
     by_entry = np.moveaxis(np.array(np.moveaxis(covariance, 0, -1), order="C"), -1, 0)
     by_axis = np.asfortranarray(error)
-    for formula in (normal.whitened, normal.nees):
+    for formula in (normal.whiten, normal.nees):
         np.testing.assert_array_equal(formula(by_axis, by_entry), formula(error, covariance))

@@ -10,9 +10,9 @@ from scipy import special as peer
 from smfeval.maths.autocovariance import fast_length
 from smfeval.maths.normal_distance import gauss_jacobi
 from smfeval.maths.special import (
-    chi_squared,
-    chi_squared_exceeded,
+    chi_squared_cdf,
     chi_squared_tail,
+    chi_squared_tail_quantile,
     erf,
     normal_quantile,
     t_quantile,
@@ -36,7 +36,7 @@ def test_erf_of_what_is_no_number_is_none() -> None:
 @pytest.mark.parametrize("degrees", DEGREES)
 def test_chi_squared(degrees: int) -> None:
     x = np.concatenate([[0, 1e-30, 1e4, 1e200, np.inf], np.linspace(0, 80, 50_001)])
-    assert np.abs(chi_squared(degrees, x) - peer.chdtr(degrees, x)).max() <= 5e-15
+    assert np.abs(chi_squared_cdf(degrees, x) - peer.chdtr(degrees, x)).max() <= 5e-15
 
 
 @pytest.mark.parametrize("degrees", DEGREES)
@@ -49,7 +49,7 @@ def test_tail_of_chi_squared_keeps_its_digits(degrees: int) -> None:
 @pytest.mark.parametrize("degrees", DEGREES)
 @pytest.mark.parametrize("probability", [1e-9, 0.01, 0.05, 0.5, 0.9, 0.999])
 def test_chi_squared_exceeded(degrees: int, probability: float) -> None:
-    ours = chi_squared_exceeded(degrees, probability)
+    ours = chi_squared_tail_quantile(degrees, probability)
     assert ours == pytest.approx(float(peer.chdtri(degrees, probability)), rel=5e-13)
 
 

@@ -168,7 +168,7 @@ def test_our_live_recorder_passes_their_strict_validation(peer, tmp_path, rng):
 def test_a_track_that_declares_nothing_passes_there_and_still_declares_nothing_here(
     make, peer, tmp_path, rng
 ):
-    write(make(5, rng).replaced({}, about=About()), tmp_path / "a.square")
+    write(make(5, rng).with_arrays({}, about=About()), tmp_path / "a.square")
     assert "#%ASSUMED GAUGE POSE_FRAME BODY_FRAME" in (tmp_path / "a.square").read_text()
     done = validate(peer, tmp_path / "a.square")
     assert done.returncode == 0, done.stderr

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import cauchy, norm
 
-from smfeval.compare.across import Entrants, column, ends, expanded_tail, marks_of
+from smfeval.compare.across import Entrants, expanded_tail, marks_of, median_ends, metric_column
 from smfeval.compare.duels import (
     LEVEL,
     POWER,
@@ -50,7 +50,7 @@ def most(rate, studies):
 
 
 def covered(values, tail):
-    return np.mean([low <= 0 <= high for low, high in (ends(row, tail) for row in values)])
+    return np.mean([low <= 0 <= high for low, high in (median_ends(row, tail) for row in values)])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -168,7 +168,7 @@ def test_a_study_of_known_inflations_holds_the_truth_and_the_honest_are_bold(rng
     for _ in range(studies):
         track = rng.normal(0, 0.3, size=TRACKS)
         k = np.array(INFLATION)[:, None] * np.exp(track + rng.normal(0, 0.6, size=(8, TRACKS)))
-        cells = column("k", entrants, k, unit="1", loss=loss, level=0.95).cells
+        cells = metric_column("k", entrants, k, unit="1", loss=loss, level=0.95).cells
         held += holds_truth(cells)
         bold = {cell.estimator for cell in cells if cell.best}
         lost += not bold >= {"A", "B"}

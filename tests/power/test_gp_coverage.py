@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import chi2
 
 from smfeval.associate.gp import interpolate
-from smfeval.associate.motion import Motion
+from smfeval.associate.motion_prior import MotionPrior
 from smfeval.maths import so3
 from smfeval.track import Track
 from support.motion import draw, walk
@@ -24,7 +24,7 @@ SHAPE = np.array([[2.0, 0.5, 0.1], [0.5, 1.0, 0.2], [0.1, 0.2, 0.4]])
 def drawn(order, ratio, rng):
     """A draw of the prior at some 20 Hz, noise over the motion of one step as given."""
     step = 0.05 * rng.uniform(0.7, 1.3, POSES - 1)
-    position = draw(step, Motion(order, SHAPE, ratio * 0.05 ** (2 * order - 1)), rng)
+    position = draw(step, MotionPrior(order, SHAPE, ratio * 0.05 ** (2 * order - 1)), rng)
     time = np.concatenate([[0.0], np.cumsum(step)])
     return track_of(time, position, np.zeros((POSES, 3)))
 
@@ -65,7 +65,7 @@ def held(make, left_out, seed):
     out[[0, -1]] = False
     found = interpolate(track[~out], track.stamp[out])
     truth = track[out]
-    position = inside(found.track.position - truth.position, found.reading_covariance)
+    position = inside(found.track.position - truth.position, found.observation_covariance)
     if found.rotation is None or not found.rotation.motion.density.any():
         return position, np.nan
     factor = found.rotation.widening(found.gap_s)[:, None, None]

@@ -7,7 +7,7 @@ import pytest
 import scoringrules as sr
 from scipy import stats
 
-from smfeval.score import Ensemble, Residuals, Settings, scores
+from smfeval.score import Ensemble, Residuals, RuleSettings, scores
 from smfeval.score import energy as energy_module
 from smfeval.score.crps import crps
 from smfeval.score.energy import energy
@@ -215,7 +215,7 @@ def test_interval_score_is_that_of_scoringrules_between_weighted_quantiles(parti
 def test_interval_score_sees_no_difference_in_a_mirror(equal, rng):
     particles = ensemble((20, 40), 3, rng, equal=equal)
     np.testing.assert_allclose(
-        interval_score(residuals(particles)), interval_score(residuals(particles.mirrored))
+        interval_score(residuals(particles)), interval_score(residuals(particles.mirror_image))
     )
 
 
@@ -237,7 +237,9 @@ def test_pit_of_honest_particles_is_uniform_however_few_they_are(k, noisy, rng):
     assert stats.kstest(found, "uniform").pvalue > 0.01
     if not noisy:
         belief = residuals(particles)
-        assert np.median(belief.fit.nees / honest_median(belief)) == pytest.approx(1, abs=0.12)
+        assert np.median(belief.likelihood_terms.nees / honest_median(belief)) == pytest.approx(
+            1, abs=0.12
+        )
 
 
 def test_kernel_density_log_score_is_that_of_scipy(particles):
@@ -283,8 +285,8 @@ def test_far_particles_have_a_finite_kernel_density_log_score(rng):
 
 
 def test_particles_have_a_log_score_only_where_a_kernel_density_is_asked_for(particles):
-    plain = scores(residuals(particles), Settings())
-    dense = scores(residuals(particles), Settings(kernel_density=True))
+    plain = scores(residuals(particles), RuleSettings())
+    dense = scores(residuals(particles), RuleSettings(kernel_density=True))
     assert set(plain) == {"ape", "energy", "crps", "interval", "nees", "pit"}
     assert set(dense) - set(plain) == {"log"}
     np.testing.assert_array_equal(dense["log"], kernel_log_score(residuals(particles)))
@@ -304,9 +306,9 @@ def test_particles_along_a_direction_are_scored_there(rng):
 
 def test_settings_reach_the_rules(particles):
     belief = residuals(particles)
-    chosen = Settings(beta=0.7, unbiased=True, interval_level=0.4)
+    chosen = RuleSettings(beta=0.7, unbiased=True, interval_level=0.4)
     found = scores(belief, chosen)
     np.testing.assert_array_equal(found["energy"], energy(belief, beta=0.7, unbiased=True))
     expected = interval_score(belief, level=0.4).mean(axis=1)
     np.testing.assert_array_equal(found["interval"], expected)
-    assert not np.allclose(expected, scores(belief, Settings())["interval"])
+    assert not np.allclose(expected, scores(belief, RuleSettings())["interval"])

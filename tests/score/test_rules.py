@@ -7,7 +7,7 @@ from scipy import stats
 
 from smfeval.errors import OptionError
 from smfeval.maths.normal_distance import central_distance
-from smfeval.score import RULES, Residuals, Settings, scores
+from smfeval.score import RULES, Residuals, RuleSettings, scores
 from smfeval.score.ape import ape
 from smfeval.score.crps import crps
 from smfeval.score.energy import energy
@@ -15,7 +15,7 @@ from smfeval.score.interval import interval_score
 from smfeval.score.log import consistency, log_score, sharpness
 from smfeval.score.pit import pit
 from smfeval.score.residuals import variance_along
-from smfeval.summarise.inflation import median_chi_squared, shape
+from smfeval.summarise.inflation import median_chi_squared, shape_penalty
 from support.beliefs import covariances
 
 DIMENSIONS = [1, 2, 3]
@@ -58,9 +58,9 @@ def test_an_overconfident_sigma_of_two_millimetres_scores_as_the_paper_says():
 )
 def test_a_pair_two_centimetres_apart_is_inflated_as_the_paper_says(variances, nees, k):
     pair = one(20.0, sum(variances))  # millimetres
-    assert pair.fit.nees[0] == pytest.approx(nees)
+    assert pair.likelihood_terms.nees[0] == pytest.approx(nees)
     assert median_chi_squared(1) == pytest.approx(0.4549, abs=5e-5)
-    assert pair.fit.nees[0] / median_chi_squared(1) == pytest.approx(k, rel=0.03)
+    assert pair.likelihood_terms.nees[0] / median_chi_squared(1) == pytest.approx(k, rel=0.03)
 
 
 # The proposition on scaling.
@@ -70,15 +70,17 @@ def test_a_pair_two_centimetres_apart_is_inflated_as_the_paper_says(variances, n
 @pytest.mark.parametrize("factor", [1e-4, 0.3, 7.0])
 def test_a_covariance_times_c_divides_the_nees_by_c(d, factor, rng):
     residuals = drawn(50, d, rng)
-    expected = residuals.fit.nees / factor
-    np.testing.assert_allclose(scaled(residuals, factor).fit.nees, expected, rtol=1e-12)
+    expected = residuals.likelihood_terms.nees / factor
+    np.testing.assert_allclose(
+        scaled(residuals, factor).likelihood_terms.nees, expected, rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)
 def test_the_mean_log_score_is_least_where_the_mean_nees_is_d(d, rng):
     residuals = drawn(50, d, rng)
-    best = residuals.fit.nees.mean() / d
-    assert scaled(residuals, best).fit.nees.mean() == pytest.approx(d)
+    best = residuals.likelihood_terms.nees.mean() / d
+    assert scaled(residuals, best).likelihood_terms.nees.mean() == pytest.approx(d)
     least = log_score(scaled(residuals, best)).mean()
     for factor in (0.5, 0.99, 1.01, 2.0):
         assert log_score(scaled(residuals, factor * best)).mean() > least
@@ -86,10 +88,10 @@ def test_the_mean_log_score_is_least_where_the_mean_nees_is_d(d, rng):
 
 def test_shape_is_blind_to_scale(rng):
     error, covariance = rng.normal(size=(200, 3)), covariances(200, rng, 3)
-    whole = shape(error, covariance)
+    whole = shape_penalty(error, covariance)
     assert whole > 1
-    assert shape(error, 37.0 * covariance) == pytest.approx(whole, rel=1e-12)
-    assert shape(1e-3 * error, covariance) == pytest.approx(whole, rel=1e-12)
+    assert shape_penalty(error, 37.0 * covariance) == pytest.approx(whole, rel=1e-12)
+    assert shape_penalty(1e-3 * error, covariance) == pytest.approx(whole, rel=1e-12)
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)
@@ -98,7 +100,9 @@ def test_shape_is_one_where_second_moments_are_proportional(d, rng):
     covariance = covariances(1, rng, d)[0]
     values, vectors = np.linalg.eigh(covariance)
     error = (vectors * np.sqrt(values) @ vectors.T).T * 5
-    assert shape(error, np.repeat(covariance[None], d, axis=0)) == pytest.approx(1.0, abs=1e-9)
+    assert shape_penalty(error, np.repeat(covariance[None], d, axis=0)) == pytest.approx(
+        1.0, abs=1e-9
+    )
 
 
 @pytest.mark.parametrize("stretch", [0.5, 3.0])
@@ -108,7 +112,7 @@ def test_shape_is_more_than_one_where_one_axis_is_off(stretch, rng):
     moments = np.array([1.0, 1.0, stretch**2])
     expected = moments.mean() / moments.prod() ** (1 / 3)
     assert expected > 1.05
-    assert shape(error, covariance) == pytest.approx(expected, rel=1e-12)
+    assert shape_penalty(error, covariance) == pytest.approx(expected, rel=1e-12)
 
 
 # Oracles.
@@ -120,7 +124,7 @@ def test_log_score_is_scipys_log_density(d, noisy, rng):
     residuals = drawn(20, d, rng, noisy=noisy)
     expected = [
         -stats.multivariate_normal(np.zeros(d), c).logpdf(e)
-        for e, c in zip(residuals.error, residuals.predicted, strict=True)
+        for e, c in zip(residuals.error, residuals.predicted_covariance, strict=True)
     ]
     np.testing.assert_allclose(log_score(residuals), expected, rtol=1e-9)
     parts = consistency(residuals) + sharpness(residuals) + d / 2 * np.log(2 * np.pi)
@@ -131,16 +135,16 @@ def test_log_score_is_scipys_log_density(d, noisy, rng):
 @pytest.mark.parametrize("noisy", [False, True])
 def test_nees_and_pit_are_mahalanobis_length_and_its_chi_squared_probability(d, noisy, rng):
     residuals = drawn(30, d, rng, noisy=noisy)
-    pairs = zip(residuals.error, residuals.predicted, strict=True)
+    pairs = zip(residuals.error, residuals.predicted_covariance, strict=True)
     nees = [e @ np.linalg.solve(c, e) for e, c in pairs]
-    np.testing.assert_allclose(residuals.fit.nees, nees, rtol=1e-9)
+    np.testing.assert_allclose(residuals.likelihood_terms.nees, nees, rtol=1e-9)
     np.testing.assert_allclose(pit(residuals), stats.chi2(d).cdf(nees), rtol=1e-9)
 
 
 @pytest.mark.parametrize("noisy", [False, True])
 def test_crps_is_that_of_scoringrules(noisy, rng):
     residuals = drawn(40, 3, rng, noisy=noisy)
-    sigma = np.sqrt(np.diagonal(residuals.predicted, axis1=1, axis2=2))
+    sigma = np.sqrt(np.diagonal(residuals.predicted_covariance, axis1=1, axis2=2))
     expected = sr.crps_normal(0.0, residuals.error, sigma)
     np.testing.assert_allclose(crps(residuals), expected, rtol=1e-10)
 
@@ -157,7 +161,7 @@ def test_energy_with_an_uncertain_reference_is_that_of_samples_of_the_prediction
     """Both terms from draws of N(mean, S + S_ref); each draw is used in two pairs."""
     residuals = drawn(3, d, rng, noisy=True)
     z = rng.normal(size=(3, 400_000, d))
-    root = np.linalg.cholesky(residuals.predicted)
+    root = np.linalg.cholesky(residuals.predicted_covariance)
     x, other = (np.einsum("nij,nkj->nki", root, part) for part in (z, z[:, ::-1]))
     first = np.linalg.norm(residuals.error[:, None] + x, axis=2) ** beta
     second = np.linalg.norm(x - other, axis=2) ** beta
@@ -170,7 +174,7 @@ def test_energy_with_an_uncertain_reference_is_that_of_samples_of_the_prediction
 @pytest.mark.parametrize("noisy", [False, True])
 def test_interval_score_is_that_of_scoringrules(level, noisy, rng):
     residuals = drawn(60, 3, rng, noisy=noisy)
-    sigma = np.sqrt(np.diagonal(residuals.predicted, axis1=1, axis2=2))
+    sigma = np.sqrt(np.diagonal(residuals.predicted_covariance, axis1=1, axis2=2))
     reach = stats.norm.ppf(0.5 + level / 2) * sigma
     expected = sr.interval_score(0.0, residuals.error - reach, residuals.error + reach, 1 - level)
     outside = (np.abs(residuals.error) > reach).mean()
@@ -182,8 +186,8 @@ def test_interval_score_is_that_of_scoringrules(level, noisy, rng):
 def test_an_uncertain_reference_is_scored_as_a_wider_belief(name, rng):
     """Every rule scores the prediction for the reference: N(mean, S + S_ref)."""
     residuals = drawn(30, 3, rng, noisy=True)
-    wider = Residuals(residuals.error, residuals.predicted)
-    settings = Settings()
+    wider = Residuals(residuals.error, residuals.predicted_covariance)
+    settings = RuleSettings()
     np.testing.assert_array_equal(
         RULES[name].formula(residuals, settings), RULES[name].formula(wider, settings)
     )
@@ -216,7 +220,7 @@ def test_energy_of_a_perfect_mean_is_what_the_spread_costs(rng):
 @pytest.mark.parametrize("beta", [0.5, 1.0, 1.5])
 def test_plain_poses_score_their_distance_and_nothing_that_needs_a_covariance(beta, rng):
     error = rng.normal(size=(9, 3))
-    found = scores(Residuals(error), Settings(beta=beta))
+    found = scores(Residuals(error), RuleSettings(beta=beta))
     assert set(found) == {"ape", "energy", "crps"}
     np.testing.assert_allclose(found["energy"], np.linalg.norm(error, axis=1) ** beta, rtol=1e-12)
     np.testing.assert_allclose(found["crps"], np.abs(error).mean(axis=1), rtol=1e-12)
@@ -224,14 +228,14 @@ def test_plain_poses_score_their_distance_and_nothing_that_needs_a_covariance(be
 
 def test_plain_poses_predict_nothing(rng):
     with pytest.raises(ValueError, match="plain poses"):
-        _ = Residuals(rng.normal(size=(3, 3))).predicted
+        _ = Residuals(rng.normal(size=(3, 3))).predicted_covariance
 
 
 # The table.
 
 
 def test_every_rule_gives_one_finite_number_per_scan(rng):
-    found = scores(drawn(12, 3, rng), Settings())
+    found = scores(drawn(12, 3, rng), RuleSettings())
     assert set(found) == set(RULES)
     for values in found.values():
         assert values.shape == (12,)
@@ -239,18 +243,18 @@ def test_every_rule_gives_one_finite_number_per_scan(rng):
 
 
 def test_only_the_named_rules_are_computed(rng):
-    assert set(scores(drawn(4, 3, rng), Settings(), ["nees", "ape"])) == {"ape", "nees"}
+    assert set(scores(drawn(4, 3, rng), RuleSettings(), ["nees", "ape"])) == {"ape", "nees"}
 
 
 def test_an_unknown_rule_is_refused_with_the_known_ones(rng):
     with pytest.raises(OptionError, match=r"'brier' is unknown; it is one of ape, energy, log"):
-        scores(drawn(4, 3, rng), Settings(), ["brier"])
+        scores(drawn(4, 3, rng), RuleSettings(), ["brier"])
 
 
 @pytest.mark.parametrize("beta", [0.0, 2.0, -1.0, np.nan])
 def test_beta_outside_its_range_is_refused(beta, rng):
     with pytest.raises(OptionError, match="between 0 and 2"):
-        Settings(beta=beta)
+        RuleSettings(beta=beta)
     with pytest.raises(OptionError, match="between 0 and 2"):
         energy(drawn(4, 3, rng), beta=beta)
 
@@ -258,7 +262,7 @@ def test_beta_outside_its_range_is_refused(beta, rng):
 @pytest.mark.parametrize("level", [0.0, 1.0, np.nan])
 def test_an_interval_level_outside_its_range_is_refused(level):
     with pytest.raises(OptionError, match="between 0 and 1"):
-        Settings(interval_level=level)
+        RuleSettings(interval_level=level)
 
 
 def test_along_a_direction_only_the_variance_in_it_counts(rng):
@@ -266,8 +270,8 @@ def test_along_a_direction_only_the_variance_in_it_counts(rng):
     direction = rng.normal(size=(25, 3))
     direction /= np.linalg.norm(direction, axis=1, keepdims=True)
     line = residuals.along(direction)
-    variance = np.einsum("ni,nij,nj->n", direction, residuals.predicted, direction)
-    np.testing.assert_allclose(line.predicted[:, 0, 0], variance, rtol=1e-12)
+    variance = np.einsum("ni,nij,nj->n", direction, residuals.predicted_covariance, direction)
+    np.testing.assert_allclose(line.predicted_covariance[:, 0, 0], variance, rtol=1e-12)
     np.testing.assert_allclose(line.error[:, 0], np.sum(direction * residuals.error, axis=1))
     upright = np.tile([0.0, 0.0, 1.0], (25, 1))
     np.testing.assert_array_equal(

@@ -3,8 +3,8 @@
 import pytest
 
 from smfeval.explain.alibis import Alibi, Alibis, ExtrinsicTolerance, Judgement, Need
-from smfeval.show.causes import alibi_table, format_need, outcome_text
-from smfeval.show.causes import alibis_text as text
+from smfeval.show.report import alibi_table, format_need, outcome_text
+from smfeval.show.report import alibis_text as text
 from smfeval.summarise.number import Number
 
 SCORED = Judgement(Number(82.0, "1", 17.0, 700.0), 194.0, "overconfident", 310)

@@ -9,7 +9,7 @@ from rich.console import Console
 from show.study.made import study
 from smfeval import About, Track, evaluate
 from smfeval.show import scores
-from smfeval.show.causes import Report
+from smfeval.show.report import Report
 from smfeval.show.terminal import (
     BLOCKS,
     binned_medians,
@@ -75,7 +75,7 @@ def test_every_stretch_of_time_has_its_median():
 def test_an_overconfident_belief_stands_higher_than_an_honest_one(evaluation, rng):
     honest = evaluation.scored.estimate
     bold = evaluate(
-        honest.replaced({"covariance": honest.covariance / 1000}), evaluation.scored.reference
+        honest.with_arrays({"covariance": honest.covariance / 1000}), evaluation.scored.reference
     )
     first, second = (error_over_sigma(each).split("  ")[0] for each in (evaluation, bold))
     assert len(first) == len(second)

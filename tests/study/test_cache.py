@@ -12,7 +12,7 @@ import pytest
 from smfeval import write
 from smfeval.errors import FormatError, OptionError
 from smfeval.evaluation import Options
-from smfeval.score import Settings
+from smfeval.score import RuleSettings
 from smfeval.study import cache as cache_module
 from smfeval.study import task
 from smfeval.study.cache import Cache, load_or_evaluate
@@ -37,8 +37,8 @@ def test_a_second_run_does_nothing_and_writes_the_same_bytes(plan, monkeypatch):
     tasks, pairs = tasks_of(plan), pairs_of(plan)
     first = run_tasks(plan, tasks, pairs, workers=1)
     written = files_below(plan.output)
-    monkeypatch.setattr(cache_module, "do", None)  # whoever calls it fails
-    monkeypatch.setattr(cache_module, "do_pair", None)
+    monkeypatch.setattr(cache_module, "evaluate_task", None)  # whoever calls it fails
+    monkeypatch.setattr(cache_module, "evaluate_pair", None)
     second = run_tasks(plan, tasks, pairs, workers=1)
     assert (first.cached, second.cached) == (0, 6)
     assert second.results == first.results
@@ -120,7 +120,7 @@ def test_the_same_content_under_two_names_is_told_under_both(plan):
 OTHER_OPTIONS = {
     "axes": Options(axes="xy"),
     "tolerance": Options(tolerance_s=0.001),
-    "beta": Options(settings=Settings(beta=1.5)),
+    "beta": Options(settings=RuleSettings(beta=1.5)),
     "extrinsic": Options(extrinsic=(np.zeros(3), np.array([0, 0, 0, 1.0]))),
     "lever": Options(extrinsic=(np.array([0, 0, 1e-9]), np.array([0, 0, 0, 1.0]))),
 }
@@ -142,7 +142,7 @@ def test_the_way_of_reading_counts(plan):
 
 def test_the_version_counts(plan, monkeypatch):
     before = task_key(task_of(plan))
-    monkeypatch.setattr(task, "identity", lambda: "9.9.9")
+    monkeypatch.setattr(task, "code_version", lambda: "9.9.9")
     assert task_key(task_of(plan)) != before
 
 

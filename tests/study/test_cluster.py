@@ -94,7 +94,7 @@ def test_without_dask_it_says_what_to_install(tmp_path, monkeypatch):
 
 
 def test_a_scheduler_that_is_not_there_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(cluster, "KNOCK_S", 0.5)
+    monkeypatch.setattr(cluster, "CONNECT_TIMEOUT_S", 0.5)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()  # and says nothing
@@ -120,7 +120,7 @@ def test_an_address_that_is_none_is_refused_before_dask_hears_of_it(address, tmp
 
 def test_nobody_at_an_address_is_told_before_dask_hears_of_it(tmp_path, monkeypatch):
     monkeypatch.setattr("distributed.Client", None)
-    monkeypatch.setattr(cluster, "KNOCK_S", 0.5)
+    monkeypatch.setattr(cluster, "CONNECT_TIMEOUT_S", 0.5)
     plan = quick(tmp_path, tracks=1)
     for address in ("tcp://127.0.0.1:1", "tls://no-such-host.invalid:8786"):
         with pytest.raises(OptionError, match=f"{address}: no scheduler answers there"):
@@ -128,7 +128,7 @@ def test_nobody_at_an_address_is_told_before_dask_hears_of_it(tmp_path, monkeypa
 
 
 def test_a_scheduler_without_workers_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(cluster, "PATIENCE_S", 1)
+    monkeypatch.setattr(cluster, "ANSWER_TIMEOUT_S", 1)
     plan = quick(tmp_path, tracks=1)
     with scheduler() as address, pytest.raises(OptionError, match="has no workers"):
         run_tasks(plan, tasks_of(plan), scheduler=address)

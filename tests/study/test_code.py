@@ -50,11 +50,11 @@ ON_THE_WAY = """
 import sys
 sys.path.insert(0, {tests!r})
 from pathlib import Path
-from smfeval.study.task import do, do_pair
+from smfeval.study.task import evaluate_pair, evaluate_task
 from study.made import pairs_of, quick, tasks_of
 plan = quick(Path({folder!r}), tracks=1, scans=50)
-assert do(tasks_of(plan)[0])[0].failure is None
-assert do_pair(pairs_of(plan)[0])[0].failure is None
+assert evaluate_task(tasks_of(plan)[0])[0].failure is None
+assert evaluate_pair(pairs_of(plan)[0])[0].failure is None
 print(*(name for name in sys.modules if name.startswith("smfeval.")))
 """
 
@@ -72,7 +72,7 @@ def test_code_that_does_not_count_is_not_on_the_way_to_a_score(tmp_path):
 def test_a_worker_with_other_code_of_the_same_version_stops_the_study(tmp_path, monkeypatch):
     task = tasks_of(quick(tmp_path, tracks=1, scans=50))[0]
     asked = code_version()
-    monkeypatch.setattr(cache_module, "identity", lambda: f"{__version__}+0123456789ab")
+    monkeypatch.setattr(cache_module, "code_version", lambda: f"{__version__}+0123456789ab")
     with pytest.raises(OptionError, match=r"a worker has smfeval .*\+0123456789ab; the study is"):
         load_or_evaluate(task, Cache(tmp_path), version=asked)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from smfeval.align.extent import Extent
 from smfeval.errors import FormatError, OptionError, SmfevalError
 from smfeval.evaluation import Options
-from smfeval.score import Settings
+from smfeval.score import RuleSettings
 from smfeval.study.plan import PlannedEstimator, PlannedTrack
 from smfeval.study.plan_file import read_plan
 from smfeval.summarise.number import Intervals
@@ -98,7 +98,7 @@ def test_every_key_reaches_the_plan(tmp_path):
         fit_on=Extent(10, "s"),
         axes="xy",
         rules=("energy", "log"),
-        settings=Settings(0.5, True, True),
+        settings=RuleSettings(0.5, True, True),
         horizons=(Extent(100, "scans"), Extent(30, "m")),
         reference_covariance=False,
         singular="drop",

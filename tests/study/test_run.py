@@ -178,7 +178,7 @@ UNGUARDED = """
 import sys
 sys.path.insert(0, {tests!r})
 from pathlib import Path
-from smfeval.study.run import run
+from smfeval.study.run import run_tasks as run
 from study.made import made_study, tasks_of
 plan = made_study(Path({folder!r}), tracks=2, scans=50)
 run(plan, tasks_of(plan), workers=2)
@@ -201,7 +201,7 @@ CUT = """
 import sys
 sys.path.insert(0, {tests!r})
 from pathlib import Path
-from smfeval.study.run import run
+from smfeval.study.run import run_tasks as run
 from study.made import quick, tasks_of
 plan = quick(Path({folder!r}), tracks=30)
 run(plan, tasks_of(plan), workers=2)

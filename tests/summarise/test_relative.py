@@ -4,7 +4,7 @@ from evo.core import metrics
 from evo.core.trajectory import PoseTrajectory3D
 from evo.core.units import Unit
 
-from smfeval.align.extent import Extent, extent
+from smfeval.align.extent import Extent, parse_extent
 from smfeval.errors import OptionError
 from smfeval.evaluation import Options, evaluate
 from smfeval.maths import so3
@@ -105,7 +105,7 @@ def test_relative_errors_do_not_depend_on_the_alignment(tracks):
 
 def test_without_orientation_displacements_are_compared(tracks):
     estimate, reference = tracks
-    (found,) = over((estimate, reference.described(oriented=False)), Extent(3, "scans"))
+    (found,) = over((estimate, reference.with_about(oriented=False)), Extent(3, "scans"))
     off = estimate.position - reference.position
     length = np.linalg.norm(off[3:] - off[:-3], axis=1)
     assert found.translation_mean_m == pytest.approx(length.mean(), rel=1e-9)
@@ -153,10 +153,10 @@ def test_the_angle_of_a_rotation_is_the_same_for_both_signs_of_its_quaternion(rn
     [("100", 100, "scans"), ("7scans", 7, "scans"), ("1.5s", 1.5, "s"), ("30 m", 30, "m")],
 )
 def test_extents_are_read_in_their_units(text, size, unit):
-    assert extent(text) == Extent(size, unit)
+    assert parse_extent(text) == Extent(size, unit)
 
 
 @pytest.mark.parametrize("text", ["", "m", "3km", "-2s", "0", "1.5scans"])
 def test_what_is_no_extent_is_refused(text):
     with pytest.raises(OptionError):
-        extent(text)
+        parse_extent(text)

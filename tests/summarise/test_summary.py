@@ -8,9 +8,9 @@ from scipy.optimize import minimize_scalar
 from smfeval.errors import OptionError, PairingError, TrackError
 from smfeval.evaluation import Options, evaluate
 from smfeval.maths import so3
-from smfeval.score import RULES, Residuals, Settings
+from smfeval.score import RULES, Residuals, RuleSettings
 from smfeval.score.log import log_score
-from smfeval.summarise.inflation import best_scale, median_chi_squared, shape
+from smfeval.summarise.inflation import best_scale, median_chi_squared, shape_penalty
 from smfeval.summarise.number import Intervals, Number
 from smfeval.track import GaussianTrack, Track
 from support.beliefs import ABOUT, circuit, covariances, gaussian, poses
@@ -78,7 +78,7 @@ def test_every_mean_is_the_mean_of_its_series(tracks):
 
 def test_the_unit_of_the_energy_score_follows_its_power(tracks):
     assert scored(tracks).scores.energy.unit == "m"
-    assert scored(tracks, settings=Settings(beta=0.5)).scores.energy.unit == "m^0.5"
+    assert scored(tracks, settings=RuleSettings(beta=0.5)).scores.energy.unit == "m^0.5"
 
 
 def test_calibration_is_that_of_whitened_errors(tracks):
@@ -86,7 +86,7 @@ def test_calibration_is_that_of_whitened_errors(tracks):
     result = scored(tracks, alignment="se3")
     estimate, reference = tracks
     turn = result.alignment.rotation
-    error = result.alignment.moved(estimate.position) - reference.position
+    error = result.alignment.aligned_position(estimate.position) - reference.position
     rotation = turn @ so3.matrix(estimate.rotation)
     covariance = rotation @ estimate.covariance[:, :3, :3] @ rotation.swapaxes(1, 2)
     nees = np.array([e @ np.linalg.solve(c, e) for e, c in zip(error, covariance, strict=True)])
@@ -126,7 +126,7 @@ def test_the_interval_of_k_is_that_of_the_series_it_is_the_median_of(tracks, lev
 def test_the_shape_is_taken_in_body_axes(tracks):
     result = scored(tracks, alignment="se3")
     estimate, reference = tracks
-    error = result.alignment.moved(estimate.position) - reference.position
+    error = result.alignment.aligned_position(estimate.position) - reference.position
     moment = np.zeros((3, 3))
     for e, q, c in zip(error, estimate.rotation, estimate.covariance, strict=True):
         values, vectors = np.linalg.eigh(c[:3, :3])
@@ -192,7 +192,7 @@ def test_the_best_scale_is_where_the_mean_log_score_is_least(noisy, d, rng):
 def test_the_best_scale_makes_the_mean_nees_d(tracks):
     estimate, reference = tracks
     scale = scored(tracks).calibration.best_scale.value
-    mended = estimate.replaced({"covariance": scale * estimate.covariance})
+    mended = estimate.with_arrays({"covariance": scale * estimate.covariance})
     again = scored((mended, reference)).calibration
     assert again.nees_mean.value == pytest.approx(3.0, rel=1e-9)
     assert again.best_scale.value == pytest.approx(1.0, rel=1e-9)
@@ -200,7 +200,7 @@ def test_the_best_scale_makes_the_mean_nees_d(tracks):
 
 def test_the_shape_is_infinite_where_errors_lie_in_a_plane(rng):
     flat = rng.normal(size=(20, 3)) * [1.0, 1.0, 0.0]
-    assert shape(flat, np.repeat(np.eye(3)[None], 20, axis=0)) == np.inf
+    assert shape_penalty(flat, np.repeat(np.eye(3)[None], 20, axis=0)) == np.inf
 
 
 def test_too_few_scans_have_no_shape(tracks):
@@ -292,7 +292,7 @@ def test_a_singular_covariance_is_refused_with_its_place_and_the_axes_that_work(
     estimate, reference = tracks
     flat = np.array(estimate.covariance)
     flat[:, 2, :] = flat[:, :, 2] = 0.0
-    level = estimate.replaced({"covariance": flat, "rotation": np.tile([0, 0, 0, 1.0], (N, 1))})
+    level = estimate.with_arrays({"covariance": flat, "rotation": np.tile([0, 0, 0, 1.0], (N, 1))})
     with pytest.raises(TrackError, match=r"singular on axes xyz .*z 0.*150 of 150.*axes xy"):
         scored((level, reference), alignment="none")
     assert scored((level, reference), alignment="none", axes="xy").calibration.k.value > 0
@@ -302,7 +302,7 @@ def test_singular_scans_may_be_left_out_and_are_counted(tracks):
     estimate, reference = tracks
     flat = np.array(estimate.covariance)
     flat[5:8] = 0.0
-    holed = estimate.replaced({"covariance": flat})
+    holed = estimate.with_arrays({"covariance": flat})
     with pytest.raises(TrackError, match="3 of 150 scans"):
         scored((holed, reference))
     result = scored((holed, reference), singular="drop")
@@ -333,7 +333,7 @@ def test_what_was_matched_and_dropped_is_counted(tracks, rng):
 
 def test_gap_risk_is_reference_speed_times_gap_over_reported_sigma(tracks):
     estimate, reference = tracks
-    late = estimate.shifted(2_000_000)
+    late = estimate.shift_stamps(2_000_000)
     found = scored((late, reference), alignment="se3").gap_risk
     seconds = np.arange(N) / 10
     speed = np.linalg.norm(np.gradient(reference.position, seconds, axis=0), axis=1)

@@ -6,7 +6,7 @@ from scipy import stats
 from scipy.signal import lfilter
 
 from smfeval.evaluation import Options, evaluate
-from smfeval.score import Residuals, Settings, scores
+from smfeval.score import Residuals, RuleSettings, scores
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import Intervals, Number
 from smfeval.summarise.summary import LEVELS, Calibration, summarise_calibration
@@ -22,10 +22,10 @@ def calibration(k, low=None, high=None, *, d=3, reason=None, coverage=0.5):
     one = Number(1.0, "1")
     inflation = Number(k, "1", low, high, reason=reason)
     return Calibration(
-        nees_median=inflation.mapped(lambda value: value * median_chi_squared(d), "1"),
+        nees_median=inflation.map(lambda value: value * median_chi_squared(d), "1"),
         nees_mean=one,
         k=inflation,
-        factor_per_axis=inflation.mapped(lambda value: float(np.sqrt(value)), "1"),
+        factor_per_axis=inflation.map(lambda value: float(np.sqrt(value)), "1"),
         coverage={level: Number(coverage, "1") for level in LEVELS},
         psi=None,
         precision=None,
@@ -38,7 +38,7 @@ def calibration(k, low=None, high=None, *, d=3, reason=None, coverage=0.5):
 def judged(nees, d=3, intervals=None):
     """The verdict on a series of NEES values."""
     found = (intervals or Intervals()).of(nees, "median", "1")
-    k = found.mapped(lambda value: value / median_chi_squared(d), "1")
+    k = found.map(lambda value: value / median_chi_squared(d), "1")
     made = calibration(k.value, k.low, k.high, d=d, reason=k.reason)
     return verdict(len(nees), d, made).label
 
@@ -264,7 +264,7 @@ def test_false_alarms_stay_few_through_the_whole_summary(n, rho, rng):
     count = 0
     for unit in errors(tracks, n, rho, rng):
         residuals = Residuals(unit * np.array([1.0, 2.0, 0.5]), covariance)
-        series = scores(residuals, Settings(), ["ape", "nees", "pit"])
+        series = scores(residuals, RuleSettings(), ["ape", "nees", "pit"])
         made = summarise_calibration(
             series, residuals, residuals, intervals=Intervals(), position=np.ones((1, 3))
         )
@@ -277,7 +277,7 @@ def test_after_a_fit_on_the_start_only_large_errors_convict(tightness, label, rn
     """All scored scans share the error of the fit: it alone would convict an honest belief."""
     error = np.sqrt(tightness) * rng.normal(size=(2000, 3))
     residuals = Residuals(error, np.tile(np.eye(3), (2000, 1, 1)))
-    series = scores(residuals, Settings(), {"ape", "nees", "pit"})
+    series = scores(residuals, RuleSettings(), {"ape", "nees", "pit"})
     calibration = summarise_calibration(
         series, residuals, residuals, intervals=Intervals(), position=np.ones((1, 3))
     )

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from smfeval.associate.motion import Motion, process_covariance, transition
+from smfeval.associate.motion_prior import MotionPrior, process_covariance, transition
 
 
-def draw(step: np.ndarray, motion: Motion, rng: np.random.Generator) -> np.ndarray:
+def draw(step: np.ndarray, motion: MotionPrior, rng: np.random.Generator) -> np.ndarray:
     """A curve of the prior, seen with its noise. (n - 1,) -> (n, d)."""
     order, root = motion.order, np.linalg.cholesky(motion.density)
     dimension = len(root)

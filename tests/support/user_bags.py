@@ -9,7 +9,7 @@ from rosbags.rosbag2 import StoragePlugin
 from rosbags.rosbag2 import Writer as Writer2
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
-from smfeval.io.ros.recording import EXTRA_DEFINITIONS
+from smfeval.io.ros.bag import EXTRA_DEFINITIONS
 
 START = 1_700_000_000 * 10**9
 NUMBERS = {"i1": 1, "u1": 2, "i2": 3, "u2": 4, "i4": 5, "u4": 6, "f4": 7, "f8": 8}

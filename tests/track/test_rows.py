@@ -5,7 +5,7 @@ import pytest
 
 from smfeval.maths.symmetric import CHUNK
 from smfeval.track import Intake
-from smfeval.track.rows import covariance_faults, is_increasing, pose_faults, valid_rows
+from smfeval.track.row_checks import covariance_faults, is_increasing, pose_faults, valid_rows
 
 MANY = 2 * CHUNK + 10
 PLACES = (0, CHUNK - 1, CHUNK, MANY - 1)

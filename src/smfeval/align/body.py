@@ -10,7 +10,7 @@ from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
 CHUNK = 65536  # scans per step: bounds the memory of the products
 
 
-def moved_to(track: AnyTrack, body_T_other: se3.Pose, other: str | None) -> AnyTrack:
+def move_to_body(track: AnyTrack, body_T_other: se3.Pose, other: str | None) -> AnyTrack:
     """The belief about another body frame that is rigidly fixed to the track's own.
 
     T' = T E and S' = Ad(E^-1) S Ad(E^-1)^T for the right perturbation: the lever arm carries
@@ -30,11 +30,11 @@ def moved_to(track: AnyTrack, body_T_other: se3.Pose, other: str | None) -> AnyT
     position, rotation = se3.compose((track.position, track.rotation), body_T_other)
     rows = {"position": position, "rotation": rotation}
     if isinstance(track, GaussianTrack):
-        rows["covariance"] = _carried(track.covariance, body_T_other)
+        rows["covariance"] = _transform_covariance(track.covariance, body_T_other)
     return track.with_arrays(rows, about=about)
 
 
-def _carried(covariance: Floats, body_T_other: se3.Pose) -> Floats:
+def _transform_covariance(covariance: Floats, body_T_other: se3.Pose) -> Floats:
     """Ad(E^-1) S Ad(E^-1)^T, exactly symmetric."""
     adjoint = se3.adjoint(se3.inverse(body_T_other))
     out = np.empty_like(covariance)

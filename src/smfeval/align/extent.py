@@ -40,7 +40,7 @@ class Extent:
         return np.concatenate([[0.0], np.cumsum(steps)])
 
 
-def extent(text: str) -> Extent:
+def parse_extent(text: str) -> Extent:
     """Read `100`, `100scans`, `10s` or `30m`."""
     match = PATTERN.fullmatch(text.strip())
     if match is None:

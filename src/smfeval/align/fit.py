@@ -43,12 +43,12 @@ class Alignment:
         turn = so3.quaternion(self.rotation)
         if isinstance(track, ParticleTrack):
             rows = {
-                "particle_position": self.moved(track.particle_position),
+                "particle_position": self.aligned_position(track.particle_position),
                 "particle_rotation": so3.compose(turn, track.particle_rotation),
             }
             return track.with_arrays(rows)
         rows = {
-            "position": self.moved(track.position),
+            "position": self.aligned_position(track.position),
             "rotation": so3.compose(turn, track.rotation),
         }
         if isinstance(track, GaussianTrack) and self.scale != 1.0:
@@ -56,9 +56,9 @@ class Alignment:
             rows["covariance"] = track.covariance * np.outer(stretch, stretch)
         return track.with_arrays(rows)
 
-    def moved(self, position: Floats) -> Floats:
+    def aligned_position(self, position: Floats) -> Floats:
         """Positions in the reference's world: scale R x + t. (n, 3)."""
-        moved = so3.turned(self.scale * self.rotation, position)
+        moved = so3.rotate_all(self.scale * self.rotation, position)
         moved += self.translation
         return moved
 
@@ -66,12 +66,12 @@ class Alignment:
 IDENTITY = Alignment("none", np.eye(3), np.zeros(3))
 
 
-FEWEST = 3  # poses that a fit needs
+FEWEST_POSITIONS = 3  # poses that a fit needs
 DEGENERATE = 1e-6  # spread of the positions across a direction, relative to their largest spread
 
 
 @dataclass(frozen=True)
-class Geometry:
+class CentredPositions:
     """Two sets of positions about their centres, and what their shape leaves open."""
 
     source_centre: Floats
@@ -91,27 +91,27 @@ class Geometry:
 
 def fit_se3(source: Floats, target: Floats) -> Alignment:
     """Rotation and translation that bring source closest to target. (n, 3) each."""
-    shape = _geometry(source, target)
+    shape = _centre_positions(source, target)
     rotation = _rotation(shape.cross)
-    return _finished("se3", shape, rotation, freedoms=6, free=_free_rotations(shape.spread()))
+    return _make_alignment("se3", shape, rotation, freedoms=6, free=_free_rotations(shape.spread()))
 
 
 def fit_sim3(source: Floats, target: Floats) -> Alignment:
     """Rotation, translation and scale."""
-    shape = _geometry(source, target)
+    shape = _centre_positions(source, target)
     rotation = _rotation(shape.cross)
     free = _free_rotations(shape.spread())
     if not shape.source.any():
-        return _finished("sim3", shape, rotation, freedoms=7, free=(*free, "scale"))
+        return _make_alignment("sim3", shape, rotation, freedoms=7, free=(*free, "scale"))
     scale = float(np.trace(rotation.T @ shape.cross) / np.sum(shape.source**2))
     if scale <= 0:
         raise PairingError("the best scale is not positive: the tracks do not have the same shape")
-    return _finished("sim3", shape, rotation, scale=scale, freedoms=7, free=free)
+    return _make_alignment("sim3", shape, rotation, scale=scale, freedoms=7, free=free)
 
 
 def fit_yaw(source: Floats, target: Floats) -> Alignment:
     """Translation and a rotation about the vertical axis: what gravity leaves open."""
-    shape = _geometry(source, target)
+    shape = _centre_positions(source, target)
     cross = shape.cross
     turn = cross[1, 0] - cross[0, 1], cross[0, 0] + cross[1, 1]
     angle = np.arctan2(*turn)
@@ -119,7 +119,7 @@ def fit_yaw(source: Floats, target: Floats) -> Alignment:
     flat = np.sqrt(np.hypot(*turn) / len(source))  # horizontal spread that both tracks share
     size = max(float(shape.spread()[0]), float(np.abs(source).max()) * np.finfo(np.float64).eps)
     free = ("rotation about the vertical",) if flat <= DEGENERATE * size else ()
-    return _finished("yaw", shape, rotation, freedoms=4, free=free)
+    return _make_alignment("yaw", shape, rotation, freedoms=4, free=free)
 
 
 def fit_nothing(source: Floats, target: Floats) -> Alignment:
@@ -147,13 +147,13 @@ FITS: dict[str, Callable[[Floats, Floats], Alignment]] = {
 }
 
 
-def _geometry(source: Floats, target: Floats) -> Geometry:
-    if len(source) < FEWEST:
+def _centre_positions(source: Floats, target: Floats) -> CentredPositions:
+    if len(source) < FEWEST_POSITIONS:
         raise PairingError(f"{len(source)} matched poses are too few for a fit; 3 are needed")
     # from the first pose on, so that poses at one point have exactly no spread
     ours = source[0] + (source - source[0]).mean(axis=0)
     theirs = target[0] + (target - target[0]).mean(axis=0)
-    return Geometry(ours, theirs, source - ours, target - theirs)
+    return CentredPositions(ours, theirs, source - ours, target - theirs)
 
 
 def _rotation(cross: Floats) -> Floats:
@@ -171,16 +171,16 @@ def _free_rotations(spread: Floats) -> tuple[str, ...]:
     return ()
 
 
-def _finished(
+def _make_alignment(
     kind: str,
-    shape: Geometry,
+    shape: CentredPositions,
     rotation: Floats,
     *,
     scale: float = 1.0,
     freedoms: int,
     free: tuple[str, ...],
 ) -> Alignment:
-    residual = so3.turned(scale * rotation, shape.source)
+    residual = so3.rotate_all(scale * rotation, shape.source)
     residual -= shape.target
     steps = np.diff(shape.target, axis=0)
     open_freedoms = sum(3 if word.startswith("all") else 1 for word in free)

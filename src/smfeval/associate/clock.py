@@ -15,12 +15,12 @@ import numpy as np
 
 from smfeval.associate import Pairs, nearest
 from smfeval.associate.clock_errors import STRIDE_S as DISPLACEMENT_S
-from smfeval.associate.clock_errors import Left, Meeting, Score, meeting
+from smfeval.associate.clock_errors import CurvePair, OffsetEvidence, RemainingError, curve_pair
 from smfeval.associate.clock_rates import REACH_S, Correlation, correlate, excerpts
 from smfeval.errors import OptionError, PairingError
-from smfeval.evaluation.frames import chosen_alignment, one_body, one_world
+from smfeval.evaluation.frames import choose_alignment, fit_alignment, to_common_body
 from smfeval.evaluation.options import AlignmentKind, Options
-from smfeval.evaluation.residuals import reference_poses, regular, residuals_of
+from smfeval.evaluation.residuals import check_reference, regular_scans, residuals_of
 from smfeval.maths import normal
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.dependence import mean_posterior
@@ -28,35 +28,35 @@ from smfeval.score import Residuals
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
 
-FEWEST = 30  # poses that follow on another
-STRIDE_S = 0.05  # no step is longer
-SETTLED_S = 1e-7
+FEWEST_POSES = 30  # poses that follow on another
+MAX_STEP_S = 0.05  # no step is longer
+CONVERGED_S = 1e-7
 MOST_STEPS = 60
 LEVEL = 0.95
-SAME_S = 0.02  # fits that end nearer to each other are one
-RIVAL = 1.1  # times the least error: a fit that leaves less than this is as good
-CURVED = 4.0  # standard errors that the slope must be above nothing
+SAME_FIT_S = 0.02  # fits that end nearer to each other are one
+RIVAL_FACTOR = 1.1  # times the least error: a fit that leaves less than this is as good
+MIN_SLOPE_SIGMAS = 4.0  # standard errors that the slope must be above nothing
 
 
 @dataclass(frozen=True)
-class Fitted:
+class OffsetFit:
     """The offset, its interval, the error that is left, and the poses that told."""
 
     offset_s: float
     low_s: float
     high_s: float
-    left: Left
+    remaining: RemainingError
     poses: int
 
 
-def best_fit(met: Meeting, starts_s: Sequence[float]) -> Fitted:
+def best_fit(met: CurvePair, starts_s: Sequence[float]) -> OffsetFit:
     """The fit from the guess that leaves the least error; raises where another one is as good."""
     if len(starts_s) == 1:
-        return fitted_offset(met, starts_s[0])
-    fits = sorted(_fits(met, starts_s), key=lambda fit: fit.left.rmse_m)
+        return fit_offset(met, starts_s[0])
+    fits = sorted(_fits(met, starts_s), key=lambda fit: fit.remaining.rmse_m)
     best = fits[0]
-    others = [fit for fit in fits if abs(fit.offset_s - best.offset_s) > SAME_S]
-    if others and others[0].left.rmse_m <= RIVAL * best.left.rmse_m:
+    others = [fit for fit in fits if abs(fit.offset_s - best.offset_s) > SAME_FIT_S]
+    if others and others[0].remaining.rmse_m <= RIVAL_FACTOR * best.remaining.rmse_m:
         raise PairingError(
             f"two clock offsets explain the motion about equally: {best.offset_s:.3g} s and "
             f"{others[0].offset_s:.3g} s"
@@ -64,12 +64,12 @@ def best_fit(met: Meeting, starts_s: Sequence[float]) -> Fitted:
     return best
 
 
-def _fits(met: Meeting, starts_s: Sequence[float]) -> list[Fitted]:
+def _fits(met: CurvePair, starts_s: Sequence[float]) -> list[OffsetFit]:
     """Fits from all guesses that lead somewhere."""
     fits, errors = [], []
     for start in starts_s:
         try:
-            fits.append(fitted_offset(met, start))
+            fits.append(fit_offset(met, start))
         except PairingError as error:
             errors.append(error)
     if not fits:
@@ -77,34 +77,36 @@ def _fits(met: Meeting, starts_s: Sequence[float]) -> list[Fitted]:
     return fits
 
 
-def fitted_offset(met: Meeting, start_s: float) -> Fitted:
+def fit_offset(met: CurvePair, start_s: float) -> OffsetFit:
     """The offset near a first guess, with its interval; raises where the errors do not tell."""
     offset = start_s
     for _ in range(2):  # the second time on the poses that are usable where the first one ended
-        chosen = np.flatnonzero(met.usable(offset))
+        chosen = np.flatnonzero(met.is_usable(offset))
         _refuse_few(met, chosen)
-        offset, score = _settled(met, chosen, offset)
-    low, high = _ends(score)
-    return Fitted(offset, offset + low, offset + high, met.left(chosen, offset), len(chosen))
+        offset, score = _solve_offset(met, chosen, offset)
+    low, high = _interval_ends(score)
+    return OffsetFit(
+        offset, offset + low, offset + high, met.remaining_error(chosen, offset), len(chosen)
+    )
 
 
-def _refuse_few(met: Meeting, chosen: Ints) -> None:
-    count = int(met.follows(chosen).sum()) if len(chosen) else 0
-    if count < FEWEST:
+def _refuse_few(met: CurvePair, chosen: Ints) -> None:
+    count = int(met.is_consecutive(chosen).sum()) if len(chosen) else 0
+    if count < FEWEST_POSES:
         raise PairingError(
             f"{count} neighbouring poses meet the other track between its gaps; a clock offset "
-            f"needs {FEWEST}"
+            f"needs {FEWEST_POSES}"
         )
 
 
-def _settled(met: Meeting, chosen: Ints, offset: float) -> tuple[float, Score]:
+def _solve_offset(met: CurvePair, chosen: Ints, offset: float) -> tuple[float, OffsetEvidence]:
     """Newton's steps until they are nothing."""
     for _ in range(MOST_STEPS):
-        score = met.score(chosen, offset)
+        score = met.offset_evidence(chosen, offset)
         _refuse_flat(score)
-        step = float(score.pull.sum() / score.slope.sum())
-        offset += min(max(step, -STRIDE_S), STRIDE_S)
-        if abs(step) < SETTLED_S:
+        step = float(score.gradient.sum() / score.slope.sum())
+        offset += min(max(step, -MAX_STEP_S), MAX_STEP_S)
+        if abs(step) < CONVERGED_S:
             return offset, score
     raise PairingError(
         f"the errors lead to no clock offset: after {MOST_STEPS} steps it still moves by "
@@ -112,17 +114,17 @@ def _settled(met: Meeting, chosen: Ints, offset: float) -> tuple[float, Score]:
     )
 
 
-def _refuse_flat(score: Score) -> None:
-    if score.slope.sum() <= CURVED * np.sqrt(np.sum(score.slope**2)):
+def _refuse_flat(score: OffsetEvidence) -> None:
+    if score.slope.sum() <= MIN_SLOPE_SIGMAS * np.sqrt(np.sum(score.slope**2)):
         raise PairingError(
             "the motion says nothing about the clock: a shift in time does nothing to the errors "
             "that an alignment would not do as well"
         )
 
 
-def _ends(score: Score) -> tuple[float, float]:
+def _interval_ends(score: OffsetEvidence) -> tuple[float, float]:
     """How far the truth may be from the offset found, to either side."""
-    posterior, slope = mean_posterior(score.pull), float(score.slope.mean())
+    posterior, slope = mean_posterior(score.gradient), float(score.slope.mean())
     low, high = (float(posterior.quantile(tail)) / slope for tail in _TAILS)
     return min(low, 0.0), max(high, 0.0)
 
@@ -130,7 +132,7 @@ def _ends(score: Score) -> tuple[float, float]:
 _TAILS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
 
 
-ASIDE_S = tuple(0.01 * step for step in range(-5, 6))
+TABLE_OFFSETS_S = tuple(0.01 * step for step in range(-5, 6))
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,7 @@ class ClockRow:
 
 
 def clock_table(
-    met: Meeting,
+    met: CurvePair,
     estimate: AnyTrack,
     reference: Track,
     *,
@@ -163,39 +165,41 @@ def clock_table(
     middle_s: float,
 ) -> tuple[ClockRow, ...]:
     """Scores at offsets ASIDE_S from the one in the middle, all on the same scans."""
-    offsets = [middle_s + aside for aside in ASIDE_S]
-    chosen = np.flatnonzero(np.logical_and.reduce([met.usable(offset) for offset in offsets]))
-    belief, truth = _met(met, chosen, estimate, reference, middle_s)
-    alignment, left = one_world(belief, truth, kind, options)
+    offsets = [middle_s + aside for aside in TABLE_OFFSETS_S]
+    chosen = np.flatnonzero(np.logical_and.reduce([met.is_usable(offset) for offset in offsets]))
+    belief, truth = _matched_tracks(met, chosen, estimate, reference, middle_s)
+    alignment, left = fit_alignment(belief, truth, kind, options)
     base = residuals_of(alignment(belief)[left], truth[left], options)
-    good = regular(belief[left], base, options)
+    good = regular_scans(belief[left], base, options)
 
     rows = []
     for offset in offsets:
-        source, target = met.positions(chosen, offset)
+        source, target = met.matched_positions(chosen, offset)
         ours, theirs = (
             belief.with_arrays({"position": source}),
             truth.with_arrays({"position": target}),
         )
-        alignment, _ = one_world(ours, theirs, kind, options)
-        error = (alignment.moved(source) - target)[left][:, options.axis_index]
+        alignment, _ = fit_alignment(ours, theirs, kind, options)
+        error = (alignment.aligned_position(source) - target)[left][:, options.axis_index]
         rows.append(_row(offset, replace(base, error=error), good))
     return tuple(rows)
 
 
-def _met(
-    met: Meeting, chosen: Ints, estimate: AnyTrack, reference: Track, offset_s: float
+def _matched_tracks(
+    met: CurvePair, chosen: Ints, estimate: AnyTrack, reference: Track, offset_s: float
 ) -> tuple[Track, Track]:
     """Estimate (particles by their moments) and reference as tracks that meet scan by scan."""
     belief = estimate.moments if isinstance(estimate, ParticleTrack) else estimate
-    nearest = met.curve.nearest(met.read_at(offset_s)[chosen])
-    ours, theirs = (chosen, nearest) if met.forward else (nearest, chosen)
-    stamp = (belief if met.forward else reference).stamp[chosen]
-    source, target = met.positions(chosen, offset_s)
-    return _read(belief, ours, stamp, source), _read(reference, theirs, stamp, target)
+    nearest = met.curve.nearest_pose(met.curve_times(offset_s)[chosen])
+    ours, theirs = (chosen, nearest) if met.curve_is_reference else (nearest, chosen)
+    stamp = (belief if met.curve_is_reference else reference).stamp[chosen]
+    source, target = met.matched_positions(chosen, offset_s)
+    return _resample_track(belief, ours, stamp, source), _resample_track(
+        reference, theirs, stamp, target
+    )
 
 
-def _read(track: Track, scans: Ints, stamp: Ints, position: Floats) -> Track:
+def _resample_track(track: Track, scans: Ints, stamp: Ints, position: Floats) -> Track:
     """The track at other stamps and positions, with the rotations and covariances of some scans."""
     rows = {"stamp": stamp, "position": position, "rotation": track.rotation[scans]}
     if isinstance(track, GaussianTrack):
@@ -208,13 +212,18 @@ def _row(offset_s: float, residuals: Residuals, good: Bools) -> ClockRow:
     rmse = float(np.sqrt(np.einsum("ni,ni->", error, error) / len(error)))
     if residuals.covariance is None:
         return ClockRow(offset_s, None, rmse, None)
-    nees = float(np.median(normal.fit(error, residuals.predicted[good]).nees))
+    nees = float(
+        np.median(normal.likelihood_terms(error, residuals.predicted_covariance[good]).nees)
+    )
     return ClockRow(offset_s, nees / median_chi_squared(residuals.dimension), rmse, nees)
 
 
-ALIKE = 0.6  # correlation of a rate; walks of other people reach 0.4
-SMALL_GAP_S, FOLLOWED = 5e-4, 0.1  # gaps to nearest poses: so small, or this part of the offset
-UNLIKE = 0.2  # of squared displacements; walks of other people have 0.4 and more
+MIN_CORRELATION = 0.6  # correlation of a rate; walks of other people reach 0.4
+SMALL_GAP_S, MAX_GAP_SHARE = (
+    5e-4,
+    0.1,
+)  # gaps to nearest poses: so small, or this part of the offset
+MAX_MISMATCH = 0.2  # of squared displacements; walks of other people have 0.4 and more
 
 
 @dataclass(frozen=True)
@@ -254,13 +263,13 @@ def find_offset(
 
     Raises a `PairingError` where the motion says nothing about the clock.
     """
-    poses = reference_poses(estimate, reference)
-    placed, _ = one_body(estimate, reference, options)
-    kind, _ = chosen_alignment(placed, options)
+    poses = check_reference(estimate, reference)
+    placed, _ = to_common_body(estimate, reference, options)
+    kind, _ = choose_alignment(placed, options)
     return offset_between(placed, poses, kind, options, reach_s=reach_s)
 
 
-def resolved(
+def resolve_offset(
     estimate: AnyTrack,
     reference: Track,
     kind: AlignmentKind,
@@ -276,19 +285,19 @@ def resolved(
         raise OptionError("the scans are already paired; a clock offset is found before that")
     clock = offset_between(estimate, reference, kind, options)
     found = replace(options, offset_s=clock.offset_s)
-    if found.association == "nearest" and not _followed(estimate, reference, found):
+    if found.association == "nearest" and not _gaps_are_small(estimate, reference, found):
         found = replace(found, association="gp")
     return found, clock
 
 
-def _followed(estimate: AnyTrack, reference: Track, options: Options) -> bool:
+def _gaps_are_small(estimate: AnyTrack, reference: Track, options: Options) -> bool:
     """Whether the gaps to the nearest poses are small beside the offset that was found."""
     offset_s, most = options.given_offset_s, options.tolerance_s
     try:
         pairs = nearest(estimate.stamp, reference.stamp, tolerance_s=most, offset_s=offset_s)
     except PairingError:
         return False
-    return float(np.median(np.abs(pairs.gap_s))) <= max(SMALL_GAP_S, FOLLOWED * abs(offset_s))
+    return float(np.median(np.abs(pairs.gap_s))) <= max(SMALL_GAP_S, MAX_GAP_SHARE * abs(offset_s))
 
 
 def offset_between(
@@ -304,7 +313,7 @@ def offset_between(
         raise OptionError(f"a clock offset is searched within a positive time, not {reach_s:g} s")
     ours, theirs = excerpts(estimate, reference, reach_s=reach_s)
     rough = correlate(ours, theirs, reach_s=reach_s)
-    met = meeting(ours, theirs, kind)
+    met = curve_pair(ours, theirs, kind)
     found = best_fit(met, (rough.offset_s, *rough.rivals_s))
     _refuse_unlike(rough, found)
     _refuse_far(found.offset_s, found.high_s - found.low_s, reach_s)
@@ -314,19 +323,19 @@ def offset_between(
         found.high_s,
         f"{', '.join(rough.signals)} and error",
         found.poses,
-        len(estimate if met.forward else reference),
+        len(estimate if met.curve_is_reference else reference),
         clock_table(met, ours, theirs, kind=kind, options=options, middle_s=found.offset_s),
     )
 
 
-def _refuse_unlike(rough: Correlation, found: Fitted) -> None:
+def _refuse_unlike(rough: Correlation, found: OffsetFit) -> None:
     """Raise where neither rates nor displacements say that both tracks saw one motion."""
     correlation = max(rough.correlation.values())
-    if correlation < ALIKE and found.left.unlike > UNLIKE:
+    if correlation < MIN_CORRELATION and found.remaining.displacement_mismatch > MAX_MISMATCH:
         raise PairingError(
             "the tracks do not move alike enough to tell the clock: their rates have a "
             f"correlation of {correlation:.2f}, and over {DISPLACEMENT_S:g} s their displacements "
-            f"differ by {100 * np.sqrt(found.left.unlike):.0f} %"
+            f"differ by {100 * np.sqrt(found.remaining.displacement_mismatch):.0f} %"
         )
 
 

@@ -43,10 +43,10 @@ class Curve:
     gaps: Ints  # (n,): long gaps before each pose
     step_s: float  # median
 
-    def known(self, time: Floats, reach_s: float = 0.0) -> Bools:
+    def is_known(self, time: Floats, reach_s: float = 0.0) -> Bools:
         """Whether no gap or end of the curve lies so near to an instant. (q,) -> (q,)."""
         first, last = time - reach_s, time + reach_s
-        gaps = self.gaps[self._left(last) + 1] - self.gaps[self._left(first)]
+        gaps = self.gaps[self._pose_before(last) + 1] - self.gaps[self._pose_before(first)]
         return (gaps == 0) & (first >= self.seconds[0]) & (last <= self.seconds[-1])
 
     @property
@@ -54,28 +54,28 @@ class Curve:
         """How far a tangent looks to either side."""
         return len(WEIGHTS) * self.step_s
 
-    def place(self, time: Floats) -> Floats:
+    def position_at(self, time: Floats) -> Floats:
         """Position at each instant. (q,) -> (q, 3)."""
-        left = self._left(time)
-        return self.position[left] + self._way(left, time, self.position, self.velocity)
+        left = self._pose_before(time)
+        return self.position[left] + self._cubic_step(left, time, self.position, self.velocity)
 
-    def turn(self, time: Floats) -> Floats:
+    def rotation_at(self, time: Floats) -> Floats:
         """Rotation at each instant. (q,) -> (q, 4)."""
-        left = self._left(time)
-        way = self._way(left, time, self.unrolled, self.rate)
+        left = self._pose_before(time)
+        way = self._cubic_step(left, time, self.unrolled, self.rate)
         return so3.compose(self.rotation[left], so3.exp(way))
 
-    def nearest(self, time: Floats) -> Ints:
+    def nearest_pose(self, time: Floats) -> Ints:
         """The pose nearest to each instant. (q,) -> (q,)."""
-        left = self._left(time)
+        left = self._pose_before(time)
         return left + (time - self.seconds[left] > self.seconds[left + 1] - time)
 
-    def _left(self, time: Floats) -> Ints:
+    def _pose_before(self, time: Floats) -> Ints:
         """The pose before each instant; the last but one for the last instant."""
         after = np.searchsorted(self.seconds, time, side="right")
         return (after - 1).clip(0, len(self.seconds) - 2)
 
-    def _way(self, left: Ints, time: Floats, values: Floats, tangents: Floats) -> Floats:
+    def _cubic_step(self, left: Ints, time: Floats, values: Floats, tangents: Floats) -> Floats:
         """The cubic from the pose before each instant. (q,) -> (q, 3)."""
         width = (self.seconds[left + 1] - self.seconds[left])[:, None]
         share = ((time - self.seconds[left])[:, None] / width).clip(0, 1)
@@ -108,39 +108,41 @@ def _tangents(seconds: Floats, values: Floats, step_s: float) -> Floats:
 
 
 SHORTEST_S = 0.05  # to either side, for a velocity: less is mostly noise
-APART, LONGEST_S = 3, 0.14  # steps of the curve, if that is not longer: see Meeting.reach_s
+REACH_STEPS, LONGEST_S = 3, 0.14  # steps of the curve, if that is not longer: see Meeting.reach_s
 EXACT_S = 1e-7  # errors below what this shift makes are rounding
 STRIDE_S = 2.0  # over this time, displacements of a slow robot stand out of the noise
-NOTHING = 1e-300  # keeps a division by zero away where nothing moves
-OPEN = 1e-10  # of the largest eigenvalue: freedoms that the motion leaves open
+TINY = 1e-300  # keeps a division by zero away where nothing moves
+OPEN_FREEDOM = 1e-10  # of the largest eigenvalue: freedoms that the motion leaves open
 
 
 @dataclass(frozen=True)
-class Score:
+class OffsetEvidence:
     """What each scan says about the offset: g y, and how that falls with a shift. (n,) each."""
 
-    pull: Floats
+    gradient: Floats
     slope: Floats
 
 
 @dataclass(frozen=True)
-class Left:
+class RemainingError:
     """What is left of the errors: RMSE, and mean square of displacement errors over displacements.
 
     Displacements are those of STRIDE_S: nothing for tracks of one motion, one or more for others.
     """
 
     rmse_m: float
-    unlike: float
+    displacement_mismatch: float
 
 
 @dataclass(frozen=True)
-class Meeting:
+class CurvePair:
     """Two tracks whose clocks differ: the slower keeps its poses, the faster is read as a curve."""
 
     poses: Curve
     curve: Curve
-    forward: bool  # the curve is the reference, read later by the offset; else the estimate, before
+    curve_is_reference: (
+        bool  # the curve is the reference, read later by the offset; else the estimate, before
+    )
     kind: AlignmentKind
     oriented: bool
 
@@ -152,55 +154,60 @@ class Meeting:
         not so many that a gait is over before.
         """
         step = self.curve.step_s
-        return step * max(1, round(SHORTEST_S / step), min(APART, round(LONGEST_S / step)))
+        return step * max(1, round(SHORTEST_S / step), min(REACH_STEPS, round(LONGEST_S / step)))
 
-    def read_at(self, offset_s: float) -> Floats:
+    def curve_times(self, offset_s: float) -> Floats:
         """Instants on the curve that the poses meet."""
-        return self.poses.seconds + (offset_s if self.forward else -offset_s)
+        return self.poses.seconds + (offset_s if self.curve_is_reference else -offset_s)
 
-    def usable(self, offset_s: float) -> Bools:
+    def is_usable(self, offset_s: float) -> Bools:
         """Poses about which the curve, its tangents and its velocity are known. (n,)."""
-        return self.curve.known(self.read_at(offset_s), self.reach_s + self.curve.tangent_s)
+        return self.curve.is_known(self.curve_times(offset_s), self.reach_s + self.curve.tangent_s)
 
-    def follows(self, chosen: Ints) -> Bools:
+    def is_consecutive(self, chosen: Ints) -> Bools:
         """Whether each chosen pose is the next one after the chosen pose before it."""
         near = np.diff(self.poses.seconds[chosen]) <= LONG_GAP * self.poses.step_s
         return np.concatenate([[False], near & (np.diff(chosen) == 1)])
 
-    def score(self, chosen: Ints, offset_s: float) -> Score:
+    def offset_evidence(self, chosen: Ints, offset_s: float) -> OffsetEvidence:
         """What the chosen poses say about the offset."""
-        follows = self.follows(chosen)
-        parts = [_weighed(_position_errors(self, chosen, offset_s), follows)]
+        follows = self.is_consecutive(chosen)
+        parts = [_weigh_errors(_position_errors(self, chosen, offset_s), follows)]
         if self.oriented:
             twice = follows & np.concatenate([[False], follows[:-1]])
-            parts.append(_weighed(_rotation_errors(self, chosen, offset_s), twice))
-        return Score(
-            np.sum([part.pull for part in parts], axis=0),
+            parts.append(_weigh_errors(_rotation_errors(self, chosen, offset_s), twice))
+        return OffsetEvidence(
+            np.sum([part.gradient for part in parts], axis=0),
             np.sum([part.slope for part in parts], axis=0),
         )
 
-    def positions(self, chosen: Ints, offset_s: float) -> tuple[Floats, Floats]:
+    def matched_positions(self, chosen: Ints, offset_s: float) -> tuple[Floats, Floats]:
         """Positions of estimate and reference that meet. (n, 3) each."""
-        kept, read = self.poses.position[chosen], self.curve.place(self.read_at(offset_s)[chosen])
-        return (kept, read) if self.forward else (read, kept)
+        kept, read = (
+            self.poses.position[chosen],
+            self.curve.position_at(self.curve_times(offset_s)[chosen]),
+        )
+        return (kept, read) if self.curve_is_reference else (read, kept)
 
-    def left(self, chosen: Ints, offset_s: float) -> "Left":
+    def remaining_error(self, chosen: Ints, offset_s: float) -> "RemainingError":
         """What the alignment leaves at an offset."""
-        source, target = self.positions(chosen, offset_s)
-        error = FITS[self.kind](source, target).moved(source) - target
+        source, target = self.matched_positions(chosen, offset_s)
+        error = FITS[self.kind](source, target).aligned_position(source) - target
         stride = min(max(1, round(STRIDE_S / self.poses.step_s)), len(chosen) - 1)
-        apart, way = (_squared(all_[stride:] - all_[:-stride]) for all_ in (error, target))
-        return Left(float(np.sqrt(_squared(error) / len(error))), apart / max(way, NOTHING))
+        apart, way = (_sum_of_squares(all_[stride:] - all_[:-stride]) for all_ in (error, target))
+        return RemainingError(
+            float(np.sqrt(_sum_of_squares(error) / len(error))), apart / max(way, TINY)
+        )
 
 
-def meeting(estimate: AnyTrack, reference: Track, kind: AlignmentKind) -> Meeting:
+def curve_pair(estimate: AnyTrack, reference: Track, kind: AlignmentKind) -> CurvePair:
     """The two tracks as curves; where first poses are to be made equal, all of se3 is open."""
     origin = int(reference.stamp[0])
     ours, theirs = curve_of(estimate, origin), curve_of(reference, origin)
     forward = theirs.step_s <= ours.step_s
     slow, fast = (ours, theirs) if forward else (theirs, ours)
     oriented = estimate.about.oriented and reference.about.oriented
-    return Meeting(slow, fast, forward, "se3" if kind == "first-pose" else kind, oriented)
+    return CurvePair(slow, fast, forward, "se3" if kind == "first-pose" else kind, oriented)
 
 
 @dataclass(frozen=True)
@@ -212,84 +219,84 @@ class _Errors:
     h: Floats  # (n, 3)
     freedoms: Floats  # (n, 3, f)
 
-    def new(self, follows: Bools) -> "_Errors":
+    def innovations(self, follows: Bools) -> "_Errors":
         """What is new in the scans that follow on another."""
         scan = np.flatnonzero(follows)
         y, before = self.y[scan], self.y[scan - 1]
-        rho = float(np.sum(y * before) / max(np.sum(before * before), NOTHING))
+        rho = float(np.sum(y * before) / max(np.sum(before * before), TINY))
         rho = min(max(rho, -1.0), 1.0)
         return _Errors(
             *(all_[scan] - rho * all_[scan - 1] for all_ in (self.y, self.g, self.h, self.freedoms))
         )
 
 
-def _squared(vectors: Floats) -> float:
+def _sum_of_squares(vectors: Floats) -> float:
     return float(np.einsum("ni,ni->", vectors, vectors))
 
 
-def _weighed(errors: _Errors, follows: Bools) -> Score:
+def _weigh_errors(errors: _Errors, follows: Bools) -> OffsetEvidence:
     """g y and g h over the variance of y, beside the freedoms; zero for scans without a past."""
-    new = errors.new(follows)
-    y, g = _beside(new.freedoms, new.y), _beside(new.freedoms, new.g)
-    variance = float(np.mean(y * y) + EXACT_S**2 * np.mean(g * g)) + NOTHING
+    new = errors.innovations(follows)
+    y, g = _unexplained_part(new.freedoms, new.y), _unexplained_part(new.freedoms, new.g)
+    variance = float(np.mean(y * y) + EXACT_S**2 * np.mean(g * g)) + TINY
     pull, slope = np.zeros(len(follows)), np.zeros(len(follows))
     pull[follows] = np.einsum("ni,ni->n", g, y) / variance
     slope[follows] = np.einsum("ni,ni->n", g, new.h) / variance
-    return Score(pull, slope)
+    return OffsetEvidence(pull, slope)
 
 
-def _beside(freedoms: Floats, values: Floats) -> Floats:
+def _unexplained_part(freedoms: Floats, values: Floats) -> Floats:
     """The part of the values that no freedom explains. (n, 3, f), (n, 3) -> (n, 3)."""
     if freedoms.shape[2] == 0:
         return values
     columns = freedoms.reshape(-1, freedoms.shape[2])
     normal = columns.T @ columns
-    size = np.sqrt(np.maximum(np.diag(normal), NOTHING))
-    inverse = np.linalg.pinv(normal / np.outer(size, size), rcond=OPEN, hermitian=True)
+    size = np.sqrt(np.maximum(np.diag(normal), TINY))
+    inverse = np.linalg.pinv(normal / np.outer(size, size), rcond=OPEN_FREEDOM, hermitian=True)
     weight = inverse @ (columns.T @ values.ravel() / size) / size
     return values - (columns @ weight).reshape(values.shape)
 
 
-def _position_errors(met: Meeting, chosen: Ints, offset_s: float) -> _Errors:
-    source, target = met.positions(chosen, offset_s)
-    time = met.read_at(offset_s)[chosen]
+def _position_errors(met: CurvePair, chosen: Ints, offset_s: float) -> _Errors:
+    source, target = met.matched_positions(chosen, offset_s)
+    time = met.curve_times(offset_s)[chosen]
     alignment = FITS[met.kind](source, target)
-    turn = np.eye(3) if met.forward else alignment.scale * alignment.rotation
+    turn = np.eye(3) if met.curve_is_reference else alignment.scale * alignment.rotation
 
     def velocity(reach: float) -> Floats:
-        way = met.curve.place(time + reach) - met.curve.place(time - reach)
-        return so3.turned(turn, way) / (2 * reach)
+        way = met.curve.position_at(time + reach) - met.curve.position_at(time - reach)
+        return so3.rotate_all(turn, way) / (2 * reach)
 
     freedoms = [_world_freedoms(met.kind, target - target.mean(axis=0))]
     if met.oriented:  # a lever arm keeps its direction in the axes of the body
         body = so3.matrix(met.poses.rotation[chosen])
-        freedoms.append(alignment.rotation @ body if met.forward else body)
+        freedoms.append(alignment.rotation @ body if met.curve_is_reference else body)
     return _Errors(
-        alignment.moved(source) - target,
+        alignment.aligned_position(source) - target,
         velocity(met.reach_s),
         velocity(met.curve.step_s),
         np.concatenate(freedoms, axis=2),
     )
 
 
-def _rotation_errors(met: Meeting, chosen: Ints, offset_s: float) -> _Errors:
+def _rotation_errors(met: CurvePair, chosen: Ints, offset_s: float) -> _Errors:
     """Turns since the pose before, in body axes; the first pose of a run is left to the caller."""
-    kept, time = _turns(met.poses.rotation[chosen]), met.read_at(offset_s)[chosen]
+    kept, time = _rotation_steps(met.poses.rotation[chosen]), met.curve_times(offset_s)[chosen]
     early, before, read, after, late = (
-        _turns(met.curve.turn(time + by))
+        _rotation_steps(met.curve.rotation_at(time + by))
         for by in (-met.reach_s, -met.curve.step_s, 0.0, met.curve.step_s, met.reach_s)
     )
-    follows = met.follows(chosen)
-    error = fit_se3(kept[follows], read[follows]).moved(kept) - read
+    follows = met.is_consecutive(chosen)
+    error = fit_se3(kept[follows], read[follows]).aligned_position(kept) - read
     return _Errors(
-        error if met.forward else -error,
+        error if met.curve_is_reference else -error,
         (late - early) / (2 * met.reach_s),
         (after - before) / (2 * met.curve.step_s),
         _world_freedoms("se3", read),
     )
 
 
-def _turns(rotation: Floats) -> Floats:
+def _rotation_steps(rotation: Floats) -> Floats:
     """Log(R_(k-1)^T R_k); nothing for the first. (n, 4) -> (n, 3)."""
     turns = so3.log(so3.compose(so3.inverse(rotation[:-1]), rotation[1:]))
     return np.concatenate([np.zeros((1, 3)), turns])

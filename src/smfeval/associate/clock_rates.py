@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from smfeval.associate.clock_errors import Curve, curve_of
-from smfeval.associate.nearest import why_apart
+from smfeval.associate.nearest import explain_mismatch
 from smfeval.errors import PairingError
 from smfeval.maths import so3
 from smfeval.maths.arrays import Bools, Floats, Ints
@@ -24,13 +24,20 @@ from smfeval.track import AnyTrack, Track
 REACH_S = 10.0  # search to either side, unless told otherwise
 WINDOW_S = 0.1  # about: rates over a shorter time are mostly noise
 PARTS = 2  # lags per step
-STILL = {"speed": 1e-4, "angular rate": 1e-4}  # m/s, rad/s: a rate that varies less says nothing
-JUMP = 3.0  # median deviations: a rate that is farther off is an outlier of the estimate
-CERTAIN = 20.0  # G by chance among some hundred lags: less than once in a hundred
-FEWEST = 20  # samples that overlap at a lag
-TOLD = 0.1  # of G: a signal that adds less was not what the offset was found from
-RIVAL = 0.95  # of the best G: another offset with more is as good
-LOBE = 0.75  # of a peak of G: if it falls no lower on the way, the peak is not another offset
+MIN_RATE_SPREAD = {
+    "speed": 1e-4,
+    "angular rate": 1e-4,
+}  # m/s, rad/s: a rate that varies less says nothing
+OUTLIER_DEVIATIONS = (
+    3.0  # median deviations: a rate that is farther off is an outlier of the estimate
+)
+MIN_EVIDENCE = 20.0  # G by chance among some hundred lags: less than once in a hundred
+FEWEST_SAMPLES = 20  # samples that overlap at a lag
+MIN_SIGNAL_SHARE = 0.1  # of G: a signal that adds less was not what the offset was found from
+RIVAL_SHARE = 0.95  # of the best G: another offset with more is as good
+VALLEY_SHARE = (
+    0.75  # of a peak of G: if it falls no lower on the way, the peak is not another offset
+)
 MOST_RIVALS = 6
 PERFECT = 1 - 1e-9  # r^2 of signals that are equal but for rounding
 LARGEST_GRID = 2**23  # samples
@@ -84,8 +91,8 @@ def correlate(estimate: AnyTrack, reference: AnyTrack, *, reach_s: float = REACH
     ours, theirs = _curves(estimate, reference, reach_s)
     grid = _grid(ours, theirs, reach_s)
     oriented = estimate.about.oriented and reference.about.oriented
-    names = STILL if oriented else ("speed",)
-    signals = {name: _in_step(name, ours, theirs, grid) for name in names}
+    names = MIN_RATE_SPREAD if oriented else ("speed",)
+    signals = {name: _signal_correlation(name, ours, theirs, grid) for name in names}
     parts = {name: _evidence(*signal) for name, signal in signals.items()}
     evidence = np.sum(list(parts.values()), axis=0)
 
@@ -98,19 +105,21 @@ def correlate(estimate: AnyTrack, reference: AnyTrack, *, reach_s: float = REACH
         float(grid.offset_s[best] + top * grid.step_s / PARTS),
         float(evidence[best]),
         correlation,
-        tuple(name for name, part in parts.items() if part[best] > TOLD * evidence[best]),
+        tuple(
+            name for name, part in parts.items() if part[best] > MIN_SIGNAL_SHARE * evidence[best]
+        ),
         tuple(float(offset) for offset in grid.offset_s[_rivals(evidence)]),
     )
 
 
 def _curves(estimate: AnyTrack, reference: AnyTrack, reach_s: float) -> tuple[Curve, Curve]:
-    if min(len(estimate), len(reference)) < FEWEST:
-        raise PairingError(f"a clock offset needs at least {FEWEST} poses of each track")
+    if min(len(estimate), len(reference)) < FEWEST_SAMPLES:
+        raise PairingError(f"a clock offset needs at least {FEWEST_SAMPLES} poses of each track")
     origin = int(reference.stamp[0])
     ours, theirs = curve_of(estimate, origin), curve_of(reference, origin)
     apart = max(ours.seconds[0] - theirs.seconds[-1], theirs.seconds[0] - ours.seconds[-1])
     if apart > reach_s:
-        raise PairingError(why_apart(estimate.stamp, reference.stamp, 0, reach_s))
+        raise PairingError(explain_mismatch(estimate.stamp, reference.stamp, 0, reach_s))
     return ours, theirs
 
 
@@ -129,15 +138,17 @@ def _instants(curve: Curve, other: Curve, step: float, reach_s: float) -> Floats
     start = max(curve.seconds[0], other.seconds[0] - reach_s)
     end = min(curve.seconds[-1], other.seconds[-1] + reach_s)
     count = int((end - start) / step) + 1
-    if not FEWEST <= count <= LARGEST_GRID:
+    if not FEWEST_SAMPLES <= count <= LARGEST_GRID:
         raise PairingError(
             f"the tracks share {end - start:.3g} s, within an offset of {reach_s:g} s: too "
-            f"{'short' if count < FEWEST else 'long'} a time to compare their rates"
+            f"{'short' if count < FEWEST_SAMPLES else 'long'} a time to compare their rates"
         )
     return start + step * np.arange(count)
 
 
-def _in_step(name: str, ours: Curve, theirs: Curve, grid: _Grid) -> tuple[Floats, Floats]:
+def _signal_correlation(
+    name: str, ours: Curve, theirs: Curve, grid: _Grid
+) -> tuple[Floats, Floats]:
     """Correlation of a signal at each offset of the grid, and effective samples."""
     moved = [grid.theirs + grid.step_s * part / PARTS for part in range(PARTS)]
     kept = _rates(name, ours, grid.ours, grid.step_s)
@@ -149,21 +160,23 @@ def _in_step(name: str, ours: Curve, theirs: Curve, grid: _Grid) -> tuple[Floats
 
 def _rates(name: str, curve: Curve, time: Floats, window: float) -> _Rates:
     """Speed (m/s) or angular rate (rad/s) over the window about each instant."""
-    known = curve.known(time, window / 2 + curve.tangent_s)
+    known = curve.is_known(time, window / 2 + curve.tangent_s)
     before, after = time[known] - window / 2, time[known] + window / 2
     if name == "speed":
-        way = curve.place(after) - curve.place(before)
+        way = curve.position_at(after) - curve.position_at(before)
     else:
-        way = so3.log(so3.compose(so3.inverse(curve.turn(before)), curve.turn(after)))
-    return _centred(np.sqrt(np.einsum("ni,ni->n", way, way)) / window, known, STILL[name])
+        way = so3.log(so3.compose(so3.inverse(curve.rotation_at(before)), curve.rotation_at(after)))
+    return _centre_rate(
+        np.sqrt(np.einsum("ni,ni->n", way, way)) / window, known, MIN_RATE_SPREAD[name]
+    )
 
 
-def _centred(rate: Floats, known: Bools, still: float) -> _Rates:
+def _centre_rate(rate: Floats, known: Bools, still: float) -> _Rates:
     """A rate about its median, jumps cut off; one that hardly varies is not known at all."""
     value, moving = np.zeros(len(known)), len(rate) > 0 and float(rate.std()) > still
     if moving:
         away = rate - np.median(rate)
-        usual = JUMP * float(np.median(np.abs(away))) or np.inf
+        usual = OUTLIER_DEVIATIONS * float(np.median(np.abs(away))) or np.inf
         value[known] = away.clip(-usual, usual)
     return _Rates(value, (known & moving).astype(np.float64))
 
@@ -185,7 +198,7 @@ def _correlations(a: _Rates, b: _Rates, lags: Ints) -> tuple[Floats, Floats]:
         summed(0, 2) - summed(0, 1) ** 2 / samples
     )
     usual = float(np.sum(a.value**2) * np.sum(b.value**2))
-    enough = (samples >= FEWEST) & (spread > 1e-12 * usual)
+    enough = (samples >= FEWEST_SAMPLES) & (spread > 1e-12 * usual)
     root = np.sqrt(np.where(enough, spread, 1.0))
     return np.where(enough, covariance / root, 0.0), samples
 
@@ -210,7 +223,7 @@ def _evidence(correlation: Floats, effective: Floats) -> Floats:
 
 
 def _refuse_chance(evidence: float, correlation: dict[str, float]) -> None:
-    if evidence >= CERTAIN:
+    if evidence >= MIN_EVIDENCE:
         return
     seen = ", ".join(f"{name} {value:.2f}" for name, value in correlation.items())
     raise PairingError(
@@ -232,8 +245,8 @@ def _rivals(evidence: Floats) -> Ints:
     best = int(np.argmax(evidence))
     before = np.minimum.accumulate(evidence[best::-1])[::-1]
     valley = np.concatenate([before, np.minimum.accumulate(evidence[best:])[1:]])
-    least = min(RIVAL * evidence[best], evidence[best] - CERTAIN)
-    beyond = (LOBE * evidence > valley) & (evidence > least)
+    least = min(RIVAL_SHARE * evidence[best], evidence[best] - MIN_EVIDENCE)
+    beyond = (VALLEY_SHARE * evidence > valley) & (evidence > least)
     beyond[1:] &= evidence[1:] > evidence[:-1]
     beyond[:-1] &= evidence[:-1] >= evidence[1:]
     found = np.flatnonzero(beyond)
@@ -250,7 +263,7 @@ def _vertex(values: Floats) -> float:
 STRETCHES = 20  # evenly spaced
 MOST_SCANS = 10_000  # of the estimate; more would not narrow the offset by anything that matters
 MOST_POSES = 100_000  # of the reference
-BESIDE_S = 1.0  # of the reference, for velocities at the ends of a stretch
+EXCERPT_MARGIN_S = 1.0  # of the reference, for velocities at the ends of a stretch
 
 
 def excerpts(estimate: AnyTrack, reference: Track, *, reach_s: float) -> tuple[AnyTrack, Track]:
@@ -260,7 +273,7 @@ def excerpts(estimate: AnyTrack, reference: Track, *, reach_s: float) -> tuple[A
     """
     share = min(1.0, MOST_SCANS / len(estimate), MOST_POSES / len(reference))
     period = estimate.duration_s / STRETCHES
-    beside = reach_s + BESIDE_S
+    beside = reach_s + EXCERPT_MARGIN_S
     if share * period + 2 * beside >= period:
         return estimate, reference
     origin = estimate.stamp[0]

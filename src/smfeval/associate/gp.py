@@ -27,19 +27,19 @@ from typing import Literal
 import numpy as np
 from scipy.stats import chi2
 
-from smfeval.associate.motion import (
+from smfeval.associate.motion_prior import (
     LEAST_OBSERVATIONS,
     Instants,
-    Motion,
+    MotionPrior,
     bridge,
-    fit,
     fit_given_noise,
-    interpolated,
+    fit_prior,
+    interpolate_curve,
+    interpolate_separable,
     principal_axes,
-    separable,
     windows,
 )
-from smfeval.associate.nearest import LONGEST_S, Pairs, why_apart
+from smfeval.associate.nearest import LONGEST_S, Pairs, explain_mismatch
 from smfeval.errors import OptionError, PairingError
 from smfeval.maths import so3
 from smfeval.maths.arrays import Bools, Floats, Ints
@@ -69,24 +69,28 @@ class Widening:
 NO_WIDENING = Widening(np.empty(0), np.empty(0))
 
 
-def widening(step: Floats, observed: Floats, motion: Motion) -> Widening:
+def widening(step: Floats, observed: Floats, motion: MotionPrior) -> Widening:
     """Factors of a curve under its fitted prior. (n - 1,), (n, d)."""
     axes = principal_axes(motion.density)[0] if motion.density.any() else None
     index = windows(len(observed), WINDOWS)
     gaps = [
-        gap for gap in GAPS if _left_out(len(index), gap).sum() * index.shape[1] >= LEAST_LEFT_OUT
+        gap
+        for gap in GAPS
+        if _left_out_mask(len(index), gap).sum() * index.shape[1] >= LEAST_LEFT_OUT
     ]
     if axes is None or not gaps:
         return NO_WIDENING
     white = np.linalg.inv(np.linalg.cholesky(axes.T @ motion.density @ axes))
     seen = observed[index] @ axes @ white.T
     time = np.concatenate([np.zeros((1, index.shape[1])), np.cumsum(step[index[:-1]], axis=0)])
-    measured = [_factor(time, seen, motion, _left_out(len(index), gap)) for gap in gaps]
+    measured = [
+        _widening_factor(time, seen, motion, _left_out_mask(len(index), gap)) for gap in gaps
+    ]
     gap_s, factor = np.array(measured).T
     return Widening(gap_s, factor)
 
 
-def _left_out(count: int, gap: int) -> Bools:
+def _left_out_mask(count: int, gap: int) -> Bools:
     """Every other run of `gap` steps has its inner observations left out. -> (count,)."""
     place = np.arange(count)
     inner = place % (2 * gap) > gap
@@ -94,7 +98,9 @@ def _left_out(count: int, gap: int) -> Bools:
     return inner
 
 
-def _factor(time: Floats, seen: Floats, motion: Motion, left_out: Bools) -> tuple[float, float]:
+def _widening_factor(
+    time: Floats, seen: Floats, motion: MotionPrior, left_out: Bools
+) -> tuple[float, float]:
     """Mean length of the gaps, and the quantile of squared whitened errors over what it should be.
 
     (n, w), (n, w, r).
@@ -102,7 +108,7 @@ def _factor(time: Floats, seen: Floats, motion: Motion, left_out: Bools) -> tupl
     kept, asked = np.flatnonzero(~left_out), np.flatnonzero(left_out)
     left = np.searchsorted(kept, asked) - 1
     at = Instants(left, time[asked] - time[kept[left]], time[kept[left + 1]] - time[asked])
-    mean, variance = separable(np.diff(time[kept], axis=0), seen[kept], motion, at)
+    mean, variance = interpolate_separable(np.diff(time[kept], axis=0), seen[kept], motion, at)
     square = ((seen[asked] - mean) ** 2).sum(axis=-1) / (variance + motion.ratio)
     factor = np.quantile(square, LEVEL) / chi2.ppf(LEVEL, seen.shape[-1])
     return float(np.exp(np.log(at.before + at.after).mean())), float(factor)
@@ -129,10 +135,10 @@ def turns_between(rotation: Floats) -> Floats:
 Prior = Literal["auto", "acceleration", "jerk"]
 ORDERS = {"acceleration": 2, "jerk": 3}  # derivatives in the state
 ROUNDING = 1e-6 / np.sqrt(12)  # m and rad: standard deviation of text with six decimals
-FORGOTTEN = 1e4  # median steps: across a longer gap the poses say nothing of each other
+MAX_GAP_STEPS = 1e4  # median steps: across a longer gap the poses say nothing of each other
 LONG_GAP = 10  # median steps: what lies in a longer gap is counted and said
 BROAD_TURN_RAD = 1.0  # between neighbours; the local rotation model is a series in it
-LEFT_OUT = 0.3  # of the coning correction, as a standard deviation: the terms beyond it
+CONING_UNCERTAINTY = 0.3  # of the coning correction, as a standard deviation: the terms beyond it
 DOUBTED_EXCESS = 0.5  # squared innovations below this fraction of what the noise lets expect
 
 
@@ -141,7 +147,7 @@ class Interpolation:
     """A motion prior as it was used: its name, hyperparameters and factors by length of gap."""
 
     prior: str
-    motion: Motion
+    motion: MotionPrior
     log_likelihood: float | None  # per pose; None where the motion was given
     reported_noise: bool  # the noise is the reference's own covariance
     excess: float  # squared innovations over what prior and noise let expect
@@ -149,7 +155,7 @@ class Interpolation:
 
 
 @dataclass(frozen=True)
-class Interpolated:
+class InterpolatedReference:
     """The reference at the stamps of the estimate; `track[i]` belongs to scan `index[i]`."""
 
     track: GaussianTrack
@@ -167,7 +173,7 @@ class Interpolated:
         return len(self.index)
 
     @property
-    def reading_covariance(self) -> Floats:
+    def observation_covariance(self) -> Floats:
         """Covariance of a position that the reference itself would have read there. (n, 3, 3).
 
         In world axes: that of the interpolated position, plus the rounding and, where it was
@@ -196,10 +202,10 @@ def interpolate(
     stamps_ns: Ints,
     *,
     prior: Prior = "auto",
-    motion: Motion | None = None,
+    motion: MotionPrior | None = None,
     longest_gap_s: float | None = None,
     offset_s: float = 0.0,
-) -> Interpolated:
+) -> InterpolatedReference:
     """The reference at the estimate's stamps, with covariance.
 
     Parameters
@@ -221,18 +227,18 @@ def interpolate(
     _check(reference, prior, motion, offset_s)
     shifted = stamps_ns + np.int64(round(offset_s * NANOSECONDS))
     step = np.diff(reference.stamp) / NANOSECONDS
-    forgotten_s = float(FORGOTTEN * np.median(step))
-    index, outside, left_out = _matched(reference.stamp, shifted, longest_gap_s, forgotten_s)
+    forgotten_s = float(MAX_GAP_STEPS * np.median(step))
+    index, outside, left_out = _match_stamps(reference.stamp, shifted, longest_gap_s, forgotten_s)
 
     at = _instants(reference.stamp, shifted[index])
     step = np.minimum(step, forgotten_s)
-    position, position_spread, how = _position(reference, step, at, prior, motion)
-    rotation, rotation_spread, how_turned = _rotation(reference, step, at, prior)
+    position, position_spread, how = _interpolate_position(reference, step, at, prior, motion)
+    rotation, rotation_spread, how_turned = _interpolate_rotation(reference, step, at, prior)
     covariance = np.zeros((len(index), 6, 6))
     covariance[:, :3, :3] = so3.rotate_covariance(so3.inverse(rotation), position_spread)
     covariance[:, 3:, 3:] = rotation_spread
 
-    return Interpolated(
+    return InterpolatedReference(
         track=GaussianTrack(
             stamps_ns[index],
             position,
@@ -253,7 +259,7 @@ def interpolate(
     )
 
 
-def _check(reference: Track, prior: str, motion: Motion | None, offset_s: float) -> None:
+def _check(reference: Track, prior: str, motion: MotionPrior | None, offset_s: float) -> None:
     if prior != "auto" and prior not in ORDERS:
         raise OptionError(f"motion prior {prior!r} is none of auto, {', '.join(ORDERS)}")
     if not abs(offset_s) <= LONGEST_S:
@@ -265,48 +271,52 @@ def _check(reference: Track, prior: str, motion: Motion | None, offset_s: float)
         )
 
 
-def _matched(
+def _match_stamps(
     reference: Ints, stamp: Ints, longest_gap_s: float | None, forgotten_s: float
 ) -> tuple[Ints, int, int]:
     """Index of the stamps that are matched, how many lie outside, how many in too long gaps."""
     longest_s = forgotten_s if longest_gap_s is None else min(longest_gap_s, forgotten_s)
     within = (stamp >= reference[0]) & (stamp <= reference[-1])
-    near = within & _near(reference, stamp, longest_s)
+    near = within & _is_near(reference, stamp, longest_s)
     if not near.any():
-        raise PairingError(why_apart(stamp, reference, 0, 0.0))
+        raise PairingError(explain_mismatch(stamp, reference, 0, 0.0))
     return np.flatnonzero(near), int((~within).sum()), int((within & ~near).sum())
 
 
-def _near(reference: Ints, stamp: Ints, longest_s: float) -> Bools:
+def _is_near(reference: Ints, stamp: Ints, longest_s: float) -> Bools:
     """Stamps on a pose or in a gap that is not too long; stamps outside get any answer."""
-    left = _left(reference, stamp)
+    left = _pose_before(reference, stamp)
     on_pose = (stamp == reference[left]) | (stamp == reference[left + 1])
     return on_pose | (reference[left + 1] - reference[left] <= longest_s * NANOSECONDS)
 
 
 def _instants(reference: Ints, stamp: Ints) -> Instants:
-    left = _left(reference, stamp)
+    left = _pose_before(reference, stamp)
     before, after = stamp - reference[left], reference[left + 1] - stamp
     return Instants(left, before / NANOSECONDS, after / NANOSECONDS)
 
 
-def _left(reference: Ints, stamp: Ints) -> Ints:
+def _pose_before(reference: Ints, stamp: Ints) -> Ints:
     """The pose before each stamp; the last but one for the last stamp."""
     return (np.searchsorted(reference, stamp, side="right") - 1).clip(0, len(reference) - 2)
 
 
-def _position(
-    reference: Track, step: Floats, at: Instants, prior: str, motion: Motion | None
+def _interpolate_position(
+    reference: Track, step: Floats, at: Instants, prior: str, motion: MotionPrior | None
 ) -> tuple[Floats, Floats, Interpolation]:
     noise = reference.position_covariance if isinstance(reference, GaussianTrack) else None
     origin = reference.position[0]  # large map coordinates would cost digits
     curve = reference.position - origin
-    how = _given(motion, noise) if motion is not None else _fitted(step, curve, noise, prior)
-    mean, covariance = _curve(step, curve, at, noise, how)
+    how = (
+        _given_prior(motion, noise)
+        if motion is not None
+        else _select_prior(step, curve, noise, prior)
+    )
+    mean, covariance = _widened_curve(step, curve, at, noise, how)
     return origin + mean, covariance, how
 
 
-def _rotation(
+def _interpolate_rotation(
     reference: Track, step: Floats, at: Instants, prior: str
 ) -> tuple[Floats, Floats, Interpolation | None]:
     """Rotations and their covariance in body axes; placeholders where there are none."""
@@ -316,33 +326,35 @@ def _rotation(
     noise = reference.covariance[:, 3:, 3:] if isinstance(reference, GaussianTrack) else None
     turns = turns_between(reference.rotation)
     unrolled = np.concatenate([np.zeros((1, 3)), np.cumsum(turns, axis=0)])
-    how = _fitted(step, unrolled, noise, prior)
-    mean, covariance = _curve(step, unrolled, at, noise, how)
+    how = _select_prior(step, unrolled, noise, prior)
+    mean, covariance = _widened_curve(step, unrolled, at, noise, how)
     swing = coning(step, turns, at)
-    left_out = (LEFT_OUT * np.linalg.norm(swing, axis=1)) ** 2
+    left_out = (CONING_UNCERTAINTY * np.linalg.norm(swing, axis=1)) ** 2
     covariance = covariance + left_out[:, None, None] * np.eye(3)
     turn = mean - unrolled[at.left] + swing
     return so3.compose(here, so3.exp(turn)), covariance, how
 
 
-def _curve(
+def _widened_curve(
     step: Floats, observed: Floats, at: Instants, noise: Floats | None, how: Interpolation
 ) -> tuple[Floats, Floats]:
-    mean, covariance = interpolated(step, observed, how.motion, at, noise=noise)
+    mean, covariance = interpolate_curve(step, observed, how.motion, at, noise=noise)
     factor = how.widening(at.before + at.after)
     return mean, factor[:, None, None] * covariance + ROUNDING**2 * np.eye(3)
 
 
-def _given(motion: Motion, noise: Floats | None) -> Interpolation:
+def _given_prior(motion: MotionPrior, noise: Floats | None) -> Interpolation:
     names = {order: name for name, order in ORDERS.items()}
     prior = names.get(motion.order, f"derivative {motion.order}")
     return Interpolation(prior, motion, None, noise is not None, 1.0, NO_WIDENING)
 
 
-def _fitted(step: Floats, observed: Floats, noise: Floats | None, prior: str) -> Interpolation:
+def _select_prior(
+    step: Floats, observed: Floats, noise: Floats | None, prior: str
+) -> Interpolation:
     """The prior of that name, or the more likely one, with its most likely hyperparameters."""
     names = list(ORDERS) if prior == "auto" else [prior]
-    fits = {name: fit(step, observed, ORDERS[name]) for name in names}
+    fits = {name: fit_prior(step, observed, ORDERS[name]) for name in names}
     name = max(fits, key=lambda name: fits[name].log_likelihood)
     free = fits[name]
     if noise is None:

@@ -55,7 +55,7 @@ class States:
 
 
 @dataclass(frozen=True)
-class Smoothed(States):
+class SmoothedStates(States):
     """States given all observations; `cross` is Cov(x_k, x_(k+1)). (n - 1, ..., s, s)."""
 
     cross: Floats
@@ -86,21 +86,21 @@ def _every_other(elements: Element, start: int, stop: int, step: int = 2) -> Ele
     return tuple(part[start:stop:step] for part in elements)  # type: ignore[return-value]
 
 
-def filtered(chain: Chain) -> States:
+def filter_chain(chain: Chain) -> States:
     """Each state given the observations up to its own instant: the Kalman filter."""
     elements = _filter_elements(chain)
     _, mean, covariance, _, _ = prefix_sums(_filter_product, elements, _filter_update)
     return States(mean, covariance)
 
 
-def smoothed(chain: Chain) -> Smoothed:
+def smooth_chain(chain: Chain) -> SmoothedStates:
     """Each state given all observations: the Rauch-Tung-Striebel smoother."""
-    states = filtered(chain)
+    states = filter_chain(chain)
     gain, mean, covariance = _smoother_elements(chain, states)
     backwards = (gain[::-1], mean[::-1], covariance[::-1])
     _, mean, covariance = prefix_sums(_smoother_product, backwards)
     mean, covariance = mean[::-1], covariance[::-1]
-    return Smoothed(mean, covariance, gain[:-1] @ covariance[1:])
+    return SmoothedStates(mean, covariance, gain[:-1] @ covariance[1:])
 
 
 def innovations(chain: Chain) -> tuple[Floats, Floats]:
@@ -111,7 +111,7 @@ def innovations(chain: Chain) -> tuple[Floats, Floats]:
     innovation, covariance
         y_k - E[y_k | past], (n - 1, ..., p, c), and its covariance, (n - 1, ..., p, p).
     """
-    past, seen = filtered(chain), chain.observed.shape[-2]
+    past, seen = filter_chain(chain), chain.observed.shape[-2]
     predicted = chain.transition @ past.mean[:-1]
     spread = _sandwich(chain.transition, past.covariance[:-1]) + chain.process
     innovation = chain.observed[1:] - predicted[..., :seen, :]
@@ -129,9 +129,9 @@ def _filter_elements(chain: Chain) -> FilterElement:
     noise = chain.noise[1:]
     inverse = np.linalg.inv(process[..., :seen, :seen] + noise)
     gain = process[..., :, :seen] @ inverse
-    kept = np.eye(size) - _padded(gain, size)
+    kept = np.eye(size) - _pad_columns(gain, size)
     kept[..., :seen, :seen] = noise @ inverse  # I - Q S^-1 = R S^-1, without cancellation
-    information = _transposed(phi[..., :seen, :]) @ inverse
+    information = _transpose(phi[..., :seen, :]) @ inverse
     later = (
         kept @ phi,
         gain @ observed,
@@ -141,7 +141,7 @@ def _filter_elements(chain: Chain) -> FilterElement:
     )
     nothing = np.zeros_like(chain.covariance)
     first = (nothing, chain.mean, chain.covariance, np.zeros_like(chain.mean), nothing)
-    return tuple(_stacked(a[None], b) for a, b in zip(first, later, strict=True))  # type: ignore[return-value]
+    return tuple(_stack_in_time(a[None], b) for a, b in zip(first, later, strict=True))  # type: ignore[return-value]
 
 
 def _filter_product(i: FilterElement, j: FilterElement) -> FilterElement:
@@ -150,15 +150,15 @@ def _filter_product(i: FilterElement, j: FilterElement) -> FilterElement:
     inverse = np.linalg.inv(np.eye(c_i.shape[-1]) + c_i @ j_j)
     transition = inverse @ a_i
     mean = inverse @ (b_i + c_i @ eta_j)
-    spread = a_j @ (inverse @ c_i) @ _transposed(a_j) + c_j
-    back = _transposed(a_i)
+    spread = a_j @ (inverse @ c_i) @ _transpose(a_j) + c_j
+    back = _transpose(a_i)
     information = back @ j_j @ transition + j_i
     return (
         a_j @ transition,
         a_j @ mean + b_j,
-        0.5 * (spread + _transposed(spread)),
+        0.5 * (spread + _transpose(spread)),
         back @ (eta_j - j_j @ mean) + eta_i,
-        0.5 * (information + _transposed(information)),
+        0.5 * (information + _transpose(information)),
     )
 
 
@@ -166,9 +166,9 @@ def _filter_update(i: FilterElement, j: FilterElement) -> FilterElement:
     """As the product, for an i that starts at the first instant: only mean and covariance count."""
     (a_i, b_i, c_i, eta_i, j_i), (a_j, b_j, c_j, eta_j, j_j) = i, j
     forward = a_j @ np.linalg.inv(np.eye(c_i.shape[-1]) + c_i @ j_j)
-    spread = forward @ c_i @ _transposed(a_j) + c_j
+    spread = forward @ c_i @ _transpose(a_j) + c_j
     mean = forward @ (b_i + c_i @ eta_j) + b_j
-    return a_i, mean, 0.5 * (spread + _transposed(spread)), eta_i, j_i
+    return a_i, mean, 0.5 * (spread + _transpose(spread)), eta_i, j_i
 
 
 def _smoother_elements(chain: Chain, states: States) -> SmootherElement:
@@ -176,14 +176,14 @@ def _smoother_elements(chain: Chain, states: States) -> SmootherElement:
     phi, process = chain.transition, chain.process
     mean, covariance = states.mean[:-1], states.covariance[:-1]
     moved = phi @ covariance
-    predicted = moved @ _transposed(phi) + process
-    gain = _transposed(np.asarray(np.linalg.solve(predicted, moved), dtype=np.float64))
+    predicted = moved @ _transpose(phi) + process
+    gain = _transpose(np.asarray(np.linalg.solve(predicted, moved), dtype=np.float64))
     kept = np.eye(phi.shape[-1]) - gain @ phi
     spread = _sandwich(kept, covariance) + _sandwich(gain, process)
     return (
-        _stacked(gain, np.zeros_like(states.covariance[-1:])),
-        _stacked(kept @ mean, states.mean[-1:]),
-        _stacked(spread, states.covariance[-1:]),
+        _stack_in_time(gain, np.zeros_like(states.covariance[-1:])),
+        _stack_in_time(kept @ mean, states.mean[-1:]),
+        _stack_in_time(spread, states.covariance[-1:]),
     )
 
 
@@ -194,21 +194,21 @@ def _smoother_product(later: SmootherElement, earlier: SmootherElement) -> Smoot
 
 
 def _sandwich(matrix: Floats, covariance: Floats) -> Floats:
-    product = matrix @ covariance @ _transposed(matrix)
-    return 0.5 * (product + _transposed(product))
+    product = matrix @ covariance @ _transpose(matrix)
+    return 0.5 * (product + _transpose(product))
 
 
-def _transposed(matrix: Floats) -> Floats:
+def _transpose(matrix: Floats) -> Floats:
     return np.swapaxes(matrix, -1, -2)
 
 
-def _padded(matrix: Floats, columns: int) -> Floats:
+def _pad_columns(matrix: Floats, columns: int) -> Floats:
     """Zero columns on the right, up to a square. (..., s, p) -> (..., s, s)."""
     missing = np.zeros((*matrix.shape[:-1], columns - matrix.shape[-1]))
     return np.concatenate([matrix, missing], axis=-1)
 
 
-def _stacked(first: Floats, second: Floats) -> Floats:
+def _stack_in_time(first: Floats, second: Floats) -> Floats:
     """Along time, batch axes broadcast."""
     batch = np.broadcast_shapes(first.shape[1:], second.shape[1:])
     parts = [np.broadcast_to(part, (len(part), *batch)) for part in (first, second)]

@@ -14,12 +14,12 @@ HOUR_S = 3600
 UNITS = {1e3: "microseconds", 1e6: "milliseconds", 1e9: "seconds"}  # read as nanoseconds
 
 
-def why_apart(estimate: Ints, reference: Ints, matched: int, tolerance_s: float) -> str:
+def explain_mismatch(estimate: Ints, reference: Ints, matched: int, tolerance_s: float) -> str:
     """One sentence: how few matched, the two time spans, and a guess at the cause."""
     spans = f"estimate {_span(estimate)}, reference {_span(reference)}"
     return (
         f"{matched} of {len(estimate)} scans meet a reference pose within "
-        f"{1e3 * tolerance_s:g} ms: {spans}; {_guess(estimate, reference)}"
+        f"{1e3 * tolerance_s:g} ms: {spans}; {_guess_cause(estimate, reference)}"
     )
 
 
@@ -27,7 +27,7 @@ def _span(stamp: Ints) -> str:
     return f"{seconds_text(int(stamp[0]))} to {seconds_text(int(stamp[-1]))} s"
 
 
-def _guess(estimate: Ints, reference: Ints) -> str:
+def _guess_cause(estimate: Ints, reference: Ints) -> str:
     start = (float(estimate[0]) - float(reference[0])) / NANOSECONDS
     first, second = abs(float(estimate[0])) / NANOSECONDS, abs(float(reference[0])) / NANOSECONDS
     if estimate[0] <= reference[-1] and reference[0] <= estimate[-1]:
@@ -38,7 +38,7 @@ def _guess(estimate: Ints, reference: Ints) -> str:
     if (first < EPOCH_S) != (second < EPOCH_S):
         return f"one counts from its start, the other from 1970: try an offset of {-start:.3f} s"
     hours = round(start / HOUR_S)
-    if hours and abs(start - hours * HOUR_S) < max(_length(estimate), _length(reference)):
+    if hours and abs(start - hours * HOUR_S) < max(_duration_s(estimate), _duration_s(reference)):
         return f"they are about {hours} h apart: a time zone or GPS time? try offset {-start:.3f} s"
     return f"they start {start:.3f} s apart: try an offset of {-start:.3f} s"
 
@@ -52,13 +52,15 @@ def _unit(first: float, second: float) -> str | None:
     return next((unit for factor, unit in UNITS.items() if abs(ratio / factor - 1) < 1e-3), None)
 
 
-def _length(stamp: Ints) -> float:
+def _duration_s(stamp: Ints) -> float:
     return float(stamp[-1] - stamp[0]) / NANOSECONDS
 
 
 TOLERANCE_S = 0.005
 LONGEST_S = 3.2e9  # a century; what is longer is in another unit and would overflow the stamps
-TOO_FEW = 0.02  # of the shorter track: fewer matches than this are an accident, not a pairing
+MIN_MATCHED_SHARE = (
+    0.02  # of the shorter track: fewer matches than this are an accident, not a pairing
+)
 
 
 @dataclass(frozen=True)
@@ -94,8 +96,8 @@ def nearest(
     gap = reference[closest] - shifted
     near = np.flatnonzero(np.abs(gap) <= round(tolerance_s * NANOSECONDS))
     kept = near[_best_of_each(closest[near], np.abs(gap[near]))]
-    if len(kept) < TOO_FEW * min(len(estimate), len(reference)) or len(kept) == 0:
-        raise PairingError(why_apart(shifted, reference, len(kept), tolerance_s))
+    if len(kept) < MIN_MATCHED_SHARE * min(len(estimate), len(reference)) or len(kept) == 0:
+        raise PairingError(explain_mismatch(shifted, reference, len(kept), tolerance_s))
     return Pairs(
         kept,
         closest[kept],

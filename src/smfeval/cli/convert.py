@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from smfeval.align.body import moved_to
+from smfeval.align.body import move_to_body
 from smfeval.cli.flags import (
     add_gauge_flag,
     add_output_flags,
@@ -98,5 +98,5 @@ def _change_body(track: AnyTrack, chosen: argparse.Namespace) -> AnyTrack:
         if chosen.to_body is not None:
             raise OptionError("--to-body needs --extrinsic; --body only renames")
         return track
-    moved = moved_to(track, read_extrinsic(chosen.extrinsic), chosen.to_body)
+    moved = move_to_body(track, read_extrinsic(chosen.extrinsic), chosen.to_body)
     return moved.with_notes(f"moved to another body by the extrinsic {chosen.extrinsic}")

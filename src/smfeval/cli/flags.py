@@ -15,7 +15,7 @@ from smfeval.io.formats import FORMATS
 from smfeval.io.options import ReadOptions
 from smfeval.io.presets import PRESETS
 from smfeval.io.progress import listening
-from smfeval.maths.stamps import seconds_in
+from smfeval.maths.stamps import parse_seconds
 from smfeval.track import GAUGES
 
 FLAG = re.compile(r"--[a-z-]+")
@@ -94,7 +94,7 @@ def read_options(arguments: argparse.Namespace) -> dict[str, Any]:
 def seconds(text: str) -> float:
     """A time: `0.005`, `0.005s` or `5ms`."""
     try:
-        return seconds_in(text)
+        return parse_seconds(text)
     except OptionError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
 

@@ -15,8 +15,8 @@ from smfeval.errors import OptionError, PairingError
 from smfeval.evaluation import Evaluation, Options, evaluate, nearest_pairs
 from smfeval.evaluation.result import SCHEMA
 from smfeval.io import read
-from smfeval.show.causes import Report, document, last_lines, text
 from smfeval.show.documents import json_text
+from smfeval.show.report import Report, document, last_lines, text
 from smfeval.track import AnyTrack
 
 

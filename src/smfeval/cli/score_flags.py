@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from smfeval.align.extent import extent
+from smfeval.align.extent import parse_extent
 from smfeval.associate.nearest import TOLERANCE_S
 from smfeval.cli.drawing import add_figure_flags
 from smfeval.cli.flags import add_output_flags, add_read_flags, parser, read_options, seconds
@@ -15,7 +15,7 @@ from smfeval.evaluation.options import ASSOCIATIONS
 from smfeval.io import format_of
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.formats import FORMATS
-from smfeval.score import RULES, Settings
+from smfeval.score import RULES, RuleSettings
 from smfeval.summarise.interval import METHODS
 from smfeval.summarise.number import Intervals
 from smfeval.track import AnyTrack
@@ -60,7 +60,7 @@ def _add_pairing_flags(flags: argparse.ArgumentParser) -> None:
     )
     add(
         "--fit-on",
-        type=extent,
+        type=parse_extent,
         metavar="N|Ns|Nm",
         help="fit on the first scans, seconds or metres; score the rest",
     )
@@ -90,7 +90,7 @@ def _add_rule_flags(flags: argparse.ArgumentParser) -> None:
     add("--kernel-density", action="store_true", help="particles: log score of a kernel density")
     add(
         "--horizon",
-        type=extent,
+        type=parse_extent,
         action="append",
         default=[],
         metavar="N|Ns|Nm",
@@ -171,7 +171,7 @@ def score_options(chosen: argparse.Namespace) -> Options:
         fit_on=chosen.fit_on,
         axes=chosen.axes,
         rules=chosen.rules,
-        settings=Settings(chosen.beta, chosen.unbiased, chosen.kernel_density),
+        settings=RuleSettings(chosen.beta, chosen.unbiased, chosen.kernel_density),
         horizons=tuple(chosen.horizon),
         reference_covariance=not chosen.ref_exact,
         singular=chosen.bad_rows,

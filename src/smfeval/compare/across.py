@@ -8,7 +8,7 @@ from math import ceil, log2
 import numpy as np
 from scipy.special import betainc, gammaln, ndtr, stdtrit
 
-from smfeval.compare.duels import Cell, Column, Duel, duels
+from smfeval.compare.duels import Column, Duel, MetricCell, duels
 from smfeval.compare.ranks import ranks
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.summarise.number import Number
@@ -20,20 +20,20 @@ NEVER = 1e-18  # probability that is left out
 def median_number(values: Floats, unit: str, level: float) -> Number:
     """Median of one value per track with its interval at a level. (n,), n > 0, no NaN."""
     count, value = len(values), float(np.median(values))
-    if count < fewest(level):
-        reason = f"tracks: {count}; an interval needs at least {fewest(level)}"
+    if count < fewest_for_median(level):
+        reason = f"tracks: {count}; an interval needs at least {fewest_for_median(level)}"
         return Number(value, unit, n_effective=count, reason=reason)
     if values.min() == values.max():
         reason = f"all {count} tracks have the same value: no spread, no interval"
         return Number(value, unit, n_effective=count, reason=reason)
-    low, high = ends(values, expanded_tail(count, (1 - level) / 2))
+    low, high = median_ends(values, expanded_tail(count, (1 - level) / 2))
     if not np.isfinite([low, high]).all():
         reason = "an end of the interval is not finite"
         return Number(value, unit, n_effective=count, reason=reason)
     return Number(value, unit, low, high, n_effective=count)
 
 
-def fewest(level: float) -> int:
+def fewest_for_median(level: float) -> int:
     """Least number of tracks whose range holds the median with that probability: 6 for 95 %."""
     return ceil(log2(2 / (1 - level)))
 
@@ -43,7 +43,7 @@ def expanded_tail(count: int, tail: float) -> float:
     return float(ndtr(np.sqrt(count / (count - 1)) * stdtrit(count - 1, tail)))
 
 
-def ends(values: Floats, tail: float) -> tuple[float, float]:
+def median_ends(values: Floats, tail: float) -> tuple[float, float]:
     """Percentiles `tail` and 1 - `tail` of the bootstrap distribution of the median. (n,)."""
     ordered = np.sort(values)
     first, second, weight = middle_draws(len(values))
@@ -126,7 +126,7 @@ class Marks:
     untested: Mapping[str, str | None] = field(default_factory=dict)
 
 
-def column(
+def metric_column(
     metric: str, entrants: Entrants, values: Floats, *, unit: str, loss: Loss | None, level: float
 ) -> Column:
     """Compare estimators by one value per track.
@@ -163,16 +163,16 @@ def losses_of(values: Floats, loss: Loss) -> Floats:
 
 def marks_of(fought: tuple[Duel, ...]) -> Marks:
     """Who is marked, by the duels of the best; where none could be tested, nobody is."""
-    tested = [duel for duel in fought if duel.tested]
+    tested = [duel for duel in fought if duel.is_tested]
     if not tested:
         return Marks()
     best = {tested[0].best, *(duel.other for duel in tested if not duel.beaten)}
-    return Marks(best, {duel.other: duel.reason for duel in fought if not duel.tested})
+    return Marks(best, {duel.other: duel.reason for duel in fought if not duel.is_tested})
 
 
 def _cells(
     entrants: Entrants, values: Floats, marks: Marks, unit: str, level: float
-) -> tuple[Cell, ...]:
+) -> tuple[MetricCell, ...]:
     return tuple(
         _cell(name, entrants.tracks, row, marks, unit=unit, level=level)
         for name, row in zip(entrants.names, values, strict=True)
@@ -181,8 +181,8 @@ def _cells(
 
 def _cell(
     name: str, tracks: tuple[str, ...], row: Floats, marks: Marks, *, unit: str, level: float
-) -> Cell:
+) -> MetricCell:
     present = np.flatnonzero(~np.isnan(row))
     found = median_number(row[present], unit, level) if len(present) else None
     values = tuple((tracks[i], float(row[i])) for i in present)
-    return Cell(name, found, values, name in marks.best, marks.untested.get(name))
+    return MetricCell(name, found, values, name in marks.best, marks.untested.get(name))

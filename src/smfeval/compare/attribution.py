@@ -18,24 +18,24 @@ from typing import Literal
 
 import numpy as np
 
-from smfeval.compare.frames import agree_on_body, gaussian, name_of, open_gauge
-from smfeval.compare.pair import TWO_SIDED, Pair, compare_pair, too_few
+from smfeval.compare.frames import agree_on_body, as_gaussian, name_of, open_gauge
+from smfeval.compare.pair import TWO_SIDED, Pair, compare_pair, has_few_samples
 from smfeval.errors import OptionError, PairingError
 from smfeval.evaluation import Options, nearest_pairs
-from smfeval.evaluation.frames import one_world
+from smfeval.evaluation.frames import fit_alignment
 from smfeval.evaluation.residuals import residuals_of
 from smfeval.maths import normal
 from smfeval.maths.arrays import Floats
-from smfeval.maths.symmetric import symmetrised
+from smfeval.maths.symmetric import symmetrise
 from smfeval.summarise.number import Intervals, Number
 from smfeval.track import AnyTrack, GaussianTrack
 
 FEWEST = 3  # with two, only the sum of the covariances is known
 STEPS = 2000
-DONE = 1e-13  # relative change of a step
+CONVERGED = 1e-13  # relative change of a step
 
 
-def free_hat(difference: Floats) -> Floats:
+def unconstrained_hat(difference: Floats) -> Floats:
     """Least squares without constraint. (N, N, ...) symmetric in the pair -> (N, ...).
 
     Linear, so it may also be applied to the terms of each scan.
@@ -52,7 +52,7 @@ def cornered_hat(difference: Floats) -> Floats:
     Projected gradient on a convex problem whose Hessian has eigenvalues N - 2 and 2 N - 2.
     """
     count = len(difference)
-    own = free_hat(difference)
+    own = unconstrained_hat(difference)
     row = (count - 2) * own + own.sum(axis=0)
     found = _semidefinite(own)
     for _ in range(STEPS):
@@ -60,7 +60,7 @@ def cornered_hat(difference: Floats) -> Floats:
         new = _semidefinite(found - slope / (2 * count - 2))
         change = np.abs(new - found).max()
         found = new
-        if change <= DONE * np.abs(found).max():
+        if change <= CONVERGED * np.abs(found).max():
             break
     return found
 
@@ -74,11 +74,11 @@ def misfit(difference: Floats, own: Floats) -> float:
 
 def _semidefinite(matrix: Floats) -> Floats:
     """The nearest positive semi-definite matrices. (..., d, d)."""
-    values, vectors = np.linalg.eigh(symmetrised(matrix))
+    values, vectors = np.linalg.eigh(symmetrise(matrix))
     return (vectors * np.maximum(values, 0)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
 
 
-SHARED = 0.5  # part of their error variance that two estimators are supposed to share
+SHARED_PART = 0.5  # part of their error variance that two estimators are supposed to share
 FEWEST_SCANS = 10  # common scans: fewer second moments are all noise
 INDEFINITE = -1e-9  # relative: below this the free fit was not a covariance
 
@@ -86,7 +86,7 @@ OwnLabel = Literal["overconfident", "suspect", "no conclusion", "not identifiabl
 
 
 @dataclass(frozen=True)
-class Own:
+class EstimatorAttribution:
     """What the differences say of one estimator."""
 
     name: str
@@ -96,7 +96,7 @@ class Own:
     k: Number
     lower_bound: float | None  # of k, one-sided 95 %
     projected: bool  # whether the free fit was indefinite and had to be moved
-    shared: tuple[float, float] | None  # smallest and largest k if two share SHARED
+    k_if_shared: tuple[float, float] | None  # smallest and largest k if two share SHARED
 
 
 @dataclass(frozen=True)
@@ -105,13 +105,13 @@ class Attribution:
 
     scans: int
     gauge: str
-    own: tuple[Own, ...]
+    estimators: tuple[EstimatorAttribution, ...]
     misfit: float | None  # None for three, which always fit but for the projection
     reason: str | None = None
 
 
 @dataclass(frozen=True)
-class Common:
+class CommonScans:
     """Differences and reported covariances of all estimators on common scans.
 
     `white` are the differences i - j, whitened by the mean reported covariance, (N, N, n, d);
@@ -135,7 +135,7 @@ def attribute(tracks: Sequence[AnyTrack], *, options: Options | None = None) -> 
     if len(tracks) < FEWEST:
         reason = "two tracks tell only the sum of their covariances; three are needed"
         return Attribution(0, "", (), None, reason)
-    common = on_common_scans([gaussian(track)[0] for track in tracks], options)
+    common = common_scans([as_gaussian(track)[0] for track in tracks], options)
     scans = common.white.shape[2]
     if scans < FEWEST_SCANS:
         reason = f"{scans} scans are common to all; {FEWEST_SCANS} are needed"
@@ -143,14 +143,14 @@ def attribute(tracks: Sequence[AnyTrack], *, options: Options | None = None) -> 
     moments = common.moments
     covariances = cornered_hat(moments)
     own = tuple(
-        _own(i, name_of(track), common, covariances, options.intervals)
+        _attribute_one(i, name_of(track), common, covariances, options.intervals)
         for i, track in enumerate(tracks)
     )
     unexplained = misfit(moments, covariances) if len(tracks) > FEWEST else None
     return Attribution(scans, common.gauge, own, unexplained)
 
 
-def on_common_scans(tracks: Sequence[GaussianTrack], options: Options) -> Common:
+def common_scans(tracks: Sequence[GaussianTrack], options: Options) -> CommonScans:
     """All tracks in the world of the first, on the scans of the first that all others meet."""
     agree_on_body(tracks)
     kind, _ = open_gauge(tracks, options)
@@ -163,12 +163,12 @@ def on_common_scans(tracks: Sequence[GaussianTrack], options: Options) -> Common
     placed = [base]
     for track, each in zip(others, met, strict=True):
         chosen = track[each.estimate[np.isin(each.reference, scans)]]
-        alignment, _ = one_world(chosen, base, kind, options)
+        alignment, _ = fit_alignment(chosen, base, kind, options)
         placed.append(alignment(chosen))  # type: ignore[arg-type]
-    return _whitened(placed, kind, options)
+    return _whiten_tracks(placed, kind, options)
 
 
-def _whitened(placed: list[GaussianTrack], kind: str, options: Options) -> Common:
+def _whiten_tracks(placed: list[GaussianTrack], kind: str, options: Options) -> CommonScans:
     index = options.axis_index
     alone = replace(options, reference_covariance=False)
     covariance = np.array([residuals_of(t, t, alone).covariance for t in placed])
@@ -181,42 +181,49 @@ def _whitened(placed: list[GaussianTrack], kind: str, options: Options) -> Commo
     white = np.zeros((count, count, scans, d))
     for i in range(count):
         for j in range(i):
-            white[i, j] = normal.whitened(position[i] - position[j], mean)
+            white[i, j] = normal.whiten(position[i] - position[j], mean)
             white[j, i] = -white[i, j]
     reported = np.array([_mean_whitened(each, mean) for each in covariance])
     variance = np.trace(mean, axis1=1, axis2=2) / d
-    return Common(white, reported, variance, kind)
+    return CommonScans(white, reported, variance, kind)
 
 
 def _mean_whitened(covariance: Floats, by: Floats) -> Floats:
     """Mean over scans of M^(-1/2) S M^(-1/2). (n, d, d) twice -> (d, d)."""
-    half = _columns_whitened(covariance, by).swapaxes(1, 2)
-    return symmetrised(_columns_whitened(half, by).mean(axis=0))
+    half = _whiten_columns(covariance, by).swapaxes(1, 2)
+    return symmetrise(_whiten_columns(half, by).mean(axis=0))
 
 
-def _columns_whitened(matrix: Floats, by: Floats) -> Floats:
+def _whiten_columns(matrix: Floats, by: Floats) -> Floats:
     columns = (np.ascontiguousarray(matrix[:, :, k]) for k in range(matrix.shape[-1]))
-    return np.stack([normal.whitened(column, by) for column in columns], axis=-1)
+    return np.stack([normal.whiten(column, by) for column in columns], axis=-1)
 
 
-def _own(i: int, name: str, common: Common, covariances: Floats, intervals: Intervals) -> Own:
+def _attribute_one(
+    i: int, name: str, common: CommonScans, covariances: Floats, intervals: Intervals
+) -> EstimatorAttribution:
     reported = common.reported[i]
     d = len(reported)
     reported_m = _sigma(common, reported)
     if bool(normal.is_singular(reported[None])[0]):
         none = Number(float("nan"), "1", reason="its own covariance is singular on the axes")
-        return Own(name, "not identifiable", None, reported_m, none, None, False, None)
+        return EstimatorAttribution(
+            name, "not identifiable", None, reported_m, none, None, False, None
+        )
 
     inverse = np.linalg.inv(reported)
-    free = free_hat(common.moments)[i]
+    free = unconstrained_hat(common.moments)[i]
     projected = bool(np.linalg.eigvalsh(free)[0] < INDEFINITE * np.linalg.norm(free))
-    series = free_hat(np.einsum("ijnd,de,ijne->ijn", common.white, inverse, common.white))[i] / d
+    series = (
+        unconstrained_hat(np.einsum("ijnd,de,ijne->ijn", common.white, inverse, common.white))[i]
+        / d
+    )
     k = replace(
         _not_negative(intervals.of(series, "mean", "1")),
         value=float(np.trace(inverse @ covariances[i])) / d,
     )
     bound = _not_negative(replace(intervals, level=TWO_SIDED).of(series, "mean", "1")).low
-    return Own(
+    return EstimatorAttribution(
         name,
         _label(k, bound, projected=projected),
         _sigma(common, covariances[i]),
@@ -231,7 +238,7 @@ def _own(i: int, name: str, common: Common, covariances: Floats, intervals: Inte
 def _label(k: Number, bound: float | None, *, projected: bool) -> OwnLabel:
     """Overconfident if k is surely above 1; suspect if too few independent scans say so."""
     if bound is not None and bound > 1:
-        return "suspect" if too_few(k) else "overconfident"
+        return "suspect" if has_few_samples(k) else "overconfident"
     return "not identifiable" if projected else "no conclusion"
 
 
@@ -241,20 +248,20 @@ def _not_negative(number: Number) -> Number:
     return replace(number, low=low, high=high)
 
 
-def _range_if_shared(i: int, common: Common, inverse: Floats) -> tuple[float, float]:
+def _range_if_shared(i: int, common: CommonScans, inverse: Floats) -> tuple[float, float]:
     """k_i if any one pair shares part of its error: D_jk then shows 1 - SHARED of S_j + S_k."""
     found = []
     moments = common.moments
     for j in range(len(moments)):
         for k in range(j):
             more = moments.copy()
-            more[j, k] /= 1 - SHARED
-            more[k, j] /= 1 - SHARED
+            more[j, k] /= 1 - SHARED_PART
+            more[k, j] /= 1 - SHARED_PART
             found.append(float(np.trace(inverse @ cornered_hat(more)[i])) / len(inverse))
     return min(found), max(found)
 
 
-def _sigma(common: Common, white: Floats) -> float:
+def _sigma(common: CommonScans, white: Floats) -> float:
     """A whitened covariance as a length per axis, at the median reported size."""
     return float(np.sqrt(np.median(common.variance) * np.trace(white) / len(white)))
 

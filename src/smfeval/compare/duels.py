@@ -23,7 +23,7 @@ from smfeval.summarise.number import Number
 
 
 @dataclass(frozen=True)
-class Cell:
+class MetricCell:
     """An estimator in one metric: the median over tracks of the per-track value."""
 
     estimator: str
@@ -49,7 +49,7 @@ class Duel:
     reason: str | None = None  # why not tested, or not separated where it is not chance
 
     @property
-    def tested(self) -> bool:
+    def is_tested(self) -> bool:
         """Whether there were tracks enough."""
         return self.p is not None
 
@@ -72,20 +72,20 @@ class Column:
     """One metric over all estimators."""
 
     metric: str
-    cells: tuple[Cell, ...]  # in the order of the plan
+    cells: tuple[MetricCell, ...]  # in the order of the plan
     duels: tuple[Duel, ...]
     ranks: Ranks | None
     notes: tuple[str, ...] = ()
 
     @property
-    def contested(self) -> bool:
+    def is_contested(self) -> bool:
         """Whether estimators compete in it."""
         return self.ranks is not None or bool(self.duels)
 
     @property
-    def tested(self) -> bool:
+    def is_tested(self) -> bool:
         """Whether the best was tested against anybody; else nobody is marked as best."""
-        return any(duel.tested for duel in self.duels)
+        return any(duel.is_tested for duel in self.duels)
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def holm(p: Floats) -> Floats:
 
 
 POWER = 0.8  # probability with which that many tracks would separate the two
-MOST = 10_000  # tracks; who would need more shows no sign of a difference
+MOST_TRACKS = 10_000  # tracks; who would need more shows no sign of a difference
 
 
 def side_probability(difference: Floats) -> float:
@@ -130,7 +130,7 @@ def side_probability(difference: Floats) -> float:
 def tracks_needed(side: float, level: float) -> int | None:
     """Tracks for a two-sided test at a level; None: more than anyone will record."""
     reach = (ndtri(1 - level / 2) + ndtri(POWER)) ** 2
-    if reach > 3 * MOST * (side - 0.5) ** 2:
+    if reach > 3 * MOST_TRACKS * (side - 0.5) ** 2:
         return None
     return max(ceil(reach / (3 * (side - 0.5) ** 2)), fewest_tracks(level))
 
@@ -173,7 +173,7 @@ def differences(loss: Floats, other: Floats) -> Floats:
 
 def doubled_ranks(size: Floats) -> Ints:
     """Twice the midranks, from 2 on: integers. (n,) -> (n,)."""
-    _, group, count = np.unique(_rounded(size), return_inverse=True, return_counts=True)
+    _, group, count = np.unique(_round_digits(size), return_inverse=True, return_counts=True)
     return (2 * np.cumsum(count) - count + 1)[group]
 
 
@@ -187,12 +187,12 @@ def _two_sided(ranks: Ints, lesser: int) -> float:
     if len(ranks) > EXACT_UP_TO:
         spread = 0.5 * np.sqrt(np.sum(ranks.astype(np.float64) ** 2))
         return float(min(1.0, 2 * ndtr((lesser - 0.5 * ranks.sum()) / spread)))
-    null = _null(tuple(np.sort(ranks).tolist()))
+    null = _null_distribution(tuple(np.sort(ranks).tolist()))
     return float(min(1.0, 2 * null[: lesser + 1].sum()))
 
 
 @lru_cache(maxsize=256)
-def _null(ranks: tuple[int, ...]) -> Floats:
+def _null_distribution(ranks: tuple[int, ...]) -> Floats:
     """P(W+ = 0), P(W+ = 1) ... of a sum in which each rank counts with probability 1/2."""
     chance = np.zeros(sum(ranks) + 1)
     chance[0], top = 1.0, 0
@@ -203,7 +203,7 @@ def _null(ranks: tuple[int, ...]) -> Floats:
     return chance
 
 
-def _rounded(size: Floats) -> Floats:
+def _round_digits(size: Floats) -> Floats:
     """Numbers from 0 on to `DIGITS` digits."""
     exponent = np.floor(np.log10(np.maximum(size, SMALLEST)))
     scale = 10.0 ** (exponent - DIGITS + 1)
@@ -215,19 +215,19 @@ FEWEST = fewest_tracks(LEVEL)  # shared tracks that are no ties
 
 
 @dataclass(frozen=True)
-class Trial:
+class PairTest:
     """Two contenders on the tracks that both have; differences are those of second minus first."""
 
     difference: Floats
     outcome: SignedRank
     p_holm: float | None  # None: not tested
 
-    def seen_from(self, first: bool) -> "Trial":
+    def from_side(self, first: bool) -> "PairTest":
         """The same test with the contenders in this order, or exchanged."""
         if first:
             return self
         outcome = SignedRank(self.outcome.p, self.outcome.signed, -self.outcome.lean)
-        return Trial(-self.difference, outcome, self.p_holm)
+        return PairTest(-self.difference, outcome, self.p_holm)
 
 
 def best_of(losses: Floats) -> int | None:
@@ -243,7 +243,7 @@ def best_of(losses: Floats) -> int | None:
     return int(np.lexsort((-present.sum(axis=1), middle))[0])
 
 
-def all_tests(losses: Floats) -> dict[tuple[int, int], Trial]:
+def all_tests(losses: Floats) -> dict[tuple[int, int], PairTest]:
     """Every pair of rows i < j with a value, tested and corrected together. (k, n)."""
     rows = np.flatnonzero((~np.isnan(losses)).any(axis=1)).tolist()
     seen = {(i, j): differences(losses[i], losses[j]) for i, j in combinations(rows, 2)}
@@ -251,7 +251,7 @@ def all_tests(losses: Floats) -> dict[tuple[int, int], Trial]:
     tested = [pair for pair, outcome in found.items() if outcome.signed >= FEWEST]
     corrected = holm(np.array([found[pair].p for pair in tested]))
     p_holm = dict(zip(tested, corrected.tolist(), strict=True))
-    return {pair: Trial(seen[pair], found[pair], p_holm.get(pair)) for pair in seen}
+    return {pair: PairTest(seen[pair], found[pair], p_holm.get(pair)) for pair in seen}
 
 
 def duels(names: tuple[str, ...], losses: Floats) -> tuple[Duel, ...]:
@@ -262,16 +262,16 @@ def duels(names: tuple[str, ...], losses: Floats) -> tuple[Duel, ...]:
     passed = sum(test.p_holm is not None and test.p_holm <= LEVEL for test in tests.values())
     next_level = LEVEL / max(family - passed, 1)  # what Holm asks of the next pair
     return tuple(
-        _duel((names[best], names[row]), test.seen_from(best < row), family, next_level)
+        _duel((names[best], names[row]), test.from_side(best < row), family, next_level)
         for row in range(len(names))
         if best is not None and (test := tests.get((min(best, row), max(best, row)))) is not None
     )
 
 
-def _duel(names: tuple[str, str], test: Trial, family: int, next_level: float) -> Duel:
+def _duel(names: tuple[str, str], test: PairTest, family: int, next_level: float) -> Duel:
     significant = test.p_holm is not None and test.p_holm <= LEVEL
     beaten = significant and test.outcome.lean > 0
-    needed = None if significant or test.p_holm is None else _needed(test, next_level)
+    needed = None if significant or test.p_holm is None else _further_tracks(test, next_level)
     shared = len(test.difference)
     return Duel(
         best=names[0],
@@ -287,11 +287,11 @@ def _duel(names: tuple[str, str], test: Trial, family: int, next_level: float) -
     )
 
 
-def _needed(test: Trial, level: float) -> int | None:
+def _further_tracks(test: PairTest, level: float) -> int | None:
     return tracks_needed(side_probability(test.difference), level)
 
 
-def _reason(names: tuple[str, str], test: Trial, family: int, needed: int | None) -> str | None:
+def _reason(names: tuple[str, str], test: PairTest, family: int, needed: int | None) -> str | None:
     """Why two are not separated, where it is not just that the difference is small."""
     shared, signed = len(test.difference), test.outcome.signed
     if test.p_holm is None:

@@ -5,15 +5,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from smfeval.align.body import moved_to
+from smfeval.align.body import move_to_body
 from smfeval.errors import ConventionError, OptionError, PairingError
 from smfeval.evaluation.frames import GAUGE_ALIGNMENTS
 from smfeval.evaluation.options import AlignmentKind, Options
 from smfeval.maths import se3
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
 
-FREEDOMS: tuple[AlignmentKind, ...] = ("none", "yaw", "se3", "sim3")  # each holds those before it
-ASSUMED: AlignmentKind = "se3"  # for a track that declares no gauge
+GAUGES_BY_FREEDOM: tuple[AlignmentKind, ...] = (
+    "none",
+    "yaw",
+    "se3",
+    "sim3",
+)  # each holds those before it
+ASSUMED_GAUGE: AlignmentKind = "se3"  # for a track that declares no gauge
 
 
 def name_of(track: AnyTrack) -> str:
@@ -32,10 +37,10 @@ def in_one_body(
         raise OptionError(f"{len(body_T_common)} extrinsics for {len(tracks)} tracks")
     paired = list(zip(tracks, body_T_common, strict=True))
     common = body or next((t.about.body for t, moved in paired if moved is None), None)
-    return [track if E is None else moved_to(track, E, common) for track, E in paired]
+    return [track if E is None else move_to_body(track, E, common) for track, E in paired]
 
 
-def gaussian(track: AnyTrack) -> tuple[GaussianTrack, tuple[str, ...]]:
+def as_gaussian(track: AnyTrack) -> tuple[GaussianTrack, tuple[str, ...]]:
     """The belief as mean and covariance, and what that leaves out; plain poses are refused."""
     name = name_of(track)
     if isinstance(track, GaussianTrack):
@@ -81,15 +86,15 @@ def open_gauge(
     """The alignment by option, or the freedoms that at least one of the tracks leaves open."""
     if options.alignment is not None:
         return options.alignment, ()
-    kinds = [GAUGE_ALIGNMENTS[t.about.gauge] if t.about.gauge else ASSUMED for t in tracks]
+    kinds = [GAUGE_ALIGNMENTS[t.about.gauge] if t.about.gauge else ASSUMED_GAUGE for t in tracks]
     notes = tuple(
-        f"{name_of(track)}: no gauge is declared; {ASSUMED} is assumed"
+        f"{name_of(track)}: no gauge is declared; {ASSUMED_GAUGE} is assumed"
         for track in tracks
         if track.about.gauge is None
     )
-    return max(kinds, key=FREEDOMS.index), notes
+    return max(kinds, key=GAUGES_BY_FREEDOM.index), notes
 
 
-def called(track: GaussianTrack, name: str) -> GaussianTrack:
+def rename_track(track: GaussianTrack, name: str) -> GaussianTrack:
     """The same beliefs under another name."""
     return track.with_arrays({}, provenance=replace(track.provenance, name=name))

@@ -17,9 +17,9 @@ import numpy as np
 
 from smfeval.associate import nearest
 from smfeval.compare.frames import agree_on_body
-from smfeval.compare.sensitivity import GAUSSIANS
+from smfeval.compare.sensitivity import NO_PARTICLES
 from smfeval.errors import PairingError
-from smfeval.evaluation.frames import one_world
+from smfeval.evaluation.frames import fit_alignment
 from smfeval.evaluation.options import AlignmentKind, Options
 from smfeval.evaluation.residuals import residuals_of
 from smfeval.maths import normal
@@ -63,7 +63,7 @@ def check_hypothesis(
             f"{len(common)} scans of the pair meet the reference; {FEWEST} are needed to check "
             "how the errors depend on each other"
         )
-    truth = _exact(reference[common.reference])
+    truth = _without_covariance(reference[common.reference])
     ours, theirs = (_errors(track[common.estimate], truth, kind, options) for track in met)
     return dependence(ours, theirs)
 
@@ -74,14 +74,14 @@ def dependence(a: Residuals, b: Residuals) -> Hypothesis:
     assert b.covariance is not None
     total = a.covariance + b.covariance
     good = ~normal.is_singular(total)
-    u, v = (normal.whitened(r.error[good], total[good]) for r in (a, b))
+    u, v = (normal.whiten(r.error[good], total[good]) for r in (a, b))
     values = _eigenvalues(u, v)
     return Hypothesis(
         scans=len(u),
         eigenvalues=tuple(float(value) for value in values),
         factor=1 - 2 * min(float(values[0]), 0.0),
-        k_a=_own(a),
-        k_b=_own(b),
+        k_a=_own_k(a),
+        k_b=_own_k(b),
     )
 
 
@@ -97,15 +97,19 @@ def _eigenvalues(u: Floats, v: Floats) -> Floats:
 
 
 def _errors(track: GaussianTrack, truth: Track, kind: AlignmentKind, options: Options) -> Residuals:
-    alignment, _ = one_world(track, truth, kind, options)
+    alignment, _ = fit_alignment(track, truth, kind, options)
     return residuals_of(alignment(track), truth, options)
 
 
-def _own(residuals: Residuals) -> float | None:
-    return None if normal.is_singular(residuals.predicted).any() else GAUSSIANS.inflation(residuals)
+def _own_k(residuals: Residuals) -> float | None:
+    return (
+        None
+        if normal.is_singular(residuals.predicted_covariance).any()
+        else NO_PARTICLES.inflation(residuals)
+    )
 
 
-def _exact(reference: Track) -> Track:
+def _without_covariance(reference: Track) -> Track:
     """The reference without a covariance of its own."""
     if not isinstance(reference, GaussianTrack):
         return reference

@@ -11,25 +11,25 @@ import numpy as np
 
 from smfeval.align.fit import Alignment
 from smfeval.associate import Pairs
-from smfeval.compare.frames import agree_on_body, called, gaussian, name_of, open_gauge
+from smfeval.compare.frames import agree_on_body, as_gaussian, name_of, open_gauge, rename_track
 from smfeval.compare.hypothesis import Hypothesis, check_hypothesis
 from smfeval.compare.sensitivity import (
-    ClockRow,
     GaugeRow,
-    Sampled,
+    PairClockRow,
+    ParticleCounts,
     clock_sweep,
     gauge_sweep,
-    sampled,
+    particle_counts,
     share_of_a,
 )
 from smfeval.evaluation import Options, nearest_pairs, score_scans
-from smfeval.evaluation.frames import one_world
+from smfeval.evaluation.frames import fit_alignment
 from smfeval.evaluation.residuals import path_axes
-from smfeval.evaluation.result import Scored
+from smfeval.evaluation.result import ScoredScans
 from smfeval.summarise.inflation import median_chi_squared
-from smfeval.summarise.number import Intervals, Number, finite
+from smfeval.summarise.number import Intervals, Number, finite_or_none
 from smfeval.summarise.summary import is_rounding
-from smfeval.summarise.verdict import ENOUGH, FEWEST_SCANS, beyond_doubt
+from smfeval.summarise.verdict import ENOUGH_SCANS, FEWEST_SCANS, beyond_doubt
 from smfeval.track import AnyTrack
 
 PairLabel = Literal["overconfident", "no conclusion"]
@@ -49,9 +49,9 @@ class Claim:
         return {"label": self.label, "sentence": self.sentence}
 
 
-def too_few(k: Number) -> bool:
+def has_few_samples(k: Number) -> bool:
     """Whether too few independent scans stand behind an interval for it to convict."""
-    return k.n_effective is not None and k.n_effective < ENOUGH
+    return k.n_effective is not None and k.n_effective < ENOUGH_SCANS
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Evidence:
     @property
     def bound(self) -> float | None:
         """The lower bound, where enough independent scans stand behind it."""
-        return None if too_few(self.k) else self.lower_bound
+        return None if has_few_samples(self.k) else self.lower_bound
 
     def beyond_doubt(self, excuse: float = 1.0) -> bool:
         """Whether the median NEES alone refutes honesty, however the scans depend on each other."""
@@ -130,7 +130,7 @@ class Pair:
     b: str
     pairs: Pairs
     alignment: Alignment
-    scored: Scored
+    scored: ScoredScans
     nees_median: Number
     k: Number
     lower_bound: float | None  # of k, one-sided 95 %
@@ -140,7 +140,7 @@ class Pair:
     distance: Number  # mean |d|
     share_a: float  # of the summed variance, median over scans
     gauges: tuple[GaugeRow, ...]
-    clock: tuple[ClockRow, ...]
+    clock: tuple[PairClockRow, ...]
     hypothesis: Hypothesis | None
     claim: Claim
     notes: tuple[str, ...]
@@ -155,9 +155,9 @@ class Pair:
         return min([self.k.value, *gauges, *(row.k for row in self.clock)])
 
     @property
-    def few(self) -> bool:
+    def has_few_samples(self) -> bool:
         """Whether too few independent scans stand behind the lower bound."""
-        return too_few(self.k)
+        return has_few_samples(self.k)
 
 
 def compare_pair(
@@ -169,17 +169,17 @@ def compare_pair(
     hypothesis of the bound.
     """
     options = replace(options or Options(), rules=RULES, reference_covariance=True)
-    (first, first_notes), (second, second_notes) = gaussian(a), gaussian(b)
+    (first, first_notes), (second, second_notes) = as_gaussian(a), as_gaussian(b)
     body_notes = agree_on_body([first, second, *([] if reference is None else [reference])])
     kind, gauge_notes = open_gauge([first, second], options)
 
     pairs = nearest_pairs(first, second, options)
     ours, theirs = first[pairs.estimate], second[pairs.reference]
-    alignment, _ = one_world(ours, theirs, kind, options)
-    both = called(alignment(ours), f"{name_of(a)} and {name_of(b)} together")  # type: ignore[arg-type]
+    alignment, _ = fit_alignment(ours, theirs, kind, options)
+    both = rename_track(alignment(ours), f"{name_of(a)} and {name_of(b)} together")  # type: ignore[arg-type]
     scored = score_scans(both, theirs, options)
-    kept = scored.kept
-    counts = sampled(a, b).at(pairs.estimate[kept], pairs.reference[kept])
+    kept = scored.kept_scans
+    counts = particle_counts(a, b).at(pairs.estimate[kept], pairs.reference[kept])
 
     median, k, bound = inflation(scored, counts, options.intervals)
     of = options.intervals.of
@@ -205,28 +205,30 @@ def compare_pair(
             else check_hypothesis((ours, theirs), reference, kind, options)
         ),
         claim=claim(name_of(a), name_of(b), _evidence(scored, k, bound)),
-        notes=first_notes + second_notes + body_notes + gauge_notes + _left_out(scored),
+        notes=first_notes + second_notes + body_notes + gauge_notes + _left_out_notes(scored),
     )
 
 
-def _evidence(scored: Scored, k: Number, bound: float | None) -> Evidence:
+def _evidence(scored: ScoredScans, k: Number, bound: float | None) -> Evidence:
     same = is_rounding(scored.series["ape"], scored.reference.position)
     found = scored.residuals
     return Evidence(len(found), found.dimension, k, bound, same)
 
 
 def inflation(
-    scored: Scored, counts: Sampled, intervals: Intervals
+    scored: ScoredScans, counts: ParticleCounts, intervals: Intervals
 ) -> tuple[Number, Number, float | None]:
     """Median NEES, k_pair (relative to what honest beliefs have), and its lower bound."""
     nees = scored.series["nees"]
     relative = nees / counts.honest_median(scored.residuals)
     low = replace(intervals, level=TWO_SIDED).of(relative, "median", "1").low
     k = intervals.of(relative, "median", "1")
-    return intervals.of(nees, "median", "1"), k, finite(low)
+    return intervals.of(nees, "median", "1"), k, finite_or_none(low)
 
 
-def inflation_by_axis(scored: Scored, counts: Sampled, options: Options) -> dict[str, float]:
+def inflation_by_axis(
+    scored: ScoredScans, counts: ParticleCounts, options: Options
+) -> dict[str, float]:
     """k of each scored axis of B's world; in space also along, across and above B's path."""
     residuals, d = scored.residuals, scored.residuals.dimension
     count = len(residuals)
@@ -238,7 +240,7 @@ def inflation_by_axis(scored: Scored, counts: Sampled, options: Options) -> dict
     return found | ({"vertical": found["z"]} if "along" in found else {})
 
 
-def _left_out(scored: Scored) -> tuple[str, ...]:
+def _left_out_notes(scored: ScoredScans) -> tuple[str, ...]:
     if not scored.singular:
         return ()
     return (f"scans left out because the summed covariance is singular: {scored.singular}",)

@@ -18,13 +18,13 @@ from smfeval.maths.arrays import Bools, Floats, Ints
 
 def ranks(names: tuple[str, ...], losses: Floats) -> Ranks:
     """Mean ranks, best first. (k,), (k, n)."""
-    rows = taking_part(losses)
+    rows = ranked_rows(losses)
     left_out = _left_out(names, losses, rows)
     names, losses = tuple(names[row] for row in rows), losses[rows]
     shared = losses[:, ~np.isnan(losses).any(axis=0)].T
     count = len(shared)
     if count == 0 or len(names) < 2:
-        return _nothing(names, count)
+        return _no_ranks(names, count)
 
     within = track_ranks(shared)
     mean = within.mean(axis=0)
@@ -45,7 +45,7 @@ def ranks(names: tuple[str, ...], losses: Floats) -> Ranks:
     )
 
 
-def taking_part(losses: Floats) -> Ints:
+def ranked_rows(losses: Floats) -> Ints:
     """Rows with enough tracks for a test; where fewer than two have, all with a value. (k, n)."""
     tracks = (~np.isnan(losses)).sum(axis=1)
     enough = np.flatnonzero(tracks >= FEWEST)
@@ -56,7 +56,7 @@ def track_ranks(losses: Floats) -> Floats:
     """Midranks within each track, 1 is best. (n, k) -> (n, k)."""
     size = np.clip(losses, -HUGE, HUGE)
     mine, others = size[:, :, None], size[:, None, :]
-    return 0.5 + _below(others, mine).sum(axis=2) + 0.5 * _tied(others, mine).sum(axis=2)
+    return 0.5 + _is_below(others, mine).sum(axis=2) + 0.5 * _is_tied(others, mine).sum(axis=2)
 
 
 def friedman(within: Floats) -> float:
@@ -84,7 +84,7 @@ def cliques(mean: Floats, distance: float) -> list[tuple[int, int]]:
     return [(a, int(b)) for a, b in enumerate(stop) if longer[a] and b - a > 1]
 
 
-def _nothing(names: tuple[str, ...], count: int) -> Ranks:
+def _no_ranks(names: tuple[str, ...], count: int) -> Ranks:
     few = "fewer than two contenders have values"
     reason = few if len(names) < 2 else "no track has values of all contenders"
     return Ranks((), (), count, None, None, (), reason)
@@ -97,9 +97,9 @@ def _left_out(names: tuple[str, ...], losses: Floats, rows: Ints) -> str | None:
     return f"left out, on fewer than {FEWEST} tracks: {', '.join(out)}" if out else None
 
 
-def _tied(a: Floats, b: Floats) -> Bools:
+def _is_tied(a: Floats, b: Floats) -> Bools:
     return np.abs(a - b) <= 10.0**-DIGITS * np.maximum(np.abs(a), np.abs(b))
 
 
-def _below(a: Floats, b: Floats) -> Bools:
-    return (a < b) & ~_tied(a, b)
+def _is_below(a: Floats, b: Floats) -> Bools:
+    return (a < b) & ~_is_tied(a, b)

@@ -8,34 +8,36 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from smfeval.compare.frames import FREEDOMS
+from smfeval.compare.frames import GAUGES_BY_FREEDOM
 from smfeval.errors import PairingError
-from smfeval.evaluation.frames import one_world
+from smfeval.evaluation.frames import fit_alignment
 from smfeval.evaluation.options import AlignmentKind, Options
 from smfeval.evaluation.residuals import residuals_of
 from smfeval.maths.arrays import Floats, Ints
-from smfeval.maths.special import chi_squared_exceeded
+from smfeval.maths.special import chi_squared_tail_quantile
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.score import Residuals
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
 
 
 @dataclass(frozen=True)
-class Sampled:
+class ParticleCounts:
     """Kish's number of particles of both beliefs at each scan; None for Gaussians."""
 
     a: Floats | None
     b: Floats | None
 
-    def at(self, a: Ints, b: Ints) -> "Sampled":
+    def at(self, a: Ints, b: Ints) -> "ParticleCounts":
         """Of chosen scans of either track."""
-        return Sampled(None if self.a is None else self.a[a], None if self.b is None else self.b[b])
+        return ParticleCounts(
+            None if self.a is None else self.a[a], None if self.b is None else self.b[b]
+        )
 
     def honest_median(self, residuals: Residuals) -> Floats:
         """Median NEES of honest beliefs; `residuals` has S_A as covariance, S_B as noise. (n,)."""
         d = residuals.dimension
         if self.a is None and self.b is None:
-            return np.full(len(residuals), chi_squared_exceeded(d, 0.5))
+            return np.full(len(residuals), chi_squared_tail_quantile(d, 0.5))
         from scipy.special import fdtri  # noqa: PLC0415  slow to import, for particles only
 
         stretch, spread = np.zeros(len(residuals)), np.zeros(len(residuals))
@@ -50,15 +52,15 @@ class Sampled:
 
     def inflation(self, residuals: Residuals) -> float:
         """k: median of NEES over what honest beliefs have."""
-        return float(np.median(residuals.fit.nees / self.honest_median(residuals)))
+        return float(np.median(residuals.likelihood_terms.nees / self.honest_median(residuals)))
 
 
-GAUSSIANS = Sampled(None, None)
+NO_PARTICLES = ParticleCounts(None, None)
 
 
-def sampled(a: AnyTrack, b: AnyTrack) -> Sampled:
+def particle_counts(a: AnyTrack, b: AnyTrack) -> ParticleCounts:
     """The numbers of particles of two tracks."""
-    return Sampled(effective_particles(a), effective_particles(b))
+    return ParticleCounts(effective_particles(a), effective_particles(b))
 
 
 def effective_particles(track: AnyTrack) -> Floats | None:
@@ -73,10 +75,10 @@ def share_of_a(residuals: Residuals) -> Floats:
     """Part of the summed variance that is A's. (n,)."""
     assert residuals.covariance is not None
     own = np.trace(residuals.covariance, axis1=1, axis2=2)
-    return own / np.trace(residuals.predicted, axis1=1, axis2=2)
+    return own / np.trace(residuals.predicted_covariance, axis1=1, axis2=2)
 
 
-SWEPT: tuple[AlignmentKind, ...] = (*FREEDOMS, "first-pose")
+SWEPT_GAUGES: tuple[AlignmentKind, ...] = (*GAUGES_BY_FREEDOM, "first-pose")
 SWEEP_SCANS = 100_000  # evenly spaced: more would not move a median that a table shows
 
 
@@ -97,15 +99,15 @@ def gauge_sweep(
     chosen: AlignmentKind,
     options: Options,
     *,
-    counts: Sampled = GAUSSIANS,
+    counts: ParticleCounts = NO_PARTICLES,
 ) -> tuple[GaugeRow, ...]:
     """k_pair of matched tracks under each alignment; `counts` are of the same scans."""
-    kept = thinned(len(a))
+    kept = thin_scans(len(a))
     a, b, counts = a[kept], b[kept], counts.at(kept, kept)
-    return tuple(_row(kind, chosen, a, b, options, counts=counts) for kind in SWEPT)
+    return tuple(_row(kind, chosen, a, b, options, counts=counts) for kind in SWEPT_GAUGES)
 
 
-def thinned(count: int) -> Ints:
+def thin_scans(count: int) -> Ints:
     """At most SWEEP_SCANS evenly spaced scans."""
     return np.arange(0, count, -(-count // SWEEP_SCANS))
 
@@ -117,11 +119,11 @@ def _row(
     b: GaussianTrack,
     options: Options,
     *,
-    counts: Sampled,
+    counts: ParticleCounts,
 ) -> GaugeRow:
     admissible = _freedom(kind) >= _freedom(chosen)
     try:
-        alignment, _ = one_world(a, b, kind, options)
+        alignment, _ = fit_alignment(a, b, kind, options)
     except PairingError as error:
         return GaugeRow(kind, admissible, kind == chosen, None, str(error))
     k = counts.inflation(residuals_of(alignment(a), b, options))
@@ -129,7 +131,7 @@ def _row(
 
 
 def _freedom(kind: AlignmentKind) -> int:
-    return FREEDOMS.index("se3" if kind == "first-pose" else kind)
+    return GAUGES_BY_FREEDOM.index("se3" if kind == "first-pose" else kind)
 
 
 OFFSETS_MS = tuple(range(-50, 51, 10))
@@ -137,7 +139,7 @@ FEWEST = 3  # scans that a second difference needs
 
 
 @dataclass(frozen=True)
-class ClockRow:
+class PairClockRow:
     """k_pair with so much more added to the stamps of A."""
 
     offset_ms: float
@@ -151,18 +153,18 @@ def clock_sweep(
     kind: AlignmentKind,
     options: Options,
     *,
-    counts: Sampled = GAUSSIANS,
-) -> tuple[ClockRow, ...]:
+    counts: ParticleCounts = NO_PARTICLES,
+) -> tuple[PairClockRow, ...]:
     """k_pair over OFFSETS_MS; `at` are the scans of the whole track A that meet those of B.
 
     Empty where A is too short for an acceleration.
     """
     if len(a) < FEWEST:
         return ()
-    kept = thinned(len(at))
+    kept = thin_scans(len(at))
     velocity, acceleration = (motion[at[kept]] for motion in local_motion(a))
     a, b, counts = a[at[kept]], b[kept], counts.at(kept, kept)
-    alignment, _ = one_world(a, b, kind, options)
+    alignment, _ = fit_alignment(a, b, kind, options)
     base = residuals_of(alignment(a), b, options)
 
     rows = []
@@ -170,9 +172,9 @@ def clock_sweep(
         shift_s = 1e-3 * offset_ms
         position = a.position - shift_s * velocity + 0.5 * shift_s**2 * acceleration
         moved = a.with_arrays({"position": position})
-        alignment, _ = one_world(moved, b, kind, options)
-        error = (alignment.moved(position) - b.position)[:, options.axis_index]
-        rows.append(ClockRow(offset_ms, counts.inflation(replace(base, error=error))))
+        alignment, _ = fit_alignment(moved, b, kind, options)
+        error = (alignment.aligned_position(position) - b.position)[:, options.axis_index]
+        rows.append(PairClockRow(offset_ms, counts.inflation(replace(base, error=error))))
     return tuple(rows)
 
 

@@ -8,12 +8,19 @@ import numpy as np
 from scipy.special import stdtrit
 
 from smfeval.compare.across import median_number
-from smfeval.compare.sweep_points import Failure, Line, Point, Settings, lines_of, words
+from smfeval.compare.sweep_points import (
+    Failure,
+    KnobSettings,
+    Line,
+    Point,
+    format_settings,
+    lines_of,
+)
 from smfeval.errors import SeriesError
 from smfeval.maths.arrays import Floats
 from smfeval.summarise.number import Number
 
-EARNED = 0.0  # slope of log10 NEES per nat; of log10 |e| where errors stay as they are
+EARNED_SLOPE = 0.0  # slope of log10 NEES per nat; of log10 |e| where errors stay as they are
 MOVES_NATS = 0.5  # less moves NEES by at most 18 %, which running a filter again may do as well
 
 
@@ -42,7 +49,7 @@ SENTENCES: dict[Label, str] = {
 }
 
 
-def judged(nees: Number | None, error: Number | None, dimension: int) -> Label:
+def judge_slopes(nees: Number | None, error: Number | None, dimension: int) -> Label:
     """Which prediction the interval of the slope of log10 NEES holds, if any.
 
     For `earned` a slope that may be 0 is not enough, since it may be far from 0 as well: the slope
@@ -53,16 +60,16 @@ def judged(nees: Number | None, error: Number | None, dimension: int) -> Label:
     if nees.low is None or nees.high is None:
         return "undecided"
     low, high, unearned = nees.low - SAME, nees.high + SAME, unearned_slope(dimension)
-    if high < EARNED:
+    if high < EARNED_SLOPE:
         return "better"
     if low > unearned:
         return "worse"
-    if low > EARNED:
+    if low > EARNED_SLOPE:
         return "unearned" if high >= unearned else "between"
-    return "undecided" if high >= unearned else _by_errors(error, dimension)
+    return "undecided" if high >= unearned else _judge_errors(error, dimension)
 
 
-def _by_errors(error: Number | None, dimension: int) -> Label:
+def _judge_errors(error: Number | None, dimension: int) -> Label:
     """Earned if errors shrink, and as much as the belief; between if they shrink by less."""
     if error is None or error.low is None or error.high is None or error.high + SAME >= 0:
         return "undecided"
@@ -91,7 +98,7 @@ class TrackEffect:
 
 
 @dataclass(frozen=True)
-class Effect:
+class KnobEffect:
     """A knob of an estimator over all tracks."""
 
     estimator: str
@@ -113,11 +120,11 @@ class Effect:
 
 
 @dataclass(frozen=True)
-class Row:
+class SettingRow:
     """One setting of an estimator over tracks: medians, intervals from resampling tracks."""
 
     estimator: str
-    settings: Settings
+    settings: KnobSettings
     tracks: int
     precision: Number
     nees_median: Number
@@ -133,8 +140,8 @@ class Sweep:
     level: float
     points: tuple[Point, ...]
     failures: tuple[Failure, ...]
-    effects: tuple[Effect, ...]
-    rows: tuple[Row, ...]
+    effects: tuple[KnobEffect, ...]
+    rows: tuple[SettingRow, ...]
     notes: tuple[str, ...]
 
     def __repr__(self) -> str:
@@ -161,12 +168,12 @@ class Sweep:
     def _predictions(self) -> dict[str, dict[str, float]]:
         unearned = unearned_slope(self.dimension)
         return {
-            "nees_slope": {"earned": EARNED, "unearned": unearned},
+            "nees_slope": {"earned": EARNED_SLOPE, "unearned": unearned},
             "error_slope": {"earned": earned_error_slope(self.dimension), "unearned": 0.0},
         }
 
 
-def _effect(effect: Effect) -> dict[str, Any]:
+def _effect(effect: KnobEffect) -> dict[str, Any]:
     return {
         "estimator": effect.estimator,
         "knob": effect.knob,
@@ -178,12 +185,12 @@ def _effect(effect: Effect) -> dict[str, Any]:
     }
 
 
-def _slopes(effect: Effect | TrackEffect) -> dict[str, Any]:
+def _slopes(effect: KnobEffect | TrackEffect) -> dict[str, Any]:
     named = {"nees_slope": effect.nees_slope, "error_slope": effect.error_slope}
     return {name: None if slope is None else slope.to_dict() for name, slope in named.items()}
 
 
-def _row(row: Row) -> dict[str, Any]:
+def _row(row: SettingRow) -> dict[str, Any]:
     return {
         "estimator": row.estimator,
         "settings": dict(row.settings),
@@ -204,24 +211,26 @@ def _point(point: Point) -> dict[str, Any]:
     }
 
 
-def _numbers(of: Row | Point) -> dict[str, Any]:
+def _numbers(of: SettingRow | Point) -> dict[str, Any]:
     return {name: getattr(of, name).to_dict() for name in ("precision", "nees_median", "mae")}
 
 
-def rows_of(points: Sequence[Point], level: float) -> tuple[Row, ...]:
+def setting_rows(points: Sequence[Point], level: float) -> tuple[SettingRow, ...]:
     """One row for each estimator and setting, in the order of the points."""
-    groups: dict[tuple[str, Settings], list[Point]] = {}
+    groups: dict[tuple[str, KnobSettings], list[Point]] = {}
     for point in points:
         groups.setdefault((point.estimator, point.settings), []).append(point)
-    return tuple(_rows_row(*key, group, level) for key, group in groups.items())
+    return tuple(_setting_row(*key, group, level) for key, group in groups.items())
 
 
-def _rows_row(estimator: str, settings: Settings, points: list[Point], level: float) -> Row:
+def _setting_row(
+    estimator: str, settings: KnobSettings, points: list[Point], level: float
+) -> SettingRow:
     def median(name: str) -> Number:
         return _median(points, name, level)
 
     tracks = len({point.track for point in points})
-    return Row(
+    return SettingRow(
         estimator, settings, tracks, median("precision"), median("nees_median"), median("mae")
     )
 
@@ -245,8 +254,8 @@ Quantity = Literal["log_nees", "log_error"]
 
 def common_slope(lines: Sequence[Line], quantity: Quantity, level: float) -> Number:
     """Slope that the lines of one track share, per nat, with its interval at a level."""
-    x = _centred([line.precision for line in lines])
-    y = _centred([getattr(line, quantity) for line in lines])
+    x = _centre_lines([line.precision for line in lines])
+    y = _centre_lines([getattr(line, quantity) for line in lines])
     square = float(x @ x)
     slope = float(x @ y) / square
     degrees = len(x) - len(lines) - 1
@@ -255,7 +264,7 @@ def common_slope(lines: Sequence[Line], quantity: Quantity, level: float) -> Num
         return Number(slope, UNIT, reason=reason)
     left = y - slope * x
     error = float(np.sqrt(left @ left / degrees / square))
-    return _with_ends(slope, error, degrees, level)
+    return _slope_number(slope, error, degrees, level)
 
 
 def slope_over_tracks(slopes: Sequence[float], level: float) -> Number:
@@ -264,24 +273,24 @@ def slope_over_tracks(slopes: Sequence[float], level: float) -> Number:
     if count < FEWEST_TRACKS:
         return Number(mean, UNIT, reason=f"tracks: {count}; an interval needs {FEWEST_TRACKS}")
     error = float(np.std(slopes, ddof=1) / np.sqrt(count))
-    return _with_ends(mean, error, count - 1, level)
+    return _slope_number(mean, error, count - 1, level)
 
 
-def _with_ends(value: float, error: float, degrees: int, level: float) -> Number:
+def _slope_number(value: float, error: float, degrees: int, level: float) -> Number:
     reach = -float(stdtrit(degrees, (1 - level) / 2)) * error
     return Number(value, UNIT, value - reach, value + reach)
 
 
-def _centred(parts: Sequence[Floats]) -> Floats:
+def _centre_lines(parts: Sequence[Floats]) -> Floats:
     return np.concatenate([part - part.mean() for part in parts])
 
 
 LOST_M = 5.0  # a run with a larger mean error has lost its track, and says so
-ASSUMED = (
+INDEPENDENCE_NOTE = (
     "the interval of a slope on one track takes the deviations of the runs from the line as "
     "independent; runs that share their errors make it too narrow"
 )
-OVER_TRACKS = "a slope over tracks is their mean; its interval is Student's t over tracks"
+TRACKS_NOTE = "a slope over tracks is their mean; its interval is Student's t over tracks"
 
 
 def sweep_of(
@@ -296,7 +305,7 @@ def sweep_of(
     """Effects of all knobs; raises where no knob has two values to compare."""
     effects = [
         effect
-        for estimator in _once(point.estimator for point in points)
+        for estimator in _unique(point.estimator for point in points)
         for effect in _effects([p for p in points if p.estimator == estimator], dimension, level)
     ]
     if not effects:
@@ -310,27 +319,27 @@ def sweep_of(
         points=tuple(points),
         failures=tuple(failures),
         effects=tuple(effects),
-        rows=rows_of(points, level),
+        rows=setting_rows(points, level),
         notes=(*notes, *_notes(points, effects)),
     )
 
 
-def _effects(points: list[Point], dimension: int, level: float) -> list[Effect]:
+def _effects(points: list[Point], dimension: int, level: float) -> list[KnobEffect]:
     """Of one estimator, in the order in which its knobs come up."""
-    knobs = _once(knob for point in points for knob, _ in point.settings)
+    knobs = _unique(knob for point in points for knob, _ in point.settings)
     found = []
     for knob in knobs:
         tracks = tuple(
-            _on_track(track, lines, dimension, level)
-            for track in _once(point.track for point in points)
+            _track_effect(track, lines, dimension, level)
+            for track in _unique(point.track for point in points)
             if (lines := lines_of([p for p in points if p.track == track], knob))
         )
         if tracks:
-            found.append(_over_tracks(points[0].estimator, knob, tracks, dimension, level))
+            found.append(_knob_effect(points[0].estimator, knob, tracks, dimension, level))
     return found
 
 
-def _on_track(track: str, lines: tuple[Line, ...], dimension: int, level: float) -> TrackEffect:
+def _track_effect(track: str, lines: tuple[Line, ...], dimension: int, level: float) -> TrackEffect:
     precision = np.concatenate([line.precision for line in lines])
     reach = max(line.reach_nats for line in lines)
     moved = reach >= MOVES_NATS
@@ -345,19 +354,19 @@ def _on_track(track: str, lines: tuple[Line, ...], dimension: int, level: float)
         reach_nats=reach,
         nees_slope=nees,
         error_slope=error,
-        label=judged(nees, error, dimension),
+        label=judge_slopes(nees, error, dimension),
     )
 
 
-def _over_tracks(
+def _knob_effect(
     estimator: str, knob: str, tracks: tuple[TrackEffect, ...], dimension: int, level: float
-) -> Effect:
-    nees = _overall([track.nees_slope for track in tracks], level)
-    error = _overall([track.error_slope for track in tracks], level)
-    return Effect(estimator, knob, tracks, nees, error, judged(nees, error, dimension))
+) -> KnobEffect:
+    nees = _overall_slope([track.nees_slope for track in tracks], level)
+    error = _overall_slope([track.error_slope for track in tracks], level)
+    return KnobEffect(estimator, knob, tracks, nees, error, judge_slopes(nees, error, dimension))
 
 
-def _overall(slopes: Sequence[Number | None], level: float) -> Number | None:
+def _overall_slope(slopes: Sequence[Number | None], level: float) -> Number | None:
     """That of the only track, or over tracks; tracks without a slope are left out."""
     found = [slope for slope in slopes if slope is not None]
     if len(found) < 2:
@@ -365,7 +374,7 @@ def _overall(slopes: Sequence[Number | None], level: float) -> Number | None:
     return slope_over_tracks([slope.value for slope in found], level)
 
 
-def _notes(points: Sequence[Point], effects: Sequence[Effect]) -> tuple[str, ...]:
+def _notes(points: Sequence[Point], effects: Sequence[KnobEffect]) -> tuple[str, ...]:
     lost = [point for point in points if point.mae.value > LOST_M]
     still = [
         f"{each.estimator}, {each.knob}: no slope on {len(idle)} of {len(each.tracks)} tracks, "
@@ -376,16 +385,16 @@ def _notes(points: Sequence[Point], effects: Sequence[Effect]) -> tuple[str, ...
     ]
     several = any(len(each.tracks) > 1 for each in effects)
     return (
-        ASSUMED,
-        *((OVER_TRACKS,) if several else ()),
+        INDEPENDENCE_NOTE,
+        *((TRACKS_NOTE,) if several else ()),
         *still,
         *(
-            f"{point.estimator} {words(point.settings)} lost track {point.track} "
+            f"{point.estimator} {format_settings(point.settings)} lost track {point.track} "
             f"(mean error {point.mae.value:.3g} m); slopes count it"
             for point in lost
         ),
     )
 
 
-def _once(names: Iterable[str]) -> tuple[str, ...]:
+def _unique(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))

@@ -8,7 +8,7 @@ import numpy as np
 from smfeval.maths.arrays import Floats
 from smfeval.summarise.number import Number
 
-Settings = tuple[tuple[str, str], ...]  # knob and value, as the user wrote it, in a fixed order
+KnobSettings = tuple[tuple[str, str], ...]  # knob and value, as the user wrote it, in a fixed order
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Point:
 
     estimator: str
     track: str
-    settings: Settings
+    settings: KnobSettings
     precision: Number  # nat: median of -log det of the position's covariance
     nees_median: Number
     mae: Number  # m
@@ -32,7 +32,7 @@ class Failure:
 
     estimator: str
     track: str
-    settings: Settings
+    settings: KnobSettings
     sentence: str
 
 
@@ -42,7 +42,7 @@ class Origin:
 
     estimator: str
     track: str
-    settings: Settings
+    settings: KnobSettings
     source: str
 
 
@@ -53,9 +53,9 @@ def point_of(
     for name in ("precision", "nees_median", "mae"):
         value = numbers[name].value if name in numbers else None
         if value is None:
-            return failed(origin, f"it reports no uncertainty, so it has no {name}")
+            return failure_of(origin, f"it reports no uncertainty, so it has no {name}")
         if not np.isfinite(value) or (name != "precision" and value <= 0):
-            return failed(origin, f"its {name} is {value:g}, which has no place on a line")
+            return failure_of(origin, f"its {name} is {value:g}, which has no place on a line")
     return Point(
         origin.estimator,
         origin.track,
@@ -69,12 +69,12 @@ def point_of(
     )
 
 
-def failed(origin: Origin, sentence: str) -> Failure:
+def failure_of(origin: Origin, sentence: str) -> Failure:
     """A run that could not be scored."""
     return Failure(origin.estimator, origin.track, origin.settings, sentence)
 
 
-def words(settings: Settings) -> str:
+def format_settings(settings: KnobSettings) -> str:
     """'Rx 0.01, voxel 0.5'."""
     return ", ".join(f"{knob} {value}" for knob, value in settings)
 
@@ -101,7 +101,7 @@ def lines_of(points: Iterable[Point], knob: str) -> tuple[Line, ...]:
 
     Points whose other knobs are alike make a line; a value alone makes none.
     """
-    groups: dict[Settings, list[Point]] = {}
+    groups: dict[KnobSettings, list[Point]] = {}
     for point in points:
         if knob in dict(point.settings):
             others = tuple(pair for pair in point.settings if pair[0] != knob)

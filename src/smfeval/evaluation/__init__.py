@@ -3,25 +3,30 @@
 import numpy as np
 
 from smfeval.associate import Pairs
-from smfeval.evaluation.details import (
-    Fit,
+from smfeval.evaluation.frames import (
+    alignment_notes,
+    choose_alignment,
+    fit_alignment,
+    nearest_pairs,
+    pair_scans,
+    to_common_body,
+)
+from smfeval.evaluation.metrics import (
+    FittedFreedoms,
     crps_by_axis,
     gap_risk_of,
-    judged,
+    judge_track,
     relative_errors,
     rotation_deg,
 )
-from smfeval.evaluation.frames import (
-    chosen_alignment,
-    fit_notes,
-    nearest_pairs,
-    one_body,
-    one_world,
-    paired,
-)
 from smfeval.evaluation.options import ALIGNMENTS, Options
-from smfeval.evaluation.residuals import body_residuals, reference_poses, regular, residuals_of
-from smfeval.evaluation.result import Evaluation, Scored
+from smfeval.evaluation.residuals import (
+    body_residuals,
+    check_reference,
+    regular_scans,
+    residuals_of,
+)
+from smfeval.evaluation.result import Evaluation, ScoredScans
 from smfeval.score import scores
 from smfeval.summarise.summary import Calibration, Scores, summarise_calibration, summarise_scores
 from smfeval.track import AnyTrack, Track
@@ -30,13 +35,13 @@ __all__ = [
     "ALIGNMENTS",
     "Evaluation",
     "Options",
-    "Scored",
+    "ScoredScans",
     "evaluate",
     "nearest_pairs",
     "score_scans",
 ]
 
-ALWAYS = ("ape", "nees", "pit")  # rules that the summary and the verdict are made of
+REQUIRED_RULES = ("ape", "nees", "pit")  # rules that the summary and the verdict are made of
 
 
 def evaluate(
@@ -53,25 +58,27 @@ def evaluate(
     `notes` to say so.
     """
     options = options or Options()
-    poses = reference_poses(estimate, reference)
-    placed, body_notes = one_body(estimate, reference, options)
-    kind, gauge_notes = chosen_alignment(placed, options)
+    poses = check_reference(estimate, reference)
+    placed, body_notes = to_common_body(estimate, reference, options)
+    kind, gauge_notes = choose_alignment(placed, options)
 
     met, clock = poses, None
     if options.offset_s == "auto":
-        from smfeval.associate.clock import resolved  # noqa: PLC0415  only where asked for
+        from smfeval.associate.clock import resolve_offset  # noqa: PLC0415  only where asked for
 
-        options, clock = resolved(placed, poses, kind, options, pairs)
+        options, clock = resolve_offset(placed, poses, kind, options, pairs)
         notes += (clock.sentence,)
     if pairs is None:
-        pairs, met, pair_notes = paired(estimate, poses, options, clock)
+        pairs, met, pair_notes = pair_scans(estimate, poses, options, clock)
         notes += pair_notes
     matched, truth = placed[pairs.estimate], met[pairs.reference]
-    alignment, left = one_world(matched, truth, kind, options)
+    alignment, left = fit_alignment(matched, truth, kind, options)
     scored = score_scans(alignment(matched)[left], truth[left], options)
 
-    calibration = _calibrated(scored, options)
-    fit = Fit(alignment.freedoms, from_start=len(left) < len(matched), clock=clock is not None)
+    calibration = _summarise_calibration(scored, options)
+    fit = FittedFreedoms(
+        alignment.freedoms, from_start=len(left) < len(matched), clock=clock is not None
+    )
     return Evaluation(
         estimate=estimate,
         reference=poses,
@@ -81,15 +88,15 @@ def evaluate(
         gap_risk=gap_risk_of(scored, pairs, left),
         alignment=alignment,
         scored=scored,
-        scores=_summarised(scored, options),
+        scores=_summarise_scores(scored, options),
         relative=relative_errors(scored, options),
         calibration=calibration,
-        verdict=judged(scored.residuals, calibration, fit),
-        notes=notes + body_notes + gauge_notes + fit_notes(len(left), len(matched)),
+        verdict=judge_track(scored.residuals, calibration, fit),
+        notes=notes + body_notes + gauge_notes + alignment_notes(len(left), len(matched)),
     )
 
 
-def _summarised(scored: Scored, options: Options) -> Scores:
+def _summarise_scores(scored: ScoredScans, options: Options) -> Scores:
     """Mean scores of the track."""
     return summarise_scores(
         scored.series,
@@ -101,7 +108,7 @@ def _summarised(scored: Scored, options: Options) -> Scores:
     )
 
 
-def _calibrated(scored: Scored, options: Options) -> Calibration | None:
+def _summarise_calibration(scored: ScoredScans, options: Options) -> Calibration | None:
     """Whether errors and covariances of the track match."""
     return summarise_calibration(
         scored.series,
@@ -112,13 +119,13 @@ def _calibrated(scored: Scored, options: Options) -> Calibration | None:
     )
 
 
-def score_scans(estimate: AnyTrack, reference: Track, options: Options) -> Scored:
+def score_scans(estimate: AnyTrack, reference: Track, options: Options) -> ScoredScans:
     """Score matched, aligned tracks; scans with a singular covariance are refused or left out."""
     residuals = residuals_of(estimate, reference, options)
-    good = regular(estimate, residuals, options)
+    good = regular_scans(estimate, residuals, options)
     kept = np.flatnonzero(good)
     if len(kept) < len(good):
         estimate, reference = estimate[kept], reference[kept]
         residuals = residuals_of(estimate, reference, options)
-    series = scores(residuals, options.settings, {*options.rules, *ALWAYS})
-    return Scored(kept, estimate, reference, residuals, series, singular=len(good) - len(kept))
+    series = scores(residuals, options.settings, {*options.rules, *REQUIRED_RULES})
+    return ScoredScans(kept, estimate, reference, residuals, series, singular=len(good) - len(kept))

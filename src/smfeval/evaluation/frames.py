@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from smfeval.align.body import moved_to
+from smfeval.align.body import move_to_body
 from smfeval.align.fit import FITS, Alignment, fit_first_pose
 from smfeval.associate import Pairs, nearest
 from smfeval.errors import ConventionError, PairingError
@@ -20,14 +20,14 @@ GAUGE_ALIGNMENTS: dict[str, AlignmentKind] = {
 }
 
 
-def one_body(
+def to_common_body(
     estimate: AnyTrack, reference: AnyTrack, options: Options
 ) -> tuple[AnyTrack, tuple[str, ...]]:
     """The estimate about the reference's body; raises where two declared bodies differ."""
     ours, theirs = estimate.about.body, reference.about.body
     if options.extrinsic is not None:
         name = theirs or "the reference's body"
-        moved = moved_to(estimate, options.extrinsic, theirs)
+        moved = move_to_body(estimate, options.extrinsic, theirs)
         return moved, (f"the estimate was moved from body {ours} to {name} by the extrinsic",)
     if ours and theirs and ours != theirs:
         raise ConventionError(
@@ -41,7 +41,7 @@ def one_body(
     return estimate, () if ours else (f"the estimate declares no body; taken as {theirs}",)
 
 
-def chosen_alignment(estimate: AnyTrack, options: Options) -> tuple[AlignmentKind, tuple[str, ...]]:
+def choose_alignment(estimate: AnyTrack, options: Options) -> tuple[AlignmentKind, tuple[str, ...]]:
     """The alignment by option, or by the gauge that the estimate declares, or se3."""
     if options.alignment is not None:
         return options.alignment, ()
@@ -50,12 +50,12 @@ def chosen_alignment(estimate: AnyTrack, options: Options) -> tuple[AlignmentKin
     return GAUGE_ALIGNMENTS[estimate.about.gauge], ()
 
 
-def one_world(
+def fit_alignment(
     estimate: AnyTrack, reference: Track, kind: AlignmentKind, options: Options
 ) -> tuple[Alignment, Ints]:
     """The alignment of matched tracks, and the scans that are left to score."""
     count = len(estimate)
-    fitted = _prefix(reference, options) if options.fit_on is not None else count
+    fitted = _count_fit_scans(reference, options) if options.fit_on is not None else count
     if kind in ("none", "first-pose") and options.fit_on is not None:
         raise PairingError(f"a fit on the start needs an alignment that is fitted; {kind} is not")
     if kind == "first-pose":
@@ -68,14 +68,14 @@ def one_world(
     return alignment, np.arange(fitted if options.fit_on is not None else 0, count)
 
 
-def fit_notes(scored: int, matched: int) -> tuple[str, ...]:
+def alignment_notes(scored: int, matched: int) -> tuple[str, ...]:
     """What an alignment on the start does to the errors of the rest."""
     if scored == matched:
         return ()
     return ("the error of the alignment at the start is shared by all scored scans",)
 
 
-def _prefix(reference: Track, options: Options) -> int:
+def _count_fit_scans(reference: Track, options: Options) -> int:
     """How many matched scans lie within the extent that the fit may use."""
     assert options.fit_on is not None
     progress = options.fit_on.progress(reference.stamp, reference.position)
@@ -101,7 +101,7 @@ def nearest_pairs(estimate: AnyTrack, reference: AnyTrack, options: Options) -> 
     )
 
 
-def paired(
+def pair_scans(
     estimate: AnyTrack, reference: Track, options: Options, clock: "ClockOffset | None" = None
 ) -> tuple[Pairs, Track, tuple[str, ...]]:
     """Pairs, the reference that they point into, and notes.

@@ -7,7 +7,7 @@ from smfeval.align.extent import Extent
 from smfeval.associate.nearest import TOLERANCE_S
 from smfeval.errors import OptionError
 from smfeval.maths import se3
-from smfeval.score import RULES, Settings
+from smfeval.score import RULES, RuleSettings
 from smfeval.score.rules import rule_named
 from smfeval.summarise.number import Intervals
 
@@ -29,7 +29,7 @@ class Options:
     fit_on: Extent | None = None  # fit the alignment on this much of the start, score the rest
     axes: str = "xyz"
     rules: tuple[str, ...] = tuple(RULES)
-    settings: Settings = field(default_factory=Settings)
+    settings: RuleSettings = field(default_factory=RuleSettings)
     horizons: tuple[Extent, ...] = ()
     reference_covariance: bool = True  # use the reference's own covariance if it has one
     singular: Literal["refuse", "drop"] = "refuse"

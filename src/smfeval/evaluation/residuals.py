@@ -22,13 +22,13 @@ def residuals_of(estimate: AnyTrack, reference: Track, options: Options) -> Resi
     index = options.axis_index
     noise = None
     if options.reference_covariance and isinstance(reference, GaussianTrack):
-        noise = _on(reference.position_covariance, index)
+        noise = _select_axes(reference.position_covariance, index)
     if isinstance(estimate, ParticleTrack):
         return _particle_residuals(estimate, reference, index, noise)
     error = _difference(estimate.position, reference.position, index)
     covariance = None
     if isinstance(estimate, GaussianTrack):
-        covariance = _on(estimate.position_covariance, index)
+        covariance = _select_axes(estimate.position_covariance, index)
     return Residuals(error, covariance, noise)
 
 
@@ -53,17 +53,17 @@ def _difference(position: Floats, reference: Floats, index: list[int]) -> Floats
     return error.T
 
 
-def _on(covariance: Floats, index: list[int]) -> Floats:
+def _select_axes(covariance: Floats, index: list[int]) -> Floats:
     if index == [0, 1, 2]:
         return covariance
     return np.ascontiguousarray(covariance[:, index][:, :, index])
 
 
-def regular(estimate: AnyTrack, residuals: Residuals, options: Options) -> Bools:
+def regular_scans(estimate: AnyTrack, residuals: Residuals, options: Options) -> Bools:
     """Scans whose covariance has an inverse on the scored axes; refuses the others if asked to."""
     if residuals.covariance is None:
         return np.ones(len(residuals), dtype=np.bool_)
-    singular = normal.is_singular(residuals.predicted, residuals.fit.pivot)
+    singular = normal.is_singular(residuals.predicted_covariance, residuals.likelihood_terms.pivot)
     if singular.all() or (singular.any() and options.singular == "refuse"):
         raise _singular_error(estimate, residuals, singular, options.axes)
     return ~singular
@@ -73,7 +73,7 @@ def _singular_error(
     estimate: AnyTrack, residuals: Residuals, singular: Bools, axes: str
 ) -> TrackError:
     scan = int(np.argmax(singular))
-    covariance = residuals.predicted[scan]
+    covariance = residuals.predicted_covariance[scan]
     smallest = float(np.linalg.eigvalsh(covariance)[0])
     variances = ", ".join(
         f"{axis} {value:.3g}" for axis, value in zip(axes, np.diag(covariance), strict=True)
@@ -81,17 +81,17 @@ def _singular_error(
     several = int(singular.sum())
     return TrackError(
         f"the covariance is singular on axes {axes} (variances {variances}; smallest eigenvalue "
-        f"{smallest:.3g}; {several} of {len(singular)} scans){_hint(residuals, axes)}",
+        f"{smallest:.3g}; {several} of {len(singular)} scans){_suggest_axes(residuals, axes)}",
         place=f"{estimate.provenance.name}, stamp {seconds_text(int(estimate.stamp[scan]))}",
         remedy=None if singular.all() else "bad_rows",
     )
 
 
-def _hint(residuals: Residuals, axes: str) -> str:
+def _suggest_axes(residuals: Residuals, axes: str) -> str:
     """Fewer axes that could be scored instead: the most, in the order given."""
     for count in range(len(axes) - 1, 0, -1):
         for index in combinations(range(len(axes)), count):
-            block = residuals.predicted[:, index][:, :, index]
+            block = residuals.predicted_covariance[:, index][:, :, index]
             if not normal.is_singular(block).any():
                 return f"; score on axes {''.join(axes[i] for i in index)}"
     return ""
@@ -140,7 +140,7 @@ def path_axes(reference: Track) -> dict[str, Floats]:
     return {"along": along.T, "cross": cross.T}
 
 
-def reference_poses(estimate: AnyTrack, reference: AnyTrack) -> Track:
+def check_reference(estimate: AnyTrack, reference: AnyTrack) -> Track:
     """The reference, if it can be one.
 
     If it has uncertainty and the estimate has none, the two were probably exchanged.

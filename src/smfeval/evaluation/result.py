@@ -10,7 +10,7 @@ from smfeval.associate import GapRisk, Pairs
 from smfeval.evaluation.options import Options
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.score import Residuals
-from smfeval.summarise.number import Number, finite
+from smfeval.summarise.number import Number, finite_or_none
 from smfeval.summarise.relative import RelativeError
 from smfeval.summarise.summary import Calibration, Scores
 from smfeval.summarise.verdict import Verdict
@@ -23,10 +23,10 @@ SCHEMA = "smfeval.score/1"
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredScans:
     """The scans that were scored: aligned beliefs, reference, residuals and one series per rule."""
 
-    kept: Ints  # of the scans left to score, those with a regular covariance
+    kept_scans: Ints  # of the scans left to score, those with a regular covariance
     estimate: AnyTrack
     reference: Track
     residuals: Residuals
@@ -45,7 +45,7 @@ class Evaluation:
     clock: "ClockOffset | None"  # how the offset was found; None where it was given
     gap_risk: GapRisk | None
     alignment: Alignment
-    scored: Scored
+    scored: ScoredScans
     scores: Scores
     relative: tuple[RelativeError, ...]
     calibration: Calibration | None
@@ -75,7 +75,7 @@ class Evaluation:
 
     def effective_scans(self) -> dict[str, float | None]:
         """Independent scans that would tell as much about each number."""
-        return {name: finite(number.n_effective) for name, number in self.numbers().items()}
+        return {name: finite_or_none(number.n_effective) for name, number in self.numbers().items()}
 
     def refusals(self) -> tuple[str, ...]:
         """Why some numbers have no interval, each reason once."""
@@ -160,7 +160,7 @@ class Evaluation:
             "alignment": alignment.kind,
             "degrees_of_freedom": alignment.freedoms,
             "free": list(alignment.free),
-            "residual_m": finite(alignment.residual_m),
+            "residual_m": finite_or_none(alignment.residual_m),
             "fitted_scans": alignment.fitted_scans,
             "fitted_path_m": alignment.fitted_path_m,
             "fit_on": None if self.options.fit_on is None else str(self.options.fit_on),

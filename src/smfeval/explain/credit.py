@@ -21,7 +21,7 @@ import numpy as np
 
 from smfeval.errors import SeriesError
 from smfeval.maths.arrays import Bools, Floats, Ints
-from smfeval.maths.symmetric import symmetrised
+from smfeval.maths.symmetric import symmetrise
 
 BLIND = 1e-12  # smallest over largest eigenvalue of M: below, a direction is not seen at all
 
@@ -48,7 +48,7 @@ class Budget:
     posterior: Floats  # and after it
     credit: Floats  # log det J alone; -inf where a direction is not seen
     predicted: Floats  # log det(P_prior^-1 + J): prior and credit
-    lost: Floats  # (n - 1,) what the motion took since the update before; the first has none
+    motion_loss: Floats  # (n - 1,) what the motion took since the update before; the first has none
 
     def at(self, rows: Ints) -> "Budget":
         """Some of the updates; what the motion took is since the update before, chosen or not."""
@@ -57,16 +57,16 @@ class Budget:
             posterior=self.posterior[rows],
             credit=self.credit[rows],
             predicted=self.predicted[rows],
-            lost=self.lost[rows[rows > 0] - 1],
+            motion_loss=self.motion_loss[rows[rows > 0] - 1],
         )
 
     @property
-    def gained(self) -> Floats:
+    def gain(self) -> Floats:
         """What the update gave."""
         return self.posterior - self.prior
 
     @property
-    def credited(self) -> Floats:
+    def credited_gain(self) -> Floats:
         """What it would give by the credit: log det(I + P_prior J)."""
         return self.predicted - self.prior
 
@@ -76,7 +76,7 @@ class Budget:
         return self.posterior - self.predicted
 
     @property
-    def seen(self) -> Bools:
+    def is_observable(self) -> Bools:
         """Updates whose points see every direction."""
         return np.isfinite(self.credit)
 
@@ -90,7 +90,7 @@ def credit(normals: Floats, sigma_m: Floats) -> Floats:
 
 def observed_credit(prior: Floats, posterior: Floats) -> Floats:
     """The information that an update really gave: P_post^-1 - P_prior^-1. (n, 3, 3)."""
-    return symmetrised(np.linalg.inv(posterior) - np.linalg.inv(prior))
+    return symmetrise(np.linalg.inv(posterior) - np.linalg.inv(prior))
 
 
 def parts(matched: Ints, normals: Floats, sigma_m: Floats) -> Parts:
@@ -109,7 +109,7 @@ def budget(prior: Floats, posterior: Floats, credited: Floats) -> Budget:
         posterior=after,
         credit=log_det(credited),
         predicted=log_det(np.linalg.inv(prior) + credited),
-        lost=after[:-1] - before[1:],
+        motion_loss=after[:-1] - before[1:],
     )
 
 

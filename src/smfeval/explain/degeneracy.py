@@ -101,7 +101,7 @@ def regression(
     )
 
 
-def downsampled(point: Floats, voxel_m: float) -> Floats:
+def downsample(point: Floats, voxel_m: float) -> Floats:
     """The mean point of every voxel. (n, 3) -> (m, 3)."""
     cell = np.floor(np.asarray(point, dtype=np.float64) / voxel_m).astype(np.int64)
     _, where, count = np.unique(cell, axis=0, return_inverse=True, return_counts=True)

@@ -25,7 +25,7 @@ from smfeval.errors import SeriesError
 from smfeval.explain.credit import log_det
 from smfeval.maths import normal
 from smfeval.maths.arrays import Floats, Ints
-from smfeval.maths.symmetric import symmetrised
+from smfeval.maths.symmetric import symmetrise
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import Intervals, Number
 
@@ -55,21 +55,21 @@ class Updates:
 def displaced_credit(credit: Floats, displacement: Floats) -> Floats:
     """(J^-1 + S_d)^-1, also for J that sees not every direction. (..., 3, 3), (..., 3, 3)."""
     inner = np.eye(3) + displacement @ credit
-    return symmetrised(credit @ np.linalg.inv(inner))
+    return symmetrise(credit @ np.linalg.inv(inner))
 
 
-def isotropic(sigma_m: Floats | float) -> Floats:
+def isotropic_covariance(sigma_m: Floats | float) -> Floats:
     """S_d = sigma^2 I. (...) -> (..., 3, 3)."""
     return np.asarray(sigma_m, dtype=np.float64)[..., None, None] ** 2 * np.eye(3)
 
 
-def at_one_update(updates: Updates, displacement: Floats) -> Floats:
+def single_update_posterior(updates: Updates, displacement: Floats) -> Floats:
     """Posterior of each update alone, its prior as it was. (n, 3, 3)."""
     credit = displaced_credit(updates.credit, displacement)
     return _inverse(_inverse(updates.prior) + credit)
 
 
-def at_every_update(updates: Updates, displacement: Floats) -> Floats:
+def marginalised_posterior(updates: Updates, displacement: Floats) -> Floats:
     """Posterior of each update when all before it knew S_d, too. S_d (..., 3, 3) -> (n, ..., 3, 3).
 
     The first prior is that of the run.
@@ -83,10 +83,10 @@ def at_every_update(updates: Updates, displacement: Floats) -> Floats:
         covariance[k] = np.linalg.inv(np.linalg.inv(prior) + brought)
         if k < len(growth):
             prior = covariance[k] + growth[k]
-    return symmetrised(covariance)
+    return symmetrise(covariance)
 
 
-def excess(updates: Updates, shape: Floats | None = None) -> tuple[Floats, Floats]:
+def considered_excess(updates: Updates, shape: Floats | None = None) -> tuple[Floats, Floats]:
     """D before and after each update for S_d = shape (default I). (n, 3, 3) twice.
 
     The errors of a filter that does not know S_d = s^2 shape have covariance P + s^2 D.
@@ -107,7 +107,7 @@ def recovered_nats(covariance: Floats, reported: Floats) -> float:
     return float(np.median(log_det(covariance) - log_det(reported)))
 
 
-def needed_m(error: Floats, covariance_of: Callable[[float], Floats]) -> float | None:
+def needed_displacement_m(error: Floats, covariance_of: Callable[[float], Floats]) -> float | None:
     """Displacement at which k = 1, by bisection; None where none does. (n, 3).
 
     `covariance_of` gives the covariances (n, 3, 3) of a displacement in metres, and grows with it:
@@ -116,7 +116,7 @@ def needed_m(error: Floats, covariance_of: Callable[[float], Floats]) -> float |
     honest = median_chi_squared(error.shape[-1])
 
     def too_tight(size_m: float) -> bool:
-        return bool(np.median(normal.fit(error, covariance_of(size_m)).nees) > honest)
+        return bool(np.median(normal.likelihood_terms(error, covariance_of(size_m)).nees) > honest)
 
     if not too_tight(0.0):
         return 0.0
@@ -130,14 +130,14 @@ def needed_m(error: Floats, covariance_of: Callable[[float], Floats]) -> float |
 
 
 def _inverse(matrix: Floats) -> Floats:
-    return symmetrised(np.asarray(np.linalg.inv(matrix), dtype=np.float64))
+    return symmetrise(np.asarray(np.linalg.inv(matrix), dtype=np.float64))
 
 
 FEWEST_POINTS = 4  # three fix a position; the rest tells their own noise
 
 
 @dataclass(frozen=True)
-class Residuals:
+class PointResiduals:
     """What was matched in each scan, and how far off it was. (n,) each, normals (n, 3, 3)."""
 
     matched: Ints
@@ -147,11 +147,11 @@ class Residuals:
 
 
 @dataclass(frozen=True)
-class Shown:
+class DisplacementVariance:
     """Mean over scans; a variance may come out negative where the filter expects too much."""
 
     displacement: Number  # s^2 of S_d = s^2 I, m^2
-    own: Number  # w^2 of a point, m^2
+    point_noise: Number  # w^2 of a point, m^2
 
     @property
     def sigma_m(self) -> float:
@@ -159,13 +159,13 @@ class Shown:
         return float(np.sqrt(max(self.displacement.value, 0.0)))
 
 
-def shown_by_innovation(
+def displacement_from_innovations(
     updates: Updates,
-    residuals: Residuals,
+    residuals: PointResiduals,
     *,
     rows: Ints | None = None,
     intervals: Intervals | None = None,
-) -> Shown:
+) -> DisplacementVariance:
     """Variances of a shared displacement and of the points' own noise.
 
     Updates are all of a run, since a displacement lasts from one to the next; the mean is over
@@ -176,7 +176,7 @@ def shown_by_innovation(
         raise SeriesError(
             f"every scan needs {FEWEST_POINTS} matched points or more; leave the others out"
         )
-    before, _ = excess(updates)
+    before, _ = considered_excess(updates)
     gain, points = updates.gain, residuals.matched.astype(np.float64)
     kept = np.eye(3) - gain
     left = kept.swapaxes(-1, -2) @ residuals.normals @ kept
@@ -189,14 +189,14 @@ def shown_by_innovation(
 
     made = intervals or Intervals()
     rest, shared, alone = rest[:, rows], shared[:, rows], alone[:, rows]
-    determinant = _crossed(shared, alone)
-    return Shown(
-        made.of(_crossed(rest, alone) / determinant, "mean", "m^2"),
-        made.of(_crossed(shared, rest) / determinant, "mean", "m^2"),
+    determinant = _pair_determinant(shared, alone)
+    return DisplacementVariance(
+        made.of(_pair_determinant(rest, alone) / determinant, "mean", "m^2"),
+        made.of(_pair_determinant(shared, rest) / determinant, "mean", "m^2"),
     )
 
 
-def _crossed(one: Floats, other: Floats) -> Floats:
+def _pair_determinant(one: Floats, other: Floats) -> Floats:
     """Determinants of pairs of columns. (2, n), (2, n) -> (n,)."""
     return one[0] * other[1] - one[1] * other[0]
 

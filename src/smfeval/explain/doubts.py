@@ -9,7 +9,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from smfeval.explain.health import UNKNOWN_VARIANCE, Health, Motion, growth, health, motion, sigmas
+from smfeval.explain.health import (
+    UNKNOWN_VARIANCE,
+    Health,
+    TrackMotion,
+    growth,
+    health,
+    motion,
+    sigmas,
+)
 from smfeval.maths import so3
 from smfeval.maths.arrays import Bools, Floats
 from smfeval.maths.normal import is_singular
@@ -31,7 +39,7 @@ def scorable(track: Track) -> Scorable:
     """Find the axes that can be scored (world axes of the track)."""
     if not isinstance(track, GaussianTrack):
         return Scorable(None, "poses without uncertainty: only distances (APE) can be computed")
-    useless = {axes: useless_scans(track, axes) for axes in AXES}
+    useless = {axes: unusable_scans(track, axes) for axes in AXES}
     best = next((axes for axes in AXES if not useless[axes].any()), None)
     if best == "xyz":
         return Scorable("xyz", "every position covariance is regular")
@@ -44,7 +52,7 @@ def scorable(track: Track) -> Scorable:
     return Scorable(None, f"{trouble}, and no single axis is free of them")
 
 
-def useless_scans(track: GaussianTrack, axes: str) -> Bools:
+def unusable_scans(track: GaussianTrack, axes: str) -> Bools:
     """Scans whose position covariance has no inverse on the axes, or stands for unknown. (n,)."""
     index = ["xyz".index(axis) for axis in axes]
     block = track.position_covariance[:, index][:, :, index]
@@ -78,11 +86,11 @@ class Doubt:
 
 
 @dataclass(frozen=True)
-class Known:
+class ExaminedTrack:
     """What a suspicion may look at."""
 
     track: Track
-    motion: Motion
+    motion: TrackMotion
     health: Health | None
 
     @property
@@ -91,14 +99,14 @@ class Known:
         return self.track if isinstance(self.track, GaussianTrack) else None
 
 
-def doubts(track: Track, moved: Motion, condition: Health | None) -> tuple[Doubt, ...]:
+def doubts(track: Track, moved: TrackMotion, condition: Health | None) -> tuple[Doubt, ...]:
     """All doubts about a track, in the order of the table."""
-    known = Known(track, moved, condition)
+    known = ExaminedTrack(track, moved, condition)
     spoken = ((name, suspicion(known)) for name, suspicion in SUSPICIONS.items())
     return tuple(Doubt(name, sentence) for name, sentence in spoken if sentence)
 
 
-def _scalar_first(known: Known) -> str | None:
+def _scalar_first(known: ExaminedTrack) -> str | None:
     """Quaternions written wxyz: the track then starts upside down, or slides in all directions."""
     if not known.track.about.oriented:
         return None
@@ -128,7 +136,7 @@ def _directedness(position: Floats, rotation: Floats) -> float:
     return float(np.linalg.norm(direction.mean(axis=0)))
 
 
-def _jump(known: Known) -> str | None:
+def _jump(known: ExaminedTrack) -> str | None:
     """A step faster than any vehicle, or than the track's own habit, and not within sigma."""
     if len(known.track) < 2:
         return None
@@ -148,7 +156,7 @@ def _jump(known: Known) -> str | None:
     )
 
 
-def _long_gap(known: Known) -> str | None:
+def _long_gap(known: ExaminedTrack) -> str | None:
     """A pause so long that a stamp is probably wrong."""
     gap, rate = known.motion.longest_gap_s, known.motion.rate_hz
     if gap is None or rate is None or gap < max(LONG_GAP_S, LONG_GAP_STEPS / rate):
@@ -156,7 +164,7 @@ def _long_gap(known: Known) -> str | None:
     return f"there is a gap of {gap:.3g} s in a track at {rate:.3g} Hz: is a stamp wrong?"
 
 
-def _odd_rate(known: Known) -> str | None:
+def _odd_rate(known: ExaminedTrack) -> str | None:
     """Steps so long or short that the unit of the stamps is in doubt."""
     if known.motion.rate_hz is None:
         return None
@@ -166,28 +174,28 @@ def _odd_rate(known: Known) -> str | None:
     return f"scans are {step:.3g} s apart: are the stamps in another unit?"
 
 
-def _zero(known: Known) -> str | None:
+def _zero(known: ExaminedTrack) -> str | None:
     """Covariances that are all zero: not a belief."""
     if known.health is None or known.health.zero_scans == 0:
         return None
     return f"the covariance is zero in {known.health.zero_scans} of {len(known.track)} scans"
 
 
-def _constant(known: Known) -> str | None:
+def _constant(known: ExaminedTrack) -> str | None:
     """One covariance for all scans: configured, not estimated."""
     if known.health is None or not known.health.constant or known.health.zero_scans:
         return None
     return "the covariance is the same in every scan: it was configured, not estimated"
 
 
-def _placeholder(known: Known) -> str | None:
+def _placeholder(known: ExaminedTrack) -> str | None:
     """Variances such as 1e6 or 1e12, which stand for 'unknown'."""
     if known.health is None or not known.health.placeholders:
         return None
     return f"the variance of {', '.join(known.health.placeholders)} is a placeholder for 'unknown'"
 
 
-def _rotation_first(known: Known) -> str | None:
+def _rotation_first(known: ExaminedTrack) -> str | None:
     """The rotation block where the position block belongs."""
     health, track = known.health, known.gaussian
     if health is None or track is None or health.rotation_sigma_rad is None:
@@ -208,7 +216,7 @@ def _rotation_first(known: Known) -> str | None:
     return None
 
 
-def _deviation_for_variance(known: Known) -> str | None:
+def _deviation_for_variance(known: ExaminedTrack) -> str | None:
     """Standard deviations where variances belong.
 
     Only for purely diagonal covariances: the positions jitter by much less than the sigma that the
@@ -244,7 +252,7 @@ def _jitter(position: Floats) -> float:
     return float(np.median(np.abs(third)) / (0.6745 * np.sqrt(20)))
 
 
-def _odd_size(known: Known) -> str | None:
+def _odd_size(known: ExaminedTrack) -> str | None:
     """A reported position sigma that no sensor reaches, or that is no information."""
     if known.health is None or known.health.position_sigma_m.median == 0:
         return None
@@ -254,17 +262,17 @@ def _odd_size(known: Known) -> str | None:
     return f"the position sigma is {sigma:.3g} m: is the unit right?"
 
 
-def _partly_singular(known: Known) -> str | None:
+def _partly_singular(known: ExaminedTrack) -> str | None:
     """Some scans without a usable position covariance among others that have one."""
     if known.gaussian is None:
         return None
-    useless = int(useless_scans(known.gaussian, "xyz").sum())
+    useless = int(unusable_scans(known.gaussian, "xyz").sum())
     if useless in (0, len(known.track)):
         return None
     return f"{useless} of {len(known.track)} position covariances are singular, the others are not"
 
 
-SUSPICIONS: dict[str, Callable[[Known], str | None]] = {
+SUSPICIONS: dict[str, Callable[[ExaminedTrack], str | None]] = {
     "scalar-first": _scalar_first,
     "jump": _jump,
     "odd-rate": _odd_rate,
@@ -284,7 +292,7 @@ class Examination:
     """Everything `check` tells of a track."""
 
     track: AnyTrack
-    motion: Motion
+    motion: TrackMotion
     health: Health | None
     doubts: tuple[Doubt, ...]
     scorable: Scorable

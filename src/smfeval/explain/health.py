@@ -57,9 +57,9 @@ def health(track: GaussianTrack) -> Health:
         position_sigma_m=_spread(position),
         rotation_sigma_rad=_spread(sigmas(covariance[:, 3:, 3:])) if size == 6 else None,
         zero_scans=int((~covariance.any(axis=(1, 2))).sum()),
-        constant=len(track) > 1 and (_constant(covariance) or _constant(world)),
+        constant=len(track) > 1 and (_is_constant(covariance) or _is_constant(world)),
         growth=growth(position),
-        placeholders=min(_unknown(world), _unknown(covariance), key=len),
+        placeholders=min(_placeholder_axes(world), _placeholder_axes(covariance), key=len),
     )
 
 
@@ -86,12 +86,12 @@ def _spread(sigma: Floats) -> Spread:
     return Spread(float(sigma.min()), float(np.median(sigma)), float(sigma.max()))
 
 
-def _constant(covariance: Floats) -> bool:
+def _is_constant(covariance: Floats) -> bool:
     sigma = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2).max(axis=0))
     return bool((np.abs(covariance - covariance[0]) <= SAME * np.outer(sigma, sigma)).all())
 
 
-def _unknown(covariance: Floats) -> tuple[str, ...]:
+def _placeholder_axes(covariance: Floats) -> tuple[str, ...]:
     """Names of the axes whose variance is a placeholder in some scan."""
     large = np.diagonal(covariance, axis1=1, axis2=2).max(axis=0) >= UNKNOWN_VARIANCE
     return tuple(axis for axis, unknown in zip(AXES, large, strict=False) if unknown)
@@ -109,7 +109,7 @@ GAP_FACTOR = 2.5  # a step longer than this many median steps is a gap: at least
 
 
 @dataclass(frozen=True)
-class Motion:
+class TrackMotion:
     """Scans in time and the way they cover. Rates and speeds are None for a single scan."""
 
     scans: int
@@ -123,15 +123,15 @@ class Motion:
     fastest_scan: int | None  # index of the scan that the fastest step leads to
 
 
-def motion(track: Track) -> Motion:
+def motion(track: Track) -> TrackMotion:
     """Describe the motion of a track of poses."""
     step_s = np.diff(track.stamp) / NANOSECONDS
     step_m = np.linalg.norm(np.diff(track.position, axis=0), axis=1)
     if len(step_s) == 0:
-        return Motion(1, 0.0, None, 0, None, 0.0, None, None, None)
+        return TrackMotion(1, 0.0, None, 0, None, 0.0, None, None, None)
     usual = float(np.median(step_s))
     speed = step_m / step_s
-    return Motion(
+    return TrackMotion(
         scans=len(track),
         duration_s=track.duration_s,
         rate_hz=1 / usual,

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from smfeval.errors import FormatError
-from smfeval.io.numbers import read_numbers
 from smfeval.io.options import ReadOptions
-from smfeval.io.rows import Layout, NumberTable
 from smfeval.io.source import read_head
+from smfeval.io.text_layout import Layout, NumberTable
+from smfeval.io.text_reader import read_numbers
 from smfeval.track import Provenance, Track
 
 LAYOUT = Layout(

@@ -5,7 +5,6 @@ JSON and YAML hold `{"R": [9 numbers, row by row], "t": [x, y, z]}`; on the comm
 `1_0.5` for 10.5 and `yes` for 1.
 """
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from smfeval.errors import FormatError
-from smfeval.io.numbers import NUMBER
 from smfeval.io.source import exists, open_input
+from smfeval.io.text_reader import NUMBER
 from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Bools, Floats
 
@@ -73,6 +72,8 @@ def _parse_pose(source: str, words: list[str]) -> se3.Pose:
 
 def _read_fields(path: Path) -> dict[str, Any]:
     """The fields of a file; what it writes as a number is a float, all else is text or None."""
+    import json  # noqa: PLC0415  only for extrinsics in files
+
     with open_input(path) as stream:
         text = stream.read().decode("utf-8", errors="replace")
     try:

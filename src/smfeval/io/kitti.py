@@ -19,14 +19,14 @@ from smfeval.io.atomic import (
     write_rows,
 )
 from smfeval.io.extrinsic import is_rotation, non_rotation_reason
-from smfeval.io.numbers import read_numbers
 from smfeval.io.options import ReadOptions
-from smfeval.io.rows import Layout, NumberTable
 from smfeval.io.source import bare_name, is_file, refuse_other_count
+from smfeval.io.text_layout import Layout, NumberTable
+from smfeval.io.text_reader import read_numbers
 from smfeval.maths import so3
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.track import AnyTrack, Intake, ParticleTrack, Provenance, Track
-from smfeval.track.rows import DroppedRows, Fault, pose_faults, time_order, valid_rows
+from smfeval.track.row_checks import DroppedRows, Fault, pose_faults, time_order, valid_rows
 
 LAYOUT = Layout({12: "a 3x4 matrix row by row"}, has_stamp=False)
 TIMES_LAYOUT = Layout({1: "a stamp in seconds"})

@@ -30,9 +30,7 @@ import numpy as np
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.convention import from_deviations
 from smfeval.io.formats import FileHead
-from smfeval.io.numbers import read_numbers
 from smfeval.io.options import ReadOptions, settle_convention
-from smfeval.io.rows import Layout, NumberTable
 from smfeval.io.source import (
     is_file,
     read_head,
@@ -40,6 +38,8 @@ from smfeval.io.source import (
     refuse_other_stamps,
     valid_sidecar_rows,
 )
+from smfeval.io.text_layout import Layout, NumberTable
+from smfeval.io.text_reader import read_numbers
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.se3 import Pose
 from smfeval.track import About, DroppedRows, GaussianTrack, Provenance, Track

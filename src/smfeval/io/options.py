@@ -12,10 +12,10 @@ from smfeval.io.convention import CONVENTIONS, ORDERS, Convention, Order, to_rig
 from smfeval.io.header import check_header_value
 from smfeval.io.presets import preset_named
 from smfeval.maths import se3
-from smfeval.maths.arrays import Floats, frozen
+from smfeval.maths.arrays import Floats, read_only
 from smfeval.track import GAUGES, AnyTrack, Gauge, GaussianTrack, Intake
 from smfeval.track.beliefs import normalise_quaternions
-from smfeval.track.rows import BadRows, Duplicates
+from smfeval.track.row_checks import BadRows, Duplicates
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ class SettledConvention:
         turned = self.convention.jacobian is not None
         with np.errstate(invalid="ignore", over="ignore"):  # bad rows are for the track to judge
             pose = position, normalise_quaternions(rotation) if turned else rotation
-            return frozen(to_right(covariance, pose, self.convention, self.order))
+            return read_only(to_right(covariance, pose, self.convention, self.order))
 
 
 def settle_convention(

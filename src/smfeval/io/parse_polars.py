@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 
-from smfeval.io.rows import DECIMALS, LAST_STAMP, ParsedRows, RowFormat, empty_rows
+from smfeval.io.text_layout import DECIMALS, LAST_STAMP, ParsedRows, RowFormat, empty_rows
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
 

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from smfeval.errors import OptionError, TrackError
 from smfeval.io.header import header_text
-from smfeval.io.rows import LAST_STAMP
 from smfeval.io.square import GAUSSIAN_FIELDS
+from smfeval.io.text_layout import LAST_STAMP
 from smfeval.maths.stamps import seconds_text
 from smfeval.maths.symmetric import pack_lower
 from smfeval.track import About, GaussianTrack

@@ -13,11 +13,11 @@ import numpy as np
 from smfeval.errors import FormatError
 from smfeval.io.options import ReadOptions
 from smfeval.io.progress import report
-from smfeval.io.rows import NumberTable
+from smfeval.io.text_layout import NumberTable
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import seconds_text
 from smfeval.track import DroppedRows
-from smfeval.track.rows import covariance_faults, valid_rows
+from smfeval.track.row_checks import covariance_faults, valid_rows
 
 GZIP_MAGIC = b"\x1f\x8b"
 BOM = b"\xef\xbb\xbf"  # byte order mark: some editors write it before the first line

@@ -9,10 +9,10 @@ import numpy as np
 from smfeval.errors import FormatError
 from smfeval.io.atomic import numbered_table, row_slices, table, write_rows, writing
 from smfeval.io.header import CURRENT_VERSION, Header, header_text, parse_header
-from smfeval.io.numbers import read_header, read_numbers
 from smfeval.io.options import ReadOptions, settle_convention
-from smfeval.io.rows import HeaderLine, Layout, NumberTable, PackedColumns
 from smfeval.io.source import is_binary, read_head
+from smfeval.io.text_layout import HeaderLine, Layout, NumberTable, PackedColumns
+from smfeval.io.text_reader import read_header, read_numbers
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import seconds_text
 from smfeval.maths.symmetric import pack_lower

@@ -13,10 +13,10 @@ import numpy as np
 from smfeval.errors import OptionError
 from smfeval.io.atomic import row_slices, table, write_rows, writing
 from smfeval.io.convention import CONVENTIONS, ORDERS, Convention, Order, from_right
-from smfeval.io.numbers import read_numbers
 from smfeval.io.options import ReadOptions, WriteOptions, settle_convention
-from smfeval.io.rows import Layout, PackedColumns
 from smfeval.io.square import LOWER_TRIANGLE
+from smfeval.io.text_layout import Layout, PackedColumns
+from smfeval.io.text_reader import read_numbers
 from smfeval.maths.symmetric import pack_lower
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Provenance
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from smfeval.compare.sweep_points import Failure, Origin, Point, failed, point_of
+from smfeval.compare.sweep_points import Failure, Origin, Point, failure_of, point_of
 from smfeval.errors import OptionError, SmfevalError
 from smfeval.evaluation import Options, evaluate
 from smfeval.lab.filters.run import Run
@@ -88,14 +88,14 @@ def _outcome(
 ) -> Point | Failure:
     """A point, or the sentence that says why there is none."""
     if isinstance(recording, SmfevalError):
-        return failed(origin, str(recording))
+        return failure_of(origin, str(recording))
     if recording.reference is None:
         raise OptionError(f"{recording.name} has no reference to score a sweep against")
     try:
         ran = run(origin.estimator, recording, _setting_arguments(origin.settings))
         found = evaluate(ran.belief, recording.reference, options=replace(options, rules=()))
     except SmfevalError as error:
-        return failed(origin, str(error))
+        return failure_of(origin, str(error))
     numbers = {name: METRICS[name].of(found) for name in ("precision", "nees_median", "mae")}
     known = {name: number for name, number in numbers.items() if number is not None}
     scored = len(found.scored.residuals)

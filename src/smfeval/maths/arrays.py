@@ -12,7 +12,7 @@ Bools = NDArray[np.bool_]
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
-def frozen(array: NDArray[_Scalar]) -> NDArray[_Scalar]:
+def read_only(array: NDArray[_Scalar]) -> NDArray[_Scalar]:
     """Return the same memory as an array that cannot be written through."""
     view = array.view()
     view.flags.writeable = False

@@ -24,7 +24,7 @@ from smfeval.maths.special import normal_quantile
 
 SEGMENT = 1 << 16  # starts: two random bytes choose one, and their sums stay in the cache
 CHUNK = 1 << 15  # blocks drawn at once
-SPARE = 8.0  # standard deviations left for the tail: 1 replicate in 1e14 is a block too long
+SPARE_SIGMAS = 8.0  # standard deviations left for the tail: 1 replicate in 1e14 is a block too long
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Blocks:
     offset: Ints
     length: int | Ints
 
-    def of(self, wanted: Bools) -> "Blocks":
+    def of_replicates(self, wanted: Bools) -> "Blocks":
         """Return the blocks of the wanted replicates only, given for all replicates."""
         chosen = wanted[self.replicate]
         keep = np.repeat(chosen, self.count)
@@ -69,49 +69,53 @@ class Blocks:
 Draw = Callable[[int, float, int, np.random.Generator], Iterator[Blocks]]
 
 
-def moving(n: int, length: float, replicates: int, rng: np.random.Generator) -> Iterator[Blocks]:
+def moving_blocks(
+    n: int, length: float, replicates: int, rng: np.random.Generator
+) -> Iterator[Blocks]:
     """Blocks of one length inside the series."""
-    return _fixed(n, length, n - whole_length(n, length) + 1, replicates, rng)
+    return _fixed_length_blocks(n, length, n - whole_length(n, length) + 1, replicates, rng)
 
 
-def circular(n: int, length: float, replicates: int, rng: np.random.Generator) -> Iterator[Blocks]:
+def circular_blocks(
+    n: int, length: float, replicates: int, rng: np.random.Generator
+) -> Iterator[Blocks]:
     """Blocks of one length on the ring."""
-    return _fixed(n, length, n, replicates, rng)
+    return _fixed_length_blocks(n, length, n, replicates, rng)
 
 
-def _fixed(
+def _fixed_length_blocks(
     n: int, length: float, starts: int, replicates: int, rng: np.random.Generator
 ) -> Iterator[Blocks]:
     """Blocks of one length, and for each replicate one that is cut to make it n long."""
     whole = whole_length(n, length)
     count = -(-n // whole) - 1
-    for blocks in _started(count, starts, replicates, rng):
+    for blocks in _draw_starts(count, starts, replicates, rng):
         yield replace(blocks, length=whole)
     last = rng.integers(0, starts, replicates)
     each = np.ones(replicates, dtype=np.int64)
     yield Blocks(np.arange(replicates), each, 0, last, n - count * whole)
 
 
-def stationary(
+def stationary_blocks(
     n: int, length: float, replicates: int, rng: np.random.Generator
 ) -> Iterator[Blocks]:
     """Blocks of geometric length on the ring: most of them, and then a tail to make them n long."""
     rest = np.full(replicates, n)
-    count = max(0, int(n / length - SPARE * np.sqrt(n / length)))
-    for started in _started(count, n, replicates, rng):
-        sizes = _geometric(length, started.offset.shape, rng)
+    count = max(0, int(n / length - SPARE_SIGMAS * np.sqrt(n / length)))
+    for started in _draw_starts(count, n, replicates, rng):
+        sizes = _draw_geometric(length, started.offset.shape, rng)
         rest[started.replicate] -= started.totals(sizes)
         yield replace(started, length=sizes)
 
     rows = max(1, int(CHUNK * length / rest.max()))
     for first in range(0, replicates, rows):
         number = np.arange(first, min(first + rows, replicates))
-        sizes = _filling(np.maximum(rest[number], 0), length, rng)
+        sizes = _draw_tail_lengths(np.maximum(rest[number], 0), length, rng)
         each = np.full(len(number), sizes.shape[1])
         yield Blocks(number, each, 0, rng.integers(0, n, sizes.size), sizes.ravel())
 
 
-def _started(
+def _draw_starts(
     count: int, starts: int, replicates: int, rng: np.random.Generator
 ) -> Iterator[Blocks]:
     """Draw the starts of `count` blocks for each replicate, segment by segment, yet no lengths."""
@@ -127,18 +131,18 @@ def _started(
             yield Blocks(np.arange(first, first + len(here)), here, segment * SEGMENT, offset, 0)
 
 
-def _filling(rest: Ints, length: float, rng: np.random.Generator) -> Ints:
+def _draw_tail_lengths(rest: Ints, length: float, rng: np.random.Generator) -> Ints:
     """Geometric lengths that add up to the rest of each replicate, then zeros. (B,) -> (B, k)."""
     expected = rest.max() / length
     shape = len(rest), int(expected + 4 * np.sqrt(expected)) + 4
-    end = np.cumsum(_geometric(length, shape, rng), axis=-1)
+    end = np.cumsum(_draw_geometric(length, shape, rng), axis=-1)
     while (end[:, -1] < rest).any():
-        more = np.cumsum(_geometric(length, shape, rng), axis=-1)
+        more = np.cumsum(_draw_geometric(length, shape, rng), axis=-1)
         end = np.hstack([end, end[:, -1:] + more])
     return np.diff(np.minimum(end, rest[:, None]), axis=-1, prepend=0)
 
 
-def _geometric(mean: float, shape: tuple[int, ...], rng: np.random.Generator) -> Ints:
+def _draw_geometric(mean: float, shape: tuple[int, ...], rng: np.random.Generator) -> Ints:
     """Draw whole numbers from 1 with a geometric law: exponential ones, rounded up."""
     if mean == 1:
         return np.ones(shape, dtype=np.int64)
@@ -151,11 +155,15 @@ def whole_length(n: int, length: float) -> int:
     return min(n, max(1, int(np.ceil(length))))
 
 
-SCHEMES: dict[str, Draw] = {"moving": moving, "circular": circular, "stationary": stationary}
+SCHEMES: dict[str, Draw] = {
+    "moving": moving_blocks,
+    "circular": circular_blocks,
+    "stationary": stationary_blocks,
+}
 
 
 @dataclass(frozen=True)
-class Plan:
+class BootstrapPlan:
     """All replicates, drawn chunk by chunk and drawn again alike whenever they are needed.
 
     Only the seed is kept, so the memory is bounded whatever the number of replicates.
@@ -172,10 +180,12 @@ class Plan:
         return self.draw(self.n, self.length, self.replicates, np.random.default_rng(self.seed))
 
 
-def plan(n: int, length: float, *, scheme: str, replicates: int, rng: np.random.Generator) -> Plan:
+def plan_bootstrap(
+    n: int, length: float, *, scheme: str, replicates: int, rng: np.random.Generator
+) -> BootstrapPlan:
     """Plan the replicates of a series of n scans with the given (mean) block length."""
     seed = int.from_bytes(rng.bytes(16), "little")
-    return Plan(SCHEMES[scheme], n, length, replicates, seed)
+    return BootstrapPlan(SCHEMES[scheme], n, length, replicates, seed)
 
 
 @dataclass(frozen=True)
@@ -210,7 +220,7 @@ def block_sums(series: Floats | Bools, length: float) -> BlockSums:
     return BlockSums(prefix, size, whole.astype(np.uint16) if narrow else whole)
 
 
-def replicate_means(series: Floats, plan: Plan) -> Floats:
+def replicate_means(series: Floats, plan: BootstrapPlan) -> Floats:
     """Means of all replicates of a series. (n,) -> (B,)."""
     centre = float(series.mean())
     sums_of = block_sums(series - centre, plan.length)
@@ -220,7 +230,7 @@ def replicate_means(series: Floats, plan: Plan) -> Floats:
     return total / len(series) + centre
 
 
-def replicate_errors(series: Floats, mean: Floats, plan: Plan) -> Floats:
+def replicate_errors(series: Floats, mean: Floats, plan: BootstrapPlan) -> Floats:
     """Standard error that each replicate gives its own mean. (n,), (B,) -> (B,).
 
     sqrt(sum over its blocks of (sum - length * mean)^2) / n.
@@ -240,18 +250,18 @@ PILOTS = 16  # replicates whose blocks tell the standard error well enough for a
 
 
 def replicate_quantile_ends(
-    series: Floats, share: float, plan: Plan, ranks: tuple[int, ...]
+    series: Floats, share: float, plan: BootstrapPlan, ranks: tuple[int, ...]
 ) -> Floats:
     """Order statistics, at the given ranks (1 .. B), of the replicate quantiles. -> (len(ranks),).
 
     A replicate quantile is the smallest value that at least share * n of its scans do not exceed.
     """
-    search = _Search(series, np.sort(series), max(1, _ceil(share * len(series))), plan)
-    brackets = [search.everything(rank) for rank in ranks]
-    brackets = search.narrowed(brackets, search.guesses(share, ranks))
+    search = _QuantileSearch(series, np.sort(series), max(1, _ceil(share * len(series))), plan)
+    brackets = [search.full_bracket(rank) for rank in ranks]
+    brackets = search.narrow(brackets, search.guesses(share, ranks))
     while wide := [bracket for bracket in brackets if search.is_wide(bracket)]:
-        brackets = search.narrowed(brackets, [(b.low + b.high) // 2 for b in wide])
-    return search.listed(brackets)
+        brackets = search.narrow(brackets, [(b.low + b.high) // 2 for b in wide])
+    return search.order_statistics(brackets)
 
 
 def _ceil(number: float) -> int:
@@ -265,33 +275,36 @@ class _Bracket:
     rank: int
     low: int
     high: int
-    under: Ints  # scans of each replicate that do not exceed the value at the low place, (B,)
-    upto: Ints  # and at the high place
+    count_low: Ints  # scans of each replicate that do not exceed the value at the low place, (B,)
+    count_high: Ints  # and at the high place
     need: int
 
     @property
-    def undecided(self) -> Bools:
+    def is_undecided(self) -> Bools:
         """Which replicates have their quantile in the bracket? (B,)."""
-        return (self.under < self.need) & (self.need <= self.upto)
+        return (self.count_low < self.need) & (self.need <= self.count_high)
 
     def pick(self, replicate: Ints, value: Floats) -> float:
         """Read the order statistic off all values in the bracket of the undecided replicates."""
         value = value[np.lexsort((value, replicate))]
-        under, size = self.under[self.undecided], (self.upto - self.under)[self.undecided]
+        under, size = (
+            self.count_low[self.is_undecided],
+            (self.count_high - self.count_low)[self.is_undecided],
+        )
         quantile = value[np.cumsum(size) - size + self.need - under - 1]
-        return float(np.sort(quantile)[self.rank - np.sum(self.under >= self.need) - 1])
+        return float(np.sort(quantile)[self.rank - np.sum(self.count_low >= self.need) - 1])
 
 
 @dataclass(frozen=True)
-class _Search:
+class _QuantileSearch:
     """A series, its sorted values, and the replicates whose quantiles are searched among them."""
 
     series: Floats
     ordered: Floats
     need: int  # scans that must not exceed the quantile
-    plan: Plan
+    plan: BootstrapPlan
 
-    def everything(self, rank: int) -> _Bracket:
+    def full_bracket(self, rank: int) -> _Bracket:
         """Return the bracket that holds all values."""
         n, none = len(self.series), np.zeros(self.plan.replicates, dtype=np.int64)
         return _Bracket(rank, -1, n - 1, none, none + n, self.need)
@@ -301,23 +314,23 @@ class _Search:
         n = len(self.series)
         middle = normal_quantile(np.array(ranks) / (self.plan.replicates + 1))
         margin = np.array([[-GUESS_MARGIN], [GUESS_MARGIN]])
-        guess = share + (middle + margin) * self._error(share)
+        guess = share + (middle + margin) * self._standard_error(share)
         return [int(place) for place in np.clip(guess * n, 0, n - 1).flat]
 
-    def _error(self, share: float) -> float:
+    def _standard_error(self, share: float) -> float:
         """Standard error, from a few replicates, of the fraction of scans up to the quantile."""
         few = replace(self.plan, replicates=PILOTS)
         sums_of = block_sums(self.series <= self.ordered[self.need - 1], few.length)
         square = sum(np.sum((sums_of(b) - share * b.length) ** 2) for b in few.blocks())
         return float(np.sqrt(square / PILOTS)) / len(self.series)
 
-    def narrowed(self, brackets: list[_Bracket], places: list[int]) -> list[_Bracket]:
+    def narrow(self, brackets: list[_Bracket], places: list[int]) -> list[_Bracket]:
         """Count the scans up to the values at some places, and move the ends of the brackets."""
-        for value, count in zip(*self._counted(places), strict=True):
-            brackets = [self._moved(bracket, value, count) for bracket in brackets]
+        for value, count in zip(*self._count_at(places), strict=True):
+            brackets = [self._move_end(bracket, value, count) for bracket in brackets]
         return brackets
 
-    def _counted(self, places: list[int]) -> tuple[Floats, Ints]:
+    def _count_at(self, places: list[int]) -> tuple[Floats, Ints]:
         values = np.unique(self.ordered[places])
         tables = [block_sums(self.series <= value, self.plan.length) for value in values]
         counts = np.zeros((len(values), self.plan.replicates), dtype=np.int64)
@@ -326,20 +339,20 @@ class _Search:
                 count[blocks.replicate] += blocks.totals(sums_of(blocks))
         return values, counts
 
-    def _moved(self, bracket: _Bracket, value: float, count: Ints) -> _Bracket:
+    def _move_end(self, bracket: _Bracket, value: float, count: Ints) -> _Bracket:
         """Move an end to a value; of equal values the first is the high, the last the low end."""
         if np.sum(count >= self.need) >= bracket.rank:
             high = int(np.searchsorted(self.ordered, value))
-            return replace(bracket, high=high, upto=count) if high < bracket.high else bracket
+            return replace(bracket, high=high, count_high=count) if high < bracket.high else bracket
         low = int(np.searchsorted(self.ordered, value, side="right")) - 1
-        return replace(bracket, low=low, under=count) if low > bracket.low else bracket
+        return replace(bracket, low=low, count_low=count) if low > bracket.low else bracket
 
     def is_wide(self, bracket: _Bracket) -> bool:
         """Would the list be longer than the series?"""
-        size = np.sum((bracket.upto - bracket.under)[bracket.undecided])
+        size = np.sum((bracket.count_high - bracket.count_low)[bracket.is_undecided])
         return bool(bracket.high - bracket.low > 1 and size > len(self.series))
 
-    def listed(self, brackets: list[_Bracket]) -> Floats:
+    def order_statistics(self, brackets: list[_Bracket]) -> Floats:
         """List the scans in all brackets at once, and read the order statistics off the lists."""
         edges = np.append(self.ordered, -np.inf)  # the place -1 is below all values
         inside = [(edges[b.low] < self.series) & (self.series <= edges[b.high]) for b in brackets]
@@ -348,15 +361,17 @@ class _Search:
         for blocks in self.plan.blocks():
             for bracket, sums_of, pieces in zip(brackets, tables, found, strict=True):
                 if bracket.high - bracket.low > 1:
-                    pieces.append(_members(blocks.of(bracket.undecided), sums_of))
+                    pieces.append(_members(blocks.of_replicates(bracket.is_undecided), sums_of))
         return np.array(
             [
-                self._picked(bracket, np.flatnonzero(member), pieces)
+                self._order_statistic(bracket, np.flatnonzero(member), pieces)
                 for bracket, member, pieces in zip(brackets, inside, found, strict=True)
             ]
         )
 
-    def _picked(self, bracket: _Bracket, scan: Ints, pieces: list[tuple[Ints, Ints]]) -> float:
+    def _order_statistic(
+        self, bracket: _Bracket, scan: Ints, pieces: list[tuple[Ints, Ints]]
+    ) -> float:
         if not pieces:
             return float(self.ordered[bracket.high])
         replicate, member = (np.concatenate(column) for column in zip(*pieces, strict=True))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smfeval.maths.arrays import Bools, Floats, frozen
+from smfeval.maths.arrays import Bools, Floats, read_only
 from smfeval.maths.order import quantile
 from smfeval.maths.special import t_cdf, t_density, t_quantile
 from smfeval.maths.symmetric import CHUNK
@@ -79,7 +79,7 @@ class Spectra:
 @lru_cache(maxsize=32)
 def spectra(count: int) -> Spectra:
     """All models for a band of `count` cosines."""
-    kinds = _fading(count), _drifting(count), _resonant(count)
+    kinds = _fading_models(count), _drift_models(count), _resonance_models(count)
     axis = {"pull": 1, "gain": 1}
     parts = {
         name: np.concatenate([getattr(kind, name) for kind in kinds], axis.get(name, 0))
@@ -88,7 +88,7 @@ def spectra(count: int) -> Spectra:
     return Spectra(**parts)
 
 
-def _fading(count: int) -> Spectra:
+def _fading_models(count: int) -> Spectra:
     """Every memory with every noise."""
     steps = np.geomspace(MEMORY_MIN, MEMORY_MAX, MEMORY_STEPS)
     c, relative = (a.ravel() for a in np.meshgrid(steps, NOISE, indexing="ij"))
@@ -132,24 +132,24 @@ def _fading_weight(c: Floats, relative: Floats) -> Floats:
     return np.log(weight * (1 - DRIFT_SHARE - RESONANCE_SHARE))
 
 
-def _drifting(count: int) -> Spectra:
+def _drift_models(count: int) -> Spectra:
     """Every drift with every noise, relative to the spectrum at zero frequency."""
     c, noise = (a.reshape(-1, 1) for a in np.meshgrid(DRIFT, DRIFT_NOISE, indexing="ij"))
     ratio = np.pi * np.arange(1, count + 1) / c
-    return _uncoupled(1 / (1 + ratio**2) ** 2 + noise, 1 + noise[:, 0], DRIFT_SHARE)
+    return _independent_models(1 / (1 + ratio**2) ** 2 + noise, 1 + noise[:, 0], DRIFT_SHARE)
 
 
-def _resonant(count: int) -> Spectra:
+def _resonance_models(count: int) -> Spectra:
     """Every resonance with every damping and noise, relative to the spectrum at zero frequency."""
     steps = np.geomspace(RESONANCE_FIRST, max(1.2 * count, RESONANCE_FIRST), RESONANCE_STEPS)
     grid = np.meshgrid(steps, DAMPING, RESONANCE_NOISE, indexing="ij")
     peak, damping, noise = (a.reshape(-1, 1) for a in grid)
     ratio = np.arange(1, count + 1) / peak
     spectrum = 1 / ((1 - ratio**2) ** 2 + (2 * damping * ratio) ** 2) + noise
-    return _uncoupled(spectrum, 1 + noise[:, 0], RESONANCE_SHARE)
+    return _independent_models(spectrum, 1 + noise[:, 0], RESONANCE_SHARE)
 
 
-def _uncoupled(spectrum: Floats, at_zero: Floats, share: float) -> Spectra:
+def _independent_models(spectrum: Floats, at_zero: Floats, share: float) -> Spectra:
     """Models whose cosines are taken as independent, of equal weights that sum to a share."""
     models, count = spectrum.shape
     return Spectra(
@@ -199,7 +199,7 @@ def neighbour_sums(series: Floats | Bools) -> Floats:
     step = -(-CHUNK // width)  # stretches at once
     for first in range(0, sums.shape[-1], step):
         part = series[..., first * width : (first + step) * width] - mean
-        sums[..., first : first + step] = _summed(part, width)
+        sums[..., first : first + step] = _sum_neighbours(part, width)
     return sums
 
 
@@ -209,10 +209,10 @@ def _counts(member: Floats | Bools, width: int) -> Floats:
         return member.astype(float)
     ones = member.view(np.uint8)  # narrow sums are quicker, as long as they hold the count
     enough = width <= np.iinfo(np.uint8).max
-    return _summed(ones if enough else ones.astype(np.uint32), width).astype(float)
+    return _sum_neighbours(ones if enough else ones.astype(np.uint32), width).astype(float)
 
 
-def _summed(series: NDArray[Any], width: int) -> NDArray[Any]:
+def _sum_neighbours(series: NDArray[Any], width: int) -> NDArray[Any]:
     """Sums over `width` neighbours each, and over what remains. (..., n) -> (..., m)."""
     whole = series.shape[-1] // width * width
     grouped = series[..., :whole].reshape(*series.shape[:-1], -1, width)
@@ -230,13 +230,13 @@ def _basis(n: int, width: int, count: int) -> Floats:
     centre = (edge[1:] + edge[:-1]) / (2 * n)
     basis = np.sqrt(2 / n) * np.cos(np.pi * np.outer(centre, np.arange(1, count + 1)))
     weight = np.diff(edge) / n
-    return frozen(basis - weight @ basis)
+    return read_only(basis - weight @ basis)
 
 
 BAND = 24  # cosines; fewer lose the memory in their own noise, more meet what is not slow
 PRECISION = 1e-8  # of the standard error; a step of Newton's after it squares that
 MOST_STEPS = 60  # halving alone would need 40
-NOTHING = 1e-200  # a constant series gets a distribution of no width, and no division by zero
+TINY = 1e-200  # a constant series gets a distribution of no width, and no division by zero
 
 
 @dataclass(frozen=True)
@@ -304,7 +304,7 @@ def posterior_of_sums(sums: Floats, n: int) -> MeanPosterior:
     square = y**2 @ models.precision.T
     for pull, gain in zip(models.pull, models.gain, strict=True):
         square += gain * (y @ pull.T) ** 2
-    square = np.maximum(square, NOTHING)
+    square = np.maximum(square, TINY)
 
     log_weight = models.log_weight - models.log_determinant / 2 - degrees / 2 * np.log(square)
     weight = np.exp(log_weight - log_weight.max(axis=-1, keepdims=True))
@@ -357,7 +357,7 @@ def skew_rate(series: Floats, deviation: Floats | None = None) -> Floats:
     return np.sign(shape) * np.sqrt(np.expm1(shape**2)) / deviation
 
 
-def stretched(offset: Floats, rate: Floats) -> Floats:
+def stretch_offset(offset: Floats, rate: Floats) -> Floats:
     """Offset on a scale that bends at the rate: (exp(rate * offset) - 1) / rate. (...) -> (...)."""
     growth = np.clip(rate * offset, -GROWTH_MAX, GROWTH_MAX)
     straight = np.abs(growth) < 1e-9

@@ -9,21 +9,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from smfeval.maths.arrays import Bools, Floats
-from smfeval.maths.special import chi_squared
+from smfeval.maths.special import chi_squared_cdf
 from smfeval.maths.symmetric import chunks, correlation_eigenvalue, smallest_pivot
 
 Columns = list[Floats]  # one array over scans for each dimension
 
 
 @dataclass(frozen=True)
-class Pivots:
+class LdlFactors:
     """A factored chunk of covariances: lower triangle of S, of L (without its ones), and D."""
 
     matrix: list[Columns]
     factor: list[Columns]
     pivot: Columns
 
-    def smallest(self) -> Floats:
+    def smallest_pivot(self) -> Floats:
         """Smallest pivot of the correlation matrix: near zero where S is nearly singular. (m,)."""
         least = np.ones_like(self.pivot[0])
         for row, pivot in zip(self.matrix[1:], self.pivot[1:], strict=True):
@@ -39,15 +39,15 @@ class Pivots:
         """L^-1 e."""
         solved: Columns = []
         for own, row in zip(error, self.factor, strict=True):
-            solved.append(_less(own, *zip(row, solved, strict=True)))
+            solved.append(_subtract_products(own, *zip(row, solved, strict=True)))
         return solved
 
-    def square(self, error: Columns) -> Floats:
+    def squared_distance(self, error: Columns) -> Floats:
         """e^T S^-1 e. (m,)."""
         forward = self.forward(error)
         return np.asarray(sum(y * y / d for y, d in zip(forward, self.pivot, strict=True)))
 
-    def solved(self, error: Columns) -> Columns:
+    def solve(self, error: Columns) -> Columns:
         """S^-1 e."""
         solved = [y / d for y, d in zip(self.forward(error), self.pivot, strict=True)]
         for i in range(len(solved) - 2, -1, -1):
@@ -56,7 +56,7 @@ class Pivots:
         return solved
 
 
-def factored(covariance: Floats) -> Pivots:
+def factor_covariance(covariance: Floats) -> LdlFactors:
     """Factor a chunk of covariances. (m, d, d)."""
     dimension = covariance.shape[-1]
     matrix = [
@@ -67,14 +67,14 @@ def factored(covariance: Floats) -> Pivots:
     for *beside, variance in matrix:
         scaled: Columns = []  # row of L D
         for entry, other in zip(beside, factor, strict=True):
-            scaled.append(_less(entry, *zip(scaled, other, strict=True)))
+            scaled.append(_subtract_products(entry, *zip(scaled, other, strict=True)))
         row = [entry / d for entry, d in zip(scaled, pivot, strict=True)]
         factor.append(row)
-        pivot.append(_less(variance, *zip(row, scaled, strict=True)))
-    return Pivots(matrix, factor, pivot)
+        pivot.append(_subtract_products(variance, *zip(row, scaled, strict=True)))
+    return LdlFactors(matrix, factor, pivot)
 
 
-def _less(value: Floats, *products: tuple[Floats, Floats]) -> Floats:
+def _subtract_products(value: Floats, *products: tuple[Floats, Floats]) -> Floats:
     """The value less the products of some pairs."""
     for one, other in products:
         value = value - one * other
@@ -95,7 +95,7 @@ CLOSE = 1e-14  # relative step after which the next would change nothing
 
 
 @dataclass(frozen=True)
-class Fit:
+class LikelihoodTerms:
     """How an error fits a covariance S. (n,) each.
 
     Attributes
@@ -114,15 +114,15 @@ class Fit:
     pivot: Floats
 
 
-def fit(error: Floats, covariance: Floats) -> Fit:
+def likelihood_terms(error: Floats, covariance: Floats) -> LikelihoodTerms:
     """NEES, log determinant and smallest pivot. (n, d), (n, d, d) -> (n,) each."""
-    found = Fit(*np.empty((3, len(error))))
+    found = LikelihoodTerms(*np.empty((3, len(error))))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         for part in chunks(len(error)):
-            pivots = factored(covariance[part])
-            found.nees[part] = pivots.square(columns(error[part]))
+            pivots = factor_covariance(covariance[part])
+            found.nees[part] = pivots.squared_distance(columns(error[part]))
             found.logdet[part] = sum(np.log(pivot) for pivot in pivots.pivot)
-            found.pivot[part] = pivots.smallest()
+            found.pivot[part] = pivots.smallest_pivot()
     return found
 
 
@@ -130,11 +130,11 @@ def nees(error: Floats, covariance: Floats) -> Floats:
     """e^T S^-1 e alone. (n, d), (n, d, d) -> (n,)."""
     out = np.empty(len(error))
     for part in chunks(len(error)):
-        out[part] = factored(covariance[part]).square(columns(error[part]))
+        out[part] = factor_covariance(covariance[part]).squared_distance(columns(error[part]))
     return out
 
 
-def log_density(fit: Fit, dimension: int) -> Floats:
+def log_density(fit: LikelihoodTerms, dimension: int) -> Floats:
     """Logarithm of the normal density: -1/2 (NEES + log det S + d log 2 pi)."""
     return -0.5 * (fit.nees + fit.logdet + dimension * np.log(2 * np.pi))
 
@@ -142,10 +142,10 @@ def log_density(fit: Fit, dimension: int) -> Floats:
 def probability_within(nees: Floats, dimension: int) -> Floats:
     """Probability that an honest belief gives to a smaller NEES: the chi-squared distribution."""
     if nees.ndim != 1:
-        return chi_squared(dimension, nees)
+        return chi_squared_cdf(dimension, nees)
     out = np.empty_like(nees)
     for part in chunks(len(nees)):
-        out[part] = chi_squared(dimension, nees[part])
+        out[part] = chi_squared_cdf(dimension, nees[part])
     return out
 
 
@@ -164,7 +164,7 @@ def is_singular(covariance: Floats, pivot: Floats | None = None) -> Bools:
     return singular
 
 
-def whitened(error: Floats, covariance: Floats) -> Floats:
+def whiten(error: Floats, covariance: Floats) -> Floats:
     """S^(-1/2) e with the symmetric root. (n, d), (n, d, d) -> (n, d).
 
     By Cayley and Hamilton, with i, ii, iii the invariants of S^(1/2) (sum, sum of products of two
@@ -173,48 +173,48 @@ def whitened(error: Floats, covariance: Floats) -> Floats:
     """
     out = np.empty(error.shape[::-1])
     for part in chunks(len(error)):
-        out[:, part] = _whitened(error[part], covariance[part])
+        out[:, part] = _whiten_chunk(error[part], covariance[part])
     return out.T
 
 
 def whitened_moment(error: Floats, covariance: Floats) -> Floats:
     """Mean of S^(-1/2) e e^T S^(-1/2) with the symmetric root. (n, d), (n, d, d) -> (d, d)."""
-    parts = (_whitened(error[part], covariance[part]) for part in chunks(len(error)))
+    parts = (_whiten_chunk(error[part], covariance[part]) for part in chunks(len(error)))
     return np.asarray(sum(white @ white.T for white in parts) / len(error))
 
 
-def _whitened(error: Floats, covariance: Floats) -> Floats:
+def _whiten_chunk(error: Floats, covariance: Floats) -> Floats:
     """A chunk of `whitened`, in units (powers of two) that make tr S about one. -> (d, m)."""
     unit = np.ldexp(1.0, -(np.frexp(np.einsum("nii->n", covariance))[1] // 2))
     covariance, error = covariance * (unit * unit)[:, None, None], error * unit[:, None]
-    pivots = factored(covariance)
+    pivots = factor_covariance(covariance)
     white = np.stack(ROOTS[error.shape[1]](columns(error), pivots))
-    bad = np.flatnonzero(~(pivots.smallest() >= ILL_CONDITIONED))
+    bad = np.flatnonzero(~(pivots.smallest_pivot() >= ILL_CONDITIONED))
     if len(bad):
         white[:, bad] = _by_eigenvectors(error[bad], covariance[bad]).T
     return white
 
 
-def _root_line(error: Columns, pivots: Pivots) -> Columns:
+def _root_line(error: Columns, pivots: LdlFactors) -> Columns:
     return [error[0] / np.sqrt(pivots.pivot[0])]
 
 
-def _root_plane(error: Columns, pivots: Pivots) -> Columns:
+def _root_plane(error: Columns, pivots: LdlFactors) -> Columns:
     """With i and ii the sum and the product of the roots: S^(-1/2) e = (e + ii S^-1 e) / i."""
     (a,), (_, b) = pivots.matrix
     ii = np.sqrt(pivots.pivot[0] * pivots.pivot[1])
     i = np.sqrt(a + b + 2 * ii)
-    return [(e + ii * s) / i for e, s in zip(error, pivots.solved(error), strict=True)]
+    return [(e + ii * s) / i for e, s in zip(error, pivots.solve(error), strict=True)]
 
 
-def _root_space(error: Columns, pivots: Pivots) -> Columns:
+def _root_space(error: Columns, pivots: LdlFactors) -> Columns:
     i, ii, iii = _root_invariants(pivots)
     straight, inverse, scale = i * i - ii, i * iii, 1 / (i * ii - iii)
-    terms = zip(error, _times(pivots.matrix, error), pivots.solved(error), strict=True)
+    terms = zip(error, _multiply(pivots.matrix, error), pivots.solve(error), strict=True)
     return [(straight * e - c + inverse * s) * scale for e, c, s in terms]
 
 
-def _root_invariants(pivots: Pivots) -> tuple[Floats, Floats, Floats]:
+def _root_invariants(pivots: LdlFactors) -> tuple[Floats, Floats, Floats]:
     """Sum, sum of products of two, and product of the roots of the eigenvalues, in space.
 
     With tr S, the sum of its minors M and det S: iii^2 = det, ii^2 = M + 2 i iii and
@@ -237,7 +237,7 @@ def _root_invariants(pivots: Pivots) -> tuple[Floats, Floats, Floats]:
 ROOTS = {1: _root_line, 2: _root_plane, 3: _root_space}
 
 
-def _times(matrix: list[Columns], error: Columns) -> Columns:
+def _multiply(matrix: list[Columns], error: Columns) -> Columns:
     """S e for three dimensions, from the lower triangle."""
     ((a,), (x, b), (y, z, c)), (e, f, g) = matrix, error
     return [a * e + x * f + y * g, x * e + b * f + z * g, y * e + z * f + c * g]

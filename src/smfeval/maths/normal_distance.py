@@ -109,7 +109,7 @@ def energy_score(
     uncertain = covariance if reference_covariance is None else covariance + reference_covariance
     batch, (error, covariance, uncertain) = _flat((error, 1), (covariance, 2), (uncertain, 2))
     distance, spread = _rule(beta, *ANY_MEAN), _rule(beta, *ZERO_MEAN)
-    room = distance.room(len(error))
+    room = distance.workspace(len(error))
 
     score = np.empty(len(error))
     for scans in _chunks(len(score)):
@@ -125,7 +125,7 @@ def expected_distance(mean: ArrayLike, covariance: ArrayLike, *, beta: float = 1
     """E|Y|^beta of Y ~ N(mean, covariance), 0 < beta < 2. (..., d), (..., d, d) -> (...)."""
     batch, (mean, covariance) = _flat((mean, 1), (covariance, 2))
     rule = _rule(beta, *ANY_MEAN)
-    room = rule.room(len(mean))
+    room = rule.workspace(len(mean))
 
     distance = np.empty(len(mean))
     for scans in _chunks(len(distance)):
@@ -149,7 +149,7 @@ def central_distance(covariance: ArrayLike, *, beta: float = 1.0) -> Floats:
         return _central_plane(covariance).reshape(batch)
 
     distance, zero = np.empty(len(covariance)), np.zeros((1, axes))
-    room = rule.room(len(covariance))
+    room = rule.workspace(len(covariance))
     for scans in _chunks(len(distance)):
         distance[scans] = rule.central(_form(zero, covariance[scans]), room)
     return distance.reshape(batch)
@@ -264,7 +264,7 @@ class _Rule:
         unit: Floats = self.total - self.weights @ det
         return (form.square * trace) ** (self.beta / 2) * unit
 
-    def room(self, scans: int) -> Floats:
+    def workspace(self, scans: int) -> Floats:
         """Memory for two (nodes, scans), asked for once and not with every chunk."""
         return np.empty(2 * len(self.weights) * min(scans, SCANS_AT_ONCE))
 

@@ -122,7 +122,7 @@ def mean(moment: Floats) -> Floats:
     return np.where(leading[..., 3:] < 0, -leading, leading)
 
 
-def turned(rotation: Floats, vector: Floats) -> Floats:
+def rotate_all(rotation: Floats, vector: Floats) -> Floats:
     """One matrix times many vectors, by columns (a BLAS call costs more). (3, 3), (n, 3)."""
     out = np.empty((3, len(vector)))
     for part in chunks(len(vector)):
@@ -134,15 +134,15 @@ def turned(rotation: Floats, vector: Floats) -> Floats:
 
 def rotate(quaternion: Floats, vector: Floats) -> Floats:
     """R v without the matrix: v + 2 w (u x v) + 2 u x (u x v). (n, 4), (n, 3) -> (n, 3)."""
-    return _rotated(quaternion, vector, 1.0)
+    return _rotate_signed(quaternion, vector, 1.0)
 
 
 def rotate_back(quaternion: Floats, vector: Floats) -> Floats:
     """R^T v: the other way about. (n, 4), (n, 3) -> (n, 3)."""
-    return _rotated(quaternion, vector, -1.0)
+    return _rotate_signed(quaternion, vector, -1.0)
 
 
-def _rotated(quaternion: Floats, vector: Floats, sense: float) -> Floats:
+def _rotate_signed(quaternion: Floats, vector: Floats, sense: float) -> Floats:
     out = np.empty((3, len(vector)))
     for part in chunks(len(vector)):
         ux, uy, uz, w = np.ascontiguousarray(quaternion[part].T)

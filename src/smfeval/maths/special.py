@@ -89,7 +89,7 @@ def normal_quantile(probability: Floats | float) -> Floats:
     return np.array(each).reshape(np.shape(probability))
 
 
-def chi_squared(degrees: int, x: Floats) -> Floats:
+def chi_squared_cdf(degrees: int, x: Floats) -> Floats:
     """Probability of at most x, to 1e-15 of 1. (...) -> (...)."""
     half = np.minimum(x / 2, CERTAIN)
     inside = erf(np.sqrt(half)) if degrees % 2 else -np.expm1(-half)
@@ -111,7 +111,7 @@ def _powers(degrees: int) -> list[tuple[float, float]]:
 
 
 @lru_cache(maxsize=64)
-def chi_squared_exceeded(degrees: int, probability: float) -> float:
+def chi_squared_tail_quantile(degrees: int, probability: float) -> float:
     """The value that is exceeded with a probability, by halving."""
     low, high = 0.0, 1.0
     while chi_squared_tail(degrees, high) > probability:

@@ -6,7 +6,7 @@ NANOSECONDS = 1_000_000_000
 UNITS_S = {"ms": 1e-3, "us": 1e-6, "s": 1.0, "": 1.0}
 
 
-def seconds_in(text: str) -> float:
+def parse_seconds(text: str) -> float:
     """A time in words: `0.005`, `0.005s` or `5ms`."""
     suffix = next(unit for unit in UNITS_S if text.endswith(unit))
     try:

@@ -51,7 +51,7 @@ def is_symmetric(matrix: Floats) -> bool:
     return all(np.array_equal(part, part.swapaxes(-1, -2)) for part in parts)
 
 
-def symmetrised(matrix: Floats) -> Floats:
+def symmetrise(matrix: Floats) -> Floats:
     """(S + S^T) / 2."""
     return 0.5 * (matrix + np.swapaxes(matrix, -1, -2))
 

@@ -12,17 +12,17 @@ import numpy as np
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.special import erf
 from smfeval.maths.symmetric import chunks
-from smfeval.score.residuals import Ensemble, Residuals, once
+from smfeval.score.residuals import Ensemble, Residuals, cache_on_residuals
 
 
-@once
+@cache_on_residuals
 def crps(residuals: Residuals) -> Floats:
     """CRPS of every axis. (n, d)."""
     if residuals.ensemble is not None:
         return _particles(residuals)
     if residuals.covariance is None:
         return np.abs(residuals.error)
-    variance = np.diagonal(residuals.predicted, axis1=1, axis2=2)
+    variance = np.diagonal(residuals.predicted_covariance, axis1=1, axis2=2)
     score = np.empty_like(residuals.error)
     for part in chunks(len(score)):
         score[part] = gaussian_crps(residuals.error[part], np.sqrt(variance[part]))
@@ -43,11 +43,11 @@ def _particles(residuals: Residuals) -> Floats:
     columns = []
     for axis in range(residuals.dimension):
         noise = None if residuals.noise is None else residuals.noise[:, axis, axis]
-        columns.append(_axis(ensemble, ensemble.difference[:, axis], noise))
+        columns.append(_axis_crps(ensemble, ensemble.difference[:, axis], noise))
     return np.stack(columns, axis=1)
 
 
-def _axis(ensemble: Ensemble, difference: Floats, noise: Floats | None) -> Floats:
+def _axis_crps(ensemble: Ensemble, difference: Floats, noise: Floats | None) -> Floats:
     p = ensemble.probability
     if noise is None:
         return ensemble.sum(p * np.abs(difference)) - 0.5 * _sorted_spread(ensemble, difference)

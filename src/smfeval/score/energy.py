@@ -30,7 +30,7 @@ def energy(residuals: Residuals, *, beta: float = 1.0, unbiased: bool = False) -
         return _particles(residuals.ensemble, residuals.noise, beta, unbiased=unbiased)
     if residuals.covariance is None:
         return ape(residuals.error) ** beta
-    return energy_score(residuals.error, residuals.predicted, beta=beta)
+    return energy_score(residuals.error, residuals.predicted_covariance, beta=beta)
 
 
 def _particles(ensemble: Ensemble, noise: Floats | None, beta: float, *, unbiased: bool) -> Floats:
@@ -50,11 +50,11 @@ def _distance(difference: Floats, covariance: Floats | None, beta: float) -> Flo
     if covariance is None:
         return ape(difference) ** beta
     if difference.shape[-1] == 1 and beta == 1:
-        return _folded(difference[..., 0], np.sqrt(covariance[..., 0, 0]))
+        return _folded_normal_mean(difference[..., 0], np.sqrt(covariance[..., 0, 0]))
     return expected_distance(difference, covariance, beta=beta)
 
 
-def _folded(mean: Floats, sigma: Floats) -> Floats:
+def _folded_normal_mean(mean: Floats, sigma: Floats) -> Floats:
     """E|Y| of Y ~ N(mean, sigma^2) in one dimension: the folded normal distribution."""
     z = mean / sigma
     return sigma * np.sqrt(2 / np.pi) * np.exp(-0.5 * z * z) + mean * erf(z / np.sqrt(2))
@@ -63,7 +63,7 @@ def _folded(mean: Floats, sigma: Floats) -> Floats:
 def _spread(ensemble: Ensemble, noise: Floats | None, beta: float, *, with_itself: bool) -> Floats:
     """Mean of |x_i - x_j|^beta over pairs of particles of a scan, by their weights. (n,)."""
     spread = np.empty(len(ensemble.count))
-    for scans, size in _alike(ensemble.count):
+    for scans, size in _groups_by_count(ensemble.count):
         row = ensemble.offset[scans][:, None] + np.arange(size)
         x, p = ensemble.difference[row], ensemble.probability[row]
         apart = x[:, :, None, :] - x[:, None, :, :]
@@ -71,12 +71,12 @@ def _spread(ensemble: Ensemble, noise: Floats | None, beta: float, *, with_itsel
         both = None if both is None else np.broadcast_to(both, (*apart.shape, apart.shape[-1]))
         weight = p[:, :, None] * p[:, None, :]
         if not with_itself:
-            weight = _without_itself(weight)
+            weight = _distinct_pair_weights(weight)
         spread[scans] = np.einsum("nij,nij->n", weight, _distance(apart, both, beta))
     return spread
 
 
-def _without_itself(weight: Floats) -> Floats:
+def _distinct_pair_weights(weight: Floats) -> Floats:
     """Weights of pairs without those of a particle with itself, summing to one. (n, m, m).
 
     Where one particle holds all the weight there is no other pair; its own is kept.
@@ -87,7 +87,7 @@ def _without_itself(weight: Floats) -> Floats:
     return np.where(alone, weight, others / np.where(alone, 1.0, total))
 
 
-def _alike(count: Ints) -> Iterator[tuple[Ints, int]]:
+def _groups_by_count(count: Ints) -> Iterator[tuple[Ints, int]]:
     """Scans with equally many particles, in groups that fit in memory."""
     for size in np.unique(count):
         scans = np.flatnonzero(count == size)

@@ -21,13 +21,13 @@ def interval_score(residuals: Residuals, *, level: float = LEVEL) -> Floats:
     if residuals.ensemble is None or residuals.noise is not None:
         return _gaussian(residuals, tail)
     low = quantiles(residuals.ensemble, tail)
-    high = -quantiles(residuals.ensemble.mirrored, tail)  # so that no axis has a preferred sign
+    high = -quantiles(residuals.ensemble.mirror_image, tail)  # so that no axis has a preferred sign
     outside = np.maximum(low, 0) + np.maximum(-high, 0)  # the reference is at zero
     return (high - low) + outside / tail
 
 
 def _gaussian(residuals: Residuals, tail: float) -> Floats:
-    variance = np.diagonal(residuals.predicted, axis1=1, axis2=2)
+    variance = np.diagonal(residuals.predicted_covariance, axis1=1, axis2=2)
     far = -normal_quantile(tail)
     score = np.empty_like(residuals.error)
     for part in chunks(len(score)):

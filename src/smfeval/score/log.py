@@ -16,17 +16,17 @@ from smfeval.score.residuals import Ensemble, Residuals
 
 def log_score(residuals: Residuals) -> Floats:
     """Log score of a Gaussian. (n,)."""
-    return -normal.log_density(residuals.fit, residuals.dimension)
+    return -normal.log_density(residuals.likelihood_terms, residuals.dimension)
 
 
 def consistency(residuals: Residuals) -> Floats:
     """The part of the log score that the error decides: NEES / 2. (n,)."""
-    return 0.5 * residuals.fit.nees
+    return 0.5 * residuals.likelihood_terms.nees
 
 
 def sharpness(residuals: Residuals) -> Floats:
     """The part that the covariance alone decides: log det S / 2. (n,)."""
-    return 0.5 * residuals.fit.logdet
+    return 0.5 * residuals.likelihood_terms.logdet
 
 
 def kernel_log_score(residuals: Residuals) -> Floats:
@@ -41,7 +41,7 @@ def kernel_log_score(residuals: Residuals) -> Floats:
     d = residuals.dimension
     kernel = bandwidth(ensemble, d)[:, None, None] ** 2 * residuals.covariance
     kernel = kernel if residuals.noise is None else kernel + residuals.noise
-    fit = normal.fit(ensemble.difference, np.repeat(kernel, ensemble.count, axis=0))
+    fit = normal.likelihood_terms(ensemble.difference, np.repeat(kernel, ensemble.count, axis=0))
     with np.errstate(divide="ignore"):  # a particle of weight zero has log weight -inf
         term = np.log(ensemble.probability) + normal.log_density(fit, d)
     largest = np.maximum.reduceat(term, ensemble.offset[:-1])

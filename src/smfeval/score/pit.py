@@ -11,19 +11,19 @@ import numpy as np
 
 from smfeval.maths import normal
 from smfeval.maths.arrays import Floats
-from smfeval.maths.special import chi_squared_exceeded
+from smfeval.maths.special import chi_squared_tail_quantile
 from smfeval.score.residuals import Residuals
 
 
 def pit(residuals: Residuals) -> Floats:
     """How far out the reference lies in the belief: 0 at its centre, 1 far outside. (n,)."""
-    nees, d = residuals.fit.nees, residuals.dimension
+    nees, d = residuals.likelihood_terms.nees, residuals.dimension
     particles = effective_particles(residuals)
     if particles is None:
         return normal.probability_within(nees, d)
     from scipy.special import fdtr  # noqa: PLC0415  slow to import, for particles only
 
-    scaled = nees / _stretch(particles, d)
+    scaled = nees / _hotelling_factor(particles, d)
     return np.asarray(fdtr(d, particles - d, scaled), dtype=np.float64)
 
 
@@ -31,10 +31,10 @@ def honest_median(residuals: Residuals) -> Floats:
     """The median NEES of an honest belief of this kind; 2.366 for Gaussians in space. (n,)."""
     d, particles = residuals.dimension, effective_particles(residuals)
     if particles is None:
-        return np.broadcast_to(chi_squared_exceeded(d, 0.5), len(residuals))
+        return np.broadcast_to(chi_squared_tail_quantile(d, 0.5), len(residuals))
     from scipy.special import fdtri  # noqa: PLC0415
 
-    return _stretch(particles, d) * fdtri(d, particles - d, 0.5)
+    return _hotelling_factor(particles, d) * fdtri(d, particles - d, 0.5)
 
 
 def effective_particles(residuals: Residuals) -> Floats | None:
@@ -45,5 +45,5 @@ def effective_particles(residuals: Residuals) -> Floats | None:
     return np.maximum(1 / ensemble.sum(ensemble.probability**2), residuals.dimension + 1.0)
 
 
-def _stretch(particles: Floats, d: int) -> Floats:
+def _hotelling_factor(particles: Floats, d: int) -> Floats:
     return (particles + 1) * d / (particles - d)

@@ -7,7 +7,7 @@ from functools import cached_property, wraps
 import numpy as np
 
 from smfeval.maths import normal
-from smfeval.maths.arrays import Floats, Ints, frozen
+from smfeval.maths.arrays import Floats, Ints, read_only
 from smfeval.maths.symmetric import chunks
 
 
@@ -25,7 +25,7 @@ class Ensemble:
         return np.diff(self.offset)
 
     @property
-    def mirrored(self) -> "Ensemble":
+    def mirror_image(self) -> "Ensemble":
         """The same particles on the other side of the reference."""
         return Ensemble(self.offset, -self.difference, self.probability)
 
@@ -58,16 +58,16 @@ class Residuals:
         return self.error.shape[1]
 
     @cached_property
-    def predicted(self) -> Floats:
+    def predicted_covariance(self) -> Floats:
         """S + S_ref: covariance of what the belief predicts for the reference. (n, d, d)."""
         if self.covariance is None:
             raise ValueError("plain poses predict nothing")
         return self.covariance if self.noise is None else self.covariance + self.noise
 
     @cached_property
-    def fit(self) -> normal.Fit:
+    def likelihood_terms(self) -> normal.LikelihoodTerms:
         """NEES and log determinant under the predicted covariance."""
-        return normal.fit(self.error, self.predicted)
+        return normal.likelihood_terms(self.error, self.predicted_covariance)
 
     def along(self, direction: Floats) -> "Residuals":
         """The same residuals in one dimension: along a unit vector for each scan. (n, d)."""
@@ -84,14 +84,14 @@ class Residuals:
         )
 
 
-def once(formula: Callable[[Residuals], Floats]) -> Callable[[Residuals], Floats]:
+def cache_on_residuals(formula: Callable[[Residuals], Floats]) -> Callable[[Residuals], Floats]:
     """A formula whose result is kept with the residuals, as `cached_property` does for a method."""
 
     @wraps(formula)
     def kept(residuals: Residuals) -> Floats:
         found = vars(residuals)
         if formula.__name__ not in found:
-            found[formula.__name__] = frozen(formula(residuals))
+            found[formula.__name__] = read_only(formula(residuals))
         return found[formula.__name__]
 
     return kept

@@ -17,7 +17,7 @@ LEAST_BETA = 0.001  # closer to 0 or 2 the score is a constant or a difference o
 
 
 @dataclass(frozen=True)
-class Settings:
+class RuleSettings:
     """What a user may choose about the rules."""
 
     beta: float = 1.0  # energy score
@@ -39,27 +39,27 @@ class Rule:
 
     name: str
     unit: str
-    formula: Callable[[Residuals, Settings], Floats]
-    exists: Callable[[Residuals, Settings], bool] = lambda residuals, settings: True
+    formula: Callable[[Residuals, RuleSettings], Floats]
+    exists: Callable[[Residuals, RuleSettings], bool] = lambda residuals, settings: True
     proper: bool = True
 
 
-def _uncertain(residuals: Residuals, settings: Settings) -> bool:
+def _has_uncertainty(residuals: Residuals, settings: RuleSettings) -> bool:
     del settings
     return residuals.covariance is not None
 
 
-def _gaussian(residuals: Residuals, settings: Settings) -> bool:
-    return _uncertain(residuals, settings) and residuals.ensemble is None
+def _is_gaussian(residuals: Residuals, settings: RuleSettings) -> bool:
+    return _has_uncertainty(residuals, settings) and residuals.ensemble is None
 
 
-def _dense(residuals: Residuals, settings: Settings) -> bool:
-    return _gaussian(residuals, settings) or (
+def _has_density(residuals: Residuals, settings: RuleSettings) -> bool:
+    return _is_gaussian(residuals, settings) or (
         residuals.ensemble is not None and settings.kernel_density
     )
 
 
-def _log(residuals: Residuals, settings: Settings) -> Floats:
+def _log_formula(residuals: Residuals, settings: RuleSettings) -> Floats:
     del settings
     return log_score(residuals) if residuals.ensemble is None else kernel_log_score(residuals)
 
@@ -69,24 +69,24 @@ RULES: dict[str, Rule] = {
     for rule in (
         Rule("ape", "m", lambda r, s: ape(r.error), proper=False),
         Rule("energy", "m^beta", lambda r, s: energy(r, beta=s.beta, unbiased=s.unbiased)),
-        Rule("log", "nat", _log, _dense),
-        Rule("log_consistency", "nat", lambda r, s: consistency(r), _gaussian, proper=False),
-        Rule("log_sharpness", "nat", lambda r, s: sharpness(r), _gaussian, proper=False),
+        Rule("log", "nat", _log_formula, _has_density),
+        Rule("log_consistency", "nat", lambda r, s: consistency(r), _is_gaussian, proper=False),
+        Rule("log_sharpness", "nat", lambda r, s: sharpness(r), _is_gaussian, proper=False),
         Rule("crps", "m", lambda r, s: crps(r).mean(axis=1)),
         Rule(
             "interval",
             "m",
             lambda r, s: interval_score(r, level=s.interval_level).mean(axis=1),
-            _uncertain,
+            _has_uncertainty,
         ),
-        Rule("nees", "1", lambda r, s: r.fit.nees, _uncertain, proper=False),
-        Rule("pit", "1", lambda r, s: pit(r), _uncertain, proper=False),
+        Rule("nees", "1", lambda r, s: r.likelihood_terms.nees, _has_uncertainty, proper=False),
+        Rule("pit", "1", lambda r, s: pit(r), _has_uncertainty, proper=False),
     )
 }
 
 
 def scores(
-    residuals: Residuals, settings: Settings, names: Iterable[str] = tuple(RULES)
+    residuals: Residuals, settings: RuleSettings, names: Iterable[str] = tuple(RULES)
 ) -> dict[str, Floats]:
     """The named rules that exist for this kind of belief, one number per scan. (n,) each."""
     chosen = {rule_named(name).name for name in names}

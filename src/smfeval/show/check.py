@@ -11,7 +11,7 @@ from smfeval.track import AnyTrack, DroppedRows, ParticleTrack
 
 if TYPE_CHECKING:
     from smfeval.explain.doubts import Examination
-    from smfeval.explain.health import Health, Motion
+    from smfeval.explain.health import Health, TrackMotion
 
 SCHEMA = "smfeval.check/1"
 
@@ -103,7 +103,7 @@ def detail_rows(examination: "Examination") -> list[tuple[str, str]]:
     return rows + [("header", f"{key} {value}") for key, value in about.extra]
 
 
-def _scans(motion: "Motion") -> str:
+def _scans(motion: "TrackMotion") -> str:
     if motion.rate_hz is None:
         return "1"
     gaps = "no gaps"
@@ -112,7 +112,7 @@ def _scans(motion: "Motion") -> str:
     return f"{motion.scans:,} in {number(motion.duration_s)} s, {number(motion.rate_hz)} Hz, {gaps}"
 
 
-def _path(motion: "Motion") -> str:
+def _path(motion: "TrackMotion") -> str:
     if motion.median_speed is None:
         return "a single position"
     return f"{length(motion.path_m)}, median speed {number(motion.median_speed)} m/s"

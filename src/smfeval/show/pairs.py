@@ -6,17 +6,17 @@ from typing import Any
 import numpy as np
 
 from smfeval.compare import Attribution, Comparison, Pair
-from smfeval.compare.attribution import SHARED, Own
+from smfeval.compare.attribution import SHARED_PART, EstimatorAttribution
 from smfeval.compare.frames import name_of
 from smfeval.compare.hypothesis import Hypothesis
 from smfeval.show.check import REPRESENTATION_WORDS, frames
 from smfeval.show.scores import metres, shown
 from smfeval.show.words import aligned, count, length, number
 from smfeval.summarise.inflation import median_chi_squared
-from smfeval.summarise.number import finite
+from smfeval.summarise.number import finite_or_none
 from smfeval.track import AnyTrack
 
-SHARED_PERCENT = f"{100 * SHARED:g} %"
+SHARED_PERCENT = f"{100 * SHARED_PART:g} %"
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 BOUND_SENTENCE = (
@@ -58,20 +58,22 @@ def attribution_sentence(found: Attribution) -> str:
     """Who of three or more is overconfident, if that can be told."""
     if found.reason:
         return f"attribution: not identifiable, {found.reason}"
-    guilty = [own for own in found.own if own.label == "overconfident"]
+    guilty = [own for own in found.estimators if own.label == "overconfident"]
     if guilty:
         names = ", ".join(f"{own.name} (k above {number(own.lower_bound or 0)})" for own in guilty)
-        firm = all(own.shared is not None and own.shared[0] > 1 for own in guilty)
+        firm = all(own.k_if_shared is not None and own.k_if_shared[0] > 1 for own in guilty)
         also = f" or two of them share {SHARED_PERCENT} of their variance" if firm else ""
         return f"attribution: overconfident, if the errors are uncorrelated{also}: {names}"
-    suspects = [f"{own.name} (k {number(own.k.value)})" for own in found.own if _is_suspect(own)]
+    suspects = [
+        f"{own.name} (k {number(own.k.value)})" for own in found.estimators if _is_suspect(own)
+    ]
     if suspects:
         few = "too few independent scans to prove it"
         return f"attribution: suspect, if the errors are uncorrelated, {few}: {', '.join(suspects)}"
     return "attribution: no conclusion on which of them is overconfident"
 
 
-def _is_suspect(own: Own) -> bool:
+def _is_suspect(own: EstimatorAttribution) -> bool:
     return own.label == "suspect"
 
 
@@ -102,7 +104,7 @@ def _letter(index: int) -> str:
 
 
 def _k_pair_cell(pair: Pair) -> str:
-    bound = "-" if pair.lower_bound is None or pair.few else number(pair.lower_bound)
+    bound = "-" if pair.lower_bound is None or pair.has_few_samples else number(pair.lower_bound)
     return f"{number(pair.k.value)} ({bound})"
 
 
@@ -169,7 +171,7 @@ def _k_text(pair: Pair) -> str:
         return f"{shown(pair.k)}; no lower bound: {pair.k.reason or 'no interval was asked for'}"
     samples = pair.k.n_effective
     effective = "" if samples is None else f"; {number(samples)} independent scans"
-    few = ", too few to rest on" if pair.few else ""
+    few = ", too few to rest on" if pair.has_few_samples else ""
     return f"{shown(pair.k)}, at least {number(pair.lower_bound)} (95 % one-sided{effective}{few})"
 
 
@@ -207,25 +209,27 @@ def _attribution_rows(found: Attribution) -> list[tuple[str, str]]:
     if found.reason:
         return [("own k", f"not identifiable: {found.reason}")]
     head = ["", "k", "at least", "error", "reported", f"k if two share {SHARED_PERCENT}", "label"]
-    lines = _table([head, *(_own_row(own) for own in found.own)])
+    lines = _table([head, *(_own_row(own) for own in found.estimators)])
     how = f"{count(found.scans, 'common scan')}, aligned to the first by {found.gauge}"
     assumed = "second moments per axis, errors assumed uncorrelated"
     unexplained = "" if found.misfit is None else f", {100 * found.misfit:.2g} % unexplained"
     rows = [("own k", line) for line in lines]
     rows += [("attribution", f"{how}; {assumed}{unexplained}")]
-    return rows + [("attribution", _projection_note(own)) for own in found.own if own.projected]
+    return rows + [
+        ("attribution", _projection_note(own)) for own in found.estimators if own.projected
+    ]
 
 
-def _own_row(own: Own) -> list[str]:
-    if own.sigma_m is None or own.shared is None:
+def _own_row(own: EstimatorAttribution) -> list[str]:
+    if own.sigma_m is None or own.k_if_shared is None:
         return [own.name, "-", "-", "-", length(own.reported_m), "-", own.label]
     bound = "-" if own.lower_bound is None else number(own.lower_bound)
     sizes = [length(own.sigma_m), length(own.reported_m)]
-    low, high = own.shared
+    low, high = own.k_if_shared
     return [own.name, shown(own.k), bound, *sizes, f"{number(low)} to {number(high)}", own.label]
 
 
-def _projection_note(own: Own) -> str:
+def _projection_note(own: EstimatorAttribution) -> str:
     return (
         f"{own.name}: the estimate was indefinite and was moved to the nearest covariance (errors "
         "of others are shared, or far larger than its own)"
@@ -269,12 +273,12 @@ def _pair_data(pair: Pair) -> dict[str, Any]:
         "scored": len(pair.scored.residuals),
         "offset_s": pair.pairs.offset_s,
         "alignment": pair.alignment.kind,
-        "residual_m": finite(pair.alignment.residual_m),
-        "k_pair": pair.k.to_dict() | {"lower_bound": finite(pair.lower_bound)},
-        "k_least": finite(pair.k_least),
-        "effective_scans": finite(pair.k.n_effective),
+        "residual_m": finite_or_none(pair.alignment.residual_m),
+        "k_pair": pair.k.to_dict() | {"lower_bound": finite_or_none(pair.lower_bound)},
+        "k_least": finite_or_none(pair.k_least),
+        "effective_scans": finite_or_none(pair.k.n_effective),
         "nees_median": pair.nees_median.to_dict(),
-        "k_by_axis": {name: finite(k) for name, k in pair.k_by_axis.items()},
+        "k_by_axis": {name: finite_or_none(k) for name, k in pair.k_by_axis.items()},
         "energy": pair.energy.to_dict(),
         "log": pair.log.to_dict(),
         "distance": pair.distance.to_dict(),
@@ -299,21 +303,21 @@ def _attribution_data(found: Attribution | None) -> dict[str, Any] | None:
     return {
         "scans": found.scans,
         "alignment": found.gauge,
-        "misfit": finite(found.misfit),
+        "misfit": finite_or_none(found.misfit),
         "reason": found.reason,
-        "own": [_own_data(own) for own in found.own],
+        "own": [_own_data(own) for own in found.estimators],
         "sentence": attribution_sentence(found),
     }
 
 
-def _own_data(own: Own) -> dict[str, Any]:
+def _own_data(own: EstimatorAttribution) -> dict[str, Any]:
     return {
         "name": own.name,
         "label": own.label,
-        "k": own.k.to_dict() | {"lower_bound": finite(own.lower_bound)},
-        "effective_scans": finite(own.k.n_effective),
-        "sigma_m": finite(own.sigma_m),
-        "reported_m": finite(own.reported_m),
+        "k": own.k.to_dict() | {"lower_bound": finite_or_none(own.lower_bound)},
+        "effective_scans": finite_or_none(own.k.n_effective),
+        "sigma_m": finite_or_none(own.sigma_m),
+        "reported_m": finite_or_none(own.reported_m),
         "projected": own.projected,
-        "k_if_shared": None if own.shared is None else list(own.shared),
+        "k_if_shared": None if own.k_if_shared is None else list(own.k_if_shared),
     }

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 from smfeval.compare.sweep import (
     SENTENCES,
-    Effect,
-    Row,
+    KnobEffect,
+    SettingRow,
     Sweep,
     TrackEffect,
     earned_error_slope,
     unearned_slope,
 )
-from smfeval.compare.sweep_points import words
+from smfeval.compare.sweep_points import format_settings
 from smfeval.show.scores import metres, shown
 from smfeval.show.words import count
 from smfeval.summarise.number import Number
@@ -62,7 +62,7 @@ def _knob_rows(sweep: Sweep) -> list[tuple[str, ...]]:
     return rows
 
 
-def _effect_row(effect: Effect) -> tuple[str, ...]:
+def _effect_row(effect: KnobEffect) -> tuple[str, ...]:
     return (
         effect.estimator,
         effect.knob,
@@ -111,10 +111,10 @@ def _predictions(sweep: Sweep) -> list[str]:
     ]
 
 
-def _setting_row(row: Row) -> tuple[str, ...]:
+def _setting_row(row: SettingRow) -> tuple[str, ...]:
     return (
         row.estimator,
-        words(row.settings),
+        format_settings(row.settings),
         str(row.tracks),
         shown(row.precision),
         shown(row.nees_median),
@@ -124,7 +124,7 @@ def _setting_row(row: Row) -> tuple[str, ...]:
 
 def _failures(sweep: Sweep) -> list[str]:
     return [
-        f"  failed  {each.estimator} {words(each.settings)} on {each.track}: {each.sentence}"
+        f"  failed  {each.estimator} {format_settings(each.settings)} on {each.track}: {each.sentence}"
         for each in sweep.failures
     ]
 

@@ -9,9 +9,9 @@ from rich.text import Text
 
 from smfeval.evaluation import Evaluation
 from smfeval.maths.arrays import Floats, Ints
-from smfeval.show import causes as plain
+from smfeval.show import report as plain
 from smfeval.show import scores
-from smfeval.show.causes import Report
+from smfeval.show.report import Report
 from smfeval.show.study.layout import Grid, TableCell
 from smfeval.show.study.remarks import Remark, study_title
 from smfeval.show.study.terminal import STAR, STYLE, headlines
@@ -33,7 +33,7 @@ def error_over_sigma(evaluation: Evaluation, *, width: int = WIDTH) -> str | Non
     if residuals.covariance is None:
         return None
     size = np.linalg.norm(residuals.error, axis=1)
-    ratio = size / np.sqrt(np.trace(residuals.predicted, axis1=1, axis2=2))
+    ratio = size / np.sqrt(np.trace(residuals.predicted_covariance, axis1=1, axis2=2))
     middle = binned_medians(evaluation.scored.estimate.stamp, ratio, width=width)
     low, high = (number(float(end)) for end in (np.nanmin(middle), np.nanmax(middle)))
     honest = BLOCKS[HONEST_BLOCK - 1 : HONEST_BLOCK + 1]

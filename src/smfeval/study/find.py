@@ -12,7 +12,7 @@ from smfeval.evaluation import Options
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.source import exists
 from smfeval.study.plan import Plan, PlannedEstimator, PlannedTrack, Reading
-from smfeval.study.plan_keys import fill_pattern, source_file
+from smfeval.study.plan_schema import fill_pattern, source_file
 from smfeval.study.task import Input, PairTask, Runs, Task
 
 

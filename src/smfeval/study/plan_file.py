@@ -14,7 +14,7 @@ from smfeval.io.formats import format_named
 from smfeval.io.options import ReadOptions
 from smfeval.io.presets import preset_named
 from smfeval.io.source import open_input
-from smfeval.study import plan_keys as kinds
+from smfeval.study import plan_schema as kinds
 from smfeval.study.plan import (
     DIVERGED_M,
     ROLES,
@@ -24,7 +24,7 @@ from smfeval.study.plan import (
     Reading,
     refuse_output,
 )
-from smfeval.study.plan_keys import (
+from smfeval.study.plan_schema import (
     Keys,
     check_keys,
     check_word,

@@ -6,14 +6,14 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from smfeval.compare.sweep_points import Settings, words
+from smfeval.compare.sweep_points import KnobSettings, format_settings
 from smfeval.errors import OptionError
 from smfeval.evaluation import Options
-from smfeval.study import plan_keys as kinds
+from smfeval.study import plan_schema as kinds
 from smfeval.study.plan import Plan, PlannedEstimator, Reading
 from smfeval.study.plan_file import ESTIMATOR_KEYS, parse_estimator, parse_tracks, read_toml
-from smfeval.study.plan_keys import PLACEHOLDER_PATTERN as PLACE
-from smfeval.study.plan_keys import (
+from smfeval.study.plan_schema import PLACEHOLDER_PATTERN as PLACE
+from smfeval.study.plan_schema import (
     Keys,
     ValueKind,
     check_keys,
@@ -38,7 +38,7 @@ class PlannedRun:
 
     name: str
     estimator: str
-    settings: Settings
+    settings: KnobSettings
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class LabRuns:
     worlds: tuple[str, ...]
     seeds: tuple[int, ...]
     filters: tuple[str, ...]
-    settings: tuple[Settings, ...]
+    settings: tuple[KnobSettings, ...]
     duration_s: float | None = None  # of each walk; None: to its end
     faults: bool = True  # those that the world has; False: none
 
@@ -70,7 +70,7 @@ class SweepPlan:
     options: Options = field(default_factory=Options)
 
 
-def one_at_a_time(knobs: tuple[Knob, ...]) -> tuple[Settings, ...]:
+def one_at_a_time(knobs: tuple[Knob, ...]) -> tuple[KnobSettings, ...]:
     """Each knob over its values while the others are at their default, every setting once."""
     return tuple(
         dict.fromkeys(
@@ -81,7 +81,7 @@ def one_at_a_time(knobs: tuple[Knob, ...]) -> tuple[Settings, ...]:
     )
 
 
-def every_combination(knobs: tuple[Knob, ...]) -> tuple[Settings, ...]:
+def every_combination(knobs: tuple[Knob, ...]) -> tuple[KnobSettings, ...]:
     """The grid of all values of all knobs."""
     names = [knob.name for knob in knobs]
     grid = product(*(knob.values for knob in knobs))
@@ -185,7 +185,7 @@ def parse_runs(
     plain = {key: value for key, value in given.items() if key not in SWEEP_ONLY_KEYS}
     planned = []
     for settings, path in paths.items():
-        name = f"{given['name']} {words(settings)}"
+        name = f"{given['name']} {format_settings(settings)}"
         run = PlannedRun(name, given["name"], settings)
         estimator = parse_estimator(
             plain | {"name": name, "path": path}, where, reading, several=several
@@ -196,7 +196,7 @@ def parse_runs(
 
 def _run_paths(
     pattern: str, base: str | None, knobs: tuple[Knob, ...], where: str
-) -> dict[Settings, str]:
+) -> dict[KnobSettings, str]:
     """The path of each setting; {track} and {group} are left for later."""
     places = _find_placeholders(pattern, knobs, where)
     if places & set(SINGLE_KNOB_PLACEHOLDERS):
@@ -221,7 +221,7 @@ def _find_placeholders(pattern: str, knobs: tuple[Knob, ...], where: str) -> set
 
 def _single_knob_paths(
     pattern: str, base: str | None, knobs: tuple[Knob, ...], where: str
-) -> dict[Settings, str]:
+) -> dict[KnobSettings, str]:
     """Paths with {knob} and {value}; the run with all defaults is `base`."""
     require_defaults(knobs, where)
     if len(knobs) > 1 and "{knob}" not in pattern:
@@ -241,7 +241,7 @@ def _single_knob_paths(
     }
 
 
-def _changed_knob(settings: Settings, knobs: tuple[Knob, ...]) -> dict[str, str]:
+def _changed_knob(settings: KnobSettings, knobs: tuple[Knob, ...]) -> dict[str, str]:
     """The knob that is not at its default, and its value."""
     pairs = zip(settings, knobs, strict=True)
     moved = [pair for pair, knob in pairs if pair[1] != knob.default]

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from smfeval.compare.sweep_points import Failure, Origin, Point, failed, point_of
+from smfeval.compare.sweep_points import Failure, Origin, Point, failure_of, point_of
 from smfeval.study.find import StudyTasks, find_tasks
 from smfeval.study.sweep_plan import FileRuns, PlannedRun
 from smfeval.study.task import Task, evaluate_task
@@ -38,7 +38,7 @@ def _outcome(task: Task, run: PlannedRun, folder: Path) -> Point | Failure:
     source = _relative(task.estimate.source, folder)
     origin = Origin(run.estimator, task.track, run.settings, source)
     if result.failure is not None:
-        return failed(origin, result.failure)
+        return failure_of(origin, result.failure)
     return point_of(origin, dict(result.numbers), scored=result.scored, notes=result.notes)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from smfeval.compare.across import Entrants, column, fewest
+from smfeval.compare.across import Entrants, fewest_for_median, metric_column
 from smfeval.compare.duels import FEWEST, LEVEL, Column, Section
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.study.metrics import METRICS
@@ -56,7 +56,7 @@ class Boards:
             names=self.names,
             tracks=tuple(self.tracks[i] for i in tracks),
             metrics=tuple(
-                replace(b, values=b.values[:, tracks], no_number=b.nan_runs[:, tracks])
+                replace(b, values=b.values[:, tracks], nan_runs=b.nan_runs[:, tracks])
                 for b in self.metrics
             ),
             runs=self.runs[:, tracks],
@@ -170,7 +170,7 @@ def _median_note(plan: Plan) -> str:
     level = plan.options.intervals.level
     return (
         f"median over tracks [{100 * level:g} % interval from resampling tracks: exact bootstrap "
-        f"distribution, expanded percentiles; none below {fewest(level)} tracks]; a track with "
+        f"distribution, expanded percentiles; none below {fewest_for_median(level)} tracks]; a track with "
         "several runs counts once, by their median"
     )
 
@@ -270,7 +270,7 @@ def _columns(plan: Plan, boards: Boards, contenders: tuple[str, ...]) -> tuple[C
 
 def _column(plan: Plan, entrants: Entrants, board: Board) -> Column:
     metric = METRICS.get(board.metric)
-    made = column(
+    made = metric_column(
         board.metric,
         entrants,
         board.values,

@@ -12,7 +12,7 @@ import numpy as np
 
 from smfeval import __version__
 from smfeval.errors import FormatError, SmfevalError
-from smfeval.evaluation import ALWAYS, Evaluation, Options, evaluate
+from smfeval.evaluation import REQUIRED_RULES, Evaluation, Options, evaluate
 from smfeval.io import format_of, read, split_source
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.kitti import times_sidecar
@@ -312,7 +312,7 @@ def _scan_table(evaluation: Evaluation) -> "pl.DataFrame":
     from smfeval.io.results import per_scan_table  # noqa: PLC0415
 
     frame, axes = per_scan_table(evaluation), evaluation.options.axes
-    rules = {*evaluation.options.rules, *ALWAYS}
+    rules = {*evaluation.options.rules, *REQUIRED_RULES}
     names = [
         *("stamp", "reference_stamp"),
         *(f"error_{axis}" for axis in axes),

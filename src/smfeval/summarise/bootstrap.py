@@ -17,44 +17,46 @@ from smfeval.errors import OptionError, SeriesError
 from smfeval.maths.arrays import Floats
 from smfeval.maths.autocovariance import block_length
 from smfeval.maths.blocks import (
-    Plan,
-    plan,
+    BootstrapPlan,
+    plan_bootstrap,
     replicate_errors,
     replicate_means,
     replicate_quantile_ends,
 )
 from smfeval.maths.dependence import effective_samples, mean_posterior
-from smfeval.summarise.interval_ends import Interval, Request, Statistic, members, varying
+from smfeval.summarise.interval_ends import Interval, Request, Statistic, check_varying, members
 
 LowHigh = tuple[float, float]
-ReadEnds = Callable[[Request, Plan], LowHigh]
+ReadEnds = Callable[[Request, BootstrapPlan], LowHigh]
 
 
-def percentile(request: Request, plan: Plan) -> LowHigh:
+def percentile_ends(request: Request, plan: BootstrapPlan) -> LowHigh:
     """Order statistics of the replicates, the outer of two where the level falls between."""
     rank = max(1, int(np.floor(request.tail * plan.replicates)))
     ranks = (rank, plan.replicates + 1 - rank)
     if request.statistic.share is not None:
         low, high = replicate_quantile_ends(request.series, request.statistic.share, plan, ranks)
     else:
-        mean = np.sort(replicate_means(averaged(request), plan))
-        low, high = rooted(request.statistic, mean[[rank - 1 for rank in ranks]])
+        mean = np.sort(replicate_means(averaged_series(request), plan))
+        low, high = statistic_of_means(request.statistic, mean[[rank - 1 for rank in ranks]])
     return float(low), float(high)
 
 
-def basic(request: Request, plan: Plan) -> LowHigh:
+def basic_ends(request: Request, plan: BootstrapPlan) -> LowHigh:
     """Percentile ends, mirrored at the statistic."""
     value = request.statistic.of(request.series)
-    low, high = percentile(request, plan)
+    low, high = percentile_ends(request, plan)
     return 2 * value - high, 2 * value - low
 
 
-def studentised(request: Request, plan: Plan) -> LowHigh:
+def studentised_ends(request: Request, plan: BootstrapPlan) -> LowHigh:
     """Ends from the replicates in units of their own standard errors."""
     series, share = request.series, request.statistic.share
     if share is None:
-        ends = np.array(_studentised_mean(averaged(request), request.tail, plan))
-        low, high = rooted(request.statistic, np.maximum(ends, 0) if _is_rmse(request) else ends)
+        ends = np.array(_studentised_mean(averaged_series(request), request.tail, plan))
+        low, high = statistic_of_means(
+            request.statistic, np.maximum(ends, 0) if _is_rmse(request) else ends
+        )
         return float(low), float(high)
     value = np.quantile(series, [share], method="inverted_cdf")
     member = members(series, value).astype(float)
@@ -64,7 +66,7 @@ def studentised(request: Request, plan: Plan) -> LowHigh:
     return float(low), float(high)
 
 
-def _studentised_mean(series: Floats, tail: float, plan: Plan) -> LowHigh:
+def _studentised_mean(series: Floats, tail: float, plan: BootstrapPlan) -> LowHigh:
     mean = float(series.mean())
     replicates = replicate_means(series, plan)
     errors = replicate_errors(series, replicates, plan)
@@ -77,12 +79,12 @@ def _studentised_mean(series: Floats, tail: float, plan: Plan) -> LowHigh:
     return mean - high * error, mean - low * error
 
 
-def averaged(request: Request) -> Floats:
+def averaged_series(request: Request) -> Floats:
     """Return the series whose mean the statistic is a function of."""
     return request.series**2 if _is_rmse(request) else request.series
 
 
-def rooted(statistic: Statistic, mean: Floats) -> Floats:
+def statistic_of_means(statistic: Statistic, mean: Floats) -> Floats:
     """Return the statistic of given means of `averaged`."""
     return np.sqrt(mean) if statistic.name == "rmse" else mean
 
@@ -93,9 +95,11 @@ def _is_rmse(request: Request) -> bool:
 
 def bootstrap(request: Request, *, scheme: str, ends: str) -> Interval:
     """Interval by one of the block bootstraps."""
-    series = varying(averaged(request))
-    n, length = len(series), chosen_length(request, scheme)
-    replicates = plan(n, length, scheme=scheme, replicates=request.replicates, rng=request.rng)
+    series = check_varying(averaged_series(request))
+    n, length = len(series), choose_length(request, scheme)
+    replicates = plan_bootstrap(
+        n, length, scheme=scheme, replicates=request.replicates, rng=request.rng
+    )
     low, high = READ_ENDS[ends](request, replicates)
     n_effective = effective_samples(series.var(), mean_posterior(series).variance)
     return Interval(
@@ -110,11 +114,11 @@ def bootstrap(request: Request, *, scheme: str, ends: str) -> Interval:
     )
 
 
-def chosen_length(request: Request, scheme: str) -> float:
+def choose_length(request: Request, scheme: str) -> float:
     """Block length in scans: as asked, or after Politis and White."""
     n, asked = len(request.series), request.block_length
     if asked is None:
-        best = block_length(averaged(request))
+        best = block_length(averaged_series(request))
         return max(1.0, best.geometric if scheme == "stationary" else np.ceil(best.fixed))
     if asked > n:
         raise SeriesError(f"a block of {asked:g} scans is longer than the series of {n}")
@@ -124,7 +128,7 @@ def chosen_length(request: Request, scheme: str) -> float:
 
 
 READ_ENDS: dict[str, ReadEnds] = {
-    "percentile": percentile,
-    "basic": basic,
-    "studentised": studentised,
+    "percentile": percentile_ends,
+    "basic": basic_ends,
+    "studentised": studentised_ends,
 }

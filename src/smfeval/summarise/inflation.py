@@ -4,17 +4,17 @@ import numpy as np
 
 from smfeval.maths import normal
 from smfeval.maths.arrays import Floats
-from smfeval.maths.special import chi_squared_exceeded
+from smfeval.maths.special import chi_squared_tail_quantile
 
 FLAT = 1e-12  # errors with less spread in one direction have no shape to speak of
 
 
 def median_chi_squared(dimension: int) -> float:
     """Median of the chi-squared distribution: 2.366 for three freedoms."""
-    return chi_squared_exceeded(dimension, 0.5)
+    return chi_squared_tail_quantile(dimension, 0.5)
 
 
-def shape(error: Floats, covariance: Floats) -> float:
+def shape_penalty(error: Floats, covariance: Floats) -> float:
     """psi = (tr W / d) / det(W)^(1/d) with W the mean of S^(-1/2) e e^T S^(-1/2).
 
     1 if the errors scatter in the proportions of the covariance, whatever its scale; more if some
@@ -36,12 +36,12 @@ def best_scale(error: Floats, covariance: Floats, noise: Floats | None = None) -
     """
     dimension = error.shape[1]
     if noise is None:
-        return float(np.mean(normal.fit(error, covariance).nees)) / dimension
+        return float(np.mean(normal.likelihood_terms(error, covariance).nees)) / dimension
 
     from scipy.optimize import minimize_scalar  # noqa: PLC0415  slow to import, rarely needed
 
     def mean_log_score(log_scale: float) -> float:
-        fit = normal.fit(error, np.exp(log_scale) * covariance + noise)
+        fit = normal.likelihood_terms(error, np.exp(log_scale) * covariance + noise)
         return -float(np.mean(normal.log_density(fit, dimension)))
 
     found = minimize_scalar(mean_log_score, bounds=(-30, 30), method="bounded")

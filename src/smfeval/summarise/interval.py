@@ -17,24 +17,24 @@ from smfeval.summarise.interval_ends import (
     Request,
     Statistic,
     StatisticName,
-    checked_level,
-    checked_series,
+    check_level,
+    check_series,
+    check_varying,
     fraction_ends,
     mean_ends,
     one_sided_ends,
-    parsed,
+    parse_statistic,
     quantile_ends,
     rmse_ends,
-    varying,
 )
 
 
-def auto(request: Request) -> Interval:
+def auto_interval(request: Request) -> Interval:
     """Interval by the low-frequency posterior, or a refusal with its reason."""
     series, statistic = request.series, request.statistic
     if statistic.name == "mean" and is_fraction(series) and series.min() == series.max():
-        return _unanimous(request)
-    varying(series**2 if statistic.name == "rmse" else series)
+        return _unanimous_interval(request)
+    check_varying(series**2 if statistic.name == "rmse" else series)
 
     ends = auto_ends(series, statistic, request.level)
     reason = ends.reason()
@@ -66,14 +66,14 @@ def is_fraction(series: Floats) -> bool:
     return all(((part == 0) | (part == 1)).all() for part in parts)
 
 
-def _unanimous(request: Request) -> Interval:
+def _unanimous_interval(request: Request) -> Interval:
     """Fraction of a series that is all zero or all one."""
     value, n = float(request.series[0]), len(request.series)
     every = f"all {n} scans are {'inside' if value else 'outside'}"
     if request.related is None:
         reason = f"{every}: alone they do not tell how many samples they are worth"
         return Interval(value, None, None, request.level, n, None, None, "auto", reason)
-    n_effective = float(mean_ends(varying(request.related), request.level).n_effective)
+    n_effective = float(mean_ends(check_varying(request.related), request.level).n_effective)
     low, high = one_sided_ends(bool(value), n_effective, request.level)
     reason = f"{every}: one-sided, for {n_effective:.1f} effective samples"
     return Interval(value, low, high, request.level, n, n_effective, None, "auto", reason)
@@ -82,7 +82,7 @@ def _unanimous(request: Request) -> Interval:
 Method = Callable[[Request], Interval]
 
 METHODS: dict[str, Method] = {
-    "auto": auto,
+    "auto": auto_interval,
     **{
         f"{scheme}-{ends}": partial(bootstrap, scheme=scheme, ends=ends)
         for scheme in SCHEMES
@@ -141,13 +141,13 @@ def interval(
     if replicates < 1:
         raise OptionError(f"{replicates} replicates; a bootstrap needs at least 1")
     request = Request(
-        series=checked_series(series),
-        statistic=parsed(statistic),
-        level=checked_level(level),
+        series=check_series(series),
+        statistic=parse_statistic(statistic),
+        level=check_level(level),
         rng=rng or np.random.default_rng(0),
         block_length=block_length,
         replicates=replicates,
-        related=None if related is None else checked_series(related),
+        related=None if related is None else check_series(related),
     )
     return METHODS[method](request)
 
@@ -166,7 +166,7 @@ def paired_interval(
     What makes a scan hard for both estimators cancels, so the interval is narrower than those of
     the two.
     """
-    one, other = checked_series(first), checked_series(second)
+    one, other = check_series(first), check_series(second)
     if len(one) != len(other):
         raise SeriesError(f"{len(one)} and {len(other)} scans; a pair needs common scans")
     return interval(one - other, statistic, level=level, method=method, rng=rng)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from smfeval.errors import OptionError, SeriesError
-from smfeval.maths.arrays import Bools, Floats, Ints, frozen
+from smfeval.maths.arrays import Bools, Floats, Ints, read_only
 from smfeval.maths.dependence import (
     MeanPosterior,
     effective_samples,
@@ -17,13 +17,13 @@ from smfeval.maths.dependence import (
     neighbour_sums,
     posterior_of_sums,
     skew_rate,
+    stretch_offset,
     stretch_width,
-    stretched,
 )
 from smfeval.maths.order import order_statistics, quantile
 from smfeval.maths.special import normal_quantile
 
-FEWEST = 3.0  # effective samples
+FEWEST_SAMPLES = 3.0  # effective samples
 FEWEST_RARE = 1.0  # effective samples on the rarer side of a fraction or a quantile
 
 
@@ -50,13 +50,13 @@ class Ends:
     beyond: Bools
 
     @property
-    def refused(self) -> Bools:
+    def is_refused(self) -> Bools:
         """Whether a series is too short for its dependence."""
-        return (self.n_effective < FEWEST) | (self.n_rare < FEWEST_RARE) | self.beyond
+        return (self.n_effective < FEWEST_SAMPLES) | (self.n_rare < FEWEST_RARE) | self.beyond
 
     def reason(self) -> str | None:
         """Say why one series is refused; None if it is not."""
-        if self.n_effective < FEWEST:
+        if self.n_effective < FEWEST_SAMPLES:
             return f"effective samples: {self.n_effective:.1f}, too few for an interval"
         if self.n_rare < FEWEST_RARE:
             return (
@@ -126,7 +126,7 @@ class Request:
         return (1 - self.level) / 2
 
 
-def parsed(statistic: StatisticName | str | tuple[str, float]) -> Statistic:
+def parse_statistic(statistic: StatisticName | str | tuple[str, float]) -> Statistic:
     """Turn the public spelling of a statistic into a Statistic."""
     match statistic:
         case "mean" | "rmse":
@@ -139,7 +139,7 @@ def parsed(statistic: StatisticName | str | tuple[str, float]) -> Statistic:
     raise OptionError(f"{statistic!r} is no statistic; there are {known}")
 
 
-def checked_series(series: ArrayLike) -> Floats:
+def check_series(series: ArrayLike) -> Floats:
     """Return a read-only array of at least ten finite numbers, or say what is wrong."""
     array = np.asarray(series, dtype=np.float64)
     if array.ndim != 1:
@@ -147,11 +147,11 @@ def checked_series(series: ArrayLike) -> Floats:
     if len(array) < SHORTEST:
         raise SeriesError(f"{len(array)} scans; an interval needs at least {SHORTEST}")
     if not -LARGEST <= array.min() <= array.max() <= LARGEST:  # nor if one of them is not a number
-        raise _no_scores(array)
-    return frozen(array)
+        raise _invalid_number(array)
+    return read_only(array)
 
 
-def _no_scores(array: Floats) -> SeriesError:
+def _invalid_number(array: Floats) -> SeriesError:
     """Say which number is none, or too large."""
     finite = np.isfinite(array)
     if not finite.all():
@@ -161,7 +161,7 @@ def _no_scores(array: Floats) -> SeriesError:
     return SeriesError(f"row {row} is {array[row]:g}; numbers beyond {LARGEST:g} are no scores")
 
 
-def checked_level(level: float) -> float:
+def check_level(level: float) -> float:
     """Return a level between 0 and 1."""
     if not 0 < level < 1:
         raise SeriesError(f"a level of {level} is not between 0 and 1")
@@ -170,7 +170,7 @@ def checked_level(level: float) -> float:
     return level
 
 
-def varying(series: Floats) -> Floats:
+def check_varying(series: Floats) -> Floats:
     """Return a series that is not constant."""
     least, most = float(series.min()), float(series.max())
     size = max(SMALLEST, ROUNDING * max(-least, most))
@@ -220,7 +220,7 @@ class Interval:
         """Scans per effective sample."""
         return None if self.n_effective is None else self.n / self.n_effective
 
-    def scaled(self, factor: float) -> "Interval":
+    def scale(self, factor: float) -> "Interval":
         """Return the interval of factor * statistic, factor > 0: k is a scaled median NEES."""
         low, high = (None if end is None else factor * end for end in (self.low, self.high))
         return replace(self, value=factor * self.value, low=low, high=high)
@@ -247,10 +247,10 @@ def fraction_ends(member: Bools, level: float) -> Ends:
     centre = np.log(fraction / (1 - fraction))
     n_effective, n_rare = fraction_samples(fraction, posterior)
     beyond = np.zeros(np.shape(fraction), dtype=bool)
-    return Ends(_share(centre + down), _share(centre + up), n_effective, n_rare, beyond)
+    return Ends(_logistic(centre + down), _logistic(centre + up), n_effective, n_rare, beyond)
 
 
-def _share(logit: Floats) -> Floats:
+def _logistic(logit: Floats) -> Floats:
     """1 / (1 + exp(-logit)), without overflow."""
     return np.exp(-np.logaddexp(0, -logit))
 
@@ -297,12 +297,14 @@ def mean_ends(series: Floats, level: float) -> Ends:
     rate = skew_rate(series, np.sqrt(variance))
     positive = series.min(axis=-1) >= 0
     own = np.where(positive, 1 / np.where(positive, mean, 1.0), 0.0)
-    high = mean + stretched(up, np.maximum(np.maximum(rate, 0), own))
-    low = mean - np.where(positive, _held(down, mean), stretched(down, np.maximum(-rate, 0)))
+    high = mean + stretch_offset(up, np.maximum(np.maximum(rate, 0), own))
+    low = mean - np.where(
+        positive, _step_down(down, mean), stretch_offset(down, np.maximum(-rate, 0))
+    )
     return two_sided(low, high, effective_samples(variance, posterior.variance))
 
 
-def _held(down: Floats, mean: Floats) -> Floats:
+def _step_down(down: Floats, mean: Floats) -> Floats:
     """Step down from a positive mean on the logarithmic scale: never below zero."""
     safe = np.where(mean > 0, mean, 1.0)
     return safe * -np.expm1(-down / safe)
@@ -314,7 +316,7 @@ def rmse_ends(series: Floats, level: float) -> Ends:
     return two_sided(np.sqrt(square.low), np.sqrt(square.high), square.n_effective)
 
 
-MANY = 1 << 16  # values; to sort fewer costs less than to halve them once more
+LONG_SERIES = 1 << 16  # values; to sort fewer costs less than to halve them once more
 
 Condition = Callable[[Floats], bool]
 
@@ -328,14 +330,14 @@ def first_values(series: Floats, conditions: Sequence[Condition]) -> list[float]
 
     ends = []
     for holds in conditions:
-        low, high = _halved(sums_at, holds, 0, len(series) - 1, MANY)
-        left = _between(series, low, high)
-        place, _ = _halved(left.sums_at, holds, low, high, 0)
+        low, high = _bisect(sums_at, holds, 0, len(series) - 1, LONG_SERIES)
+        left = _sorted_slice(series, low, high)
+        place, _ = _bisect(left.sums_at, holds, low, high, 0)
         ends.append(left.value_at(place))
     return ends
 
 
-def _halved(
+def _bisect(
     sums_at: Callable[[int], Floats], holds: Condition, low: int, high: int, enough: int
 ) -> tuple[int, int]:
     """First and last place that may be the wanted one, once they are near enough.
@@ -349,7 +351,7 @@ def _halved(
 
 
 @dataclass(frozen=True)
-class Between:
+class SortedSlice:
     """The values at some neighbouring places, sorted, with the stretch that each stands in."""
 
     first: int  # place of the smallest
@@ -367,12 +369,12 @@ class Between:
         return self.below + np.bincount(self.stretch[:count], minlength=len(self.below))
 
 
-def _between(series: Floats, low: int, high: int) -> Between:
+def _sorted_slice(series: Floats, low: int, high: int) -> SortedSlice:
     smallest, largest = (order_statistics(series, place, place)[0] for place in (low, high))
     inside = np.flatnonzero((series >= smallest) & (series <= largest))
     inside = inside[np.argsort(series[inside])]
     below = series < smallest
-    return Between(
+    return SortedSlice(
         int(np.count_nonzero(below)),
         series[inside],
         inside // stretch_width(len(series)),
@@ -383,7 +385,7 @@ def _between(series: Floats, low: int, high: int) -> Between:
 def quantile_ends(series: Floats, share: float, level: float) -> Ends:
     """Interval of the value that a share of the scans does not exceed. (..., n) -> (...)."""
     tail, n = (1 - level) / 2, series.shape[-1]
-    search = _long_ends if series.ndim == 1 and n > MANY else _short_ends
+    search = _long_ends if series.ndim == 1 and n > LONG_SERIES else _short_ends
     low, high = search(series, share, tail)
 
     n_effective = _samples(series, share)

@@ -29,15 +29,15 @@ class Number:
     def to_dict(self) -> dict[str, Any]:
         """JSON data; a value that is not finite becomes null."""
         return {
-            "value": finite(self.value),
-            "low": finite(self.low),
-            "high": finite(self.high),
+            "value": finite_or_none(self.value),
+            "low": finite_or_none(self.low),
+            "high": finite_or_none(self.high),
             "unit": self.unit,
-            "n_effective": finite(self.n_effective),
+            "n_effective": finite_or_none(self.n_effective),
             "reason": self.reason,
         }
 
-    def mapped(self, function: Callable[[float], float], unit: str) -> "Number":
+    def map(self, function: Callable[[float], float], unit: str) -> "Number":
         """A growing function of the same quantity, its interval carried along."""
         low, high = (None if end is None else function(end) for end in (self.low, self.high))
         return Number(function(self.value), unit, low, high, self.n_effective, self.reason)
@@ -66,18 +66,18 @@ class Intervals:
     ) -> Number:
         """A statistic of a series as a number, with its interval if there can be one."""
         if self.method is None:
-            return Number(plain(series, statistic), unit)
+            return Number(plain_statistic(series, statistic), unit)
         rng = np.random.default_rng(self.seed)
         try:
             found = interval(
                 series, statistic, level=self.level, method=self.method, rng=rng, related=related
             )
         except SeriesError as error:
-            return Number(plain(series, statistic), unit, reason=str(error))
+            return Number(plain_statistic(series, statistic), unit, reason=str(error))
         return _number(found, unit)
 
 
-def plain(series: Floats, statistic: StatisticName) -> float:
+def plain_statistic(series: Floats, statistic: StatisticName) -> float:
     """The statistic alone."""
     if statistic == "mean":
         return float(np.mean(series))
@@ -86,7 +86,7 @@ def plain(series: Floats, statistic: StatisticName) -> float:
     return float(quantile(series, 0.5 if statistic == "median" else statistic[1]))
 
 
-def finite(value: float | None) -> float | None:
+def finite_or_none(value: float | None) -> float | None:
     """The value, or None where JSON has no number for it."""
     return None if value is None or not np.isfinite(value) else float(value)
 
@@ -94,7 +94,7 @@ def finite(value: float | None) -> float | None:
 def _number(found: Interval, unit: str) -> Number:
     """The interval as a number: it holds its own value, and no more scans than there are."""
     effective = None if found.n_effective is None else min(found.n_effective, float(found.n))
-    low, high = finite(found.low), finite(found.high)
+    low, high = finite_or_none(found.low), finite_or_none(found.high)
     if low is None or high is None:
         reason = found.reason or "an end of the interval is not finite"
         return Number(found.value, unit, None, None, effective, reason)

@@ -49,7 +49,7 @@ def relative_error(
     return np.linalg.norm(off[0], axis=1), so3.angle(off[1])
 
 
-def summarised(
+def summarise_relative(
     horizon: str,
     errors: tuple[Floats, Floats | None],
     travelled_m: Floats | None,

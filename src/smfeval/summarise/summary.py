@@ -8,9 +8,9 @@ import numpy as np
 from smfeval.maths import normal
 from smfeval.maths.arrays import Bools, Floats
 from smfeval.maths.order import median
-from smfeval.score import Residuals, Settings
+from smfeval.score import Residuals, RuleSettings
 from smfeval.score.pit import honest_median
-from smfeval.summarise.inflation import best_scale, shape
+from smfeval.summarise.inflation import best_scale, shape_penalty
 from smfeval.summarise.number import Intervals, Number
 
 VERDICT_LEVEL = 0.95
@@ -56,7 +56,7 @@ def summarise_scores(
     crps_by_axis: Mapping[str, Floats],
     rotation_deg: Floats | None,
     *,
-    settings: Settings,
+    settings: RuleSettings,
     intervals: Intervals,
     dimension: int,
 ) -> Scores:
@@ -66,10 +66,10 @@ def summarise_scores(
         return intervals.of(series[name], "mean", unit) if name in series else None
 
     mae = intervals.of(series["ape"], "mean", "m")
-    rmse = at_least(intervals.of(series["ape"], "rmse", "m"), mae)
+    rmse = floor_interval(intervals.of(series["ape"], "rmse", "m"), mae)
     log, sharpness = mean("log", "nat"), mean("log_sharpness", "nat")
     if log is not None and sharpness is not None:
-        log = _above_sharpness(log, sharpness, dimension)
+        log = _floor_log_interval(log, sharpness, dimension)
     power = "m" if settings.beta == 1 else f"m^{settings.beta:g}"
     return Scores(
         mae=mae,
@@ -89,7 +89,7 @@ def summarise_scores(
     )
 
 
-def at_least(number: Number, floor: Number) -> Number:
+def floor_interval(number: Number, floor: Number) -> Number:
     """The same number with an interval that lies nowhere below another's (RMSE and MAE)."""
     ends = (number.low, number.high, floor.low, floor.high)
     if None in ends:
@@ -98,7 +98,7 @@ def at_least(number: Number, floor: Number) -> Number:
     return replace(number, low=max(low, floor_low), high=max(high, floor_high))
 
 
-def _above_sharpness(log: Number, sharpness: Number, dimension: int) -> Number:
+def _floor_log_interval(log: Number, sharpness: Number, dimension: int) -> Number:
     """The log score with a low end that leaves room for a consistency of zero at least."""
     if log.low is None:
         return log
@@ -135,7 +135,7 @@ def summarise_calibration(
         nees_median=nees_median,
         nees_mean=intervals.of(nees, "mean", "1"),
         k=k,
-        factor_per_axis=k.mapped(lambda value: float(np.sqrt(value)), "1"),
+        factor_per_axis=k.map(lambda value: float(np.sqrt(value)), "1"),
         coverage={level: _fraction(pit <= level, relative, intervals) for level in LEVELS},
         psi=_psi(body),
         precision=_precision(residuals, intervals),
@@ -151,13 +151,13 @@ def _relative_median(
     """Median of NEES / honest: where that is one number for all scans, only the scale differs."""
     if nees_median.low is None or (honest != honest[0]).any():
         return intervals.of(relative, "median", "1")
-    return nees_median.mapped(lambda value: value / float(honest[0]), "1")
+    return nees_median.map(lambda value: value / float(honest[0]), "1")
 
 
 def _best_scale(residuals: Residuals) -> float:
     """`best_scale`, from the NEES that is known where the reference is exact."""
     if residuals.covariance is None or residuals.noise is None:
-        return float(np.mean(residuals.fit.nees)) / residuals.dimension
+        return float(np.mean(residuals.likelihood_terms.nees)) / residuals.dimension
     return best_scale(residuals.error, residuals.covariance, residuals.noise)
 
 
@@ -183,15 +183,15 @@ def _psi(body: Residuals) -> Number | None:
     """Shape penalty; None where there are too few scans to fill the space."""
     if len(body) < FEWEST_FOR_SHAPE:
         return None
-    value = shape(body.error, body.predicted)
+    value = shape_penalty(body.error, body.predicted_covariance)
     return Number(value, "1") if np.isfinite(value) else None
 
 
 def _precision(residuals: Residuals, intervals: Intervals) -> Number | None:
     """Median of -log det of the reported covariance; None where some scan has none."""
     if residuals.noise is None:
-        return intervals.of(-residuals.fit.logdet, "median", "nat")
+        return intervals.of(-residuals.likelihood_terms.logdet, "median", "nat")
     if residuals.covariance is None or normal.is_singular(residuals.covariance).any():
         return None
-    reported = normal.fit(residuals.error, residuals.covariance)
+    reported = normal.likelihood_terms(residuals.error, residuals.covariance)
     return intervals.of(-reported.logdet, "median", "nat")

@@ -13,11 +13,13 @@ Label = Literal["overconfident", "consistent", "conservative", "cannot tell"]
 FEWEST_SCANS = 4  # one to three poses can show anything
 NARROW = 4.0  # an interval of k that holds 1 and lies within (1/4, 4) shows consistency
 SHOWN_LEVEL = 0.9
-DOUBT = 0.05  # chance of a false verdict on an honest belief, both sides together
-ABSORBED = 100.0  # fitted freedoms weigh this much against d times the independent scans
-SHARED = "the error of the alignment at the start is shared by all scored scans"
-OWN = "the error of the alignment, charged to the tight scans, may explain it"
-ENOUGH = 15.0  # independent scans: with 10, honest tracks of 30 scans were convicted in 8 % of runs
+FALSE_VERDICT_RATE = 0.05  # chance of a false verdict on an honest belief, both sides together
+FREEDOM_WEIGHT = 100.0  # fitted freedoms weigh this much against d times the independent scans
+SHARED_ERROR_NOTE = "the error of the alignment at the start is shared by all scored scans"
+ALIGNMENT_ERROR_NOTE = "the error of the alignment, charged to the tight scans, may explain it"
+ENOUGH_SCANS = (
+    15.0  # independent scans: with 10, honest tracks of 30 scans were convicted in 8 % of runs
+)
 
 
 @dataclass(frozen=True)
@@ -60,20 +62,22 @@ def verdict(
         return Verdict("cannot tell", f"cannot tell: {same}")
     k = calibration.k_at_95
     label, why = _label(k, scans)
-    if label == "conservative" and fitted * ABSORBED > dimension * (k.n_effective or 0):
+    if label == "conservative" and fitted * FREEDOM_WEIGHT > dimension * (k.n_effective or 0):
         label, why = "cannot tell", f"k = {k.value:.3g}, but the alignment may have absorbed errors"
-    if label == "overconfident" and from_start and not _large(k, dimension):
-        label, why = "cannot tell", f"k = {k.value:.3g}, but {SHARED}"
+    if label == "overconfident" and from_start and not _is_large(k, dimension):
+        label, why = "cannot tell", f"k = {k.value:.3g}, but {SHARED_ERROR_NOTE}"
     elif label == "overconfident" and k.low is not None and k.low * left <= 1:
-        label, why = "cannot tell", f"k = {k.value:.3g}, but {OWN}"
+        label, why = "cannot tell", f"k = {k.value:.3g}, but {ALIGNMENT_ERROR_NOTE}"
     elif label == "cannot tell":
         bound = beyond_doubt(k.value * left * median_chi_squared(dimension), dimension)
         if bound is not None and not (fitted and bound[0] == "conservative"):
             label, why = bound
-    return Verdict(label, f"{label}: {why or _size(calibration)}; {_coverage(calibration)}")
+    return Verdict(
+        label, f"{label}: {why or _size_text(calibration)}; {_coverage_text(calibration)}"
+    )
 
 
-def _large(k: Number, dimension: int) -> bool:
+def _is_large(k: Number, dimension: int) -> bool:
     """Whether even the low end of k is beyond doubt."""
     low = k.value if k.low is None else k.low
     return beyond_doubt(low * median_chi_squared(dimension), dimension) is not None
@@ -83,7 +87,7 @@ def _label(k: Number, scans: int) -> tuple[Label, str | None]:
     """Label by the interval of k."""
     if k.low is not None and k.high is not None:
         effective = min(float(scans), k.n_effective or float(scans))
-        if effective < ENOUGH:
+        if effective < ENOUGH_SCANS:
             few = f"{effective:.3g} independent scans are too few for a verdict"
             return "cannot tell", f"k = {k.value:.3g}, but {few}"
         return _label_between(k.low, k.high)
@@ -99,9 +103,9 @@ def beyond_doubt(median_nees: float, dimension: int) -> tuple[Label, None] | Non
     likewise below.
     """
     above = chi_squared_tail(dimension, median_nees)
-    if 2 * above < DOUBT / 2:
+    if 2 * above < FALSE_VERDICT_RATE / 2:
         return "overconfident", None
-    return ("conservative", None) if 2 * (1 - above) < DOUBT / 2 else None
+    return ("conservative", None) if 2 * (1 - above) < FALSE_VERDICT_RATE / 2 else None
 
 
 def _label_between(low: float, high: float) -> tuple[Label, str | None]:
@@ -114,14 +118,14 @@ def _label_between(low: float, high: float) -> tuple[Label, str | None]:
     return "cannot tell", f"k is between {low:.2g} and {high:.2g}"
 
 
-def _size(calibration: Calibration) -> str:
+def _size_text(calibration: Calibration) -> str:
     k, each = calibration.k.value, calibration.factor_per_axis.value
     if k >= 1:
         return f"covariance too tight by a factor {k:.3g} (each axis {each:.3g} times)"
     return f"covariance too wide by a factor {1 / k:.3g} (each axis {1 / each:.3g} times)"
 
 
-def _coverage(calibration: Calibration) -> str:
+def _coverage_text(calibration: Calibration) -> str:
     held = calibration.coverage[SHOWN_LEVEL].value
     return f"the {SHOWN_LEVEL:.0%} region holds the reference in {held:.0%} of scans".replace(
         "%", " %"

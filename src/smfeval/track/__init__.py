@@ -10,7 +10,7 @@
 from smfeval.track.beliefs import GAUGES, About, Beliefs, Gauge, Provenance
 from smfeval.track.particles import ParticleTrack
 from smfeval.track.poses import GaussianTrack, Track
-from smfeval.track.rows import DroppedRows, Intake
+from smfeval.track.row_checks import DroppedRows, Intake
 
 AnyTrack = Track | ParticleTrack
 

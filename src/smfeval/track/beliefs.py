@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smfeval.errors import TrackError
-from smfeval.maths.arrays import Bools, Floats, Ints, frozen
+from smfeval.maths.arrays import Bools, Floats, Ints, read_only
 from smfeval.maths.stamps import NANOSECONDS
-from smfeval.track.rows import DroppedRows
+from smfeval.track.row_checks import DroppedRows
 
 Gauge = Literal["fixed", "se3", "gravity_yaw", "sim3"]
 GAUGES: tuple[Gauge, ...] = ("fixed", "se3", "gravity_yaw", "sim3")
@@ -97,7 +97,7 @@ class Beliefs:
 
     def _set_arrays(self, rows: Rows) -> None:
         for name, array in rows.items():
-            object.__setattr__(self, name, frozen(array))
+            object.__setattr__(self, name, read_only(array))
 
     def _record(self, dropped: tuple[DroppedRows, ...], notes: tuple[str, ...]) -> None:
         provenance = replace(

@@ -10,7 +10,7 @@ from smfeval.maths import so3
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.track.beliefs import Beliefs, Rows, as_floats, as_stamps, normalise_quaternions
 from smfeval.track.poses import GaussianTrack
-from smfeval.track.rows import Fault, Intake, pose_faults, time_order, valid_rows
+from smfeval.track.row_checks import Fault, Intake, pose_faults, time_order, valid_rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -8,9 +8,9 @@ import numpy as np
 from smfeval.errors import TrackError
 from smfeval.maths import so3
 from smfeval.maths.arrays import Floats, Ints
-from smfeval.maths.symmetric import is_symmetric, symmetrised
+from smfeval.maths.symmetric import is_symmetric, symmetrise
 from smfeval.track.beliefs import Beliefs, Rows, as_floats, as_stamps, normalise_quaternions
-from smfeval.track.rows import (
+from smfeval.track.row_checks import (
     Fault,
     Intake,
     covariance_faults,
@@ -101,4 +101,4 @@ class GaussianTrack(Track):
         covariance: Floats = rows["covariance"]
         if is_symmetric(covariance):
             return rows
-        return rows | {"covariance": symmetrised(covariance)}
+        return rows | {"covariance": symmetrise(covariance)}

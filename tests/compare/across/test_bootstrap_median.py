@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from scipy.stats import norm, t
 
-from smfeval.compare.across import ends, expanded_tail, fewest, median_number, middle_draws
+from smfeval.compare.across import (
+    expanded_tail,
+    fewest_for_median,
+    median_ends,
+    median_number,
+    middle_draws,
+)
 
 
 @pytest.mark.parametrize("count", [2, 3, 4, 5, 6])
@@ -25,7 +31,7 @@ def test_every_possible_resample_gives_the_same_distribution(count, rng):
 def test_the_ends_are_percentiles_of_resampling(count, tail, rng):
     values = rng.lognormal(sigma=2, size=count)
     medians = np.median(rng.choice(values, size=(40_000, count)), axis=1)
-    low, high = ends(values, tail)
+    low, high = median_ends(values, tail)
     chance = 4 * np.sqrt(tail / len(medians))
     assert np.mean(medians < low - 1e-12) <= tail + chance
     assert np.mean(medians <= low + 1e-12) >= tail - chance
@@ -44,7 +50,7 @@ def test_the_probabilities_add_up(count):
 
 def test_many_tracks_have_the_interval_of_the_normal_limit(rng):
     values = norm.ppf((np.arange(20_000) + 0.5) / 20_000)
-    low, high = ends(values, 0.025)
+    low, high = median_ends(values, 0.025)
     half_width = 1.96 * np.sqrt(np.pi / 2 / 20_000)
     assert (low, high) == pytest.approx((-half_width, half_width), rel=0.02)
 
@@ -52,9 +58,11 @@ def test_many_tracks_have_the_interval_of_the_normal_limit(rng):
 @pytest.mark.parametrize("count", [6, 9, 20])
 def test_the_interval_is_mirrored_and_moved_with_the_values(count, rng):
     values = rng.normal(size=count) ** 3
-    low, high = ends(values, 0.01)
-    assert ends(-values, 0.01) == pytest.approx((-high, -low), abs=1e-14)
-    assert ends(2 * values + 1, 0.01) == pytest.approx((2 * low + 1, 2 * high + 1), abs=1e-12)
+    low, high = median_ends(values, 0.01)
+    assert median_ends(-values, 0.01) == pytest.approx((-high, -low), abs=1e-14)
+    assert median_ends(2 * values + 1, 0.01) == pytest.approx(
+        (2 * low + 1, 2 * high + 1), abs=1e-12
+    )
 
 
 @pytest.mark.parametrize("count", [6, 15, 300])
@@ -66,7 +74,7 @@ def test_the_expanded_tail_is_that_of_student(count):
 
 @pytest.mark.parametrize(("level", "wanted"), [(0.9, 5), (0.95, 6), (0.99, 8), (0.5, 2)])
 def test_the_fewest_tracks_are_those_whose_range_holds_the_median(level, wanted):
-    assert fewest(level) == wanted
+    assert fewest_for_median(level) == wanted
     assert 1 - 0.5 ** (wanted - 1) >= level > 1 - 0.5 ** (wanted - 2)
 
 

@@ -6,14 +6,14 @@ from math import inf, log10
 import numpy as np
 import pytest
 
-from smfeval.compare.across import Entrants, column
+from smfeval.compare.across import Entrants, metric_column
 
 TRACKS = tuple(f"t{i}" for i in range(12))
 THREE = Entrants(("good", "bad", "base"), (True, True, False), TRACKS)
 
 
 def columned(values, entrants=THREE, loss=lambda value: value):
-    return column("mae", entrants, values, unit="m", loss=loss, level=0.95)
+    return metric_column("mae", entrants, values, unit="m", loss=loss, level=0.95)
 
 
 def bold(found):
@@ -85,7 +85,7 @@ def test_who_was_not_tested_against_the_best_is_not_bold_and_says_why(rng):
 def test_where_no_duel_could_be_tested_nobody_is_bold(values):
     found = columned(values[:, :5], replace(THREE, tracks=TRACKS[:5]))
     assert bold(found) == set()
-    assert (found.contested, found.tested) == (True, False)
+    assert (found.is_contested, found.is_tested) == (True, False)
     assert [cell.untested for cell in found.cells] == [None] * 3  # said of the whole metric
 
 
@@ -98,7 +98,7 @@ def test_a_contender_without_a_rival_is_not_bold(values):
     alone = Entrants(("good",), (True,), TRACKS)
     found = columned(values[:1], alone)
     assert bold(found) == set()
-    assert (found.contested, found.tested) == (True, False)
+    assert (found.is_contested, found.is_tested) == (True, False)
 
 
 def test_who_has_no_value_at_all_is_not_bold(rng):

@@ -86,7 +86,7 @@ def test_too_few_tracks_are_not_tested_and_nobody_is_beaten(tracks, rng):
     assert (duel.shared, duel.p, duel.p_holm, duel.beaten) == (tracks, None, None, False)
     few = f"shared tracks: {tracks}; 6 that differ are needed"
     assert duel.reason == f"not tested against the best: {few}"
-    assert not duel.tested
+    assert not duel.is_tested
     assert (duel.difference is None) == (tracks == 0)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from smfeval.compare.duels import MOST, fewest_tracks, side_probability, tracks_needed
+from smfeval.compare.duels import MOST_TRACKS, fewest_tracks, side_probability, tracks_needed
 
 
 def test_the_side_probability_is_that_of_all_pairs_of_tracks(rng):
@@ -30,9 +30,9 @@ def test_the_formula_of_noether():
 
 def test_no_difference_needs_more_tracks_than_anyone_records():
     assert tracks_needed(0.5, 0.05) is None
-    just = 0.5 + np.sqrt((norm.ppf(0.975) + norm.ppf(0.8)) ** 2 / (3 * MOST))
+    just = 0.5 + np.sqrt((norm.ppf(0.975) + norm.ppf(0.8)) ** 2 / (3 * MOST_TRACKS))
     assert tracks_needed(just - 1e-9, 0.05) is None
-    assert tracks_needed(just + 1e-9, 0.05) == MOST
+    assert tracks_needed(just + 1e-9, 0.05) == MOST_TRACKS
 
 
 @pytest.mark.parametrize(("level", "wanted"), [(0.05, 6), (0.05 / 28, 11), (0.03125, 6)])

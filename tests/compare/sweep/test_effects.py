@@ -7,7 +7,7 @@ import pytest
 
 from compare.sweep.made import UNEARNED, line, point
 from smfeval.compare.across import median_number
-from smfeval.compare.sweep import judged, sweep_of
+from smfeval.compare.sweep import judge_slopes, sweep_of
 from smfeval.compare.sweep_points import Failure, Origin, point_of
 from smfeval.errors import SeriesError
 from smfeval.summarise.number import Number
@@ -32,16 +32,16 @@ SHRINK = number(-0.08, -0.06)  # errors that shrink along
     ],
 )
 def test_the_word_says_which_predictions_the_interval_holds(low, high, label):
-    assert judged(number(low, high), SHRINK, 3) == label
+    assert judge_slopes(number(low, high), SHRINK, 3) == label
 
 
 def test_the_prediction_depends_on_the_number_of_axes():
-    assert judged(number(0.2, 0.23), SHRINK, 2) == "unearned"
-    assert judged(number(0.2, 0.23), SHRINK, 3) == "worse"
+    assert judge_slopes(number(0.2, 0.23), SHRINK, 2) == "unearned"
+    assert judge_slopes(number(0.2, 0.23), SHRINK, 3) == "worse"
 
 
 def test_no_interval_decides_nothing():
-    assert judged(Number(0.1448, "1/nat"), SHRINK, 3) == "undecided"
+    assert judge_slopes(Number(0.1448, "1/nat"), SHRINK, 3) == "undecided"
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_no_interval_decides_nothing():
     ],
 )
 def test_a_sharpening_is_earned_only_if_the_errors_say_so_too(error, label):
-    assert judged(number(-0.1, 0.1), error, 3) == label
+    assert judge_slopes(number(-0.1, 0.1), error, 3) == label
 
 
 @pytest.mark.parametrize(

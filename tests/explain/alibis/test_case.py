@@ -8,9 +8,15 @@ import pytest
 from explain.alibis.made import N, belief, noise, path, reference, remembering, times, velocity
 from smfeval.align.extent import Extent
 from smfeval.evaluation import Options, evaluate
-from smfeval.explain.alibis.case import as_evaluated, case_of, crossing, judge
+from smfeval.explain.alibis.case import case_of, crossing, evaluated_judgement, judge
 from smfeval.explain.alibis.clock import jitter_curve, scored_velocity
-from smfeval.explain.alibis.lever_arm import least_median, linearised, shortest, squares, within
+from smfeval.explain.alibis.lever_arm import (
+    least_median,
+    linearise_nees,
+    project_to_ball,
+    quadratic_forms,
+    shortest_solution,
+)
 from smfeval.explain.alibis.reference_noise import noise_curve
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.track import ParticleTrack
@@ -39,7 +45,7 @@ def evaluated(rng, gauge="fixed", **options):
 def test_the_case_as_it_stands_repeats_the_evaluation(rng, options):
     evaluation = evaluated(rng, **options)
     case, _ = case_of(evaluation)
-    again, before = judge(case), as_evaluated(evaluation)
+    again, before = judge(case), evaluated_judgement(evaluation)
     assert again.k.value == pytest.approx(before.k.value, rel=1e-9)
     assert again.k.low == pytest.approx(before.k.low, rel=1e-9)
     assert again.nees_median == pytest.approx(before.nees_median, rel=1e-9)
@@ -122,34 +128,34 @@ def test_the_linear_lever_arm_agrees_with_the_real_one(rng):
     case, _ = case_of(evaluated(rng, alignment="se3"))
     arm = np.array([0.004, -0.002, 0.007])
     exact = judge(case.with_lever_arm(arm)).k.value
-    assert linearised(case).at(arm) == pytest.approx(exact, rel=1e-3)
+    assert linearise_nees(case).median_at(arm) == pytest.approx(exact, rel=1e-3)
 
 
 def test_the_search_of_the_ball_is_as_good_as_a_grid(rng):
     a = rng.normal(size=(400, 3, 3))
     wanted = np.array([0.3, -0.2, 0.1])
     b = -np.einsum("ndi,i->nd", a, wanted) + 0.2 * rng.normal(size=(400, 3))
-    terms = squares(b, a)
+    terms = quadratic_forms(b, a)
     line = np.linspace(-0.5, 0.5, 41)
     grid = np.stack(np.meshgrid(line, line, line), axis=-1).reshape(-1, 3)
     for radius in (0.5, 0.2):
         inside = grid[np.linalg.norm(grid, axis=1) <= radius]
-        best = min(terms.median(part).min() for part in np.array_split(inside, 50))
+        best = min(terms.medians(part).min() for part in np.array_split(inside, 50))
         found = least_median(terms, radius)
         assert np.linalg.norm(found) <= radius * (1 + 1e-12)
-        assert terms.at(found) <= 1.02 * best
+        assert terms.median_at(found) <= 1.02 * best
 
 
 def test_the_shortest_vector_that_is_enough_lies_on_the_way():
     """|b + x|^2 = |x - w|^2 for all: 1 is reached at |w| - 1."""
     wanted = np.array([2.0, 1.0, 2.0])
-    terms = squares(np.tile(-wanted, (9, 1)), np.tile(np.eye(3), (9, 1, 1)))
-    found = shortest(terms, least_median(terms, 5.0))
+    terms = quadratic_forms(np.tile(-wanted, (9, 1)), np.tile(np.eye(3), (9, 1, 1)))
+    found = shortest_solution(terms, least_median(terms, 5.0))
     assert np.linalg.norm(found) == pytest.approx(2.0, rel=0.01)
     assert found / np.linalg.norm(found) == pytest.approx(wanted / 3, abs=0.05)
 
 
 def test_points_beyond_the_ball_are_brought_to_it():
-    assert within(np.array([[3.0, 4, 0], [0.1, 0, 0], [0, 0, 0]]), 1.0) == pytest.approx(
+    assert project_to_ball(np.array([[3.0, 4, 0], [0.1, 0, 0], [0, 0, 0]]), 1.0) == pytest.approx(
         np.array([[0.6, 0.8, 0], [0.1, 0, 0], [0, 0, 0]])
     )

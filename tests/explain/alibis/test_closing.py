@@ -5,7 +5,7 @@ import math
 import pytest
 
 from smfeval.explain.alibis import Alibi, Judgement, Need
-from smfeval.explain.alibis.together import closing
+from smfeval.explain.alibis.combined import closing_sentence
 from smfeval.summarise.number import Number
 
 MAP = "1 cm, LiDAR registered to a surveyed map"
@@ -48,7 +48,7 @@ def test_an_alibi_that_brings_k_down_may_hold_or_be_not_excluded():
 
 
 def test_without_any_alibi_the_sentence_says_so_first():
-    sentence = closing(SCORED, rows())
+    sentence = closing_sentence(SCORED, rows())
     assert sentence.startswith("no alibi holds: all at once leave k = 60 of 80")
     assert "depends" not in sentence
 
@@ -58,20 +58,20 @@ def test_without_any_alibi_the_sentence_says_so_first():
     [(BAD, "no alibi holds: all at once"), (GOOD, "no alibi holds alone, but se3, noise 2 mm")],
 )
 def test_a_proviso_comes_first_where_only_it_saves_the_estimate(together, rest):
-    sentence = closing(SCORED, rows(on_map=GOOD, rtk=GOOD, together=together))
+    sentence = closing_sentence(SCORED, rows(on_map=GOOD, rtk=GOOD, together=together))
     first = f"it depends on the reference: one of {MAP}, leaves k = 0.9 of 80; without it, "
     assert sentence.startswith(first + rest)
     assert "RTK, leaves" not in sentence
 
 
 def test_a_proviso_comes_after_an_alibi_that_holds_without_one():
-    sentence = closing(SCORED, rows(offset=GOOD, rtk=GOOD, needs=(None, None, 0.02)))
+    sentence = closing_sentence(SCORED, rows(offset=GOOD, rtk=GOOD, needs=(None, None, 0.02)))
     assert sentence.startswith("an alibi holds: clock offset (+4 ms")
     assert "; it depends on the reference: one of 2 cm, RTK, leaves k = 0.9 of 80; k" in sentence
 
 
 def test_all_at_once_is_left_out_where_it_cannot_be_asked():
-    assert closing(SCORED, rows(together=None)).startswith("no alibi holds; ")
+    assert closing_sentence(SCORED, rows(together=None)).startswith("no alibi holds; ")
 
 
 @pytest.mark.parametrize(
@@ -83,11 +83,11 @@ def test_all_at_once_is_left_out_where_it_cannot_be_asked():
     ],
 )
 def test_what_each_would_need_is_said_where_it_exists(needs, words):
-    assert closing(SCORED, rows(needs=needs)).endswith(f"; {words}")
+    assert closing_sentence(SCORED, rows(needs=needs)).endswith(f"; {words}")
 
 
 def test_the_sigma_needed_stands_beside_those_of_references():
-    sentence = closing(SCORED, rows(needs=(None, 0.05, 0.007)))
+    sentence = closing_sentence(SCORED, rows(needs=(None, 0.05, 0.007)))
     have = "a total station has 2 mm, LiDAR on a surveyed map 1 cm, RTK 2 cm"
     needs = f"a lever arm of 5 cm, or a reference sigma of 7 mm ({have})"
     assert sentence.endswith(f"; k = 1 needs {needs}")

@@ -4,9 +4,19 @@ import numpy as np
 import pytest
 
 from explain.diagnoses.faults import Made, honest_but_varying, remembering
-from smfeval.explain.diagnoses.biases import doubt, freedoms, in_sigmas, systematic, weight
+from smfeval.explain.diagnoses.biases import (
+    alignment_covariance,
+    find_biases,
+    freedoms,
+    weight,
+    whiten_errors,
+)
 from smfeval.explain.diagnoses.case import case_of
-from smfeval.explain.diagnoses.regression import coefficients, independent_scans, without
+from smfeval.explain.diagnoses.regression import (
+    coefficients,
+    independent_scans,
+    regression_residual,
+)
 
 
 def whitening(covariance):
@@ -21,7 +31,7 @@ def test_the_remainder_is_that_of_weighted_least_squares(alignment):
     design = np.einsum("nij,njp->nip", root, columns).reshape(-1, columns.shape[-1])
     response = np.einsum("nij,nj->ni", root, case.error).ravel()
     value = np.linalg.lstsq(design, response, rcond=None)[0]
-    assert systematic(case).remainder == pytest.approx(case.error - columns @ value, abs=1e-9)
+    assert find_biases(case).remainder == pytest.approx(case.error - columns @ value, abs=1e-9)
 
 
 @pytest.mark.parametrize("alignment", ["none", "first-pose"])
@@ -29,8 +39,8 @@ def test_an_alignment_that_was_not_fitted_is_not_fitted_again(alignment):
     belief = Made(300, 0.0, 1)
     belief.error[0] = 0
     case = case_of(belief.evaluation(alignment))
-    assert (systematic(case).remainder == case.error).all()
-    assert systematic(case).doubt is None
+    assert (find_biases(case).remainder == case.error).all()
+    assert find_biases(case).alignment_covariance is None
 
 
 @pytest.fixture(scope="module", params=[0.0, 0.9])
@@ -39,19 +49,19 @@ def scattered(request):
     rng, rho, scans = np.random.default_rng(5), request.param, 1000
     case = case_of(honest_but_varying(scans, rho, 1, "while turning").evaluation("se3"))
     columns, root = freedoms(case), np.linalg.cholesky(case.covariance)
-    white = in_sigmas(case, columns)
+    white = whiten_errors(case, columns)
     moved, independent = [], []
     for _ in range(100):
         error = np.einsum("nij,nj->ni", root, remembering(scans, rho, rng))
-        response = in_sigmas(case, error)
+        response = whiten_errors(case, error)
         moved.append(columns @ coefficients(response, white))
-        independent.append(independent_scans(without(response, white)))
+        independent.append(independent_scans(regression_residual(response, white)))
     scatter = np.mean(np.square(moved), axis=0).sum(axis=1)
     return case, white, scatter, scans * (1 - rho) / (1 + rho), independent
 
 
 def variance(case, white, independent):
-    return np.trace(doubt(case, white, independent=independent), axis1=1, axis2=2)
+    return np.trace(alignment_covariance(case, white, independent=independent), axis1=1, axis2=2)
 
 
 def test_the_doubt_about_an_alignment_is_how_much_it_scatters(scattered):
@@ -67,7 +77,7 @@ def test_the_doubt_granted_is_rather_too_much_than_too_little(scattered):
 
 def test_the_doubt_about_errors_that_never_change_is_that_of_one_scan():
     case = case_of(Made(500, 0.0, 1).evaluation("se3"))
-    one = doubt(case, in_sigmas(case, freedoms(case)), independent=1.0)
+    one = alignment_covariance(case, whiten_errors(case, freedoms(case)), independent=1.0)
     leverage = np.einsum("nij,nji->n", np.linalg.inv(case.covariance), one)
     assert leverage.sum() == pytest.approx(500 * 6)  # n times the freedoms
 

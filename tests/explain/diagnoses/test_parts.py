@@ -7,17 +7,17 @@ from scipy import stats
 from explain.diagnoses.faults import remembering
 from smfeval.explain.diagnoses.regression import (
     effect_of,
-    evenness,
+    effective_share,
     independent_scans,
+    is_identifiable,
     mean_of,
-    seen,
-    without,
+    regression_residual,
 )
 from smfeval.explain.diagnoses.stretches import stretches
-from smfeval.explain.diagnoses.tables import Slow, window_means
+from smfeval.explain.diagnoses.tables import SlowPart, window_means
 from smfeval.explain.diagnoses.tails import (
     cross_validated_gain,
-    fitted_t,
+    fit_t,
     gaussian_log_density,
     t_log_density,
     tail_of,
@@ -34,14 +34,20 @@ def test_partial_coefficients_are_those_of_the_joint_fit(rng):
     base, column, response = (rng.normal(size=(100, 2, k)) for k in (3, 1, 1))
     joint = np.concatenate([base, column], axis=-1).reshape(200, 4)
     expected = np.linalg.lstsq(joint, response.ravel(), rcond=None)[0][-1]
-    found = effect_of(without(response[..., 0], base), without(column, base), most=100)
+    found = effect_of(
+        regression_residual(response[..., 0], base), regression_residual(column, base), most=100
+    )
     assert found.value[0] == pytest.approx(expected)
 
 
 def test_columns_made_of_others_are_not_seen(rng):
     base, column = rng.normal(size=(50, 2, 2)), rng.normal(size=(50, 2, 1))
     doubled = np.concatenate([base[..., :1] * 3, column, column * -2], axis=-1)
-    assert seen(without(doubled, base), doubled).tolist() == [False, True, False]
+    assert is_identifiable(regression_residual(doubled, base), doubled).tolist() == [
+        False,
+        True,
+        False,
+    ]
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.9])
@@ -67,8 +73,8 @@ def test_independent_scans_are_those_of_the_slowest_axis(rng):
 
 
 def test_scans_that_weigh_nothing_do_not_count():
-    assert evenness(np.full(200, 3.0)) == pytest.approx(1.0)
-    assert evenness(np.where(np.arange(200) < 50, 2.0, 0.0)) == pytest.approx(0.25)
+    assert effective_share(np.full(200, 3.0)) == pytest.approx(1.0)
+    assert effective_share(np.where(np.arange(200) < 50, 2.0, 0.0)) == pytest.approx(0.25)
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
@@ -83,7 +89,7 @@ def test_the_t_density_is_that_of_scipy_up_to_the_common_constant(rng, d):
 
 def test_scale_and_degrees_of_freedom_are_found_again(rng):
     nees = 2.0 * 3 * rng.f(3, 4, size=20_000)  # t with nu = 4 and twice the covariance
-    scale, nu = fitted_t(nees, 3)
+    scale, nu = fit_t(nees, 3)
     assert nu == 4.0
     assert scale == pytest.approx(2.0, rel=0.05)
 
@@ -116,11 +122,11 @@ def test_the_tail_of_an_honest_belief_is_as_stated(rng, d):
 def test_slow_honest_errors_exceed_the_bound_no_more_often_than_stated(rng, axes):
     square = np.mean(rng.normal(size=(100_000, axes)) ** 2, axis=1)
     for level in (1.6, 3.0, 6.0):
-        assert (square > level).mean() <= Slow(1.0, level).probability * 1.05
+        assert (square > level).mean() <= SlowPart(1.0, level).probability * 1.05
 
 
 def test_a_slow_part_below_the_bound_is_no_evidence():
-    assert Slow(2.0, 1.5).probability == 1.0
+    assert SlowPart(2.0, 1.5).probability == 1.0
 
 
 def test_window_means_are_means(rng):

@@ -6,7 +6,7 @@ from scipy.spatial.transform import Rotation, Slerp
 
 from smfeval.errors import FormatError, OptionError, TrackError
 from smfeval.io import read
-from smfeval.io.ros.recording import open_bag
+from smfeval.io.ros.bag import open_bag
 from smfeval.io.ros.topics import readable_topics
 
 SECOND = 10**9

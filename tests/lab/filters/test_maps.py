@@ -28,7 +28,9 @@ def filled(point, voxel_m=0.5, size=4096):
 
 
 def kept(table):
-    return np.concatenate([table.point[i, : table.filled[i]] for i in range(len(table.filled))])
+    return np.concatenate(
+        [table.point[i, : table.point_count[i]] for i in range(len(table.point_count))]
+    )
 
 
 def test_the_nearest_points_are_those_of_a_search_over_all(rng):

@@ -191,7 +191,7 @@ def test_numbers_that_break_down_are_told_in_words(recording, monkeypatch):
     def broken(*_):
         raise np.linalg.LinAlgError("Singular matrix")
 
-    monkeypatch.setattr("smfeval.lab.filters.ieskf.odometry.updated", broken)
+    monkeypatch.setattr("smfeval.lab.filters.ieskf.odometry.update_state", broken)
     with pytest.raises(SeriesError, match=r"break down on room_5 \(Singular matrix\)"):
         filter_named("ieskf").run(recording, SETTINGS)
 

@@ -38,7 +38,7 @@ def test_the_reference_is_the_estimate_less_the_error(rng):
 def test_sigma_is_the_error_that_the_belief_predicts(rng):
     evaluation = evaluated(rng, 5)
     drawn_from = rng.multivariate_normal(
-        np.zeros(3), evaluation.scored.residuals.predicted[0], size=200_000
+        np.zeros(3), evaluation.scored.residuals.predicted_covariance[0], size=200_000
     )
     rmse = np.sqrt(np.mean(np.sum(drawn_from**2, axis=1)))
     assert numbers(track_of(evaluation)["belief"]["sigma"])[0] == pytest.approx(rmse, rel=5e-3)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from smfeval.show.page.document import HOME, SCRIPTS
-from smfeval.show.page.parts import (
+from smfeval.show.page.markup import (
     BREAK,
     TERMS,
     HtmlCell,

@@ -4,7 +4,7 @@ from dataclasses import replace
 from math import inf
 from pathlib import Path
 
-from smfeval.compare.duels import Cell, Column, Duel, Ranks, Section
+from smfeval.compare.duels import Column, Duel, MetricCell, Ranks, Section
 from smfeval.evaluation import Options
 from smfeval.study.plan import Plan, PlannedEstimator, PlannedTrack
 from smfeval.study.result import PairResult, Study, TaskResult
@@ -44,7 +44,7 @@ def plan(names=NAMES, tracks=TRACKS):
 
 
 def cell(name, median, values, best=False):
-    return Cell(name, median, tuple(zip(TRACKS, values, strict=False)), best)
+    return MetricCell(name, median, tuple(zip(TRACKS, values, strict=False)), best)
 
 
 def mae_where_converged():

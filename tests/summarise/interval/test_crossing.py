@@ -5,14 +5,14 @@ import pytest
 
 from smfeval.summarise import interval_ends
 from smfeval.summarise.interval_ends import (
-    MANY,
+    LONG_SERIES,
     _long_ends,
     _short_ends,
     first_values,
     quantile_ends,
 )
 
-N = MANY + 4321
+N = LONG_SERIES + 4321
 
 
 def series_of(kind, rng):
@@ -29,7 +29,7 @@ def series_of(kind, rng):
 
 @pytest.mark.parametrize("kind", ["white", "walk", "tied", "slow"])
 @pytest.mark.parametrize("share", [0.5, 0.05])
-@pytest.mark.parametrize("many", [MANY, 300])
+@pytest.mark.parametrize("many", [LONG_SERIES, 300])
 def test_ends_of_a_long_series_are_those_of_the_plain_search(kind, share, many, rng, monkeypatch):
     series = series_of(kind, rng)
     monkeypatch.setattr(interval_ends, "MANY", many)

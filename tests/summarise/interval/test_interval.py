@@ -64,7 +64,7 @@ def test_value_is_the_plain_statistic(statistic):
 def test_intervals_scale_with_the_series(statistic):
     series = ar1(500, 0.8)
     found, scaled = (interval(factor * series, statistic, rng=rng()) for factor in (1, 8))
-    expected = found.scaled(8)
+    expected = found.scale(8)
     for name in ("value", "low", "high", "n_effective"):
         np.testing.assert_allclose(getattr(scaled, name), getattr(expected, name), rtol=1e-9)
 
@@ -170,7 +170,7 @@ def test_pairs_cancel_what_is_common():
 
 
 def test_scaled_keeps_a_refusal():
-    assert interval(np.ones(50), "mean", rng=rng()).scaled(2.0).low is None
+    assert interval(np.ones(50), "mean", rng=rng()).scale(2.0).low is None
 
 
 @pytest.mark.parametrize(

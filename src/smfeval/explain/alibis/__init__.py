@@ -23,25 +23,25 @@ from smfeval.errors import OptionError
 from smfeval.evaluation import Evaluation
 from smfeval.explain.alibis.case import (
     Alibi,
+    AlibiCase,
     Alibis,
-    Case,
     ExtrinsicTolerance,
     Judgement,
     Need,
-    as_evaluated,
     case_of,
+    evaluated_judgement,
 )
 from smfeval.explain.alibis.clock import clock_jitter, clock_offset
+from smfeval.explain.alibis.combined import all_at_once, closing_sentence
 from smfeval.explain.alibis.gauge import continuous_reference, gauges
 from smfeval.explain.alibis.lever_arm import lever_arm
 from smfeval.explain.alibis.reference_noise import reference_noise
-from smfeval.explain.alibis.together import all_at_once, closing
 
 __all__ = ["Alibi", "Alibis", "ExtrinsicTolerance", "Judgement", "Need", "alibis"]
 
 SEARCH_SCANS = 5_000  # evenly spaced: a search asks for the median hundreds of times
 
-ASSUMED = (
+ASSUMPTIONS = (
     "each alibi is granted alone; clock offset and lever arm are searched for the least k, so one "
     "that fails is strong evidence and one that holds is weak",
     "for another clock the estimate moves by its own velocity and acceleration",
@@ -54,13 +54,13 @@ def alibis(evaluation: Evaluation, *, tolerance: ExtrinsicTolerance | None = Non
     if evaluation.calibration is None:
         name = evaluation.estimate.provenance.name
         raise OptionError(f"{name} reports no uncertainty: there is no verdict to find alibis for")
-    scored = as_evaluated(evaluation)
+    scored = evaluated_judgement(evaluation)
     if scored.label != "overconfident":
-        return Alibis(scored, (), tolerance, closing(scored, ()))
+        return Alibis(scored, (), tolerance, closing_sentence(scored, ()))
 
     whole, notes = case_of(evaluation)
-    case = whole.thinned(SWEEP_SCANS)
-    search = whole.thinned(SEARCH_SCANS)
+    case = whole.thin(SWEEP_SCANS)
+    search = whole.thin(SEARCH_SCANS)
     rows = (
         *gauges(case),
         clock_offset(case, search),
@@ -70,13 +70,13 @@ def alibis(evaluation: Evaluation, *, tolerance: ExtrinsicTolerance | None = Non
         *reference_noise(case, search),
         all_at_once(case, search, tolerance),
     )
-    told = (*ASSUMED, *_thinned(whole, case, search), *notes)
-    return Alibis(scored, rows, tolerance, closing(scored, rows), told)
+    told = (*ASSUMPTIONS, *_thinning_notes(whole, case, search), *notes)
+    return Alibis(scored, rows, tolerance, closing_sentence(scored, rows), told)
 
 
-def _thinned(whole: Case, case: Case, search: Case) -> tuple[str, ...]:
+def _thinning_notes(whole: AlibiCase, case: AlibiCase, search: AlibiCase) -> tuple[str, ...]:
     """How many scans the rows and the searches rest on, where not on all."""
-    count = len(whole.scored)
-    parts = (("judged", len(case.scored)), ("searched", len(search.scored)))
+    count = len(whole.scored_scans)
+    parts = (("judged", len(case.scored_scans)), ("searched", len(search.scored_scans)))
     words = [f"{what} on {used:,}" for what, used in parts if used < count]
     return (f"of {count:,} scans, evenly spaced: {', '.join(words)}",) if words else ()

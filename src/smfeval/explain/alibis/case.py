@@ -10,37 +10,37 @@ from typing import Any, Literal
 
 import numpy as np
 
-from smfeval.align.body import moved_to
+from smfeval.align.body import move_to_body
 from smfeval.align.fit import FITS, Alignment, fit_first_pose
-from smfeval.compare.frames import gaussian
+from smfeval.compare.frames import as_gaussian
 from smfeval.compare.sensitivity import FEWEST, local_motion
 from smfeval.errors import OptionError, SeriesError, SmfevalError
 from smfeval.evaluation import Evaluation
-from smfeval.evaluation.frames import chosen_alignment, one_body, one_world, paired
+from smfeval.evaluation.frames import choose_alignment, fit_alignment, pair_scans, to_common_body
 from smfeval.evaluation.options import AlignmentKind, Options
 from smfeval.evaluation.residuals import residuals_of
 from smfeval.maths import normal
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.score import Residuals
 from smfeval.score.pit import honest_median
-from smfeval.summarise.number import Number, finite
+from smfeval.summarise.number import Number, finite_or_none
 from smfeval.summarise.summary import VERDICT_LEVEL, Calibration
 from smfeval.summarise.verdict import Label, verdict
 from smfeval.track import AnyTrack, GaussianTrack, Track
 
-NO_TURN = np.array([0.0, 0.0, 0.0, 1.0])
+IDENTITY_ROTATION = np.array([0.0, 0.0, 0.0, 1.0])
 
 
 @dataclass(frozen=True)
-class Case:
+class AlibiCase:
     """Scan i of the estimate meets pose i of the reference. (n, ...)."""
 
     estimate: GaussianTrack  # about the reference's body, in its own world
     reference: Track
     velocity: Floats | None  # (n, 3), in the estimate's world; None: too few scans to tell
     acceleration: Floats | None
-    honest: Floats  # (n,): median NEES of an honest belief of this kind
-    regular: Bools  # (n,): the covariance has an inverse
+    honest_median: Floats  # (n,): median NEES of an honest belief of this kind
+    is_regular: Bools  # (n,): the covariance has an inverse
     kind: AlignmentKind
     options: Options
     fitted: Ints  # scans that the alignment is fitted on
@@ -48,9 +48,9 @@ class Case:
     calibration: Calibration  # of the evaluation
 
     @property
-    def scored(self) -> Ints:
+    def scored_scans(self) -> Ints:
         """Scans that are scored."""
-        return self.left[self.regular[self.left]]
+        return self.left[self.is_regular[self.left]]
 
     @property
     def in_sample(self) -> bool:
@@ -67,26 +67,26 @@ class Case:
 
     def residuals(self) -> Residuals:
         """Residuals of the scored scans, alignment and covariances done anew."""
-        aligned = self.alignment(self.estimate[self.scored])
-        return residuals_of(aligned, self.reference[self.scored], self.options)
+        aligned = self.alignment(self.estimate[self.scored_scans])
+        return residuals_of(aligned, self.reference[self.scored_scans], self.options)
 
     def error(self) -> Floats:
         """Errors alone: what a search needs over and over. (m, d)."""
-        moved = self.alignment.moved(self.estimate.position[self.scored])
-        return (moved - self.reference.position[self.scored])[:, self.options.axis_index]
+        moved = self.alignment.aligned_position(self.estimate.position[self.scored_scans])
+        return (moved - self.reference.position[self.scored_scans])[:, self.options.axis_index]
 
-    def relative(self, residuals: Residuals) -> Floats:
+    def relative_nees(self, residuals: Residuals) -> Floats:
         """NEES over that of an honest belief's median: k is the median of it. (m,)."""
-        return residuals.fit.nees / self.honest[self.scored]
+        return residuals.likelihood_terms.nees / self.honest_median[self.scored_scans]
 
-    def under(self, kind: AlignmentKind, fitted: int | None = None) -> "Case":
+    def under_alignment(self, kind: AlignmentKind, fitted: int | None = None) -> "AlibiCase":
         """The same beliefs under another alignment, on the first `fitted` scans or on all."""
         count = len(self.estimate)
         first = 1 if kind == "first-pose" else fitted or 0
         fit = np.arange(0 if kind == "none" else first or count)
         return replace(self, kind=kind, fitted=fit, left=np.arange(first, count))
 
-    def at_offset(self, offset_s: float) -> "Case":
+    def at_offset(self, offset_s: float) -> "AlibiCase":
         """With so much more added to the estimate's stamps: x - v s + 1/2 a s^2."""
         assert self.velocity is not None
         assert self.acceleration is not None
@@ -94,15 +94,15 @@ class Case:
         position = self.estimate.position + shift
         return replace(self, estimate=self.estimate.with_arrays({"position": position}))
 
-    def with_lever_arm(self, arm: Floats) -> "Case":
+    def with_lever_arm(self, arm: Floats) -> "AlibiCase":
         """About a point that is `arm` (body axes, metres) away: x + R arm, and S with it. (3,)."""
-        moved = moved_to(self.estimate, (arm, NO_TURN), self.estimate.about.body)
+        moved = move_to_body(self.estimate, (arm, IDENTITY_ROTATION), self.estimate.about.body)
         assert isinstance(moved, GaussianTrack)
         return replace(self, estimate=moved)
 
-    def thinned(self, limit: int) -> "Case":
+    def thin(self, limit: int) -> "AlibiCase":
         """At most `limit` evenly spaced scans to fit on, and as many to score."""
-        fitted, left = evenly(self.fitted, limit), evenly(self.left, limit)
+        fitted, left = evenly_spaced(self.fitted, limit), evenly_spaced(self.left, limit)
         kept = np.union1d(fitted, left)
         if len(kept) == len(self.estimate):
             return self
@@ -112,37 +112,39 @@ class Case:
             reference=self.reference[kept],
             velocity=None if self.velocity is None else self.velocity[kept],
             acceleration=None if self.acceleration is None else self.acceleration[kept],
-            honest=self.honest[kept],
-            regular=self.regular[kept],
+            honest_median=self.honest_median[kept],
+            is_regular=self.is_regular[kept],
             fitted=np.searchsorted(kept, fitted),
             left=np.searchsorted(kept, left),
         )
 
 
-def evenly(index: Ints, limit: int) -> Ints:
+def evenly_spaced(index: Ints, limit: int) -> Ints:
     """At most `limit` of the entries, evenly spaced, the first among them."""
     return index[:: max(1, -(-len(index) // limit))]
 
 
-def case_of(evaluation: Evaluation) -> tuple[Case, tuple[str, ...]]:
+def case_of(evaluation: Evaluation) -> tuple[AlibiCase, tuple[str, ...]]:
     """The case of a finished evaluation, and what taking it so leaves out."""
     options, pairs = evaluation.options, evaluation.pairs
     assert evaluation.calibration is not None
-    placed, _ = one_body(evaluation.estimate, evaluation.reference, options)
-    kind, _ = chosen_alignment(placed, options)
-    whole, notes = gaussian(placed)
+    placed, _ = to_common_body(evaluation.estimate, evaluation.reference, options)
+    kind, _ = choose_alignment(placed, options)
+    whole, notes = as_gaussian(placed)
     truth = _truth(evaluation)
 
     matched = whole[pairs.estimate]
-    alignment, left = one_world(matched, truth, kind, options)
+    alignment, left = fit_alignment(matched, truth, kind, options)
     velocity, acceleration = _motion(whole, pairs.estimate)
-    case = Case(
+    case = AlibiCase(
         estimate=matched,
         reference=truth,
         velocity=velocity,
         acceleration=acceleration,
-        honest=_honest(placed[pairs.estimate], truth, options),
-        regular=~normal.is_singular(residuals_of(alignment(matched), truth, options).predicted),
+        honest_median=_honest_medians(placed[pairs.estimate], truth, options),
+        is_regular=~normal.is_singular(
+            residuals_of(alignment(matched), truth, options).predicted_covariance
+        ),
         kind=kind,
         options=options,
         fitted=np.arange(alignment.fitted_scans),
@@ -156,7 +158,7 @@ def _truth(evaluation: Evaluation) -> Track:
     """The reference's poses at the matched scans, scored or not."""
     if len(evaluation.scored.reference) == len(evaluation.pairs):
         return evaluation.scored.reference
-    _, met, _ = paired(evaluation.estimate, evaluation.reference, evaluation.options)
+    _, met, _ = pair_scans(evaluation.estimate, evaluation.reference, evaluation.options)
     return met[evaluation.pairs.reference]
 
 
@@ -167,7 +169,7 @@ def _motion(whole: GaussianTrack, at: Ints) -> tuple[Floats, Floats] | tuple[Non
     return velocity[at], acceleration[at]
 
 
-def _honest(matched: AnyTrack, truth: Track, options: Options) -> Floats:
+def _honest_medians(matched: AnyTrack, truth: Track, options: Options) -> Floats:
     return honest_median(residuals_of(matched, truth, options))
 
 
@@ -184,13 +186,13 @@ class Judgement:
         """JSON data."""
         return {
             "k": self.k.to_dict(),
-            "nees_median": finite(self.nees_median),
+            "nees_median": finite_or_none(self.nees_median),
             "verdict": self.label,
             "scans": self.scans,
         }
 
 
-def as_evaluated(evaluation: Evaluation) -> Judgement:
+def evaluated_judgement(evaluation: Evaluation) -> Judgement:
     """The judgement that an evaluation already holds."""
     found = evaluation.calibration
     assert found is not None
@@ -198,12 +200,14 @@ def as_evaluated(evaluation: Evaluation) -> Judgement:
     return Judgement(found.k_at_95, found.nees_median.value, evaluation.verdict.label, scans)
 
 
-def judge(case: Case, *, noise: Floats | None = None) -> Judgement:
+def judge(case: AlibiCase, *, noise: Floats | None = None) -> Judgement:
     """The case as it stands, with more noise of the reference if given. (m, d, d)."""
-    return judged(case, relative_nees(case, noise=noise))
+    return judge_nees(case, relative_nees(case, noise=noise))
 
 
-def tried(case: Case, *, noise: Floats | None = None) -> tuple[Judgement | None, str | None]:
+def try_judge(
+    case: AlibiCase, *, noise: Floats | None = None
+) -> tuple[Judgement | None, str | None]:
     """The judgement, or the reason in words where there is none."""
     try:
         return judge(case, noise=noise), None
@@ -211,49 +215,49 @@ def tried(case: Case, *, noise: Floats | None = None) -> tuple[Judgement | None,
         return None, str(error)
 
 
-def judged(case: Case, relative: Floats) -> Judgement:
+def judge_nees(case: AlibiCase, relative: Floats) -> Judgement:
     """What relative NEES of the scored scans amount to. (m,)."""
-    k = number_of(case, relative)
-    median = float(np.median(relative * case.honest[case.scored]))
+    k = k_number(case, relative)
+    median = float(np.median(relative * case.honest_median[case.scored_scans]))
     return Judgement(k, median, _label(case, k), len(relative))
 
 
-def relative_nees(case: Case, *, noise: Floats | None = None) -> Floats:
+def relative_nees(case: AlibiCase, *, noise: Floats | None = None) -> Floats:
     """NEES over that of an honest belief's median, of covariances that have an inverse. (m,)."""
     residuals = case.residuals()
     if noise is not None:
-        residuals = noisier(residuals, noise)
-    singular = int(normal.is_singular(residuals.predicted).sum())
+        residuals = add_noise(residuals, noise)
+    singular = int(normal.is_singular(residuals.predicted_covariance).sum())
     if singular:
         raise SeriesError(f"it makes {singular:,} of {len(residuals):,} covariances singular")
-    return case.relative(residuals)
+    return case.relative_nees(residuals)
 
 
-def noisier(residuals: Residuals, noise: Floats) -> Residuals:
+def add_noise(residuals: Residuals, noise: Floats) -> Residuals:
     """The same errors before a reference with more noise. (m, d, d)."""
     own = residuals.noise
     return replace(residuals, noise=noise if own is None else own + noise)
 
 
-def number_of(case: Case, relative: Floats) -> Number:
+def k_number(case: AlibiCase, relative: Floats) -> Number:
     """k with the interval that the verdict rests on."""
     return replace(case.options.intervals, level=VERDICT_LEVEL).of(relative, "median", "1")
 
 
-def _label(case: Case, k: Number) -> Label:
+def _label(case: AlibiCase, k: Number) -> Label:
     """The verdict's label; its other numbers are not asked."""
     stand_in: Calibration = replace(case.calibration, k=k, k_at_95=k, negligible=False)
-    scans, dimension = len(case.scored), len(case.options.axes)
+    scans, dimension = len(case.scored_scans), len(case.options.axes)
     fitted = case.alignment.freedoms if case.in_sample else 0
     return verdict(scans, dimension, stand_in, fitted=fitted).label
 
 
-def plain(value: float) -> str:
+def format_number(value: float) -> str:
     """Three digits without an exponent where that is short: 0.123, 82, 14,065."""
     return f"{value:.3g}" if value < 999.5 or value >= 1e6 else f"{value:,.0f}"
 
 
-def metres(size_m: float) -> str:
+def format_length(size_m: float) -> str:
     """A length as a surveyor writes it: '2 mm', '4.1 cm', '1.3 m'."""
     for unit_m, unit in ((1.0, "m"), (1e-2, "cm"), (1e-3, "mm")):
         if abs(size_m) >= 0.9995 * unit_m:
@@ -261,12 +265,12 @@ def metres(size_m: float) -> str:
     return f"{size_m / 1e-3:.2g} mm"
 
 
-def milliseconds(size_s: float, *, signed: bool = False) -> str:
+def format_milliseconds(size_s: float, *, signed: bool = False) -> str:
     """A time in milliseconds: '20 ms', '+3.5 ms'."""
     return f"{1e3 * size_s:{'+' if signed else ''}.3g} ms"
 
 
-Name = Literal[
+AlibiName = Literal[
     "gauge",
     "clock offset",
     "clock jitter",
@@ -313,7 +317,7 @@ class Need:
     def to_dict(self) -> dict[str, Any]:
         """JSON data."""
         return {"unit": self.unit} | {
-            name: finite(value) for name, value in asdict(self).items() if name != "unit"
+            name: finite_or_none(value) for name, value in asdict(self).items() if name != "unit"
         }
 
 
@@ -321,7 +325,7 @@ class Need:
 class Alibi:
     """Something else that could explain the errors, granted; and what that does to the verdict."""
 
-    name: Name
+    name: AlibiName
     granted: str  # in words: what was assumed instead
     judgement: Judgement | None  # None: it cannot be asked, see `reason`
     need: Need | None = None
@@ -387,10 +391,10 @@ STEPS = 50  # halvings of the logarithm of the size: far below any digit shown
 SMALLEST = 1e-9  # of the largest size: what is less counts as nothing
 DOUBLINGS = 20
 
-Falling = Callable[[float], float]
+FallingCurve = Callable[[float], float]
 
 
-def crossing(value: Falling, high: float, *, steps: int = STEPS) -> float | None:
+def crossing(value: FallingCurve, high: float, *, steps: int = STEPS) -> float | None:
     """The size at which a falling function comes down to 1; None where it does not up to `high`.
 
     0 where it is 1 or less from the start.
@@ -406,12 +410,12 @@ def crossing(value: Falling, high: float, *, steps: int = STEPS) -> float | None
     return float(np.sqrt(low * high))
 
 
-def median_of(relative: Callable[[float], Floats]) -> Falling:
+def median_curve(relative: Callable[[float], Floats]) -> FallingCurve:
     """k as a function of the size."""
     return lambda size: float(np.median(relative(size)))
 
 
-def widened(value: Falling, high: float) -> float | None:
+def widen_bracket(value: FallingCurve, high: float) -> float | None:
     """The first of `high`, 2 `high`, 4 `high` ... at which a function is 1 or less."""
     sizes = (high * 2.0**power for power in range(DOUBLINGS))
     return next((size for size in sizes if value(size) <= 1), None)

@@ -11,53 +11,53 @@ import numpy as np
 
 from smfeval.explain.alibis.case import (
     Alibi,
-    Case,
+    AlibiCase,
     Need,
     crossing,
+    format_milliseconds,
     judge,
-    judged,
-    median_of,
-    milliseconds,
+    judge_nees,
+    median_curve,
 )
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Floats
 
 REACH_S = 0.05  # a larger offset shows in any plot of the two tracks
 STEP_S = 1e-3
-FINE = 10  # steps within one step, about the best
+FINE_STEPS = 10  # steps within one step, about the best
 
 
-def clock_offset(case: Case, search: Case) -> Alibi:
+def clock_offset(case: AlibiCase, search: AlibiCase) -> Alibi:
     """The offset that is kindest to the estimate, and the smallest that gives k = 1."""
     if case.velocity is None:
-        within = f"within {milliseconds(REACH_S)}"
+        within = f"within {format_milliseconds(REACH_S)}"
         return Alibi("clock offset", within, None, reason="too few scans to tell their velocity")
     offsets, k = offset_curve(search)
     best = float(offsets[np.argmin(k)])
     return Alibi(
         "clock offset",
-        f"{milliseconds(best, signed=True)}, best within {milliseconds(REACH_S)}",
+        f"{format_milliseconds(best, signed=True)}, best within {format_milliseconds(REACH_S)}",
         judge(case.at_offset(best)),
         needed_offset(offsets, k),
         searched=True,
     )
 
 
-def kindest_offset(case: Case) -> float:
+def kindest_offset(case: AlibiCase) -> float:
     """The offset within reach with the least k."""
     offsets, k = offset_curve(case)
     return float(offsets[np.argmin(k)])
 
 
-def offset_curve(case: Case) -> tuple[Floats, Floats]:
+def offset_curve(case: AlibiCase) -> tuple[Floats, Floats]:
     """Offsets within reach, and k at each: every millisecond, and finer about the best."""
     count = round(REACH_S / STEP_S)
     coarse = STEP_S * np.arange(-count, count + 1)
-    k = _k(case, coarse)
-    fine = coarse[np.argmin(k)] + np.linspace(-STEP_S, STEP_S, 2 * FINE + 1)
+    k = _k_at_offsets(case, coarse)
+    fine = coarse[np.argmin(k)] + np.linspace(-STEP_S, STEP_S, 2 * FINE_STEPS + 1)
     fine = fine[np.abs(fine) <= REACH_S * (1 + 1e-9)]
     offsets, first = np.unique(np.concatenate([coarse, fine]), return_index=True)
-    return offsets, np.concatenate([k, _k(case, fine)])[first]
+    return offsets, np.concatenate([k, _k_at_offsets(case, fine)])[first]
 
 
 def needed_offset(offsets: Floats, k: Floats) -> Need:
@@ -74,49 +74,53 @@ def needed_offset(offsets: Floats, k: Floats) -> Need:
     return Need("s", float(abs(offsets[before] + part * (offsets[at] - offsets[before]))))
 
 
-def _k(case: Case, offsets: Iterable[float]) -> Floats:
+def _k_at_offsets(case: AlibiCase, offsets: Iterable[float]) -> Floats:
     """k at each offset; covariances stay, for they hardly change within reach."""
     base = case.residuals()
     errors = (case.at_offset(offset).error() for offset in offsets)
-    return np.array([np.median(case.relative(replace(base, error=error))) for error in errors])
+    return np.array([np.median(case.relative_nees(replace(base, error=error))) for error in errors])
 
 
 SOFTWARE_S = 0.01  # stamps that software takes on a busy host; hardware is far better
 LARGEST_S = 1e3  # beyond this the limit is reached
 
 
-def clock_jitter(case: Case) -> Alibi:
+def clock_jitter(case: AlibiCase) -> Alibi:
     """The verdict with the jitter of software stamps, and the jitter that gives k = 1."""
-    granted = f"{milliseconds(SOFTWARE_S)}, stamps by software"
+    granted = f"{format_milliseconds(SOFTWARE_S)}, stamps by software"
     if case.velocity is None:
         return Alibi("clock jitter", granted, None, reason="too few scans to tell their velocity")
     relative = jitter_curve(case)
     return Alibi(
-        "clock jitter", granted, judged(case, relative(SOFTWARE_S)), needed_jitter(relative)
+        "clock jitter", granted, judge_nees(case, relative(SOFTWARE_S)), needed_jitter(relative)
     )
 
 
-def scored_velocity(case: Case) -> Floats:
+def scored_velocity(case: AlibiCase) -> Floats:
     """Velocity in the reference's world on the scored axes. (m, d)."""
     assert case.velocity is not None
     alignment = case.alignment
-    velocity = so3.turned(alignment.scale * alignment.rotation, case.velocity[case.scored])
+    velocity = so3.rotate_all(
+        alignment.scale * alignment.rotation, case.velocity[case.scored_scans]
+    )
     return velocity[:, case.options.axis_index]
 
 
 def needed_jitter(relative: Callable[[float], Floats]) -> Need:
     """The jitter that gives k = 1, or the k that is left without limit."""
-    size = crossing(median_of(relative), LARGEST_S)
+    size = crossing(median_curve(relative), LARGEST_S)
     if size is not None:
         return Need("s", size)
     return Need("s", None, k_left=float(np.median(relative(np.inf))))
 
 
-def jitter_curve(case: Case) -> Callable[[float], Floats]:
+def jitter_curve(case: AlibiCase) -> Callable[[float], Floats]:
     """Relative NEES as a function of the jitter in seconds; inf gives the limit."""
     residuals, velocity = case.residuals(), scored_velocity(case)
-    honest = case.honest[case.scored]
-    error, motion = (normal.whitened(x, residuals.predicted) for x in (residuals.error, velocity))
+    honest = case.honest_median[case.scored_scans]
+    error, motion = (
+        normal.whiten(x, residuals.predicted_covariance) for x in (residuals.error, velocity)
+    )
     speed = np.linalg.norm(motion, axis=1)  # sigmas per second
     way = motion / np.where(speed > 0, speed, 1.0)[:, None]
     along = np.einsum("nd,nd->n", error, way)

@@ -15,72 +15,81 @@ from itertools import product
 
 import numpy as np
 
-from smfeval.explain.alibis.case import Alibi, Case, ExtrinsicTolerance, Need, metres, tried
+from smfeval.explain.alibis.case import (
+    Alibi,
+    AlibiCase,
+    ExtrinsicTolerance,
+    Need,
+    format_length,
+    try_judge,
+)
 from smfeval.maths import normal
 from smfeval.maths.arrays import Floats
 
 CORNERS = np.array(list(product((-1.0, 1.0), repeat=3))) / np.sqrt(3)
-COMPASS = np.concatenate([np.eye(3), -np.eye(3), CORNERS])  # along the axes, and between them
-REWEIGHTED = 10  # times
+SEARCH_DIRECTIONS = np.concatenate(
+    [np.eye(3), -np.eye(3), CORNERS]
+)  # along the axes, and between them
+REWEIGHTINGS = 10  # times
 FINEST = 1e-2  # of the start's length: the last step
 MOST_STEPS = 60
 HALVINGS = 12  # of the radius
 
 
 @dataclass(frozen=True)
-class Squares:
+class QuadraticForms:
     """b (n, d) and A (n, d, 3) of |b + A x|^2, kept as a quadratic form in x."""
 
     constant: Floats  # (n,)
     slope: Floats  # (n, 3): A^T b
     curvature: Floats  # (n, 3, 3): A^T A
 
-    def median(self, x: Floats) -> Floats:
+    def medians(self, x: Floats) -> Floats:
         """The median over the scans, for many x at once. (m, 3) -> (m,)."""
         # einsum, for the threads of a BLAS cost more than these products
         bent = np.einsum("mi,mj,nij->mn", x, x, self.curvature)
         values = bent + 2 * np.einsum("mi,ni->mn", x, self.slope) + self.constant
         return np.median(values, axis=1)
 
-    def at(self, x: Floats) -> float:
+    def median_at(self, x: Floats) -> float:
         """The median at one x. (3,)."""
-        return float(self.median(x[None])[0])
+        return float(self.medians(x[None])[0])
 
 
-def squares(b: Floats, a: Floats) -> Squares:
+def quadratic_forms(b: Floats, a: Floats) -> QuadraticForms:
     """From b (n, d) and A (n, d, 3)."""
-    return Squares(
+    return QuadraticForms(
         np.einsum("nd,nd->n", b, b),
         np.einsum("nd,ndi->ni", b, a),
         np.einsum("ndi,ndj->nij", a, a),
     )
 
 
-def least_median(terms: Squares, radius: float) -> Floats:
+def least_median(terms: QuadraticForms, radius: float) -> Floats:
     """The x with the least median found within the ball. (3,)."""
-    guess = within(robust(terms), radius)
+    guess = project_to_ball(robust_solution(terms), radius)
     step = float(np.linalg.norm(guess)) or radius
-    ends = [_descended(terms, start, radius, step) for start in (np.zeros(3), guess)]
-    return min(ends, key=terms.at)
+    ends = [_descend(terms, start, radius, step) for start in (np.zeros(3), guess)]
+    return min(ends, key=terms.median_at)
 
 
-def shortest(terms: Squares, found: Floats) -> Floats:
+def shortest_solution(terms: QuadraticForms, found: Floats) -> Floats:
     """The shortest x with a median of 1 or less that is found from one of them. (3,) -> (3,)."""
     low, high = 0.0, float(np.linalg.norm(found))
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
-        best = _descended(terms, within(found, middle), middle, 0.5 * middle)
-        if terms.at(best) <= 1:
+        best = _descend(terms, project_to_ball(found, middle), middle, 0.5 * middle)
+        if terms.median_at(best) <= 1:
             found, high = best, middle
         else:
             low = middle
     return found
 
 
-def robust(terms: Squares) -> Floats:
+def robust_solution(terms: QuadraticForms) -> Floats:
     """Least squares with weights 1 / (median + square), so that half the scans decide. (3,)."""
     x = np.zeros(3)
-    for _ in range(REWEIGHTED):
+    for _ in range(REWEIGHTINGS):
         value = terms.constant + 2 * terms.slope @ x + terms.curvature @ x @ x
         typical = np.median(value)
         if typical <= 0:  # nothing is left to explain
@@ -91,17 +100,17 @@ def robust(terms: Squares) -> Floats:
     return x
 
 
-def within(x: Floats, radius: float) -> Floats:
+def project_to_ball(x: Floats, radius: float) -> Floats:
     """The nearest points of the ball. (..., 3)."""
     size = np.linalg.norm(x, axis=-1, keepdims=True)
     return x * np.minimum(1.0, radius / np.where(size > 0, size, 1.0))
 
 
-def _descended(terms: Squares, x: Floats, radius: float, step: float) -> Floats:
-    finest, value = FINEST * step, terms.at(x)
+def _descend(terms: QuadraticForms, x: Floats, radius: float, step: float) -> Floats:
+    finest, value = FINEST * step, terms.median_at(x)
     for _ in range(MOST_STEPS):
-        around = within(x + step * COMPASS, radius)
-        values = terms.median(around)
+        around = project_to_ball(x + step * SEARCH_DIRECTIONS, radius)
+        values = terms.medians(around)
         best = int(np.argmin(values))
         if values[best] < value:
             x, value = around[best], values[best]
@@ -117,18 +126,18 @@ SMALL_M = 1e-2  # the alignment answers linearly to a lever arm of this size
 UNORIENTED = "the estimate has positions only, so a lever arm has no direction"
 
 
-def lever_arm(case: Case, search: Case, tolerance: ExtrinsicTolerance) -> Alibi:
+def lever_arm(case: AlibiCase, search: AlibiCase, tolerance: ExtrinsicTolerance) -> Alibi:
     """The kindest lever arm within the tolerance, and the shortest that gives k = 1."""
     reach = reach_m(case, tolerance)
     if not case.estimate.about.oriented:
-        return Alibi("lever arm", f"up to {metres(reach)}", None, reason=UNORIENTED)
-    terms = linearised(search)
+        return Alibi("lever arm", f"up to {format_length(reach)}", None, reason=UNORIENTED)
+    terms = linearise_nees(search)
     arm = least_median(terms, reach) if reach else np.zeros(3)
     size = float(np.linalg.norm(arm))
-    judgement, reason = tried(case.with_lever_arm(arm))
+    judgement, reason = try_judge(case.with_lever_arm(arm))
     return Alibi(
         "lever arm",
-        f"{metres(size)}, best within {metres(reach)}",
+        f"{format_length(size)}, best within {format_length(reach)}",
         judgement,
         _need(terms),
         searched=True,
@@ -136,30 +145,33 @@ def lever_arm(case: Case, search: Case, tolerance: ExtrinsicTolerance) -> Alibi:
     )
 
 
-def reach_m(case: Case, tolerance: ExtrinsicTolerance) -> float:
+def reach_m(case: AlibiCase, tolerance: ExtrinsicTolerance) -> float:
     """How far the tolerance lets the position be off in the body."""
     extrinsic = case.options.extrinsic
     arm = 0.0 if extrinsic is None else float(np.linalg.norm(extrinsic[0]))
     return tolerance.translation_m + 2 * arm * float(np.sin(np.radians(tolerance.rotation_deg) / 2))
 
 
-def kindest_arm(case: Case, reach: float) -> Floats:
+def kindest_arm(case: AlibiCase, reach: float) -> Floats:
     """The lever arm within reach with the least k. (3,)."""
-    return least_median(linearised(case), reach) if reach else np.zeros(3)
+    return least_median(linearise_nees(case), reach) if reach else np.zeros(3)
 
 
-def linearised(case: Case) -> Squares:
+def linearise_nees(case: AlibiCase) -> QuadraticForms:
     """Relative NEES as squares in dt, alignment done again."""
     residuals = case.residuals()
-    scale = np.sqrt(case.honest[case.scored])[:, None]
+    scale = np.sqrt(case.honest_median[case.scored_scans])[:, None]
     moved = [case.with_lever_arm(SMALL_M * axis).error() for axis in np.eye(3)]
     columns = [(error - residuals.error) / SMALL_M for error in moved]
-    b, *a = (normal.whitened(x, residuals.predicted) / scale for x in (residuals.error, *columns))
-    return squares(b, np.stack(a, axis=2))
+    b, *a = (
+        normal.whiten(x, residuals.predicted_covariance) / scale
+        for x in (residuals.error, *columns)
+    )
+    return quadratic_forms(b, np.stack(a, axis=2))
 
 
-def _need(terms: Squares) -> Need:
+def _need(terms: QuadraticForms) -> Need:
     best = least_median(terms, REACH_M)
-    if terms.at(best) > 1:
-        return Need("m", None, kindest=float(np.linalg.norm(best)), k_left=terms.at(best))
-    return Need("m", float(np.linalg.norm(shortest(terms, best))))
+    if terms.median_at(best) > 1:
+        return Need("m", None, kindest=float(np.linalg.norm(best)), k_left=terms.median_at(best))
+    return Need("m", float(np.linalg.norm(shortest_solution(terms, best))))

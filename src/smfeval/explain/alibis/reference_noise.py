@@ -10,14 +10,14 @@ import numpy as np
 
 from smfeval.explain.alibis.case import (
     Alibi,
-    Case,
+    AlibiCase,
     Need,
     crossing,
+    format_length,
     judge,
-    median_of,
-    metres,
-    number_of,
-    widened,
+    k_number,
+    median_curve,
+    widen_bracket,
 )
 from smfeval.maths.arrays import Floats
 from smfeval.summarise.number import Number
@@ -31,7 +31,7 @@ ROUNDING = 1e-9  # of a sigma that is surely enough
 END_STEPS = 13  # of an interval's end: to 0.3 %
 
 
-def reference_noise(case: Case, search: Case) -> tuple[Alibi, ...]:
+def reference_noise(case: AlibiCase, search: AlibiCase) -> tuple[Alibi, ...]:
     """The verdict before references of three kinds; and the sigma for k = 1."""
     need = needed_noise(case, search)
     return (
@@ -42,33 +42,38 @@ def reference_noise(case: Case, search: Case) -> tuple[Alibi, ...]:
 
 
 def _row(
-    case: Case, sigma_m: float, kind: str, need: Need | None = None, *, proviso: str | None = None
+    case: AlibiCase,
+    sigma_m: float,
+    kind: str,
+    need: Need | None = None,
+    *,
+    proviso: str | None = None,
 ) -> Alibi:
-    words = f"{metres(sigma_m)}, {kind}"
-    judgement = judge(case, noise=isotropic(case, sigma_m))
+    words = f"{format_length(sigma_m)}, {kind}"
+    judgement = judge(case, noise=isotropic_noise(case, sigma_m))
     return Alibi("reference noise", words, judgement, need, proviso)
 
 
-def isotropic(case: Case, sigma_m: float) -> Floats:
+def isotropic_noise(case: AlibiCase, sigma_m: float) -> Floats:
     """sigma^2 I for every scored scan. (m, d, d)."""
     d = len(case.options.axes)
-    return np.broadcast_to(sigma_m**2 * np.eye(d), (len(case.scored), d, d))
+    return np.broadcast_to(sigma_m**2 * np.eye(d), (len(case.scored_scans), d, d))
 
 
-def needed_noise(case: Case, search: Case) -> Need:
+def needed_noise(case: AlibiCase, search: AlibiCase) -> Need:
     """The sigma that gives k = 1, and those for which 1 lies within the interval of k."""
     relative, enough = noise_curve(case)
-    size = crossing(median_of(relative), enough)
-    low, high = _ends(search)
+    size = crossing(median_curve(relative), enough)
+    low, high = _noise_ends(search)
     if size is None or low is None or high is None:
         return Need("m", size)
     return Need("m", size, min(low, size), max(high, size))
 
 
-def noise_curve(case: Case) -> tuple[Callable[[float], Floats], float]:
+def noise_curve(case: AlibiCase) -> tuple[Callable[[float], Floats], float]:
     """Relative NEES as a function of sigma, and a sigma that is surely enough for k = 1."""
-    residuals, honest = case.residuals(), case.honest[case.scored]
-    values, vectors = np.linalg.eigh(residuals.predicted)
+    residuals, honest = case.residuals(), case.honest_median[case.scored_scans]
+    values, vectors = np.linalg.eigh(residuals.predicted_covariance)
     values = np.maximum(values, np.finfo(np.float64).tiny)  # rounding
     square = np.einsum("nij,ni->nj", vectors, residuals.error) ** 2
 
@@ -80,22 +85,22 @@ def noise_curve(case: Case) -> tuple[Callable[[float], Floats], float]:
     return relative, (1 + ROUNDING) * enough
 
 
-def _ends(case: Case) -> tuple[float | None, float | None]:
+def _noise_ends(case: AlibiCase) -> tuple[float | None, float | None]:
     """Sigmas at which the low and the high end of the interval of k are 1."""
     relative, enough = noise_curve(case)
 
     def number(sigma_m: float) -> Number:
-        return number_of(case, relative(sigma_m))
+        return k_number(case, relative(sigma_m))
 
     if number(0.0).low is None or number(enough).high is None:
         return None, None
-    low = crossing(lambda sigma: _end(number(sigma).low), enough, steps=END_STEPS)
-    far = widened(lambda sigma: _end(number(sigma).high), enough)
+    low = crossing(lambda sigma: _end_or_above(number(sigma).low), enough, steps=END_STEPS)
+    far = widen_bracket(lambda sigma: _end_or_above(number(sigma).high), enough)
     if far is None:
         return low, None
-    return low, crossing(lambda sigma: _end(number(sigma).high), far, steps=END_STEPS)
+    return low, crossing(lambda sigma: _end_or_above(number(sigma).high), far, steps=END_STEPS)
 
 
-def _end(end: float | None) -> float:
+def _end_or_above(end: float | None) -> float:
     """An end that is not known forbids nothing and proves nothing: taken as above 1."""
     return np.inf if end is None else end

@@ -13,20 +13,20 @@ them together name anything at all for at most one honest belief in twenty (`lim
 import numpy as np
 
 from smfeval.evaluation import Evaluation
-from smfeval.explain.diagnoses.biases import systematic
-from smfeval.explain.diagnoses.case import SHORTEST, Case, case_of
-from smfeval.explain.diagnoses.places import where
+from smfeval.explain.diagnoses.biases import find_biases
+from smfeval.explain.diagnoses.case import SHORTEST, DiagnosisCase, case_of
+from smfeval.explain.diagnoses.regimes import find_regimes
 from smfeval.explain.diagnoses.regression import independent_scans
 from smfeval.explain.diagnoses.result import Diagnoses, Diagnosis, Untested
 from smfeval.explain.diagnoses.tables import (
     bias_table,
-    drift,
+    drift_diagnosis,
     path_error,
     regime_table,
     slow_part,
     window_table,
 )
-from smfeval.explain.diagnoses.tails import tail_faults, tail_of, throughout
+from smfeval.explain.diagnoses.tails import overall_diagnosis, tail_faults, tail_of
 from smfeval.maths import normal
 from smfeval.summarise.summary import ROUNDING
 
@@ -37,8 +37,8 @@ SQUARED = 2.0  # a squared error forgets twice as fast as the error itself
 NO_BELIEF = Untested(
     "drift, tails and regimes of the belief", "the estimate reports no uncertainty"
 )
-WHY = "slow errors are too few independent ones to have a tail"
-SLOW = (Untested("a few scans", WHY), Untested("heavy tails", WHY))
+SLOW_REASON = "slow errors are too few independent ones to have a tail"
+SLOW_UNTESTED = (Untested("a few scans", SLOW_REASON), Untested("heavy tails", SLOW_REASON))
 
 
 def diagnose(evaluation: Evaluation, *, rng: np.random.Generator) -> Diagnoses:
@@ -47,26 +47,28 @@ def diagnose(evaluation: Evaluation, *, rng: np.random.Generator) -> Diagnoses:
     `rng` draws the series without a stretch that stretches are compared with.
     """
     case = case_of(evaluation)
-    reason = _hopeless(case)
+    reason = _refusal_reason(case)
     if reason is not None:
         return Diagnoses((), (), (), None, (), None, None, reason=reason)
     names, path = path_error(evaluation, case)
-    biases = systematic(case)
-    random = case.with_error(biases.remainder, biases.doubt)
-    found, untested = _of_belief(random, rng) if case.believes else ([], [NO_BELIEF])
+    biases = find_biases(case)
+    random = case.with_error(biases.remainder, biases.alignment_covariance)
+    found, untested = _diagnose_belief(random, rng) if case.has_belief else ([], [NO_BELIEF])
     return Diagnoses(
         found=(*biases.found, *found),
         untested=(*biases.untested, *untested),
         bias=bias_table(names, path, case),
         windows=window_table(names, path, case),
         regimes=regime_table(case),
-        tail=tail_of(case.residuals.fit.nees, case.dimension) if case.believes else None,
+        tail=tail_of(case.residuals.likelihood_terms.nees, case.dimension)
+        if case.has_belief
+        else None,
         systematic=biases.share,
         notes=_notes(case, len(biases.found)),
     )
 
 
-def _hopeless(case: Case) -> str | None:
+def _refusal_reason(case: DiagnosisCase) -> str | None:
     """Why there is nothing to diagnose; None if there is."""
     if len(case) < SHORTEST:
         return f"too short to diagnose: {len(case)} scans, {SHORTEST} are needed"
@@ -76,9 +78,9 @@ def _hopeless(case: Case) -> str | None:
     return None
 
 
-def _notes(case: Case, biases: int) -> tuple[str, ...]:
+def _notes(case: DiagnosisCase, biases: int) -> tuple[str, ...]:
     """What was assumed on the way."""
-    if not case.believes:
+    if not case.has_belief:
         return ()
     notes = []
     if case.fitted:
@@ -91,18 +93,20 @@ def _notes(case: Case, biases: int) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _of_belief(case: Case, rng: np.random.Generator) -> tuple[list[Diagnosis], list[Untested]]:
+def _diagnose_belief(
+    case: DiagnosisCase, rng: np.random.Generator
+) -> tuple[list[Diagnosis], list[Untested]]:
     """What errors without their biases, and covariances, tell together."""
-    most = SQUARED * independent_scans(normal.whitened(case.error, case.covariance))
+    most = SQUARED * independent_scans(normal.whiten(case.error, case.covariance))
     slow = slow_part(case)
     drifting = slow.proves_drift
-    places = where(case, drifting=drifting, most=most, rng=rng)
-    level = throughout(case, places.explained, alone=not places.found, most=most)
+    places = find_regimes(case, drifting=drifting, most=most, rng=rng)
+    level = overall_diagnosis(case, places.explained, alone=not places.found, most=most)
     if drifting or (level is not None and slow.is_drift):
-        return [drift(case, slow), *places.found], [*places.untested, *SLOW]
+        return [drift_diagnosis(case, slow), *places.found], [*places.untested, *SLOW_UNTESTED]
 
     of_tails, untested = tail_faults(case, places.explained, most=most)
     if of_tails:
-        level = throughout(case, places.explained, alone=False, most=most)
+        level = overall_diagnosis(case, places.explained, alone=False, most=most)
     found = [*places.found, *of_tails, *([] if level is None else [level])]
     return found, [*places.untested, *untested]

@@ -15,55 +15,63 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from smfeval.explain.diagnoses.case import EACH, ENOUGH, RELEVANT, Bodies, Case, lengths, percent
+from smfeval.explain.diagnoses.case import (
+    ENOUGH_SCANS,
+    RELEVANT_SHARE,
+    TEST_LEVEL,
+    Bodies,
+    DiagnosisCase,
+    format_lengths,
+    format_percent,
+)
 from smfeval.explain.diagnoses.regression import (
     Cause,
     Finding,
     Selection,
     coefficients,
-    evenness,
+    effective_share,
     independent_scans,
-    select,
-    untested,
-    without,
+    regression_residual,
+    select_causes,
+    untested_causes,
 )
 from smfeval.explain.diagnoses.result import Diagnosis, Untested
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Floats
 
-Told = tuple[dict[str, float], str, str]
-Named = dict[str, float]  # coefficients by axis, those that the motion shows
+BiasText = tuple[dict[str, float], str, str]
+Coefficients = dict[str, float]  # coefficients by axis, those that the motion shows
 
 
-def _lever_arm(value: Named, bodies: Bodies) -> Told:
+def _lever_arm(value: Coefficients, bodies: Bodies) -> BiasText:
     theirs = bodies.reference_words
     advice = _no_extrinsic(value, theirs)
     numbers = {f"body_{each}_m": metres for each, metres in value.items()}
     if bodies.turn is not None:
-        off = of_extrinsic(value, bodies.turn)
+        off = in_extrinsic_axes(value, bodies.turn)
         numbers |= {f"extrinsic_{each}_m": metres for each, metres in off.items()}
-        advice = _wrong_extrinsic(off, bodies) + _unseen(value, theirs)
-    size = f"{lengths(*value.values())} in {', '.join(value)}"
+        advice = _wrong_extrinsic(off, bodies) + _unobserved_text(value, theirs)
+    size = f"{format_lengths(*value.values())} in {', '.join(value)}"
     return numbers, f"the error is constant in body axes: {size} of {theirs}", advice
 
 
-def _no_extrinsic(value: Named, body: str) -> str:
+def _no_extrinsic(value: Coefficients, body: str) -> str:
     axis = _longest(value)
     return (
-        f"check the extrinsic by {lengths(value[axis])} in {axis} of {body}: the estimate is about "
+        f"check the extrinsic by {format_lengths(value[axis])} in {axis} of {body}: the estimate is about "
         "a point that lies off the reference's by this much"
     )
 
 
-def _wrong_extrinsic(off: Named, bodies: Bodies) -> str:
+def _wrong_extrinsic(off: Coefficients, bodies: Bodies) -> str:
     axis, ours = _longest(off), bodies.estimate_words
     return (
-        f"check the extrinsic by {lengths(off[axis])} in {axis} of {ours}: subtract "
-        f"{lengths(*off.values())} from its translation (x, y, z of {ours})"
+        f"check the extrinsic by {format_lengths(off[axis])} in {axis} of {ours}: subtract "
+        f"{format_lengths(*off.values())} from its translation (x, y, z of {ours})"
     )
 
 
-def of_extrinsic(value: Named, turn: Floats) -> Named:
+def in_extrinsic_axes(value: Coefficients, turn: Floats) -> Coefficients:
     """R_E b: a bias in the reference's body, in the axes that the extrinsic's translation has.
 
     With the pose of the reference's body in the estimate's off by d in translation, the estimate
@@ -73,17 +81,17 @@ def of_extrinsic(value: Named, turn: Floats) -> Named:
     return dict(zip("xyz", (turn @ bias).tolist(), strict=True))
 
 
-def _unseen(value: Named, body: str) -> str:
+def _unobserved_text(value: Coefficients, body: str) -> str:
     """What the motion does not show, and is taken as right."""
     missing = [axis for axis in "xyz" if axis not in value]
     return f"; {', '.join(missing)} of {body} is not shown by the motion" if missing else ""
 
 
-def _longest(value: Named) -> str:
+def _longest(value: Coefficients) -> str:
     return max(value, key=lambda each: abs(value[each]))
 
 
-def _clock(value: Named, _: Bodies) -> Told:
+def _clock(value: Coefficients, _: Bodies) -> BiasText:
     (tau_s,) = value.values()
     late = "early" if tau_s > 0 else "late"
     return (
@@ -95,7 +103,7 @@ def _clock(value: Named, _: Bodies) -> Told:
     )
 
 
-def _scale(value: Named, _: Bodies) -> Told:
+def _scale(value: Coefficients, _: Bodies) -> BiasText:
     (share,) = value.values()
     return (
         {"scale_percent": 100 * share},
@@ -105,15 +113,15 @@ def _scale(value: Named, _: Bodies) -> Told:
     )
 
 
-def _offset(value: Named, _: Bodies) -> Told:
+def _offset(value: Coefficients, _: Bodies) -> BiasText:
     return (
         {f"world_{each}_m": metres for each, metres in value.items()},
-        f"the error is constant in world axes: {lengths(*value.values())} in {', '.join(value)}",
+        f"the error is constant in world axes: {format_lengths(*value.values())} in {', '.join(value)}",
         "check the origins of the two worlds (datum, map frame), or leave the translation open",
     )
 
 
-TEXTS: dict[str, Callable[[Named, Bodies], Told]] = {
+TEXTS: dict[str, Callable[[Coefficients, Bodies], BiasText]] = {
     "lever-arm bias": _lever_arm,
     "clock-like bias": _clock,
     "scale error": _scale,
@@ -126,7 +134,7 @@ BLIND = 1e-10  # of the largest: a turn about the line that a straight track is,
 TURNS = {"none": "", "yaw": "z", "se3": "xyz", "sim3": "xyz", "first-pose": "xyz"}
 
 
-def freedoms(case: Case) -> Floats:
+def freedoms(case: DiagnosisCase) -> Floats:
     """What the alignment could absorb: error per unit of each freedom. (n, d, q)."""
     if case.alignment == "none":
         return np.zeros((len(case), case.dimension, 0))
@@ -137,32 +145,34 @@ def freedoms(case: Case) -> Floats:
     return np.stack([*shifts, *turns, *scale], axis=-1)[:, case.axes]
 
 
-def in_sigmas(case: Case, metres: Floats) -> Floats:
+def whiten_errors(case: DiagnosisCase, metres: Floats) -> Floats:
     """S^(-1/2) times errors or columns; plain poses have no sigma. (n, d) or (n, d, p)."""
-    if not case.believes:
+    if not case.has_belief:
         return metres
     if metres.ndim == 2:
-        return normal.whitened(metres, case.covariance)
+        return normal.whiten(metres, case.covariance)
     white = np.empty(metres.shape)
     for i in range(metres.shape[-1]):
-        white[..., i] = normal.whitened(metres[..., i], case.covariance)
+        white[..., i] = normal.whiten(metres[..., i], case.covariance)
     return white
 
 
-def weight(case: Case) -> Floats:
+def weight(case: DiagnosisCase) -> Floats:
     """How much a scan says by its reported covariance: mean of 1 / sigma^2. (n,)."""
-    if not case.believes:
+    if not case.has_belief:
         return np.ones(len(case))
-    root = in_sigmas(case, np.broadcast_to(np.eye(case.dimension), case.covariance.shape))
+    root = whiten_errors(case, np.broadcast_to(np.eye(case.dimension), case.covariance.shape))
     return np.einsum("nij,nij->n", root, root) / case.dimension
 
 
-def doubt(case: Case, white: Floats, *, independent: float) -> Floats | None:
+def alignment_covariance(
+    case: DiagnosisCase, white: Floats, *, independent: float
+) -> Floats | None:
     """Covariance J P J^T of the fitted alignment; None where nothing was fitted. (n, d, d).
 
     `white` are the freedoms in sigmas (n, d, q), `independent` the scans that the errors are worth.
     """
-    if not (case.fitted and case.believes):
+    if not (case.fitted and case.has_belief):
         return None
     size = np.sqrt(np.einsum("ndp,ndp->p", white, white))
     columns, unit = (each / np.where(size > 0, size, 1.0) for each in (freedoms(case), white))
@@ -174,7 +184,7 @@ RIVAL = 0.8  # of what the named cause explains: a rival that does as much alone
 
 
 @dataclass(frozen=True)
-class Systematic:
+class SystematicErrors:
     """The biases found, and the error without them in metres (n, d).
 
     `share` is what they explain together; `doubt` is the covariance of a fitted alignment
@@ -185,27 +195,29 @@ class Systematic:
     untested: tuple[Untested, ...]
     share: float
     remainder: Floats
-    doubt: Floats | None
+    alignment_covariance: Floats | None
 
 
-def systematic(case: Case) -> Systematic:
+def find_biases(case: DiagnosisCase) -> SystematicErrors:
     """Which constant causes explain the error, and how much of it."""
-    error, base = in_sigmas(case, case.error), in_sigmas(case, freedoms(case))
-    causes = [Cause(each.name, in_sigmas(case, each.columns)) for each in _causes(case)]
+    error, base = whiten_errors(case, case.error), whiten_errors(case, freedoms(case))
+    causes = [Cause(each.name, whiten_errors(case, each.columns)) for each in _causes(case)]
     every = np.concatenate([base, *(each.columns for each in causes)], axis=-1)
     # where a few tight scans decide, only their part of the independent scans speaks
-    most = independent_scans(without(error, every)) * evenness(weight(case))
-    selection = select(error, base, causes, accept=_accepted, most=most)
-    return Systematic(
+    most = independent_scans(regression_residual(error, every)) * effective_share(weight(case))
+    selection = select_causes(error, base, causes, accept=_is_accepted, most=most)
+    return SystematicErrors(
         tuple(_diagnosis(each, case, selection) for each in selection.found),
-        untested(selection),
+        untested_causes(selection),
         selection.share,
         _remainder(case, selection, base),
-        doubt(case, base, independent=independent_scans(without(error, selection.base))),
+        alignment_covariance(
+            case, base, independent=independent_scans(regression_residual(error, selection.base))
+        ),
     )
 
 
-def _remainder(case: Case, selection: Selection, white: Floats) -> Floats:
+def _remainder(case: DiagnosisCase, selection: Selection, white: Floats) -> Floats:
     """The error in metres without the biases and without what the alignment makes of them. (n, d).
 
     `white` are the freedoms in sigmas. An alignment on the scored scans is fitted again beside the
@@ -214,18 +226,18 @@ def _remainder(case: Case, selection: Selection, white: Floats) -> Floats:
     columns = {each.name: each.columns for each in _causes(case)}
     bias = np.zeros_like(case.error)
     for each in selection.found:
-        bias += columns[each.name][..., each.kept] @ each.effect.value
+        bias += columns[each.name][..., each.is_identifiable] @ each.effect.value
     absorbed = case.error - bias if case.fitted else -bias
-    turned = freedoms(case) @ coefficients(in_sigmas(case, absorbed), white)
+    turned = freedoms(case) @ coefficients(whiten_errors(case, absorbed), white)
     return case.error - bias - turned
 
 
-def _accepted(finding: Finding) -> bool:
-    enough = finding.n_effective >= ENOUGH and finding.share >= RELEVANT
-    return enough and finding.probability < EACH
+def _is_accepted(finding: Finding) -> bool:
+    enough = finding.n_effective >= ENOUGH_SCANS and finding.share >= RELEVANT_SHARE
+    return enough and finding.probability < TEST_LEVEL
 
 
-def _causes(case: Case) -> list[Cause]:
+def _causes(case: DiagnosisCase) -> list[Cause]:
     count, axes = len(case), case.axes
     causes = []
     if case.rotation is not None and case.dimension > 1:
@@ -240,25 +252,25 @@ def _causes(case: Case) -> list[Cause]:
     return causes
 
 
-def _diagnosis(finding: Finding, case: Case, selection: Selection) -> Diagnosis:
+def _diagnosis(finding: Finding, case: DiagnosisCase, selection: Selection) -> Diagnosis:
     name, share = finding.name, finding.share
-    numbers, sentence, advice = TEXTS[name](_named(finding, case), case.bodies)
+    numbers, sentence, advice = TEXTS[name](_coefficients_by_axis(finding, case), case.bodies)
     told = numbers | {
         "share": share,
         "p": finding.probability,
         "independent_scans": finding.n_effective,
     }
-    scale = " in reported sigmas" if case.believes else ""
-    explains = f"{sentence}; that is {percent(share)} of the mean squared error{scale}"
+    scale = " in reported sigmas" if case.has_belief else ""
+    explains = f"{sentence}; that is {format_percent(share)} of the mean squared error{scale}"
     if len(selection.found) > 1:
-        explains += f" beyond the other biases ({percent(selection.share)} with them)"
+        explains += f" beyond the other biases ({format_percent(selection.share)} with them)"
     return Diagnosis(name, told, explains + _rival(finding, selection), advice)
 
 
-def _named(finding: Finding, case: Case) -> dict[str, float]:
+def _coefficients_by_axis(finding: Finding, case: DiagnosisCase) -> dict[str, float]:
     """Coefficients by axis, those that the motion shows; a lone one has no axis."""
     axes = ["xyz"[i] for i in case.axes] if finding.name == "constant offset" else list("xyz")
-    shown = [axis for axis, kept in zip(axes, finding.kept, strict=False) if kept]
+    shown = [axis for axis, kept in zip(axes, finding.is_identifiable, strict=False) if kept]
     return dict(zip(shown, finding.effect.value.tolist(), strict=True))
 
 

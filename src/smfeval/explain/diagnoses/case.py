@@ -38,7 +38,7 @@ class Bodies:
 
 
 @dataclass(frozen=True)
-class Case:
+class DiagnosisCase:
     """Scored scans of one track.
 
     `covariance` is what the belief predicts for the reference; where the alignment was fitted on
@@ -55,14 +55,18 @@ class Case:
     fitted: bool  # the alignment was fitted on the scored scans
     bodies: Bodies
     intervals: Intervals  # as asked for
-    doubt: Floats | None = None  # (n, d, d) of the alignment
+    alignment_covariance: Floats | None = None  # (n, d, d) of the alignment
 
     def __len__(self) -> int:
         return len(self.time_s)
 
-    def with_error(self, error: Floats, doubt: Floats | None) -> "Case":
-        """The same scans with another error (n, d): a fitted part taken out, known to `doubt`."""
-        return replace(self, residuals=replace(self.residuals, error=error), doubt=doubt)
+    def with_error(self, error: Floats, alignment_covariance: Floats | None) -> "DiagnosisCase":
+        """The same scans with another error (n, d): a fitted part taken out, known to that covariance."""
+        return replace(
+            self,
+            residuals=replace(self.residuals, error=error),
+            alignment_covariance=alignment_covariance,
+        )
 
     @property
     def dimension(self) -> int:
@@ -75,18 +79,22 @@ class Case:
         return self.residuals.error
 
     @property
-    def believes(self) -> bool:
+    def has_belief(self) -> bool:
         """Whether there is a covariance."""
         return self.residuals.covariance is not None
 
     @cached_property
     def covariance(self) -> Floats:
         """Predicted covariance, with the doubt about the alignment. (n, d, d)."""
-        predicted = self.residuals.predicted
-        return predicted if self.doubt is None else predicted + self.doubt
+        predicted = self.residuals.predicted_covariance
+        return (
+            predicted
+            if self.alignment_covariance is None
+            else predicted + self.alignment_covariance
+        )
 
     @cached_property
-    def honest(self) -> Floats:
+    def honest_median(self) -> Floats:
         """Median NEES of an honest belief of this kind. (n,)."""
         return honest_median(self.residuals)
 
@@ -98,22 +106,24 @@ class Case:
     @cached_property
     def nees(self) -> Floats:
         """NEES under `covariance`, put on the chi-squared scale for particles. (n,)."""
-        return normal.fit(self.error, self.covariance).nees * (self.yardstick / self.honest)
+        return normal.likelihood_terms(self.error, self.covariance).nees * (
+            self.gaussian_median / self.honest_median
+        )
 
     @property
-    def yardstick(self) -> float:
+    def gaussian_median(self) -> float:
         """Median NEES of an honest Gaussian belief."""
         return median_chi_squared(self.dimension)
 
     @cached_property
     def log_nees(self) -> Floats:
         """Logarithm of the NEES over its honest median. (n,)."""
-        return np.log(np.maximum(self.nees / self.yardstick, TINY))
+        return np.log(np.maximum(self.nees / self.gaussian_median, TINY))
 
     @cached_property
     def relative_nees(self) -> Floats:
         """NEES as reported over its honest median: the median of this is k. (n,)."""
-        return self.residuals.fit.nees / self.honest
+        return self.residuals.likelihood_terms.nees / self.honest_median
 
     def k(self, scans: Bools | slice) -> float:
         """Inflation of some of the scans."""
@@ -145,13 +155,13 @@ class Case:
         return np.linalg.norm(turn, axis=1) / (self.time_s[after] - self.time_s[before])
 
 
-def case_of(evaluation: Evaluation) -> Case:
+def case_of(evaluation: Evaluation) -> DiagnosisCase:
     """The scored scans of an evaluation."""
     scored, alignment = evaluation.scored, evaluation.alignment
     estimate, reference = scored.estimate, scored.reference
     ours = estimate.rotation if estimate.about.oriented else None
     whole = evaluation.options.fit_on is None and alignment.kind not in UNFITTED
-    return Case(
+    return DiagnosisCase(
         time_s=(estimate.stamp - estimate.stamp[0]) / NANOSECONDS,
         position=reference.position,
         axes=evaluation.options.axis_index,
@@ -176,12 +186,12 @@ def _bodies(evaluation: Evaluation) -> Bodies:
 
 STANDING_M_S = 0.05
 TURNING_RAD_S = 0.02  # a degree per second: below, nothing turns
-VARIED = 1.3  # mean of the upper third over that of the rest: less is one regime
-RARE = 0.02  # share of the scans that a regime must have, and leave
+REGIME_RATIO = 1.3  # mean of the upper third over that of the rest: less is one regime
+MIN_REGIME_SHARE = 0.02  # share of the scans that a regime must have, and leave
 
 
 @dataclass(frozen=True)
-class Split:
+class MotionRegime:
     """Scans in a regime and the others."""
 
     name: str  # turning, fast, standing
@@ -189,58 +199,64 @@ class Split:
     limit: float  # rad/s or m/s at the border
 
 
-def splits(case: Case) -> list[Split]:
+def motion_regimes(case: DiagnosisCase) -> list[MotionRegime]:
     """The regimes that this motion has."""
     found = [_upper_third("fast", case.speed, STANDING_M_S)]
     if case.turn_rate is not None:
         found.insert(0, _upper_third("turning", case.turn_rate, TURNING_RAD_S))
-    found.append(Split("standing", case.speed < STANDING_M_S, STANDING_M_S))
-    return [each for each in found if each is not None and _both(each.inside)]
+    found.append(MotionRegime("standing", case.speed < STANDING_M_S, STANDING_M_S))
+    return [each for each in found if each is not None and _has_both(each.inside)]
 
 
-def _upper_third(name: str, rate: Floats, least: float) -> Split | None:
+def _upper_third(name: str, rate: Floats, least: float) -> MotionRegime | None:
     """The upper third of a rate, where it stands out."""
     limit = float(np.quantile(rate, 2 / 3))
     inside = rate > max(limit, least)
-    if not _both(inside) or rate[inside].mean() < VARIED * rate[~inside].mean():
+    if not _has_both(inside) or rate[inside].mean() < REGIME_RATIO * rate[~inside].mean():
         return None
-    return Split(name, inside, max(limit, least))
+    return MotionRegime(name, inside, max(limit, least))
 
 
-def _both(inside: Bools) -> bool:
-    return bool(RARE < inside.mean() < 1 - RARE)
+def _has_both(inside: Bools) -> bool:
+    return bool(MIN_REGIME_SHARE < inside.mean() < 1 - MIN_REGIME_SHARE)
 
 
-DOUBT = 0.025  # half of what is promised: p-values from few independent scans are rather too small
-FAMILY = 13  # diagnoses that could be named
-EACH = DOUBT / FAMILY  # p-value below which one is (Bonferroni: they depend on each other)
+FAMILY_LEVEL = (
+    0.025  # half of what is promised: p-values from few independent scans are rather too small
+)
+FAMILY_SIZE = 13  # diagnoses that could be named
+TEST_LEVEL = (
+    FAMILY_LEVEL / FAMILY_SIZE
+)  # p-value below which one is (Bonferroni: they depend on each other)
 
-ENOUGH = 20.0  # independent scans that a p-value needs: below, slow errors pass for faults
+ENOUGH_SCANS = 20.0  # independent scans that a p-value needs: below, slow errors pass for faults
 SHORTEST = 60  # scans: with fewer, no diagnosis is tried
-RELEVANT = 0.01  # part of the mean square that a systematic error must explain to be worth a name
-TIGHTER = 1.5  # times the NEES of the other scans that a regime or stretch must have
+RELEVANT_SHARE = (
+    0.01  # part of the mean square that a systematic error must explain to be worth a name
+)
+TIGHTER_RATIO = 1.5  # times the NEES of the other scans that a regime or stretch must have
 
 
-def too_few(independent_scans: float) -> str:
+def too_few_reason(independent_scans: float) -> str:
     """Why a p-value is not believed."""
-    return f"{independent_scans:.2g} independent scans are too few ({ENOUGH:g} are needed)"
+    return f"{independent_scans:.2g} independent scans are too few ({ENOUGH_SCANS:g} are needed)"
 
 
 UNITS = ((1.0, "m"), (1e-2, "cm"), (1e-3, "mm"))
 
 
-def lengths(*metres: float) -> str:
+def format_lengths(*metres: float) -> str:
     """Lengths in one unit: '3.2, -0.1, 0.4 cm'."""
     size = max(abs(each) for each in metres)
     scale, unit = next((u for u in UNITS if size >= u[0]), UNITS[-1])
     return f"{', '.join(f'{each / scale:.3g}' for each in metres)} {unit}"
 
 
-def percent(share: float) -> str:
+def format_percent(share: float) -> str:
     """'12 %'."""
     return f"{100 * share:.2g} %" if share < 0.995 else "100 %"
 
 
-def spans(stretches: list[tuple[float, float]]) -> str:
+def format_spans(stretches: list[tuple[float, float]]) -> str:
     """'120-160 s, 200-210 s'."""
     return ", ".join(f"{low:.0f}-{high:.0f} s" for low, high in stretches)

@@ -18,19 +18,19 @@ from itertools import combinations
 import numpy as np
 from scipy.special import stdtr
 
-from smfeval.explain.diagnoses.case import ENOUGH, too_few
+from smfeval.explain.diagnoses.case import ENOUGH_SCANS, too_few_reason
 from smfeval.explain.diagnoses.result import Untested
 from smfeval.maths.arrays import Bools, Floats
 from smfeval.maths.dependence import cosines, effective_samples, mean_posterior
 
 SCANS_PER_COSINE = 4.0  # independent scans per cosine: faster ones are smaller than the mean varies
 WIDEST = 48  # cosines: more degrees of freedom hardly move a quantile
-NOTHING = 1e-150  # a constant series has no cosines, and no division by zero
+TINY = 1e-150  # a constant series has no cosines, and no division by zero
 BLIND = 1e-2  # of a column's square left beside the others: less, and the motion does not show it
 
 
 @dataclass(frozen=True)
-class Effect:
+class ColumnEffect:
     """Coefficients of some columns: value, p-value against zero, independent scans. (p,) each.
 
     `explained` is how much of the response's sum of squares they take away.
@@ -43,7 +43,7 @@ class Effect:
 
 
 @dataclass(frozen=True)
-class Mean:
+class MeanTest:
     """Mean of a series, p-value against a truth that is not above zero, independent scans."""
 
     value: float
@@ -60,13 +60,13 @@ def independent_scans(values: Floats) -> float:
     return float(effective_samples(rows.var(axis=-1), mean_posterior(rows).variance).min())
 
 
-def mean_of(series: Floats, *, most: float) -> Mean:
+def mean_of(series: Floats, *, most: float) -> MeanTest:
     """The mean of a dependent series against zero, worth `most` independent scans. (n,)."""
     value, below, effective = _means(series[None], most)
-    return Mean(float(value[0]), float(below[0]), float(effective[0]))
+    return MeanTest(float(value[0]), float(below[0]), float(effective[0]))
 
 
-def evenness(weight: Floats) -> float:
+def effective_share(weight: Floats) -> float:
     """Part of the scans that would tell as much, were all weighed the same (Kish). (n,)."""
     return float(np.mean(weight) ** 2 / np.mean(weight**2))
 
@@ -80,11 +80,11 @@ def _means(series: Floats, most: float) -> tuple[Floats, Floats, Floats]:
     band = np.clip(effective / SCANS_PER_COSINE, 1, min(WIDEST, n // 2)).astype(np.int64)
     power = np.cumsum(cosines(series, int(band.max())) ** 2, axis=-1)
     size = np.sqrt(np.take_along_axis(power, band[:, None] - 1, axis=-1)[:, 0] / band / n)
-    t = -mean / np.maximum(size, NOTHING)
+    t = -mean / np.maximum(size, TINY)
     return mean, np.asarray(stdtr(band, t), dtype=np.float64), effective
 
 
-def effect_of(response: Floats, columns: Floats, *, most: float) -> Effect:
+def effect_of(response: Floats, columns: Floats, *, most: float) -> ColumnEffect:
     """Coefficients of least squares. (n, d), (n, d, p).
 
     `most` is the number of independent scans that the response is worth: a product with the motion
@@ -96,7 +96,7 @@ def effect_of(response: Floats, columns: Floats, *, most: float) -> Effect:
     influence = value[:, None] + np.linalg.solve(moment, np.einsum("ndp,nd->pn", columns, left))
     _, below, effective = _means(influence, most)
     explained = float(np.sum(response**2) - np.sum(left**2))
-    return Effect(value, 2 * np.minimum(below, 1 - below), effective, explained)
+    return ColumnEffect(value, 2 * np.minimum(below, 1 - below), effective, explained)
 
 
 def coefficients(response: Floats, base: Floats) -> Floats:
@@ -113,12 +113,12 @@ def coefficients(response: Floats, base: Floats) -> Floats:
     return found.reshape(base.shape[-1], *response.shape[2:])
 
 
-def without(response: Floats, base: Floats) -> Floats:
+def regression_residual(response: Floats, base: Floats) -> Floats:
     """What least squares on `base` leaves of one or many responses. (n, d, ...), (n, d, q)."""
     return response - np.tensordot(base, coefficients(response, base), axes=1)
 
 
-def seen(left: Floats, columns: Floats) -> Bools:
+def is_identifiable(left: Floats, columns: Floats) -> Bools:
     """Which columns are not made of the base and of those before them. (n, d, p) twice -> (p,).
 
     `left` is what the base leaves of the columns.
@@ -148,14 +148,14 @@ class Finding:
 
     name: str
     columns: Floats
-    kept: Bools
-    effect: Effect
+    is_identifiable: Bools
+    effect: ColumnEffect
     share: float  # of the response's mean square that is explained beside the others
 
     @property
     def clearest(self) -> int:
         """The coefficient that speaks most clearly; those of too few independent scans do not."""
-        mute = self.effect.n_effective < ENOUGH
+        mute = self.effect.n_effective < ENOUGH_SCANS
         return int(np.argmin(self.effect.probability + mute))
 
     @property
@@ -173,16 +173,16 @@ class Finding:
 Accept = Callable[[Finding], bool]
 
 
-def finding(response: Floats, base: Floats, cause: Cause, *, most: float) -> Finding | None:
+def measure_cause(response: Floats, base: Floats, cause: Cause, *, most: float) -> Finding | None:
     """One cause beside the base; None where nothing of it can be seen. (n, d), (n, d, q).
 
     `most` is the number of independent scans that the response is worth.
     """
-    left = without(cause.columns, base)
-    kept = seen(left, cause.columns)
+    left = regression_residual(cause.columns, base)
+    kept = is_identifiable(left, cause.columns)
     if not kept.any():
         return None
-    effect = effect_of(without(response, base), left[..., kept], most=most)
+    effect = effect_of(regression_residual(response, base), left[..., kept], most=most)
     share = _share(effect.explained, response)
     return Finding(cause.name, cause.columns[..., kept], kept, effect, share)
 
@@ -197,34 +197,38 @@ class Selection:
     share: float  # of the response's mean square that all of them explain together
 
 
-def select(
+def select_causes(
     response: Floats, base: Floats, causes: list[Cause], *, accept: Accept, most: float
 ) -> Selection:
     """Add causes, one or two at a time, while they are accepted beside those before them."""
     found: list[Finding] = []
     alone = _findings(response, base, causes, most)
-    while added := _next(response, _beside(base, found), causes, accept=accept, most=most):
+    while added := _next_cause(
+        response, _extend_base(base, found), causes, accept=accept, most=most
+    ):
         names = {each.name for each in added}
         causes = [cause for cause in causes if cause.name not in names]
-        found = together(response, base, [*found, *added], most=most)
-        found = together(response, base, [each for each in found if accept(each)], most=most)
+        found = refit_jointly(response, base, [*found, *added], most=most)
+        found = refit_jointly(response, base, [each for each in found if accept(each)], most=most)
     found.sort(key=lambda each: -each.share)
-    whole = _beside(base, found)
+    whole = _extend_base(base, found)
     return Selection(tuple(found), alone, whole, _gain(response, base, whole))
 
 
-def together(response: Floats, base: Floats, found: list[Finding], *, most: float) -> list[Finding]:
+def refit_jointly(
+    response: Floats, base: Floats, found: list[Finding], *, most: float
+) -> list[Finding]:
     """The same causes, each measured beside all others: coefficients of the joint fit."""
     again = []
     for each in found:
-        others = _beside(base, [other for other in found if other is not each])
-        left = without(each.columns, others)
-        effect = effect_of(without(response, others), left, most=most)
+        others = _extend_base(base, [other for other in found if other is not each])
+        left = regression_residual(each.columns, others)
+        effect = effect_of(regression_residual(response, others), left, most=most)
         again.append(replace(each, effect=effect, share=_share(effect.explained, response)))
     return again
 
 
-def _next(
+def _next_cause(
     response: Floats, base: Floats, causes: list[Cause], *, accept: Accept, most: float
 ) -> list[Finding]:
     """The cause that explains most beside the base; else the pair whose both parts are accepted."""
@@ -232,29 +236,29 @@ def _next(
     accepted = [each for each in single if accept(each)]
     if accepted:
         return [max(accepted, key=lambda each: each.share)]
-    pairs = (_pair(response, base, *two, most=most) for two in combinations(causes, 2))
+    pairs = (_measure_pair(response, base, *two, most=most) for two in combinations(causes, 2))
     good = [pair for pair in pairs if pair and all(accept(each) for each in pair)]
     return max(good, key=lambda pair: min(each.share for each in pair), default=[])
 
 
-def _pair(
+def _measure_pair(
     response: Floats, base: Floats, one: Cause, other: Cause, *, most: float
 ) -> list[Finding]:
     """Two causes measured beside each other; empty where the motion cannot tell them apart."""
-    first = finding(response, base, one, most=most)
+    first = measure_cause(response, base, one, most=most)
     if first is None:
         return []
-    second = finding(response, _beside(base, [first]), other, most=most)
-    return [] if second is None else together(response, base, [first, second], most=most)
+    second = measure_cause(response, _extend_base(base, [first]), other, most=most)
+    return [] if second is None else refit_jointly(response, base, [first, second], most=most)
 
 
-def _beside(base: Floats, found: list[Finding]) -> Floats:
+def _extend_base(base: Floats, found: list[Finding]) -> Floats:
     return np.concatenate([base, *(each.columns for each in found)], axis=-1)
 
 
 def _gain(response: Floats, base: Floats, whole: Floats) -> float:
     """Share of the mean square that `whole` takes away beyond `base`."""
-    left = (float(np.sum(without(response, each) ** 2)) for each in (base, whole))
+    left = (float(np.sum(regression_residual(response, each) ** 2)) for each in (base, whole))
     return _share(next(left) - next(left), response)
 
 
@@ -262,18 +266,18 @@ def _share(explained: float, response: Floats) -> float:
     return explained / max(float(np.sum(response**2)), np.finfo(np.float64).tiny)
 
 
-def untested(selection: Selection) -> tuple[Untested, ...]:
+def untested_causes(selection: Selection) -> tuple[Untested, ...]:
     """Causes that too few independent scans can speak of."""
     found = {each.name for each in selection.found}
     return tuple(
-        Untested(name, too_few(each.n_effective))
+        Untested(name, too_few_reason(each.n_effective))
         for name, each in selection.alone.items()
-        if each.n_effective < ENOUGH and name not in found
+        if each.n_effective < ENOUGH_SCANS and name not in found
     )
 
 
 def _findings(
     response: Floats, base: Floats, causes: list[Cause], most: float
 ) -> dict[str, Finding]:
-    each = (finding(response, base, cause, most=most) for cause in causes)
+    each = (measure_cause(response, base, cause, most=most) for cause in causes)
     return {one.name: one for one in each if one is not None}

@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from smfeval.summarise.number import Number, finite
+from smfeval.summarise.number import Number, finite_or_none
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Bias:
 
 
 @dataclass(frozen=True)
-class Window:
+class ErrorWindow:
     """A stretch of the track: its mean error, and k if there is a belief."""
 
     start_s: float
@@ -58,7 +58,7 @@ class Windows:
     """Windows of equal numbers of scans; `between` is the share of the error's variance there."""
 
     directions: tuple[str, ...]
-    rows: tuple[Window, ...]
+    rows: tuple[ErrorWindow, ...]
     between: float
 
 
@@ -109,7 +109,7 @@ class Diagnoses:
             "found": [each.to_dict() for each in self.found],
             "untested": [asdict(each) for each in self.untested],
             "bias": [each.to_dict() for each in self.bias],
-            "windows": None if self.windows is None else _listed(asdict(self.windows)),
+            "windows": None if self.windows is None else _with_lists(asdict(self.windows)),
             "regimes": [asdict(each) for each in self.regimes],
             "tail": None if self.tail is None else asdict(self.tail),
             "systematic": self.systematic,
@@ -119,10 +119,10 @@ class Diagnoses:
 
 
 def _finite(numbers: dict[str, float]) -> dict[str, float | None]:
-    return {name: finite(value) for name, value in numbers.items()}
+    return {name: finite_or_none(value) for name, value in numbers.items()}
 
 
-def _listed(windows: dict[str, Any]) -> dict[str, Any]:
+def _with_lists(windows: dict[str, Any]) -> dict[str, Any]:
     """JSON has lists, not tuples."""
     rows = [row | {"mean_m": list(row["mean_m"])} for row in windows["rows"]]
     return windows | {"directions": list(windows["directions"]), "rows": rows}

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from smfeval.maths.arrays import Floats, Ints, frozen
+from smfeval.maths.arrays import Floats, Ints, read_only
 
 BLOCKS = 64
 SCANS_PER_BLOCK = 4
@@ -23,7 +23,7 @@ SHORTEST_RUN = 2  # blocks
 LONGEST_MEMORY = 0.97
 PARTS = 3  # the longest memory of a third counts: errors that accumulate remember ever longer
 TAKEN_OUT = 2  # runs, before the memory is measured: a second stretch would pass for memory
-MOST = 3  # stretches
+MOST_STRETCHES = 3  # stretches
 
 
 @dataclass(frozen=True)
@@ -48,23 +48,25 @@ def stretches(series: Floats, *, limit: float, rng: np.random.Generator) -> list
         return []
     blocks = np.add.reduceat(series, edges[:-1]) / np.diff(edges)
     found: list[Stretch] = []
-    for _ in range(MOST):
-        start, stop, height, memory = (each[0] for each in _best(blocks[None]))
-        probability = _chance(len(blocks), float(height), float(memory), limit=limit, rng=rng)
+    for _ in range(MOST_STRETCHES):
+        start, stop, height, memory = (each[0] for each in _best_run(blocks[None]))
+        probability = _chance_probability(
+            len(blocks), float(height), float(memory), limit=limit, rng=rng
+        )
         if probability >= limit:
             break
         found.append(Stretch(int(edges[start]), int(edges[stop]), probability))
-        blocks = _levelled(blocks[None], start[None], stop[None])[0]
+        blocks = _level_run(blocks[None], start[None], stop[None])[0]
     return found
 
 
-def _chance(
+def _chance_probability(
     count: int, height: float, memory: float, *, limit: float, rng: np.random.Generator
 ) -> float:
     """How often memory alone makes a run as high; no longer counted once it reaches the limit."""
     higher = 0
     for _ in range(DRAWS // AT_ONCE):
-        higher += int((_best(_memory_series(count, memory, rng))[2] >= height).sum())
+        higher += int((_best_run(_memory_series(count, memory, rng))[2] >= height).sum())
         if (1 + higher) / (1 + DRAWS) >= limit:
             break
     return (1 + higher) / (1 + DRAWS)
@@ -85,20 +87,20 @@ def _runs(count: int) -> tuple[Ints, Ints, Floats]:
     left = stop - start <= count - SHORTEST_RUN
     start, stop = start[left], stop[left]
     length = (stop - start).astype(np.float64)
-    return frozen(start), frozen(stop), frozen(1 / np.sqrt(length * (1 - length / count)))
+    return read_only(start), read_only(stop), read_only(1 / np.sqrt(length * (1 - length / count)))
 
 
-def _best(blocks: Floats) -> tuple[Ints, Ints, Floats, Floats]:
+def _best_run(blocks: Floats) -> tuple[Ints, Ints, Floats, Floats]:
     """Start, stop, contrast and memory of the run that lies highest. (m, B) -> (m,) each."""
-    start, stop, contrast = _highest(blocks)
-    rest = _levelled(blocks, start, stop)
+    start, stop, contrast = _highest_run(blocks)
+    rest = _level_run(blocks, start, stop)
     for _ in range(TAKEN_OUT - 1):
-        rest = _levelled(rest, *_highest(rest)[:2])
+        rest = _level_run(rest, *_highest_run(rest)[:2])
     spread, memory = _spread(rest - rest.mean(axis=-1, keepdims=True))
     return start, stop, contrast / spread, memory
 
 
-def _highest(blocks: Floats) -> tuple[Ints, Ints, Floats]:
+def _highest_run(blocks: Floats) -> tuple[Ints, Ints, Floats]:
     """The run whose mean lies highest above the others for its length. (m, B) -> (m,) each."""
     start, stop, weight = _runs(blocks.shape[-1])
     centred = blocks - blocks.mean(axis=-1, keepdims=True)
@@ -108,7 +110,7 @@ def _highest(blocks: Floats) -> tuple[Ints, Ints, Floats]:
     return start[best], stop[best], contrast[np.arange(len(blocks)), best]
 
 
-def _levelled(blocks: Floats, start: Ints, stop: Ints) -> Floats:
+def _level_run(blocks: Floats, start: Ints, stop: Ints) -> Floats:
     """The blocks with one run each lowered to the mean of the others. (m, B)."""
     count = blocks.shape[-1]
     index = np.arange(count)

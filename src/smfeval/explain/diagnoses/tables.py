@@ -7,8 +7,8 @@ from scipy.special import chdtrc
 
 from smfeval.evaluation import Evaluation
 from smfeval.evaluation.residuals import path_axes
-from smfeval.explain.diagnoses.case import EACH, STANDING_M_S, Case, percent
-from smfeval.explain.diagnoses.result import Bias, Diagnosis, Regime, Window, Windows
+from smfeval.explain.diagnoses.case import STANDING_M_S, TEST_LEVEL, DiagnosisCase, format_percent
+from smfeval.explain.diagnoses.result import Bias, Diagnosis, ErrorWindow, Regime, Windows
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Bools, Floats, Ints
 
@@ -16,11 +16,11 @@ WINDOWS = 12
 SHORTEST_WINDOW = 10  # scans
 EXTREMAL = 1.54  # below, the bound does not hold
 LARGE = 4.0  # two reported sigmas, where the belief is known to be too tight
-MOSTLY = 0.5  # of the total NEES must be slow for the name
+DRIFT_SHARE = 0.5  # of the total NEES must be slow for the name
 
 
 @dataclass(frozen=True)
-class Slow:
+class SlowPart:
     """Mean of z^2 over the track, in all and of the window means, per axis."""
 
     total: float
@@ -39,12 +39,12 @@ class Slow:
     @property
     def is_drift(self) -> bool:
         """Whether wander is most of an error that is too large, as is known otherwise."""
-        return self.share >= MOSTLY and self.slow >= LARGE
+        return self.share >= DRIFT_SHARE and self.slow >= LARGE
 
     @property
     def proves_drift(self) -> bool:
         """Whether the wander by itself refutes the belief, and is most of the error."""
-        return self.share >= MOSTLY and self.probability < EACH
+        return self.share >= DRIFT_SHARE and self.probability < TEST_LEVEL
 
 
 def window_starts(count: int) -> Ints:
@@ -60,13 +60,13 @@ def window_means(values: Floats) -> Floats:
     return np.add.reduceat(values, starts, axis=0) / length[:, None]
 
 
-def slow_part(case: Case) -> Slow:
+def slow_part(case: DiagnosisCase) -> SlowPart:
     """Slow and total NEES, per axis."""
-    white = normal.whitened(case.error, case.covariance)
-    return Slow(float(np.mean(white**2)), float(np.mean(window_means(white) ** 2)))
+    white = normal.whiten(case.error, case.covariance)
+    return SlowPart(float(np.mean(white**2)), float(np.mean(window_means(white) ** 2)))
 
 
-def drift(case: Case, slow: Slow) -> Diagnosis:
+def drift_diagnosis(case: DiagnosisCase, slow: SlowPart) -> Diagnosis:
     """Drift in words: the slow part is beyond the covariance, and most of the error."""
     length_s = float(case.time_s[-1]) / len(window_starts(len(case)))
     sigmas = float(np.sqrt(slow.slow))
@@ -74,7 +74,7 @@ def drift(case: Case, slow: Slow) -> Diagnosis:
         "drift",
         {"slow_sigmas": sigmas, "share": slow.share, "window_s": length_s, "p": slow.probability},
         f"averaged over windows of {length_s:.3g} s the errors are still {sigmas:.3g} reported "
-        f"sigmas long: {percent(slow.share)} of the NEES is slow wander, not noise",
+        f"sigmas long: {format_percent(slow.share)} of the NEES is slow wander, not noise",
         "the covariance does not grow with what the map or the dead reckoning loses; more noise "
         "per measurement treats the wrong part: look at process noise, biases and shared map error",
     )
@@ -83,7 +83,7 @@ def drift(case: Case, slow: Slow) -> Diagnosis:
 THIRDS = ("least", "middle", "most")
 
 
-def path_error(evaluation: Evaluation, case: Case) -> tuple[tuple[str, ...], Floats]:
+def path_error(evaluation: Evaluation, case: DiagnosisCase) -> tuple[tuple[str, ...], Floats]:
     """Errors along, across and above the path; on the scored axes where there is none. (n, c)."""
     names = tuple("xyz"[i] for i in case.axes)
     directions = path_axes(evaluation.scored.reference) if {"x", "y"} <= set(names) else {}
@@ -97,7 +97,7 @@ def path_error(evaluation: Evaluation, case: Case) -> tuple[tuple[str, ...], Flo
     return tuple(columns), np.stack(list(columns.values()), axis=1)
 
 
-def bias_table(names: tuple[str, ...], path: Floats, case: Case) -> tuple[Bias, ...]:
+def bias_table(names: tuple[str, ...], path: Floats, case: DiagnosisCase) -> tuple[Bias, ...]:
     """Mean and scatter along the path's axes, and in body axes where all three are known."""
     rows = [_bias(name, path[:, i], case) for i, name in enumerate(names)]
     if case.rotation is not None and case.axes == [0, 1, 2]:
@@ -107,12 +107,12 @@ def bias_table(names: tuple[str, ...], path: Floats, case: Case) -> tuple[Bias, 
     return tuple(rows)
 
 
-def _bias(direction: str, series: Floats, case: Case) -> Bias:
+def _bias(direction: str, series: Floats, case: DiagnosisCase) -> Bias:
     mean, square = case.intervals.of(series, "mean", "m"), float(np.mean(series**2))
     return Bias(direction, mean, float(series.std()), mean.value**2 / square if square > 0 else 0.0)
 
 
-def window_table(names: tuple[str, ...], path: Floats, case: Case) -> Windows:
+def window_table(names: tuple[str, ...], path: Floats, case: DiagnosisCase) -> Windows:
     """Mean errors over windows, and how much of the variance lies between them."""
     starts = window_starts(len(case))
     stops = np.append(starts[1:], len(case))
@@ -120,7 +120,7 @@ def window_table(names: tuple[str, ...], path: Floats, case: Case) -> Windows:
     weight = (stops - starts) / len(case)
     between = float((weight[:, None] * (means - path.mean(axis=0)) ** 2).sum())
     rows = (
-        Window(
+        ErrorWindow(
             float(case.time_s[start]),
             float(case.time_s[stop - 1]),
             tuple(float(m) for m in mean),
@@ -132,7 +132,7 @@ def window_table(names: tuple[str, ...], path: Floats, case: Case) -> Windows:
     return Windows(names, tuple(rows), between / variance if variance > 0 else 0.0)
 
 
-def regime_table(case: Case) -> tuple[Regime, ...]:
+def regime_table(case: DiagnosisCase) -> tuple[Regime, ...]:
     """Error and k by thirds of turn rate and speed, and while standing."""
     rows = []
     if case.turn_rate is not None:
@@ -144,19 +144,19 @@ def regime_table(case: Case) -> tuple[Regime, ...]:
     return tuple(rows)
 
 
-def _thirds(name: str, rate: Floats, case: Case) -> list[Regime]:
+def _thirds(name: str, rate: Floats, case: DiagnosisCase) -> list[Regime]:
     third = np.searchsorted(np.quantile(rate, [1 / 3, 2 / 3]), rate)
     masks = [(f"{name}: {THIRDS[i]}", third == i) for i in range(3)]
     return [_regime(label, mask, case) for label, mask in masks if mask.any()]
 
 
-def _regime(name: str, inside: Bools, case: Case) -> Regime:
+def _regime(name: str, inside: Bools, case: DiagnosisCase) -> Regime:
     return Regime(name, int(inside.sum()), _rmse(case, inside), _k(case, inside))
 
 
-def _rmse(case: Case, scans: Bools | slice) -> float:
+def _rmse(case: DiagnosisCase, scans: Bools | slice) -> float:
     return float(np.sqrt(np.mean(np.sum(case.error[scans] ** 2, axis=1))))
 
 
-def _k(case: Case, scans: Bools | slice) -> float | None:
-    return case.k(scans) if case.believes else None
+def _k(case: DiagnosisCase, scans: Bools | slice) -> float | None:
+    return case.k(scans) if case.has_belief else None

@@ -5,8 +5,16 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import chdtrc, chdtri, fdtrc, gammaln, psi
 
-from smfeval.explain.diagnoses.case import EACH, ENOUGH, TIGHTER, TINY, Case, percent, too_few
-from smfeval.explain.diagnoses.regression import Mean, mean_of
+from smfeval.explain.diagnoses.case import (
+    ENOUGH_SCANS,
+    TEST_LEVEL,
+    TIGHTER_RATIO,
+    TINY,
+    DiagnosisCase,
+    format_percent,
+    too_few_reason,
+)
+from smfeval.explain.diagnoses.regression import MeanTest, mean_of
 from smfeval.explain.diagnoses.result import Diagnosis, Tail, Untested
 from smfeval.explain.diagnoses.stretches import BLOCKS
 from smfeval.maths.arrays import Bools, Floats
@@ -20,7 +28,7 @@ LEAST_SCALE = 1e-12
 
 
 @dataclass(frozen=True)
-class Gain:
+class TailGain:
     """Log score gained by the t belief in each scan (n,), in nats, and nu of the folds (median)."""
 
     series: Floats
@@ -39,7 +47,7 @@ def gaussian_log_density(nees: Floats, scale: float, d: int) -> Floats:
     return -nees / (2 * scale) - d / 2 * np.log(scale)
 
 
-def fitted_t(nees: Floats, d: int) -> tuple[float, float]:
+def fit_t(nees: Floats, d: int) -> tuple[float, float]:
     """Scale and nu of greatest likelihood. (n,)."""
     nu = NU[:, None]
     scale = np.full((len(NU), 1), max(float(np.median(nees)) / d, LEAST_SCALE))
@@ -50,7 +58,7 @@ def fitted_t(nees: Floats, d: int) -> tuple[float, float]:
     return float(scale[best, 0]), float(NU[best])
 
 
-def cross_validated_gain(nees: Floats, d: int, *, guard: int) -> Gain:
+def cross_validated_gain(nees: Floats, d: int, *, guard: int) -> TailGain:
     """Out-of-sample gain of the t over the Gaussian. (n,) -> (n,)."""
     n = len(nees)
     gain, chosen = np.empty(n), []
@@ -58,12 +66,12 @@ def cross_validated_gain(nees: Floats, d: int, *, guard: int) -> Gain:
         low, high = fold * n // FOLDS, (fold + 1) * n // FOLDS
         training = np.concatenate([nees[: max(0, low - guard)], nees[high + guard :]])
         training = training[:: -(-len(training) // MOST)]
-        scale, nu = fitted_t(training, d)
+        scale, nu = fit_t(training, d)
         held = nees[low:high]
         gaussian = gaussian_log_density(held, max(float(training.mean()) / d, LEAST_SCALE), d)
         gain[low:high] = t_log_density(held, scale, nu, d) - gaussian
         chosen.append(nu)
-    return Gain(gain, float(np.median(chosen)))
+    return TailGain(gain, float(np.median(chosen)))
 
 
 FEW = 0.05  # of the scans
@@ -92,37 +100,39 @@ def tail_of(nees: Floats, d: int) -> Tail | None:
     )
 
 
-def extreme_scans(case: Case, nees: Floats) -> Bools:
+def extreme_scans(case: DiagnosisCase, nees: Floats) -> Bools:
     """Scans that no honest belief has one of: by the union bound, whatever the dependence. (n,)."""
-    d, limit = case.dimension, EACH / len(nees)
+    d, limit = case.dimension, TEST_LEVEL / len(nees)
     count = case.particles
     if count is None:
         return chdtrc(d, nees) < limit
-    stretch = case.honest / case.yardstick  # back from the chi-squared scale of the median
+    stretch = (
+        case.honest_median / case.gaussian_median
+    )  # back from the chi-squared scale of the median
     return fdtrc(d, count - d, nees * stretch * (count - d) / ((count + 1) * d)) < limit
 
 
 def tail_faults(
-    case: Case, explained: Floats, *, most: float
+    case: DiagnosisCase, explained: Floats, *, most: float
 ) -> tuple[list[Diagnosis], list[Untested]]:
     """A few scans, or heavy tails; `explained` log NEES is taken out first. (n,)."""
     nees = case.nees * np.exp(-explained)
-    k = max(1.0, float(np.median(nees)) / case.yardstick) * (MARGIN if explained.any() else 1)
-    if k > TIGHTER and most < ENOUGH:
-        return [], [Untested(name, too_few(most)) for name in ("a few scans", "heavy tails")]
-    extreme = extreme_scans(case, case.nees * np.exp(-_widened(explained)) / k)
+    k = max(1.0, float(np.median(nees)) / case.gaussian_median) * (MARGIN if explained.any() else 1)
+    if k > TIGHTER_RATIO and most < ENOUGH_SCANS:
+        return [], [Untested(name, too_few_reason(most)) for name in ("a few scans", "heavy tails")]
+    extreme = extreme_scans(case, case.nees * np.exp(-_nearby_maximum(explained)) / k)
     if case.fewest_particles < MANY_PARTICLES:
         few = f"{case.fewest_particles:.3g} particles have heavy tails of their own"
-        return _few(case, nees, extreme), [Untested("heavy tails", few)]
+        return _few_scans(case, nees, extreme), [Untested("heavy tails", few)]
 
-    found, untested = _heavy(case, nees, most)
-    rest, _ = _heavy(case, nees[~extreme], most) if extreme.any() else (found, [])
+    found, untested = _heavy_tails(case, nees, most)
+    rest, _ = _heavy_tails(case, nees[~extreme], most) if extreme.any() else (found, [])
     if extreme.any() and not rest:
-        return _few(case, nees, extreme), untested
+        return _few_scans(case, nees, extreme), untested
     return found, untested
 
 
-def _widened(explained: Floats) -> Floats:
+def _nearby_maximum(explained: Floats) -> Floats:
     """The largest nearby: where a regime or stretch begins is known to a block only. (n,)."""
     from scipy.ndimage import maximum_filter1d  # noqa: PLC0415  slow to import, rarely needed
 
@@ -130,7 +140,7 @@ def _widened(explained: Floats) -> Floats:
     return maximum_filter1d(explained, 2 * reach + 1) if explained.any() else explained
 
 
-def _few(case: Case, nees: Floats, extreme: Bools) -> list[Diagnosis]:
+def _few_scans(case: DiagnosisCase, nees: Floats, extreme: Bools) -> list[Diagnosis]:
     share = float(extreme.mean())
     if not 0 < share <= FEW:
         return []
@@ -149,7 +159,7 @@ def _few(case: Case, nees: Floats, extreme: Bools) -> list[Diagnosis]:
         Diagnosis(
             "a few scans",
             numbers,
-            f"{scans} {percent(carried)} of the total NEES ({percent(share)} of the scans, the "
+            f"{scans} {format_percent(carried)} of the total NEES ({format_percent(share)} of the scans, the "
             f"first at {first:.4g} s), farther out than any of an honest belief",
             "look at these scans: outliers, wrong matches or bad reference poses; the median k is "
             "not moved by them, the mean NEES is",
@@ -157,15 +167,17 @@ def _few(case: Case, nees: Floats, extreme: Bools) -> list[Diagnosis]:
     ]
 
 
-def _heavy(case: Case, nees: Floats, most: float) -> tuple[list[Diagnosis], list[Untested]]:
+def _heavy_tails(
+    case: DiagnosisCase, nees: Floats, most: float
+) -> tuple[list[Diagnosis], list[Untested]]:
     memory = len(nees) / mean_of(np.log(np.maximum(nees, TINY)), most=most).n_effective
     guard = int(min(GUARD * memory, LONGEST_GUARD * len(nees)))
     gain = cross_validated_gain(nees, case.dimension, guard=guard)
     capped = np.minimum(gain.series, MOST_NAT)
     mean = mean_of(capped, most=most)
-    if mean.n_effective < ENOUGH:
-        return [], [Untested("heavy tails", too_few(mean.n_effective))]
-    if mean.probability >= EACH or mean.value < LEAST_NAT or gain.nu >= LIGHT:
+    if mean.n_effective < ENOUGH_SCANS:
+        return [], [Untested("heavy tails", too_few_reason(mean.n_effective))]
+    if mean.probability >= TEST_LEVEL or mean.value < LEAST_NAT or gain.nu >= LIGHT:
         return [], []
     return [
         _heavy_diagnosis(gain.nu, case.intervals.of(capped, "mean", "nat"), mean.probability)
@@ -186,15 +198,17 @@ def _heavy_diagnosis(nu: float, found: Number, probability: float) -> Diagnosis:
     )
 
 
-def throughout(case: Case, explained: Floats, *, alone: bool, most: float) -> Diagnosis | None:
+def overall_diagnosis(
+    case: DiagnosisCase, explained: Floats, *, alone: bool, most: float
+) -> Diagnosis | None:
     """Too tight in scans that nothing else sets apart; by little only if nothing else is found."""
     d = case.dimension
-    honest = float(psi(d / 2) + np.log(2)) - np.log(case.yardstick)
+    honest = float(psi(d / 2) + np.log(2)) - np.log(case.gaussian_median)
     mean = mean_of(np.log(np.maximum(case.relative_nees, TINY)) - explained - honest, most=most)
     k = float(np.median(case.relative_nees * np.exp(-explained)))
-    if not (_sure(mean) or _whatever_dependence(k * case.yardstick, d)):
+    if not (_is_sure(mean) or _dependence_free_probability(k * case.gaussian_median, d)):
         return None
-    if k <= (1 if alone else TIGHTER):
+    if k <= (1 if alone else TIGHTER_RATIO):
         return None
     return Diagnosis(
         "too tight throughout",
@@ -205,10 +219,10 @@ def throughout(case: Case, explained: Floats, *, alone: bool, most: float) -> Di
     )
 
 
-def _sure(mean: Mean) -> bool:
-    return mean.probability < EACH and mean.n_effective >= ENOUGH
+def _is_sure(mean: MeanTest) -> bool:
+    return mean.probability < TEST_LEVEL and mean.n_effective >= ENOUGH_SCANS
 
 
-def _whatever_dependence(median_nees: float, d: int) -> bool:
+def _dependence_free_probability(median_nees: float, d: int) -> bool:
     """Half of the scans lie so far out with probability at most 2 p each (`summarise.verdict`)."""
-    return 2 * float(chdtrc(d, median_nees)) < EACH
+    return 2 * float(chdtrc(d, median_nees)) < TEST_LEVEL

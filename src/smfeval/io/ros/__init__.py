@@ -9,10 +9,10 @@ from pathlib import Path
 
 from smfeval.errors import OptionError
 from smfeval.io.options import ReadOptions
-from smfeval.io.ros.frames import read_chain, read_transforms
+from smfeval.io.ros.bag import Bag, Topic, open_bag
 from smfeval.io.ros.particles import read_particles
 from smfeval.io.ros.poses import read_poses
-from smfeval.io.ros.recording import Bag, Topic, open_bag
+from smfeval.io.ros.tf_chain import read_chain, read_transforms
 from smfeval.io.ros.topics import Candidate, MessageShape, choose_topic, list_candidates
 from smfeval.track import AnyTrack
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from smfeval.errors import FormatError, TrackError
 from smfeval.io.options import ReadOptions
+from smfeval.io.ros.bag import Bag, Topic
 from smfeval.io.ros.poses import common_name, settle_stamps
-from smfeval.io.ros.recording import Bag, Topic
 from smfeval.io.ros.topics import MessageShape
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.track import About, DroppedRows, ParticleTrack, Provenance

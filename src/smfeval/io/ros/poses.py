@@ -11,7 +11,7 @@ from smfeval.errors import FormatError
 from smfeval.io.convention import ORDERS
 from smfeval.io.options import Choice, ReadOptions, SettledConvention, choose, settle_convention
 from smfeval.io.presets import preset_named
-from smfeval.io.ros.recording import Bag, Topic
+from smfeval.io.ros.bag import Bag, Topic
 from smfeval.io.ros.topics import (
     MessageShape,
     describe_covariance,
@@ -24,7 +24,7 @@ from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.maths.symmetric import asymmetry
 from smfeval.track import GAUGES, About, DroppedRows, GaussianTrack, Provenance, Track
-from smfeval.track.rows import SYMMETRY_TOLERANCE
+from smfeval.track.row_checks import SYMMETRY_TOLERANCE
 
 RECEIVE_TIMES_NOTE = (
     "all header stamps are zero; the times at which the bag received the messages are used"

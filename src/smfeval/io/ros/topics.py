@@ -15,7 +15,7 @@ from smfeval.errors import FormatError
 from smfeval.explain.health import UNKNOWN_VARIANCE
 from smfeval.io.options import ReadOptions
 from smfeval.io.presets import preset_named
-from smfeval.io.ros.recording import Bag, Topic
+from smfeval.io.ros.bag import Bag, Topic
 from smfeval.maths.arrays import Bools, Floats
 
 POSE = "geometry_msgs/msg/Pose"

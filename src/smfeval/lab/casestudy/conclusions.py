@@ -6,7 +6,7 @@ from math import comb
 
 import numpy as np
 
-from smfeval.compare.sweep import MOVES_NATS, Effect, TrackEffect, unearned_slope
+from smfeval.compare.sweep import MOVES_NATS, KnobEffect, TrackEffect, unearned_slope
 from smfeval.lab.casestudy.plan import NOISE_KNOB, OWN_FILTER, SMOOTHER
 from smfeval.lab.casestudy.result import CaseStudy, ScoreRow
 from smfeval.summarise.number import Number
@@ -127,7 +127,7 @@ def _format_slope(slope: Number | None) -> str:
     return f"{slope.value:.3f} [{slope.low:.3f}, {slope.high:.3f}]"
 
 
-def _affected_tracks(effect: Effect) -> list[TrackEffect]:
+def _affected_tracks(effect: KnobEffect) -> list[TrackEffect]:
     """The tracks on which a knob moves the precision."""
     return [each for each in effect.tracks if each.nees_slope is not None]
 

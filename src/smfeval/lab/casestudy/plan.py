@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from smfeval.compare.sweep_points import Settings
+from smfeval.compare.sweep_points import KnobSettings
 from smfeval.errors import OptionError
 from smfeval.lab.filters.table import FILTERS, filter_named
 from smfeval.lab.worlds import ADVERSARIAL, EASY, SeededWorld
@@ -128,7 +128,7 @@ def filter_job(track: SeededWorld, name: str) -> Job:
     return Job(track, name, SETTINGS.get(name, ()))
 
 
-def knob_jobs(plan: CaseStudyPlan, track: SeededWorld) -> Iterator[tuple[Settings, Job]]:
+def knob_jobs(plan: CaseStudyPlan, track: SeededWorld) -> Iterator[tuple[KnobSettings, Job]]:
     """Each knob over its values while the others are at their default, with all settings."""
     usual = {knob.name: knob.default for knob in plan.knobs}
     for settings in one_at_a_time(plan.knobs):
@@ -138,7 +138,7 @@ def knob_jobs(plan: CaseStudyPlan, track: SeededWorld) -> Iterator[tuple[Setting
 
 def variant_jobs(
     plan: CaseStudyPlan, track: SeededWorld, variant: Variant
-) -> Iterator[tuple[Settings, Job]]:
+) -> Iterator[tuple[KnobSettings, Job]]:
     """A variant over the noises that it is given."""
     for value in plan.noises:
         yield (

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from smfeval.compare.sweep import Effect, Sweep
+from smfeval.compare.sweep import KnobEffect, Sweep
 from smfeval.explain.degeneracy import Regression
 from smfeval.lab.casestudy.measure import Outcome
 from smfeval.lab.casestudy.plan import CaseStudyPlan
-from smfeval.lab.explained import Displacement
+from smfeval.lab.explanation import Displacement
 from smfeval.summarise.number import Number
 
 
@@ -108,12 +108,12 @@ class CaseStudy:
     cpu_s: float  # of all runs, one core
     outcomes: tuple[Outcome, ...]  # of the filters as the study sets them
 
-    def knob_effect(self, knob: str) -> Effect | None:
+    def knob_effect(self, knob: str) -> KnobEffect | None:
         """What a knob of the lab's own filter does, if it was turned."""
         found = () if self.knobs is None else self.knobs.effects
         return next((each for each in found if each.knob == knob), None)
 
-    def variant_effect(self, variant: str) -> Effect | None:
+    def variant_effect(self, variant: str) -> KnobEffect | None:
         """What R does in a variant."""
         found = () if self.variant_sweep is None else self.variant_sweep.effects
         return next((each for each in found if each.estimator == variant), None)

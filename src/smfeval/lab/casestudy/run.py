@@ -28,7 +28,7 @@ from smfeval.lab.casestudy.result import (
     ScoreRow,
 )
 from smfeval.lab.casestudy.sweeps import credit_reach, knob_sweep, variant_rows, variant_sweep
-from smfeval.lab.explained import Credit, explain_run, scored_updates
+from smfeval.lab.explanation import Credit, explain_run, scored_updates
 from smfeval.maths.arrays import Floats
 from smfeval.study.metrics import NOMINAL
 
@@ -60,8 +60,8 @@ def credit_row(credit: Credit, matched: float) -> CreditRow:
         predicted=_median(budget.predicted),
         posterior=_median(budget.posterior),
         unexplained=_median(budget.unexplained),
-        gained=_median(budget.gained),
-        lost=_median(budget.lost) if len(budget.lost) else 0.0,
+        gained=_median(budget.gain),
+        lost=_median(budget.motion_loss) if len(budget.motion_loss) else 0.0,
         effective_points=credit.effective_points,
         excess=credit.excess_nats,
     )

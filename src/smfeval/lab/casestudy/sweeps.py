@@ -6,19 +6,21 @@ from dataclasses import replace
 import numpy as np
 
 from smfeval.compare.sweep import Sweep, sweep_of
-from smfeval.compare.sweep_points import Failure, Origin, Point, Settings, point_of
+from smfeval.compare.sweep_points import Failure, KnobSettings, Origin, Point, point_of
 from smfeval.errors import SeriesError
 from smfeval.explain.credit import credit, log_det
 from smfeval.lab.casestudy.measure import Outcome, Outcomes
 from smfeval.lab.casestudy.plan import OWN_FILTER, CaseStudyPlan, Job, knob_jobs, variant_jobs
 from smfeval.lab.casestudy.result import CreditReach, VariantRow
-from smfeval.lab.explained import scored_updates
+from smfeval.lab.explanation import scored_updates
 from smfeval.lab.sweep import SIMULATED
 from smfeval.lab.worlds import SeededWorld
 from smfeval.study.metrics import METRICS
 from smfeval.study.sweep_points import split_outcomes
 
-NamedJob = tuple[str, Settings, Job]  # the name that a run has in a sweep, its settings, the run
+NamedJob = tuple[
+    str, KnobSettings, Job
+]  # the name that a run has in a sweep, its settings, the run
 
 
 def knob_sweep(plan: CaseStudyPlan, outcomes: Outcomes) -> Sweep | None:
@@ -123,7 +125,7 @@ def _build_sweep(name: str, named: Iterable[NamedJob], outcomes: Outcomes) -> Sw
         return None  # what did not run is told with the filters that did not
 
 
-def _point(name: str, settings: Settings, outcome: Outcome) -> Point | Failure:
+def _point(name: str, settings: KnobSettings, outcome: Outcome) -> Point | Failure:
     found = outcome.evaluation
     numbers = {each: METRICS[each].of(found) for each in ("precision", "nees_median", "mae")}
     known = {each: number for each, number in numbers.items() if number is not None}

@@ -9,7 +9,7 @@ from time import perf_counter
 
 from smfeval.cli.flags import add_output_flags, parser, progress
 from smfeval.errors import OptionError
-from smfeval.io import would_write, write
+from smfeval.io import files_to_write, write
 from smfeval.io.atomic import replacing
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.formats import format_for_writing
@@ -58,7 +58,7 @@ def _refuse_outputs(entry: Filter, chosen: argparse.Namespace) -> None:
     kind = format_for_writing(chosen.output)
     if entry.covariance and "covariance" not in kind.keeps:
         raise OptionError(f"{chosen.output}: {kind.title} would lose the covariance")
-    files = would_write(chosen.output)
+    files = files_to_write(chosen.output)
     if chosen.telemetry is not None:
         _refuse_telemetry(entry, chosen)
         files.append(chosen.telemetry)

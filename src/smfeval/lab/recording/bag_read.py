@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from smfeval.errors import FormatError
+from smfeval.io.ros.bag import Bag, open_bag, translate_damage
 from smfeval.io.ros.poses import settle_stamps
-from smfeval.io.ros.recording import Bag as Bag
-from smfeval.io.ros.recording import open_bag, translate_damage
 from smfeval.io.ros.topics import named_topic
 from smfeval.io.source import is_file
 from smfeval.lab.recording import bag_write, data

@@ -77,7 +77,7 @@ def _explanation(row: ExplanationRow) -> dict[str, Any]:
         "displacement": {
             "shown_m2": found.shown.displacement.to_dict(),
             "shown_m": found.shown.sigma_m,
-            "own_m2": found.shown.own.to_dict(),
+            "own_m2": found.shown.point_noise.to_dict(),
             "recovered_one_nats": found.recovered_one_nats,
             "recovered_every_nats": found.recovered_every_nats,
             "needed_one_m": found.needed_one_m,

@@ -5,17 +5,17 @@ from dataclasses import dataclass
 
 from smfeval.compare.sweep import (
     SENTENCES,
-    Effect,
+    KnobEffect,
     Sweep,
     TrackEffect,
     earned_error_slope,
     unearned_slope,
 )
-from smfeval.compare.sweep_points import words
+from smfeval.compare.sweep_points import format_settings
 from smfeval.lab.casestudy import CaseStudy
 from smfeval.lab.casestudy.conclusions import sentences
 from smfeval.lab.casestudy.result import CreditRow, ExplanationRow, FailedRuns, ScoreRow, VariantRow
-from smfeval.lab.explained import Displacement
+from smfeval.lab.explanation import Displacement
 from smfeval.show.scores import metres, shown
 from smfeval.show.study.markdown import escape_markdown
 from smfeval.show.sweep import format_slope
@@ -256,14 +256,14 @@ def variants_sheet(study: CaseStudy) -> Sheet | None:
     return Sheet("6. Variants that listen to residuals", VARIANT_HEADINGS, rows, remarks)
 
 
-def _knob(effect: Effect, values: str, credit: str) -> Iterator[Row]:
+def _knob(effect: KnobEffect, values: str, credit: str) -> Iterator[Row]:
     """A row over tracks, and one for each if there are several."""
     yield effect.knob, values, credit, *_effect_cells(effect)
     if len(effect.tracks) > 1:
         yield from (("", each.track, "", *_effect_cells(each)) for each in effect.tracks)
 
 
-def _effect_cells(effect: Effect | TrackEffect) -> Row:
+def _effect_cells(effect: KnobEffect | TrackEffect) -> Row:
     return (
         f"{effect.reach_nats:.2f}",
         format_slope(effect.nees_slope),
@@ -305,7 +305,7 @@ def _predictions(sweep: Sweep) -> list[str]:
 
 def _failure_lines(sweep: Sweep) -> list[str]:
     return [
-        f"failed: {each.estimator} {words(each.settings)} on {each.track}: {each.sentence}"
+        f"failed: {each.estimator} {format_settings(each.settings)} on {each.track}: {each.sentence}"
         for each in sweep.failures
     ]
 

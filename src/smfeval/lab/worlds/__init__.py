@@ -7,7 +7,7 @@ import numpy as np
 
 from smfeval.errors import OptionError
 from smfeval.lab.sensors.faults import TYPICAL_FAULTS, Faults
-from smfeval.lab.worlds import plain, yards
+from smfeval.lab.worlds import courtyards, featureless
 from smfeval.lab.worlds.build import Builder, BuiltWorld
 
 __all__ = ["ADVERSARIAL", "EASY", "WORLDS", "BuiltWorld", "SeededWorld", "World", "world_named"]
@@ -46,19 +46,23 @@ WORLDS = {
         World(
             "college",
             "courtyards in a row, 400 m of new ground",
-            partial(yards.one_way_college, 15),
+            partial(courtyards.one_way_college, 15),
         ),
-        World("college_short", "the same for 165 m", partial(yards.one_way_college, 7)),
-        World("college_loop", "six courtyards, ends in the first", yards.college_loop),
-        World("courtyard", "small and closed, seen whole from the start", yards.courtyard),
+        World("college_short", "the same for 165 m", partial(courtyards.one_way_college, 7)),
+        World("college_loop", "six courtyards, ends in the first", courtyards.college_loop),
+        World("courtyard", "small and closed, seen whole from the start", courtyards.courtyard),
         World(
-            "tunnel", "smooth, clutter only near the start: the axis is lost", plain.smooth_tunnel
+            "tunnel",
+            "smooth, clutter only near the start: the axis is lost",
+            featureless.smooth_tunnel,
         ),
         World(
-            "tunnel_ribs", "sparse ribs and clutter: degenerate but trackable", plain.ribbed_tunnel
+            "tunnel_ribs",
+            "sparse ribs and clutter: degenerate but trackable",
+            featureless.ribbed_tunnel,
         ),
-        World("field", "open ground, few distant objects", plain.field),
-        World("corridor", "indoors, few features, one corner", plain.corridor),
+        World("field", "open ground, few distant objects", featureless.field),
+        World("corridor", "indoors, few features, one corner", featureless.corridor),
     )
 }
 

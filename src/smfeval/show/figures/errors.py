@@ -152,7 +152,7 @@ def axis_errors(axes: Sequence[Axes], evaluation: Evaluation) -> None:
         raise OptionError(f"{len(axes)} axes to draw on; the scored {letters} need {len(letters)}")
     residuals, stamp = found.scored.residuals, found.scored.estimate.stamp
     for i, (panel, letter) in enumerate(zip(axes, letters, strict=True)):
-        spread = np.sqrt(residuals.predicted[:, i, i])
+        spread = np.sqrt(residuals.predicted_covariance[:, i, i])
         _draw_axis_error(
             panel, polyline(stamp, residuals.error[:, i], spread), estimator_names([found])[0]
         )

@@ -66,7 +66,7 @@ def sigma(evaluation: Evaluation) -> Floats:
     S is what the belief predicts for the reference, S + S_ref. A sigma per axis, sqrt(tr S / d),
     would set a length in d dimensions against the spread of one of them.
     """
-    return np.sqrt(np.trace(evaluation.scored.residuals.predicted, axis1=1, axis2=2))
+    return np.sqrt(np.trace(evaluation.scored.residuals.predicted_covariance, axis1=1, axis2=2))
 
 
 def check_positive(values: Sequence[float] | Floats, what: str) -> Floats:

@@ -12,7 +12,7 @@ import numpy as np
 import scipy
 
 from smfeval import __version__
-from smfeval.show.page.parts import Markup, data_block, escape_text, glossary, join_parts, tag
+from smfeval.show.page.markup import Markup, data_block, escape_text, glossary, join_parts, tag
 
 HOME = "smfeval.show.page"
 SCRIPTS = (

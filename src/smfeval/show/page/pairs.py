@@ -6,11 +6,11 @@ from itertools import combinations
 import numpy as np
 
 from smfeval.compare import Attribution, Comparison, Pair
-from smfeval.compare.attribution import Own
+from smfeval.compare.attribution import EstimatorAttribution
 from smfeval.compare.frames import name_of
 from smfeval.show.figures.style import short_names
 from smfeval.show.page.document import document
-from smfeval.show.page.parts import (
+from smfeval.show.page.markup import (
     CellContent,
     HtmlCell,
     Markup,
@@ -134,16 +134,16 @@ def _attribution(found: Attribution) -> Markup:
         f"{count(found.scans, 'common scan')}, aligned to the first by {found.gauge}; second "
         "moments per axis, errors assumed uncorrelated."
     )
-    return block(title, table(headings, map(_own, found.own)), tag("p", how, class_="hint"))
+    return block(title, table(headings, map(_own, found.estimators)), tag("p", how, class_="hint"))
 
 
-def _own(own: Own) -> tuple[CellContent, ...]:
+def _own(own: EstimatorAttribution) -> tuple[CellContent, ...]:
     name = own.name + (" (moved to the nearest covariance)" if own.projected else "")
     reported = HtmlCell(length(own.reported_m), own.reported_m)
-    if own.sigma_m is None or own.shared is None:
+    if own.sigma_m is None or own.k_if_shared is None:
         return (name, badge(own.label), "-", "-", "-", reported, "-")
     bound = own.lower_bound
-    low, high = own.shared
+    low, high = own.k_if_shared
     return (
         name,
         HtmlCell(badge(own.label)),
@@ -160,7 +160,7 @@ def _numbers(pair: Pair) -> Markup:
     rows = [
         (term("verdict"), sentence(pair.claim.sentence)),
         (term("k_pair"), shown(pair.k)),
-        (term("at least"), bound + ", too few independent scans to rest on" * pair.few),
+        (term("at least"), bound + ", too few independent scans to rest on" * pair.has_few_samples),
         ("least", f"{number(pair.k_least)} over the clocks and open gauges below"),
         (term("median NEES"), shown(pair.nees_median)),
         ("difference", f"mean {metres(pair.distance)}"),

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from smfeval.evaluation.result import Scored
+from smfeval.evaluation.result import ScoredScans
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.score import Residuals
 from smfeval.show.figures.inputs import honest_quantile
 from smfeval.show.figures.style import short_names, stretch_index, thin_scans
-from smfeval.show.page.parts import Markup, block, html_list, pack_floats, tag, term
+from smfeval.show.page.markup import Markup, block, html_list, pack_floats, tag, term
 from smfeval.show.study.remarks import printable
 from smfeval.show.words import count
 
@@ -23,7 +23,7 @@ QUANTILES = {"low": 0.025, "middle": 0.5, "high": 0.975, "region": 0.95}
 SPACE = "xyz"
 
 
-Named = tuple[str, Scored, str]  # name, scans, axes that were scored
+Named = tuple[str, ScoredScans, str]  # name, scans, axes that were scored
 
 
 def drawn_tracks(named: Sequence[Named]) -> list[dict[str, Any]]:
@@ -47,13 +47,13 @@ def origin_of(positions: Floats) -> Floats:
     return np.round(middle / 100) * 100
 
 
-def _corners(scored: Scored) -> Floats:
+def _corners(scored: ScoredScans) -> Floats:
     position = scored.estimate.position
     return np.stack([position.min(axis=0), position.max(axis=0)])
 
 
 def _track_data(
-    scored: Scored, axes: str, most: int, start_ns: int, origin: Floats
+    scored: ScoredScans, axes: str, most: int, start_ns: int, origin: Floats
 ) -> dict[str, Any]:
     estimate, series = scored.estimate, scored.series
     believes = scored.residuals.covariance is not None
@@ -74,7 +74,7 @@ def _track_data(
     }
 
 
-def _kept_scans(scored: Scored, most: int) -> Ints:
+def _kept_scans(scored: ScoredScans, most: int) -> Ints:
     """Scans to draw, ascending: about `most` at most, even where there are more gaps than that."""
     series = _outstanding(scored)
     kept = thin_scans(scored.estimate.stamp, *series, columns=most // KEPT)
@@ -85,7 +85,7 @@ def _kept_scans(scored: Scored, most: int) -> Ints:
     return np.unique(np.concatenate([even, extremes]))
 
 
-def _outstanding(scored: Scored) -> list[Floats]:
+def _outstanding(scored: ScoredScans) -> list[Floats]:
     """The series whose extremes a thinned track must keep."""
     distance = scored.series["ape"]
     if scored.residuals.covariance is None:
@@ -93,12 +93,12 @@ def _outstanding(scored: Scored) -> list[Floats]:
     return [distance, scored.series["nees"], _sigma(scored.residuals)]
 
 
-def _belief(scored: Scored, axes: str, kept: Ints) -> dict[str, Any]:
+def _belief(scored: ScoredScans, axes: str, kept: Ints) -> dict[str, Any]:
     residuals = scored.residuals
     return {
         "nees": pack_floats(scored.series["nees"][kept]),
         "sigma": pack_floats(_sigma(residuals)[kept]),
-        "covariance": pack_floats(in_space(residuals.predicted[kept], axes)),
+        "covariance": pack_floats(in_space(residuals.predicted_covariance[kept], axes)),
         "honest": {
             name: pack_floats(_once(honest_quantile(residuals, share)[kept]))
             for name, share in QUANTILES.items()
@@ -116,7 +116,7 @@ def in_space(covariance: Floats, axes: str) -> Floats:
 
 def _sigma(residuals: Residuals) -> Floats:
     """sqrt(tr(S + S_ref)): the RMSE that the belief predicts. (n,) metres."""
-    return np.sqrt(np.trace(residuals.predicted, axis1=1, axis2=2))
+    return np.sqrt(np.trace(residuals.predicted_covariance, axis1=1, axis2=2))
 
 
 def _once(values: Floats) -> Floats:

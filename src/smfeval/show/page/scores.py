@@ -9,13 +9,10 @@ from smfeval.explain.alibis import Alibi, Alibis, Judgement
 from smfeval.explain.diagnoses import Diagnoses, Diagnosis
 from smfeval.explain.diagnoses.result import Bias, Regime, Tail, Windows
 from smfeval.show import scores
-from smfeval.show.causes import ALIBIS_TITLE as ALIBIS
-from smfeval.show.causes import DIAGNOSES_TITLE as DIAGNOSES
-from smfeval.show.causes import format_need, outcome_text
 from smfeval.show.figures.calibration import LEVELS
 from smfeval.show.figures.calibration import empirical_coverage as share_held
 from smfeval.show.page.document import document
-from smfeval.show.page.parts import (
+from smfeval.show.page.markup import (
     CellContent,
     HtmlCell,
     Markup,
@@ -30,6 +27,9 @@ from smfeval.show.page.parts import (
 )
 from smfeval.show.page.plots import chooser, drawn_tracks, panel, track_views
 from smfeval.show.page.verdicts import badge, verdict_card
+from smfeval.show.report import ALIBIS_TITLE as ALIBIS
+from smfeval.show.report import DIAGNOSES_TITLE as DIAGNOSES
+from smfeval.show.report import format_need, outcome_text
 from smfeval.show.scores import metres, shown
 from smfeval.show.words import count, length, length_unit, number
 from smfeval.summarise.inflation import median_chi_squared

@@ -8,7 +8,7 @@ from typing import Any
 
 from smfeval.compare.duels import Section
 from smfeval.show.page.document import document
-from smfeval.show.page.parts import (
+from smfeval.show.page.markup import (
     TERMS,
     CellContent,
     HtmlCell,
@@ -28,7 +28,7 @@ from smfeval.show.study.remarks import printable, study_title
 from smfeval.show.words import count, number
 from smfeval.study.metrics import METRICS
 from smfeval.study.result import NO_FILE, Study, TaskResult
-from smfeval.summarise.number import Number, finite
+from smfeval.summarise.number import Number, finite_or_none
 
 LABELS = ("overconfident", "consistent", "conservative", "cannot tell")
 HEAD = re.compile(r'(<th scope="col">)([^<]+)(</th>)')
@@ -194,7 +194,7 @@ def _metric(metric: str, results: Sequence[TaskResult]) -> dict[str, Any]:
         (
             printable(each.estimator),
             printable(f"{each.group}/{each.track}"),
-            finite(dict(each.numbers)[metric].value),
+            finite_or_none(dict(each.numbers)[metric].value),
         )
         for each in results
         if metric in dict(each.numbers)

@@ -10,7 +10,7 @@ from smfeval.compare.frames import name_of
 from smfeval.evaluation import Evaluation, Options
 from smfeval.explain.alibis import Alibis
 from smfeval.show.check import frames
-from smfeval.show.page.parts import Markup, sentence, tag, term
+from smfeval.show.page.markup import Markup, sentence, tag, term
 from smfeval.show.scores import shown
 from smfeval.show.words import count, length, number
 from smfeval.study.plan import PlannedEstimator, PlannedTrack

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from io import StringIO
 from typing import Any
 
-from smfeval.compare.duels import Cell, Column, Duel, Section
+from smfeval.compare.duels import Column, Duel, MetricCell, Section
 from smfeval.study.metrics import METRICS
 from smfeval.study.result import Study
-from smfeval.summarise.number import finite
+from smfeval.summarise.number import finite_or_none
 
 COLUMNS = (
     "table",  # estimators, or pairs
@@ -71,8 +71,8 @@ def _rows(section: Section, roles: dict[str, Any]) -> Iterator[dict[str, Any]]:
             yield table | who | number | _standing(cell, column)
 
 
-def _cell(cell: Cell, metric: str) -> dict[str, Any]:
-    median, by_track = cell.median, {track: finite(value) for track, value in cell.values}
+def _cell(cell: MetricCell, metric: str) -> dict[str, Any]:
+    median, by_track = cell.median, {track: finite_or_none(value) for track, value in cell.values}
     told = {
         "unit": METRICS[metric].unit if metric in METRICS else "",
         "tracks": len(cell.values),
@@ -85,7 +85,7 @@ def _cell(cell: Cell, metric: str) -> dict[str, Any]:
     return told | ends | {"unit": median.unit, "reason": median.reason}
 
 
-def _standing(cell: Cell, column: Column) -> dict[str, Any]:
+def _standing(cell: MetricCell, column: Column) -> dict[str, Any]:
     """Against the best contender, and among all."""
     ranks = column.ranks
     ranked = dict(zip(ranks.names, ranks.mean_rank, strict=True)) if ranks else {}

@@ -6,12 +6,12 @@ from dataclasses import asdict
 from typing import Any
 
 from smfeval import __version__
-from smfeval.compare.duels import Cell, Column, Duel, Ranks, Section
+from smfeval.compare.duels import Column, Duel, MetricCell, Ranks, Section
 from smfeval.evaluation import Options
 from smfeval.show.documents import json_text
 from smfeval.study.plan import Plan, PlannedEstimator, PlannedTrack
 from smfeval.study.result import PairResult, Study, TaskResult
-from smfeval.summarise.number import Number, finite
+from smfeval.summarise.number import Number, finite_or_none
 
 
 def plan_document(plan: Plan) -> dict[str, Any]:
@@ -103,20 +103,24 @@ def _column(column: Column, keys: Keys) -> dict[str, Any]:
     }
 
 
-def _cell(cell: Cell, keys: Keys) -> dict[str, Any]:
+def _cell(cell: MetricCell, keys: Keys) -> dict[str, Any]:
     return {
         "estimator": cell.estimator,
         "best": cell.best,
         "median": _number(cell.median),
         "values": [
-            {"track": track, "value": finite(value), "tasks": keys.get((cell.estimator, track), [])}
+            {
+                "track": track,
+                "value": finite_or_none(value),
+                "tasks": keys.get((cell.estimator, track), []),
+            }
             for track, value in cell.values
         ],
     }
 
 
 def _duel(duel: Duel) -> dict[str, Any]:
-    real = {name: finite(getattr(duel, name)) for name in ("difference", "p", "p_holm")}
+    real = {name: finite_or_none(getattr(duel, name)) for name in ("difference", "p", "p_holm")}
     return asdict(duel) | real
 
 
@@ -127,8 +131,8 @@ def _ranks(ranks: Ranks) -> dict[str, Any]:
             for name, rank in zip(ranks.names, ranks.mean_rank, strict=True)
         ],
         "tracks": ranks.tracks,
-        "friedman_p": finite(ranks.friedman_p),
-        "critical_difference": finite(ranks.critical_difference),
+        "friedman_p": finite_or_none(ranks.friedman_p),
+        "critical_difference": finite_or_none(ranks.critical_difference),
         "not_separated": [list(clique) for clique in ranks.cliques],
         "reason": ranks.reason,
     }

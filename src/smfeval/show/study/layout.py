@@ -6,7 +6,7 @@ from statistics import median_low
 
 import numpy as np
 
-from smfeval.compare.duels import Cell, Column, Section
+from smfeval.compare.duels import Column, MetricCell, Section
 from smfeval.show.study.remarks import (
     Digits,
     Marks,
@@ -174,14 +174,16 @@ def _distinct_sections(study: Study) -> Iterator[Section]:
             yield replace(each, notes=(*each.notes, SAME_NOTE))
 
 
-def _cells_by_row(columns: tuple[Column, ...]) -> dict[str, list[Cell | None]]:
+def _cells_by_row(columns: tuple[Column, ...]) -> dict[str, list[MetricCell | None]]:
     """Cells by estimator, in the order of the columns; None where a column has no such cell."""
     by_column = [{cell.estimator: cell for cell in column.cells} for column in columns]
     names = dict.fromkeys(name for column in by_column for name in column)
     return {name: [column.get(name) for column in by_column] for name in names}
 
 
-def _table_cell(cell: Cell | None, scale: Scale, marks: Marks, *, contender: bool) -> TableCell:
+def _table_cell(
+    cell: MetricCell | None, scale: Scale, marks: Marks, *, contender: bool
+) -> TableCell:
     number = cell_number(cell)
     if cell is None or number is None:
         return TableCell(None, None, None, bold=False, marks=marks, number=None, tracks=0)
@@ -197,14 +199,14 @@ def _digits(number: Number, unit: float) -> tuple[Digits, Digits | None, Digits 
 
 def _scales(sections: Iterable[Section]) -> dict[str, Scale]:
     """The unit of each metric."""
-    medians: dict[str, list[Cell]] = {}
+    medians: dict[str, list[MetricCell]] = {}
     for section in sections:
         for column in section.columns:
             medians.setdefault(column.metric, []).extend(column.cells)
     return {metric: _scale(metric, cells) for metric, cells in medians.items()}
 
 
-def _scale(metric: str, cells: list[Cell]) -> Scale:
+def _scale(metric: str, cells: list[MetricCell]) -> Scale:
     """Metres, centimetres or millimetres by the middle number; coverage in percent."""
     numbers = [number for number in map(cell_number, cells) if number is not None]
     unit = numbers[0].unit if numbers else "1"

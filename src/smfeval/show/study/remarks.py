@@ -7,7 +7,7 @@ from string import ascii_lowercase
 
 import numpy as np
 
-from smfeval.compare.duels import FEWEST, Cell, Column, Duel, Ranks, Section
+from smfeval.compare.duels import FEWEST, Column, Duel, MetricCell, Ranks, Section
 from smfeval.show.words import count, number
 from smfeval.study.metrics import METRICS
 from smfeval.study.result import PairResult, Study, TaskResult
@@ -107,7 +107,7 @@ def undecided_duels(columns: Iterable[Column]) -> list[tuple[str, str]]:
     for column in columns:
         others: dict[tuple[str, str], list[str]] = {}
         for duel in column.duels:
-            if duel.reason is not None and duel.tested == column.tested:
+            if duel.reason is not None and duel.is_tested == column.is_tested:
                 others.setdefault((_opponent(duel), duel.reason), []).append(duel.other)
         found += [
             (column.metric, f"{opponent}{join_names(names)}: {reason}")
@@ -118,13 +118,13 @@ def undecided_duels(columns: Iterable[Column]) -> list[tuple[str, str]]:
 
 def _opponent(duel: Duel) -> str:
     """'A against '; who leads without a test has no name."""
-    return f"{duel.best} against " if duel.tested else ""
+    return f"{duel.best} against " if duel.is_tested else ""
 
 
 def unmarked_reasons(columns: Iterable[Column]) -> RemarkTexts:
     """Why nobody is marked as best, where estimators compete; said of all metrics, or of some."""
-    contested = [column for column in columns if column.contested]
-    why = [(c.metric, TOO_FEW if c.duels else NO_RIVAL) for c in contested if not c.tested]
+    contested = [column for column in columns if column.is_contested]
+    why = [(c.metric, TOO_FEW if c.duels else NO_RIVAL) for c in contested if not c.is_tested]
     reasons = {reason for _, reason in why}
     return (
         tuple(reasons) if len(why) == len(contested) and len(reasons) == 1 else merge_sentences(why)
@@ -343,7 +343,7 @@ class Footnotes:
     cells: tuple[tuple[Marks, ...], ...]
 
 
-def footnotes(rows: list[list[Cell | None]], tracks: int) -> Footnotes:
+def footnotes(rows: list[list[MetricCell | None]], tracks: int) -> Footnotes:
     """Of the cells of a table over so many tracks."""
     said = [[cell_footnotes(cell, tracks) for cell in row] for row in rows]
     everywhere = _common_sentences(sentences for row in said for sentences in row)
@@ -366,7 +366,7 @@ def footnotes(rows: list[list[Cell | None]], tracks: int) -> Footnotes:
     )
 
 
-def cell_footnotes(cell: Cell | None, tracks: int) -> Sentences:
+def cell_footnotes(cell: MetricCell | None, tracks: int) -> Sentences:
     """Why a cell is empty, has no interval or no test, or speaks of other tracks than its table."""
     median = cell_number(cell)
     if cell is None or median is None:
@@ -376,7 +376,7 @@ def cell_footnotes(cell: Cell | None, tracks: int) -> Sentences:
     return tuple(said for said in (fewer, median.reason, cell.untested) if said)
 
 
-def cell_number(cell: Cell | None) -> Number | None:
+def cell_number(cell: MetricCell | None) -> Number | None:
     """The number of a cell, if it has one; infinity is one."""
     median = None if cell is None else cell.median
     return None if median is None or np.isnan(median.value) else median

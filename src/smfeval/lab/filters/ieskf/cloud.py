@@ -22,7 +22,7 @@ def preprocess_scan(
     seen = far_points(scan.point, settings.nearest_m)
     when = scan.time[seen] if settings.undistort else np.full(len(seen), scan.end - scan.start)
     time = (when + np.int64(scan.start - begin)) / NANOSECONDS
-    mounted = so3.turned(so3.matrix(imu_T_lidar[1]), scan.point[seen].astype(np.float64))
+    mounted = so3.rotate_all(so3.matrix(imu_T_lidar[1]), scan.point[seen].astype(np.float64))
     point = undistort(mounted + imu_T_lidar[0], time, way)
     return downsample(point, settings.voxel_m) if settings.voxel_m else point
 

@@ -9,23 +9,23 @@ from dataclasses import dataclass
 import numpy as np
 
 from smfeval.explain.diagnoses.case import (
-    EACH,
-    ENOUGH,
-    TIGHTER,
-    Case,
-    Split,
-    spans,
-    splits,
-    too_few,
+    ENOUGH_SCANS,
+    TEST_LEVEL,
+    TIGHTER_RATIO,
+    DiagnosisCase,
+    MotionRegime,
+    format_spans,
+    motion_regimes,
+    too_few_reason,
 )
 from smfeval.explain.diagnoses.regression import (
     Accept,
     Cause,
     Finding,
     Selection,
-    select,
-    untested,
-    without,
+    regression_residual,
+    select_causes,
+    untested_causes,
 )
 from smfeval.explain.diagnoses.result import Diagnosis, Untested
 from smfeval.explain.diagnoses.stretches import Stretch, stretches
@@ -42,7 +42,9 @@ ADVICE = {
 }
 
 
-def regime(case: Case, split: Split, numbers: dict[str, float]) -> Diagnosis:
+def regime_diagnosis(
+    case: DiagnosisCase, split: MotionRegime, numbers: dict[str, float]
+) -> Diagnosis:
     """Too tight in one regime of the motion."""
     k_in, k_out = case.k(split.inside), case.k(~split.inside)
     unit = "rad/s" if split.name == "turning" else "m/s"
@@ -56,15 +58,15 @@ def regime(case: Case, split: Split, numbers: dict[str, float]) -> Diagnosis:
     )
 
 
-def thirds(case: Case) -> tuple[float, float]:
+def k_of_thirds(case: DiagnosisCase) -> tuple[float, float]:
     """k of the first and of the last third of the time."""
     third = case.time_s[-1] / 3
     return case.k(case.time_s <= third), case.k(case.time_s > 2 * third)
 
 
-def grown(case: Case, numbers: dict[str, float]) -> Diagnosis:
+def growth_diagnosis(case: DiagnosisCase, numbers: dict[str, float]) -> Diagnosis:
     """Too tight more and more."""
-    first, last = thirds(case)
+    first, last = k_of_thirds(case)
     return Diagnosis(
         GROWING,
         {"k_first_third": first, "k_last_third": last} | numbers,
@@ -75,7 +77,9 @@ def grown(case: Case, numbers: dict[str, float]) -> Diagnosis:
     )
 
 
-def stands_out(case: Case, runs: list[tuple[int, int]], probability: float) -> Diagnosis:
+def stretch_diagnosis(
+    case: DiagnosisCase, runs: list[tuple[int, int]], probability: float
+) -> Diagnosis:
     """Too tight in some stretches, given by their first scan and the one after their last."""
     index = np.arange(len(case))
     inside = np.logical_or.reduce([(index >= low) & (index < high) for low, high in runs])
@@ -87,19 +91,19 @@ def stands_out(case: Case, runs: list[tuple[int, int]], probability: float) -> D
     return Diagnosis(
         "a stretch",
         numbers,
-        f"{spans(times)} after the first scan stands out: k is {k_in:.3g} there and {k_out:.3g} "
+        f"{format_spans(times)} after the first scan stands out: k is {k_in:.3g} there and {k_out:.3g} "
         "elsewhere",
-        f"look at what happens at {spans(times)}: geometry, outages, dynamic objects",
+        f"look at what happens at {format_spans(times)}: geometry, outages, dynamic objects",
     )
 
 
-START = 0.02  # of the duration: growth is measured from here, where the logarithm is tame
+START_SHARE = 0.02  # of the duration: growth is measured from here, where the logarithm is tame
 HANDICAP = 1.2  # a stretch may choose its ends, so it must explain this much more than a regime
-GROWN = 2.0  # times the k of the first third that the last has, if there is a drift anyway
+GROWTH_RATIO = 2.0  # times the k of the first third that the last has, if there is a drift anyway
 
 
 @dataclass(frozen=True)
-class Where:
+class RegimeFindings:
     """What was found, and the log NEES that it explains above the lowest level (n,)."""
 
     found: tuple[Diagnosis, ...]
@@ -107,66 +111,72 @@ class Where:
     explained: Floats
 
 
-def where(case: Case, *, drifting: bool, most: float, rng: np.random.Generator) -> Where:
+def find_regimes(
+    case: DiagnosisCase, *, drifting: bool, most: float, rng: np.random.Generator
+) -> RegimeFindings:
     """Regimes, growth and stretches that explain where the NEES is high, the strongest first.
 
     `most` is the number of independent scans that the log NEES is worth.
     """
-    regimes = splits(case)
-    runs, selection = _searched(case, regimes, most, rng)
-    found = [_told(each, case, regimes) for each in selection.found]
+    regimes = motion_regimes(case)
+    runs, selection = _search_causes(case, regimes, most, rng)
+    found = [_diagnose_finding(each, case, regimes) for each in selection.found]
     if runs:
-        found.append(stands_out(case, [(run.start, run.stop) for run in runs], _worst(runs)))
+        found.append(
+            stretch_diagnosis(
+                case, [(run.start, run.stop) for run in runs], _largest_probability(runs)
+            )
+        )
     if drifting and GROWING not in {each.name for each in found}:
         found += _growth_of_drift(case)
-    short = (Untested("a stretch", too_few(most)),)
-    untried = untested(selection) + (() if most >= ENOUGH else short)
-    return Where(tuple(found), untried, _explained(case, selection, runs))
+    short = (Untested("a stretch", too_few_reason(most)),)
+    untried = untested_causes(selection) + (() if most >= ENOUGH_SCANS else short)
+    return RegimeFindings(tuple(found), untried, _explained_log_nees(case, selection, runs))
 
 
-def _searched(
-    case: Case, regimes: list[Split], most: float, rng: np.random.Generator
+def _search_causes(
+    case: DiagnosisCase, regimes: list[MotionRegime], most: float, rng: np.random.Generator
 ) -> tuple[list[Stretch], Selection]:
     """Stretches and regimes, whichever explains more first, the other in what it leaves."""
     response, level = case.log_nees[:, None], np.ones((len(case), 1, 1))
-    causes = [_regime_cause(split) for split in regimes] + [_growth(case)]
-    accept = _accept(case, regimes)
-    selection = select(response, level, causes, accept=accept, most=most)
-    if most < ENOUGH:
+    causes = [_regime_cause(split) for split in regimes] + [_growth_cause(case)]
+    accept = _acceptance(case, regimes)
+    selection = select_causes(response, level, causes, accept=accept, most=most)
+    if most < ENOUGH_SCANS:
         return [], selection
 
     runs = _tight_runs(case, case.log_nees, rng)
     if runs and _stretch_first(runs[0], selection, response, level):
         level = np.concatenate([level, _columns(runs, len(case))], axis=-1)
-        return runs, select(response, level, causes, accept=accept, most=most)
+        return runs, select_causes(response, level, causes, accept=accept, most=most)
     if selection.found:
-        runs = _tight_runs(case, without(response, selection.base)[:, 0], rng)
+        runs = _tight_runs(case, regression_residual(response, selection.base)[:, 0], rng)
     return runs, selection
 
 
-def _tight_runs(case: Case, series: Floats, rng: np.random.Generator) -> list[Stretch]:
-    runs = stretches(series, limit=EACH, rng=rng)
+def _tight_runs(case: DiagnosisCase, series: Floats, rng: np.random.Generator) -> list[Stretch]:
+    runs = stretches(series, limit=TEST_LEVEL, rng=rng)
     return [run for run in runs if case.k(_mask(run, len(case))) > 1]
 
 
-def _regime_cause(split: Split) -> Cause:
+def _regime_cause(split: MotionRegime) -> Cause:
     return Cause(f"tight while {split.name}", split.inside.astype(np.float64)[:, None, None])
 
 
-def _growth(case: Case) -> Cause:
+def _growth_cause(case: DiagnosisCase) -> Cause:
     """NEES ~ t^slope: one for a random walk of the error, two for a constant rate."""
     share = case.time_s / case.time_s[-1]
-    return Cause(GROWING, np.log((share + START) / (1 + START))[:, None, None])
+    return Cause(GROWING, np.log((share + START_SHARE) / (1 + START_SHARE))[:, None, None])
 
 
-def _accept(case: Case, regimes: list[Split]) -> Accept:
+def _acceptance(case: DiagnosisCase, regimes: list[MotionRegime]) -> Accept:
     """A cause is accepted if it is sure, raises the NEES enough, and k is above one there."""
     inside = {f"tight while {split.name}": split.inside for split in regimes}
     inside[GROWING] = case.time_s > case.time_s[-1] * 2 / 3
 
     def accepted(found: Finding) -> bool:
-        sure = found.probability < EACH and found.n_effective >= ENOUGH
-        higher = float(np.exp(found.effect.value[0])) >= TIGHTER
+        sure = found.probability < TEST_LEVEL and found.n_effective >= ENOUGH_SCANS
+        higher = float(np.exp(found.effect.value[0])) >= TIGHTER_RATIO
         return sure and higher and case.k(inside[found.name]) > 1
 
     return accepted
@@ -177,7 +187,9 @@ def _stretch_first(run: Stretch, selection: Selection, response: Floats, level: 
     if not selection.found:
         return True
     both = np.concatenate([level, _columns([run], len(response))], axis=-1)
-    gained = np.sum(without(response, level) ** 2) - np.sum(without(response, both) ** 2)
+    gained = np.sum(regression_residual(response, level) ** 2) - np.sum(
+        regression_residual(response, both) ** 2
+    )
     best = max(each.share for each in selection.found)
     return bool(gained / np.sum(response**2) > HANDICAP * best)
 
@@ -192,11 +204,11 @@ def _columns(runs: list[Stretch], count: int) -> Floats:
     return np.stack([_mask(run, count) for run in runs], axis=-1)[:, None].astype(np.float64)
 
 
-def _worst(runs: list[Stretch]) -> float:
+def _largest_probability(runs: list[Stretch]) -> float:
     return max(run.probability for run in runs)
 
 
-def _explained(case: Case, selection: Selection, runs: list[Stretch]) -> Floats:
+def _explained_log_nees(case: DiagnosisCase, selection: Selection, runs: list[Stretch]) -> Floats:
     """What the findings add to the log NEES, from its lowest level on. (n,)."""
     columns = [each.columns for each in selection.found]
     columns += [_columns(runs, len(case))] if runs else []
@@ -208,20 +220,22 @@ def _explained(case: Case, selection: Selection, runs: list[Stretch]) -> Floats:
     return explained - explained.min()
 
 
-def _told(found: Finding, case: Case, regimes: list[Split]) -> Diagnosis:
+def _diagnose_finding(
+    found: Finding, case: DiagnosisCase, regimes: list[MotionRegime]
+) -> Diagnosis:
     value = float(found.effect.value[0])
     numbers = {"p": found.probability, "independent_scans": found.n_effective}
     if found.name == GROWING:
-        return grown(case, {"exponent": value} | numbers)
+        return growth_diagnosis(case, {"exponent": value} | numbers)
     split = next(each for each in regimes if found.name.endswith(each.name))
-    return regime(case, split, {"ratio": float(np.exp(value))} | numbers)
+    return regime_diagnosis(case, split, {"ratio": float(np.exp(value))} | numbers)
 
 
-def _growth_of_drift(case: Case) -> list[Diagnosis]:
+def _growth_of_drift(case: DiagnosisCase) -> list[Diagnosis]:
     """Growth as a property of a drift that is proven, so that it needs no proof of its own."""
-    first, last = thirds(case)
-    if case.fitted or last < GROWN * first:
+    first, last = k_of_thirds(case)
+    if case.fitted or last < GROWTH_RATIO * first:
         return []
-    column = _growth(case).columns.ravel()
+    column = _growth_cause(case).columns.ravel()
     column = column - column.mean()
-    return [grown(case, {"exponent": float(column @ case.log_nees / (column @ column))})]
+    return [growth_diagnosis(case, {"exponent": float(column @ case.log_nees / (column @ column))})]

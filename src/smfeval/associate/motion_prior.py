@@ -19,7 +19,7 @@ from math import comb, factorial
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from smfeval.associate.kalman import Chain, Smoothed, innovations, smoothed
+from smfeval.associate.kalman import Chain, SmoothedStates, innovations, smooth_chain
 from smfeval.maths.arrays import Floats, Ints
 
 
@@ -86,7 +86,7 @@ STILL = 1e-12  # of the largest eigenvalue of the density: an axis with less doe
 
 
 @dataclass(frozen=True)
-class Motion:
+class MotionPrior:
     """Hyperparameters of a motion prior.
 
     Parameters
@@ -122,8 +122,13 @@ class Instants:
         return Instants(self.left, self.before / unit, self.after / unit)
 
 
-def interpolated(
-    step: Floats, observed: Floats, motion: Motion, at: Instants, *, noise: Floats | None = None
+def interpolate_curve(
+    step: Floats,
+    observed: Floats,
+    motion: MotionPrior,
+    at: Instants,
+    *,
+    noise: Floats | None = None,
 ) -> tuple[Floats, Floats]:
     """Posterior mean and covariance of the curve at instants between its observations.
 
@@ -146,13 +151,13 @@ def interpolated(
         (q, d), (q, d, d).
     """
     if noise is not None:
-        return _coupled(step, observed, motion, at, noise)
-    mean, variance = separable(step, observed, motion, at)
+        return _interpolate_coupled(step, observed, motion, at, noise)
+    mean, variance = interpolate_separable(step, observed, motion, at)
     return mean, variance[:, None, None] * motion.density
 
 
-def separable(
-    step: Floats, observed: Floats, motion: Motion, at: Instants
+def interpolate_separable(
+    step: Floats, observed: Floats, motion: MotionPrior, at: Instants
 ) -> tuple[Floats, Floats]:
     """Posterior mean, and variance in units of the density. Batch axes follow time.
 
@@ -161,7 +166,9 @@ def separable(
     unit, power = float(np.median(step)), 2 * motion.order - 1
     ratio = np.array(motion.ratio / unit**power)
     chain = separable_chain(step / unit, observed, motion.order, ratio)
-    mean, variance = _between(smoothed(chain), at.in_units(unit), motion.order, np.eye(1))
+    mean, variance = _interpolate_between(
+        smooth_chain(chain), at.in_units(unit), motion.order, np.eye(1)
+    )
     return mean[..., 0, :], unit**power * variance[..., 0, 0]
 
 
@@ -217,7 +224,9 @@ def _first_derivatives(step: Floats, seen: Floats) -> Floats:
     )
 
 
-def _between(states: Smoothed, at: Instants, order: int, density: Floats) -> tuple[Floats, Floats]:
+def _interpolate_between(
+    states: SmoothedStates, at: Instants, order: int, density: Floats
+) -> tuple[Floats, Floats]:
     """Position between neighbouring smoothed states. -> (q, p, c), (q, p, p)."""
     eye = np.eye(len(density))
     left, right, rest = bridge(at.before, at.after, order)
@@ -231,8 +240,8 @@ def _between(states: Smoothed, at: Instants, order: int, density: Floats) -> tup
     return mean, 0.5 * (covariance + np.swapaxes(covariance, -1, -2))
 
 
-def _coupled(
-    step: Floats, observed: Floats, motion: Motion, at: Instants, noise: Floats
+def _interpolate_coupled(
+    step: Floats, observed: Floats, motion: MotionPrior, at: Instants, noise: Floats
 ) -> tuple[Floats, Floats]:
     """Smooth the axes that move together; an axis that never moves keeps its noise as it is."""
     moving, still = principal_axes(motion.density)
@@ -243,7 +252,9 @@ def _coupled(
         density = unit ** (2 * motion.order - 1) * (moving.T @ motion.density @ moving)
         seen, spread = observed @ moving, moving.T @ noise @ moving
         chain = coupled_chain(step / unit, seen, motion.order, density, spread)
-        part, spread = _between(smoothed(chain), at.in_units(unit), motion.order, density)
+        part, spread = _interpolate_between(
+            smooth_chain(chain), at.in_units(unit), motion.order, density
+        )
         mean = mean + part[..., 0] @ moving.T
         covariance = covariance + moving @ spread @ moving.T
     return mean, covariance
@@ -278,14 +289,14 @@ LOG10_SCALES = np.arange(-8.0, 8.1, 2.0)  # of the density, about that of the fr
 
 
 @dataclass(frozen=True)
-class Fit:
+class PriorFit:
     """A motion prior, its log likelihood per observation (0 for a curve that does not move at all).
 
     `excess` is the mean squared innovation over what the prior expects, per axis; one where the
     density was fitted freely, far below one where the reported noise is larger than the scatter.
     """
 
-    motion: Motion
+    motion: MotionPrior
     log_likelihood: float
     excess: float
 
@@ -298,33 +309,33 @@ def windows(count: int, most: int = WINDOWS) -> Ints:
     return np.arange(length)[:, None] + start
 
 
-def fit(step: Floats, observed: Floats, order: int) -> Fit:
+def fit_prior(step: Floats, observed: Floats, order: int) -> PriorFit:
     """Density and noise ratio of a curve. (n - 1,), (n, d)."""
     index = windows(len(observed))
     unit = float(np.median(step))  # time in steps, so that numbers are near one
     steps, seen = step[index[:-1]] / unit, observed[index]
     axes = moving_axes(seen)
     if axes.shape[1] == 0:
-        return Fit(Motion(order, np.zeros((observed.shape[1],) * 2), 0.0), 0.0, 1.0)
+        return PriorFit(MotionPrior(order, np.zeros((observed.shape[1],) * 2), 0.0), 0.0, 1.0)
 
     def cost(log10_ratio: Floats) -> Floats:
         return _profile(steps, seen @ axes, order, 10.0**log10_ratio)[0]
 
-    ratio = 10.0 ** _least(cost, LOG10_RATIOS)
+    ratio = 10.0 ** _minimise(cost, LOG10_RATIOS)
     least, density = _profile(steps, seen @ axes, order, np.array([ratio]))
     power = 2 * order - 1
     whole = axes @ density[0] @ axes.T / unit**power
-    motion = Motion(order, 0.5 * (whole + whole.T), ratio * unit**power)
-    return Fit(motion, -0.5 * float(least[0]), 1.0)
+    motion = MotionPrior(order, 0.5 * (whole + whole.T), ratio * unit**power)
+    return PriorFit(motion, -0.5 * float(least[0]), 1.0)
 
 
-def fit_given_noise(step: Floats, observed: Floats, noise: Floats, free: Motion) -> Fit:
+def fit_given_noise(step: Floats, observed: Floats, noise: Floats, free: MotionPrior) -> PriorFit:
     """Density of a curve whose noise is known: its size, in the shape of a free fit's density.
 
     (n - 1,), (n, d), (n, d, d).
     """
     if not free.density.any():
-        return Fit(Motion(free.order, free.density, 0.0), 0.0, 1.0)
+        return PriorFit(MotionPrior(free.order, free.density, 0.0), 0.0, 1.0)
     index, axes = windows(len(observed)), principal_axes(free.density)[0]
     unit = float(np.median(step))
     shape = unit ** (2 * free.order - 1) * (axes.T @ free.density @ axes)
@@ -338,10 +349,10 @@ def fit_given_noise(step: Floats, observed: Floats, noise: Floats, free: Motion)
     def cost(log10_scales: Floats) -> Floats:
         return np.array([sum(terms(scale)) for scale in log10_scales])
 
-    scale = _least(cost, LOG10_SCALES)
+    scale = _minimise(cost, LOG10_SCALES)
     square, logarithm = terms(scale)
-    motion = Motion(free.order, 10.0**scale * free.density, 0.0)
-    return Fit(motion, -0.5 * (square + logarithm), square / axes.shape[1])
+    motion = MotionPrior(free.order, 10.0**scale * free.density, 0.0)
+    return PriorFit(motion, -0.5 * (square + logarithm), square / axes.shape[1])
 
 
 def moving_axes(seen: Floats) -> Floats:
@@ -370,7 +381,7 @@ def _gaussian_terms(innovation: Floats, covariance: Floats) -> tuple[float, floa
     return float(square.mean()), float(logarithm.mean())
 
 
-def _least(cost: Callable[[Floats], Floats], grid: Floats) -> float:
+def _minimise(cost: Callable[[Floats], Floats], grid: Floats) -> float:
     """Where a function of one number is least: the best of a grid, refined between neighbours."""
     best = int(np.argmin(cost(grid)))
     low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]

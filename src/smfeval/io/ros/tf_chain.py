@@ -16,8 +16,8 @@ import numpy as np
 
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.options import ReadOptions
+from smfeval.io.ros.bag import Bag
 from smfeval.io.ros.poses import settle_stamps
-from smfeval.io.ros.recording import Bag
 from smfeval.io.ros.topics import KNOWN_SHAPES, TRANSFORM_STAMPED, named_topic, shape_of
 from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Bools, Floats, Ints

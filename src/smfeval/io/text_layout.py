@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from smfeval.maths.arrays import Floats, Ints, frozen
+from smfeval.maths.arrays import Floats, Ints, read_only
 from smfeval.maths.stamps import NANOSECONDS, seconds_text
 from smfeval.maths.symmetric import chunks
 
@@ -92,7 +92,7 @@ class NumberTable:
     @property
     def stamp(self) -> Ints:
         """Nanoseconds. (n,)."""
-        return frozen(np.concatenate([block.stamp for block in self.blocks]))
+        return read_only(np.concatenate([block.stamp for block in self.blocks]))
 
     @property
     def width(self) -> int:
@@ -105,14 +105,14 @@ class NumberTable:
         for rows, block in self._block_slices():
             for to, column in enumerate(block.columns[start - 1 : stop - 1]):
                 out[rows, to] = column
-        return frozen(out)
+        return read_only(out)
 
     def symmetric_matrices(self, start: int, index: Ints) -> Floats:
         """Symmetric matrices from packed columns: entry (i, j) is column start + index[i, j]."""
         packed, out = PackedColumns(start, index), np.empty((len(self), *index.shape))
         for rows, block in self._block_slices():
             packed.unpack(block.columns[start - 1 :], out[rows])
-        return frozen(out)
+        return read_only(out)
 
     def _block_slices(self) -> Iterator[tuple[slice, RowBlock]]:
         """Each block, and which rows it has."""

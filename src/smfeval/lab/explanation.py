@@ -11,14 +11,14 @@ from smfeval.explain.credit import Budget, Parts
 from smfeval.explain.degeneracy import Regression, geometry, regressions, sees_all
 from smfeval.explain.displacement import (
     FEWEST_POINTS,
-    Residuals,
-    Shown,
+    DisplacementVariance,
+    PointResiduals,
     Updates,
-    shown_by_innovation,
+    displacement_from_innovations,
 )
 from smfeval.lab.filters.run import Run, Telemetry
 from smfeval.maths.arrays import Bools, Floats, Ints
-from smfeval.maths.symmetric import symmetrised
+from smfeval.maths.symmetric import symmetrise
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Credit:
 class Displacement:
     """A shared displacement S_d = s^2 I: what the innovation shows, and what k = 1 needs."""
 
-    shown: Shown
+    shown: DisplacementVariance
     recovered_one_nats: float  # by the shown one, at one update
     recovered_every_nats: float  # and at every update
     needed_one_m: float | None  # None: not even without the update's information
@@ -107,7 +107,7 @@ def project_semidefinite(information: Floats) -> Floats:
     """Without what rounding makes negative where an update saw nothing. (n, 3, 3)."""
     value, direction = np.linalg.eigh(information)
     kept = direction * np.maximum(value, 0.0)[..., None, :]
-    return symmetrised(kept @ direction.swapaxes(-1, -2))
+    return symmetrise(kept @ direction.swapaxes(-1, -2))
 
 
 def _credit(every: Telemetry, rows: Ints, k: float) -> Credit:
@@ -124,22 +124,26 @@ def _displacement(told: Telemetry, rows: Ints, error: Floats) -> Displacement:
     """Of all updates, since each rests on the one before; asked at the rows that were scored."""
     updates = updates_of(told)
     claimed = Updates(told.prior, told.posterior, credit.credit(told.normals, told.sigma_m))
-    seen = Residuals(told.matched, told.normals, told.innovation_rms_m, told.residual_rms_m)
-    shown = shown_by_innovation(claimed, seen, rows=rows)
+    seen = PointResiduals(told.matched, told.normals, told.innovation_rms_m, told.residual_rms_m)
+    shown = displacement_from_innovations(claimed, seen, rows=rows)
 
     def one(size_m: float) -> Floats:
-        return displacement.at_one_update(updates, displacement.isotropic(size_m))[rows]
+        return displacement.single_update_posterior(
+            updates, displacement.isotropic_covariance(size_m)
+        )[rows]
 
     def every(size_m: float) -> Floats:
-        return displacement.at_every_update(updates, displacement.isotropic(size_m))[rows]
+        return displacement.marginalised_posterior(
+            updates, displacement.isotropic_covariance(size_m)
+        )[rows]
 
     reported = updates.posterior[rows]
     return Displacement(
         shown=shown,
         recovered_one_nats=displacement.recovered_nats(one(shown.sigma_m), reported),
         recovered_every_nats=displacement.recovered_nats(every(shown.sigma_m), reported),
-        needed_one_m=displacement.needed_m(error, one),
-        needed_every_m=displacement.needed_m(error, every),
+        needed_one_m=displacement.needed_displacement_m(error, one),
+        needed_every_m=displacement.needed_displacement_m(error, every),
     )
 
 

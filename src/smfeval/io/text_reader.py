@@ -16,7 +16,8 @@ from typing import IO
 import numpy as np
 
 from smfeval.errors import FormatError
-from smfeval.io.rows import (
+from smfeval.io.source import BOM, is_binary, open_input
+from smfeval.io.text_layout import (
     LARGEST_SHOWN,
     LAST_STAMP,
     HeaderLine,
@@ -32,8 +33,7 @@ from smfeval.io.rows import (
     is_unusual_number,
     nanoseconds,
 )
-from smfeval.io.source import BOM, is_binary, open_input
-from smfeval.maths.arrays import Floats, Ints, frozen
+from smfeval.maths.arrays import Floats, Ints, read_only
 
 
 class GrowingArray:
@@ -55,7 +55,7 @@ class GrowingArray:
 
     def array(self) -> Floats:
         """All rows, read-only."""
-        return frozen(self._array[: self._rows])
+        return read_only(self._array[: self._rows])
 
 
 # What numbers (nan and infinity among them), separators and line ends are written with.

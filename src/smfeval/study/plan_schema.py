@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from smfeval.align.extent import Extent, extent
+from smfeval.align.extent import Extent, parse_extent
 from smfeval.associate.nearest import TOLERANCE_S
 from smfeval.errors import OptionError, SmfevalError
 from smfeval.evaluation import ALIGNMENTS, Options
@@ -21,8 +21,8 @@ from smfeval.evaluation.options import ASSOCIATIONS
 from smfeval.io import TOPIC
 from smfeval.io.options import ReadOptions
 from smfeval.io.source import is_file
-from smfeval.maths.stamps import seconds_in
-from smfeval.score import RULES, Settings
+from smfeval.maths.stamps import parse_seconds
+from smfeval.score import RULES, RuleSettings
 from smfeval.study.plan import Plan, PlannedTrack, Reading
 from smfeval.summarise.interval import METHODS
 from smfeval.summarise.number import Intervals
@@ -316,8 +316,8 @@ def locate_errors(where: str, make: Callable[[], Made]) -> Made:
         raise OptionError(f"{where}: {error}") from error
 
 
-def _rule_settings(given: dict[str, Any]) -> Settings:
-    return Settings(
+def _rule_settings(given: dict[str, Any]) -> RuleSettings:
+    return RuleSettings(
         float(given.get("beta", 1.0)),
         given.get("unbiased", False),
         given.get("kernel_density", False),
@@ -336,11 +336,11 @@ def _parse_offset(given: dict[str, Any]) -> float | Literal["auto"]:
 
 def _parse_seconds(given: dict[str, Any], key: str, default: float) -> float:
     value = given.get(key, default)
-    seconds = seconds_in(value) if isinstance(value, str) else float(value)
+    seconds = parse_seconds(value) if isinstance(value, str) else float(value)
     if not np.isfinite(seconds) or (key == "tolerance" and seconds < 0):
         raise OptionError(f"{key} {value!r} is no time that could be meant")
     return seconds
 
 
 def _parse_extent(value: int | str) -> Extent:
-    return extent(str(value))
+    return parse_extent(str(value))

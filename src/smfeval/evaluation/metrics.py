@@ -10,7 +10,7 @@ from smfeval.associate.nearest import speeds
 from smfeval.errors import OptionError
 from smfeval.evaluation.options import Options
 from smfeval.evaluation.residuals import path_axes
-from smfeval.evaluation.result import Scored
+from smfeval.evaluation.result import ScoredScans
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.order import median
@@ -18,14 +18,19 @@ from smfeval.maths.symmetric import chunks
 from smfeval.score import Residuals
 from smfeval.score.crps import crps
 from smfeval.summarise.number import Number
-from smfeval.summarise.relative import RelativeError, horizon_pairs, relative_error, summarised
+from smfeval.summarise.relative import (
+    RelativeError,
+    horizon_pairs,
+    relative_error,
+    summarise_relative,
+)
 from smfeval.summarise.summary import Calibration
 from smfeval.summarise.verdict import Verdict, verdict
 
 NO_RISK = GapRisk(median=0.0, p95=0.0, largest=0.0, above_limit=0.0)
 
 
-def gap_risk_of(scored: Scored, pairs: Pairs, left: Ints) -> GapRisk | None:
+def gap_risk_of(scored: ScoredScans, pairs: Pairs, left: Ints) -> GapRisk | None:
     """How far the reference moves within the gaps, in reported sigmas; None without a belief."""
     covariance = scored.residuals.covariance
     if covariance is None:
@@ -33,14 +38,14 @@ def gap_risk_of(scored: Scored, pairs: Pairs, left: Ints) -> GapRisk | None:
     variance = np.einsum("nii->n", covariance) / scored.residuals.dimension
     if not variance.min() > 0:
         return None
-    gap_s = pairs.gap_s[left][scored.kept]
+    gap_s = pairs.gap_s[left][scored.kept_scans]
     if not gap_s.any():  # the usual case of common stamps: nothing moves within no time
         return NO_RISK
     speed = speeds(scored.reference.stamp, scored.reference.position)
     return gap_risk(speed, gap_s, np.sqrt(variance))
 
 
-def crps_by_axis(scored: Scored, options: Options) -> dict[str, Floats]:
+def crps_by_axis(scored: ScoredScans, options: Options) -> dict[str, Floats]:
     """CRPS along each scored axis, and along the path where all three are scored. (n,) each."""
     residuals = scored.residuals
     if "crps" not in scored.series:
@@ -53,20 +58,20 @@ def crps_by_axis(scored: Scored, options: Options) -> dict[str, Floats]:
     return by_axis
 
 
-def rotation_deg(scored: Scored) -> Floats | None:
+def rotation_deg(scored: ScoredScans) -> Floats | None:
     """Angle between estimated and reference rotation; None where a track has none. (n,)."""
-    if not _oriented(scored):
+    if not _is_oriented(scored):
         return None
     off = so3.angle_between(scored.reference.rotation, scored.estimate.rotation)
     return np.degrees(off, out=off)
 
 
-def relative_errors(scored: Scored, options: Options) -> tuple[RelativeError, ...]:
+def relative_errors(scored: ScoredScans, options: Options) -> tuple[RelativeError, ...]:
     """Relative pose error over every horizon that was asked for."""
-    return tuple(_relative(scored, horizon) for horizon in options.horizons)
+    return tuple(_relative_error(scored, horizon) for horizon in options.horizons)
 
 
-def _relative(scored: Scored, horizon: Extent) -> RelativeError:
+def _relative_error(scored: ScoredScans, horizon: Extent) -> RelativeError:
     reference = scored.reference
     progress = horizon.progress(reference.stamp, reference.position)
     pairs = horizon_pairs(progress, horizon.size)
@@ -76,13 +81,13 @@ def _relative(scored: Scored, horizon: Extent) -> RelativeError:
         (scored.estimate.position, scored.estimate.rotation),
         (reference.position, reference.rotation),
         pairs,
-        oriented=_oriented(scored),
+        oriented=_is_oriented(scored),
     )
     travelled = progress[pairs[1]] - progress[pairs[0]] if horizon.unit == "m" else None
-    return summarised(str(horizon), errors, travelled)
+    return summarise_relative(str(horizon), errors, travelled)
 
 
-def _oriented(scored: Scored) -> bool:
+def _is_oriented(scored: ScoredScans) -> bool:
     return scored.estimate.about.oriented and scored.reference.about.oriented
 
 
@@ -90,7 +95,7 @@ SQUARED = 2.0  # a squared error forgets twice as fast as the error itself
 
 
 @dataclass(frozen=True)
-class Fit:
+class FittedFreedoms:
     """What was fitted before the scans were scored."""
 
     freedoms: int  # of the alignment
@@ -98,35 +103,39 @@ class Fit:
     clock: bool  # and a clock offset was found
 
     @property
-    def absorbed(self) -> int:
+    def absorbed_freedoms(self) -> int:
         """Freedoms that took errors of the scored scans away; a clock does as an alignment does."""
         return (0 if self.from_start else self.freedoms) + self.clock
 
 
-def judged(residuals: Residuals, calibration: Calibration | None, fit: Fit) -> Verdict:
+def judge_track(
+    residuals: Residuals, calibration: Calibration | None, fit: FittedFreedoms
+) -> Verdict:
     """The verdict, the alignment's own error granted where it was fitted on the scored scans."""
     left = 1.0
     if calibration is not None and not fit.from_start:
-        left = left_of_k(residuals, calibration.k_at_95, fit.freedoms)
+        left = remaining_k_ratio(residuals, calibration.k_at_95, fit.freedoms)
     return verdict(
         len(residuals),
         residuals.dimension,
         calibration,
-        fitted=fit.absorbed,
+        fitted=fit.absorbed_freedoms,
         from_start=fit.from_start,
         left=left,
     )
 
 
-def left_of_k(residuals: Residuals, k: Number, freedoms: int) -> float:
+def remaining_k_ratio(residuals: Residuals, k: Number, freedoms: int) -> float:
     """k with the alignment's own error granted, over k: 1 where that changes nothing."""
     if freedoms == 0:
         return 1.0
     independent = max((k.n_effective or float(len(residuals))) / SQUARED, 1.0)
     part = freedoms / residuals.dimension / independent
-    shared = part * residuals.predicted.mean(axis=0)
+    shared = part * residuals.predicted_covariance.mean(axis=0)
     granted = np.empty(len(residuals))
     for scans in chunks(len(residuals)):
-        granted[scans] = normal.nees(residuals.error[scans], residuals.predicted[scans] + shared)
-    before = median(residuals.fit.nees)
+        granted[scans] = normal.nees(
+            residuals.error[scans], residuals.predicted_covariance[scans] + shared
+        )
+    before = median(residuals.likelihood_terms.nees)
     return median(granted) / before if before else 1.0
