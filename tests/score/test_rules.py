@@ -281,9 +281,9 @@ def test_along_a_direction_only_the_variance_in_it_counts(rng):
 
 def test_the_crps_is_computed_once_and_cannot_be_written(rng, monkeypatch):
     residuals = drawn(20, 3, rng)
-    first = crps(residuals)
+    first = residuals.crps_by_axis
     monkeypatch.setattr("smfeval.score.crps.gaussian_crps", None)
-    assert crps(residuals) is first
+    assert residuals.crps_by_axis is first
     assert not first.flags.writeable
     with pytest.raises(TypeError):
-        crps(residuals.along(np.eye(3)[:1].repeat(20, axis=0)))
+        residuals.along(np.eye(3)[:1].repeat(20, axis=0)).crps_by_axis  # noqa: B018

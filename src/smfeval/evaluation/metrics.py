@@ -16,7 +16,6 @@ from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.order import median
 from smfeval.maths.symmetric import chunks
 from smfeval.score import Residuals
-from smfeval.score.crps import crps
 from smfeval.summarise.number import Number
 from smfeval.summarise.relative import (
     RelativeError,
@@ -50,10 +49,10 @@ def crps_by_axis(scored: ScoredScans, options: Options) -> dict[str, Floats]:
     residuals = scored.residuals
     if "crps" not in scored.series:
         return {}
-    by_axis = dict(zip(options.axes, crps(residuals).T, strict=True))
+    by_axis = dict(zip(options.axes, residuals.crps_by_axis.T, strict=True))
     if options.axes == "xyz":
         for name, direction in path_axes(scored.reference).items():
-            by_axis[name] = crps(residuals.along(direction))[:, 0]
+            by_axis[name] = residuals.along(direction).crps_by_axis[:, 0]
         by_axis["vertical"] = by_axis["z"]
     return by_axis
 

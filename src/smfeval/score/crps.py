@@ -12,10 +12,9 @@ import numpy as np
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.special import erf
 from smfeval.maths.symmetric import chunks
-from smfeval.score.residuals import Ensemble, Residuals, cache_on_residuals
+from smfeval.score.residuals import Ensemble, Residuals
 
 
-@cache_on_residuals
 def crps(residuals: Residuals) -> Floats:
     """CRPS of every axis. (n, d)."""
     if residuals.ensemble is not None:

@@ -1,8 +1,7 @@
 """What the rules see of a paired and aligned track: errors and uncertainties on the scored axes."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, wraps
+from functools import cached_property
 
 import numpy as np
 
@@ -69,6 +68,13 @@ class Residuals:
         """NEES and log determinant under the predicted covariance."""
         return normal.likelihood_terms(self.error, self.predicted_covariance)
 
+    @cached_property
+    def crps_by_axis(self) -> Floats:
+        """CRPS of every axis. (n, d)."""
+        from smfeval.score.crps import crps  # noqa: PLC0415  it is a formula of residuals
+
+        return read_only(crps(self))
+
     def along(self, direction: Floats) -> "Residuals":
         """The same residuals in one dimension: along a unit vector for each scan. (n, d)."""
         ensemble = self.ensemble
@@ -82,19 +88,6 @@ class Residuals:
             None if self.noise is None else variance_along(self.noise, direction),
             ensemble,
         )
-
-
-def cache_on_residuals(formula: Callable[[Residuals], Floats]) -> Callable[[Residuals], Floats]:
-    """A formula whose result is kept with the residuals, as `cached_property` does for a method."""
-
-    @wraps(formula)
-    def kept(residuals: Residuals) -> Floats:
-        found = vars(residuals)
-        if formula.__name__ not in found:
-            found[formula.__name__] = read_only(formula(residuals))
-        return found[formula.__name__]
-
-    return kept
 
 
 def variance_along(covariance: Floats, direction: Floats) -> Floats:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from smfeval.errors import OptionError
 from smfeval.maths.arrays import Floats
 from smfeval.score.ape import ape
-from smfeval.score.crps import crps
 from smfeval.score.energy import energy
 from smfeval.score.interval import LEVEL, interval_score
 from smfeval.score.log import consistency, kernel_log_score, log_score, sharpness
@@ -72,7 +71,7 @@ RULES: dict[str, Rule] = {
         Rule("log", "nat", _log_formula, _has_density),
         Rule("log_consistency", "nat", lambda r, s: consistency(r), _is_gaussian, proper=False),
         Rule("log_sharpness", "nat", lambda r, s: sharpness(r), _is_gaussian, proper=False),
-        Rule("crps", "m", lambda r, s: crps(r).mean(axis=1)),
+        Rule("crps", "m", lambda r, s: r.crps_by_axis.mean(axis=1)),
         Rule(
             "interval",
             "m",

@@ -1,7 +1,7 @@
 """What all tracks share: scans in time, words about them, and new tracks from old ones."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -107,11 +107,11 @@ class Beliefs:
         )
         object.__setattr__(self, "provenance", provenance)
 
-    def with_arrays(self, rows: Rows, **fields: Any) -> Self:
+    def with_arrays(self, rows: Rows, **changes: Any) -> Self:
         """Return a copy that shares everything not named; nothing is checked again."""
         new = object.__new__(type(self))
-        kept = {name: self.__dict__[name] for name in self.__dataclass_fields__ if name != "intake"}
-        new.__dict__.update(kept | fields)
+        for name in (each.name for each in fields(self)):
+            object.__setattr__(new, name, changes.get(name, getattr(self, name)))
         new._set_arrays(rows)
         return new
 
