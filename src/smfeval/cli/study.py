@@ -259,7 +259,8 @@ def _check_any_scored(study: Study) -> None:
     if len(study.failed_runs) + len(study.missing) == len(study.results):
         first = study.failed_runs[0]
         raise FormatError(
-            f"no run could be scored: {len(study.failed_runs)} failed; the first, {first.estimator} on "
+            f"no run could be scored: {len(study.failed_runs)} failed; the first, "
+            f"{first.estimator} on "
             f"{first.track}: {first.failure}; all of them are in {study.plan.output / TASKS}"
         )
 

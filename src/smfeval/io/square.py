@@ -48,7 +48,8 @@ def normalisation_notes(track: ParticleTrack, header: Header) -> tuple[str, ...]
     return (
         f"weights are declared normalised but sum to {total[worst]:.6g} at stamp "
         f"{seconds_text(int(track.stamp[worst]))} "
-        f"(not to 1 in {(off > DECLARED_TOLERANCE).sum()} of {len(track)} scans); they are read as relative",
+        f"(not to 1 in {(off > DECLARED_TOLERANCE).sum()} of {len(track)} scans); they are "
+        "read as relative",
     )
 
 

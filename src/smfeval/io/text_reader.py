@@ -250,7 +250,8 @@ class _Reader:
         words = _split_words(line)
         if len(words) != self.form.width:
             raise FormatError(
-                f"{self.path}:{number}: {len(words)} columns; {self.layout.allowed_counts()} are needed"
+                f"{self.path}:{number}: {len(words)} columns; "
+                f"{self.layout.allowed_counts()} are needed"
                 + (f", and line {number - 1} has {self.form.width}" if number > 1 else "")
             )
         for column, word in enumerate(words, start=1):
@@ -301,7 +302,8 @@ class _Reader:
         width = len(_split_words(first))
         if width not in self.layout.columns:
             raise FormatError(
-                f"{self.path}:{self.line}: {width} columns; {self.layout.allowed_counts()} are needed"
+                f"{self.path}:{self.line}: {width} columns; {self.layout.allowed_counts()} "
+                "are needed"
             )
         return width
 

@@ -233,7 +233,8 @@ def _regime_rows(regimes: tuple[Regime, ...]) -> list[tuple[str, str]]:
     return [
         (
             "regime",
-            f"{each.name}: {count(each.scans, 'scan')}, RMSE {length(each.rmse_m)}{_format_k(each.k)}",
+            f"{each.name}: {count(each.scans, 'scan')}, RMSE "
+            f"{length(each.rmse_m)}{_format_k(each.k)}",
         )
         for each in regimes
     ]

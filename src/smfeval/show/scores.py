@@ -90,7 +90,8 @@ def _clock_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
         return []
     rows = evaluation.clock.curve
     cells = [
-        f"{_format_milliseconds(row.offset_s)} {length(row.rmse_m) if row.k is None else number(row.k)}"
+        f"{_format_milliseconds(row.offset_s)} "
+        f"{length(row.rmse_m) if row.k is None else number(row.k)}"
         for row in rows
     ]
     name = "RMSE" if rows and rows[0].k is None else "k"

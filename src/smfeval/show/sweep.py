@@ -124,7 +124,8 @@ def _setting_row(row: SettingRow) -> tuple[str, ...]:
 
 def _failures(sweep: Sweep) -> list[str]:
     return [
-        f"  failed  {each.estimator} {format_settings(each.settings)} on {each.track}: {each.sentence}"
+        f"  failed  {each.estimator} {format_settings(each.settings)} on {each.track}: "
+        f"{each.sentence}"
         for each in sweep.failures
     ]
 

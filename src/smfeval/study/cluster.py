@@ -136,7 +136,8 @@ def _result(future: Any, scheduler: str) -> TaskOutcome | None:
         return None
     except Exception as error:
         raise OptionError(
-            f"{scheduler}: the cluster failed ({_first_line(error)}); what is done is kept, run again"
+            f"{scheduler}: the cluster failed ({_first_line(error)}); what is done is kept, "
+            "run again"
         ) from error
     return done
 

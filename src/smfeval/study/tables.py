@@ -170,7 +170,8 @@ def _median_note(plan: Plan) -> str:
     level = plan.options.intervals.level
     return (
         f"median over tracks [{100 * level:g} % interval from resampling tracks: exact bootstrap "
-        f"distribution, expanded percentiles; none below {fewest_for_median(level)} tracks]; a track with "
+        f"distribution, expanded percentiles; none below {fewest_for_median(level)} "
+        "tracks]; a track with "
         "several runs counts once, by their median"
     )
 

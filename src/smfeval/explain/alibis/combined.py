@@ -155,7 +155,10 @@ def _combined_sentence(scored: Judgement, rows: Iterable[Alibi]) -> str | None:
     both = next((row for row in rows if row.name == COMBINED and row.holds(scored)), None)
     if both is None:
         return None
-    return f"no alibi holds alone, but {both.granted} leave k = {format_number(_k_value(both))} ({GENEROUS_NOTE})"
+    return (
+        f"no alibi holds alone, but {both.granted} leave k = {format_number(_k_value(both))} "
+        f"({GENEROUS_NOTE})"
+    )
 
 
 def _failure_sentence(scored: Judgement, rows: Sequence[Alibi]) -> str:

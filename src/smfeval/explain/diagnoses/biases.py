@@ -58,7 +58,8 @@ def _lever_arm(value: Coefficients, bodies: Bodies) -> BiasText:
 def _no_extrinsic(value: Coefficients, body: str) -> str:
     axis = _longest(value)
     return (
-        f"check the extrinsic by {format_lengths(value[axis])} in {axis} of {body}: the estimate is about "
+        f"check the extrinsic by {format_lengths(value[axis])} in {axis} of {body}: the "
+        "estimate is about "
         "a point that lies off the reference's by this much"
     )
 
@@ -116,7 +117,8 @@ def _scale(value: Coefficients, _: Bodies) -> BiasText:
 def _offset(value: Coefficients, _: Bodies) -> BiasText:
     return (
         {f"world_{each}_m": metres for each, metres in value.items()},
-        f"the error is constant in world axes: {format_lengths(*value.values())} in {', '.join(value)}",
+        f"the error is constant in world axes: {format_lengths(*value.values())} in "
+        f"{', '.join(value)}",
         "check the origins of the two worlds (datum, map frame), or leave the translation open",
     )
 

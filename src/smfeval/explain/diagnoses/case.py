@@ -61,7 +61,7 @@ class DiagnosisCase:
         return len(self.time_s)
 
     def with_error(self, error: Floats, alignment_covariance: Floats | None) -> "DiagnosisCase":
-        """The same scans with another error (n, d): a fitted part taken out, known to that covariance."""
+        """The same scans with another error (n, d): a fitted part of that covariance is removed."""
         return replace(
             self,
             residuals=replace(self.residuals, error=error),

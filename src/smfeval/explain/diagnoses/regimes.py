@@ -91,7 +91,8 @@ def stretch_diagnosis(
     return Diagnosis(
         "a stretch",
         numbers,
-        f"{format_spans(times)} after the first scan stands out: k is {k_in:.3g} there and {k_out:.3g} "
+        f"{format_spans(times)} after the first scan stands out: k is {k_in:.3g} there and "
+        f"{k_out:.3g} "
         "elsewhere",
         f"look at what happens at {format_spans(times)}: geometry, outages, dynamic objects",
     )

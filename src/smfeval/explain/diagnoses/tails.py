@@ -159,7 +159,8 @@ def _few_scans(case: DiagnosisCase, nees: Floats, extreme: Bools) -> list[Diagno
         Diagnosis(
             "a few scans",
             numbers,
-            f"{scans} {format_percent(carried)} of the total NEES ({format_percent(share)} of the scans, the "
+            f"{scans} {format_percent(carried)} of the total NEES ({format_percent(share)} "
+            "of the scans, the "
             f"first at {first:.4g} s), farther out than any of an honest belief",
             "look at these scans: outliers, wrong matches or bad reference poses; the median k is "
             "not moved by them, the mean NEES is",

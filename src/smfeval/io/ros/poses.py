@@ -156,7 +156,8 @@ def _pose_track(rows: PoseMessages, options: ReadOptions) -> Track:
     notes = rows.notes
     if rows.covariance is not None:
         notes += (
-            f"the covariance is {describe_covariance(rows.covariance)} in all {len(rows.stamp)} messages; "
+            f"the covariance is {describe_covariance(rows.covariance)} in all "
+            f"{len(rows.stamp)} messages; "
             "read as poses without uncertainty",
         )
     return Track(

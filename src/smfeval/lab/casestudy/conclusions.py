@@ -48,7 +48,8 @@ def compare_smoother(study: CaseStudy) -> Iterator[str]:
     )
     yield (
         f"is the smoother less overconfident at similar accuracy? {answer}: its error is within a "
-        f"factor of {SIMILAR_FACTOR:g} of that of {OWN_FILTER} on {len(alike)} of {format_track_count(len(pairs))}, and its "
+        f"factor of {SIMILAR_FACTOR:g} of that of {OWN_FILTER} on {len(alike)} of "
+        f"{format_track_count(len(pairs))}, and its "
         f"k the lower one on {lower} of these (sign test: p = {sign_test(lower, len(alike)):.2g}); "
         f"over all, median k {_median_k(pairs, 0):.3g} against {_median_k(pairs, 1):.3g}"
     )
@@ -116,7 +117,8 @@ def _knobs(study: CaseStudy) -> Iterator[str]:
             f"{_format_slope(each.nees_slope)} on {each.track}" for each in _affected_tracks(noise)
         ]
         yield (
-            f"as R shrinks, log10 NEES grows per nat by {join_names(slopes)}; errors that stay give "
+            f"as R shrinks, log10 NEES grows per nat by {join_names(slopes)}; errors that "
+            "stay give "
             f"{unearned_slope():.3f}"
         )
 
@@ -166,7 +168,8 @@ def _displacement(study: CaseStudy) -> Iterator[str]:
         short = sum(low < high for low, high in zip(shown, needed, strict=True))
         yield (
             f"a displacement that all points of a scan share makes k = 1 if its sigma is "
-            f"{format_range(needed)} mm; innovations show {format_range(shown)} mm, too little on {short} of "
+            f"{format_range(needed)} mm; innovations show {format_range(shown)} mm, too "
+            f"little on {short} of "
             f"{format_track_count(len(rows))}"
         )
 
@@ -189,7 +192,8 @@ def _r_slope(study: CaseStudy, variant: str) -> str:
         return "; R no longer sets its precision"
     below = sum(each.high is not None and each.high < unearned_slope() for each in slopes)
     return (
-        f"; its slope over R is {format_range([each.value for each in slopes], '.3f')}, told to be below "
+        f"; its slope over R is {format_range([each.value for each in slopes], '.3f')}, "
+        "told to be below "
         f"{unearned_slope():.3f} on {below} of {format_track_count(len(effect.tracks))}"
     )
 

@@ -305,7 +305,8 @@ def _predictions(sweep: Sweep) -> list[str]:
 
 def _failure_lines(sweep: Sweep) -> list[str]:
     return [
-        f"failed: {each.estimator} {format_settings(each.settings)} on {each.track}: {each.sentence}"
+        f"failed: {each.estimator} {format_settings(each.settings)} on {each.track}: "
+        f"{each.sentence}"
         for each in sweep.failures
     ]
 

@@ -38,9 +38,14 @@ def omission_notes(found: Sequence[Evaluation], drawn: Container[str]) -> Iterat
     for each in found:
         if figures and not has_belief(each):
             without = "it has an error and no sigma" if "error" in drawn else "nothing is drawn"
-            yield f"{estimate_name(each)} reports no uncertainty: not in {_join_names(figures)}; {without}"
+            yield (
+                f"{estimate_name(each)} reports no uncertainty: not in {_join_names(figures)}; "
+                f"{without}"
+            )
         elif "log" in drawn and has_belief(each) and not has_log_parts(each):
-            yield f"{estimate_name(each)} has particles: not in log, where Gaussians are split in two"
+            yield (
+                f"{estimate_name(each)} has particles: not in log, where Gaussians are split in two"
+            )
 
 
 def missing_glyph_notes(names: Sequence[str]) -> tuple[str, ...]:

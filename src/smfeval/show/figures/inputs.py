@@ -33,7 +33,8 @@ def numbered_beliefs(evaluations: Evaluations) -> dict[int, Evaluation]:
     kept = {at: each for at, each in enumerate(found) if has_belief(each)}
     if not kept:
         raise SeriesError(
-            f"{estimate_name(found[0])} reports no uncertainty, so there is none to draw its errors "
+            f"{estimate_name(found[0])} reports no uncertainty, so there is none to draw "
+            "its errors "
             "against"
         )
     return kept

@@ -90,7 +90,8 @@ class ForeignOdometry:
     def install_hint(self) -> str:
         """What a user does to have it."""
         return (
-            f"python -m venv ENV && ENV/bin/pip install {self.name}, then set {self.environment_variable} "
+            f"python -m venv ENV && ENV/bin/pip install {self.name}, then set "
+            f"{self.environment_variable} "
             "or --set python= to ENV/bin/python"
         )
 

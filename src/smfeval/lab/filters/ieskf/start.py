@@ -220,7 +220,8 @@ def imu_gap_notes(imu: Imu, begin: int) -> list[str]:
         return []
     longest = float(wide.max()) / NANOSECONDS
     return [
-        f"{format_count(len(wide), 'gap')} of more than {GAP_SAMPLES} samples in the IMU, the longest "
+        f"{format_count(len(wide), 'gap')} of more than {GAP_SAMPLES} samples in the IMU, "
+        "the longest "
         f"of {longest:.3f} s; its values are interpolated there"
     ]
 
