@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from compare.made import S, belief, remembering
-from show.figures.made import FAST, evaluated, gapped, particle_evaluation, plain
 from smfeval.compare import compare_all
 from smfeval.show import page
+from support.evaluations import FAST, evaluated, gapped, particle_evaluation, plain
+from support.known_errors import S, belief, remembering
 
 NASTY = "<script>alert(1)</script>"
 LOUD = "<b>loud&lt;"

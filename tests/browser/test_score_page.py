@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 from selenium.webdriver import ActionChains, Keys
 
-from compare.made import belief, remembering
-from show.figures.made import EXACT, reference
 from smfeval.evaluation import evaluate
 from smfeval.show import page
+from support.evaluations import EXACT, reference
+from support.known_errors import belief, remembering
 
 SCANS = 300
 LEANING = 1e-4 * np.array([[1.0, 0.6, -0.3], [0.6, 2.0, 0.4], [-0.3, 0.4, 0.5]])  # m^2

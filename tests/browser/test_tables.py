@@ -1,7 +1,7 @@
 import pytest
 
-from show.study.made import study
 from smfeval.show import page
+from support.study_results import study
 
 TABLE = "[...document.querySelectorAll('table')].at(-1)"
 MAE = 7  # after k and coverage, which answer the page's question

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import smfeval
-from compare.made import belief, normal
 from smfeval.cli.main import VERBS
 from smfeval.io import write
 from smfeval.track import Track
 from support.commands import refused, run
+from support.known_errors import belief, normal
 
 SCHEMA = json.loads((Path(smfeval.__file__).parent / "schemas" / "pair.json").read_text())
 

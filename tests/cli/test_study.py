@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import smfeval
-from study.laid_out import FAST, HERE, SIGMA_M, entered, estimate, planned, put, truth
 from support.commands import files_in, refused, run
+from support.study_folders import FAST, HERE, SIGMA_M, entered, estimate, planned, put, truth
 
 SCHEMA = json.loads((Path(smfeval.__file__).parent / "schemas" / "study.json").read_text())
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from study.laid_out import FAST, HERE, entered, estimate, planned, put
 from support.commands import run
+from support.study_folders import FAST, HERE, entered, estimate, planned, put
 
 
 @pytest.fixture(autouse=True)

@@ -7,9 +7,9 @@ import jsonschema
 import pytest
 
 import smfeval
-from study.laid_out import planned
-from study.swept import PLAN, turned
 from support.commands import files_in, refused, run
+from support.study_folders import planned
+from support.sweep_folders import PLAN, turned
 
 SCHEMA = json.loads((Path(smfeval.__file__).parent / "schemas" / "sweep.json").read_text())
 

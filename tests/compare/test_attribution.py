@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from compare.made import S, belief, normal, remembering
 from smfeval.compare import attribute, compare_all
 from smfeval.compare.attribution import cornered_hat, misfit, unconstrained_hat
 from smfeval.errors import OptionError
 from smfeval.evaluation import Options
 from support.beliefs import covariances
+from support.known_errors import S, belief, normal, remembering
 
 N = 20_000
 

@@ -1,13 +1,15 @@
-"""k_pair: Proposition 2 of the paper by simulation, and what may not meet."""
+"""k_pair: Proposition 2 of the paper by simulation, and what may not meet.
+
+How often honest pairs with memory are accused, at length.
+"""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from compare.made import S, belief, normal, remembering
 from smfeval.align.fit import Alignment
-from smfeval.compare import compare_pair
+from smfeval.compare import attribute, compare_pair
 from smfeval.compare.frames import in_one_body
 from smfeval.errors import ConventionError, PairingError, TrackError
 from smfeval.evaluation import Options
@@ -16,6 +18,7 @@ from smfeval.io.extrinsic import read_extrinsic
 from smfeval.maths import so3
 from smfeval.summarise.number import Intervals
 from smfeval.track import ParticleTrack, Track
+from support.known_errors import S, belief, normal, remembering
 
 N = 20_000
 BARE = Options(intervals=Intervals(None))
@@ -229,3 +232,28 @@ def test_real_filters_of_the_campaign_convict_each_other(shared_data):
     assert pair.lower_bound > 2 * pair.hypothesis.factor
     # diluted: the tighter liar hides behind the other's covariance
     assert pair.k.value < max(pair.hypothesis.k_a, pair.hypothesis.k_b)
+
+
+RUNS = 300
+SLACK = 3 * np.sqrt(0.05 * 0.95 / RUNS)  # three standard errors of a rate of 5 %
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rho", [0.0, 0.9, 0.98])
+@pytest.mark.parametrize("scans", [100, 1000])
+def test_a_pair_is_accused_in_five_percent_of_runs_at_most(rng, rho, scans):
+    accused = 0
+    for _ in range(RUNS):
+        a, b = (belief(remembering(rng, scans, rho)) for _ in range(2))
+        accused += compare_pair(a, b).claim.label == "overconfident"
+    assert accused / RUNS <= 0.05 + SLACK
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rho", [0.0, 0.9])
+def test_an_estimator_is_blamed_in_five_percent_of_runs_at_most(rng, rho):
+    blamed = 0
+    for _ in range(RUNS):
+        tracks = [belief(remembering(rng, 600, rho)) for _ in range(3)]
+        blamed += attribute(tracks).estimators[0].label == "overconfident"
+    assert blamed / RUNS <= 0.05 + SLACK

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from explain.updates import filtered
 from smfeval.errors import SeriesError
 from smfeval.explain.credit import (
     budget,
@@ -15,6 +14,7 @@ from smfeval.explain.credit import (
     parts,
 )
 from support.beliefs import covariances
+from support.updates import filtered
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from explain.updates import filtered
 from smfeval.errors import SeriesError
 from smfeval.explain.displacement import (
     PointResiduals,
@@ -19,6 +18,7 @@ from smfeval.explain.displacement import (
 from smfeval.maths import normal
 from smfeval.summarise.number import Intervals
 from support.beliefs import covariances
+from support.updates import filtered
 
 BARE = Intervals(None)
 SHIFT_M = 0.02

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from explain.updates import filtered
 from smfeval.errors import SeriesError
 from smfeval.evaluation import Options, evaluate
 from smfeval.explain.displacement import isotropic_covariance, marginalised_posterior
@@ -15,6 +14,7 @@ from smfeval.maths import so3
 from smfeval.summarise.number import Intervals
 from smfeval.track import About, GaussianTrack, Track
 from support.beliefs import stamps
+from support.updates import filtered
 
 SCANS, SHIFT_M, GROWTH_M = 600, 0.02, 0.05
 PLAIN = Options(intervals=Intervals(None), alignment="none")

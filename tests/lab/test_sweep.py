@@ -13,8 +13,8 @@ from smfeval.lab.filters.run import Run
 from smfeval.lab.sweep import points_of_lab
 from smfeval.study.sweep_plan import LabRuns
 from smfeval.summarise.number import Intervals
-from study.laid_out import truth
-from study.swept import belief
+from support.study_folders import truth
+from support.sweep_folders import belief
 
 PLAIN = Options(intervals=Intervals(None), alignment="none")
 VALUES = ("0.01", "0.1", "1", "10")

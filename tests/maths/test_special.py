@@ -1,4 +1,7 @@
-"""Special functions against scipy's, and against numbers from closed forms."""
+"""Special functions against scipy's, and against numbers from closed forms.
+
+Student's t as a finite sum, against scipy's incomplete beta function.
+"""
 
 from math import erf as erf_at
 from math import pi, tan
@@ -6,6 +9,7 @@ from math import pi, tan
 import numpy as np
 import pytest
 from scipy import special as peer
+from scipy.special import stdtr
 
 from smfeval.maths.autocovariance import fast_length
 from smfeval.maths.normal_distance import gauss_jacobi
@@ -15,6 +19,7 @@ from smfeval.maths.special import (
     chi_squared_tail_quantile,
     erf,
     normal_quantile,
+    t_cdf,
     t_quantile,
 )
 
@@ -85,3 +90,14 @@ def test_fast_length_is_the_smallest() -> None:
     products = sorted(2**i * 3**j * 5**k for i in range(14) for j in range(9) for k in range(6))
     for least in range(1, 3000):
         assert fast_length(least) == next(each for each in products if each >= least)
+
+
+@pytest.mark.parametrize("degrees", [1, 2, 3, 4, 5, 7, 10, 11, 23, 24])
+def test_the_finite_sum_is_the_distribution(degrees):
+    t = np.concatenate([[0.0], np.geomspace(1e-8, 1e4, 200)])
+    both = np.concatenate([-t, t])
+    np.testing.assert_allclose(t_cdf(degrees, both), stdtr(degrees, both), atol=2e-15)
+
+
+def test_any_shape_is_kept():
+    assert t_cdf(6, np.zeros((2, 3))).tolist() == [[0.5] * 3] * 2

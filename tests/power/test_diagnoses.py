@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from explain.diagnoses.faults import (
+from support.faults import (
     FAULTS,
     SIZES,
     Made,

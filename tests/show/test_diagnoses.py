@@ -1,8 +1,8 @@
 """Diagnoses as text."""
 
-from explain.diagnoses.faults import FAULTS, Made
 from smfeval.show.report import DIAGNOSES_TITLE as TITLE
 from smfeval.show.report import diagnoses_text as text
+from support.faults import FAULTS, Made
 
 
 def shown(name, **how):

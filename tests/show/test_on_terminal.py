@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from show.study.made import study
 from smfeval import About, Track, evaluate
 from smfeval.show import scores
 from smfeval.show.report import Report
@@ -19,6 +18,7 @@ from smfeval.show.terminal import (
     render_study,
 )
 from support.beliefs import gaussian
+from support.study_results import study
 
 
 @pytest.fixture

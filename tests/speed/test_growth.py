@@ -5,8 +5,8 @@ import pytest
 
 from smfeval import evaluate, interval, read
 from smfeval.compare.pair import compare_pair
-from speed.made import files, tracks
-from speed.measured import hottest_line, peak_bytes
+from support.costs import hottest_line, peak_bytes
+from support.speed_tracks import files, tracks
 
 SCANS = 5_000  # and four times as many
 PER_SCAN = (

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from smfeval.cli.main import VERBS
-from speed.made import files
+from support.speed_tracks import files
 
 HEAVY = {"polars", "scipy", "matplotlib", "rich", "pandas", "plotly", "rosbags"}
 LONG = {"study", "sweep"}  # what these do takes long enough; scipy may come along

@@ -20,8 +20,8 @@ from smfeval.study.result import PairResult, TaskResult
 from smfeval.study.run import run_tasks
 from smfeval.study.task import Input, canonical, forget_digests, task_key
 from smfeval.summarise.number import Number
-from study.made import BODY, files_below, pairs_of, quick, tasks_of
 from support.beliefs import poses
+from support.study_plans import BODY, files_below, pairs_of, quick, tasks_of
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from smfeval.study.cache import Cache
 from smfeval.study.cluster import run_on_cluster
 from smfeval.study.local import PROCESS_DIED
 from smfeval.study.run import run_tasks
-from study.made import deadly, files_below, pairs_of, quick, reading, tasks_of
+from support.study_plans import deadly, files_below, pairs_of, quick, reading, tasks_of
 
 TESTS = str(Path(__file__).parents[1])
 ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "POLARS_MAX_THREADS"), "1")

@@ -3,7 +3,7 @@
 import shutil
 import subprocess
 import sys
-import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -11,9 +11,10 @@ import pytest
 from smfeval import __version__
 from smfeval.errors import OptionError
 from smfeval.study import cache as cache_module
+from smfeval.study import task as task_module
 from smfeval.study.cache import Cache, load_or_evaluate
 from smfeval.study.task import IGNORED_FOLDERS, PACKAGE_FOLDER, code_version, digest_of_code
-from study.made import quick, tasks_of
+from support.study_plans import quick, tasks_of
 
 
 @pytest.fixture
@@ -51,7 +52,7 @@ import sys
 sys.path.insert(0, {tests!r})
 from pathlib import Path
 from smfeval.study.task import evaluate_pair, evaluate_task
-from study.made import pairs_of, quick, tasks_of
+from support.study_plans import pairs_of, quick, tasks_of
 plan = quick(Path({folder!r}), tracks=1, scans=50)
 assert evaluate_task(tasks_of(plan)[0])[0].failure is None
 assert evaluate_pair(pairs_of(plan)[0])[0].failure is None
@@ -77,10 +78,20 @@ def test_a_worker_with_other_code_of_the_same_version_stops_the_study(tmp_path, 
         load_or_evaluate(task, Cache(tmp_path), version=asked)
 
 
-def test_the_digest_costs_little():
-    took = []
-    for _ in range(9):
-        start = time.perf_counter()
-        digest_of_code(PACKAGE_FOLDER)
-        took.append(time.perf_counter() - start)
-    assert min(took) < 0.02
+def test_the_digest_reads_each_file_that_counts_once_and_no_other(monkeypatch):
+    read, opened = Path.read_bytes, Counter()
+
+    def counted(path):
+        opened[path.relative_to(PACKAGE_FOLDER)] += 1
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", counted)
+    digest_of_code(PACKAGE_FOLDER)
+    files = {path.relative_to(PACKAGE_FOLDER) for path in PACKAGE_FOLDER.rglob("*.py")}
+    assert opened == Counter(path for path in files if path.parts[0] not in IGNORED_FOLDERS)
+
+
+def test_the_digest_is_made_once_in_a_process(monkeypatch):
+    before = code_version()
+    monkeypatch.setattr(task_module, "digest_of_code", lambda _: pytest.fail("made again"))
+    assert code_version() == before

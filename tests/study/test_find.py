@@ -11,7 +11,7 @@ from smfeval.study.plan_schema import natural_sort_key
 from smfeval.study.result import TaskResult
 from smfeval.study.run import with_gaps
 from smfeval.study.task import Input
-from study.laid_out import PLAN, estimate, planned, put, simple, truth
+from support.study_folders import PLAN, estimate, planned, put, simple, truth
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from smfeval.study.local import defer_interrupt, terminate_as_interrupt
-from study.laid_out import PLAN, planned, simple
+from support.study_folders import PLAN, planned, simple
 
 RUN = "from smfeval.cli.main import run; run()"
 TRACKS = [f"t{i}" for i in range(40)]

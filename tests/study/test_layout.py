@@ -8,7 +8,7 @@ from smfeval.errors import OptionError
 from smfeval.study.draft import guess_preset, plan_of_folder
 from smfeval.study.find import find_tasks
 from smfeval.study.plan_file import read_plan
-from study.laid_out import estimate, planned, put, simple, truth
+from support.study_folders import estimate, planned, put, simple, truth
 
 
 @pytest.fixture

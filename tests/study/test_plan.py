@@ -14,7 +14,7 @@ from smfeval.score import RuleSettings
 from smfeval.study.plan import PlannedEstimator, PlannedTrack
 from smfeval.study.plan_file import read_plan
 from smfeval.summarise.number import Intervals
-from study.laid_out import PLAN, planned
+from support.study_folders import PLAN, planned
 
 FULL = """\
 name = "all of it"

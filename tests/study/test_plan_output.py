@@ -6,7 +6,7 @@ from smfeval.errors import OptionError
 from smfeval.study.plan_file import read_plan
 from smfeval.study.result import TaskResult
 from smfeval.study.store import scans_path
-from study.laid_out import PLAN, planned
+from support.study_folders import PLAN, planned
 
 
 @pytest.mark.parametrize(

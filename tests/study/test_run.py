@@ -23,7 +23,7 @@ from smfeval.study.local import PROCESS_DIED, run_in_processes
 from smfeval.study.metrics import METRICS
 from smfeval.study.run import run_tasks
 from smfeval.study.task import Input, evaluate_pair, evaluate_task, task_key
-from study.made import (
+from support.study_plans import (
     BODY,
     PLAIN,
     deadly,
@@ -179,7 +179,7 @@ import sys
 sys.path.insert(0, {tests!r})
 from pathlib import Path
 from smfeval.study.run import run_tasks as run
-from study.made import made_study, tasks_of
+from support.study_plans import made_study, tasks_of
 plan = made_study(Path({folder!r}), tracks=2, scans=50)
 run(plan, tasks_of(plan), workers=2)
 """
@@ -202,7 +202,7 @@ import sys
 sys.path.insert(0, {tests!r})
 from pathlib import Path
 from smfeval.study.run import run_tasks as run
-from study.made import quick, tasks_of
+from support.study_plans import quick, tasks_of
 plan = quick(Path({folder!r}), tracks=30)
 run(plan, tasks_of(plan), workers=2)
 """

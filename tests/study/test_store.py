@@ -26,8 +26,8 @@ from smfeval.study.store import (
 from smfeval.study.task import Input
 from smfeval.summarise.number import Number
 from smfeval.track import Track
-from study.made import quick, tasks_of
 from support.beliefs import ABOUT, circuit
+from support.study_plans import quick, tasks_of
 
 NASTY = ["a/b", "50 % = half", "ünï", "07", "..", "x'y\"z", "a:b*?", "__HIVE_DEFAULT_PARTITION__x"]
 RESULT = TaskResult("e", "g", "t", 0, "k", "s", None)

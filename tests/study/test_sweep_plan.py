@@ -4,7 +4,7 @@ import pytest
 
 from smfeval.errors import SmfevalError
 from smfeval.study.sweep_plan import Knob, LabRuns, every_combination, one_at_a_time, read_sweep
-from study.laid_out import planned
+from support.study_folders import planned
 
 TRACKS = """
 [[tracks]]

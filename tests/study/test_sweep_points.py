@@ -7,8 +7,8 @@ from smfeval.compare.sweep import sweep_of
 from smfeval.errors import FormatError
 from smfeval.study.sweep_plan import read_sweep
 from smfeval.study.sweep_points import points_of_files
-from study.laid_out import SIGMA_M, planned
-from study.swept import PLAN, turned
+from support.study_folders import SIGMA_M, planned
+from support.sweep_folders import PLAN, turned
 
 
 @pytest.fixture

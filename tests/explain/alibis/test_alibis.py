@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 import smfeval
-from explain.alibis.made import (
+from smfeval import Options, read, read_extrinsic
+from smfeval.errors import OptionError
+from smfeval.evaluation import evaluate
+from smfeval.explain import alibis as package
+from smfeval.explain.alibis import ExtrinsicTolerance, alibis
+from smfeval.summarise.number import Intervals
+from smfeval.track import ParticleTrack, Track
+from support.alibis import (
     N,
     S,
     alibis_of,
@@ -22,13 +29,6 @@ from explain.alibis.made import (
     rows,
     times,
 )
-from smfeval import Options, read, read_extrinsic
-from smfeval.errors import OptionError
-from smfeval.evaluation import evaluate
-from smfeval.explain import alibis as package
-from smfeval.explain.alibis import ExtrinsicTolerance, alibis
-from smfeval.summarise.number import Intervals
-from smfeval.track import ParticleTrack, Track
 from support.beliefs import stamps
 
 SCHEMA = json.loads((Path(smfeval.__file__).parent / "schemas" / "score.json").read_text())

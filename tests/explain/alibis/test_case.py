@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from explain.alibis.made import N, belief, noise, path, reference, remembering, times, velocity
 from smfeval.align.extent import Extent
 from smfeval.evaluation import Options, evaluate
 from smfeval.explain.alibis.case import case_of, crossing, evaluated_judgement, judge
@@ -20,6 +19,7 @@ from smfeval.explain.alibis.lever_arm import (
 from smfeval.explain.alibis.reference_noise import noise_curve
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.track import ParticleTrack
+from support.alibis import N, belief, noise, path, reference, remembering, times, velocity
 from support.beliefs import stamps
 
 

@@ -5,7 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from explain.alibis.made import (
+from smfeval.align.fit import Alignment
+from smfeval.explain.alibis import ExtrinsicTolerance
+from smfeval.maths import so3
+from support.alibis import (
     WIDE,
     N,
     S,
@@ -19,9 +22,6 @@ from explain.alibis.made import (
     rows,
     times,
 )
-from smfeval.align.fit import Alignment
-from smfeval.explain.alibis import ExtrinsicTolerance
-from smfeval.maths import so3
 
 TURN = so3.matrix(so3.exp(np.array([0.02, -0.01, 0.4])))
 

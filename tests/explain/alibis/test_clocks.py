@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from explain.alibis.made import (
+from support.alibis import (
     WIDE,
     N,
     S,

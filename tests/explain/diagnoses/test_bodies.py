@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from explain.diagnoses.faults import FAULTS, Made
 from smfeval.evaluation import Options, evaluate
 from smfeval.explain.diagnoses import diagnose
 from smfeval.maths import se3, so3
 from smfeval.summarise.number import Intervals
 from smfeval.track import About, Track
+from support.faults import FAULTS, Made
 
 SCANS = 1500
 LIDAR_IN_IMU = np.array([0.5, 0.1, 0.2]), so3.exp(np.array([0.0, 0.0, np.pi / 2]))

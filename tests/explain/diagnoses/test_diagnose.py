@@ -7,13 +7,13 @@ import jsonschema
 import numpy as np
 import pytest
 
-from explain.diagnoses.faults import FAULTS, SHAPE, Made, honest, honest_walk
 from smfeval import read, read_extrinsic
 from smfeval.evaluation import Options, evaluate
 from smfeval.explain.diagnoses import diagnose
 from smfeval.maths import so3
 from smfeval.score import Residuals
 from smfeval.track import About, ParticleTrack
+from support.faults import FAULTS, SHAPE, Made, honest, honest_walk
 
 SCANS = 1500
 

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from explain.diagnoses.faults import Made, honest_but_varying, remembering
 from smfeval.explain.diagnoses.biases import (
     alignment_covariance,
     find_biases,
@@ -17,6 +16,7 @@ from smfeval.explain.diagnoses.regression import (
     independent_scans,
     regression_residual,
 )
+from support.faults import Made, honest_but_varying, remembering
 
 
 def whitening(covariance):

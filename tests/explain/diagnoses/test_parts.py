@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from explain.diagnoses.faults import remembering
 from smfeval.explain.diagnoses.regression import (
     effect_of,
     effective_share,
@@ -22,6 +21,7 @@ from smfeval.explain.diagnoses.tails import (
     t_log_density,
     tail_of,
 )
+from support.faults import remembering
 
 
 def test_coefficients_are_those_of_least_squares(rng):

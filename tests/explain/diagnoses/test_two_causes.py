@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from explain.diagnoses.faults import Made
 from smfeval.explain.diagnoses.regression import Cause, effect_of, select_causes
 from smfeval.maths import so3
+from support.faults import Made
 
 
 def both(lever_m, tau_s, seed=0):

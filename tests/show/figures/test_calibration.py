@@ -4,14 +4,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from compare.made import S, belief, normal
-from show.figures.made import EXACT, FAST, evaluated, legend_texts, line_of, reference
 from smfeval.errors import SeriesError
 from smfeval.evaluation import evaluate
 from smfeval.maths.autocovariance import block_length
 from smfeval.show.figures import draw
 from smfeval.show.figures.calibration import BINS, LEVELS, empirical_coverage, honest_band
 from smfeval.show.figures.nees import correlation, memory_scans
+from support.evaluations import EXACT, FAST, evaluated, legend_texts, line_of, reference
+from support.known_errors import S, belief, normal
 
 
 def test_the_coverage_curve_counts_the_scans_inside(rng):

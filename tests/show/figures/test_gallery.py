@@ -9,12 +9,12 @@ import pytest
 from matplotlib import image
 from matplotlib.figure import Figure
 
-from compare.made import S, belief, normal
-from show.figures.made import evaluated, plain
 from smfeval import Options, evaluate, read, read_extrinsic
 from smfeval.compare import compare_all
 from smfeval.errors import OptionError, SmfevalError
 from smfeval.show.figures import draw, figure_paths, figures_of, figures_of_pairs, gallery_of, save
+from support.evaluations import evaluated, plain
+from support.known_errors import S, belief, normal
 
 OF_ONE = {"error", "nees", "coverage", "log"} | {
     "divergence",

@@ -2,9 +2,9 @@ import pytest
 from matplotlib.cbook import is_math_text
 from matplotlib.figure import Figure
 
-from show.figures.made import evaluated, legend_texts
 from smfeval.show.figures import draw
 from smfeval.show.figures.style import MAX_NAME_LETTERS, escape_name, legend_above, short_names
+from support.evaluations import evaluated, legend_texts
 
 
 @pytest.mark.parametrize("name", ["a$b$c", "cost_$5", r"back\$slash$", "_hidden", "x_1_2"])

@@ -3,8 +3,14 @@ import pytest
 from matplotlib.figure import Figure
 from scipy import stats
 
-from compare.made import belief, normal
-from show.figures.made import (
+from smfeval.errors import OptionError, SeriesError
+from smfeval.evaluation import Options, evaluate
+from smfeval.score.pit import honest_median, pit
+from smfeval.score.residuals import Residuals
+from smfeval.show.figures import draw, style
+from smfeval.show.figures.errors import axis_errors, divergence_scan, error_and_sigma
+from smfeval.show.figures.inputs import honest_quantile, sigma
+from support.evaluations import (
     FAST,
     S,
     band_of,
@@ -16,13 +22,7 @@ from show.figures.made import (
     plain,
     reference,
 )
-from smfeval.errors import OptionError, SeriesError
-from smfeval.evaluation import Options, evaluate
-from smfeval.score.pit import honest_median, pit
-from smfeval.score.residuals import Residuals
-from smfeval.show.figures import draw, style
-from smfeval.show.figures.errors import axis_errors, divergence_scan, error_and_sigma
-from smfeval.show.figures.inputs import honest_quantile, sigma
+from support.known_errors import belief, normal
 
 
 def test_sigma_is_the_rms_error_of_an_honest_belief(rng):

@@ -3,11 +3,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from compare.made import S, belief, normal
-from show.figures.made import legend_texts, line_of
 from smfeval.compare import compare_all
 from smfeval.errors import SeriesError
 from smfeval.show.figures import draw
+from support.evaluations import legend_texts, line_of
+from support.known_errors import S, belief, normal
 
 
 @pytest.fixture(scope="module")

@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 
-from show.figures.made import legend_texts, line_of
 from smfeval.errors import SeriesError
 from smfeval.maths import normal
 from smfeval.show.figures import draw
 from smfeval.show.figures.degeneracy import MAX_POINTS, fit_log_line
 from smfeval.show.figures.sweep import honest_error_slope, unearned_nees_slope
+from support.evaluations import legend_texts, line_of
 
 STUDY = {
     "a_$x$": [("one", 10.0, 5.0, 30.0), ("two", 2.0, None, None)],

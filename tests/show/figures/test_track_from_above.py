@@ -3,11 +3,11 @@ import pytest
 from matplotlib.collections import LineCollection
 from matplotlib.patches import Ellipse
 
-from show.figures.made import FAST, S, evaluated, gapped, legend_texts, plain
 from smfeval.errors import OptionError
 from smfeval.evaluation import Options
 from smfeval.show.figures import draw
 from smfeval.show.figures.track import magnification, principal_axes
+from support.evaluations import FAST, S, evaluated, gapped, legend_texts, plain
 
 
 def segments(axes):

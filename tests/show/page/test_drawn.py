@@ -4,9 +4,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from show.figures.made import FAST, evaluated, gapped, particle_evaluation, plain
 from smfeval.show.page import plots
 from smfeval.show.page.plots import drawn_tracks, in_space, origin_of
+from support.evaluations import FAST, evaluated, gapped, particle_evaluation, plain
 
 
 def numbers(text):

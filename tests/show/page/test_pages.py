@@ -4,10 +4,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from compare.made import S, belief, remembering
-from show.figures.made import EXACT, FAST, evaluated, plain
-from show.page.reading import Page, digest
-from show.study.made import ODD, study
 from smfeval import __version__
 from smfeval.associate.nearest import GapRisk
 from smfeval.compare import compare_all
@@ -19,6 +15,10 @@ from smfeval.show.page.verdicts import warning
 from smfeval.show.scores import shown
 from smfeval.show.study.remarks import printable
 from smfeval.study.result import Study
+from support.evaluations import EXACT, FAST, evaluated, plain
+from support.html import Page, digest
+from support.known_errors import S, belief, remembering
+from support.study_results import ODD, study
 
 NASTY = "<script>alert(1)</script>"
 COMMAND = "smfeval score 'a b.square' --ref r.tum --html <out>.html"

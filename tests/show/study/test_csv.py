@@ -6,8 +6,8 @@ from io import StringIO
 
 import polars as pl
 
-from show.study.made import BASE, LOST, ODD, PLAIN, study
 from smfeval.show.study.csv import COLUMNS, text
+from support.study_results import BASE, LOST, ODD, PLAIN, study
 
 
 def rows():

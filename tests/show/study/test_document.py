@@ -8,9 +8,9 @@ import jsonschema
 import numpy as np
 import pytest
 
-from show.study.made import ODD, PLAIN, TRACKS, study
 from smfeval import __version__
 from smfeval.show.study.document import document, text
+from support.study_results import ODD, PLAIN, TRACKS, study
 
 SCHEMA = json.loads((files("smfeval") / "schemas" / "study.json").read_text())
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from show.study.made import cell, number, plan, study
 from smfeval.compare.duels import Column, Section
 from smfeval.show.study.formats import FORMATS
 from smfeval.study.result import Study
+from support.study_results import cell, number, plan, study
 
 
 def lonely():

@@ -2,9 +2,9 @@
 
 from html.parser import HTMLParser
 
-from show.study.made import BASE, LOST, ODD, PLAIN, study
 from smfeval.show.study.html import text
 from smfeval.show.study.remarks import printable
+from support.study_results import BASE, LOST, ODD, PLAIN, study
 
 
 class Page(HTMLParser):

@@ -6,10 +6,10 @@ import subprocess
 
 import pytest
 
-from show.study.made import cell, number, plan, study
 from smfeval.compare.duels import Column, Section
 from smfeval.show.study.latex import escape_latex, text
 from smfeval.study.result import Study
+from support.study_results import cell, number, plan, study
 
 PAPER = r"""\documentclass{article}
 \usepackage{booktabs}

@@ -4,7 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from show.study.made import (
+from smfeval.compare.duels import Column, Section
+from smfeval.show.study.layout import SAME_NOTE, grids
+from smfeval.show.study.remarks import Digits, footnote_letter
+from smfeval.study.result import Study
+from support.study_results import (
     BASE,
     LOST,
     ODD,
@@ -18,10 +22,6 @@ from show.study.made import (
     section,
     study,
 )
-from smfeval.compare.duels import Column, Section
-from smfeval.show.study.layout import SAME_NOTE, grids
-from smfeval.show.study.remarks import Digits, footnote_letter
-from smfeval.study.result import Study
 
 
 def made(*sections, pairs=()):

@@ -2,9 +2,9 @@
 
 from markdown_it import MarkdownIt
 
-from show.study.made import BASE, ODD, PLAIN, study
 from smfeval.show.study.markdown import escape_markdown, text
 from smfeval.show.study.remarks import printable
+from support.study_results import BASE, ODD, PLAIN, study
 
 
 def tables(source):

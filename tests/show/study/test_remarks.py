@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from show.study.made import BASE, LOST, PLAIN, k, mae, section, study, task
 from smfeval.compare.duels import Duel, Ranks
 from smfeval.show.study.remarks import NO_RIVAL as ALONE
 from smfeval.show.study.remarks import (
@@ -17,6 +16,7 @@ from smfeval.show.study.remarks import (
     study_title,
     unmarked_reasons,
 )
+from support.study_results import BASE, LOST, PLAIN, k, mae, section, study, task
 
 
 def told(remarks, label):

@@ -1,6 +1,6 @@
-"""What work costs, told so that a busy machine tells the same.
+"""What work costs, measured so that a busy machine gives the same answer.
 
-Steps and bytes are counted. Times are ratios: the least processor time of some rounds over that of
+Lines and bytes are counted. Times are ratios: the least processor time of some rounds over that of
 a floor, work of the same kind that numpy or polars does in one go, both measured in turn.
 """
 
@@ -12,8 +12,6 @@ from collections import Counter
 from collections.abc import Callable
 
 Work = Callable[[], object]
-
-ROUNDS = 9  # of which the fastest counts
 
 
 def hottest_line(make: Callable[[int], Work], n: int) -> tuple[float, str]:
@@ -58,10 +56,23 @@ def peak_bytes(work: Work) -> int:
         tracemalloc.stop()
 
 
-def times_the_floor(work: Work, floor: Work, *, rounds: int = ROUNDS) -> float:
-    """Processor time of the work over that of its floor, done in turn, each at its fastest."""
+def times_the_floor(
+    work: Work, floor: Work, *, bound: float = 0.0, rounds: tuple[int, int] = (3, 30)
+) -> float:
+    """Processor time of the work over that of its floor, done in turn, each at its fastest.
+
+    Measured until it is below the bound, at least and at most so many rounds: what other processes
+    add to single rounds does not last, what the work itself costs does.
+    """
+    least, most = rounds
     _seconds(work, floor)
-    times = [_seconds(work, floor) for _ in range(rounds)]
+    times = [_seconds(work, floor) for _ in range(least)]
+    while _ratio(times) >= bound and len(times) < most:
+        times.append(_seconds(work, floor))
+    return _ratio(times)
+
+
+def _ratio(times: list[tuple[float, float]]) -> float:
     of_work, of_floor = (min(column) for column in zip(*times, strict=True))
     return of_work / of_floor
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 
 from smfeval.track import GaussianTrack
-from study.laid_out import SCANS, SIGMA_M, put, truth
 from support.beliefs import ABOUT
+from support.study_folders import SCANS, SIGMA_M, put, truth
 
 VALUES = ("0.01", "0.1", "1", "10", "100")  # factors on the reported variance
 

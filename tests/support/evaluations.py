@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from compare.made import S, belief, remembering
 from smfeval.evaluation import Options, evaluate
 from smfeval.summarise.number import Intervals
 from smfeval.track import ParticleTrack, Track
 from smfeval.track.beliefs import Provenance
 from support.beliefs import ABOUT, circuit
+from support.known_errors import S, belief, remembering
 
 EXACT = Options(alignment="none")
 FAST = replace(EXACT, intervals=Intervals(method=None))

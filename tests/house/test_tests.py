@@ -1,0 +1,78 @@
+"""What the tests themselves keep to."""
+
+import ast
+import re
+from pathlib import Path
+
+TESTS = Path(__file__).parents[1]
+PYTHON = sorted(TESTS.rglob("*.py"))
+ROOMS = {path.name for path in (TESTS.parent / "src" / "smfeval").iterdir() if path.is_dir()}
+BESIDE_THE_ROOMS = {
+    "benchmarks",  # the suite of benchmarks/
+    "browser",  # the page in a real browser
+    "golden",  # whole command lines with their output
+    "house",  # what no linter knows
+    "laws",  # invariance and propriety, over every rule
+    "loop",  # lab -> filter -> verdict
+    "oracle",  # against independent implementations
+    "power",  # false alarms, power, coverage by simulation
+    "speed",  # counts of lines, bytes and imports
+}
+CLOCKS = re.compile(r"\b(perf_counter|process_time|thread_time|monotonic|timeit|time\.time)\b")
+MAY_READ_A_CLOCK = {
+    "house/test_tests.py": "names the clocks",
+    "show/figures/test_thinning.py": "to be counted",
+    "study/test_interrupts.py": "gives up waiting for a process that does not start",
+    "study/test_run.py": "gives up waiting for a process that does not write",
+    "support/costs.py": "ratios of processor time in one process, measured until they settle",
+}
+
+
+def folders() -> set[str]:
+    return {path.relative_to(TESTS).parts[0] for path in TESTS.rglob("test_*.py")}
+
+
+def imported_by(path: Path) -> list[str]:
+    """Modules that a file imports, `from package import module` included."""
+    names = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names += [f"{node.module}.{alias.name}" for alias in node.names]
+    return names
+
+
+def test_no_test_imports_from_another():
+    """Helpers are in tests/support; other folders hold tests and a conftest."""
+    ours = {".".join(path.relative_to(TESTS).with_suffix("").parts) for path in PYTHON}
+    guilty = [
+        f"{path.relative_to(TESTS)} imports {name}"
+        for path in PYTHON
+        for name in imported_by(path)
+        if not name.startswith(("support.", "lab.")) and {name, name.rpartition(".")[0]} & ours
+    ]
+    assert guilty == []
+
+
+def test_helpers_are_in_support():
+    beside = [
+        str(path.relative_to(TESTS))
+        for path in PYTHON
+        if not path.name.startswith("test_")
+        and path.name != "conftest.py"
+        and path.relative_to(TESTS).parts[0] not in ("support", "lab")
+    ]
+    assert beside == []
+
+
+def test_tests_follow_the_rooms():
+    assert folders() - ROOMS == BESIDE_THE_ROOMS
+
+
+def test_no_test_reads_a_clock():
+    """A busy machine is slow: lines, bytes and files are counted instead."""
+    found = {
+        path.relative_to(TESTS).as_posix() for path in PYTHON if CLOCKS.search(path.read_text())
+    }
+    assert found == set(MAY_READ_A_CLOCK)
