@@ -10,8 +10,9 @@ import pytest
 
 import smfeval
 from smfeval.associate.clock import find_offset
+from smfeval.associate.pairing import nearest_pairs
 from smfeval.errors import OptionError, PairingError
-from smfeval.evaluation import Options, evaluate, nearest_pairs
+from smfeval.evaluation import Options, evaluate
 from smfeval.io import read
 from smfeval.maths import so3
 from smfeval.summarise.number import Intervals

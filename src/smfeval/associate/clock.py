@@ -13,17 +13,18 @@ from typing import Any
 
 import numpy as np
 
+from smfeval.align.body import to_common_body
+from smfeval.align.gauge import AlignmentKind, choose_alignment, fit_alignment
 from smfeval.associate import Pairs, nearest
 from smfeval.associate.clock_errors import STRIDE_S as DISPLACEMENT_S
 from smfeval.associate.clock_errors import CurvePair, OffsetEvidence, RemainingError, curve_pair
 from smfeval.associate.clock_rates import REACH_S, Correlation, correlate, excerpts
+from smfeval.associate.pairing import check_reference
 from smfeval.errors import OptionError, PairingError
-from smfeval.evaluation.frames import choose_alignment, fit_alignment, to_common_body
-from smfeval.evaluation.options import AlignmentKind, Options
-from smfeval.evaluation.residuals import check_reference, regular_scans, residuals_of
 from smfeval.maths import normal
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.dependence import mean_posterior
+from smfeval.options import Options
 from smfeval.score import Residuals
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
@@ -168,9 +169,9 @@ def clock_table(
     offsets = [middle_s + aside for aside in TABLE_OFFSETS_S]
     chosen = np.flatnonzero(np.logical_and.reduce([met.is_usable(offset) for offset in offsets]))
     belief, truth = _matched_tracks(met, chosen, estimate, reference, middle_s)
-    alignment, left = fit_alignment(belief, truth, kind, options)
-    base = residuals_of(alignment(belief)[left], truth[left], options)
-    good = regular_scans(belief[left], base, options)
+    alignment, left = fit_alignment(belief, truth, kind, options.fit_on)
+    base = options.space.residuals(alignment(belief)[left], truth[left])
+    good = options.space.regular_scans(belief[left], base, options.singular)
 
     rows = []
     for offset in offsets:
@@ -179,8 +180,8 @@ def clock_table(
             belief.with_arrays({"position": source}),
             truth.with_arrays({"position": target}),
         )
-        alignment, _ = fit_alignment(ours, theirs, kind, options)
-        error = (alignment.aligned_position(source) - target)[left][:, options.axis_index]
+        alignment, _ = fit_alignment(ours, theirs, kind, options.fit_on)
+        error = (alignment.aligned_position(source) - target)[left][:, options.space.columns]
         rows.append(_row(offset, replace(base, error=error), good))
     return tuple(rows)
 
@@ -264,8 +265,8 @@ def find_offset(
     Raises a `PairingError` where the motion says nothing about the clock.
     """
     poses = check_reference(estimate, reference)
-    placed, _ = to_common_body(estimate, reference, options)
-    kind, _ = choose_alignment(placed, options)
+    placed, _ = to_common_body(estimate, reference, options.extrinsic)
+    kind, _ = choose_alignment(placed, options.alignment)
     return offset_between(placed, poses, kind, options, reach_s=reach_s)
 
 

@@ -8,6 +8,7 @@ from smfeval.errors import PairingError
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.order import median, quantile
 from smfeval.maths.stamps import NANOSECONDS, seconds_text
+from smfeval.options import TOLERANCE_S
 
 EPOCH_S = 1e8  # stamps below three years are counted from some start, not from 1970
 HOUR_S = 3600
@@ -56,7 +57,6 @@ def _duration_s(stamp: Ints) -> float:
     return float(stamp[-1] - stamp[0]) / NANOSECONDS
 
 
-TOLERANCE_S = 0.005
 LONGEST_S = 3.2e9  # a century; what is longer is in another unit and would overflow the stamps
 MIN_MATCHED_SHARE = (
     0.02  # of the shorter track: fewer matches than this are an accident, not a pairing

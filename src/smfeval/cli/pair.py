@@ -4,7 +4,6 @@ import argparse
 import sys
 from pathlib import Path
 
-from smfeval.associate.nearest import TOLERANCE_S
 from smfeval.cli.conditions import OPERATORS, PATTERN, Condition
 from smfeval.cli.drawing import add_figure_flags, check_figure_flags, command_line, draw, write_page
 from smfeval.cli.flags import (
@@ -25,6 +24,7 @@ from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.formats import FORMATS
 from smfeval.io.progress import report
 from smfeval.maths import se3
+from smfeval.options import TOLERANCE_S
 from smfeval.show import pairs
 from smfeval.show.documents import json_text
 from smfeval.show.pairs import document

@@ -7,12 +7,13 @@ from functools import reduce
 
 import numpy as np
 
+from smfeval.associate.pairing import nearest_pairs
 from smfeval.cli.conditions import Condition, score_condition
 from smfeval.cli.drawing import check_figure_flags, check_target, command_line, draw, write_page
 from smfeval.cli.flags import progress
 from smfeval.cli.score_flags import estimate_options, reference_options, score_flags, score_options
 from smfeval.errors import OptionError, PairingError
-from smfeval.evaluation import Evaluation, Options, evaluate, nearest_pairs
+from smfeval.evaluation import Evaluation, Options, evaluate
 from smfeval.evaluation.result import SCHEMA
 from smfeval.io import read
 from smfeval.show.documents import json_text

@@ -5,16 +5,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from smfeval.align.extent import parse_extent
-from smfeval.associate.nearest import TOLERANCE_S
+from smfeval.align.gauge import ALIGNMENTS, GAUGE_ALIGNMENTS
 from smfeval.cli.drawing import add_figure_flags
 from smfeval.cli.flags import add_output_flags, add_read_flags, parser, read_options, seconds
 from smfeval.errors import OptionError
-from smfeval.evaluation import ALIGNMENTS, Options
-from smfeval.evaluation.frames import GAUGE_ALIGNMENTS
-from smfeval.evaluation.options import ASSOCIATIONS
+from smfeval.evaluation import Options
 from smfeval.io import format_of
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.formats import FORMATS
+from smfeval.options import ASSOCIATIONS, TOLERANCE_S
 from smfeval.score import RULES, RuleSettings
 from smfeval.summarise.interval import METHODS
 from smfeval.summarise.number import Intervals

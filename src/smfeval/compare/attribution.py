@@ -18,12 +18,12 @@ from typing import Literal
 
 import numpy as np
 
+from smfeval.align.gauge import fit_alignment
+from smfeval.associate.pairing import nearest_pairs
 from smfeval.compare.frames import agree_on_body, as_gaussian, name_of, open_gauge
 from smfeval.compare.pair import TWO_SIDED, Pair, compare_pair, has_few_samples
 from smfeval.errors import OptionError, PairingError
-from smfeval.evaluation import Options, nearest_pairs
-from smfeval.evaluation.frames import fit_alignment
-from smfeval.evaluation.residuals import residuals_of
+from smfeval.evaluation import Options
 from smfeval.maths import normal
 from smfeval.maths.arrays import Floats
 from smfeval.maths.symmetric import symmetrise
@@ -163,15 +163,15 @@ def common_scans(tracks: Sequence[GaussianTrack], options: Options) -> CommonSca
     placed = [base]
     for track, each in zip(others, met, strict=True):
         chosen = track[each.estimate[np.isin(each.reference, scans)]]
-        alignment, _ = fit_alignment(chosen, base, kind, options)
+        alignment, _ = fit_alignment(chosen, base, kind, options.fit_on)
         placed.append(alignment(chosen))  # type: ignore[arg-type]
     return _whiten_tracks(placed, kind, options)
 
 
 def _whiten_tracks(placed: list[GaussianTrack], kind: str, options: Options) -> CommonScans:
-    index = options.axis_index
+    index = options.space.columns
     alone = replace(options, reference_covariance=False)
-    covariance = np.array([residuals_of(t, t, alone).covariance for t in placed])
+    covariance = np.array([alone.space.residuals(t, t).covariance for t in placed])
     mean = covariance.mean(axis=0)
     good = ~normal.is_singular(mean)
     position = np.array([track.position[:, index] for track in placed])[:, good]

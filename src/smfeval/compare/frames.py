@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 
 from smfeval.align.body import move_to_body
+from smfeval.align.gauge import GAUGE_ALIGNMENTS, AlignmentKind
 from smfeval.errors import ConventionError, OptionError, PairingError
-from smfeval.evaluation.frames import GAUGE_ALIGNMENTS
-from smfeval.evaluation.options import AlignmentKind, Options
 from smfeval.maths import se3
+from smfeval.options import Options
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
 
 GAUGES_BY_FREEDOM: tuple[AlignmentKind, ...] = (

@@ -15,15 +15,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from smfeval.align.gauge import AlignmentKind, fit_alignment
 from smfeval.associate import nearest
 from smfeval.compare.frames import agree_on_body
 from smfeval.compare.sensitivity import NO_PARTICLES
 from smfeval.errors import PairingError
-from smfeval.evaluation.frames import fit_alignment
-from smfeval.evaluation.options import AlignmentKind, Options
-from smfeval.evaluation.residuals import residuals_of
 from smfeval.maths import normal
 from smfeval.maths.arrays import Floats
+from smfeval.options import Options
 from smfeval.score import Residuals
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
 
@@ -97,8 +96,8 @@ def _eigenvalues(u: Floats, v: Floats) -> Floats:
 
 
 def _errors(track: GaussianTrack, truth: Track, kind: AlignmentKind, options: Options) -> Residuals:
-    alignment, _ = fit_alignment(track, truth, kind, options)
-    return residuals_of(alignment(track), truth, options)
+    alignment, _ = fit_alignment(track, truth, kind, options.fit_on)
+    return options.space.residuals(alignment(track), truth)
 
 
 def _own_k(residuals: Residuals) -> float | None:

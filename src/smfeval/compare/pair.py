@@ -10,7 +10,9 @@ from typing import Any, Literal
 import numpy as np
 
 from smfeval.align.fit import Alignment
+from smfeval.align.gauge import fit_alignment
 from smfeval.associate import Pairs
+from smfeval.associate.pairing import nearest_pairs
 from smfeval.compare.frames import agree_on_body, as_gaussian, name_of, open_gauge, rename_track
 from smfeval.compare.hypothesis import Hypothesis, check_hypothesis
 from smfeval.compare.sensitivity import (
@@ -22,10 +24,9 @@ from smfeval.compare.sensitivity import (
     particle_counts,
     share_of_a,
 )
-from smfeval.evaluation import Options, nearest_pairs, score_scans
-from smfeval.evaluation.frames import fit_alignment
-from smfeval.evaluation.residuals import path_axes
+from smfeval.evaluation import Options, score_scans
 from smfeval.evaluation.result import ScoredScans
+from smfeval.score.spaces import path_axes
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import Intervals, Number, finite_or_none
 from smfeval.summarise.summary import is_rounding
@@ -175,7 +176,7 @@ def compare_pair(
 
     pairs = nearest_pairs(first, second, options)
     ours, theirs = first[pairs.estimate], second[pairs.reference]
-    alignment, _ = fit_alignment(ours, theirs, kind, options)
+    alignment, _ = fit_alignment(ours, theirs, kind, options.fit_on)
     both = rename_track(alignment(ours), f"{name_of(a)} and {name_of(b)} together")  # type: ignore[arg-type]
     scored = score_scans(both, theirs, options)
     kept = scored.kept_scans

@@ -8,14 +8,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from smfeval.align.gauge import AlignmentKind, fit_alignment
 from smfeval.compare.frames import GAUGES_BY_FREEDOM
 from smfeval.errors import PairingError
-from smfeval.evaluation.frames import fit_alignment
-from smfeval.evaluation.options import AlignmentKind, Options
-from smfeval.evaluation.residuals import residuals_of
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.special import chi_squared_tail_quantile
 from smfeval.maths.stamps import NANOSECONDS
+from smfeval.options import Options
 from smfeval.score import Residuals
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
 
@@ -123,10 +122,10 @@ def _row(
 ) -> GaugeRow:
     admissible = _freedom(kind) >= _freedom(chosen)
     try:
-        alignment, _ = fit_alignment(a, b, kind, options)
+        alignment, _ = fit_alignment(a, b, kind, options.fit_on)
     except PairingError as error:
         return GaugeRow(kind, admissible, kind == chosen, None, str(error))
-    k = counts.inflation(residuals_of(alignment(a), b, options))
+    k = counts.inflation(options.space.residuals(alignment(a), b))
     return GaugeRow(kind, admissible, kind == chosen, k)
 
 
@@ -164,16 +163,16 @@ def clock_sweep(
     kept = thin_scans(len(at))
     velocity, acceleration = (motion[at[kept]] for motion in local_motion(a))
     a, b, counts = a[at[kept]], b[kept], counts.at(kept, kept)
-    alignment, _ = fit_alignment(a, b, kind, options)
-    base = residuals_of(alignment(a), b, options)
+    alignment, _ = fit_alignment(a, b, kind, options.fit_on)
+    base = options.space.residuals(alignment(a), b)
 
     rows = []
     for offset_ms in OFFSETS_MS:
         shift_s = 1e-3 * offset_ms
         position = a.position - shift_s * velocity + 0.5 * shift_s**2 * acceleration
         moved = a.with_arrays({"position": position})
-        alignment, _ = fit_alignment(moved, b, kind, options)
-        error = (alignment.aligned_position(position) - b.position)[:, options.axis_index]
+        alignment, _ = fit_alignment(moved, b, kind, options.fit_on)
+        error = (alignment.aligned_position(position) - b.position)[:, options.space.columns]
         rows.append(PairClockRow(offset_ms, counts.inflation(replace(base, error=error))))
     return tuple(rows)
 

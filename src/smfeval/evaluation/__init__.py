@@ -2,15 +2,10 @@
 
 import numpy as np
 
+from smfeval.align.body import to_common_body
+from smfeval.align.gauge import ALIGNMENTS, alignment_notes, choose_alignment, fit_alignment
 from smfeval.associate import Pairs
-from smfeval.evaluation.frames import (
-    alignment_notes,
-    choose_alignment,
-    fit_alignment,
-    nearest_pairs,
-    pair_scans,
-    to_common_body,
-)
+from smfeval.associate.pairing import check_reference, nearest_pairs, pair_scans
 from smfeval.evaluation.metrics import (
     FittedFreedoms,
     crps_by_axis,
@@ -19,14 +14,8 @@ from smfeval.evaluation.metrics import (
     relative_errors,
     rotation_deg,
 )
-from smfeval.evaluation.options import ALIGNMENTS, Options
-from smfeval.evaluation.residuals import (
-    body_residuals,
-    check_reference,
-    regular_scans,
-    residuals_of,
-)
 from smfeval.evaluation.result import Evaluation, ScoredScans
+from smfeval.options import Options
 from smfeval.score import scores
 from smfeval.summarise.summary import Calibration, Scores, summarise_calibration, summarise_scores
 from smfeval.track import AnyTrack, Track
@@ -59,8 +48,8 @@ def evaluate(
     """
     options = options or Options()
     poses = check_reference(estimate, reference)
-    placed, body_notes = to_common_body(estimate, reference, options)
-    kind, gauge_notes = choose_alignment(placed, options)
+    placed, body_notes = to_common_body(estimate, reference, options.extrinsic)
+    kind, gauge_notes = choose_alignment(placed, options.alignment)
 
     met, clock = poses, None
     if options.offset_s == "auto":
@@ -72,7 +61,7 @@ def evaluate(
         pairs, met, pair_notes = pair_scans(estimate, poses, options, clock)
         notes += pair_notes
     matched, truth = placed[pairs.estimate], met[pairs.reference]
-    alignment, left = fit_alignment(matched, truth, kind, options)
+    alignment, left = fit_alignment(matched, truth, kind, options.fit_on)
     scored = score_scans(alignment(matched)[left], truth[left], options)
 
     calibration = _summarise_calibration(scored, options)
@@ -113,7 +102,7 @@ def _summarise_calibration(scored: ScoredScans, options: Options) -> Calibration
     return summarise_calibration(
         scored.series,
         scored.residuals,
-        body_residuals(scored.estimate, scored.residuals),
+        options.space.body_residuals(scored.estimate, scored.residuals),
         intervals=options.intervals,
         position=scored.reference.position,
     )
@@ -121,11 +110,11 @@ def _summarise_calibration(scored: ScoredScans, options: Options) -> Calibration
 
 def score_scans(estimate: AnyTrack, reference: Track, options: Options) -> ScoredScans:
     """Score matched, aligned tracks; scans with a singular covariance are refused or left out."""
-    residuals = residuals_of(estimate, reference, options)
-    good = regular_scans(estimate, residuals, options)
+    residuals = options.space.residuals(estimate, reference)
+    good = options.space.regular_scans(estimate, residuals, options.singular)
     kept = np.flatnonzero(good)
     if len(kept) < len(good):
         estimate, reference = estimate[kept], reference[kept]
-        residuals = residuals_of(estimate, reference, options)
+        residuals = options.space.residuals(estimate, reference)
     series = scores(residuals, options.settings, {*options.rules, *REQUIRED_RULES})
     return ScoredScans(kept, estimate, reference, residuals, series, singular=len(good) - len(kept))

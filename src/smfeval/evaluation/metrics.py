@@ -8,14 +8,14 @@ from smfeval.align.extent import Extent
 from smfeval.associate import GapRisk, Pairs, gap_risk
 from smfeval.associate.nearest import speeds
 from smfeval.errors import OptionError
-from smfeval.evaluation.options import Options
-from smfeval.evaluation.residuals import path_axes
 from smfeval.evaluation.result import ScoredScans
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.order import median
 from smfeval.maths.symmetric import chunks
+from smfeval.options import Options
 from smfeval.score import Residuals
+from smfeval.score.spaces import path_axes
 from smfeval.summarise.number import Number
 from smfeval.summarise.relative import (
     RelativeError,

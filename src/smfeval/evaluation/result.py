@@ -7,8 +7,8 @@ import numpy as np
 
 from smfeval.align.fit import Alignment
 from smfeval.associate import GapRisk, Pairs
-from smfeval.evaluation.options import Options
 from smfeval.maths.arrays import Floats, Ints
+from smfeval.options import Options
 from smfeval.score import Residuals
 from smfeval.summarise.number import Number, finite_or_none
 from smfeval.summarise.relative import RelativeError

@@ -6,11 +6,11 @@ from itertools import combinations
 from os.path import normpath
 from pathlib import Path
 
-from smfeval.associate.nearest import TOLERANCE_S
 from smfeval.errors import FormatError, OptionError
 from smfeval.evaluation import Options
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.source import exists
+from smfeval.options import TOLERANCE_S
 from smfeval.study.plan import Plan, PlannedEstimator, PlannedTrack, Reading
 from smfeval.study.plan_schema import fill_pattern, source_file
 from smfeval.study.task import Input, PairTask, Runs, Task

@@ -13,15 +13,14 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from smfeval.align.extent import Extent, parse_extent
-from smfeval.associate.nearest import TOLERANCE_S
+from smfeval.align.gauge import ALIGNMENTS, GAUGE_ALIGNMENTS
 from smfeval.errors import OptionError, SmfevalError
-from smfeval.evaluation import ALIGNMENTS, Options
-from smfeval.evaluation.frames import GAUGE_ALIGNMENTS
-from smfeval.evaluation.options import ASSOCIATIONS
+from smfeval.evaluation import Options
 from smfeval.io import TOPIC
 from smfeval.io.options import ReadOptions
 from smfeval.io.source import is_file
 from smfeval.maths.stamps import parse_seconds
+from smfeval.options import ASSOCIATIONS, TOLERANCE_S
 from smfeval.score import RULES, RuleSettings
 from smfeval.study.plan import Plan, PlannedTrack, Reading
 from smfeval.summarise.interval import METHODS

@@ -10,17 +10,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from smfeval.align.body import move_to_body
+from smfeval.align.body import move_to_body, to_common_body
 from smfeval.align.fit import FITS, Alignment, fit_first_pose
+from smfeval.align.gauge import AlignmentKind, choose_alignment, fit_alignment
+from smfeval.associate.pairing import pair_scans
 from smfeval.compare.frames import as_gaussian
 from smfeval.compare.sensitivity import FEWEST, local_motion
 from smfeval.errors import OptionError, SeriesError, SmfevalError
 from smfeval.evaluation import Evaluation
-from smfeval.evaluation.frames import choose_alignment, fit_alignment, pair_scans, to_common_body
-from smfeval.evaluation.options import AlignmentKind, Options
-from smfeval.evaluation.residuals import residuals_of
 from smfeval.maths import normal
 from smfeval.maths.arrays import Bools, Floats, Ints
+from smfeval.options import Options
 from smfeval.score import Residuals
 from smfeval.score.pit import honest_median
 from smfeval.summarise.number import Number, finite_or_none
@@ -68,12 +68,12 @@ class AlibiCase:
     def residuals(self) -> Residuals:
         """Residuals of the scored scans, alignment and covariances done anew."""
         aligned = self.alignment(self.estimate[self.scored_scans])
-        return residuals_of(aligned, self.reference[self.scored_scans], self.options)
+        return self.options.space.residuals(aligned, self.reference[self.scored_scans])
 
     def error(self) -> Floats:
         """Errors alone: what a search needs over and over. (m, d)."""
         moved = self.alignment.aligned_position(self.estimate.position[self.scored_scans])
-        return (moved - self.reference.position[self.scored_scans])[:, self.options.axis_index]
+        return (moved - self.reference.position[self.scored_scans])[:, self.options.space.columns]
 
     def relative_nees(self, residuals: Residuals) -> Floats:
         """NEES over that of an honest belief's median: k is the median of it. (m,)."""
@@ -128,13 +128,13 @@ def case_of(evaluation: Evaluation) -> tuple[AlibiCase, tuple[str, ...]]:
     """The case of a finished evaluation, and what taking it so leaves out."""
     options, pairs = evaluation.options, evaluation.pairs
     assert evaluation.calibration is not None
-    placed, _ = to_common_body(evaluation.estimate, evaluation.reference, options)
-    kind, _ = choose_alignment(placed, options)
+    placed, _ = to_common_body(evaluation.estimate, evaluation.reference, options.extrinsic)
+    kind, _ = choose_alignment(placed, options.alignment)
     whole, notes = as_gaussian(placed)
     truth = _truth(evaluation)
 
     matched = whole[pairs.estimate]
-    alignment, left = fit_alignment(matched, truth, kind, options)
+    alignment, left = fit_alignment(matched, truth, kind, options.fit_on)
     velocity, acceleration = _motion(whole, pairs.estimate)
     case = AlibiCase(
         estimate=matched,
@@ -143,7 +143,7 @@ def case_of(evaluation: Evaluation) -> tuple[AlibiCase, tuple[str, ...]]:
         acceleration=acceleration,
         honest_median=_honest_medians(placed[pairs.estimate], truth, options),
         is_regular=~normal.is_singular(
-            residuals_of(alignment(matched), truth, options).predicted_covariance
+            options.space.residuals(alignment(matched), truth).predicted_covariance
         ),
         kind=kind,
         options=options,
@@ -170,7 +170,7 @@ def _motion(whole: GaussianTrack, at: Ints) -> tuple[Floats, Floats] | tuple[Non
 
 
 def _honest_medians(matched: AnyTrack, truth: Track, options: Options) -> Floats:
-    return honest_median(residuals_of(matched, truth, options))
+    return honest_median(options.space.residuals(matched, truth))
 
 
 @dataclass(frozen=True)

@@ -103,7 +103,7 @@ def scored_velocity(case: AlibiCase) -> Floats:
     velocity = so3.rotate_all(
         alignment.scale * alignment.rotation, case.velocity[case.scored_scans]
     )
-    return velocity[:, case.options.axis_index]
+    return velocity[:, case.options.space.columns]
 
 
 def needed_jitter(relative: Callable[[float], Floats]) -> Need:

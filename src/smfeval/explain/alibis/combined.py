@@ -10,8 +10,8 @@ from itertools import product
 
 import numpy as np
 
+from smfeval.align.gauge import AlignmentKind
 from smfeval.errors import SmfevalError
-from smfeval.evaluation.options import AlignmentKind
 from smfeval.explain.alibis.case import (
     Alibi,
     AlibiCase,

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from smfeval.align.gauge import AlignmentKind
 from smfeval.compare.frames import GAUGES_BY_FREEDOM
 from smfeval.compare.sensitivity import SWEPT_GAUGES
 from smfeval.errors import SmfevalError
 from smfeval.evaluation import Evaluation, evaluate
-from smfeval.evaluation.options import AlignmentKind
 from smfeval.explain.alibis.case import Alibi, AlibiCase, AlibiName, evaluated_judgement, try_judge
 from smfeval.track import GaussianTrack, Track
 

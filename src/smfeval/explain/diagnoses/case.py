@@ -164,7 +164,7 @@ def case_of(evaluation: Evaluation) -> DiagnosisCase:
     return DiagnosisCase(
         time_s=(estimate.stamp - estimate.stamp[0]) / NANOSECONDS,
         position=reference.position,
-        axes=evaluation.options.axis_index,
+        axes=evaluation.options.space.columns,
         alignment=alignment.kind,
         residuals=scored.residuals,
         rotation=ours,

@@ -6,11 +6,11 @@ import numpy as np
 from scipy.special import chdtrc
 
 from smfeval.evaluation import Evaluation
-from smfeval.evaluation.residuals import path_axes
 from smfeval.explain.diagnoses.case import STANDING_M_S, TEST_LEVEL, DiagnosisCase, format_percent
 from smfeval.explain.diagnoses.result import Bias, Diagnosis, ErrorWindow, Regime, Windows
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Bools, Floats, Ints
+from smfeval.score.spaces import path_axes
 
 WINDOWS = 12
 SHORTEST_WINDOW = 10  # scans

@@ -4,17 +4,17 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from smfeval.align.extent import Extent
-from smfeval.associate.nearest import TOLERANCE_S
+from smfeval.align.gauge import ALIGNMENTS, AlignmentKind
 from smfeval.errors import OptionError
 from smfeval.maths import se3
 from smfeval.score import RULES, RuleSettings
 from smfeval.score.rules import rule_named
+from smfeval.score.spaces import POSITION_AXES, PositionSpace
 from smfeval.summarise.number import Intervals
 
 Association = Literal["nearest", "gp"]
 ASSOCIATIONS: tuple[Association, ...] = ("nearest", "gp")
-AlignmentKind = Literal["none", "se3", "yaw", "sim3", "first-pose"]
-ALIGNMENTS: tuple[AlignmentKind, ...] = ("none", "se3", "yaw", "sim3", "first-pose")
+TOLERANCE_S = 0.005
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Options:
     extrinsic: se3.Pose | None = None  # pose of the reference's body in the estimate's body
     alignment: AlignmentKind | None = None  # None: by the gauge that the estimate declares
     fit_on: Extent | None = None  # fit the alignment on this much of the start, score the rest
-    axes: str = "xyz"
+    axes: str = POSITION_AXES
     rules: tuple[str, ...] = tuple(RULES)
     settings: RuleSettings = field(default_factory=RuleSettings)
     horizons: tuple[Extent, ...] = ()
@@ -36,9 +36,7 @@ class Options:
     intervals: Intervals = field(default_factory=Intervals)
 
     def __post_init__(self) -> None:
-        axes = self.axes
-        if not axes or any(axis not in "xyz" for axis in axes) or len(set(axes)) != len(axes):
-            raise OptionError(f"axes {axes!r}: write some of x, y and z, each once (xyz, xy, z)")
+        PositionSpace(self.axes)  # refuses axes that do not exist
         if self.alignment is not None and self.alignment not in ALIGNMENTS:
             known = ", ".join(ALIGNMENTS)
             raise OptionError(f"alignment {self.alignment!r} is unknown; it is one of {known}")
@@ -55,6 +53,6 @@ class Options:
         return self.offset_s
 
     @property
-    def axis_index(self) -> list[int]:
-        """Columns of the scored axes."""
-        return ["xyz".index(axis) for axis in self.axes]
+    def space(self) -> PositionSpace:
+        """The space that is scored: the position on the chosen axes."""
+        return PositionSpace(self.axes, self.reference_covariance)

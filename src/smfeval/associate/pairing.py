@@ -1,0 +1,86 @@
+"""Which pose of the reference each scan meets: the nearest one, or the motion in between."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from smfeval.associate.nearest import Pairs, nearest
+from smfeval.errors import PairingError
+from smfeval.maths.symmetric import chunks
+from smfeval.options import Options
+from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
+
+if TYPE_CHECKING:
+    from smfeval.associate.clock import ClockOffset
+
+FEW, MOVED_M = 10, 1.0  # fewer scans, or a shorter way, may well be without a turn
+
+
+def nearest_pairs(estimate: AnyTrack, reference: AnyTrack, options: Options) -> Pairs:
+    """Nearest stamps, as the options say."""
+    return nearest(
+        estimate.stamp,
+        reference.stamp,
+        tolerance_s=options.tolerance_s,
+        offset_s=options.given_offset_s,
+    )
+
+
+def pair_scans(
+    estimate: AnyTrack, reference: Track, options: Options, clock: "ClockOffset | None" = None
+) -> tuple[Pairs, Track, tuple[str, ...]]:
+    """Pairs, the reference that they point into, and notes.
+
+    By `gp` the reference is a continuous motion: it is interpolated to the stamps of the estimate,
+    and what the interpolation does not know enters as the reference's covariance. `clock` is the
+    offset that was found, to be named where the tracks then do not meet.
+    """
+    if options.association == "nearest":
+        return nearest_pairs(estimate, reference, options), reference, ()
+    from smfeval.associate.gp import interpolate  # noqa: PLC0415  its optimiser is slow to import
+
+    try:
+        found = interpolate(reference, estimate.stamp, offset_s=options.given_offset_s)
+    except PairingError as error:
+        raise PairingError(f"{clock.sentence}: {error}" if clock else str(error)) from error
+    count = len(found.index)
+    pairs = Pairs(
+        found.index,
+        np.arange(count),
+        np.zeros(count),
+        found.scans,
+        len(reference),
+        0.0,
+        options.given_offset_s,
+    )
+    how = f"the reference is a continuous motion, white noise on {found.position.prior}"
+    return pairs, found.track, (how, *found.notes)
+
+
+def check_reference(estimate: AnyTrack, reference: AnyTrack) -> Track:
+    """The reference, if it can be one.
+
+    If it has uncertainty and the estimate has none, the two were probably exchanged.
+    """
+    certain = not isinstance(estimate, GaussianTrack | ParticleTrack)
+    if certain and isinstance(reference, GaussianTrack | ParticleTrack):
+        raise PairingError(
+            f"the reference ({reference.provenance.name}) reports uncertainty and the estimate "
+            f"({estimate.provenance.name}) does not: are they exchanged?"
+        )
+    if isinstance(reference, ParticleTrack):
+        raise PairingError("the reference is a set of particles; poses are needed")
+    if _never_turns(reference):
+        note = "its quaternion never changes on the way; taken as positions without orientation"
+        return reference.with_about(oriented=False).with_notes(note)
+    return reference
+
+
+def _never_turns(reference: Track) -> bool:
+    """Whether a moving reference has placeholder rotations (GNSS written as TUM)."""
+    if not reference.about.oriented or len(reference) < FEW:
+        return False
+    first, parts = reference.rotation[0], chunks(len(reference))
+    if not all((reference.rotation[part] == first).all() for part in parts):
+        return False
+    return float(np.ptp(reference.position, axis=0).max()) > MOVED_M
