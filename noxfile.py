@@ -1,4 +1,4 @@
-"""Sessions for people who stay: `nox -s lint types layers tests slow docs study bench`."""
+"""Sessions for people who stay: `nox -s lint types layers tests slow docs study bench walk`."""
 
 import nox
 
@@ -70,3 +70,10 @@ def bench(session: nox.Session) -> None:
     """Against peers, in about 20 minutes; renews BENCHMARK.md. `-- --quick` or `-- study`."""
     session.install(".")
     session.run("python", "benchmarks/run.py", *session.posargs)
+
+
+@nox.session
+def walk(session: nox.Session) -> None:
+    """Files and functions that `score`, `pair`, a study task and `lab run` go through."""
+    session.install("--editable", ".[lab]")
+    session.run("python", "benchmarks/walk.py", *session.posargs)

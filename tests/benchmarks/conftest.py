@@ -7,7 +7,6 @@ BENCHMARKS = str(Path(__file__).parents[2] / "benchmarks")
 
 sys.path.insert(0, BENCHMARKS)
 import questions  # noqa: E402, F401  imports all of the suite but the plot
-import suite.race  # noqa: E402
-import suite.report  # noqa: E402, F401
+import walk  # noqa: E402, F401
 
 sys.path.remove(BENCHMARKS)
