@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from smfeval import words
 from smfeval.maths.stamps import seconds_text
-from smfeval.show.words import aligned, count, length, length_range, number
 from smfeval.track import AnyTrack, DroppedRows, ParticleTrack
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def text(examination: "Examination", *, verbose: bool = False) -> str:
     rows += detail_rows(examination) if verbose else []
     rows += provenance_rows(track)
     rows += [("doubt", doubt.sentence) for doubt in examination.doubts]
-    return f"{track.provenance.name}\n{aligned(rows)}\n{last_line(examination)}\n"
+    return f"{track.provenance.name}\n{words.columns(rows)}\n{last_line(examination)}\n"
 
 
 def last_line(examination: "Examination") -> str:
@@ -86,7 +86,7 @@ def provenance_rows(track: AnyTrack) -> list[tuple[str, str]]:
 
 
 def _format_dropped(left: DroppedRows) -> str:
-    return f"{count(left.count, 'row')}: {left.reason} (first: {left.first})"
+    return f"{words.count(left.count, 'row')}: {left.reason} (first: {left.first})"
 
 
 def detail_rows(examination: "Examination") -> list[tuple[str, str]]:
@@ -95,10 +95,10 @@ def detail_rows(examination: "Examination") -> list[tuple[str, str]]:
     first, last = (seconds_text(int(track.stamp[i])) for i in (0, -1))
     rows = [("stamps", f"{first} to {last} s")]
     if motion.fastest_speed is not None:
-        rows.append(("fastest", f"{number(motion.fastest_speed)} m/s"))
+        rows.append(("fastest", f"{words.number(motion.fastest_speed)} m/s"))
     if examination.health is not None:
         sigma = examination.health.position_sigma_m
-        rows.append(("sigma", f"median {length(sigma.median)} (position, per axis)"))
+        rows.append(("sigma", f"median {words.length(sigma.median)} (position, per axis)"))
     rows += [("algorithm", f"{about.algorithm or '?'} {about.version or ''}".strip())]
     return rows + [("header", f"{key} {value}") for key, value in about.extra]
 
@@ -108,39 +108,40 @@ def _scans(motion: "TrackMotion") -> str:
         return "1"
     gaps = "no gaps"
     if motion.gaps:
-        gaps = f"{count(motion.gaps, 'gap')}, the longest {number(motion.longest_gap_s or 0)} s"
-    return f"{motion.scans:,} in {number(motion.duration_s)} s, {number(motion.rate_hz)} Hz, {gaps}"
+        longest = words.duration(motion.longest_gap_s or 0)
+        gaps = f"{words.count(motion.gaps, 'gap')}, the longest {longest}"
+    duration, rate = words.duration(motion.duration_s), words.number(motion.rate_hz)
+    return f"{words.count(motion.scans)} in {duration}, {rate} Hz, {gaps}"
 
 
 def _path(motion: "TrackMotion") -> str:
     if motion.median_speed is None:
         return "a single position"
-    return f"{length(motion.path_m)}, median speed {number(motion.median_speed)} m/s"
+    return f"{words.length(motion.path_m)}, median speed {words.number(motion.median_speed)} m/s"
 
 
 def _particles(track: ParticleTrack) -> str:
     few, many = int(track.count.min()), int(track.count.max())
-    each = f"{few:,}" if few == many else f"{few:,}-{many:,}"
+    each = words.count_range(few, many)
     scale = "logarithmic weights" if track.log_weight else "linear weights"
     return f"{each} in each scan, {scale if track.weighted else 'unweighted'}"
 
 
 def _health(health: "Health") -> str:
-    rank = str(health.rank[0]) if len(set(health.rank)) == 1 else "{}-{}".format(*health.rank)
+    rank = words.count_range(*health.rank)
     position, rotation = health.position_sigma_m, "rotation unknown"
     if health.rotation_sigma_rad is not None:
-        rotation = (
-            f"rotation sigma {number(float(np.degrees(health.rotation_sigma_rad.median)))} deg"
-        )
+        median_deg = float(np.degrees(health.rotation_sigma_rad.median))
+        rotation = f"rotation sigma {words.angle(median_deg)}"
     parts = [
         f"rank {rank} of {health.full_rank}",
-        f"position sigma {length_range(position.smallest, position.largest)}",
+        f"position sigma {words.length_range(position.smallest, position.largest)}",
         rotation,
     ]
     if health.constant:
         parts.append("the same in every scan")
     elif health.growth is not None:
-        parts.append(f"{_trend(health.growth)} ({number(health.growth)} times from start to end)")
+        parts.append(f"{_trend(health.growth)} ({words.factor(health.growth)} from start to end)")
     return ", ".join(parts)
 
 

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
+from smfeval import words
 from smfeval.explain.doubts import Examination
 from smfeval.show.check import REPRESENTATION_WORDS, detail_rows, frames, provenance_rows
 from smfeval.show.check import document as examination_document
-from smfeval.show.words import aligned, count
 from smfeval.track import AnyTrack
 
 SCHEMA = "smfeval.convert/1"
@@ -42,12 +42,12 @@ def text(done: Conversion, *, verbose: bool = False) -> str:
     rows += [("doubt", doubt.sentence) for doubt in done.examination.doubts]
     rows += [("assumed", word) for word in done.assumed]
     rows += [("lost", word) for word in done.lost]
-    return f"{aligned(rows, indent=0)}\n{last_line(done)}\n"
+    return f"{words.columns(rows, indent=0)}\n{last_line(done)}\n"
 
 
 def last_line(done: Conversion) -> str:
     """The files written, in which format, and how many scans."""
-    scans = count(len(done.track), "scan")
+    scans = words.count(len(done.track), "scan")
     kind = REPRESENTATION_WORDS[done.track.representation]
     return f"wrote {' and '.join(done.files)} ({done.written_format}): {scans}, from {kind}"
 

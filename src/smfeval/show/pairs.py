@@ -5,18 +5,17 @@ from typing import Any
 
 import numpy as np
 
+from smfeval import words
 from smfeval.compare import Attribution, Comparison, Pair
 from smfeval.compare.attribution import SHARED_PART, EstimatorAttribution
 from smfeval.compare.frames import name_of
 from smfeval.compare.hypothesis import Hypothesis
 from smfeval.show.check import REPRESENTATION_WORDS, frames
-from smfeval.show.scores import metres, shown
-from smfeval.show.words import aligned, count, length, number
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import finite_or_none
 from smfeval.track import AnyTrack
 
-SHARED_PERCENT = f"{100 * SHARED_PART:g} %"
+SHARED_PERCENT = words.level(SHARED_PART)
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 BOUND_SENTENCE = (
@@ -32,7 +31,7 @@ def text(comparison: Comparison, *, verbose: bool = False) -> str:
         (pair,) = comparison.pairs
         reading = _reading_rows(comparison) if verbose else []
         rows = [*reading, *_pair_rows(pair), ("bound", BOUND_SENTENCE), *notes]
-        return f"{pair.a} and {pair.b}\n{aligned(rows)}\n{pair.claim.sentence}\n"
+        return f"{pair.a} and {pair.b}\n{words.columns(rows)}\n{pair.claim.sentence}\n"
     parts = [
         k_pair_matrix(comparison),
         *(_pair_block(pair) for pair in comparison.pairs if verbose),
@@ -43,7 +42,7 @@ def text(comparison: Comparison, *, verbose: bool = False) -> str:
         ("bound", BOUND_SENTENCE),
         *notes,
     ]
-    return "\n".join([*parts, aligned(rows), *last_lines(comparison)]) + "\n"
+    return "\n".join([*parts, words.columns(rows), *last_lines(comparison)]) + "\n"
 
 
 def last_lines(comparison: Comparison) -> list[str]:
@@ -60,12 +59,16 @@ def attribution_sentence(found: Attribution) -> str:
         return f"attribution: not identifiable, {found.reason}"
     guilty = [own for own in found.estimators if own.label == "overconfident"]
     if guilty:
-        names = ", ".join(f"{own.name} (k above {number(own.lower_bound or 0)})" for own in guilty)
+        names = ", ".join(
+            f"{own.name} (k above {words.number(own.lower_bound or 0)})" for own in guilty
+        )
         firm = all(own.k_if_shared is not None and own.k_if_shared[0] > 1 for own in guilty)
         also = f" or two of them share {SHARED_PERCENT} of their variance" if firm else ""
         return f"attribution: overconfident, if the errors are uncorrelated{also}: {names}"
     suspects = [
-        f"{own.name} (k {number(own.k.value)})" for own in found.estimators if _is_suspect(own)
+        f"{own.name} (k {words.number(own.k.value)})"
+        for own in found.estimators
+        if _is_suspect(own)
     ]
     if suspects:
         few = "too few independent scans to prove it"
@@ -86,17 +89,7 @@ def k_pair_matrix(comparison: Comparison) -> str:
     body = [
         [f"{_letter(i)}  {names[i]}", *(cells.get((i, j), "") for j in indices)] for i in indices
     ]
-    return "\n".join(_table([head, *body]))
-
-
-def _table(rows: list[list[str]]) -> list[str]:
-    """Lines of a table: first column to the left, numbers to the right."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines = []
-    for first, *rest in rows:
-        cells = (f"{cell:>{width}}" for cell, width in zip(rest, widths[1:], strict=True))
-        lines.append("  ".join([f"{first:{widths[0]}}", *cells]).rstrip())
-    return lines
+    return "\n".join(words.table([head, *body], right=True))
 
 
 def _letter(index: int) -> str:
@@ -104,12 +97,14 @@ def _letter(index: int) -> str:
 
 
 def _k_pair_cell(pair: Pair) -> str:
-    bound = "-" if pair.lower_bound is None or pair.has_few_samples else number(pair.lower_bound)
-    return f"{number(pair.k.value)} ({bound})"
+    bound = (
+        "-" if pair.lower_bound is None or pair.has_few_samples else words.number(pair.lower_bound)
+    )
+    return f"{words.number(pair.k.value)} ({bound})"
 
 
 def _pair_block(pair: Pair) -> str:
-    return f"{pair.a} and {pair.b}\n{aligned(_pair_rows(pair))}"
+    return f"{pair.a} and {pair.b}\n{words.columns(_pair_rows(pair))}"
 
 
 def _reading_rows(comparison: Comparison) -> list[tuple[str, str]]:
@@ -127,33 +122,33 @@ def _reading_rows(comparison: Comparison) -> list[tuple[str, str]]:
 
 def _pair_rows(pair: Pair) -> list[tuple[str, str]]:
     honest = median_chi_squared(pair.scored.residuals.dimension)
-    median = f"median {shown(pair.nees_median)} (at most {honest:.3g} if both are honest)"
+    median = f"median {pair.nees_median} (at most {words.number(honest)} if both are honest)"
     rows = [
         ("matched", _matched_text(pair)),
         ("gauge", _gauge_text(pair)),
-        ("difference", f"mean {metres(pair.distance)}"),
-        ("sum", f"{100 * pair.share_a:.0f} % of the summed variance is that of {pair.a} (median)"),
-        ("energy", metres(pair.energy)),
-        ("log score", shown(pair.log)),
+        ("difference", f"mean {pair.distance}"),
+        ("sum", f"{words.share(pair.share_a)} of the summed variance is that of {pair.a} (median)"),
+        ("energy", str(pair.energy)),
+        ("log score", str(pair.log)),
         ("NEES", median),
         ("k_pair", _k_text(pair)),
-        ("by axis", ", ".join(f"{name} {number(k)}" for name, k in pair.k_by_axis.items())),
+        ("by axis", ", ".join(f"{name} {words.number(k)}" for name, k in pair.k_by_axis.items())),
         *[("by gauge", line) for line in _by_gauge(pair)],
     ]
     if pair.clock:
         rows += [("clock of A", line) for line in _by_clock(pair)]
-    rows.append(("least", f"k_pair {number(pair.k_least)} over these clocks and open gauges"))
+    rows.append(("least", f"k_pair {words.number(pair.k_least)} over these clocks and open gauges"))
     return rows + (_hypothesis_rows(pair, pair.hypothesis) if pair.hypothesis else [])
 
 
 def _matched_text(pair: Pair) -> str:
     pairs, scored = pair.pairs, len(pair.scored.residuals)
     gap = np.quantile(np.abs(pairs.gap_s), [0.5, 1.0]) * 1e3
-    used = "" if scored == len(pairs) else f", {scored:,} scored"
-    offset = f", offset {number(pairs.offset_s)} s" if pairs.offset_s else ""
+    used = "" if scored == len(pairs) else f", {words.count(scored)} scored"
+    offset = f", offset {words.duration(pairs.offset_s)}" if pairs.offset_s else ""
     return (
-        f"{len(pairs):,} of {count(pairs.scans, 'scan')} to {pairs.poses:,}{used}; "
-        f"gap median {number(gap[0])}, largest {number(gap[1])} ms{offset}"
+        f"{words.count_of(len(pairs), pairs.scans, 'scan')} to {words.count(pairs.poses)}{used}; "
+        f"gap median {words.number(gap[0])}, largest {words.number(gap[1])} ms{offset}"
     )
 
 
@@ -162,46 +157,46 @@ def _gauge_text(pair: Pair) -> str:
     if alignment.kind == "none":
         return "no alignment"
     free = f"; left open: {', '.join(alignment.free)}" if alignment.free else ""
-    residual = f", residual {length(alignment.residual_m or 0)}"
+    residual = f", residual {words.length(alignment.residual_m or 0)}"
     return f"{alignment.kind}, {alignment.freedoms} freedoms{residual}{free}"
 
 
 def _k_text(pair: Pair) -> str:
     if pair.lower_bound is None:
-        return f"{shown(pair.k)}; no lower bound: {pair.k.reason or 'no interval was asked for'}"
+        return f"{pair.k}; no lower bound: {pair.k.reason or 'no interval was asked for'}"
     samples = pair.k.n_effective
-    effective = "" if samples is None else f"; {number(samples)} independent scans"
+    effective = "" if samples is None else f"; {words.number(samples)} independent scans"
     few = ", too few to rest on" if pair.has_few_samples else ""
-    return f"{shown(pair.k)}, at least {number(pair.lower_bound)} (95 % one-sided{effective}{few})"
+    return f"{pair.k}, at least {words.number(pair.lower_bound)} (95 % one-sided{effective}{few})"
 
 
 def _by_gauge(pair: Pair) -> list[str]:
     """Alignments and k_pair; in brackets those with fewer freedoms than the tracks leave open."""
     names = [row.gauge if row.admissible else f"({row.gauge})" for row in pair.gauges]
-    values = ["-" if row.k is None else number(row.k) for row in pair.gauges]
+    values = ["-" if row.k is None else words.number(row.k) for row in pair.gauges]
     explained = ["in brackets: fewer freedoms than the tracks leave open"]
-    return [*_table([["", *names], ["k_pair", *values]]), *explained]
+    return [*words.table([["", *names], ["k_pair", *values]], right=True), *explained]
 
 
 def _by_clock(pair: Pair) -> list[str]:
     """Offsets and k_pair."""
-    offsets = [f"{row.offset_ms:+g}" for row in pair.clock]
+    offsets = [words.exact(row.offset_ms, signed=True) for row in pair.clock]
     how = "added to its stamps; it is moved by its own velocity and acceleration"
-    values = [number(row.k) for row in pair.clock]
-    return [*_table([["ms", *offsets], ["k_pair", *values]]), how]
+    values = [words.number(row.k) for row in pair.clock]
+    return [*words.table([["ms", *offsets], ["k_pair", *values]], right=True), how]
 
 
 def _hypothesis_rows(pair: Pair, found: Hypothesis) -> list[tuple[str, str]]:
-    values = ", ".join(f"{value:+.2f}" for value in found.eigenvalues)
-    own = " and ".join("-" if k is None else number(k) for k in (found.k_a, found.k_b))
+    values = ", ".join(words.fixed(value, 2, signed=True) for value in found.eigenvalues)
+    own = " and ".join("-" if k is None else words.number(k) for k in (found.k_a, found.k_b))
     verdict = "no direction has opposed errors, the bound holds"
     if not found.holds:
-        verdict = f"opposed in part: k_pair could be {found.factor:.3g} times too large"
+        verdict = f"opposed in part: k_pair could be {words.factor(found.factor)} too large"
         if pair.lower_bound is not None:
-            verdict += f", the lower bound is then {number(pair.lower_bound / found.factor)}"
+            verdict += f", the lower bound is then {words.number(pair.lower_bound / found.factor)}"
     return [
         ("errors", f"shared part by direction {values} (of -0.5 to 0.5): {verdict}"),
-        ("", f"k of each against the reference: {own} ({count(found.scans, 'scan')})"),
+        ("", f"k of each against the reference: {own} ({words.count(found.scans, 'scan')})"),
     ]
 
 
@@ -209,10 +204,10 @@ def _attribution_rows(found: Attribution) -> list[tuple[str, str]]:
     if found.reason:
         return [("own k", f"not identifiable: {found.reason}")]
     head = ["", "k", "at least", "error", "reported", f"k if two share {SHARED_PERCENT}", "label"]
-    lines = _table([head, *(_own_row(own) for own in found.estimators)])
-    how = f"{count(found.scans, 'common scan')}, aligned to the first by {found.gauge}"
+    lines = words.table([head, *(_own_row(own) for own in found.estimators)], right=True)
+    how = f"{words.count(found.scans, 'common scan')}, aligned to the first by {found.gauge}"
     assumed = "second moments per axis, errors assumed uncorrelated"
-    unexplained = "" if found.misfit is None else f", {100 * found.misfit:.2g} % unexplained"
+    unexplained = "" if found.misfit is None else f", {words.share(found.misfit)} unexplained"
     rows = [("own k", line) for line in lines]
     rows += [("attribution", f"{how}; {assumed}{unexplained}")]
     return rows + [
@@ -222,11 +217,11 @@ def _attribution_rows(found: Attribution) -> list[tuple[str, str]]:
 
 def _own_row(own: EstimatorAttribution) -> list[str]:
     if own.sigma_m is None or own.k_if_shared is None:
-        return [own.name, "-", "-", "-", length(own.reported_m), "-", own.label]
-    bound = "-" if own.lower_bound is None else number(own.lower_bound)
-    sizes = [length(own.sigma_m), length(own.reported_m)]
+        return [own.name, "-", "-", "-", words.length(own.reported_m), "-", own.label]
+    bound = "-" if own.lower_bound is None else words.number(own.lower_bound)
+    sizes = [words.length(own.sigma_m), words.length(own.reported_m)]
     low, high = own.k_if_shared
-    return [own.name, shown(own.k), bound, *sizes, f"{number(low)} to {number(high)}", own.label]
+    return [own.name, str(own.k), bound, *sizes, words.number_range((low, high)), own.label]
 
 
 def _projection_note(own: EstimatorAttribution) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from smfeval import words
 from smfeval.evaluation import Evaluation
 from smfeval.show import scores
-from smfeval.show.scores import shown
-from smfeval.show.words import aligned, count, length, length_unit, number
 
 if TYPE_CHECKING:
     from smfeval.explain.alibis import Alibi, Alibis, Judgement, Need
@@ -83,14 +82,12 @@ def alibi_table(alibis: Alibis) -> list[str]:
     scored = alibis.scored
     first = ("as scored", "", *_judgement_cells(scored), "", "")
     rows = [ALIBI_HEADINGS, first, *(_alibi_row(row, scored) for row in alibis.rows)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(ALIBI_HEADINGS))]
-    lines, last = [], None
-    for row in rows:
-        name = "" if row[0] == last else row[0]
-        cells = (f"{cell:{width}}" for cell, width in zip((name, *row[1:]), widths, strict=True))
-        lines.append(f"  {'  '.join(cells)}".rstrip())
-        last = row[0]
-    return lines
+    above = [("",), *rows[:-1]]
+    once = [
+        ("" if row[0] == last[0] else row[0], *row[1:])
+        for row, last in zip(rows, above, strict=True)
+    ]
+    return [f"  {line}" for line in words.table(once)]
 
 
 def _alibi_row(row: Alibi, scored: Judgement) -> tuple[str, ...]:
@@ -110,7 +107,7 @@ def outcome_text(row: Alibi, scored: Judgement) -> str:
 def _judgement_cells(judgement: Judgement | None) -> tuple[str, str]:
     if judgement is None:
         return "-", "-"
-    return shown(judgement.k), number(judgement.nees_median)
+    return str(judgement.k), words.number(judgement.nees_median)
 
 
 def format_need(need: Need | None) -> str:
@@ -129,19 +126,19 @@ def _format_unmet_need(need: Need) -> str:
     if need.k_left is None:
         return "not known"
     best = "any amount" if need.kindest is None else _format_size(need.kindest, need.unit)
-    return f"none does: {best} leaves {number(need.k_left)}"
+    return f"none does: {best} leaves {words.number(need.k_left)}"
 
 
 def _format_size(size: float, unit: str) -> str:
-    return length(size) if unit == "m" else f"{number(1e3 * size)} ms"
+    return words.length(size) if unit == "m" else words.duration(size)
 
 
 def _alibi_notes(alibis: Alibis) -> list[str]:
     tolerance, asked = alibis.tolerance, [alibis.scored, *(row.judgement for row in alibis.rows)]
     known = any(each is not None and each.k.low is not None for each in asked)
     granted = (
-        f"the extrinsic may be wrong by {length(tolerance.translation_m)} and "
-        f"{number(tolerance.rotation_deg)} deg (the angle turns its lever arm); "
+        f"the extrinsic may be wrong by {words.length(tolerance.translation_m)} and "
+        f"{words.angle(tolerance.rotation_deg)} (the angle turns its lever arm); "
         f"k has {'its 95 %' if known else 'no'} interval"
     )
     reasons = [f"{row.name}, {row.granted}: {row.reason}" for row in alibis.rows if row.reason]
@@ -160,7 +157,7 @@ def diagnoses_text(diagnoses: Diagnoses, *, verbose: bool = False) -> str:
     if verbose:
         rows += [*_window_rows(diagnoses.windows), *_regime_rows(diagnoses.regimes)]
     rows += [*_untested_rows(diagnoses), *(("note", note) for note in diagnoses.notes)]
-    return f"{DIAGNOSES_TITLE}\n{aligned(rows)}\n"
+    return f"{DIAGNOSES_TITLE}\n{words.columns(rows)}\n"
 
 
 def _diagnosis_rows(diagnoses: Diagnoses) -> list[tuple[str, str]]:
@@ -177,22 +174,23 @@ def _bias_rows(diagnoses: Diagnoses) -> list[tuple[str, str]]:
     windows = diagnoses.windows
     if windows is not None:
         length_s = windows.rows[0].end_s - windows.rows[0].start_s
-        many = count(len(windows.rows), "window")
-        share = f"{100 * windows.between:.0f} % of the error's variance lies between {many}"
-        rows.append(("slow", f"{share} of {number(length_s)} s"))
+        many = words.count(len(windows.rows), "window")
+        share = f"{words.share(windows.between)} of the error's variance lies between {many}"
+        rows.append(("slow", f"{share} of {words.number(length_s)} s"))
     return rows
 
 
 def _bias_text(bias: Bias) -> str:
     mean = bias.mean
-    scale, unit = length_unit(max(abs(mean.value), bias.scatter_m))
+    scale, unit = words.length_unit(max(abs(mean.value), bias.scatter_m))
     value = mean.value if abs(mean.value) > ROUNDING * bias.scatter_m else 0.0
     ends = ""
     if mean.low is not None and mean.high is not None:
-        ends = f" [{number(mean.low / scale)}, {number(mean.high / scale)}]"
+        ends = f" [{words.number(mean.low / scale)}, {words.number(mean.high / scale)}]"
     return (
-        f"{bias.direction}: {number(value / scale)}{ends} of scatter "
-        f"{number(bias.scatter_m / scale)} {unit} ({100 * bias.share:.0f} % of the mean square)"
+        f"{bias.direction}: {words.number(value / scale)}{ends} of scatter "
+        f"{words.number(bias.scatter_m / scale)} {unit} "
+        f"({words.share(bias.share)} of the mean square)"
     )
 
 
@@ -202,9 +200,9 @@ def _tail_rows(tail: Tail | None) -> list[tuple[str, str]]:
     return [
         (
             "tail",
-            f"1 % of scans carry {100 * tail.top_1:.0f} % of the NEES (honest "
-            f"{100 * tail.honest_1:.0f} %), 5 % carry {100 * tail.top_5:.0f} % (honest "
-            f"{100 * tail.honest_5:.0f} %)",
+            f"1 % of scans carry {words.share(tail.top_1)} of the NEES (honest "
+            f"{words.share(tail.honest_1)}), 5 % carry {words.share(tail.top_5)} (honest "
+            f"{words.share(tail.honest_5)})",
         )
     ]
 
@@ -223,9 +221,11 @@ def _window_rows(windows: Windows | None) -> list[tuple[str, str]]:
     rows = []
     for each in windows.rows:
         named = zip(windows.directions, each.mean_m, strict=True)
-        means = ", ".join(f"{name} {length(mean)}" for name, mean in named)
-        span = f"{number(each.start_s)}-{number(each.end_s)} s"
-        rows.append(("window", f"{span}: {means}; RMSE {length(each.rmse_m)}{_format_k(each.k)}"))
+        means = ", ".join(f"{name} {words.length(mean)}" for name, mean in named)
+        span = f"{words.number(each.start_s)}-{words.number(each.end_s)} s"
+        rows.append(
+            ("window", f"{span}: {means}; RMSE {words.length(each.rmse_m)}{_format_k(each.k)}")
+        )
     return rows
 
 
@@ -233,12 +233,12 @@ def _regime_rows(regimes: tuple[Regime, ...]) -> list[tuple[str, str]]:
     return [
         (
             "regime",
-            f"{each.name}: {count(each.scans, 'scan')}, RMSE "
-            f"{length(each.rmse_m)}{_format_k(each.k)}",
+            f"{each.name}: {words.count(each.scans, 'scan')}, RMSE "
+            f"{words.length(each.rmse_m)}{_format_k(each.k)}",
         )
         for each in regimes
     ]
 
 
 def _format_k(k: float | None) -> str:
-    return "" if k is None else f", k {number(k)}"
+    return "" if k is None else f", k {words.number(k)}"

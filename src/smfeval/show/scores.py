@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from smfeval import words
 from smfeval.associate.nearest import RISK_LIMIT
 from smfeval.evaluation import Evaluation
 from smfeval.show.check import REPRESENTATION_WORDS, frames
-from smfeval.show.words import aligned, count, length, length_unit, number
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import Number
 from smfeval.summarise.relative import RelativeError
@@ -17,7 +17,7 @@ def text(evaluation: Evaluation, *, verbose: bool = False) -> str:
     """Everything that matters; the last line is the verdict. `-v` adds how the files were read."""
     names = f"{evaluation.estimate.provenance.name} against {evaluation.reference.provenance.name}"
     found = rows(evaluation, verbose=verbose)
-    return f"{names}\n{aligned(found)}\n{evaluation.verdict.sentence}\n"
+    return f"{names}\n{words.columns(found)}\n{evaluation.verdict.sentence}\n"
 
 
 def rows(evaluation: Evaluation, *, verbose: bool = False) -> list[tuple[str, str]]:
@@ -54,11 +54,13 @@ def _reading_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
 def _matched_text(evaluation: Evaluation) -> str:
     pairs, scored = evaluation.pairs, len(evaluation.scored.residuals)
     gap = np.quantile(np.abs(pairs.gap_s), [0.5, 0.95, 1.0]) * 1e3
-    used = "" if scored == len(pairs) else f", {scored:,} scored"
-    offset = f", offset {number(pairs.offset_s)} s" if pairs.offset_s else ""
+    used = "" if scored == len(pairs) else f", {words.count(scored)} scored"
+    offset = f", offset {words.duration(pairs.offset_s)}" if pairs.offset_s else ""
     return (
-        f"{len(pairs):,} of {count(pairs.scans, 'scan')} to {pairs.poses:,} reference poses{used}; "
-        f"gap median {number(gap[0])}, 95 % {number(gap[1])}, largest {number(gap[2])} ms{offset}"
+        f"{words.count_of(len(pairs), pairs.scans, 'scan')} to "
+        f"{words.count(pairs.poses)} reference poses{used}; "
+        f"gap median {words.number(gap[0])}, 95 % {words.number(gap[1])}, "
+        f"largest {words.number(gap[2])} ms{offset}"
     )
 
 
@@ -66,21 +68,26 @@ def _risk_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
     risk = evaluation.gap_risk
     if risk is None:
         return []
-    share = f"{100 * risk.above_limit:.0f} % of scans above {RISK_LIMIT:g}"
-    return [("gap risk", f"median {number(risk.median)}, 95 % {number(risk.p95)} sigma; {share}")]
+    share = f"{words.share(risk.above_limit)} of scans above {words.exact(RISK_LIMIT)}"
+    return [
+        (
+            "gap risk",
+            f"median {words.number(risk.median)}, 95 % {words.number(risk.p95)} sigma; {share}",
+        )
+    ]
 
 
 def _gauge_text(evaluation: Evaluation) -> str:
     alignment, axes = evaluation.alignment, evaluation.options.axes
     if alignment.kind == "none":
         return f"no alignment; scored on axes {axes}"
-    freedoms = f"{alignment.freedoms} freedoms over {length(alignment.fitted_path_m)}"
+    freedoms = f"{alignment.freedoms} freedoms over {words.length(alignment.fitted_path_m)}"
     start = (
         f" (fitted on the first {evaluation.options.fit_on})" if evaluation.options.fit_on else ""
     )
     free = f"; left open: {', '.join(alignment.free)}" if alignment.free else ""
-    scale = f", scale {alignment.scale:.6g}" if alignment.kind == "sim3" else ""
-    residual = f", residual {length(alignment.residual_m or 0)}"
+    scale = f", scale {words.exact(alignment.scale)}" if alignment.kind == "sim3" else ""
+    residual = f", residual {words.length(alignment.residual_m or 0)}"
     return f"{alignment.kind}{start}, {freedoms}{residual}{scale}{free}; scored on axes {axes}"
 
 
@@ -90,17 +97,12 @@ def _clock_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
         return []
     rows = evaluation.clock.curve
     cells = [
-        f"{_format_milliseconds(row.offset_s)} "
-        f"{length(row.rmse_m) if row.k is None else number(row.k)}"
+        f"{words.duration(round(row.offset_s, 6))} "
+        f"{words.length(row.rmse_m) if row.k is None else words.number(row.k)}"
         for row in rows
     ]
     name = "RMSE" if rows and rows[0].k is None else "k"
     return [("clock", f"{name} by offset: {', '.join(cells)}")] if rows else []
-
-
-def _format_milliseconds(time_s: float) -> str:
-    """To a microsecond, and never minus zero."""
-    return f"{round(1e3 * time_s, 3) + 0.0:.3g} ms"
 
 
 def _reference_noise_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
@@ -108,23 +110,23 @@ def _reference_noise_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
     if noise is None:
         return []
     sigma = float(np.sqrt(np.median(np.trace(noise, axis1=1, axis2=2)) / noise.shape[-1]))
-    return [("reference", f"its own covariance is used: sigma {length(sigma)} (median)")]
+    return [("reference", f"its own covariance is used: sigma {words.length(sigma)} (median)")]
 
 
 def _score_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
     scores = evaluation.scores
-    rows = [("MAE", metres(scores.mae)), ("RMSE", metres(scores.rmse))]
+    rows = [("MAE", str(scores.mae)), ("RMSE", str(scores.rmse))]
     if scores.energy is not None:
         rows.append(("energy", _energy_text(evaluation)))
     if scores.log is not None:
         rows.append(("log score", _log_text(evaluation)))
     if scores.crps is not None:
-        rows.append(("CRPS", f"{metres(scores.crps)} ({_axis_lengths(scores.crps_by_axis)})"))
+        rows.append(("CRPS", f"{scores.crps} ({_axis_lengths(scores.crps_by_axis)})"))
     if scores.interval is not None:
-        level = 100 * evaluation.options.settings.interval_level
-        rows.append(("interval", f"{metres(scores.interval)} (score of the {level:g} % intervals)"))
+        level = words.level(evaluation.options.settings.interval_level)
+        rows.append(("interval", f"{scores.interval} (score of the {level} intervals)"))
     if scores.rotation_mean_deg is not None:
-        rows.append(("rotation", shown(scores.rotation_mean_deg)))
+        rows.append(("rotation", str(scores.rotation_mean_deg)))
     return rows
 
 
@@ -132,22 +134,22 @@ def _energy_text(evaluation: Evaluation) -> str:
     beta, energy = evaluation.options.settings.beta, evaluation.scores.energy
     if energy is None:
         return "-"
-    return metres(energy) if beta == 1 else f"{shown(energy)} (beta {beta:g})"
+    return str(energy) if beta == 1 else f"{energy} (beta {words.exact(beta)})"
 
 
 def _log_text(evaluation: Evaluation) -> str:
     scores = evaluation.scores
     assert scores.log is not None
     if scores.log_consistency is None or scores.log_sharpness is None:
-        return f"{shown(scores.log)} (kernel density of the particles)"
+        return f"{scores.log} (kernel density of the particles)"
     constant = 0.5 * evaluation.scored.residuals.dimension * np.log(2 * np.pi)
     parts = (scores.log_consistency.value, scores.log_sharpness.value, float(constant))
-    consistency, sharpness, rest = (f"{part:+.4g}" for part in parts)
-    return f"{shown(scores.log)} = {consistency} consistency {sharpness} sharpness {rest}"
+    consistency, sharpness, rest = (words.number(part, signed=True) for part in parts)
+    return f"{scores.log} = {consistency} consistency {sharpness} sharpness {rest}"
 
 
 def _axis_lengths(numbers: dict[str, Number]) -> str:
-    return ", ".join(f"{name} {length(entry.value)}" for name, entry in numbers.items())
+    return ", ".join(f"{name} {words.length(entry.value)}" for name, entry in numbers.items())
 
 
 def _calibration_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
@@ -161,15 +163,18 @@ def _calibration_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
     rows = [
         (
             "NEES",
-            f"median {shown(found.nees_median)} (honest {honest:.3g}), "
-            f"mean {number(found.nees_mean.value)}{sample}",
+            f"median {found.nees_median} (honest {words.number(honest)}), "
+            f"mean {words.number(found.nees_mean.value)}{sample}",
         ),
-        ("k", f"{shown(found.k)}: each axis {_tightness_text(found)}"),
+        ("k", f"{found.k}: each axis {_tightness_text(found)}"),
         ("coverage", _coverage_text(evaluation, found)),
     ]
     if found.psi is not None:
         rows.append(
-            ("shape", f"psi {number(found.psi.value)} (1: errors have the covariance's shape)")
+            (
+                "shape",
+                f"psi {words.number(found.psi.value)} (1: errors have the covariance's shape)",
+            )
         )
     return rows
 
@@ -179,24 +184,15 @@ def _tightness_text(found: Calibration) -> str:
     if factor == 0:
         return "without error"
     if factor >= 1:
-        return f"{number(factor)} times too tight"
-    return f"{number(1 / factor)} times too wide"
+        return f"{words.factor(factor)} too tight"
+    return f"{words.factor(1 / factor)} too wide"
 
 
 def _coverage_text(evaluation: Evaluation, found: Calibration) -> str:
-    parts = [
-        f"{100 * level:g} %: {_format_percent(held)}" for level, held in found.coverage.items()
-    ]
+    parts = [f"{words.level(level)}: {held.text('%')}" for level, held in found.coverage.items()]
     particles = isinstance(evaluation.estimate, ParticleTrack)
     suffix = f" (by the {evaluation.coverage_from()})" if particles else ""
     return ", ".join(parts) + suffix
-
-
-def _format_percent(held: Number) -> str:
-    value = f"{100 * held.value:.3g} %"
-    if held.low is None or held.high is None:
-        return value
-    return f"{value} [{number(100 * held.low)}, {number(100 * held.high)}]"
 
 
 def _precision_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
@@ -205,11 +201,11 @@ def _precision_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
         return []
     rows = []
     if found.precision is not None:
-        scale = number(found.best_scale.value)
+        scale = words.number(found.best_scale.value)
         rows.append(
             (
                 "precision",
-                f"{shown(found.precision)} (-log det, median); the log score would be "
+                f"{found.precision} (-log det, median); the log score would be "
                 f"least with {scale} times the covariance",
             )
         )
@@ -222,44 +218,24 @@ def _effective_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
     rows = []
     if found:
         scans, least = len(evaluation.scored.residuals), min(found.values())
-        parts = ", ".join(f"{name} {number(n)}" for name, n in found.items())
-        memory = f"memory up to {number(scans / least)} scans"
-        rows.append(("effective", f"independent scans of {scans:,}: {parts} ({memory})"))
+        parts = ", ".join(f"{name} {words.number(n)}" for name, n in found.items())
+        memory = f"memory up to {words.number(scans / least)} scans"
+        rows.append(("effective", f"independent scans of {words.count(scans)}: {parts} ({memory})"))
     return rows + [("no interval", reason) for reason in evaluation.refusals()]
 
 
 def _relative_text(error: RelativeError) -> str:
     parts = [
-        f"over {error.horizon}: {length(error.translation_rmse_m)} RMSE, "
-        f"{length(error.translation_mean_m)} mean"
+        f"over {error.horizon}: {words.length(error.translation_rmse_m)} RMSE, "
+        f"{words.length(error.translation_mean_m)} mean"
     ]
     if error.percent is not None:
-        parts.append(f"{number(error.percent)} %")
+        parts.append(f"{words.number(error.percent)} %")
     if error.rotation_mean_deg is not None:
-        parts.append(f"{number(error.rotation_mean_deg)} deg")
+        parts.append(words.angle(error.rotation_mean_deg))
     if error.deg_per_m is not None:
-        parts.append(f"{number(error.deg_per_m)} deg/m")
-    return f"{', '.join(parts)} ({count(error.pairs, 'pair')})"
-
-
-def metres(quantity: Number) -> str:
-    """A length with its interval, in the unit that reads best: '1.21 cm [0.9, 1.6]'."""
-    if quantity.value == 0:
-        return "0 m"
-    scale, unit = length_unit(quantity.value)
-    value = f"{number(quantity.value / scale)} {unit}"
-    if quantity.low is None or quantity.high is None:
-        return value
-    return f"{value} [{number(quantity.low / scale)}, {number(quantity.high / scale)}]"
-
-
-def shown(quantity: Number) -> str:
-    """A value with its unit and interval."""
-    unit = "" if quantity.unit == "1" else f" {quantity.unit}"
-    value = f"{number(quantity.value)}{unit}"
-    if quantity.low is None or quantity.high is None:
-        return value
-    return f"{value} [{number(quantity.low)}, {number(quantity.high)}]"
+        parts.append(f"{words.number(error.deg_per_m)} deg/m")
+    return f"{', '.join(parts)} ({words.count(error.pairs, 'pair')})"
 
 
 HEADINGS = ("estimate", "scored", "MAE", "RMSE", "energy", "log", "k", "90 %", "verdict")
@@ -268,14 +244,12 @@ HEADINGS = ("estimate", "scored", "MAE", "RMSE", "energy", "log", "k", "90 %", "
 def table(evaluations: list[Evaluation]) -> str:
     """Several estimates, one row each, and their notes below."""
     rows = [HEADINGS, *(row(evaluation) for evaluation in evaluations)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(HEADINGS))]
-    lines = ["  ".join(f"{cell:{w}}" for cell, w in zip(row, widths, strict=True)) for row in rows]
     notes = [
         f"{evaluation.estimate.provenance.name}: {note}"
         for evaluation in evaluations
         for note in evaluation.all_notes
     ]
-    return "\n".join([line.rstrip() for line in lines] + [f"note  {note}" for note in notes]) + "\n"
+    return "\n".join(words.table(rows) + [f"note  {note}" for note in notes]) + "\n"
 
 
 def row(evaluation: Evaluation) -> tuple[str, ...]:
@@ -284,11 +258,11 @@ def row(evaluation: Evaluation) -> tuple[str, ...]:
     return (
         evaluation.estimate.provenance.name,
         f"{len(evaluation.scored.residuals)}/{evaluation.pairs.scans}",
-        metres(scores.mae),
-        metres(scores.rmse),
+        str(scores.mae),
+        str(scores.rmse),
         _energy_text(evaluation),
-        "-" if scores.log is None else number(scores.log.value),
-        "-" if found is None else shown(found.k),
-        "-" if found is None else f"{100 * found.coverage[0.9].value:.3g} %",
+        "-" if scores.log is None else words.number(scores.log.value),
+        "-" if found is None else str(found.k),
+        "-" if found is None else words.quantity(found.coverage[0.9].value, "%"),
         evaluation.verdict.label,
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from smfeval import words
 from smfeval.compare.sweep import (
     SENTENCES,
     KnobEffect,
@@ -12,8 +13,6 @@ from smfeval.compare.sweep import (
     unearned_slope,
 )
 from smfeval.compare.sweep_points import format_settings
-from smfeval.show.scores import metres, shown
-from smfeval.show.words import count
 from smfeval.summarise.number import Number
 
 HEADINGS = ("estimator", "knob", "runs", "precision, nat", "NEES slope", "error slope", "verdict")
@@ -40,8 +39,8 @@ def extent(sweep: Sweep) -> str:
     tracks = len({point.track for point in sweep.points})
     failed = f", {len(sweep.failures)} failed" if sweep.failures else ""
     return (
-        f"{sweep.name}: {count(estimators, 'estimator')}, {count(tracks, 'track')}, "
-        f"{count(len(sweep.points), 'run')}{failed}"
+        f"{sweep.name}: {words.count(estimators, 'estimator')}, {words.count(tracks, 'track')}, "
+        f"{words.count(len(sweep.points), 'run')}{failed}"
     )
 
 
@@ -88,25 +87,21 @@ def _track_row(track: TrackEffect) -> tuple[str, ...]:
 
 def _precision_range(tracks: Sequence[TrackEffect]) -> str:
     low, high = min(t.lowest_nats for t in tracks), max(t.highest_nats for t in tracks)
-    return f"{low:.2f} to {high:.2f}"
+    return words.number_range((low, high), places=2)
 
 
 def format_slope(number: Number | None) -> str:
-    """'+0.158 [+0.138, +0.179]'."""
-    if number is None:
-        return "-"
-    if number.low is None or number.high is None:
-        return f"{number.value:+.3f}"
-    return f"{number.value:+.3f} [{number.low:+.3f}, {number.high:+.3f}]"
+    """A slope with its interval, or '-'."""
+    return "-" if number is None else words.slope(number.value, number.low, number.high)
 
 
 def _predictions(sweep: Sweep) -> list[str]:
     found = {effect.label for effect in sweep.effects}
     unearned, shrinking = unearned_slope(sweep.dimension), earned_error_slope(sweep.dimension)
     return [
-        f"  slopes are log10 per nat of precision with {100 * sweep.level:g} % intervals",
-        f"  if sharpening is earned: NEES 0, error {shrinking:+.3f}; "
-        f"if not: NEES {unearned:+.3f}, error 0",
+        f"  slopes are log10 per nat of precision with {words.level(sweep.level)} intervals",
+        f"  if sharpening is earned: NEES 0, error {words.slope(shrinking)}; "
+        f"if not: NEES {words.slope(unearned)}, error 0",
         *(f"  {label}: {SENTENCES[label]}" for label in SENTENCES if label in found),
     ]
 
@@ -116,9 +111,9 @@ def _setting_row(row: SettingRow) -> tuple[str, ...]:
         row.estimator,
         format_settings(row.settings),
         str(row.tracks),
-        shown(row.precision),
-        shown(row.nees_median),
-        metres(row.mae),
+        str(row.precision),
+        str(row.nees_median),
+        str(row.mae),
     )
 
 
@@ -139,6 +134,4 @@ def _notes(sweep: Sweep, *, verbose: bool) -> list[str]:
 
 
 def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines = ["  ".join(f"{cell:{w}}" for cell, w in zip(row, widths, strict=True)) for row in rows]
-    return [f"  {line}".rstrip() for line in lines]
+    return [f"  {line}".rstrip() for line in words.table(rows)]

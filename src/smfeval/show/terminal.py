@@ -7,6 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from smfeval import words
 from smfeval.evaluation import Evaluation
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.show import report as plain
@@ -15,7 +16,6 @@ from smfeval.show.report import Report
 from smfeval.show.study.layout import Grid, TableCell
 from smfeval.show.study.remarks import Remark, study_title
 from smfeval.show.study.terminal import STAR, STYLE, headlines
-from smfeval.show.words import number
 from smfeval.study.result import Study
 
 BLOCKS = "▁▂▃▄▅▆▇█"
@@ -35,7 +35,7 @@ def error_over_sigma(evaluation: Evaluation, *, width: int = WIDTH) -> str | Non
     size = np.linalg.norm(residuals.error, axis=1)
     ratio = size / np.sqrt(np.trace(residuals.predicted_covariance, axis1=1, axis2=2))
     middle = binned_medians(evaluation.scored.estimate.stamp, ratio, width=width)
-    low, high = (number(float(end)) for end in (np.nanmin(middle), np.nanmax(middle)))
+    low, high = (words.number(float(end)) for end in (np.nanmin(middle), np.nanmax(middle)))
     honest = BLOCKS[HONEST_BLOCK - 1 : HONEST_BLOCK + 1]
     return f"{block_chart(middle)}  {low} to {high} ({honest} about 1: honest)"
 
@@ -85,7 +85,7 @@ def render_study(study: Study) -> RenderableType:
             _grid_table(grid),
             *_remark_table(list(grid.remarks)),
         ]
-        parts += _remark_table([Remark(f"({mark})", words) for mark, words in grid.footnotes])
+        parts += _remark_table([Remark(f"({mark})", said) for mark, said in grid.footnotes])
     return Group(*parts, Text(), *_remark_table(legend))
 
 
@@ -99,8 +99,8 @@ def _evaluation_screen(evaluation: Evaluation, *, verbose: bool) -> list[Rendera
     line = error_over_sigma(evaluation)
     if line is not None:
         rows = [*rows, ("error/sigma", line)]
-    for label, words in rows:
-        table.add_row(f"  {'' if label == last else label}", Text(words))
+    for label, said in rows:
+        table.add_row(f"  {'' if label == last else label}", Text(said))
         last = label
     return [Text(names, style="bold"), table, _verdict_text(evaluation)]
 
@@ -137,8 +137,8 @@ def _grid_table(grid: Grid) -> Table:
 
 def _cell(cell: TableCell) -> Text:
     marks = f" ({','.join(cell.marks)})" if cell.marks else ""
-    words = f"{cell.value_in(STYLE)}{STAR if cell.bold else ''}"
-    text = Text(words, style="bold" if cell.bold else "")
+    shown = f"{cell.value_in(STYLE)}{STAR if cell.bold else ''}"
+    text = Text(shown, style="bold" if cell.bold else "")
     return text.append(f" {cell.interval_in(STYLE)}{marks}".rstrip(), style="not bold dim")
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from smfeval import words
 from smfeval.errors import OptionError, SeriesError
 from smfeval.maths.arrays import Floats
 from smfeval.maths.order import quantile
@@ -25,6 +26,13 @@ class Number:
     high: float | None = None
     n_effective: float | None = None
     reason: str | None = None
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def text(self, unit: str | None = None) -> str:
+        """Value, unit and interval; `unit` "%" for a share: '1.21 cm [0.9, 1.6]', '89.3 %'."""
+        return words.quantity(self.value, unit or self.unit, self.low, self.high)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON data; a value that is not finite becomes null."""

@@ -3,7 +3,7 @@ from matplotlib.cbook import is_math_text
 from matplotlib.figure import Figure
 
 from smfeval.show.figures import draw
-from smfeval.show.figures.style import MAX_NAME_LETTERS, escape_name, legend_above, short_names
+from smfeval.show.figures.style import MAX_NAME_LETTERS, escape_name, legend_above
 from support.evaluations import evaluated, legend_texts
 
 
@@ -20,12 +20,6 @@ def test_a_legend_shows_every_name(name, rng):
     figure.draw_without_rendering()
     shown = [text.replace(r"\$", "$").strip() for text in legend_texts(figure.axes[0])]
     assert f"{name}: error" in shown
-
-
-def test_names_lose_folder_and_ending_unless_that_would_confuse_them():
-    assert short_names(["runs/a.txt.gz", "b_Rx0.1.square"]) == ["a", "b_Rx0.1"]
-    assert short_names(["one/a.square", "two/a.square"]) == ["one/a.square", "two/a.square"]
-    assert short_names(["drive.bag:/odom"]) == ["odom"]
 
 
 def test_a_long_name_keeps_its_ends():

@@ -12,7 +12,6 @@ from smfeval.explain.alibis import alibis
 from smfeval.explain.diagnoses import diagnose
 from smfeval.show import page
 from smfeval.show.page.verdicts import warning
-from smfeval.show.scores import shown
 from smfeval.show.study.remarks import printable
 from smfeval.study.result import Study
 from support.evaluations import EXACT, FAST, evaluated, plain
@@ -143,7 +142,7 @@ def test_the_verdict_names_the_level_of_its_own_interval(overconfident):
     other = replace(EXACT, intervals=replace(EXACT.intervals, level=0.5))
     found = evaluated(np.random.default_rng(1), 400, tightness=16.0, name=NASTY, options=other)
     text = Page(page.score([found], command=COMMAND)).text
-    assert f"k = {shown(k)} (95 %)." in text
+    assert f"k = {k} (95 %)." in text
     assert "50 % interval" in text
 
 

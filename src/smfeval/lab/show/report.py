@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from smfeval import words
 from smfeval.compare.sweep import (
     SENTENCES,
     KnobEffect,
@@ -16,10 +17,8 @@ from smfeval.lab.casestudy import CaseStudy
 from smfeval.lab.casestudy.conclusions import sentences
 from smfeval.lab.casestudy.result import CreditRow, ExplanationRow, FailedRuns, ScoreRow, VariantRow
 from smfeval.lab.explanation import Displacement
-from smfeval.show.scores import metres, shown
 from smfeval.show.study.markdown import escape_markdown
 from smfeval.show.sweep import format_slope
-from smfeval.show.words import count, length, number
 from smfeval.summarise.number import Number
 
 Row = tuple[str, ...]
@@ -95,7 +94,7 @@ def degeneracy_sheet(study: CaseStudy) -> Sheet | None:
         (
             row.track,
             MEASURES.get(each.measure, f"{each.measure} eigenvalue"),
-            shown(each.slope),
+            str(each.slope),
             f"{each.r_squared:.2f}",
             str(each.scans),
         )
@@ -121,12 +120,12 @@ def displacement_sheet(study: CaseStudy) -> Sheet | None:
 def _credit(row: CreditRow) -> Row:
     nats = (row.count, row.noise, row.shape, row.credit, row.prior, row.predicted, row.posterior)
     return (
-        number(row.matched),
+        words.number(row.matched),
         *(f"{value:.2f}" for value in nats),
         f"{row.unexplained:+.3f}",
         f"{row.gained:.2f}",
         f"{row.lost:.2f}",
-        number(row.effective_points),
+        words.number(row.effective_points),
         f"{row.excess:.2f}",
     )
 
@@ -148,13 +147,13 @@ def _displacement_interval(found: Displacement) -> str:
     """s with its interval; a variance below 0 is none."""
     square = found.shown.displacement
     if square.low is None or square.high is None:
-        return length(found.shown.sigma_m)
-    ends = " to ".join(length(max(end, 0.0) ** 0.5) for end in (square.low, square.high))
-    return f"{length(found.shown.sigma_m)} [{ends}]"
+        return words.length(found.shown.sigma_m)
+    ends = " to ".join(words.length(max(end, 0.0) ** 0.5) for end in (square.low, square.high))
+    return f"{words.length(found.shown.sigma_m)} [{ends}]"
 
 
 def _needed_size(size_m: float | None) -> str:
-    return "none suffices" if size_m is None else length(size_m)
+    return "none suffices" if size_m is None else words.length(size_m)
 
 
 HEADINGS = (
@@ -192,9 +191,9 @@ def _score_cells(row: ScoreRow) -> Row:
         row.set,
         row.track,
         " ".join((row.filter, *row.settings)),
-        metres(row.mae),
-        "none" if row.sigma_m is None else length(row.sigma_m),
-        "-" if row.k is None else shown(row.k),
+        str(row.mae),
+        "none" if row.sigma_m is None else words.length(row.sigma_m),
+        "-" if row.k is None else str(row.k),
         "-" if row.coverage is None else percent(row.coverage),
         row.verdict,
         f"{1e3 * row.cpu_per_scan_s:.1f}",
@@ -286,9 +285,9 @@ def _variant(row: VariantRow) -> Row:
     return (
         row.track,
         row.variant,
-        shown(row.k),
-        metres(row.mae),
-        shown(row.precision),
+        str(row.k),
+        str(row.mae),
+        str(row.precision),
         "-" if row.closed_share is None else f"{100 * row.closed_share:.0f} %",
     )
 
@@ -362,9 +361,9 @@ def extent(study: CaseStudy) -> str:
     plan = study.plan
     ran = {row.filter for row in study.scores}
     return (
-        f"case study: {count(len(plan.worlds), 'track')} of {plan.walk_s:g} s, "
-        f"{count(len(ran), 'filter')}, {count(len(plan.knobs), 'knob')}, "
-        f"{count(len(plan.variants), 'variant')}, {number(study.cpu_s)} s of one core"
+        f"case study: {words.count(len(plan.worlds), 'track')} of {plan.walk_s:g} s, "
+        f"{words.count(len(ran), 'filter')}, {words.count(len(plan.knobs), 'knob')}, "
+        f"{words.count(len(plan.variants), 'variant')}, {words.number(study.cpu_s)} s of one core"
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from smfeval import words
 from smfeval.errors import OptionError
 from smfeval.explain.health import motion as motion_of
 from smfeval.lab.filters.run import Run
@@ -13,7 +14,6 @@ from smfeval.lab.filters.table import FILTERS, Filter
 from smfeval.lab.recording import Imu, Recording, Scans
 from smfeval.lab.worlds import ADVERSARIAL, EASY, WORLDS
 from smfeval.maths.stamps import NANOSECONDS, seconds_text
-from smfeval.show.words import aligned, count, length, number
 
 SCHEMA = "smfeval.run/1"
 
@@ -56,33 +56,33 @@ def text(done: FinishedRun, *, verbose: bool = False) -> str:
         *(_details(done) if verbose else []),
         *(("note", note) for note in (*done.recording.notes, *done.run.notes)),
     ]
-    return f"{done.recording.name}\n{aligned(rows)}\n{last_line(done)}\n"
+    return f"{done.recording.name}\n{words.columns(rows)}\n{last_line(done)}\n"
 
 
 def last_line(done: FinishedRun) -> str:
     """Where the belief is."""
     files = " and ".join(str(file) for file in done.files)
-    return f"wrote {files}: {count(len(done.run.belief), 'scan')}"
+    return f"wrote {files}: {words.count(len(done.run.belief), 'scan')}"
 
 
 def _cpu(done: FinishedRun) -> str:
     fast = done.times_real_time
-    times = "" if fast is None else f", {number(fast)} times real time on one core"
-    return f"{number(1e3 * done.cpu_per_scan_s)} ms per scan{times}"
+    times = "" if fast is None else f", {words.number(fast)} times real time on one core"
+    return f"{words.number(1e3 * done.cpu_per_scan_s)} ms per scan{times}"
 
 
 def _matched_text(done: FinishedRun) -> str:
     return (
         "not told"
         if done.matched_median is None
-        else f"{number(done.matched_median)} points (median)"
+        else f"{words.number(done.matched_median)} points (median)"
     )
 
 
 def _sigma(done: FinishedRun) -> str:
     if done.run.sigma_m is None:
         return "none: the filter reports no covariance"
-    return f"{length(done.run.sigma_m)} reported (median, position, per axis)"
+    return f"{words.length(done.run.sigma_m)} reported (median, position, per axis)"
 
 
 def _details(done: FinishedRun) -> list[tuple[str, str]]:
@@ -91,11 +91,12 @@ def _details(done: FinishedRun) -> list[tuple[str, str]]:
     if told is None:
         return []
     return [
-        ("residual", f"{length(float(np.median(told.residual_rms_m)))} rms (median)"),
-        ("innovation", f"{length(float(np.median(told.innovation_rms_m)))} rms, NIS "
-                       f"{number(float(np.median(told.innovation_nis)))} of 1 expected (medians)"),
-        ("noise", f"{length(float(np.median(told.sigma_m)))} per residual (median)"),
-        ("iterations", f"{number(float(told.iterations.mean()))} (mean)"),
+        ("residual", f"{words.length(float(np.median(told.residual_rms_m)))} rms (median)"),
+        ("innovation", f"{words.length(float(np.median(told.innovation_rms_m)))} rms, NIS "
+                       f"{words.number(float(np.median(told.innovation_nis)))} of 1 expected "
+                       "(medians)"),
+        ("noise", f"{words.length(float(np.median(told.sigma_m)))} per residual (median)"),
+        ("iterations", f"{words.number(float(told.iterations.mean()))} (mean)"),
     ]  # fmt: skip
 
 
@@ -145,15 +146,14 @@ def recordings_text(done: WrittenRecording, *, verbose: bool = False) -> str:
         *(_recordings_details(recording) if verbose else []),
         *(("note", note) for note in recording.notes),
     ]
-    return f"{recording.name}\n{aligned(rows)}\n{recordings_last_line(done)}\n"
+    return f"{recording.name}\n{words.columns(rows)}\n{recordings_last_line(done)}\n"
 
 
 def recordings_last_line(done: WrittenRecording) -> str:
     """Where it is."""
     size = sum(file.stat().st_size for file in done.files)
-    return (
-        f"wrote {done.target} ({number(size / 1e6)} MB): {count(len(done.recording.scans), 'scan')}"
-    )
+    scans = words.count(len(done.recording.scans), "scan")
+    return f"wrote {done.target} ({words.number(size / 1e6)} MB): {scans}"
 
 
 def _walk(recording: Recording) -> str:
@@ -161,18 +161,18 @@ def _walk(recording: Recording) -> str:
         return "no reference"
     motion = motion_of(recording.reference)
     if motion.path_m < STILL_M:
-        return f"standing still for {number(motion.duration_s)} s"
-    speed = f"median speed {number(motion.median_speed or 0)} m/s"
-    return f"{length(motion.path_m)} in {number(motion.duration_s)} s, {speed}"
+        return f"standing still for {words.number(motion.duration_s)} s"
+    speed = f"median speed {words.number(motion.median_speed or 0)} m/s"
+    return f"{words.length(motion.path_m)} in {words.number(motion.duration_s)} s, {speed}"
 
 
 def _scans(scans: Scans) -> str:
-    points = number(len(scans.point) / len(scans))
-    return f"{len(scans):,}, {number(_rate(scans.start))} Hz, {points} points in each"
+    points = words.number(len(scans.point) / len(scans))
+    return f"{len(scans):,}, {words.number(_rate(scans.start))} Hz, {points} points in each"
 
 
 def _imu(imu: Imu) -> str:
-    return f"{count(len(imu.stamp), 'sample')}, {number(_rate(imu.stamp))} Hz"
+    return f"{words.count(len(imu.stamp), 'sample')}, {words.number(_rate(imu.stamp))} Hz"
 
 
 def _rate(stamp: Any) -> float:
@@ -190,7 +190,7 @@ def _recordings_details(recording: Recording) -> list[tuple[str, str]]:
         ("noise", f"gyro {noise.gyro:g} rad/s/sqrt(Hz), bias walk {noise.gyro_bias:g}"),
         ("noise", f"acceleration {noise.acceleration:g} m/s^2/sqrt(Hz), bias walk "
                   f"{noise.acceleration_bias:g}"),
-        ("noise", f"range {length(recording.range_sigma_m)}"),
+        ("noise", f"range {words.length(recording.range_sigma_m)}"),
     ]  # fmt: skip
 
 
@@ -224,7 +224,9 @@ def filters_text() -> str:
     parts = []
     for name, entry in FILTERS.items():
         rows = [(setting, value) for setting, value in _defaults(entry).items()]
-        parts.append(f"{name}: {entry.description}\n" + (aligned(rows) + "\n" if rows else ""))
+        parts.append(
+            f"{name}: {entry.description}\n" + (words.columns(rows) + "\n" if rows else "")
+        )
     return "".join(parts)
 
 
@@ -251,9 +253,11 @@ SETS = {"easy": EASY, "adversarial": ADVERSARIAL}
 
 def worlds_text() -> str:
     """One line for each world and each set."""
-    worlds = aligned([(world.name, world.description) for world in WORLDS.values()])
+    worlds = words.columns([(world.name, world.description) for world in WORLDS.values()])
     members = ", ".join
-    sets = aligned([(name, members(each.name for each in chosen)) for name, chosen in SETS.items()])
+    sets = words.columns(
+        [(name, members(each.name for each in chosen)) for name, chosen in SETS.items()]
+    )
     return f"worlds\n{worlds}\nsets (world_seed)\n{sets}\n"
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from scipy.stats import binom
 
+from smfeval import words
 from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
 from smfeval.maths.arrays import Floats
@@ -30,7 +31,6 @@ from smfeval.show.figures.style import (
     polyline,
     set_log_ticks,
 )
-from smfeval.show.words import number as as_text
 from smfeval.summarise.number import Number
 
 AXIS_LIMITS = (-0.01, 1.01)  # a curve along the frame is seen whole
@@ -49,9 +49,9 @@ def coverage(axes: Axes, evaluations: Evaluations) -> None:
     for number, name, each in zip(kept, estimator_names(found), found, strict=True):
         shares = [empirical_coverage(each, level) for level in LEVELS]
         low, high = _interval_ends(shares)
-        words = f"{name}{_missing_note(each, low)}"
+        legend = f"{name}{_missing_note(each, low)}"
         nominal, held_share = _full_curve([share.value for share in shares])
-        axes.plot(nominal, held_share, **line_style(number), label=words)
+        axes.plot(nominal, held_share, **line_style(number), label=legend)
         axes.fill_between(LEVELS, low, high, color=colour(number), alpha=0.2, lw=0)
     axes.set(xlim=AXIS_LIMITS, ylim=AXIS_LIMITS, aspect="equal")
     axes.set_xlabel("nominal level")
@@ -106,12 +106,14 @@ def pit_histogram(axes: Axes, evaluation: Evaluation) -> None:
     density, edges = np.histogram(pit, bins=BINS, range=(0, 1), density=True)
     name = estimator_names([found])[0]
     band = honest_band(independent_scans(found))
-    words = "if honest (nobody can tell how many scans are independent)"
+    legend = "if honest (nobody can tell how many scans are independent)"
     if band is not None:
         axes.axhspan(*band, color=BAND_GREY, lw=0, zorder=0)
-        words = f"if honest, 95 % for {as_text(independent_scans(found) or 0)} independent scans"
+        legend = (
+            f"if honest, 95 % for {words.number(independent_scans(found) or 0)} independent scans"
+        )
     axes.stairs(density, edges, fill=True, color=colour(0), alpha=0.75, label=name)
-    axes.axhline(1.0, color=HONEST_GREY, ls="--", label=words)
+    axes.axhline(1.0, color=HONEST_GREY, ls="--", label=legend)
     axes.set_xlim(0, 1)
     axes.set_xlabel("probability integral transform of the NEES")
     axes.set_ylabel("density")
@@ -151,8 +153,8 @@ def log_score(axes: Sequence[Axes], evaluations: Evaluations) -> None:
         stamp, residuals = each.scored.estimate.stamp, each.scored.residuals
         parts = consistency(residuals), sharpness(residuals)
         time, first, second = polyline(stamp, *parts, origin_ns=start)
-        words = f"{name} (means {' and '.join(as_text(float(p.mean())) for p in parts)} nat)"
-        draw_series(above, time, first, **line_style(number), lw=0.8, label=words)
+        legend = f"{name} (means {words.join(words.number(float(p.mean())) for p in parts)} nat)"
+        draw_series(above, time, first, **line_style(number), lw=0.8, label=legend)
         draw_series(below, time, second, **line_style(number), lw=0.8)
     _draw_honest_mean(above, found)
     above.set_yscale("log")
@@ -166,8 +168,8 @@ def log_score(axes: Sequence[Axes], evaluations: Evaluations) -> None:
 
 def _draw_honest_mean(axes: Axes, found: list[Evaluation]) -> None:
     for d in np.unique([each.scored.residuals.dimension for each in found]):
-        words = f"if honest: mean {d / 2:g} nat"
-        axes.axhline(d / 2, color=HONEST_GREY, ls="--", label=words)
+        legend = f"if honest: mean {words.exact(d / 2)} nat"
+        axes.axhline(d / 2, color=HONEST_GREY, ls="--", label=legend)
 
 
 def has_log_parts(evaluation: Evaluation) -> bool:

@@ -3,11 +3,11 @@
 import numpy as np
 from matplotlib.axes import Axes
 
+from smfeval import words
 from smfeval.errors import SeriesError
 from smfeval.maths.arrays import Floats
 from smfeval.show.figures.inputs import check_positive, check_same_length
 from smfeval.show.figures.style import HONEST_GREY, colour, legend_above, set_log_ticks
-from smfeval.show.words import number
 from smfeval.summarise.inflation import median_chi_squared
 
 MAX_POINTS = 5000  # points: more are counted in hexagons instead of drawn on top of each other
@@ -28,10 +28,14 @@ def degeneracy(axes: Axes, condition: Floats, nees: Floats, *, dimension: int = 
         axes.plot(x, y, ".", ms=2.5, alpha=0.5, mew=0, color=colour(0), label="scans")
         axes.set(xscale="log", yscale="log")
     ends = np.array([x.min(), x.max()])
-    words = f"fit: slope {slope:+.2f} of the logarithms".replace("-", "\N{MINUS SIGN}")
-    axes.plot(ends, 10**offset * ends**slope, color=colour(1), lw=1.4, label=words)
+    legend = f"fit: slope {words.fixed(slope, 2, signed=True)} of the logarithms".replace(
+        "-", "\N{MINUS SIGN}"
+    )
+    axes.plot(ends, 10**offset * ends**slope, color=colour(1), lw=1.4, label=legend)
     honest = median_chi_squared(dimension)
-    axes.axhline(honest, color=HONEST_GREY, ls="--", label=f"if honest: median {number(honest)}")
+    axes.axhline(
+        honest, color=HONEST_GREY, ls="--", label=f"if honest: median {words.number(honest)}"
+    )
     set_log_ticks(axes.xaxis)
     set_log_ticks(axes.yaxis)
     axes.set_xlabel("condition number")

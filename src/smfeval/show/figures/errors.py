@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
+from smfeval import words
 from smfeval.errors import OptionError, SeriesError
 from smfeval.evaluation import Evaluation
 from smfeval.maths.arrays import Bools, Floats
@@ -33,9 +34,7 @@ from smfeval.show.figures.style import (
     line_style,
     polyline,
     set_log_ticks,
-    stem,
 )
-from smfeval.show.words import number as as_text
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
 
 BAND_OPACITY = {1: 0.45, 2: 0.27, 3: 0.13}  # opacity of the bands up to 1, 2 and 3 sigma
@@ -100,8 +99,8 @@ def _first_belief(found: list[Evaluation]) -> int:
 
 def _draw_error(axes: Axes, drawn: ErrorCurves, name: str, number: int) -> None:
     time, error, *spread = drawn
-    words = "error" if spread else "error; it reports no uncertainty"
-    draw_series(axes, time, error, **line_style(number), label=f"{name}: {words}")
+    legend = "error" if spread else "error; it reports no uncertainty"
+    draw_series(axes, time, error, **line_style(number), label=f"{name}: {legend}")
 
 
 def _draw_sigma(axes: Axes, drawn: ErrorCurves, name: str, number: int) -> None:
@@ -118,8 +117,8 @@ def _draw_bands(axes: Axes, drawn: ErrorCurves, floor: float, *, named: bool) ->
     for each in spread:
         low = np.where(np.isnan(each), np.nan, floor)
         for times, opacity in BAND_OPACITY.items():
-            words = f"reported {times}{SIGMA}" + f" ({SIGMA_MEANING})" * (times == 1)
-            label = words if named else None
+            legend = f"reported {times}{SIGMA}" + f" ({SIGMA_MEANING})" * (times == 1)
+            label = legend if named else None
             axes.fill_between(time, low, times * each, **band_style(opacity), label=label)
             low = times * each
 
@@ -167,8 +166,8 @@ def _draw_axis_error(axes: Axes, drawn: list[Floats], name: str) -> None:
     draw_series(axes, time, error, color=colour(0), label=f"{name}: error")
     axes.fill_between(time, -spread, spread, **band_style(BAND_OPACITY[1]), label=f"±1{SIGMA}")
     for times in (2, 3):
-        inner, outer, words = (times - 1) * spread, times * spread, f"±{times}{SIGMA}"
-        axes.fill_between(time, inner, outer, **band_style(BAND_OPACITY[times]), label=words)
+        inner, outer, legend = (times - 1) * spread, times * spread, f"±{times}{SIGMA}"
+        axes.fill_between(time, inner, outer, **band_style(BAND_OPACITY[times]), label=legend)
         axes.fill_between(time, -outer, -inner, **band_style(BAND_OPACITY[times]))
     axes.axhline(0, color=HONEST_GREY, ls="--", lw=0.6)
 
@@ -177,7 +176,7 @@ def reported_sigma(axes: Axes, track: AnyTrack) -> None:
     """Position sigma along the most and the least certain direction of each scan, metres."""
     most, least = extreme_sigmas(track)
     time, upper, lower = polyline(track.stamp, most, least)
-    name = escape_name(stem(track.provenance.name))
+    name = escape_name(words.stem(track.provenance.name))
     draw_series(axes, time, upper, color=colour(0), label=f"{name}: least certain direction")
     draw_series(axes, time, lower, color=colour(0), ls="--", label="most certain direction")
     axes.set_xlabel("time (s)")
@@ -211,10 +210,12 @@ def divergence(axes: Axes, evaluation: Evaluation) -> None:
     band = BAND_SIGMAS * sigma(found)
     time, line, edge = polyline(stamp, error, band)
     draw_series(axes, time, line, color=colour(0), label=f"{estimator_names([found])[0]}: error")
-    words = f"reported 3{SIGMA} ({SIGMA}: {SIGMA_MEANING})"
-    axes.fill_between(time, 0 * edge, edge, **band_style(0.35), label=words)
+    legend = f"reported 3{SIGMA} ({SIGMA}: {SIGMA_MEANING})"
+    axes.fill_between(time, 0 * edge, edge, **band_style(0.35), label=legend)
     outside = error > band
-    axes.plot([], [], ls="none", label=f"{_format_percent(outside)} of scans outside 3{SIGMA}")
+    axes.plot(
+        [], [], ls="none", label=f"{words.share(float(outside.mean()))} of scans outside 3{SIGMA}"
+    )
     _mark_divergence(axes, (stamp - stamp[0]) / NANOSECONDS, error, divergence_scan(outside))
     axes.set_ylim(bottom=0)
     axes.margins(x=0.01)
@@ -230,18 +231,12 @@ def divergence_scan(outside: Bools) -> int | None:
     return first if first < len(outside) else None
 
 
-def _format_percent(outside: Bools) -> str:
-    """Share in percent; one scan of many is not written as none, nor all but one as all."""
-    share = 100 * float(outside.mean())
-    return f"{as_text(share)} %" if share < 99.5 else f"{share:.6g} %"
-
-
 def _mark_divergence(axes: Axes, time: Floats, error: Floats, scan: int | None) -> None:
     if scan is None:
         axes.plot([], [], ls="none", label=f"never outside 3{SIGMA} for good")
         return
     at = float(time[scan])
-    since = f"for good from {as_text(at)} s" if scan else "from start to end"
-    words = f"outside 3{SIGMA} {since}"
-    axes.axvline(at, color=colour(1), ls="--", lw=0.8, label=words)
+    since = f"for good from {words.number(at)} s" if scan else "from start to end"
+    legend = f"outside 3{SIGMA} {since}"
+    axes.axvline(at, color=colour(1), ls="--", lw=0.8, label=legend)
     axes.plot([at], [error[scan]], "o", color=colour(1), clip_on=False)

@@ -12,6 +12,7 @@ from matplotlib.backends.backend_pdf import PdfPages
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, get_font
 
+from smfeval import words
 from smfeval.compare import Comparison
 from smfeval.compare.duels import Column, Ranks
 from smfeval.compare.sweep import Sweep
@@ -23,7 +24,7 @@ from smfeval.maths.arrays import Floats
 from smfeval.show.figures.calibration import has_log_parts
 from smfeval.show.figures.inputs import Evaluations, estimate_name, has_belief
 from smfeval.show.figures.study import ForestRow
-from smfeval.show.figures.style import STYLE, paper_style, short_names
+from smfeval.show.figures.style import STYLE, paper_style
 from smfeval.show.figures.table import FIGURES, draw
 from smfeval.study.metrics import METRICS
 from smfeval.study.result import Study
@@ -39,7 +40,7 @@ def omission_notes(found: Sequence[Evaluation], drawn: Container[str]) -> Iterat
         if figures and not has_belief(each):
             without = "it has an error and no sigma" if "error" in drawn else "nothing is drawn"
             yield (
-                f"{estimate_name(each)} reports no uncertainty: not in {_join_names(figures)}; "
+                f"{estimate_name(each)} reports no uncertainty: not in {words.join(figures)}; "
                 f"{without}"
             )
         elif "log" in drawn and has_belief(each) and not has_log_parts(each):
@@ -51,16 +52,11 @@ def omission_notes(found: Sequence[Evaluation], drawn: Container[str]) -> Iterat
 def missing_glyph_notes(names: Sequence[str]) -> tuple[str, ...]:
     """A sentence about letters of the names that the font of the figures does not have."""
     font = get_font(findfont(FontProperties(family=STYLE["font.family"])))
-    letters = dict.fromkeys("".join(short_names(names)))
+    letters = dict.fromkeys("".join(words.names(names)))
     missing = "".join(letter for letter in letters if not font.get_char_index(ord(letter)))
     if not missing:
         return ()
     return (f"the font of the figures has no {' '.join(missing)}; boxes are drawn instead",)
-
-
-def _join_names(names: Sequence[str]) -> str:
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 FigureFactory = Callable[[], Figure]  # gives an empty figure, see `draw`
@@ -118,7 +114,7 @@ def gallery_of_track(track: AnyTrack, *, make: FigureFactory = Figure) -> Galler
 
 def _single_jobs(found: list[Evaluation]) -> Iterator[FigureJob]:
     """Figures that each estimate has for itself."""
-    short = short_names([each.estimate.provenance.name for each in found])
+    short = words.names([each.estimate.provenance.name for each in found])
     for number, (each, estimator) in enumerate(zip(found, short, strict=True), start=1):
         tail = "" if len(found) == 1 else f"_{number}_{_as_file_name(estimator)}"
         for name, kind in FIGURES.items():

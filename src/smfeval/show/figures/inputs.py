@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import chdtri, fdtri
 
+from smfeval import words
 from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
 from smfeval.maths.arrays import Floats
@@ -78,7 +79,8 @@ def check_positive(values: Sequence[float] | Floats, what: str) -> Floats:
     bad = np.flatnonzero(~(np.isfinite(found) & (found > 0)))
     if len(bad):
         raise SeriesError(
-            f"{what} {found.flat[bad[0]]:g} (number {bad[0] + 1}) has no logarithm to draw"
+            f"{what} {words.exact(found.flat[bad[0]])} (number {bad[0] + 1}) has no logarithm to "
+            "draw"
         )
     return found
 

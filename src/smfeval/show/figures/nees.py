@@ -4,6 +4,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from scipy.special import ndtri
 
+from smfeval import words
 from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
 from smfeval.maths.arrays import Floats
@@ -28,7 +29,6 @@ from smfeval.show.figures.style import (
     polyline,
     set_log_ticks,
 )
-from smfeval.show.words import number as as_text
 
 HONEST_QUANTILES = (0.025, 0.975)  # the central 95 % of an honest belief's NEES
 
@@ -42,8 +42,8 @@ def nees_over_time(axes: Axes, evaluations: Evaluations) -> None:
         stamp, nees = each.scored.estimate.stamp, each.scored.series["nees"]
         time, drawn = polyline(stamp, nees, origin_ns=start)
         median = float(np.median(nees))
-        words = f"{name} (median {as_text(median)})"
-        draw_series(axes, time, drawn, **line_style(number), lw=0.7, label=words)
+        legend = f"{name} (median {words.number(median)})"
+        draw_series(axes, time, drawn, **line_style(number), lw=0.7, label=legend)
         axes.axhline(median, color=colour(number), ls="--", lw=0.8)
     for kind in _honest_laws(found):
         _draw_honest_band(axes, kind, start)
@@ -75,7 +75,10 @@ def _draw_honest_band(axes: Axes, evaluation: Evaluation, start: int) -> None:
     if effective_particles(residuals) is None:
         axes.axhspan(low[0], high[0], color=BAND_GREY, lw=0, zorder=0, label="if honest: 95 %")
         axes.axhline(
-            middle[0], color=HONEST_GREY, ls="--", label=f"if honest: median {as_text(middle[0])}"
+            middle[0],
+            color=HONEST_GREY,
+            ls="--",
+            label=f"if honest: median {words.number(middle[0])}",
         )
         return
     time, low, middle, high = polyline(stamp, low, middle, high, origin_ns=start)
@@ -110,12 +113,12 @@ def autocorrelation(axes: Axes, evaluation: Evaluation) -> None:
     band = float(ndtri(0.975)) / np.sqrt(scans)
     axes.axhspan(-band, band, color=BAND_GREY, lw=0, zorder=0, label="95 % if independent")
     for i, (what, series) in enumerate(scored.items()):
-        words = f"{what} (block length {as_text(blocks[what])} scans)"
-        axes.plot(np.arange(lags + 1), correlation(series, lags), color=colour(i), label=words)
+        legend = f"{what} (block length {words.number(blocks[what])} scans)"
+        axes.plot(np.arange(lags + 1), correlation(series, lags), color=colour(i), label=legend)
         axes.axvline(blocks[what], color=colour(i), ls=":")
     if memory is not None:
-        words = f"memory of k: {as_text(memory)} scans"
-        axes.axvline(memory, color=HONEST_GREY, ls="--", label=words)
+        legend = f"memory of k: {words.number(memory)} scans"
+        axes.axvline(memory, color=HONEST_GREY, ls="--", label=legend)
     axes.set_xlim(0, lags)
     axes.set_xlabel("lag (scans)")
     axes.set_ylabel(f"autocorrelation\nof {estimator_names([found])[0]}")

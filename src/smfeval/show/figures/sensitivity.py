@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 
+from smfeval import words
 from smfeval.compare import Comparison, Pair
 from smfeval.compare.sensitivity import GaugeRow
 from smfeval.errors import SeriesError
@@ -22,10 +23,7 @@ from smfeval.show.figures.style import (
     line_style,
     marker_style,
     set_log_ticks,
-    short_names,
-    stem,
 )
-from smfeval.show.words import number as as_text
 
 
 def pairs_of(sweep: Pair | Sequence[object]) -> list[Pair]:
@@ -38,7 +36,7 @@ def pairs_of(sweep: Pair | Sequence[object]) -> list[Pair]:
 
 def pair_name(pair: Pair) -> str:
     """'fast_lio2, faster_lio', escaped."""
-    return f"{escape_name(stem(pair.a))}, {escape_name(stem(pair.b))}"
+    return f"{escape_name(words.stem(pair.a))}, {escape_name(words.stem(pair.b))}"
 
 
 GaugeSensitivityRows = Sequence[tuple[str, float]]
@@ -133,7 +131,7 @@ def pair_matrix(axes: Axes, comparison: Comparison) -> None:
 
     Cells at or below 1, which prove nothing, are grey; a star marks a lower 95 % bound above 1.
     """
-    names = short_names([track.provenance.name for track in comparison.tracks])
+    names = words.names([track.provenance.name for track in comparison.tracks])
     labels, count = [escape_name(name) for name in names], len(names)
     cells = dict(zip(combinations(range(count), 2), comparison.pairs, strict=True))
     k = np.full((count, count), np.nan)
@@ -159,13 +157,13 @@ def pair_matrix(axes: Axes, comparison: Comparison) -> None:
 def _write_cells(axes: Axes, i: int, j: int, pair: Pair, norm: LogNorm) -> None:
     """The number in both cells of a pair."""
     proven = pair.lower_bound is not None and pair.lower_bound > 1
-    words = f"{as_text(pair.k.value)}{'*' if proven else ''}"
+    legend = f"{words.number(pair.k.value)}{'*' if proven else ''}"
     dark = pair.k.value <= 1 or float(norm(pair.k.value)) > DARK_TEXT_LIMIT
     for row, column in ((i, j), (j, i)):
         axes.text(
             column,
             row,
-            words,
+            legend,
             ha="center",
             va="center",
             size=7,

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
+from smfeval import words
 from smfeval.errors import SeriesError
 from smfeval.show.figures.inputs import check_positive
 from smfeval.show.figures.style import (
@@ -117,9 +118,15 @@ def _draw_rank_axis(axes: Axes, last: float) -> None:
 def _draw_critical_difference(axes: Axes, difference: float) -> None:
     height = AXIS_HEIGHT + 1.0
     axes.plot([1, 1 + difference], [height, height], "|-", color=HONEST_GREY, lw=0.8, ms=5)
-    words = f"critical difference {difference:.3g}"
+    legend = f"critical difference {words.number(difference)}"
     axes.text(
-        1 + difference + 0.08, height, words, ha="left", va="center", size=7, color=HONEST_GREY
+        1 + difference + 0.08,
+        height,
+        legend,
+        ha="left",
+        va="center",
+        size=7,
+        color=HONEST_GREY,
     )
 
 
@@ -146,7 +153,7 @@ def _draw_names(
             axes.plot(
                 [place[name], place[name], edge], [AXIS_HEIGHT, y, y], color=colour(0), lw=0.7
             )
-            words = f"{escape_name(name)} ({place[name]:.2f})"
+            legend = f"{escape_name(name)} ({words.fixed(place[name], 2)})"
             gap = -0.05 if align == "right" else 0.05
-            axes.text(edge + gap, y, words, ha=align, va="center", size=7)
+            axes.text(edge + gap, y, legend, ha=align, va="center", size=7)
     return height - NAME_STEP * (half - 1)

@@ -1,9 +1,7 @@
 """One look for all figures: sizes, fonts and colours for print, safe for the colour-blind."""
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import PurePath
 from typing import Any
 
 import matplotlib as mpl
@@ -20,6 +18,7 @@ from matplotlib.ticker import (
     NullLocator,
 )
 
+from smfeval import words
 from smfeval.evaluation import Evaluation
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
@@ -107,7 +106,6 @@ def marker_style(number: int) -> dict[str, Any]:
     return {"color": colour(number), "marker": MARKERS[number % len(MARKERS)]}
 
 
-FILE_ENDINGS = re.compile(r"(\.(square|tum|txt|csv|pos|parquet|kitti|bag|mcap|db3|gz))+$", re.I)
 SIGMA = "\N{GREEK SMALL LETTER SIGMA}"  # a letter, for labels that also hold names
 SIGMA_MEANING = "RMS of |e| if honest"  # of sigma = sqrt(tr S)
 MAX_NAME_LETTERS = 32  # letters of a name; a longer one loses its middle
@@ -133,24 +131,10 @@ def shorten_name(name: str) -> str:
     return f"{name[:half]}…{name[-half:]}"
 
 
-def short_names(names: Sequence[str]) -> list[str]:
-    """File names without folder and ending, or as they are where that would confuse two."""
-    stems = [stem(name) for name in names]
-    return [
-        name if stems.count(short) > 1 else short for name, short in zip(names, stems, strict=True)
-    ]
-
-
-def stem(name: str) -> str:
-    """'runs/fast_lio2.txt.gz' -> 'fast_lio2'."""
-    last = PurePath(name).name
-    return FILE_ENDINGS.sub("", last) or last or name
-
-
 def estimator_names(evaluations: Sequence[Evaluation]) -> list[str]:
     """What each estimate is called in a legend, escaped."""
     names = [evaluation.estimate.provenance.name for evaluation in evaluations]
-    return [escape_name(name) for name in short_names(names)]
+    return [escape_name(name) for name in words.names(names)]
 
 
 def legend_above(axes: Axes) -> None:
@@ -213,7 +197,7 @@ def set_log_ticks(axis: Axis) -> None:
         finer = MaxNLocator(nbins=5, min_n_ticks=MIN_TICKS)
         axis.set_minor_locator(NullLocator())
     axis.set_major_locator(finer)
-    axis.set_major_formatter(FuncFormatter(lambda value, position: f"{value:g}"))
+    axis.set_major_formatter(FuncFormatter(lambda value, position: words.exact(value)))
 
 
 def _tick_count(locator: Locator, low: float, high: float) -> int:

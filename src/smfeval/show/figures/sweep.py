@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.axes import Axes
 
+from smfeval import words
 from smfeval.errors import SeriesError
 from smfeval.maths.arrays import Floats
 from smfeval.show.figures.inputs import check_positive, check_same_length
@@ -58,9 +59,9 @@ def draw_runs(axes: Axes, runs: SweepRuns, what: str) -> None:
     axes.set_xlabel(r"precision $-\log\,\det\,S$ (nat)")
 
 
-def draw_prediction(axes: Axes, runs: SweepRuns, slope: float, style: str, words: str) -> None:
+def draw_prediction(axes: Axes, runs: SweepRuns, slope: float, style: str, legend: str) -> None:
     """A line of the given slope of log10 per nat through the middle of each estimator's runs."""
-    label: str | None = words
+    label: str | None = legend
     for number, (precision, quantity) in enumerate(runs.values()):
         ends = np.array([np.min(precision), np.max(precision)], dtype=np.float64)
         middle = float(np.mean(np.log10(quantity)))
@@ -76,8 +77,10 @@ def sweep_error(axes: Axes, runs: SweepRuns, *, dimension: int = 3) -> None:
     """
     draw_runs(axes, runs, "error")
     slope = honest_error_slope(dimension)
-    words = f"errors shrink as reported (slope {slope:.3f} per nat)".replace("-", "\N{MINUS SIGN}")
-    draw_prediction(axes, runs, slope, "--", words)
+    legend = f"errors shrink as reported (slope {words.fixed(slope, 3)} per nat)".replace(
+        "-", "\N{MINUS SIGN}"
+    )
+    draw_prediction(axes, runs, slope, "--", legend)
     axes.set_ylabel("mean error (m)")
     legend_above(axes)
 
@@ -91,7 +94,7 @@ def sweep_nees(axes: Axes, runs: SweepRuns, *, dimension: int = 3) -> None:
     draw_runs(axes, runs, "NEES")
     draw_prediction(axes, runs, 0.0, "--", "errors shrink as reported (slope 0)")
     slope = unearned_nees_slope(dimension)
-    draw_prediction(axes, runs, slope, ":", f"errors stay (slope {slope:.3f} per nat)")
+    draw_prediction(axes, runs, slope, ":", f"errors stay (slope {words.fixed(slope, 3)} per nat)")
     axes.axhline(
         median_chi_squared(dimension), color=HONEST_GREY, ls="-", lw=0.8, label="if honest"
     )

@@ -9,6 +9,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.patches import Ellipse
 from scipy.special import chdtri
 
+from smfeval import words
 from smfeval.errors import OptionError, SeriesError
 from smfeval.evaluation import Evaluation
 from smfeval.maths.arrays import Floats, Ints
@@ -24,7 +25,6 @@ from smfeval.show.figures.style import (
     estimator_names,
     legend_above,
     polyline,
-    stem,
     stretch_index,
     thin_scans,
 )
@@ -44,7 +44,7 @@ def ellipses(axes: Axes, centre: Floats, covariance: Floats, *, extent_m: float)
     """
     radius, angle = principal_axes(covariance)
     factor = magnification(float(np.median(radius[:, 0])), extent_m)
-    size = "to scale" if factor == 1 else f"magnified {factor:,g} times"
+    size = "to scale" if factor == 1 else f"magnified {words.factor(factor)}"
     label: str | None = f"95 % ellipses, {size}"
     for (x, y), (long, short), turn in zip(centre, factor * radius, angle, strict=True):
         ellipse = Ellipse((x, y), 2 * long, 2 * short, angle=float(turn), label=label)
@@ -84,7 +84,7 @@ def path_from_above(axes: Axes, track: AnyTrack) -> None:
     if len(track) < 2:
         raise SeriesError(f"{track.provenance.name}: one scan makes no line to draw")
     _, x, y = polyline(track.stamp, track.position[:, 0], track.position[:, 1])
-    axes.plot(x, y, color=colour(0), label=escape_name(stem(track.provenance.name)))
+    axes.plot(x, y, color=colour(0), label=escape_name(words.stem(track.provenance.name)))
     belief = track.moments if isinstance(track, ParticleTrack) else track
     if isinstance(belief, GaussianTrack):
         at = evenly_spaced_scans(belief)

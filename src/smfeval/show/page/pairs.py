@@ -5,10 +5,10 @@ from itertools import combinations
 
 import numpy as np
 
+from smfeval import words
 from smfeval.compare import Attribution, Comparison, Pair
 from smfeval.compare.attribution import EstimatorAttribution
 from smfeval.compare.frames import name_of
-from smfeval.show.figures.style import short_names
 from smfeval.show.page.document import document
 from smfeval.show.page.markup import (
     CellContent,
@@ -26,8 +26,6 @@ from smfeval.show.page.markup import (
 from smfeval.show.page.plots import chooser, drawn_tracks, panel, track_views
 from smfeval.show.page.verdicts import CONVENTIONS, HEADLINES, badge, card, pair_conventions
 from smfeval.show.pairs import BOUND_SENTENCE, SHARED_PERCENT, attribution_sentence
-from smfeval.show.scores import metres, shown
-from smfeval.show.words import count, length, number
 
 DECADES = 3  # k_pair of 1000 and more has the deepest colour
 PROVED = "At least one of the two understates its uncertainty."
@@ -36,7 +34,7 @@ PROVED = "At least one of the two understates its uncertainty."
 def pairs(comparison: Comparison, *, command: str) -> str:
     """The page of two or more tracks, each against each other."""
     found, names = comparison.pairs, [name_of(track) for track in comparison.tracks]
-    short = dict(zip(names, short_names(names), strict=True))
+    short = dict(zip(names, words.names(names), strict=True))
     both = [f"{short[pair.a]} and {short[pair.b]}" for pair in found]
     axes = comparison.options.axes
     tracks = drawn_tracks([(name, p.scored, axes) for name, p in zip(both, found, strict=True)])
@@ -85,7 +83,7 @@ def _card(comparison: Comparison) -> Markup:
     if len(comparison.pairs) == 1:
         (pair,) = comparison.pairs
         return card(label, PROVED if guilty else HEADLINES[label], sentence(pair.claim.sentence))
-    pairs = count(len(comparison.pairs), "pair")
+    pairs = words.count(len(comparison.pairs), "pair")
     headline = (
         f"{len(guilty)} of {pairs} prove that somebody understates the uncertainty."
         if guilty
@@ -114,7 +112,7 @@ def _entry(pair: Pair) -> HtmlCell:
     star = " *" if pair.claim.label == "overconfident" else ""
     k = pair.k.value
     depth = 0 if k <= 1 else 1 + int(min(np.log10(k), DECADES - 0.01))
-    return HtmlCell(f"{number(k)}{star}", k, look=f"depth-{depth}")
+    return HtmlCell(f"{words.number(k)}{star}", k, look=f"depth-{depth}")
 
 
 def _attribution(found: Attribution) -> Markup:
@@ -131,7 +129,7 @@ def _attribution(found: Attribution) -> Markup:
         f"k if two share {SHARED_PERCENT}",
     )
     how = (
-        f"{count(found.scans, 'common scan')}, aligned to the first by {found.gauge}; second "
+        f"{words.count(found.scans, 'common scan')}, aligned to the first by {found.gauge}; second "
         "moments per axis, errors assumed uncorrelated."
     )
     return block(title, table(headings, map(_own, found.estimators)), tag("p", how, class_="hint"))
@@ -139,7 +137,7 @@ def _attribution(found: Attribution) -> Markup:
 
 def _own(own: EstimatorAttribution) -> tuple[CellContent, ...]:
     name = own.name + (" (moved to the nearest covariance)" if own.projected else "")
-    reported = HtmlCell(length(own.reported_m), own.reported_m)
+    reported = HtmlCell(words.length(own.reported_m), own.reported_m)
     if own.sigma_m is None or own.k_if_shared is None:
         return (name, badge(own.label), "-", "-", "-", reported, "-")
     bound = own.lower_bound
@@ -147,28 +145,28 @@ def _own(own: EstimatorAttribution) -> tuple[CellContent, ...]:
     return (
         name,
         HtmlCell(badge(own.label)),
-        HtmlCell(shown(own.k), own.k.value),
-        HtmlCell("-") if bound is None else HtmlCell(number(bound), bound),
-        HtmlCell(length(own.sigma_m), own.sigma_m),
+        HtmlCell(str(own.k), own.k.value),
+        HtmlCell("-") if bound is None else HtmlCell(words.number(bound), bound),
+        HtmlCell(words.length(own.sigma_m), own.sigma_m),
         reported,
-        f"{number(low)} to {number(high)}",
+        f"{words.number(low)} to {words.number(high)}",
     )
 
 
 def _numbers(pair: Pair) -> Markup:
-    bound = "none" if pair.lower_bound is None else number(pair.lower_bound)
+    bound = "none" if pair.lower_bound is None else words.number(pair.lower_bound)
     rows = [
         (term("verdict"), sentence(pair.claim.sentence)),
-        (term("k_pair"), shown(pair.k)),
+        (term("k_pair"), str(pair.k)),
         (term("at least"), bound + ", too few independent scans to rest on" * pair.has_few_samples),
-        ("least", f"{number(pair.k_least)} over the clocks and open gauges below"),
-        (term("median NEES"), shown(pair.nees_median)),
-        ("difference", f"mean {metres(pair.distance)}"),
-        ("sum", f"{100 * pair.share_a:.0f} % of the summed variance is that of {pair.a}"),
-        (term("energy score"), metres(pair.energy)),
-        (term("log score"), shown(pair.log)),
-        ("by axis", ", ".join(f"{name} {number(k)}" for name, k in pair.k_by_axis.items())),
-        ("matched", f"{len(pair.pairs):,} of {count(pair.pairs.scans, 'scan')}"),
+        ("least", f"{words.number(pair.k_least)} over the clocks and open gauges below"),
+        (term("median NEES"), str(pair.nees_median)),
+        ("difference", f"mean {pair.distance}"),
+        ("sum", f"{words.share(pair.share_a)} of the summed variance is that of {pair.a}"),
+        (term("energy score"), str(pair.energy)),
+        (term("log score"), str(pair.log)),
+        ("by axis", ", ".join(f"{name} {words.number(k)}" for name, k in pair.k_by_axis.items())),
+        ("matched", f"{words.count_of(len(pair.pairs), pair.pairs.scans, 'scan')}"),
         (term("gauge"), pair.alignment.kind),
     ]
     return block(f"{pair.a} and {pair.b}", pairs_of(rows))
@@ -179,13 +177,16 @@ def _sensitivity(pair: Pair) -> Markup:
     gauges = [
         (
             each.gauge + " (as scored)" * each.chosen,
-            HtmlCell("-") if each.k is None else HtmlCell(number(each.k), each.k),
+            HtmlCell("-") if each.k is None else HtmlCell(words.number(each.k), each.k),
             "yes" if each.admissible else "no: fewer freedoms than the tracks leave open",
         )
         for each in pair.gauges
     ]
     clocks = [
-        (HtmlCell(f"{each.offset_ms:+g} ms", each.offset_ms), HtmlCell(number(each.k), each.k))
+        (
+            HtmlCell(f"{words.exact(each.offset_ms, signed=True)} ms", each.offset_ms),
+            HtmlCell(words.number(each.k), each.k),
+        )
         for each in pair.clock
     ]
     return block(

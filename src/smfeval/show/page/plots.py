@@ -5,15 +5,15 @@ from typing import Any
 
 import numpy as np
 
+from smfeval import words
 from smfeval.evaluation.result import ScoredScans
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.score import Residuals
 from smfeval.show.figures.inputs import honest_quantile
-from smfeval.show.figures.style import short_names, stretch_index, thin_scans
+from smfeval.show.figures.style import stretch_index, thin_scans
 from smfeval.show.page.markup import Markup, block, html_list, pack_floats, tag, term
 from smfeval.show.study.remarks import printable
-from smfeval.show.words import count
 
 MOST = 60_000  # scans of all tracks of a page together: about 90 bytes each
 FEWEST = 2_000  # scans that each track may have, however many tracks there are
@@ -31,7 +31,7 @@ def drawn_tracks(named: Sequence[Named]) -> list[dict[str, Any]]:
     most = max(MOST // len(named), FEWEST)
     start = min(int(scored.estimate.stamp[0]) for _, scored, _ in named)
     origin = origin_of(np.concatenate([_corners(scored) for _, scored, _ in named]))
-    short = short_names([name for name, _, _ in named])
+    short = words.names([name for name, _, _ in named])
     return [
         {"name": printable(name), "short": printable(brief)}
         | _track_data(scored, axes, most, start, origin)
@@ -166,8 +166,10 @@ def _figure(place: str, title: str, *, note: str = "", instead: str = "") -> Mar
     """A caption, room for a plot, a note, and words for when there is nothing to plot."""
     caption = tag("figcaption", title, id=f"{place}-title")
     plot = tag("div", id=place, class_="plot", role="img", aria_labelledby=f"{place}-title")
-    words = tag("p", instead, class_="hint instead", hidden="") if instead else Markup()
-    return tag("figure", caption, plot, words, tag("p", note, class_="hint") if note else Markup())
+    otherwise = tag("p", instead, class_="hint instead", hidden="") if instead else Markup()
+    return tag(
+        "figure", caption, plot, otherwise, tag("p", note, class_="hint") if note else Markup()
+    )
 
 
 def _coverage() -> Markup:
@@ -200,14 +202,14 @@ def _slider(deviation: str) -> Markup:
     )
 
 
-def chooser(names: Sequence[str], words: str) -> Markup:
+def chooser(names: Sequence[str], label: str) -> Markup:
     """Which of several is looked at; nothing to choose where there is one."""
     if len(names) < 2:
         return Markup()
     options = (tag("option", name, value=at) for at, name in enumerate(names))
     return tag(
         "p",
-        tag("label", words, for_="chosen"),
+        tag("label", label, for_="chosen"),
         tag("select", *options, id="chosen"),
         class_="choose",
     )
@@ -223,5 +225,5 @@ def _thinning_note(tracks: Sequence[dict[str, Any]]) -> str:
     fewer = [each for each in tracks if each["drawn"] < each["scans"]]
     if not fewer:
         return ""
-    parts = (f"{each['drawn']:,} of {count(each['scans'], 'scan')}" for each in fewer)
+    parts = (f"{words.count_of(each['drawn'], each['scans'], 'scan')}" for each in fewer)
     return f"Drawn: {'; '.join(parts)}. Extremes are kept; all numbers rest on all scans."

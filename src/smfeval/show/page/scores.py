@@ -1,8 +1,9 @@
 """The page of `smfeval score`: verdict, numbers, plots, causes, and how it was all done."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from smfeval import words
 from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
 from smfeval.explain.alibis import Alibi, Alibis, Judgement
@@ -30,8 +31,6 @@ from smfeval.show.page.verdicts import badge, verdict_card
 from smfeval.show.report import ALIBIS_TITLE as ALIBIS
 from smfeval.show.report import DIAGNOSES_TITLE as DIAGNOSES
 from smfeval.show.report import format_need, outcome_text
-from smfeval.show.scores import metres, shown
-from smfeval.show.words import count, length, length_unit, number
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import Number
 from smfeval.track import ParticleTrack
@@ -41,7 +40,7 @@ Row = tuple[str, str, str, str]  # term, value, interval, what is honest or bett
 
 def number_table(evaluation: Evaluation) -> Markup:
     """Calibration first, for that is the question; then the scores."""
-    level = f"{100 * evaluation.options.intervals.level:g} % interval"
+    level = f"{words.level(evaluation.options.intervals.level)} interval"
     headings = ("number", "value", term("interval", level), "to compare with")
     rows = [*_calibration(evaluation), *_scores(evaluation)]
     return table(headings, [(_term_link(name), *rest) for name, *rest in rows], still=True)
@@ -62,50 +61,45 @@ def _calibration(evaluation: Evaluation) -> Iterator[Row]:
     dimension = evaluation.scored.residuals.dimension
     if_honest = f"if {'Gaussian and ' * particles}honest"
     middle = median_chi_squared(dimension)
-    yield ("k", *_split_interval(shown(found.k)), "1 if honest, above 1 overconfident")
-    yield ("factor per axis", *_split_interval(shown(found.factor_per_axis)), "1 if honest")
-    yield ("median NEES", *_split_interval(shown(found.nees_median)), f"{middle:.3g} {if_honest}")
+    yield ("k", *_split_interval(str(found.k)), "1 if honest, above 1 overconfident")
+    yield ("factor per axis", *_split_interval(str(found.factor_per_axis)), "1 if honest")
+    yield (
+        "median NEES",
+        *_split_interval(str(found.nees_median)),
+        f"{words.number(middle)} {if_honest}",
+    )
     mean = f"{dimension} {if_honest}; a few scans can dominate it"
-    yield ("mean NEES", *_split_interval(shown(found.nees_mean)), mean)
+    yield ("mean NEES", *_split_interval(str(found.nees_mean)), mean)
     for level, held in found.coverage.items():
         yield (
             _coverage_name(level),
-            *_split_interval(percent(held)),
-            f"{100 * level:g} % if honest",
+            *_split_interval(held.text("%")),
+            f"{words.level(level)} if honest",
         )
     if found.psi is not None:
-        yield ("psi", *_split_interval(shown(found.psi)), "1 if errors have the covariance's shape")
+        yield ("psi", *_split_interval(str(found.psi)), "1 if errors have the covariance's shape")
     if found.precision is not None:
-        yield ("precision", *_split_interval(shown(found.precision)), "higher claims more")
+        yield ("precision", *_split_interval(str(found.precision)), "higher claims more")
 
 
 def _scores(evaluation: Evaluation) -> Iterator[Row]:
     scores, better = evaluation.scores, "lower is better"
-    power = metres if evaluation.options.settings.beta == 1 else shown
-    found: tuple[tuple[str, Number | None, Callable[[Number], str]], ...] = (
-        ("MAE", scores.mae, metres),
-        ("RMSE", scores.rmse, metres),
-        ("energy score", scores.energy, power),
-        ("log score", scores.log, shown),
-        ("CRPS", scores.crps, metres),
-        ("interval score", scores.interval, metres),
-        ("rotation", scores.rotation_mean_deg, shown),
+    found: tuple[tuple[str, Number | None], ...] = (
+        ("MAE", scores.mae),
+        ("RMSE", scores.rmse),
+        ("energy score", scores.energy),
+        ("log score", scores.log),
+        ("CRPS", scores.crps),
+        ("interval score", scores.interval),
+        ("rotation", scores.rotation_mean_deg),
     )
-    for name, value, write in found:
+    for name, value in found:
         if value is not None:
-            yield (name, *_split_interval(write(value)), better)
-
-
-def percent(held: Number) -> str:
-    """A share in percent, with its interval: '34.1 % [30, 38]'."""
-    value = f"{100 * held.value:.3g} %"
-    if held.low is None or held.high is None:
-        return value
-    return f"{value} [{number(100 * held.low)}, {number(100 * held.high)}]"
+            yield (name, *_split_interval(str(value)), better)
 
 
 def _coverage_name(level: float) -> str:
-    return f"{100 * level:g} % coverage"
+    return f"{words.level(level)} coverage"
 
 
 def _split_interval(text: str) -> tuple[str, str]:
@@ -119,7 +113,7 @@ HEADINGS = ("estimate", "verdict", "k", "90 % coverage", "MAE", "RMSE", "energy 
 
 def comparison_table(evaluations: list[Evaluation]) -> Markup:
     """Several estimates, one row each."""
-    level = f"{100 * evaluations[0].options.intervals.level:g} %"
+    level = words.level(evaluations[0].options.intervals.level)
     rows = [_comparison_row(each) for each in evaluations]
     return table([term(each) for each in HEADINGS], rows, caption=f"In brackets: {level} intervals")
 
@@ -130,17 +124,17 @@ def _comparison_row(evaluation: Evaluation) -> tuple[CellContent, ...]:
     return (
         evaluation.estimate.provenance.name,
         HtmlCell(badge(evaluation.verdict.label)),
-        _cell(None if found is None else found.k, shown),
-        _cell(held, percent),
-        _cell(scores.mae, metres),
-        _cell(scores.rmse, metres),
-        _cell(scores.energy, metres if evaluation.options.settings.beta == 1 else shown),
-        _cell(scores.log, shown),
+        _cell(None if found is None else found.k),
+        _cell(held, "%"),
+        _cell(scores.mae),
+        _cell(scores.rmse),
+        _cell(scores.energy),
+        _cell(scores.log),
     )
 
 
-def _cell(found: Number | None, write: Callable[[Number], str]) -> HtmlCell:
-    return HtmlCell("-") if found is None else HtmlCell(write(found), found.value)
+def _cell(found: Number | None, unit: str | None = None) -> HtmlCell:
+    return HtmlCell("-") if found is None else HtmlCell(found.text(unit), found.value)
 
 
 ROUNDING = 1e-6  # a mean this small beside the scatter is what an alignment leaves of zero
@@ -158,8 +152,8 @@ def alibi_block(found: Alibis) -> Markup:
     rows = [first, *(_alibi(row, found.scored) for row in found.rows)]
     tolerance = found.tolerance
     granted = (
-        f"The extrinsic may be wrong by {length(tolerance.translation_m)} and "
-        f"{number(tolerance.rotation_deg)} deg."
+        f"The extrinsic may be wrong by {words.length(tolerance.translation_m)} and "
+        f"{words.angle(tolerance.rotation_deg)}."
     )
     reasons = [f"{row.name}, {row.granted}: {row.reason}" for row in found.rows if row.reason]
     notes = [granted, *(sentence(each) for each in (*reasons, *found.notes))]
@@ -180,7 +174,7 @@ def _judgement_cells(judgement: Judgement | None) -> tuple[HtmlCell, HtmlCell]:
     if judgement is None:
         return HtmlCell("-"), HtmlCell("-")
     median = judgement.nees_median
-    return HtmlCell(shown(judgement.k), judgement.k.value), HtmlCell(number(median), median)
+    return HtmlCell(str(judgement.k), judgement.k.value), HtmlCell(words.number(median), median)
 
 
 def diagnosis_block(found: Diagnoses) -> Markup:
@@ -222,20 +216,20 @@ def _bias(bias: Bias) -> tuple[CellContent, ...]:
     return (
         bias.direction,
         HtmlCell(_mean(bias), bias.mean.value),
-        HtmlCell(length(bias.scatter_m), bias.scatter_m),
-        HtmlCell(f"{100 * bias.share:.0f} %", bias.share),
+        HtmlCell(words.length(bias.scatter_m), bias.scatter_m),
+        HtmlCell(words.share(bias.share), bias.share),
     )
 
 
 def _mean(bias: Bias) -> str:
     """The mean with its interval, in the unit that suits the scatter."""
     mean = bias.mean
-    scale, unit = length_unit(max(abs(mean.value), bias.scatter_m))
+    scale, unit = words.length_unit(max(abs(mean.value), bias.scatter_m))
     rounding = abs(mean.value) < ROUNDING * bias.scatter_m
-    value = f"{number(0 if rounding else mean.value / scale)} {unit}"
+    value = f"{words.number(0 if rounding else mean.value / scale)} {unit}"
     if mean.low is None or mean.high is None:
         return value
-    return f"{value} [{number(mean.low / scale)}, {number(mean.high / scale)}]"
+    return f"{value} [{words.number(mean.low / scale)}, {words.number(mean.high / scale)}]"
 
 
 def _tail(tail: Tail | None) -> Markup:
@@ -243,8 +237,9 @@ def _tail(tail: Tail | None) -> Markup:
         return Markup()
     return tag(
         "p",
-        f"1 % of scans carry {100 * tail.top_1:.0f} % of the NEES ({100 * tail.honest_1:.0f} % if "
-        f"honest), 5 % carry {100 * tail.top_5:.0f} % ({100 * tail.honest_5:.0f} % if honest).",
+        f"1 % of scans carry {words.share(tail.top_1)} of the NEES "
+        f"({words.share(tail.honest_1)} if honest), "
+        f"5 % carry {words.share(tail.top_5)} ({words.share(tail.honest_5)} if honest).",
     )
 
 
@@ -262,15 +257,15 @@ def _windows(windows: Windows | None) -> Markup:
     headings = ("from (s)", "to (s)", *windows.directions, term("RMSE"), term("k"))
     rows = [
         (
-            HtmlCell(number(each.start_s), each.start_s),
-            HtmlCell(number(each.end_s), each.end_s),
-            *(HtmlCell(length(mean), mean) for mean in each.mean_m),
-            HtmlCell(length(each.rmse_m), each.rmse_m),
+            HtmlCell(words.number(each.start_s), each.start_s),
+            HtmlCell(words.number(each.end_s), each.end_s),
+            *(HtmlCell(words.length(mean), mean) for mean in each.mean_m),
+            HtmlCell(words.length(each.rmse_m), each.rmse_m),
             _k(each.k),
         )
         for each in windows.rows
     ]
-    between = f"{100 * windows.between:.0f} % of the error's variance lies between windows"
+    between = f"{words.share(windows.between)} of the error's variance lies between windows"
     return table(headings, rows, caption=f"Mean error by window; {between}")
 
 
@@ -280,8 +275,8 @@ def _regimes(regimes: tuple[Regime, ...]) -> Markup:
     rows = [
         (
             each.name,
-            HtmlCell(count(each.scans, "scan"), each.scans),
-            HtmlCell(length(each.rmse_m), each.rmse_m),
+            HtmlCell(words.count(each.scans, "scan"), each.scans),
+            HtmlCell(words.length(each.rmse_m), each.rmse_m),
             _k(each.k),
         )
         for each in regimes
@@ -290,7 +285,7 @@ def _regimes(regimes: tuple[Regime, ...]) -> Markup:
 
 
 def _k(k: float | None) -> HtmlCell:
-    return HtmlCell("-") if k is None else HtmlCell(number(k), k)
+    return HtmlCell("-") if k is None else HtmlCell(words.number(k), k)
 
 
 # Rows of the text that stand in tables of their own here, or are terms by another name.

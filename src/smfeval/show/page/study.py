@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from smfeval import words
 from smfeval.compare.duels import Section
 from smfeval.show.page.document import document
 from smfeval.show.page.markup import (
@@ -25,7 +26,6 @@ from smfeval.show.page.markup import (
 from smfeval.show.page.verdicts import CONVENTIONS, badge, card, study_conventions
 from smfeval.show.study import html
 from smfeval.show.study.remarks import printable, study_title
-from smfeval.show.words import count, number
 from smfeval.study.metrics import METRICS
 from smfeval.study.result import NO_FILE, Study, TaskResult
 from smfeval.summarise.number import Number, finite_or_none
@@ -62,8 +62,8 @@ def _card(study: Study) -> Markup:
     if not labels:
         return card("cannot tell", "No run could be scored.", study_title(study))
     label, often = labels.most_common(1)[0]
-    runs = count(sum(labels.values()), "scored run")
-    headline = f"{often:,} of {runs} {'is' if often == 1 else 'are'} {label}."
+    runs = words.count(sum(labels.values()), "scored run")
+    headline = f"{words.count(often)} of {runs} {'is' if often == 1 else 'are'} {label}."
     return card(label, headline, f"{study_title(study)}.")
 
 
@@ -95,7 +95,7 @@ def _outcome(result: TaskResult) -> str:
 
 
 def _count_cell(how_often: int) -> HtmlCell:
-    return HtmlCell(f"{how_often:,}", how_often)
+    return HtmlCell(words.count(how_often), how_often)
 
 
 def _tables(study: Study) -> Markup:
@@ -159,7 +159,7 @@ def _run_row(result: TaskResult, metrics: Sequence[str]) -> tuple[CellContent, .
 
 
 def _value(found: Number | None) -> HtmlCell:
-    return HtmlCell("-") if found is None else HtmlCell(number(found.value), found.value)
+    return HtmlCell("-") if found is None else HtmlCell(words.number(found.value), found.value)
 
 
 def _spread(study: Study) -> Markup:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from smfeval import words
 from smfeval.associate.nearest import RISK_LIMIT
 from smfeval.compare import Comparison, Pair
 from smfeval.compare.frames import name_of
@@ -11,8 +12,6 @@ from smfeval.evaluation import Evaluation, Options
 from smfeval.explain.alibis import Alibis
 from smfeval.show.check import frames
 from smfeval.show.page.markup import Markup, sentence, tag, term
-from smfeval.show.scores import shown
-from smfeval.show.words import count, length, number
 from smfeval.study.plan import PlannedEstimator, PlannedTrack
 from smfeval.study.result import Study
 
@@ -43,7 +42,7 @@ UNKNOWN = "cannot tell"  # the look of a label that has none of its own
 
 def card(label: str, headline: str, *evidence: str, who: str = "", warning: str = "") -> Markup:
     """A verdict as a card; one of several names whom it is about, and is smaller."""
-    words = tag(
+    said = tag(
         "div",
         tag("p", who, class_="who") if who else Markup(),
         tag("p", badge(label)),
@@ -51,7 +50,7 @@ def card(label: str, headline: str, *evidence: str, who: str = "", warning: str 
         *(tag("p", each, class_="evidence") for each in evidence if each),
         tag("p", warning, class_="warning") if warning else Markup(),
     )
-    return tag("div", icon(label), words, class_=f"verdict {look(label)}{' compact' * bool(who)}")
+    return tag("div", icon(label), said, class_=f"verdict {look(label)}{' compact' * bool(who)}")
 
 
 def verdict_card(evaluation: Evaluation, alibis: Alibis | None = None, *, named: bool) -> Markup:
@@ -74,13 +73,15 @@ def warning(evaluation: Evaluation) -> str:
     lost = pairs.scans - len(pairs)
     told = []
     if lost > MANY * pairs.scans:
-        share = f"{100 * lost / pairs.scans:.0f} %"
-        told.append(f"{lost:,} of {count(pairs.scans, 'scan')} ({share}) have no reference in time")
-    if risk is not None and risk.above_limit > MANY:
-        share = f"{100 * risk.above_limit:.0f} %"
+        share = words.share(lost / pairs.scans)
         told.append(
-            f"in {share} of scans the platform moves more than {RISK_LIMIT:g} sigma within the "
-            "gap to the reference"
+            f"{words.count_of(lost, pairs.scans, 'scan')} ({share}) have no reference in time"
+        )
+    if risk is not None and risk.above_limit > MANY:
+        share = words.share(risk.above_limit)
+        told.append(
+            f"in {share} of scans the platform moves more than {words.exact(RISK_LIMIT)} sigma "
+            "within the gap to the reference"
         )
     return sentence("; ".join(told))
 
@@ -90,7 +91,7 @@ def _rests_on(evaluation: Evaluation) -> str:
     found = evaluation.calibration
     if found is None or found.k_at_95.low is None:
         return ""
-    return f"k = {shown(found.k_at_95)} (95 %)."
+    return f"k = {found.k_at_95} (95 %)."
 
 
 def badge(label: str) -> Markup:
@@ -124,7 +125,7 @@ def study_conventions(study: Study) -> Facts:
     """Of all runs, then of each estimator and of references that say more than their name."""
     yield from _options(study.plan.options)
     yield "rules", ", ".join(study.plan.options.rules)
-    yield "diverged", f"mean error above {length(study.plan.diverged_m)}"
+    yield "diverged", f"mean error above {words.length(study.plan.diverged_m)}"
     for each in study.plan.estimators:
         yield "estimators", f"{each.name} ({each.role}): {_estimator(each)}"
     for text in dict.fromkeys(_reference(each) for each in study.plan.tracks):
@@ -144,12 +145,15 @@ def pair_conventions(comparison: Comparison) -> Facts:
 
 def _options(options: Options) -> Facts:
     start = f", fitted on the first {options.fit_on}" if options.fit_on else ""
-    offset = "found" if options.offset_s == "auto" else f"{number(float(options.offset_s))} s"
+    offset = "found" if options.offset_s == "auto" else f"{words.number(float(options.offset_s))} s"
     yield term("gauge"), f"alignment {options.alignment or BY_GAUGE}{start}"
     yield "association", f"{options.association}, offset {offset}"
-    yield "tolerance", f"{number(1e3 * options.tolerance_s)} ms between stamps that are matched"
+    yield (
+        "tolerance",
+        f"{words.number(1e3 * options.tolerance_s)} ms between stamps that are matched",
+    )
     yield "axes", options.axes
-    level = f"{100 * options.intervals.level:g} %"
+    level = words.level(options.intervals.level)
     yield term("interval", "intervals"), f"{level}, {options.intervals.method or 'none'}"
 
 
@@ -180,14 +184,14 @@ def _read_as(convention: str | None) -> str:
 def _gaps(pair: Pair) -> str:
     pairs = pair.pairs
     middle, largest = 1e3 * np.quantile(np.abs(pairs.gap_s), [0.5, 1.0])
-    matched = f"{len(pairs):,} of {count(pairs.scans, 'scan')}"
-    return f"{matched}; gap median {number(middle)}, largest {number(largest)} ms"
+    matched = f"{words.count_of(len(pairs), pairs.scans, 'scan')}"
+    return f"{matched}; gap median {words.number(middle)}, largest {words.number(largest)} ms"
 
 
 def _alignment(pair: Pair) -> str:
     found = pair.alignment
     if found.kind == "none":
         return "not at all"
-    residual = length(found.residual_m or 0)
-    freedoms = f"{found.freedoms} freedoms over {length(found.fitted_path_m)}"
+    residual = words.length(found.residual_m or 0)
+    freedoms = f"{found.freedoms} freedoms over {words.length(found.fitted_path_m)}"
     return f"{found.kind}, {freedoms}, residual {residual}"

@@ -1,5 +1,6 @@
 """A plan in words: how large it is, what is missing, what it would do, what came of it."""
 
+from smfeval import words
 from smfeval.show.study.remarks import format_tracks
 from smfeval.study.find import StudyTasks
 from smfeval.study.plan import Plan
@@ -10,11 +11,11 @@ def plan_extent(plan: Plan, found: StudyTasks) -> str:
     """One line: `4 estimators, 10 tracks in 3 groups, 36 runs, 4 files missing, 54 pairs`."""
     groups = f" in {len(plan.groups)} groups" if len(plan.groups) > 1 else ""
     parts = [
-        _count(len(plan.estimators), "estimator"),
-        _count(len(plan.tracks), "track") + groups,
-        _count(len(found.tasks), "run"),
-        *([f"{_count(len(found.missing), 'file')} missing"] if found.missing else []),
-        *([_count(len(found.pair_tasks), "pair")] if plan.pairs else []),
+        words.count(len(plan.estimators), "estimator"),
+        words.count(len(plan.tracks), "track") + groups,
+        words.count(len(found.tasks), "run"),
+        *([f"{words.count(len(found.missing), 'file')} missing"] if found.missing else []),
+        *([words.count(len(found.pair_tasks), "pair")] if plan.pairs else []),
     ]
     return ", ".join(parts)
 
@@ -55,10 +56,10 @@ def summary(done: StudyRun) -> str:
     pairs = [each.failure for each in study.pair_results]
     failed, missing = len(study.failed_runs), len(study.missing)
     parts = [
-        f"{_count(len(study.results) - failed - missing, 'run')} scored",
+        f"{words.count(len(study.results) - failed - missing, 'run')} scored",
         f"{failed} failed",
         *([f"{missing} without a file"] if missing else []),
-        *([f"{_count(pairs.count(None), 'pair')} compared"] if pairs else []),
+        *([f"{words.count(pairs.count(None), 'pair')} compared"] if pairs else []),
         *([f"{len(pairs) - pairs.count(None)} failed"] if pairs else []),
         *([f"{done.known} of them known from an earlier run"] if done.known else []),
         *([f"{done.removed} old files of scans removed"] if done.removed else []),
@@ -68,7 +69,3 @@ def summary(done: StudyRun) -> str:
 
 def _run_number(repeat: int) -> str:
     return str(repeat + 1)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

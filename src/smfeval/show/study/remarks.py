@@ -7,8 +7,8 @@ from string import ascii_lowercase
 
 import numpy as np
 
+from smfeval import words
 from smfeval.compare.duels import FEWEST, Column, Duel, MetricCell, Ranks, Section
-from smfeval.show.words import count, number
 from smfeval.study.metrics import METRICS
 from smfeval.study.result import PairResult, Study, TaskResult
 from smfeval.summarise.number import Number
@@ -33,7 +33,7 @@ def section_title(section: Section, of: str) -> str:
     """Group and tracks of a table."""
     pairs = "pairs without a reference: " if of == "pair" else ""
     only = "converged only, of " if section.converged_only else ""
-    return f"{pairs}{printable(section.group)} ({only}{count(section.tracks, 'track')})"
+    return f"{pairs}{printable(section.group)} ({only}{words.count(section.tracks, 'track')})"
 
 
 def study_title(study: Study) -> str:
@@ -43,9 +43,9 @@ def study_title(study: Study) -> str:
     """
     plan, failed, missing = study.plan, len(study.failed_runs), len(study.missing)
     sizes = (
-        count(len(plan.estimators), "estimator"),
-        count(len(plan.tracks), "track"),
-        count(len(study.results) - missing, "run"),
+        words.count(len(plan.estimators), "estimator"),
+        words.count(len(plan.tracks), "track"),
+        words.count(len(study.results) - missing, "run"),
         *([f"{failed:,} failed"] if failed else []),
         *([f"{missing:,} without a file"] if missing else []),
     )
@@ -69,11 +69,11 @@ def rank_line(ranks: Ranks) -> str:
     parts = []
     if best_first:
         listed = ", ".join(f"{name} {rank:.1f}" for rank, name in best_first)
-        parts.append(f"{listed} over {count(ranks.tracks, 'track')}")
+        parts.append(f"{listed} over {words.count(ranks.tracks, 'track')}")
     if ranks.friedman_p is not None:
-        parts.append(f"Friedman p {number(ranks.friedman_p)}")
+        parts.append(f"Friedman p {words.number(ranks.friedman_p)}")
     if ranks.critical_difference is not None:
-        parts.append(f"critical difference {number(ranks.critical_difference)}")
+        parts.append(f"critical difference {words.number(ranks.critical_difference)}")
     if ranks.cliques:
         parts.append(f"not separated: {'; '.join(map(join_names, ranks.cliques))}")
     return "; ".join([*parts, ranks.reason] if ranks.reason else parts)
@@ -94,7 +94,9 @@ def power_lines(columns: Iterable[Column]) -> RemarkTexts:
 
 def _further_tracks_text(metrics: dict[int, list[str]]) -> str:
     (tracks, titles), *others = metrics.items()
-    first = f"about {count(tracks, 'further track')} would separate them in {join_names(titles)}"
+    first = (
+        f"about {words.count(tracks, 'further track')} would separate them in {join_names(titles)}"
+    )
     return "; ".join([first, *(f"{tracks:,} in {join_names(titles)}" for tracks, titles in others)])
 
 
@@ -212,8 +214,8 @@ def missing_files(study: Study) -> tuple[Remark, ...]:
 
 def format_tracks(tracks: list[str], total: int) -> str:
     """'15 of 20 tracks: a, b, c, d, e, f and 9 more'."""
-    more = f" and {len(tracks) - MAX_NAMED_TRACKS} more" if len(tracks) > MAX_NAMED_TRACKS else ""
-    return f"{len(tracks)} of {count(total, 'track')}: {', '.join(tracks[:MAX_NAMED_TRACKS])}{more}"
+    listed = words.join(tracks, most=MAX_NAMED_TRACKS)
+    return f"{words.count_of(len(tracks), total, 'track')}: {listed}"
 
 
 def unscored_runs(study: Study) -> tuple[Remark, ...]:
@@ -371,7 +373,7 @@ def cell_footnotes(cell: MetricCell | None, tracks: int) -> Sentences:
     median = cell_number(cell)
     if cell is None or median is None:
         return (NO_VALUE,)
-    of_tracks = f"{len(cell.values)} of {count(tracks, 'track')}"
+    of_tracks = f"{len(cell.values)} of {words.count(tracks, 'track')}"
     fewer = None if len(cell.values) == tracks else of_tracks
     return tuple(said for said in (fewer, median.reason, cell.untested) if said)
 
