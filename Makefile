@@ -5,7 +5,8 @@ BIN := .venv/bin
 .PHONY: demo test clean
 
 demo: .venv/demo.stamp
-	@$(BIN)/smfeval demo
+	@$(BIN)/smfeval demo --html demo.html --force
+	@echo "the page, to be opened in a browser: $(CURDIR)/demo.html"
 
 test: .venv/dev.stamp
 	$(BIN)/ruff check
@@ -27,4 +28,4 @@ test: .venv/dev.stamp
 	@touch $@ .venv/demo.stamp
 
 clean:
-	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis demo.html

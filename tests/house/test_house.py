@@ -15,6 +15,7 @@ from support.beliefs import gaussian
 from support.printed import assert_alike
 
 ROOT = Path(__file__).parents[2]
+README_LINES = 100
 HEAVY = ("numpy", "scipy", "polars", "rosbags", "rich", "matplotlib", "plotly", "argparse")
 
 
@@ -125,16 +126,45 @@ def test_ci_calls_make_test_and_nothing_else():
     ]
 
 
-def test_no_path_of_a_machine_is_in_the_project():
-    files = subprocess.run(
+def tracked_files() -> list[Path]:
+    """Files of the project; none where it is no checkout."""
+    listing = subprocess.run(
         ["git", "ls-files"], cwd=ROOT, check=False, capture_output=True, text=True
-    ).stdout.split()
-    pattern = re.compile(r"(?<![\w.])/(work|root|home|opt)/")
-    guilty = [
-        name
-        for name in files
-        if (ROOT / name).is_file()
-        and pattern.search((ROOT / name).read_text(errors="ignore"))
-        and not name.endswith("test_house.py")
+    ).stdout
+    return [ROOT / name for name in listing.split("\n") if name and (ROOT / name).is_file()]
+
+
+def files_with(pattern: str, *suffixes: str) -> list[str]:
+    """Names of the files, other than this one, in which a pattern is found."""
+    return [
+        path.relative_to(ROOT).as_posix()
+        for path in tracked_files()
+        if path != Path(__file__)
+        and (not suffixes or path.suffix in suffixes)
+        and re.search(pattern, path.read_text(errors="ignore"))
     ]
-    assert guilty == []
+
+
+def test_no_path_of_a_machine_is_in_the_project():
+    assert files_with(r"(?<![\w.])/(work|root|home|opt)/") == []
+
+
+REGISTRY = r"(pip3?|pipx|uv|uv pip) (install|add)\b[^\n`]*(?<![\w/.-])smfeval\b(?!\.)"
+
+
+def test_nobody_is_told_to_install_the_package_of_the_registry():
+    """That `smfeval` is the authors' own; ours is installed from its checkout."""
+    assert re.search(REGISTRY, 'pip install "smfeval[lab]"')
+    assert re.search(REGISTRY, "uv add smfeval")
+    assert not re.search(REGISTRY, 'pip install ".[lab]"')
+    assert files_with(REGISTRY, ".md", ".py", ".toml", ".html", ".j2", ".yml") == []
+
+
+def test_the_first_commands_of_the_readme_set_everything_up():
+    lines = (ROOT / "README.md").read_text().splitlines()
+    assert len(lines) <= README_LINES
+    fence = lines.index("```sh")
+    assert [line.split("#")[0].strip() for line in lines[fence + 1 : fence + 3]] == [
+        "make demo",
+        "make test",
+    ]

@@ -28,7 +28,8 @@ ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "POLARS_M
 def started(name: str, ready: str, *words: str, **variables: str):
     """A command of Dask in a process of its own, once it says that it is ready; ended with us."""
     command = [sys.executable, "-m", f"distributed.cli.{name}", *words, "--no-dashboard"]
-    environment = os.environ | ONE_THREAD | {"PYTHONPATH": TESTS} | variables
+    path = os.pathsep.join(filter(None, (TESTS, os.environ.get("PYTHONPATH"))))
+    environment = os.environ | ONE_THREAD | {"PYTHONPATH": path} | variables
     with subprocess.Popen(
         command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
     ) as running:
@@ -89,7 +90,7 @@ def test_a_cluster_that_loses_a_worker_writes_what_one_process_writes(tmp_path):
 def test_without_dask_it_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     plan = quick(tmp_path, tracks=1)
-    with pytest.raises(OptionError, match=r"pip install smfeval\[cluster\]"):
+    with pytest.raises(OptionError, match=r"pip install 'dask\[distributed\]'"):
         run_tasks(plan, tasks_of(plan), scheduler="tcp://127.0.0.1:1")
 
 

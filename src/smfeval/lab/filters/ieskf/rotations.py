@@ -53,6 +53,6 @@ def jit_compile(function: F) -> F:
         from numba import njit  # noqa: PLC0415  an extra: the sentence below is said if it is missing
     except ImportError as error:
         raise OptionError(
-            "the lab's filter needs numba: pip install 'smfeval[lab]' (or pip install numba)"
+            "the lab's filter needs numba: pip install numba (or '.[lab]' in the checkout)"
         ) from error
     return cast(F, njit(cache=True)(function))
