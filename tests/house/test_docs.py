@@ -30,6 +30,8 @@ from tools.blocks import blocks_of, files_of, pages  # noqa: E402
 from tools.made import remade  # noqa: E402
 from tools.material import lay_out  # noqa: E402
 from tools.running import CHECKS, UNCHECKED, Session  # noqa: E402
+from tools.way import NAMES as DRAWN  # noqa: E402
+from tools.way import PICTURE, picture  # noqa: E402
 
 NUMBER = re.compile(r"\d[\d,]*\.?\d*(?:e[+-]?\d+)?")
 LONG = ("alibis.md", "figures.md", "lab.md", "page.md")  # several seconds each
@@ -152,3 +154,14 @@ def test_every_verb_and_format_is_told_of():
     everything = "".join(page.read_text() for page in NAMED.values())
     assert all(f"smfeval {verb}" in everything for verb in VERBS)
     assert all(f"| `{name}` |" in NAMED["formats.md"].read_text() for name in FORMATS)
+
+
+def test_the_picture_of_the_way_is_as_its_script_draws_it():
+    assert PICTURE.read_text() == picture()
+
+
+def test_every_room_is_in_the_picture_of_the_way():
+    package = Path(smfeval.__file__).parent
+    rooms = {path.stem for path in package.iterdir() if (path / "__init__.py").exists()}
+    files = {path.stem for path in package.glob("[a-z]*.py")}
+    assert rooms | files == DRAWN
