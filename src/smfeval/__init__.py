@@ -4,13 +4,18 @@ The way of the data, and where each step lives::
 
     read       files and bags into tracks, conventions converted at the door     io
     track      beliefs over time, checked once, in one convention                track
-    examine    what is in it, does it look right, can it be scored?              examination
-    pair       estimate and reference in time                                    associate
+    pair       estimate and reference in time; clocks                            associate
     align      one body, one world                                               align
     score      a number per scan, by strictly proper rules                       score
     summarise  a number and its interval per track, and the verdict              summarise
     evaluate   all of that in one call                                           evaluation
-    compare    estimates against each other, without a reference                 compare
+    compare    estimates against each other, over tracks, along a knob           compare
+    explain    doubts about a file, alibis, diagnoses                            explain
+    study      many estimators on many tracks, from a plan                       study
+    show       text, tables, figures, the page                                   show
+
+Below them: `maths` (arrays in, arrays out), `words` (how a number is written), `options`, `errors`.
+Above them: `cli`, the verbs, and `lab`, worlds whose answer is known.
 
 ::
 

@@ -6,6 +6,7 @@ After a change on purpose run `python docs/refresh.py`, and read the difference.
 import re
 import sys
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 
@@ -165,3 +166,18 @@ def test_every_room_is_in_the_picture_of_the_way():
     rooms = {path.stem for path in package.iterdir() if (path / "__init__.py").exists()}
     files = {path.stem for path in package.glob("[a-z]*.py")}
     assert rooms | files == DRAWN
+
+
+def test_every_path_that_contributing_names_is_there():
+    root = DOCS.parent
+    paths = re.findall(r"`([\w/.-]+(?:/|\.py|\.md|\.yml))`", (root / "CONTRIBUTING.md").read_text())
+    assert len(paths) > 20
+    places = (root, root / "src" / "smfeval")
+    assert [path for path in paths if not any((place / path).exists() for place in places)] == []
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_every_name_of_the_code_in_a_page_is_there(name):
+    for dotted in set(re.findall(r"\bsmfeval(?:\.[a-z_]\w*)+", NAMED[name].read_text())):
+        if not dotted.endswith(("_", ".py", ".toml", ".md", ".json")):
+            resolve_name(dotted)
