@@ -1,17 +1,11 @@
-"""PAGE: one HTML file that opens anywhere, without a network. Returns strings, writes nothing.
-
-::
-
-    of_scores, of_pairs, of_study   the three pages
-    verdicts, numbers, causes       their parts: verdict, numbers, alibis and diagnoses
-    drawn, embed                    what the scripts draw: thinned tracks as base64 of float32
-    terms                           every word explained, once
-    markup, tables, document        HTML that escapes by itself, tables, the page around it all
-    page.css, *.js                  looks, and what moves: one idea per script
+"""One HTML file that opens anywhere, without a network; returned as text, never written.
 
 ::
 
     page = score([evaluate(estimate, reference)], command="smfeval score ...")
+
+Markup, styles and scripts are the templates of `show/templates`; the modules here prepare what
+they show.
 """
 
 from smfeval.show.page.pairs import pairs

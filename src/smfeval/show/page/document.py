@@ -1,4 +1,4 @@
-"""The page around its contents: head, styles, scripts and foot, in one file that needs no other."""
+"""A page as one HTML file that opens anywhere: styles, scripts and data inside, no network."""
 
 import platform
 import re
@@ -12,9 +12,9 @@ import numpy as np
 import scipy
 
 from smfeval import __version__
-from smfeval.show.page.markup import Markup, data_block, escape_text, glossary, join_parts, tag
+from smfeval.show.page.terms import Glossary
+from smfeval.show.render import read_asset, render_html
 
-HOME = "smfeval.show.page"
 SCRIPTS = (
     "arrays.js",
     "theme.js",
@@ -30,24 +30,20 @@ SCRIPTS = (
 )
 
 
-def document(title: str, body: str, *, command: str, data: dict[str, Any]) -> str:
-    """A whole page; `data` is what its scripts draw."""
+def document(template: str, *, title: str, command: str, data: dict[str, Any], **parts: Any) -> str:
+    """The template of a page, filled in with its parts; `data` is what its scripts draw."""
     scripts = [plotly(), _own_script()]
-    head = join_parts(
-        Markup('<meta charset="utf-8">'),
-        Markup(f'<meta http-equiv="Content-Security-Policy" content="{_policy(scripts)}">'),
-        Markup('<meta name="viewport" content="width=device-width, initial-scale=1">'),
-        Markup('<meta name="color-scheme" content="light dark">'),
-        tag("title", f"{title} - smfeval"),
-        Markup(f"<style>{_asset('page.css')}</style>"),
-    )
-    main = tag("main", escape_text(body), glossary(body), _foot(command))
-    end = join_parts(
-        data_block(data), *(Markup(f"<script>{script}</script>") for script in scripts)
-    )
-    return (
-        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}\n</head>\n'
-        f"<body>\n{main}\n{end}\n</body>\n</html>\n"
+    return render_html(
+        template,
+        title=title,
+        policy=_policy(scripts),
+        styles=read_asset("page.css"),
+        scripts=scripts,
+        glossary=Glossary(),
+        command=command,
+        versions=_versions(),
+        data=data,
+        **parts,
     )
 
 
@@ -69,21 +65,17 @@ def _digest(script: str) -> str:
 
 @cache
 def plotly() -> str:
-    """The plotting library, as its package carries it; the package itself is not needed."""
+    """The plotting library, as its package carries it; the package itself is not imported."""
     path = files("plotly") / "package_data" / "plotly.min.js"
     return path.read_text(encoding="utf-8")
 
 
 def _own_script() -> str:
-    parts = "\n".join(_asset(name) for name in SCRIPTS)
+    parts = "\n".join(read_asset(f"scripts/{name}") for name in SCRIPTS)
     return f'"use strict";\n(() => {{\n{parts}\n}})();'
 
 
-def _asset(name: str) -> str:
-    return (files(HOME) / name).read_text(encoding="utf-8")
-
-
-def _foot(command: str) -> Markup:
+def _versions() -> str:
     versions = {
         "smfeval": __version__,
         "Python": platform.python_version(),
@@ -91,16 +83,10 @@ def _foot(command: str) -> Markup:
         "SciPy": scipy.__version__,
         "plotly.js": _plotly_version(),
     }
-    told = ", ".join(f"{name} {version}" for name, version in versions.items())
-    return tag(
-        "footer",
-        tag("p", "This page was made by"),
-        tag("pre", tag("code", command)),
-        tag("p", told, class_="versions"),
-    )
+    return ", ".join(f"{name} {version}" for name, version in versions.items())
 
 
 def _plotly_version() -> str:
-    """What the library says of itself on its first lines."""
+    """From the comment on the first lines of the library."""
     found = re.search(r"plotly\.js v([\d.]+)", plotly()[:500])
     return found[1] if found else "of unknown version"

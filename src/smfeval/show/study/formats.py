@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from smfeval.show.study import csv, document, html, latex, markdown, terminal
+from smfeval.show.study import csv, document, latex, markdown, terminal
 from smfeval.study.result import Study
 
 
@@ -20,6 +20,5 @@ FORMATS = {
     "markdown": StudyFormat(".md", markdown.text),
     "csv": StudyFormat(".csv", csv.text),
     "json": StudyFormat(".json", document.text),
-    "html": StudyFormat(".html", html.text),
     "latex": StudyFormat(".tex", latex.text),
 }

@@ -69,6 +69,7 @@ class TableRow:
     name: str
     baseline: bool
     diverged: str  # such as '2 of 40'; '' where it is not counted
+    lost: int  # the 2
     marks: tuple[str, ...]
     cells: tuple[TableCell, ...]
 
@@ -86,6 +87,12 @@ class Grid:
     rows: tuple[TableRow, ...]
     footnotes: tuple[tuple[str, str], ...]  # (letter, sentence)
     remarks: tuple[Remark, ...]
+
+    @property
+    def said(self) -> tuple[Remark, ...]:
+        """What stands below the table: footnotes, then remarks."""
+        marked = (Remark(f"({mark})", sentence) for mark, sentence in self.footnotes)
+        return (*marked, *self.remarks)
 
     @property
     def counts_diverged(self) -> bool:
@@ -139,13 +146,21 @@ def _grid(
     cells = _cells_by_row(section.columns)
     notes = footnotes(list(cells.values()), section.tracks)
     units = [scales[column.metric] for column in section.columns]
-    lost = {name: f"{diverged} of {scored}" for name, diverged, scored in section.diverged}
+    lost = {name: diverged for name, diverged, _ in section.diverged}
+    diverged = {name: f"{lost} of {scored}" for name, lost, scored in section.diverged}
 
     def row(at: int, name: str) -> TableRow:
         entries = zip(cells[name], units, notes.cells[at], strict=True)
         baseline = name in baselines
         shown = tuple(_table_cell(*entry, contender=not baseline) for entry in entries)
-        return TableRow(printable(name), baseline, lost.get(name, ""), notes.rows[at], shown)
+        return TableRow(
+            printable(name),
+            baseline,
+            diverged.get(name, ""),
+            lost.get(name, 0),
+            notes.rows[at],
+            shown,
+        )
 
     return Grid(
         title=section_title(section, of),

@@ -1,0 +1,95 @@
+"""Jinja2 renders the templates of `show/templates`: Python prepares data, they hold the markup.
+
+Whatever a template prints is text and is escaped, for HTML or for LaTeX; control characters are
+spelled out. Macros and files of styles and scripts are markup and stay as they are.
+"""
+
+import re
+from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from smfeval.show.study.remarks import printable
+
+if TYPE_CHECKING:  # at run time, imported where a template is rendered
+    from jinja2 import Environment
+
+PACKAGE, FOLDER = "smfeval.show", "templates"
+
+LATEX_SIGNS = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "`": r"\textasciigrave{}",
+    '"': r"\symbol{34}",  # a command where babel speaks German
+}
+LATEX_SIGNS |= {sign: f"\\{sign}" for sign in "_&%#${}"}
+DASHES = re.compile("-(?=-)")  # two hyphens would become a dash
+LATIN = frozenset("ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜÝßàáâãäåæçèéêëìíîïñòóôõöøùúûüýÿ")
+
+
+def render_html(name: str, /, **data: Any) -> str:
+    """The HTML template of this name, filled in."""
+    return _html().get_template(name).render(data)
+
+
+def render_latex(name: str, /, **data: Any) -> str:
+    """The LaTeX template of this name, filled in; it prints `<< x >>`, and `<% if x %>` decides."""
+    return _latex().get_template(name).render(data)
+
+
+def read_asset(name: str) -> str:
+    """A file beside the templates, as it is: styles, scripts."""
+    return (files(PACKAGE) / FOLDER / name).read_text(encoding="utf-8")
+
+
+def escape_latex(text: str) -> str:
+    """The same text in LaTeX; letters that pdflatex does not have are named by their code."""
+    return DASHES.sub("-{}", "".join(map(_latex_sign, text)))
+
+
+def _latex_sign(sign: str) -> str:
+    if sign in LATEX_SIGNS:
+        return LATEX_SIGNS[sign]
+    return sign if sign.isascii() or sign in LATIN else rf"\texttt{{U+{ord(sign):04X}}}"
+
+
+@cache
+def _html() -> "Environment":
+    made = _environment(printable)
+    made.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
+    return made
+
+
+@cache
+def _latex() -> "Environment":
+    from markupsafe import Markup  # noqa: PLC0415  where a template is rendered
+
+    return _environment(
+        lambda text: Markup(escape_latex(text)),  # as markup: HTML's own escapes stay away
+        block_start_string="<%",
+        block_end_string="%>",
+        variable_start_string="<<",
+        variable_end_string=">>",
+        comment_start_string="<#",
+        comment_end_string="#>",
+    )
+
+
+def _environment(write: Callable[[str], str], **delimiters: str) -> "Environment":
+    """Templates that pass all text they print, and no markup, through `write`."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415  seldom needed
+
+    return Environment(
+        loader=PackageLoader(PACKAGE, FOLDER),
+        autoescape=True,
+        finalize=lambda each: each if hasattr(each, "__html__") else write(str(each)),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        **delimiters,  # type: ignore[arg-type]
+    )
