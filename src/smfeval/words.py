@@ -75,11 +75,19 @@ def quantity(
     Metres become the unit in which the value reads best; the unit '%' takes the value and its ends
     as parts of one; the unit '1' is not written.
     """
+    text, ends = quantity_parts(value, unit, low, high)
+    return f"{text} [{', '.join(ends)}]" if ends else text
+
+
+def quantity_parts(
+    value: float, unit: str = "1", low: float | None = None, high: float | None = None
+) -> tuple[str, tuple[str, ...]]:
+    """The value with its unit, and the two ends of its interval, if any, in the same unit."""
     shown = _shown_unit(value, unit)
     text = f"{number(value / shown.size)} {shown.name}".rstrip()
     if low is None or high is None:
-        return text
-    return f"{text} [{number(low / shown.size)}, {number(high / shown.size)}]"
+        return text, ()
+    return text, (number(low / shown.size), number(high / shown.size))
 
 
 def _shown_unit(value: float, unit: str) -> Unit:

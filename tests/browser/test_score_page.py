@@ -69,7 +69,7 @@ def test_the_close_up_is_the_95_percent_region_to_scale(tab, evaluation):
     unit = tab.js("document.getElementById('close-up').layout.scene.xaxis.title.text")
     scale = {"x (m)": 1.0, "x (cm)": 1e-2, "x (mm)": 1e-3}[unit]
     surface = scale * np.array([tab.data("close-up", 0, c) for c in "xyz"]).T
-    precision = np.linalg.inv(evaluation.scored.residuals.predicted[57])
+    precision = np.linalg.inv(evaluation.scored.residuals.predicted_covariance[57])
     nees = np.einsum("ni,ij,nj->n", surface, precision, surface)
     assert nees == pytest.approx(7.8147, rel=1e-3)  # chi-squared, three axes
     reference = scale * np.array([tab.data("close-up", 2, c)[1] for c in "xyz"])

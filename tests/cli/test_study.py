@@ -43,7 +43,7 @@ def test_a_study_prints_tables_and_leaves_them_in_every_format(capsys, folder):
     assert outcome.out.startswith("study: 2 estimators, 2 tracks")
     assert outcome.err == f"smfeval: 4 runs scored, 0 failed; results in {folder}/study_results\n"
     made = {name for name in files_in(folder / "study_results") if "/" not in name}
-    tables = {f"tables.{ending}" for ending in ("txt", "md", "csv", "json", "html", "tex")}
+    tables = {f"tables.{ending}" for ending in ("txt", "md", "csv", "json", "tex")}
     assert made == tables | {"cache", "scans", "tasks.parquet", "pairs.parquet"}
     whole = run(capsys, "study", "study.toml", *HERE, "-v")
     assert (folder / "study_results" / "tables.txt").read_text() == whole.out
@@ -66,7 +66,7 @@ def test_the_numbers_are_those_that_were_put_in(capsys, folder):
 
 @pytest.mark.parametrize(
     ("name", "ending"),
-    [("terminal", "txt"), ("markdown", "md"), ("csv", "csv"), ("html", "html"), ("latex", "tex")],
+    [("terminal", "txt"), ("markdown", "md"), ("csv", "csv"), ("latex", "tex")],
 )
 def test_stdout_has_the_format_that_is_asked_for(capsys, folder, name, ending):
     outcome = run(capsys, "study", "study.toml", *HERE, "--format", name)

@@ -16,7 +16,17 @@ from support.printed import assert_alike
 
 ROOT = Path(__file__).parents[2]
 README_LINES = 100
-HEAVY = ("numpy", "scipy", "polars", "rosbags", "rich", "matplotlib", "plotly", "argparse")
+HEAVY = (
+    "numpy",
+    "scipy",
+    "polars",
+    "rosbags",
+    "rich",
+    "matplotlib",
+    "plotly",
+    "jinja2",
+    "argparse",
+)
 
 
 def test_public_names_are_pinned():

@@ -34,12 +34,12 @@ LATIN = frozenset("ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜÝßà�
 
 def render_html(name: str, /, **data: Any) -> str:
     """The HTML template of this name, filled in."""
-    return _html().get_template(name).render(data)
+    return html_environment().get_template(name).render(data)
 
 
 def render_latex(name: str, /, **data: Any) -> str:
     """The LaTeX template of this name, filled in; it prints `<< x >>`, and `<% if x %>` decides."""
-    return _latex().get_template(name).render(data)
+    return latex_environment().get_template(name).render(data)
 
 
 def read_asset(name: str) -> str:
@@ -59,14 +59,16 @@ def _latex_sign(sign: str) -> str:
 
 
 @cache
-def _html() -> "Environment":
+def html_environment() -> "Environment":
+    """Templates of HTML; `tojson` refuses what is not a number."""
     made = _environment(printable)
     made.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
     return made
 
 
 @cache
-def _latex() -> "Environment":
+def latex_environment() -> "Environment":
+    """Templates of LaTeX, with delimiters of their own: braces and percent signs are its own."""
     from markupsafe import Markup  # noqa: PLC0415  where a template is rendered
 
     return _environment(

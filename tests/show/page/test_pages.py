@@ -11,7 +11,7 @@ from smfeval.errors import SeriesError
 from smfeval.explain.alibis import alibis
 from smfeval.explain.diagnoses import diagnose
 from smfeval.show import page
-from smfeval.show.page.verdicts import warning
+from smfeval.show.page.scores import warning
 from smfeval.show.study.remarks import printable
 from smfeval.study.result import Study
 from support.evaluations import EXACT, FAST, evaluated, plain

@@ -6,26 +6,29 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from smfeval.show.page.document import HOME, SCRIPTS
-from smfeval.show.page.markup import (
-    BREAK,
-    TERMS,
-    HtmlCell,
-    Markup,
-    block,
-    data_block,
-    glossary,
-    html_list,
-    pack_floats,
-    pairs_of,
+from smfeval.show.page.document import SCRIPTS
+from smfeval.show.page.parts import (
+    HEADLINES,
+    Card,
+    Cell,
+    Fact,
+    number_cell,
     sentence,
-    table,
-    tag,
-    term,
 )
-from smfeval.show.page.verdicts import HEADLINES, ICONS, card
+from smfeval.show.page.plots import pack_floats
+from smfeval.show.page.terms import TERMS, Glossary
+from smfeval.show.render import PACKAGE, html_environment
+from smfeval.summarise.number import Number
 
 NASTY = "</script><!--<script>alert(1)</script> & \"quoted\" 'so'"
+BREAK = '<span class="break"> </span>'
+LABELS = ("overconfident", "consistent", "conservative", "cannot tell")
+
+
+def filled(template, **data):
+    """A template written here, with the parts at hand."""
+    source = f'{{% import "parts.html" as parts with context %}}{template}'
+    return html_environment().from_string(source).render({"glossary": Glossary()} | data)
 
 
 def numbers(text):
@@ -42,38 +45,28 @@ def test_numbers_beyond_float32_stay_finite():
 
 
 def test_no_text_in_the_data_can_be_taken_for_markup():
-    element = data_block({"name": NASTY})
-    inside = element.removeprefix('<script type="application/json" id="data">')
-    inside = inside.removesuffix("</script>")
+    inside = filled("{{ data | tojson }}", data={"name": NASTY})
     assert not set("<>&") & set(inside)
     assert json.loads(inside) == {"name": NASTY}
 
 
 def test_data_without_a_number_is_refused():
     with pytest.raises(ValueError, match="JSON"):
-        data_block({"k": float("nan")})
+        filled("{{ data | tojson }}", data={"k": float("nan")})
 
 
 def test_text_is_escaped_and_markup_is_not():
-    assert tag("td", NASTY) == (
-        "<td>&lt;/script&gt;&lt;!--&lt;script&gt;alert(1)&lt;/script&gt; &amp; "
-        "&quot;quoted&quot; &#x27;so&#x27;</td>"
-    )
-    assert tag("p", Markup("<b>"), "<b>") == "<p><b>&lt;b&gt;</p>"
+    found = filled("{% macro b() %}<b>{% endmacro %}{{ b() }}{{ text }}", text="<b> & \"'")
+    assert found == "<b>&lt;b&gt; &amp; &#34;&#39;"
 
 
 def test_an_attribute_cannot_be_left():
-    assert tag("a", "x", title='" onclick="alert(1)') == (
-        '<a title="&quot; onclick=&quot;alert(1)">x</a>'
-    )
+    found = filled('<a title="{{ title }}">', title='" onclick="alert(1)')
+    assert found == '<a title="&#34; onclick=&#34;alert(1)">'
 
 
 def test_what_cannot_be_seen_is_spelled_out():
-    assert tag("td", "a\u202eb\x1b") == r"<td>a\u202eb\x1b</td>"
-
-
-def test_attributes_that_are_none_are_left_out():
-    assert tag("td", "1", data_sort=None, class_="n") == '<td class="n">1</td>'
+    assert filled("{{ text }}", text="a\u202eb\x1b") == r"a\u202eb\x1b"
 
 
 def test_sentences_have_a_capital_and_symbols_have_none():
@@ -84,58 +77,81 @@ def test_sentences_have_a_capital_and_symbols_have_none():
 
 
 def test_every_script_is_on_the_page():
-    assert {path.name for path in files(HOME).iterdir() if path.name.endswith(".js")} == {*SCRIPTS}
+    folder = files(PACKAGE) / "templates" / "scripts"
+    assert {path.name for path in folder.iterdir()} == {*SCRIPTS}
 
 
-def test_empty_lists_and_sections_are_left_out():
-    assert html_list([]) == ""
-    assert block("title", Markup(), Markup()) == ""
+def test_a_number_has_one_unit_for_value_and_interval():
+    assert number_cell(Number(0.0121, "m", 0.009, 0.016)) == Cell("1.21 cm", 0.0121, ("0.9", "1.6"))
+    assert number_cell(Number(0.341, "1", 0.3, 0.38), "%") == Cell("34.1 %", 0.341, ("30", "38"))
+    assert number_cell(Number(2.5, "nat", 2.0, 3.0)) == Cell("2.5 nat", 2.5, ("2", "3"))
+    assert number_cell(Number(2.5, "1")) == Cell("2.5", 2.5)
+    assert number_cell(Number(0.0, "m")) == Cell("0 m", 0.0)
+    assert number_cell(None) == Cell("-")
+
+
+def table(rows, headings=("name", "k")):
+    return filled("{{ parts.table(headings, rows) }}", headings=list(headings), rows=rows)
 
 
 def test_a_cell_is_sorted_by_its_number():
-    found = table(("name", "k"), [("a", HtmlCell("1.2", 1.25)), ("b", HtmlCell("big", np.inf))])
+    found = table([(Cell("a"), Cell("1.2", 1.25)), (Cell("b"), Cell("big", np.inf))])
     assert '<td data-sort="1.25">1.2</td>' in found
     assert '<td data-sort="Infinity">big</td>' in found
 
 
 def test_an_interval_breaks_only_between_its_ends():
-    found = table(("name", "k"), [("a", HtmlCell("1,234 cm [1,200, 2,300]", 1.0))])
+    found = table([(Cell("a"), Cell("1,234 cm", 12.34, ("1,200", "2,300")))])
     inside = re.search("<td.*?>(.*?)</td>", found)[1].replace(BREAK, "|")
     assert inside == "1,234 cm|[1,200,|2,300]"
 
 
 def test_tables_of_many_columns_stand_closer():
-    assert 'class="wide"' in table(["x"] * 11, [])
-    assert 'class="wide"' not in table(["x"] * 10, [])
+    assert 'class="wide"' in table([], ["x"] * 11)
+    assert 'class="wide"' not in table([], ["x"] * 10)
 
 
 def test_a_label_that_repeats_is_shown_once():
-    found = pairs_of([("note", "one"), ("note", "two"), ("gauge", "three")])
-    assert re.findall("<dt>(.*?)</dt>", found) == ["note", "", "gauge"]
+    rows = [Fact("seen", "one"), Fact("seen", "two"), Fact("heard", "three")]
+    found = filled("{{ parts.facts(rows) }}", rows=rows)
+    assert re.findall("<dt>(.*?)</dt>", found) == ["seen", "", "heard"]
 
 
 def test_every_term_has_a_place_of_its_own():
-    linked = "".join(term(name) for name in TERMS)
-    places = re.findall('href="#(.*?)"', linked)
+    glossary = Glossary()
+    places = [glossary.anchor(name) for name in TERMS]
     assert len(set(places)) == len(TERMS)
-    assert sorted(re.findall('<dd id="(.*?)"', glossary(linked))) == sorted(places)
+    assert sorted(each.anchor for each in glossary.used) == sorted(places)
 
 
 def test_the_glossary_has_the_terms_of_the_page_and_no_other():
-    found = glossary(term("k") + term("NEES", "normalised error"))
-    assert re.findall("<dt>(.*?)</dt>", found) == ["k", "NEES"]
-    assert glossary("no term") == ""
+    glossary = Glossary()
+    assert glossary.used == []
+    links = '{{ parts.term("k") }}{{ parts.term("NEES", "normalised error") }}'
+    found = filled(links, glossary=glossary)
+    assert re.findall(">(.*?)</a>", found) == ["k", "normalised error"]
+    assert [each.name for each in glossary.used] == ["k", "NEES"]
 
 
 def test_a_word_without_explanation_is_plain():
-    assert term("<b>") == "<span>&lt;b&gt;</span>"
+    assert filled("{{ parts.term(name) }}", name="<b>") == "&lt;b&gt;"
 
 
-def test_every_label_of_a_verdict_is_explained_and_has_a_headline():
-    assert set(ICONS) <= set(HEADLINES) <= set(TERMS)
-    assert len(set(ICONS.values())) == len(ICONS)  # shapes differ, not only colours
+def card(label):
+    found = Card(label, HEADLINES.get(label, ""), ("because",))
+    return filled("{{ parts.card(card) }}", card=found)
+
+
+def test_labels_of_a_verdict_differ_in_shape_and_not_only_in_colour():
+    shapes = [re.search('path d="(.*?)"', card(label))[1] for label in LABELS]
+    assert len(set(shapes)) == len(LABELS)
+    assert re.search('path d="(.*?)"', card("a label of its own"))[1] == shapes[-1]
+
+
+def test_every_headline_belongs_to_a_term():
+    assert {*LABELS} <= {*HEADLINES} <= {*TERMS}
 
 
 @pytest.mark.parametrize("label", HEADLINES)
 def test_a_card_says_its_label_in_words(label):
-    assert f">{label}</a>" in card(label, HEADLINES[label], "because")
+    assert f">{label}</a>" in card(label)

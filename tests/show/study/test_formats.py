@@ -42,4 +42,4 @@ def test_one_number_on_one_track_is_shown_alone(name):
 
 
 def test_files_of_different_formats_have_different_endings():
-    assert len({each.suffix for each in FORMATS.values()}) == len(FORMATS) == 6
+    assert len({each.suffix for each in FORMATS.values()}) == len(FORMATS) == 5

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from smfeval import words
 from smfeval.compare import Attribution, Comparison, Pair
 from smfeval.compare.attribution import EstimatorAttribution
 from smfeval.compare.frames import name_of
 from smfeval.show.check import frames
-from smfeval.show.figures.style import short_names
 from smfeval.show.page.document import document
 from smfeval.show.page.parts import (
     DASH,
@@ -19,6 +19,7 @@ from smfeval.show.page.parts import (
     Cell,
     Fact,
     Row,
+    length_cell,
     number_cell,
     option_facts,
     plain_cell,
@@ -26,17 +27,16 @@ from smfeval.show.page.parts import (
 )
 from smfeval.show.page.plots import drawn_tracks, thinning_note
 from smfeval.show.pairs import BOUND_SENTENCE, SHARED_PERCENT, attribution_sentence
-from smfeval.show.scores import metres, shown
-from smfeval.show.words import count, length, number
 
 DECADES = 3  # k_pair of 1000 and more has the deepest colour
+TOO_FEW_FREEDOMS = "no: fewer freedoms than the tracks leave open"
 PROVED = "At least one of the two understates its uncertainty."
 
 
 def pairs(comparison: Comparison, *, command: str) -> str:
     """The page of two or more tracks, each against each other."""
     found, names = comparison.pairs, [name_of(track) for track in comparison.tracks]
-    brief = dict(zip(names, short_names(names), strict=True))
+    brief = dict(zip(names, words.names(names), strict=True))
     short = [f"{brief[pair.a]} and {brief[pair.b]}" for pair in found]
     axes = comparison.options.axes
     tracks = drawn_tracks([(n, pair.scored, axes) for n, pair in zip(short, found, strict=True)])
@@ -65,7 +65,7 @@ def _verdict(comparison: Comparison) -> Card:
         (pair,) = comparison.pairs
         headline = PROVED if guilty else HEADLINES[label]
         return Card(label, headline, (sentence(pair.claim.sentence),))
-    pairs = count(len(comparison.pairs), "pair")
+    pairs = words.count(len(comparison.pairs), "pair")
     headline = (
         f"{len(guilty)} of {pairs} prove that somebody understates the uncertainty."
         if guilty
@@ -91,7 +91,7 @@ def _matrix_cell(pair: Pair) -> Cell:
     star = " *" if pair.claim.label == "overconfident" else ""
     k = pair.k.value
     depth = 0 if k <= 1 else 1 + int(min(np.log10(k), DECADES - 0.01))
-    return Cell(f"{number(k)}{star}", k, look=f"depth-{depth}")
+    return Cell(f"{words.number(k)}{star}", k, look=f"depth-{depth}")
 
 
 def _attribution(found: Attribution) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def _attribution(found: Attribution) -> dict[str, Any]:
     return {
         "reason": found.reason,
         "rows": [_attribution_row(each) for each in found.estimators],
-        "scans": count(found.scans, "common scan"),
+        "scans": words.count(found.scans, "common scan"),
         "gauge": found.gauge,
         "shared": SHARED_PERCENT,
     }
@@ -108,7 +108,7 @@ def _attribution(found: Attribution) -> dict[str, Any]:
 def _attribution_row(own: EstimatorAttribution) -> Row:
     name = Cell(own.name + (" (moved to the nearest covariance)" if own.projected else ""))
     label = Cell(own.label, is_label=True)
-    reported = Cell(length(own.reported_m), own.reported_m)
+    reported = length_cell(own.reported_m)
     if own.sigma_m is None or own.k_if_shared is None:
         return name, label, DASH, DASH, DASH, reported, DASH
     low, high = own.k_if_shared
@@ -117,9 +117,9 @@ def _attribution_row(own: EstimatorAttribution) -> Row:
         label,
         number_cell(own.k),
         plain_cell(own.lower_bound),
-        Cell(length(own.sigma_m), own.sigma_m),
+        length_cell(own.sigma_m),
         reported,
-        Cell(f"{number(low)} to {number(high)}"),
+        Cell(f"{words.number(low)} to {words.number(high)}"),
     )
 
 
@@ -134,32 +134,35 @@ def _pair(pair: Pair, short: str) -> dict[str, Any]:
             (
                 Cell(each.gauge + " (as scored)" * each.chosen),
                 plain_cell(each.k),
-                Cell("yes" if each.admissible else "no: fewer freedoms than the tracks leave open"),
+                Cell("yes" if each.admissible else TOO_FEW_FREEDOMS),
             )
             for each in pair.gauges
         ],
         "clocks": [
-            (Cell(f"{each.offset_ms:+g} ms", each.offset_ms), plain_cell(each.k))
+            (
+                Cell(f"{words.exact(each.offset_ms, signed=True)} ms", each.offset_ms),
+                plain_cell(each.k),
+            )
             for each in pair.clock
         ],
     }
 
 
 def _numbers(pair: Pair) -> Iterator[Fact]:
-    bound = "none" if pair.lower_bound is None else number(pair.lower_bound)
+    bound = "none" if pair.lower_bound is None else words.number(pair.lower_bound)
     few = ", too few independent scans to rest on" * pair.has_few_samples
     yield Fact("verdict", sentence(pair.claim.sentence))
-    yield Fact("k_pair", shown(pair.k))
+    yield Fact("k_pair", str(pair.k))
     yield Fact("at least", bound + few)
-    yield Fact("least", f"{number(pair.k_least)} over the clocks and open gauges below")
-    yield Fact("median NEES", shown(pair.nees_median))
-    yield Fact("difference", f"mean {metres(pair.distance)}")
-    yield Fact("sum", f"{100 * pair.share_a:.0f} % of the summed variance is that of {pair.a}")
-    yield Fact("energy score", metres(pair.energy))
-    yield Fact("log score", shown(pair.log))
-    by_axis = ", ".join(f"{name} {number(k)}" for name, k in pair.k_by_axis.items())
+    yield Fact("least", f"{words.number(pair.k_least)} over the clocks and open gauges below")
+    yield Fact("median NEES", str(pair.nees_median))
+    yield Fact("difference", f"mean {pair.distance}")
+    yield Fact("sum", f"{words.share(pair.share_a)} of the summed variance is that of {pair.a}")
+    yield Fact("energy score", str(pair.energy))
+    yield Fact("log score", str(pair.log))
+    by_axis = ", ".join(f"{name} {words.number(k)}" for name, k in pair.k_by_axis.items())
     yield Fact("by axis", by_axis)
-    yield Fact("matched", f"{len(pair.pairs):,} of {count(pair.pairs.scans, 'scan')}")
+    yield Fact("matched", words.count_of(len(pair.pairs), pair.pairs.scans, "scan"))
     yield Fact("gauge", pair.alignment.kind)
 
 
@@ -179,14 +182,14 @@ def _conventions(comparison: Comparison) -> Iterator[Fact]:
 def _gaps(pair: Pair) -> str:
     pairs = pair.pairs
     middle, largest = 1e3 * np.quantile(np.abs(pairs.gap_s), [0.5, 1.0])
-    matched = f"{len(pairs):,} of {count(pairs.scans, 'scan')}"
-    return f"{matched}; gap median {number(middle)}, largest {number(largest)} ms"
+    matched = words.count_of(len(pairs), pairs.scans, "scan")
+    return f"{matched}; gap median {words.number(middle)}, largest {words.number(largest)} ms"
 
 
 def _alignment(pair: Pair) -> str:
     found = pair.alignment
     if found.kind == "none":
         return "not at all"
-    residual = length(found.residual_m or 0)
-    freedoms = f"{found.freedoms} freedoms over {length(found.fitted_path_m)}"
+    residual = words.length(found.residual_m or 0)
+    freedoms = f"{found.freedoms} freedoms over {words.length(found.fitted_path_m)}"
     return f"{found.kind}, {freedoms}, residual {residual}"

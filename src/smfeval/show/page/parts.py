@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from smfeval import words
 from smfeval.evaluation import Options
-from smfeval.show.words import length_unit, number
 from smfeval.summarise.number import Number
 
-PERCENT = (1e-2, "%")
 BY_GAUGE = "by the gauge that each estimate declares"
 
 HEADLINES = {
@@ -17,8 +16,6 @@ HEADLINES = {
     "cannot tell": "The data cannot tell whether the reported uncertainty is honest.",
     "no conclusion": "Nothing follows: the two differ no more than honest beliefs may.",
 }
-
-Scale = tuple[float, str]  # the shown unit, in the unit of the number; its name
 
 
 @dataclass(frozen=True)
@@ -38,8 +35,7 @@ class Cell:
 
     text: str
     sort: float | None = None  # None: by its text
-    low: str = ""
-    high: str = ""
+    ends: tuple[str, ...] = ()  # of its interval
     look: str = ""  # class of the cell
     is_label: bool = False  # a verdict, in its colour
 
@@ -57,36 +53,22 @@ DASH = Cell("-")
 Row = tuple[Cell, ...]
 
 
-def number_cell(found: Number | None, scale: Scale | None = None) -> Cell:
-    """The number with its unit, and its interval in the same unit; a dash where there is none.
-
-    Lengths are written in the unit that reads best, unless a scale is given.
-    """
+def number_cell(found: Number | None, unit: str | None = None) -> Cell:
+    """The number in its own unit, or "%" for a share; a dash where there is none."""
     if found is None:
         return DASH
-    if found.unit == "m" and found.value == 0 and scale is None:
-        return Cell("0 m", found.value)
-    size, unit = scale or _scale(found)
-    text = f"{number(found.value / size)} {unit}".rstrip()
-    if found.low is None or found.high is None:
-        return Cell(text, found.value)
-    return Cell(text, found.value, number(found.low / size), number(found.high / size))
-
-
-def _scale(found: Number) -> Scale:
-    if found.unit == "m":
-        return length_unit(found.value)
-    return 1.0, "" if found.unit == "1" else found.unit
-
-
-def value_cell(text: str, value: float | None) -> Cell:
-    """A number without an interval, sorted by its value; a dash where there is none."""
-    return DASH if value is None else Cell(text, float(value))
+    text, ends = words.quantity_parts(found.value, unit or found.unit, found.low, found.high)
+    return Cell(text, found.value, ends)
 
 
 def plain_cell(value: float | None) -> Cell:
     """A pure number without an interval."""
-    return DASH if value is None else Cell(number(value), float(value))
+    return DASH if value is None else Cell(words.number(value), float(value))
+
+
+def length_cell(size_m: float) -> Cell:
+    """A length without an interval."""
+    return Cell(words.length(size_m), float(size_m))
 
 
 def sentence(text: str) -> str:
@@ -99,11 +81,11 @@ def sentence(text: str) -> str:
 def option_facts(options: Options) -> Iterator[Fact]:
     """How tracks were matched, aligned and scored."""
     start = f", fitted on the first {options.fit_on}" if options.fit_on else ""
-    offset = "found" if options.offset_s == "auto" else f"{number(float(options.offset_s))} s"
+    offset = "found" if options.offset_s == "auto" else f"{words.number(float(options.offset_s))} s"
     yield Fact("gauge", f"alignment {options.alignment or BY_GAUGE}{start}")
     yield Fact("association", f"{options.association}, offset {offset}")
-    tolerance = f"{number(1e3 * options.tolerance_s)} ms between stamps that are matched"
+    tolerance = f"{words.number(1e3 * options.tolerance_s)} ms between stamps that are matched"
     yield Fact("tolerance", tolerance)
     yield Fact("axes", options.axes)
-    level = f"{100 * options.intervals.level:g} %"
+    level = words.level(options.intervals.level)
     yield Fact("intervals", f"{level}, {options.intervals.method or 'none'}", term="interval")

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from smfeval import words
 from smfeval.evaluation.result import ScoredScans
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.score import Residuals
 from smfeval.show.figures.inputs import honest_quantile
-from smfeval.show.figures.style import short_names, stretch_index, thin_scans
+from smfeval.show.figures.style import stretch_index, thin_scans
 from smfeval.show.study.remarks import printable
-from smfeval.show.words import count
 
 MOST = 60_000  # scans of all tracks of a page together: about 90 bytes each
 FEWEST = 2_000  # scans that each track may have, however many tracks there are
@@ -32,7 +32,7 @@ def drawn_tracks(named: Sequence[Named]) -> list[dict[str, Any]]:
     most = max(MOST // len(named), FEWEST)
     start = min(int(scored.estimate.stamp[0]) for _, scored, _ in named)
     origin = origin_of(np.concatenate([_corners(scored) for _, scored, _ in named]))
-    short = short_names([name for name, _, _ in named])
+    short = words.names([name for name, _, _ in named])
     return [
         {"name": printable(name), "short": printable(brief)}
         | _track_data(scored, axes, most, start, origin)
@@ -130,7 +130,7 @@ def thinning_note(tracks: Sequence[dict[str, Any]]) -> str:
     fewer = [each for each in tracks if each["drawn"] < each["scans"]]
     if not fewer:
         return ""
-    parts = (f"{each['drawn']:,} of {count(each['scans'], 'scan')}" for each in fewer)
+    parts = (words.count_of(each["drawn"], each["scans"], "scan") for each in fewer)
     return f"Drawn: {'; '.join(parts)}. Extremes are kept; all numbers rest on all scans."
 
 

@@ -1,9 +1,10 @@
 """The page of `smfeval score`: verdict, numbers, plots, causes, and how it was all done."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
+from smfeval import words
 from smfeval.associate.nearest import RISK_LIMIT
 from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
@@ -16,20 +17,17 @@ from smfeval.show.page.document import document
 from smfeval.show.page.parts import (
     DASH,
     HEADLINES,
-    PERCENT,
     Card,
     Cell,
     Fact,
     Row,
-    Scale,
+    length_cell,
     number_cell,
     plain_cell,
     sentence,
 )
 from smfeval.show.page.plots import drawn_tracks, thinning_note
 from smfeval.show.report import ALIBIS_TITLE, DIAGNOSES_TITLE, format_need, outcome_text
-from smfeval.show.scores import shown
-from smfeval.show.words import count, length, length_unit, number
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import Number
 from smfeval.track import ParticleTrack
@@ -69,7 +67,7 @@ def score(
         data={"tracks": tracks, "curves": [_curve(e) for e in evaluations], "pairs": False},
         heading=names[0] if len(names) == 1 else f"{len(names)} estimates",
         against=", ".join(references),
-        level=f"{100 * evaluations[0].options.intervals.level:g} %",
+        level=words.level(evaluations[0].options.intervals.level),
         believes=any(each.calibration is not None for each in evaluations),
         thinning=thinning_note(tracks),
         estimates=[_estimate(at, *each, several=len(names) > 1) for at, each in enumerate(found)],
@@ -124,7 +122,7 @@ def _decisive_interval(evaluation: Evaluation) -> str:
     found = evaluation.calibration
     if found is None or found.k_at_95.low is None:
         return ""
-    return f"k = {shown(found.k_at_95)} (95 %)."
+    return f"k = {found.k_at_95} (95 %)."
 
 
 def warning(evaluation: Evaluation) -> str:
@@ -133,15 +131,15 @@ def warning(evaluation: Evaluation) -> str:
     lost = pairs.scans - len(pairs)
     warnings = []
     if lost > MANY * pairs.scans:
-        share = f"{100 * lost / pairs.scans:.0f} %"
+        share = words.share(lost / pairs.scans)
         warnings.append(
-            f"{lost:,} of {count(pairs.scans, 'scan')} ({share}) have no reference in time"
+            f"{words.count_of(lost, pairs.scans, 'scan')} ({share}) have no reference in time"
         )
     if risk is not None and risk.above_limit > MANY:
-        share = f"{100 * risk.above_limit:.0f} %"
+        share = words.share(risk.above_limit)
         warnings.append(
-            f"in {share} of scans the platform moves more than {RISK_LIMIT:g} sigma within the "
-            "gap to the reference"
+            f"in {share} of scans the platform moves more than {words.exact(RISK_LIMIT)} sigma "
+            "within the gap to the reference"
         )
     return sentence("; ".join(warnings))
 
@@ -153,7 +151,7 @@ def _comparison_row(evaluation: Evaluation) -> Row:
         Cell(evaluation.estimate.provenance.name),
         Cell(evaluation.verdict.label, is_label=True),
         number_cell(None if calibration is None else calibration.k),
-        number_cell(None if calibration is None else calibration.coverage[0.9], PERCENT),
+        number_cell(None if calibration is None else calibration.coverage[0.9], "%"),
         number_cell(found.mae),
         number_cell(found.rmse),
         number_cell(found.energy),
@@ -167,18 +165,17 @@ class NumberRow:
 
     title: str
     value: str
-    low: str  # '': no interval
-    high: str
+    ends: tuple[str, ...]  # of its interval, if it has one
     honest: str  # what an honest belief has, or which way is better
     term: str = ""  # of the glossary, where it is not the title
 
     @classmethod
     def of(
-        cls, title: str, found: Number, honest: str, *, scale: Scale | None = None, term: str = ""
+        cls, title: str, found: Number, honest: str, *, unit: str | None = None, term: str = ""
     ) -> "NumberRow":
         """The row of a number."""
-        cell = number_cell(found, scale)
-        return cls(title, cell.text, cell.low, cell.high, honest, term)
+        cell = number_cell(found, unit)
+        return cls(title, cell.text, cell.ends, honest, term)
 
 
 def number_rows(evaluation: Evaluation) -> Iterator[NumberRow]:
@@ -206,16 +203,16 @@ def _calibration_rows(evaluation: Evaluation) -> Iterator[NumberRow]:
     particles = isinstance(evaluation.estimate, ParticleTrack)
     dimension = evaluation.scored.residuals.dimension
     if_honest = f"if {'Gaussian and ' * particles}honest"
-    median = f"{median_chi_squared(dimension):.3g} {if_honest}"
+    median = f"{words.number(median_chi_squared(dimension))} {if_honest}"
     mean = f"{dimension} {if_honest}; a few scans can dominate it"
     yield NumberRow.of("k", found.k, "1 if honest, above 1 overconfident")
     yield NumberRow.of("factor per axis", found.factor_per_axis, "1 if honest")
     yield NumberRow.of("median NEES", found.nees_median, median)
     yield NumberRow.of("mean NEES", found.nees_mean, mean, term="NEES")
     for level, held in found.coverage.items():
-        nominal = f"{100 * level:g} %"
+        nominal = words.level(level)
         title, honest = f"{nominal} coverage", f"{nominal} if honest"
-        yield NumberRow.of(title, held, honest, scale=PERCENT, term="coverage")
+        yield NumberRow.of(title, held, honest, unit="%", term="coverage")
     if found.psi is not None:
         yield NumberRow.of("psi", found.psi, "1 if errors have the covariance's shape")
     if found.precision is not None:
@@ -226,8 +223,8 @@ def _alibis(found: Alibis) -> dict[str, Any]:
     """The closing sentence, a row for each alibi, and why some could not be granted."""
     tolerance = found.tolerance
     granted = (
-        f"The extrinsic may be wrong by {length(tolerance.translation_m)} and "
-        f"{number(tolerance.rotation_deg)} deg."
+        f"The extrinsic may be wrong by {words.length(tolerance.translation_m)} and "
+        f"{words.angle(tolerance.rotation_deg)}."
     )
     reasons = [f"{row.name}, {row.granted}: {row.reason}" for row in found.rows if row.reason]
     k, median = _judgement_cells(found.scored)
@@ -273,7 +270,7 @@ def _diagnoses(found: Diagnoses) -> dict[str, Any]:
         "tail": "" if found.tail is None else _tail(found.tail),
         "directions": [] if windows is None else list(windows.directions),
         "windows": [] if windows is None else [_window_row(each) for each in windows.rows],
-        "between": f"{100 * between:.0f} % of the error's variance lies between windows",
+        "between": f"{words.share(between)} of the error's variance lies between windows",
         "regimes": [_regime_row(each) for each in found.regimes],
         "untested": [f"{each.name}: {each.reason}" for each in found.untested],
     }
@@ -282,17 +279,23 @@ def _diagnoses(found: Diagnoses) -> dict[str, Any]:
 def _bias_row(bias: Bias) -> Row:
     """The mean with its interval, in the unit that suits the scatter."""
     mean = bias.mean
-    scale = length_unit(max(abs(mean.value), bias.scatter_m))
-    if abs(mean.value) < ROUNDING * bias.scatter_m:
-        mean = replace(mean, value=0.0)
-    share = Cell(f"{100 * bias.share:.0f} %", bias.share)
-    return Cell(bias.direction), number_cell(mean, scale), _length_cell(bias.scatter_m), share
+    unit = words.length_unit(max(abs(mean.value), bias.scatter_m))
+    value = 0.0 if abs(mean.value) < ROUNDING * bias.scatter_m else mean.value
+    ends = () if mean.low is None or mean.high is None else (mean.low, mean.high)
+    text, *shown = (words.number(each / unit.size) for each in (value, *ends))
+    return (
+        Cell(bias.direction),
+        Cell(f"{text} {unit.name}", mean.value, tuple(shown)),
+        length_cell(bias.scatter_m),
+        Cell(words.share(bias.share), bias.share),
+    )
 
 
 def _tail(tail: Tail) -> str:
     return (
-        f"1 % of scans carry {100 * tail.top_1:.0f} % of the NEES ({100 * tail.honest_1:.0f} % if "
-        f"honest), 5 % carry {100 * tail.top_5:.0f} % ({100 * tail.honest_5:.0f} % if honest)."
+        f"1 % of scans carry {words.share(tail.top_1)} of the NEES "
+        f"({words.share(tail.honest_1)} if honest), "
+        f"5 % carry {words.share(tail.top_5)} ({words.share(tail.honest_5)} if honest)."
     )
 
 
@@ -300,19 +303,15 @@ def _window_row(window: ErrorWindow) -> Row:
     return (
         plain_cell(window.start_s),
         plain_cell(window.end_s),
-        *map(_length_cell, window.mean_m),
-        _length_cell(window.rmse_m),
+        *map(length_cell, window.mean_m),
+        length_cell(window.rmse_m),
         plain_cell(window.k),
     )
 
 
 def _regime_row(regime: Regime) -> Row:
-    scans = Cell(count(regime.scans, "scan"), regime.scans)
-    return Cell(regime.name), scans, _length_cell(regime.rmse_m), plain_cell(regime.k)
-
-
-def _length_cell(size_m: float) -> Cell:
-    return Cell(length(size_m), float(size_m))
+    scans = Cell(words.count(regime.scans, "scan"), regime.scans)
+    return Cell(regime.name), scans, length_cell(regime.rmse_m), plain_cell(regime.k)
 
 
 def _conditions(evaluation: Evaluation) -> list[Fact]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from smfeval import words
 from smfeval.compare.duels import Section
 from smfeval.show.page.document import document
 from smfeval.show.page.parts import Card, Cell, Fact, Row, option_facts, plain_cell
@@ -16,7 +17,6 @@ from smfeval.show.study.remarks import (
     study_remarks,
     study_title,
 )
-from smfeval.show.words import count, length
 from smfeval.study.metrics import METRICS
 from smfeval.study.plan import PlannedEstimator, PlannedTrack
 from smfeval.study.result import NO_FILE, Study, TaskResult
@@ -56,8 +56,8 @@ def _verdict(study: Study) -> Card:
     if not labels:
         return Card("cannot tell", "No run could be scored.", (study_title(study),))
     label, often = labels.most_common(1)[0]
-    runs = count(sum(labels.values()), "scored run")
-    headline = f"{often:,} of {runs} {'is' if often == 1 else 'are'} {label}."
+    runs = words.count(sum(labels.values()), "scored run")
+    headline = f"{words.count(often)} of {runs} {'is' if often == 1 else 'are'} {label}."
     return Card(label, headline, (f"{study_title(study)}.",))
 
 
@@ -90,7 +90,7 @@ def _outcome(result: TaskResult) -> str:
 
 
 def _count_cell(how_often: int) -> Cell:
-    return Cell(f"{how_often:,}", how_often)
+    return Cell(words.count(how_often), how_often)
 
 
 def _calibration_first(study: Study) -> Study:
@@ -178,7 +178,7 @@ def _conventions(study: Study) -> Iterator[Fact]:
     """Of all runs, then of each estimator and of references that say more than their name."""
     yield from option_facts(study.plan.options)
     yield Fact("rules", ", ".join(study.plan.options.rules))
-    yield Fact("diverged", f"mean error above {length(study.plan.diverged_m)}")
+    yield Fact("diverged", f"mean error above {words.length(study.plan.diverged_m)}")
     for each in study.plan.estimators:
         yield Fact("estimators", f"{each.name} ({each.role}): {_estimator(each)}")
     for text in dict.fromkeys(_reference(each) for each in study.plan.tracks):
