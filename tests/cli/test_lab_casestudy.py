@@ -10,8 +10,7 @@ import jsonschema
 import pytest
 
 from lab.pretended import EASY, SMALL, pretend, simulated
-from smfeval.lab.casestudy import case_study
-from smfeval.lab.casestudy import measure as shelf_module
+from smfeval.lab.casestudy import cache, case_study
 from smfeval.lab.cli import casestudy
 from support.commands import files_in, refused, run
 
@@ -36,7 +35,7 @@ def pretended(monkeypatch):
     """Filters that only pretend, on two short walks, in place of the quick plan."""
     monkeypatch.setattr(casestudy, "QUICK", SMALL)
     monkeypatch.setattr(casestudy, "case_study", partial(case_study, run=pretend))
-    monkeypatch.setattr(shelf_module, "simulate", simulated)
+    monkeypatch.setattr(cache, "simulate", simulated)
 
 
 @pytest.fixture

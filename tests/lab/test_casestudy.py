@@ -21,15 +21,13 @@ from lab.pretended import (
 )
 from smfeval.compare.sweep import unearned_slope
 from smfeval.errors import OptionError
-from smfeval.lab.casestudy import FULL, QUICK, adapt_plan, case_study
-from smfeval.lab.casestudy import measure as shelf_module
+from smfeval.lab.casestudy import FULL, QUICK, adapt_plan, cache, case_study
 from smfeval.lab.casestudy.conclusions import sentences, sign_test
-from smfeval.lab.casestudy.measure import read_telemetry
 from smfeval.lab.casestudy.plan import OWN_FILTER, Job, jobs_of
 from smfeval.lab.casestudy.result import CreditReach
 from smfeval.lab.casestudy.sweeps import closed_share
-from smfeval.lab.filters.run import write_telemetry
-from smfeval.lab.filters.table import filter_named
+from smfeval.lab.filters import filter_named
+from smfeval.lab.filters.run import read_telemetry, write_telemetry
 from smfeval.lab.show.document import document
 from smfeval.lab.show.report import markdown, text
 from smfeval.show.documents import json_text
@@ -52,7 +50,7 @@ class Counted:
 @pytest.fixture(scope="module", autouse=True)
 def quick_worlds():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shelf_module, "simulate", simulated)
+        patch.setattr(cache, "simulate", simulated)
         yield
 
 
@@ -217,7 +215,7 @@ def test_the_sign_test_is_that_of_scipy(count):
 
 
 def test_a_finished_study_is_not_run_again_and_says_the_same(study, folder, monkeypatch):
-    monkeypatch.setattr(shelf_module, "simulate", lambda *given, **named: pytest.fail("simulated"))
+    monkeypatch.setattr(cache, "simulate", lambda *given, **named: pytest.fail("simulated"))
     counted = Counted()
     again = case_study(folder, replace(SMALL, filters=SMALL.filters[:3]), run=counted)
     assert counted.jobs == []

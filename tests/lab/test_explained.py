@@ -8,7 +8,7 @@ import pytest
 from smfeval.errors import SeriesError
 from smfeval.evaluation import Options, evaluate
 from smfeval.explain.displacement import isotropic_covariance, marginalised_posterior
-from smfeval.lab.explanation import explain_run, updates_of
+from smfeval.lab.casestudy.explanation import explain_run, updates_of
 from smfeval.lab.filters.run import Run, Telemetry
 from smfeval.maths import so3
 from smfeval.summarise.number import Intervals

@@ -6,8 +6,7 @@ from dataclasses import replace
 from smfeval.compare.sweep_points import Failure, Origin, Point, failure_of, point_of
 from smfeval.errors import OptionError, SmfevalError
 from smfeval.evaluation import Options, evaluate
-from smfeval.lab.filters.run import Run
-from smfeval.lab.filters.table import filter_named
+from smfeval.lab.filters import RunFilter, filter_named, run_filter
 from smfeval.lab.recording import Recording
 from smfeval.lab.sensors.faults import NO_FAULTS
 from smfeval.lab.simulate import simulate
@@ -19,7 +18,6 @@ from smfeval.study.sweep_points import PointsAndFailures, Progress, split_outcom
 SIMULATED = "simulated"
 
 Simulate = Callable[[str, int], Recording]
-RunFilter = Callable[[str, Recording, Sequence[str]], Run]  # filter, recording, `name=value` ...
 
 
 def points_of_lab(
@@ -57,12 +55,6 @@ def _recording(recorded: Simulate, world: str, seed: int) -> Recording | Smfeval
         return recorded(world, seed)
     except SmfevalError as error:
         return error
-
-
-def run_filter(name: str, recording: Recording, words: Sequence[str]) -> Run:
-    """Run a filter of the table with some settings changed."""
-    chosen = filter_named(name)
-    return chosen.run(recording, chosen.settings(words))
 
 
 def refuse_unknown(lab: LabRuns) -> None:

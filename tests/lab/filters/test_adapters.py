@@ -13,14 +13,14 @@ import pytest
 from lab.filters import long_room, room
 from smfeval.errors import OptionError
 from smfeval.io.progress import listening
-from smfeval.lab.filters import genz_lio, kiss_icp, se3_lio
-from smfeval.lab.filters.run import require_module
-from smfeval.lab.filters.table import filter_named
+from smfeval.lab.filters import filter_named, kiss_icp
+from smfeval.lab.filters.foreign import GENZ_LIO, SE3_LIO
+from smfeval.lab.filters.settings import require_module
 from smfeval.lab.recording import Scans
 from smfeval.lab.simulate import simulate
 from smfeval.maths import so3
 
-FOREIGN = {"genz-lio": genz_lio, "se3-lio": se3_lio}
+FOREIGN = {"genz-lio": GENZ_LIO, "se3-lio": SE3_LIO}
 
 
 def without_times(recording):
@@ -182,7 +182,7 @@ def short():
 def test_what_a_process_finds_becomes_a_track(stand_in, short):
     heard = []
     with listening(lambda done, total: heard.append((done, total))):
-        done = genz_lio.run(short, genz_lio.Settings(python=stand_in))
+        done = GENZ_LIO.run(short, GENZ_LIO.Settings(python=stand_in))
     belief = done.belief
     assert np.array_equal(belief.stamp, short.scans.end[1:])
     assert belief.position[:, 1].tolist() == list(range(1, 10))
@@ -198,9 +198,9 @@ def test_what_a_process_finds_becomes_a_track(stand_in, short):
 
 def test_genz_lio_adds_the_position_in_world_axes_and_se3_lio_in_body_axes(stand_in, short):
     told = np.array([1.0, 4.0, 9.0]) * 1e-4
-    world = genz_lio.run(short, genz_lio.Settings(python=stand_in)).belief
+    world = GENZ_LIO.run(short, GENZ_LIO.Settings(python=stand_in)).belief
     np.testing.assert_allclose(world.position_covariance, np.tile(np.diag(told), (9, 1, 1)))
-    body = se3_lio.run(short, se3_lio.Settings(python=stand_in)).belief
+    body = SE3_LIO.run(short, SE3_LIO.Settings(python=stand_in)).belief
     np.testing.assert_allclose(body.position_covariance[0], np.diag(told))
     np.testing.assert_allclose(body.position_covariance[1], np.diag(told[[1, 0, 2]]), atol=1e-12)
 
@@ -211,14 +211,14 @@ def test_the_pose_of_se3_lio_is_of_the_last_point(stand_in, short):
     seen[scans.offset[1:] - 1] = False  # the last points of the scans are lost
     offset = scans.offset - np.arange(len(scans.offset))
     early = Scans(scans.start, scans.end, offset, scans.point[seen], scans.time[seen])
-    belief = se3_lio.run(replace(short, scans=early), se3_lio.Settings(python=stand_in)).belief
+    belief = SE3_LIO.run(replace(short, scans=early), SE3_LIO.Settings(python=stand_in)).belief
     last = [scan.start + int(scan.time.max()) for scan in (early[i] for i in range(len(early)))]
     assert belief.stamp.tolist() == last
 
 
 def test_the_environment_variable_names_the_python(stand_in, short, monkeypatch):
     monkeypatch.setenv("SMFEVAL_SE3_LIO_PYTHON", stand_in)
-    assert len(se3_lio.run(short).belief) == 10
+    assert len(SE3_LIO.run(short).belief) == 10
 
 
 @pytest.mark.parametrize("name", FOREIGN)
@@ -239,20 +239,20 @@ def test_a_process_that_fails_is_told_with_its_last_words(tmp_path, short):
     ):
         python = script(tmp_path / "python", line)
         with pytest.raises(OptionError, match=words):
-            genz_lio.run(short, genz_lio.Settings(python=python))
+            GENZ_LIO.run(short, GENZ_LIO.Settings(python=python))
 
 
 def test_scans_without_times_or_points_are_refused_or_counted(stand_in, short):
-    settings = genz_lio.Settings(python=stand_in)
+    settings = GENZ_LIO.Settings(python=stand_in)
     with pytest.raises(OptionError, match="no times of their own, which genz-lio needs"):
-        genz_lio.run(without_times(short), settings)
+        GENZ_LIO.run(without_times(short), settings)
     scans = replace(
         short.scans,
         start=np.append(short.scans.start, short.scans.end[-1]),
         end=np.append(short.scans.end, short.scans.end[-1] + 1),
         offset=np.append(short.scans.offset, short.scans.offset[-1]),
     )
-    done = genz_lio.run(replace(short, scans=scans), settings)
+    done = GENZ_LIO.run(replace(short, scans=scans), settings)
     assert any("1 empty scan left out" in note for note in done.notes)
 
 

@@ -8,6 +8,7 @@ from scipy.integrate import quad
 
 from lab.filters import room
 from lab.filters.test_propagation import differences, some_state
+from smfeval.lab.filters.ieskf.maps import Planes
 from smfeval.lab.filters.ieskf.odometry import nis, record_update
 from smfeval.lab.filters.ieskf.state import POSE, SIZE, Settings
 from smfeval.lab.filters.ieskf.update import (
@@ -27,7 +28,6 @@ from smfeval.lab.filters.ieskf.update import (
     residuals,
     to_world,
 )
-from smfeval.lab.filters.ieskf.voxel_map import Planes
 
 VARIANCE = 0.03**2
 

@@ -104,10 +104,10 @@ def test_files_are_not_overwritten_unasked(recorded, tmp_path, capsys):
 def test_a_filter_without_covariance_and_telemetry_is_shown_as_one():
     recording = room.recording(3, duration_s=1.0)
     done = text.FinishedRun("plain", (), recording, Run(recording.reference, None, 0.5), ())
-    shown = text.text(done, verbose=True)
+    shown = text.run_text(done, verbose=True)
     assert "none: the filter reports no covariance" in shown
     assert "not told" in shown
-    assert text.document(done)["sigma_m"] is None
+    assert text.run_document(done)["sigma_m"] is None
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_files_that_cannot_be_written_are_refused_before_the_run(
 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.parquet").mkdir()
-    monkeypatch.setattr("smfeval.lab.filters.table.Filter.run", never)
+    monkeypatch.setattr("smfeval.lab.filters.Filter.run", never)
     assert sentence in refused(capsys, "lab", "run", recorded, *words)
     assert files_in(tmp_path) == {"a.parquet"}
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from smfeval.errors import OptionError
-from smfeval.lab.filters.ieskf.voxel_map import (
+from smfeval.lab.filters.ieskf.maps import (
     FIRST_SIZE,
     MIN_SPACING,
     NEIGHBOURS,

@@ -7,8 +7,8 @@ import pytest
 
 from lab.filters import room
 from smfeval.errors import OptionError, SeriesError
+from smfeval.lab.filters import filter_named
 from smfeval.lab.filters.ieskf import KnownMap, Settings, run
-from smfeval.lab.filters.table import filter_named
 from smfeval.lab.recording import Imu, Scans
 from smfeval.maths import so3
 

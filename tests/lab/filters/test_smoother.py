@@ -11,8 +11,7 @@ pytest.importorskip("small_gicp", reason="small-gicp is not installed")
 from lab.filters import long_room, room
 from smfeval.errors import OptionError
 from smfeval.lab.filters import ieskf
-from smfeval.lab.filters.gtsam_smoother import run
-from smfeval.lab.filters.gtsam_smoother.window import Keyframes, Settings
+from smfeval.lab.filters.gtsam_smoother import Keyframes, Settings, run
 from smfeval.lab.recording import Scans
 
 

@@ -5,9 +5,9 @@ from dataclasses import fields
 import pytest
 
 from smfeval.errors import OptionError
+from smfeval.lab.filters import FILTERS, filter_named
 from smfeval.lab.filters.ieskf import Settings
-from smfeval.lab.filters.run import parse_settings
-from smfeval.lab.filters.table import FILTERS, filter_named
+from smfeval.lab.filters.settings import parse_settings
 
 FLOATS = [each.name for each in fields(Settings) if each.type is float]
 

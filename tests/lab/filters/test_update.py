@@ -7,9 +7,9 @@ from scipy.optimize import least_squares
 
 from lab.filters import room
 from lab.filters.test_propagation import some_state
+from smfeval.lab.filters.ieskf.maps import Planes
 from smfeval.lab.filters.ieskf.state import POSE, SIZE, Settings
 from smfeval.lab.filters.ieskf.update import CONVERGED_STEP, linearise, residuals, update_state
-from smfeval.lab.filters.ieskf.voxel_map import Planes
 
 VARIANCE = 0.02**2
 KNOWN = Settings(map="known", voxel_m=0.0, iterations=10)

@@ -10,81 +10,11 @@ from smfeval.compare.sweep import MOVES_NATS, KnobEffect, TrackEffect, unearned_
 from smfeval.lab.casestudy.plan import NOISE_KNOB, OWN_FILTER, SMOOTHER
 from smfeval.lab.casestudy.result import CaseStudy, ScoreRow
 from smfeval.summarise.number import Number
-
-
-def format_track_count(count: int) -> str:
-    """'1 track', '2 tracks'."""
-    return f"{count} track" if count == 1 else f"{count} tracks"
-
-
-def join_names(names: Sequence[str]) -> str:
-    """'a, b and c'."""
-    return " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else names[0]
-
-
-def format_range(values: Sequence[float], digits: str = ".3g") -> str:
-    """'1.2 to 3.4', or the value where they are alike."""
-    low, high = format(min(values), digits), format(max(values), digits)
-    return low if low == high else f"{low} to {high}"
-
+from smfeval.words import count
 
 SIMILAR_FACTOR = 1.5  # errors within this factor of each other are called alike
 SIGN_TEST_LEVEL = 0.05  # a sign test with a larger p decides nothing
-
 Pair = tuple[ScoreRow, ScoreRow]  # the smoother and the filter on one track
-
-
-def compare_smoother(study: CaseStudy) -> Iterator[str]:
-    """The answer in one sentence, if both ran."""
-    pairs = _on_common_tracks(study, SMOOTHER, OWN_FILTER)
-    if not pairs:
-        return
-    alike = [(a, b) for a, b in pairs if _is_similar(a.mae.value, b.mae.value)]
-    lower = sum(_k(a) < _k(b) for a, b in alike)
-    answer = (
-        "cannot be told"
-        if sign_test(lower, len(alike)) > SIGN_TEST_LEVEL
-        else _yes_or_no(lower, alike)
-    )
-    yield (
-        f"is the smoother less overconfident at similar accuracy? {answer}: its error is within a "
-        f"factor of {SIMILAR_FACTOR:g} of that of {OWN_FILTER} on {len(alike)} of "
-        f"{format_track_count(len(pairs))}, and its "
-        f"k the lower one on {lower} of these (sign test: p = {sign_test(lower, len(alike)):.2g}); "
-        f"over all, median k {_median_k(pairs, 0):.3g} against {_median_k(pairs, 1):.3g}"
-    )
-
-
-def _on_common_tracks(study: CaseStudy, one: str, other: str) -> list[Pair]:
-    """Rows of two filters on tracks that both followed."""
-    rows = {
-        (row.track, row.filter): row for row in study.scores if row.k is not None and not row.lost
-    }
-    names = dict.fromkeys(track for track, _ in rows)
-    found = [(rows.get((track, one)), rows.get((track, other))) for track in names]
-    return [(a, b) for a, b in found if a is not None and b is not None]
-
-
-def sign_test(lower: int, count: int) -> float:
-    """Chance that a fair coin is as one-sided as this, both sides."""
-    fewer = min(lower, count - lower)
-    return min(1.0, 2 * sum(comb(count, i) for i in range(fewer + 1)) / 2**count)
-
-
-def _yes_or_no(lower: int, alike: Sequence[Pair]) -> str:
-    return "yes" if 2 * lower > len(alike) else "no"
-
-
-def _k(row: ScoreRow) -> float:
-    return float("nan") if row.k is None else row.k.value
-
-
-def _median_k(pairs: Sequence[Pair], which: int) -> float:
-    return float(np.median([_k(pair[which]) for pair in pairs]))
-
-
-def _is_similar(one: float, other: float) -> bool:
-    return max(one, other) <= SIMILAR_FACTOR * min(one, other)
 
 
 def sentences(study: CaseStudy) -> tuple[str, ...]:
@@ -99,7 +29,7 @@ def _overconfidence(study: CaseStudy) -> Iterator[str]:
             k = [row.k.value for row in rows if row.k is not None]
             above = sum(row.verdict == "overconfident" for row in rows)
             yield (
-                f"{name} is overconfident on {above} of {format_track_count(len(rows))}: "
+                f"{name} is overconfident on {above} of {count(len(rows), 'track')}: "
                 f"k is between {min(k):.3g} and {max(k):.3g}"
             )
 
@@ -117,9 +47,8 @@ def _knobs(study: CaseStudy) -> Iterator[str]:
             f"{_format_slope(each.nees_slope)} on {each.track}" for each in _affected_tracks(noise)
         ]
         yield (
-            f"as R shrinks, log10 NEES grows per nat by {join_names(slopes)}; errors that "
-            "stay give "
-            f"{unearned_slope():.3f}"
+            f"as R shrinks, log10 NEES grows per nat by {join_names(slopes)}; errors that stay "
+            f"give {unearned_slope():.3f}"
         )
 
 
@@ -156,8 +85,12 @@ def _degeneracy(study: CaseStudy) -> Iterator[str]:
         share = max(each.r_squared for each in found)
         yield (
             f"the condition number explains at most {100 * share:.0f} % of the variance of log "
-            f"NEES; its slope is told from 0 on {clear} of {format_track_count(len(found))}"
+            f"NEES; its slope is told from 0 on {clear} of {count(len(found), 'track')}"
         )
+
+
+def _excludes_zero(low: float | None, high: float | None) -> bool:
+    return low is not None and high is not None and not low <= 0 <= high
 
 
 def _displacement(study: CaseStudy) -> Iterator[str]:
@@ -168,9 +101,8 @@ def _displacement(study: CaseStudy) -> Iterator[str]:
         short = sum(low < high for low, high in zip(shown, needed, strict=True))
         yield (
             f"a displacement that all points of a scan share makes k = 1 if its sigma is "
-            f"{format_range(needed)} mm; innovations show {format_range(shown)} mm, too "
-            f"little on {short} of "
-            f"{format_track_count(len(rows))}"
+            f"{format_range(needed)} mm; innovations show {format_range(shown)} mm, too little on "
+            f"{short} of {count(len(rows), 'track')}"
         )
 
 
@@ -192,14 +124,73 @@ def _r_slope(study: CaseStudy, variant: str) -> str:
         return "; R no longer sets its precision"
     below = sum(each.high is not None and each.high < unearned_slope() for each in slopes)
     return (
-        f"; its slope over R is {format_range([each.value for each in slopes], '.3f')}, "
-        "told to be below "
-        f"{unearned_slope():.3f} on {below} of {format_track_count(len(effect.tracks))}"
+        f"; its slope over R is {format_range([each.value for each in slopes], '.3f')}, told to be "
+        f"below {unearned_slope():.3f} on {below} of {count(len(effect.tracks), 'track')}"
     )
+
+
+def compare_smoother(study: CaseStudy) -> Iterator[str]:
+    """The answer in one sentence, if both ran."""
+    pairs = _on_common_tracks(study, SMOOTHER, OWN_FILTER)
+    if not pairs:
+        return
+    alike = [(a, b) for a, b in pairs if _is_similar(a.mae.value, b.mae.value)]
+    lower = sum(_k(a) < _k(b) for a, b in alike)
+    answer = (
+        "cannot be told"
+        if sign_test(lower, len(alike)) > SIGN_TEST_LEVEL
+        else _yes_or_no(lower, alike)
+    )
+    yield (
+        f"is the smoother less overconfident at similar accuracy? {answer}: its error is within a "
+        f"factor of {SIMILAR_FACTOR:g} of that of {OWN_FILTER} on {len(alike)} of "
+        f"{count(len(pairs), 'track')}, and its k the lower one on {lower} of these (sign test: "
+        f"p = {sign_test(lower, len(alike)):.2g}); over all, median k {_median_k(pairs, 0):.3g} "
+        f"against {_median_k(pairs, 1):.3g}"
+    )
+
+
+def _on_common_tracks(study: CaseStudy, one: str, other: str) -> list[Pair]:
+    """Rows of two filters on tracks that both followed."""
+    rows = {
+        (row.track, row.filter): row for row in study.scores if row.k is not None and not row.lost
+    }
+    names = dict.fromkeys(track for track, _ in rows)
+    found = [(rows.get((track, one)), rows.get((track, other))) for track in names]
+    return [(a, b) for a, b in found if a is not None and b is not None]
+
+
+def sign_test(lower: int, pairs: int) -> float:
+    """Two-sided p of a sign test: `lower` of so many pairs have the lower value."""
+    fewer = min(lower, pairs - lower)
+    return min(1.0, 2 * sum(comb(pairs, i) for i in range(fewer + 1)) / 2**pairs)
+
+
+def _yes_or_no(lower: int, alike: Sequence[Pair]) -> str:
+    return "yes" if 2 * lower > len(alike) else "no"
+
+
+def _k(row: ScoreRow) -> float:
+    return float("nan") if row.k is None else row.k.value
+
+
+def _median_k(pairs: Sequence[Pair], which: int) -> float:
+    return float(np.median([_k(pair[which]) for pair in pairs]))
+
+
+def _is_similar(one: float, other: float) -> bool:
+    return max(one, other) <= SIMILAR_FACTOR * min(one, other)
 
 
 TOPICS = (_overconfidence, _knobs, _credit, _degeneracy, _displacement, _variants, compare_smoother)
 
 
-def _excludes_zero(low: float | None, high: float | None) -> bool:
-    return low is not None and high is not None and not low <= 0 <= high
+def join_names(names: Sequence[str]) -> str:
+    """'a, b and c'."""
+    return " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else names[0]
+
+
+def format_range(values: Sequence[float], digits: str = ".3g") -> str:
+    """'1.2 to 3.4', or the value where they are alike."""
+    low, high = format(min(values), digits), format(max(values), digits)
+    return low if low == high else f"{low} to {high}"

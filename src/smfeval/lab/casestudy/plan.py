@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from smfeval.compare.sweep_points import KnobSettings
 from smfeval.errors import OptionError
-from smfeval.lab.filters.table import FILTERS, filter_named
+from smfeval.lab.filters import FILTERS, filter_named
 from smfeval.lab.worlds import ADVERSARIAL, EASY, SeededWorld
 from smfeval.study.sweep_plan import Knob, one_at_a_time
 

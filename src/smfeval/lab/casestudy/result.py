@@ -1,13 +1,49 @@
-"""What the case study found, in small frozen parts."""
+"""What a case study found."""
 
 from dataclasses import dataclass
 
 from smfeval.compare.sweep import KnobEffect, Sweep
+from smfeval.evaluation import Evaluation
 from smfeval.explain.degeneracy import Regression
-from smfeval.lab.casestudy.measure import Outcome
-from smfeval.lab.casestudy.plan import CaseStudyPlan
-from smfeval.lab.explanation import Displacement
+from smfeval.explain.displacement import DisplacementVariance
+from smfeval.lab.casestudy.plan import CaseStudyPlan, Job
+from smfeval.lab.filters.run import Run
 from smfeval.summarise.number import Number
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A run and its scores."""
+
+    job: Job
+    run: Run
+    evaluation: Evaluation
+
+    @property
+    def k(self) -> float | None:
+        """Inflation."""
+        found = self.evaluation.calibration
+        return None if found is None else found.k.value
+
+    @property
+    def mae_m(self) -> float:
+        """Mean error."""
+        return self.evaluation.scores.mae.value
+
+
+Outcomes = dict[Job, Outcome]
+Failures = dict[Job, str]
+
+
+@dataclass(frozen=True)
+class Displacement:
+    """A shared displacement S_d = s^2 I: what the innovation shows, and what k = 1 needs."""
+
+    shown: DisplacementVariance
+    recovered_one_nats: float  # by the shown one, at one update
+    recovered_every_nats: float  # and at every update
+    needed_one_m: float | None  # None: not even without the update's information
+    needed_every_m: float | None
 
 
 @dataclass(frozen=True)

@@ -1,115 +1,33 @@
-"""The case study from its plan to its findings, on one screen."""
+"""The case study from its plan to its findings: run what is missing, score all, explain."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from smfeval.compare.sweep import LOST_M
-from smfeval.errors import OptionError, SeriesError
-from smfeval.explain.degeneracy import geometry
-from smfeval.lab.casestudy.measure import (
-    Failures,
-    Outcome,
-    Outcomes,
-    Progress,
-    RunCache,
-    RunFilter,
-    run_filter,
-    run_plan,
-)
-from smfeval.lab.casestudy.plan import FULL, OWN_FILTER, CaseStudyPlan, Job, filter_job
+from smfeval.errors import OptionError, SeriesError, SmfevalError
+from smfeval.evaluation import Options, evaluate
+from smfeval.lab.casestudy.cache import RunCache, Walk
+from smfeval.lab.casestudy.explanation import explanation_row
+from smfeval.lab.casestudy.plan import FULL, OWN_FILTER, CaseStudyPlan, Job, filter_job, jobs_of
 from smfeval.lab.casestudy.result import (
     CaseStudy,
     CreditReach,
-    CreditRow,
     ExplanationRow,
     FailedRuns,
+    Failures,
+    Outcome,
+    Outcomes,
     ScoreRow,
 )
 from smfeval.lab.casestudy.sweeps import credit_reach, knob_sweep, variant_rows, variant_sweep
-from smfeval.lab.explanation import Credit, explain_run, scored_updates
-from smfeval.maths.arrays import Floats
+from smfeval.lab.filters import RunFilter, run_filter
 from smfeval.study.metrics import NOMINAL
 
-
-def explanation_row(outcome: Outcome) -> ExplanationRow:
-    """Credit, degeneracy and shared displacement of one run."""
-    found = explain_run(outcome.run, outcome.evaluation)
-    told, _, _ = scored_updates(outcome.run, outcome.evaluation)
-    return ExplanationRow(
-        track=outcome.job.track.name,
-        updates=found.updates,
-        left_out=found.left_out,
-        credit=credit_row(found.credit, float(np.median(told.matched))),
-        degeneracy=found.degeneracy,
-        displacement=found.displacement,
-    )
-
-
-def credit_row(credit: Credit, matched: float) -> CreditRow:
-    """Medians over updates."""
-    parts, budget = credit.parts, credit.budget
-    return CreditRow(
-        matched=matched,
-        count=_median(parts.count),
-        noise=_median(parts.noise),
-        shape=_median(parts.shape),
-        credit=_median(budget.credit),
-        prior=_median(budget.prior),
-        predicted=_median(budget.predicted),
-        posterior=_median(budget.posterior),
-        unexplained=_median(budget.unexplained),
-        gained=_median(budget.gain),
-        lost=_median(budget.motion_loss) if len(budget.motion_loss) else 0.0,
-        effective_points=credit.effective_points,
-        excess=credit.excess_nats,
-    )
-
-
-def condition_and_nees(outcome: Outcome) -> tuple[Floats, Floats]:
-    """Condition number of the matched normals and NEES of every update. (n,), (n,)."""
-    told, scans, _ = scored_updates(outcome.run, outcome.evaluation)
-    return geometry(told.normals).condition, outcome.evaluation.scored.series["nees"][scans]
-
-
-def _median(values: Floats) -> float:
-    return float(np.median(values))
-
-
-def score_row(plan: CaseStudyPlan, outcome: Outcome) -> ScoreRow:
-    """The numbers of one run."""
-    found, job = outcome.evaluation, outcome.job
-    calibration = found.calibration
-    return ScoreRow(
-        set=plan.set_of(job.track),
-        track=job.track.name,
-        filter=job.filter,
-        settings=job.settings,
-        scans=len(found.scored.residuals),
-        mae=found.scores.mae,
-        sigma_m=outcome.run.sigma_m,
-        k=None if calibration is None else calibration.k,
-        coverage=None if calibration is None else calibration.coverage[NOMINAL],
-        verdict=found.verdict.label,
-        lost=outcome.mae_m > LOST_M,
-        cpu_per_scan_s=outcome.run.cpu_s / len(outcome.run.belief),
-    )
-
-
-def group_failures(failures: Failures) -> tuple[FailedRuns, ...]:
-    """Runs that failed, those of one filter with one reason together."""
-    alike: dict[tuple[str, str], list[Job]] = {}
-    for job, sentence in failures.items():
-        alike.setdefault((job.filter, sentence), []).append(job)
-    return tuple(
-        FailedRuns(name, sentence, _tracks(jobs), len(jobs))
-        for (name, sentence), jobs in alike.items()
-    )
-
-
-def _tracks(jobs: Sequence[Job]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(job.track.name for job in jobs))
+FOREIGN_ERRORS = (RuntimeError, np.linalg.LinAlgError)  # what packages of others raise
+BASIC_OPTIONS = Options(rules=())  # errors, NEES and coverage; nobody asks for the other rules here
+Progress = Callable[[int, int, str], None]  # hears: done, total, what is run next
 
 
 def case_study(
@@ -147,14 +65,49 @@ def case_study(
     )
 
 
-def _credit_reach_rows(
-    plan: CaseStudyPlan, outcomes: Outcomes
-) -> tuple[tuple[CreditReach, ...], tuple[str, ...]]:
-    """How far knobs move the credit, or why that cannot be said."""
-    try:
-        return tuple(credit_reach(plan, outcomes)), ()
-    except SeriesError as error:
-        return (), (f"how far knobs move the credit is not told: {error}",)
+def run_plan(
+    plan: CaseStudyPlan, shelf: RunCache, progress: Progress = lambda done, total, words: None
+) -> tuple[Outcomes, Failures]:
+    """Run and score all that the plan asks for, one track after the other."""
+    asked = {track: jobs_of(plan, track) for track in plan.worlds}
+    total, done = sum(map(len, asked.values())), 0
+    outcomes: Outcomes = {}
+    failures: Failures = {}
+    for track, jobs in asked.items():
+        walk = Walk(track, plan.walk_s)  # its recording is let go before the next is made
+        for job in jobs:
+            progress(done, total, f"{track.name} {' '.join((job.filter, *job.settings))}")
+            try:
+                outcomes[job] = _score_job(job, walk, shelf)
+            except (SmfevalError, *FOREIGN_ERRORS) as error:
+                failures[job] = str(error) or type(error).__name__
+            done += 1
+    return outcomes, failures
+
+
+def _score_job(job: Job, walk: Walk, shelf: RunCache) -> Outcome:
+    run = shelf.run(walk, job)
+    return Outcome(job, run, evaluate(run.belief, shelf.reference(walk), options=BASIC_OPTIONS))
+
+
+def score_row(plan: CaseStudyPlan, outcome: Outcome) -> ScoreRow:
+    """The numbers of one run."""
+    found, job = outcome.evaluation, outcome.job
+    calibration = found.calibration
+    return ScoreRow(
+        set=plan.set_of(job.track),
+        track=job.track.name,
+        filter=job.filter,
+        settings=job.settings,
+        scans=len(found.scored.residuals),
+        mae=found.scores.mae,
+        sigma_m=outcome.run.sigma_m,
+        k=None if calibration is None else calibration.k,
+        coverage=None if calibration is None else calibration.coverage[NOMINAL],
+        verdict=found.verdict.label,
+        lost=outcome.mae_m > LOST_M,
+        cpu_per_scan_s=outcome.run.cpu_s / len(outcome.run.belief),
+    )
 
 
 def _explanation_rows(
@@ -168,3 +121,28 @@ def _explanation_rows(
         except SeriesError as error:
             notes.append(f"{outcome.job.track.name} is not explained: {error}")
     return tuple(rows), tuple(notes)
+
+
+def _credit_reach_rows(
+    plan: CaseStudyPlan, outcomes: Outcomes
+) -> tuple[tuple[CreditReach, ...], tuple[str, ...]]:
+    """How far knobs move the credit, or why that cannot be said."""
+    try:
+        return tuple(credit_reach(plan, outcomes)), ()
+    except SeriesError as error:
+        return (), (f"how far knobs move the credit is not told: {error}",)
+
+
+def group_failures(failures: Failures) -> tuple[FailedRuns, ...]:
+    """Runs that failed, those of one filter with one reason together."""
+    alike: dict[tuple[str, str], list[Job]] = {}
+    for job, sentence in failures.items():
+        alike.setdefault((job.filter, sentence), []).append(job)
+    return tuple(
+        FailedRuns(name, sentence, _tracks(jobs), len(jobs))
+        for (name, sentence), jobs in alike.items()
+    )
+
+
+def _tracks(jobs: Sequence[Job]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(job.track.name for job in jobs))

@@ -9,10 +9,9 @@ from smfeval.compare.sweep import Sweep, sweep_of
 from smfeval.compare.sweep_points import Failure, KnobSettings, Origin, Point, point_of
 from smfeval.errors import SeriesError
 from smfeval.explain.credit import credit, log_det
-from smfeval.lab.casestudy.measure import Outcome, Outcomes
+from smfeval.lab.casestudy.explanation import scored_updates
 from smfeval.lab.casestudy.plan import OWN_FILTER, CaseStudyPlan, Job, knob_jobs, variant_jobs
-from smfeval.lab.casestudy.result import CreditReach, VariantRow
-from smfeval.lab.explanation import scored_updates
+from smfeval.lab.casestudy.result import CreditReach, Outcome, Outcomes, VariantRow
 from smfeval.lab.sweep import SIMULATED
 from smfeval.lab.worlds import SeededWorld
 from smfeval.study.metrics import METRICS

@@ -10,7 +10,8 @@ from smfeval.cli.flags import add_output_flags, parser
 from smfeval.errors import OptionError
 from smfeval.io.atomic import writing
 from smfeval.lab.casestudy import FULL, QUICK, CaseStudy, CaseStudyPlan, adapt_plan, case_study
-from smfeval.lab.casestudy.measure import RUNS, Progress
+from smfeval.lab.casestudy.cache import RUNS
+from smfeval.lab.casestudy.run import Progress
 from smfeval.lab.show import report as show
 from smfeval.lab.show.document import document
 from smfeval.show.documents import json_text

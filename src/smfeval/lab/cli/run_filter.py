@@ -14,8 +14,8 @@ from smfeval.io.atomic import replacing
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.formats import format_for_writing
 from smfeval.io.progress import listening
+from smfeval.lab.filters import FILTERS, Filter, filter_named
 from smfeval.lab.filters.run import Run, write_telemetry
-from smfeval.lab.filters.table import FILTERS, Filter, filter_named
 from smfeval.lab.recording import read_recording
 from smfeval.lab.recording.data import parse_imu_noise
 from smfeval.lab.show import text
@@ -45,11 +45,11 @@ def run(arguments: list[str]) -> int:
 
     done = text.FinishedRun(chosen.filter, tuple(chosen.set), recording, finished, files)
     if chosen.json:
-        print(json_text(text.document(done)), end="")
+        print(json_text(text.run_document(done)), end="")
     elif chosen.quiet:
-        print(text.last_line(done))
+        print(text.run_last_line(done))
     else:
-        print(text.text(done, verbose=chosen.verbose), end="")
+        print(text.run_text(done, verbose=chosen.verbose), end="")
     return 0
 
 

@@ -5,8 +5,7 @@ from pathlib import Path
 
 from smfeval.cli.flags import add_output_flags, parser, progress
 from smfeval.errors import OptionError
-from smfeval.lab.recording import Recording, write_recording
-from smfeval.lab.recording.files import refuse_overwrite
+from smfeval.lab.recording import Recording, refuse_overwrite, write_recording
 from smfeval.lab.sensors import LIDARS
 from smfeval.lab.sensors.faults import HELP, parse_faults
 from smfeval.lab.show import text
@@ -32,11 +31,11 @@ def run(arguments: list[str]) -> int:
 
     done = text.WrittenRecording(recording, chosen.output, tuple(files))
     if chosen.json:
-        print(json_text(text.recordings_document(done)), end="")
+        print(json_text(text.recording_document(done)), end="")
     elif chosen.quiet:
-        print(text.recordings_last_line(done))
+        print(text.recording_last_line(done))
     else:
-        print(text.recordings_text(done, verbose=chosen.verbose), end="")
+        print(text.recording_text(done, verbose=chosen.verbose), end="")
     return 0
 
 

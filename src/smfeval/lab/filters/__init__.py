@@ -1,1 +1,83 @@
-"""FILTERS: odometry that runs on a recording; one file each, one table."""
+"""FILTERS: odometry that runs on a recording, one module each, and the table of them.
+
+A filter is a module (or an object of one) with a frozen dataclass `Settings`, whose fields all have
+defaults, and a function `run(recording, settings=None) -> Run`. It is imported when it is first
+asked for, so that what one filter needs is not needed for another.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pkgutil import resolve_name
+from typing import Any
+
+import numpy as np
+
+from smfeval.errors import OptionError, SeriesError
+from smfeval.lab.filters.run import Run
+from smfeval.lab.filters.settings import parse_settings
+from smfeval.lab.recording import Recording
+
+RunFilter = Callable[[str, Recording, Sequence[str]], Run]  # name, recording, `name=value` ...
+
+
+@dataclass(frozen=True)
+class Filter:
+    """One row of the table."""
+
+    implementation: str  # the module, or `module:object`, with `Settings` and `run`
+    description: str
+    covariance: bool = True  # whether its belief has one
+    telemetry: bool = False  # whether it leaves what each update did
+
+    def run(self, recording: Recording, settings: Any = None) -> Run:
+        """Run it over a recording; raises `SeriesError` where its numbers break down."""
+        try:
+            return resolve_name(self.implementation).run(recording, settings)
+        except (np.linalg.LinAlgError, OverflowError, FloatingPointError) as error:
+            raise SeriesError(
+                f"the filter's numbers break down on {recording.name} ({error}); its settings or "
+                "the IMU noise may be out of proportion"
+            ) from error
+
+    def settings(self, words: Sequence[str] = ()) -> Any:
+        """Its settings, with those changed that are named as `name=value`."""
+        return parse_settings(resolve_name(self.implementation).Settings, words)
+
+
+FILTERS = {
+    "ieskf": Filter(
+        "smfeval.lab.filters.ieskf",
+        "iterated error-state Kalman filter with point-to-plane residuals (Fast-LIO2 family)",
+        telemetry=True,
+    ),
+    "gtsam-smoother": Filter(
+        "smfeval.lab.filters.gtsam_smoother",
+        "fixed-lag smoother of registrations and IMU: gtsam and small-gicp (GLIM family)",
+    ),
+    "kiss-icp": Filter(
+        "smfeval.lab.filters.kiss_icp",
+        "point-to-point registration, no IMU, no covariance: the baseline",
+        covariance=False,
+    ),
+    "genz-lio": Filter(
+        "smfeval.lab.filters.foreign:GENZ_LIO",
+        "iterated filter with planes and points; in an environment of your own",
+    ),
+    "se3-lio": Filter(
+        "smfeval.lab.filters.foreign:SE3_LIO",
+        "iterated filter with an SE(3) error state; in an environment of your own",
+    ),
+}
+
+
+def filter_named(name: str) -> Filter:
+    """The row of a name."""
+    if name not in FILTERS:
+        raise OptionError(f"filter {name!r} is unknown; it is one of {', '.join(FILTERS)}")
+    return FILTERS[name]
+
+
+def run_filter(name: str, recording: Recording, words: Sequence[str] = ()) -> Run:
+    """Run a filter of the table with the settings changed that are named as `name=value`."""
+    chosen = filter_named(name)
+    return chosen.run(recording, chosen.settings(words))

@@ -13,9 +13,10 @@ import numpy as np
 
 from smfeval.errors import OptionError
 from smfeval.io.progress import report
-from smfeval.lab.filters.run import Range, Run, refuse_outside, require_module
+from smfeval.lab.filters.run import Run
+from smfeval.lab.filters.settings import Range, refuse_outside, require_module
 from smfeval.lab.recording import Recording, Scan, Scans
-from smfeval.lab.recording.bag_read import drop_unusable
+from smfeval.lab.recording.usable import drop_unusable
 from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.track import About, Provenance, Track

@@ -1,34 +1,21 @@
-"""RECORDING: what the sensors of a walk saw, in memory and in files.
+"""RECORDING: what the sensors of a walk saw, as arrays, as a folder of tables and as a bag."""
 
-::
-
-    data         the arrays of a recording
-    files        read_recording and write_recording: which kind of file it is
-    words        what a recording says of itself, as JSON beside the numbers
-    folder       Parquet tables in a folder, bit for bit
-    bag_write    an MCAP bag that other odometry can read
-    bag_read     an MCAP, ROS 1 or ROS 2 bag, ours or of a user
-    bag_topics   which topics hold the LiDAR and the IMU
-    bag_clouds   points and their times out of PointCloud2, whatever the vendor
-    bag_livox    the same out of Livox messages
-    bag_scans    clouds as scans in the order of time
-    point_times  what unit and origin per-point times have
-    bag_imu      IMU messages as arrays
-    bag_mounting the pose of the LiDAR in the IMU, from static transforms
-    intake       what is left out on the way in, counted
-"""
-
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from smfeval.errors import FormatError, OptionError
+from smfeval.io.source import exists, is_file, is_folder
 from smfeval.lab.recording.data import (
     GRAVITY_M_S2,
+    METADATA_FILE,
     Imu,
     ImuNoise,
     Recording,
     RecordingOptions,
     Scan,
     Scans,
+    bag_files,
 )
 
 __all__ = [
@@ -36,22 +23,54 @@ __all__ = [
     "Imu",
     "ImuNoise",
     "Recording",
+    "RecordingOptions",
     "Scan",
     "Scans",
     "read_recording",
+    "refuse_overwrite",
     "write_recording",
 ]
 
+BAG_SUFFIX = ".mcap"
+UNWRITABLE_SUFFIXES = {".bag", ".db3", ".parquet"}
+
 
 def read_recording(path: str | Path, **options: Any) -> Recording:
-    """Read a recording; keyword arguments are those of `told.Told`."""
-    from smfeval.lab.recording import files  # noqa: PLC0415  polars and rosbags only when used
+    """Read a folder that `write_recording` wrote, or a bag with a LiDAR and an IMU.
 
-    return files.read(Path(path), RecordingOptions(**options))
+    Keyword arguments are the fields of `RecordingOptions`.
+    """
+    from smfeval.lab.recording.bag_read import read_bag  # noqa: PLC0415  rosbags only when used
+    from smfeval.lab.recording.folder import read_folder  # noqa: PLC0415  polars likewise
+
+    path, given = Path(path), RecordingOptions(**options)
+    if not exists(path):
+        raise FormatError(f"{path}: there is no such file")
+    if not is_file(path / METADATA_FILE):
+        return read_bag(path, given)
+    given.refuse_bag_options(str(path))
+    return replace(read_folder(path), **given.replacements)
 
 
 def write_recording(recording: Recording, path: str | Path, *, force: bool = False) -> list[Path]:
-    """Write a recording to an .mcap bag or to a folder; returns the files made."""
-    from smfeval.lab.recording import files  # noqa: PLC0415
+    """Write a bag if the path ends in .mcap, a folder of tables otherwise; returns the files."""
+    from smfeval.lab.recording.bag_write import write_bag  # noqa: PLC0415  rosbags only when used
+    from smfeval.lab.recording.folder import write_folder  # noqa: PLC0415  polars likewise
 
-    return files.write(recording, Path(path), force=force)
+    path = Path(path)
+    refuse_overwrite(path, force=force)
+    return (write_bag if path.suffix == BAG_SUFFIX else write_folder)(recording, path)
+
+
+def refuse_overwrite(path: Path, *, force: bool) -> None:
+    """Raise on a path that cannot be written to, or that would replace what is there."""
+    if path.suffix in UNWRITABLE_SUFFIXES:
+        raise OptionError(f"{path}: a recording is written to a folder or to an .mcap file")
+    if not is_folder(path.absolute().parent):
+        raise OptionError(f"{path}: there is no folder {path.absolute().parent}")
+    if path.suffix != BAG_SUFFIX and exists(path) and not is_file(path / METADATA_FILE):
+        raise OptionError(f"{path}: already there and no recording; name a new folder")
+    files = bag_files(path) if path.suffix == BAG_SUFFIX else [path]
+    taken = next((file for file in files if exists(file)), None)
+    if taken is not None and not force:
+        raise OptionError(f"{taken}: already there; --force replaces it")

@@ -1,4 +1,7 @@
-"""Points, times and rings out of PointCloud2 messages, whatever fields the vendor chose."""
+"""Scans from the messages of a LiDAR: PointCloud2, whatever fields the vendor chose, and Livox.
+
+Unit and origin of per-point times are inferred from the values of all scans.
+"""
 
 import struct
 from dataclasses import dataclass, replace
@@ -13,99 +16,6 @@ from smfeval.lab.recording.data import Scans
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
 
-TIME_FIELDS = ("t", "offset_time", "time", "timestamp", "time_stamp", "t_offset", "time_offset")
-UNITS = {"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1.0}  # in ns
-SHORTEST_S, LONGEST_S = 5e-3, 1.0  # of a scan; less than a factor 1000, so one unit fits
-FAR_SPANS = 3.0  # scan lengths from the middle of its scan: farther, a point's time is damaged
-
-
-@dataclass(frozen=True)
-class PointTimes:
-    """How the numbers of a time field are to be read."""
-
-    field: str
-    unit: str
-    absolute: bool
-    span: float  # of a scan, in that unit
-
-    @property
-    def description(self) -> str:
-        """'field t in ns since the stamp of the cloud'."""
-        if not self.field:
-            return "per-point times are not used: all points of a cloud are taken at its stamp"
-        origin = "absolute" if self.absolute else "since the stamp of the cloud"
-        return f"per-point times: field {self.field} in {self.unit}, {origin}"
-
-
-NO_POINT_TIMES = PointTimes("", "ns", absolute=False, span=0.0)
-
-
-def infer_point_times(field: str, scans: list[Floats], place: str) -> PointTimes:
-    """Unit and origin of a field, from the values of all scans."""
-    full = [values for values in scans if len(values)]
-    if not full:
-        raise FormatError(f"{place}: all scans are empty")
-    span = float(np.median([_span(values) for values in full]))
-    if span == 0:
-        raise FormatError(
-            f"{place}: the per-point times (field {field}) are all the same in each scan; "
-            "without them the motion within a scan cannot be undone"
-        )
-    fitting = [u for u, ns in UNITS.items() if SHORTEST_S <= span * ns / NANOSECONDS <= LONGEST_S]
-    if not fitting:
-        raise FormatError(
-            f"{place}: the per-point times (field {field}) of a scan span {span:.3g}, which is no "
-            "scan of 5 ms to 1 s in s, ms, us or ns"
-        )
-    unit = fitting[0]
-    middle = float(np.median([np.median(np.abs(values)) for values in full]))
-    return PointTimes(field, unit, middle * UNITS[unit] > 2 * LONGEST_S * NANOSECONDS, span)
-
-
-def _span(values: Floats) -> float:
-    """Of the times of a scan, without the outermost tenth: single damaged times do not count."""
-    low, high = np.quantile(values, [0.05, 0.95])
-    return float(high - low) / 0.9
-
-
-def plausible_times(times: PointTimes, values: Floats) -> Bools:
-    """Points whose time lies within some scan lengths of the middle of their scan. (n,)."""
-    if len(values) == 0:
-        return np.zeros(0, dtype=bool)
-    return np.abs(values - np.median(values)) <= FAR_SPANS * times.span
-
-
-def since_start(
-    times: PointTimes, values: Floats, stamp: int, *, stamp_at: str | None
-) -> tuple[int, Ints]:
-    """Start of a scan in ns, and the times of its points since then."""
-    unit = UNITS[times.unit]
-    if len(values) == 0:
-        return stamp, np.zeros(0, dtype=np.int32)
-    first = values.min() if times.absolute else min(values.min(), 0)
-    since = np.rint((values - first) * unit).astype(np.int32)
-    start = round(float(first) * unit)
-    if not times.absolute:
-        start += stamp
-    if stamp_at == "end":
-        start = stamp - int(since.max())
-    elif stamp_at == "start":
-        start = stamp
-    return start, since
-
-
-POINT_FIELD_TYPES = {
-    1: "i1",
-    2: "u1",
-    3: "i2",
-    4: "u2",
-    5: "i4",
-    6: "u4",
-    7: "f4",
-    8: "f8",
-}  # PointField
-RING_FIELDS = ("ring", "line", "channel")
-
 
 @dataclass(frozen=True)
 class Cloud:
@@ -118,6 +28,20 @@ class Cloud:
     time: Floats  # (n,) as written
     ring: Ints | None
     left_out: int = 0
+
+
+TIME_FIELDS = ("t", "offset_time", "time", "timestamp", "time_stamp", "t_offset", "time_offset")
+RING_FIELDS = ("ring", "line", "channel")
+POINT_FIELD_TYPES = {
+    1: "i1",
+    2: "u1",
+    3: "i2",
+    4: "u2",
+    5: "i4",
+    6: "u4",
+    7: "f4",
+    8: "f8",
+}  # PointField
 
 
 def decode_pointcloud2(message: Any, place: str, *, timed: bool = True) -> Cloud:
@@ -165,21 +89,6 @@ def _records(message: Any, place: str) -> NDArray[np.void]:
         )
     lines = data[: message.row_step * height].reshape(height, message.row_step)
     return np.ascontiguousarray(lines[:, : width * message.point_step]).view(layout).ravel()
-
-
-def drop_invalid_points(cloud: Cloud) -> Cloud:
-    """The cloud without points that are not finite or that had no return."""
-    point, time = cloud.point, cloud.time
-    good = np.isfinite(point).all(axis=1) & point.any(axis=1) & np.isfinite(time)
-    return replace(select_points(cloud, good), left_out=int((~good).sum()))
-
-
-def select_points(cloud: Cloud, good: Bools) -> Cloud:
-    """The cloud with those points that a mask (n,) names."""
-    if good.all() and (cloud.ring is None or cloud.ring.dtype == np.uint16):
-        return cloud
-    ring = None if cloud.ring is None else cloud.ring[good].astype("u2")
-    return replace(cloud, point=cloud.point[good], time=cloud.time[good], ring=ring)
 
 
 LIVOX_POINT = [("time", "<u4"), ("x", "<f4"), ("y", "<f4"), ("z", "<f4"),
@@ -235,7 +144,46 @@ def _decode_livox(
     return drop_invalid_points(cloud)
 
 
+def drop_invalid_points(cloud: Cloud) -> Cloud:
+    """The cloud without points that are not finite or that had no return."""
+    point, time = cloud.point, cloud.time
+    good = np.isfinite(point).all(axis=1) & point.any(axis=1) & np.isfinite(time)
+    return replace(select_points(cloud, good), left_out=int((~good).sum()))
+
+
+def select_points(cloud: Cloud, good: Bools) -> Cloud:
+    """The cloud with those points that a mask (n,) names."""
+    if good.all() and (cloud.ring is None or cloud.ring.dtype == np.uint16):
+        return cloud
+    ring = None if cloud.ring is None else cloud.ring[good].astype("u2")
+    return replace(cloud, point=cloud.point[good], time=cloud.time[good], ring=ring)
+
+
+UNITS = {"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1.0}  # in ns
+SHORTEST_S, LONGEST_S = 5e-3, 1.0  # of a scan; less than a factor 1000, so one unit fits
+FAR_SPANS = 3.0  # scan lengths from the middle of its scan: farther, a point's time is damaged
 FAR_NS = 10**9  # farther from the stamp of its cloud, a point has the time of another clock
+
+
+@dataclass(frozen=True)
+class PointTimes:
+    """How the numbers of a time field are to be read."""
+
+    field: str
+    unit: str
+    absolute: bool
+    span: float  # of a scan, in that unit
+
+    @property
+    def description(self) -> str:
+        """'field t in ns since the stamp of the cloud'."""
+        if not self.field:
+            return "per-point times are not used: all points of a cloud are taken at its stamp"
+        origin = "absolute" if self.absolute else "since the stamp of the cloud"
+        return f"per-point times: field {self.field} in {self.unit}, {origin}"
+
+
+NO_POINT_TIMES = PointTimes("", "ns", absolute=False, span=0.0)
 
 
 def assemble_scans(
@@ -297,3 +245,57 @@ def _cloud_notes(clouds: list[Cloud], timed: list[tuple[int, Ints]], header: Int
             "IMU has the clock of the stamps, read with stamp_at start or end"
         )
     return notes
+
+
+def infer_point_times(field: str, scans: list[Floats], place: str) -> PointTimes:
+    """Unit and origin of a field, from the values of all scans."""
+    full = [values for values in scans if len(values)]
+    if not full:
+        raise FormatError(f"{place}: all scans are empty")
+    span = float(np.median([_span(values) for values in full]))
+    if span == 0:
+        raise FormatError(
+            f"{place}: the per-point times (field {field}) are all the same in each scan; "
+            "without them the motion within a scan cannot be undone"
+        )
+    fitting = [u for u, ns in UNITS.items() if SHORTEST_S <= span * ns / NANOSECONDS <= LONGEST_S]
+    if not fitting:
+        raise FormatError(
+            f"{place}: the per-point times (field {field}) of a scan span {span:.3g}, which is no "
+            "scan of 5 ms to 1 s in s, ms, us or ns"
+        )
+    unit = fitting[0]
+    middle = float(np.median([np.median(np.abs(values)) for values in full]))
+    return PointTimes(field, unit, middle * UNITS[unit] > 2 * LONGEST_S * NANOSECONDS, span)
+
+
+def _span(values: Floats) -> float:
+    """Of the times of a scan, without the outermost tenth: single damaged times do not count."""
+    low, high = np.quantile(values, [0.05, 0.95])
+    return float(high - low) / 0.9
+
+
+def plausible_times(times: PointTimes, values: Floats) -> Bools:
+    """Points whose time lies within some scan lengths of the middle of their scan. (n,)."""
+    if len(values) == 0:
+        return np.zeros(0, dtype=bool)
+    return np.abs(values - np.median(values)) <= FAR_SPANS * times.span
+
+
+def since_start(
+    times: PointTimes, values: Floats, stamp: int, *, stamp_at: str | None
+) -> tuple[int, Ints]:
+    """Start of a scan in ns, and the times of its points since then."""
+    unit = UNITS[times.unit]
+    if len(values) == 0:
+        return stamp, np.zeros(0, dtype=np.int32)
+    first = values.min() if times.absolute else min(values.min(), 0)
+    since = np.rint((values - first) * unit).astype(np.int32)
+    start = round(float(first) * unit)
+    if not times.absolute:
+        start += stamp
+    if stamp_at == "end":
+        start = stamp - int(since.max())
+    elif stamp_at == "start":
+        start = stamp
+    return start, since

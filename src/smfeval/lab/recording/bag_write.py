@@ -1,4 +1,4 @@
-"""A recording as an MCAP bag of ROS 2, with its words and the reference beside it.
+"""Write a recording as an MCAP bag of ROS 2, with its metadata and the reference beside it.
 
 ::
 
@@ -22,8 +22,7 @@ from smfeval.errors import OptionError
 from smfeval.io import write as write_track
 from smfeval.io.atomic import replacing_all
 from smfeval.io.progress import report
-from smfeval.lab.recording import data
-from smfeval.lab.recording.data import Recording, Scan
+from smfeval.lab.recording.data import Recording, Scan, bag_files, metadata_json
 from smfeval.maths.stamps import NANOSECONDS
 
 POINTS, IMU, STATIC = "/points", "/imu", "/tf_static"
@@ -32,28 +31,13 @@ LAYOUT = {"x": "<f4", "y": "<f4", "z": "<f4", "intensity": "<f4", "time": "<f4",
 POINT_FIELD = {"<f4": 7, "<u4": 6, "<u2": 4}  # the numbers that PointField gives to types
 
 
-def metadata_file(path: Path) -> Path:
-    """Where the words of a bag are."""
-    return path.with_suffix(".recording.json")
-
-
-def reference_file(path: Path) -> Path:
-    """Where the exact reference of a bag is."""
-    return path.with_suffix(".reference.square")
-
-
-def output_files(path: Path) -> list[Path]:
-    """The files that writing to a path may make."""
-    return [path, metadata_file(path), reference_file(path)]
-
-
-def write(recording: Recording, path: Path) -> list[Path]:
+def write_bag(recording: Recording, path: Path) -> list[Path]:
     """Write all files, or none."""
-    made = output_files(path) if recording.reference is not None else output_files(path)[:2]
+    made = bag_files(path) if recording.reference is not None else bag_files(path)[:2]
     try:
         with replacing_all(*made) as temporary:
-            _write_bag(recording, temporary[0], path.stem)
-            temporary[1].write_text(data.text(recording))
+            _write_mcap(recording, temporary[0], path.stem)
+            temporary[1].write_text(metadata_json(recording))
             if recording.reference is not None:
                 write_track(recording.reference, temporary[2], format="square")
     except OSError as error:
@@ -61,7 +45,7 @@ def write(recording: Recording, path: Path) -> list[Path]:
     return made
 
 
-def _write_bag(recording: Recording, target: Path, name: str) -> None:
+def _write_mcap(recording: Recording, target: Path, name: str) -> None:
     """The writer makes a folder with the bag in it; the bag alone is whole without the rest."""
     with tempfile.TemporaryDirectory(prefix=".smfeval.", dir=target.parent) as scratch:
         folder = Path(scratch) / name
@@ -83,7 +67,7 @@ def _write_bag(recording: Recording, target: Path, name: str) -> None:
 
 
 class _MessageFactory:
-    """Makes messages."""
+    """Makes ROS 2 messages of a recording."""
 
     def __init__(self) -> None:
         self.store = get_typestore(Stores.ROS2_HUMBLE)

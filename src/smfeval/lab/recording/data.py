@@ -14,6 +14,7 @@ from smfeval.maths.arrays import Floats, Ints
 from smfeval.track import Track
 
 GRAVITY_M_S2 = 9.81
+METADATA_FILE = "recording.json"  # in a folder of tables
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,12 @@ class RecordingOptions:
     stamp_at: Literal["start", "end"] | None = None  # what the stamp of a cloud is the time of
     no_point_times: bool | None = None  # all points of a cloud are taken at its stamp
 
+    @property
+    def replacements(self) -> dict[str, Any]:
+        """What the user tells in place of what the files say, as fields of a `Recording`."""
+        given = {"imu_T_lidar": self.imu_T_lidar, "imu_noise": self.imu_noise}
+        return {name: value for name, value in given.items() if value is not None}
+
     def refuse_bag_options(self, what: str) -> None:
         """Raise on options that only a bag has use for."""
         for each in fields(self):
@@ -116,10 +123,15 @@ def parse_imu_noise(text: str) -> ImuNoise:
 SCHEMA = "smfeval.recording/1"
 
 
-def text(recording: Recording) -> str:
-    """The document of a recording."""
+def bag_files(path: Path) -> list[Path]:
+    """A bag, the metadata beside it and the exact reference."""
+    return [path, path.with_suffix(".recording.json"), path.with_suffix(".reference.square")]
+
+
+def metadata_json(recording: Recording) -> str:
+    """Name, mounting, noise and notes of a recording as a JSON document."""
     shift, turn = recording.imu_T_lidar
-    words = {
+    metadata = {
         "schema": SCHEMA,
         "name": recording.name,
         "imu_T_lidar": {"t": shift.tolist(), "q_xyzw": turn.tolist()},
@@ -127,22 +139,22 @@ def text(recording: Recording) -> str:
         "range_sigma_m": recording.range_sigma_m,
         "notes": list(recording.notes),
     }
-    return json.dumps(words, indent=2, allow_nan=False) + "\n"
+    return json.dumps(metadata, indent=2, allow_nan=False) + "\n"
 
 
-def read(path: Path) -> dict[str, Any]:
-    """The words of a document, as arguments of a Recording."""
+def read_metadata(path: Path) -> dict[str, Any]:
+    """The metadata of a recording, as arguments of `Recording`."""
     try:
-        words = json.loads(path.read_text())
-        if words["schema"] != SCHEMA:
-            raise FormatError(f"{path}: the schema is {words['schema']}; {SCHEMA} is read")
-        mounting = words["imu_T_lidar"]
+        metadata = json.loads(path.read_text())
+        if metadata["schema"] != SCHEMA:
+            raise FormatError(f"{path}: the schema is {metadata['schema']}; {SCHEMA} is read")
+        mounting = metadata["imu_T_lidar"]
         return {
-            "name": str(words["name"]),
+            "name": str(metadata["name"]),
             "imu_T_lidar": (np.array(mounting["t"]), np.array(mounting["q_xyzw"])),
-            "imu_noise": ImuNoise(**words["imu_noise"]),
-            "range_sigma_m": float(words["range_sigma_m"]),
-            "notes": tuple(words["notes"]),
+            "imu_noise": ImuNoise(**metadata["imu_noise"]),
+            "range_sigma_m": float(metadata["range_sigma_m"]),
+            "notes": tuple(metadata["notes"]),
         }
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise FormatError(f"{path}: not the words of a recording ({error})") from error

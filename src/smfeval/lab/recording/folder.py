@@ -22,23 +22,29 @@ from smfeval.errors import FormatError, OptionError
 from smfeval.io import read as read_track
 from smfeval.io import write as write_track
 from smfeval.io.source import is_file
-from smfeval.lab.recording import data
-from smfeval.lab.recording.data import Imu, Recording, Scans
+from smfeval.lab.recording.data import (
+    METADATA_FILE,
+    Imu,
+    Recording,
+    Scans,
+    metadata_json,
+    read_metadata,
+)
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.track import Track
 
-METADATA_FILE, REFERENCE_FILE = "recording.json", "reference.square"
+REFERENCE_FILE = "reference.square"
 IMU_COLUMNS = ["stamp", "gx", "gy", "gz", "ax", "ay", "az"]
 
 
-def write(recording: Recording, path: Path) -> list[Path]:
+def write_folder(recording: Recording, path: Path) -> list[Path]:
     """Write the folder: it appears whole or not at all."""
     with _replace_folder(path) as new:
         for name, frame in _tables(recording).items():
             frame.write_parquet(new / name)
         if recording.reference is not None:
             write_track(recording.reference, new / REFERENCE_FILE)
-        (new / METADATA_FILE).write_text(data.text(recording))
+        (new / METADATA_FILE).write_text(metadata_json(recording))
     return sorted(path.iterdir())
 
 
@@ -57,11 +63,13 @@ def _tables(recording: Recording) -> dict[str, pl.DataFrame]:
     }
 
 
-def read(path: Path) -> Recording:
-    """Read a folder that `write` wrote."""
-    said = data.read(path / METADATA_FILE)
+def read_folder(path: Path) -> Recording:
+    """Read a folder that `write_folder` wrote."""
     return Recording(
-        **said, imu=_imu(path), scans=_scans(path), reference=read_reference(path / REFERENCE_FILE)
+        **read_metadata(path / METADATA_FILE),
+        imu=_imu(path),
+        scans=_scans(path),
+        reference=read_reference(path / REFERENCE_FILE),
     )
 
 

@@ -6,9 +6,9 @@ from matplotlib.figure import Figure
 
 from smfeval.errors import SmfevalError
 from smfeval.lab.casestudy import CaseStudy
-from smfeval.lab.casestudy.measure import Outcome
+from smfeval.lab.casestudy.explanation import condition_and_nees
 from smfeval.lab.casestudy.plan import OWN_FILTER
-from smfeval.lab.casestudy.run import condition_and_nees
+from smfeval.lab.casestudy.result import Outcome
 from smfeval.show.figures.gallery import Gallery, gallery_of_sweep
 from smfeval.show.figures.study import ForestRow
 from smfeval.show.figures.table import draw

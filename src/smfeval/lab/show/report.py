@@ -1,4 +1,4 @@
-"""All sheets of a case study in order, and what the numbers say."""
+"""The case study as text and as Markdown: its tables in order, and what the numbers say."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,8 +15,14 @@ from smfeval.compare.sweep import (
 from smfeval.compare.sweep_points import format_settings
 from smfeval.lab.casestudy import CaseStudy
 from smfeval.lab.casestudy.conclusions import sentences
-from smfeval.lab.casestudy.result import CreditRow, ExplanationRow, FailedRuns, ScoreRow, VariantRow
-from smfeval.lab.explanation import Displacement
+from smfeval.lab.casestudy.result import (
+    CreditRow,
+    Displacement,
+    ExplanationRow,
+    FailedRuns,
+    ScoreRow,
+    VariantRow,
+)
 from smfeval.show.study.markdown import escape_markdown
 from smfeval.show.sweep import format_slope
 from smfeval.summarise.number import Number
@@ -32,6 +38,70 @@ class Sheet:
     headings: Row
     rows: tuple[Row, ...]
     remarks: tuple[str, ...] = ()
+
+
+CLOSING = "7. What the numbers say"
+
+
+def text(study: CaseStudy) -> str:
+    """For a terminal."""
+    parts = [
+        extent(study),
+        *(f"  {line}" for line in _left_out_lines(study)),
+        *(f"\n{as_text(sheet)}" for sheet in sheets(study)),
+        f"\n{CLOSING}",
+        *(f"  {sentence}" for sentence in sentences(study)),
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def markdown(study: CaseStudy) -> str:
+    """For a page."""
+    left = "\n".join(f"- {escape_markdown(line)}" for line in _left_out_lines(study))
+    said = "\n".join(f"- {escape_markdown(sentence)}" for sentence in sentences(study))
+    parts = [
+        "# Case study",
+        f"{escape_markdown(extent(study))}.",
+        left,
+        *map(as_markdown, sheets(study)),
+        f"## {CLOSING}\n\n{said}",
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def last_line(study: CaseStudy, folder: str) -> str:
+    """Where everything is."""
+    return f"wrote {folder}: {extent(study)}"
+
+
+def extent(study: CaseStudy) -> str:
+    """'case study: 7 tracks of 60 s, 3 filters, 4 knobs, 5 variants, 540 s of one core'."""
+    plan = study.plan
+    ran = {row.filter for row in study.scores}
+    return (
+        f"case study: {words.count(len(plan.worlds), 'track')} of {plan.walk_s:g} s, "
+        f"{words.count(len(ran), 'filter')}, {words.count(len(plan.knobs), 'knob')}, "
+        f"{words.count(len(plan.variants), 'variant')}, {words.number(study.cpu_s)} s of one core"
+    )
+
+
+def _left_out_lines(study: CaseStudy) -> list[str]:
+    every = len(study.plan.worlds)
+    missing = [_not_run(each, every=len(each.tracks) == every) for each in study.not_run]
+    return [*missing, *(f"note: {note}" for note in study.notes)]
+
+
+def _not_run(each: FailedRuns, *, every: bool) -> str:
+    where = "all tracks" if every else ", ".join(each.tracks)
+    return f"not run: {each.filter} on {where}: {each.sentence}"
+
+
+def sheets(study: CaseStudy) -> Iterator[Sheet]:
+    """Those that have rows."""
+    for made in SHEETS:
+        sheet = made(study)
+        if sheet is not None:
+            yield sheet
 
 
 def as_text(sheet: Sheet) -> str:
@@ -55,105 +125,6 @@ def as_markdown(sheet: Sheet) -> str:
 
 def _line(row: Row) -> str:
     return f"| {' | '.join(map(escape_markdown, row))} |"
-
-
-CREDIT_HEADINGS = (
-    *("track", "N", "count", "noise", "shape", "credit", "prior", "prior + credit", "reported"),
-    *("difference", "gained", "lost", "N / k", "excess"),
-)
-MEASURES = {"condition": "condition number", "trace": "trace", "determinant": "determinant"}
-DEGENERACY_HEADINGS = ("track", "measure", "slope", "R^2", "scans")
-DISPLACEMENT_HEADINGS = (
-    *("track", "shown", "recovered at one", "at every update", "excess", "needed at one"),
-    "needed at every",
-)
-
-
-def credit_sheet(study: CaseStudy) -> Sheet | None:
-    """The precision of the lab's own filter, predicted from its configuration."""
-    rows = tuple((row.track, *_credit(row.credit)) for row in study.explanations)
-    left = [f"{row.track} {row.left_out}" for row in study.explanations if row.left_out]
-    remarks = (
-        "nats, medians over updates; credit = log det J = count + noise + shape, from N, sigma and "
-        "normals alone (medians need not add up)",
-        "prior, prior + credit, reported: -log det of the position's covariance; difference: what "
-        "the rest of the state takes away or adds",
-        "N / k: points that would make the belief honest; excess: 3 log k, what it has too much",
-        *(
-            (f"scans without an update that sees every direction: {', '.join(left)}",)
-            if left
-            else ()
-        ),
-    )
-    return Sheet("3. Credit", CREDIT_HEADINGS, rows, remarks) if rows else None
-
-
-def degeneracy_sheet(study: CaseStudy) -> Sheet | None:
-    """log10 NEES on log10 of what the geometry says."""
-    rows = tuple(
-        (
-            row.track,
-            MEASURES.get(each.measure, f"{each.measure} eigenvalue"),
-            str(each.slope),
-            f"{each.r_squared:.2f}",
-            str(each.scans),
-        )
-        for row in study.explanations
-        for each in row.degeneracy
-    )
-    remarks = ("decades of NEES per decade of a measure of sum n n^T, the matched normals",)
-    return Sheet("4. Degeneracy", DEGENERACY_HEADINGS, rows, remarks) if rows else None
-
-
-def displacement_sheet(study: CaseStudy) -> Sheet | None:
-    """What a displacement that a scan's points share would explain."""
-    rows = tuple(_displacement(row) for row in study.explanations)
-    remarks = (
-        "shown: sigma of a displacement S_d = s^2 I that innovations show; recovered: nats of "
-        "precision that knowing it takes back; excess: nats that honesty asks for",
-        "needed: s at which k = 1, were it known at one update, or at every update",
-    )
-    title = "5. Shared displacement"
-    return Sheet(title, DISPLACEMENT_HEADINGS, rows, remarks) if rows else None
-
-
-def _credit(row: CreditRow) -> Row:
-    nats = (row.count, row.noise, row.shape, row.credit, row.prior, row.predicted, row.posterior)
-    return (
-        words.number(row.matched),
-        *(f"{value:.2f}" for value in nats),
-        f"{row.unexplained:+.3f}",
-        f"{row.gained:.2f}",
-        f"{row.lost:.2f}",
-        words.number(row.effective_points),
-        f"{row.excess:.2f}",
-    )
-
-
-def _displacement(row: ExplanationRow) -> Row:
-    found = row.displacement
-    return (
-        row.track,
-        _displacement_interval(found),
-        f"{found.recovered_one_nats:.2f} nat",
-        f"{found.recovered_every_nats:.2f} nat",
-        f"{row.credit.excess:.2f} nat",
-        _needed_size(found.needed_one_m),
-        _needed_size(found.needed_every_m),
-    )
-
-
-def _displacement_interval(found: Displacement) -> str:
-    """s with its interval; a variance below 0 is none."""
-    square = found.shown.displacement
-    if square.low is None or square.high is None:
-        return words.length(found.shown.sigma_m)
-    ends = " to ".join(words.length(max(end, 0.0) ** 0.5) for end in (square.low, square.high))
-    return f"{words.length(found.shown.sigma_m)} [{ends}]"
-
-
-def _needed_size(size_m: float | None) -> str:
-    return "none suffices" if size_m is None else words.length(size_m)
 
 
 HEADINGS = (
@@ -211,10 +182,6 @@ def percent(part: Number) -> str:
 KNOB_HEADINGS = (
     *("knob", "values", "credit, nat", "precision, nat", "NEES slope", "error slope", "verdict"),
 )
-VARIANT_HEADINGS = (
-    *("track", "variant", "k", "APE (MAE)", "precision", "log k gone", "R moves", "slope over R"),
-    "verdict",
-)
 
 
 def knobs_sheet(study: CaseStudy) -> Sheet | None:
@@ -239,22 +206,6 @@ def knobs_sheet(study: CaseStudy) -> Sheet | None:
     return Sheet("2. Knobs", KNOB_HEADINGS, rows, remarks)
 
 
-def variants_sheet(study: CaseStudy) -> Sheet | None:
-    """What each variant does to k and to the error, and what R does in it."""
-    if not study.variants:
-        return None
-    rows = tuple((*_variant(row), *_noise(row, study)) for row in study.variants)
-    remarks = (
-        "log k gone: 1 - log k / log k of the filter as it is; 0 % as before, 100 % honest; - "
-        "where no overconfidence was shown before",
-        f"R moves: how far R = {', '.join(study.plan.noises)} m^2 moves the precision, and the "
-        f"slope of log10 NEES per nat; {unearned_slope():.3f} if errors stay",
-        *(f"{each.name}: {' '.join(each.settings)}" for each in study.plan.variants),
-        *(() if study.variant_sweep is None else _failure_lines(study.variant_sweep)),
-    )
-    return Sheet("6. Variants that listen to residuals", VARIANT_HEADINGS, rows, remarks)
-
-
 def _knob(effect: KnobEffect, values: str, credit: str) -> Iterator[Row]:
     """A row over tracks, and one for each if there are several."""
     yield effect.knob, values, credit, *_effect_cells(effect)
@@ -268,27 +219,6 @@ def _effect_cells(effect: KnobEffect | TrackEffect) -> Row:
         format_slope(effect.nees_slope),
         format_slope(effect.error_slope),
         effect.label,
-    )
-
-
-def _noise(row: VariantRow, study: CaseStudy) -> Row:
-    """What R does in a variant on the track of its row, if it was turned there."""
-    effect = study.variant_effect(row.variant)
-    tracks = () if effect is None else effect.tracks
-    found = next((each for each in tracks if each.track == row.track), None)
-    if found is None:
-        return "-", "-", "-"
-    return f"{found.reach_nats:.2f} nat", format_slope(found.nees_slope), found.label
-
-
-def _variant(row: VariantRow) -> Row:
-    return (
-        row.track,
-        row.variant,
-        str(row.k),
-        str(row.mae),
-        str(row.precision),
-        "-" if row.closed_share is None else f"{100 * row.closed_share:.0f} %",
     )
 
 
@@ -310,69 +240,153 @@ def _failure_lines(sweep: Sweep) -> list[str]:
     ]
 
 
+CREDIT_HEADINGS = (
+    *("track", "N", "count", "noise", "shape", "credit", "prior", "prior + credit", "reported"),
+    *("difference", "gained", "lost", "N / k", "excess"),
+)
+
+
+def credit_sheet(study: CaseStudy) -> Sheet | None:
+    """The precision of the lab's own filter, predicted from its configuration."""
+    rows = tuple((row.track, *_credit(row.credit)) for row in study.explanations)
+    left = [f"{row.track} {row.left_out}" for row in study.explanations if row.left_out]
+    remarks = (
+        "nats, medians over updates; credit = log det J = count + noise + shape, from N, sigma and "
+        "normals alone (medians need not add up)",
+        "prior, prior + credit, reported: -log det of the position's covariance; difference: what "
+        "the rest of the state takes away or adds",
+        "N / k: points that would make the belief honest; excess: 3 log k, what it has too much",
+        *(
+            (f"scans without an update that sees every direction: {', '.join(left)}",)
+            if left
+            else ()
+        ),
+    )
+    return Sheet("3. Credit", CREDIT_HEADINGS, rows, remarks) if rows else None
+
+
+def _credit(row: CreditRow) -> Row:
+    nats = (row.count, row.noise, row.shape, row.credit, row.prior, row.predicted, row.posterior)
+    return (
+        words.number(row.matched),
+        *(f"{value:.2f}" for value in nats),
+        f"{row.unexplained:+.3f}",
+        f"{row.gained:.2f}",
+        f"{row.lost:.2f}",
+        words.number(row.effective_points),
+        f"{row.excess:.2f}",
+    )
+
+
+MEASURES = {"condition": "condition number", "trace": "trace", "determinant": "determinant"}
+DEGENERACY_HEADINGS = ("track", "measure", "slope", "R^2", "scans")
+
+
+def degeneracy_sheet(study: CaseStudy) -> Sheet | None:
+    """log10 NEES on log10 of what the geometry says."""
+    rows = tuple(
+        (
+            row.track,
+            MEASURES.get(each.measure, f"{each.measure} eigenvalue"),
+            str(each.slope),
+            f"{each.r_squared:.2f}",
+            str(each.scans),
+        )
+        for row in study.explanations
+        for each in row.degeneracy
+    )
+    remarks = ("decades of NEES per decade of a measure of sum n n^T, the matched normals",)
+    return Sheet("4. Degeneracy", DEGENERACY_HEADINGS, rows, remarks) if rows else None
+
+
+DISPLACEMENT_HEADINGS = (
+    *("track", "shown", "recovered at one", "at every update", "excess", "needed at one"),
+    "needed at every",
+)
+
+
+def displacement_sheet(study: CaseStudy) -> Sheet | None:
+    """What a displacement that a scan's points share would explain."""
+    rows = tuple(_displacement(row) for row in study.explanations)
+    remarks = (
+        "shown: sigma of a displacement S_d = s^2 I that innovations show; recovered: nats of "
+        "precision that knowing it takes back; excess: nats that honesty asks for",
+        "needed: s at which k = 1, were it known at one update, or at every update",
+    )
+    title = "5. Shared displacement"
+    return Sheet(title, DISPLACEMENT_HEADINGS, rows, remarks) if rows else None
+
+
+def _displacement(row: ExplanationRow) -> Row:
+    found = row.displacement
+    return (
+        row.track,
+        _displacement_interval(found),
+        f"{found.recovered_one_nats:.2f} nat",
+        f"{found.recovered_every_nats:.2f} nat",
+        f"{row.credit.excess:.2f} nat",
+        _needed_size(found.needed_one_m),
+        _needed_size(found.needed_every_m),
+    )
+
+
+def _displacement_interval(found: Displacement) -> str:
+    """s with its interval; a variance below 0 is none."""
+    square = found.shown.displacement
+    if square.low is None or square.high is None:
+        return words.length(found.shown.sigma_m)
+    ends = " to ".join(words.length(max(end, 0.0) ** 0.5) for end in (square.low, square.high))
+    return f"{words.length(found.shown.sigma_m)} [{ends}]"
+
+
+def _needed_size(size_m: float | None) -> str:
+    return "none suffices" if size_m is None else words.length(size_m)
+
+
+VARIANT_HEADINGS = (
+    *("track", "variant", "k", "APE (MAE)", "precision", "log k gone", "R moves", "slope over R"),
+    "verdict",
+)
+
+
+def variants_sheet(study: CaseStudy) -> Sheet | None:
+    """What each variant does to k and to the error, and what R does in it."""
+    if not study.variants:
+        return None
+    rows = tuple((*_variant(row), *_noise(row, study)) for row in study.variants)
+    remarks = (
+        "log k gone: 1 - log k / log k of the filter as it is; 0 % as before, 100 % honest; - "
+        "where no overconfidence was shown before",
+        f"R moves: how far R = {', '.join(study.plan.noises)} m^2 moves the precision, and the "
+        f"slope of log10 NEES per nat; {unearned_slope():.3f} if errors stay",
+        *(f"{each.name}: {' '.join(each.settings)}" for each in study.plan.variants),
+        *(() if study.variant_sweep is None else _failure_lines(study.variant_sweep)),
+    )
+    return Sheet("6. Variants that listen to residuals", VARIANT_HEADINGS, rows, remarks)
+
+
+def _variant(row: VariantRow) -> Row:
+    return (
+        row.track,
+        row.variant,
+        str(row.k),
+        str(row.mae),
+        str(row.precision),
+        "-" if row.closed_share is None else f"{100 * row.closed_share:.0f} %",
+    )
+
+
+def _noise(row: VariantRow, study: CaseStudy) -> Row:
+    """What R does in a variant on the track of its row, if it was turned there."""
+    effect = study.variant_effect(row.variant)
+    tracks = () if effect is None else effect.tracks
+    found = next((each for each in tracks if each.track == row.track), None)
+    if found is None:
+        return "-", "-", "-"
+    return f"{found.reach_nats:.2f} nat", format_slope(found.nees_slope), found.label
+
+
 SHEETS = (
     *(scores_sheet, knobs_sheet, credit_sheet, degeneracy_sheet, displacement_sheet),
     variants_sheet,
 )
-CLOSING = "7. What the numbers say"
-
-
-def text(study: CaseStudy) -> str:
-    """For a terminal."""
-    parts = [
-        extent(study),
-        *(f"  {line}" for line in _left_out_lines(study)),
-        *(f"\n{as_text(sheet)}" for sheet in sheets(study)),
-        f"\n{CLOSING}",
-        *(f"  {sentence}" for sentence in sentences(study)),
-    ]
-    return "\n".join(parts) + "\n"
-
-
-def markdown(study: CaseStudy) -> str:
-    """For a page."""
-    left = "\n".join(f"- {escape_markdown(line)}" for line in _left_out_lines(study))
-    said = "\n".join(f"- {escape_markdown(sentence)}" for sentence in sentences(study))
-    parts = [
-        "# Case study",
-        f"{escape_markdown(extent(study))}.",
-        left,
-        *map(as_markdown, sheets(study)),
-        f"## {CLOSING}\n\n{said}",
-    ]
-    return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def last_line(study: CaseStudy, folder: str) -> str:
-    """Where everything is."""
-    return f"wrote {folder}: {extent(study)}"
-
-
-def sheets(study: CaseStudy) -> Iterator[Sheet]:
-    """Those that have rows."""
-    for made in SHEETS:
-        sheet = made(study)
-        if sheet is not None:
-            yield sheet
-
-
-def extent(study: CaseStudy) -> str:
-    """'case study: 7 tracks of 60 s, 3 filters, 4 knobs, 5 variants, 540 s of one core'."""
-    plan = study.plan
-    ran = {row.filter for row in study.scores}
-    return (
-        f"case study: {words.count(len(plan.worlds), 'track')} of {plan.walk_s:g} s, "
-        f"{words.count(len(ran), 'filter')}, {words.count(len(plan.knobs), 'knob')}, "
-        f"{words.count(len(plan.variants), 'variant')}, {words.number(study.cpu_s)} s of one core"
-    )
-
-
-def _left_out_lines(study: CaseStudy) -> list[str]:
-    every = len(study.plan.worlds)
-    missing = [_not_run(each, every=len(each.tracks) == every) for each in study.not_run]
-    return [*missing, *(f"note: {note}" for note in study.notes)]
-
-
-def _not_run(each: FailedRuns, *, every: bool) -> str:
-    where = "all tracks" if every else ", ".join(each.tracks)
-    return f"not run: {each.filter} on {where}: {each.sentence}"

@@ -1,4 +1,4 @@
-"""A filter's run over a recording, as text and as a JSON document."""
+"""What `lab simulate` and `lab run` print: text, one line, and JSON documents."""
 
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -9,13 +9,13 @@ import numpy as np
 from smfeval import words
 from smfeval.errors import OptionError
 from smfeval.explain.health import motion as motion_of
+from smfeval.lab.filters import FILTERS, Filter
 from smfeval.lab.filters.run import Run
-from smfeval.lab.filters.table import FILTERS, Filter
 from smfeval.lab.recording import Imu, Recording, Scans
 from smfeval.lab.worlds import ADVERSARIAL, EASY, WORLDS
 from smfeval.maths.stamps import NANOSECONDS, seconds_text
 
-SCHEMA = "smfeval.run/1"
+RUN_SCHEMA = "smfeval.run/1"
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,11 @@ class FinishedRun:
     @property
     def matched_median(self) -> float | None:
         """Points with a plane, median over scans."""
-        told = self.run.telemetry
-        return None if told is None else float(np.median(told.matched))
+        telemetry = self.run.telemetry
+        return None if telemetry is None else float(np.median(telemetry.matched))
 
 
-def text(done: FinishedRun, *, verbose: bool = False) -> str:
+def run_text(done: FinishedRun, *, verbose: bool = False) -> str:
     """What ran, how fast, what it claims and what was written."""
     rows = [
         ("filter", " ".join((done.filter, *done.settings))),
@@ -53,13 +53,13 @@ def text(done: FinishedRun, *, verbose: bool = False) -> str:
         ("CPU", _cpu(done)),
         ("matched", _matched_text(done)),
         ("sigma", _sigma(done)),
-        *(_details(done) if verbose else []),
+        *(_run_details(done) if verbose else []),
         *(("note", note) for note in (*done.recording.notes, *done.run.notes)),
     ]
-    return f"{done.recording.name}\n{words.columns(rows)}\n{last_line(done)}\n"
+    return f"{done.recording.name}\n{words.columns(rows)}\n{run_last_line(done)}\n"
 
 
-def last_line(done: FinishedRun) -> str:
+def run_last_line(done: FinishedRun) -> str:
     """Where the belief is."""
     files = " and ".join(str(file) for file in done.files)
     return f"wrote {files}: {words.count(len(done.run.belief), 'scan')}"
@@ -85,26 +85,26 @@ def _sigma(done: FinishedRun) -> str:
     return f"{words.length(done.run.sigma_m)} reported (median, position, per axis)"
 
 
-def _details(done: FinishedRun) -> list[tuple[str, str]]:
+def _run_details(done: FinishedRun) -> list[tuple[str, str]]:
     """What `-v` adds: residuals, innovations and iterations."""
-    told = done.run.telemetry
-    if told is None:
+    updates = done.run.telemetry
+    if updates is None:
         return []
     return [
-        ("residual", f"{words.length(float(np.median(told.residual_rms_m)))} rms (median)"),
-        ("innovation", f"{words.length(float(np.median(told.innovation_rms_m)))} rms, NIS "
-                       f"{words.number(float(np.median(told.innovation_nis)))} of 1 expected "
+        ("residual", f"{words.length(float(np.median(updates.residual_rms_m)))} rms (median)"),
+        ("innovation", f"{words.length(float(np.median(updates.innovation_rms_m)))} rms, NIS "
+                       f"{words.number(float(np.median(updates.innovation_nis)))} of 1 expected "
                        "(medians)"),
-        ("noise", f"{words.length(float(np.median(told.sigma_m)))} per residual (median)"),
-        ("iterations", f"{words.number(float(told.iterations.mean()))} (mean)"),
+        ("noise", f"{words.length(float(np.median(updates.sigma_m)))} per residual (median)"),
+        ("iterations", f"{words.number(float(updates.iterations.mean()))} (mean)"),
     ]  # fmt: skip
 
 
-def document(done: FinishedRun) -> dict[str, Any]:
+def run_document(done: FinishedRun) -> dict[str, Any]:
     """The same as strict JSON data."""
     about = done.run.belief.about
     return {
-        "schema": SCHEMA,
+        "schema": RUN_SCHEMA,
         "recording": done.recording.name,
         "filter": done.filter,
         "settings": list(done.settings),
@@ -123,7 +123,7 @@ def document(done: FinishedRun) -> dict[str, Any]:
     }
 
 
-RECORDINGS_SCHEMA = "smfeval.simulate/1"
+RECORDING_SCHEMA = "smfeval.simulate/1"
 STILL_M = 1e-3  # a shorter path is rounding, not walking
 
 
@@ -136,20 +136,20 @@ class WrittenRecording:
     files: tuple[Path, ...]
 
 
-def recordings_text(done: WrittenRecording, *, verbose: bool = False) -> str:
+def recording_text(done: WrittenRecording, *, verbose: bool = False) -> str:
     """What was recorded, what filters are told and not told, what was written."""
     recording = done.recording
     rows = [
         ("walk", _walk(recording)),
         ("scans", _scans(recording.scans)),
         ("imu", _imu(recording.imu)),
-        *(_recordings_details(recording) if verbose else []),
+        *(_recording_details(recording) if verbose else []),
         *(("note", note) for note in recording.notes),
     ]
-    return f"{recording.name}\n{words.columns(rows)}\n{recordings_last_line(done)}\n"
+    return f"{recording.name}\n{words.columns(rows)}\n{recording_last_line(done)}\n"
 
 
-def recordings_last_line(done: WrittenRecording) -> str:
+def recording_last_line(done: WrittenRecording) -> str:
     """Where it is."""
     size = sum(file.stat().st_size for file in done.files)
     scans = words.count(len(done.recording.scans), "scan")
@@ -179,7 +179,7 @@ def _rate(stamp: Any) -> float:
     return NANOSECONDS / float(np.median(np.diff(stamp))) if len(stamp) > 1 else 0.0
 
 
-def _recordings_details(recording: Recording) -> list[tuple[str, str]]:
+def _recording_details(recording: Recording) -> list[tuple[str, str]]:
     """What `-v` adds: what filters are told."""
     noise, (shift, turn) = recording.imu_noise, recording.imu_T_lidar
     first, last = (seconds_text(int(recording.imu.stamp[i])) for i in (0, -1))
@@ -194,13 +194,13 @@ def _recordings_details(recording: Recording) -> list[tuple[str, str]]:
     ]  # fmt: skip
 
 
-def recordings_document(done: WrittenRecording) -> dict[str, Any]:
+def recording_document(done: WrittenRecording) -> dict[str, Any]:
     """The same as strict JSON data."""
     recording = done.recording
     shift, turn = recording.imu_T_lidar
     motion = None if recording.reference is None else asdict(motion_of(recording.reference))
     return {
-        "schema": RECORDINGS_SCHEMA,
+        "schema": RECORDING_SCHEMA,
         "name": recording.name,
         "motion": motion,
         "scans": len(recording.scans),
@@ -223,10 +223,9 @@ def filters_text() -> str:
     """Each filter with its settings and their defaults."""
     parts = []
     for name, entry in FILTERS.items():
-        rows = [(setting, value) for setting, value in _defaults(entry).items()]
-        parts.append(
-            f"{name}: {entry.description}\n" + (words.columns(rows) + "\n" if rows else "")
-        )
+        settings = list(_defaults(entry).items())
+        lines = f"{words.columns(settings)}\n" if settings else ""
+        parts.append(f"{name}: {entry.description}\n{lines}")
     return "".join(parts)
 
 
@@ -254,9 +253,8 @@ SETS = {"easy": EASY, "adversarial": ADVERSARIAL}
 def worlds_text() -> str:
     """One line for each world and each set."""
     worlds = words.columns([(world.name, world.description) for world in WORLDS.values()])
-    members = ", ".join
     sets = words.columns(
-        [(name, members(each.name for each in chosen)) for name, chosen in SETS.items()]
+        [(name, ", ".join(each.name for each in members)) for name, members in SETS.items()]
     )
     return f"worlds\n{worlds}\nsets (world_seed)\n{sets}\n"
 

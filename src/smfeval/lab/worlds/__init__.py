@@ -8,7 +8,7 @@ import numpy as np
 from smfeval.errors import OptionError
 from smfeval.lab.sensors.faults import TYPICAL_FAULTS, Faults
 from smfeval.lab.worlds import courtyards, featureless
-from smfeval.lab.worlds.build import Builder, BuiltWorld
+from smfeval.lab.worlds.parts import Builder, BuiltWorld
 
 __all__ = ["ADVERSARIAL", "EASY", "WORLDS", "BuiltWorld", "SeededWorld", "World", "world_named"]
 

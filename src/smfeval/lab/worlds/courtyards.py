@@ -1,4 +1,4 @@
-"""Courtyard: small and closed; the whole map is seen from the start, and laps show nothing new."""
+"""Courtyards with facades and furniture: one alone, and rows and loops of them (a college)."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -7,7 +7,7 @@ import numpy as np
 
 from smfeval.lab.motion import Route
 from smfeval.lab.scene import Ground, Scene
-from smfeval.lab.worlds.build import (
+from smfeval.lab.worlds.parts import (
     BuiltWorld,
     Place,
     Surface,
@@ -43,7 +43,6 @@ def courtyard(rng: np.random.Generator) -> BuiltWorld:
 
 CELL_M = 28.0
 CLEARANCE_M = 2.5  # between the route and what stands in a courtyard
-
 Cell = tuple[int, int]
 EAST, NORTH, SOUTH, WEST = (1, 0), (0, 1), (0, -1), (-1, 0)
 LOOP = (EAST, EAST, NORTH, WEST, WEST, SOUTH)

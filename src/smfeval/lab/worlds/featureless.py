@@ -1,4 +1,4 @@
-"""Field: open ground with slight relief, and a few distant objects."""
+"""Worlds with few features: an open field, a corridor, and a tunnel, smooth or with ribs."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from smfeval.lab.motion import Route
 from smfeval.lab.scene import Ground, Scene, Tube, box, pillar
-from smfeval.lab.worlds.build import BuiltWorld, Surface, clear_places, crate, tree, wall
+from smfeval.lab.worlds.parts import BuiltWorld, Surface, clear_places, crate, tree, wall
 
 LENGTH_M = 150.0
 CLEARANCE_M = 14.0

@@ -3,9 +3,9 @@
 import numpy as np
 
 from smfeval.lab.filters.ieskf.inertial import ImuTrajectory
+from smfeval.lab.filters.ieskf.maps import voxel_number
 from smfeval.lab.filters.ieskf.rotations import cross_product
 from smfeval.lab.filters.ieskf.state import Settings
-from smfeval.lab.filters.ieskf.voxel_map import voxel_number
 from smfeval.lab.recording import Scan
 from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Floats, Ints

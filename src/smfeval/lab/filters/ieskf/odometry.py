@@ -1,4 +1,4 @@
-"""The filter, from a recording to a run: the whole way on one screen."""
+"""The filter, from a recording to a run: predict, undistort, update, add to the map."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
@@ -11,22 +11,99 @@ from smfeval.errors import OptionError
 from smfeval.io.progress import report
 from smfeval.lab.filters.ieskf.cloud import preprocess_scan
 from smfeval.lab.filters.ieskf.inertial import densities, predict
-from smfeval.lab.filters.ieskf.start import (
-    check_recording,
-    format_count,
-    state_from_reference,
-    state_from_standstill,
-    usable_scans,
-)
+from smfeval.lab.filters.ieskf.maps import Map, VoxelMap, compile_loops
+from smfeval.lab.filters.ieskf.start import state_from_reference, state_from_standstill
 from smfeval.lab.filters.ieskf.state import POSE, POSITION, Settings, State
 from smfeval.lab.filters.ieskf.update import NOISE_ESTIMATORS, Update, to_world, update_state
-from smfeval.lab.filters.ieskf.voxel_map import Map, VoxelMap, compile_loops
 from smfeval.lab.filters.run import Run, Telemetry
 from smfeval.lab.recording import Recording
+from smfeval.lab.recording.usable import check_recording, usable_scans
 from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Floats
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.track import About, Gauge, GaussianTrack, Provenance
+from smfeval.words import count
+
+
+def run(
+    recording: Recording,
+    settings: Settings | None = None,
+    *,
+    known: Map | None = None,
+    start: State | None = None,
+) -> Run:
+    """Run the filter over a recording.
+
+    `known` is the map for map="known"; `start` a first state in place of the one that is learned
+    while the body stands (or taken from the reference, in a known map).
+    """
+    settings = settings or Settings()
+    check_recording(recording)
+    field = _map(settings, known)
+    state, stand = _initial_state(recording, settings, start)
+    intake = usable_scans(recording, state.stamp, undistort=settings.undistort)
+    density = densities(recording.imu_noise, settings.process_scale)
+    learned, learning = NOISE_ESTIMATORS[settings.noise], _map_growth_rule(settings, state.stamp)
+
+    waited = compile_loops()
+    clock = process_time()
+    variance, records = settings.point_variance, list[ScanRecord]()
+    for done, i in enumerate(intake.scans):
+        scan = recording.scans[i]
+        begin = state.stamp
+        state, way = predict(state, recording.imu, scan.end, density)
+        point = preprocess_scan(scan, way, begin, recording.imu_T_lidar, settings)
+
+        update = update_state(state, point, field, variance, settings)
+        state, variance = update.posterior, learned(update)
+        records.append(record_update(update))
+
+        if learning(scan.end):
+            field.add(to_world(point, state))
+        report(done + 1, len(intake.scans))
+
+    return Run(
+        belief=belief_of(records, _about(settings), recording.name),
+        telemetry=telemetry_of(records),
+        cpu_s=process_time() - clock,
+        notes=(*waited, *stand, *intake.notes, *_unmatched_notes(records)),
+    )
+
+
+def _map(settings: Settings, known: Map | None) -> Map:
+    if settings.map != "known":
+        return VoxelMap(settings.map_spacing_m)
+    if known is None:
+        raise OptionError("map=known needs the map: run(recording, settings, known=KnownMap(...))")
+    return known
+
+
+def _map_growth_rule(settings: Settings, begin: int) -> Callable[[int], bool]:
+    """Whether the map learns at a stamp."""
+    if settings.map == "incremental":
+        return lambda stamp: True
+    last = begin + round(settings.frozen_after_s * NANOSECONDS)
+    return lambda stamp: stamp <= last
+
+
+def _initial_state(
+    recording: Recording, settings: Settings, start: State | None
+) -> tuple[State, tuple[str, ...]]:
+    if start is not None:
+        return start, ()
+    if settings.map == "known":
+        return state_from_reference(recording, settings), ()
+    return state_from_standstill(recording, settings)
+
+
+def _about(settings: Settings) -> About:
+    """The world is where the body starts, level but for the accelerometer's bias.
+
+    The covariance does not hold that rest of tilt, since it is of the pose in the map's own world:
+    so the gauge is se3, not gravity_yaw. A known map has its own world.
+    """
+    gauge: Gauge = "fixed" if settings.map == "known" else "se3"
+    return About(body="imu", world="map", gauge=gauge, algorithm="ieskf", version=__version__)
 
 
 @dataclass(frozen=True)
@@ -121,96 +198,13 @@ def belief_of(records: Sequence[ScanRecord], about: About, name: str) -> Gaussia
     )
 
 
-def run(
-    recording: Recording,
-    settings: Settings | None = None,
-    *,
-    known: Map | None = None,
-    start: State | None = None,
-) -> Run:
-    """Run the filter over a recording.
-
-    `known` is the map for map="known"; `start` a first state in place of the one that is learned
-    while the body stands (or taken from the reference, in a known map).
-    """
-    settings = settings or Settings()
-    check_recording(recording)
-    field = _map(settings, known)
-    state, stand = _initial_state(recording, settings, start)
-    intake = usable_scans(recording, state.stamp, undistort=settings.undistort)
-    density = densities(recording.imu_noise, settings.process_scale)
-    learned, learning = NOISE_ESTIMATORS[settings.noise], _map_growth_rule(settings, state.stamp)
-
-    waited = compile_loops()
-    clock = process_time()
-    variance, records = settings.point_variance, list[ScanRecord]()
-    for done, i in enumerate(intake.scans):
-        scan = recording.scans[i]
-        begin = state.stamp
-        state, way = predict(state, recording.imu, scan.end, density)
-        point = preprocess_scan(scan, way, begin, recording.imu_T_lidar, settings)
-
-        update = update_state(state, point, field, variance, settings)
-        state, variance = update.posterior, learned(update)
-        records.append(record_update(update))
-
-        if learning(scan.end):
-            field.add(to_world(point, state))
-        report(done + 1, len(intake.scans))
-
-    return Run(
-        belief=belief_of(records, _about(settings), recording.name),
-        telemetry=telemetry_of(records),
-        cpu_s=process_time() - clock,
-        notes=(*waited, *stand, *intake.notes, *_unmatched_notes(records)),
-    )
-
-
-def _map(settings: Settings, known: Map | None) -> Map:
-    if settings.map != "known":
-        return VoxelMap(settings.map_spacing_m)
-    if known is None:
-        raise OptionError("map=known needs the map: run(recording, settings, known=KnownMap(...))")
-    return known
-
-
-def _map_growth_rule(settings: Settings, begin: int) -> Callable[[int], bool]:
-    """Whether the map learns at a stamp."""
-    if settings.map == "incremental":
-        return lambda stamp: True
-    last = begin + round(settings.frozen_after_s * NANOSECONDS)
-    return lambda stamp: stamp <= last
-
-
-def _initial_state(
-    recording: Recording, settings: Settings, start: State | None
-) -> tuple[State, tuple[str, ...]]:
-    if start is not None:
-        return start, ()
-    if settings.map == "known":
-        return state_from_reference(recording, settings), ()
-    return state_from_standstill(recording, settings)
-
-
-def _about(settings: Settings) -> About:
-    """The world is where the body starts, level but for the accelerometer's bias.
-
-    The covariance does not hold that rest of tilt, since it is of the pose in the map's own world:
-    so the gauge is se3, not gravity_yaw. A known map has its own world.
-    """
-    gauge: Gauge = "fixed" if settings.map == "known" else "se3"
-    return About(body="imu", world="map", gauge=gauge, algorithm="ieskf", version=__version__)
-
-
 def _unmatched_notes(records: list[ScanRecord]) -> list[str]:
     """Words on scans that were only predicted; the first one has no map to match with."""
     empty = sum(record.points == 0 for record in records)
     blind = sum(record.points > 0 and record.matched == 0 for record in records[1:])
     notes = []
     if empty:
-        notes.append(f"{format_count(empty, 'scan')} without points: carried over by the IMU alone")
+        notes.append(f"{count(empty, 'scan')} without points: carried over by the IMU alone")
     if blind:
-        notes.append(
-            f"{format_count(blind, 'scan')} without a match: carried over by the IMU alone"
-        )
+        notes.append(f"{count(blind, 'scan')} without a match: carried over by the IMU alone")
     return notes

@@ -1,11 +1,7 @@
-"""Rotation vectors and matrices of many small turns at once; quaternions are in `maths.so3`."""
-
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
+"""Rotation matrices of rotation vectors, many at once; quaternions are in `maths.so3`."""
 
 import numpy as np
 
-from smfeval.errors import OptionError
 from smfeval.maths import so3
 from smfeval.maths.arrays import Floats
 
@@ -42,17 +38,3 @@ def cross_product(a: Floats, b: Floats) -> Floats:
     for i, (j, k) in enumerate(((1, 2), (2, 0), (0, 1))):
         out[:, i] = a[:, j] * b[:, k] - a[:, k] * b[:, j]
     return out
-
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def jit_compile(function: F) -> F:
-    """The function in machine code: compiled at its first call, read from disk at later ones."""
-    try:
-        from numba import njit  # noqa: PLC0415  an extra: the sentence below is said if it is missing
-    except ImportError as error:
-        raise OptionError(
-            "the lab's filter needs numba: pip install numba (or '.[lab]' in the checkout)"
-        ) from error
-    return cast(F, njit(cache=True)(function))

@@ -19,7 +19,7 @@ import numpy as np
 
 from smfeval.errors import OptionError
 from smfeval.lab.filters.ieskf import rotations
-from smfeval.lab.filters.run import Range, refuse_outside
+from smfeval.lab.filters.settings import Range, refuse_outside
 from smfeval.maths.arrays import Floats
 
 SIZE = 17

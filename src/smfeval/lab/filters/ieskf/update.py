@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from smfeval.lab.filters.ieskf.maps import Map, Planes
 from smfeval.lab.filters.ieskf.rotations import cross_product, right_jacobian
 from smfeval.lab.filters.ieskf.state import POSE, ROTATION, SIZE, Kernel, Noise, Settings, State
-from smfeval.lab.filters.ieskf.voxel_map import Map, Planes
 from smfeval.maths.arrays import Bools, Floats, Ints
 
 HUBER = 1.345  # sigma: 95 % efficient when errors are Gaussian (Huber 1981)

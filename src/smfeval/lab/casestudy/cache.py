@@ -1,56 +1,25 @@
-"""Every run of the plan, scored; what fails becomes a sentence and stops nothing."""
+"""Runs kept in a folder, so that a case study resumes where it was stopped."""
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import polars as pl
-
 from smfeval import __version__
-from smfeval.errors import FormatError, OptionError, SmfevalError
-from smfeval.evaluation import Evaluation, Options, evaluate
+from smfeval.errors import OptionError, SmfevalError
 from smfeval.io import read, write
 from smfeval.io.atomic import replacing
-from smfeval.lab.casestudy.plan import CaseStudyPlan, Job, jobs_of
-from smfeval.lab.filters.run import Run, Telemetry, write_telemetry
-from smfeval.lab.filters.table import filter_named
+from smfeval.lab.casestudy.plan import Job
+from smfeval.lab.filters import RunFilter, run_filter
+from smfeval.lab.filters.run import Run, read_telemetry, write_telemetry
 from smfeval.lab.recording import Recording
 from smfeval.lab.simulate import simulate
 from smfeval.lab.worlds import SeededWorld
 from smfeval.track import AnyTrack
 
-AXES = "xyz"
-
-
-def read_telemetry(path: Path) -> Telemetry:
-    """The arrays of a run, bit for bit."""
-    try:
-        frame = pl.read_parquet(path)
-        columns = {each.name: _column(frame, each.name) for each in fields(Telemetry)}
-    except (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException) as error:
-        raise FormatError(f"{path}: missing, damaged or no table of telemetry") from error
-    return Telemetry(**columns)
-
-
-def _column(frame: pl.DataFrame, name: str) -> Any:
-    """(n,), or (n, 3, 3) from the entries of a lower triangle."""
-    if name in frame.columns:
-        return frame[name].to_numpy()
-    matrix = np.empty((len(frame), 3, 3))
-    for i, row in enumerate(AXES):
-        for j, column in enumerate(AXES[: i + 1]):
-            matrix[:, i, j] = matrix[:, j, i] = frame[f"{name}_{row}{column}"].to_numpy()
-    return matrix
-
-
 RUNS, REFERENCE = "runs", "reference"
-
 Key = dict[str, Any]  # everything that a run depends on
-RunFilter = Callable[[str, Recording, tuple[str, ...]], Run]
 
 
 @dataclass(frozen=True)
@@ -69,12 +38,6 @@ class Walk:
     def key(self) -> Key:
         """What it depends on."""
         return {"version": __version__, **vars(self.track), "walk_s": self.seconds}
-
-
-def run_filter(name: str, recording: Recording, words: tuple[str, ...]) -> Run:
-    """Run a filter of the table."""
-    chosen = filter_named(name)
-    return chosen.run(recording, chosen.settings(words))
 
 
 @dataclass(frozen=True)
@@ -146,58 +109,3 @@ def _load_run(base: Path, key: Key) -> Run | None:
 
 def _file(base: Path, ending: str) -> Path:
     return base.with_name(base.name + ending)  # a stem may hold dots: voxel_m=0.8
-
-
-FOREIGN_ERRORS = (RuntimeError, np.linalg.LinAlgError)  # what packages of others raise
-BASIC_OPTIONS = Options(rules=())  # errors, NEES and coverage; nobody asks for the other rules here
-
-Progress = Callable[[int, int, str], None]  # hears: done, total, what is run next
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """A run and its scores."""
-
-    job: Job
-    run: Run
-    evaluation: Evaluation
-
-    @property
-    def k(self) -> float | None:
-        """Inflation."""
-        found = self.evaluation.calibration
-        return None if found is None else found.k.value
-
-    @property
-    def mae_m(self) -> float:
-        """Mean error."""
-        return self.evaluation.scores.mae.value
-
-
-Outcomes = dict[Job, Outcome]
-Failures = dict[Job, str]
-
-
-def run_plan(
-    plan: CaseStudyPlan, shelf: RunCache, progress: Progress = lambda done, total, words: None
-) -> tuple[Outcomes, Failures]:
-    """Run and score all that the plan asks for, one track after the other."""
-    asked = {track: jobs_of(plan, track) for track in plan.worlds}
-    total, done = sum(map(len, asked.values())), 0
-    outcomes: Outcomes = {}
-    failures: Failures = {}
-    for track, jobs in asked.items():
-        walk = Walk(track, plan.walk_s)  # its recording is let go before the next is made
-        for job in jobs:
-            progress(done, total, f"{track.name} {' '.join((job.filter, *job.settings))}")
-            try:
-                outcomes[job] = _score_job(job, walk, shelf)
-            except (SmfevalError, *FOREIGN_ERRORS) as error:
-                failures[job] = str(error) or type(error).__name__
-            done += 1
-    return outcomes, failures
-
-
-def _score_job(job: Job, walk: Walk, shelf: RunCache) -> Outcome:
-    run = shelf.run(walk, job)
-    return Outcome(job, run, evaluate(run.belief, shelf.reference(walk), options=BASIC_OPTIONS))

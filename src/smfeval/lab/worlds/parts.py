@@ -1,4 +1,4 @@
-"""Parts that worlds are built of."""
+"""Parts that worlds are built of: walls, facades, trees, benches, crates, and places for them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -11,11 +11,11 @@ from smfeval.explain.credit import Budget, Parts
 from smfeval.explain.degeneracy import Regression, geometry, regressions, sees_all
 from smfeval.explain.displacement import (
     FEWEST_POINTS,
-    DisplacementVariance,
     PointResiduals,
     Updates,
     displacement_from_innovations,
 )
+from smfeval.lab.casestudy.result import CreditRow, Displacement, ExplanationRow, Outcome
 from smfeval.lab.filters.run import Run, Telemetry
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.symmetric import symmetrise
@@ -29,17 +29,6 @@ class Credit:
     budget: Budget  # per update
     effective_points: float  # median of N / k
     excess_nats: float  # 3 log k: what the belief has too much
-
-
-@dataclass(frozen=True)
-class Displacement:
-    """A shared displacement S_d = s^2 I: what the innovation shows, and what k = 1 needs."""
-
-    shown: DisplacementVariance
-    recovered_one_nats: float  # by the shown one, at one update
-    recovered_every_nats: float  # and at every update
-    needed_one_m: float | None  # None: not even without the update's information
-    needed_every_m: float | None
 
 
 @dataclass(frozen=True)
@@ -75,6 +64,50 @@ def scored_updates(run: Run, evaluation: Evaluation) -> tuple[Telemetry, Ints, i
     told = _telemetry(run)
     rows, scans, left_out = _scored_rows(told, evaluation)
     return _select_rows(told, rows), scans, left_out
+
+
+def explanation_row(outcome: Outcome) -> ExplanationRow:
+    """Credit, degeneracy and shared displacement of one run."""
+    found = explain_run(outcome.run, outcome.evaluation)
+    told, _, _ = scored_updates(outcome.run, outcome.evaluation)
+    return ExplanationRow(
+        track=outcome.job.track.name,
+        updates=found.updates,
+        left_out=found.left_out,
+        credit=credit_row(found.credit, float(np.median(told.matched))),
+        degeneracy=found.degeneracy,
+        displacement=found.displacement,
+    )
+
+
+def credit_row(credit: Credit, matched: float) -> CreditRow:
+    """Medians over updates."""
+    parts, budget = credit.parts, credit.budget
+    return CreditRow(
+        matched=matched,
+        count=_median(parts.count),
+        noise=_median(parts.noise),
+        shape=_median(parts.shape),
+        credit=_median(budget.credit),
+        prior=_median(budget.prior),
+        predicted=_median(budget.predicted),
+        posterior=_median(budget.posterior),
+        unexplained=_median(budget.unexplained),
+        gained=_median(budget.gain),
+        lost=_median(budget.motion_loss) if len(budget.motion_loss) else 0.0,
+        effective_points=credit.effective_points,
+        excess=credit.excess_nats,
+    )
+
+
+def condition_and_nees(outcome: Outcome) -> tuple[Floats, Floats]:
+    """Condition number of the matched normals and NEES of every update. (n,), (n,)."""
+    told, scans, _ = scored_updates(outcome.run, outcome.evaluation)
+    return geometry(told.normals).condition, outcome.evaluation.scored.series["nees"][scans]
+
+
+def _median(values: Floats) -> float:
+    return float(np.median(values))
 
 
 def _telemetry(run: Run) -> Telemetry:
