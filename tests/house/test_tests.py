@@ -6,7 +6,7 @@ from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
 PYTHON = sorted(TESTS.rglob("*.py"))
-ROOMS = {path.name for path in (TESTS.parent / "src" / "smfeval").iterdir() if path.is_dir()}
+ROOMS = {path.stem for path in (TESTS.parent / "src" / "smfeval").iterdir()}
 BESIDE_THE_ROOMS = {
     "benchmarks",  # the suite of benchmarks/
     "browser",  # the page in a real browser
@@ -28,8 +28,10 @@ MAY_READ_A_CLOCK = {
 }
 
 
-def folders() -> set[str]:
-    return {path.relative_to(TESTS).parts[0] for path in TESTS.rglob("test_*.py")}
+def tested_rooms() -> set[str]:
+    """Folders of tests, and `words` for tests/test_words.py."""
+    paths = [path.relative_to(TESTS) for path in TESTS.rglob("test_*.py")]
+    return {path.parts[0].removeprefix("test_").removesuffix(".py") for path in paths}
 
 
 def imported_by(path: Path) -> list[str]:
@@ -67,7 +69,7 @@ def test_helpers_are_in_support():
 
 
 def test_tests_follow_the_rooms():
-    assert folders() - ROOMS == BESIDE_THE_ROOMS
+    assert tested_rooms() - ROOMS == BESIDE_THE_ROOMS
 
 
 def test_no_test_reads_a_clock():
