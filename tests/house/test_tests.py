@@ -28,7 +28,7 @@ MAY_READ_A_CLOCK = {
 }
 
 
-def tested_rooms() -> set[str]:
+def rooms_of_tests() -> set[str]:
     """Folders of tests, and `words` for tests/test_words.py."""
     paths = [path.relative_to(TESTS) for path in TESTS.rglob("test_*.py")]
     return {path.parts[0].removeprefix("test_").removesuffix(".py") for path in paths}
@@ -69,7 +69,7 @@ def test_helpers_are_in_support():
 
 
 def test_tests_follow_the_rooms():
-    assert tested_rooms() - ROOMS == BESIDE_THE_ROOMS
+    assert rooms_of_tests() - ROOMS == BESIDE_THE_ROOMS
 
 
 def test_no_test_reads_a_clock():
