@@ -22,7 +22,7 @@ CLOCKS = re.compile(r"\b(perf_counter|process_time|thread_time|monotonic|timeit|
 MAY_READ_A_CLOCK = {
     "house/test_tests.py": "names the clocks",
     "show/figures/test_thinning.py": "to be counted",
-    "study/test_interrupts.py": "gives up waiting for a process that does not start",
+    "study/test_local.py": "gives up waiting for a process that does not start",
     "study/test_run.py": "gives up waiting for a process that does not write",
     "support/costs.py": "ratios of processor time in one process, measured until they settle",
 }
