@@ -19,8 +19,7 @@ from dependent_series import FAMILIES, Family, batches
 from scipy.special import stdtrit
 
 from smfeval.maths.arrays import Bools, Floats
-from smfeval.summarise.interval import METHODS, auto_ends, interval
-from smfeval.summarise.interval_ends import Statistic
+from smfeval.summarise.interval import METHODS, Statistic, auto_ends, interval
 
 LEVEL = 0.95
 NORMAL = 1.959963984540054  # half width of the oracle's interval in standard deviations
@@ -41,7 +40,7 @@ class Question:
     statistic: Statistic
     fraction: float | None = None
 
-    def prepared(self, family: Family, rows: Floats) -> Floats:
+    def prepare(self, family: Family, rows: Floats) -> Floats:
         """Return the series that the interval is computed from."""
         return rows if self.fraction is None else 1.0 * (rows <= family.quantile(self.fraction))
 
@@ -117,7 +116,7 @@ def oracle_half_width(
     """Half width of the interval that knows how much the statistic varies at this very length."""
     rng = cell_rng("oracle", family.name, n, rho)
     drawn = batches(family, (rows, n), rho, rng)
-    value = np.concatenate([question.value(question.preprocess(family, rows)) for rows in drawn])
+    value = np.concatenate([question.value(question.prepare(family, rows)) for rows in drawn])
     return NORMAL * float(value.std())
 
 
@@ -127,7 +126,7 @@ def auto_cell(
     """Coverage of the default in one cell."""
     family, (n, rho) = FAMILIES[family_name], cell
     drawn = batches(family, (replications, n), rho, cell_rng("auto", family.name, n, rho))
-    asked = [ask(question, question.preprocess(family, rows)) for rows in drawn]
+    asked = [ask(question, question.prepare(family, rows)) for rows in drawn]
     low, high, refused = (np.concatenate(part) for part in zip(*asked, strict=True))
     oracle = oracle_half_width(question, family, n, rho)
     return measured(low, high, refused, truth=question.truth(family), oracle=oracle)

@@ -60,6 +60,5 @@ def question(scheme: str, sizes: tuple[int, ...]) -> Question:
 
 QUESTIONS = (
     question("circular", SIZES),
-    question("moving", SIZES[-1:]),
     question("stationary", SIZES[-1:]),
 )

@@ -6,14 +6,10 @@ The cost of a replicate does not depend on how many there are: that of ALL is sc
 import sys
 
 import numpy as np
-from arch.bootstrap import CircularBlockBootstrap, MovingBlockBootstrap, StationaryBootstrap
+from arch.bootstrap import CircularBlockBootstrap, StationaryBootstrap
 from timing import best, tell
 
-SCHEMES = {
-    "moving": MovingBlockBootstrap,
-    "circular": CircularBlockBootstrap,
-    "stationary": StationaryBootstrap,
-}
+SCHEMES = {"circular": CircularBlockBootstrap, "stationary": StationaryBootstrap}
 
 path, scheme, statistic, *counts = sys.argv[1:]
 block, replicates, wanted = map(int, counts)

@@ -41,8 +41,7 @@ if TYPE_CHECKING:
     from smfeval.io import read, write
     from smfeval.io.extrinsic import read_extrinsic
     from smfeval.io.recorder import SquareWriter
-    from smfeval.summarise.interval import interval, paired_interval
-    from smfeval.summarise.interval_ends import Interval
+    from smfeval.summarise.interval import Interval, interval, paired_interval
     from smfeval.track import About, GaussianTrack, ParticleTrack, Track
 
 __version__ = "0.1.0"

@@ -138,7 +138,7 @@ def test_white_noise_on_a_slow_series_does_not_hide_its_memory():
 
 def test_the_median_of_a_few_distinct_values_is_one_of_them():
     counts = rng().choice([2.0, 5.0], 400, p=[0.9, 0.1])
-    for method in ("auto", "circular-studentised"):
+    for method in METHODS:
         low, high = (interval(x, "median", method=method, rng=rng()) for x in (counts, -counts))
         assert (low.low, low.value, low.high) == (2, 2, 2)
         assert (high.low, high.value, high.high) == (-2, -2, -2)
@@ -203,23 +203,21 @@ def test_a_level_lies_between_zero_and_one(level):
 
 def test_a_block_is_no_longer_than_the_series():
     with pytest.raises(SeriesError, match="a block of 51 scans is longer than the series of 50"):
-        interval(ar1(50, 0.1), method="moving-basic", block_length=51, rng=rng())
-
-
-def test_single_blocks_cannot_be_studentised():
-    with pytest.raises(SeriesError, match="shorter blocks"):
-        interval(ar1(50, 0.1), method="circular-studentised", block_length=50, rng=rng())
+        interval(ar1(50, 0.1), method="circular-percentile", block_length=51, rng=rng())
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"method": "magic"}, "no method 'magic'; there are auto"),
+        (
+            {"method": "magic"},
+            f"no method 'magic'; there are {', '.join(METHODS)}$",
+        ),
         ({"statistic": "mode"}, "'mode' is no statistic"),
         ({"statistic": ("quantile", 1.5)}, "is no statistic"),
         ({"block_length": 5}, "uses no blocks"),
-        ({"method": "circular-basic", "block_length": 2.5}, "whole number"),
-        ({"method": "circular-basic", "replicates": 0}, "0 replicates"),
+        ({"method": "circular-percentile", "block_length": 2.5}, "whole number"),
+        ({"method": "circular-percentile", "replicates": 0}, "0 replicates"),
     ],
 )
 def test_bad_options_are_refused_in_a_sentence(options, words):

@@ -25,7 +25,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.stats import chi2
 
 from smfeval.associate.motion_prior import (
     LEAST_OBSERVATIONS,
@@ -43,6 +42,7 @@ from smfeval.associate.nearest import LONGEST_S, Pairs, explain_mismatch
 from smfeval.errors import OptionError, PairingError
 from smfeval.maths import so3
 from smfeval.maths.arrays import Bools, Floats, Ints
+from smfeval.maths.special import chi_squared_tail_quantile
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.track import GaussianTrack, Track
 
@@ -110,7 +110,7 @@ def _widening_factor(
     at = Instants(left, time[asked] - time[kept[left]], time[kept[left + 1]] - time[asked])
     mean, variance = interpolate_separable(np.diff(time[kept], axis=0), seen[kept], motion, at)
     square = ((seen[asked] - mean) ** 2).sum(axis=-1) / (variance + motion.ratio)
-    factor = np.quantile(square, LEVEL) / chi2.ppf(LEVEL, seen.shape[-1])
+    factor = np.quantile(square, LEVEL) / chi_squared_tail_quantile(seen.shape[-1], 1 - LEVEL)
     return float(np.exp(np.log(at.before + at.after).mean())), float(factor)
 
 

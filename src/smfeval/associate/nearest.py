@@ -6,7 +6,6 @@ import numpy as np
 
 from smfeval.errors import PairingError
 from smfeval.maths.arrays import Floats, Ints
-from smfeval.maths.order import median, quantile
 from smfeval.maths.stamps import NANOSECONDS, seconds_text
 from smfeval.options import TOLERANCE_S
 
@@ -143,8 +142,8 @@ def gap_risk(speed: Floats, gap_s: Floats, sigma_m: Floats) -> GapRisk:
     """Distance that the reference moves within the gap, in sigmas. (n,) each."""
     risk = speed * np.abs(gap_s) / sigma_m
     return GapRisk(
-        median=median(risk),
-        p95=float(quantile(risk, 0.95)),
+        median=float(np.median(risk)),
+        p95=float(np.quantile(risk, 0.95)),
         largest=float(risk.max()),
         above_limit=float((risk > RISK_LIMIT).mean()),
     )

@@ -6,11 +6,12 @@ from functools import lru_cache
 from math import ceil, log2
 
 import numpy as np
-from scipy.special import betainc, gammaln, ndtr, stdtrit
+from scipy.special import betainc, gammaln, ndtr
 
 from smfeval.compare.duels import Column, Duel, MetricCell, duels
 from smfeval.compare.ranks import ranks
 from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.special import t_quantile
 from smfeval.summarise.number import Number
 
 FARTHEST = 6.0  # a resampled median this many times sqrt(n) tracks off the middle never happens
@@ -40,7 +41,7 @@ def fewest_for_median(level: float) -> int:
 
 def expanded_tail(count: int, tail: float) -> float:
     """The percentile that makes up for the narrowness of the bootstrap of a few tracks."""
-    return float(ndtr(np.sqrt(count / (count - 1)) * stdtrit(count - 1, tail)))
+    return float(ndtr(np.sqrt(count / (count - 1)) * t_quantile(count - 1, tail)))
 
 
 def median_ends(values: Floats, tail: float) -> tuple[float, float]:

@@ -16,9 +16,10 @@ from itertools import combinations
 from math import ceil, log2
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr
 
 from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.special import normal_quantile
 from smfeval.summarise.number import Number
 
 
@@ -129,7 +130,7 @@ def side_probability(difference: Floats) -> float:
 
 def tracks_needed(side: float, level: float) -> int | None:
     """Tracks for a two-sided test at a level; None: more than anyone will record."""
-    reach = (ndtri(1 - level / 2) + ndtri(POWER)) ** 2
+    reach = float(normal_quantile(1 - level / 2) + normal_quantile(POWER)) ** 2
     if reach > 3 * MOST_TRACKS * (side - 0.5) ** 2:
         return None
     return max(ceil(reach / (3 * (side - 0.5) ** 2)), fewest_tracks(level))

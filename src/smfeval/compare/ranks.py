@@ -10,10 +10,10 @@ contender has a value count; contenders that have too few for a test stay out, a
 """
 
 import numpy as np
-from scipy.special import chdtrc
 
 from smfeval.compare.duels import DIGITS, FEWEST, HUGE, LEVEL, Ranks
 from smfeval.maths.arrays import Bools, Floats, Ints
+from smfeval.maths.special import chi_squared_tail
 
 
 def ranks(names: tuple[str, ...], losses: Floats) -> Ranks:
@@ -66,7 +66,7 @@ def friedman(within: Floats) -> float:
     if spread == 0:
         return 1.0
     between = np.sum((within.sum(axis=0) - count * (k + 1) / 2) ** 2)
-    return float(chdtrc(k - 1, (k - 1) * between / spread))
+    return chi_squared_tail(k - 1, float((k - 1) * between / spread))
 
 
 def critical_difference(k: int, tracks: int) -> float:

@@ -5,7 +5,6 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
-from scipy.special import stdtrit
 
 from smfeval.compare.across import median_number
 from smfeval.compare.sweep_points import (
@@ -18,6 +17,7 @@ from smfeval.compare.sweep_points import (
 )
 from smfeval.errors import SeriesError
 from smfeval.maths.arrays import Floats
+from smfeval.maths.special import t_quantile
 from smfeval.summarise.number import Number
 
 EARNED_SLOPE = 0.0  # slope of log10 NEES per nat; of log10 |e| where errors stay as they are
@@ -277,7 +277,7 @@ def slope_over_tracks(slopes: Sequence[float], level: float) -> Number:
 
 
 def _slope_number(value: float, error: float, degrees: int, level: float) -> Number:
-    reach = -float(stdtrit(degrees, (1 - level) / 2)) * error
+    reach = -t_quantile(degrees, (1 - level) / 2) * error
     return Number(value, UNIT, value - reach, value + reach)
 
 

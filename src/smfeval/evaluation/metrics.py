@@ -11,7 +11,6 @@ from smfeval.errors import OptionError
 from smfeval.evaluation.result import ScoredScans
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Floats, Ints
-from smfeval.maths.order import median
 from smfeval.maths.symmetric import chunks
 from smfeval.options import Options
 from smfeval.score import Residuals
@@ -136,5 +135,5 @@ def remaining_k_ratio(residuals: Residuals, k: Number, freedoms: int) -> float:
         granted[scans] = normal.nees(
             residuals.error[scans], residuals.predicted_covariance[scans] + shared
         )
-    before = median(residuals.likelihood_terms.nees)
-    return median(granted) / before if before else 1.0
+    before = float(np.median(residuals.likelihood_terms.nees))
+    return float(np.median(granted)) / before if before else 1.0

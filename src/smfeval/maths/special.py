@@ -1,8 +1,9 @@
 """The few special functions that scoring needs, by numpy alone.
 
-Importing `scipy.special` takes longer than scoring a track of ten thousand scans, and its
-chi-squared distribution takes any degrees of freedom; ours are whole, so that it is a finite sum
-(Abramowitz and Stegun, "Handbook of Mathematical Functions", 26.4.4 and 26.4.5).
+Importing `scipy.special` costs 0.2 s of CPU, nearly half as much as a whole `smfeval score` of ten
+thousand scans (`BENCHMARK.md`, "What limits us"). Degrees of freedom are whole here, so that the
+chi-squared and the t distribution are finite sums (Abramowitz and Stegun, "Handbook of Mathematical
+Functions", 26.4.4, 26.4.5, 26.7.3 and 26.7.4).
 """
 
 from functools import lru_cache

@@ -27,14 +27,19 @@ def pit(residuals: Residuals) -> Floats:
     return np.asarray(fdtr(d, particles - d, scaled), dtype=np.float64)
 
 
-def honest_median(residuals: Residuals) -> Floats:
-    """The median NEES of an honest belief of this kind; 2.366 for Gaussians in space. (n,)."""
+def honest_quantile(residuals: Residuals, share: float) -> Floats:
+    """The NEES below which an honest belief of this kind stays with probability `share`. (n,)."""
     d, particles = residuals.dimension, effective_particles(residuals)
     if particles is None:
-        return np.broadcast_to(chi_squared_tail_quantile(d, 0.5), len(residuals))
+        return np.broadcast_to(chi_squared_tail_quantile(d, 1 - share), len(residuals))
     from scipy.special import fdtri  # noqa: PLC0415
 
-    return _hotelling_factor(particles, d) * fdtri(d, particles - d, 0.5)
+    return _hotelling_factor(particles, d) * fdtri(d, particles - d, share)
+
+
+def honest_median(residuals: Residuals) -> Floats:
+    """The median NEES of an honest belief of this kind; 2.366 for Gaussians in space. (n,)."""
+    return honest_quantile(residuals, 0.5)
 
 
 def effective_particles(residuals: Residuals) -> Floats | None:

@@ -1,97 +1,102 @@
-"""The door: one series or two, one statistic, one interval."""
+"""How sure is a number? The interval of a statistic of a dependent series.
 
-from collections.abc import Callable
-from functools import partial
+The default method, "auto", compares the lowest cosine sums of the series with a grid of spectra
+(`maths.dependence`): each spectrum gives a t distribution for the mean and counts by its
+likelihood, so that the doubt about the memory is in the interval. From it come
+
+mean
+    the quantiles of the mixture, the end on the side of a long tail moved out;
+root mean square
+    the root of the interval of the mean square;
+fraction (a series of zeros and ones)
+    the same as for a mean, on the logit scale;
+median, quantile
+    all values v for which the fraction of scans up to v may be the wanted share.
+
+A series too short for its dependence gets no interval and a reason. The other methods are block
+bootstraps (`summarise.bootstrap`): that of the paper and that of its authors' program.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from smfeval.errors import OptionError, SeriesError
-from smfeval.maths.arrays import Floats
-from smfeval.maths.blocks import SCHEMES
-from smfeval.maths.symmetric import chunks
-from smfeval.summarise.bootstrap import READ_ENDS, bootstrap
-from smfeval.summarise.interval_ends import (
-    Ends,
-    Interval,
-    Request,
-    Statistic,
-    StatisticName,
-    check_level,
-    check_series,
-    check_varying,
-    fraction_ends,
-    mean_ends,
-    one_sided_ends,
-    parse_statistic,
-    quantile_ends,
-    rmse_ends,
+from smfeval.maths.arrays import Bools, Floats, Ints, read_only
+from smfeval.maths.dependence import (
+    MeanPosterior,
+    effective_samples,
+    mean_posterior,
+    neighbour_sums,
+    posterior_of_sums,
+    skew_rate,
+    stretch_offset,
 )
+from smfeval.maths.special import normal_quantile
+from smfeval.maths.symmetric import chunks
+from smfeval.summarise.bootstrap import choose_block_length, percentile_ends, plan_bootstrap
 
-
-def auto_interval(request: Request) -> Interval:
-    """Interval by the low-frequency posterior, or a refusal with its reason."""
-    series, statistic = request.series, request.statistic
-    if statistic.name == "mean" and is_fraction(series) and series.min() == series.max():
-        return _unanimous_interval(request)
-    check_varying(series**2 if statistic.name == "rmse" else series)
-
-    ends = auto_ends(series, statistic, request.level)
-    reason = ends.reason()
-    return Interval(
-        value=statistic.of(series),
-        low=None if reason else float(ends.low),
-        high=None if reason else float(ends.high),
-        level=request.level,
-        n=len(series),
-        n_effective=float(ends.n_effective),
-        block_length=None,
-        method="auto",
-        reason=reason,
-    )
-
-
-def auto_ends(series: Floats, statistic: Statistic, level: float) -> Ends:
-    """Ends for many series at once, none of them constant. (..., n) -> (...)."""
-    if statistic.share is not None:
-        return quantile_ends(series, statistic.share, level)
-    if statistic.name == "rmse":
-        return rmse_ends(series, level)
-    return fraction_ends(series > 0, level) if is_fraction(series) else mean_ends(series, level)
-
-
-def is_fraction(series: Floats) -> bool:
-    """Whether all numbers are zero or one."""
-    parts = (series[part] for part in chunks(len(series)))
-    return all(((part == 0) | (part == 1)).all() for part in parts)
-
-
-def _unanimous_interval(request: Request) -> Interval:
-    """Fraction of a series that is all zero or all one."""
-    value, n = float(request.series[0]), len(request.series)
-    every = f"all {n} scans are {'inside' if value else 'outside'}"
-    if request.related is None:
-        reason = f"{every}: alone they do not tell how many samples they are worth"
-        return Interval(value, None, None, request.level, n, None, None, "auto", reason)
-    n_effective = float(mean_ends(check_varying(request.related), request.level).n_effective)
-    low, high = one_sided_ends(bool(value), n_effective, request.level)
-    reason = f"{every}: one-sided, for {n_effective:.1f} effective samples"
-    return Interval(value, low, high, request.level, n, n_effective, None, "auto", reason)
-
-
-Method = Callable[[Request], Interval]
-
-METHODS: dict[str, Method] = {
-    "auto": auto_interval,
-    **{
-        f"{scheme}-{ends}": partial(bootstrap, scheme=scheme, ends=ends)
-        for scheme in SCHEMES
-        for ends in READ_ENDS
-    },
-}
-
-
+METHODS = ("auto", "circular-percentile", "stationary-percentile")
 REPLICATES = 1000
+
+SHORTEST = 10  # scans; below this even independent ones say too little about their own spread
+LARGEST = 1e30  # fourth powers of the numbers, which the methods need, are still finite
+SMALLEST = 1e-30  # and not yet zero
+HIGHEST_LEVEL = 1 - 1e-9  # above it the tails have no digits left
+ROUNDING = 1e-10  # relative: what rounding makes of equal numbers
+FEWEST_SAMPLES = 3.0  # effective samples
+FEWEST_RARE = 1.0  # effective samples on the rarer side of a fraction or a quantile
+
+StatisticName = Literal["mean", "median", "rmse"] | tuple[Literal["quantile"], float]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A statistic of a series with its interval.
+
+    Attributes
+    ----------
+    value
+        The statistic of the series as it is.
+    low, high
+        Ends of the interval; None where the series is too short for its dependence, see `reason`.
+    level
+        Probability with which the interval is meant to hold the truth.
+    n
+        Scans in the series.
+    n_effective
+        Independent samples that would determine the statistic as well; None where nobody can tell.
+    correlation_length
+        Scans per effective sample, n / n_effective.
+    block_length
+        Mean block length in scans, for the block bootstraps.
+    method
+        One of METHODS.
+    reason
+        Why there is no interval, or why it is one-sided; None otherwise.
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+    level: float
+    n: int
+    n_effective: float | None
+    block_length: float | None
+    method: str
+    reason: str | None = None
+
+    @property
+    def correlation_length(self) -> float | None:
+        """Scans per effective sample."""
+        return None if self.n_effective is None else self.n / self.n_effective
+
+    def scale(self, factor: float) -> "Interval":
+        """Return the interval of factor * statistic, factor > 0: k is a scaled median NEES."""
+        low, high = (None if end is None else factor * end for end in (self.low, self.high))
+        return replace(self, value=factor * self.value, low=low, high=high)
 
 
 def interval(
@@ -117,8 +122,8 @@ def interval(
     level
         Wanted probability that the interval holds the truth.
     method
-        "auto", or a block bootstrap "moving", "circular" or "stationary" followed by "-percentile",
-        "-basic" or "-studentised".
+        "auto", or a block bootstrap: "circular-percentile" (the paper's) or "stationary-percentile"
+        (that of the authors' program).
     rng
         Chance for the bootstraps, which need it; "auto" uses none.
     block_length, replicates
@@ -136,20 +141,25 @@ def interval(
         raise OptionError(f"no method {method!r}; there are {', '.join(METHODS)}")
     if method == "auto" and block_length is not None:
         raise OptionError("the method 'auto' uses no blocks, so a block length would be ignored")
-    if method != "auto" and rng is None:
-        raise OptionError(f"the method {method!r} draws at random and needs a generator (rng)")
     if replicates < 1:
         raise OptionError(f"{replicates} replicates; a bootstrap needs at least 1")
-    request = Request(
-        series=check_series(series),
-        statistic=parse_statistic(statistic),
-        level=check_level(level),
-        rng=rng or np.random.default_rng(0),
+    numbers, which = check_series(series), parse_statistic(statistic)
+    level = check_level(level)
+
+    if method == "auto":
+        memory = None if related is None else check_series(related)
+        return auto_interval(numbers, which, level, related=memory)
+    if rng is None:
+        raise OptionError(f"the method {method!r} draws at random and needs a generator (rng)")
+    return bootstrap_interval(
+        numbers,
+        which,
+        level,
+        method=method,
         block_length=block_length,
         replicates=replicates,
-        related=None if related is None else check_series(related),
+        rng=rng,
     )
-    return METHODS[method](request)
 
 
 def paired_interval(
@@ -170,3 +180,332 @@ def paired_interval(
     if len(one) != len(other):
         raise SeriesError(f"{len(one)} and {len(other)} scans; a pair needs common scans")
     return interval(one - other, statistic, level=level, method=method, rng=rng)
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """A mean, a root mean square, or the value that a share of the scans does not exceed."""
+
+    name: str
+    share: float | None = None
+
+    def of(self, series: Floats) -> float:
+        """Return the statistic of a series."""
+        if self.share is not None:
+            return float(np.quantile(series, self.share))
+        return float(np.sqrt(np.mean(series**2)) if self.name == "rmse" else np.mean(series))
+
+    def averaged(self, series: Floats) -> Floats:
+        """Return the series whose mean the statistic is a function of: squares for the rmse."""
+        return series**2 if self.name == "rmse" else series
+
+
+def parse_statistic(statistic: StatisticName | str | tuple[str, float]) -> Statistic:
+    """Turn the public spelling of a statistic into a Statistic."""
+    match statistic:
+        case "mean" | "rmse":
+            return Statistic(statistic)
+        case "median":
+            return Statistic("median", 0.5)
+        case ("quantile", float(share)) if 0 < share < 1:
+            return Statistic("quantile", share)
+    known = "'mean', 'median', 'rmse' and ('quantile', q) with 0 < q < 1"
+    raise OptionError(f"{statistic!r} is no statistic; there are {known}")
+
+
+def check_series(series: ArrayLike) -> Floats:
+    """Return a read-only array of at least ten finite numbers, or say what is wrong."""
+    array = np.asarray(series, dtype=np.float64)
+    if array.ndim != 1:
+        raise SeriesError(f"a series has one axis, not {array.ndim}")
+    if len(array) < SHORTEST:
+        raise SeriesError(f"{len(array)} scans; an interval needs at least {SHORTEST}")
+    if not -LARGEST <= array.min() <= array.max() <= LARGEST:  # nor if one of them is not a number
+        raise _invalid_number(array)
+    return read_only(array)
+
+
+def _invalid_number(array: Floats) -> SeriesError:
+    """Say which number is none, or too large."""
+    finite = np.isfinite(array)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        return SeriesError(f"row {row} is {array[row]}, and {np.sum(~finite)} rows are not finite")
+    row = int(np.argmax(np.abs(array)))
+    return SeriesError(f"row {row} is {array[row]:g}; numbers beyond {LARGEST:g} are no scores")
+
+
+def check_level(level: float) -> float:
+    """Return a level between 0 and 1."""
+    if not 0 < level < 1:
+        raise SeriesError(f"a level of {level} is not between 0 and 1")
+    if level > HIGHEST_LEVEL:
+        raise SeriesError(f"a level of {level} is too near to 1; it may be {HIGHEST_LEVEL} at most")
+    return level
+
+
+def check_varying(series: Floats) -> Floats:
+    """Return a series that is not constant."""
+    least, most = float(series.min()), float(series.max())
+    size = max(SMALLEST, ROUNDING * max(-least, most))
+    if most - least < size:  # they print alike, or are as good as zero
+        raise SeriesError(f"all {len(series)} values are {series[0]:g}: no spread, no interval")
+    return series
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Ends of the intervals of some series, (...).
+
+    Attributes
+    ----------
+    low, high
+        Ends, to be believed only where the series are not refused.
+    n_effective
+        Effective samples.
+    n_rare
+        Effective samples on the rarer side; infinite where there are no sides.
+    beyond
+        Whether an end lies beyond the values seen.
+    """
+
+    low: Floats
+    high: Floats
+    n_effective: Floats
+    n_rare: Floats
+    beyond: Bools
+
+    @property
+    def is_refused(self) -> Bools:
+        """Whether a series is too short for its dependence."""
+        return (self.n_effective < FEWEST_SAMPLES) | (self.n_rare < FEWEST_RARE) | self.beyond
+
+    def reason(self) -> str | None:
+        """Say why one series is refused; None if it is not."""
+        if self.n_effective < FEWEST_SAMPLES:
+            return f"effective samples: {self.n_effective:.1f}, too few for an interval"
+        if self.n_rare < FEWEST_RARE:
+            return (
+                f"effective samples on the rarer side: {self.n_rare:.1f}, too few for an interval"
+            )
+        return "the interval reaches beyond the values of the series" if self.beyond else None
+
+
+def two_sided(low: Floats, high: Floats, n_effective: Floats) -> Ends:
+    """Ends that no rare side or edge of the sample limits."""
+    free = np.full_like(n_effective, np.inf)
+    return Ends(low, high, n_effective, free, np.zeros(np.shape(low), dtype=bool))
+
+
+def auto_interval(
+    series: Floats, statistic: Statistic, level: float, *, related: Floats | None = None
+) -> Interval:
+    """Interval by the low-frequency posterior, or a refusal with its reason."""
+    if statistic.name == "mean" and is_fraction(series) and series.min() == series.max():
+        return _unanimous_interval(series, level, related)
+    check_varying(statistic.averaged(series))
+
+    ends = auto_ends(series, statistic, level)
+    reason = ends.reason()
+    return Interval(
+        value=statistic.of(series),
+        low=None if reason else float(ends.low),
+        high=None if reason else float(ends.high),
+        level=level,
+        n=len(series),
+        n_effective=float(ends.n_effective),
+        block_length=None,
+        method="auto",
+        reason=reason,
+    )
+
+
+def auto_ends(series: Floats, statistic: Statistic, level: float) -> Ends:
+    """Ends for many series at once, none of them constant. (..., n) -> (...)."""
+    if statistic.share is not None:
+        return quantile_ends(series, statistic.share, level)
+    if statistic.name == "rmse":
+        return rmse_ends(series, level)
+    return fraction_ends(series > 0, level) if is_fraction(series) else mean_ends(series, level)
+
+
+def is_fraction(series: Floats) -> bool:
+    """Whether all numbers are zero or one."""
+    parts = (series[part] for part in chunks(len(series)))
+    return all(((part == 0) | (part == 1)).all() for part in parts)
+
+
+def _unanimous_interval(series: Floats, level: float, related: Floats | None) -> Interval:
+    """Fraction of a series that is all zero or all one: one-sided, if a related series varies."""
+    value, n = float(series[0]), len(series)
+    every = f"all {n} scans are {'inside' if value else 'outside'}"
+    if related is None:
+        reason = f"{every}: alone they do not tell how many samples they are worth"
+        return Interval(value, None, None, level, n, None, None, "auto", reason)
+    n_effective = float(mean_ends(check_varying(related), level).n_effective)
+    low, high = one_sided_ends(bool(value), n_effective, level)
+    reason = f"{every}: one-sided, for {n_effective:.1f} effective samples"
+    return Interval(value, low, high, level, n, n_effective, None, "auto", reason)
+
+
+def mean_ends(series: Floats, level: float) -> Ends:
+    """Interval of the mean. (..., n) -> (...).
+
+    Short dependent series with a long tail have seldom seen enough of it: their mean is too low and
+    so is their spread. The end on the side of the tail moves out as it would on the logarithmic
+    scale of a shifted log-normal of the same shape. Of a series without negative numbers, both ends
+    are at least as skew as on its own logarithmic scale, and positive.
+    """
+    mean, variance = series.mean(axis=-1), series.var(axis=-1)
+    posterior = mean_posterior(series)
+    down, up = posterior.quantiles((1 - level) / 2, (1 + level) / 2)
+    down, up = np.maximum(-down, 0), np.maximum(up, 0)
+
+    rate = skew_rate(series, np.sqrt(variance))
+    positive = series.min(axis=-1) >= 0
+    own = np.where(positive, 1 / np.where(positive, mean, 1.0), 0.0)
+    high = mean + stretch_offset(up, np.maximum(np.maximum(rate, 0), own))
+    low = mean - np.where(
+        positive, _step_down(down, mean), stretch_offset(down, np.maximum(-rate, 0))
+    )
+    return two_sided(low, high, effective_samples(variance, posterior.variance))
+
+
+def _step_down(down: Floats, mean: Floats) -> Floats:
+    """Step down from a positive mean on the logarithmic scale: never below zero."""
+    safe = np.where(mean > 0, mean, 1.0)
+    return safe * -np.expm1(-down / safe)
+
+
+def rmse_ends(series: Floats, level: float) -> Ends:
+    """Interval of the root mean square: that of the mean square, rooted. (..., n) -> (...)."""
+    square = mean_ends(series**2, level)
+    return two_sided(np.sqrt(square.low), np.sqrt(square.high), square.n_effective)
+
+
+def fraction_ends(member: Bools, level: float) -> Ends:
+    """Interval of the fraction of members; not all scans may be alike. (..., n) -> (...)."""
+    n = member.shape[-1]
+    sums = neighbour_sums(member)
+    fraction, posterior = sums.sum(axis=-1) / n, posterior_of_sums(sums, n)
+    spread = fraction * (1 - fraction)
+    down, up = posterior.quantiles((1 - level) / 2, (1 + level) / 2)
+    down, up = np.minimum(down, 0) / spread, np.maximum(up, 0) / spread
+
+    centre = np.log(fraction / (1 - fraction))
+    n_effective, n_rare = fraction_samples(fraction, posterior)
+    beyond = np.zeros(np.shape(fraction), dtype=bool)
+    return Ends(_logistic(centre + down), _logistic(centre + up), n_effective, n_rare, beyond)
+
+
+def _logistic(logit: Floats) -> Floats:
+    """1 / (1 + exp(-logit)), without overflow."""
+    return np.exp(-np.logaddexp(0, -logit))
+
+
+def fraction_samples(fraction: Floats, posterior: MeanPosterior) -> tuple[Floats, Floats]:
+    """Effective samples in all, and on the rarer side. (...) -> (...), (...)."""
+    n_effective = effective_samples(fraction * (1 - fraction), posterior.variance)
+    return n_effective, n_effective * np.minimum(fraction, 1 - fraction)
+
+
+def probability_below(share: float, sums: Floats, n: int) -> Floats:
+    """Posterior probability that the true fraction is below a share. (..., m) -> (...).
+
+    `sums` counts the members among neighbours, n scans in all. On the probit scale, which is as
+    safe as the logit scale for a test and gives quantiles a tenth less width. Zero where all scans
+    are members, one where none is.
+    """
+    fraction = sums.sum(axis=-1) / n
+    mixed = (fraction > 0) & (fraction < 1)
+    z = normal_quantile(np.where(mixed, fraction, 0.5))
+    offset = (normal_quantile(share) - z) * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
+    return np.where(mixed, posterior_of_sums(sums, n).cdf(offset), fraction == 0)
+
+
+def one_sided_ends(all_members: bool, n_effective: float, level: float) -> tuple[float, float]:
+    """Clopper-Pearson bound for a fraction that was 0 or 1 in n_effective independent samples."""
+    bound = float((1 - level) ** (1 / n_effective))  # quantile of Beta(n_effective, 1)
+    return (bound, 1.0) if all_members else (0.0, 1 - bound)
+
+
+def quantile_ends(series: Floats, share: float, level: float) -> Ends:
+    """Interval of the value that a share of the scans does not exceed. (..., n) -> (...)."""
+    tail = (1 - level) / 2
+    low, high = _search_ends(series, share, tail)
+
+    n_effective = _quantile_samples(series, share)
+    broad = n_effective if share == 0.5 else np.minimum(n_effective, _quantile_samples(series, 0.5))
+    first, last = low == series.min(axis=-1), high == series.max(axis=-1)
+    beyond = (first & ((1 - share) ** broad > tail)) | (last & (share**broad > tail))
+    return Ends(low, high, n_effective, broad * min(share, 1 - share), beyond)
+
+
+def _search_ends(series: Floats, share: float, tail: float) -> Floats:
+    """Low and high ends, by halving the sorted values of all series at once. (..., n) -> (2, ...).
+
+    They are the first values at which the fraction of scans up to them is below the share with a
+    probability of at most 1 - tail, and of less than the tail.
+    """
+    ordered, n = np.sort(series, axis=-1), series.shape[-1]
+
+    def at(place: Ints) -> Floats:
+        return np.take_along_axis(ordered[None], place[..., None], axis=-1)[..., 0]
+
+    low = np.zeros((2, *series.shape[:-1]), dtype=np.int64)
+    high = np.full_like(low, n - 1)
+    while (low < high).any():
+        middle = (low + high) // 2
+        below = probability_below(share, neighbour_sums(series <= at(middle)[..., None]), n)
+        here = np.stack([below[0] <= 1 - tail, below[1] < tail])
+        low, high = np.where(here, low, np.minimum(middle + 1, high)), np.where(here, middle, high)
+    return at(high)
+
+
+def _quantile_samples(series: Floats, share: float) -> Floats:
+    """Effective samples of being at most a quantile of the series. (..., n) -> (...)."""
+    n = series.shape[-1]
+    place = int(np.ceil(share * n)) - 1
+    value = np.partition(series, place, axis=-1)[..., place : place + 1]
+    sums = neighbour_sums(_members(series, value))
+    return fraction_samples(sums.sum(axis=-1) / n, posterior_of_sums(sums, n))[0]
+
+
+def _members(series: Floats, value: Floats) -> Bools:
+    """Scans at most a value, or below it where that would be all of them.
+
+    (..., n), (..., 1) -> (..., n).
+    """
+    at_most = series <= value
+    return np.where(at_most.all(axis=-1, keepdims=True), series < value, at_most)
+
+
+def bootstrap_interval(
+    series: Floats,
+    statistic: Statistic,
+    level: float,
+    *,
+    method: str,
+    block_length: float | None,
+    replicates: int,
+    rng: np.random.Generator,
+) -> Interval:
+    """Interval by the percentiles of a block bootstrap."""
+    averaged = check_varying(statistic.averaged(series))
+    scheme = method.removesuffix("-percentile")
+    length = choose_block_length(averaged, block_length, scheme)
+    plan = plan_bootstrap(len(series), length, scheme=scheme, replicates=replicates, rng=rng)
+    low, high = percentile_ends(averaged, statistic.share, level, plan)
+    if statistic.name == "rmse":
+        low, high = np.sqrt(low), np.sqrt(high)
+    n_effective = effective_samples(averaged.var(), mean_posterior(averaged).variance)
+    return Interval(
+        value=statistic.of(series),
+        low=float(low),
+        high=float(high),
+        level=level,
+        n=len(series),
+        n_effective=float(n_effective),
+        block_length=length,
+        method=method,
+    )

@@ -9,9 +9,7 @@ import numpy as np
 from smfeval import words
 from smfeval.errors import OptionError, SeriesError
 from smfeval.maths.arrays import Floats
-from smfeval.maths.order import quantile
-from smfeval.summarise.interval import interval
-from smfeval.summarise.interval_ends import Interval, StatisticName
+from smfeval.summarise.interval import Interval, StatisticName, interval
 
 LEAST_TAIL = 1e-4  # a thousand replicates, or a few hundred scans, say nothing beyond
 
@@ -91,7 +89,7 @@ def plain_statistic(series: Floats, statistic: StatisticName) -> float:
         return float(np.mean(series))
     if statistic == "rmse":
         return float(np.sqrt(np.mean(series**2)))
-    return float(quantile(series, 0.5 if statistic == "median" else statistic[1]))
+    return float(np.quantile(series, 0.5 if statistic == "median" else statistic[1]))
 
 
 def finite_or_none(value: float | None) -> float | None:

@@ -7,7 +7,6 @@ import numpy as np
 
 from smfeval.maths import normal
 from smfeval.maths.arrays import Bools, Floats
-from smfeval.maths.order import median
 from smfeval.score import Residuals, RuleSettings
 from smfeval.score.pit import honest_median
 from smfeval.summarise.inflation import best_scale, shape_penalty
@@ -164,7 +163,7 @@ def _best_scale(residuals: Residuals) -> float:
 def is_rounding(distance: Floats, position: Floats) -> bool:
     """Whether distances are no more than rounding leaves of positions so large."""
     farthest = max(float(position.max()), -float(position.min()))
-    return median(distance) <= ROUNDING * farthest
+    return bool(np.median(distance) <= ROUNDING * farthest)
 
 
 def _fraction(inside: Bools, relative: Floats, intervals: Intervals) -> Number:

@@ -5,11 +5,11 @@ from scipy import stats
 
 from smfeval.errors import OptionError, SeriesError
 from smfeval.evaluation import Options, evaluate
-from smfeval.score.pit import honest_median, pit
+from smfeval.score.pit import honest_median, honest_quantile, pit
 from smfeval.score.residuals import Residuals
 from smfeval.show.figures import draw, style
 from smfeval.show.figures.errors import axis_errors, divergence_scan, error_and_sigma
-from smfeval.show.figures.inputs import honest_quantile, sigma
+from smfeval.show.figures.inputs import sigma
 from support.evaluations import (
     FAST,
     S,

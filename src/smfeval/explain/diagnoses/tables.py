@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import chdtrc
 
 from smfeval.evaluation import Evaluation
 from smfeval.explain.diagnoses.case import STANDING_M_S, TEST_LEVEL, DiagnosisCase, format_percent
 from smfeval.explain.diagnoses.result import Bias, Diagnosis, ErrorWindow, Regime, Windows
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Bools, Floats, Ints
+from smfeval.maths.special import chi_squared_tail
 from smfeval.score.spaces import path_axes
 
 WINDOWS = 12
@@ -34,7 +34,7 @@ class SlowPart:
     @property
     def probability(self) -> float:
         """At most this often so slow a part comes from an honest belief."""
-        return float(chdtrc(1, self.slow)) if self.slow > EXTREMAL else 1.0
+        return chi_squared_tail(1, self.slow) if self.slow > EXTREMAL else 1.0
 
     @property
     def is_drift(self) -> bool:

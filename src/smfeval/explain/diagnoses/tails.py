@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import chdtrc, chdtri, fdtrc, gammaln, psi
+from scipy.special import fdtrc, gammaln, psi
 
 from smfeval.explain.diagnoses.case import (
     ENOUGH_SCANS,
@@ -18,6 +18,7 @@ from smfeval.explain.diagnoses.regression import MeanTest, mean_of
 from smfeval.explain.diagnoses.result import Diagnosis, Tail, Untested
 from smfeval.explain.diagnoses.stretches import BLOCKS
 from smfeval.maths.arrays import Bools, Floats
+from smfeval.maths.special import chi_squared_tail, chi_squared_tail_quantile
 from smfeval.summarise.number import Number
 
 FOLDS = 5
@@ -93,11 +94,16 @@ def tail_of(nees: Floats, d: int) -> Tail | None:
     return Tail(
         top_1=float(ordered[:one].sum()) / total,
         top_5=float(ordered[:five].sum()) / total,
-        honest_1=float(chdtrc(d + 2, chdtri(d, 0.01))),  # E[q; q > c] = d P(chi2_(d+2) > c)
-        honest_5=float(chdtrc(d + 2, chdtri(d, 0.05))),
+        honest_1=honest_share(0.01, d),
+        honest_5=honest_share(0.05, d),
         mean_nees=total / len(nees),
         mean_nees_without_5=float(ordered[five:].mean()),
     )
+
+
+def honest_share(largest: float, d: int) -> float:
+    """What the largest NEES carry of the total if honest: E[q; q > c] = d P(chi2_(d+2) > c)."""
+    return chi_squared_tail(d + 2, chi_squared_tail_quantile(d, largest))
 
 
 def extreme_scans(case: DiagnosisCase, nees: Floats) -> Bools:
@@ -105,7 +111,7 @@ def extreme_scans(case: DiagnosisCase, nees: Floats) -> Bools:
     d, limit = case.dimension, TEST_LEVEL / len(nees)
     count = case.particles
     if count is None:
-        return chdtrc(d, nees) < limit
+        return nees > chi_squared_tail_quantile(d, limit)
     stretch = (
         case.honest_median / case.gaussian_median
     )  # back from the chi-squared scale of the median
@@ -226,4 +232,4 @@ def _is_sure(mean: MeanTest) -> bool:
 
 def _dependence_free_probability(median_nees: float, d: int) -> bool:
     """Half of the scans lie so far out with probability at most 2 p each (`summarise.verdict`)."""
-    return 2 * float(chdtrc(d, median_nees)) < TEST_LEVEL
+    return 2 * chi_squared_tail(d, median_nees) < TEST_LEVEL

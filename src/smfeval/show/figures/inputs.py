@@ -3,14 +3,11 @@
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import chdtri, fdtri
 
 from smfeval import words
 from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
 from smfeval.maths.arrays import Floats
-from smfeval.score import Residuals
-from smfeval.score.pit import effective_particles
 
 Evaluations = Evaluation | Sequence[Evaluation]
 MIN_SCANS = 2  # a line needs two ends
@@ -89,15 +86,3 @@ def check_same_length(first: Floats, second: Floats, what: str) -> None:
     """Two series of one length."""
     if len(first) != len(second):
         raise SeriesError(f"{len(first)} and {len(second)} numbers; {what} come in pairs")
-
-
-def honest_quantile(residuals: Residuals, share: float) -> Floats:
-    """The NEES below which an honest belief stays with probability `share`. (n,).
-
-    Chi-squared for Gaussians; (K + 1) d / (K - d) F(d, K - d) for K effective particles.
-    """
-    d, particles = residuals.dimension, effective_particles(residuals)
-    if particles is None:
-        return np.full(len(residuals), chdtri(d, 1 - share))
-    stretch = (particles + 1) * d / (particles - d)
-    return stretch * np.asarray(fdtri(d, particles - d, share), dtype=np.float64)

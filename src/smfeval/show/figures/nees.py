@@ -2,18 +2,17 @@
 
 import numpy as np
 from matplotlib.axes import Axes
-from scipy.special import ndtri
 
 from smfeval import words
 from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
 from smfeval.maths.arrays import Floats
 from smfeval.maths.autocovariance import autocovariance, block_length
-from smfeval.score.pit import effective_particles
+from smfeval.maths.special import normal_quantile
+from smfeval.score.pit import effective_particles, honest_quantile
 from smfeval.show.figures.inputs import (
     Evaluations,
     estimate_name,
-    honest_quantile,
     numbered_beliefs,
     origin_ns,
     single_belief,
@@ -110,7 +109,7 @@ def autocorrelation(axes: Axes, evaluation: Evaluation) -> None:
     memory = memory_scans(found)
     lags = _lag_count(scans, [*blocks.values(), memory or 0.0])
 
-    band = float(ndtri(0.975)) / np.sqrt(scans)
+    band = float(normal_quantile(0.975)) / np.sqrt(scans)
     axes.axhspan(-band, band, color=BAND_GREY, lw=0, zorder=0, label="95 % if independent")
     for i, (what, series) in enumerate(scored.items()):
         legend = f"{what} (block length {words.number(blocks[what])} scans)"

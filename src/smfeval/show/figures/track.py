@@ -7,12 +7,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.patches import Ellipse
-from scipy.special import chdtri
 
 from smfeval import words
 from smfeval.errors import OptionError, SeriesError
 from smfeval.evaluation import Evaluation
 from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.special import chi_squared_tail_quantile
 from smfeval.show.figures.inputs import evaluation_list
 from smfeval.show.figures.style import (
     COLOUR_MAP,
@@ -59,7 +59,8 @@ def principal_axes(covariance: Floats) -> tuple[Floats, Floats]:
     (n, 2, 2) -> (n, 2), (n,). A half axis is sqrt(eigenvalue x chi-squared quantile).
     """
     values, vectors = np.linalg.eigh(covariance)
-    radius = np.sqrt(np.maximum(values[:, ::-1], 0) * chdtri(2, 1 - ELLIPSE_LEVEL))
+    ellipse = chi_squared_tail_quantile(2, 1 - ELLIPSE_LEVEL)
+    radius = np.sqrt(np.maximum(values[:, ::-1], 0) * ellipse)
     return radius, np.degrees(np.arctan2(vectors[:, 1, 1], vectors[:, 0, 1]))
 
 

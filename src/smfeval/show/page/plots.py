@@ -11,7 +11,7 @@ from smfeval.evaluation.result import ScoredScans
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.score import Residuals
-from smfeval.show.figures.inputs import honest_quantile
+from smfeval.score.pit import honest_quantile
 from smfeval.show.figures.style import stretch_index, thin_scans
 from smfeval.show.study.remarks import printable
 

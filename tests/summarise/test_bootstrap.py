@@ -2,16 +2,15 @@
 
 import numpy as np
 import pytest
-from arch.bootstrap import CircularBlockBootstrap, MovingBlockBootstrap, StationaryBootstrap
+from arch.bootstrap import CircularBlockBootstrap, StationaryBootstrap
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ks_2samp
 
-from smfeval.maths.blocks import (
+from smfeval.summarise.bootstrap import (
     SCHEMES,
     SEGMENT,
     plan_bootstrap,
-    replicate_errors,
     replicate_means,
     replicate_quantile_ends,
 )
@@ -54,12 +53,6 @@ def test_every_replicate_is_as_long_as_the_series(scheme, n, length):
     assert size.min() >= 0
 
 
-@pytest.mark.parametrize(("n", "length"), [(97, 7), (100, 10), (101, 101)])
-def test_moving_blocks_stay_inside_the_series(n, length):
-    _, start, size = pieces(some_plan("moving", n, length))
-    assert np.all(start + size <= n)
-
-
 def test_stationary_blocks_have_the_wanted_mean_length():
     _, _, size = pieces(some_plan("stationary", 100_000, 12.5, replicates=1))
     whole = size[size > 0][:-1]
@@ -78,19 +71,6 @@ def test_replicate_means_are_those_of_naive_resampling(scheme, n, length):
     replicates = some_plan(scheme, n, length)
     expected = resampled(series, replicates).mean(axis=-1)
     np.testing.assert_allclose(replicate_means(series, replicates), expected, rtol=1e-13)
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_replicate_errors_are_those_of_the_blocks_as_samples(scheme):
-    series = 5 + np.random.default_rng(8).standard_normal(200)
-    replicates = some_plan(scheme, 200, 8)
-    mean = replicate_means(series, replicates)
-    square = np.zeros(replicates.replicates)
-    for row, start, size in zip(*pieces(replicates), strict=True):
-        block = series[np.arange(start, start + size) % 200]
-        square[row] += np.sum(block - mean[row]) ** 2
-    found = replicate_errors(series, mean, replicates)
-    np.testing.assert_allclose(found, np.sqrt(square) / 200, rtol=1e-10)
 
 
 def test_replicate_means_of_whole_numbers_are_exact():
@@ -133,10 +113,9 @@ def spread(count, expected, deviation):
 def test_blocks_start_anywhere_alike_and_chance_shares_them_among_the_segments(scheme):
     replicate, start, size = pieces(some_plan(scheme, LONG, 50, replicates=400))
     replicate, start = replicate[size > 0], start[size > 0]
-    starts = LONG - 49 if scheme == "moving" else LONG
-    share, total = SEGMENT / starts, len(start)
+    share, total = SEGMENT / LONG, len(start)
 
-    bins = np.histogram(start, bins=20, range=(0, starts))[0]
+    bins = np.histogram(start, bins=20, range=(0, LONG))[0]
     assert np.all(spread(bins, total / 20, np.sqrt(total / 20)) < 4)
     blocks = np.bincount(replicate)
     early = np.bincount(replicate[start < SEGMENT])
@@ -159,7 +138,6 @@ def test_replicate_means_have_the_law_of_those_of_arch(scheme):
     series = np.cumsum(np.random.default_rng(6).standard_normal(LONG)) / 100
     ours = replicate_means(series, some_plan(scheme, LONG, 700, replicates=2000))
     peer = {
-        "moving": MovingBlockBootstrap,
         "circular": CircularBlockBootstrap,
         "stationary": StationaryBootstrap,
     }
