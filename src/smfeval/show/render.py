@@ -72,7 +72,9 @@ def latex_environment() -> "Environment":
     from markupsafe import Markup  # noqa: PLC0415  where a template is rendered
 
     return _environment(
-        lambda text: Markup(escape_latex(text)),  # as markup: HTML's own escapes stay away
+        lambda text: Markup(
+            escape_latex(printable(text))
+        ),  # as markup: HTML's own escapes stay away
         block_start_string="<%",
         block_end_string="%>",
         variable_start_string="<<",
@@ -93,5 +95,6 @@ def _environment(write: Callable[[str], str], **delimiters: str) -> "Environment
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        keep_trailing_newline=True,
         **delimiters,  # type: ignore[arg-type]
     )

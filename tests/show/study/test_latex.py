@@ -7,7 +7,8 @@ import subprocess
 import pytest
 
 from smfeval.compare.duels import Column, Section
-from smfeval.show.study.latex import escape_latex, text
+from smfeval.show.render import escape_latex
+from smfeval.show.study.latex import text
 from smfeval.study.result import Study
 from support.study_results import cell, number, plan, study
 

@@ -280,14 +280,15 @@ def _bias_row(bias: Bias) -> Row:
     """The mean with its interval, in the unit that suits the scatter."""
     mean = bias.mean
     unit = words.length_unit(max(abs(mean.value), bias.scatter_m))
-    value = 0.0 if abs(mean.value) < ROUNDING * bias.scatter_m else mean.value
+    left = abs(mean.value) >= ROUNDING * bias.scatter_m
+    value, share = (mean.value, bias.share) if left else (0.0, 0.0)
     ends = () if mean.low is None or mean.high is None else (mean.low, mean.high)
     text, *shown = (words.number(each / unit.size) for each in (value, *ends))
     return (
         Cell(bias.direction),
         Cell(f"{text} {unit.name}", mean.value, tuple(shown)),
         length_cell(bias.scatter_m),
-        Cell(words.share(bias.share), bias.share),
+        Cell(words.share(share), bias.share),
     )
 
 
