@@ -72,9 +72,7 @@ def latex_environment() -> "Environment":
     from markupsafe import Markup  # noqa: PLC0415  where a template is rendered
 
     return _environment(
-        lambda text: Markup(
-            escape_latex(printable(text))
-        ),  # as markup: HTML's own escapes stay away
+        lambda text: Markup(escape_latex(printable(text))),  # as markup: no HTML escapes
         block_start_string="<%",
         block_end_string="%>",
         variable_start_string="<<",
