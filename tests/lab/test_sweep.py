@@ -33,7 +33,7 @@ def ran(name, recording, words):
 
 
 def test_every_world_and_seed_is_a_track_and_every_setting_a_point():
-    points, failures = points_of_lab(LAB, PLAIN, recorded=recorded, run=ran)
+    points, failures = points_of_lab(LAB, PLAIN, record=recorded, run=ran)
     assert failures == ()
     assert [point.track for point in points[::4]] == ["hall_1", "hall_2", "field_1", "field_2"]
     assert [dict(point.settings)["R"] for point in points[:4]] == list(VALUES)
@@ -49,7 +49,7 @@ def test_a_run_that_fails_stops_no_other():
             raise PairingError("it lost its way")
         return ran(name, recording, words)
 
-    points, failures = points_of_lab(LAB, PLAIN, recorded=recorded, run=moody)
+    points, failures = points_of_lab(LAB, PLAIN, record=recorded, run=moody)
     assert len(points) == 15
     assert [(f.track, f.settings, f.sentence) for f in failures] == [
         ("hall_2", (("R", "1"),), "it lost its way")
@@ -62,7 +62,7 @@ def test_a_walk_that_cannot_be_simulated_fails_its_own_runs_only():
             raise OptionError("the hall is closed")
         return recorded(world, seed)
 
-    points, failures = points_of_lab(LAB, PLAIN, recorded=moody, run=ran)
+    points, failures = points_of_lab(LAB, PLAIN, record=moody, run=ran)
     assert len(points) == 12
     assert [(f.track, f.settings[0][1], f.sentence) for f in failures] == [
         ("hall_2", value, "the hall is closed") for value in VALUES
@@ -72,7 +72,7 @@ def test_a_walk_that_cannot_be_simulated_fails_its_own_runs_only():
 def test_progress_hears_of_every_run():
     heard = []
     points_of_lab(
-        LAB, PLAIN, recorded=recorded, run=ran, progress=lambda done, total: heard.append(done)
+        LAB, PLAIN, record=recorded, run=ran, progress=lambda done, total: heard.append(done)
     )
     assert heard == list(range(16))
 
@@ -82,7 +82,7 @@ def test_a_recording_without_reference_is_refused():
         return SimpleNamespace(name="own", reference=None)
 
     with pytest.raises(OptionError, match="own has no reference"):
-        points_of_lab(LAB, PLAIN, recorded=blind, run=ran)
+        points_of_lab(LAB, PLAIN, record=blind, run=ran)
 
 
 @pytest.mark.parametrize(
@@ -121,5 +121,5 @@ def test_the_noise_of_the_labs_own_filter_moves_its_precision_as_configured():
 
 
 def test_no_machine_path_is_in_a_point():
-    points, _ = points_of_lab(LAB, PLAIN, recorded=recorded, run=ran)
+    points, _ = points_of_lab(LAB, PLAIN, record=recorded, run=ran)
     assert not any(Path(point.source).is_absolute() for point in points)

@@ -1,4 +1,4 @@
-"""Scenes, and the nearest of their surfaces along each ray."""
+"""Scenes of boxes, tubes and ground, and the distance to the nearest surface along each ray."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -80,8 +80,8 @@ class Box:
             enter = np.minimum(one, other).max(axis=0)
             leave = np.maximum(one, other).min(axis=0)
             first = np.where(enter > 0, enter, leave)
-            met = (enter <= leave) & (first > 0)
-        return np.where(met, first, np.inf)
+            is_hit = (enter <= leave) & (first > 0)
+        return np.where(is_hit, first, np.inf)
 
 
 def box(
@@ -124,9 +124,9 @@ class Tube:
         with np.errstate(divide="ignore", invalid="ignore"):  # no root, or along the axis: a miss
             root = np.sqrt(b * b - a * c)
             near, far = (-b - root) / a, (-b + root) / a
-            near_met = self._is_hit(near, start_along, step_along)
-            far_met = self._is_hit(far, start_along, step_along)
-        return np.where(near_met, near, np.where(far_met, far, np.inf))
+            near_hit = self._is_hit(near, start_along, step_along)
+            far_hit = self._is_hit(far, start_along, step_along)
+        return np.where(near_hit, near, np.where(far_hit, far, np.inf))
 
     def _is_hit(self, distance: Floats, start: Floats, step: Floats) -> Bools:
         return (distance > 0) & (np.abs(start + distance * step) <= self.half_length)
@@ -175,7 +175,7 @@ class Ground:
         self, origin: Floats, direction: Floats, start: Floats, limit: Floats
     ) -> Floats:
         """Walk along the rays from `start` without ever passing the ground."""
-        met = np.full(len(start), np.inf)
+        distance = np.full(len(start), np.inf)
         rate = self.wave @ direction[:2]
         bend = np.abs(self.amplitude) @ (rate * rate)
         angle = self.wave @ origin[:2] + self.phase[:, None]
@@ -185,7 +185,7 @@ class Ground:
             gap = origin[2] + direction[2] * at - self.level - self.amplitude @ np.sin(wave_angle)
             slope = direction[2] - self.amplitude @ (rate * np.cos(wave_angle))
             touched = gap <= CLOSE_M
-            met[active[touched]] = at[touched]
+            distance[active[touched]] = at[touched]
             with np.errstate(divide="ignore"):  # a vertical ray does not bend
                 step = 2 * gap / (np.sqrt(slope * slope + 2 * bend * gap) - slope)
             at = at + step
@@ -199,7 +199,7 @@ class Ground:
                 angle[:, on],
                 rate[:, on],
             )
-        return met
+        return distance
 
 
 def candidates(
@@ -271,8 +271,8 @@ def _batch(scene: Scene, origin: Floats, direction: Floats, farthest_m: float) -
 
     nearest = np.full(len(order), np.nextafter(farthest_m, np.inf))
     for i, rays in candidates(scene.footprints, centre, spread, azimuth, farthest_m):
-        met = scene.surfaces[i].hit(start[:, rays], step[:, rays])
-        np.minimum(nearest[rays], met, out=nearest[rays])
+        distance = scene.surfaces[i].hit(start[:, rays], step[:, rays])
+        np.minimum(nearest[rays], distance, out=nearest[rays])
     if scene.ground is not None:
         np.minimum(nearest, scene.ground.hit(start, step, nearest), out=nearest)
 

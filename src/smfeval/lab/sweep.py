@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from smfeval.compare.sweep_points import Failure, Origin, Point, failure_of, point_of
 from smfeval.errors import OptionError, SmfevalError
-from smfeval.evaluation import Options, evaluate
+from smfeval.evaluation import Evaluation, Options, evaluate
 from smfeval.lab.filters import RunFilter, filter_named, run_filter
 from smfeval.lab.recording import Recording
 from smfeval.lab.sensors.faults import NO_FAULTS
@@ -25,22 +25,22 @@ def points_of_lab(
     options: Options,
     *,
     progress: Progress = lambda done, total: None,
-    recorded: Simulate | None = None,
+    record: Simulate | None = None,
     run: RunFilter | None = None,
 ) -> PointsAndFailures:
     """Run every filter with every setting on every world and seed.
 
-    `recorded` and `run` may be given to sweep other recordings or another filter. Unknown worlds,
+    `record` and `run` may be given to sweep other recordings or another filter. Unknown worlds,
     filters and knobs are refused before anything runs; a walk or a run that fails stops no other.
     """
-    if recorded is None or run is None:
+    if record is None or run is None:
         refuse_unknown(lab)
-    recorded, run = recorded or _recorder(lab), run or run_filter
+    record, run = record or _simulator(lab), run or run_filter
     total = len(lab.worlds) * len(lab.seeds) * len(lab.filters) * len(lab.settings)
     outcomes: list[Point | Failure] = []
     for world in lab.worlds:
         for seed in lab.seeds:
-            recording = _recording(recorded, world, seed)
+            recording = _recording(record, world, seed)
             for name in lab.filters:
                 for settings in lab.settings:
                     progress(len(outcomes), total)
@@ -49,10 +49,10 @@ def points_of_lab(
     return split_outcomes(outcomes)
 
 
-def _recording(recorded: Simulate, world: str, seed: int) -> Recording | SmfevalError:
+def _recording(record: Simulate, world: str, seed: int) -> Recording | SmfevalError:
     """The walk, or why there is none: that fails the runs on it and no other."""
     try:
-        return recorded(world, seed)
+        return record(world, seed)
     except SmfevalError as error:
         return error
 
@@ -66,7 +66,7 @@ def refuse_unknown(lab: LabRuns) -> None:
             filter_named(name).settings(_setting_arguments(settings))
 
 
-def _recorder(lab: LabRuns) -> Simulate:
+def _simulator(lab: LabRuns) -> Simulate:
     faults = None if lab.faults else NO_FAULTS
     return lambda world, seed: simulate(world, seed, duration_s=lab.duration_s, faults=faults)
 
@@ -84,11 +84,17 @@ def _outcome(
     if recording.reference is None:
         raise OptionError(f"{recording.name} has no reference to score a sweep against")
     try:
-        ran = run(origin.estimator, recording, _setting_arguments(origin.settings))
-        found = evaluate(ran.belief, recording.reference, options=replace(options, rules=()))
+        done = run(origin.estimator, recording, _setting_arguments(origin.settings))
+        evaluation = evaluate(done.belief, recording.reference, options=replace(options, rules=()))
     except SmfevalError as error:
         return failure_of(origin, str(error))
-    numbers = {name: METRICS[name].of(found) for name in ("precision", "nees_median", "mae")}
+    return point_of_evaluation(origin, evaluation, notes=(*done.notes, *evaluation.all_notes))
+
+
+def point_of_evaluation(
+    origin: Origin, evaluation: Evaluation, *, notes: tuple[str, ...]
+) -> Point | Failure:
+    """The point of a run that was scored."""
+    numbers = {name: METRICS[name].of(evaluation) for name in ("precision", "nees_median", "mae")}
     known = {name: number for name, number in numbers.items() if number is not None}
-    scored = len(found.scored.residuals)
-    return point_of(origin, known, scored=scored, notes=(*ran.notes, *found.all_notes))
+    return point_of(origin, known, scored=len(evaluation.scored.residuals), notes=notes)

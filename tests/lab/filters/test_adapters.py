@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lab.filters import long_room, room
 from smfeval.errors import OptionError
 from smfeval.io.progress import listening
 from smfeval.lab.filters import filter_named, kiss_icp
@@ -19,6 +18,7 @@ from smfeval.lab.filters.settings import require_module
 from smfeval.lab.recording import Scans
 from smfeval.lab.simulate import simulate
 from smfeval.maths import so3
+from support import long_room, room
 
 FOREIGN = {"genz-lio": GENZ_LIO, "se3-lio": SE3_LIO}
 

@@ -4,12 +4,12 @@ from collections import defaultdict
 
 import numpy as np
 
-from lab.filters import room
 from smfeval.lab.filters.ieskf.cloud import downsample, far_points, preprocess_scan, rotate_small
 from smfeval.lab.filters.ieskf.inertial import densities, predict
 from smfeval.lab.filters.ieskf.state import SIZE, Settings, State
 from smfeval.lab.recording import ImuNoise
 from smfeval.maths import so3
+from support import room
 
 QUIET = ImuNoise(0.0, 0.0, 0.0, 0.0)
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lab.filters import room
 from smfeval.lab.filters.ieskf import Settings, run
+from support import room
 
 MEDIAN = 2.366  # of chi^2 with 3 degrees of freedom
 TOLD = Settings(

@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from lab.filters import room
-from lab.filters.test_propagation import differences, some_state
 from smfeval.lab.filters.ieskf.maps import Planes
 from smfeval.lab.filters.ieskf.odometry import nis, record_update
 from smfeval.lab.filters.ieskf.state import POSE, SIZE, Settings
@@ -28,6 +26,8 @@ from smfeval.lab.filters.ieskf.update import (
     residuals,
     to_world,
 )
+from support import room
+from support.filter_states import differences, some_state
 
 VARIANCE = 0.03**2
 

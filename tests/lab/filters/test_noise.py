@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lab.filters.test_propagation import some_state
 from smfeval.lab.filters.ieskf.state import POSE, SIZE, Settings
 from smfeval.lab.filters.ieskf.update import (
     NOISE_ESTIMATORS,
@@ -16,6 +15,7 @@ from smfeval.lab.filters.ieskf.update import (
     displacement_nis,
     patches,
 )
+from support.filter_states import some_state
 
 N, PER_PATCH = 600, 20
 OWN, SHARED = 0.02, 0.02  # m: sigma of a point, and of the patch that it lies on

@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lab.filters import room
 from smfeval.errors import OptionError, SeriesError
 from smfeval.lab.filters import filter_named
 from smfeval.lab.filters.ieskf import KnownMap, Settings, run
 from smfeval.lab.recording import Imu, Scans
 from smfeval.maths import so3
+from support import room
 
 QUICK = {"duration_s": 5.0, "count": 1200}
 SETTINGS = Settings(map_voxel_m=0.5, voxel_m=0.25)

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lab.filters import room
 from smfeval.lab.filters.ieskf.inertial import (
     densities,
     integrate,
@@ -20,21 +19,10 @@ from smfeval.lab.filters.ieskf.state import ACCELERATION_BIAS, GYRO_BIAS, SIZE, 
 from smfeval.lab.filters.ieskf.update import prior_jacobian
 from smfeval.lab.recording import Imu, ImuNoise
 from smfeval.maths import so3
+from support import room
+from support.filter_states import differences, some_state
 
 H = 0.01  # s
-
-
-def some_state(rng):
-    return State(
-        stamp=0,
-        position=rng.normal(size=3),
-        rotation=so3.matrix(so3.exp(rng.normal(size=3))),
-        velocity=rng.normal(size=3),
-        gyro_bias=0.1 * rng.normal(size=3),
-        acceleration_bias=0.1 * rng.normal(size=3),
-        tilt=0.1 * rng.normal(size=2),
-        covariance=np.eye(SIZE),
-    )
 
 
 def one_step(state, gyro, force):
@@ -49,12 +37,6 @@ def one_step(state, gyro, force):
 def transition(state, gyro, force):
     rate, push = gyro - state.gyro_bias, force - state.acceleration_bias
     return transitions(np.array([H]), state.rotation[None], rate[None], push[None], state.tilt)
-
-
-def differences(function, size, eps=1e-6):
-    """Jacobian of a function of an error vector at zero, by central differences."""
-    steps = eps * np.eye(size)
-    return np.stack([(function(step) - function(-step)) / (2 * eps) for step in steps], axis=1)
 
 
 def test_plus_and_minus_undo_each_other(rng):

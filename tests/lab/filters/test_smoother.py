@@ -8,11 +8,11 @@ import pytest
 pytest.importorskip("gtsam", reason="gtsam is not installed")
 pytest.importorskip("small_gicp", reason="small-gicp is not installed")
 
-from lab.filters import long_room, room
 from smfeval.errors import OptionError
 from smfeval.lab.filters import ieskf
 from smfeval.lab.filters.gtsam_smoother import Keyframes, Settings, run
 from smfeval.lab.recording import Scans
+from support import long_room, room
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lab.filters import room
 from smfeval.errors import OptionError
 from smfeval.lab.filters.ieskf.start import (
     level_rotation,
@@ -15,6 +14,7 @@ from smfeval.lab.filters.ieskf.start import (
 from smfeval.lab.filters.ieskf.state import ACCELERATION_BIAS, GYRO_BIAS, TILT, Settings
 from smfeval.lab.recording import GRAVITY_M_S2, Imu
 from smfeval.maths import so3
+from support import room
 
 SETTINGS = Settings(start_acceleration_bias=0.02)
 

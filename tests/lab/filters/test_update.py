@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 from scipy.optimize import least_squares
 
-from lab.filters import room
-from lab.filters.test_propagation import some_state
 from smfeval.lab.filters.ieskf.maps import Planes
 from smfeval.lab.filters.ieskf.state import POSE, SIZE, Settings
 from smfeval.lab.filters.ieskf.update import CONVERGED_STEP, linearise, residuals, update_state
+from support import room
+from support.filter_states import some_state
 
 VARIANCE = 0.02**2
 KNOWN = Settings(map="known", voxel_m=0.0, iterations=10)

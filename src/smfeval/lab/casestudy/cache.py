@@ -50,22 +50,22 @@ class RunCache:
     def run(self, walk: Walk, job: Job) -> Run:
         """The run of a job: as it was kept, or run now and kept."""
         base, key = self._base(walk, job.stem), walk.key | {"run": job.stem}
-        known = _load_run(base, key)
-        if known is None:
+        kept = _load_run(base, key)
+        if kept is None:
             _save_run(self.run_filter(job.filter, walk.recording, job.settings), base, key)
-            known = _load_run(base, key)
-        if known is None:
+            kept = _load_run(base, key)
+        if kept is None:
             raise OptionError(
                 f"{base}.square: written and not found again; is the folder changing?"
             )
-        return known
+        return kept
 
     def reference(self, walk: Walk) -> AnyTrack:
         """The exact poses of a track."""
         base = self._base(walk, REFERENCE)
-        known = _load_run(base, walk.key)
-        if known is not None:
-            return known.belief
+        kept = _load_run(base, walk.key)
+        if kept is not None:
+            return kept.belief
         truth = walk.recording.reference
         if truth is None:
             raise OptionError(f"{walk.track.name} has no reference to score against")
@@ -98,11 +98,12 @@ def _save_run(run: Run, base: Path, key: Key) -> None:
 def _load_run(base: Path, key: Key) -> Run | None:
     """The run if it is there whole, and is the one that is asked for."""
     try:
-        said = json.loads(_file(base, ".json").read_text())
-        if said["key"] != key:
+        document = json.loads(_file(base, ".json").read_text())
+        if document["key"] != key:
             return None
-        told = read_telemetry(_file(base, ".parquet")) if said["telemetry"] else None
-        return Run(read(_file(base, ".square")), told, said["cpu_s"], tuple(said["notes"]))
+        telemetry = read_telemetry(_file(base, ".parquet")) if document["telemetry"] else None
+        belief = read(_file(base, ".square"))
+        return Run(belief, telemetry, document["cpu_s"], tuple(document["notes"]))
     except (OSError, ValueError, KeyError, TypeError, SmfevalError):
         return None
 

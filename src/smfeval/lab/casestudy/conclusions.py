@@ -10,7 +10,7 @@ from smfeval.compare.sweep import MOVES_NATS, KnobEffect, TrackEffect, unearned_
 from smfeval.lab.casestudy.plan import NOISE_KNOB, OWN_FILTER, SMOOTHER
 from smfeval.lab.casestudy.result import CaseStudy, ScoreRow
 from smfeval.summarise.number import Number
-from smfeval.words import count
+from smfeval.words import count, join
 
 SIMILAR_FACTOR = 1.5  # errors within this factor of each other are called alike
 SIGN_TEST_LEVEL = 0.05  # a sign test with a larger p decides nothing
@@ -39,15 +39,15 @@ def _knobs(study: CaseStudy) -> Iterator[str]:
     moving = [f"{each.knob} ({each.nats:.1f} nat)" for each in reach if each.nats >= MOVES_NATS]
     still = [each.knob for each in reach if each.nats < MOVES_NATS]
     if moving:
-        rest = f", not by {join_names(still)}" if still else ""
-        yield f"what an update is credited with is moved by {join_names(moving)}{rest}"
+        rest = f", not by {join(still)}" if still else ""
+        yield f"what an update is credited with is moved by {join(moving)}{rest}"
     noise = study.knob_effect(NOISE_KNOB)
     if noise is not None and noise.nees_slope is not None:
         slopes = [
             f"{_format_slope(each.nees_slope)} on {each.track}" for each in _affected_tracks(noise)
         ]
         yield (
-            f"as R shrinks, log10 NEES grows per nat by {join_names(slopes)}; errors that stay "
+            f"as R shrinks, log10 NEES grows per nat by {join(slopes)}; errors that stay "
             f"give {unearned_slope():.3f}"
         )
 
@@ -183,11 +183,6 @@ def _is_similar(one: float, other: float) -> bool:
 
 
 TOPICS = (_overconfidence, _knobs, _credit, _degeneracy, _displacement, _variants, compare_smoother)
-
-
-def join_names(names: Sequence[str]) -> str:
-    """'a, b and c'."""
-    return " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else names[0]
 
 
 def format_range(values: Sequence[float], digits: str = ".3g") -> str:

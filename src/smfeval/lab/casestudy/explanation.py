@@ -33,7 +33,7 @@ class Credit:
 
 @dataclass(frozen=True)
 class RunExplanation:
-    """All of it, on the updates that were scored."""
+    """Credit, degeneracy and shared displacement, on the updates that were scored."""
 
     credit: Credit
     degeneracy: tuple[Regression, ...]
@@ -44,16 +44,16 @@ class RunExplanation:
 
 def explain_run(run: Run, evaluation: Evaluation) -> RunExplanation:
     """Explain a run that was evaluated; raises where it left no telemetry."""
-    every = _telemetry(run)
-    rows, scans, left_out = _scored_rows(every, evaluation)
+    telemetry = _telemetry(run)
+    rows, scans, left_out = _scored_rows(telemetry, evaluation)
     error = _in_filter_axes(evaluation)[scans]
     nees = evaluation.scored.series["nees"][scans]
-    found = evaluation.calibration
-    assert found is not None  # a run with telemetry reports a covariance
+    calibration = evaluation.calibration
+    assert calibration is not None  # a run with telemetry reports a covariance
     return RunExplanation(
-        credit=_credit(every, rows, found.k.value),
-        degeneracy=regressions(nees, geometry(every.normals[rows])),
-        displacement=_displacement(every, rows, error),
+        credit=_credit(telemetry, rows, calibration.k.value),
+        degeneracy=regressions(nees, geometry(telemetry.normals[rows])),
+        displacement=_displacement(telemetry, rows, error),
         updates=len(scans),
         left_out=left_out,
     )
@@ -61,20 +61,20 @@ def explain_run(run: Run, evaluation: Evaluation) -> RunExplanation:
 
 def scored_updates(run: Run, evaluation: Evaluation) -> tuple[Telemetry, Ints, int]:
     """Updates that see every direction, their scored scans, and how many of these have none."""
-    told = _telemetry(run)
-    rows, scans, left_out = _scored_rows(told, evaluation)
-    return _select_rows(told, rows), scans, left_out
+    telemetry = _telemetry(run)
+    rows, scans, left_out = _scored_rows(telemetry, evaluation)
+    return _select_rows(telemetry, rows), scans, left_out
 
 
 def explanation_row(outcome: Outcome) -> ExplanationRow:
     """Credit, degeneracy and shared displacement of one run."""
     found = explain_run(outcome.run, outcome.evaluation)
-    told, _, _ = scored_updates(outcome.run, outcome.evaluation)
+    telemetry, _, _ = scored_updates(outcome.run, outcome.evaluation)
     return ExplanationRow(
         track=outcome.job.track.name,
         updates=found.updates,
         left_out=found.left_out,
-        credit=credit_row(found.credit, float(np.median(told.matched))),
+        credit=credit_row(found.credit, float(np.median(telemetry.matched))),
         degeneracy=found.degeneracy,
         displacement=found.displacement,
     )
@@ -102,8 +102,8 @@ def credit_row(credit: Credit, matched: float) -> CreditRow:
 
 def condition_and_nees(outcome: Outcome) -> tuple[Floats, Floats]:
     """Condition number of the matched normals and NEES of every update. (n,), (n,)."""
-    told, scans, _ = scored_updates(outcome.run, outcome.evaluation)
-    return geometry(told.normals).condition, outcome.evaluation.scored.series["nees"][scans]
+    telemetry, scans, _ = scored_updates(outcome.run, outcome.evaluation)
+    return geometry(telemetry.normals).condition, outcome.evaluation.scored.series["nees"][scans]
 
 
 def _median(values: Floats) -> float:
@@ -116,78 +116,86 @@ def _telemetry(run: Run) -> Telemetry:
     return run.telemetry
 
 
-def _scored_rows(told: Telemetry, evaluation: Evaluation) -> tuple[Ints, Ints, int]:
+def _scored_rows(telemetry: Telemetry, evaluation: Evaluation) -> tuple[Ints, Ints, int]:
     """Rows of updates that see every direction, their scored scans, how many of these have none."""
     stamps = evaluation.scored.estimate.stamp
-    _, rows, scans = np.intersect1d(told.stamp, stamps, assume_unique=True, return_indices=True)
-    good = _full_rank_updates(told)[rows]
+    _, rows, scans = np.intersect1d(
+        telemetry.stamp, stamps, assume_unique=True, return_indices=True
+    )
+    good = _full_rank_updates(telemetry)[rows]
     if not good.any():
         raise SeriesError("no scored scan has an update that sees every direction")
     return rows[good], scans[good], int(np.sum(~good))
 
 
-def updates_of(told: Telemetry) -> Updates:
+def updates_of(telemetry: Telemetry) -> Updates:
     """The updates with the information that they really gave the position.
 
     That is the credit less what the rotation takes; with it the recursion without a displacement
     is the run itself.
     """
-    observed = credit.observed_credit(told.prior, told.posterior)
-    return Updates(told.prior, told.posterior, project_semidefinite(observed))
+    observed = credit.observed_credit(telemetry.prior, telemetry.posterior)
+    return Updates(telemetry.prior, telemetry.posterior, project_semidefinite(observed))
 
 
 def project_semidefinite(information: Floats) -> Floats:
-    """Without what rounding makes negative where an update saw nothing. (n, 3, 3)."""
+    """The matrices with negative eigenvalues, which rounding makes, set to 0. (n, 3, 3)."""
     value, direction = np.linalg.eigh(information)
     kept = direction * np.maximum(value, 0.0)[..., None, :]
     return symmetrise(kept @ direction.swapaxes(-1, -2))
 
 
-def _credit(every: Telemetry, rows: Ints, k: float) -> Credit:
-    told, claimed = _select_rows(every, rows), credit.credit(every.normals, every.sigma_m)
+def _credit(telemetry: Telemetry, rows: Ints, k: float) -> Credit:
+    """Credit of the rows; the budget needs all updates, for each follows from the one before."""
+    scored = _select_rows(telemetry, rows)
+    claimed = credit.credit(telemetry.normals, telemetry.sigma_m)
     return Credit(
-        parts=credit.parts(told.matched, told.normals, told.sigma_m),
-        budget=credit.budget(every.prior, every.posterior, claimed).at(rows),
-        effective_points=float(np.median(credit.effective_points(told.matched, k))),
+        parts=credit.parts(scored.matched, scored.normals, scored.sigma_m),
+        budget=credit.budget(telemetry.prior, telemetry.posterior, claimed).at(rows),
+        effective_points=float(np.median(credit.effective_points(scored.matched, k))),
         excess_nats=credit.excess_nats(k),
     )
 
 
-def _displacement(told: Telemetry, rows: Ints, error: Floats) -> Displacement:
-    """Of all updates, since each rests on the one before; asked at the rows that were scored."""
-    updates = updates_of(told)
-    claimed = Updates(told.prior, told.posterior, credit.credit(told.normals, told.sigma_m))
-    seen = PointResiduals(told.matched, told.normals, told.innovation_rms_m, told.residual_rms_m)
-    shown = displacement_from_innovations(claimed, seen, rows=rows)
+def _displacement(telemetry: Telemetry, rows: Ints, error: Floats) -> Displacement:
+    """Shared displacement at the scored rows; the recursion runs over all updates."""
+    updates = updates_of(telemetry)
+    claimed = Updates(
+        telemetry.prior, telemetry.posterior, credit.credit(telemetry.normals, telemetry.sigma_m)
+    )
+    residuals = PointResiduals(
+        telemetry.matched, telemetry.normals, telemetry.innovation_rms_m, telemetry.residual_rms_m
+    )
+    shown = displacement_from_innovations(claimed, residuals, rows=rows)
 
-    def one(size_m: float) -> Floats:
-        return displacement.single_update_posterior(
-            updates, displacement.isotropic_covariance(size_m)
-        )[rows]
+    def at_one(size_m: float) -> Floats:
+        S = displacement.isotropic_covariance(size_m)
+        return displacement.single_update_posterior(updates, S)[rows]
 
-    def every(size_m: float) -> Floats:
-        return displacement.marginalised_posterior(
-            updates, displacement.isotropic_covariance(size_m)
-        )[rows]
+    def at_every(size_m: float) -> Floats:
+        S = displacement.isotropic_covariance(size_m)
+        return displacement.marginalised_posterior(updates, S)[rows]
 
     reported = updates.posterior[rows]
     return Displacement(
         shown=shown,
-        recovered_one_nats=displacement.recovered_nats(one(shown.sigma_m), reported),
-        recovered_every_nats=displacement.recovered_nats(every(shown.sigma_m), reported),
-        needed_one_m=displacement.needed_displacement_m(error, one),
-        needed_every_m=displacement.needed_displacement_m(error, every),
+        recovered_one_nats=displacement.recovered_nats(at_one(shown.sigma_m), reported),
+        recovered_every_nats=displacement.recovered_nats(at_every(shown.sigma_m), reported),
+        needed_one_m=displacement.needed_displacement_m(error, at_one),
+        needed_every_m=displacement.needed_displacement_m(error, at_every),
     )
 
 
-def _full_rank_updates(told: Telemetry) -> Bools:
+def _full_rank_updates(telemetry: Telemetry) -> Bools:
     """Updates that moved information, from points that see every direction."""
-    gained = np.linalg.eigvalsh(credit.observed_credit(told.prior, told.posterior))[:, 0] > 0
-    return (told.matched >= FEWEST_POINTS) & sees_all(told.normals) & gained
+    gained = (
+        np.linalg.eigvalsh(credit.observed_credit(telemetry.prior, telemetry.posterior))[:, 0] > 0
+    )
+    return (telemetry.matched >= FEWEST_POINTS) & sees_all(telemetry.normals) & gained
 
 
-def _select_rows(told: Telemetry, rows: Ints) -> Telemetry:
-    return Telemetry(**{name: values[rows] for name, values in vars(told).items()})
+def _select_rows(telemetry: Telemetry, rows: Ints) -> Telemetry:
+    return Telemetry(**{name: values[rows] for name, values in vars(telemetry).items()})
 
 
 def _in_filter_axes(evaluation: Evaluation) -> Floats:

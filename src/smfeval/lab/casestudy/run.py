@@ -27,7 +27,7 @@ from smfeval.study.metrics import NOMINAL
 
 FOREIGN_ERRORS = (RuntimeError, np.linalg.LinAlgError)  # what packages of others raise
 BASIC_OPTIONS = Options(rules=())  # errors, NEES and coverage; nobody asks for the other rules here
-Progress = Callable[[int, int, str], None]  # hears: done, total, what is run next
+Progress = Callable[[int, int, str], None]  # called with: done, total, what is run next
 
 
 def case_study(
@@ -42,23 +42,24 @@ def case_study(
     `run` may be given to study another filter under the names of the plan.
     """
     outcomes, failures = run_plan(plan, RunCache(folder, run), progress)
-    missing = group_failures(failures)
+    not_run = group_failures(failures)
     if not outcomes:
-        raise OptionError(f"no filter came to an end; {missing[0].filter}: {missing[0].sentence}")
+        raise OptionError(f"no filter came to an end; {not_run[0].filter}: {not_run[0].sentence}")
 
-    asked = [filter_job(track, name) for track in plan.worlds for name in plan.filters]
-    usual = [outcomes[job] for job in asked if job in outcomes]
-    rows, notes = _explanation_rows([each for each in usual if each.job.filter == OWN_FILTER])
+    jobs = [filter_job(track, name) for track in plan.worlds for name in plan.filters]
+    usual = [outcomes[job] for job in jobs if job in outcomes]
+    own = [outcome for outcome in usual if outcome.job.filter == OWN_FILTER]
+    explanations, notes = _explanation_rows(own)
     reach, reach_notes = _credit_reach_rows(plan, outcomes)
     return CaseStudy(
         plan=plan,
         scores=tuple(score_row(plan, each) for each in usual),
         knobs=knob_sweep(plan, outcomes),
         credit_reach=reach,
-        explanations=rows,
+        explanations=explanations,
         variants=tuple(variant_rows(plan, outcomes)),
         variant_sweep=variant_sweep(plan, outcomes),
-        not_run=missing,
+        not_run=not_run,
         notes=(*notes, *reach_notes),
         cpu_s=sum(each.run.cpu_s for each in outcomes.values()),
         outcomes=tuple(usual),
@@ -66,28 +67,28 @@ def case_study(
 
 
 def run_plan(
-    plan: CaseStudyPlan, shelf: RunCache, progress: Progress = lambda done, total, words: None
+    plan: CaseStudyPlan, cache: RunCache, progress: Progress = lambda done, total, words: None
 ) -> tuple[Outcomes, Failures]:
     """Run and score all that the plan asks for, one track after the other."""
-    asked = {track: jobs_of(plan, track) for track in plan.worlds}
-    total, done = sum(map(len, asked.values())), 0
+    jobs_on = {track: jobs_of(plan, track) for track in plan.worlds}
+    total, done = sum(map(len, jobs_on.values())), 0
     outcomes: Outcomes = {}
     failures: Failures = {}
-    for track, jobs in asked.items():
+    for track, jobs in jobs_on.items():
         walk = Walk(track, plan.walk_s)  # its recording is let go before the next is made
         for job in jobs:
             progress(done, total, f"{track.name} {' '.join((job.filter, *job.settings))}")
             try:
-                outcomes[job] = _score_job(job, walk, shelf)
+                outcomes[job] = _score_job(job, walk, cache)
             except (SmfevalError, *FOREIGN_ERRORS) as error:
                 failures[job] = str(error) or type(error).__name__
             done += 1
     return outcomes, failures
 
 
-def _score_job(job: Job, walk: Walk, shelf: RunCache) -> Outcome:
-    run = shelf.run(walk, job)
-    return Outcome(job, run, evaluate(run.belief, shelf.reference(walk), options=BASIC_OPTIONS))
+def _score_job(job: Job, walk: Walk, cache: RunCache) -> Outcome:
+    run = cache.run(walk, job)
+    return Outcome(job, run, evaluate(run.belief, cache.reference(walk), options=BASIC_OPTIONS))
 
 
 def score_row(plan: CaseStudyPlan, outcome: Outcome) -> ScoreRow:

@@ -1,25 +1,21 @@
-"""Knobs turned and variants tried, from runs that were scored."""
+"""What knobs and variants of the lab's own filter do, from runs that were scored."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 import numpy as np
 
 from smfeval.compare.sweep import Sweep, sweep_of
-from smfeval.compare.sweep_points import Failure, KnobSettings, Origin, Point, point_of
+from smfeval.compare.sweep_points import Failure, KnobSettings, Origin, Point
 from smfeval.errors import SeriesError
 from smfeval.explain.credit import credit, log_det
 from smfeval.lab.casestudy.explanation import scored_updates
 from smfeval.lab.casestudy.plan import OWN_FILTER, CaseStudyPlan, Job, knob_jobs, variant_jobs
 from smfeval.lab.casestudy.result import CreditReach, Outcome, Outcomes, VariantRow
-from smfeval.lab.sweep import SIMULATED
+from smfeval.lab.sweep import SIMULATED, point_of_evaluation
 from smfeval.lab.worlds import SeededWorld
-from smfeval.study.metrics import METRICS
 from smfeval.study.sweep_points import split_outcomes
 
-NamedJob = tuple[
-    str, KnobSettings, Job
-]  # the name that a run has in a sweep, its settings, the run
+NamedJob = tuple[str, KnobSettings, Job]  # estimator's name in the sweep, its settings, the run
 
 
 def knob_sweep(plan: CaseStudyPlan, outcomes: Outcomes) -> Sweep | None:
@@ -46,8 +42,8 @@ def credit_reach(plan: CaseStudyPlan, outcomes: Outcomes) -> Iterator[CreditReac
 
 def credit_nats(outcome: Outcome) -> float:
     """Median of log det J over the updates that see every direction."""
-    told, _, _ = scored_updates(outcome.run, outcome.evaluation)
-    return float(np.median(log_det(credit(told.normals, told.sigma_m))))
+    updates, _, _ = scored_updates(outcome.run, outcome.evaluation)
+    return float(np.median(log_det(credit(updates.normals, updates.sigma_m))))
 
 
 def variant_sweep(plan: CaseStudyPlan, outcomes: Outcomes) -> Sweep | None:
@@ -121,13 +117,9 @@ def _build_sweep(name: str, named: Iterable[NamedJob], outcomes: Outcomes) -> Sw
     try:
         return sweep_of(points, name=name, failures=failures)
     except SeriesError:
-        return None  # what did not run is told with the filters that did not
+        return None  # the study lists what did not run
 
 
 def _point(name: str, settings: KnobSettings, outcome: Outcome) -> Point | Failure:
-    found = outcome.evaluation
-    numbers = {each: METRICS[each].of(found) for each in ("precision", "nees_median", "mae")}
-    known = {each: number for each, number in numbers.items() if number is not None}
     origin = Origin(name, outcome.job.track.name, settings, SIMULATED)
-    point = point_of(origin, known, scored=len(found.scored.residuals))
-    return replace(point, notes=outcome.run.notes) if isinstance(point, Point) else point
+    return point_of_evaluation(origin, outcome.evaluation, notes=outcome.run.notes)

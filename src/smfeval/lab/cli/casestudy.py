@@ -12,7 +12,7 @@ from smfeval.io.atomic import writing
 from smfeval.lab.casestudy import FULL, QUICK, CaseStudy, CaseStudyPlan, adapt_plan, case_study
 from smfeval.lab.casestudy.cache import RUNS
 from smfeval.lab.casestudy.run import Progress
-from smfeval.lab.show import report as show
+from smfeval.lab.show import report
 from smfeval.lab.show.document import document
 from smfeval.show.documents import json_text
 
@@ -27,14 +27,14 @@ def run(arguments: list[str]) -> int:
     with _progress_bar() as progress:
         study = case_study(chosen.output, plan, progress=progress)
     _write(chosen.output / DOCUMENT, json_text(document(study)))
-    _write(chosen.output / REPORT, show.markdown(study))
+    _write(chosen.output / REPORT, report.markdown(study))
     _draw(study, chosen.output)
     if chosen.json:
         print(json_text(document(study)), end="")
     elif chosen.quiet:
-        print(show.last_line(study, str(chosen.output)))
+        print(report.last_line(study, str(chosen.output)))
     else:
-        print(f"{show.text(study)}{show.last_line(study, str(chosen.output))}")
+        print(f"{report.text(study)}{report.last_line(study, str(chosen.output))}")
     return 0
 
 
@@ -90,10 +90,10 @@ def _progress_bar() -> Iterator[Progress]:
     with Bar(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("runs")
 
-        def heard(done: int, total: int, words: str) -> None:
+        def show_run(done: int, total: int, words: str) -> None:
             bar.update(task, completed=done, total=total, description=words)
 
-        yield heard
+        yield show_run
 
 
 def _flags() -> argparse.ArgumentParser:

@@ -19,7 +19,6 @@ from smfeval.lab.filters.run import Run, write_telemetry
 from smfeval.lab.recording import read_recording
 from smfeval.lab.recording.data import parse_imu_noise
 from smfeval.lab.show import text
-from smfeval.lab.show.text import filters_document, filters_text
 from smfeval.show.documents import json_text
 
 
@@ -27,7 +26,7 @@ def run(arguments: list[str]) -> int:
     """Run one filter over one recording; returns the exit code."""
     chosen = _flags().parse_args(arguments)
     if chosen.list:
-        print(json_text(filters_document()) if chosen.json else filters_text(), end="")
+        print(json_text(text.filters_document()) if chosen.json else text.filters_text(), end="")
         return 0
     if chosen.recording is None or chosen.output is None:
         raise OptionError(
@@ -81,14 +80,14 @@ def _refuse_telemetry(entry: Filter, chosen: argparse.Namespace) -> None:
 
 
 def _recording_options(chosen: argparse.Namespace) -> dict[str, object]:
-    """What the user tells of the recording."""
+    """What the user says of the recording, as options of `read_recording`."""
     names = ("lidar_topic", "imu_topic", "stamp_at", "no_point_times")
-    told = {name: getattr(chosen, name) for name in names}
+    options = {name: getattr(chosen, name) for name in names}
     if chosen.imu_noise is not None:
-        told["imu_noise"] = parse_imu_noise(chosen.imu_noise)
+        options["imu_noise"] = parse_imu_noise(chosen.imu_noise)
     if chosen.extrinsic is not None:
-        told["imu_T_lidar"] = read_extrinsic(chosen.extrinsic)
-    return told
+        options["imu_T_lidar"] = read_extrinsic(chosen.extrinsic)
+    return options
 
 
 def _write_run(run: Run, chosen: argparse.Namespace) -> tuple[Path, ...]:
@@ -113,11 +112,11 @@ def _speed_bar() -> Iterator[None]:
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("compiling or loading")
 
-        def heard(done: int, total: int) -> None:
+        def show_speed(done: int, total: int) -> None:
             speed = done / (perf_counter() - begin)
             bar.update(task, completed=done, total=total, description=f"{speed:.0f} scans/s")
 
-        with listening(heard):
+        with listening(show_speed):
             yield
 
 
@@ -131,14 +130,14 @@ def _flags() -> argparse.ArgumentParser:
     add("--list", action="store_true", help="list the filters and their settings")
     add("--telemetry", type=Path, metavar="FILE.parquet", help="how each belief came about")
     add("--force", action="store_true", help="overwrite the files")
-    told = flags.add_argument_group("what the recording does not say").add_argument
-    told("--lidar-topic", metavar="/TOPIC", help="bags: the LiDAR among several")
-    told("--imu-topic", metavar="/TOPIC", help="bags: the IMU among several")
-    told("--stamp-at", choices=("start", "end"), help="bags: what the stamp of a cloud is")
-    told("--extrinsic", metavar="FILE|x,y,z,qx,qy,qz,qw", help="pose of the LiDAR in the IMU")
+    say = flags.add_argument_group("what the recording does not say").add_argument
+    say("--lidar-topic", metavar="/TOPIC", help="bags: the LiDAR among several")
+    say("--imu-topic", metavar="/TOPIC", help="bags: the IMU among several")
+    say("--stamp-at", choices=("start", "end"), help="bags: what the stamp of a cloud is")
+    say("--extrinsic", metavar="FILE|x,y,z,qx,qy,qz,qw", help="pose of the LiDAR in the IMU")
     densities = "densities: rad/s, m/s^2, rad/s^2, m/s^3, each per sqrt(Hz)"
-    told("--imu-noise", metavar="GYRO,ACC,GYROBIAS,ACCBIAS", help=densities)
+    say("--imu-noise", metavar="GYRO,ACC,GYROBIAS,ACCBIAS", help=densities)
     untimed = "bags: take all points of a cloud at its stamp; for --set undistort=false"
-    told("--no-point-times", action="store_true", default=None, help=untimed)
+    say("--no-point-times", action="store_true", default=None, help=untimed)
     add_output_flags(flags)
     return flags

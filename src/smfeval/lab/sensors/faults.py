@@ -11,10 +11,11 @@ from math import isfinite
 import numpy as np
 
 from smfeval.errors import OptionError
+from smfeval.lab.motion import MARGIN_S
 from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Floats
 
-LONGEST_CLOCK_S = 1.0  # motion.walk goes on for so long before the start and after the end
+LONGEST_CLOCK_S = MARGIN_S  # the motion is known for so long before the start and after the end
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ HELP = (
 
 
 def format_faults(faults: Faults) -> str:
-    """The faults that are there, as `parsed` reads them."""
+    """The faults that are not zero, as `parse_faults` reads them."""
     parts, last = [], ""
     for dial in DIALS:
         size = getattr(faults, dial.field)

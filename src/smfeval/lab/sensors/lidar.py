@@ -167,6 +167,6 @@ def _simulate_ranges(distance: Floats, rig: Rig, rng: np.random.Generator) -> tu
     model, truth = rig.model, rig.truth
     noise = model.range_sigma_m * rng.standard_normal(distance.shape)
     lost = rng.random(distance.shape) < model.dropout
-    met = np.isfinite(distance) & (distance >= model.nearest_m) & ~lost
+    returned = np.isfinite(distance) & (distance >= model.nearest_m) & ~lost
     reported = (1 + truth.range_scale) * distance + truth.range_bias_m + noise
-    return met & (reported > 0), reported
+    return returned & (reported > 0), reported

@@ -58,13 +58,13 @@ def text(study: CaseStudy) -> str:
 def markdown(study: CaseStudy) -> str:
     """For a page."""
     left = "\n".join(f"- {escape_markdown(line)}" for line in _left_out_lines(study))
-    said = "\n".join(f"- {escape_markdown(sentence)}" for sentence in sentences(study))
+    conclusions = "\n".join(f"- {escape_markdown(sentence)}" for sentence in sentences(study))
     parts = [
         "# Case study",
         f"{escape_markdown(extent(study))}.",
         left,
         *map(as_markdown, sheets(study)),
-        f"## {CLOSING}\n\n{said}",
+        f"## {CLOSING}\n\n{conclusions}",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 

@@ -27,6 +27,7 @@ from smfeval.lab.recording import GRAVITY_M_S2, Imu, ImuNoise
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.so3 import hat
 from smfeval.maths.stamps import NANOSECONDS
+from smfeval.maths.symmetric import symmetrise
 
 
 class ImuTrajectory(NamedTuple):
@@ -106,7 +107,7 @@ def propagate_covariance(covariance: Floats, F: Floats, Q: Floats) -> Floats:
     """F P F^T + Q over all intervals. (17, 17)."""
     for transition, noise in zip(F, Q, strict=True):
         covariance = transition @ covariance @ transition.T + noise
-    return 0.5 * (covariance + covariance.T)
+    return symmetrise(covariance)
 
 
 def predict(state: State, imu: Imu, end: int, density: Floats) -> tuple[State, ImuTrajectory]:
@@ -153,5 +154,5 @@ def _interpolate(time: Floats, sampled: Floats, value: Floats) -> Floats:
 
 def densities(noise: ImuNoise, scale: float) -> Floats:
     """Noise densities of gyro, accelerometer and their walks; `scale` is on their squares. (4,)."""
-    told = [noise.gyro, noise.acceleration, noise.gyro_bias, noise.acceleration_bias]
-    return np.sqrt(scale) * np.array(told)
+    density = [noise.gyro, noise.acceleration, noise.gyro_bias, noise.acceleration_bias]
+    return np.sqrt(scale) * np.array(density)

@@ -15,6 +15,7 @@ from smfeval.lab.filters.ieskf.maps import Map, Planes
 from smfeval.lab.filters.ieskf.rotations import cross_product, right_jacobian
 from smfeval.lab.filters.ieskf.state import POSE, ROTATION, SIZE, Kernel, Noise, Settings, State
 from smfeval.maths.arrays import Bools, Floats, Ints
+from smfeval.maths.symmetric import symmetrise
 
 HUBER = 1.345  # sigma: 95 % efficient when errors are Gaussian (Huber 1981)
 CAUCHY = 2.385  # sigma: likewise
@@ -60,7 +61,7 @@ def inflate_by_displacement(A: Floats, b: Floats, S: Floats) -> tuple[Floats, Fl
     """Information under R + H S H^T: by Woodbury, (I + A S)^-1 A = (A^-1 + S)^-1, and b alike."""
     kept = np.asarray(np.linalg.inv(np.eye(6) + A @ S), dtype=np.float64)
     matrix = kept @ A
-    return 0.5 * (matrix + matrix.T), kept @ b
+    return symmetrise(matrix), kept @ b
 
 
 def drop_weak_directions(A: Floats, b: Floats, least: float) -> tuple[Floats, Floats]:
@@ -214,8 +215,8 @@ def prior_jacobian(delta: Floats) -> Floats:
 
 def invert_symmetric(matrix: Floats) -> Floats:
     """Inverse of a symmetric matrix, exactly symmetric."""
-    inverse = np.linalg.inv(matrix)
-    return 0.5 * (inverse + inverse.T)
+    inverse: Floats = np.asarray(np.linalg.inv(matrix), dtype=np.float64)
+    return symmetrise(inverse)
 
 
 NEWEST_WEIGHT = 0.1  # weight of the newest scan: a second of scans at 10 Hz

@@ -6,19 +6,6 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from lab.pretended import (
-    EASY,
-    ERROR_M,
-    HARD,
-    MISSING,
-    POINTS,
-    SMALL,
-    VARIANCE,
-    WIDER,
-    pretend,
-    simulated,
-    telemetry,
-)
 from smfeval.compare.sweep import unearned_slope
 from smfeval.errors import OptionError
 from smfeval.lab.casestudy import FULL, QUICK, adapt_plan, cache, case_study
@@ -32,6 +19,19 @@ from smfeval.lab.show.document import document
 from smfeval.lab.show.report import markdown, text
 from smfeval.show.documents import json_text
 from smfeval.summarise.inflation import median_chi_squared
+from support.pretended_filters import (
+    EASY,
+    ERROR_M,
+    HARD,
+    MISSING,
+    POINTS,
+    SMALL,
+    VARIANCE,
+    WIDER,
+    pretend,
+    simulated,
+    telemetry,
+)
 
 
 class Counted:

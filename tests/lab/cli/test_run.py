@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from lab.filters import room
 from smfeval import read
 from smfeval.errors import OptionError
 from smfeval.lab.filters.run import Run
 from smfeval.lab.recording import write_recording
 from smfeval.lab.show import text
+from support import room
 from support.commands import files_in, refused, run
 
 

@@ -4,8 +4,8 @@ from unittest import mock
 
 import numpy as np
 
-from lab.filters import room
 from smfeval.maths import so3
+from support import room
 
 HALF = np.array([14.0, 3.0, 2.5])  # few points are on the far walls: x is known least
 

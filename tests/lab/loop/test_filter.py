@@ -11,8 +11,6 @@ from smfeval.lab.simulate import simulate
 
 pytestmark = pytest.mark.slow
 
-REAL_TIME_S = 0.1 / 3  # CPU per scan at 10 Hz, three times faster than the walk
-
 
 @cache
 def recorded(world, duration_s=None):
@@ -36,8 +34,8 @@ def path_m(recording):
 
 def credit(done):
     """Median log det of J = sum n n^T / sigma^2, nats."""
-    told = done.telemetry
-    J = told.normals[1:] / told.sigma_m[1:, None, None] ** 2
+    telemetry = done.telemetry
+    J = telemetry.normals[1:] / telemetry.sigma_m[1:, None, None] ** 2
     return np.median(np.linalg.slogdet(J)[1])
 
 
@@ -45,11 +43,6 @@ def credit(done):
 def test_it_tracks_within_half_a_percent_of_the_path(world):
     _, evaluation = judged(world)
     assert errors(evaluation).max() < 0.005 * path_m(recorded(world))
-
-
-def test_it_is_three_times_faster_than_the_walk():
-    done, _ = judged("college_loop")
-    assert done.cpu_s / len(done.belief) < REAL_TIME_S
 
 
 def test_it_is_overconfident_and_most_so_when_it_explores():
@@ -76,10 +69,10 @@ def test_variance_and_voxel_move_the_credit_and_process_noise_and_iterations_do_
 def test_the_posterior_is_the_prior_and_the_credit_within_a_tenth_of_a_nat():
     """The rest is what the rotation, which is estimated from the same points, takes away."""
     done, _ = judged("college_loop")
-    told = done.telemetry
-    J = told.normals / told.sigma_m[:, None, None] ** 2
-    predicted = np.linalg.slogdet(np.linalg.inv(told.prior) + J)[1]
-    seen = -np.linalg.slogdet(told.posterior)[1]
+    telemetry = done.telemetry
+    J = telemetry.normals / telemetry.sigma_m[:, None, None] ** 2
+    predicted = np.linalg.slogdet(np.linalg.inv(telemetry.prior) + J)[1]
+    seen = -np.linalg.slogdet(telemetry.posterior)[1]
     assert abs(np.median((predicted - seen)[20:])) < 0.1
 
 

@@ -9,10 +9,10 @@ from importlib.resources import files
 import jsonschema
 import pytest
 
-from lab.pretended import EASY, SMALL, pretend, simulated
 from smfeval.lab.casestudy import cache, case_study
 from smfeval.lab.cli import casestudy
 from support.commands import files_in, refused, run
+from support.pretended_filters import EASY, SMALL, pretend, simulated
 
 ONE_TRACK = replace(SMALL, adversarial=(), tried=(EASY,), knobs=SMALL.knobs[:1])
 FIGURES = {

@@ -1,0 +1,1 @@
+"""SHOW: what the lab prints, writes and draws; returned, never written here."""
