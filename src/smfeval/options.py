@@ -1,49 +1,214 @@
-"""What a user may decide about an evaluation."""
+"""What a user may decide about an evaluation: on a command line, in a plan, in Python.
 
-from dataclasses import dataclass, field
-from typing import Literal
+An option is one field of `Options` with its entry (see `smfeval.schema`); flags of `score` and
+`pair` and keys of the table [options] of studies and sweeps are made from it.
+"""
 
-from smfeval.align.extent import Extent
-from smfeval.align.gauge import ALIGNMENTS, AlignmentKind
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any, Literal
+
+from smfeval.align.extent import Extent, parse_extent
+from smfeval.align.gauge import ALIGNMENTS, GAUGE_ALIGNMENTS, AlignmentKind
 from smfeval.errors import OptionError
 from smfeval.maths import se3
+from smfeval.schema import (
+    NUMBER,
+    SWITCH,
+    TEXT,
+    TEXTS,
+    TIME,
+    WHOLE,
+    Kind,
+    Option,
+    any_of,
+    check_options,
+    is_text,
+    is_whole,
+    list_of,
+    option,
+    parts,
+    seconds,
+)
 from smfeval.score import RULES, RuleSettings
 from smfeval.score.rules import rule_named
 from smfeval.score.spaces import POSITION_AXES, PositionSpace
+from smfeval.summarise.interval import METHODS
 from smfeval.summarise.number import Intervals
 
 Association = Literal["nearest", "gp"]
 ASSOCIATIONS: tuple[Association, ...] = ("nearest", "gp")
 TOLERANCE_S = 0.005
 
+# What a user may call an alignment: its name, or the gauge of the files that it fits.
+GAUGE_WORDS: dict[str, AlignmentKind] = {kind: kind for kind in ALIGNMENTS} | GAUGE_ALIGNMENTS
+INTERVAL_WORDS: dict[str, str | None] = {method: method for method in METHODS} | {"none": None}
+
+# Where an option applies; pairs of a study have the options of the study.
+EVERYWHERE = ("score", "pair", "study", "sweep")
+WITH_REFERENCE = ("score", "study", "sweep")
+SCORES = ("score", "study")  # a sweep has scores of its own
+
+# Groups of flags
+PAIRING = "pairing and alignment"
+SCORING = "rules"
+REFERENCE = "reference"
+
+
+def _split_names(said: str | list[str]) -> tuple[str, ...]:
+    """`a,b`, or a list of names."""
+    names = said.split(",") if isinstance(said, str) else said
+    return tuple(name.strip() for name in names if name.strip())
+
+
+EXTENT = Kind(
+    'a number of scans or a text such as "10s" or "30m"',
+    any_of(is_whole, is_text),
+    lambda said: parse_extent(str(said)),
+)
+EXTENTS = Kind('a list such as ["10s", "30m"]', list_of(EXTENT.accepts), EXTENT.parse, repeats=True)
+OFFSET = Kind(TIME.words, TIME.accepts, lambda said: "auto" if said == "auto" else seconds(said))
+RULE_NAMES = Kind(TEXTS.words, TEXTS.accepts, _split_names)
+NEGATION = Kind(SWITCH.words, SWITCH.accepts, lambda said: not said, switch=True)
+
+
+def _check_tolerance(tolerance_s: float) -> None:
+    if not (isfinite(tolerance_s) and tolerance_s >= 0):
+        raise OptionError(f"tolerance {tolerance_s:g} is no time that could be meant")
+
+
+def _check_offset(offset_s: float | str) -> None:
+    if isinstance(offset_s, str):
+        if offset_s != "auto":
+            raise OptionError(f"offset {offset_s!r} is neither a time in seconds nor auto")
+    elif not isfinite(offset_s):
+        raise OptionError(f"offset {offset_s:g} is no time that could be meant")
+
+
+def _check_rules(names: tuple[str, ...]) -> None:
+    for name in names:
+        rule_named(name)
+
 
 @dataclass(frozen=True)
 class Options:
     """How to pair, align and score. The defaults are what most users want."""
 
-    association: Association = "nearest"
-    tolerance_s: float = TOLERANCE_S
-    offset_s: float | Literal["auto"] = 0.0  # added to the stamps of the estimate; auto: found
     extrinsic: se3.Pose | None = None  # pose of the reference's body in the estimate's body
-    alignment: AlignmentKind | None = None  # None: by the gauge that the estimate declares
-    fit_on: Extent | None = None  # fit the alignment on this much of the start, score the rest
-    axes: str = POSITION_AXES
-    rules: tuple[str, ...] = tuple(RULES)
-    settings: RuleSettings = field(default_factory=RuleSettings)
-    horizons: tuple[Extent, ...] = ()
-    reference_covariance: bool = True  # use the reference's own covariance if it has one
-    singular: Literal["refuse", "drop"] = "refuse"
-    intervals: Intervals = field(default_factory=Intervals)
+    alignment: AlignmentKind | None = option(  # None: by the gauge that the estimate declares
+        None,
+        TEXT,
+        "how the worlds are aligned (default: by the gauge that the estimate declares)",
+        name="gauge",
+        at=EVERYWHERE,
+        group=PAIRING,
+        choices=GAUGE_WORDS,
+        meaning=GAUGE_WORDS,
+        differs={
+            "pair": {
+                "help": "how the worlds are aligned "
+                "(default: the freedoms that one of the two leaves open)"
+            }
+        },
+    )
+    fit_on: Extent | None = option(  # fit the alignment on this much of the start, score the rest
+        None,
+        EXTENT,
+        "fit on the first scans, seconds or metres; score the rest",
+        at=WITH_REFERENCE,
+        group=PAIRING,
+        metavar="N|Ns|Nm",
+    )
+    axes: str = option(
+        POSITION_AXES,
+        TEXT,
+        "some of x, y, z (default xyz)",
+        at=EVERYWHERE,
+        group=PAIRING,
+        check=PositionSpace,  # refuses axes that do not exist
+    )
+    tolerance_s: float = option(
+        TOLERANCE_S,
+        TIME,
+        "default 5ms",
+        name="tolerance",
+        at=EVERYWHERE,
+        group=PAIRING,
+        metavar="S|Nms",
+        check=_check_tolerance,
+    )
+    offset_s: float | Literal["auto"] = option(  # added to the stamps of the estimate; auto: found
+        0.0,
+        OFFSET,
+        "added to the estimate's stamps; auto finds it from the motion",
+        name="offset",
+        at=EVERYWHERE,
+        group=PAIRING,
+        metavar="S|Nms|auto",
+        check=_check_offset,
+        differs={"pair": {"kind": TIME, "metavar": "S|Nms", "help": "added to the stamps of A"}},
+    )
+    association: Association = option(
+        "nearest",
+        TEXT,
+        "nearest reference pose, or the reference as a continuous motion",
+        at=WITH_REFERENCE,
+        group=PAIRING,
+        choices=ASSOCIATIONS,
+    )
+    rules: tuple[str, ...] = option(
+        tuple(RULES),
+        RULE_NAMES,
+        f"of {', '.join(RULES)}",
+        at=SCORES,
+        group=SCORING,
+        metavar="A,B",
+        check=_check_rules,
+    )
+    settings: RuleSettings = parts(
+        RuleSettings,
+        beta=Option(NUMBER, "power of the energy score, between 0 and 2", at=SCORES, group=SCORING),
+        unbiased=Option(SWITCH, "particles: unbiased energy score", at=SCORES, group=SCORING),
+        kernel_density=Option(
+            SWITCH, "particles: log score of a kernel density", at=SCORES, group=SCORING
+        ),
+    )
+    horizons: tuple[Extent, ...] = option(
+        (),
+        EXTENTS,
+        "relative pose error over N scans, seconds or metres (may repeat)",
+        flag="horizon",
+        at=SCORES,
+        group=SCORING,
+        metavar="N|Ns|Nm",
+    )
+    intervals: Intervals = parts(
+        Intervals,
+        method=Option(
+            TEXT,
+            "method for the intervals",
+            name="interval",
+            at=EVERYWHERE,
+            group=SCORING,
+            choices=INTERVAL_WORDS,
+            meaning=INTERVAL_WORDS,
+        ),
+        level=Option(NUMBER, "level of the intervals (default 0.95)", at=EVERYWHERE, group=SCORING),
+        seed=Option(WHOLE, "chance for the bootstraps", at=EVERYWHERE, group=SCORING),
+    )
+    reference_covariance: bool = option(  # use the reference's own covariance if it has one
+        True,
+        NEGATION,
+        "do not use the reference's own covariance",
+        name="ref_exact",
+        at=WITH_REFERENCE,
+        group=REFERENCE,
+    )
+    singular: Literal["refuse", "drop"] = "refuse"  # scans; as the bad rows of files
 
     def __post_init__(self) -> None:
-        PositionSpace(self.axes)  # refuses axes that do not exist
-        if self.alignment is not None and self.alignment not in ALIGNMENTS:
-            known = ", ".join(ALIGNMENTS)
-            raise OptionError(f"alignment {self.alignment!r} is unknown; it is one of {known}")
-        if isinstance(self.offset_s, str) and self.offset_s != "auto":
-            raise OptionError(f"offset {self.offset_s!r} is neither a time in seconds nor auto")
-        for name in self.rules:
-            rule_named(name)
+        check_options(self)
 
     @property
     def given_offset_s(self) -> float:
@@ -56,3 +221,9 @@ class Options:
     def space(self) -> PositionSpace:
         """The space that is scored: the position on the chosen axes."""
         return PositionSpace(self.axes, self.reference_covariance)
+
+
+def refuse_unused_tolerance(given: Mapping[str, Any]) -> None:
+    """Raise where a user gave a tolerance and a continuous reference, which needs none."""
+    if given.get("association") == "gp" and "tolerance" in given:
+        raise OptionError("tolerance means nothing for a continuous reference (association gp)")

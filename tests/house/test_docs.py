@@ -20,8 +20,7 @@ from smfeval.io.convention import CONVENTIONS
 from smfeval.io.formats import FORMATS
 from smfeval.io.header import ALLOWED_VALUES, COMMON_KEYS, REQUIRED_KEYS
 from smfeval.io.presets import PRESETS
-from smfeval.study.plan_file import ESTIMATOR_KEYS, PLAN_KEYS, TRACK_KEYS
-from smfeval.study.plan_schema import OPTION_KEYS
+from smfeval.study.plan_file import ESTIMATOR_KEYS, OPTION_KEYS, PLAN_KEYS, TRACK_KEYS
 from smfeval.study.sweep_plan import KNOB_KEYS, LAB_KEYS, SWEEP_KEYS, SWEPT_ESTIMATOR_KEYS
 
 DOCS = Path(__file__).parents[2] / "docs"

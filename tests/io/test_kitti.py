@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from smfeval.errors import FormatError, OptionError, SmfevalError, TrackError
-from smfeval.io import kitti, read, write
+from smfeval.io import read, write
+from smfeval.io.formats import TIMES
 from smfeval.track import GaussianTrack, Track
 
 FIRST_NS = 1_403_636_580_838_555_648  # a double would lose its last digits
@@ -103,7 +104,7 @@ def test_a_times_file_of_another_name_can_be_given(tmp_path):
 def test_the_file_with_its_own_name_comes_before_times_txt(tmp_path):
     lines, _, _ = rows(2)
     path = written(tmp_path, lines, ["0", "1"], name="a.kitti")
-    kitti.times_sidecar(path).write_text("7\n8\n")
+    TIMES.beside(path)[0].write_text("7\n8\n")
     assert read(path).stamp.tolist() == [7_000_000_000, 8_000_000_000]
 
 
@@ -118,7 +119,7 @@ def test_the_file_with_its_own_name_comes_before_times_txt(tmp_path):
     ],
 )
 def test_the_times_file_is_named_after_the_poses(tmp_path, name, times):
-    assert kitti.times_sidecar(tmp_path / name) == tmp_path / times
+    assert TIMES.beside(tmp_path / name)[0] == tmp_path / times
 
 
 def test_without_a_times_file_the_option_is_named(tmp_path):

@@ -1,7 +1,9 @@
 """Results kept by content: what changes a key, what does not, and files that are damaged."""
 
 import json
+import os
 import shutil
+import time
 from dataclasses import replace
 from math import inf, isnan, nan
 from pathlib import Path
@@ -12,13 +14,15 @@ import pytest
 from smfeval import write
 from smfeval.errors import FormatError, OptionError
 from smfeval.evaluation import Options
+from smfeval.io.formats import FORMATS, Format, Sidecar
 from smfeval.score import RuleSettings
 from smfeval.study import cache as cache_module
-from smfeval.study import task
-from smfeval.study.cache import Cache, load_or_evaluate
+from smfeval.study import digest
+from smfeval.study.cache import Cache, load_or_evaluate, task_key
+from smfeval.study.digest import canonical, digest_path
 from smfeval.study.result import PairResult, TaskResult
 from smfeval.study.run import run_tasks
-from smfeval.study.task import Input, canonical, forget_digests, task_key
+from smfeval.study.task import Input
 from smfeval.summarise.number import Number
 from support.beliefs import poses
 from support.study_plans import BODY, files_below, pairs_of, quick, tasks_of
@@ -100,7 +104,6 @@ def test_a_damaged_file_is_done_again(damaged, plan):
         entry.write_text(json.dumps(document))
     else:
         entry.write_text(damaged)
-    forget_digests()
     again = run_tasks(plan, [task], workers=1)
     assert (again.cached, again.results) == (0, first.results)
     assert run_tasks(plan, [task], workers=1).cached == 1
@@ -142,7 +145,7 @@ def test_the_way_of_reading_counts(plan):
 
 def test_the_version_counts(plan, monkeypatch):
     before = task_key(task_of(plan))
-    monkeypatch.setattr(task, "code_version", lambda: "9.9.9")
+    monkeypatch.setattr(cache_module, "code_version", lambda: "9.9.9")
     assert task_key(task_of(plan)) != before
 
 
@@ -152,7 +155,6 @@ def test_an_extrinsic_counts_by_what_its_file_says(plan, tmp_path):
     keys = set()
     for metres in (0, 1):
         file.write_text(json.dumps({"R": [1, 0, 0, 0, 1, 0, 0, 0, 1], "t": [metres, 0, 0]}))
-        forget_digests()
         keys.add(task_key(task))
     moved = tmp_path / "far" / "extrinsic.json"
     moved.parent.mkdir()
@@ -171,7 +173,6 @@ def test_a_file_that_a_format_finds_unasked_counts(beside, plan, tmp_path, rng):
     text = (tmp_path / beside).read_text()
     (tmp_path / beside).write_text(text.replace(".400", ".500"))
     assert text != (tmp_path / beside).read_text()
-    forget_digests()
     assert task_key(task) != before
 
 
@@ -181,6 +182,43 @@ def test_a_deviation_beside_an_estimate_of_openvins_counts(plan, tmp_path):
     before = task_key(task)
     (tmp_path / "state_deviation.txt").write_text("1\n")
     assert task_key(task) != before
+
+
+def test_a_sidecar_of_a_format_that_is_new_counts(plan, tmp_path, monkeypatch):
+    beside = Sidecar("clock", lambda path: (path.with_suffix(".clk"),))
+    made_up = Format("made-up", "Made-up", "nowhere", lambda found: False, sidecars=(beside,))
+    monkeypatch.setitem(FORMATS, "made-up", made_up)
+    (tmp_path / "a.xyz").write_text("1\n")
+    task = replace(task_of(plan), estimate=Input(str(tmp_path / "a.xyz")))
+    keys = [task_key(task)]
+    for text in ("1\n", "2\n"):
+        (tmp_path / "a.clk").write_text(text)
+        keys.append(task_key(task))
+    (tmp_path / "other.clk").write_text("2\n")
+    named = Input(str(tmp_path / "a.xyz"), (("clock", tmp_path / "other.clk"),))
+    keys.append(task_key(replace(task, estimate=named)))
+    assert len(set(keys)) == 4
+
+
+def test_a_file_that_changes_within_a_step_of_the_clock_is_looked_at_again(tmp_path):
+    file = tmp_path / "a.txt"
+    digests = set()
+    for text in ("1", "2", "3"):
+        file.write_text(text)
+        os.utime(file, ns=(10**18, 10**18))
+        digests.add(digest_path(file))
+    assert len(digests) == 3
+
+
+def test_a_file_that_rests_is_hashed_once(tmp_path, monkeypatch):
+    file = tmp_path / "a.txt"
+    file.write_text("1")
+    later_ns = time.time_ns() + 10 * digest.CLOCK_STEP_NS
+    monkeypatch.setattr(digest.time, "time_ns", lambda: later_ns)
+    hashed = []
+    monkeypatch.setattr(digest, "_hash_file", lambda path: hashed.append(path) or "abc")
+    assert [digest_path(file) for _ in range(5)] == ["abc"] * 5
+    assert hashed == [file]
 
 
 def test_a_named_file_counts_by_its_content_and_not_by_its_folder(plan, tmp_path):

@@ -6,8 +6,8 @@ import pytest
 
 from smfeval.errors import FormatError, OptionError, SmfevalError
 from smfeval.study.find import MissingEstimate, find_tasks
+from smfeval.study.patterns import natural_sort_key
 from smfeval.study.plan_file import read_plan
-from smfeval.study.plan_schema import natural_sort_key
 from smfeval.study.result import TaskResult
 from smfeval.study.run import with_gaps
 from smfeval.study.task import Input

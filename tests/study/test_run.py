@@ -18,11 +18,11 @@ from smfeval import evaluate, read
 from smfeval.compare import compare_pair
 from smfeval.errors import OptionError
 from smfeval.study import task
-from smfeval.study.cache import Cache
+from smfeval.study.cache import Cache, task_key
 from smfeval.study.local import PROCESS_DIED, run_in_processes
 from smfeval.study.metrics import METRICS
 from smfeval.study.run import run_tasks
-from smfeval.study.task import Input, evaluate_pair, evaluate_task, task_key
+from smfeval.study.task import Input, evaluate_pair, evaluate_task
 from support.study_plans import (
     BODY,
     PLAIN,

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 from smfeval.cli.drawing import add_figure_flags, check_figure_flags, draw
 from smfeval.cli.flags import (
-    add_gauge_flag,
     add_output_flags,
     add_read_flags,
     parser,
@@ -28,12 +27,11 @@ def run(arguments: list[str]) -> int:
     flags.add_argument("--strict", action="store_true", help="exit with 2 on any doubt")
     flags.add_argument("--force", action="store_true", help="overwrite figures")
     add_figure_flags(flags, page=False)
-    add_read_flags(flags)
-    add_gauge_flag(flags)
+    add_read_flags(flags, gauge=True)
     add_output_flags(flags)
     chosen = flags.parse_args(arguments)
     check_figure_flags(chosen)
-    options = read_options(chosen)
+    options = read_options(chosen, gauge=True)
 
     topics = bag_contents(chosen.file, **options)
     if topics is not None:

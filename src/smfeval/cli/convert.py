@@ -5,7 +5,6 @@ from pathlib import Path
 
 from smfeval.align.body import move_to_body
 from smfeval.cli.flags import (
-    add_gauge_flag,
     add_output_flags,
     add_read_flags,
     parser,
@@ -33,7 +32,7 @@ def run(arguments: list[str]) -> int:
         raise OptionError(f"{existing[0]}: the file exists; --force overwrites it")
 
     with progress("converting"):
-        track = _change_body(read(chosen.source, **read_options(chosen)), chosen)
+        track = _change_body(read(chosen.source, **read_options(chosen, gauge=True)), chosen)
         files = write(
             track,
             target,
@@ -86,8 +85,7 @@ def _flags() -> argparse.ArgumentParser:
     add("--lossy", action="store_true", help="allow to lose covariance or particles")
     add("--extrinsic", metavar="FILE|x,y,z,qx,qy,qz,qw", help="pose of another body in the track's")
     add("--to-body", metavar="NAME", help="name of that other body")
-    add_read_flags(flags)
-    add_gauge_flag(flags)
+    add_read_flags(flags, gauge=True)
     add_output_flags(flags)
     return flags
 

@@ -1,22 +1,16 @@
-"""Flags that several verbs share, and what they mean for reading."""
+"""Flags: made from the options that `Options` and `ReadOptions` declare; those of every verb."""
 
 import argparse
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import fields
-from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from smfeval.errors import OptionError
-from smfeval.io.convention import CONVENTIONS, ORDERS
-from smfeval.io.formats import FORMATS
 from smfeval.io.options import ReadOptions
-from smfeval.io.presets import PRESETS
 from smfeval.io.progress import listening
-from smfeval.maths.stamps import parse_seconds
-from smfeval.track import GAUGES
+from smfeval.schema import Option, options_at
 
 FLAG = re.compile(r"--[a-z-]+")
 NEGATIVE = re.compile(r"-\.?[0-9]")  # how a value below zero begins; no flag does
@@ -58,49 +52,72 @@ def add_output_flags(flags: argparse.ArgumentParser) -> None:
     flags.add_argument("-v", "--verbose", action="store_true", help="more detail")
 
 
-def add_read_flags(flags: argparse.ArgumentParser) -> None:
-    """How a source is read: format, preset, convention, frames, bad rows."""
-    group = flags.add_argument_group("reading")
-    add = group.add_argument
-    add("--format", choices=FORMATS, help="format of the source (default: recognised)")
-    add("--from", dest="preset", choices=PRESETS, metavar="ESTIMATOR", help=_preset_help())
-    add("--convention", choices=CONVENTIONS, help="how the covariance is written")
-    add("--order", choices=ORDERS, help="which block of the covariance comes first")
-    add("--body", metavar="NAME", help="body frame of the poses")
-    add("--world", metavar="NAME", help="world frame of the poses")
-    add("--bad-rows", choices=("refuse", "drop"), default="refuse", help="default: refuse")
-    add("--duplicates", choices=("refuse", "first", "last"), default="refuse")
-    add("--covariance", type=Path, metavar="FILE", help="TUM: file with the covariances")
-    add("--times", type=Path, metavar="FILE", help="KITTI: file with the stamps")
-    add("--deviation", type=Path, metavar="FILE", help="OpenVINS: state_deviation file")
-    add("--origin", metavar="LAT,LON,H", help="RTKLIB: origin of the local frame")
-    add("--topic", metavar="/TOPIC", help="bags: topic (or write bag.mcap:/topic)")
-    add("--tf", metavar="PARENT:CHILD", help="bags: chain of transforms")
-    add("--lag", type=int, choices=(0, 1), help="bags: scans by which the covariance is late")
+class FlagAdder(Protocol):
+    """A parser, or a group of its flags."""
+
+    def add_argument(self, *names: str, **more: Any) -> argparse.Action:
+        """Add a flag."""
 
 
-def add_gauge_flag(flags: argparse.ArgumentParser) -> None:
-    """What a track is to say of its own gauge."""
-    flags.add_argument("--gauge", choices=GAUGES, help="freedoms that the estimator leaves open")
+def add_options(flags: FlagAdder, options: Iterable[Option], *, prefix: str = "") -> None:
+    """A flag for each option; who does not give it has None in the namespace."""
+    for each in options:
+        name = f"{prefix}{each.flag or each.name}".replace("_", "-")
+        given: dict[str, Any] = {"dest": f"{prefix}{each.name}".replace("-", "_"), "default": None}
+        if each.kind.switch:
+            given |= {"action": "store_true"}
+        else:
+            given |= {"type": _flag_type(each), "metavar": each.metavar}
+            given |= {"choices": each.choices} if each.choices else {}
+            given |= {"action": "append"} if each.kind.repeats else {}
+        flags.add_argument(f"--{name}", help=each.help or None, **given)
 
 
-def read_options(arguments: argparse.Namespace) -> dict[str, Any]:
+def given_values(
+    chosen: argparse.Namespace, options: Iterable[Option], *, prefix: str = ""
+) -> dict[str, Any]:
+    """The values of the options that the user gave, by their names."""
+    dests = ((each, f"{prefix}{each.name}".replace("-", "_")) for each in options)
+    given = ((each, getattr(chosen, dest, None)) for each, dest in dests)
+    return {each.name: _value(each, said) for each, said in given if said is not None}
+
+
+def _value(each: Option, said: Any) -> Any:
+    """The value of a flag whose text is parsed already."""
+    if each.kind.switch:
+        return each.parse(said)
+    return tuple(said) if each.kind.repeats else each.mean(said)
+
+
+def _flag_type(each: Option) -> Callable[[str], Any]:
+    """The parser of a text, whose refusals are those of a flag."""
+    if isinstance(each.kind.parse, type):
+        return each.kind.parse  # argparse words what float and int refuse
+
+    def parse(text: str) -> Any:
+        try:
+            return each.kind.parse(text)
+        except OptionError as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
+
+    return parse
+
+
+def add_read_flags(flags: argparse.ArgumentParser, *, gauge: bool = False) -> None:
+    """How a source is read; `gauge`: also what a track is to say of its own gauge."""
+    add_options(flags.add_argument_group("reading"), options_at(ReadOptions, "read"))
+    if gauge:
+        add_options(flags, options_at(ReadOptions, "declare"))
+
+
+def read_options(chosen: argparse.Namespace, *, gauge: bool = False) -> dict[str, Any]:
     """The keyword arguments for `read` that the user gave."""
-    names = [field.name for field in fields(ReadOptions)]
-    given = {name: getattr(arguments, name, None) for name in names}
-    return {name: value for name, value in given.items() if value is not None}
-
-
-def seconds(text: str) -> float:
-    """A time: `0.005`, `0.005s` or `5ms`."""
-    try:
-        return parse_seconds(text)
-    except OptionError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
-
-
-def _preset_help() -> str:
-    return f"known estimator: {', '.join(PRESETS)}"
+    places = ("read", "declare") if gauge else ("read",)
+    return {
+        name: value
+        for place in places
+        for name, value in given_values(chosen, options_at(ReadOptions, place)).items()
+    }
 
 
 @contextmanager

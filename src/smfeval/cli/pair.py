@@ -7,30 +7,29 @@ from pathlib import Path
 from smfeval.cli.conditions import OPERATORS, PATTERN, Condition
 from smfeval.cli.drawing import add_figure_flags, check_figure_flags, command_line, draw, write_page
 from smfeval.cli.flags import (
+    add_options,
     add_output_flags,
     add_read_flags,
+    given_values,
     parser,
     progress,
     read_options,
-    seconds,
 )
-from smfeval.cli.score_flags import GAUGE_WORDS
 from smfeval.compare import Comparison, Pair, compare_all
 from smfeval.compare.frames import in_one_body
 from smfeval.errors import OptionError
 from smfeval.evaluation import Options
 from smfeval.io import read
 from smfeval.io.extrinsic import read_extrinsic
-from smfeval.io.formats import FORMATS
+from smfeval.io.options import ReadOptions
 from smfeval.io.progress import report
 from smfeval.maths import se3
-from smfeval.options import TOLERANCE_S
+from smfeval.schema import options_at, with_values
 from smfeval.show import pairs
 from smfeval.show.documents import json_text
 from smfeval.show.pairs import document
-from smfeval.summarise.interval import METHODS
-from smfeval.summarise.number import Intervals
 
+REFERENCE_OPTIONS = options_at(ReadOptions, "reference of pair")
 CONDITION_NAMES = ("k_pair", "lower_bound", "nees_median", "matched")
 
 
@@ -42,10 +41,9 @@ def run(arguments: list[str]) -> int:
     check_figure_flags(chosen)
 
     with progress("comparing"):
-        reference = read(chosen.ref, **_reference_options(chosen)) if chosen.ref else None
-        reading = read_options(chosen)
-        reading.pop("gauge", None)  # `pair --gauge` says how to align, not what a file declares
-        tracks = [read(source, **reading) for source in chosen.tracks]
+        ref_options = given_values(chosen, REFERENCE_OPTIONS, prefix="ref-")
+        reference = read(chosen.ref, **ref_options) if chosen.ref else None
+        tracks = [read(source, **read_options(chosen)) for source in chosen.tracks]
         body = reference.about.body if reference is not None else None
         placed = in_one_body(tracks, extrinsics, body=body)
         comparison = compare_all(placed, options=options, reference=reference, told=report)
@@ -66,23 +64,11 @@ def _flags() -> argparse.ArgumentParser:
         metavar="[TRACK=]FILE|x,y,z,qx,qy,qz,qw",
         help="pose of a common body in the body of a track, or of all tracks (may repeat)",
     )
-    add(
-        "--gauge",
-        choices=GAUGE_WORDS,
-        help="how the worlds are aligned (default: the freedoms that one of the two leaves open)",
-    )
-    add("--axes", default="xyz", help="some of x, y, z (default xyz)")
-    add("--tolerance", type=seconds, default=TOLERANCE_S, metavar="S|Nms", help="default 5ms")
-    add("--offset", type=seconds, default=0.0, metavar="S|Nms", help="added to the stamps of A")
-    add("--interval", choices=[*METHODS, "none"], default="auto", help="method for the intervals")
-    add("--level", type=float, default=0.95, help="level of the intervals (default 0.95)")
-    add("--seed", type=int, default=0, help="chance for the bootstraps")
+    add_options(flags, options_at(Options, "pair"))
     add("--fail-if", action="append", default=[], metavar="'k_pair>2'", help="exit with 1 if so")
     group = flags.add_argument_group("reference, to check that the errors are not opposed")
     group.add_argument("--ref", metavar="REF", help="the reference")
-    group.add_argument("--ref-body", metavar="NAME", help="body frame of the reference")
-    group.add_argument("--ref-format", choices=FORMATS, help="default: recognised")
-    group.add_argument("--ref-times", type=Path, metavar="FILE", help="KITTI: file with the stamps")
+    add_options(group, REFERENCE_OPTIONS, prefix="ref-")
     flags.add_argument("--force", action="store_true", help="overwrite result files")
     add_figure_flags(flags)
     add_read_flags(flags)
@@ -93,22 +79,8 @@ def _flags() -> argparse.ArgumentParser:
 def _options(chosen: argparse.Namespace) -> Options:
     if len(chosen.tracks) < 2:
         raise OptionError("a pair needs two tracks; one was given")
-    if not 0 < chosen.level < 1:
-        raise OptionError(f"--level {chosen.level:g} is not between 0 and 1")
-    method = None if chosen.interval == "none" else chosen.interval
-    return Options(
-        tolerance_s=chosen.tolerance,
-        offset_s=chosen.offset,
-        alignment=GAUGE_WORDS[chosen.gauge] if chosen.gauge else None,
-        axes=chosen.axes,
-        singular=chosen.bad_rows,
-        intervals=Intervals(method, chosen.level, chosen.seed),
-    )
-
-
-def _reference_options(chosen: argparse.Namespace) -> dict[str, object]:
-    given = {"body": chosen.ref_body, "format": chosen.ref_format, "times": chosen.ref_times}
-    return {name: value for name, value in given.items() if value is not None}
+    given = given_values(chosen, options_at(Options, "pair"))
+    return with_values(Options(singular=chosen.bad_rows or "refuse"), given)
 
 
 def _extrinsics(chosen: argparse.Namespace) -> list[se3.Pose | None]:

@@ -4,35 +4,61 @@ import argparse
 import sys
 from dataclasses import replace
 from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from smfeval.associate.pairing import nearest_pairs
 from smfeval.cli.conditions import Condition, score_condition
-from smfeval.cli.drawing import check_figure_flags, check_target, command_line, draw, write_page
-from smfeval.cli.flags import progress
-from smfeval.cli.score_flags import estimate_options, reference_options, score_flags, score_options
+from smfeval.cli.drawing import (
+    add_figure_flags,
+    check_figure_flags,
+    check_target,
+    command_line,
+    draw,
+    write_page,
+)
+from smfeval.cli.flags import (
+    add_options,
+    add_output_flags,
+    add_read_flags,
+    given_values,
+    parser,
+    progress,
+    read_options,
+)
 from smfeval.errors import OptionError, PairingError
 from smfeval.evaluation import Evaluation, Options, evaluate
 from smfeval.evaluation.result import SCHEMA
-from smfeval.io import read
+from smfeval.io import format_of, read
+from smfeval.io.extrinsic import read_extrinsic
+from smfeval.io.options import ReadOptions
+from smfeval.options import PAIRING, REFERENCE, SCORING, refuse_unused_tolerance
+from smfeval.schema import options_at, with_values
 from smfeval.show.documents import json_text
 from smfeval.show.report import Report, document, last_lines, text
 from smfeval.track import AnyTrack
 
+if TYPE_CHECKING:
+    from smfeval.explain.alibis import ExtrinsicTolerance
+
+SCORE_OPTIONS = options_at(Options, "score")
+REFERENCE_OPTIONS = options_at(ReadOptions, "reference of score")
+
 
 def run(arguments: list[str]) -> int:
     """Score one or several estimates; returns the exit code."""
-    chosen = score_flags().parse_args(arguments)
+    chosen = _flags().parse_args(arguments)
     conditions = [score_condition(text) for text in chosen.fail_if]
-    options = score_options(chosen)
+    options = _options(chosen)
     _check_targets(chosen)
     check_figure_flags(chosen)
 
     with progress("scoring"):
-        reference = read(chosen.ref, **reference_options(chosen))
+        reference = read(chosen.ref, **_reference_options(chosen))
         estimates = [
-            read(source, **estimate_options(chosen, source, reference))
+            read(source, **_estimate_options(chosen, source, reference))
             for source in chosen.estimates
         ]
         evaluations = _evaluate_all(estimates, reference, options, common=chosen.common)
@@ -45,6 +71,102 @@ def run(arguments: list[str]) -> int:
     for sentence in failed:
         print(f"smfeval: --fail-if: {sentence}", file=sys.stderr)
     return 1 if failed else 0
+
+
+def _flags() -> argparse.ArgumentParser:
+    flags = parser("score", "Is the uncertainty that an estimate reports honest?")
+    add = flags.add_argument
+    add("estimates", nargs="+", metavar="EST", help="one or more estimates, or bag.mcap:/topic")
+    add("--ref", required=True, metavar="REF", help="the reference")
+    for title in (PAIRING, SCORING, REFERENCE):
+        _add_option_group(flags, title)
+    _add_cause_flags(flags)
+    _add_result_flags(flags)
+    add_figure_flags(flags)
+    add_read_flags(flags)
+    add_output_flags(flags)
+    return flags
+
+
+def _add_option_group(flags: argparse.ArgumentParser, title: str) -> None:
+    """The options of one group, and the flags that are no fields of `Options`."""
+    group = flags.add_argument_group(title)
+    if title == PAIRING:
+        group.add_argument(
+            "--extrinsic",
+            metavar="FILE|x,y,z,qx,qy,qz,qw",
+            help="pose of the reference's body in the estimate's",
+        )
+    if title == REFERENCE:
+        add_options(group, REFERENCE_OPTIONS, prefix="ref-")
+    add_options(group, [each for each in SCORE_OPTIONS if each.group == title])
+    if title == PAIRING:
+        words = "score several estimates on the scans common to all"
+        group.add_argument("--common", action="store_true", help=words)
+
+
+def _add_cause_flags(flags: argparse.ArgumentParser) -> None:
+    add = flags.add_argument_group("causes").add_argument
+    add("--diagnose", action="store_true", help="where the error comes from, and what to try")
+    add("--alibis", action="store_true", help="what else could explain an overconfident verdict")
+    add(
+        "--extrinsic-tolerance",
+        type=_tolerance,
+        metavar="M,DEG",
+        help="alibis: how wrong the extrinsic may be (default 0.01,0.5)",
+    )
+
+
+def _add_result_flags(flags: argparse.ArgumentParser) -> None:
+    add = flags.add_argument_group("results").add_argument
+    add("--per-scan", type=Path, metavar="FILE.parquet", help="scores of every scan")
+    add("--save-evo", type=Path, metavar="FILE.zip", help="APE (and NEES) for evo_res")
+    add("--fail-if", action="append", default=[], metavar="'k>2'", help="exit with 1 if this holds")
+    add("--force", action="store_true", help="overwrite result files")
+
+
+def _tolerance(text: str) -> "ExtrinsicTolerance":
+    """Metres and degrees: `0.01,0.5`."""
+    from smfeval.explain.alibis import ExtrinsicTolerance  # noqa: PLC0415  only where asked for
+
+    try:
+        metres, degrees = (float(part) for part in text.split(","))
+    except ValueError as error:
+        words = f"{text!r} is no tolerance; write metres and degrees, such as 0.01,0.5"
+        raise argparse.ArgumentTypeError(words) from error
+    return ExtrinsicTolerance(metres, degrees)
+
+
+def _options(chosen: argparse.Namespace) -> Options:
+    """How to pair, align and score."""
+    if chosen.extrinsic_tolerance is not None and not chosen.alibis:
+        raise OptionError("--extrinsic-tolerance means nothing without --alibis")
+    extrinsic = read_extrinsic(chosen.extrinsic) if chosen.extrinsic else None
+    given = given_values(chosen, SCORE_OPTIONS)
+    refuse_unused_tolerance(given)
+    options = with_values(Options(extrinsic=extrinsic, singular=chosen.bad_rows or "refuse"), given)
+    if chosen.common and options.offset_s == "auto":
+        raise OptionError("--common needs one clock for all: give --offset a time, not auto")
+    if chosen.common and options.association != "nearest":
+        raise OptionError("--common needs the nearest association: common scans are common poses")
+    return options
+
+
+def _reference_options(chosen: argparse.Namespace) -> dict[str, Any]:
+    """How to read the reference: bad rows and duplicates as in the estimates."""
+    shared = given_values(chosen, options_at(ReadOptions, "options"))
+    return given_values(chosen, REFERENCE_OPTIONS, prefix="ref-") | shared
+
+
+def _estimate_options(
+    chosen: argparse.Namespace, source: str, reference: AnyTrack
+) -> dict[str, Any]:
+    """The user's options; a GNSS estimate is read about the reference's origin."""
+    options = read_options(chosen)
+    shared = dict(reference.about.extra).get("ENU_ORIGIN")
+    if shared and "origin" not in options and format_of(source, **options) == "rtklib":
+        options["origin"] = shared
+    return options
 
 
 def _check_targets(chosen: argparse.Namespace) -> None:
@@ -104,7 +226,7 @@ def _report(evaluation: Evaluation, chosen: argparse.Namespace) -> Report:
     if chosen.diagnose:
         from smfeval.explain.diagnoses import diagnose  # noqa: PLC0415  only where asked for
 
-        found = diagnose(evaluation, rng=np.random.default_rng(chosen.seed))
+        found = diagnose(evaluation, rng=np.random.default_rng(evaluation.options.intervals.seed))
     if chosen.alibis:
         from smfeval.explain.alibis import alibis  # noqa: PLC0415
 

@@ -39,7 +39,7 @@ def read(source: str | Path, **options: Any) -> AnyTrack:
     path, topic = split_source(source)
     chosen = ReadOptions(**options | _named_topic(source, topic, options.get("topic")))
     entry = format_named(chosen.format) if chosen.format else recognise_format(path)
-    chosen.refuse_unused(entry.title, entry.options)
+    chosen.refuse_unused(entry.title, entry.used_options)
     try:
         return settle_about(entry.read(path, chosen), chosen)
     except TrackError as error:

@@ -9,7 +9,7 @@ from typing import Any
 
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.atomic import is_gzip_name
-from smfeval.io.source import FIRST_ROW, existing_file, is_binary, is_file, read_head
+from smfeval.io.source import FIRST_ROW, bare_name, existing_file, is_binary, is_file, read_head
 from smfeval.track import AnyTrack
 
 
@@ -37,14 +37,25 @@ class FileHead:
         return len(self.first_row) in counts
 
 
-def _file_only(path: Path) -> tuple[Path, ...]:
-    return (path,)
+def _nowhere(path: Path) -> tuple[Path, ...]:
+    del path
+    return ()
 
 
-def _file_and_times(path: Path) -> tuple[Path, ...]:
-    from smfeval.io.kitti import times_sidecar  # noqa: PLC0415  a format is imported when used
+@dataclass(frozen=True)
+class Sidecar:
+    """A second file that a format is read with.
 
-    return path, times_sidecar(path)
+    It is the file that the option names, or else the first of the files `beside` that is there.
+    """
+
+    option: str  # of ReadOptions
+    beside: Callable[[Path], tuple[Path, ...]] = _nowhere  # where to look for it unasked
+    written: bool = False  # whether writing makes it, too: the first of `beside`
+
+    def found_beside(self, path: Path) -> tuple[Path, ...]:
+        """The files beside a file that would be taken for its sidecar, best first."""
+        return tuple(file for file in self.beside(path) if file != path and is_file(file))
 
 
 @dataclass(frozen=True)
@@ -62,7 +73,16 @@ class Format:
     writable: bool = False
     chooses_convention: bool = False  # whether convention and order can be chosen for writing
     compressed: bool = False  # by itself: a name that ends in .gz is refused
-    files: Callable[[Path], tuple[Path, ...]] = _file_only  # that writing to a path makes
+    sidecars: tuple[Sidecar, ...] = ()
+
+    @property
+    def used_options(self) -> frozenset[str]:
+        """Options of reading that mean something for this format."""
+        return self.options | {each.option for each in self.sidecars}
+
+    def files(self, path: Path) -> tuple[Path, ...]:
+        """The files that writing to a path makes."""
+        return path, *(each.beside(path)[0] for each in self.sidecars if each.written)
 
     def read(self, path: Path, options: Any) -> AnyTrack:
         """Read a track."""
@@ -74,6 +94,21 @@ class Format:
 
 
 CONVENTION_OPTIONS = frozenset({"convention", "order"})
+
+
+def _times_beside(path: Path) -> tuple[Path, Path]:
+    """`NAME.times.txt` beside `NAME.kitti`, what we write, and `times.txt`, what KITTI has."""
+    return path.with_name(f"{bare_name(path)}.times.txt"), path.with_name("times.txt")
+
+
+def _deviation_beside(path: Path) -> tuple[Path]:
+    """`state_deviation.txt` beside `state_estimate.txt`, and the like."""
+    return (path.with_name(path.name.replace("estimate", "deviation")),)
+
+
+TIMES = Sidecar("times", _times_beside, written=True)
+DEVIATION = Sidecar("deviation", _deviation_beside)
+COVARIANCE = Sidecar("covariance")
 
 
 def _has_nanosecond_stamp(found: FileHead) -> bool:
@@ -142,7 +177,8 @@ FORMATS: dict[str, Format] = {
                 or b"Pr11" in found.start
                 or b"# timestamp(s) q p v" in found.start
             ),
-            CONVENTION_OPTIONS | {"deviation"},
+            CONVENTION_OPTIONS,
+            sidecars=(DEVIATION,),
         ),
         Format(
             "euroc",
@@ -155,10 +191,9 @@ FORMATS: dict[str, Format] = {
             "KITTI poses",
             "smfeval.io.kitti",
             lambda found: found.has_columns(12),
-            frozenset({"times"}),
-            (".kitti",),
+            suffixes=(".kitti",),
             writable=True,
-            files=_file_and_times,
+            sidecars=(TIMES,),
         ),
         Format(
             "wide-tum",
@@ -176,12 +211,29 @@ FORMATS: dict[str, Format] = {
             "TUM",
             "smfeval.io.tum",
             lambda found: found.has_columns(8),
-            CONVENTION_OPTIONS | {"covariance"},
+            CONVENTION_OPTIONS,
             (".tum", ".txt"),
             writable=True,
+            sidecars=(COVARIANCE,),
         ),
     )
 }
+
+
+def sidecar_options() -> frozenset[str]:
+    """Options of reading that name a second file, of all formats."""
+    return frozenset(each.option for entry in FORMATS.values() for each in entry.sidecars)
+
+
+def sidecars_beside(path: Path) -> tuple[Path, ...]:
+    """Second files that some format would find beside a file, unasked."""
+    found = (
+        file
+        for entry in FORMATS.values()
+        for each in entry.sidecars
+        for file in each.found_beside(path)
+    )
+    return tuple(dict.fromkeys(found))
 
 
 def recognise_format(path: Path) -> Format:

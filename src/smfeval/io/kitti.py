@@ -19,8 +19,9 @@ from smfeval.io.atomic import (
     write_rows,
 )
 from smfeval.io.extrinsic import is_rotation, non_rotation_reason
+from smfeval.io.formats import TIMES
 from smfeval.io.options import ReadOptions
-from smfeval.io.source import bare_name, is_file, refuse_other_count
+from smfeval.io.source import refuse_other_count
 from smfeval.io.text_layout import Layout, NumberTable
 from smfeval.io.text_reader import read_numbers
 from smfeval.maths import so3
@@ -57,20 +58,15 @@ def read(path: Path, options: ReadOptions) -> Track:
     )
 
 
-def times_sidecar(path: Path) -> Path:
-    """Where the stamps of `NAME.kitti` are written: `NAME.times.txt`."""
-    return path.with_name(f"{bare_name(path)}.times.txt")
-
-
 def _find_times(path: Path) -> Path:
-    candidates = (times_sidecar(path), path.with_name("times.txt"))
-    found = next((other for other in candidates if is_file(other) and other != path), None)
-    if found is None:
+    found = TIMES.found_beside(path)
+    if not found:
+        names = " or ".join(file.name for file in TIMES.beside(path))
         raise OptionError(
             f"{path}: KITTI poses carry no stamps; name the file with one stamp per row "
-            f"(option times), or put it beside as {candidates[0].name} or {candidates[1].name}"
+            f"(option times), or put it beside as {names}"
         )
-    return found
+    return found[0]
 
 
 def _valid_poses(pose: Floats, intake: Intake) -> tuple[Ints, tuple[DroppedRows, ...]]:
@@ -109,7 +105,7 @@ def write(track: AnyTrack, path: Path, options: object) -> tuple[Path, ...]:
     poses = track.moments if isinstance(track, ParticleTrack) else track
     matrix = np.concatenate([so3.matrix(poses.rotation), poses.position[:, :, None]], axis=2)
     rows = matrix.reshape(-1, 12)
-    times = times_sidecar(path)
+    times = TIMES.beside(path)[0]
     with replacing_all(path, times) as (new_rows, new_times):
         with open_output(new_rows, packed=is_gzip_name(path)) as stream:
             lines = (table(poses.stamp[p], rows[p]).drop("stamp") for p in row_slices(len(poses)))

@@ -29,10 +29,9 @@ import numpy as np
 
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.convention import from_deviations
-from smfeval.io.formats import FileHead
+from smfeval.io.formats import DEVIATION, FileHead
 from smfeval.io.options import ReadOptions, settle_convention
 from smfeval.io.source import (
-    is_file,
     read_head,
     refuse_other_count,
     refuse_other_stamps,
@@ -89,13 +88,13 @@ def _read_state(path: Path, options: ReadOptions) -> Track:
     words = "stamp, quaternion, position, velocity, biases and perhaps calibration"
     numbers = read_numbers(path, _layout_of_width(path, STATE_COLUMNS, words))
     pose = numbers.columns(5, 8), numbers.columns(1, 5)
-    beside = options.deviation or _find_deviation(path)
+    beside = options.deviation or next(iter(DEVIATION.found_beside(path)), None)
     if beside is None:
         note = f"{path}: no state_deviation file beside it and none named; poses alone were read"
         return _pose_track(numbers, pose, options, note)
     deviations = _read_deviations(beside, numbers)
     covariance = from_deviations(deviations.columns(1, 7))
-    kept, dropped = valid_sidecar_rows(covariance, deviations, options)
+    kept, dropped = valid_sidecar_rows(covariance, options.intake(deviations.where))
     note = f"standard deviations from {beside}; correlations are not in it and read as zero"
     notes = (*deviations.notes, note)
     return _belief_track(numbers, pose, covariance, options, *notes, kept=kept, dropped=dropped)
@@ -122,12 +121,6 @@ def _layout_of_width(path: Path, fewest: int, words: str) -> Layout:
 
 def _is_deviation_name(path: Path) -> bool:
     return "deviation" in path.name and "estimate" not in path.name
-
-
-def _find_deviation(path: Path) -> Path | None:
-    """`state_deviation.txt` beside `state_estimate.txt`, and the like."""
-    beside = path.with_name(path.name.replace("estimate", "deviation"))
-    return beside if beside != path and is_file(beside) else None
 
 
 def _pose_track(numbers: NumberTable, pose: Pose, options: ReadOptions, *notes: str) -> Track:

@@ -1,4 +1,8 @@
-"""How to read a source: what the user may decide, and what a format listens to."""
+"""How to read a source: what the user may decide, and what a format listens to.
+
+An option of reading is one field of `ReadOptions` with its entry (see `smfeval.schema`): flags of
+all verbs that read, and keys of tracks and estimators in plans, are made from it.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
@@ -9,13 +13,55 @@ import numpy as np
 
 from smfeval.errors import OptionError
 from smfeval.io.convention import CONVENTIONS, ORDERS, Convention, Order, to_right
+from smfeval.io.formats import FORMATS, sidecar_options
 from smfeval.io.header import check_header_value
-from smfeval.io.presets import preset_named
+from smfeval.io.presets import PRESETS, preset_named
 from smfeval.maths import se3
 from smfeval.maths.arrays import Floats, read_only
+from smfeval.schema import (
+    TEXT,
+    WHOLE,
+    Kind,
+    any_of,
+    check_options,
+    is_number,
+    is_text,
+    list_of,
+    option,
+    unknown_word,
+)
 from smfeval.track import GAUGES, AnyTrack, Gauge, GaussianTrack, Intake
 from smfeval.track.beliefs import normalise_quaternions
 from smfeval.track.row_checks import BadRows, Duplicates
+
+# Where an option of reading applies: flags of every verb that reads ("read"), flags about the
+# reference, tables [options], [[tracks]] and [[estimators]] of a plan. What is said of all files
+# in [options] cannot be said of one.
+OF_FILES = ("read", "track", "estimator")
+OF_ALL_FILES = ("read", "options")
+OF_REFERENCE = ("reference of score", "reference of pair")
+
+
+def _parse_origin(value: object) -> tuple[float, float, float] | None:
+    """Latitude, longitude and height from three numbers or `LAT,LON,HEIGHT`."""
+    if value is None:
+        return None
+    words: Any = value.replace("_", "?").split(",") if isinstance(value, str) else value
+    try:
+        latitude, longitude, height = (float(word) for word in words)  # 1_0 is no number to us
+    except (TypeError, ValueError) as error:
+        raise OptionError(
+            f"origin {value!r} is no place; latitude and longitude in degrees and height in "
+            "metres are needed"
+        ) from error
+    return latitude, longitude, height
+
+
+GEODETIC_POSITION = Kind(
+    "latitude, longitude and height",
+    any_of(is_text, list_of(is_number)),
+    _parse_origin,
+)
 
 
 @dataclass(frozen=True)
@@ -33,36 +79,97 @@ class ReadOptions:
     If a preset or a header is overruled, a note on the track says so and by whom.
     """
 
-    format: str | None = None
-    preset: str | None = None
-    convention: str | None = None
-    order: Order | None = None
-    body: str | None = None
-    world: str | None = None
-    gauge: Gauge | None = None
-    bad_rows: BadRows = "refuse"
-    duplicates: Duplicates = "refuse"
-    covariance: Path | None = None  # TUM: sidecar file with the covariances
-    times: Path | None = None  # KITTI: file with one stamp per row
-    deviation: Path | None = None  # OpenVINS: state_deviation beside state_estimate
-    origin: tuple[float, float, float] | None = None  # RTKLIB: latitude, longitude, height
-    topic: str | None = None  # bags
-    tf: str | None = None  # bags: PARENT:CHILD
-    lag: int | None = None  # bags: scans by which a message's covariance is late, 0 or 1
+    format: str | None = option(
+        None,
+        TEXT,
+        "format of the source (default: recognised)",
+        at=(*OF_REFERENCE, *OF_FILES),
+        choices=FORMATS,
+        differs={
+            place: {"help": "format of the reference (default: recognised)"}
+            for place in OF_REFERENCE
+        },
+    )
+    preset: str | None = option(
+        None,
+        TEXT,
+        f"known estimator: {', '.join(PRESETS)}",
+        flag="from",
+        at=OF_FILES,
+        metavar="ESTIMATOR",
+        choices=PRESETS,
+    )
+    convention: str | None = option(
+        None, TEXT, "how the covariance is written", at=OF_FILES, choices=CONVENTIONS
+    )
+    order: Order | None = option(
+        None, TEXT, "which block of the covariance comes first", at=OF_FILES, choices=ORDERS
+    )
+    body: str | None = option(
+        None,
+        TEXT,
+        "body frame of the poses",
+        at=(*OF_REFERENCE, *OF_FILES),
+        metavar="NAME",
+        differs={place: {"help": "body frame of the reference"} for place in OF_REFERENCE},
+        check=lambda name: check_header_value("body", name),
+    )
+    world: str | None = option(
+        None,
+        TEXT,
+        "world frame of the poses",
+        at=OF_FILES,
+        metavar="NAME",
+        check=lambda name: check_header_value("world", name),
+    )
+    gauge: Gauge | None = option(  # of the file; `score --gauge` says how to align
+        None,
+        TEXT,
+        "freedoms that the estimator leaves open",
+        at=("declare", "estimator"),
+        choices=GAUGES,
+    )
+    bad_rows: BadRows = option(
+        "refuse", TEXT, "default: refuse", at=OF_ALL_FILES, choices=("refuse", "drop")
+    )
+    duplicates: Duplicates = option(
+        "refuse", TEXT, "", at=OF_ALL_FILES, choices=("refuse", "first", "last")
+    )
+    covariance: Path | None = option(
+        None, TEXT, "TUM: file with the covariances", at=OF_FILES, metavar="FILE"
+    )
+    times: Path | None = option(
+        None,
+        TEXT,
+        "KITTI: file with the stamps",
+        at=(*OF_REFERENCE, *OF_FILES),
+        metavar="FILE",
+    )
+    deviation: Path | None = option(
+        None, TEXT, "OpenVINS: state_deviation file", at=OF_FILES, metavar="FILE"
+    )
+    origin: tuple[float, float, float] | None = option(  # latitude, longitude, height
+        None,
+        GEODETIC_POSITION,
+        "RTKLIB: origin of the local frame",
+        at=("reference of score", *OF_FILES),
+        metavar="LAT,LON,H",
+    )
+    topic: str | None = option(
+        None, TEXT, "bags: topic (or write bag.mcap:/topic)", at=OF_FILES, metavar="/TOPIC"
+    )
+    tf: str | None = option(
+        None, TEXT, "bags: chain of transforms", at=OF_FILES, metavar="PARENT:CHILD"
+    )
+    lag: int | None = option(
+        None, WHOLE, "bags: scans by which the covariance is late", at=OF_FILES, choices=(0, 1)
+    )
 
     def __post_init__(self) -> None:
-        for name in ("covariance", "times", "deviation"):
+        for name in sidecar_options() & {each.name for each in fields(self)}:
             self._assign(name, _as_path(name, getattr(self, name)))
         self._assign("origin", _parse_origin(self.origin))
-        for name in ("body", "world"):
-            _check_one_line(name, getattr(self, name))
-        if self.lag not in (None, 0, 1):
-            raise OptionError(f"lag {self.lag!r} is unknown; it is 0 or 1")
-        _check_known("convention", self.convention, tuple(CONVENTIONS))
-        _check_known("order", self.order, ORDERS)
-        _check_known("gauge", self.gauge, GAUGES)
-        _check_known("bad_rows", self.bad_rows, ("refuse", "drop"))
-        _check_known("duplicates", self.duplicates, ("refuse", "first", "last"))
+        check_options(self)
 
     def _assign(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
@@ -98,21 +205,12 @@ class WriteOptions:
     order: Order | None = None
 
     def __post_init__(self) -> None:
-        _check_known("convention", self.convention, tuple(CONVENTIONS))
-        _check_known("order", self.order, ORDERS)
+        for name, known in (("convention", CONVENTIONS), ("order", ORDERS)):
+            if getattr(self, name) not in (None, *known):
+                raise unknown_word(name, getattr(self, name), known)
 
 
 ALWAYS_USED = frozenset({"format", "preset", "body", "world", "gauge", "bad_rows", "duplicates"})
-
-
-def _check_known(name: str, value: str | None, allowed: tuple[str, ...]) -> None:
-    if value is not None and value not in allowed:
-        raise OptionError(f"{name} {value!r} is unknown; it is one of {', '.join(allowed)}")
-
-
-def _check_one_line(name: str, value: str | None) -> None:
-    if value is not None:
-        check_header_value(name, value)
 
 
 def _as_path(name: str, value: object) -> Path | None:
@@ -122,21 +220,6 @@ def _as_path(name: str, value: object) -> Path | None:
     if isinstance(value, str) and value:
         return Path(value)
     raise OptionError(f"{name} {value!r} is no file name")
-
-
-def _parse_origin(value: object) -> tuple[float, float, float] | None:
-    """Latitude, longitude and height from three numbers or `LAT,LON,HEIGHT`."""
-    if value is None:
-        return None
-    words: Any = value.replace("_", "?").split(",") if isinstance(value, str) else value
-    try:
-        latitude, longitude, height = (float(word) for word in words)  # 1_0 is no number to us
-    except (TypeError, ValueError) as error:
-        raise OptionError(
-            f"origin {value!r} is no place; latitude and longitude in degrees and height in "
-            "metres are needed"
-        ) from error
-    return latitude, longitude, height
 
 
 FALLBACKS = ("the format", "assumed")

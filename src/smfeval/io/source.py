@@ -11,12 +11,11 @@ from typing import IO, Any
 import numpy as np
 
 from smfeval.errors import FormatError
-from smfeval.io.options import ReadOptions
 from smfeval.io.progress import report
 from smfeval.io.text_layout import NumberTable
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import seconds_text
-from smfeval.track import DroppedRows
+from smfeval.track import DroppedRows, Intake
 from smfeval.track.row_checks import covariance_faults, valid_rows
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -158,9 +157,7 @@ def refuse_other_stamps(beside: NumberTable, main: NumberTable) -> None:
         )
 
 
-def valid_sidecar_rows(
-    covariance: Floats, beside: NumberTable, options: ReadOptions
-) -> tuple[Ints, tuple[DroppedRows, ...]]:
+def valid_sidecar_rows(covariance: Floats, intake: Intake) -> tuple[Ints, tuple[DroppedRows, ...]]:
     """Rows whose covariance is one. A bad one is named by its line in the second file."""
-    good, dropped = valid_rows(covariance_faults(covariance), options.intake(beside.where))
+    good, dropped = valid_rows(covariance_faults(covariance), intake)
     return np.flatnonzero(good), dropped

@@ -48,7 +48,7 @@ def _read_with_sidecar(numbers: NumberTable, path: Path, options: ReadOptions) -
     refuse_other_count(beside, numbers, "covariances")
     refuse_other_stamps(beside, numbers)
     covariance = beside.matrices
-    kept, dropped = valid_sidecar_rows(covariance, beside, options)
+    kept, dropped = valid_sidecar_rows(covariance, options.intake(beside.where))
     pose = numbers.columns(1, 4)[kept], numbers.columns(4, 8)[kept]
     return GaussianTrack(
         numbers.stamp[kept],

@@ -18,20 +18,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from smfeval.errors import FormatError, OptionError
+from smfeval.io import split_source
 from smfeval.io.atomic import replacing
+from smfeval.io.formats import sidecar_options
+from smfeval.io.source import is_file
+from smfeval.study.digest import code_version, digest_bytes, digest_path, digest_value
 from smfeval.study.result import PairResult, TaskResult
 from smfeval.study.task import (
+    Input,
     PairTask,
     Task,
-    code_version,
-    digest_bytes,
-    digest_path,
-    empty_pair_result,
-    empty_result,
     evaluate_pair,
     evaluate_task,
     failure_sentence,
-    task_key,
 )
 from smfeval.summarise.number import Number
 
@@ -49,6 +48,63 @@ class TaskOutcome:
 
     result: Result
     cached: bool
+
+
+def load_or_evaluate(
+    task: Task | PairTask, cache: "Cache", *, fresh: bool = False, version: str | None = None
+) -> TaskOutcome:
+    """The result of a task: known before (unless a fresh one is wanted), or done and kept.
+
+    Raises where nothing can be kept, and where who asks has another `version` of smfeval.
+    """
+    if version not in (None, code_version()):
+        raise OptionError(f"a worker has smfeval {code_version()}; the study is run by {version}")
+    try:
+        key = task_key(task)
+    except Exception as error:
+        return TaskOutcome(failed_result(task, failure_sentence(error, task)), cached=False)
+
+    known = None if fresh else cache.load(task.empty_result(key))
+    if known is not None:
+        return TaskOutcome(known, cached=True)
+
+    result, frame = evaluate_task(task, key) if isinstance(task, Task) else evaluate_pair(task, key)
+    if result.failure is None:
+        cache.save(result, frame)
+    return TaskOutcome(result, cached=False)
+
+
+def failed_result(task: Task | PairTask, why: str) -> Result:
+    """The result of a task that came to nothing."""
+    return replace(task.empty_result(""), failure=why)
+
+
+def task_key(task: Task | PairTask) -> str:
+    """The key of a task: of the code, the options and every file that it reads.
+
+    Of a file its name and its bytes count, not its folder, so that a study may move. Raises where
+    a file cannot be read.
+    """
+    parts = (
+        code_version(),
+        type(task).__name__,
+        tuple(_input_key(given) for given in task.inputs),
+        tuple(_extrinsic_key(text) for text in task.extrinsics),
+        task.options,
+    )
+    return digest_value(parts)
+
+
+def _input_key(given: Input) -> tuple[Any, ...]:
+    _, topic = split_source(given.source)
+    reading = tuple(pair for pair in given.reading if pair[0] not in sidecar_options())
+    return topic, reading, tuple((file.name, digest_path(file)) for file in given.files)
+
+
+def _extrinsic_key(text: str | None) -> tuple[Any, ...] | str | None:
+    if text is None or not is_file(Path(text)):
+        return text
+    return Path(text).name, digest_path(Path(text))
 
 
 @dataclass(frozen=True)
@@ -102,37 +158,6 @@ class Cache:
 
     def _file(self, key: str, ending: str) -> Path:
         return self.folder / key[:2] / f"{key}{ending}"
-
-
-def load_or_evaluate(
-    task: Task | PairTask, cache: Cache, *, fresh: bool = False, version: str | None = None
-) -> TaskOutcome:
-    """The result of a task: known before (unless a fresh one is wanted), or done and kept.
-
-    Raises where nothing can be kept, and where who asks has another `version` of smfeval.
-    """
-    if version not in (None, code_version()):
-        raise OptionError(f"a worker has smfeval {code_version()}; the study is run by {version}")
-    try:
-        key = task_key(task)
-    except Exception as error:
-        return TaskOutcome(failed_result(task, failure_sentence(error, task)), cached=False)
-    known = None if fresh else cache.load(_empty_result(task, key))
-    if known is not None:
-        return TaskOutcome(known, cached=True)
-    result, frame = evaluate_task(task, key) if isinstance(task, Task) else evaluate_pair(task, key)
-    if result.failure is None:
-        cache.save(result, frame)
-    return TaskOutcome(result, cached=False)
-
-
-def failed_result(task: Task | PairTask, why: str) -> Result:
-    """The result of a task that came to nothing."""
-    return replace(_empty_result(task, ""), failure=why)
-
-
-def _empty_result(task: Task | PairTask, key: str) -> Result:
-    return empty_result(task, key) if isinstance(task, Task) else empty_pair_result(task, key)
 
 
 def _encode(result: Result) -> dict[str, Any]:

@@ -23,8 +23,8 @@ from smfeval.errors import OptionError, SmfevalError
 from smfeval.io.formats import recognise_format
 from smfeval.io.presets import PRESETS, Preset
 from smfeval.io.source import bare_name, is_folder
+from smfeval.study.patterns import natural_sort_key
 from smfeval.study.plan import DIVERGED_M
-from smfeval.study.plan_schema import natural_sort_key
 
 REFERENCE_FOLDERS = (
     "truth",

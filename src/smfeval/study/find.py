@@ -9,10 +9,11 @@ from pathlib import Path
 from smfeval.errors import FormatError, OptionError
 from smfeval.evaluation import Options
 from smfeval.io.extrinsic import read_extrinsic
+from smfeval.io.formats import sidecar_options
 from smfeval.io.source import exists
 from smfeval.options import TOLERANCE_S
+from smfeval.study.patterns import fill_pattern, source_file
 from smfeval.study.plan import Plan, PlannedEstimator, PlannedTrack, Reading
-from smfeval.study.plan_schema import fill_pattern, source_file
 from smfeval.study.task import Input, PairTask, Runs, Task
 
 
@@ -187,7 +188,6 @@ def _refuse_in_output(plan: Plan, given: Input, whose: str) -> None:
         raise OptionError(f"{whose}: the output folder {plan.output} lies inside {path}")
 
 
-SIDECARS = ("covariance", "times", "deviation")  # options of reading that name a second file
 MOST_NAMED = 5  # missing references that a sentence names
 
 
@@ -300,7 +300,7 @@ def _resolve_paths(reading: Reading, track: PlannedTrack, plan: Plan) -> tuple[R
     """The reading of one track with absolute paths, and a second file that is missing."""
     placed, lost = [], None
     for key, value in reading:
-        if key in SIDECARS:
+        if key in sidecar_options():
             sources = fill_pattern(value, track, plan).sources()
             lost = lost or (value if len(sources) != 1 else None)
             placed.append((key, sources[0] if sources else value))

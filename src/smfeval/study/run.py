@@ -9,6 +9,7 @@ from pathlib import Path
 from smfeval.errors import OptionError
 from smfeval.study.cache import Cache, TaskOutcome, load_or_evaluate
 from smfeval.study.cluster import run_on_cluster
+from smfeval.study.digest import code_version
 from smfeval.study.find import MissingEstimate, StudyTasks
 from smfeval.study.local import ResultStream as FoundResults
 from smfeval.study.local import (
@@ -23,7 +24,7 @@ from smfeval.study.plan import Plan
 from smfeval.study.result import NO_FILE, PairResult, Study, TaskResult
 from smfeval.study.store import link_scans, remove_other_scans, scans_path, write_pairs, write_tasks
 from smfeval.study.tables import pair_sections, sections
-from smfeval.study.task import PairTask, Task, code_version, forget_digests, inputs_of
+from smfeval.study.task import PairTask, Task
 
 CACHE = "cache"
 
@@ -58,7 +59,6 @@ def run_tasks(
     _refuse_duplicate_tasks(tasks)
     output = _make_folder(plan.output.absolute())
     cache = Cache(_make_folder(output / CACHE))
-    forget_digests()
 
     jobs: list[Task | PairTask] = [*tasks, *pair_tasks]
     order = sorted(range(len(jobs)), key=lambda index: _shared_track_key(jobs[index]))
@@ -122,7 +122,7 @@ def _shared_track_key(job: Task | PairTask) -> tuple[bool, str]:
     """Tasks that share a track come after each other, so that a process reads it once."""
     if isinstance(job, Task):
         return False, job.reference.source
-    return True, inputs_of(job)[0].source
+    return True, job.first.source
 
 
 def _relative(source: str, folder: Path) -> str:

@@ -9,17 +9,32 @@ from typing import Any
 from smfeval.compare.sweep_points import KnobSettings, format_settings
 from smfeval.errors import OptionError
 from smfeval.evaluation import Options
-from smfeval.study import plan_schema as kinds
-from smfeval.study.plan import Plan, PlannedEstimator, Reading
-from smfeval.study.plan_file import ESTIMATOR_KEYS, parse_estimator, parse_tracks, read_toml
-from smfeval.study.plan_schema import PLACEHOLDER_PATTERN as PLACE
-from smfeval.study.plan_schema import (
-    Keys,
-    ValueKind,
+from smfeval.schema import (
+    NUMBER,
+    SWITCH,
+    TABLE,
+    TABLES,
+    TEXT,
+    TEXTS,
+    Kind,
+    any_of,
     check_keys,
-    parse_options,
-    refuse_duplicates,
+    is_number,
+    is_text,
+    is_whole,
+    list_of,
     suggest_word,
+)
+from smfeval.study.patterns import PLACEHOLDER_PATTERN
+from smfeval.study.plan import Plan, PlannedEstimator, Reading
+from smfeval.study.plan_file import (
+    ESTIMATOR_KEYS,
+    Keys,
+    parse_estimator,
+    parse_options,
+    parse_tracks,
+    read_toml,
+    refuse_duplicates,
 )
 
 
@@ -96,16 +111,9 @@ PLACEHOLDERS = (
 )  # what stands in braces beside the names of knobs
 
 
-def _is_value(value: Any) -> bool:
-    return any(kind.accepts(value) for kind in (kinds.TEXT, kinds.NUMBER, kinds.SWITCH))
-
-
-VALUE = ValueKind("a number, a text, or true or false", _is_value)
-VALUES = ValueKind(
-    "a list of numbers or texts",
-    lambda value: isinstance(value, list) and value != [] and all(map(_is_value, value)),
-)
-KNOB_KEYS: Keys = {"name": kinds.TEXT, "values": VALUES, "default": VALUE}
+VALUE = Kind("a number, a text, or true or false", any_of(is_text, is_number, SWITCH.accepts))
+VALUES = Kind("a list of numbers or texts", list_of(VALUE.accepts))
+KNOB_KEYS: Keys = {"name": TEXT, "values": VALUES, "default": VALUE}
 
 
 def parse_knobs(entries: list[dict[str, Any]], path: str) -> tuple[Knob, ...]:
@@ -167,8 +175,8 @@ SINGLE_KNOB_PLACEHOLDERS = (
 SWEEP_ONLY_KEYS = ("base", "knobs")  # keys that a study has not
 SWEPT_ESTIMATOR_KEYS: Keys = {
     **{key: kind for key, kind in ESTIMATOR_KEYS.items() if key not in ("role", "pair_extrinsic")},
-    "base": kinds.TEXT,
-    "knobs": kinds.TEXTS,
+    "base": TEXT,
+    "knobs": TEXTS,
 }
 
 RunAndEstimator = tuple[PlannedRun, PlannedEstimator]
@@ -211,7 +219,7 @@ def _run_paths(
 
 def _find_placeholders(pattern: str, knobs: tuple[Knob, ...], where: str) -> set[str]:
     known = [f"{{{place}}}" for place in (*PLACEHOLDERS, *(knob.name for knob in knobs))]
-    places = set(PLACE.findall(pattern))
+    places = set(PLACEHOLDER_PATTERN.findall(pattern))
     for name in places:
         if f"{{{name}}}" not in known:
             hint = suggest_word(f"{{{name}}}", known)
@@ -253,40 +261,28 @@ def _fill_pattern(pattern: str, values: dict[str, str]) -> str:
     def value(place: re.Match[str]) -> str:
         return values.get(place[1], place[0])
 
-    return PLACE.sub(value, pattern)
+    return PLACEHOLDER_PATTERN.sub(value, pattern)
 
 
 SWEEP_KEYS: Keys = {
-    "name": kinds.TEXT,
-    "options": kinds.TABLE,
-    "knobs": kinds.TABLES,
-    "tracks": kinds.TABLES,
-    "estimators": kinds.TABLES,
-    "lab": kinds.TABLE,
+    "name": TEXT,
+    "options": TABLE,
+    "knobs": TABLES,
+    "tracks": TABLES,
+    "estimators": TABLES,
+    "lab": TABLE,
 }
-SEEDS = ValueKind(
-    "a list of whole numbers from 0 on",
-    lambda value: (
-        isinstance(value, list)
-        and value != []
-        and all(kinds.WHOLE.accepts(each) and each >= 0 for each in value)
-    ),
+SEEDS = Kind(
+    "a list of whole numbers from 0 on", list_of(lambda value: is_whole(value) and value >= 0)
 )
 LAB_KEYS: Keys = {
-    "worlds": kinds.TEXTS,
+    "worlds": TEXTS,
     "seeds": SEEDS,
-    "filters": kinds.TEXTS,
-    "duration_s": kinds.NUMBER,
-    "faults": kinds.SWITCH,
-    "grid": kinds.SWITCH,
+    "filters": TEXTS,
+    "duration_s": NUMBER,
+    "faults": SWITCH,
+    "grid": SWITCH,
 }
-UNUSED_OPTIONS = (
-    "rules",
-    "beta",
-    "unbiased",
-    "kernel_density",
-    "horizons",
-)  # options of other scores
 FILE_KEYS = ("tracks", "estimators")
 
 
@@ -294,7 +290,8 @@ def read_sweep(path: str | Path) -> SweepPlan:
     """The plan in a TOML file; relative paths in it start at the file's folder."""
     path = Path(path)
     table = check_keys(read_toml(path), SWEEP_KEYS, str(path), required=("knobs",))
-    options, reading = _parse_sweep_options(table.get("options", {}), f"{path}: [options]")
+    options, reading = parse_options(table.get("options", {}), f"{path}: [options]", "sweep")
+    options = replace(options, rules=())  # a sweep has scores of its own
     knobs = parse_knobs(table["knobs"], str(path))
     name = table.get("name", path.stem)
     if "lab" in table:
@@ -305,14 +302,6 @@ def read_sweep(path: str | Path) -> SweepPlan:
             raise OptionError(f"{path}: the key {key!r} is missing; or [lab], to run filters")
     plan = _parse_plan(table, path, options, reading)
     return SweepPlan(name, _parse_files(table["estimators"], plan, path, knobs, reading), options)
-
-
-def _parse_sweep_options(table: dict[str, Any], where: str) -> tuple[Options, Reading]:
-    for key in UNUSED_OPTIONS:
-        if key in table:
-            raise OptionError(f"{where}: {key} means nothing in a sweep")
-    options, reading = parse_options(table, where)
-    return replace(options, rules=()), reading
 
 
 def _refuse_both(table: dict[str, Any], path: Path) -> None:

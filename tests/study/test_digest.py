@@ -11,9 +11,9 @@ import pytest
 from smfeval import __version__
 from smfeval.errors import OptionError
 from smfeval.study import cache as cache_module
-from smfeval.study import task as task_module
+from smfeval.study import digest as digest_module
 from smfeval.study.cache import Cache, load_or_evaluate
-from smfeval.study.task import IGNORED_FOLDERS, PACKAGE_FOLDER, code_version, digest_of_code
+from smfeval.study.digest import IGNORED_FOLDERS, PACKAGE_FOLDER, code_version, digest_of_code
 from support.study_plans import quick, tasks_of
 
 
@@ -93,5 +93,5 @@ def test_the_digest_reads_each_file_that_counts_once_and_no_other(monkeypatch):
 
 def test_the_digest_is_made_once_in_a_process(monkeypatch):
     before = code_version()
-    monkeypatch.setattr(task_module, "digest_of_code", lambda _: pytest.fail("made again"))
+    monkeypatch.setattr(digest_module, "digest_of_code", lambda _: pytest.fail("made again"))
     assert code_version() == before
