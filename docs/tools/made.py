@@ -50,7 +50,7 @@ def formats() -> str:
             "yes" if entry.writable else "",
             ", ".join(f"`{ending}`" for ending in entry.suffixes),
             ", ".join(sorted(entry.keeps)) or ("poses" if entry.writable else ""),
-            ", ".join(f"`--{name}`" for name in sorted(entry.options)),
+            ", ".join(f"`--{name}`" for name in sorted(entry.used_options)),
         )
         for entry in FORMATS.values()
     ]

@@ -75,10 +75,11 @@ ROOMS = (
         "worlds whose answer is known,", "sensors and their faults,",
         "filters that report beliefs,", "the case study that explains",
         "them; its own show and cli")),
-    Room("maths", 26, 548, 224, 46, "base", ("arrays in, arrays out",)),
-    Room("words", 266, 548, 224, 46, "base", ("how a number is written",)),
-    Room("options", 507, 548, 224, 46, "base", ("what a user may choose",)),
-    Room("errors", 747, 548, 224, 46, "base", ("what can go wrong",)),
+    Room("maths", 26, 548, 177, 46, "base", ("arrays in, arrays out",)),
+    Room("words", 218, 548, 177, 46, "base", ("how a number is written",)),
+    Room("schema", 410, 548, 177, 46, "base", ("how an option is declared",)),
+    Room("options", 602, 548, 177, 46, "base", ("what a user may choose",)),
+    Room("errors", 794, 548, 177, 46, "base", ("what can go wrong",)),
 )  # fmt: skip
 AT = {room.name: room for room in ROOMS}
 EVALUATION = (404, 22, 580, 186)  # x, y, width, height of what `evaluate` does in one call

@@ -14,7 +14,8 @@ The way of the data, and where each step lives::
     study      many estimators on many tracks, from a plan                       study
     show       text, tables, figures, the page                                   show
 
-Below them: `maths` (arrays in, arrays out), `words` (how a number is written), `options`, `errors`.
+Below them: `maths` (arrays in, arrays out), `words` (how a number is written), `schema` and
+`options` (what a user may decide), `errors`.
 Above them: `cli`, the verbs, and `lab`, worlds whose answer is known.
 
 ::
