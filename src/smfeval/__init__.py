@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from smfeval.io.extrinsic import read_extrinsic
     from smfeval.io.recorder import SquareWriter
     from smfeval.summarise.interval import Interval, interval, paired_interval
-    from smfeval.track import About, GaussianTrack, ParticleTrack, Track
+    from smfeval.track import About, CrossCovariance, GaussianTrack, ParticleTrack, Track
 
 __version__ = "0.1.0"
 
@@ -51,6 +51,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "About": "smfeval.track",
     "ConventionError": "smfeval.errors",
+    "CrossCovariance": "smfeval.track",
     "Evaluation": "smfeval.evaluation",
     "Examination": "smfeval.explain.doubts",
     "FormatError": "smfeval.errors",
@@ -77,6 +78,7 @@ _HOMES = {
 __all__ = [
     "About",
     "ConventionError",
+    "CrossCovariance",
     "Evaluation",
     "Examination",
     "FormatError",

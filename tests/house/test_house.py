@@ -33,6 +33,7 @@ def test_public_names_are_pinned():
     assert sorted(smfeval.__all__) == [
         "About",
         "ConventionError",
+        "CrossCovariance",
         "Evaluation",
         "Examination",
         "FormatError",

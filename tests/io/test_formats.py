@@ -128,10 +128,11 @@ def test_a_gzipped_name_may_be_written_in_capitals(name, tmp_path, rng):
 
 def test_the_table_says_which_files_are_made_and_who_can_choose_a_convention(tmp_path):
     assert files_to_write(tmp_path / "a.kitti") == [tmp_path / "a.kitti", tmp_path / "a.times.txt"]
-    assert files_to_write(tmp_path / "a.square") == [tmp_path / "a.square"]
+    names = ("a.square", "a.cross", "a.cross.gz")
+    assert files_to_write(tmp_path / "a.square") == [tmp_path / name for name in names]
     assert [f.name for f in FORMATS.values() if f.chooses_convention] == ["wide-tum"]
     assert [f.name for f in FORMATS.values() if f.keeps_header] == ["parquet", "square"]
-    assert set().union(*(f.keeps for f in FORMATS.values())) == {"covariance", "particles"}
+    assert set().union(*(f.keeps for f in FORMATS.values())) == {"covariance", "particles", "cross"}
 
 
 @pytest.mark.parametrize("name", ["a.square", "a.tum", "a.kitti", "wide.txt"])

@@ -149,7 +149,7 @@ def test_the_last_stamps_are_taken():
 
 
 def test_rows_without_stamps_are_counted():
-    form = form_of(2, has_stamp=False)
+    form = form_of(2, stamps=0)
     for parse in (text_numbers.parse_numpy, parse_polars.parse):
         count, columns = parse(b"1 2\n3 4\n", form)
         assert count.tolist() == [0, 1]
@@ -158,7 +158,7 @@ def test_rows_without_stamps_are_counted():
 
 @pytest.mark.parametrize("stamped", [True, False])
 def test_no_text_has_no_rows_but_columns(stamped):
-    form = form_of(4, has_stamp=stamped)
+    form = form_of(4, stamps=int(stamped))
     for parse in (text_numbers.parse_numpy, parse_polars.parse):
         stamp, columns = parse(b"", form)
         assert (len(stamp), len(columns)) == (0, 4 - stamped)

@@ -10,7 +10,7 @@ from smfeval.errors import OptionError, TrackError
 from smfeval.io import read, write
 from smfeval.io.recorder import SquareWriter
 from smfeval.track import About
-from support.beliefs import ABOUT, gaussian
+from support.beliefs import ABOUT, gaussian, with_cross
 
 POSE = (np.zeros(3), [0, 0, 0, 1.0])
 
@@ -141,3 +141,82 @@ def test_an_existing_file_is_not_overwritten(tmp_path):
     SquareWriter(tmp_path / "a.square", overwrite=True).close()
     with pytest.raises(OptionError, match="cannot be written"):
         SquareWriter(tmp_path / "nowhere" / "a.square")
+
+
+def test_cross_covariances_are_recorded_beside_the_beliefs(tmp_path, rng):
+    track = with_cross(gaussian(10, rng), rng)[0]
+    blocks = dict(zip(map(tuple, track.cross.pairs.tolist()), track.cross.block, strict=True))
+    with SquareWriter(tmp_path / "a.square", ABOUT) as writer:
+        for j in range(10):
+            cross = {int(track.stamp[i]): blocks[i, j] for i in range(10) if (i, j) in blocks}
+            pose = (track.position[j], track.rotation[j])
+            writer.append(int(track.stamp[j]), pose, track.covariance[j], cross=cross)
+    again = read(tmp_path / "a.square")
+    np.testing.assert_array_equal(again.cross.pairs, track.cross.pairs)
+    np.testing.assert_array_equal(again.cross.block, track.cross.block)
+
+
+def test_without_cross_covariances_there_is_no_second_file(tmp_path):
+    with SquareWriter(tmp_path / "a.square") as writer:
+        writer.append(0, POSE, np.eye(6), cross={})
+    assert [path.name for path in tmp_path.iterdir()] == ["a.square"]
+
+
+@pytest.mark.parametrize(
+    ("cross", "sentence"),
+    [
+        ({5: np.eye(6)}, r"0\.000000020: a cross-covariance is with stamp 5 ns, which is none"),
+        ({20: np.eye(6)}, "with stamp 20 ns, which is none of the last 10,000 scans"),
+        ({10: 2 * np.eye(6)}, r"stamp 0\.0*20: stamps 0\.0*10 and 0\.0*20: the joint cov"),
+        ({10: np.eye(3)}, r"block has shape \(1, 3, 3\)"),
+        ({10: [[1, 2], [3]]}, "a cross-covariance is a 6x6 matrix"),
+        ({10: np.full((6, 6), np.inf)}, "has a NaN or an infinity"),
+    ],
+)
+def test_a_bad_cross_covariance_leaves_no_row(cross, sentence, tmp_path):
+    with SquareWriter(tmp_path / "a.square") as writer:
+        writer.append(10, POSE, np.eye(6))
+        with pytest.raises(TrackError, match=sentence):
+            writer.append(20, POSE, np.eye(6), cross=cross)
+        writer.append(20, POSE, np.eye(6), cross={10: 0.5 * np.eye(6)})
+    track = read(tmp_path / "a.square")
+    assert (len(track), track.cross.pairs.tolist()) == (2, [[0, 1]])
+
+
+def test_a_sidecar_that_stands_there_is_not_overwritten(tmp_path, rng):
+    write(with_cross(gaussian(3, rng), rng)[0], tmp_path / "a.square")
+    (tmp_path / "a.square").unlink()
+    with pytest.raises(OptionError, match=r"a\.cross: the file exists; it is not overwritten"):
+        SquareWriter(tmp_path / "a.square")
+    with SquareWriter(tmp_path / "a.square", overwrite=True) as writer:
+        writer.append(10, POSE, np.eye(6))
+    assert read(tmp_path / "a.square").cross is None
+
+
+FOREVER_JOINT = """
+import itertools, os, sys, numpy as np
+from smfeval import SquareWriter
+writer = SquareWriter(sys.argv[1])
+for i in itertools.count():
+    cross = {j: (j + 1) / 14 * np.eye(6) for j in range(max(0, i - 2), i)}
+    writer.append(i, (np.full(3, i / 7), [0, 0, 0, 1.0]), (i + 1) / 7 * np.eye(6), cross=cross)
+    os.write(1, b"%d\\n" % i)
+"""
+
+
+@pytest.mark.parametrize("acknowledged", [1, 3, 57])
+def test_a_killed_process_leaves_both_files_readable(acknowledged, tmp_path):
+    path = tmp_path / "a.square"
+    command = [sys.executable, "-c", FOREVER_JOINT, str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        for _ in range(acknowledged):
+            process.stdout.readline()
+        process.send_signal(signal.SIGKILL)
+        said = acknowledged + process.stdout.read().count(b"\n")
+    track = read(path)
+    assert said <= len(track) <= said + 1
+    expected = [(i, j) for i in range(len(track)) for j in (i + 1, i + 2) if j < len(track)]
+    told = [] if track.cross is None else list(map(tuple, track.cross.pairs.tolist()))
+    missing = set(expected) - set(told)
+    assert set(told) <= set(expected)
+    assert all(j == said for _, j in missing)  # none of a scan whose writing was told

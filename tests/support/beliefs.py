@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from smfeval.track import About, GaussianTrack, ParticleTrack, Track
+from smfeval.track import About, CrossCovariance, GaussianTrack, ParticleTrack, Track
 
 ABOUT = About(body="imu", world="world", gauge="se3", algorithm="made", version="1")
 
@@ -63,3 +63,21 @@ def circuit(n: int = 400, rate_hz: float = 10.0) -> tuple[np.ndarray, np.ndarray
     rotation = np.zeros((n, 4))
     rotation[:, 2], rotation[:, 3] = np.sin(heading / 2), np.cos(heading / 2)
     return stamps(n, rate_hz), position, rotation
+
+
+def with_cross(
+    track: GaussianTrack, rng: np.random.Generator, *, lags: int = 2
+) -> tuple[GaussianTrack, np.ndarray]:
+    """The track with covariances of errors that all scans share in part, and their joint root.
+
+    xi = root z with z standard normal. (n, 6, m): Cov(xi_i, xi_j) = root_i root_j^T.
+    """
+    n = len(track)
+    root = 1e-2 * rng.normal(size=(n, 6, 12))
+    root[1:] = 0.6 * root[:-1] + 0.8 * root[1:]
+    pairs = np.array([(i, j) for i in range(n) for j in range(i + 1, min(n, i + lags + 1))])
+    block = root[pairs[:, 0]] @ root[pairs[:, 1]].swapaxes(1, 2)
+    covariance = root @ root.swapaxes(1, 2)
+    covariance = 0.5 * (covariance + covariance.swapaxes(1, 2))
+    track = track.with_arrays({"covariance": covariance})
+    return track.with_cross(CrossCovariance(pairs, block)), root

@@ -14,7 +14,7 @@ def move_to_body(track: AnyTrack, body_T_other: se3.Pose, other: str | None) -> 
     """The belief about another body frame that is rigidly fixed to the track's own.
 
     T' = T E and S' = Ad(E^-1) S Ad(E^-1)^T for the right perturbation: the lever arm carries
-    rotation uncertainty into the position.
+    rotation uncertainty into the position. Cross-covariances C transform as S does.
     """
     if not track.about.oriented and np.any(body_T_other[0]):
         raise ConventionError(
@@ -29,14 +29,16 @@ def move_to_body(track: AnyTrack, body_T_other: se3.Pose, other: str | None) -> 
         return track.with_arrays(rows, about=about)
     position, rotation = se3.compose((track.position, track.rotation), body_T_other)
     rows = {"position": position, "rotation": rotation}
-    if isinstance(track, GaussianTrack):
-        rows["covariance"] = _transform_covariance(track.covariance, body_T_other)
-    return track.with_arrays(rows, about=about)
-
-
-def _transform_covariance(covariance: Floats, body_T_other: se3.Pose) -> Floats:
-    """Ad(E^-1) S Ad(E^-1)^T, exactly symmetric."""
+    if not isinstance(track, GaussianTrack):
+        return track.with_arrays(rows, about=about)
     adjoint = se3.adjoint(se3.inverse(body_T_other))
+    rows["covariance"] = _transform_covariance(track.covariance, adjoint)
+    cross = track.cross and track.cross.transform(adjoint)
+    return track.with_arrays(rows, about=about, cross=cross)
+
+
+def _transform_covariance(covariance: Floats, adjoint: Floats) -> Floats:
+    """Ad S Ad^T, exactly symmetric."""
     out = np.empty_like(covariance)
     for start in range(0, len(covariance), CHUNK):
         part = slice(start, start + CHUNK)

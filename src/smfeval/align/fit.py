@@ -54,6 +54,8 @@ class Alignment:
         if isinstance(track, GaussianTrack) and self.scale != 1.0:
             stretch = np.array([self.scale] * 3 + [1.0] * 3)
             rows["covariance"] = track.covariance * np.outer(stretch, stretch)
+            cross = track.cross and track.cross.transform(np.diag(stretch))
+            return track.with_arrays(rows, cross=cross)
         return track.with_arrays(rows)
 
     def aligned_position(self, position: Floats) -> Floats:

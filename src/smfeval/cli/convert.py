@@ -82,7 +82,7 @@ def _flags() -> argparse.ArgumentParser:
     add("--to-convention", choices=CONVENTIONS, help="wide TUM: covariance convention to write")
     add("--to-order", choices=ORDERS, help="wide TUM: block order to write")
     add("--force", action="store_true", help="overwrite the target")
-    add("--lossy", action="store_true", help="allow to lose covariance or particles")
+    add("--lossy", action="store_true", help="allow to lose covariances or particles")
     add("--extrinsic", metavar="FILE|x,y,z,qx,qy,qz,qw", help="pose of another body in the track's")
     add("--to-body", metavar="NAME", help="name of that other body")
     add_read_flags(flags, gauge=True)

@@ -66,12 +66,12 @@ def write(track: AnyTrack, path: str | Path, *, lossy: bool = False, **options: 
 
 
 def files_to_write(path: Path, format_name: str | None = None) -> list[Path]:
-    """The files that writing to a path would make: KITTI poses have their times beside them."""
+    """The files that writing to a path may make or replace, sidecars of the format among them."""
     return list(format_for_writing(path, format_name).files(path))
 
 
 def files_to_overwrite(path: Path, format_name: str | None = None) -> list[Path]:
-    """Those of the files that writing to a path would make which are there already."""
+    """Those of the files that writing to a path may make or replace which are there already."""
     return [file for file in files_to_write(path, format_name) if exists(file)]
 
 
@@ -97,9 +97,11 @@ def losses(track: AnyTrack, entry: Format) -> list[str]:
     if isinstance(track, ParticleTrack) and "particles" not in entry.keeps:
         kept = "covariance" in entry.keeps
         return ["the particles (only their mean and covariance stay)" if kept else "the particles"]
-    if isinstance(track, GaussianTrack) and "covariance" not in entry.keeps:
-        return ["the covariance"]
-    return []
+    if not isinstance(track, GaussianTrack):
+        return []
+    lost = [] if "covariance" in entry.keeps else ["the covariance"]
+    without = track.cross is not None and "cross" not in entry.keeps
+    return [*lost, "the cross-covariances"] if without else lost
 
 
 def split_source(source: str | Path) -> tuple[Path, str | None]:

@@ -2,7 +2,8 @@
 
 A source describes the error of a pose in its own way. With (t, R) the mean, its tangent vector
 (position part, rotation part) is carried to the right perturbation T = T_mean Exp(rho, phi) by a
-Jacobian J, to first order exactly, and the covariance becomes J S J^T:
+Jacobian J, to first order exactly, and the covariance becomes J S J^T, the cross-covariance of two
+poses J_i C J_j^T:
 
 ================  ====================================  ==========================
 convention        the source samples                     J
@@ -81,6 +82,22 @@ def to_right(covariance: Floats, pose: se3.Pose, convention: Convention, order: 
     if convention.jacobian is None:
         return ordered
     return _transform_covariance(convention.jacobian, ordered, pose)
+
+
+def cross_to_right(
+    block: Floats, first: se3.Pose, second: se3.Pose, convention: Convention, order: Order
+) -> Floats:
+    """Cov(xi_i, xi_j) of two scans' right perturbations: J_i C J_j^T. (k, 6, 6)."""
+    ordered = _swap_blocks(block) if order == "rotation-first" else block
+    if convention.jacobian is None:
+        return ordered
+    out = np.empty_like(ordered)
+    for start in range(0, len(block), CHUNK):
+        part = slice(start, start + CHUNK)
+        left = convention.jacobian((first[0][part], first[1][part]))
+        right = convention.jacobian((second[0][part], second[1][part]))
+        out[part] = left @ ordered[part] @ np.swapaxes(right, -1, -2)
+    return out
 
 
 def from_right(covariance: Floats, pose: se3.Pose, convention: Convention, order: Order) -> Floats:

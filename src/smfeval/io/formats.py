@@ -49,9 +49,9 @@ class Sidecar:
     It is the file that the option names, or else the first of the files `beside` that is there.
     """
 
-    option: str  # of ReadOptions
+    option: str | None  # of ReadOptions; None: it cannot be named
     beside: Callable[[Path], tuple[Path, ...]] = _nowhere  # where to look for it unasked
-    written: bool = False  # whether writing makes it, too: the first of `beside`
+    written: int = 0  # how many of `beside` writing makes or replaces
 
     def found_beside(self, path: Path) -> tuple[Path, ...]:
         """The files beside a file that would be taken for its sidecar, best first."""
@@ -68,7 +68,7 @@ class Format:
     recognise: Callable[[FileHead], bool]
     options: frozenset[str] = frozenset()  # of ReadOptions, beyond those all formats use
     suffixes: tuple[str, ...] = ()  # that choose this format for writing
-    keeps: frozenset[str] = frozenset()  # of "covariance", "particles"
+    keeps: frozenset[str] = frozenset()  # of "covariance", "particles", "cross"
     keeps_header: bool = False  # it has a header: body, world, gauge, algorithm ...
     writable: bool = False
     chooses_convention: bool = False  # whether convention and order can be chosen for writing
@@ -78,11 +78,11 @@ class Format:
     @property
     def used_options(self) -> frozenset[str]:
         """Options of reading that mean something for this format."""
-        return self.options | {each.option for each in self.sidecars}
+        return self.options | {each.option for each in self.sidecars if each.option}
 
     def files(self, path: Path) -> tuple[Path, ...]:
-        """The files that writing to a path makes."""
-        return path, *(each.beside(path)[0] for each in self.sidecars if each.written)
+        """The files that writing to a path makes or replaces."""
+        return path, *(file for each in self.sidecars for file in each.beside(path)[: each.written])
 
     def read(self, path: Path, options: Any) -> AnyTrack:
         """Read a track."""
@@ -106,7 +106,15 @@ def _deviation_beside(path: Path) -> tuple[Path]:
     return (path.with_name(path.name.replace("estimate", "deviation")),)
 
 
-TIMES = Sidecar("times", _times_beside, written=True)
+def _cross_beside(path: Path) -> tuple[Path, Path]:
+    """`NAME.cross` and `NAME.cross.gz` beside `NAME.square`, first the one packed as it is."""
+    plain = path.with_name(f"{bare_name(path)}.cross")
+    packed = plain.with_name(f"{plain.name}.gz")
+    return (packed, plain) if is_gzip_name(path) else (plain, packed)
+
+
+TIMES = Sidecar("times", _times_beside, written=1)
+CROSS = Sidecar(None, _cross_beside, written=2)
 DEVIATION = Sidecar("deviation", _deviation_beside)
 COVARIANCE = Sidecar("covariance")
 
@@ -141,7 +149,7 @@ FORMATS: dict[str, Format] = {
             lambda found: found.start.startswith(b"PAR1") or found.suffix == ".parquet",
             CONVENTION_OPTIONS,
             (".parquet",),
-            frozenset({"covariance", "particles"}),
+            frozenset({"covariance", "particles", "cross"}),
             keeps_header=True,
             writable=True,
             compressed=True,
@@ -153,9 +161,10 @@ FORMATS: dict[str, Format] = {
             lambda found: found.start.startswith(b"#%") or found.suffix in (".square", ".smfeval"),
             CONVENTION_OPTIONS,
             (".square", ".smfeval"),
-            frozenset({"covariance", "particles"}),
+            frozenset({"covariance", "particles", "cross"}),
             keeps_header=True,
             writable=True,
+            sidecars=(CROSS,),
         ),
         Format(
             "rtklib",
@@ -222,7 +231,8 @@ FORMATS: dict[str, Format] = {
 
 def sidecar_options() -> frozenset[str]:
     """Options of reading that name a second file, of all formats."""
-    return frozenset(each.option for entry in FORMATS.values() for each in entry.sidecars)
+    sidecars = (each for entry in FORMATS.values() for each in entry.sidecars)
+    return frozenset(each.option for each in sidecars if each.option)
 
 
 def sidecars_beside(path: Path) -> tuple[Path, ...]:

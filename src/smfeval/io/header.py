@@ -14,6 +14,7 @@ from smfeval.track import GAUGES, About
 
 VERSIONS = ("SQUARE/0.2", "SQUARE/0.3")
 CURRENT_VERSION = "SQUARE/0.3"
+CROSS_VERSION = "SQUARE-CROSS/0.1"  # our extension: the file of cross-covariances
 
 COMMON_KEYS = (
     "FORMAT",
@@ -30,11 +31,16 @@ REQUIRED_KEYS = {
     "ensemble_se3": ("WEIGHTED", "WEIGHT_FORMAT", "WEIGHTS_NORMALIZED"),
     "deterministic": (),
 }
+GAUSSIAN_FIELDS = {  # what smfeval writes
+    "TANGENT_CONVENTION": "right_perturbation",
+    "TANGENT_ORDER": "translation_rotation",
+    "ROTATION_PARAM": "axis_angle",
+}
+CROSS_KEYS = ("FORMAT", "TIMESTAMP_UNIT", *GAUSSIAN_FIELDS)
 ORIENTATION = "ORIENTATION"  # our extension: `unknown` marks a position-only belief (GNSS)
 ASSUMED = "ASSUMED"  # our extension: keys whose values the writer assumed
 COUNT_HINT = "PARTICLE_COUNT_HINT"  # optional, for ensembles; kept among the keys we do not use
 ALLOWED_VALUES = {
-    "FORMAT": VERSIONS,
     "REPRESENTATION": tuple(REQUIRED_KEYS),
     "GAUGE": GAUGES,
     "TIMESTAMP_UNIT": ("seconds",),
@@ -104,7 +110,9 @@ class Header:
         return None if assumed or self.fields[key] == UNSPECIFIED else self.fields[key]
 
 
-def parse_fields(name: str, lines: tuple[tuple[int, str], ...]) -> dict[str, str]:
+def parse_fields(
+    name: str, lines: tuple[tuple[int, str], ...], versions: tuple[str, ...] = VERSIONS
+) -> dict[str, str]:
     """Fields of `#%KEY value` lines; a repeated key or one without a value is an error."""
     fields: dict[str, str] = {}
     for number, line in lines:
@@ -117,31 +125,44 @@ def parse_fields(name: str, lines: tuple[tuple[int, str], ...]) -> dict[str, str
         if key in fields:
             raise FormatError(f"{name}:{number}: header field {key} stands here a second time")
         fields[key] = value
-        _check_value(f"{name}:{number}", key, value)
+        _check_value(f"{name}:{number}", key, value, versions)
     return fields
 
 
 def parse_header(name: str, lines: tuple[tuple[int, str], ...]) -> Header:
     """The complete header of a SQUARE file."""
     fields = parse_fields(name, lines)
-    needed = COMMON_KEYS + REQUIRED_KEYS.get(fields.get("REPRESENTATION", ""), ())
+    _refuse_missing(
+        name, fields, COMMON_KEYS + REQUIRED_KEYS.get(fields.get("REPRESENTATION", ""), ())
+    )
+    return Header(fields)
+
+
+def parse_cross_header(name: str, lines: tuple[tuple[int, str], ...]) -> Header:
+    """The complete header of a file of cross-covariances."""
+    fields = parse_fields(name, lines, (CROSS_VERSION,))
+    _refuse_missing(name, fields, CROSS_KEYS)
+    return Header(fields)
+
+
+def _refuse_missing(name: str, fields: dict[str, str], needed: tuple[str, ...]) -> None:
     missing = [key for key in needed if key not in fields]
     if missing:
         words = "field" if len(missing) == 1 else "fields"
         raise FormatError(f"{name}: the header lacks the {words} {', '.join(missing)}")
-    return Header(fields)
 
 
-def _check_value(place: str, key: str, value: str) -> None:
-    sentence = _value_problem(key, value)
+def _check_value(place: str, key: str, value: str, versions: tuple[str, ...]) -> None:
+    sentence = _value_problem(key, value, versions)
     if sentence is not None:
         raise FormatError(f"{place}: {sentence}")
 
 
-def _value_problem(key: str, value: str) -> str | None:
+def _value_problem(key: str, value: str, versions: tuple[str, ...] = VERSIONS) -> str | None:
     """What is wrong with the value of a key, if anything is."""
-    if key in ALLOWED_VALUES and value not in ALLOWED_VALUES[key]:
-        return f"{key} {value!r} is unknown; it is {' or '.join(ALLOWED_VALUES[key])}"
+    allowed = versions if key == "FORMAT" else ALLOWED_VALUES.get(key)
+    if allowed is not None and value not in allowed:
+        return f"{key} {value!r} is unknown; it is {' or '.join(allowed)}"
     if key == COUNT_HINT and not (value.isascii() and value.isdigit()):
         return f"{key} {value!r} is no whole number"
     unknown = set(value.upper().split()) - {key for key, _, _ in ASSUMED_VALUES}

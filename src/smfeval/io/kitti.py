@@ -29,7 +29,7 @@ from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.track import AnyTrack, Intake, ParticleTrack, Provenance, Track
 from smfeval.track.row_checks import DroppedRows, Fault, pose_faults, time_order, valid_rows
 
-LAYOUT = Layout({12: "a 3x4 matrix row by row"}, has_stamp=False)
+LAYOUT = Layout({12: "a 3x4 matrix row by row"}, stamps=0)
 TIMES_LAYOUT = Layout({1: "a stamp in seconds"})
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from smfeval.errors import OptionError
-from smfeval.io.convention import CONVENTIONS, ORDERS, Convention, Order, to_right
+from smfeval.io.convention import CONVENTIONS, ORDERS, Convention, Order, cross_to_right, to_right
 from smfeval.io.formats import FORMATS, sidecar_options
 from smfeval.io.header import check_header_value
 from smfeval.io.presets import PRESETS, preset_named
@@ -267,6 +267,14 @@ class SettledConvention:
         with np.errstate(invalid="ignore", over="ignore"):  # bad rows are for the track to judge
             pose = position, normalise_quaternions(rotation) if turned else rotation
             return read_only(to_right(covariance, pose, self.convention, self.order))
+
+    def cross_to_right(self, block: Floats, first: se3.Pose, second: se3.Pose) -> Floats:
+        """Cross-covariances of two scans each, as smfeval keeps them. (k, 6, 6)."""
+        turned = self.convention.jacobian is not None
+        with np.errstate(invalid="ignore", over="ignore"):
+            if turned:
+                first, second = ((p, normalise_quaternions(q)) for p, q in (first, second))
+            return cross_to_right(block, first, second, self.convention, self.order)
 
 
 def settle_convention(

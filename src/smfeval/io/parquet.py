@@ -1,7 +1,9 @@
 """Parquet: the same data as SQUARE, as columns, with the SQUARE header in the file's metadata.
 
 Columns: `stamp` (int64 nanoseconds), `tx ty tz qx qy qz qw`, and `c00 c10 c11 ... c55` for
-Gaussians; one row per particle, with `weight`, for particles. Reads back bit for bit.
+Gaussians; one row per particle, with `weight`, for particles. Cross-covariances stand in the row of
+the later scan j: `cross_stamp`, a list of earlier stamps i, and `cross`, a list with the 36 numbers
+of Cov(xi_i, xi_j), row by row, for each of them. Reads back bit for bit.
 """
 
 from pathlib import Path
@@ -9,15 +11,17 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from smfeval.errors import FormatError
 from smfeval.io.atomic import replacing
 from smfeval.io.header import Header, parse_header
-from smfeval.io.options import ReadOptions, settle_convention
+from smfeval.io.options import ReadOptions, SettledConvention, settle_convention
 from smfeval.io.square import normalisation_notes, square_header
 from smfeval.maths.arrays import Floats
+from smfeval.maths.stamps import seconds_text
 from smfeval.maths.symmetric import pack_lower, unpack_lower
-from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Provenance, Track
+from smfeval.track import AnyTrack, CrossCovariance, GaussianTrack, ParticleTrack, Provenance, Track
 
 HEADER_KEY = "square"  # the metadata key that holds the header
 POSE_COLUMNS = ["tx", "ty", "tz", "qx", "qy", "qz", "qw"]
@@ -28,13 +32,19 @@ COLUMNS = {
     "ensemble_se3": ["stamp", *POSE_COLUMNS, "weight"],
 }
 
+CROSS_COLUMNS = {"cross_stamp": pl.List(pl.Int64), "cross": pl.List(pl.Float64)}
+CROSS_NAMES = list(CROSS_COLUMNS)
+
 
 def write(track: AnyTrack, path: Path, options: object) -> tuple[Path, ...]:
     """Write any track."""
     del options
     header = square_header(track)
+    frame = _data_frame(track)
+    if isinstance(track, GaussianTrack) and track.cross is not None:
+        frame = frame.with_columns(_cross_columns(track, track.cross))
     with replacing(path) as temporary:
-        _data_frame(track).write_parquet(temporary, metadata={HEADER_KEY: header})
+        frame.write_parquet(temporary, metadata={HEADER_KEY: header})
     return (path,)
 
 
@@ -50,6 +60,51 @@ def _data_frame(track: AnyTrack) -> pl.DataFrame:
     columns = np.concatenate(values, axis=1).T
     names = COLUMNS[track.representation]
     return pl.DataFrame(dict(zip(names, [stamp, *columns], strict=True)))
+
+
+def _cross_columns(track: GaussianTrack, cross: CrossCovariance) -> list[pl.Series]:
+    """For each scan the stamps of its earlier partners, and their blocks as flat lists."""
+    order = np.argsort(cross.pairs[:, 1], kind="stable")
+    first, second = cross.pairs[order].T
+    many = np.bincount(second, minlength=len(track))
+    stamps = np.split(track.stamp[first], np.cumsum(many)[:-1])
+    blocks = np.split(cross.block[order].ravel(), 36 * np.cumsum(many)[:-1])
+    return [
+        pl.Series(name, values, dtype=kind)
+        for (name, kind), values in zip(CROSS_COLUMNS.items(), (stamps, blocks), strict=True)
+    ]
+
+
+def _read_cross(
+    frame: pl.DataFrame, settled: SettledConvention, path: Path
+) -> CrossCovariance | None:
+    """Cross-covariances by the rows of the table, or None if it has none."""
+    if CROSS_NAMES[0] not in frame.columns:
+        return None
+    many = frame[CROSS_NAMES[0]].list.len().to_numpy()
+    if (frame[CROSS_NAMES[1]].list.len().to_numpy() != 36 * many).any():
+        raise FormatError(f"{path}: each stamp in cross_stamp needs 36 numbers in cross")
+    if not many.any():
+        return None
+    stamp, earlier = frame["stamp"].to_numpy(), _flatten(frame[CROSS_NAMES[0]])
+    order = np.argsort(stamp, kind="stable")
+    first = order[np.minimum(np.searchsorted(stamp[order], earlier), len(stamp) - 1)]
+    strange = stamp[first] != earlier
+    if strange.any():
+        unknown = seconds_text(int(earlier[np.argmax(strange)]))
+        raise FormatError(f"{path}: cross_stamp {unknown} is of no scan in the file")
+    second = np.repeat(np.arange(len(stamp)), many)
+    pose = _column_array(frame, POSE_COLUMNS[:3]), _column_array(frame, POSE_COLUMNS[3:])
+    block = settled.cross_to_right(
+        _flatten(frame[CROSS_NAMES[1]]).reshape(-1, 6, 6),
+        (pose[0][first], pose[1][first]),
+        (pose[0][second], pose[1][second]),
+    )
+    return CrossCovariance(np.stack([first, second], axis=1), block)
+
+
+def _flatten(lists: pl.Series) -> NDArray[Any]:
+    return lists.filter(lists.list.len() > 0).explode().to_numpy()
 
 
 def read(path: Path, options: ReadOptions) -> AnyTrack:
@@ -72,6 +127,7 @@ def read(path: Path, options: ReadOptions) -> AnyTrack:
         unpack_lower(_column_array(frame, COVARIANCE_COLUMNS)), (position, rotation)
     )
     provenance = Provenance(provenance.name, provenance.format, settled.words, notes=settled.notes)
+    words["cross"] = _read_cross(frame, settled, path)
     return GaussianTrack(stamp, position, rotation, covariance, provenance=provenance, **words)
 
 
@@ -108,11 +164,16 @@ def _read_table(path: Path) -> tuple[Header, pl.DataFrame]:
 
 
 def _check_columns(path: Path, frame: pl.DataFrame, names: list[str]) -> None:
+    types: list[pl.DataType] = [pl.Int64(), *[pl.Float64()] * (len(names) - 1)]
+    if len(names) == len(COLUMNS["gaussian_se3"]) < len(frame.columns):
+        names, types = [*names, *CROSS_NAMES], [*types, *CROSS_COLUMNS.values()]
     if frame.columns != names:
         raise FormatError(f"{path}: the columns must be {' '.join(names)}")
-    types = [pl.Int64(), *[pl.Float64()] * (len(names) - 1)]
     if frame.dtypes != types:
-        raise FormatError(f"{path}: stamps must be int64 and the other columns float64")
+        raise FormatError(
+            f"{path}: stamps must be int64 and the other columns float64"
+            + (", those of the cross-covariances lists of them" if "cross" in names else "")
+        )
     if len(frame) == 0:
         raise FormatError(f"{path}: there is a header but no row of numbers")
     if any(frame.null_count().row(0)):

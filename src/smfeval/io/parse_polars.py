@@ -19,21 +19,25 @@ def parse(text: bytes, form: RowFormat) -> ParsedRows | None:
     frame = _parse_frame(text, form)
     if frame is None or any(frame.null_count().row(0)):
         return None
-    if not form.layout.has_stamp:
+    count = form.layout.stamps
+    if count == 0:
         return np.arange(len(frame)), _columns(frame)
-    stamp = _parse_stamps(frame.to_series(0), form)
-    return None if stamp is None else (stamp, _columns(frame[:, 1:]))
+    parsed = [_parse_stamps(frame.to_series(at), form) for at in range(count)]
+    stamps = [stamp for stamp in parsed if stamp is not None]
+    if len(stamps) < count:
+        return None
+    return stamps[0] if count == 1 else np.stack(stamps, axis=1), _columns(frame[:, count:])
 
 
 def _parse_frame(text: bytes, form: RowFormat) -> pl.DataFrame | None:
-    first = STAMP_TYPE if form.layout.has_stamp else pl.Float64
+    kinds = [STAMP_TYPE if at < form.layout.stamps else pl.Float64() for at in range(form.width)]
     try:
         return pl.read_csv(
             text,
             separator=form.separator,
             has_header=False,
             quote_char=None,
-            schema={"0": first} | {str(i): pl.Float64 for i in range(1, form.width)},
+            schema={str(at): kind for at, kind in enumerate(kinds)},
         )
     except pl.exceptions.PolarsError:
         return None

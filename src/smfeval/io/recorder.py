@@ -1,6 +1,8 @@
 """A live recorder: one belief after the other, each on disk before the next is taken."""
 
 import os
+from collections.abc import Mapping
+from io import FileIO
 from operator import index
 from pathlib import Path
 from types import TracebackType
@@ -10,12 +12,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from smfeval.errors import OptionError, TrackError
-from smfeval.io.header import header_text
-from smfeval.io.square import GAUSSIAN_FIELDS
+from smfeval.io.cross import cross_header, cross_row, cross_target, remove_stale
+from smfeval.io.formats import CROSS
+from smfeval.io.header import GAUSSIAN_FIELDS, header_text
 from smfeval.io.text_layout import LAST_STAMP
+from smfeval.maths.arrays import Floats
 from smfeval.maths.stamps import seconds_text
 from smfeval.maths.symmetric import pack_lower
-from smfeval.track import About, GaussianTrack
+from smfeval.track import About, CrossCovariance, GaussianTrack, Intake
+from smfeval.track.cross import valid_cross
+
+KEPT_SCANS = 10_000  # that cross-covariances may reach back; a 6x6 each is some 4 MB
 
 
 class SquareWriter:
@@ -29,32 +36,94 @@ class SquareWriter:
     The covariance is of the right perturbation, translation first. Each row is checked like a
     track and flushed whole, so a killed process loses at most the row in flight. Stamps must
     increase. An existing file is not overwritten unless `overwrite` is set.
+
+    `cross={stamp_i: C}` adds cross-covariances C = Cov(xi_i, xi_j) of this scan j with earlier
+    scans i, rows for the earlier one. They go to `est.cross` beside the file, after the row of
+    scan j is on disk and in one piece, so that file never names a scan that is not there.
     """
 
     def __init__(self, path: str | Path, about: About | None = None, *, overwrite: bool = False):
         self.path = Path(path)
-        self._last: int | None = None
-        header = header_text(about or About(), "gaussian_se3", GAUSSIAN_FIELDS)
-        try:
-            self._file = self.path.open("wb" if overwrite else "xb", buffering=0)
-        except FileExistsError as error:
-            raise OptionError(f"{path}: the file exists; it is not overwritten") from error
-        except OSError as error:
-            raise OptionError(f"{path}: cannot be written ({error.strerror})") from error
-        self._write(header)
+        self._about = about or About()
+        self._overwrite = overwrite
+        self._recent: dict[int, Floats] = {}  # covariance by stamp, of the last KEPT_SCANS
+        self._cross_file: FileIO | None = None
+        header = header_text(self._about, "gaussian_se3", GAUSSIAN_FIELDS)
+        beside = CROSS.found_beside(self.path)
+        if beside and not overwrite:
+            raise OptionError(f"{beside[0]}: the file exists; it is not overwritten")
+        self._file = self._open(self.path)
+        remove_stale(self.path, written=None)
+        self._write(self._file, header)
 
     def append(
-        self, stamp_ns: int, pose: tuple[ArrayLike, ArrayLike], covariance: ArrayLike
+        self,
+        stamp_ns: int,
+        pose: tuple[ArrayLike, ArrayLike],
+        covariance: ArrayLike,
+        *,
+        cross: Mapping[int, ArrayLike] | None = None,
     ) -> None:
-        """Write one belief: stamp in nanoseconds, (position, quaternion xyzw), 6x6 covariance."""
+        """Write one belief: stamp in nanoseconds, (position, quaternion xyzw), 6x6 covariance.
+
+        `cross` maps stamps of earlier scans i to Cov(xi_i, xi_j), rows for i. (6, 6) each.
+        """
         if self._file.closed:
             raise OptionError(f"{self.path}: the recorder is closed; nothing can be appended")
         stamp = self._next_stamp(stamp_ns)
         belief = self._check_belief(stamp, pose, covariance)
+        blocks = self._check_cross(belief, cross or {})
+
         values = [*belief.position[0], *belief.rotation[0], *pack_lower(belief.covariance[0])]
         row = " ".join([seconds_text(stamp), *(repr(float(value)) for value in values)])
-        self._write(f"{row}\n")
-        self._last = stamp
+        self._write(self._file, f"{row}\n")
+        self._recent[stamp] = belief.covariance[0]
+        if len(self._recent) > KEPT_SCANS:
+            del self._recent[next(iter(self._recent))]
+        if blocks:
+            rows = (f"{cross_row(first, stamp, block)}\n" for first, block in blocks.items())
+            self._write_cross("".join(rows))
+
+    def _write_cross(self, rows: str) -> None:
+        """Rows of cross-covariances; the first ones bring their header with them."""
+        header = ""
+        if self._cross_file is None:
+            self._cross_file = self._open(cross_target(self.path))
+            header = cross_header(self._about)
+        self._write(self._cross_file, header + rows)
+
+    def _check_cross(
+        self, belief: GaussianTrack, cross: Mapping[int, ArrayLike]
+    ) -> dict[int, Floats]:
+        """Blocks by the stamp of the earlier scan, each checked together with its two scans."""
+        return {first: self._check_block(belief, first, cross[first]) for first in sorted(cross)}
+
+    def _check_block(self, belief: GaussianTrack, first: int, block: ArrayLike) -> Floats:
+        place = f"{self.path}: stamp {seconds_text(int(belief.stamp[0]))}"
+        earlier = self._recent.get(first)
+        if earlier is None:
+            raise TrackError(
+                f"a cross-covariance is with stamp {first} ns, which is none of the last "
+                f"{KEPT_SCANS:,} scans",
+                place=place,
+            )
+        try:
+            pair = CrossCovariance(np.array([[0, 1]]), np.asarray(block, np.float64)[None])
+            both = np.stack([earlier, belief.covariance[0]])
+            valid_cross(pair, np.array([first, belief.stamp[0]]), both, Intake())
+        except (TypeError, ValueError) as error:
+            raise TrackError("a cross-covariance is a 6x6 matrix", place=place) from error
+        except TrackError as error:
+            raise TrackError(error.reason, place=place) from error
+        return pair.block[0]
+
+    def _open(self, path: Path) -> FileIO:
+        try:
+            return path.open("wb" if self._overwrite else "xb", buffering=0)
+        except FileExistsError as error:
+            raise OptionError(f"{path}: the file exists; it is not overwritten") from error
+        except OSError as error:
+            raise OptionError(f"{path}: cannot be written ({error.strerror})") from error
 
     def _next_stamp(self, stamp_ns: int) -> int:
         """The stamp, if it is a whole number of nanoseconds after the last one."""
@@ -65,8 +134,9 @@ class SquareWriter:
             raise TrackError(reason, place=str(self.path)) from error
         if abs(stamp) > LAST_STAMP:
             raise TrackError(f"stamp {stamp} ns is beyond int64", place=str(self.path))
-        if self._last is not None and stamp <= self._last:
-            reason = f"stamp {seconds_text(stamp)} is not after {seconds_text(self._last)}"
+        last = next(reversed(self._recent), None)
+        if last is not None and stamp <= last:
+            reason = f"stamp {seconds_text(stamp)} is not after {seconds_text(last)}"
             raise TrackError(reason, place=str(self.path))
         return stamp
 
@@ -88,23 +158,29 @@ class SquareWriter:
         except TrackError as error:
             raise TrackError(error.reason, place=place) from error
 
-    def _write(self, text: str) -> None:
+    def _write(self, file: FileIO, text: str) -> None:
         """One system call: a row is there whole or not at all. A failure is the end of the file."""
         data = text.encode()
         try:
-            written = self._file.write(data)
+            written = file.write(data)
         except OSError as error:
-            self._file.close()
-            raise OptionError(f"{self.path}: cannot be written ({error.strerror})") from error
+            self._close_files()
+            raise OptionError(f"{file.name}: cannot be written ({error.strerror})") from error
         if written != len(data):
-            self._file.close()
-            raise OptionError(f"{self.path}: cannot be written (the disk took a part of the row)")
+            self._close_files()
+            raise OptionError(f"{file.name}: cannot be written (the disk took a part of the row)")
 
     def close(self) -> None:
         """Make sure that everything is on the disk, and close."""
-        if not self._file.closed:
-            os.fsync(self._file.fileno())
-            self._file.close()
+        for file in (self._file, self._cross_file):
+            if file is not None and not file.closed:
+                os.fsync(file.fileno())
+        self._close_files()
+
+    def _close_files(self) -> None:
+        for file in (self._file, self._cross_file):
+            if file is not None:
+                file.close()
 
     def __enter__(self) -> Self:
         return self

@@ -7,8 +7,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from smfeval.errors import FormatError
-from smfeval.io.atomic import numbered_table, row_slices, table, write_rows, writing
-from smfeval.io.header import CURRENT_VERSION, Header, header_text, parse_header
+from smfeval.io.atomic import (
+    is_gzip_name,
+    numbered_table,
+    open_output,
+    replacing_all,
+    row_slices,
+    table,
+    write_rows,
+)
+from smfeval.io.cross import (
+    cross_header,
+    cross_tables,
+    cross_target,
+    is_cross_file,
+    read_cross,
+    remove_stale,
+)
+from smfeval.io.header import (
+    CURRENT_VERSION,
+    GAUSSIAN_FIELDS,
+    Header,
+    header_text,
+    parse_header,
+)
 from smfeval.io.options import ReadOptions, settle_convention
 from smfeval.io.source import is_binary, read_head
 from smfeval.io.text_layout import HeaderLine, Layout, NumberTable, PackedColumns
@@ -70,12 +92,6 @@ LOWER_TRIANGLE = np.fromfunction(
     dtype=np.int64,
 )
 
-GAUSSIAN_FIELDS = {
-    "TANGENT_CONVENTION": "right_perturbation",
-    "TANGENT_ORDER": "translation_rotation",
-    "ROTATION_PARAM": "axis_angle",
-}
-
 LAYOUTS = {
     kind: Layout({width: words}, tail="drop", one_header=True, packed=packed)
     for kind, width, words, packed in (
@@ -105,6 +121,10 @@ def read(path: Path, options: ReadOptions) -> AnyTrack:
 
 def _refuse_headerless(path: Path, lines: tuple[HeaderLine, ...]) -> None:
     """Something else that was named like a SQUARE file lacks all fields, not one of them."""
+    if is_cross_file(path):
+        raise FormatError(
+            f"{path}: these are the cross-covariances of a SQUARE file; name that file"
+        )
     if any(text.startswith("#%") for _, text in lines):
         return
     if is_binary(read_head(path)):
@@ -124,7 +144,7 @@ def _read_gaussian(numbers: NumberTable, header: Header, options: ReadOptions) -
     settled = settle_convention(options, declared=header.convention, preset_order="state_order")
     position, rotation = numbers.columns(1, 4), numbers.columns(4, 8)
     covariance = numbers.matrices
-    return GaussianTrack(
+    track = GaussianTrack(
         numbers.stamp,
         position,
         rotation,
@@ -133,6 +153,7 @@ def _read_gaussian(numbers: NumberTable, header: Header, options: ReadOptions) -
         provenance=_provenance(numbers, header, convention=settled.words, notes=settled.notes),
         intake=options.intake(numbers.where),
     )
+    return read_cross(track, numbers, options)
 
 
 def _read_poses(numbers: NumberTable, header: Header, options: ReadOptions) -> Track:
@@ -198,14 +219,22 @@ def _without_cut_timestep(offset: Ints, numbers: NumberTable) -> tuple[Ints, tup
 
 
 def write(track: AnyTrack, path: Path, options: object) -> tuple[Path, ...]:
-    """Write any track as SQUARE 0.3."""
+    """Write any track as SQUARE 0.3, its cross-covariances beside it; both files or neither."""
     del options  # SQUARE has nothing to choose: right perturbation, translation first
     header = square_header(track)
     rows = int(track.offset[-1]) if isinstance(track, ParticleTrack) else len(track)
-    with writing(path) as stream:
-        stream.write(header.encode())
-        write_rows(stream, track_tables(track), rows)
-    return (path,)
+    cross = track.cross if isinstance(track, GaussianTrack) else None
+    beside = () if cross is None else (cross_target(path),)
+    with replacing_all(path, *beside) as (new_rows, *new_cross):
+        with open_output(new_rows, packed=is_gzip_name(path)) as stream:
+            stream.write(header.encode())
+            write_rows(stream, track_tables(track), rows)
+        if isinstance(track, GaussianTrack) and cross is not None:
+            with open_output(new_cross[0], packed=is_gzip_name(path)) as stream:
+                stream.write(cross_header(track.about).encode())
+                write_rows(stream, cross_tables(track, cross), len(cross))
+        remove_stale(path, written=next(iter(beside), None))
+    return path, *beside
 
 
 def square_header(track: AnyTrack) -> str:

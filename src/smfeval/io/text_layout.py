@@ -21,11 +21,11 @@ class Layout:
 
     columns: dict[int, str]  # allowed counts, each with the words for it
     unit: Unit = "seconds"
-    has_stamp: bool = True
+    stamps: int = 1  # leading columns that are stamps
     tail: Tail = "keep"  # what to do with a last line that has no line end
     commas: bool = False  # whether columns are meant to be separated by commas
     one_header: bool = False  # whether a line `#%...` after the first row is refused
-    packed: "PackedColumns | None" = None  # symmetric matrices that end the row
+    packed: "PackedColumns | None" = None  # matrices that end the row
 
     def allowed_counts(self) -> str:
         """The allowed counts in words."""
@@ -34,7 +34,10 @@ class Layout:
 
 @dataclass(frozen=True)
 class PackedColumns:
-    """Symmetric matrices in packed columns: entry (i, j) stands in column start + index[i, j]."""
+    """Matrices in columns: entry (i, j) stands in column start + index[i, j].
+
+    Symmetric ones are packed: two entries share a column.
+    """
 
     start: int
     index: Ints
@@ -56,14 +59,17 @@ class RowFormat:
     width: int
 
 
-# Exact nanoseconds (for rows without a stamp, their count) and the other columns, each (rows,).
+# Exact nanoseconds (rows,), or (rows, stamps) of several; for rows without a stamp, their count;
+# and the other columns, each (rows,).
 ParsedRows = tuple[Ints, list[Floats]]
 Parser = Callable[[bytes, RowFormat], ParsedRows | None]
 
 
 def empty_rows(form: RowFormat) -> ParsedRows:
     """What is read from no text."""
-    return np.empty(0, np.int64), [np.empty(0)] * (form.width - form.layout.has_stamp)
+    stamps = form.layout.stamps
+    shape = (0, stamps) if stamps > 1 else (0,)
+    return np.empty(shape, np.int64), [np.empty(0)] * (form.width - stamps)
 
 
 @dataclass(frozen=True)
@@ -91,7 +97,7 @@ class NumberTable:
 
     @property
     def stamp(self) -> Ints:
-        """Nanoseconds. (n,)."""
+        """Nanoseconds. (n,), or (n, stamps) where a row has several."""
         return read_only(np.concatenate([block.stamp for block in self.blocks]))
 
     @property
@@ -100,7 +106,7 @@ class NumberTable:
         return len(self.blocks[0].columns) + 1
 
     def columns(self, start: int, stop: int) -> Floats:
-        """Columns start to stop, counted with the stamp as 0. (n, stop - start)."""
+        """Columns start to stop, counted with the last stamp as 0. (n, stop - start)."""
         out = np.empty((len(self), stop - start))
         for rows, block in self._block_slices():
             for to, column in enumerate(block.columns[start - 1 : stop - 1]):

@@ -1,4 +1,4 @@
-"""Text files of numbers: a header of comments, then rows of columns, the stamp first.
+"""Text files of numbers: a header of comments, then rows of columns, the stamps first.
 
 Read in chunks of whole lines, so memory stays bounded and gzip streams; a stamp keeps every digit.
 A chunk that the parser does not take at once (comments between rows, an error) is tidied line by
@@ -73,13 +73,15 @@ def parse_numpy(text: bytes, form: RowFormat) -> ParsedRows | None:
     values = _parse_values(lines, delimiter)
     if values.shape != (len(lines), form.width):
         return None
-    if not form.layout.has_stamp:
+    count = form.layout.stamps
+    if count == 0:
         return np.arange(len(lines)), list(values.T)
-    if not np.abs(values[:, 0]).max() <= LARGEST_SHOWN:
+    if not np.abs(values[:, :count]).max() <= LARGEST_SHOWN:
         return None
-    words = [line.split(delimiter, 1)[0].strip() for line in lines]
+    words = [word.strip() for line in lines for word in line.split(delimiter, count)[:count]]
     stamp = None if any(map(is_unusual_number, words)) else _parse_stamps(words, form.layout.unit)
-    return None if stamp is None else (stamp, list(values.T[1:]))
+    shape = (-1,) if count == 1 else (-1, count)
+    return None if stamp is None else (stamp.reshape(shape), list(values.T[count:]))
 
 
 def _parse_values(lines: list[str], delimiter: str | None) -> Floats:
@@ -260,8 +262,8 @@ class _Reader:
                 raise FormatError(
                     f"{self.path}:{number}: column {column} is {shown!r}, which is not a number"
                 )
-        if self.layout.has_stamp:
-            self._refuse_stamp(words[0].decode(), number)
+        for word in words[: self.layout.stamps]:
+            self._refuse_stamp(word.decode(), number)
         return self.form.separator.encode().join(words) + b"\n"
 
     def _refuse_stamp(self, word: str, number: int) -> None:

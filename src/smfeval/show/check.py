@@ -7,7 +7,7 @@ import numpy as np
 
 from smfeval import words
 from smfeval.maths.stamps import seconds_text
-from smfeval.track import AnyTrack, DroppedRows, ParticleTrack
+from smfeval.track import AnyTrack, DroppedRows, GaussianTrack, ParticleTrack
 
 if TYPE_CHECKING:
     from smfeval.explain.doubts import Examination
@@ -39,6 +39,7 @@ def text(examination: "Examination", *, verbose: bool = False) -> str:
         rows.append(("convention", track.provenance.convention))
     if examination.health:
         rows.append(("covariance", _health(examination.health)))
+    rows += cross_rows(track)
     rows += detail_rows(examination) if verbose else []
     rows += provenance_rows(track)
     rows += [("doubt", doubt.sentence) for doubt in examination.doubts]
@@ -76,6 +77,21 @@ def frames(track: AnyTrack) -> str:
     gauge = f"gauge {about.gauge}" if about.gauge else "gauge not declared"
     unknown = "" if about.oriented else ", orientation unknown (positions only)"
     return f"{body}, {world}, {gauge}{unknown}"
+
+
+def cross_rows(track: AnyTrack) -> list[tuple[str, str]]:
+    """Between how many pairs of scans a track tells the covariance, and how far apart they are."""
+    if not isinstance(track, GaussianTrack) or track.cross is None:
+        return []
+    fewest, most = track.cross.lags
+    pairs = words.count(len(track.cross), "pair")
+    return [("joint", f"cross-covariances for {pairs}, lags {fewest:,} to {most:,}")]
+
+
+def _cross_document(track: AnyTrack) -> dict[str, Any] | None:
+    if not isinstance(track, GaussianTrack) or track.cross is None:
+        return None
+    return {"pairs": len(track.cross), "lags": list(track.cross.lags)}
 
 
 def provenance_rows(track: AnyTrack) -> list[tuple[str, str]]:
@@ -166,6 +182,7 @@ def document(examination: "Examination") -> dict[str, Any]:
         "convention": track.provenance.convention,
         "motion": asdict(examination.motion),
         "covariance": asdict(examination.health) if examination.health else None,
+        "cross": _cross_document(track),
         "dropped": [asdict(left) for left in track.provenance.dropped],
         "notes": [*track.provenance.notes, *track.provenance.remarks],
         "doubts": [asdict(doubt) for doubt in examination.doubts],

@@ -5,7 +5,13 @@ from typing import Any
 
 from smfeval import words
 from smfeval.explain.doubts import Examination
-from smfeval.show.check import REPRESENTATION_WORDS, detail_rows, frames, provenance_rows
+from smfeval.show.check import (
+    REPRESENTATION_WORDS,
+    cross_rows,
+    detail_rows,
+    frames,
+    provenance_rows,
+)
 from smfeval.show.check import document as examination_document
 from smfeval.track import AnyTrack
 
@@ -37,6 +43,7 @@ def text(done: Conversion, *, verbose: bool = False) -> str:
     ]
     if track.provenance.convention:
         rows.append(("convention", track.provenance.convention))
+    rows += cross_rows(track)
     rows += detail_rows(done.examination) if verbose else []
     rows += provenance_rows(track)
     rows += [("doubt", doubt.sentence) for doubt in done.examination.doubts]
@@ -55,12 +62,12 @@ def last_line(done: Conversion) -> str:
 def document(done: Conversion) -> dict[str, Any]:
     """The same as strict JSON data."""
     found = examination_document(done.examination)
-    shared = ("format", "representation", "body", "world", "gauge", "convention", "dropped")
+    shared = ("format", "representation", "body", "world", "gauge", "convention", "cross")
     return {
         "schema": SCHEMA,
         "source": found["name"],
         "scans": len(done.track),
-        **{key: found[key] for key in (*shared, "notes", "doubts")},
+        **{key: found[key] for key in (*shared, "dropped", "notes", "doubts")},
         "assumed": list(done.assumed),
         "lost": list(done.lost),
         "written": done.written_format,

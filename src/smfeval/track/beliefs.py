@@ -71,7 +71,7 @@ class Beliefs:
             raise TrackError("scans are chosen out of order or twice; a track runs forward in time")
         if len(chosen) == len(self):
             return self
-        return self.with_arrays(self._select(chosen))
+        return self._part(chosen)
 
     @property
     def duration_s(self) -> float:
@@ -90,6 +90,10 @@ class Beliefs:
     def shift_stamps(self, offset_ns: int) -> Self:
         """Return the same beliefs with every stamp moved by the offset."""
         return self.with_arrays({"stamp": self.stamp + np.int64(offset_ns)})
+
+    def _part(self, scans: Ints) -> Self:
+        """Return the track of the chosen scans."""
+        return self.with_arrays(self._select(scans))
 
     def _select(self, scans: Ints) -> Rows:
         """Return the arrays of the chosen scans."""

@@ -1,7 +1,7 @@
 """Poses over time, plain (`Track`) or each with a 6x6 covariance (`GaussianTrack`)."""
 
 from dataclasses import InitVar, dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from smfeval.maths import so3
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.symmetric import is_symmetric, symmetrise
 from smfeval.track.beliefs import Beliefs, Rows, as_floats, as_stamps, normalise_quaternions
+from smfeval.track.cross import CrossCovariance, lost_pairs, valid_cross
 from smfeval.track.row_checks import (
     Fault,
     Intake,
@@ -19,6 +20,8 @@ from smfeval.track.row_checks import (
     time_order,
     valid_rows,
 )
+
+PAIRS = Intake(where="pair {}".format)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,12 +43,16 @@ class Track(Beliefs):
             order, twice, notes = time_order(rows["stamp"][kept], placed)
             rows = {name: array[kept[order]] for name, array in rows.items()}
             self._record(dropped + twice, notes)
+            self._renumber(kept[order], len(good))
         self._set_arrays(self._clean_rows(rows))
 
     @property
     def representation(self) -> str:
         """The SQUARE word for this kind of belief."""
         return "deterministic"
+
+    def _renumber(self, rows: Ints, count: int) -> None:
+        """Follow the rows that were kept of those given, in their new order."""
 
     def _rows(self) -> dict[str, Any]:
         return {"stamp": self.stamp, "position": self.position, "rotation": self.rotation}
@@ -71,9 +78,20 @@ class Track(Beliefs):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GaussianTrack(Track):
-    """Poses with a 6x6 covariance each (SE(3) right perturbation, translation first)."""
+    """Poses with a 6x6 covariance each (SE(3) right perturbation, translation first).
+
+    `cross` has the cross-covariances of some pairs of scans, where the estimator tells them.
+    """
 
     covariance: Floats
+    cross: CrossCovariance | None = field(default=None, kw_only=True)
+
+    def __post_init__(self, intake: Intake) -> None:
+        super().__post_init__(intake)
+        if self.cross is not None:
+            checked = self.with_cross(self.cross, intake=replace(PAIRS, bad_rows=intake.bad_rows))
+            object.__setattr__(self, "cross", checked.cross)
+            object.__setattr__(self, "provenance", checked.provenance)
 
     @property
     def representation(self) -> str:
@@ -84,6 +102,43 @@ class GaussianTrack(Track):
     def position_covariance(self) -> Floats:
         """Covariance of the position in world axes: R S_tt R^T. (n, 3, 3)."""
         return so3.rotate_covariance(self.rotation, self.covariance[:, :3, :3])
+
+    def with_cross(self, cross: CrossCovariance | None, *, intake: Intake = PAIRS) -> Self:
+        """Return the same beliefs with these cross-covariances, checked; `intake` names pairs."""
+        if cross is None:
+            return self.with_arrays({}, cross=None)
+        good, dropped = valid_cross(cross, self.stamp, self.covariance, intake)
+        provenance = replace(self.provenance, dropped=self.provenance.dropped + dropped)
+        return self.with_arrays({}, cross=good, provenance=provenance)
+
+    def with_arrays(self, rows: Rows, **changes: Any) -> Self:
+        """Return a copy that shares everything not named; nothing is checked again.
+
+        New covariances without new cross-covariances (`cross=`) leave none of these: the old ones
+        would not belong to them.
+        """
+        stale = "covariance" in rows and "cross" not in changes
+        return super().with_arrays(rows, **changes | ({"cross": None} if stale else {}))
+
+    def _part(self, scans: Ints) -> Self:
+        if self.cross is None:
+            return super()._part(scans)
+        cross = self.cross.at(scans, len(self))
+        provenance = replace(
+            self.provenance,
+            remarks=self.provenance.remarks + lost_pairs(len(self.cross), cross),
+        )
+        return self.with_arrays(self._select(scans), cross=cross, provenance=provenance)
+
+    def _renumber(self, rows: Ints, count: int) -> None:
+        if self.cross is None:
+            return
+        if int(self.cross.pairs.max()) >= count:
+            raise TrackError(f"a cross-covariance is of a row beyond the {count} that are given")
+        cross = self.cross.at(rows, count)
+        remarks = self.provenance.remarks + lost_pairs(len(self.cross), cross)
+        object.__setattr__(self, "provenance", replace(self.provenance, remarks=remarks))
+        object.__setattr__(self, "cross", cross)
 
     def _rows(self) -> dict[str, Any]:
         return super()._rows() | {"covariance": self.covariance}

@@ -163,18 +163,23 @@ def valid_rows(faults: list[Fault], intake: Intake) -> tuple[Bools, tuple[Droppe
     """Mask of rows without a fault. Raises on the first bad row unless the intake drops it."""
     bad = np.logical_or.reduce([fault.mask for fault in faults])
     if bad.any() and intake.bad_rows == "refuse":
-        row = int(np.argmax(bad))
-        fault = next(fault for fault in faults if fault.mask[row])
-        more = int(bad.sum()) - 1
-        also = f" ({more} more bad {'scan' if more == 1 else 'scans'})" if more else ""
-        place = intake.where(fault.row(row))
-        raise TrackError(f"{fault.sentence(row)}{also}", place=place, row=row, remedy="bad_rows")
+        raise bad_row_error(faults, bad, intake, "scan")
     if bad.all():
         raise TrackError("no scan is left: every row is bad")
-    return ~bad, tuple(_count_dropped(faults, intake))
+    return ~bad, tuple(count_dropped(faults, intake))
 
 
-def _count_dropped(faults: list[Fault], intake: Intake) -> Iterator[DroppedRows]:
+def bad_row_error(faults: list[Fault], bad: Bools, intake: Intake, noun: str) -> TrackError:
+    """The error that names the first bad row and counts the others."""
+    row = int(np.argmax(bad))
+    fault = next(fault for fault in faults if fault.mask[row])
+    more = int(bad.sum()) - 1
+    also = f" ({more} more bad {noun if more == 1 else f'{noun}s'})" if more else ""
+    place = intake.where(fault.row(row))
+    return TrackError(f"{fault.sentence(row)}{also}", place=place, row=row, remedy="bad_rows")
+
+
+def count_dropped(faults: list[Fault], intake: Intake) -> Iterator[DroppedRows]:
     """Rows left out by reason; a row with several faults counts under its first."""
     counted = np.zeros(len(faults[0].mask), dtype=np.bool_)
     for fault in faults:
