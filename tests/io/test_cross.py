@@ -327,7 +327,10 @@ def test_a_track_cannot_be_written_to_the_name_of_its_sidecar(told, tmp_path):
 
 
 def test_formats_that_cannot_hold_them_say_so(told, tmp_path):
-    assert [f.name for f in FORMATS.values() if "cross" in f.keeps] == ["parquet", "square"]
+    assert [f.name for f in FORMATS.values() if "cross-covariances" in f.keeps] == [
+        "parquet",
+        "square",
+    ]
     with pytest.raises(OptionError, match="TUM would lose the covariance and the cross-cov"):
         write(told, tmp_path / "a.tum")
     with pytest.raises(OptionError, match=r"would lose the cross-covariances$"):

@@ -132,7 +132,11 @@ def test_the_table_says_which_files_are_made_and_who_can_choose_a_convention(tmp
     assert files_to_write(tmp_path / "a.square") == [tmp_path / name for name in names]
     assert [f.name for f in FORMATS.values() if f.chooses_convention] == ["wide-tum"]
     assert [f.name for f in FORMATS.values() if f.keeps_header] == ["parquet", "square"]
-    assert set().union(*(f.keeps for f in FORMATS.values())) == {"covariance", "particles", "cross"}
+    assert set().union(*(f.keeps for f in FORMATS.values())) == {
+        "covariance",
+        "particles",
+        "cross-covariances",
+    }
 
 
 @pytest.mark.parametrize("name", ["a.square", "a.tum", "a.kitti", "wide.txt"])

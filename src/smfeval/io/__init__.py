@@ -100,7 +100,7 @@ def losses(track: AnyTrack, entry: Format) -> list[str]:
     if not isinstance(track, GaussianTrack):
         return []
     lost = [] if "covariance" in entry.keeps else ["the covariance"]
-    without = track.cross is not None and "cross" not in entry.keeps
+    without = track.cross is not None and "cross-covariances" not in entry.keeps
     return [*lost, "the cross-covariances"] if without else lost
 
 

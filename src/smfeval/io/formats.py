@@ -68,7 +68,7 @@ class Format:
     recognise: Callable[[FileHead], bool]
     options: frozenset[str] = frozenset()  # of ReadOptions, beyond those all formats use
     suffixes: tuple[str, ...] = ()  # that choose this format for writing
-    keeps: frozenset[str] = frozenset()  # of "covariance", "particles", "cross"
+    keeps: frozenset[str] = frozenset()  # of "covariance", "particles", "cross-covariances"
     keeps_header: bool = False  # it has a header: body, world, gauge, algorithm ...
     writable: bool = False
     chooses_convention: bool = False  # whether convention and order can be chosen for writing
@@ -149,7 +149,7 @@ FORMATS: dict[str, Format] = {
             lambda found: found.start.startswith(b"PAR1") or found.suffix == ".parquet",
             CONVENTION_OPTIONS,
             (".parquet",),
-            frozenset({"covariance", "particles", "cross"}),
+            frozenset({"covariance", "particles", "cross-covariances"}),
             keeps_header=True,
             writable=True,
             compressed=True,
@@ -161,7 +161,7 @@ FORMATS: dict[str, Format] = {
             lambda found: found.start.startswith(b"#%") or found.suffix in (".square", ".smfeval"),
             CONVENTION_OPTIONS,
             (".square", ".smfeval"),
-            frozenset({"covariance", "particles", "cross"}),
+            frozenset({"covariance", "particles", "cross-covariances"}),
             keeps_header=True,
             writable=True,
             sidecars=(CROSS,),

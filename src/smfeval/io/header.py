@@ -41,6 +41,7 @@ ORIENTATION = "ORIENTATION"  # our extension: `unknown` marks a position-only be
 ASSUMED = "ASSUMED"  # our extension: keys whose values the writer assumed
 COUNT_HINT = "PARTICLE_COUNT_HINT"  # optional, for ensembles; kept among the keys we do not use
 ALLOWED_VALUES = {
+    "FORMAT": VERSIONS,
     "REPRESENTATION": tuple(REQUIRED_KEYS),
     "GAUGE": GAUGES,
     "TIMESTAMP_UNIT": ("seconds",),
@@ -160,7 +161,7 @@ def _check_value(place: str, key: str, value: str, versions: tuple[str, ...]) ->
 
 def _value_problem(key: str, value: str, versions: tuple[str, ...] = VERSIONS) -> str | None:
     """What is wrong with the value of a key, if anything is."""
-    allowed = versions if key == "FORMAT" else ALLOWED_VALUES.get(key)
+    allowed = (ALLOWED_VALUES | {"FORMAT": versions}).get(key)
     if allowed is not None and value not in allowed:
         return f"{key} {value!r} is unknown; it is {' or '.join(allowed)}"
     if key == COUNT_HINT and not (value.isascii() and value.isdigit()):
