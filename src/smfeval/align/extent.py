@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from smfeval import words
 from smfeval.errors import OptionError
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
@@ -23,12 +24,12 @@ class Extent:
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.size) and self.size > 0):
-            raise OptionError(f"an extent must be positive, not {self.size:g}")
+            raise OptionError(f"an extent must be positive, not {words.exact(self.size)}")
         if self.unit == "scans" and self.size != int(self.size):
-            raise OptionError(f"scans come in whole numbers, not {self.size:g}")
+            raise OptionError(f"scans come in whole numbers, not {words.exact(self.size)}")
 
     def __str__(self) -> str:
-        return f"{self.size:g} {self.unit}"
+        return f"{words.exact(self.size)} {self.unit}"
 
     def progress(self, stamp: Ints, position: Floats) -> Floats:
         """How far each scan is from the first, in this extent's unit. (n,)."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from smfeval import words
 from smfeval.align.body import to_common_body
 from smfeval.align.gauge import AlignmentKind, choose_alignment, fit_alignment
 from smfeval.associate import Pairs, nearest
@@ -59,8 +60,8 @@ def best_fit(met: CurvePair, starts_s: Sequence[float]) -> OffsetFit:
     others = [fit for fit in fits if abs(fit.offset_s - best.offset_s) > SAME_FIT_S]
     if others and others[0].remaining.rmse_m <= RIVAL_FACTOR * best.remaining.rmse_m:
         raise PairingError(
-            f"two clock offsets explain the motion about equally: {best.offset_s:.3g} s and "
-            f"{others[0].offset_s:.3g} s"
+            f"two clock offsets explain the motion about equally: {words.duration(best.offset_s)} "
+            f"and {words.duration(others[0].offset_s)}"
         )
     return best
 
@@ -111,7 +112,7 @@ def _solve_offset(met: CurvePair, chosen: Ints, offset: float) -> tuple[float, O
             return offset, score
     raise PairingError(
         f"the errors lead to no clock offset: after {MOST_STEPS} steps it still moves by "
-        f"{1e3 * step:.3g} ms"
+        f"{words.duration(step)}"
     )
 
 
@@ -245,11 +246,11 @@ class ClockOffset:
         half_ms = 500 * (self.high_s - self.low_s)
         digits = int(np.clip(np.ceil(1 - np.log10(max(half_ms, 1e-9))), 0, 4))
         offset, low, high = (
-            f"{1e3 * value:.{digits}f}" for value in (self.offset_s, self.low_s, self.high_s)
+            words.fixed(1e3 * value, digits) for value in (self.offset_s, self.low_s, self.high_s)
         )
         return (
             f"clock offset {offset} ms [{low}, {high}] added to the estimate's stamps (found from "
-            f"{self.how} on {self.scans} of {self.of} poses; {100 * LEVEL:g} % interval)"
+            f"{self.how} on {self.scans} of {self.of} poses; {words.level(LEVEL)} interval)"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -311,7 +312,9 @@ def offset_between(
 ) -> ClockOffset:
     """The clock offset of two tracks about one body."""
     if not reach_s > 0:
-        raise OptionError(f"a clock offset is searched within a positive time, not {reach_s:g} s")
+        raise OptionError(
+            f"a clock offset is searched within a positive time, not {words.exact(reach_s)} s"
+        )
     ours, theirs = excerpts(estimate, reference, reach_s=reach_s)
     rough = correlate(ours, theirs, reach_s=reach_s)
     met = curve_pair(ours, theirs, kind)
@@ -335,19 +338,20 @@ def _refuse_unlike(rough: Correlation, found: OffsetFit) -> None:
     if correlation < MIN_CORRELATION and found.remaining.displacement_mismatch > MAX_MISMATCH:
         raise PairingError(
             "the tracks do not move alike enough to tell the clock: their rates have a "
-            f"correlation of {correlation:.2f}, and over {DISPLACEMENT_S:g} s their displacements "
-            f"differ by {100 * np.sqrt(found.remaining.displacement_mismatch):.0f} %"
+            f"correlation of {words.fixed(correlation, 2)}, and over "
+            f"{words.duration(DISPLACEMENT_S)} their displacements "
+            f"differ by {words.share(np.sqrt(found.remaining.displacement_mismatch))}"
         )
 
 
 def _refuse_far(offset_s: float, width_s: float, reach_s: float) -> None:
     if abs(offset_s) > reach_s:
         raise PairingError(
-            f"the errors ask for a clock offset of {offset_s:.4g} s, beyond the {reach_s:g} s "
-            "that were searched"
+            f"the errors ask for a clock offset of {words.duration(offset_s)}, beyond the "
+            f"{words.duration(reach_s)} that were searched"
         )
     if width_s > 2 * reach_s:
         raise PairingError(
-            f"the motion says little about the clock: the offset is known to {width_s / 2:.3g} s, "
-            f"and {reach_s:g} s were searched"
+            "the motion says little about the clock: the offset is known to "
+            f"{words.duration(width_s / 2)}, and {words.duration(reach_s)} were searched"
         )

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from smfeval import words
 from smfeval.associate.clock_errors import Curve, curve_of
 from smfeval.associate.nearest import explain_mismatch
 from smfeval.errors import PairingError
@@ -140,7 +141,8 @@ def _instants(curve: Curve, other: Curve, step: float, reach_s: float) -> Floats
     count = int((end - start) / step) + 1
     if not FEWEST_SAMPLES <= count <= LARGEST_GRID:
         raise PairingError(
-            f"the tracks share {end - start:.3g} s, within an offset of {reach_s:g} s: too "
+            f"the tracks share {words.duration(end - start)}, within an offset of "
+            f"{words.duration(reach_s)}: too "
             f"{'short' if count < FEWEST_SAMPLES else 'long'} a time to compare their rates"
         )
     return start + step * np.arange(count)
@@ -225,7 +227,7 @@ def _evidence(correlation: Floats, effective: Floats) -> Floats:
 def _refuse_chance(evidence: float, correlation: dict[str, float]) -> None:
     if evidence >= MIN_EVIDENCE:
         return
-    seen = ", ".join(f"{name} {value:.2f}" for name, value in correlation.items())
+    seen = ", ".join(f"{name} {words.fixed(value, 2)}" for name, value in correlation.items())
     raise PairingError(
         "the motion says nothing about the clock: the rates of the two tracks hardly vary, or "
         f"not together (best correlation of {seen}, which chance could do)"
@@ -235,8 +237,8 @@ def _refuse_chance(evidence: float, correlation: dict[str, float]) -> None:
 def _refuse_edge(best: int, count: int, reach_s: float) -> None:
     if best in (0, count - 1):
         raise PairingError(
-            f"the motions go in step best at the edge of the offsets searched ({reach_s:g} s to "
-            "either side): the clocks differ by more"
+            "the motions go in step best at the edge of the offsets searched "
+            f"({words.duration(reach_s)} to either side): the clocks differ by more"
         )
 
 

@@ -26,6 +26,7 @@ from typing import Literal
 
 import numpy as np
 
+from smfeval import words
 from smfeval.associate.motion_prior import (
     LEAST_OBSERVATIONS,
     Instants,
@@ -372,12 +373,13 @@ def _notes(
     gap = at.before + at.after
     in_gaps = int((gap > LONG_GAP * usual).sum())
     turn = float(np.linalg.norm(turns_between(reference.rotation), axis=1).max())
+    longest = words.duration(gap.max())
     said = {
         f"{outside} scans lie before the first or after the last reference pose": outside > 0,
         f"{left_out} scans lie in reference gaps too long to bridge": left_out > 0,
         f"{in_gaps} scans lie in reference gaps of more than {LONG_GAP} steps (longest "
-        f"{gap.max():.3g} s); their reference covariance is that of the motion prior": in_gaps > 0,
-        f"the reference turns by up to {np.degrees(turn):.0f} degrees between poses; its "
+        f"{longest}); their reference covariance is that of the motion prior": in_gaps > 0,
+        f"the reference turns by up to {words.angle(np.degrees(turn))} between poses; its "
         f"interpolated rotation is coarse": reference.about.oriented and turn > BROAD_TURN_RAD,
         "the reference scatters far less than the covariance it reports: its errors are shared "
         "by neighbouring poses, and smoothing understates them": position.excess < DOUBTED_EXCESS,

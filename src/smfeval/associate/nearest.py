@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from smfeval import words
 from smfeval.errors import PairingError
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS, seconds_text
@@ -19,7 +20,7 @@ def explain_mismatch(estimate: Ints, reference: Ints, matched: int, tolerance_s:
     spans = f"estimate {_span(estimate)}, reference {_span(reference)}"
     return (
         f"{matched} of {len(estimate)} scans meet a reference pose within "
-        f"{1e3 * tolerance_s:g} ms: {spans}; {_guess_cause(estimate, reference)}"
+        f"{words.duration(tolerance_s)}: {spans}; {_guess_cause(estimate, reference)}"
     )
 
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from smfeval import words
 from smfeval.errors import OptionError
 from smfeval.evaluation import Evaluation
 
@@ -34,7 +35,7 @@ class Condition:
     limit: float
 
     def __str__(self) -> str:
-        return f"{self.name} {self.sign} {self.limit:g}"
+        return f"{self.name} {self.sign} {words.exact(self.limit)}"
 
     def holds(self, evaluation: Evaluation) -> bool:
         """Whether the condition holds; raises where the number does not exist."""

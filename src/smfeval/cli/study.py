@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from smfeval import words
 from smfeval.cli.conditions import OPERATORS, Condition, parse_condition
 from smfeval.cli.drawing import add_figure_flags, check_figure_flags, command_line, draw, write_page
 from smfeval.cli.flags import add_output_flags, parser
@@ -57,7 +58,7 @@ def check_conditions(study: Study, conditions: Sequence[Condition]) -> Condition
     every = [(condition, *place) for condition, some in places for place in some]
     return ConditionOutcome(
         violations=tuple(
-            f"{where}: {condition} ({value:.4g})"
+            f"{where}: {condition} ({words.exact(value)})"
             for condition, where, value in every
             if value is not None and OPERATORS[condition.sign](value, condition.limit)
         ),

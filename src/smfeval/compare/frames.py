@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from smfeval import words
 from smfeval.align.body import move_to_body
 from smfeval.align.gauge import GAUGE_ALIGNMENTS, AlignmentKind
 from smfeval.errors import ConventionError, OptionError, PairingError
@@ -56,10 +57,10 @@ def _sampling_error(track: ParticleTrack) -> str:
     """Relative standard error sqrt(2 / n) of a variance from n effective (Kish) particles."""
     square = np.add.reduceat(track.probability**2, track.offset[:-1])
     effective = float(np.median(1 / square))
-    error = 100 * np.sqrt(2 / effective)
+    error = np.sqrt(2 / effective)
     return (
-        f"taken by mean and sample covariance ({effective:.3g} effective particles: "
-        f"each variance is uncertain by about {error:.2g} %)"
+        f"taken by mean and sample covariance ({words.number(effective)} effective particles: "
+        f"each variance is uncertain by about {words.share(error)})"
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from smfeval import words
 from smfeval.align.fit import Alignment
 from smfeval.align.gauge import fit_alignment
 from smfeval.associate import Pairs
@@ -86,7 +87,7 @@ def claim(a: str, b: str, evidence: Evidence) -> Claim:
     if evidence.k.value == 0 or evidence.negligible:
         same = "at least half of the differences are zero; are the two the same track?"
         return Claim("no conclusion", f"{open_end}: {same}")
-    found = f"k_pair = {evidence.k.value:.3g}"
+    found = f"k_pair = {words.number(evidence.k.value)}"
     if proof := _proof(evidence):
         guilty = f"at least one of {a} and {b} is overconfident"
         return Claim("overconfident", f"{guilty}: {found}, {proof}{_any_dependence(evidence)}")
@@ -95,7 +96,7 @@ def claim(a: str, b: str, evidence: Evidence) -> Claim:
 
 def _proof(evidence: Evidence) -> str | None:
     if evidence.bound is not None:
-        sure = f"above {evidence.bound:.3g} with 95 % confidence"
+        sure = f"above {words.number(evidence.bound)} with 95 % confidence"
         return f"{sure}, where honest beliefs give 1 at most" if evidence.bound > 1 else None
     if evidence.beyond_doubt():
         return "which refutes honesty however the scans depend on each other"
@@ -111,11 +112,14 @@ def _any_dependence(evidence: Evidence) -> str:
 def _why_open(evidence: Evidence) -> str:
     if evidence.bound is not None:
         return (
-            f"lower bound {evidence.bound:.3g}; not surely above 1, which honest beliefs give "
-            "and also dishonest ones that share their errors"
+            f"lower bound {words.number(evidence.bound)}; not surely above 1, which honest "
+            "beliefs give and also dishonest ones that share their errors"
         )
     if evidence.k.n_effective is not None and evidence.lower_bound is not None:
-        return f"but {evidence.k.n_effective:.1f} independent scans are too few for a verdict"
+        return (
+            f"but {words.number(evidence.k.n_effective)} independent scans are too few for a "
+            "verdict"
+        )
     return f"but {evidence.k.reason or 'no interval was asked for'}"
 
 

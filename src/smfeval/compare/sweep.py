@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from smfeval import words
 from smfeval.compare.across import median_number
 from smfeval.compare.sweep_points import (
     Failure,
@@ -39,7 +40,9 @@ Label = Literal["unmoved", "better", "earned", "between", "unearned", "worse", "
 SAME = 5e-4  # 1/nat: slopes closer than this are shown alike
 
 SENTENCES: dict[Label, str] = {
-    "unmoved": f"the precision moves by less than {MOVES_NATS:g} nat, so there is no slope",
+    "unmoved": (
+        f"the precision moves by less than {words.exact(MOVES_NATS)} nat, so there is no slope"
+    ),
     "better": "errors shrink faster than the belief",
     "earned": "errors shrink with the belief; errors that stay are excluded",
     "between": "errors shrink, and less than the belief; both predictions are excluded",
@@ -378,7 +381,7 @@ def _notes(points: Sequence[Point], effects: Sequence[KnobEffect]) -> tuple[str,
     lost = [point for point in points if point.mae.value > LOST_M]
     still = [
         f"{each.estimator}, {each.knob}: no slope on {len(idle)} of {len(each.tracks)} tracks, "
-        f"where the precision moves by less than {MOVES_NATS:g} nat ({', '.join(idle)})"
+        f"where the precision moves by less than {words.exact(MOVES_NATS)} nat ({', '.join(idle)})"
         for each in effects
         if each.nees_slope is not None
         and (idle := [track.track for track in each.tracks if track.nees_slope is None])
@@ -390,7 +393,7 @@ def _notes(points: Sequence[Point], effects: Sequence[KnobEffect]) -> tuple[str,
         *still,
         *(
             f"{point.estimator} {format_settings(point.settings)} lost track {point.track} "
-            f"(mean error {point.mae.value:.3g} m); slopes count it"
+            f"(mean error {words.length(point.mae.value)}); slopes count it"
             for point in lost
         ),
     )

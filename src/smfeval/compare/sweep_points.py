@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from smfeval import words
 from smfeval.maths.arrays import Floats
 from smfeval.summarise.number import Number
 
@@ -55,7 +56,9 @@ def point_of(
         if value is None:
             return failure_of(origin, f"it reports no uncertainty, so it has no {name}")
         if not np.isfinite(value) or (name != "precision" and value <= 0):
-            return failure_of(origin, f"its {name} is {value:g}, which has no place on a line")
+            return failure_of(
+                origin, f"its {name} is {words.exact(value)}, which has no place on a line"
+            )
     return Point(
         origin.estimator,
         origin.track,

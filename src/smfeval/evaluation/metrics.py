@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from smfeval import words
 from smfeval.align.extent import Extent
 from smfeval.associate import GapRisk, Pairs, gap_risk
 from smfeval.associate.nearest import speeds
@@ -74,7 +75,9 @@ def _relative_error(scored: ScoredScans, horizon: Extent) -> RelativeError:
     progress = horizon.progress(reference.stamp, reference.position)
     pairs = horizon_pairs(progress, horizon.size)
     if len(pairs[0]) == 0:
-        raise OptionError(f"no two scans are {horizon} apart; the track has {progress[-1]:.3g}")
+        raise OptionError(
+            f"no two scans are {horizon} apart; the track has {words.number(progress[-1])}"
+        )
     errors = relative_error(
         (scored.estimate.position, scored.estimate.rotation),
         (reference.position, reference.rotation),

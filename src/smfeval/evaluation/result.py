@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from smfeval import words
 from smfeval.align.fit import Alignment
 from smfeval.associate import GapRisk, Pairs
 from smfeval.maths.arrays import Floats, Ints
@@ -57,7 +58,7 @@ class Evaluation:
             f"{self.estimate.provenance.name}: {self.verdict.sentence}\n"
             f"  {len(self.scored.residuals)} of {self.pairs.scans} scans scored on axes "
             f"{self.options.axes}, aligned by {self.alignment.kind}; "
-            f"MAE {self.scores.mae.value:.4g} m"
+            f"MAE {words.length(self.scores.mae.value)}"
         )
 
     def numbers(self) -> dict[str, Number]:
@@ -108,7 +109,7 @@ class Evaluation:
         shown = self.options.intervals
         if shown.method is not None:
             told.append(
-                f"numbers in brackets are {100 * shown.level:g} % intervals ({shown.method})"
+                f"numbers in brackets are {words.level(shown.level)} intervals ({shown.method})"
             )
         return (*told, *self.notes)
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from smfeval import words
 from smfeval.errors import SeriesError
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.symmetric import symmetrise
@@ -116,7 +117,7 @@ def budget(prior: Floats, posterior: Floats, credited: Floats) -> Budget:
 def effective_points(matched: Ints, k: float) -> Floats:
     """N / k: as many independent points would have given an honest covariance. (n,)."""
     if not k > 0:
-        raise SeriesError(f"an inflation k of {k:g} leaves no number of points")
+        raise SeriesError(f"an inflation k of {words.exact(k)} leaves no number of points")
     return matched / k
 
 

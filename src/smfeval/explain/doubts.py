@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from smfeval import words
 from smfeval.explain.health import (
     UNKNOWN_VARIANCE,
     Health,
@@ -119,7 +120,8 @@ def _scalar_first(known: ExaminedTrack) -> str | None:
     if as_wxyz > DIRECTED and as_wxyz > as_read + MUCH_BETTER:
         return (
             f"read as wxyz, the body would move in one direction of its own "
-            f"({as_wxyz:.2f} of 1, as read {as_read:.2f}): are the quaternions written wxyz?"
+            f"({words.fixed(as_wxyz, 2)} of 1, as read {words.fixed(as_read, 2)}): are the "
+            "quaternions written wxyz?"
         )
     return None
 
@@ -152,7 +154,8 @@ def _jump(known: ExaminedTrack) -> str | None:
     scan = int(np.argmax(np.where(jumps, speed, 0.0)))
     stamp = seconds_text(int(known.track.stamp[scan + 1]))
     return (
-        f"the position jumps by {step_m[scan]:.3g} m ({speed[scan]:.3g} m/s) before stamp {stamp}"
+        f"the position jumps by {words.length(step_m[scan])} ({words.number(speed[scan])} m/s) "
+        f"before stamp {stamp}"
     )
 
 
@@ -161,7 +164,10 @@ def _long_gap(known: ExaminedTrack) -> str | None:
     gap, rate = known.motion.longest_gap_s, known.motion.rate_hz
     if gap is None or rate is None or gap < max(LONG_GAP_S, LONG_GAP_STEPS / rate):
         return None
-    return f"there is a gap of {gap:.3g} s in a track at {rate:.3g} Hz: is a stamp wrong?"
+    return (
+        f"there is a gap of {words.duration(gap)} in a track at {words.number(rate)} Hz: is a "
+        "stamp wrong?"
+    )
 
 
 def _odd_rate(known: ExaminedTrack) -> str | None:
@@ -171,7 +177,7 @@ def _odd_rate(known: ExaminedTrack) -> str | None:
     step = 1 / known.motion.rate_hz
     if FAST_STEP_S <= step <= SLOW_STEP_S:
         return None
-    return f"scans are {step:.3g} s apart: are the stamps in another unit?"
+    return f"scans are {words.duration(step)} apart: are the stamps in another unit?"
 
 
 def _zero(known: ExaminedTrack) -> str | None:
@@ -205,8 +211,8 @@ def _rotation_first(known: ExaminedTrack) -> str | None:
         return None
     if position < LEVER_M * rotation:
         return (
-            f"the rotation sigma is {np.degrees(rotation):.3g} degrees beside a position sigma of "
-            f"{position:.3g} m: are the blocks exchanged (rotation first)?"
+            f"the rotation sigma is {words.angle(np.degrees(rotation))} beside a position sigma of "
+            f"{words.length(position)}: are the blocks exchanged (rotation first)?"
         )
     there, here = growth(sigmas(track.covariance[:, 3:, 3:])), health.growth
     if there is not None and here is not None and there > GROWING and 1 / STEADY < here < STEADY:
@@ -231,8 +237,9 @@ def _deviation_for_variance(known: ExaminedTrack) -> str | None:
     if in_proportion or not fits or not _diagonal(track.covariance):
         return None
     return (
-        f"read as variances the numbers give a sigma of {sigma:.3g} m, but the positions jitter by "
-        f"{jitter:.3g} m, which fits the numbers themselves: are they standard deviations?"
+        f"read as variances the numbers give a sigma of {words.length(sigma)}, but the positions "
+        f"jitter by {words.length(jitter)}, which fits the numbers themselves: are they standard "
+        "deviations?"
     )
 
 
@@ -259,7 +266,7 @@ def _odd_size(known: ExaminedTrack) -> str | None:
     sigma = known.health.position_sigma_m.median
     if TINY_SIGMA_M < sigma < HUGE_SIGMA_M:
         return None
-    return f"the position sigma is {sigma:.3g} m: is the unit right?"
+    return f"the position sigma is {words.length(sigma)}: is the unit right?"
 
 
 def _partly_singular(known: ExaminedTrack) -> str | None:

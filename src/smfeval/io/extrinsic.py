@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from smfeval import words
 from smfeval.errors import FormatError
 from smfeval.io.source import exists, open_input
 from smfeval.io.text_reader import NUMBER
@@ -37,7 +38,7 @@ def non_rotation_reason(matrix: Floats) -> str:
     """In words, what keeps a matrix from being a rotation. (3, 3)."""
     off = float(rotation_defect(matrix))
     if off > ROTATION_TOLERANCE:
-        return f"R R^T differs from identity by {off:.2g}"
+        return f"R R^T differs from identity by {words.number(off)}"
     return "it is a reflection, with determinant -1"
 
 
@@ -46,9 +47,9 @@ YAML_NOT_FINITE = re.compile(r"[+-]?\.(nan|inf)", re.I)
 
 def read_extrinsic(source: str | Path) -> se3.Pose:
     """body_T_other as (t (3,), quaternion xyzw (4,))."""
-    words = [word for word in str(source).split(",") if word.strip()]
-    if len(words) > 1 and not exists(Path(source)):
-        return _parse_pose(str(source), words)
+    parts = [part for part in str(source).split(",") if part.strip()]
+    if len(parts) > 1 and not exists(Path(source)):
+        return _parse_pose(str(source), parts)
     fields = _read_fields(Path(source))
     translation = _number_array(source, fields, "t", 3)
     rotation = _number_array(source, fields, "R", 9).reshape(3, 3)
@@ -57,8 +58,8 @@ def read_extrinsic(source: str | Path) -> se3.Pose:
     return translation, so3.quaternion(rotation)
 
 
-def _parse_pose(source: str, words: list[str]) -> se3.Pose:
-    numbers = [_parse_number(word.strip()) for word in words]
+def _parse_pose(source: str, parts: list[str]) -> se3.Pose:
+    numbers = [_parse_number(part.strip()) for part in parts]
     if len(numbers) != 7 or any(number is None for number in numbers):
         raise FormatError(f"extrinsic {source!r}: seven numbers are needed: x,y,z,qx,qy,qz,qw")
     values = np.array(numbers, dtype=np.float64)
@@ -66,7 +67,9 @@ def _parse_pose(source: str, words: list[str]) -> se3.Pose:
         raise FormatError(f"extrinsic {source!r}: a number is not finite")
     length = float(np.linalg.norm(values[3:]))
     if abs(length - 1) > ROTATION_TOLERANCE:
-        raise FormatError(f"extrinsic {source!r}: the quaternion has length {length:.6g}, not 1")
+        raise FormatError(
+            f"extrinsic {source!r}: the quaternion has length {words.exact(length)}, not 1"
+        )
     return values[:3], values[3:] / length
 
 
@@ -121,17 +124,17 @@ def _parse_number(word: str) -> float | None:
 
 
 def _number_array(source: str | Path, fields: dict[str, Any], key: str, count: int) -> Floats:
-    words = list(_flatten(fields.get(key, [])))
-    if not words:
+    numbers = list(_flatten(fields.get(key, [])))
+    if not numbers:
         raise FormatError(f"{source}: {key} with {count} numbers is needed")
-    for word in words:
-        if type(word) is not float:
-            raise FormatError(f"{source}: {key} has {word!r}, which is not a number")
-    if len(words) != count:
-        raise FormatError(f"{source}: {key} has {len(words)} numbers; {count} are needed")
-    if not np.isfinite(words).all():
+    for each in numbers:
+        if type(each) is not float:
+            raise FormatError(f"{source}: {key} has {each!r}, which is not a number")
+    if len(numbers) != count:
+        raise FormatError(f"{source}: {key} has {len(numbers)} numbers; {count} are needed")
+    if not np.isfinite(numbers).all():
         raise FormatError(f"{source}: {key} has a number that is not finite")
-    return np.array(words, dtype=np.float64)
+    return np.array(numbers, dtype=np.float64)
 
 
 def _flatten(value: Any) -> list[Any]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from smfeval import words
 from smfeval.errors import FormatError
 from smfeval.io.atomic import (
     is_gzip_name,
@@ -68,7 +69,7 @@ def normalisation_notes(track: ParticleTrack, header: Header) -> tuple[str, ...]
         return ()
     worst = int(np.argmax(off))
     return (
-        f"weights are declared normalised but sum to {total[worst]:.6g} at stamp "
+        f"weights are declared normalised but sum to {words.exact(total[worst])} at stamp "
         f"{seconds_text(int(track.stamp[worst]))} "
         f"(not to 1 in {(off > DECLARED_TOLERANCE).sum()} of {len(track)} scans); they are "
         "read as relative",
@@ -93,8 +94,8 @@ LOWER_TRIANGLE = np.fromfunction(
 )
 
 LAYOUTS = {
-    kind: Layout({width: words}, tail="drop", one_header=True, packed=packed)
-    for kind, width, words, packed in (
+    kind: Layout({width: columns}, tail="drop", one_header=True, packed=packed)
+    for kind, width, columns, packed in (
         (
             "gaussian_se3",
             29,
@@ -134,10 +135,10 @@ def _refuse_headerless(path: Path, lines: tuple[HeaderLine, ...]) -> None:
     )
 
 
-def _provenance(numbers: NumberTable, header: Header, **words: Any) -> Provenance:
+def _provenance(numbers: NumberTable, header: Header, **more: Any) -> Provenance:
     kind = f"{header.fields['FORMAT']} {header.representation}"
-    notes = numbers.notes + words.pop("notes", ())
-    return Provenance(name=numbers.name, format=kind, notes=notes, **words)
+    notes = numbers.notes + more.pop("notes", ())
+    return Provenance(name=numbers.name, format=kind, notes=notes, **more)
 
 
 def _read_gaussian(numbers: NumberTable, header: Header, options: ReadOptions) -> GaussianTrack:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from smfeval import words
 from smfeval.errors import OptionError
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.normal_distance import energy_score, expected_distance
@@ -25,7 +26,7 @@ ALONE = 1e-300  # weight of all other pairs below this: one particle holds every
 def energy(residuals: Residuals, *, beta: float = 1.0, unbiased: bool = False) -> Floats:
     """Energy score of any belief. (n,)."""
     if not 0 < beta < 2:
-        raise OptionError(f"beta must be between 0 and 2, not {beta:g}")
+        raise OptionError(f"beta must be between 0 and 2, not {words.exact(beta)}")
     if residuals.ensemble is not None:
         return _particles(residuals.ensemble, residuals.noise, beta, unbiased=unbiased)
     if residuals.covariance is None:

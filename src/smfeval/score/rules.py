@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from smfeval import words
 from smfeval.errors import OptionError
 from smfeval.maths.arrays import Floats
 from smfeval.score.ape import ape
@@ -26,10 +27,12 @@ class RuleSettings:
 
     def __post_init__(self) -> None:
         if not LEAST_BETA <= self.beta <= 2 - LEAST_BETA:
-            room = f"{LEAST_BETA:g} to {2 - LEAST_BETA:g}"
-            raise OptionError(f"beta must be between 0 and 2 ({room}), not {self.beta:g}")
+            room = f"{words.exact(LEAST_BETA)} to {words.exact(2 - LEAST_BETA)}"
+            raise OptionError(
+                f"beta must be between 0 and 2 ({room}), not {words.exact(self.beta)}"
+            )
         if not 0 < self.interval_level < 1:
-            raise OptionError(f"a level is between 0 and 1, not {self.interval_level:g}")
+            raise OptionError(f"a level is between 0 and 1, not {words.exact(self.interval_level)}")
 
 
 @dataclass(frozen=True)

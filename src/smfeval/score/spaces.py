@@ -10,6 +10,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from smfeval import words
 from smfeval.errors import OptionError, TrackError
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Bools, Floats
@@ -110,13 +111,13 @@ class PositionSpace:
         covariance = residuals.predicted_covariance[scan]
         smallest = float(np.linalg.eigvalsh(covariance)[0])
         variances = ", ".join(
-            f"{axis} {value:.3g}"
+            f"{axis} {words.number(value)}"
             for axis, value in zip(self.axes, np.diag(covariance), strict=True)
         )
         several = int(singular.sum())
         return TrackError(
             f"the covariance is singular on axes {self.axes} (variances {variances}; smallest "
-            f"eigenvalue {smallest:.3g}; {several} of {len(singular)} scans)"
+            f"eigenvalue {words.number(smallest)}; {several} of {len(singular)} scans)"
             f"{self._suggest_axes(residuals)}",
             place=f"{estimate.provenance.name}, stamp {seconds_text(int(estimate.stamp[scan]))}",
             remedy=None if singular.all() else "bad_rows",

@@ -6,6 +6,7 @@ from itertools import combinations
 from os.path import normpath
 from pathlib import Path
 
+from smfeval import words
 from smfeval.errors import FormatError, OptionError
 from smfeval.evaluation import Options
 from smfeval.io.extrinsic import read_extrinsic
@@ -78,7 +79,7 @@ def pair_options(options: Options) -> tuple[Options, tuple[str, ...]]:
     notes = _unused_notes(options)
     if options.association == "nearest":
         return chosen, notes
-    note = f"pairs are matched by nearest stamps within {TOLERANCE_S * 1e3:g} ms"
+    note = f"pairs are matched by nearest stamps within {words.duration(TOLERANCE_S)}"
     return replace(chosen, tolerance_s=TOLERANCE_S), (note, *notes)
 
 
@@ -86,7 +87,7 @@ def _unused_notes(options: Options) -> tuple[str, ...]:
     """Notes on what the plan says about a reference, which a pair has not."""
     notes = []
     if options.offset_s != 0:
-        offset = "auto" if options.offset_s == "auto" else f"{options.offset_s:g} s"
+        offset = "auto" if options.offset_s == "auto" else f"{words.duration(options.offset_s)}"
         notes.append(
             f"pairs: the clock offset to the reference ({offset}) is not used; between two "
             "estimators it is taken as 0"

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from smfeval import words
 from smfeval.compare.across import Entrants, fewest_for_median, metric_column
 from smfeval.compare.duels import FEWEST, LEVEL, Column, Section
 from smfeval.maths.arrays import Bools, Floats, Ints
@@ -169,8 +170,8 @@ def pair_notes(plan: Plan, boards: Boards) -> tuple[str, ...]:
 def _median_note(plan: Plan) -> str:
     level = plan.options.intervals.level
     return (
-        f"median over tracks [{100 * level:g} % interval from resampling tracks: exact bootstrap "
-        f"distribution, expanded percentiles; none below {fewest_for_median(level)} "
+        f"median over tracks [{words.level(level)} interval from resampling tracks: exact "
+        f"bootstrap distribution, expanded percentiles; none below {fewest_for_median(level)} "
         "tracks]; a track with "
         "several runs counts once, by their median"
     )
@@ -182,7 +183,8 @@ def _bold_note(plan: Plan) -> str:
     return (
         "bold: the best contender (least median loss) and every one that it was tested against and "
         "does not significantly beat: Wilcoxon signed-rank test over shared tracks, zeros after "
-        f"Pratt, Holm over all pairs of contenders of a metric at {LEVEL:g}; fewer than {FEWEST} "
+        f"Pratt, Holm over all pairs of contenders of a metric at {words.exact(LEVEL)}; fewer "
+        f"than {FEWEST} "
         "shared tracks that differ are not tested, and who was not tested is not bold; a track "
         "that one has no value on and another has counts as lost in the choice of the best"
     )
@@ -190,7 +192,10 @@ def _bold_note(plan: Plan) -> str:
 
 def _convergence_notes(plan: Plan, boards: Boards) -> tuple[str, ...]:
     """What was left out; where nothing was, the table repeats the other."""
-    limit = f"left out: tracks of an estimator whose MAE there is above {plan.diverged_m:g} m"
+    limit = (
+        "left out: tracks of an estimator whose MAE there is above "
+        f"{words.exact(plan.diverged_m)} m"
+    )
     same = (boards.has_runs == boards.converged).all()
     return (f"{limit}; there are none" if same else limit,)
 

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from smfeval import words
 from smfeval.errors import OptionError, SeriesError
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.autocovariance import block_length
@@ -38,9 +39,11 @@ def choose_block_length(series: Floats, asked: float | None, scheme: str) -> flo
         best = block_length(series)
         return max(1.0, best.geometric if scheme == "stationary" else np.ceil(best.fixed))
     if asked > n:
-        raise SeriesError(f"a block of {asked:g} scans is longer than the series of {n}")
+        raise SeriesError(f"a block of {words.exact(asked)} scans is longer than the series of {n}")
     if asked < 1 or (scheme != "stationary" and asked != int(asked)):
-        raise OptionError(f"a block of {asked:g} scans; {scheme} blocks need a whole number from 1")
+        raise OptionError(
+            f"a block of {words.exact(asked)} scans; {scheme} blocks need a whole number from 1"
+        )
     return float(asked)
 
 

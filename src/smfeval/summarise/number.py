@@ -61,7 +61,9 @@ class Intervals:
         if self.seed < 0:
             raise OptionError(f"a seed is a whole number from 0 on, not {self.seed}")
         if not LEAST_TAIL <= 1 - self.level <= 1 - LEAST_TAIL:
-            raise OptionError(f"a level between {LEAST_TAIL:g} and {1 - LEAST_TAIL} is needed")
+            raise OptionError(
+                f"a level between {words.exact(LEAST_TAIL)} and {1 - LEAST_TAIL} is needed"
+            )
 
     def of(
         self,

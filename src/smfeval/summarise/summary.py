@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from smfeval import words
 from smfeval.maths import normal
 from smfeval.maths.arrays import Bools, Floats
 from smfeval.score import Residuals, RuleSettings
@@ -69,7 +70,7 @@ def summarise_scores(
     log, sharpness = mean("log", "nat"), mean("log_sharpness", "nat")
     if log is not None and sharpness is not None:
         log = _floor_log_interval(log, sharpness, dimension)
-    power = "m" if settings.beta == 1 else f"m^{settings.beta:g}"
+    power = "m" if settings.beta == 1 else f"m^{words.exact(settings.beta)}"
     return Scores(
         mae=mae,
         rmse=rmse,

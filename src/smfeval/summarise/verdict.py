@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from smfeval import words
 from smfeval.maths.special import chi_squared_tail
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import Number
@@ -63,11 +64,14 @@ def verdict(
     k = calibration.k_at_95
     label, why = _label(k, scans)
     if label == "conservative" and fitted * FREEDOM_WEIGHT > dimension * (k.n_effective or 0):
-        label, why = "cannot tell", f"k = {k.value:.3g}, but the alignment may have absorbed errors"
+        label, why = (
+            "cannot tell",
+            f"k = {words.number(k.value)}, but the alignment may have absorbed errors",
+        )
     if label == "overconfident" and from_start and not _is_large(k, dimension):
-        label, why = "cannot tell", f"k = {k.value:.3g}, but {SHARED_ERROR_NOTE}"
+        label, why = "cannot tell", f"k = {words.number(k.value)}, but {SHARED_ERROR_NOTE}"
     elif label == "overconfident" and k.low is not None and k.low * left <= 1:
-        label, why = "cannot tell", f"k = {k.value:.3g}, but {ALIGNMENT_ERROR_NOTE}"
+        label, why = "cannot tell", f"k = {words.number(k.value)}, but {ALIGNMENT_ERROR_NOTE}"
     elif label == "cannot tell":
         bound = beyond_doubt(k.value * left * median_chi_squared(dimension), dimension)
         if bound is not None and not (fitted and bound[0] == "conservative"):
@@ -88,10 +92,13 @@ def _label(k: Number, scans: int) -> tuple[Label, str | None]:
     if k.low is not None and k.high is not None:
         effective = min(float(scans), k.n_effective or float(scans))
         if effective < ENOUGH_SCANS:
-            few = f"{effective:.3g} independent scans are too few for a verdict"
-            return "cannot tell", f"k = {k.value:.3g}, but {few}"
+            few = f"{words.number(effective)} independent scans are too few for a verdict"
+            return "cannot tell", f"k = {words.number(k.value)}, but {few}"
         return _label_between(k.low, k.high)
-    return "cannot tell", f"k = {k.value:.3g}, but {k.reason or 'no interval was asked for'}"
+    return (
+        "cannot tell",
+        f"k = {words.number(k.value)}, but {k.reason or 'no interval was asked for'}",
+    )
 
 
 def beyond_doubt(median_nees: float, dimension: int) -> tuple[Label, None] | None:
@@ -114,19 +121,28 @@ def _label_between(low: float, high: float) -> tuple[Label, str | None]:
     if high < 1:
         return "conservative", None
     if low > 1 / NARROW and high < NARROW:
-        return "consistent", f"k is between {low:.2g} and {high:.2g}, where 1 is honest"
-    return "cannot tell", f"k is between {low:.2g} and {high:.2g}"
+        return (
+            "consistent",
+            f"k is between {words.number(low)} and {words.number(high)}, where 1 is honest",
+        )
+    return "cannot tell", f"k is between {words.number(low)} and {words.number(high)}"
 
 
 def _size_text(calibration: Calibration) -> str:
     k, each = calibration.k.value, calibration.factor_per_axis.value
     if k >= 1:
-        return f"covariance too tight by a factor {k:.3g} (each axis {each:.3g} times)"
-    return f"covariance too wide by a factor {1 / k:.3g} (each axis {1 / each:.3g} times)"
+        return (
+            f"covariance too tight by a factor {words.number(k)} (each axis {words.number(each)} "
+            "times)"
+        )
+    return (
+        f"covariance too wide by a factor {words.number(1 / k)} (each axis "
+        f"{words.number(1 / each)} times)"
+    )
 
 
 def _coverage_text(calibration: Calibration) -> str:
     held = calibration.coverage[SHOWN_LEVEL].value
-    return f"the {SHOWN_LEVEL:.0%} region holds the reference in {held:.0%} of scans".replace(
-        "%", " %"
+    return (
+        f"the {words.level(SHOWN_LEVEL)} region holds the reference in {words.share(held)} of scans"
     )

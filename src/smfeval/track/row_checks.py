@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 
+from smfeval import words
 from smfeval.errors import TrackError
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.stamps import seconds_text
@@ -70,7 +71,7 @@ def pose_faults(position: Floats, rotation: Floats) -> list[Fault]:
         Fault(
             "position beyond all range",
             finite & ~near,
-            lambda row: f"the position is beyond {FARTHEST_M:g} m",
+            lambda row: f"the position is beyond {words.exact(FARTHEST_M)} m",
         ),
         Fault("quaternion not of unit length", finite & ~unit, _quaternion_sentence(rotation)),
     ]
@@ -98,7 +99,7 @@ def _quaternion_sentence(rotation: Floats) -> Callable[[int], str]:
         length = float(_length(rotation[row : row + 1])[0])
         if length == 0:
             return "the quaternion is zero, which is no rotation"
-        return f"the quaternion has length {length:.6g}; a rotation needs 1 (within 0.001)"
+        return f"the quaternion has length {words.exact(length)}; a rotation needs 1 (within 0.001)"
 
     return sentence
 
@@ -140,7 +141,7 @@ def _classify(covariance: Floats) -> tuple[Bools, Bools, Bools]:
 def _skew_sentence(covariance: Floats) -> Callable[[int], str]:
     def sentence(row: int) -> str:
         skew = float(asymmetry(covariance[row : row + 1])[0])
-        return f"the covariance differs from its transpose by {skew:.2g} relative"
+        return f"the covariance differs from its transpose by {words.number(skew)} relative"
 
     return sentence
 
@@ -149,9 +150,9 @@ def _indefinite_sentence(covariance: Floats) -> Callable[[int], str]:
     def sentence(row: int) -> str:
         smallest = float(correlation_eigenvalue(covariance[row : row + 1])[0])
         if np.isfinite(smallest):
-            size = f"an eigenvalue of {smallest:.3g} in the correlation matrix"
+            size = f"an eigenvalue of {words.number(smallest)} in the correlation matrix"
         elif (np.diag(covariance[row]) < 0).any():
-            size = f"a negative variance, {np.diag(covariance[row]).min():.3g}"
+            size = f"a negative variance, {words.number(np.diag(covariance[row]).min())}"
         else:
             size = "a zero variance beside covariances that are not zero"
         return f"the covariance is not positive semi-definite: {size}"

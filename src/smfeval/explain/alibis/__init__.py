@@ -18,6 +18,7 @@ it would be needed for k = 1.
     closing          which of them hold, and what remains
 """
 
+from smfeval import words
 from smfeval.compare.sensitivity import SWEEP_SCANS
 from smfeval.errors import OptionError
 from smfeval.evaluation import Evaluation
@@ -78,5 +79,5 @@ def _thinning_notes(whole: AlibiCase, case: AlibiCase, search: AlibiCase) -> tup
     """How many scans the rows and the searches rest on, where not on all."""
     count = len(whole.scored_scans)
     parts = (("judged", len(case.scored_scans)), ("searched", len(search.scored_scans)))
-    words = [f"{what} on {used:,}" for what, used in parts if used < count]
-    return (f"of {count:,} scans, evenly spaced: {', '.join(words)}",) if words else ()
+    fewer = [f"{what} on {words.count(used)}" for what, used in parts if used < count]
+    return (f"of {words.count(count)} scans, evenly spaced: {', '.join(fewer)}",) if fewer else ()

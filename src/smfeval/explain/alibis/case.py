@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from smfeval import words
 from smfeval.align.body import move_to_body, to_common_body
 from smfeval.align.fit import FITS, Alignment, fit_first_pose
 from smfeval.align.gauge import AlignmentKind, choose_alignment, fit_alignment
@@ -229,7 +230,10 @@ def relative_nees(case: AlibiCase, *, noise: Floats | None = None) -> Floats:
         residuals = add_noise(residuals, noise)
     singular = int(normal.is_singular(residuals.predicted_covariance).sum())
     if singular:
-        raise SeriesError(f"it makes {singular:,} of {len(residuals):,} covariances singular")
+        raise SeriesError(
+            f"it makes {words.count(singular)} of {words.count(len(residuals))} covariances "
+            "singular"
+        )
     return case.relative_nees(residuals)
 
 
@@ -250,24 +254,6 @@ def _label(case: AlibiCase, k: Number) -> Label:
     scans, dimension = len(case.scored_scans), len(case.options.axes)
     fitted = case.alignment.freedoms if case.in_sample else 0
     return verdict(scans, dimension, stand_in, fitted=fitted).label
-
-
-def format_number(value: float) -> str:
-    """Three digits without an exponent where that is short: 0.123, 82, 14,065."""
-    return f"{value:.3g}" if value < 999.5 or value >= 1e6 else f"{value:,.0f}"
-
-
-def format_length(size_m: float) -> str:
-    """A length as a surveyor writes it: '2 mm', '4.1 cm', '1.3 m'."""
-    for unit_m, unit in ((1.0, "m"), (1e-2, "cm"), (1e-3, "mm")):
-        if abs(size_m) >= 0.9995 * unit_m:
-            return f"{size_m / unit_m:.3g} {unit}"
-    return f"{size_m / 1e-3:.2g} mm"
-
-
-def format_milliseconds(size_s: float, *, signed: bool = False) -> str:
-    """A time in milliseconds: '20 ms', '+3.5 ms'."""
-    return f"{1e3 * size_s:{'+' if signed else ''}.3g} ms"
 
 
 AlibiName = Literal[
@@ -298,8 +284,10 @@ class ExtrinsicTolerance:
     def __post_init__(self) -> None:
         if not (0 <= self.translation_m <= WIDEST_M and 0 <= self.rotation_deg <= 180):
             raise OptionError(
-                f"a tolerance of {self.translation_m:g} m and {self.rotation_deg:g} deg is none: "
-                f"write a length from 0 to {WIDEST_M:g} m and an angle from 0 to 180 degrees"
+                f"a tolerance of {words.exact(self.translation_m)} m and "
+                f"{words.exact(self.rotation_deg)} deg is none: "
+                f"write a length from 0 to {words.exact(WIDEST_M)} m and an angle from 0 to 180 "
+                "degrees"
             )
 
 

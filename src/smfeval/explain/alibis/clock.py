@@ -9,12 +9,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from smfeval import words
 from smfeval.explain.alibis.case import (
     Alibi,
     AlibiCase,
     Need,
     crossing,
-    format_milliseconds,
     judge,
     judge_nees,
     median_curve,
@@ -30,13 +30,13 @@ FINE_STEPS = 10  # steps within one step, about the best
 def clock_offset(case: AlibiCase, search: AlibiCase) -> Alibi:
     """The offset that is kindest to the estimate, and the smallest that gives k = 1."""
     if case.velocity is None:
-        within = f"within {format_milliseconds(REACH_S)}"
+        within = f"within {words.duration(REACH_S)}"
         return Alibi("clock offset", within, None, reason="too few scans to tell their velocity")
     offsets, k = offset_curve(search)
     best = float(offsets[np.argmin(k)])
     return Alibi(
         "clock offset",
-        f"{format_milliseconds(best, signed=True)}, best within {format_milliseconds(REACH_S)}",
+        f"{words.duration(best, signed=True)}, best within {words.duration(REACH_S)}",
         judge(case.at_offset(best)),
         needed_offset(offsets, k),
         searched=True,
@@ -87,7 +87,7 @@ LARGEST_S = 1e3  # beyond this the limit is reached
 
 def clock_jitter(case: AlibiCase) -> Alibi:
     """The verdict with the jitter of software stamps, and the jitter that gives k = 1."""
-    granted = f"{format_milliseconds(SOFTWARE_S)}, stamps by software"
+    granted = f"{words.duration(SOFTWARE_S)}, stamps by software"
     if case.velocity is None:
         return Alibi("clock jitter", granted, None, reason="too few scans to tell their velocity")
     relative = jitter_curve(case)

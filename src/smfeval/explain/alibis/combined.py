@@ -10,6 +10,7 @@ from itertools import product
 
 import numpy as np
 
+from smfeval import words
 from smfeval.align.gauge import AlignmentKind
 from smfeval.errors import SmfevalError
 from smfeval.explain.alibis.case import (
@@ -18,9 +19,6 @@ from smfeval.explain.alibis.case import (
     ExtrinsicTolerance,
     Judgement,
     Need,
-    format_length,
-    format_milliseconds,
-    format_number,
     relative_nees,
     try_judge,
 )
@@ -43,11 +41,11 @@ def all_at_once(case: AlibiCase, search: AlibiCase, tolerance: ExtrinsicToleranc
     """The verdict with the kindest of every search granted together."""
     kind, offset, arm = kindest_together(search, reach_m(case, tolerance))
     moved = _apply_adjustment(case, (kind, offset, arm))
-    arm_words = f", lever arm {format_length(float(np.linalg.norm(arm)))}" if arm.any() else ""
-    clock = f"clock {format_milliseconds(offset, signed=True)}"
-    words = f"{moved.kind}, {clock}{arm_words}, noise {format_length(TOTAL_STATION_M)}"
+    arm_words = f", lever arm {words.length(float(np.linalg.norm(arm)))}" if arm.any() else ""
+    clock = f"clock {words.duration(offset, signed=True)}"
+    granted = f"{moved.kind}, {clock}{arm_words}, noise {words.length(TOTAL_STATION_M)}"
     judgement, reason = try_judge(moved, noise=isotropic_noise(moved, TOTAL_STATION_M))
-    return Alibi("all at once", words, judgement, searched=True, reason=reason)
+    return Alibi("all at once", granted, judgement, searched=True, reason=reason)
 
 
 def kindest_together(case: AlibiCase, reach: float) -> Adjustment:
@@ -96,15 +94,15 @@ def _apply_adjustment(case: AlibiCase, found: Adjustment) -> AlibiCase:
 COMBINED = "all at once"
 GENEROUS_NOTE = "what is searched for is the kindest to the estimate"
 REFERENCE_SIGMAS = (
-    f"a total station has {format_length(TOTAL_STATION_M)}, LiDAR on a surveyed map "
-    f"{format_length(SURVEYED_MAP_M)}, RTK {format_length(RTK_M)}"
+    f"a total station has {words.length(TOTAL_STATION_M)}, LiDAR on a surveyed map "
+    f"{words.length(SURVEYED_MAP_M)}, RTK {words.length(RTK_M)}"
 )
 
 
 def closing_sentence(scored: Judgement, rows: tuple[Alibi, ...]) -> str:
     """What the rows amount to."""
     if scored.label != "overconfident":
-        found = f"the verdict is {scored.label!r} with k = {format_number(scored.k.value)}"
+        found = f"the verdict is {scored.label!r} with k = {words.number(scored.k.value)}"
         return f"there is nothing to explain: {found}"
     return f"{_outcome_sentence(scored, rows)}; {needs_sentence(rows)}"
 
@@ -129,13 +127,13 @@ def _single_sentence(scored: Judgement, rows: Iterable[Alibi]) -> str | None:
     unsure = [row for row in single if row.name not in named]
     told = [_list_alibis("an alibi holds", sure), _list_alibis("an alibi is not excluded", unsure)]
     generous = f" ({GENEROUS_NOTE})" if any(row.searched for row in single) else ""
-    return f"{'; '.join(filter(None, told))} instead of {format_number(scored.k.value)}{generous}"
+    return f"{'; '.join(filter(None, told))} instead of {words.number(scored.k.value)}{generous}"
 
 
 def _list_alibis(head: str, rows: Iterable[Alibi]) -> str:
     """Of each name the kindest; empty without rows."""
     told = ", ".join(
-        f"{row.name} ({row.granted}) leaves k = {format_number(_k_value(row))}"
+        f"{row.name} ({row.granted}) leaves k = {words.number(_k_value(row))}"
         for row in _kindest_rows(rows)
     )
     return f"{head}: {told}" if told else ""
@@ -146,7 +144,7 @@ def _reference_sentence(scored: Judgement, rows: Iterable[Alibi]) -> str | None:
     held = next((row for row in rows if row.proviso is not None and row.holds(scored)), None)
     if held is None:
         return None
-    left = f"{format_number(_k_value(held))} of {format_number(scored.k.value)}"
+    left = f"{words.number(_k_value(held))} of {words.number(scored.k.value)}"
     return f"it depends on the reference: one of {held.granted}, leaves k = {left}"
 
 
@@ -156,7 +154,7 @@ def _combined_sentence(scored: Judgement, rows: Iterable[Alibi]) -> str | None:
     if both is None:
         return None
     return (
-        f"no alibi holds alone, but {both.granted} leave k = {format_number(_k_value(both))} "
+        f"no alibi holds alone, but {both.granted} leave k = {words.number(_k_value(both))} "
         f"({GENEROUS_NOTE})"
     )
 
@@ -165,14 +163,14 @@ def _failure_sentence(scored: Judgement, rows: Sequence[Alibi]) -> str:
     """What explains part, and what all of it leaves."""
     partial = [row for row in rows if row.outcome(scored) == "in part"]
     parts = [
-        f"{row.name} ({row.granted}) explains part, k falls to {format_number(_k_value(row))}"
+        f"{row.name} ({row.granted}) explains part, k falls to {words.number(_k_value(row))}"
         for row in _kindest_rows(
             row for row in partial if row.name not in (COMBINED, "reference noise")
         )
     ]
     asked = [row for row in rows if row.name == COMBINED and row.outcome(scored) is not None]
     left = [
-        f"all at once leave k = {format_number(_k_value(row))} of {format_number(scored.k.value)} "
+        f"all at once leave k = {words.number(_k_value(row))} of {words.number(scored.k.value)} "
         f"though {GENEROUS_NOTE}"
         for row in asked
     ]
@@ -182,7 +180,7 @@ def _failure_sentence(scored: Judgement, rows: Sequence[Alibi]) -> str:
 def needs_sentence(rows: Iterable[Alibi]) -> str:
     """How much of one alone gives k = 1; the reference's beside what references have."""
     needs = [_need_text(row.name, row.need) for row in rows if row.need is not None]
-    known = [words for words in needs if words is not None]
+    known = [need for need in needs if need is not None]
     return f"k = 1 needs {', or '.join(known)}" if known else "what k = 1 needs is not known"
 
 
@@ -191,8 +189,8 @@ def _need_text(name: str, need: Need) -> str | None:
     if need.size is None:
         return None
     if name == "reference noise":
-        return f"a reference sigma of {format_length(need.size)} ({REFERENCE_SIGMAS})"
-    size = format_length(need.size) if need.unit == "m" else format_milliseconds(need.size)
+        return f"a reference sigma of {words.length(need.size)} ({REFERENCE_SIGMAS})"
+    size = words.length(need.size) if need.unit == "m" else words.duration(need.size)
     return f"a {name} of {size}"
 
 

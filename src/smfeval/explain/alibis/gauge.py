@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from smfeval import words
 from smfeval.align.gauge import AlignmentKind
 from smfeval.compare.frames import GAUGES_BY_FREEDOM
 from smfeval.compare.sensitivity import SWEPT_GAUGES
@@ -24,8 +25,8 @@ def gauges(case: AlibiCase) -> tuple[Alibi, ...]:
     """The verdict under every other admissible alignment."""
     rows = [_row(case, kind, kind) for kind in other_alignments(case)]
     start: AlignmentKind = "se3" if case.kind in UNFITTED_ALIGNMENTS else case.kind
-    words = f"{start} fitted on the first {100 * PREFIX:g} % of the path"
-    return (*rows, _row(case, words, start, _count_start_scans(case)))
+    granted = f"{start} fitted on the first {words.level(PREFIX)} of the path"
+    return (*rows, _row(case, granted, start, _count_start_scans(case)))
 
 
 def other_alignments(case: AlibiCase) -> list[AlignmentKind]:
@@ -35,9 +36,9 @@ def other_alignments(case: AlibiCase) -> list[AlignmentKind]:
     return [kind for kind in kinds if kind != same]
 
 
-def _row(case: AlibiCase, words: str, kind: AlignmentKind, fitted: int | None = None) -> Alibi:
+def _row(case: AlibiCase, granted: str, kind: AlignmentKind, fitted: int | None = None) -> Alibi:
     judgement, reason = try_judge(case.under_alignment(kind, fitted))
-    return Alibi("gauge", words, judgement, reason=reason)
+    return Alibi("gauge", granted, judgement, reason=reason)
 
 
 def _freedom(kind: AlignmentKind) -> int:
@@ -68,7 +69,7 @@ def continuous_reference(evaluation: Evaluation) -> Alibi:
         found = evaluated_judgement(evaluate(evaluation.estimate, reference, options=changed))
     except SmfevalError as error:
         return Alibi(NAME, GRANTED, None, reason=str(error))
-    return Alibi(NAME, f"{GRANTED}, {found.scans:,} scans", found)
+    return Alibi(NAME, f"{GRANTED}, {words.count(found.scans)} scans", found)
 
 
 def _without_covariance(reference: Track) -> Track:

@@ -15,12 +15,12 @@ from itertools import product
 
 import numpy as np
 
+from smfeval import words
 from smfeval.explain.alibis.case import (
     Alibi,
     AlibiCase,
     ExtrinsicTolerance,
     Need,
-    format_length,
     try_judge,
 )
 from smfeval.maths import normal
@@ -130,14 +130,14 @@ def lever_arm(case: AlibiCase, search: AlibiCase, tolerance: ExtrinsicTolerance)
     """The kindest lever arm within the tolerance, and the shortest that gives k = 1."""
     reach = reach_m(case, tolerance)
     if not case.estimate.about.oriented:
-        return Alibi("lever arm", f"up to {format_length(reach)}", None, reason=UNORIENTED)
+        return Alibi("lever arm", f"up to {words.length(reach)}", None, reason=UNORIENTED)
     terms = linearise_nees(search)
     arm = least_median(terms, reach) if reach else np.zeros(3)
     size = float(np.linalg.norm(arm))
     judgement, reason = try_judge(case.with_lever_arm(arm))
     return Alibi(
         "lever arm",
-        f"{format_length(size)}, best within {format_length(reach)}",
+        f"{words.length(size)}, best within {words.length(reach)}",
         judgement,
         _need(terms),
         searched=True,

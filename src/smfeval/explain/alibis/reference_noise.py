@@ -8,12 +8,12 @@ from collections.abc import Callable
 
 import numpy as np
 
+from smfeval import words
 from smfeval.explain.alibis.case import (
     Alibi,
     AlibiCase,
     Need,
     crossing,
-    format_length,
     judge,
     k_number,
     median_curve,
@@ -49,9 +49,9 @@ def _row(
     *,
     proviso: str | None = None,
 ) -> Alibi:
-    words = f"{format_length(sigma_m)}, {kind}"
+    granted = f"{words.length(sigma_m)}, {kind}"
     judgement = judge(case, noise=isotropic_noise(case, sigma_m))
-    return Alibi("reference noise", words, judgement, need, proviso)
+    return Alibi("reference noise", granted, judgement, need, proviso)
 
 
 def isotropic_noise(case: AlibiCase, sigma_m: float) -> Floats:

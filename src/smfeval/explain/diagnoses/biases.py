@@ -15,14 +15,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from smfeval import words
 from smfeval.explain.diagnoses.case import (
     ENOUGH_SCANS,
     RELEVANT_SHARE,
     TEST_LEVEL,
     Bodies,
     DiagnosisCase,
-    format_lengths,
-    format_percent,
 )
 from smfeval.explain.diagnoses.regression import (
     Cause,
@@ -51,14 +50,14 @@ def _lever_arm(value: Coefficients, bodies: Bodies) -> BiasText:
         off = in_extrinsic_axes(value, bodies.turn)
         numbers |= {f"extrinsic_{each}_m": metres for each, metres in off.items()}
         advice = _wrong_extrinsic(off, bodies) + _unobserved_text(value, theirs)
-    size = f"{format_lengths(*value.values())} in {', '.join(value)}"
+    size = f"{words.lengths(*value.values())} in {', '.join(value)}"
     return numbers, f"the error is constant in body axes: {size} of {theirs}", advice
 
 
 def _no_extrinsic(value: Coefficients, body: str) -> str:
     axis = _longest(value)
     return (
-        f"check the extrinsic by {format_lengths(value[axis])} in {axis} of {body}: the "
+        f"check the extrinsic by {words.lengths(value[axis])} in {axis} of {body}: the "
         "estimate is about "
         "a point that lies off the reference's by this much"
     )
@@ -67,8 +66,8 @@ def _no_extrinsic(value: Coefficients, body: str) -> str:
 def _wrong_extrinsic(off: Coefficients, bodies: Bodies) -> str:
     axis, ours = _longest(off), bodies.estimate_words
     return (
-        f"check the extrinsic by {format_lengths(off[axis])} in {axis} of {ours}: subtract "
-        f"{format_lengths(*off.values())} from its translation (x, y, z of {ours})"
+        f"check the extrinsic by {words.lengths(off[axis])} in {axis} of {ours}: subtract "
+        f"{words.lengths(*off.values())} from its translation (x, y, z of {ours})"
     )
 
 
@@ -97,9 +96,9 @@ def _clock(value: Coefficients, _: Bodies) -> BiasText:
     late = "early" if tau_s > 0 else "late"
     return (
         {"tau_ms": 1e3 * tau_s},
-        f"the error is {1e3 * tau_s:.3g} ms times the velocity: the stamps of the estimate are "
+        f"the error is {words.duration(tau_s)} times the velocity: the stamps of the estimate are "
         f"{late}",
-        f"let the clock offset be estimated, or add {1e3 * tau_s:.3g} ms to the stamps of the "
+        f"let the clock offset be estimated, or add {words.duration(tau_s)} to the stamps of the "
         "estimate",
     )
 
@@ -108,8 +107,8 @@ def _scale(value: Coefficients, _: Bodies) -> BiasText:
     (share,) = value.values()
     return (
         {"scale_percent": 100 * share},
-        f"the error grows with the way covered: the estimate is {abs(100 * share):.3g} % too "
-        f"{'long' if share > 0 else 'short'}",
+        f"the error grows with the way covered: the estimate is {words.quantity(abs(share), '%')} "
+        f"too {'long' if share > 0 else 'short'}",
         "check wheel radius, range scale or camera baseline; an alignment by sim3 would hide it",
     )
 
@@ -117,7 +116,7 @@ def _scale(value: Coefficients, _: Bodies) -> BiasText:
 def _offset(value: Coefficients, _: Bodies) -> BiasText:
     return (
         {f"world_{each}_m": metres for each, metres in value.items()},
-        f"the error is constant in world axes: {format_lengths(*value.values())} in "
+        f"the error is constant in world axes: {words.lengths(*value.values())} in "
         f"{', '.join(value)}",
         "check the origins of the two worlds (datum, map frame), or leave the translation open",
     )
@@ -263,9 +262,9 @@ def _diagnosis(finding: Finding, case: DiagnosisCase, selection: Selection) -> D
         "independent_scans": finding.n_effective,
     }
     scale = " in reported sigmas" if case.has_belief else ""
-    explains = f"{sentence}; that is {format_percent(share)} of the mean squared error{scale}"
+    explains = f"{sentence}; that is {words.share(share)} of the mean squared error{scale}"
     if len(selection.found) > 1:
-        explains += f" beyond the other biases ({format_percent(selection.share)} with them)"
+        explains += f" beyond the other biases ({words.share(selection.share)} with them)"
     return Diagnosis(name, told, explains + _rival(finding, selection), advice)
 
 

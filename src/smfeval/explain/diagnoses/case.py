@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from smfeval import words
 from smfeval.evaluation import Evaluation
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Bools, Floats
@@ -239,24 +240,7 @@ TIGHTER_RATIO = 1.5  # times the NEES of the other scans that a regime or stretc
 
 def too_few_reason(independent_scans: float) -> str:
     """Why a p-value is not believed."""
-    return f"{independent_scans:.2g} independent scans are too few ({ENOUGH_SCANS:g} are needed)"
-
-
-UNITS = ((1.0, "m"), (1e-2, "cm"), (1e-3, "mm"))
-
-
-def format_lengths(*metres: float) -> str:
-    """Lengths in one unit: '3.2, -0.1, 0.4 cm'."""
-    size = max(abs(each) for each in metres)
-    scale, unit = next((u for u in UNITS if size >= u[0]), UNITS[-1])
-    return f"{', '.join(f'{each / scale:.3g}' for each in metres)} {unit}"
-
-
-def format_percent(share: float) -> str:
-    """'12 %'."""
-    return f"{100 * share:.2g} %" if share < 0.995 else "100 %"
-
-
-def format_spans(stretches: list[tuple[float, float]]) -> str:
-    """'120-160 s, 200-210 s'."""
-    return ", ".join(f"{low:.0f}-{high:.0f} s" for low, high in stretches)
+    return (
+        f"{words.number(independent_scans)} independent scans are too few "
+        f"({words.exact(ENOUGH_SCANS)} are needed)"
+    )

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from smfeval import words
 from smfeval.explain.diagnoses.case import (
     ENOUGH_SCANS,
     TEST_LEVEL,
     TIGHTER_RATIO,
     DiagnosisCase,
     MotionRegime,
-    format_spans,
     motion_regimes,
     too_few_reason,
 )
@@ -53,7 +53,8 @@ def regime_diagnosis(
     return Diagnosis(
         f"tight while {split.name}",
         told,
-        f"while {split.name} ({side} {split.limit:.2g} {unit}) k is {k_in:.3g}, else {k_out:.3g}",
+        f"while {split.name} ({side} {words.number(split.limit)} {unit}) k is "
+        f"{words.number(k_in)}, else {words.number(k_out)}",
         ADVICE[split.name],
     )
 
@@ -70,7 +71,8 @@ def growth_diagnosis(case: DiagnosisCase, numbers: dict[str, float]) -> Diagnosi
     return Diagnosis(
         GROWING,
         {"k_first_third": first, "k_last_third": last} | numbers,
-        f"k grows along the track, from {first:.3g} in the first third to {last:.3g} in the last: "
+        f"k grows along the track, from {words.number(first)} in the first third to "
+        f"{words.number(last)} in the last: "
         "the error accumulates and the covariance does not keep up",
         "look at process noise and at what is taken as known (map, biases, scale); score relative "
         "errors over a horizon beside this",
@@ -84,6 +86,7 @@ def stretch_diagnosis(
     index = np.arange(len(case))
     inside = np.logical_or.reduce([(index >= low) & (index < high) for low, high in runs])
     times = [(float(case.time_s[low]), float(case.time_s[high - 1])) for low, high in sorted(runs)]
+    when = words.join(words.duration_range(*each) for each in times)
     k_in, k_out = case.k(inside), case.k(~inside)
     numbers = {"k_inside": k_in, "k_outside": k_out, "p": probability}
     for i, (start, end) in enumerate(times, 1):
@@ -91,10 +94,9 @@ def stretch_diagnosis(
     return Diagnosis(
         "a stretch",
         numbers,
-        f"{format_spans(times)} after the first scan stands out: k is {k_in:.3g} there and "
-        f"{k_out:.3g} "
-        "elsewhere",
-        f"look at what happens at {format_spans(times)}: geometry, outages, dynamic objects",
+        f"{when} after the first scan stands out: k is {words.number(k_in)} there and "
+        f"{words.number(k_out)} elsewhere",
+        f"look at what happens at {when}: geometry, outages, dynamic objects",
     )
 
 

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from smfeval import words
 from smfeval.evaluation import Evaluation
-from smfeval.explain.diagnoses.case import STANDING_M_S, TEST_LEVEL, DiagnosisCase, format_percent
+from smfeval.explain.diagnoses.case import STANDING_M_S, TEST_LEVEL, DiagnosisCase
 from smfeval.explain.diagnoses.result import Bias, Diagnosis, ErrorWindow, Regime, Windows
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Bools, Floats, Ints
@@ -73,8 +74,9 @@ def drift_diagnosis(case: DiagnosisCase, slow: SlowPart) -> Diagnosis:
     return Diagnosis(
         "drift",
         {"slow_sigmas": sigmas, "share": slow.share, "window_s": length_s, "p": slow.probability},
-        f"averaged over windows of {length_s:.3g} s the errors are still {sigmas:.3g} reported "
-        f"sigmas long: {format_percent(slow.share)} of the NEES is slow wander, not noise",
+        f"averaged over windows of {words.duration(length_s)} the errors are still "
+        f"{words.number(sigmas)} reported "
+        f"sigmas long: {words.share(slow.share)} of the NEES is slow wander, not noise",
         "the covariance does not grow with what the map or the dead reckoning loses; more noise "
         "per measurement treats the wrong part: look at process noise, biases and shared map error",
     )

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import fdtrc, gammaln, psi
 
+from smfeval import words
 from smfeval.explain.diagnoses.case import (
     ENOUGH_SCANS,
     TEST_LEVEL,
     TIGHTER_RATIO,
     TINY,
     DiagnosisCase,
-    format_percent,
     too_few_reason,
 )
 from smfeval.explain.diagnoses.regression import MeanTest, mean_of
@@ -128,7 +128,7 @@ def tail_faults(
         return [], [Untested(name, too_few_reason(most)) for name in ("a few scans", "heavy tails")]
     extreme = extreme_scans(case, case.nees * np.exp(-_nearby_maximum(explained)) / k)
     if case.fewest_particles < MANY_PARTICLES:
-        few = f"{case.fewest_particles:.3g} particles have heavy tails of their own"
+        few = f"{words.number(case.fewest_particles)} particles have heavy tails of their own"
         return _few_scans(case, nees, extreme), [Untested("heavy tails", few)]
 
     found, untested = _heavy_tails(case, nees, most)
@@ -165,9 +165,9 @@ def _few_scans(case: DiagnosisCase, nees: Floats, extreme: Bools) -> list[Diagno
         Diagnosis(
             "a few scans",
             numbers,
-            f"{scans} {format_percent(carried)} of the total NEES ({format_percent(share)} "
+            f"{scans} {words.share(carried)} of the total NEES ({words.share(share)} "
             "of the scans, the "
-            f"first at {first:.4g} s), farther out than any of an honest belief",
+            f"first at {words.duration(first)}), farther out than any of an honest belief",
             "look at these scans: outliers, wrong matches or bad reference poses; the median k is "
             "not moved by them, the mean NEES is",
         )
@@ -197,9 +197,9 @@ def _heavy_diagnosis(nu: float, found: Number, probability: float) -> Diagnosis:
     return Diagnosis(
         "heavy tails",
         {"gain_nat": found.value, "nu": nu, "p": probability} | known,
-        f"a Student-t belief with {nu:.3g} degrees of freedom predicts left-out scans better "
-        f"than any scaled Gaussian, by {found.value:.2g} nat per scan or more: most errors are "
-        "small, some large",
+        f"a Student-t belief with {words.number(nu)} degrees of freedom predicts left-out scans "
+        f"better than any scaled Gaussian, by {words.number(found.value)} nat per scan or more: "
+        "most errors are small, some large",
         "a robust kernel or a Student-t measurement model; a larger covariance would be too wide "
         "for most scans and still too tight for some",
     )
@@ -220,9 +220,10 @@ def overall_diagnosis(
     return Diagnosis(
         "too tight throughout",
         {"k": k, "p": mean.probability, "independent_scans": mean.n_effective},
-        f"the covariance is too tight by a factor {k:.3g} in scans that nothing else sets apart",
-        f"scale the covariance by {k:.3g}, or raise the measurement noise R (point noise) it is "
-        "made of",
+        f"the covariance is too tight by a factor {words.number(k)} in scans that nothing else "
+        "sets apart",
+        f"scale the covariance by {words.number(k)}, or raise the measurement noise R (point "
+        "noise) it is made of",
     )
 
 

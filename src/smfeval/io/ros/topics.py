@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from rosbags.interfaces import Nodetype
 
+from smfeval import words
 from smfeval.errors import FormatError
 from smfeval.explain.health import UNKNOWN_VARIANCE
 from smfeval.io.options import ReadOptions
@@ -94,15 +95,15 @@ def _shape_by_structure(fields: Fields) -> MessageShape | None:
     header = _first_field(fields, lambda kind: _is_named(kind, "std_msgs/msg/Header"))
     if header is None:
         return None
-    words = {"body": _text_field(fields, "child_frame_id"), "gauge": _text_field(fields, "gauge")}
+    frames = {"body": _text_field(fields, "child_frame_id"), "gauge": _text_field(fields, "gauge")}
     both = _first_field(fields, lambda kind: _is_named(kind, POSE_WITH_COVARIANCE))
     bare = _first_field(fields, lambda kind: _is_named(kind, POSE))
     matrix = _first_field(fields, _is_matrix)
     if matrix is not None and (both or bare) is not None:
         pose = bare or f"{both}.pose"
-        return _pose_shape(pose, header=header, covariance=matrix, documented=False, **words)
+        return _pose_shape(pose, header=header, covariance=matrix, documented=False, **frames)
     if both is not None:
-        return _pose_shape(f"{both}.pose", header=header, covariance=f"{both}.covariance", **words)
+        return _pose_shape(f"{both}.pose", header=header, covariance=f"{both}.covariance", **frames)
     return None
 
 
@@ -154,13 +155,13 @@ def is_filled(covariance: Floats) -> bool:
 
 def health_notes(covariance: Floats) -> tuple[str, ...]:
     """What the numbers in the messages look like, where that is a reason for doubt."""
-    words, notes = describe_covariance(covariance), []
-    if words != "filled":
-        notes.append(f"the covariance is {words}")
+    described, notes = describe_covariance(covariance), []
+    if described != "filled":
+        notes.append(f"the covariance is {described}")
     variance = np.diagonal(covariance, axis1=-2, axis2=-1)
     largest = np.fmax.reduce(variance, axis=None, initial=0.0)
     if UNKNOWN_VARIANCE <= largest < np.inf:
-        notes.append(f"a variance of {largest:.3g} stands for an axis that is not known")
+        notes.append(f"a variance of {words.number(largest)} stands for an axis that is not known")
     return tuple(notes)
 
 
@@ -196,22 +197,22 @@ class Candidate:
     covariance: str
 
     def __str__(self) -> str:
-        words = {
+        said = {
             "none": "no covariance",
             "particles": "particles",
             "tf": "transforms; name a chain PARENT:CHILD",
         }
-        tail = words.get(self.covariance, f"covariance {self.covariance}")
-        messages = "1 message" if self.count == 1 else f"{self.count:,} messages"
+        tail = said.get(self.covariance, f"covariance {self.covariance}")
+        messages = words.count(self.count, "message")
         return f"{self.topic}  {self.type}, {messages}, {tail}"
 
 
 def list_candidates(bag: Bag) -> list[Candidate]:
     """All topics that can be read, by name; reads their covariances."""
     shapes = readable_topics(bag)
-    words = _covariance_words(bag, shapes)
+    said = _covariance_words(bag, shapes)
     topics = (bag.topics[name] for name in sorted(shapes))
-    return [Candidate(t.name, t.type_words, t.count, words[t.name]) for t in topics]
+    return [Candidate(t.name, t.type_words, t.count, said[t.name]) for t in topics]
 
 
 def readable_topics(bag: Bag) -> dict[str, MessageShape]:
@@ -285,7 +286,7 @@ def _only_topic(bag: Bag, shapes: dict[str, MessageShape], options: ReadOptions)
 def _covariance_words(bag: Bag, shapes: dict[str, MessageShape]) -> dict[str, str]:
     """What can be said of the covariance of each topic, in one pass through the bag."""
     kinds = {"poses": "none", "particles": "particles", "transforms": "tf"}
-    words = {name: kinds[shape.kind] for name, shape in shapes.items()}
+    said = {name: kinds[shape.kind] for name, shape in shapes.items()}
     paths = {name: shape.covariance for name, shape in shapes.items() if shape.covariance}
     getters = {name: attrgetter(path) for name, path in paths.items()}
     matrices = defaultdict(list)
@@ -294,4 +295,4 @@ def _covariance_words(bag: Bag, shapes: dict[str, MessageShape]) -> dict[str, st
     filled = {
         name: describe_covariance(np.reshape(rows, (-1, 6, 6))) for name, rows in matrices.items()
     }
-    return words | filled
+    return said | filled
