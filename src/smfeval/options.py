@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any, Literal
 
+from smfeval import words
 from smfeval.align.extent import Extent, parse_extent
 from smfeval.align.gauge import ALIGNMENTS, GAUGE_ALIGNMENTS, AlignmentKind
 from smfeval.errors import OptionError
@@ -75,7 +76,7 @@ NEGATION = Kind(SWITCH.words, SWITCH.accepts, lambda said: not said, switch=True
 
 def _check_tolerance(tolerance_s: float) -> None:
     if not (isfinite(tolerance_s) and tolerance_s >= 0):
-        raise OptionError(f"tolerance {tolerance_s:g} is no time that could be meant")
+        raise OptionError(f"tolerance {words.exact(tolerance_s)} is no time that could be meant")
 
 
 def _check_offset(offset_s: float | str) -> None:
@@ -83,7 +84,7 @@ def _check_offset(offset_s: float | str) -> None:
         if offset_s != "auto":
             raise OptionError(f"offset {offset_s!r} is neither a time in seconds nor auto")
     elif not isfinite(offset_s):
-        raise OptionError(f"offset {offset_s:g} is no time that could be meant")
+        raise OptionError(f"offset {words.exact(offset_s)} is no time that could be meant")
 
 
 def _check_rules(names: tuple[str, ...]) -> None:

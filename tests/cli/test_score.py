@@ -49,7 +49,7 @@ def test_one_screen_ends_with_the_verdict(walked, capsys):
     lines = outcome.out.splitlines()
     assert lines[0] == "bold.square against truth.tum"
     assert lines[-1].startswith("overconfident: covariance too tight by a factor ")
-    assert "the 90 % region holds the reference in 0 % of scans" in lines[-1]
+    assert "the 90 % region holds the reference in 0.4 % of scans" in lines[-1]
     assert "3,000 of 3,000 scans" in outcome.out
     assert len(lines) < 25
 

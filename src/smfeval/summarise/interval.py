@@ -23,6 +23,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from smfeval import words
 from smfeval.errors import OptionError, SeriesError
 from smfeval.maths.arrays import Bools, Floats, Ints, read_only
 from smfeval.maths.dependence import (
@@ -232,7 +233,10 @@ def _invalid_number(array: Floats) -> SeriesError:
         row = int(np.argmin(finite))
         return SeriesError(f"row {row} is {array[row]}, and {np.sum(~finite)} rows are not finite")
     row = int(np.argmax(np.abs(array)))
-    return SeriesError(f"row {row} is {array[row]:g}; numbers beyond {LARGEST:g} are no scores")
+    return SeriesError(
+        f"row {row} is {words.exact(array[row])}; numbers beyond {words.exact(LARGEST)} are no "
+        "scores"
+    )
 
 
 def check_level(level: float) -> float:
@@ -249,7 +253,9 @@ def check_varying(series: Floats) -> Floats:
     least, most = float(series.min()), float(series.max())
     size = max(SMALLEST, ROUNDING * max(-least, most))
     if most - least < size:  # they print alike, or are as good as zero
-        raise SeriesError(f"all {len(series)} values are {series[0]:g}: no spread, no interval")
+        raise SeriesError(
+            f"all {len(series)} values are {words.exact(series[0])}: no spread, no interval"
+        )
     return series
 
 
@@ -283,10 +289,11 @@ class Ends:
     def reason(self) -> str | None:
         """Say why one series is refused; None if it is not."""
         if self.n_effective < FEWEST_SAMPLES:
-            return f"effective samples: {self.n_effective:.1f}, too few for an interval"
+            return f"effective samples: {words.number(float(self.n_effective))}, too few for an interval"
         if self.n_rare < FEWEST_RARE:
             return (
-                f"effective samples on the rarer side: {self.n_rare:.1f}, too few for an interval"
+                f"effective samples on the rarer side: {words.number(float(self.n_rare))}, too few for "
+                "an interval"
             )
         return "the interval reaches beyond the values of the series" if self.beyond else None
 
@@ -344,7 +351,7 @@ def _unanimous_interval(series: Floats, level: float, related: Floats | None) ->
         return Interval(value, None, None, level, n, None, None, "auto", reason)
     n_effective = float(mean_ends(check_varying(related), level).n_effective)
     low, high = one_sided_ends(bool(value), n_effective, level)
-    reason = f"{every}: one-sided, for {n_effective:.1f} effective samples"
+    reason = f"{every}: one-sided, for {words.number(n_effective)} effective samples"
     return Interval(value, low, high, level, n, n_effective, None, "auto", reason)
 
 
