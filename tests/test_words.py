@@ -108,6 +108,8 @@ def test_several_times_share_a_unit_and_show_their_sign_where_asked():
     ("part", "text"),
     [
         (0.0, "0 %"),
+        (2e-29, "0 %"),
+        (1e-6, "0.0001 %"),
         (0.00012, "0.012 %"),
         (0.0344, "3.4 %"),
         (0.1234, "12 %"),

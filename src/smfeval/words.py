@@ -12,6 +12,7 @@ from typing import NamedTuple
 LONG = 999.5  # from here on three digits would need an exponent, so numbers are written out
 HUGE = 1e6  # from here on an exponent reads better than the digits
 UNIT_ROUNDING = 0.9995  # what rounds to 1 m with three digits is written in m
+ONE_OF_A_MILLION = 0.9995e-6
 FILE_ENDINGS = re.compile(r"(\.(square|tum|txt|csv|pos|parquet|kitti|bag|mcap|db3|gz))+$", re.I)
 
 
@@ -161,9 +162,10 @@ def angle(degrees: float) -> str:
 def share(part: float) -> str:
     """A part of one, in a sentence: '0.12 %', '3.4 %', '89 %'.
 
-    Two digits, and near the whole as many as tell it from all: '99.7 %'; 100 % is all.
+    Two digits, and near the whole as many as tell it from all: '99.7 %'; 100 % is all. What is
+    less than one of a million scans is rounding, and 0 %.
     """
-    percent = 100 * part
+    percent = 0.0 if abs(part) < ONE_OF_A_MILLION else 100 * part
     if 99.5 <= percent < 100:
         every = (f"{percent:.{places}f}" for places in range(1, 7))
         return f"{next((text for text in every if float(text) < 100), '100')} %"

@@ -289,12 +289,11 @@ class Ends:
     def reason(self) -> str | None:
         """Say why one series is refused; None if it is not."""
         if self.n_effective < FEWEST_SAMPLES:
-            return f"effective samples: {words.number(float(self.n_effective))}, too few for an interval"
+            few = words.number(float(self.n_effective))
+            return f"effective samples: {few}, too few for an interval"
         if self.n_rare < FEWEST_RARE:
-            return (
-                f"effective samples on the rarer side: {words.number(float(self.n_rare))}, too few for "
-                "an interval"
-            )
+            few = words.number(float(self.n_rare))
+            return f"effective samples on the rarer side: {few}, too few for an interval"
         return "the interval reaches beyond the values of the series" if self.beyond else None
 
 
