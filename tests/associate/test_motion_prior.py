@@ -50,12 +50,14 @@ precise = np.vectorize(mpmath.mpf, otypes=[object])
 
 def solve(matrix, right):
     """Gaussian elimination with as many digits as the numbers have; (n, n) positive definite."""
+    n = len(matrix)
     rows = np.concatenate([matrix, right], axis=1)
-    for k in range(len(rows)):
+    for k in range(n):
         rows[k, k:] = rows[k, k:] / rows[k, k]
-        others = np.flatnonzero(np.arange(len(rows)) != k)
-        rows[others, k:] = rows[others, k:] - np.outer(rows[others, k], rows[k, k:])
-    return rows[:, len(rows) :]
+        rows[k + 1 :, k:] = rows[k + 1 :, k:] - np.outer(rows[k + 1 :, k], rows[k, k:])
+    for k in range(n - 1, 0, -1):
+        rows[:k, n:] = rows[:k, n:] - np.outer(rows[:k, k], rows[k, n:])
+    return rows[:, n:]
 
 
 def dense_posterior(step, y, order, density, noise, at):
@@ -65,9 +67,7 @@ def dense_posterior(step, y, order, density, noise, at):
     """
     with mpmath.workdps(50):
         found, spread = _dense(*(precise(a) for a in (step, y, density, noise)), order, at)
-        d = y.shape[1]
-        blocks = [spread[k : k + d, k : k + d] for k in range(0, len(spread), d)]
-        return found.astype(float), np.array(blocks).astype(float)
+        return found.astype(float), spread.astype(float)
 
 
 def _dense(step, y, density, noise, order, at):
@@ -95,7 +95,11 @@ def _dense(step, y, density, noise, order, at):
         whole[k * d : k * d + d, k * d : k * d + d] += block
     gain = solve(whole, cross.T).T
     found = mean(time_at) + (gain @ (y[1:] - mean(seen)).ravel()).reshape(-1, d)
-    return found, covariance(time_at, time_at) - gain @ cross.T
+    blocks = [
+        covariance(time_at[k : k + 1], time_at[k : k + 1]) - gain[own] @ cross[own].T
+        for k, own in enumerate(slice(k, k + d) for k in range(0, len(gain), d))
+    ]
+    return found, np.array(blocks)
 
 
 @pytest.mark.parametrize("order", ORDERS)

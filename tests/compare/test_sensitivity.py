@@ -5,6 +5,7 @@ What honest beliefs from samples have, against draws of them.
 
 import numpy as np
 import pytest
+from scipy.stats import wishart
 
 from smfeval.align.fit import Alignment
 from smfeval.compare import compare_pair
@@ -124,11 +125,13 @@ N = 40_000
 
 
 def drawn(particles, d, rng):
-    """Mean minus a draw of truth, and biased sample covariance, of K standard normal particles."""
-    cloud = rng.normal(size=(N, particles, d))
-    mean = cloud.mean(axis=1)
-    away = cloud - mean[:, None]
-    return mean, np.einsum("nki,nkj->nij", away, away) / particles
+    """Means and biased sample covariances of clouds of K standard normal particles.
+
+    The mean is N(0, I / K), K times the covariance is Wishart with K - 1 degrees of freedom.
+    """
+    scatter = wishart.rvs(particles - 1, np.eye(d), size=N, random_state=rng)
+    mean = rng.normal(size=(N, d)) / np.sqrt(particles)
+    return mean, scatter.reshape(N, d, d) / particles
 
 
 @pytest.mark.parametrize("d", [1, 3])
