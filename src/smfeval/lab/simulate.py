@@ -79,7 +79,7 @@ def simulate(
 
 
 def _empty_scan_notes(scans: Scans) -> list[str]:
-    """A word on scans that see nothing."""
+    """A note on scans without points."""
     empty = int(np.sum(np.diff(scans.offset) == 0))
     return [f"{empty:,} of {len(scans):,} scans have no points"] if empty else []
 

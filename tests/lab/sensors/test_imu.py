@@ -7,9 +7,10 @@ from scipy.spatial.transform import Rotation
 from smfeval.lab.motion import Route, interpolate_motion, simulate_walk
 from smfeval.lab.recording import ImuNoise
 from smfeval.lab.sensors import ImuModel
-from smfeval.lab.sensors.imu import NOISELESS, exact_measurements, simulate_imu
+from smfeval.lab.sensors.imu import exact_measurements, simulate_imu
 
 ROUTE = Route(np.array([(0.0, 0), (30, 0), (30, 25), (60, 30), (60, 60)]), rounding_m=2.5)
+NOISELESS = ImuNoise(0.0, 0.0, 0.0, 0.0)
 QUIET = ImuModel(noise=NOISELESS, gyro_bias=0.0, acceleration_bias=0.0)
 
 

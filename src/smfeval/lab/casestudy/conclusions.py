@@ -1,4 +1,4 @@
-"""What the numbers of a case study say, in sentences; nothing is said that was not measured."""
+"""What the numbers of a case study say, in sentences."""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
@@ -18,7 +18,7 @@ Pair = tuple[ScoreRow, ScoreRow]  # the smoother and the filter on one track
 
 
 def sentences(study: CaseStudy) -> tuple[str, ...]:
-    """One or two for each table that has something to say."""
+    """One or two sentences for each table that has rows."""
     return tuple(chain.from_iterable(topic(study) for topic in TOPICS))
 
 
@@ -130,7 +130,7 @@ def _r_slope(study: CaseStudy, variant: str) -> str:
 
 
 def compare_smoother(study: CaseStudy) -> Iterator[str]:
-    """The answer in one sentence, if both ran."""
+    """Whether the smoother is less overconfident than the filter at similar accuracy."""
     pairs = _on_common_tracks(study, SMOOTHER, OWN_FILTER)
     if not pairs:
         return

@@ -81,7 +81,7 @@ def explanation_row(outcome: Outcome) -> ExplanationRow:
 
 
 def credit_row(credit: Credit, matched: float) -> CreditRow:
-    """Medians over updates."""
+    """The credit of a run as medians over its updates."""
     parts, budget = credit.parts, credit.budget
     return CreditRow(
         matched=matched,

@@ -16,7 +16,7 @@ NOISE_KNOB = "point_variance"  # R, the knob that every variant is swept over
 
 @dataclass(frozen=True)
 class Variant:
-    """A change of the lab's own filter that lets residuals, or the user, speak of its noise."""
+    """Settings that make the lab's own filter learn its noise, or allow for a shared error."""
 
     name: str
     settings: tuple[str, ...]  # its settings, as `name=value`
@@ -45,7 +45,7 @@ SETTINGS: dict[str, tuple[str, ...]] = {"kiss-icp": ("voxel_m=1.0",)}
 
 @dataclass(frozen=True)
 class CaseStudyPlan:
-    """The whole study before anything has run."""
+    """Worlds, length of the walks, filters, knobs and variants of a case study."""
 
     easy: tuple[SeededWorld, ...] = EASY
     adversarial: tuple[SeededWorld, ...] = ADVERSARIAL

@@ -48,7 +48,7 @@ class Displacement:
 
 @dataclass(frozen=True)
 class ScoreRow:
-    """A filter on a track: how wrong it is, and how wrong it says it is."""
+    """Error, reported uncertainty and verdict of a filter on a track."""
 
     set: str  # easy or adversarial
     track: str
@@ -130,7 +130,7 @@ class FailedRuns:
 
 @dataclass(frozen=True)
 class CaseStudy:
-    """The finished study."""
+    """The findings: a table for each question, and the runs that they are made of."""
 
     plan: CaseStudyPlan
     scores: tuple[ScoreRow, ...]

@@ -19,7 +19,7 @@ NamedJob = tuple[str, KnobSettings, Job]  # estimator's name in the sweep, its s
 
 
 def knob_sweep(plan: CaseStudyPlan, outcomes: Outcomes) -> Sweep | None:
-    """Each knob of the lab's own filter turned while the others stay."""
+    """A sweep of each knob of the lab's own filter, the others at their defaults."""
     named = (
         (OWN_FILTER, settings, job)
         for track in plan.swept
@@ -47,7 +47,7 @@ def credit_nats(outcome: Outcome) -> float:
 
 
 def variant_sweep(plan: CaseStudyPlan, outcomes: Outcomes) -> Sweep | None:
-    """R of each variant turned."""
+    """A sweep of R in each variant; None where nothing can be swept."""
     named = (
         (variant.name, settings, job)
         for variant in plan.variants

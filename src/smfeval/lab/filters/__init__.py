@@ -22,7 +22,7 @@ RunFilter = Callable[[str, Recording, Sequence[str]], Run]  # name, recording, `
 
 @dataclass(frozen=True)
 class Filter:
-    """One row of the table."""
+    """Where a filter is implemented, and what it leaves behind."""
 
     implementation: str  # the module, or `module:object`, with `Settings` and `run`
     description: str
@@ -71,7 +71,7 @@ FILTERS = {
 
 
 def filter_named(name: str) -> Filter:
-    """The row of a name."""
+    """The filter of a name; raises on one that is not in the table."""
     if name not in FILTERS:
         raise OptionError(f"filter {name!r} is unknown; it is one of {', '.join(FILTERS)}")
     return FILTERS[name]

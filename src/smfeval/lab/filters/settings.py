@@ -62,7 +62,7 @@ class Range:
     or_zero: bool = False  # zero switches it off
 
     def contains(self, value: float) -> bool:
-        """Whether a value may be had."""
+        """Whether a value is allowed."""
         return self.low <= value <= self.high or (self.or_zero and value == 0)
 
     def __str__(self) -> str:

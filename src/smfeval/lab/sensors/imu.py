@@ -18,7 +18,6 @@ from smfeval.maths.stamps import NANOSECONDS
 
 # A handheld unit of good quality.
 HANDHELD = ImuNoise(gyro=2.4e-4, acceleration=1.6e-3, gyro_bias=1e-5, acceleration_bias=1e-4)
-NOISELESS = ImuNoise(0.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ CLOSING = "7. What the numbers say"
 
 
 def text(study: CaseStudy) -> str:
-    """For a terminal."""
+    """The case study as plain text."""
     parts = [
         extent(study),
         *(f"  {line}" for line in _left_out_lines(study)),
@@ -56,7 +56,7 @@ def text(study: CaseStudy) -> str:
 
 
 def markdown(study: CaseStudy) -> str:
-    """For a page."""
+    """The case study as Markdown."""
     left = "\n".join(f"- {escape_markdown(line)}" for line in _left_out_lines(study))
     conclusions = "\n".join(f"- {escape_markdown(sentence)}" for sentence in sentences(study))
     parts = [
@@ -70,7 +70,7 @@ def markdown(study: CaseStudy) -> str:
 
 
 def last_line(study: CaseStudy, folder: str) -> str:
-    """Where everything is."""
+    """One line: the folder written, and the extent of the study."""
     return f"wrote {folder}: {extent(study)}"
 
 
@@ -97,7 +97,7 @@ def _not_run(each: FailedRuns, *, every: bool) -> str:
 
 
 def sheets(study: CaseStudy) -> Iterator[Sheet]:
-    """Those that have rows."""
+    """The tables that have rows, in order."""
     for made in SHEETS:
         sheet = made(study)
         if sheet is not None:

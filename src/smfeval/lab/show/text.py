@@ -60,7 +60,7 @@ def run_text(done: FinishedRun, *, verbose: bool = False) -> str:
 
 
 def run_last_line(done: FinishedRun) -> str:
-    """Where the belief is."""
+    """One line: the files written, and the number of scans."""
     files = " and ".join(str(file) for file in done.files)
     return f"wrote {files}: {words.count(len(done.run.belief), 'scan')}"
 
@@ -101,7 +101,7 @@ def _run_details(done: FinishedRun) -> list[tuple[str, str]]:
 
 
 def run_document(done: FinishedRun) -> dict[str, Any]:
-    """The same as strict JSON data."""
+    """A run as strict JSON data."""
     about = done.run.belief.about
     return {
         "schema": RUN_SCHEMA,
@@ -150,7 +150,7 @@ def recording_text(done: WrittenRecording, *, verbose: bool = False) -> str:
 
 
 def recording_last_line(done: WrittenRecording) -> str:
-    """Where it is."""
+    """One line: the file or folder written, its size, and the number of scans."""
     size = sum(file.stat().st_size for file in done.files)
     scans = words.count(len(done.recording.scans), "scan")
     return f"wrote {done.target} ({words.number(size / 1e6)} MB): {scans}"
@@ -195,7 +195,7 @@ def _recording_details(recording: Recording) -> list[tuple[str, str]]:
 
 
 def recording_document(done: WrittenRecording) -> dict[str, Any]:
-    """The same as strict JSON data."""
+    """A recording as strict JSON data."""
     recording = done.recording
     shift, turn = recording.imu_T_lidar
     motion = None if recording.reference is None else asdict(motion_of(recording.reference))
@@ -230,7 +230,7 @@ def filters_text() -> str:
 
 
 def filters_document() -> dict[str, Any]:
-    """The same as strict JSON data."""
+    """The table of filters as strict JSON data."""
     filters = [
         {"name": name, "words": entry.description, "settings": _defaults(entry)}
         for name, entry in FILTERS.items()
@@ -260,7 +260,7 @@ def worlds_text() -> str:
 
 
 def worlds_document() -> dict[str, Any]:
-    """The same as strict JSON data."""
+    """The worlds and sets as strict JSON data."""
     return {
         "schema": WORLDS_SCHEMA,
         "worlds": [{"name": world.name, "words": world.description} for world in WORLDS.values()],

@@ -15,7 +15,7 @@ __all__ = ["ADVERSARIAL", "EASY", "WORLDS", "BuiltWorld", "SeededWorld", "World"
 
 @dataclass(frozen=True)
 class World:
-    """A kind of place and the way through it."""
+    """How a scene and a route through it are built from a seed, and the faults of the sensors."""
 
     name: str
     description: str
@@ -75,7 +75,7 @@ ADVERSARIAL = tuple(SeededWorld(name, 1) for name in ("tunnel_ribs", "tunnel", "
 
 
 def world_named(name: str) -> World:
-    """A world of the table."""
+    """The world of a name; raises on one that is not in the table."""
     if name not in WORLDS:
         raise OptionError(f"{name!r} is no world; the worlds are {', '.join(WORLDS)}")
     return WORLDS[name]

@@ -60,7 +60,7 @@ class KnownMap:
         return Planes(normal, offset, near)
 
     def add(self, point: Floats) -> None:
-        """Nothing: all is known."""
+        """Does nothing: the map is complete."""
 
 
 FIRST_SIZE = 1 << 16  # slots of the table at the start

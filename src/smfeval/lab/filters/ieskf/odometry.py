@@ -170,7 +170,7 @@ def _rms(residual: Floats) -> float:
 
 
 def telemetry_of(records: Sequence[ScanRecord]) -> Telemetry:
-    """How each belief came about."""
+    """The records as arrays, a row per scan."""
     names = [field.name for field in fields(Telemetry)]
     return Telemetry(
         **{name: np.array([getattr(record, name) for record in records]) for name in names}
