@@ -32,125 +32,14 @@ FAILED = "failed"  # the number of runs that failed
 MISSING = "missing"  # the number of estimators on tracks without a file
 DIVERGED = "diverged"  # the number of tracks that a contender lost
 NAMES = (*METRICS, FAILED, MISSING, DIVERGED)
-
-LabelledValue = tuple[
-    str, float | None
-]  # where a number stands, and the number; None: there is none
-
-
-@dataclass(frozen=True)
-class ConditionOutcome:
-    """What came of conditions, in words."""
-
-    violations: tuple[str, ...]  # conditions that hold, each with where it does
-    skipped: tuple[str, ...]  # where there is no number to hold to a condition
-    untestable: tuple[str, ...]  # conditions on a number that nobody has
-
-
-def study_condition(text: str) -> Condition:
-    """Read `k>2`, `coverage_90<0.8`, `failed>0`, `missing>0`, `diverged>=3`."""
-    return parse_condition(text, NAMES)
-
-
-def check_conditions(study: Study, conditions: Sequence[Condition]) -> ConditionOutcome:
-    """Hold the contenders to the conditions; who has no number somewhere is left out there."""
-    places = [(condition, list(_condition_values(study, condition))) for condition in conditions]
-    every = [(condition, *place) for condition, some in places for place in some]
-    return ConditionOutcome(
-        violations=tuple(
-            f"{where}: {condition} ({words.exact(value)})"
-            for condition, where, value in every
-            if value is not None and OPERATORS[condition.sign](value, condition.limit)
-        ),
-        skipped=tuple(
-            f"{where}: there is no {condition.name}; not held to {condition}"
-            for condition, where, value in every
-            if value is None
-        ),
-        untestable=tuple(
-            f"{condition}: no contender has {condition.name} in any table"
-            for condition, some in places
-            if all(value is None for _, value in some)
-        ),
-    )
-
-
-def _condition_values(study: Study, condition: Condition) -> Iterator[LabelledValue]:
-    counted = {FAILED: study.failed_runs, MISSING: study.missing}.get(condition.name)
-    if counted is not None:
-        yield "runs", float(len(counted))
-        return
-    for section in study.sections:
-        if not section.converged_only:
-            yield from _section_values(section, study.plan.contenders, condition)
-
-
-def _section_values(
-    section: Section, contenders: tuple[str, ...], condition: Condition
-) -> Iterator[LabelledValue]:
-    if condition.name == DIVERGED:
-        found = {name: float(lost) for name, lost, _ in section.diverged}
-    else:
-        found = _medians(section, condition.name)
-    for name in contenders:
-        yield f"{section.group}, {name}", found.get(name)
-
-
-def _medians(section: Section, metric: str) -> dict[str, float]:
-    return {
-        cell.estimator: cell.median.value
-        for column in section.columns
-        if column.metric == metric
-        for cell in column.cells
-        if cell.median is not None
-    }
-
-
 DEFAULT_PLAN = Path("study.toml")
-
-
-def write_draft(chosen: argparse.Namespace) -> int:
-    """Write a plan and say what is in it; returns the exit code."""
-    path = chosen.output or DEFAULT_PLAN
-    if path.exists() and not chosen.force:
-        raise OptionError(f"{path}: the file exists; --force overwrites it")
-    if not path.parent.is_dir():
-        raise OptionError(f"{path}: there is no folder {path.parent}")
-    draft = plan_of_folder(chosen.init, start=_folder_in_plan(chosen.init, path))
-    with writing(path) as stream:
-        stream.write(draft.text.encode())
-    plan = read_plan(path)
-    for line in _unused_file_lines(draft, every=chosen.verbose):
-        print(f"smfeval: left aside: {line}", file=sys.stderr)
-    print(f"{path}: {plan_extent(plan, find_tasks(plan))}; read it before you run it")
-    return 0
-
-
-def _folder_in_plan(folder: Path, plan: Path) -> str:
-    """The folder as the plan will call it: absolute if the user did, or from the plan's folder."""
-    if folder.is_absolute():
-        return str(folder)
-    return Path(os.path.relpath(folder, plan.parent)).as_posix()
-
-
-def _unused_file_lines(draft: Draft, *, every: bool) -> list[str]:
-    """One line for each thing, or for each reason."""
-    if every:
-        return list(draft.skip_notes)
-    reasons = [line.partition(": ")[2] for line in draft.skip_notes]
-    first = dict(reversed(list(zip(reasons, draft.skip_notes, strict=True))))
-    return [
-        first[reason] if count == 1 else f"{first[reason]} ({count - 1} more like it: -v)"
-        for reason, count in Counter(reasons).items()
-    ]
-
-
 STUDY_FILES = ("cache", "tasks.parquet", "tables.json")  # what an output folder of a study holds
 INIT_FLAGS = ("output",)
 RUN_FLAGS = (
     *("plan", "workers", "scheduler", "fresh", "list", "fail_if", "format", "json"),
     *("plot", "save_plot", "html"),
 )
+LabelledValue = tuple[str, float | None]  # where a number stands; None: there is none
 
 
 def run(arguments: list[str]) -> int:
@@ -184,16 +73,6 @@ def run(arguments: list[str]) -> int:
     _print(done, chosen)
     _draw(done.study, chosen, arguments)
     return _exit_code(done.study, conditions)
-
-
-def _exit_code(study: Study, conditions: list[Condition]) -> int:
-    """The exit code; a condition that holds counts more than one that could not be looked at."""
-    outcome = check_conditions(study, conditions)
-    for sentence in (*outcome.skipped, *outcome.violations):
-        print(f"smfeval: --fail-if: {sentence}", file=sys.stderr)
-    if outcome.untestable and not outcome.violations:
-        raise OptionError(f"--fail-if: {outcome.untestable[0]}")
-    return 1 if outcome.violations else 0
 
 
 def _flags() -> argparse.ArgumentParser:
@@ -333,3 +212,117 @@ def _draw(study: Study, chosen: argparse.Namespace, arguments: list[str]) -> Non
         from smfeval.show.figures.gallery import gallery_of_study  # noqa: PLC0415  slow to import
 
         draw(chosen, gallery_of_study, study)
+
+
+def _exit_code(study: Study, conditions: list[Condition]) -> int:
+    """The exit code; a condition that holds counts more than one that could not be looked at."""
+    outcome = check_conditions(study, conditions)
+    for sentence in (*outcome.skipped, *outcome.violations):
+        print(f"smfeval: --fail-if: {sentence}", file=sys.stderr)
+    if outcome.untestable and not outcome.violations:
+        raise OptionError(f"--fail-if: {outcome.untestable[0]}")
+    return 1 if outcome.violations else 0
+
+
+@dataclass(frozen=True)
+class ConditionOutcome:
+    """What came of conditions, in words."""
+
+    violations: tuple[str, ...]  # conditions that hold, each with where it does
+    skipped: tuple[str, ...]  # where there is no number to hold to a condition
+    untestable: tuple[str, ...]  # conditions on a number that nobody has
+
+
+def study_condition(text: str) -> Condition:
+    """Read `k>2`, `coverage_90<0.8`, `failed>0`, `missing>0`, `diverged>=3`."""
+    return parse_condition(text, NAMES)
+
+
+def check_conditions(study: Study, conditions: Sequence[Condition]) -> ConditionOutcome:
+    """Hold the contenders to the conditions; who has no number somewhere is left out there."""
+    places = [(condition, list(_condition_values(study, condition))) for condition in conditions]
+    every = [(condition, *place) for condition, some in places for place in some]
+    return ConditionOutcome(
+        violations=tuple(
+            f"{where}: {condition} ({words.exact(value)})"
+            for condition, where, value in every
+            if value is not None and OPERATORS[condition.sign](value, condition.limit)
+        ),
+        skipped=tuple(
+            f"{where}: there is no {condition.name}; not held to {condition}"
+            for condition, where, value in every
+            if value is None
+        ),
+        untestable=tuple(
+            f"{condition}: no contender has {condition.name} in any table"
+            for condition, some in places
+            if all(value is None for _, value in some)
+        ),
+    )
+
+
+def _condition_values(study: Study, condition: Condition) -> Iterator[LabelledValue]:
+    counted = {FAILED: study.failed_runs, MISSING: study.missing}.get(condition.name)
+    if counted is not None:
+        yield "runs", float(len(counted))
+        return
+    for section in study.sections:
+        if not section.converged_only:
+            yield from _section_values(section, study.plan.contenders, condition)
+
+
+def _section_values(
+    section: Section, contenders: tuple[str, ...], condition: Condition
+) -> Iterator[LabelledValue]:
+    if condition.name == DIVERGED:
+        found = {name: float(lost) for name, lost, _ in section.diverged}
+    else:
+        found = _medians(section, condition.name)
+    for name in contenders:
+        yield f"{section.group}, {name}", found.get(name)
+
+
+def _medians(section: Section, metric: str) -> dict[str, float]:
+    return {
+        cell.estimator: cell.median.value
+        for column in section.columns
+        if column.metric == metric
+        for cell in column.cells
+        if cell.median is not None
+    }
+
+
+def write_draft(chosen: argparse.Namespace) -> int:
+    """Write a plan and say what is in it; returns the exit code."""
+    path = chosen.output or DEFAULT_PLAN
+    if path.exists() and not chosen.force:
+        raise OptionError(f"{path}: the file exists; --force overwrites it")
+    if not path.parent.is_dir():
+        raise OptionError(f"{path}: there is no folder {path.parent}")
+    draft = plan_of_folder(chosen.init, start=_folder_in_plan(chosen.init, path))
+    with writing(path) as stream:
+        stream.write(draft.text.encode())
+    plan = read_plan(path)
+    for line in _unused_file_lines(draft, every=chosen.verbose):
+        print(f"smfeval: left aside: {line}", file=sys.stderr)
+    print(f"{path}: {plan_extent(plan, find_tasks(plan))}; read it before you run it")
+    return 0
+
+
+def _folder_in_plan(folder: Path, plan: Path) -> str:
+    """The folder as the plan will call it: absolute if the user did, or from the plan's folder."""
+    if folder.is_absolute():
+        return str(folder)
+    return Path(os.path.relpath(folder, plan.parent)).as_posix()
+
+
+def _unused_file_lines(draft: Draft, *, every: bool) -> list[str]:
+    """One line for each thing, or for each reason."""
+    if every:
+        return list(draft.skip_notes)
+    reasons = [line.partition(": ")[2] for line in draft.skip_notes]
+    first = dict(reversed(list(zip(reasons, draft.skip_notes, strict=True))))
+    return [
+        first[reason] if count == 1 else f"{first[reason]} ({count - 1} more like it: -v)"
+        for reason, count in Counter(reasons).items()
+    ]

@@ -1,4 +1,4 @@
-"""FIND: the files of a plan, as tasks; what is missing is known before anything runs."""
+"""The files of a plan as tasks; what is missing is known before anything runs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +16,28 @@ from smfeval.options import TOLERANCE_S
 from smfeval.study.patterns import fill_pattern, source_file
 from smfeval.study.plan import Plan, PlannedEstimator, PlannedTrack, Reading
 from smfeval.study.task import Input, PairTask, Runs, Task
+
+MOST_NAMED = 5  # missing references that a sentence names
+
+
+@dataclass(frozen=True)
+class MissingEstimate:
+    """An estimator without a file on a track."""
+
+    estimator: str
+    group: str
+    track: str
+    pattern: str  # what was looked for, as the plan says it
+
+
+@dataclass(frozen=True)
+class StudyTasks:
+    """The tasks of a plan: track by track, estimators in the order of the plan, then repeats."""
+
+    tasks: tuple[Task, ...]
+    pair_tasks: tuple[PairTask, ...]
+    missing: tuple[MissingEstimate, ...]
+    notes: tuple[str, ...] = ()
 
 
 class Extrinsics:
@@ -42,174 +64,6 @@ class Extrinsics:
         except FormatError as error:
             raise FormatError(f"estimator {estimator}, extrinsic: {error}") from error
         return source
-
-
-def pair_tasks_of(
-    plan: Plan, runs: Runs, extrinsics: Extrinsics
-) -> tuple[tuple[PairTask, ...], tuple[str, ...]]:
-    """Tasks, track by track, and notes on what has no partner.
-
-    The first run of one estimator meets the first run of the other, and so on.
-    """
-    options, notes = pair_options(plan.options)
-    tasks, unpaired = [], 0
-    for track in plan.tracks:
-        for a, b in combinations(plan.estimators, 2):
-            if not _are_comparable(a, b):
-                continue
-            ours, theirs = runs[a.name, track.name], runs[b.name, track.name]
-            unpaired += abs(len(ours) - len(theirs)) if ours and theirs else 0
-            tasks += [
-                PairTask(
-                    *(a.name, b.name, track.group, track.name, repeat),
-                    *both,
-                    _pair_extrinsics(a, b, track, extrinsics),
-                    options,
-                )
-                for repeat, both in enumerate(zip(ours, theirs, strict=False))
-            ]
-    if unpaired:
-        notes += (f"pairs: {unpaired} runs have no partner; one estimator has fewer repeats",)
-    return tuple(tasks), notes + _unpaired_notes(plan)
-
-
-def pair_options(options: Options) -> tuple[Options, tuple[str, ...]]:
-    """The options that a pair has: no clock offset to a reference, no fit on its start."""
-    chosen = replace(options, association="nearest", offset_s=0.0, fit_on=None, horizons=())
-    notes = _unused_notes(options)
-    if options.association == "nearest":
-        return chosen, notes
-    note = f"pairs are matched by nearest stamps within {words.duration(TOLERANCE_S)}"
-    return replace(chosen, tolerance_s=TOLERANCE_S), (note, *notes)
-
-
-def _unused_notes(options: Options) -> tuple[str, ...]:
-    """Notes on what the plan says about a reference, which a pair has not."""
-    notes = []
-    if options.offset_s != 0:
-        offset = "auto" if options.offset_s == "auto" else f"{words.duration(options.offset_s)}"
-        notes.append(
-            f"pairs: the clock offset to the reference ({offset}) is not used; between two "
-            "estimators it is taken as 0"
-        )
-    if options.fit_on is not None:
-        notes.append(f"pairs: aligned over all matched scans, not on the first {options.fit_on}")
-    return tuple(notes)
-
-
-def _are_comparable(a: PlannedEstimator, b: PlannedEstimator) -> bool:
-    """Whether the two can be brought to one body: same reference, or the way between is known."""
-    return a.reference == b.reference or all(
-        each.reference is None or each.pair_extrinsic is not None for each in (a, b)
-    )
-
-
-def _pair_extrinsics(
-    a: PlannedEstimator, b: PlannedEstimator, track: PlannedTrack, extrinsics: Extrinsics
-) -> tuple[str | None, str | None]:
-    """Extrinsics that bring both to one body."""
-    first, second = (
-        each.extrinsic
-        if a.reference == b.reference or each.reference is None
-        else each.pair_extrinsic
-        for each in (a, b)
-    )
-    return extrinsics.of(first, track, a.name), extrinsics.of(second, track, b.name)
-
-
-def _unpaired_notes(plan: Plan) -> tuple[str, ...]:
-    """A note on each estimator that cannot be brought to the body of the others."""
-    return tuple(
-        f"pairs: {each.name} has a reference of its own and meets only estimators with the same "
-        "one; pair_extrinsic (pose of the tracks' body in the estimator's) would join it to all"
-        for each in plan.estimators
-        if not all(_are_comparable(each, other) for other in plan.estimators)
-        and each.reference is not None
-    )
-
-
-def refuse_shared_files(plan: Plan, runs: Runs) -> tuple[str, ...]:
-    """Raise on a file that serves two tracks, or two estimators in the same way.
-
-    Returns notes on estimators that read the same file in different ways.
-    """
-    notes: dict[str, None] = {}
-    users: dict[str, tuple[PlannedEstimator, str]] = {}
-    for each in plan.estimators:
-        for track in plan.tracks:
-            for run in runs[each.name, track.name]:
-                other, where = users.setdefault(normpath(run.source), (each, track.name))
-                if other is each and where != track.name:
-                    raise OptionError(_two_tracks_sentence(each, run, where, track.name))
-                if other is not each:
-                    notes[_shared_file_note(other, each, run)] = None
-    return tuple(notes)
-
-
-def _two_tracks_sentence(each: PlannedEstimator, run: Input, one: str, other: str) -> str:
-    return (
-        f"estimator {each.name}: {run.source} is found for track {one} and for track {other}; "
-        f"the path {each.path!r} reaches too far"
-    )
-
-
-def _shared_file_note(one: PlannedEstimator, other: PlannedEstimator, run: Input) -> str:
-    """A note, if the two differ in how they read the file."""
-    if _read_settings(one) == _read_settings(other):
-        raise OptionError(
-            f"estimators {one.name} and {other.name} read the same file in the same way: "
-            f"{run.source}"
-        )
-    return f"estimators {one.name} and {other.name} read the same files, in different ways"
-
-
-def _read_settings(each: PlannedEstimator) -> tuple[object, ...]:
-    return each.reading, each.extrinsic, each.reference, each.reference_body
-
-
-def refuse_misplaced_files(plan: Plan, tasks: Sequence[Task]) -> None:
-    """Raise if an estimate is a reference, or a file lies where the results will go."""
-    references = {normpath(task.reference.source): task.track for task in tasks}
-    for task in tasks:
-        track = references.get(normpath(task.estimate.source))
-        if track is not None:
-            what = f"{task.estimate.source} is a reference of track {track}"
-            raise OptionError(f"estimator {task.estimator}: {what}")
-        _refuse_in_output(plan, task.estimate, f"estimator {task.estimator}")
-        _refuse_in_output(plan, task.reference, f"track {task.track}")
-
-
-def _refuse_in_output(plan: Plan, given: Input, whose: str) -> None:
-    path = Path(normpath(source_file(given.source)))
-    if path.is_relative_to(plan.output):
-        raise OptionError(
-            f"{whose}: {path} lies in the output folder {plan.output}, which is for results alone"
-        )
-    if plan.output.is_relative_to(path):
-        raise OptionError(f"{whose}: the output folder {plan.output} lies inside {path}")
-
-
-MOST_NAMED = 5  # missing references that a sentence names
-
-
-@dataclass(frozen=True)
-class MissingEstimate:
-    """An estimator without a file on a track."""
-
-    estimator: str
-    group: str
-    track: str
-    pattern: str  # what was looked for, as the plan says it
-
-
-@dataclass(frozen=True)
-class StudyTasks:
-    """The tasks of a plan: track by track, estimators in the order of the plan, then repeats."""
-
-    tasks: tuple[Task, ...]
-    pair_tasks: tuple[PairTask, ...]
-    missing: tuple[MissingEstimate, ...]
-    notes: tuple[str, ...] = ()
 
 
 def find_tasks(plan: Plan) -> StudyTasks:
@@ -323,3 +177,148 @@ def _own_reference(each: PlannedEstimator, track: PlannedTrack, plan: Plan) -> I
         )
     body = () if each.reference_body is None else (("body", each.reference_body),)
     return Input(sources[0], _resolve_paths(track.reading, track, plan)[0] + body)
+
+
+def refuse_shared_files(plan: Plan, runs: Runs) -> tuple[str, ...]:
+    """Raise on a file that serves two tracks, or two estimators in the same way.
+
+    Returns notes on estimators that read the same file in different ways.
+    """
+    notes: dict[str, None] = {}
+    users: dict[str, tuple[PlannedEstimator, str]] = {}
+    for each in plan.estimators:
+        for track in plan.tracks:
+            for run in runs[each.name, track.name]:
+                other, where = users.setdefault(normpath(run.source), (each, track.name))
+                if other is each and where != track.name:
+                    raise OptionError(_two_tracks_sentence(each, run, where, track.name))
+                if other is not each:
+                    notes[_shared_file_note(other, each, run)] = None
+    return tuple(notes)
+
+
+def _two_tracks_sentence(each: PlannedEstimator, run: Input, one: str, other: str) -> str:
+    return (
+        f"estimator {each.name}: {run.source} is found for track {one} and for track {other}; "
+        f"the path {each.path!r} reaches too far"
+    )
+
+
+def _shared_file_note(one: PlannedEstimator, other: PlannedEstimator, run: Input) -> str:
+    """A note, if the two differ in how they read the file."""
+    if _read_settings(one) == _read_settings(other):
+        raise OptionError(
+            f"estimators {one.name} and {other.name} read the same file in the same way: "
+            f"{run.source}"
+        )
+    return f"estimators {one.name} and {other.name} read the same files, in different ways"
+
+
+def _read_settings(each: PlannedEstimator) -> tuple[object, ...]:
+    return each.reading, each.extrinsic, each.reference, each.reference_body
+
+
+def refuse_misplaced_files(plan: Plan, tasks: Sequence[Task]) -> None:
+    """Raise if an estimate is a reference, or a file lies where the results will go."""
+    references = {normpath(task.reference.source): task.track for task in tasks}
+    for task in tasks:
+        track = references.get(normpath(task.estimate.source))
+        if track is not None:
+            what = f"{task.estimate.source} is a reference of track {track}"
+            raise OptionError(f"estimator {task.estimator}: {what}")
+        _refuse_in_output(plan, task.estimate, f"estimator {task.estimator}")
+        _refuse_in_output(plan, task.reference, f"track {task.track}")
+
+
+def _refuse_in_output(plan: Plan, given: Input, whose: str) -> None:
+    path = Path(normpath(source_file(given.source)))
+    if path.is_relative_to(plan.output):
+        raise OptionError(
+            f"{whose}: {path} lies in the output folder {plan.output}, which is for results alone"
+        )
+    if plan.output.is_relative_to(path):
+        raise OptionError(f"{whose}: the output folder {plan.output} lies inside {path}")
+
+
+def pair_tasks_of(
+    plan: Plan, runs: Runs, extrinsics: Extrinsics
+) -> tuple[tuple[PairTask, ...], tuple[str, ...]]:
+    """Tasks, track by track, and notes on what has no partner.
+
+    The first run of one estimator meets the first run of the other, and so on.
+    """
+    options, notes = pair_options(plan.options)
+    tasks, unpaired = [], 0
+    for track in plan.tracks:
+        for a, b in combinations(plan.estimators, 2):
+            if not _are_comparable(a, b):
+                continue
+            ours, theirs = runs[a.name, track.name], runs[b.name, track.name]
+            unpaired += abs(len(ours) - len(theirs)) if ours and theirs else 0
+            tasks += [
+                PairTask(
+                    *(a.name, b.name, track.group, track.name, repeat),
+                    *both,
+                    _pair_extrinsics(a, b, track, extrinsics),
+                    options,
+                )
+                for repeat, both in enumerate(zip(ours, theirs, strict=False))
+            ]
+    if unpaired:
+        notes += (f"pairs: {unpaired} runs have no partner; one estimator has fewer repeats",)
+    return tuple(tasks), notes + _unpaired_notes(plan)
+
+
+def pair_options(options: Options) -> tuple[Options, tuple[str, ...]]:
+    """The options that a pair has: no clock offset to a reference, no fit on its start."""
+    chosen = replace(options, association="nearest", offset_s=0.0, fit_on=None, horizons=())
+    notes = _unused_notes(options)
+    if options.association == "nearest":
+        return chosen, notes
+    note = f"pairs are matched by nearest stamps within {words.duration(TOLERANCE_S)}"
+    return replace(chosen, tolerance_s=TOLERANCE_S), (note, *notes)
+
+
+def _unused_notes(options: Options) -> tuple[str, ...]:
+    """Notes on what the plan says about a reference, which a pair has not."""
+    notes = []
+    if options.offset_s != 0:
+        offset = "auto" if options.offset_s == "auto" else words.duration(options.offset_s)
+        notes.append(
+            f"pairs: the clock offset to the reference ({offset}) is not used; between two "
+            "estimators it is taken as 0"
+        )
+    if options.fit_on is not None:
+        notes.append(f"pairs: aligned over all matched scans, not on the first {options.fit_on}")
+    return tuple(notes)
+
+
+def _are_comparable(a: PlannedEstimator, b: PlannedEstimator) -> bool:
+    """Whether the two can be brought to one body: same reference, or the way between is known."""
+    return a.reference == b.reference or all(
+        each.reference is None or each.pair_extrinsic is not None for each in (a, b)
+    )
+
+
+def _pair_extrinsics(
+    a: PlannedEstimator, b: PlannedEstimator, track: PlannedTrack, extrinsics: Extrinsics
+) -> tuple[str | None, str | None]:
+    """Extrinsics that bring both to one body."""
+    first, second = (
+        each.extrinsic
+        if a.reference == b.reference or each.reference is None
+        else each.pair_extrinsic
+        for each in (a, b)
+    )
+    return extrinsics.of(first, track, a.name), extrinsics.of(second, track, b.name)
+
+
+def _unpaired_notes(plan: Plan) -> tuple[str, ...]:
+    """A note on each estimator that cannot be brought to the body of the others."""
+    return tuple(
+        f"pairs: {each.name} has a reference of its own and meets only estimators with the same "
+        "one; pair_extrinsic (pose of the tracks' body in the estimator's) would join it to all"
+        for each in plan.estimators
+        if not all(_are_comparable(each, other) for other in plan.estimators)
+        and each.reference is not None
+    )

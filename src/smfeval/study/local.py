@@ -9,68 +9,17 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import replace
-from sys import intern
 from typing import TypeVar
 
 from smfeval.errors import OptionError
 from smfeval.study.cache import TaskOutcome, failed_result
-from smfeval.study.result import PairResult, TaskResult
 from smfeval.study.task import PairTask, Task
-from smfeval.summarise.number import Number
 
 HAS_SIGMASK = hasattr(signal, "pthread_sigmask")  # not on Windows
-
-
-@contextmanager
-def defer_interrupt() -> Iterator[None]:
-    """Hear Ctrl-C after the block only. A process that starts within it waits for `hear`.
-
-    It inherits the mask, and so imports what it needs in peace instead of telling where it was
-    interrupted. The handler is for other threads of ours, which may catch the signal for us.
-    """
-    if not (HAS_SIGMASK and threading.current_thread() is threading.main_thread()):
-        yield
-        return
-    heard: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-        signal.signal(signal.SIGINT, before)
-        if heard:
-            signal.raise_signal(signal.SIGINT)
-
-
-def allow_interrupt() -> None:
-    """Let Ctrl-C end this process at once and in silence, also one that came before."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    if HAS_SIGMASK:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-
-
-@contextmanager
-def terminate_as_interrupt() -> Iterator[None]:
-    """Take a request to end (SIGTERM) as Ctrl-C: what is open is closed, semaphores are freed."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
 Step = Callable[[Task | PairTask], TaskOutcome]
-ResultStream = Generator[
-    tuple[int, TaskOutcome], None, None
-]  # (index of the task, what came of it), in any order
-
+# (index of the task, what came of it), in any order
+ResultStream = Generator[tuple[int, TaskOutcome], None, None]
 Given = TypeVar("Given")
-
 IN_FLIGHT = 4  # tasks handed out per process: none waits, and memory does not grow with the plan
 THREAD_VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "POLARS_MAX_THREADS")
 PROCESS_DIED = "the process that scored it died, twice (out of memory?)"
@@ -193,41 +142,43 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def intern_task(result: TaskResult, *, source: str) -> TaskResult:
-    """The same result, with its source named so."""
-    return TaskResult(
-        estimator=intern(result.estimator),
-        group=intern(result.group),
-        track=intern(result.track),
-        repeat=result.repeat,
-        key=result.key,
-        source=source,
-        failure=_intern_text(result.failure),
-        scans=result.scans,
-        scored=result.scored,
-        verdict=_intern_text(result.verdict),
-        numbers=tuple((intern(name), _intern_number(number)) for name, number in result.numbers),
-        notes=tuple(map(intern, result.notes)),
-    )
+@contextmanager
+def defer_interrupt() -> Iterator[None]:
+    """Hear Ctrl-C after the block only. A process that starts within it waits for `hear`.
+
+    It inherits the mask, and so imports what it needs in peace instead of telling where it was
+    interrupted. The handler is for other threads of ours, which may catch the signal for us.
+    """
+    if not (HAS_SIGMASK and threading.current_thread() is threading.main_thread()):
+        yield
+        return
+    heard: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        signal.signal(signal.SIGINT, before)
+        if heard:
+            signal.raise_signal(signal.SIGINT)
 
 
-def intern_pair(result: PairResult) -> PairResult:
-    """The same result."""
-    return replace(
-        result,
-        a=intern(result.a),
-        b=intern(result.b),
-        group=intern(result.group),
-        track=intern(result.track),
-        verdict=_intern_text(result.verdict),
-        k_pair=None if result.k_pair is None else _intern_number(result.k_pair),
-        nees_median=None if result.nees_median is None else _intern_number(result.nees_median),
-    )
+def allow_interrupt() -> None:
+    """Let Ctrl-C end this process at once and in silence, also one that came before."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if HAS_SIGMASK:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
-def _intern_number(number: Number) -> Number:
-    return replace(number, unit=intern(number.unit), reason=_intern_text(number.reason))
-
-
-def _intern_text(text: str | None) -> str | None:
-    return None if text is None else intern(text)
+@contextmanager
+def terminate_as_interrupt() -> Iterator[None]:
+    """Take a request to end (SIGTERM) as Ctrl-C: what is open is closed, semaphores are freed."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,6 +1,7 @@
 """What a study found: one result per task, and the tables over tracks."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from sys import intern
 
 from smfeval.compare.duels import Section
 from smfeval.study.plan import Plan
@@ -69,3 +70,43 @@ class Study:
     def missing(self) -> tuple[TaskResult, ...]:
         """Estimators on tracks without a file."""
         return tuple(r for r in self.results if r.is_gap)
+
+
+def intern_task(result: TaskResult, *, source: str) -> TaskResult:
+    """The same result, with its source named so; equal texts of many results are kept once."""
+    return TaskResult(
+        estimator=intern(result.estimator),
+        group=intern(result.group),
+        track=intern(result.track),
+        repeat=result.repeat,
+        key=result.key,
+        source=source,
+        failure=_intern_text(result.failure),
+        scans=result.scans,
+        scored=result.scored,
+        verdict=_intern_text(result.verdict),
+        numbers=tuple((intern(name), _intern_number(number)) for name, number in result.numbers),
+        notes=tuple(map(intern, result.notes)),
+    )
+
+
+def intern_pair(result: PairResult) -> PairResult:
+    """The same result; equal texts of many results are kept once."""
+    return replace(
+        result,
+        a=intern(result.a),
+        b=intern(result.b),
+        group=intern(result.group),
+        track=intern(result.track),
+        verdict=_intern_text(result.verdict),
+        k_pair=None if result.k_pair is None else _intern_number(result.k_pair),
+        nees_median=None if result.nees_median is None else _intern_number(result.nees_median),
+    )
+
+
+def _intern_number(number: Number) -> Number:
+    return replace(number, unit=intern(number.unit), reason=_intern_text(number.reason))
+
+
+def _intern_text(text: str | None) -> str | None:
+    return None if text is None else intern(text)

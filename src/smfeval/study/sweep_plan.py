@@ -37,6 +37,38 @@ from smfeval.study.plan_file import (
     refuse_duplicates,
 )
 
+PLACEHOLDERS = ("track", "group", "knob", "value")  # in braces, beside the names of knobs
+SINGLE_KNOB_PLACEHOLDERS = ("knob", "value")  # of knobs that are turned one at a time
+VALUE = Kind("a number, a text, or true or false", any_of(is_text, is_number, SWITCH.accepts))
+VALUES = Kind("a list of numbers or texts", list_of(VALUE.accepts))
+SEEDS = Kind(
+    "a list of whole numbers from 0 on", list_of(lambda value: is_whole(value) and value >= 0)
+)
+KNOB_KEYS: Keys = {"name": TEXT, "values": VALUES, "default": VALUE}
+SWEEP_KEYS: Keys = {
+    "name": TEXT,
+    "options": TABLE,
+    "knobs": TABLES,
+    "tracks": TABLES,
+    "estimators": TABLES,
+    "lab": TABLE,
+}
+LAB_KEYS: Keys = {
+    "worlds": TEXTS,
+    "seeds": SEEDS,
+    "filters": TEXTS,
+    "duration_s": NUMBER,
+    "faults": SWITCH,
+    "grid": SWITCH,
+}
+SWEEP_ONLY_KEYS = ("base", "knobs")  # keys that a study has not
+SWEPT_ESTIMATOR_KEYS: Keys = {
+    **{key: kind for key, kind in ESTIMATOR_KEYS.items() if key not in ("role", "pair_extrinsic")},
+    "base": TEXT,
+    "knobs": TEXTS,
+}
+FILE_KEYS = ("tracks", "estimators")
+
 
 @dataclass(frozen=True)
 class Knob:
@@ -85,35 +117,82 @@ class SweepPlan:
     options: Options = field(default_factory=Options)
 
 
-def one_at_a_time(knobs: tuple[Knob, ...]) -> tuple[KnobSettings, ...]:
-    """Each knob over its values while the others are at their default, every setting once."""
-    return tuple(
-        dict.fromkeys(
-            tuple((other.name, value if other is knob else other.default or "") for other in knobs)
-            for knob in knobs
-            for value in knob.values
-        )
+RunAndEstimator = tuple[PlannedRun, PlannedEstimator]
+
+
+def read_sweep(path: str | Path) -> SweepPlan:
+    """The plan in a TOML file; relative paths in it start at the file's folder."""
+    path = Path(path)
+    table = check_keys(read_toml(path), SWEEP_KEYS, str(path), required=("knobs",))
+    options, reading = parse_options(table.get("options", {}), f"{path}: [options]", "sweep")
+    options = replace(options, rules=())  # a sweep has scores of its own
+    knobs = parse_knobs(table["knobs"], str(path))
+    name = table.get("name", path.stem)
+    if "lab" in table:
+        _refuse_both(table, path)
+        return SweepPlan(name, _parse_lab(table["lab"], knobs, f"{path}: [lab]"), options)
+    for key in FILE_KEYS:
+        if key not in table:
+            raise OptionError(f"{path}: the key {key!r} is missing; or [lab], to run filters")
+    plan = _parse_plan(table, path, options, reading)
+    return SweepPlan(name, _parse_files(table["estimators"], plan, path, knobs, reading), options)
+
+
+def _refuse_both(table: dict[str, Any], path: Path) -> None:
+    for key in FILE_KEYS:
+        if key in table:
+            raise OptionError(f"{path}: {key} are files, [lab] runs filters; one of the two")
+
+
+def _parse_plan(table: dict[str, Any], path: Path, options: Options, reading: Reading) -> Plan:
+    """Tracks and options; the estimators come later."""
+    folder = path.absolute().parent
+    tracks = [
+        track
+        for i, entry in enumerate(table["tracks"], start=1)
+        for track in parse_tracks(entry, f"{path}: [[tracks]] {i}", reading)
+    ]
+    output = folder / f"{path.stem}_results"  # a plan has one; a sweep leaves nothing there
+    return Plan(path.stem, folder, tuple(tracks), (), output, options)
+
+
+def _parse_files(
+    entries: list[dict[str, Any]],
+    plan: Plan,
+    path: Path,
+    knobs: tuple[Knob, ...],
+    reading: Reading,
+) -> FileRuns:
+    several = len(plan.tracks) > 1
+    planned = [
+        run
+        for i, entry in enumerate(entries, start=1)
+        for run in parse_runs(entry, f"{path}: [[estimators]] {i}", knobs, reading, several=several)
+    ]
+    plan = replace(plan, estimators=tuple(estimator for _, estimator in planned))
+    refuse_duplicates(plan, str(path))
+    return FileRuns(plan, tuple(run for run, _ in planned))
+
+
+def _parse_lab(entry: dict[str, Any], knobs: tuple[Knob, ...], where: str) -> LabRuns:
+    given = check_keys(entry, LAB_KEYS, where, required=("worlds", "filters"))
+    for key in ("worlds", "filters", "seeds"):
+        if len(set(given.get(key, ()))) < len(given.get(key, ())):
+            raise OptionError(f"{where}: one of the {key} is listed twice")
+    grid = given.get("grid", False)
+    if not grid:
+        require_defaults(knobs, where)
+    duration_s = given.get("duration_s")
+    if duration_s is not None and not 0 < duration_s < float("inf"):
+        raise OptionError(f"{where}: duration_s is to be a positive time, not {duration_s}")
+    return LabRuns(
+        worlds=tuple(given["worlds"]),
+        seeds=tuple(given.get("seeds", [1])),
+        filters=tuple(given["filters"]),
+        settings=every_combination(knobs) if grid else one_at_a_time(knobs),
+        duration_s=duration_s,
+        faults=given.get("faults", True),
     )
-
-
-def every_combination(knobs: tuple[Knob, ...]) -> tuple[KnobSettings, ...]:
-    """The grid of all values of all knobs."""
-    names = [knob.name for knob in knobs]
-    grid = product(*(knob.values for knob in knobs))
-    return tuple(tuple(zip(names, values, strict=True)) for values in grid)
-
-
-PLACEHOLDERS = (
-    "track",
-    "group",
-    "knob",
-    "value",
-)  # what stands in braces beside the names of knobs
-
-
-VALUE = Kind("a number, a text, or true or false", any_of(is_text, is_number, SWITCH.accepts))
-VALUES = Kind("a list of numbers or texts", list_of(VALUE.accepts))
-KNOB_KEYS: Keys = {"name": TEXT, "values": VALUES, "default": VALUE}
 
 
 def parse_knobs(entries: list[dict[str, Any]], path: str) -> tuple[Knob, ...]:
@@ -168,18 +247,22 @@ def require_defaults(knobs: tuple[Knob, ...], where: str) -> None:
             )
 
 
-SINGLE_KNOB_PLACEHOLDERS = (
-    "knob",
-    "value",
-)  # places of a pattern for knobs that are turned one at a time
-SWEEP_ONLY_KEYS = ("base", "knobs")  # keys that a study has not
-SWEPT_ESTIMATOR_KEYS: Keys = {
-    **{key: kind for key, kind in ESTIMATOR_KEYS.items() if key not in ("role", "pair_extrinsic")},
-    "base": TEXT,
-    "knobs": TEXTS,
-}
+def one_at_a_time(knobs: tuple[Knob, ...]) -> tuple[KnobSettings, ...]:
+    """Each knob over its values while the others are at their default, every setting once."""
+    return tuple(
+        dict.fromkeys(
+            tuple((other.name, value if other is knob else other.default or "") for other in knobs)
+            for knob in knobs
+            for value in knob.values
+        )
+    )
 
-RunAndEstimator = tuple[PlannedRun, PlannedEstimator]
+
+def every_combination(knobs: tuple[Knob, ...]) -> tuple[KnobSettings, ...]:
+    """The grid of all values of all knobs."""
+    names = [knob.name for knob in knobs]
+    grid = product(*(knob.values for knob in knobs))
+    return tuple(tuple(zip(names, values, strict=True)) for values in grid)
 
 
 def parse_runs(
@@ -262,100 +345,3 @@ def _fill_pattern(pattern: str, values: dict[str, str]) -> str:
         return values.get(place[1], place[0])
 
     return PLACEHOLDER_PATTERN.sub(value, pattern)
-
-
-SWEEP_KEYS: Keys = {
-    "name": TEXT,
-    "options": TABLE,
-    "knobs": TABLES,
-    "tracks": TABLES,
-    "estimators": TABLES,
-    "lab": TABLE,
-}
-SEEDS = Kind(
-    "a list of whole numbers from 0 on", list_of(lambda value: is_whole(value) and value >= 0)
-)
-LAB_KEYS: Keys = {
-    "worlds": TEXTS,
-    "seeds": SEEDS,
-    "filters": TEXTS,
-    "duration_s": NUMBER,
-    "faults": SWITCH,
-    "grid": SWITCH,
-}
-FILE_KEYS = ("tracks", "estimators")
-
-
-def read_sweep(path: str | Path) -> SweepPlan:
-    """The plan in a TOML file; relative paths in it start at the file's folder."""
-    path = Path(path)
-    table = check_keys(read_toml(path), SWEEP_KEYS, str(path), required=("knobs",))
-    options, reading = parse_options(table.get("options", {}), f"{path}: [options]", "sweep")
-    options = replace(options, rules=())  # a sweep has scores of its own
-    knobs = parse_knobs(table["knobs"], str(path))
-    name = table.get("name", path.stem)
-    if "lab" in table:
-        _refuse_both(table, path)
-        return SweepPlan(name, _parse_lab(table["lab"], knobs, f"{path}: [lab]"), options)
-    for key in FILE_KEYS:
-        if key not in table:
-            raise OptionError(f"{path}: the key {key!r} is missing; or [lab], to run filters")
-    plan = _parse_plan(table, path, options, reading)
-    return SweepPlan(name, _parse_files(table["estimators"], plan, path, knobs, reading), options)
-
-
-def _refuse_both(table: dict[str, Any], path: Path) -> None:
-    for key in FILE_KEYS:
-        if key in table:
-            raise OptionError(f"{path}: {key} are files, [lab] runs filters; one of the two")
-
-
-def _parse_plan(table: dict[str, Any], path: Path, options: Options, reading: Reading) -> Plan:
-    """Tracks and options; the estimators come later."""
-    folder = path.absolute().parent
-    tracks = [
-        track
-        for i, entry in enumerate(table["tracks"], start=1)
-        for track in parse_tracks(entry, f"{path}: [[tracks]] {i}", reading)
-    ]
-    output = folder / f"{path.stem}_results"  # a plan has one; a sweep leaves nothing there
-    return Plan(path.stem, folder, tuple(tracks), (), output, options)
-
-
-def _parse_files(
-    entries: list[dict[str, Any]],
-    plan: Plan,
-    path: Path,
-    knobs: tuple[Knob, ...],
-    reading: Reading,
-) -> FileRuns:
-    several = len(plan.tracks) > 1
-    planned = [
-        run
-        for i, entry in enumerate(entries, start=1)
-        for run in parse_runs(entry, f"{path}: [[estimators]] {i}", knobs, reading, several=several)
-    ]
-    plan = replace(plan, estimators=tuple(estimator for _, estimator in planned))
-    refuse_duplicates(plan, str(path))
-    return FileRuns(plan, tuple(run for run, _ in planned))
-
-
-def _parse_lab(entry: dict[str, Any], knobs: tuple[Knob, ...], where: str) -> LabRuns:
-    given = check_keys(entry, LAB_KEYS, where, required=("worlds", "filters"))
-    for key in ("worlds", "filters", "seeds"):
-        if len(set(given.get(key, ()))) < len(given.get(key, ())):
-            raise OptionError(f"{where}: one of the {key} is listed twice")
-    grid = given.get("grid", False)
-    if not grid:
-        require_defaults(knobs, where)
-    duration_s = given.get("duration_s")
-    if duration_s is not None and not 0 < duration_s < float("inf"):
-        raise OptionError(f"{where}: duration_s is to be a positive time, not {duration_s}")
-    return LabRuns(
-        worlds=tuple(given["worlds"]),
-        seeds=tuple(given.get("seeds", [1])),
-        filters=tuple(given["filters"]),
-        settings=every_combination(knobs) if grid else one_at_a_time(knobs),
-        duration_s=duration_s,
-        faults=given.get("faults", True),
-    )
