@@ -240,6 +240,11 @@ def _common_folders(paths: list[str]) -> int:
     return shared
 
 
+def printable(text: str) -> str:
+    """The text on one line; what a terminal would obey rather than show is spelled out."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def columns(rows: Sequence[tuple[str, str]], *, indent: int = 2) -> str:
     """Label and text in two columns; a label that repeats is shown once."""
     width = max(len(label) for label, _ in rows)

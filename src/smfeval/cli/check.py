@@ -14,7 +14,7 @@ from smfeval.cli.flags import (
 from smfeval.explain.doubts import Examination, examine
 from smfeval.io import bag_contents, read
 from smfeval.show import check
-from smfeval.show.documents import json_text
+from smfeval.show.render import json_text
 
 if TYPE_CHECKING:
     from smfeval.io.ros.topics import Candidate

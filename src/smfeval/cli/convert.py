@@ -18,8 +18,8 @@ from smfeval.io.convention import CONVENTIONS, ORDERS
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.formats import FORMATS, format_for_writing
 from smfeval.io.header import assumed_words
-from smfeval.show import conversion
-from smfeval.show.documents import json_text
+from smfeval.show import check
+from smfeval.show.render import json_text
 from smfeval.track import AnyTrack
 
 
@@ -44,17 +44,17 @@ def run(arguments: list[str]) -> int:
 
     result = _summarise_conversion(track, files, chosen)
     if chosen.json:
-        print(json_text(conversion.document(result)), end="")
+        print(json_text(check.conversion_document(result)), end="")
     elif chosen.quiet:
-        print(conversion.last_line(result))
+        print(check.conversion_line(result))
     else:
-        print(conversion.text(result, verbose=chosen.verbose), end="")
+        print(check.conversion_text(result, verbose=chosen.verbose), end="")
     return 0
 
 
 def _summarise_conversion(
     track: AnyTrack, files: list[Path], chosen: argparse.Namespace
-) -> conversion.Conversion:
+) -> check.Conversion:
     """What there is to say of a conversion."""
     entry = format_for_writing(files[0], chosen.to)
     written = entry.title
@@ -64,7 +64,7 @@ def _summarise_conversion(
     lost = losses(track, entry)
     if not (track.about.oriented or entry.keeps_header):
         lost.append("the mark that the orientation is unknown")
-    return conversion.Conversion(
+    return check.Conversion(
         examine(track),
         tuple(str(file) for file in files),
         written,

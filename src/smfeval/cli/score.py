@@ -36,7 +36,7 @@ from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.options import ReadOptions
 from smfeval.options import PAIRING, REFERENCE, SCORING, refuse_unused_tolerance
 from smfeval.schema import options_at, with_values
-from smfeval.show.documents import json_text
+from smfeval.show.render import json_text
 from smfeval.show.report import Report, document, last_lines, text
 from smfeval.track import AnyTrack
 

@@ -13,7 +13,7 @@ from smfeval.cli.main import LAB_MODULES
 from smfeval.compare.sweep import SENTENCES, Sweep, sweep_of
 from smfeval.errors import OptionError
 from smfeval.show import sweep as show
-from smfeval.show.documents import json_text
+from smfeval.show.render import json_text
 from smfeval.study.sweep_plan import FileRuns, SweepPlan, read_sweep
 from smfeval.study.sweep_points import PointsAndFailures, Progress, points_of_files
 

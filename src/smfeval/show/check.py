@@ -1,6 +1,6 @@
-"""What `check` found, as text and as a JSON document."""
+"""What `check` found in a file and what `convert` made of it, as text and as JSON documents."""
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,8 +12,11 @@ from smfeval.track import AnyTrack, DroppedRows, GaussianTrack, ParticleTrack
 if TYPE_CHECKING:
     from smfeval.explain.doubts import Examination
     from smfeval.explain.health import Health, TrackMotion
+    from smfeval.io.ros.topics import Candidate
 
 SCHEMA = "smfeval.check/1"
+CANDIDATES_SCHEMA = "smfeval.topics/1"
+CONVERSION_SCHEMA = "smfeval.convert/1"
 
 GROWTH_LIMIT = 2.0  # sigma of the last tenth of the track over that of the first
 
@@ -190,12 +193,6 @@ def document(examination: "Examination") -> dict[str, Any]:
     }
 
 
-if TYPE_CHECKING:
-    from smfeval.io.ros.topics import Candidate
-
-CANDIDATES_SCHEMA = "smfeval.topics/1"
-
-
 def candidates_text(found: "list[Candidate]") -> str:
     """One line per topic."""
     if not found:
@@ -209,3 +206,60 @@ def candidates_text(found: "list[Candidate]") -> str:
 def candidates_document(found: "list[Candidate]") -> dict[str, Any]:
     """The same as strict JSON data."""
     return {"schema": CANDIDATES_SCHEMA, "topics": [asdict(entry) for entry in found]}
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """A track that was read, the files that were written from it, and what was said on the way."""
+
+    examination: "Examination"
+    files: tuple[str, ...]
+    written_format: str  # format, and the convention where it could be chosen
+    lost: tuple[str, ...]
+    assumed: tuple[str, ...]
+
+    @property
+    def track(self) -> AnyTrack:
+        """The track that was written."""
+        return self.examination.track
+
+
+def conversion_text(done: Conversion, *, verbose: bool = False) -> str:
+    """What was read, what was assumed, what was lost, what was written."""
+    track = done.track
+    rows = [
+        ("read", f"{track.provenance.name} ({track.provenance.format})"),
+        ("frames", frames(track)),
+    ]
+    if track.provenance.convention:
+        rows.append(("convention", track.provenance.convention))
+    rows += cross_rows(track)
+    rows += detail_rows(done.examination) if verbose else []
+    rows += provenance_rows(track)
+    rows += [("doubt", doubt.sentence) for doubt in done.examination.doubts]
+    rows += [("assumed", word) for word in done.assumed]
+    rows += [("lost", word) for word in done.lost]
+    return f"{words.columns(rows, indent=0)}\n{conversion_line(done)}\n"
+
+
+def conversion_line(done: Conversion) -> str:
+    """The files written, in which format, and how many scans."""
+    scans = words.count(len(done.track), "scan")
+    kind = REPRESENTATION_WORDS[done.track.representation]
+    return f"wrote {' and '.join(done.files)} ({done.written_format}): {scans}, from {kind}"
+
+
+def conversion_document(done: Conversion) -> dict[str, Any]:
+    """The same as strict JSON data."""
+    found = document(done.examination)
+    shared = ("format", "representation", "body", "world", "gauge", "convention", "cross")
+    return {
+        "schema": CONVERSION_SCHEMA,
+        "source": found["name"],
+        "scans": len(done.track),
+        **{key: found[key] for key in (*shared, "dropped", "notes", "doubts")},
+        "assumed": list(done.assumed),
+        "lost": list(done.lost),
+        "written": done.written_format,
+        "files": list(done.files),
+    }

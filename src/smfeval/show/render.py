@@ -1,16 +1,18 @@
-"""Jinja2 renders the templates of `show/templates`: Python prepares data, they hold the markup.
+"""Results as text: strict JSON, and the templates of `show/templates`, rendered by Jinja2.
 
-Whatever a template prints is text and is escaped, for HTML or for LaTeX; control characters are
-spelled out. Macros and files of styles and scripts are markup and stay as they are.
+Python prepares data, templates hold the markup. Whatever a template prints is text and is escaped,
+for HTML or for LaTeX; control characters are spelled out. Macros and files of styles and scripts
+are markup and stay as they are.
 """
 
+import json
 import re
 from collections.abc import Callable
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from smfeval.show.study.remarks import printable
+from smfeval.words import printable
 
 if TYPE_CHECKING:  # at run time, imported where a template is rendered
     from jinja2 import Environment
@@ -42,9 +44,14 @@ def render_latex(name: str, /, **data: Any) -> str:
     return latex_environment().get_template(name).render(data)
 
 
+def json_text(document: dict[str, Any]) -> str:
+    """One JSON document, ending with a line end. Raises on a NaN rather than writing one."""
+    return json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+
+
 def read_asset(name: str) -> str:
     """A file beside the templates, as it is: styles, scripts."""
-    return (files(PACKAGE) / FOLDER / name).read_text(encoding="utf-8")
+    return (Path(__file__).with_name(FOLDER) / name).read_text(encoding="utf-8")
 
 
 def escape_latex(text: str) -> str:

@@ -17,7 +17,7 @@ from smfeval.lab.filters import filter_named
 from smfeval.lab.filters.run import read_telemetry, write_telemetry
 from smfeval.lab.show.document import document
 from smfeval.lab.show.report import markdown, text
-from smfeval.show.documents import json_text
+from smfeval.show.render import json_text
 from smfeval.summarise.inflation import median_chi_squared
 from support.pretended_filters import (
     EASY,

@@ -4,7 +4,7 @@ import pytest
 from smfeval.errors import SeriesError
 from smfeval.maths import normal
 from smfeval.show.figures import draw
-from smfeval.show.figures.degeneracy import MAX_POINTS, fit_log_line
+from smfeval.show.figures.nees import MAX_POINTS, fit_log_line
 from smfeval.show.figures.sweep import honest_error_slope, unearned_nees_slope
 from support.evaluations import legend_texts, line_of
 

@@ -4,7 +4,8 @@ import re
 from html.parser import HTMLParser
 
 from smfeval.show import page
-from smfeval.show.study.remarks import metric_title, printable
+from smfeval.show.study.remarks import metric_title
+from smfeval.words import printable
 from support.study_results import BASE, LOST, ODD, PLAIN, study
 
 

@@ -3,7 +3,7 @@
 from markdown_it import MarkdownIt
 
 from smfeval.show.study.markdown import escape_markdown, text
-from smfeval.show.study.remarks import printable
+from smfeval.words import printable
 from support.study_results import BASE, ODD, PLAIN, study
 
 

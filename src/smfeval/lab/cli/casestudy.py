@@ -14,7 +14,7 @@ from smfeval.lab.casestudy.cache import RUNS
 from smfeval.lab.casestudy.run import Progress
 from smfeval.lab.show import report
 from smfeval.lab.show.document import document
-from smfeval.show.documents import json_text
+from smfeval.show.render import json_text
 
 DOCUMENT, REPORT, FIGURES = "casestudy.json", "casestudy.md", "casestudy.pdf"
 

@@ -19,7 +19,7 @@ from smfeval.lab.filters.run import Run, write_telemetry
 from smfeval.lab.recording import read_recording
 from smfeval.lab.recording.data import parse_imu_noise
 from smfeval.lab.show import text
-from smfeval.show.documents import json_text
+from smfeval.show.render import json_text
 
 
 def run(arguments: list[str]) -> int:

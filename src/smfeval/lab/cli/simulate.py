@@ -10,7 +10,7 @@ from smfeval.lab.sensors import LIDARS
 from smfeval.lab.sensors.faults import HELP, parse_faults
 from smfeval.lab.show import text
 from smfeval.lab.simulate import simulate
-from smfeval.show.documents import json_text
+from smfeval.show.render import json_text
 
 
 def run(arguments: list[str]) -> int:

@@ -1,4 +1,4 @@
-"""NEES over time, with the band in which an honest belief's would lie."""
+"""NEES over time, its autocorrelation, and NEES over the condition of the geometry."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,6 +12,8 @@ from smfeval.maths.special import normal_quantile
 from smfeval.score.pit import effective_particles, honest_quantile
 from smfeval.show.figures.inputs import (
     Evaluations,
+    check_positive,
+    check_same_length,
     estimate_name,
     numbered_beliefs,
     origin_ns,
@@ -28,8 +30,10 @@ from smfeval.show.figures.style import (
     polyline,
     set_log_ticks,
 )
+from smfeval.summarise.inflation import median_chi_squared
 
 HONEST_QUANTILES = (0.025, 0.975)  # the central 95 % of an honest belief's NEES
+MAX_POINTS = 5000  # more are counted in hexagons instead of drawn on top of each other
 
 
 def nees_over_time(axes: Axes, evaluations: Evaluations) -> None:
@@ -148,3 +152,42 @@ def _block_scans(evaluation: Evaluation, what: str, series: Floats) -> float:
 
 def _lag_count(scans: int, marks: list[float]) -> int:
     return min(scans - 1, max(MIN_LAGS, int(np.ceil(LAG_MARGIN * max(marks)))))
+
+
+def degeneracy(axes: Axes, condition: Floats, nees: Floats, *, dimension: int = 3) -> None:
+    """NEES over the condition number of the information, both logarithmic, with the fitted line.
+
+    The line is the least-squares fit of log10 NEES on log10 condition. Scans depend on each other,
+    so no interval is given.
+    """
+    check_same_length(condition, nees, "condition number and NEES")
+    x, y = check_positive(condition, "condition number"), check_positive(nees, "NEES")
+    slope, offset = fit_log_line(x, y)
+    if len(x) > MAX_POINTS:
+        axes.hexbin(x, y, xscale="log", yscale="log", bins="log", gridsize=60, mincnt=1, lw=0)
+    else:
+        axes.plot(x, y, ".", ms=2.5, alpha=0.5, mew=0, color=colour(0), label="scans")
+        axes.set(xscale="log", yscale="log")
+    ends = np.array([x.min(), x.max()])
+    legend = f"fit: slope {words.fixed(slope, 2, signed=True)} of the logarithms".replace(
+        "-", "\N{MINUS SIGN}"
+    )
+    axes.plot(ends, 10**offset * ends**slope, color=colour(1), lw=1.4, label=legend)
+    honest = median_chi_squared(dimension)
+    axes.axhline(
+        honest, color=HONEST_GREY, ls="--", label=f"if honest: median {words.number(honest)}"
+    )
+    set_log_ticks(axes.xaxis)
+    set_log_ticks(axes.yaxis)
+    axes.set_xlabel("condition number")
+    axes.set_ylabel("NEES")
+    legend_above(axes)
+
+
+def fit_log_line(condition: Floats, nees: Floats) -> tuple[float, float]:
+    """Slope and offset of log10 NEES over log10 condition."""
+    x, y = np.log10(condition), np.log10(nees)
+    if len(x) < 2 or np.ptp(x) == 0:
+        raise SeriesError("the condition number never changes; there is no slope to fit")
+    slope = float(np.cov(x, y, bias=True)[0, 1] / x.var())
+    return slope, float(y.mean() - slope * x.mean())

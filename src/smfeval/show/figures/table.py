@@ -8,7 +8,6 @@ from matplotlib.figure import Figure
 
 from smfeval.errors import OptionError
 from smfeval.show.figures.calibration import coverage, log_score, pit_histogram
-from smfeval.show.figures.degeneracy import degeneracy
 from smfeval.show.figures.errors import (
     axis_errors,
     divergence,
@@ -17,7 +16,7 @@ from smfeval.show.figures.errors import (
     error_size_in,
     reported_sigma,
 )
-from smfeval.show.figures.nees import autocorrelation, nees_over_time
+from smfeval.show.figures.nees import autocorrelation, degeneracy, nees_over_time
 from smfeval.show.figures.sensitivity import clock_sensitivity, gauge_sensitivity, pair_matrix
 from smfeval.show.figures.study import forest, forest_size_in, rank_diagram
 from smfeval.show.figures.style import COLUMN_IN, WIDE_IN, paper_style, stacked_axes

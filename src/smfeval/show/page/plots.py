@@ -13,7 +13,7 @@ from smfeval.maths.stamps import NANOSECONDS
 from smfeval.score import Residuals
 from smfeval.score.pit import honest_quantile
 from smfeval.show.figures.style import stretch_index, thin_scans
-from smfeval.show.study.remarks import printable
+from smfeval.words import printable
 
 MOST = 60_000  # scans of all tracks of a page together: about 90 bytes each
 FEWEST = 2_000  # scans that each track may have, however many tracks there are

@@ -8,7 +8,7 @@ from typing import Any
 from smfeval import __version__
 from smfeval.compare.duels import Column, Duel, MetricCell, Ranks, Section
 from smfeval.evaluation import Options
-from smfeval.show.documents import json_text
+from smfeval.show.render import json_text
 from smfeval.study.plan import Plan, PlannedEstimator, PlannedTrack
 from smfeval.study.result import PairResult, Study, TaskResult
 from smfeval.summarise.number import Number, finite_or_none

@@ -6,15 +6,9 @@ The file can be read by a paper that loads booktabs (``\input``), and compiles b
 from typing import Any
 
 from smfeval.show.render import render_latex
+from smfeval.show.study.digits import NumberStyle
 from smfeval.show.study.layout import Grid, TableCell, column_blocks, grids
-from smfeval.show.study.remarks import (
-    BEST_MEANING,
-    NumberStyle,
-    Remark,
-    meaning,
-    study_remarks,
-    study_title,
-)
+from smfeval.show.study.remarks import BEST_MEANING, Remark, meaning, study_remarks, study_title
 from smfeval.study.result import Study
 
 WIDTH = 80  # characters of \footnotesize in a line of `article`

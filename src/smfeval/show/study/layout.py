@@ -7,23 +7,20 @@ from statistics import median_low
 import numpy as np
 
 from smfeval.compare.duels import Column, MetricCell, Section
+from smfeval.show.study.digits import Digits, NumberStyle, round_interval, round_value
 from smfeval.show.study.remarks import (
-    Digits,
     Marks,
-    NumberStyle,
     Remark,
     cell_number,
     footnotes,
     metric_title,
-    printable,
-    round_interval,
-    round_value,
     section_remarks,
     section_title,
     shared_notes,
 )
 from smfeval.study.result import Study
 from smfeval.summarise.number import Number
+from smfeval.words import printable
 
 DASH = "-"  # where there is no value
 

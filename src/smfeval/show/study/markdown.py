@@ -1,14 +1,8 @@
 """Tables in Markdown, as GitHub shows them."""
 
+from smfeval.show.study.digits import NumberStyle
 from smfeval.show.study.layout import Grid, TableCell, TableRow, grids
-from smfeval.show.study.remarks import (
-    BEST_MEANING,
-    NumberStyle,
-    Remark,
-    meaning,
-    study_remarks,
-    study_title,
-)
+from smfeval.show.study.remarks import BEST_MEANING, Remark, meaning, study_remarks, study_title
 from smfeval.study.result import Study
 
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

@@ -3,18 +3,18 @@
 from functools import partial
 from textwrap import wrap
 
+from smfeval.show.study.digits import NumberStyle
 from smfeval.show.study.layout import Grid, TableCell, column_blocks, grids
 from smfeval.show.study.remarks import (
     BEST_MEANING,
-    NumberStyle,
     Remark,
     meaning,
-    printable,
     study_remarks,
     study_title,
     unscored_runs,
 )
 from smfeval.study.result import Study
+from smfeval.words import printable
 
 WIDTH = 110  # columns of a terminal that most people have
 GAP = "   "  # between two columns
