@@ -29,7 +29,7 @@ def test_files_and_origin_may_be_given_as_text():
         ({"origin": 5.0}, "origin 5.0 is no place"),
         ({"covariance": 5}, "covariance 5 is no file name"),
         ({"times": ""}, "times '' is no file name"),
-        ({"lag": 2}, "lag 2 is unknown; it is 0 or 1"),
+        ({"lag": 2}, "lag 2 is unknown; it is one of 0, 1"),
         ({"lag": -1}, "lag -1 is unknown"),
         ({"body": "a\nb"}, "body .* fits no header: one line of text is needed"),
         ({"world": "  "}, "world '  ' fits no header"),

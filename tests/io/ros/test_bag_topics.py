@@ -119,10 +119,14 @@ def test_an_empty_bag_has_no_topic(bag):
         read(bag.write())
 
 
-def test_an_unknown_preset_lists_the_known_ones(new_bag, covariances):
+@pytest.mark.parametrize(
+    ("preset", "hint"),
+    [("fastlio", "'fast-lio2' may be meant"), ("mine", "it is one of fast-lio2")],
+)
+def test_an_unknown_preset_lists_the_nearest_or_the_known_ones(preset, hint, new_bag, covariances):
     path = fill(new_bag(), "/odom", covariances(2)).write()
-    with pytest.raises(OptionError, match="'fastlio' is unknown; it is one of fast-lio2"):
-        read(path, preset="fastlio")
+    with pytest.raises(OptionError, match=f"preset '{preset}' is unknown; {hint}"):
+        read(path, preset=preset)
 
 
 def test_two_different_topics_are_refused(new_bag, covariances):
