@@ -179,3 +179,20 @@ def test_the_first_commands_of_the_readme_set_everything_up():
         "make demo",
         "make test",
     ]
+
+
+HAND_WRITTEN = re.compile(
+    r"\{[^{}]*:[+,]?(\.\d)?[gef,%]\} ?(%|k?m\b|[cmun]m\b|m?s\b|deg\b)"  # {x:.3g} m, {x:.0f} %
+    r"|\{1e3 \* [^{}]*:|\{100 \* [^{}]*:"  # {100 * x:.0f}
+)
+
+
+def test_lengths_shares_and_times_are_written_by_words_alone():
+    found = [
+        f"{path.relative_to(ROOT)}: {line.strip()}"
+        for path in (ROOT / "src").rglob("*.py")
+        if path.name != "words.py"
+        for line in path.read_text().splitlines()
+        if HAND_WRITTEN.search(line)
+    ]
+    assert found == []

@@ -37,11 +37,19 @@ def _guess_cause(estimate: Ints, reference: Ints) -> str:
     if unit:
         return f"one of them seems to be in {unit}"
     if (first < EPOCH_S) != (second < EPOCH_S):
-        return f"one counts from its start, the other from 1970: try an offset of {-start:.3f} s"
+        return (
+            "one counts from its start, the other from 1970: try an offset of "
+            f"{words.fixed(-start, 3)} s"
+        )
     hours = round(start / HOUR_S)
     if hours and abs(start - hours * HOUR_S) < max(_duration_s(estimate), _duration_s(reference)):
-        return f"they are about {hours} h apart: a time zone or GPS time? try offset {-start:.3f} s"
-    return f"they start {start:.3f} s apart: try an offset of {-start:.3f} s"
+        return (
+            f"they are about {hours} h apart: a time zone or GPS time? try offset "
+            f"{words.fixed(-start, 3)} s"
+        )
+    return (
+        f"they start {words.fixed(start, 3)} s apart: try an offset of {words.fixed(-start, 3)} s"
+    )
 
 
 def _unit(first: float, second: float) -> str | None:

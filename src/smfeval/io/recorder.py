@@ -11,6 +11,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from smfeval import words
 from smfeval.errors import OptionError, TrackError
 from smfeval.io.cross import cross_header, cross_row, cross_target, remove_stale
 from smfeval.io.formats import CROSS
@@ -104,7 +105,7 @@ class SquareWriter:
         if earlier is None:
             raise TrackError(
                 f"a cross-covariance is with stamp {first} ns, which is none of the last "
-                f"{KEPT_SCANS:,} scans",
+                f"{words.count(KEPT_SCANS)} scans",
                 place=place,
             )
         try:

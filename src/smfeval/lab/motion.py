@@ -7,6 +7,7 @@ import numpy as np
 from scipy.interpolate import BSpline, make_interp_spline
 from scipy.ndimage import gaussian_filter1d
 
+from smfeval import words
 from smfeval.errors import OptionError
 from smfeval.lab.scene import Ground
 from smfeval.maths import se3, so3
@@ -191,9 +192,11 @@ def _resolve_duration(route: Route, time: Floats, distance: Floats, wished: floa
         return float(whole)
     if not SHORTEST_S <= wished <= whole:
         limit = (
-            f"the walk ends after {whole:g} s" if wished > whole else f"at least {SHORTEST_S:g} s"
+            f"the walk ends after {words.exact(whole)} s"
+            if wished > whole
+            else f"at least {words.exact(SHORTEST_S)} s"
         )
-        raise OptionError(f"{limit}; {wished:g} s cannot be simulated")
+        raise OptionError(f"{limit}; {words.exact(wished)} s cannot be simulated")
     return float(np.floor(10 * wished + 1e-6) / 10)
 
 

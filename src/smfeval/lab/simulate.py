@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from smfeval import words
 from smfeval.errors import OptionError
 from smfeval.lab.motion import SimulatedMotion, simulate_walk
 from smfeval.lab.recording import Recording, Scans
@@ -81,7 +82,9 @@ def simulate(
 def _empty_scan_notes(scans: Scans) -> list[str]:
     """A note on scans without points."""
     empty = int(np.sum(np.diff(scans.offset) == 0))
-    return [f"{empty:,} of {len(scans):,} scans have no points"] if empty else []
+    return (
+        [f"{words.count(empty)} of {words.count(len(scans))} scans have no points"] if empty else []
+    )
 
 
 def _reference(motion: SimulatedMotion, since: Ints, name: str) -> Track:

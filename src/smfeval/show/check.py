@@ -88,7 +88,12 @@ def cross_rows(track: AnyTrack) -> list[tuple[str, str]]:
         return []
     fewest, most = track.cross.lags
     pairs = words.count(len(track.cross), "pair")
-    return [("joint", f"cross-covariances for {pairs}, lags {fewest:,} to {most:,}")]
+    return [
+        (
+            "joint",
+            f"cross-covariances for {pairs}, lags {words.count(fewest)} to {words.count(most)}",
+        )
+    ]
 
 
 def _cross_document(track: AnyTrack) -> dict[str, Any] | None:

@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from smfeval import words
 from smfeval.errors import TrackError
 from smfeval.maths.arrays import Bools, Floats, Ints, read_only
 from smfeval.maths.stamps import NANOSECONDS
@@ -60,7 +61,7 @@ class Beliefs:
 
     def __repr__(self) -> str:
         kind, name = type(self).__name__, self.provenance.name
-        return f"{kind}({name}: {len(self)} scans in {self.duration_s:.1f} s)"
+        return f"{kind}({name}: {len(self)} scans in {words.duration(self.duration_s)})"
 
     def __getitem__(self, index: Index) -> Self:
         """The scans of a number, slice, mask or increasing numbers, as a track of the same kind."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from smfeval import words
 from smfeval.errors import TrackError
 from smfeval.maths.arrays import Bools, Floats, Ints, read_only
 from smfeval.maths.stamps import seconds_text
@@ -121,7 +122,7 @@ def cross_faults(cross: CrossCovariance, stamp: Ints, covariance: Floats) -> lis
         joint = joint_covariance(cross, covariance, slice(row, row + 1))
         smallest = float(correlation_eigenvalue(joint)[0])
         size = (
-            f"an eigenvalue of {smallest:.3g} in the correlation matrix"
+            f"an eigenvalue of {words.number(smallest)} in the correlation matrix"
             if np.isfinite(smallest)
             else "a zero variance beside covariances that are not zero"
         )

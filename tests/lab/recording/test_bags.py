@@ -152,7 +152,7 @@ def test_gaps_of_the_imu_are_told(tmp_path, rng):
     ]
     bag.messages = kept
     notes = read_recording(bag.write()).notes
-    assert "1 gap in the IMU, the longest 0.1 s" in notes
+    assert "1 gap in the IMU, the longest 100 ms" in notes
 
 
 def test_what_a_bag_does_not_say_is_assumed_aloud(tmp_path, rng):

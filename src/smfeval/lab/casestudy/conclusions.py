@@ -6,11 +6,11 @@ from math import comb
 
 import numpy as np
 
+from smfeval import words
 from smfeval.compare.sweep import MOVES_NATS, KnobEffect, TrackEffect, unearned_slope
 from smfeval.lab.casestudy.plan import NOISE_KNOB, OWN_FILTER, SMOOTHER
 from smfeval.lab.casestudy.result import CaseStudy, ScoreRow
 from smfeval.summarise.number import Number
-from smfeval.words import count, join
 
 SIMILAR_FACTOR = 1.5  # errors within this factor of each other are called alike
 SIGN_TEST_LEVEL = 0.05  # a sign test with a larger p decides nothing
@@ -29,33 +29,35 @@ def _overconfidence(study: CaseStudy) -> Iterator[str]:
             k = [row.k.value for row in rows if row.k is not None]
             above = sum(row.verdict == "overconfident" for row in rows)
             yield (
-                f"{name} is overconfident on {above} of {count(len(rows), 'track')}: "
-                f"k is between {min(k):.3g} and {max(k):.3g}"
+                f"{name} is overconfident on {above} of {words.count(len(rows), 'track')}: "
+                f"k is between {words.number(min(k))} and {words.number(max(k))}"
             )
 
 
 def _knobs(study: CaseStudy) -> Iterator[str]:
     reach = study.credit_reach
-    moving = [f"{each.knob} ({each.nats:.1f} nat)" for each in reach if each.nats >= MOVES_NATS]
+    moving = [
+        f"{each.knob} ({words.fixed(each.nats, 1)} nat)"
+        for each in reach
+        if each.nats >= MOVES_NATS
+    ]
     still = [each.knob for each in reach if each.nats < MOVES_NATS]
     if moving:
-        rest = f", not by {join(still)}" if still else ""
-        yield f"what an update is credited with is moved by {join(moving)}{rest}"
+        rest = f", not by {words.join(still)}" if still else ""
+        yield f"what an update is credited with is moved by {words.join(moving)}{rest}"
     noise = study.knob_effect(NOISE_KNOB)
     if noise is not None and noise.nees_slope is not None:
         slopes = [
             f"{_format_slope(each.nees_slope)} on {each.track}" for each in _affected_tracks(noise)
         ]
         yield (
-            f"as R shrinks, log10 NEES grows per nat by {join(slopes)}; errors that stay "
-            f"give {unearned_slope():.3f}"
+            f"as R shrinks, log10 NEES grows per nat by {words.join(slopes)}; errors that stay "
+            f"give {words.fixed(unearned_slope(), 3)}"
         )
 
 
 def _format_slope(slope: Number | None) -> str:
-    if slope is None or slope.low is None or slope.high is None:
-        return "-" if slope is None else f"{slope.value:.3f}"
-    return f"{slope.value:.3f} [{slope.low:.3f}, {slope.high:.3f}]"
+    return "-" if slope is None else words.slope(slope.value, slope.low, slope.high)
 
 
 def _affected_tracks(effect: KnobEffect) -> list[TrackEffect]:
@@ -68,13 +70,14 @@ def _credit(study: CaseStudy) -> Iterator[str]:
         off = max(abs(row.credit.unexplained) for row in study.explanations)
         yield (
             f"a credit made of nothing but the number of points, their normals and R, added to the "
-            f"prior, gives the reported precision within {off:.2g} nat (largest median of a track)"
+            f"prior, gives the reported precision within {words.number(off)} nat (largest median "
+            "of a track)"
         )
         few = [row.credit.effective_points for row in study.explanations]
         many = [row.credit.matched for row in study.explanations]
         yield (
-            f"{format_range(many, ',.0f')} matched points carry the information of "
-            f"{format_range(few, ',.0f')} independent ones"
+            f"{words.number_range(many)} matched points carry the information of "
+            f"{words.number_range(few)} independent ones"
         )
 
 
@@ -84,8 +87,8 @@ def _degeneracy(study: CaseStudy) -> Iterator[str]:
         clear = sum(_excludes_zero(each.slope.low, each.slope.high) for each in found)
         share = max(each.r_squared for each in found)
         yield (
-            f"the condition number explains at most {100 * share:.0f} % of the variance of log "
-            f"NEES; its slope is told from 0 on {clear} of {count(len(found), 'track')}"
+            f"the condition number explains at most {words.share(share)} of the variance of log "
+            f"NEES; its slope is told from 0 on {clear} of {words.count(len(found), 'track')}"
         )
 
 
@@ -96,13 +99,14 @@ def _excludes_zero(low: float | None, high: float | None) -> bool:
 def _displacement(study: CaseStudy) -> Iterator[str]:
     rows = [row for row in study.explanations if row.displacement.needed_every_m is not None]
     if rows:
-        shown = [1e3 * row.displacement.shown.sigma_m for row in rows]
-        needed = [1e3 * (row.displacement.needed_every_m or 0.0) for row in rows]
+        shown = [row.displacement.shown.sigma_m for row in rows]
+        needed = [row.displacement.needed_every_m or 0.0 for row in rows]
         short = sum(low < high for low, high in zip(shown, needed, strict=True))
         yield (
             f"a displacement that all points of a scan share makes k = 1 if its sigma is "
-            f"{format_range(needed)} mm; innovations show {format_range(shown)} mm, too little on "
-            f"{short} of {count(len(rows), 'track')}"
+            f"{words.length_range(min(needed), max(needed))}; innovations show "
+            f"{words.length_range(min(shown), max(shown))}, too little on "
+            f"{short} of {words.count(len(rows), 'track')}"
         )
 
 
@@ -111,7 +115,10 @@ def _variants(study: CaseStudy) -> Iterator[str]:
         rows = [row for row in study.variants if row.variant == name]
         part = [100 * row.closed_share for row in rows if row.closed_share is not None]
         if part:
-            k, gone = format_range([row.k.value for row in rows]), format_range(part, ".0f")
+            k, gone = (
+                words.number_range(row.k.value for row in rows),
+                words.number_range(part, places=0),
+            )
             yield f"{name}: k is {k}, {gone} % of log k is gone{_r_slope(study, name)}"
 
 
@@ -124,8 +131,9 @@ def _r_slope(study: CaseStudy, variant: str) -> str:
         return "; R no longer sets its precision"
     below = sum(each.high is not None and each.high < unearned_slope() for each in slopes)
     return (
-        f"; its slope over R is {format_range([each.value for each in slopes], '.3f')}, told to be "
-        f"below {unearned_slope():.3f} on {below} of {count(len(effect.tracks), 'track')}"
+        f"; its slope over R is {words.number_range((each.value for each in slopes), places=3)}, "
+        f"told to be below {words.fixed(unearned_slope(), 3)} on {below} of "
+        f"{words.count(len(effect.tracks), 'track')}"
     )
 
 
@@ -143,10 +151,10 @@ def compare_smoother(study: CaseStudy) -> Iterator[str]:
     )
     yield (
         f"is the smoother less overconfident at similar accuracy? {answer}: its error is within a "
-        f"factor of {SIMILAR_FACTOR:g} of that of {OWN_FILTER} on {len(alike)} of "
-        f"{count(len(pairs), 'track')}, and its k the lower one on {lower} of these (sign test: "
-        f"p = {sign_test(lower, len(alike)):.2g}); over all, median k {_median_k(pairs, 0):.3g} "
-        f"against {_median_k(pairs, 1):.3g}"
+        f"factor of {words.exact(SIMILAR_FACTOR)} of that of {OWN_FILTER} on {len(alike)} of "
+        f"{words.count(len(pairs), 'track')}, and its k the lower one on {lower} of these (sign "
+        f"test: p = {sign_test(lower, len(alike)):.2g}); over all, median k "
+        f"{words.number(_median_k(pairs, 0))} against {words.number(_median_k(pairs, 1))}"
     )
 
 
@@ -183,9 +191,3 @@ def _is_similar(one: float, other: float) -> bool:
 
 
 TOPICS = (_overconfidence, _knobs, _credit, _degeneracy, _displacement, _variants, compare_smoother)
-
-
-def format_range(values: Sequence[float], digits: str = ".3g") -> str:
-    """'1.2 to 3.4', or the value where they are alike."""
-    low, high = format(min(values), digits), format(max(values), digits)
-    return low if low == high else f"{low} to {high}"

@@ -8,14 +8,15 @@ from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
+from smfeval import words
 from smfeval.errors import OptionError
 
 S = TypeVar("S")
 
 
-def parse_settings(kind: type[S], words: Sequence[str]) -> S:
+def parse_settings(kind: type[S], said: Sequence[str]) -> S:
     """Settings of a kind, with those changed that are named as `name=value`."""
-    return kind(**dict(_setting(kind, word) for word in words))
+    return kind(**dict(_setting(kind, word) for word in said))
 
 
 BOOLEAN_WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
@@ -66,7 +67,10 @@ class Range:
         return self.low <= value <= self.high or (self.or_zero and value == 0)
 
     def __str__(self) -> str:
-        return f"{'0 or ' if self.or_zero else ''}from {self.low:g} to {self.high:g}"
+        return (
+            f"{'0 or ' if self.or_zero else ''}from {words.exact(self.low)} to "
+            f"{words.exact(self.high)}"
+        )
 
 
 def refuse_outside(settings: Any, ranges: Mapping[str, Range]) -> None:

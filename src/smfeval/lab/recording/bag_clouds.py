@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from smfeval import words
 from smfeval.errors import FormatError
 from smfeval.io.ros.poses import settle_stamps
 from smfeval.lab.recording.data import Scans
@@ -223,7 +224,9 @@ def _drop_damaged_times(clouds: list[Cloud], times: PointTimes) -> tuple[list[Cl
     good = [plausible_times(times, cloud.time) for cloud in clouds]
     lost = sum(int((~each).sum()) for each in good)
     kept = [select_points(cloud, each) for cloud, each in zip(clouds, good, strict=True)]
-    return kept, [f"{lost:,} points with a time far from their scan left out"] if lost else []
+    return kept, [
+        f"{words.count(lost)} points with a time far from their scan left out"
+    ] if lost else []
 
 
 def _rings(clouds: list[Cloud], within: list[Ints]) -> Ints | None:
@@ -237,12 +240,12 @@ def _cloud_notes(clouds: list[Cloud], timed: list[tuple[int, Ints]], header: Int
     notes = []
     lost = sum(cloud.left_out for cloud in clouds)
     if lost:
-        notes.append(f"{lost:,} points without a return (NaN or zero) left out")
+        notes.append(f"{words.count(lost)} points without a return (NaN or zero) left out")
     apart = max(abs(first - int(stamp)) for (first, _), stamp in zip(timed, header, strict=True))
     if apart > FAR_NS:
         notes.append(
-            f"per-point times are up to {apart / 1e9:.3g} s from the stamps of the clouds: if the "
-            "IMU has the clock of the stamps, read with stamp_at start or end"
+            f"per-point times are up to {words.duration(apart / 1e9)} from the stamps of the "
+            "clouds: if the IMU has the clock of the stamps, read with stamp_at start or end"
         )
     return notes
 
@@ -261,8 +264,8 @@ def infer_point_times(field: str, scans: list[Floats], place: str) -> PointTimes
     fitting = [u for u, ns in UNITS.items() if SHORTEST_S <= span * ns / NANOSECONDS <= LONGEST_S]
     if not fitting:
         raise FormatError(
-            f"{place}: the per-point times (field {field}) of a scan span {span:.3g}, which is no "
-            "scan of 5 ms to 1 s in s, ms, us or ns"
+            f"{place}: the per-point times (field {field}) of a scan span {words.number(span)}, "
+            "which is no scan of 5 ms to 1 s in s, ms, us or ns"
         )
     unit = fitting[0]
     middle = float(np.median([np.median(np.abs(values)) for values in full]))

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from smfeval import words
 from smfeval.errors import FormatError
 from smfeval.io.ros.bag import Bag, open_bag, translate_damage
 from smfeval.io.ros.poses import settle_stamps
@@ -128,9 +129,10 @@ def _assumed_values() -> list[tuple[str, Any, str]]:
         (
             "imu_noise",
             noise,
-            f"IMU noise {noise.gyro:g} rad/s, {noise.acceleration:g} m/s^2/sqrt(Hz)",
+            f"IMU noise {words.exact(noise.gyro)} rad/s, {words.exact(noise.acceleration)} "
+            "m/s^2/sqrt(Hz)",
         ),
-        ("range_sigma_m", USUAL_RANGE_SIGMA_M, f"range noise {USUAL_RANGE_SIGMA_M:g} m"),
+        ("range_sigma_m", USUAL_RANGE_SIGMA_M, f"range noise {words.exact(USUAL_RANGE_SIGMA_M)} m"),
     ]
 
 

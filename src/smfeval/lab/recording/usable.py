@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from smfeval import words
 from smfeval.errors import FormatError, OptionError
 from smfeval.lab.recording.data import GRAVITY_M_S2, Imu, Recording, Scans
 from smfeval.maths.arrays import Bools, Ints
 from smfeval.maths.stamps import NANOSECONDS
-from smfeval.words import count
 
 FEWEST_SAMPLES = 2  # of the IMU: fewer span no scan
 GAP_PERIODS = 5  # an IMU gap is this many times the usual step; filters then extrapolate
@@ -80,10 +80,13 @@ def _in_si_units(imu: Imu) -> tuple[Imu, list[str]]:
     """Accelerations in m/s^2; some LiDARs' own IMUs report units of g."""
     size = float(np.median(np.linalg.norm(imu.acceleration, axis=1)))
     if 0.8 < size < 1.2:
-        note = f"accelerations have a median of {size:.2f}: taken as g, times {GRAVITY_M_S2}"
+        note = (
+            f"accelerations have a median of {words.fixed(size, 2)}: taken as g, times "
+            f"{GRAVITY_M_S2}"
+        )
         return replace(imu, acceleration=GRAVITY_M_S2 * imu.acceleration), [note]
     if not 8 < size < 12:
-        return imu, [f"accelerations have a median of {size:.3g} m/s^2; 9.8 is expected"]
+        return imu, [f"accelerations have a median of {words.number(size)} m/s^2; 9.8 is expected"]
     return imu, []
 
 
@@ -93,7 +96,7 @@ def _gap_notes(imu: Imu) -> list[str]:
     if not gap.any():
         return []
     longest = step.max() / NANOSECONDS
-    return _count_notes(int(gap.sum()), "gap", f"in the IMU, the longest {longest:.3g} s")
+    return _count_notes(int(gap.sum()), "gap", f"in the IMU, the longest {words.duration(longest)}")
 
 
 # Missing IMU samples in a row that a note tells of. The values around a gap are interpolated; where
@@ -176,24 +179,24 @@ def imu_gap_notes(imu: Imu, begin: int) -> list[str]:
         return []
     longest = float(wide.max()) / NANOSECONDS
     return [
-        f"{count(len(wide), 'gap')} of more than {GAP_SAMPLES} samples in the IMU, the longest "
-        f"of {longest:.3f} s; its values are interpolated there"
+        f"{words.count(len(wide), 'gap')} of more than {GAP_SAMPLES} samples in the IMU, the "
+        f"longest of {words.duration(longest)}; its values are interpolated there"
     ]
 
 
 def _early_scan_notes(scans: int) -> list[str]:
-    words = "left out, over before the IMU has told how the body stands"
-    return _count_notes(scans, "scan", words)
+    why = "left out, over before the IMU has told how the body stands"
+    return _count_notes(scans, "scan", why)
 
 
 def _imu_silence_notes(scans: int, silence_s: float) -> list[str]:
     if scans == 0 or silence_s == 0:
         return _count_notes(scans, "scan", "left out, after the last IMU sample")
     return [
-        f"stopped {count(scans, 'scan')} before the end: the IMU is silent for "
-        f"{silence_s:.1f} s, more than {LONGEST_GAP_S:.0f} s"
+        f"stopped {words.count(scans, 'scan')} before the end: the IMU is silent for "
+        f"{words.duration(silence_s)}, more than {words.duration(LONGEST_GAP_S)}"
     ]
 
 
-def _count_notes(number: int, noun: str, words: str) -> list[str]:
-    return [f"{count(number, noun)} {words}"] if number else []
+def _count_notes(number: int, noun: str, why: str) -> list[str]:
+    return [f"{words.count(number, noun)} {why}"] if number else []

@@ -10,6 +10,7 @@ from math import isfinite
 
 import numpy as np
 
+from smfeval import words
 from smfeval.errors import OptionError
 from smfeval.lab.motion import MARGIN_S
 from smfeval.maths import se3, so3
@@ -35,11 +36,14 @@ class Faults:
             raise OptionError("the size of a fault is a number, not infinite or NaN")
         if not abs(self.clock_s) < LONGEST_CLOCK_S:
             raise OptionError(
-                f"a clock that is {self.clock_s:g} s late: the walk is known for less than "
-                f"{LONGEST_CLOCK_S:g} s beyond its ends"
+                f"a clock that is {words.exact(self.clock_s)} s late: the walk is known for less "
+                f"than {words.exact(LONGEST_CLOCK_S)} s beyond its ends"
             )
         if not self.range_scale > -1:
-            raise OptionError(f"ranges scaled by {self.range_scale:+g} would not be positive")
+            raise OptionError(
+                f"ranges scaled by {words.exact(self.range_scale, signed=True)} would not be "
+                "positive"
+            )
 
     def __bool__(self) -> bool:
         return any(getattr(self, each.name) for each in fields(self))
@@ -121,7 +125,9 @@ def format_faults(faults: Faults) -> str:
         size = getattr(faults, dial.field)
         if size:
             unit, factor = next(iter(dial.units.items()))
-            parts.append(f"{'' if dial.word == last else dial.word + '='}{size / factor:g}{unit}")
+            parts.append(
+                f"{'' if dial.word == last else dial.word + '='}{words.exact(size / factor)}{unit}"
+            )
             last = dial.word
     return ",".join(parts) or "none"
 
@@ -145,8 +151,8 @@ def parse_faults(text: str) -> Faults:
 def _parse_size(word: str, size: str, part: str) -> tuple[Dial, float]:
     found = [dial for dial in DIALS if dial.word == word]
     if not found:
-        words = ", ".join(dict.fromkeys(dial.word for dial in DIALS))
-        raise OptionError(f"{part!r} is no fault; write none, typical or WORD=SIZE of {words}")
+        known = ", ".join(dict.fromkeys(dial.word for dial in DIALS))
+        raise OptionError(f"{part!r} is no fault; write none, typical or WORD=SIZE of {known}")
     units = [unit for dial in found for unit in dial.units]
     match = SIZE_PATTERN.fullmatch(size)
     dial = next((d for d in found if match and match["unit"] in d.units), None)

@@ -25,7 +25,6 @@ from smfeval.lab.casestudy.result import (
 )
 from smfeval.show.study.markdown import escape_markdown
 from smfeval.show.sweep import format_slope
-from smfeval.summarise.number import Number
 
 Row = tuple[str, ...]
 
@@ -79,7 +78,7 @@ def extent(study: CaseStudy) -> str:
     plan = study.plan
     ran = {row.filter for row in study.scores}
     return (
-        f"case study: {words.count(len(plan.worlds), 'track')} of {plan.walk_s:g} s, "
+        f"case study: {words.count(len(plan.worlds), 'track')} of {words.exact(plan.walk_s)} s, "
         f"{words.count(len(ran), 'filter')}, {words.count(len(plan.knobs), 'knob')}, "
         f"{words.count(len(plan.variants), 'variant')}, {words.number(study.cpu_s)} s of one core"
     )
@@ -165,18 +164,10 @@ def _score_cells(row: ScoreRow) -> Row:
         str(row.mae),
         "none" if row.sigma_m is None else words.length(row.sigma_m),
         "-" if row.k is None else str(row.k),
-        "-" if row.coverage is None else percent(row.coverage),
+        "-" if row.coverage is None else row.coverage.text("%"),
         row.verdict,
-        f"{1e3 * row.cpu_per_scan_s:.1f}",
+        words.fixed(1e3 * row.cpu_per_scan_s, 1),
     )
-
-
-def percent(part: Number) -> str:
-    """'43 % [18, 73]'."""
-    value = f"{100 * part.value:.0f} %"
-    if part.low is None or part.high is None:
-        return value
-    return f"{value} [{100 * part.low:.0f}, {100 * part.high:.0f}]"
 
 
 KNOB_HEADINGS = (
@@ -188,7 +179,7 @@ def knobs_sheet(study: CaseStudy) -> Sheet | None:
     """What each knob does to credit, precision, NEES and error."""
     if study.knobs is None:
         return None
-    reach = {each.knob: f"{each.nats:.2f}" for each in study.credit_reach}
+    reach = {each.knob: words.fixed(each.nats, 2) for each in study.credit_reach}
     values = {knob.name: ", ".join(knob.values) for knob in study.plan.knobs}
     rows = tuple(
         row
@@ -215,7 +206,7 @@ def _knob(effect: KnobEffect, values: str, credit: str) -> Iterator[Row]:
 
 def _effect_cells(effect: KnobEffect | TrackEffect) -> Row:
     return (
-        f"{effect.reach_nats:.2f}",
+        words.fixed(effect.reach_nats, 2),
         format_slope(effect.nees_slope),
         format_slope(effect.error_slope),
         effect.label,
@@ -269,12 +260,12 @@ def _credit(row: CreditRow) -> Row:
     nats = (row.count, row.noise, row.shape, row.credit, row.prior, row.predicted, row.posterior)
     return (
         words.number(row.matched),
-        *(f"{value:.2f}" for value in nats),
-        f"{row.unexplained:+.3f}",
-        f"{row.gained:.2f}",
-        f"{row.lost:.2f}",
+        *(words.fixed(value, 2) for value in nats),
+        words.fixed(row.unexplained, 3, signed=True),
+        words.fixed(row.gained, 2),
+        words.fixed(row.lost, 2),
         words.number(row.effective_points),
-        f"{row.excess:.2f}",
+        words.fixed(row.excess, 2),
     )
 
 
@@ -289,7 +280,7 @@ def degeneracy_sheet(study: CaseStudy) -> Sheet | None:
             row.track,
             MEASURES.get(each.measure, f"{each.measure} eigenvalue"),
             str(each.slope),
-            f"{each.r_squared:.2f}",
+            words.fixed(each.r_squared, 2),
             str(each.scans),
         )
         for row in study.explanations
@@ -322,9 +313,9 @@ def _displacement(row: ExplanationRow) -> Row:
     return (
         row.track,
         _displacement_interval(found),
-        f"{found.recovered_one_nats:.2f} nat",
-        f"{found.recovered_every_nats:.2f} nat",
-        f"{row.credit.excess:.2f} nat",
+        f"{words.fixed(found.recovered_one_nats, 2)} nat",
+        f"{words.fixed(found.recovered_every_nats, 2)} nat",
+        f"{words.fixed(row.credit.excess, 2)} nat",
         _needed_size(found.needed_one_m),
         _needed_size(found.needed_every_m),
     )
@@ -372,7 +363,7 @@ def _variant(row: VariantRow) -> Row:
         str(row.k),
         str(row.mae),
         str(row.precision),
-        "-" if row.closed_share is None else f"{100 * row.closed_share:.0f} %",
+        "-" if row.closed_share is None else words.share(row.closed_share),
     )
 
 
@@ -383,7 +374,7 @@ def _noise(row: VariantRow, study: CaseStudy) -> Row:
     found = next((each for each in tracks if each.track == row.track), None)
     if found is None:
         return "-", "-", "-"
-    return f"{found.reach_nats:.2f} nat", format_slope(found.nees_slope), found.label
+    return f"{words.fixed(found.reach_nats, 2)} nat", format_slope(found.nees_slope), found.label
 
 
 SHEETS = (

@@ -49,7 +49,7 @@ def run_text(done: FinishedRun, *, verbose: bool = False) -> str:
     """What ran, how fast, what it claims and what was written."""
     rows = [
         ("filter", " ".join((done.filter, *done.settings))),
-        ("scans", f"{len(done.run.belief):,} of {len(done.recording.scans):,}"),
+        ("scans", words.count_of(len(done.run.belief), len(done.recording.scans), "")),
         ("CPU", _cpu(done)),
         ("matched", _matched_text(done)),
         ("sigma", _sigma(done)),
@@ -168,7 +168,9 @@ def _walk(recording: Recording) -> str:
 
 def _scans(scans: Scans) -> str:
     points = words.number(len(scans.point) / len(scans))
-    return f"{len(scans):,}, {words.number(_rate(scans.start))} Hz, {points} points in each"
+    return (
+        f"{words.count(len(scans))}, {words.number(_rate(scans.start))} Hz, {points} points in each"
+    )
 
 
 def _imu(imu: Imu) -> str:
@@ -183,15 +185,17 @@ def _recording_details(recording: Recording) -> list[tuple[str, str]]:
     """What `-v` adds: what filters are told."""
     noise, (shift, turn) = recording.imu_noise, recording.imu_T_lidar
     first, last = (seconds_text(int(recording.imu.stamp[i])) for i in (0, -1))
-    values = ", ".join(f"{value:g}" for value in (*shift, *turn))
+    values = ", ".join(words.exact(value) for value in (*shift, *turn))
+    gyro, gyro_bias = words.exact(noise.gyro), words.exact(noise.gyro_bias)
+    acceleration = words.exact(noise.acceleration)
+    acceleration_bias = words.exact(noise.acceleration_bias)
     return [
         ("stamps", f"{first} to {last} s"),
         ("mounting", f"imu_T_lidar {values}"),
-        ("noise", f"gyro {noise.gyro:g} rad/s/sqrt(Hz), bias walk {noise.gyro_bias:g}"),
-        ("noise", f"acceleration {noise.acceleration:g} m/s^2/sqrt(Hz), bias walk "
-                  f"{noise.acceleration_bias:g}"),
+        ("noise", f"gyro {gyro} rad/s/sqrt(Hz), bias walk {gyro_bias}"),
+        ("noise", f"acceleration {acceleration} m/s^2/sqrt(Hz), bias walk {acceleration_bias}"),
         ("noise", f"range {words.length(recording.range_sigma_m)}"),
-    ]  # fmt: skip
+    ]
 
 
 def recording_document(done: WrittenRecording) -> dict[str, Any]:

@@ -20,7 +20,7 @@ BEST_MEANING = (
 
 def meaning(study: Study) -> str:
     """What the numbers of all tables are."""
-    level = f"{100 * study.plan.options.intervals.level:g} %"
+    level = words.level(study.plan.options.intervals.level)
     return f"median over tracks, its {level} interval in brackets"
 
 
@@ -46,8 +46,8 @@ def study_title(study: Study) -> str:
         words.count(len(plan.estimators), "estimator"),
         words.count(len(plan.tracks), "track"),
         words.count(len(study.results) - missing, "run"),
-        *([f"{failed:,} failed"] if failed else []),
-        *([f"{missing:,} without a file"] if missing else []),
+        *([f"{words.count(failed)} failed"] if failed else []),
+        *([f"{words.count(missing)} without a file"] if missing else []),
     )
     return f"{printable(plan.name)}: {', '.join(sizes)}"
 
@@ -63,14 +63,14 @@ def rank_line(ranks: Ranks) -> str:
     best_first = sorted(zip(ranks.mean_rank, ranks.names, strict=True), key=lambda each: each[0])
     parts = []
     if best_first:
-        listed = ", ".join(f"{name} {rank:.1f}" for rank, name in best_first)
+        listed = ", ".join(f"{name} {words.fixed(rank, 1)}" for rank, name in best_first)
         parts.append(f"{listed} over {words.count(ranks.tracks, 'track')}")
     if ranks.friedman_p is not None:
         parts.append(f"Friedman p {words.number(ranks.friedman_p)}")
     if ranks.critical_difference is not None:
         parts.append(f"critical difference {words.number(ranks.critical_difference)}")
     if ranks.cliques:
-        parts.append(f"not separated: {'; '.join(map(join_names, ranks.cliques))}")
+        parts.append(f"not separated: {'; '.join(map(words.join, ranks.cliques))}")
     return "; ".join([*parts, ranks.reason] if ranks.reason else parts)
 
 
@@ -80,7 +80,7 @@ def power_lines(columns: Iterable[Column]) -> RemarkTexts:
     for column in columns:
         for duel in column.duels:
             if duel.further_tracks is not None and not duel.beaten:
-                by_tracks = metrics.setdefault(join_names(sorted((duel.best, duel.other))), {})
+                by_tracks = metrics.setdefault(words.join(sorted((duel.best, duel.other))), {})
                 by_tracks.setdefault(duel.further_tracks, []).append(metric_title(column.metric))
     return tuple(
         f"{pair}: {_further_tracks_text(by_tracks)}" for pair, by_tracks in metrics.items()
@@ -90,9 +90,11 @@ def power_lines(columns: Iterable[Column]) -> RemarkTexts:
 def _further_tracks_text(metrics: dict[int, list[str]]) -> str:
     (tracks, titles), *others = metrics.items()
     first = (
-        f"about {words.count(tracks, 'further track')} would separate them in {join_names(titles)}"
+        f"about {words.count(tracks, 'further track')} would separate them in {words.join(titles)}"
     )
-    return "; ".join([first, *(f"{tracks:,} in {join_names(titles)}" for tracks, titles in others)])
+    return "; ".join(
+        [first, *(f"{words.count(tracks)} in {words.join(titles)}" for tracks, titles in others)]
+    )
 
 
 def undecided_duels(columns: Iterable[Column]) -> list[tuple[str, str]]:
@@ -107,7 +109,7 @@ def undecided_duels(columns: Iterable[Column]) -> list[tuple[str, str]]:
             if duel.reason is not None and duel.is_tested == column.is_tested:
                 others.setdefault((_opponent(duel), duel.reason), []).append(duel.other)
         found += [
-            (column.metric, f"{opponent}{join_names(names)}: {reason}")
+            (column.metric, f"{opponent}{words.join(names)}: {reason}")
             for (opponent, reason), names in others.items()
         ]
     return found
@@ -137,12 +139,6 @@ def merge_sentences(said: Iterable[tuple[str, str]]) -> RemarkTexts:
         sentence if sentence.startswith(f"{titles[0]}:") else f"{', '.join(titles)}: {sentence}"
         for sentence, titles in metrics.items()
     )
-
-
-def join_names(names: Iterable[str]) -> str:
-    """'A, B and C'."""
-    *others, last = names
-    return f"{', '.join(others)} and {last}" if others else last
 
 
 MAX_FAILURES = 10  # listed; the rest is counted
@@ -192,7 +188,7 @@ def failures(study: Study, *, limit: int = MAX_FAILURES) -> tuple[Remark, ...]:
         Remark("failed", printable(f"{_run_name(each)}: {each.failure}")) for each in failed[:limit]
     ]
     rest = len(failed) - len(listed)
-    return tuple([*listed, Remark("failed", f"and {rest:,} more")] if rest else listed)
+    return tuple([*listed, Remark("failed", f"and {words.count(rest)} more")] if rest else listed)
 
 
 def missing_files(study: Study) -> tuple[Remark, ...]:

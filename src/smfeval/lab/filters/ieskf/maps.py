@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar, cast
 import numpy as np
 from scipy.spatial import cKDTree
 
+from smfeval import words
 from smfeval.errors import OptionError
 from smfeval.lab.filters.ieskf.rotations import cross_product
 from smfeval.maths.arrays import Bools, Floats, Ints
@@ -108,7 +109,7 @@ def compile_loops() -> tuple[str, ...]:
     nearest_points(origin, table, NEIGHBOURS)
     copy_voxels(table, empty_table(1.0, 4))
     waited = process_time() - begin
-    return (f"loops compiled in {waited:.1f} s, once",) if waited > LONG_COMPILE_S else ()
+    return (f"loops compiled in {words.duration(waited)}, once",) if waited > LONG_COMPILE_S else ()
 
 
 FLAT_M = 0.1  # no point may lie farther from the plane (Fast-LIO2)

@@ -7,6 +7,7 @@ tied to the bias: tilt = -(R ba) / G, horizontal part.
 
 import numpy as np
 
+from smfeval import words
 from smfeval.errors import OptionError
 from smfeval.lab.filters.ieskf.state import (
     ACCELERATION_BIAS,
@@ -42,7 +43,9 @@ def state_from_standstill(
     still = slice(0, int(np.searchsorted(imu.stamp, end, side="right")))
     gyro, force = imu.gyro[still], imu.acceleration[still]
     if len(gyro) < FEWEST_SAMPLES:
-        raise OptionError(f"{len(gyro)} IMU samples in the first {settings.standing_s:g} s are few")
+        raise OptionError(
+            f"{len(gyro)} IMU samples in the first {words.exact(settings.standing_s)} s are few"
+        )
     refuse_implausible(float(np.linalg.norm(force.mean(axis=0))))
 
     rotation = level_rotation(force.mean(axis=0))
@@ -63,8 +66,8 @@ def refuse_implausible(length: float) -> None:
     """Raise if an acceleration at rest is not about gravity, m/s^2."""
     if not PLAUSIBLE_GRAVITY[0] < length / GRAVITY_M_S2 < PLAUSIBLE_GRAVITY[1]:
         raise OptionError(
-            f"the acceleration at the start is {length:.3g} m/s^2, not about {GRAVITY_M_S2}: "
-            "the body does not stand still, or the unit is another"
+            f"the acceleration at the start is {words.number(length)} m/s^2, not about "
+            f"{GRAVITY_M_S2}: the body does not stand still, or the unit is another"
         )
 
 
@@ -73,14 +76,14 @@ def standstill_warnings(gyro: Floats, force: Floats) -> list[str]:
     turn, shake = gyro.std(axis=0).max(), force.std(axis=0).max()
     if turn >= STILL_RAD_S or shake >= STILL_M_S2:
         return [
-            f"the body does not stand still at the start (spread {turn:.2f} rad/s, {shake:.2f} "
-            "m/s^2): gravity and biases start wrong"
+            f"the body does not stand still at the start (spread {words.fixed(turn, 2)} rad/s, "
+            f"{words.fixed(shake, 2)} m/s^2): gravity and biases start wrong"
         ]
     steady = float(np.linalg.norm(gyro.mean(axis=0)))
     if steady > BIAS_RAD_S:
         return [
-            f"the gyroscope shows a steady {steady:.2f} rad/s at the start, which is taken as its "
-            "bias: if the body turns, all that follows is wrong"
+            f"the gyroscope shows a steady {words.fixed(steady, 2)} rad/s at the start, which is "
+            "taken as its bias: if the body turns, all that follows is wrong"
         ]
     return []
 
