@@ -54,7 +54,7 @@ def errors_of(world, gain_factor, draws, rng):
 @pytest.mark.parametrize("gain_factor", [1.0, 0.5])
 def test_errors_of_a_simulated_filter_have_these_cross_covariances(world, gain_factor, rng):
     _, posterior, update, _ = kalman(world, gain_factor)
-    pairs, block = filter_cross(world[0], update, posterior, lags=4)
+    pairs, block = filter_cross(update @ world[0], posterior, lags=4)
     draws = 40_000
     error = errors_of(world, gain_factor, draws, rng)
     for (i, j), expected in zip(pairs, block, strict=True):
@@ -67,7 +67,7 @@ def test_they_are_the_joint_covariances_of_the_batch_solution_at_the_later_time(
     """Cov(e_i|i, e_j|j) is the (i, j) block of the inverse information of data up to j."""
     F, H, Q, R, P = world
     _, posterior, update, _ = kalman(world)
-    pairs, block = filter_cross(F, update, posterior, lags=STEPS)
+    pairs, block = filter_cross(update @ F, posterior, lags=STEPS)
     assert len(pairs) == STEPS * (STEPS - 1) // 2
     for (i, j), found in zip(pairs, block, strict=True):
         information = np.zeros((STEPS, SIZE, STEPS, SIZE))[: j + 1, :, : j + 1]
@@ -104,3 +104,18 @@ def test_scales_of_the_states_do_not_matter(world):
     scale = np.diag([1e-9, 1.0, 1e6, 1e9])
     found = contraction(scale @ prior @ scale, scale @ posterior @ scale)
     np.testing.assert_allclose(np.linalg.inv(scale) @ found @ scale, update, atol=1e-12)
+
+
+def test_rows_of_the_pose_are_enough(world):
+    _, posterior, update, _ = kalman(world)
+    step = update @ world[0]
+    _, whole = filter_cross(step, posterior, lags=3)
+    _, rows = filter_cross(step, posterior[:, :2], lags=3)
+    np.testing.assert_array_equal(rows, whole[:, :2])
+
+
+def test_one_scan_or_no_lag_has_no_pairs(world):
+    _, posterior, update, _ = kalman(world)
+    for steps, lags in ((1, 3), (STEPS, 0)):
+        pairs, block = filter_cross(update[:steps], posterior[:steps], lags=lags)
+        assert (len(pairs), block.shape) == (0, (0, SIZE, SIZE))

@@ -24,7 +24,7 @@ from smfeval.study.result import PairResult, TaskResult
 from smfeval.study.run import run_tasks
 from smfeval.study.task import Input
 from smfeval.summarise.number import Number
-from support.beliefs import poses
+from support.beliefs import gaussian, poses, with_cross
 from support.study_plans import BODY, files_below, pairs_of, quick, tasks_of
 
 
@@ -182,6 +182,16 @@ def test_a_deviation_beside_an_estimate_of_openvins_counts(plan, tmp_path):
     before = task_key(task)
     (tmp_path / "state_deviation.txt").write_text("1\n")
     assert task_key(task) != before
+
+
+def test_cross_covariances_beside_a_square_file_count(plan, tmp_path, rng):
+    track = with_cross(gaussian(5, rng), rng)[0]
+    write(track, tmp_path / "a.square")
+    task = replace(task_of(plan), estimate=Input(str(tmp_path / "a.square")))
+    keys = {task_key(task)}
+    write(track.with_cross(None), tmp_path / "a.square")
+    keys.add(task_key(task))
+    assert len(keys) == 2
 
 
 def test_a_sidecar_of_a_format_that_is_new_counts(plan, tmp_path, monkeypatch):

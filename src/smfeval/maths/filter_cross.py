@@ -33,33 +33,28 @@ def contraction(prior: Floats, posterior: Floats) -> Floats:
     return np.swapaxes(product, -1, -2) * scale[..., :, None] / scale[..., None, :]
 
 
-def filter_cross(
-    transition: Floats, update: Floats, posterior: Floats, *, lags: int
-) -> tuple[Ints, Floats]:
+def filter_cross(step: Floats, posterior: Floats, *, lags: int) -> tuple[Ints, Floats]:
     """Cov(e_i, e_j) of all pairs of scans at most `lags` apart, i < j.
 
     Parameters
     ----------
-    transition
-        F_t of the error state from scan t - 1 to scan t; the first is not used. (n, d, d).
-    update
-        I - K H of the update at scan t, or `contraction(prior, posterior)`. (n, d, d).
+    step
+        (I - K H) F of scan t: what it makes of the error of scan t - 1. The first is not used.
+        I - K H is `contraction(prior, posterior)` for the optimal gain. (n, d, d).
     posterior
-        P+ of the reported beliefs. (n, d, d).
+        P+ of the reported beliefs, or some of its rows: those of the pose. (n, m, d).
     lags
         How many scans back.
 
     Returns
     -------
-    Pairs (k, 2) and blocks (k, d, d), rows for the earlier scan.
+    Pairs (k, 2) and blocks (k, m, d), rows for the earlier scan.
     """
-    step = update @ transition  # e_t = step_t e_t-1 + what is new at t
-    count = len(posterior)
-    pairs, blocks = [np.empty((0, 2), dtype=np.int64)], [np.empty((0, *posterior.shape[1:]))]
-    block = posterior  # Cov(e_i, e_i)
+    count, block = len(posterior), posterior  # Cov(e_i, e_i)
+    pairs, blocks = [np.empty((0, 2), dtype=np.int64)], [posterior[:0]]
     for lag in range(1, min(lags, count - 1) + 1):
-        i = np.arange(count - lag)
+        first = np.arange(count - lag)
         block = block[: count - lag] @ np.swapaxes(step[lag:], -1, -2)
-        pairs.append(np.stack([i, i + lag], axis=1))
+        pairs.append(np.stack([first, first + lag], axis=1))
         blocks.append(block)
     return np.concatenate(pairs), np.concatenate(blocks)

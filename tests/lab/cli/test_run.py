@@ -59,6 +59,17 @@ def test_settings_change_the_belief_and_are_echoed(recorded, tmp_path, capsys):
     assert told["1e-5"]["sigma_m"] < 0.5 * told["1e-3"]["sigma_m"]
 
 
+def test_cross_covariances_are_written_beside_the_belief(recorded, tmp_path, capsys):
+    target = tmp_path / "est.square"
+    words = ("lab", "run", recorded, "-o", target, "--set", "cross_lags=2", "-q")
+    outcome = run(capsys, *words)
+    assert outcome.out == f"wrote {target} and {tmp_path / 'est.cross'}: 20 scans\n"
+    assert files_in(tmp_path) == {"est.square", "est.cross"}
+    assert len(read(target).cross) == 19 + 18
+    target.unlink()
+    assert "est.cross: the file exists; --force overwrites it" in refused(capsys, *words)
+
+
 def test_quiet_is_one_line_and_verbose_tells_of_the_residuals(recorded, tmp_path, capsys):
     target = tmp_path / "est.square"
     quiet = run(capsys, "lab", "run", recorded, "-o", target, "-q")

@@ -27,7 +27,7 @@ def swept_scan(*, settings):
         scan.start, around[1], so3.matrix(rotation[1]),
         velocity, np.zeros(3), np.zeros(3), np.zeros(2), np.eye(SIZE),
     )  # fmt: skip
-    _, way = predict(state, imu, scan.end, densities(QUIET, 1.0))
+    _, way, _ = predict(state, imu, scan.end, densities(QUIET, 1.0))
     point = preprocess_scan(scan, way, scan.start, room.MOUNTING, settings)
     position, turn = room.pose(np.array([(scan.end - room.START) / room.NS]))
     return point @ so3.matrix(turn[0]).T + position[0]

@@ -131,7 +131,7 @@ def test_an_exact_imu_leads_along_the_true_path():
         np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(2), np.eye(SIZE),
     )  # fmt: skip
     for second in range(1, 9):
-        state, _ = predict(state, imu, room.START + second * room.NS, densities(quiet, 1.0))
+        state, _, _ = predict(state, imu, room.START + second * room.NS, densities(quiet, 1.0))
     position, rotation = room.pose(np.array([8.0]))
     assert np.linalg.norm(state.position - position[0]) < 2e-3
     assert np.linalg.norm(log(so3.matrix(rotation[0]).T @ state.rotation)) < 1e-4

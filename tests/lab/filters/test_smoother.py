@@ -54,6 +54,29 @@ def test_without_points_it_predicts_as_the_filter_does():
     np.testing.assert_allclose(ratio, np.eye(6), atol=0.05)
 
 
+def test_without_points_its_cross_covariances_are_those_of_the_filter():
+    blind = without_points(room.recording(4, duration_s=3.0, count=30))
+    sure = {"start_acceleration_bias": 1e-6, "start_m": 2e-3, "start_rad": 3e-3, "cross_lags": 4}
+    smoothed = run(blind, Settings(**sure)).belief
+    filtered = ieskf.run(blind, ieskf.Settings(**sure)).belief
+    np.testing.assert_array_equal(smoothed.cross.pairs, filtered.cross.pairs)
+    i, j = filtered.cross.pairs.T
+    sigma = np.sqrt(np.einsum("nii->ni", filtered.covariance))
+    scale = sigma[i][:, :, None] * sigma[j][:, None, :]
+    difference = (smoothed.cross.block - filtered.cross.block) / scale
+    assert np.abs(difference).max() < 0.05
+    assert np.abs(filtered.cross.block / scale).max() > 0.9
+
+
+def test_cross_covariances_reach_as_far_as_told_and_as_the_window(recording):
+    belief = run(recording, Settings(cross_lags=3)).belief
+    assert belief.cross.lags == (1, 3)
+    assert len(belief.cross) == sum(len(belief) - lag for lag in (1, 2, 3))
+    assert belief.provenance.dropped == ()
+    short = run(recording, Settings(cross_lags=60, lag_s=2.0)).belief
+    assert short.cross.lags[1] <= 21
+
+
 def test_a_registration_informs_as_its_normals_say():
     """H is sum J^T n n^T J / variance: at rest, sum n n^T / variance for the translation."""
     rng = np.random.default_rng(3)

@@ -27,7 +27,7 @@ from smfeval.lab.recording.usable import check_recording, usable_scans
 from smfeval.maths import so3
 from smfeval.maths.arrays import Floats
 from smfeval.maths.stamps import NANOSECONDS
-from smfeval.track import About, GaussianTrack, Provenance
+from smfeval.track import About, CrossCovariance, GaussianTrack, Intake, Provenance
 
 OldKeyframes = Literal["fixed", "none"]
 RANGES = {
@@ -44,6 +44,7 @@ RANGES = {
     "start_m": Range(1e-6, 1e3),
     "start_rad": Range(1e-6, 3.2),
     "start_acceleration_bias": Range(0.0, 10.0),
+    "cross_lags": Range(0, 1000),
 }
 
 
@@ -68,6 +69,7 @@ class Settings:
     start_m: float = 1e-5  # sigma of the first position: it defines the world
     start_rad: float = 1e-5  # and of the first rotation, which a long way turns into metres
     start_acceleration_bias: float = 0.05  # m/s^2, sigma
+    cross_lags: int = 0  # scans back to which cross-covariances are reported, within the window
 
     def __post_init__(self) -> None:
         refuse_outside(self, RANGES)
@@ -87,7 +89,7 @@ def run(recording: Recording, settings: Settings | None = None) -> Run:
     keyframes, window = Keyframes(settings), SmootherWindow(state, recording.imu_noise, settings)
 
     clock = process_time()
-    states, blind = list[State](), 0
+    states, crosses, blind = list[State](), dict[tuple[int, int], Floats](), 0
     for number, i in enumerate(intake.scans, start=1):
         scan = recording.scans[i]
         guess, way, leg = predict(state, recording.imu, scan.end)
@@ -108,11 +110,17 @@ def run(recording: Recording, settings: Settings | None = None) -> Run:
         if cloud is not None and (not fresh or keyframes.is_new(pose_matrix(state))):
             keyframes.cloud[number], keyframes.pose[number] = cloud, pose_matrix(state)
         states.append(state)
+        crosses |= window.cross_covariances(number, settings.cross_lags)
         blind += not found and number > 1
         report(number, len(intake.scans))
 
     notes = (*stand, *intake.notes, *_unregistered_notes(blind))
-    return Run(_belief(states, recording.name), None, process_time() - clock, notes)
+    belief = _belief(states, recording.name)
+    if crosses:
+        pairs = np.array(list(crosses)) - 1  # scans are counted from 1 in the window
+        cross = CrossCovariance(pairs, np.stack(list(crosses.values())))
+        belief = belief.with_cross(cross, intake=Intake(bad_rows="drop"))
+    return Run(belief, None, process_time() - clock, notes)
 
 
 def _filter_settings(settings: Settings) -> FilterSettings:
@@ -268,6 +276,23 @@ class SmootherWindow:
         values = self.smoother.calculateEstimate()
         keys = {i: self.gtsam.symbol("x", i) for i in numbers}
         return {i: values.atPose3(key).matrix() for i, key in keys.items() if values.exists(key)}
+
+    def cross_covariances(self, number: int, lags: int) -> dict[tuple[int, int], Floats]:
+        """Cov(xi_i, xi_number) of earlier scans i in the window, as the data up to now tell it.
+
+        It is that of the belief reported for scan i, too: the error at the newest scan is
+        uncorrelated with what data since have taught about i. gtsam has the rotation first.
+        """
+        times = self.smoother.timestamps()
+        keys = {i: self.gtsam.symbol("x", i) for i in range(max(1, number - lags), number + 1)}
+        keys = {i: key for i, key in keys.items() if key in times}
+        if len(keys) < 2 or lags == 0:
+            return {}
+        joint = self.smoother.getISAM2().jointMarginalCovariance(list(keys.values()))
+        newest = keys.pop(number)
+        return {
+            (i, number): np.roll(joint.at(key, newest), 3, axis=(0, 1)) for i, key in keys.items()
+        }
 
     def remaining_scans(self, numbers: Sequence[int], stamp: int, further_s: float) -> set[int]:
         """Those scans that will still be in the window some seconds after a stamp."""

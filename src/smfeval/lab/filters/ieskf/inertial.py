@@ -110,8 +110,21 @@ def propagate_covariance(covariance: Floats, F: Floats, Q: Floats) -> Floats:
     return symmetrise(covariance)
 
 
-def predict(state: State, imu: Imu, end: int, density: Floats) -> tuple[State, ImuTrajectory]:
-    """The state carried to `end` by the IMU, and the way it took, timed from the state's stamp."""
+def chained(F: Floats) -> Floats:
+    """The transition over all intervals, the last one leftmost. (k, 17, 17) -> (17, 17)."""
+    product = np.eye(SIZE)
+    for transition in F:
+        product = transition @ product
+    return product
+
+
+def predict(
+    state: State, imu: Imu, end: int, density: Floats
+) -> tuple[State, ImuTrajectory, Floats]:
+    """The state carried to `end` by the IMU, the way it took, and what became of its error.
+
+    The way is timed from the state's stamp; the transition of the error state is (17, 17).
+    """
     time, gyro, force = knots(imu, state.stamp, end)
     h = np.diff(time)
     rate = 0.5 * (gyro[:-1] + gyro[1:]) - state.gyro_bias
@@ -127,7 +140,7 @@ def predict(state: State, imu: Imu, end: int, density: Floats) -> tuple[State, I
         velocity=way.velocity[-1],
         covariance=propagate_covariance(state.covariance, F, process_noise(F, h, density)),
     )
-    return arrived, way
+    return arrived, way, chained(F)
 
 
 def knots(imu: Imu, begin: int, end: int) -> tuple[Floats, Floats, Floats]:

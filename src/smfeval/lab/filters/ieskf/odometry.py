@@ -20,8 +20,9 @@ from smfeval.lab.recording import Recording
 from smfeval.lab.recording.usable import check_recording, usable_scans
 from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Floats
+from smfeval.maths.filter_cross import filter_cross
 from smfeval.maths.stamps import NANOSECONDS
-from smfeval.track import About, Gauge, GaussianTrack, Provenance
+from smfeval.track import About, CrossCovariance, Gauge, GaussianTrack, Provenance
 from smfeval.words import count
 
 
@@ -51,19 +52,19 @@ def run(
     for done, i in enumerate(intake.scans):
         scan = recording.scans[i]
         begin = state.stamp
-        state, way = predict(state, recording.imu, scan.end, density)
+        state, way, transition = predict(state, recording.imu, scan.end, density)
         point = preprocess_scan(scan, way, begin, recording.imu_T_lidar, settings)
 
         update = update_state(state, point, field, variance, settings)
         state, variance = update.posterior, learned(update)
-        records.append(record_update(update))
+        records.append(record_update(update, transition))
 
         if learning(scan.end):
             field.add(to_world(point, state))
         report(done + 1, len(intake.scans))
 
     return Run(
-        belief=belief_of(records, _about(settings), recording.name),
+        belief=belief_of(records, _about(settings), recording.name, lags=settings.cross_lags),
         telemetry=telemetry_of(records),
         cpu_s=process_time() - clock,
         notes=(*waited, *stand, *intake.notes, *_unmatched_notes(records)),
@@ -123,10 +124,11 @@ class ScanRecord:
     iterations: int
     prior: Floats
     posterior: Floats
+    step: Floats  # (17, 17) what became of the error of the scan before
 
 
-def record_update(update: Update) -> ScanRecord:
-    """What is kept of an update; its residuals are not."""
+def record_update(update: Update, transition: Floats) -> ScanRecord:
+    """What is kept of a prediction and an update; its residuals are not."""
     innovation = np.empty(0) if update.first is None else update.first.residual
     return ScanRecord(
         belief=update.posterior,
@@ -142,6 +144,7 @@ def record_update(update: Update) -> ScanRecord:
         iterations=update.iterations,
         prior=update.prior.covariance[POSITION, POSITION],
         posterior=update.posterior.covariance[POSITION, POSITION],
+        step=update.contraction @ transition,
     )
 
 
@@ -177,8 +180,10 @@ def telemetry_of(records: Sequence[ScanRecord]) -> Telemetry:
     )
 
 
-def belief_of(records: Sequence[ScanRecord], about: About, name: str) -> GaussianTrack:
-    """Beliefs at the ends of the scans.
+def belief_of(
+    records: Sequence[ScanRecord], about: About, name: str, *, lags: int
+) -> GaussianTrack:
+    """Beliefs at the ends of the scans, with cross-covariances so many scans back.
 
     The filter's error state adds the position in world axes; the right perturbation of a track has
     it in body axes: rho = R^T d.
@@ -188,7 +193,7 @@ def belief_of(records: Sequence[ScanRecord], about: About, name: str) -> Gaussia
     turn = np.zeros((len(states), 6, 6))
     turn[:, :3, :3] = np.swapaxes(rotation, 1, 2)
     turn[:, 3:, 3:] = np.eye(3)
-    return GaussianTrack(
+    belief = GaussianTrack(
         np.array([state.stamp for state in states], dtype=np.int64),
         np.stack([state.position for state in states]),
         so3.quaternion(rotation),
@@ -196,6 +201,20 @@ def belief_of(records: Sequence[ScanRecord], about: About, name: str) -> Gaussia
         about=about,
         provenance=Provenance(name, "ieskf"),
     )
+    return belief.with_cross(_cross_covariance(records, turn, lags))
+
+
+def _cross_covariance(
+    records: Sequence[ScanRecord], turn: Floats, lags: int
+) -> CrossCovariance | None:
+    """Of the poses, from the full error state; `turn` brings each to its right perturbation."""
+    if lags == 0 or len(records) == 1:
+        return None
+    step = np.stack([record.step for record in records])
+    posterior = np.stack([record.belief.covariance[POSE] for record in records])
+    pairs, block = filter_cross(step, posterior, lags=lags)
+    first, second = turn[pairs.T]
+    return CrossCovariance(pairs, first @ block[:, :, POSE] @ np.swapaxes(second, 1, 2))
 
 
 def _unmatched_notes(records: list[ScanRecord]) -> list[str]:

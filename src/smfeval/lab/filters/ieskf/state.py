@@ -85,12 +85,13 @@ RANGES = {
     "observability": Range(0.0, 1.0),
     "shared_m": Range(0.0, 1e3),
     "shared_rad": Range(0.0, 3.2),
+    "cross_lags": Range(0, 1000),
 }
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a user may decide. The last four go beyond the published filter and are off."""
+    """What a user may decide. Those from `noise` on go beyond the published filter and are off."""
 
     point_variance: float = 1e-3  # m^2: R of one point-to-plane residual
     process_scale: float = 1.0  # on the variances of the IMU that the recording tells: Q
@@ -110,6 +111,7 @@ class Settings:
     observability: float = 0.0  # directions on which fewer than this share of points bear are left
     shared_m: float = 0.0  # sigma of a displacement that all points of a scan share
     shared_rad: float = 0.0
+    cross_lags: int = 0  # scans back to which cross-covariances are reported
 
     def __post_init__(self) -> None:
         refuse_outside(self, RANGES)

@@ -7,7 +7,7 @@ covariance: the gain of Fast-LIO2, K = L^-1 H^T R^-1.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -167,6 +167,7 @@ class Update:
     points: int  # of the scan, matched or not
     variance: float  # of a residual, as used
     iterations: int
+    contraction: Floats = field(default_factory=lambda: np.eye(SIZE))  # I - K H: of the error
 
     @property
     def matched(self) -> int:
@@ -187,13 +188,24 @@ def update_state(
         looks.append(
             Linearisation(residual, H, place, compute_information(residual, H, variance, settings))
         )
-        step, total = solve_step(known, state.minus(prior), looks[-1].information)
+        delta = state.minus(prior)
+        step, total = solve_step(known, delta, looks[-1].information)
         state = state.plus(step)
         if np.abs(step[POSE]).max() < CONVERGED_STEP:
             break
     posterior = replace(state, covariance=invert_symmetric(total))
     left = residual + H @ step[POSE]
-    return Update(prior, posterior, looks[0], looks[-1], left, len(point), variance, len(looks))
+    return Update(
+        prior,
+        posterior,
+        looks[0],
+        looks[-1],
+        left,
+        len(point),
+        variance,
+        len(looks),
+        posterior.covariance @ prior_jacobian(delta).T @ known,
+    )
 
 
 def solve_step(known: Floats, delta: Floats, new: Information) -> tuple[Floats, Floats]:
