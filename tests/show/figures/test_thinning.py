@@ -3,12 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from smfeval.show.figures.series import gap_mask, polyline, stretch_index, thin_scans
 from smfeval.show.figures.style import (
-    gap_mask,
     isolated_points,
-    polyline,
-    stretch_index,
-    thin_scans,
 )
 from support.costs import hottest_line
 

@@ -1,13 +1,6 @@
 """FIGURES for papers: matplotlib, one function per figure, each on Axes that are given.
 
-::
-
-    style       one look: paper sizes, colour-blind safe colours, embedded fonts
-    thinning    a million scans without hiding what stands out; gaps are not bridged
-    ...         one file per figure: error_and_sigma(axes, evaluation) ...
-    table       FIGURES by name; draw("error", evaluation) gives a Figure
-    gallery     all figures of an evaluation or a comparison
-    saving      to PDF, PNG or SVG
+`FIGURES` is the table of figures: a new one is a function and a row.
 
 ::
 

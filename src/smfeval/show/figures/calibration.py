@@ -13,11 +13,12 @@ from smfeval.evaluation import Evaluation
 from smfeval.maths.arrays import Floats
 from smfeval.score.log import consistency, sharpness
 from smfeval.score.pit import honest_median
-from smfeval.show.figures.inputs import (
+from smfeval.show.figures.series import (
     Evaluations,
     estimate_name,
     numbered_beliefs,
     origin_ns,
+    polyline,
     single_belief,
 )
 from smfeval.show.figures.style import (
@@ -28,7 +29,6 @@ from smfeval.show.figures.style import (
     estimator_names,
     legend_above,
     line_style,
-    polyline,
     set_log_ticks,
 )
 from smfeval.summarise.number import Number

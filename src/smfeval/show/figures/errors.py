@@ -10,12 +10,13 @@ from smfeval.errors import OptionError, SeriesError
 from smfeval.evaluation import Evaluation
 from smfeval.maths.arrays import Bools, Floats
 from smfeval.maths.stamps import NANOSECONDS
-from smfeval.show.figures.inputs import (
+from smfeval.show.figures.series import (
     Evaluations,
     evaluation_list,
     has_belief,
     numbered_beliefs,
     origin_ns,
+    polyline,
     sigma,
     single_belief,
 )
@@ -32,7 +33,6 @@ from smfeval.show.figures.style import (
     estimator_names,
     legend_above,
     line_style,
-    polyline,
     set_log_ticks,
 )
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack

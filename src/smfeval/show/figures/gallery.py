@@ -22,7 +22,7 @@ from smfeval.evaluation import Evaluation
 from smfeval.io.atomic import replacing_all
 from smfeval.maths.arrays import Floats
 from smfeval.show.figures.calibration import has_log_parts
-from smfeval.show.figures.inputs import Evaluations, estimate_name, has_belief
+from smfeval.show.figures.series import Evaluations, estimate_name, has_belief
 from smfeval.show.figures.study import ForestRow
 from smfeval.show.figures.style import STYLE, paper_style
 from smfeval.show.figures.table import FIGURES, draw

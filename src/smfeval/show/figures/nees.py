@@ -10,13 +10,14 @@ from smfeval.maths.arrays import Floats
 from smfeval.maths.autocovariance import autocovariance, block_length
 from smfeval.maths.special import normal_quantile
 from smfeval.score.pit import effective_particles, honest_quantile
-from smfeval.show.figures.inputs import (
+from smfeval.show.figures.series import (
     Evaluations,
     check_positive,
     check_same_length,
     estimate_name,
     numbered_beliefs,
     origin_ns,
+    polyline,
     single_belief,
 )
 from smfeval.show.figures.style import (
@@ -27,7 +28,6 @@ from smfeval.show.figures.style import (
     estimator_names,
     legend_above,
     line_style,
-    polyline,
     set_log_ticks,
 )
 from smfeval.summarise.inflation import median_chi_squared

@@ -12,7 +12,7 @@ from smfeval import words
 from smfeval.compare import Comparison, Pair
 from smfeval.compare.sensitivity import GaugeRow
 from smfeval.errors import SeriesError
-from smfeval.show.figures.inputs import check_positive
+from smfeval.show.figures.series import check_positive
 from smfeval.show.figures.style import (
     BAND_GREY,
     COLOUR_MAP,

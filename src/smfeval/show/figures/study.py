@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 
 from smfeval import words
 from smfeval.errors import SeriesError
-from smfeval.show.figures.inputs import check_positive
+from smfeval.show.figures.series import check_positive
 from smfeval.show.figures.style import (
     COLUMN_IN,
     HONEST_GREY,

@@ -20,8 +20,7 @@ from matplotlib.ticker import (
 
 from smfeval import words
 from smfeval.evaluation import Evaluation
-from smfeval.maths.arrays import Bools, Floats, Ints
-from smfeval.maths.stamps import NANOSECONDS
+from smfeval.maths.arrays import Floats
 
 COLUMN_IN, WIDE_IN = 3.4, 7.0  # one and two columns of a paper
 
@@ -124,7 +123,7 @@ def escape_name(name: str) -> str:
 
 
 def shorten_name(name: str) -> str:
-    """At most LONGEST letters, the middle given up."""
+    """At most MAX_NAME_LETTERS letters, the middle given up."""
     if len(name) <= MAX_NAME_LETTERS:
         return name
     half = (MAX_NAME_LETTERS - 1) // 2
@@ -186,7 +185,7 @@ def isolated_points(values: Floats) -> np.ndarray[tuple[int], np.dtype[np.bool_]
 def set_log_ticks(axis: Axis) -> None:
     """Ticks of a logarithmic axis: at 1, 2 and 5 where it is short, and evenly where it is shorter.
 
-    At least FEWEST_TICKS are labelled, and none that crowd.
+    At least MIN_TICKS are labelled, and none that crowd.
     """
     low, high = sorted(axis.get_view_interval())
     axis.set_minor_formatter(NullFormatter())
@@ -204,51 +203,3 @@ def _tick_count(locator: Locator, low: float, high: float) -> int:
     """Ticks between the ends of the axis."""
     ticks = np.asarray(locator.tick_values(low, high))
     return int(np.count_nonzero((ticks >= low) & (ticks <= high)))
-
-
-PIXEL_COLUMNS = 2100  # pixels of a wide figure at 300 dpi
-GAP_STEPS = 2.5  # steps: a longer pause between scans is a gap, and no line may cross it
-
-
-def gap_mask(stamp: Ints) -> Bools:
-    """Whether a scan and the next are further apart than GAP median steps. (n,) -> (n - 1,)."""
-    step = np.diff(stamp)
-    return step > GAP_STEPS * np.median(step) if len(step) else np.zeros(0, dtype=np.bool_)
-
-
-def thin_scans(stamp: Ints, *series: Floats, columns: int = PIXEL_COLUMNS) -> Ints:
-    """Scans to draw, ascending; all of them where they are few. (n,), (n,)... -> (kept,)."""
-    n, span = len(stamp), int(stamp[-1] - stamp[0])
-    if n <= 4 * columns:
-        return np.arange(n)
-    column = np.minimum((stamp - stamp[0]) / span * columns, columns - 1).astype(np.int64)
-    start = np.concatenate([[0], np.flatnonzero(np.diff(column)) + 1])
-    last = np.concatenate([start[1:] - 1, [n - 1]])
-    before = np.flatnonzero(gap_mask(stamp))
-
-    kept = [start, last, before, before + 1]
-    for values in series:
-        kept += [_first_minimum(values, start), _first_minimum(-values, start)]
-    return np.unique(np.concatenate(kept))
-
-
-def _first_minimum(values: Floats, start: Ints) -> Ints:
-    """Index of the first least value of each run that begins at `start`. (n,), (c,) -> (c,)."""
-    least = np.repeat(np.minimum.reduceat(values, start), np.diff(start, append=len(values)))
-    hit = np.flatnonzero(values == least)
-    return hit[np.searchsorted(hit, start)]
-
-
-def polyline(stamp: Ints, *series: Floats, origin_ns: int | None = None) -> list[Floats]:
-    """Seconds since the origin and the series, thinned, with NaN in each gap. (drawn,) each."""
-    kept = thin_scans(stamp, *series)
-    origin = stamp[0] if origin_ns is None else origin_ns
-    time = (stamp[kept] - origin) / NANOSECONDS
-    at = np.flatnonzero(np.diff(stretch_index(stamp)[kept])) + 1
-    middle = 0.5 * (time[at - 1] + time[at])
-    return [np.insert(time, at, middle), *(np.insert(y[kept], at, np.nan) for y in series)]
-
-
-def stretch_index(stamp: Ints) -> Ints:
-    """Number of the gapless stretch that each scan belongs to. (n,)."""
-    return np.concatenate([[0], np.cumsum(gap_mask(stamp))])

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from smfeval import words
 from smfeval.errors import SeriesError
 from smfeval.maths.arrays import Floats
-from smfeval.show.figures.inputs import check_positive, check_same_length
+from smfeval.show.figures.series import check_positive, check_same_length
 from smfeval.show.figures.style import (
     HONEST_GREY,
     colour,

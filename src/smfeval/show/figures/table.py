@@ -1,4 +1,4 @@
-"""The table of figures. A new figure is one file and one entry."""
+"""The table of figures. A new figure is a function and a row."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a figure may be drawn from; anything else is refused in words."""
+"""What figures are drawn from: evaluations that are checked, and series thinned for drawing."""
 
 from collections.abc import Sequence
 
@@ -7,9 +7,12 @@ import numpy as np
 from smfeval import words
 from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
-from smfeval.maths.arrays import Floats
+from smfeval.maths.arrays import Bools, Floats, Ints
+from smfeval.maths.stamps import NANOSECONDS
 
 Evaluations = Evaluation | Sequence[Evaluation]
+PIXEL_COLUMNS = 2100  # pixels of a wide figure at 300 dpi
+GAP_STEPS = 2.5  # steps: a longer pause between scans is a gap, and no line may cross it
 MIN_SCANS = 2  # a line needs two ends
 
 
@@ -86,3 +89,47 @@ def check_same_length(first: Floats, second: Floats, what: str) -> None:
     """Two series of one length."""
     if len(first) != len(second):
         raise SeriesError(f"{len(first)} and {len(second)} numbers; {what} come in pairs")
+
+
+def gap_mask(stamp: Ints) -> Bools:
+    """Whether the next scan is further away than GAP_STEPS median steps. (n,) -> (n - 1,)."""
+    step = np.diff(stamp)
+    return step > GAP_STEPS * np.median(step) if len(step) else np.zeros(0, dtype=np.bool_)
+
+
+def thin_scans(stamp: Ints, *series: Floats, columns: int = PIXEL_COLUMNS) -> Ints:
+    """Scans to draw, ascending; all of them where they are few. (n,), (n,)... -> (kept,)."""
+    n, span = len(stamp), int(stamp[-1] - stamp[0])
+    if n <= 4 * columns:
+        return np.arange(n)
+    column = np.minimum((stamp - stamp[0]) / span * columns, columns - 1).astype(np.int64)
+    start = np.concatenate([[0], np.flatnonzero(np.diff(column)) + 1])
+    last = np.concatenate([start[1:] - 1, [n - 1]])
+    before = np.flatnonzero(gap_mask(stamp))
+
+    kept = [start, last, before, before + 1]
+    for values in series:
+        kept += [_first_minimum(values, start), _first_minimum(-values, start)]
+    return np.unique(np.concatenate(kept))
+
+
+def _first_minimum(values: Floats, start: Ints) -> Ints:
+    """Index of the first least value of each run that begins at `start`. (n,), (c,) -> (c,)."""
+    least = np.repeat(np.minimum.reduceat(values, start), np.diff(start, append=len(values)))
+    hit = np.flatnonzero(values == least)
+    return hit[np.searchsorted(hit, start)]
+
+
+def polyline(stamp: Ints, *series: Floats, origin_ns: int | None = None) -> list[Floats]:
+    """Seconds since the origin and the series, thinned, with NaN in each gap. (drawn,) each."""
+    kept = thin_scans(stamp, *series)
+    origin = stamp[0] if origin_ns is None else origin_ns
+    time = (stamp[kept] - origin) / NANOSECONDS
+    at = np.flatnonzero(np.diff(stretch_index(stamp)[kept])) + 1
+    middle = 0.5 * (time[at - 1] + time[at])
+    return [np.insert(time, at, middle), *(np.insert(y[kept], at, np.nan) for y in series)]
+
+
+def stretch_index(stamp: Ints) -> Ints:
+    """Number of the gapless stretch that each scan belongs to. (n,)."""
+    return np.concatenate([[0], np.cumsum(gap_mask(stamp))])
