@@ -62,14 +62,18 @@ class Walk:
     def __call__(self, frame: FrameType, event: str, _: Any) -> None:
         """Count a call; what `sys.setprofile` wants."""
         file = frame.f_code.co_filename
-        if event != "call" or not file.startswith(self.package):
+        if event != "call" or not self.holds(file):
             return
         self.functions.add((file, frame.f_code.co_qualname))
         caller = frame.f_back
-        while caller is not None and not caller.f_code.co_filename.startswith(self.package):
+        while caller is not None and not self.holds(caller.f_code.co_filename):
             caller = caller.f_back
         if caller is not None and caller.f_code.co_filename != file:
             self.passages[caller.f_code.co_filename, file] += 1
+
+    def holds(self, file: str) -> bool:
+        """Is it a source file of the package? Templates run under their own names."""
+        return file.startswith(self.package) and file.endswith(".py")
 
     @property
     def files(self) -> set[str]:
