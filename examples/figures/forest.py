@@ -6,6 +6,6 @@ from smfeval.show.figures import draw, save
 
 study = {}
 for name, run in {"honest": honest, "overconfident": overconfident}.items():
-    numbers = [run(seed=seed).calibration.k for seed in range(5)]
+    numbers = [run(seed=seed)["k"] for seed in range(5)]
     study[name] = [(f"drive {i + 1}", k.value, k.low, k.high) for i, k in enumerate(numbers)]
 save({"forest": draw("forest", study)}, "forest.svg")

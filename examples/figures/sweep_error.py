@@ -13,8 +13,8 @@ found = [
 ]
 runs = {
     "filter": (
-        np.array([each.calibration.precision.value for each in found]),
-        np.array([each.scores.mae.value for each in found]),
+        np.array([each["precision"].value for each in found]),
+        np.array([each["mae"].value for each in found]),
     )
 }
 save({"sweep_error": draw("sweep_error", runs)}, "sweep_error.svg")

@@ -29,6 +29,7 @@ from smfeval.schema import (
     is_whole,
     list_of,
     option,
+    option_made,
     parts,
     seconds,
 )
@@ -158,8 +159,8 @@ class Options:
         group=PAIRING,
         choices=ASSOCIATIONS,
     )
-    rules: tuple[str, ...] = option(
-        tuple(RULES),
+    rules: tuple[str, ...] = option_made(
+        lambda: tuple(RULES),
         RULE_NAMES,
         f"of {', '.join(RULES)}",
         at=SCORES,

@@ -200,7 +200,7 @@ def test_a_fit_on_the_start_scores_only_the_rest(extent, fitted, rng):
     np.testing.assert_allclose(result.alignment.translation, alone.translation, atol=1e-11)
     assert result.alignment.fitted_scans == fitted
     expected = np.linalg.norm(alone.aligned_position(noisy[fitted:]) - position[fitted:], axis=1)
-    np.testing.assert_allclose(result.scored.series["ape"], expected, rtol=1e-10)
+    np.testing.assert_allclose(result.position.series["ape"], expected, rtol=1e-10)
     assert result.to_dict()["association"]["left_for_the_fit"] == fitted
 
 

@@ -65,7 +65,7 @@ def test_one_of_several_is_chosen(opened, rng):
     assert "of 70" in tab.js("document.getElementById('readout').textContent")
     last = len(tab.names("scene")) - 1
     centre = np.nanmean(np.array(tab.data("scene", last, "x"), dtype=float))
-    assert centre == pytest.approx(several[1].scored.estimate.position[0, 0], abs=0.5)
+    assert centre == pytest.approx(several[1].position.estimate.position[0, 0], abs=0.5)
 
 
 def test_a_hundred_thousand_scans_open_soon_and_show_more_when_zoomed(opened):
@@ -81,7 +81,7 @@ def test_a_hundred_thousand_scans_open_soon_and_show_more_when_zoomed(opened):
     error = tab.names("over-time").index("long: error")
     whole = np.array(tab.data("over-time", error, "y"))
     assert 2_000 < len(whole) < 10_000
-    peaks = long.scored.series["ape"].astype(np.float32).reshape(100, -1).max(axis=1)
+    peaks = long.position.series["ape"].astype(np.float32).reshape(100, -1).max(axis=1)
     assert np.isin(peaks, whole.astype(np.float32)).mean() > 0.95  # a column may cross a boundary
     tab.do("Plotly.relayout('over-time', {'xaxis.range[0]': 1000, 'xaxis.range[1]': 1010})")
     near = np.array(tab.data("over-time", error, "x"))

@@ -44,7 +44,7 @@ def test_the_page_says_its_verdict_draws_every_scan_and_asks_nobody(tab):
 def test_what_is_drawn_is_what_was_scored(tab, evaluation):
     names = tab.names("over-time")
     drawn = tab.data("over-time", names.index("made: NEES"), "y")
-    assert drawn == pytest.approx(evaluation.scored.series["nees"], rel=1e-6)
+    assert drawn == pytest.approx(evaluation.position.series["nees"], rel=1e-6)
     curve = tab.names("curve").index("made")
     level, share = (tab.data("curve", curve, c) for c in "xy")
     held = evaluation.calibration.coverage[0.9].value
@@ -58,7 +58,7 @@ def test_the_slider_moves_the_ellipsoid_the_words_and_the_line(tab, evaluation):
     after = np.array([tab.data("scene", last, c) for c in "xyz"], dtype=float)
     assert not np.allclose(before, after[0], equal_nan=True)
     centre = np.nanmean(after[:, :49], axis=1)  # of the first circle, closed
-    assert centre == pytest.approx(evaluation.scored.estimate.position[120], abs=0.2)
+    assert centre == pytest.approx(evaluation.position.estimate.position[120], abs=0.2)
     assert "Scan 121 of 300, 12.0 s" in tab.js("document.getElementById('readout').textContent")
     line = tab.js("document.getElementById('over-time').layout.shapes[0].x0")
     assert line == pytest.approx(12.0)
@@ -69,19 +69,19 @@ def test_the_close_up_is_the_95_percent_region_to_scale(tab, evaluation):
     unit = tab.js("document.getElementById('close-up').layout.scene.xaxis.title.text")
     scale = {"x (m)": 1.0, "x (cm)": 1e-2, "x (mm)": 1e-3}[unit]
     surface = scale * np.array([tab.data("close-up", 0, c) for c in "xyz"]).T
-    precision = np.linalg.inv(evaluation.scored.residuals.predicted_covariance[57])
+    precision = np.linalg.inv(evaluation.position.residuals.predicted_covariance[57])
     nees = np.einsum("ni,ij,nj->n", surface, precision, surface)
     assert nees == pytest.approx(7.8147, rel=1e-3)  # chi-squared, three axes
     reference = scale * np.array([tab.data("close-up", 2, c)[1] for c in "xyz"])
-    error = evaluation.scored.residuals.error[57]
+    error = evaluation.position.residuals.error[57]
     assert reference == pytest.approx(-error, rel=1e-4, abs=1e-7)
-    inside = evaluation.scored.series["nees"][57] <= 7.8147
+    inside = evaluation.position.series["nees"][57] <= 7.8147
     assert tab.names("close-up")[2] == f"reference ({'inside' if inside else 'outside'})"
 
 
 def test_buttons_go_to_the_worst_scans(tab, evaluation):
     tab.do("document.getElementById('to-nees').click()")
-    worst = int(np.argmax(evaluation.scored.series["nees"]))
+    worst = int(np.argmax(evaluation.position.series["nees"]))
     assert tab.js("Number(document.getElementById('scan').value)") == worst
 
 

@@ -105,11 +105,11 @@ def scored(estimate, reference, alignment="none", **options):
             alignment=alignment, settings=SETTINGS, intervals=Intervals(None), **options
         ),
     )
-    numbers = dict(result.scored.series)
-    if result.calibration is not None:
-        numbers["psi"] = np.array(result.calibration.psi.value)
-        numbers["best scale"] = np.array(result.calibration.best_scale.value)
-        numbers["precision"] = np.array(result.calibration.precision.value)
+    numbers = dict(result.position.series)
+    if result.position.has_belief:
+        numbers["psi"] = np.array(result["psi"].value)
+        numbers["best scale"] = np.array(result["best_scale"].value)
+        numbers["precision"] = np.array(result["precision"].value)
     return numbers
 
 
@@ -352,7 +352,7 @@ def test_crps_along_the_path_turns_with_the_path(tracks):
     turn = so3.matrix(so3.exp(np.array([0.0, 0.0, 1.0])))
     options = Options(alignment="none", intervals=Intervals(None))
     before, after = (
-        evaluate(*pair, options=options).scores.crps_by_axis
+        evaluate(*pair, options=options).position.crps_by_axis
         for pair in (tracks, [moved(track, turn) for track in tracks])
     )
     for name in ("along", "cross", "vertical"):

@@ -23,11 +23,11 @@ from smfeval.compare.duels import (
 )
 from smfeval.compare.ranks import critical_difference, friedman, track_ranks
 from smfeval.evaluation import Options, evaluate
-from smfeval.study.metrics import METRICS
 from smfeval.study.plan import Plan, PlannedEstimator, PlannedTrack
 from smfeval.study.result import TaskResult
 from smfeval.study.tables import sections
 from smfeval.summarise.number import Intervals
+from smfeval.summarise.numbers import NUMBERS, metrics
 from support.studies import inflated, reference_of
 
 pytestmark = pytest.mark.slow
@@ -163,7 +163,7 @@ def test_a_study_of_known_inflations_holds_the_truth_and_the_honest_are_bold(rng
     """Repeated: 8 estimators, 40 tracks; k per track scatters by a factor of 2 about the truth."""
     names = tuple("ABCDEFGH")
     entrants = Entrants(names, (True,) * 8, tuple(str(i) for i in range(TRACKS)))
-    loss, studies = METRICS["k"].loss, 300
+    loss, studies = NUMBERS["k"].loss, 300
     held, false_bold, lost = np.zeros(8), 0, 0
     for _ in range(studies):
         track = rng.normal(0, 0.3, size=TRACKS)
@@ -196,7 +196,7 @@ def test_a_study_from_tracks_to_tables_holds_the_truth(rng):
             belief = inflated(rng.normal(size=(300, 3)), inflation)
             evaluation = evaluate(belief, reference, options=options)
             blank = TaskResult(name, "all", track.name, 0, "", "", None)
-            numbers = ((m, metric.of(evaluation)) for m, metric in METRICS.items())
+            numbers = ((m, evaluation.get(metric.name)) for m, metric in metrics().items())
             found = tuple((m, number) for m, number in numbers if number is not None)
             results.append(replace(blank, numbers=found))
     columns = {each.metric: each for each in sections(plan, results)[0].columns}

@@ -73,9 +73,9 @@ def test_every_stretch_of_time_has_its_median():
 
 
 def test_an_overconfident_belief_stands_higher_than_an_honest_one(evaluation, rng):
-    honest = evaluation.scored.estimate
+    honest = evaluation.position.estimate
     bold = evaluate(
-        honest.with_arrays({"covariance": honest.covariance / 1000}), evaluation.scored.reference
+        honest.with_arrays({"covariance": honest.covariance / 1000}), evaluation.position.reference
     )
     first, second = (error_over_sigma(each).split("  ")[0] for each in (evaluation, bold))
     assert len(first) == len(second)

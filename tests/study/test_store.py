@@ -12,7 +12,6 @@ import pytest
 from smfeval import write
 from smfeval.errors import OptionError
 from smfeval.study import store
-from smfeval.study.metrics import METRICS
 from smfeval.study.result import PairResult, TaskResult
 from smfeval.study.run import run_tasks
 from smfeval.study.store import (
@@ -25,6 +24,7 @@ from smfeval.study.store import (
 )
 from smfeval.study.task import Input
 from smfeval.summarise.number import Number
+from smfeval.summarise.numbers import metrics
 from smfeval.track import Track
 from support.beliefs import ABOUT, circuit
 from support.study_plans import quick, tasks_of
@@ -57,7 +57,7 @@ def test_a_row_holds_what_the_task_found(tmp_path):
     assert (first["log"], first["log_low"], first["log_reason"]) == (inf, None, "too short")
     assert (first["crps"], first["k"]) == (None, None)
     assert (second["failure"], second["notes"], second["mae"]) == ("why", ["one", "two"], None)
-    assert all(name in first for name in METRICS)
+    assert all(name in first for name in metrics())
 
 
 def test_what_is_not_a_number_is_null(tmp_path):
@@ -77,7 +77,7 @@ def test_a_row_of_pairs_holds_what_was_compared(tmp_path):
 def test_columns_and_bytes_do_not_depend_on_what_was_found(results, tmp_path):
     first = write_tasks(results, tmp_path).read_bytes()
     assert write_tasks(results, tmp_path).read_bytes() == first
-    assert pl.read_parquet_schema(tmp_path / "tasks.parquet") == pl.Schema(store.TASK_COLUMNS)
+    assert pl.read_parquet_schema(tmp_path / "tasks.parquet") == pl.Schema(store.task_columns())
 
 
 @pytest.fixture

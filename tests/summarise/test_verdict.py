@@ -9,8 +9,8 @@ from smfeval.evaluation import Options, evaluate
 from smfeval.score import Residuals, RuleSettings, scores
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import Intervals, Number
-from smfeval.summarise.summary import LEVELS, Calibration, summarise_calibration
-from smfeval.summarise.verdict import NARROW, verdict
+from smfeval.summarise.numbers import Sample, compute_numbers
+from smfeval.summarise.verdict import K_AT_95, NARROW, verdict
 from smfeval.track import GaussianTrack
 from support.beliefs import gaussian, poses
 
@@ -18,21 +18,21 @@ FALSE = ("overconfident", "conservative")
 
 
 def calibration(k, low=None, high=None, *, d=3, reason=None, coverage=0.5):
-    """A calibration with this k; the numbers that the verdict does not look at are ones."""
-    one = Number(1.0, "1")
+    """The numbers that the verdict looks at, with this k."""
     inflation = Number(k, "1", low, high, reason=reason)
-    return Calibration(
-        nees_median=inflation.map(lambda value: value * median_chi_squared(d), "1"),
-        nees_mean=one,
-        k=inflation,
-        factor_per_axis=inflation.map(lambda value: float(np.sqrt(value)), "1"),
-        coverage={level: Number(coverage, "1") for level in LEVELS},
-        psi=None,
-        precision=None,
-        best_scale=one,
-        k_at_95=inflation,
-        negligible=False,
-    )
+    return {
+        "nees_median": inflation.map(lambda value: value * median_chi_squared(d), "1"),
+        "k": inflation,
+        K_AT_95: inflation,
+        "factor_per_axis": inflation.map(lambda value: float(np.sqrt(value)), "1"),
+        "coverage_90": Number(coverage, "1"),
+    }
+
+
+def numbers_of(series, residuals):
+    """The numbers of residuals, as an evaluation has them."""
+    found = compute_numbers(Sample(series, residuals, residuals, None, RuleSettings(), Intervals()))
+    return found | {K_AT_95: found["k"]}
 
 
 def judged(nees, d=3, intervals=None):
@@ -117,13 +117,13 @@ def test_a_track_of_one_to_three_scans_gets_no_verdict(scans, rng):
 
 def test_four_scans_can_be_beyond_doubt(rng):
     found = evaluate(gaussian(4, rng), poses(4, rng), options=Options(alignment="none"))
-    assert found.calibration.k.low is None
+    assert found["k"].low is None
     assert found.verdict.label == "overconfident"
 
 
 def test_plain_poses_get_no_verdict(rng):
     found = evaluate(poses(30, rng), poses(30, rng), options=Options(alignment="none"))
-    assert found.calibration is None
+    assert not found.position.has_belief
     assert found.verdict.label == "cannot tell"
     assert "no uncertainty" in found.verdict.sentence
 
@@ -265,9 +265,7 @@ def test_false_alarms_stay_few_through_the_whole_summary(n, rho, rng):
     for unit in errors(tracks, n, rho, rng):
         residuals = Residuals(unit * np.array([1.0, 2.0, 0.5]), covariance)
         series = scores(residuals, RuleSettings(), ["ape", "nees", "pit"])
-        made = summarise_calibration(
-            series, residuals, residuals, intervals=Intervals(), position=np.ones((1, 3))
-        )
+        made = numbers_of(series, residuals)
         count += verdict(n, 3, made).label in FALSE
     assert count / tracks <= at_most(0.05, tracks)
 
@@ -278,8 +276,6 @@ def test_after_a_fit_on_the_start_only_large_errors_convict(tightness, label, rn
     error = np.sqrt(tightness) * rng.normal(size=(2000, 3))
     residuals = Residuals(error, np.tile(np.eye(3), (2000, 1, 1)))
     series = scores(residuals, RuleSettings(), {"ape", "nees", "pit"})
-    calibration = summarise_calibration(
-        series, residuals, residuals, intervals=Intervals(), position=np.ones((1, 3))
-    )
+    calibration = numbers_of(series, residuals)
     assert verdict(2000, 3, calibration).label == "overconfident"
     assert verdict(2000, 3, calibration, from_start=True).label == label

@@ -27,16 +27,23 @@ def nearest_pairs(estimate: AnyTrack, reference: AnyTrack, options: Options) -> 
 
 
 def pair_scans(
-    estimate: AnyTrack, reference: Track, options: Options, clock: "ClockOffset | None" = None
+    estimate: AnyTrack,
+    reference: Track,
+    options: Options,
+    clock: "ClockOffset | None" = None,
+    pairs: Pairs | None = None,
 ) -> tuple[Pairs, Track, tuple[str, ...]]:
     """Pairs, the reference that they point into, and notes.
 
     By `gp` the reference is a continuous motion: it is interpolated to the stamps of the estimate,
     and what the interpolation does not know enters as the reference's covariance. `clock` is the
-    offset that was found, to be named where the tracks then do not meet.
+    offset that was found, to be named where the tracks then do not meet. `pairs` may be given.
     """
+    clock_notes = () if clock is None else (clock.sentence,)
+    if pairs is not None:
+        return pairs, reference, clock_notes
     if options.association == "nearest":
-        return nearest_pairs(estimate, reference, options), reference, ()
+        return nearest_pairs(estimate, reference, options), reference, clock_notes
     from smfeval.associate.gp import interpolate  # noqa: PLC0415  its optimiser is slow to import
 
     try:
@@ -54,7 +61,7 @@ def pair_scans(
         options.given_offset_s,
     )
     how = f"the reference is a continuous motion, white noise on {found.position.prior}"
-    return pairs, found.track, (how, *found.notes)
+    return pairs, found.track, (*clock_notes, how, *found.notes)
 
 
 def check_reference(estimate: AnyTrack, reference: AnyTrack) -> Track:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from smfeval import words
 from smfeval.errors import OptionError
 from smfeval.evaluation import Evaluation
+from smfeval.summarise.numbers import NUMBERS
 
 OPERATORS: dict[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
@@ -17,13 +18,7 @@ OPERATORS: dict[str, Callable[[float, float], bool]] = {
 }
 PATTERN = re.compile(r"\s*(?P<name>[\w.]+)\s*(?P<sign>[<>]=?)\s*(?P<limit>[-+\d.eE]+)\s*")
 
-SCORES = ("mae", "rmse", "energy", "log", "log_consistency", "log_sharpness", "crps", "interval")
-CALIBRATION = ("nees_median", "nees_mean", "k", "factor_per_axis", "psi", "precision", "best_scale")
-COVERAGES = {"coverage50": 0.5, "coverage68": 0.68, "coverage": 0.9, "coverage90": 0.9} | {
-    "coverage95": 0.95,
-    "coverage99": 0.99,
-}
-NAMES = (*SCORES, *CALIBRATION, *COVERAGES, "matched", "scored")
+COUNTS = ("matched", "scored")
 
 
 @dataclass(frozen=True)
@@ -45,9 +40,15 @@ class Condition:
         return OPERATORS[self.sign](value, self.limit)
 
 
+def condition_names() -> tuple[str, ...]:
+    """Everything about an evaluation that a condition may name."""
+    rows = NUMBERS.values()
+    return (*(name for row in rows for name in (row.name, *row.aliases)), *COUNTS)
+
+
 def score_condition(text: str) -> Condition:
     """Read `k>2`, `coverage90<0.8`, `rmse >= 0.1`."""
-    return parse_condition(text, NAMES)
+    return parse_condition(text, condition_names())
 
 
 def parse_condition(text: str, names: tuple[str, ...]) -> Condition:
@@ -70,13 +71,6 @@ def _value(evaluation: Evaluation, name: str) -> float | None:
     if name == "matched":
         return float(len(evaluation.pairs))
     if name == "scored":
-        return float(len(evaluation.scored.residuals))
-    if name in SCORES:
-        found = getattr(evaluation.scores, name)
-    elif evaluation.calibration is None:
-        return None
-    elif name in COVERAGES:
-        found = evaluation.calibration.coverage[COVERAGES[name]]
-    else:
-        found = getattr(evaluation.calibration, name)
+        return float(len(evaluation.position.residuals))
+    found = evaluation.get(name)
     return None if found is None else found.value

@@ -21,17 +21,17 @@ from smfeval.show.study.formats import FORMATS
 from smfeval.show.study.plans import listing, missing_lines, plan_extent, summary
 from smfeval.study.draft import Draft, plan_of_folder
 from smfeval.study.find import find_tasks
-from smfeval.study.metrics import METRICS
 from smfeval.study.plan import Plan
 from smfeval.study.plan_file import read_plan
 from smfeval.study.result import Study
 from smfeval.study.run import Progress, StudyRun, run_study
 from smfeval.study.store import TASKS
+from smfeval.summarise.numbers import metrics
 
 FAILED = "failed"  # the number of runs that failed
 MISSING = "missing"  # the number of estimators on tracks without a file
 DIVERGED = "diverged"  # the number of tracks that a contender lost
-NAMES = (*METRICS, FAILED, MISSING, DIVERGED)
+OUTCOMES = (FAILED, MISSING, DIVERGED)
 DEFAULT_PLAN = Path("study.toml")
 STUDY_FILES = ("cache", "tasks.parquet", "tables.json")  # what an output folder of a study holds
 INIT_FLAGS = ("output",)
@@ -235,7 +235,7 @@ class ConditionOutcome:
 
 def study_condition(text: str) -> Condition:
     """Read `k>2`, `coverage_90<0.8`, `failed>0`, `missing>0`, `diverged>=3`."""
-    return parse_condition(text, NAMES)
+    return parse_condition(text, (*metrics(), *OUTCOMES))
 
 
 def check_conditions(study: Study, conditions: Sequence[Condition]) -> ConditionOutcome:

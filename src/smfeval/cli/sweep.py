@@ -31,7 +31,7 @@ def run(arguments: list[str]) -> int:
         points,
         name=plan.name,
         failures=failures,
-        dimension=len(plan.options.axes),
+        dimension=plan.options.space.dimension,
         level=plan.options.intervals.level,
     )
     _print(sweep, chosen)

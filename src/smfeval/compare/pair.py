@@ -30,7 +30,7 @@ from smfeval.evaluation.result import ScoredScans
 from smfeval.score.spaces import path_axes
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import Intervals, Number, finite_or_none
-from smfeval.summarise.summary import is_rounding
+from smfeval.summarise.numbers import is_rounding
 from smfeval.summarise.verdict import ENOUGH_SCANS, FEWEST_SCANS, beyond_doubt
 from smfeval.track import AnyTrack
 
@@ -239,7 +239,7 @@ def inflation_by_axis(
     count = len(residuals)
     unit = dict(zip(options.axes, np.eye(d), strict=True))
     directions = {name: np.broadcast_to(axis, (count, d)) for name, axis in unit.items()}
-    if options.axes == "xyz":
+    if options.space.is_whole:
         directions |= path_axes(scored.reference)
     found = {name: counts.inflation(residuals.along(way)) for name, way in directions.items()}
     return found | ({"vertical": found["z"]} if "along" in found else {})

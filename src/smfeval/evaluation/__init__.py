@@ -1,9 +1,17 @@
 """The whole way: pair in time, bring to one frame, score each scan, summarise the track."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from smfeval.align.body import to_common_body
-from smfeval.align.gauge import ALIGNMENTS, alignment_notes, choose_alignment, fit_alignment
+from smfeval.align.gauge import (
+    ALIGNMENTS,
+    AlignmentKind,
+    alignment_notes,
+    choose_alignment,
+    fit_alignment,
+)
 from smfeval.associate import Pairs
 from smfeval.associate.pairing import check_reference, nearest_pairs, pair_scans
 from smfeval.evaluation.metrics import (
@@ -14,11 +22,16 @@ from smfeval.evaluation.metrics import (
     relative_errors,
     rotation_deg,
 )
-from smfeval.evaluation.result import Evaluation, ScoredScans
+from smfeval.evaluation.result import Evaluation, ScoredScans, SpaceScores
 from smfeval.options import Options
 from smfeval.score import scores
-from smfeval.summarise.summary import Calibration, Scores, summarise_calibration, summarise_scores
+from smfeval.summarise.number import Number
+from smfeval.summarise.numbers import Sample, compute_numbers, k_at_verdict_level
+from smfeval.summarise.verdict import K_AT_95
 from smfeval.track import AnyTrack, Track
+
+if TYPE_CHECKING:
+    from smfeval.associate.clock import ClockOffset
 
 __all__ = [
     "ALIGNMENTS",
@@ -48,23 +61,17 @@ def evaluate(
     """
     options = options or Options()
     poses = check_reference(estimate, reference)
-    placed, body_notes = to_common_body(estimate, reference, options.extrinsic)
-    kind, gauge_notes = choose_alignment(placed, options.alignment)
+    moved, body_notes = to_common_body(estimate, reference, options.extrinsic)
+    kind, gauge_notes = choose_alignment(moved, options.alignment)
 
-    met, clock = poses, None
-    if options.offset_s == "auto":
-        from smfeval.associate.clock import resolve_offset  # noqa: PLC0415  only where asked for
+    options, clock = resolve_clock(moved, poses, kind, options, pairs)
+    pairs, paired_reference, pair_notes = pair_scans(estimate, poses, options, clock, pairs)
+    matched, truth = moved[pairs.estimate], paired_reference[pairs.reference]
 
-        options, clock = resolve_offset(placed, poses, kind, options, pairs)
-        notes += (clock.sentence,)
-    if pairs is None:
-        pairs, met, pair_notes = pair_scans(estimate, poses, options, clock)
-        notes += pair_notes
-    matched, truth = placed[pairs.estimate], met[pairs.reference]
     alignment, left = fit_alignment(matched, truth, kind, options.fit_on)
-    scored = score_scans(alignment(matched)[left], truth[left], options)
-
-    calibration = _summarise_calibration(scored, options)
+    position = summarise_position(
+        score_scans(alignment(matched)[left], truth[left], options), options
+    )
     fit = FittedFreedoms(
         alignment.freedoms, from_start=len(left) < len(matched), clock=clock is not None
     )
@@ -74,38 +81,34 @@ def evaluate(
         options=options,
         pairs=pairs,
         clock=clock,
-        gap_risk=gap_risk_of(scored, pairs, left),
+        gap_risk=gap_risk_of(position, pairs, left),
         alignment=alignment,
-        scored=scored,
-        scores=_summarise_scores(scored, options),
-        relative=relative_errors(scored, options),
-        calibration=calibration,
-        verdict=judge_track(scored.residuals, calibration, fit),
-        notes=notes + body_notes + gauge_notes + alignment_notes(len(left), len(matched)),
+        position=position,
+        relative=relative_errors(position, options),
+        verdict=judge_track(position, fit),
+        notes=(
+            *notes,
+            *pair_notes,
+            *body_notes,
+            *gauge_notes,
+            *alignment_notes(len(left), len(matched)),
+        ),
     )
 
 
-def _summarise_scores(scored: ScoredScans, options: Options) -> Scores:
-    """Mean scores of the track."""
-    return summarise_scores(
-        scored.series,
-        crps_by_axis(scored, options),
-        rotation_deg(scored),
-        settings=options.settings,
-        intervals=options.intervals,
-        dimension=scored.residuals.dimension,
-    )
+def resolve_clock(
+    estimate: AnyTrack,
+    reference: Track,
+    kind: AlignmentKind,
+    options: Options,
+    pairs: Pairs | None,
+) -> tuple[Options, "ClockOffset | None"]:
+    """Options with a number for the clock offset, and how it was found where that was asked for."""
+    if options.offset_s != "auto":
+        return options, None
+    from smfeval.associate.clock import resolve_offset  # noqa: PLC0415  only where asked for
 
-
-def _summarise_calibration(scored: ScoredScans, options: Options) -> Calibration | None:
-    """Whether errors and covariances of the track match."""
-    return summarise_calibration(
-        scored.series,
-        scored.residuals,
-        options.space.body_residuals(scored.estimate, scored.residuals),
-        intervals=options.intervals,
-        position=scored.reference.position,
-    )
+    return resolve_offset(estimate, reference, kind, options, pairs)
 
 
 def score_scans(estimate: AnyTrack, reference: Track, options: Options) -> ScoredScans:
@@ -118,3 +121,23 @@ def score_scans(estimate: AnyTrack, reference: Track, options: Options) -> Score
         residuals = options.space.residuals(estimate, reference)
     series = scores(residuals, options.settings, {*options.rules, *REQUIRED_RULES})
     return ScoredScans(kept, estimate, reference, residuals, series, singular=len(good) - len(kept))
+
+
+def summarise_position(scored: ScoredScans, options: Options) -> SpaceScores:
+    """The position of a track in numbers."""
+    sample = Sample(
+        scored.series,
+        scored.residuals,
+        options.space.body_residuals(scored.estimate, scored.residuals),
+        rotation_deg(scored),
+        options.settings,
+        options.intervals,
+    )
+    numbers = compute_numbers(sample)
+    if "k" in numbers:
+        numbers[K_AT_95] = k_at_verdict_level(sample, numbers["k"])
+    by_axis = {
+        name: Number(float(values.mean()), options.space.unit)
+        for name, values in crps_by_axis(scored, options).items()
+    }
+    return SpaceScores(**vars(scored), space=options.space, numbers=numbers, crps_by_axis=by_axis)

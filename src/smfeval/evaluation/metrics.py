@@ -9,7 +9,7 @@ from smfeval.align.extent import Extent
 from smfeval.associate import GapRisk, Pairs, gap_risk
 from smfeval.associate.nearest import speeds
 from smfeval.errors import OptionError
-from smfeval.evaluation.result import ScoredScans
+from smfeval.evaluation.result import ScoredScans, SpaceScores
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.symmetric import chunks
@@ -17,14 +17,14 @@ from smfeval.options import Options
 from smfeval.score import Residuals
 from smfeval.score.spaces import path_axes
 from smfeval.summarise.number import Number
+from smfeval.summarise.numbers import is_rounding
 from smfeval.summarise.relative import (
     RelativeError,
     horizon_pairs,
     relative_error,
     summarise_relative,
 )
-from smfeval.summarise.summary import Calibration
-from smfeval.summarise.verdict import Verdict, verdict
+from smfeval.summarise.verdict import K_AT_95, Verdict, verdict
 
 NO_RISK = GapRisk(median=0.0, p95=0.0, largest=0.0, above_limit=0.0)
 
@@ -50,7 +50,7 @@ def crps_by_axis(scored: ScoredScans, options: Options) -> dict[str, Floats]:
     if "crps" not in scored.series:
         return {}
     by_axis = dict(zip(options.axes, residuals.crps_by_axis.T, strict=True))
-    if options.axes == "xyz":
+    if options.space.is_whole:
         for name, direction in path_axes(scored.reference).items():
             by_axis[name] = residuals.along(direction).crps_by_axis[:, 0]
         by_axis["vertical"] = by_axis["z"]
@@ -109,17 +109,16 @@ class FittedFreedoms:
         return (0 if self.from_start else self.freedoms) + self.clock
 
 
-def judge_track(
-    residuals: Residuals, calibration: Calibration | None, fit: FittedFreedoms
-) -> Verdict:
+def judge_track(position: SpaceScores, fit: FittedFreedoms) -> Verdict:
     """The verdict, the alignment's own error granted where it was fitted on the scored scans."""
-    left = 1.0
-    if calibration is not None and not fit.from_start:
-        left = remaining_k_ratio(residuals, calibration.k_at_95, fit.freedoms)
+    residuals, left = position.residuals, 1.0
+    if position.has_belief and not fit.from_start:
+        left = remaining_k_ratio(residuals, position.numbers[K_AT_95], fit.freedoms)
     return verdict(
         len(residuals),
         residuals.dimension,
-        calibration,
+        position.numbers,
+        same=is_rounding(position.series["ape"], position.reference.position),
         fitted=fit.absorbed_freedoms,
         from_start=fit.from_start,
         left=left,

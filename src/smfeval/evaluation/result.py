@@ -11,9 +11,10 @@ from smfeval.associate import GapRisk, Pairs
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.options import Options
 from smfeval.score import Residuals
+from smfeval.score.spaces import PositionSpace
 from smfeval.summarise.number import Number, finite_or_none
+from smfeval.summarise.numbers import NUMBERS, number_named
 from smfeval.summarise.relative import RelativeError
-from smfeval.summarise.summary import Calibration, Scores
 from smfeval.summarise.verdict import Verdict
 from smfeval.track import AnyTrack, ParticleTrack, Track
 
@@ -34,6 +35,20 @@ class ScoredScans:
     series: dict[str, Floats]
     singular: int  # scans left out because their covariance is singular
 
+    @property
+    def has_belief(self) -> bool:
+        """Whether the estimate reports uncertainty."""
+        return self.residuals.covariance is not None
+
+
+@dataclass(frozen=True)
+class SpaceScores(ScoredScans):
+    """The scans scored in one space, and the track in numbers (`summarise.numbers`)."""
+
+    space: PositionSpace
+    numbers: dict[str, Number]  # by name; those that exist for this belief and were asked for
+    crps_by_axis: dict[str, Number]
+
 
 @dataclass(frozen=True, repr=False)
 class Evaluation:
@@ -46,41 +61,55 @@ class Evaluation:
     clock: "ClockOffset | None"  # how the offset was found; None where it was given
     gap_risk: GapRisk | None
     alignment: Alignment
-    scored: ScoredScans
-    scores: Scores
+    position: SpaceScores
     relative: tuple[RelativeError, ...]
-    calibration: Calibration | None
     verdict: Verdict
     notes: tuple[str, ...]
 
     def __repr__(self) -> str:
         return (
             f"{self.estimate.provenance.name}: {self.verdict.sentence}\n"
-            f"  {len(self.scored.residuals)} of {self.pairs.scans} scans scored on axes "
+            f"  {len(self.position.residuals)} of {self.pairs.scans} scans scored on axes "
             f"{self.options.axes}, aligned by {self.alignment.kind}; "
-            f"MAE {words.length(self.scores.mae.value)}"
+            f"MAE {words.length(self['mae'].value)}"
         )
 
-    def numbers(self) -> dict[str, Number]:
-        """The numbers that have, or could have, an interval, by name."""
-        scores, found = self.scores, self.calibration
-        named = {
-            "MAE": scores.mae,
-            "RMSE": scores.rmse,
-            "energy": scores.energy,
-            "log": scores.log,
-            "CRPS": scores.crps,
-            "k": None if found is None else found.k,
-        }
-        return {name: number for name, number in named.items() if number is not None}
+    @property
+    def spaces(self) -> tuple[SpaceScores, ...]:
+        """The spaces that were scored."""
+        return (self.position,)
+
+    def get(self, name: str) -> Number | None:
+        """A number by its name in the table; None where it does not exist for this belief."""
+        row = number_named(name)
+        if row is None:
+            raise KeyError(name)
+        found = (space.numbers.get(row.name) for space in self.spaces)
+        return next((number for number in found if number is not None), None)
+
+    def __getitem__(self, name: str) -> Number:
+        """A number by its name in the table; raises a KeyError where it does not exist."""
+        number = self.get(name)
+        if number is None:
+            raise KeyError(f"{self.estimate.provenance.name} has no {name}")
+        return number
+
+    def _counted_numbers(self) -> dict[str, Number]:
+        """The numbers that have, or could have, an interval, by heading."""
+        rows = (row for row in NUMBERS.values() if row.counts_scans)
+        found = {row.heading: self.get(row.name) for row in rows}
+        return {heading: number for heading, number in found.items() if number is not None}
 
     def effective_scans(self) -> dict[str, float | None]:
         """Independent scans that would tell as much about each number."""
-        return {name: finite_or_none(number.n_effective) for name, number in self.numbers().items()}
+        return {
+            name: finite_or_none(number.n_effective)
+            for name, number in self._counted_numbers().items()
+        }
 
     def refusals(self) -> tuple[str, ...]:
         """Why some numbers have no interval, each reason once."""
-        found = self.numbers().items()
+        found = self._counted_numbers().items()
         reasons = [(number.reason, name) for name, number in found if number.low is None]
         return tuple(
             f"{', '.join(name for other, name in reasons if other == reason)}: {reason}"
@@ -104,8 +133,8 @@ class Evaluation:
                 f"{who}: {left.count} rows left out: {left.reason} (first: {left.first})"
                 for left in track.provenance.dropped
             ]
-        if self.scored.singular:
-            told.append(f"{self.scored.singular} scans left out: singular covariance")
+        if self.position.singular:
+            told.append(f"{self.position.singular} scans left out: singular covariance")
         shown = self.options.intervals
         if shown.method is not None:
             told.append(
@@ -129,7 +158,7 @@ class Evaluation:
         }
 
     def _noise_used(self) -> bool:
-        return self.scored.residuals.noise is not None
+        return self.position.residuals.noise is not None
 
     def _association(self) -> dict[str, Any]:
         gap = np.abs(self.pairs.gap_s) * 1e3
@@ -139,9 +168,11 @@ class Evaluation:
             "estimate_scans": self.pairs.scans,
             "reference_poses": self.pairs.poses,
             "unmatched_scans": self.pairs.scans - len(self.pairs),
-            "scored": len(self.scored.residuals),
-            "left_for_the_fit": len(self.pairs) - len(self.scored.residuals) - self.scored.singular,
-            "left_singular": self.scored.singular,
+            "scored": len(self.position.residuals),
+            "left_for_the_fit": len(self.pairs)
+            - len(self.position.residuals)
+            - self.position.singular,
+            "left_singular": self.position.singular,
             "tolerance_s": self.pairs.tolerance_s,
             "offset_s": self.pairs.offset_s,
             "clock": None if self.clock is None else self.clock.to_dict(),
@@ -171,34 +202,22 @@ class Evaluation:
         }
 
     def _scores(self) -> dict[str, Any]:
-        scores = self.scores
-        return {
-            "mae": scores.mae.to_dict(),
-            "rmse": scores.rmse.to_dict(),
-            "energy": _number(scores.energy, beta=self.options.settings.beta),
-            "log": _number(scores.log),
-            "log_consistency": _number(scores.log_consistency),
-            "log_sharpness": _number(scores.log_sharpness),
-            "crps": _number(scores.crps, by_axis=_numbers(scores.crps_by_axis)),
-            "interval": _number(scores.interval),
-            "rotation": _number(scores.rotation_mean_deg),
-            "relative": [asdict(error) for error in self.relative],
+        more: dict[str, dict[str, Any]] = {
+            "energy": {"beta": self.options.settings.beta},
+            "crps": {"by_axis": _numbers(self.position.crps_by_axis)},
         }
+        rows = (row for row in NUMBERS.values() if row.group == "scores")
+        found = {row.name: _number(self.get(row.name), **more.get(row.name, {})) for row in rows}
+        return found | {"relative": [asdict(error) for error in self.relative]}
 
     def _calibration(self) -> dict[str, Any] | None:
-        found = self.calibration
-        if found is None:
+        if not self.position.has_belief:
             return None
-        return {
-            "nees_median": found.nees_median.to_dict(),
-            "nees_mean": found.nees_mean.to_dict(),
-            "k": found.k.to_dict(),
-            "factor_per_axis": found.factor_per_axis.to_dict(),
-            "coverage": _numbers(found.coverage),
+        rows = [row for row in NUMBERS.values() if row.group == "calibration"]
+        levels = {row.level: self.get(row.name) for row in rows if row.level is not None}
+        return {row.name: _number(self.get(row.name)) for row in rows if row.level is None} | {
+            "coverage": {str(level): _number(number) for level, number in levels.items()},
             "coverage_from": self.coverage_from(),
-            "psi": _number(found.psi),
-            "precision": _number(found.precision),
-            "best_scale": found.best_scale.to_dict(),
         }
 
 

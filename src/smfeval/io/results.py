@@ -17,7 +17,7 @@ from smfeval.maths.stamps import NANOSECONDS
 
 def per_scan_table(evaluation: Evaluation) -> pl.DataFrame:
     """One row per scored scan."""
-    scored, residuals = evaluation.scored, evaluation.scored.residuals
+    scored, residuals = evaluation.position, evaluation.position.residuals
     columns: dict[str, Any] = {
         "stamp": scored.estimate.stamp,
         "reference_stamp": scored.reference.stamp,
@@ -53,7 +53,7 @@ def write_evo_results(evaluation: Evaluation, path: Path) -> tuple[Path, ...]:
     """Write the APE to `path`, and the NEES, if there is one, beside it as `NAME.nees.zip`."""
     targets = dict(zip(EVO_METRICS, evo_files(path), strict=True))
     written = [
-        (rule, target) for rule, target in targets.items() if rule in evaluation.scored.series
+        (rule, target) for rule, target in targets.items() if rule in evaluation.position.series
     ]
     for rule, target in written:
         with replacing(target) as temporary:
@@ -62,7 +62,7 @@ def write_evo_results(evaluation: Evaluation, path: Path) -> tuple[Path, ...]:
 
 
 def _write_evo_result(evaluation: Evaluation, rule: str, path: Path) -> None:
-    values = evaluation.scored.series[rule]
+    values = evaluation.position.series[rule]
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("info.json", json.dumps(_evo_info(evaluation, rule)))
         archive.writestr("stats.json", json.dumps(_statistics(values), allow_nan=False))
@@ -95,7 +95,7 @@ def _statistics(values: Floats) -> dict[str, float]:
 
 
 def _evo_arrays(evaluation: Evaluation) -> dict[str, Any]:
-    scored = evaluation.scored
+    scored = evaluation.position
     stamp = scored.estimate.stamp
     return {
         "timestamps": stamp / NANOSECONDS,

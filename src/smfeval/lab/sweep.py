@@ -11,7 +11,6 @@ from smfeval.lab.recording import Recording
 from smfeval.lab.sensors.faults import NO_FAULTS
 from smfeval.lab.simulate import simulate
 from smfeval.lab.worlds import world_named
-from smfeval.study.metrics import METRICS
 from smfeval.study.sweep_plan import LabRuns
 from smfeval.study.sweep_points import PointsAndFailures, Progress, split_outcomes
 
@@ -95,6 +94,6 @@ def point_of_evaluation(
     origin: Origin, evaluation: Evaluation, *, notes: tuple[str, ...]
 ) -> Point | Failure:
     """The point of a run that was scored."""
-    numbers = {name: METRICS[name].of(evaluation) for name in ("precision", "nees_median", "mae")}
+    numbers = {name: evaluation.get(name) for name in ("precision", "nees_median", "mae")}
     known = {name: number for name, number in numbers.items() if number is not None}
-    return point_of(origin, known, scored=len(evaluation.scored.residuals), notes=notes)
+    return point_of(origin, known, scored=len(evaluation.position.residuals), notes=notes)

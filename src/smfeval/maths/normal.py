@@ -7,6 +7,7 @@ chunks of scans, so that a million scans take a fraction of a second. S must be 
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from smfeval.maths.arrays import Bools, Floats
 from smfeval.maths.special import chi_squared_cdf
@@ -114,8 +115,9 @@ class LikelihoodTerms:
     pivot: Floats
 
 
-def likelihood_terms(error: Floats, covariance: Floats) -> LikelihoodTerms:
-    """NEES, log determinant and smallest pivot. (n, d), (n, d, d) -> (n,) each."""
+def likelihood_terms(error: ArrayLike, covariance: ArrayLike) -> LikelihoodTerms:
+    """NEES, log determinant and smallest pivot. (..., d), (..., d, d) -> (...) each."""
+    batch, error, covariance = flatten_scans(error, covariance)
     found = LikelihoodTerms(*np.empty((3, len(error))))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         for part in chunks(len(error)):
@@ -123,15 +125,48 @@ def likelihood_terms(error: Floats, covariance: Floats) -> LikelihoodTerms:
             found.nees[part] = pivots.squared_distance(columns(error[part]))
             found.logdet[part] = sum(np.log(pivot) for pivot in pivots.pivot)
             found.pivot[part] = pivots.smallest_pivot()
-    return found
+    if batch == found.nees.shape:
+        return found
+    return LikelihoodTerms(*(each.reshape(batch) for each in vars(found).values()))
 
 
-def nees(error: Floats, covariance: Floats) -> Floats:
-    """e^T S^-1 e alone. (n, d), (n, d, d) -> (n,)."""
+def nees(error: ArrayLike, covariance: ArrayLike) -> Floats:
+    """Normalised estimation error squared e^T S^-1 e. (..., d), (..., d, d) -> (...).
+
+    Parameters
+    ----------
+    error : (..., d)
+        Mean of the belief minus reference; d = 1, 2 or 3.
+    covariance : (..., d, d)
+        S, positive definite. With an uncertain reference pass S + S_ref.
+
+    Returns
+    -------
+    (...)
+        Chi-squared with d degrees of freedom if the belief is honest: mean d.
+    """
+    batch, error, covariance = flatten_scans(error, covariance)
     out = np.empty(len(error))
     for part in chunks(len(error)):
         out[part] = factor_covariance(covariance[part]).squared_distance(columns(error[part]))
-    return out
+    return out.reshape(batch)
+
+
+def flatten_scans(
+    error: ArrayLike, covariance: ArrayLike
+) -> tuple[tuple[int, ...], Floats, Floats]:
+    """Leading axes, broadcast against each other and made one. -> batch, (n, d), (n, d, d)."""
+    e, s = np.asarray(error, np.float64), np.asarray(covariance, np.float64)
+    if e.ndim == 2 and s.ndim == 3 and len(e) == len(s) and s.shape[1:] == 2 * e.shape[1:]:
+        return e.shape[:1], e, s
+    d = e.shape[-1] if e.ndim else 0
+    if s.ndim < 2 or s.shape[-2:] != (d, d) or d not in ROOTS:
+        raise ValueError(
+            f"shapes {e.shape} and {s.shape}; expected (..., d) and (..., d, d) with d = 1, 2 or 3"
+        )
+    batch = np.broadcast_shapes(e.shape[:-1], s.shape[:-2])
+    error_rows = np.broadcast_to(e, (*batch, d)).reshape(-1, d)
+    return batch, error_rows, np.broadcast_to(s, (*batch, d, d)).reshape(-1, d, d)
 
 
 def log_density(fit: LikelihoodTerms, dimension: int) -> Floats:

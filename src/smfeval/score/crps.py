@@ -8,6 +8,7 @@ CRPS = E|X - t| - 1/2 E|X - X'| = s (z (2 Phi(z) - 1) + 2 phi(z) - 1/sqrt(pi))
 """
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.special import erf
@@ -15,8 +16,29 @@ from smfeval.maths.symmetric import chunks
 from smfeval.score.residuals import Ensemble, Residuals
 
 
-def crps(residuals: Residuals) -> Floats:
-    """CRPS of every axis. (n, d)."""
+def crps(error: ArrayLike, sigma: ArrayLike) -> Floats:
+    """Continuous ranked probability score of N(t + error, sigma^2) in one dimension.
+
+    Parameters
+    ----------
+    error : (...)
+        Mean of the belief minus reference t.
+    sigma : (...)
+        Standard deviation, positive.
+
+    Returns
+    -------
+    (...)
+        In the unit of error; lower is better.
+    """
+    error, sigma = np.asarray(error, np.float64), np.asarray(sigma, np.float64)
+    z = error / sigma
+    density = np.exp(-0.5 * z * z) * np.sqrt(2 / np.pi)
+    return sigma * (z * erf(z / np.sqrt(2)) + density - 1 / np.sqrt(np.pi))
+
+
+def crps_of_axes(residuals: Residuals) -> Floats:
+    """CRPS of every axis of any belief. (n, d)."""
     if residuals.ensemble is not None:
         return _particles(residuals)
     if residuals.covariance is None:
@@ -24,15 +46,8 @@ def crps(residuals: Residuals) -> Floats:
     variance = np.diagonal(residuals.predicted_covariance, axis1=1, axis2=2)
     score = np.empty_like(residuals.error)
     for part in chunks(len(score)):
-        score[part] = gaussian_crps(residuals.error[part], np.sqrt(variance[part]))
+        score[part] = crps(residuals.error[part], np.sqrt(variance[part]))
     return score
-
-
-def gaussian_crps(error: Floats, sigma: Floats) -> Floats:
-    """CRPS of N(., sigma^2) at a distance `error` from its mean. (...) each."""
-    z = error / sigma
-    density = np.exp(-0.5 * z * z) * np.sqrt(2 / np.pi)
-    return sigma * (z * erf(z / np.sqrt(2)) + density - 1 / np.sqrt(np.pi))
 
 
 def _particles(residuals: Residuals) -> Floats:

@@ -6,6 +6,7 @@ their weighted quantiles (with an uncertain reference, mean +- z sigma as well).
 """
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from smfeval.maths.arrays import Floats
 from smfeval.maths.special import normal_quantile
@@ -15,25 +16,45 @@ from smfeval.score.residuals import Ensemble, Residuals
 LEVEL = 0.9
 
 
-def interval_score(residuals: Residuals, *, level: float = LEVEL) -> Floats:
-    """Interval score of every axis. (n, d)."""
+def interval_score(error: ArrayLike, sigma: ArrayLike, *, level: float = LEVEL) -> Floats:
+    """Interval score of the central interval of N(t + error, sigma^2) in one dimension.
+
+    Parameters
+    ----------
+    error : (...)
+        Mean of the belief minus reference t.
+    sigma : (...)
+        Standard deviation, positive.
+    level : float
+        Nominal coverage of the interval, between 0 and 1.
+
+    Returns
+    -------
+    (...)
+        In the unit of error; lower is better.
+    """
+    tail = (1 - level) / 2
+    reach = -normal_quantile(tail) * np.asarray(sigma, np.float64)
+    outside = np.maximum(np.abs(np.asarray(error, np.float64)) - reach, 0)
+    return 2 * reach + outside / tail
+
+
+def interval_score_of_axes(residuals: Residuals, *, level: float = LEVEL) -> Floats:
+    """Interval score of every axis of any belief. (n, d)."""
     tail = (1 - level) / 2
     if residuals.ensemble is None or residuals.noise is not None:
-        return _gaussian(residuals, tail)
+        return _gaussian(residuals, level)
     low = quantiles(residuals.ensemble, tail)
     high = -quantiles(residuals.ensemble.mirror_image, tail)  # so that no axis has a preferred sign
     outside = np.maximum(low, 0) + np.maximum(-high, 0)  # the reference is at zero
     return (high - low) + outside / tail
 
 
-def _gaussian(residuals: Residuals, tail: float) -> Floats:
+def _gaussian(residuals: Residuals, level: float) -> Floats:
     variance = np.diagonal(residuals.predicted_covariance, axis1=1, axis2=2)
-    far = -normal_quantile(tail)
     score = np.empty_like(residuals.error)
     for part in chunks(len(score)):
-        reach = far * np.sqrt(variance[part])
-        outside = np.maximum(np.abs(residuals.error[part]) - reach, 0)
-        score[part] = 2 * reach + outside / tail
+        score[part] = interval_score(residuals.error[part], np.sqrt(variance[part]), level=level)
     return score
 
 

@@ -8,14 +8,34 @@ log score of a weighted Gaussian kernel density with Silverman's bandwidth, only
 """
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from smfeval.maths import normal
 from smfeval.maths.arrays import Floats
 from smfeval.score.residuals import Ensemble, Residuals
 
 
-def log_score(residuals: Residuals) -> Floats:
-    """Log score of a Gaussian. (n,)."""
+def log_score(error: ArrayLike, covariance: ArrayLike) -> Floats:
+    """Log score of the belief N(t + error, S): minus its log density at the reference t.
+
+    Parameters
+    ----------
+    error : (..., d)
+        Mean of the belief minus reference; d = 1, 2 or 3.
+    covariance : (..., d, d)
+        S, positive definite. With an uncertain reference pass S + S_ref.
+
+    Returns
+    -------
+    (...)
+        In nats; lower is better.
+    """
+    terms = normal.likelihood_terms(error, covariance)
+    return -normal.log_density(terms, np.shape(error)[-1])
+
+
+def gaussian_log_score(residuals: Residuals) -> Floats:
+    """`log_score` of residuals, whose NEES and determinant are computed once. (n,)."""
     return -normal.log_density(residuals.likelihood_terms, residuals.dimension)
 
 

@@ -71,9 +71,9 @@ class Residuals:
     @cached_property
     def crps_by_axis(self) -> Floats:
         """CRPS of every axis. (n, d)."""
-        from smfeval.score.crps import crps  # noqa: PLC0415  it is a formula of residuals
+        from smfeval.score.crps import crps_of_axes  # noqa: PLC0415  it is a formula of residuals
 
-        return read_only(crps(self))
+        return read_only(crps_of_axes(self))
 
     def along(self, direction: Floats) -> "Residuals":
         """The same residuals in one dimension: along a unit vector for each scan. (n, d)."""

@@ -8,11 +8,12 @@ from smfeval.errors import OptionError
 from smfeval.maths.arrays import Floats
 from smfeval.score.ape import ape
 from smfeval.score.energy import energy
-from smfeval.score.interval import LEVEL, interval_score
-from smfeval.score.log import consistency, kernel_log_score, log_score, sharpness
+from smfeval.score.interval import LEVEL, interval_score_of_axes
+from smfeval.score.log import consistency, gaussian_log_score, kernel_log_score, sharpness
 from smfeval.score.pit import pit
 from smfeval.score.residuals import Residuals
 
+POWER = "m^beta"
 LEAST_BETA = 0.001  # closer to 0 or 2 the score is a constant or a difference of rounding errors
 
 
@@ -37,13 +38,48 @@ class RuleSettings:
 
 @dataclass(frozen=True)
 class Rule:
-    """A number per scan: its name, unit, formula, and for which beliefs it exists."""
+    """A number per scan, and its row in the table of numbers (`summarise.numbers`).
+
+    Attributes
+    ----------
+    name
+        Its key in `--rules`, JSON, `--fail-if` and studies.
+    unit
+        Unit of the score.
+    formula
+        Residuals and settings in, one number per scan out. (n,).
+    title
+        What people call its mean over the scans; None: the mean is not reported.
+    exists
+        For which beliefs it is defined.
+    proper
+        Whether the honest belief has the best expected score.
+    label
+        The line of the text that shows the mean; None is not shown there.
+    metric
+        Whether studies compare estimators by it.
+    short
+        What it is called where room is short; "": its title.
+    overview
+        Whether it is a column of the table of several estimates.
+    """
 
     name: str
     unit: str
     formula: Callable[[Residuals, RuleSettings], Floats]
+    title: str | None = None
     exists: Callable[[Residuals, RuleSettings], bool] = lambda residuals, settings: True
     proper: bool = True
+    label: str | None = None
+    metric: bool = False
+    short: str = ""
+    overview: bool = False
+
+    def unit_for(self, settings: RuleSettings) -> str:
+        """The unit; that of the energy score depends on beta."""
+        if self.unit != POWER:
+            return self.unit
+        return "m" if settings.beta == 1 else f"m^{settings.beta:g}"
 
 
 def _has_uncertainty(residuals: Residuals, settings: RuleSettings) -> bool:
@@ -63,26 +99,76 @@ def _has_density(residuals: Residuals, settings: RuleSettings) -> bool:
 
 def _log_formula(residuals: Residuals, settings: RuleSettings) -> Floats:
     del settings
-    return log_score(residuals) if residuals.ensemble is None else kernel_log_score(residuals)
+    return (
+        gaussian_log_score(residuals) if residuals.ensemble is None else kernel_log_score(residuals)
+    )
 
 
 RULES: dict[str, Rule] = {
     rule.name: rule
     for rule in (
         Rule("ape", "m", lambda r, s: ape(r.error), proper=False),
-        Rule("energy", "m^beta", lambda r, s: energy(r, beta=s.beta, unbiased=s.unbiased)),
-        Rule("log", "nat", _log_formula, _has_density),
-        Rule("log_consistency", "nat", lambda r, s: consistency(r), _is_gaussian, proper=False),
-        Rule("log_sharpness", "nat", lambda r, s: sharpness(r), _is_gaussian, proper=False),
-        Rule("crps", "m", lambda r, s: r.crps_by_axis.mean(axis=1)),
+        Rule(
+            "energy",
+            POWER,
+            lambda r, s: energy(r, beta=s.beta, unbiased=s.unbiased),
+            title="energy score",
+            label="energy",
+            metric=True,
+            short="energy",
+            overview=True,
+        ),
+        Rule(
+            "log",
+            "nat",
+            _log_formula,
+            title="log score",
+            exists=_has_density,
+            label="log score",
+            metric=True,
+            short="log",
+            overview=True,
+        ),
+        Rule(
+            "log_consistency",
+            "nat",
+            lambda r, s: consistency(r),
+            title="consistency",
+            exists=_is_gaussian,
+            proper=False,
+        ),
+        Rule(
+            "log_sharpness",
+            "nat",
+            lambda r, s: sharpness(r),
+            title="sharpness",
+            exists=_is_gaussian,
+            proper=False,
+        ),
+        Rule(
+            "crps",
+            "m",
+            lambda r, s: r.crps_by_axis.mean(axis=1),
+            title="CRPS",
+            label="CRPS",
+            metric=True,
+        ),
         Rule(
             "interval",
             "m",
-            lambda r, s: interval_score(r, level=s.interval_level).mean(axis=1),
-            _has_uncertainty,
+            lambda r, s: interval_score_of_axes(r, level=s.interval_level).mean(axis=1),
+            title="interval score",
+            exists=_has_uncertainty,
+            label="interval",
         ),
-        Rule("nees", "1", lambda r, s: r.likelihood_terms.nees, _has_uncertainty, proper=False),
-        Rule("pit", "1", lambda r, s: pit(r), _has_uncertainty, proper=False),
+        Rule(
+            "nees",
+            "1",
+            lambda r, s: r.likelihood_terms.nees,
+            exists=_has_uncertainty,
+            proper=False,
+        ),
+        Rule("pit", "1", lambda r, s: pit(r), exists=_has_uncertainty, proper=False),
     )
 }
 

@@ -1,5 +1,7 @@
 """An evaluation as text: one screen for one estimate, one row each for several."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from smfeval import words
@@ -8,8 +10,8 @@ from smfeval.evaluation import Evaluation
 from smfeval.show.check import REPRESENTATION_WORDS, frames
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import Number
+from smfeval.summarise.numbers import NUMBERS, NumberRow
 from smfeval.summarise.relative import RelativeError
-from smfeval.summarise.summary import Calibration
 from smfeval.track import ParticleTrack
 
 
@@ -29,10 +31,8 @@ def rows(evaluation: Evaluation, *, verbose: bool = False) -> list[tuple[str, st
         ("gauge", _gauge_text(evaluation)),
         *_clock_rows(evaluation),
         *_reference_noise_rows(evaluation),
-        *_score_rows(evaluation),
-        *_calibration_rows(evaluation),
+        *number_rows(evaluation),
         *[("relative", _relative_text(error)) for error in evaluation.relative],
-        *_precision_rows(evaluation),
         *_effective_rows(evaluation),
         *[("note", note) for note in evaluation.all_notes],
     ]
@@ -52,7 +52,7 @@ def _reading_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
 
 
 def _matched_text(evaluation: Evaluation) -> str:
-    pairs, scored = evaluation.pairs, len(evaluation.scored.residuals)
+    pairs, scored = evaluation.pairs, len(evaluation.position.residuals)
     gap = np.quantile(np.abs(pairs.gap_s), [0.5, 0.95, 1.0]) * 1e3
     used = "" if scored == len(pairs) else f", {words.count(scored)} scored"
     offset = f", offset {words.duration(pairs.offset_s)}" if pairs.offset_s else ""
@@ -106,110 +106,116 @@ def _clock_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
 
 
 def _reference_noise_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
-    noise = evaluation.scored.residuals.noise
+    noise = evaluation.position.residuals.noise
     if noise is None:
         return []
     sigma = float(np.sqrt(np.median(np.trace(noise, axis1=1, axis2=2)) / noise.shape[-1]))
     return [("reference", f"its own covariance is used: sigma {words.length(sigma)} (median)")]
 
 
-def _score_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
-    scores = evaluation.scores
-    rows = [("MAE", str(scores.mae)), ("RMSE", str(scores.rmse))]
-    if scores.energy is not None:
-        rows.append(("energy", _energy_text(evaluation)))
-    if scores.log is not None:
-        rows.append(("log score", _log_text(evaluation)))
-    if scores.crps is not None:
-        rows.append(("CRPS", f"{scores.crps} ({_axis_lengths(scores.crps_by_axis)})"))
-    if scores.interval is not None:
-        level = words.level(evaluation.options.settings.interval_level)
-        rows.append(("interval", f"{scores.interval} (score of the {level} intervals)"))
-    if scores.rotation_mean_deg is not None:
-        rows.append(("rotation", str(scores.rotation_mean_deg)))
-    return rows
+def number_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
+    """The numbers of the table that have a line; numbers of one label share it."""
+    lines: dict[str, list[str]] = {}
+    for row in NUMBERS.values():
+        number = evaluation.get(row.name)
+        if row.label is not None and number is not None:
+            lines.setdefault(row.label, []).append(_number_text(row, number, evaluation))
+    return [
+        (label, ", ".join(texts) + LINE_ENDS.get(label, _nothing)(evaluation))
+        for label, texts in lines.items()
+    ]
 
 
-def _energy_text(evaluation: Evaluation) -> str:
-    beta, energy = evaluation.options.settings.beta, evaluation.scores.energy
-    if energy is None:
-        return "-"
+def _number_text(row: NumberRow, number: Number, evaluation: Evaluation) -> str:
+    """A number with its interval, and what else is to be said of it."""
+    if row.level is not None:
+        return f"{words.level(row.level)}: {number.text('%')}"
+    return TEXTS.get(row.name, _plain_text)(number, evaluation)
+
+
+def _plain_text(number: Number, evaluation: Evaluation) -> str:
+    del evaluation
+    return str(number)
+
+
+def _nothing(evaluation: Evaluation) -> str:
+    del evaluation
+    return ""
+
+
+def _energy_text(energy: Number, evaluation: Evaluation) -> str:
+    beta = evaluation.options.settings.beta
     return str(energy) if beta == 1 else f"{energy} (beta {words.exact(beta)})"
 
 
-def _log_text(evaluation: Evaluation) -> str:
-    scores = evaluation.scores
-    assert scores.log is not None
-    if scores.log_consistency is None or scores.log_sharpness is None:
-        return f"{scores.log} (kernel density of the particles)"
-    constant = 0.5 * evaluation.scored.residuals.dimension * np.log(2 * np.pi)
-    parts = (scores.log_consistency.value, scores.log_sharpness.value, float(constant))
-    consistency, sharpness, rest = (words.number(part, signed=True) for part in parts)
-    return f"{scores.log} = {consistency} consistency {sharpness} sharpness {rest}"
+def _log_text(log: Number, evaluation: Evaluation) -> str:
+    parts = [evaluation.get(name) for name in ("log_consistency", "log_sharpness")]
+    if None in parts:
+        return f"{log} (kernel density of the particles)"
+    constant = 0.5 * evaluation.position.residuals.dimension * np.log(2 * np.pi)
+    values = (*(part.value for part in parts if part is not None), float(constant))
+    consistency, sharpness, rest = (words.number(value, signed=True) for value in values)
+    return f"{log} = {consistency} consistency {sharpness} sharpness {rest}"
 
 
-def _axis_lengths(numbers: dict[str, Number]) -> str:
-    return ", ".join(f"{name} {words.length(entry.value)}" for name, entry in numbers.items())
+def _crps_text(crps: Number, evaluation: Evaluation) -> str:
+    by_axis = evaluation.position.crps_by_axis.items()
+    return f"{crps} ({', '.join(f'{name} {words.length(axis.value)}' for name, axis in by_axis)})"
 
 
-def _calibration_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
-    found = evaluation.calibration
-    if found is None:
-        return []
-    honest = median_chi_squared(evaluation.scored.residuals.dimension)
-    sample = ", by the particles' sample covariance" * isinstance(
-        evaluation.estimate, ParticleTrack
-    )
-    rows = [
-        (
-            "NEES",
-            f"median {found.nees_median} (honest {words.number(honest)}), "
-            f"mean {words.number(found.nees_mean.value)}{sample}",
-        ),
-        ("k", f"{found.k}: each axis {_tightness_text(found)}"),
-        ("coverage", _coverage_text(evaluation, found)),
-    ]
-    if found.psi is not None:
-        rows.append(
-            (
-                "shape",
-                f"psi {words.number(found.psi.value)} (1: errors have the covariance's shape)",
-            )
-        )
-    return rows
+def _interval_text(score: Number, evaluation: Evaluation) -> str:
+    level = words.level(evaluation.options.settings.interval_level)
+    return f"{score} (score of the {level} intervals)"
 
 
-def _tightness_text(found: Calibration) -> str:
-    factor = found.factor_per_axis.value
-    if factor == 0:
-        return "without error"
-    if factor >= 1:
-        return f"{words.factor(factor)} too tight"
-    return f"{words.factor(1 / factor)} too wide"
+def _median_nees_text(nees: Number, evaluation: Evaluation) -> str:
+    honest = median_chi_squared(evaluation.position.residuals.dimension)
+    return f"median {nees} (honest {words.number(honest)})"
 
 
-def _coverage_text(evaluation: Evaluation, found: Calibration) -> str:
-    parts = [f"{words.level(level)}: {held.text('%')}" for level, held in found.coverage.items()]
+def _mean_nees_text(nees: Number, evaluation: Evaluation) -> str:
     particles = isinstance(evaluation.estimate, ParticleTrack)
-    suffix = f" (by the {evaluation.coverage_from()})" if particles else ""
-    return ", ".join(parts) + suffix
+    sample = ", by the particles' sample covariance" if particles else ""
+    return f"mean {words.number(nees.value)}{sample}"
 
 
-def _precision_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
-    found = evaluation.calibration
-    if found is None:
-        return []
-    rows = []
-    if found.precision is not None:
-        scale = words.number(found.best_scale.value)
-        rows.append(
-            (
-                "precision",
-                f"{found.precision} (-log det, median); the log score would be "
-                f"least with {scale} times the covariance",
-            )
-        )
-    return rows
+def _k_text(k: Number, evaluation: Evaluation) -> str:
+    factor = evaluation["factor_per_axis"].value
+    if factor == 0:
+        return f"{k}: each axis without error"
+    if factor >= 1:
+        return f"{k}: each axis {words.factor(factor)} too tight"
+    return f"{k}: each axis {words.factor(1 / factor)} too wide"
+
+
+def _coverage_end(evaluation: Evaluation) -> str:
+    particles = isinstance(evaluation.estimate, ParticleTrack)
+    return f" (by the {evaluation.coverage_from()})" if particles else ""
+
+
+def _psi_text(psi: Number, evaluation: Evaluation) -> str:
+    del evaluation
+    return f"psi {words.number(psi.value)} (1: errors have the covariance's shape)"
+
+
+def _precision_text(precision: Number, evaluation: Evaluation) -> str:
+    scale = words.number(evaluation["best_scale"].value)
+    least = f"the log score would be least with {scale} times the covariance"
+    return f"{precision} (-log det, median); {least}"
+
+
+TEXTS: dict[str, Callable[[Number, Evaluation], str]] = {
+    "energy": _energy_text,
+    "log": _log_text,
+    "crps": _crps_text,
+    "interval": _interval_text,
+    "nees_median": _median_nees_text,
+    "nees_mean": _mean_nees_text,
+    "k": _k_text,
+    "psi": _psi_text,
+    "precision": _precision_text,
+}
+LINE_ENDS: dict[str, Callable[[Evaluation], str]] = {"coverage": _coverage_end}
 
 
 def _effective_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
@@ -217,7 +223,7 @@ def _effective_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
     found = {name: n for name, n in evaluation.effective_scans().items() if n is not None}
     rows = []
     if found:
-        scans, least = len(evaluation.scored.residuals), min(found.values())
+        scans, least = len(evaluation.position.residuals), min(found.values())
         parts = ", ".join(f"{name} {words.number(n)}" for name, n in found.items())
         memory = f"memory up to {words.number(scans / least)} scans"
         rows.append(("effective", f"independent scans of {words.count(scans)}: {parts} ({memory})"))
@@ -238,12 +244,15 @@ def _relative_text(error: RelativeError) -> str:
     return f"{', '.join(parts)} ({words.count(error.pairs, 'pair')})"
 
 
-HEADINGS = ("estimate", "scored", "MAE", "RMSE", "energy", "log", "k", "90 %", "verdict")
+def headings() -> tuple[str, ...]:
+    """Of the table of several estimates."""
+    shown = (row.heading for row in NUMBERS.values() if row.overview)
+    return ("estimate", "scored", *shown, "verdict")
 
 
 def table(evaluations: list[Evaluation]) -> str:
     """Several estimates, one row each, and their notes below."""
-    rows = [HEADINGS, *(row(evaluation) for evaluation in evaluations)]
+    rows = [headings(), *(row(evaluation) for evaluation in evaluations)]
     notes = [
         f"{evaluation.estimate.provenance.name}: {note}"
         for evaluation in evaluations
@@ -253,16 +262,21 @@ def table(evaluations: list[Evaluation]) -> str:
 
 
 def row(evaluation: Evaluation) -> tuple[str, ...]:
-    """The cells of an estimate under HEADINGS."""
-    scores, found = evaluation.scores, evaluation.calibration
+    """The cells of an estimate under `headings`."""
+    overview = [row for row in NUMBERS.values() if row.overview]
     return (
         evaluation.estimate.provenance.name,
-        f"{len(evaluation.scored.residuals)}/{evaluation.pairs.scans}",
-        str(scores.mae),
-        str(scores.rmse),
-        _energy_text(evaluation),
-        "-" if scores.log is None else words.number(scores.log.value),
-        "-" if found is None else str(found.k),
-        "-" if found is None else words.quantity(found.coverage[0.9].value, "%"),
+        f"{len(evaluation.position.residuals)}/{evaluation.pairs.scans}",
+        *(_cell(row, evaluation.get(row.name), evaluation) for row in overview),
         evaluation.verdict.label,
     )
+
+
+def _cell(row: NumberRow, number: Number | None, evaluation: Evaluation) -> str:
+    if number is None:
+        return "-"
+    if row.level is not None:
+        return words.quantity(number.value, "%")
+    if row.name == "energy":
+        return _energy_text(number, evaluation)
+    return words.number(number.value) if row.unit == "nat" else str(number)

@@ -29,12 +29,12 @@ def error_over_sigma(evaluation: Evaluation, *, width: int = WIDTH) -> str | Non
 
     An honest belief stays about the middle block; an overconfident one is at the top.
     """
-    residuals = evaluation.scored.residuals
+    residuals = evaluation.position.residuals
     if residuals.covariance is None:
         return None
     size = np.linalg.norm(residuals.error, axis=1)
     ratio = size / np.sqrt(np.trace(residuals.predicted_covariance, axis1=1, axis2=2))
-    middle = binned_medians(evaluation.scored.estimate.stamp, ratio, width=width)
+    middle = binned_medians(evaluation.position.estimate.stamp, ratio, width=width)
     low, high = (words.number(float(end)) for end in (np.nanmin(middle), np.nanmax(middle)))
     honest = BLOCKS[HONEST_BLOCK - 1 : HONEST_BLOCK + 1]
     return f"{block_chart(middle)}  {low} to {high} ({honest} about 1: honest)"
@@ -112,7 +112,7 @@ def _verdict_text(evaluation: Evaluation) -> Text:
 
 def _evaluation_table(evaluations: list[Evaluation]) -> list[RenderableType]:
     table = Table(box=None, pad_edge=False, header_style="cyan")
-    for heading in scores.HEADINGS:
+    for heading in scores.headings():
         table.add_column(heading, overflow="fold")
     for evaluation in evaluations:
         *cells, label = scores.row(evaluation)

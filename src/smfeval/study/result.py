@@ -24,7 +24,7 @@ class TaskResult:
     scans: int = 0  # of the estimate
     scored: int = 0
     verdict: str | None = None
-    numbers: tuple[tuple[str, Number], ...] = ()  # by metric (see `metrics.METRICS`)
+    numbers: tuple[tuple[str, Number], ...] = ()  # by metric (see `summarise.numbers`)
     notes: tuple[str, ...] = ()
 
     @property

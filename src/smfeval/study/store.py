@@ -23,10 +23,10 @@ import polars as pl
 
 from smfeval.errors import OptionError
 from smfeval.io.atomic import replacing
-from smfeval.study.metrics import METRICS
 from smfeval.study.plan import partition_folder
 from smfeval.study.result import PairResult, TaskResult
 from smfeval.summarise.number import Number
+from smfeval.summarise.numbers import metrics
 
 TASKS, PAIRS, SCANS = "tasks.parquet", "pairs.parquet", "scans"
 
@@ -47,17 +47,21 @@ def _number_columns(name: str) -> dict[str, Any]:
     return {f"{name}{suffix}": kind for suffix, kind in _NUMBER_SUFFIXES.items()}
 
 
-TASK_COLUMNS: dict[str, Any] = {
-    "estimator": pl.String,
-    **_RUN_COLUMNS,
-    "source": pl.String,
-    **_FAILURE_COLUMNS,
-    "scans": pl.Int64,
-    "scored": pl.Int64,
-    "verdict": pl.String,
-    **{column: kind for name in METRICS for column, kind in _number_columns(name).items()},
-    "notes": pl.List(pl.String),
-}
+def task_columns() -> dict[str, Any]:
+    """Columns of the table of tasks, and their types; each metric has some."""
+    return {
+        "estimator": pl.String,
+        **_RUN_COLUMNS,
+        "source": pl.String,
+        **_FAILURE_COLUMNS,
+        "scans": pl.Int64,
+        "scored": pl.Int64,
+        "verdict": pl.String,
+        **{column: kind for name in metrics() for column, kind in _number_columns(name).items()},
+        "notes": pl.List(pl.String),
+    }
+
+
 PAIR_COLUMNS: dict[str, Any] = {
     "a": pl.String,
     "b": pl.String,
@@ -75,10 +79,10 @@ _PAIR_FIELDS = {field.name for field in fields(PairResult)} - {"k_pair", "nees_m
 
 def write_tasks(results: Sequence[TaskResult], output: Path) -> Path:
     """Write one row per task, in the order given."""
-    columns = {name: _column(results, name) for name in TASK_COLUMNS if name in _TASK_FIELDS}
-    for metric in METRICS:
+    columns = {name: _column(results, name) for name in task_columns() if name in _TASK_FIELDS}
+    for metric in metrics():
         columns |= _number_series(metric, [_metric_number(each, metric) for each in results])
-    return _write_table(columns, TASK_COLUMNS, output / TASKS)
+    return _write_table(columns, task_columns(), output / TASKS)
 
 
 def write_pairs(results: Sequence[PairResult], output: Path) -> Path:
@@ -96,7 +100,7 @@ def _write_table(columns: dict[str, pl.Series], schema: dict[str, Any], path: Pa
 
 
 def _column(results: Sequence[TaskResult] | Sequence[PairResult], name: str) -> pl.Series:
-    kind = {**TASK_COLUMNS, **PAIR_COLUMNS}[name]
+    kind = {**task_columns(), **PAIR_COLUMNS}[name]
     values = (getattr(each, name) for each in results)
     return pl.Series(name, [list(v) if isinstance(v, tuple) else v for v in values], dtype=kind)
 

@@ -10,10 +10,10 @@ from smfeval import words
 from smfeval.compare.across import Entrants, fewest_for_median, metric_column
 from smfeval.compare.duels import FEWEST, LEVEL, Column, Section
 from smfeval.maths.arrays import Bools, Floats, Ints
-from smfeval.study.metrics import METRICS
 from smfeval.study.plan import Plan
 from smfeval.study.result import PairResult, TaskResult
 from smfeval.summarise.number import Number
+from smfeval.summarise.numbers import NUMBERS, metrics
 
 RunNumber = tuple[str, str, Number]  # (name of the row, track, number of one run)
 RunOutcome = tuple[str, str, str | None]  # (name of the row, track, failure of one run)
@@ -76,7 +76,7 @@ def task_boards(plan: Plan, results: Sequence[TaskResult]) -> Boards:
     """Values of the estimators."""
     names = tuple(each.name for each in plan.estimators)
     tracks = tuple(each.name for each in plan.tracks)
-    by_metric: dict[str, list[RunNumber]] = {metric: [] for metric in METRICS}
+    by_metric: dict[str, list[RunNumber]] = {metric: [] for metric in metrics()}
     for each in results:
         for metric, number in each.numbers if each.failure is None else ():
             by_metric[metric].append((each.estimator, each.track, number))
@@ -275,7 +275,7 @@ def _columns(plan: Plan, boards: Boards, contenders: tuple[str, ...]) -> tuple[C
 
 
 def _column(plan: Plan, entrants: Entrants, board: Board) -> Column:
-    metric = METRICS.get(board.metric)
+    metric = NUMBERS.get(board.metric)
     made = metric_column(
         board.metric,
         entrants,

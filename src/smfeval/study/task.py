@@ -17,10 +17,10 @@ from smfeval.io.formats import sidecar_options, sidecars_beside
 from smfeval.maths import se3
 from smfeval.score import RULES
 from smfeval.study.digest import digest_path
-from smfeval.study.metrics import METRICS
 from smfeval.study.plan import Reading
 from smfeval.study.result import PairResult, TaskResult
 from smfeval.summarise.number import Number
+from smfeval.summarise.numbers import metrics
 from smfeval.track import AnyTrack
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def evaluate_task(task: Task, key: str = "") -> "tuple[TaskResult, pl.DataFrame 
         result = replace(
             nothing,
             scans=evaluation.pairs.scans,
-            scored=len(evaluation.scored.residuals),
+            scored=len(evaluation.position.residuals),
             verdict=evaluation.verdict.label,
             numbers=_metric_numbers(evaluation),
             notes=tuple(without_folders(note, task) for note in evaluation.all_notes),
@@ -159,7 +159,7 @@ def evaluate_pair(task: PairTask, key: str = "") -> tuple[PairResult, None]:
 
 def _metric_numbers(evaluation: Evaluation) -> tuple[tuple[str, Number], ...]:
     """The metrics of a study that this evaluation has."""
-    found = ((name, metric.of(evaluation)) for name, metric in METRICS.items())
+    found = ((name, evaluation.get(name)) for name in metrics())
     return tuple((name, _plain_number(number)) for name, number in found if number is not None)
 
 

@@ -1,6 +1,9 @@
 """The yardstick of k, the shape and the scale: do the errors scatter as the covariance says?"""
 
+from collections.abc import Callable
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from smfeval.maths import normal
 from smfeval.maths.arrays import Floats
@@ -12,6 +15,51 @@ FLAT = 1e-12  # errors with less spread in one direction have no shape to speak 
 def median_chi_squared(dimension: int) -> float:
     """Median of the chi-squared distribution: 2.366 for three freedoms."""
     return chi_squared_tail_quantile(dimension, 0.5)
+
+
+def inflation(error: ArrayLike, covariance: ArrayLike) -> Floats:
+    """k = median NEES / median chi-squared, over the scans: 1 is honest, above 1 overconfident.
+
+    Parameters
+    ----------
+    error : (..., n, d) or (d,)
+        Mean of the belief minus reference, scan by scan; d = 1, 2 or 3.
+    covariance : (..., n, d, d) or (d, d)
+        S, positive definite. With an uncertain reference pass S + S_ref.
+
+    Returns
+    -------
+    (...)
+        One number per track: the last axis of scans is summarised. Of one scan, its own.
+    """
+    d = np.shape(error)[-1]
+    return _over_scans(np.median, normal.nees(error, covariance)) / median_chi_squared(d)
+
+
+def coverage(error: ArrayLike, covariance: ArrayLike, *, level: float = 0.9) -> Floats:
+    """Share of scans whose error lies in the belief's central region of a nominal level.
+
+    Parameters
+    ----------
+    error : (..., n, d) or (d,)
+        Mean of the belief minus reference, scan by scan; d = 1, 2 or 3.
+    covariance : (..., n, d, d) or (d, d)
+        S, positive definite. With an uncertain reference pass S + S_ref.
+    level : float
+        Nominal level, between 0 and 1.
+
+    Returns
+    -------
+    (...)
+        One share per track; it equals the level, up to chance, if the belief is honest.
+    """
+    limit = chi_squared_tail_quantile(np.shape(error)[-1], 1 - level)
+    inside = normal.nees(error, covariance) <= limit
+    return _over_scans(np.mean, inside.astype(np.float64))
+
+
+def _over_scans(statistic: Callable[..., Floats], series: Floats) -> Floats:
+    return np.asarray(statistic(series, axis=-1)) if series.ndim else series
 
 
 def shape_penalty(error: Floats, covariance: Floats) -> float:

@@ -1,5 +1,6 @@
 """The verdict: is the reported uncertainty honest? One word, one sentence, its evidence."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -7,10 +8,10 @@ from smfeval import words
 from smfeval.maths.special import chi_squared_tail
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import Number
-from smfeval.summarise.summary import Calibration
 
 Label = Literal["overconfident", "consistent", "conservative", "cannot tell"]
 
+K_AT_95 = "k_at_95"  # k with the interval that the verdict rests on, whatever level is shown
 FEWEST_SCANS = 4  # one to three poses can show anything
 NARROW = 4.0  # an interval of k that holds 1 and lies within (1/4, 4) shows consistency
 SHOWN_LEVEL = 0.9
@@ -38,47 +39,48 @@ class Verdict:
 def verdict(
     scans: int,
     dimension: int,
-    calibration: Calibration | None,
+    numbers: Mapping[str, Number],
     *,
+    same: bool = False,
     fitted: int = 0,
     from_start: bool = False,
     left: float = 1.0,
 ) -> Verdict:
     """Judge a track by its inflation k and the 95 % interval of k.
 
+    `numbers` are those of the table, with `K_AT_95`; without k there is no uncertainty to judge.
+    `same` says that the errors are rounding: estimate and reference are the same numbers.
     `fitted` counts the freedoms of an alignment that was fitted on the very scans that are scored:
     it absorbs slow errors, so small errors then prove little. `from_start` says that it was fitted
     on scans before those that are scored: they all share its error, so only large ones prove much.
     `left` is the part of k that is left if the alignment's own error is granted.
     """
-    if calibration is None:
+    if "k" not in numbers:
         return Verdict("cannot tell", "cannot tell: the estimate reports no uncertainty")
     if scans < FEWEST_SCANS:
         text = (
             f"cannot tell: {scans} matched {'scan shows' if scans == 1 else 'scans show'} nothing"
         )
         return Verdict("cannot tell", text)
-    if calibration.k.value == 0 or calibration.negligible:
-        same = "at least half of the errors are zero; is the estimate the reference itself?"
-        return Verdict("cannot tell", f"cannot tell: {same}")
-    k = calibration.k_at_95
-    label, why = _label(k, scans)
+    if numbers["k"].value == 0 or same:
+        why = "at least half of the errors are zero; is the estimate the reference itself?"
+        return Verdict("cannot tell", f"cannot tell: {why}")
+    k = numbers[K_AT_95]
+    label, reason = _label(k, scans)
     if label == "conservative" and fitted * FREEDOM_WEIGHT > dimension * (k.n_effective or 0):
-        label, why = (
+        label, reason = (
             "cannot tell",
             f"k = {words.number(k.value)}, but the alignment may have absorbed errors",
         )
     if label == "overconfident" and from_start and not _is_large(k, dimension):
-        label, why = "cannot tell", f"k = {words.number(k.value)}, but {SHARED_ERROR_NOTE}"
+        label, reason = "cannot tell", f"k = {words.number(k.value)}, but {SHARED_ERROR_NOTE}"
     elif label == "overconfident" and k.low is not None and k.low * left <= 1:
-        label, why = "cannot tell", f"k = {words.number(k.value)}, but {ALIGNMENT_ERROR_NOTE}"
+        label, reason = "cannot tell", f"k = {words.number(k.value)}, but {ALIGNMENT_ERROR_NOTE}"
     elif label == "cannot tell":
         bound = beyond_doubt(k.value * left * median_chi_squared(dimension), dimension)
         if bound is not None and not (fitted and bound[0] == "conservative"):
-            label, why = bound
-    return Verdict(
-        label, f"{label}: {why or _size_text(calibration)}; {_coverage_text(calibration)}"
-    )
+            label, reason = bound
+    return Verdict(label, f"{label}: {reason or _size_text(numbers)}; {_coverage_text(numbers)}")
 
 
 def _is_large(k: Number, dimension: int) -> bool:
@@ -128,8 +130,8 @@ def _label_between(low: float, high: float) -> tuple[Label, str | None]:
     return "cannot tell", f"k is between {words.number(low)} and {words.number(high)}"
 
 
-def _size_text(calibration: Calibration) -> str:
-    k, each = calibration.k.value, calibration.factor_per_axis.value
+def _size_text(numbers: Mapping[str, Number]) -> str:
+    k, each = numbers["k"].value, numbers["factor_per_axis"].value
     if k >= 1:
         return (
             f"covariance too tight by a factor {words.number(k)} (each axis {words.number(each)} "
@@ -141,8 +143,8 @@ def _size_text(calibration: Calibration) -> str:
     )
 
 
-def _coverage_text(calibration: Calibration) -> str:
-    held = calibration.coverage[SHOWN_LEVEL].value
+def _coverage_text(numbers: Mapping[str, Number]) -> str:
+    held = numbers[f"coverage_{100 * SHOWN_LEVEL:g}"].value
     return (
         f"the {words.level(SHOWN_LEVEL)} region holds the reference in {words.share(held)} of scans"
     )

@@ -65,7 +65,7 @@ def test_the_case_of_particles_repeats_the_evaluation(rng):
     )
     evaluation = evaluate(made, reference(n))
     again = judge(case_of(evaluation)[0])
-    assert again.k.value == pytest.approx(evaluation.calibration.k_at_95.value, rel=1e-9)
+    assert again.k.value == pytest.approx(evaluation.position.numbers["k_at_95"].value, rel=1e-9)
 
 
 def test_singular_scans_stay_left_out(rng):
@@ -76,7 +76,7 @@ def test_singular_scans_stay_left_out(rng):
     evaluation = evaluate(flat, reference(), options=Options(singular="drop"))
     again = judge(case_of(evaluation)[0])
     assert again.scans == N - N // 5
-    assert again.k.value == pytest.approx(evaluation.calibration.k.value, rel=1e-9)
+    assert again.k.value == pytest.approx(evaluation["k"].value, rel=1e-9)
 
 
 def test_noise_of_the_reference_enters_as_s_plus_sigma_squared(rng):

@@ -242,10 +242,10 @@ def test_real_odometry_that_explores_drifts(shared_data):
 
 def test_residuals_are_not_changed():
     evaluation = made("lever-arm bias").evaluation()
-    before: Residuals = evaluation.scored.residuals
+    before: Residuals = evaluation.position.residuals
     error = before.error.copy()
     diagnose(evaluation, rng=np.random.default_rng(0))
-    assert (evaluation.scored.residuals.error == error).all()
+    assert (evaluation.position.residuals.error == error).all()
 
 
 @pytest.mark.parametrize("kind", ["gaussian", "poses"])

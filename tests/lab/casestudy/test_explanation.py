@@ -59,7 +59,7 @@ def test_a_run_is_explained_by_what_was_put_in(ran):
     assert found.displacement.shown.displacement.value == pytest.approx(SHIFT_M**2, abs=3 * spread)
     assert found.displacement.needed_every_m == pytest.approx(SHIFT_M, rel=0.15)
     assert found.displacement.needed_one_m == pytest.approx(SHIFT_M, rel=0.15)
-    k = evaluation.calibration.k.value
+    k = evaluation["k"].value
     assert found.credit.excess_nats == pytest.approx(3 * np.log(k))
     assert 0 < found.displacement.recovered_one_nats <= found.displacement.recovered_every_nats
     assert found.credit.effective_points == pytest.approx(60 / k)

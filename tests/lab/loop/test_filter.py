@@ -25,7 +25,7 @@ def judged(world, settings=None, duration_s=None):
 
 
 def errors(evaluation):
-    return np.linalg.norm(evaluation.scored.residuals.error, axis=1)
+    return np.linalg.norm(evaluation.position.residuals.error, axis=1)
 
 
 def path_m(recording):
@@ -46,9 +46,7 @@ def test_it_tracks_within_half_a_percent_of_the_path(world):
 
 
 def test_it_is_overconfident_and_most_so_when_it_explores():
-    stays, explores = (
-        judged(world)[1].calibration.k.value for world in ("courtyard", "college_short")
-    )
+    stays, explores = (judged(world)[1]["k"].value for world in ("courtyard", "college_short"))
     assert stays > 2
     assert explores > 10
     assert explores > 2 * stays
@@ -78,7 +76,7 @@ def test_the_posterior_is_the_prior_and_the_credit_within_a_tenth_of_a_nat():
 
 def test_in_a_smooth_tunnel_the_test_of_observability_admits_what_is_not_seen():
     blind, tested = (
-        judged("tunnel", settings)[1].calibration.k.value
+        judged("tunnel", settings)[1]["k"].value
         for settings in (Settings(), Settings(observability=0.05))
     )
     assert blind > 1000
@@ -87,7 +85,7 @@ def test_in_a_smooth_tunnel_the_test_of_observability_admits_what_is_not_seen():
 
 def test_learning_the_noise_from_residuals_makes_the_belief_less_tight():
     plain, learned = (
-        judged("college_short", settings)[1].calibration.k.value
+        judged("college_short", settings)[1]["k"].value
         for settings in (None, Settings(noise="residuals"))
     )
     assert learned < 0.7 * plain

@@ -20,13 +20,13 @@ def test_the_coverage_curve_counts_the_scans_inside(rng):
     curve = line_of(axes, "made")
     nominal = np.concatenate([[0], LEVELS, [1]])
     np.testing.assert_allclose(curve.get_xdata(), nominal)
-    pit = found.scored.series["pit"]
+    pit = found.position.series["pit"]
     np.testing.assert_allclose(curve.get_ydata(), [(pit <= p).mean() for p in nominal[:-1]] + [1])
 
 
 def test_coverage_and_its_interval_are_those_of_the_evaluation(rng):
     found = evaluated(rng, n=300, tightness=2, options=EXACT)
-    assert found.calibration is not None
+    assert found.position.has_belief
     for level in (0.5, 0.9):
         assert empirical_coverage(found, level) == found.calibration.coverage[level]
 
@@ -55,7 +55,7 @@ def test_the_histogram_has_the_counts_of_the_pit(rng):
     (axes,) = draw("pit", found).axes
     (steps,) = [patch for patch in axes.patches if patch.get_label() == "made"]
     density, edges, _ = steps.get_data()
-    pit = found.scored.series["pit"]
+    pit = found.position.series["pit"]
     expected = [((pit >= a) & (pit < b)).mean() * BINS for a, b in pairwise(edges)]
     np.testing.assert_allclose(density, expected)
     np.testing.assert_allclose(edges, np.linspace(0, 1, BINS + 1))
@@ -92,14 +92,14 @@ def test_autocorrelation_is_the_sum_over_lagged_products(rng):
 def test_autocorrelation_marks_block_length_and_memory(rng):
     found = evaluated(rng, n=400, options=EXACT)
     (axes,) = draw("autocorrelation", found).axes
-    lengths = [block_length(found.scored.series[name]).geometric for name in ("ape", "nees")]
-    k = found.calibration.k
+    lengths = [block_length(found.position.series[name]).geometric for name in ("ape", "nees")]
+    k = found["k"]
     marks = [line.get_xdata()[0] for line in axes.lines if len(line.get_xdata()) == 2]
     assert marks == pytest.approx([*lengths, 400 / k.n_effective])
     for name, series in (("error", "ape"), ("NEES", "nees")):
         drawn = line_of(axes, f"{name} (block").get_ydata()
         lags = len(drawn) - 1
-        np.testing.assert_allclose(drawn, correlation(found.scored.series[series], lags))
+        np.testing.assert_allclose(drawn, correlation(found.position.series[series], lags))
 
 
 def test_the_memory_is_unknown_without_an_interval(rng):
@@ -112,7 +112,7 @@ def test_too_few_scans_or_none_that_vary_have_no_autocorrelation(rng):
     still = evaluate(belief(np.full((40, 3), 0.01), S, name="still"), reference(40), options=FAST)
     frozen = replace(
         still,
-        scored=replace(still.scored, series=still.scored.series | {"ape": np.ones(40)}),
+        position=replace(still.position, series=still.position.series | {"ape": np.ones(40)}),
     )
     with pytest.raises(SeriesError, match="still: the error never changes"):
         draw("autocorrelation", frozen)

@@ -36,7 +36,7 @@ def test_the_error_line_is_the_error_and_the_bands_end_at_one_two_and_three_sigm
     found = evaluated(rng)
     (axes,) = draw("error", found).axes
     line = line_of(axes, "made: error")
-    estimate, reference = found.scored.estimate, found.scored.reference
+    estimate, reference = found.position.estimate, found.position.reference
     distance = np.linalg.norm(estimate.position - reference.position, axis=1)
     np.testing.assert_allclose(line.get_ydata(), distance, rtol=1e-12)
     np.testing.assert_allclose(line.get_xdata(), np.arange(60) / 10, atol=1e-9)
@@ -58,7 +58,7 @@ def test_a_scan_alone_between_gaps_is_a_dot(rng):
     (axes,) = draw("error", found).axes
     (dot,) = [line for line in axes.lines if line.get_marker() == "."]
     np.testing.assert_allclose(dot.get_xdata(), [3.0])
-    np.testing.assert_allclose(dot.get_ydata(), found.scored.series["ape"][20])
+    np.testing.assert_allclose(dot.get_ydata(), found.position.series["ape"][20])
 
 
 def test_a_few_estimates_have_a_panel_each_with_bands_and_one_scale(rng):
@@ -67,7 +67,7 @@ def test_a_few_estimates_have_a_panel_each_with_bands_and_one_scale(rng):
     assert [panel.get_ylim() for panel in panels] == 2 * [panels[0].get_ylim()]
     for name, each, panel in zip(("one", "two"), pair, panels, strict=True):
         np.testing.assert_allclose(
-            line_of(panel, f"{name}: error").get_ydata(), each.scored.series["ape"]
+            line_of(panel, f"{name}: error").get_ydata(), each.position.series["ape"]
         )
         edges = [band.get_paths()[0].vertices[:, 1].max() for band in panel.collections]
         np.testing.assert_allclose(edges, sigma(each)[0] * np.array([1, 2, 3]))
@@ -93,7 +93,7 @@ def test_plain_poses_beside_a_belief_have_an_error_and_no_bands(rng):
     bare, found = plain(rng), evaluated(rng)
     first, second = draw("error", [bare, found]).axes
     line = line_of(first, "poses: error; it reports no uncertainty")
-    np.testing.assert_allclose(line.get_ydata(), bare.scored.series["ape"])
+    np.testing.assert_allclose(line.get_ydata(), bare.position.series["ape"])
     assert not first.collections
     assert len(second.collections) == 3
 
@@ -152,7 +152,7 @@ def test_a_divergence_is_marked_where_it_begins(rng):
 def test_nees_is_drawn_over_the_chi_squared_band_with_both_medians(rng):
     found = evaluated(rng, tightness=9)
     (axes,) = draw("nees", found).axes
-    errors = found.scored.residuals.error
+    errors = found.position.residuals.error
     nees = 9 * np.einsum("ni,ij,nj->n", errors, np.linalg.inv(S), errors)
     np.testing.assert_allclose(line_of(axes, "made").get_ydata(), nees, rtol=1e-9)
     heights = [line.get_ydata()[0] for line in axes.lines if len(line.get_xdata()) == 2]
@@ -178,7 +178,7 @@ def test_particles_have_a_band_of_their_own(rng):
     (axes,) = draw("nees", cloud).axes
     (polygon,) = band_of(axes, "particles")
     assert polygon[:, 1].max() == pytest.approx(
-        honest_quantile(cloud.scored.residuals, 0.975).max()
+        honest_quantile(cloud.position.residuals, 0.975).max()
     )
 
 
@@ -188,7 +188,7 @@ def test_consistency_and_sharpness_add_up_to_the_log_score(rng):
     parts = line_of(above, "made").get_ydata() + below.lines[0].get_ydata()
     truth = stats.multivariate_normal(np.zeros(3), S)
     np.testing.assert_allclose(
-        parts + 1.5 * np.log(2 * np.pi), -truth.logpdf(found.scored.residuals.error)
+        parts + 1.5 * np.log(2 * np.pi), -truth.logpdf(found.position.residuals.error)
     )
 
 
@@ -198,7 +198,7 @@ def test_each_axis_has_its_error_and_bands(rng):
     assert len(figure.axes) == 3
     for i, axes in enumerate(figure.axes):
         line = line_of(axes, "error")
-        np.testing.assert_allclose(line.get_ydata(), found.scored.residuals.error[:, i])
+        np.testing.assert_allclose(line.get_ydata(), found.position.residuals.error[:, i])
         for times in (1, 2, 3):
             (polygon,) = band_of(axes, f"±{times}")
             np.testing.assert_allclose(polygon[:, 1].max(), times * np.sqrt(S[i, i]))
@@ -251,7 +251,7 @@ def test_the_mark_of_a_divergence_stands_at_the_first_scan_outside_for_good(rng)
     line = line_of(axes, "for good from 3 s")
     assert line.get_xdata() == pytest.approx([3.0, 3.0])
     (dot,) = [each for each in axes.lines if each.get_marker() == "o"]
-    assert dot.get_ydata()[0] == pytest.approx(found.scored.series["ape"][30])
+    assert dot.get_ydata()[0] == pytest.approx(found.position.series["ape"][30])
 
 
 def test_an_estimate_without_errors_can_be_drawn(rng):

@@ -38,7 +38,7 @@ def test_ellipses_on_the_track_are_magnified_as_the_legend_says(rng):
     figure = draw("track", found, scans=[3, 40])
     axes = figure.axes[0]
     first, second = axes.patches
-    position = found.scored.estimate.position
+    position = found.position.estimate.position
     np.testing.assert_allclose([first.center, second.center], position[[3, 40], :2])
     words = next(text for text in legend_texts(axes) if "ellipses" in text)
     factor = float(words.split()[-2].replace(",", ""))
@@ -64,17 +64,17 @@ def test_segments_are_the_positions_coloured_by_the_error_at_their_ends(rng):
     found = evaluated(rng)
     lines = segments(draw("track", found).axes[0])
     drawn = np.array(lines.get_segments())
-    position = found.scored.estimate.position[:, :2]
+    position = found.position.estimate.position[:, :2]
     np.testing.assert_allclose(drawn[:, 0], position[:-1])
     np.testing.assert_allclose(drawn[:, 1], position[1:])
-    np.testing.assert_allclose(lines.get_array(), found.scored.series["ape"][1:])
+    np.testing.assert_allclose(lines.get_array(), found.position.series["ape"][1:])
     assert lines.get_cmap().name == "viridis"
 
 
 def test_no_segment_crosses_a_gap(rng):
     found = evaluated(rng, keep=gapped())
     drawn = np.array(segments(draw("track", found).axes[0]).get_segments())
-    position = found.scored.estimate.position[:, :2]
+    position = found.position.estimate.position[:, :2]
     expected = np.delete(np.stack([position[:-1], position[1:]], axis=1), 19, axis=0)
     np.testing.assert_allclose(drawn, expected)
 
@@ -88,7 +88,7 @@ def test_plain_poses_have_a_track_without_ellipses(rng):
 def test_the_reference_is_dashed_and_grey(rng):
     found = evaluated(rng)
     (line,) = [x for x in draw("track", found).axes[0].lines if x.get_label() == "reference"]
-    np.testing.assert_allclose(line.get_xdata(), found.scored.reference.position[:, 0])
+    np.testing.assert_allclose(line.get_xdata(), found.position.reference.position[:, 0])
     assert line.get_linestyle() == "--"
 
 

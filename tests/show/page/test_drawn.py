@@ -14,13 +14,13 @@ def numbers(text):
 
 
 def track_of(evaluation):
-    (found,) = drawn_tracks([("made", evaluation.scored, evaluation.options.axes)])
+    (found,) = drawn_tracks([("made", evaluation.position, evaluation.options.axes)])
     return found
 
 
 def test_a_short_track_is_drawn_scan_by_scan(rng):
     evaluation = evaluated(rng, 60)
-    found, scored = track_of(evaluation), evaluation.scored
+    found, scored = track_of(evaluation), evaluation.position
     assert (found["scans"], found["drawn"], found["scan"]) == (60, 60, None)
     position = scored.estimate.position.astype(np.float32)
     assert np.array_equal(numbers(found["position"]).reshape(-1, 3), position)
@@ -32,13 +32,13 @@ def test_the_reference_is_the_estimate_less_the_error(rng):
     evaluation = evaluated(rng, 60)
     found = track_of(evaluation)
     reference = (numbers(found["position"]) - numbers(found["error"])).reshape(-1, 3)
-    assert np.allclose(reference, evaluation.scored.reference.position, atol=1e-5)
+    assert np.allclose(reference, evaluation.position.reference.position, atol=1e-5)
 
 
 def test_sigma_is_the_error_that_the_belief_predicts(rng):
     evaluation = evaluated(rng, 5)
     drawn_from = rng.multivariate_normal(
-        np.zeros(3), evaluation.scored.residuals.predicted_covariance[0], size=200_000
+        np.zeros(3), evaluation.position.residuals.predicted_covariance[0], size=200_000
     )
     rmse = np.sqrt(np.mean(np.sum(drawn_from**2, axis=1)))
     assert numbers(track_of(evaluation)["belief"]["sigma"])[0] == pytest.approx(rmse, rel=5e-3)
@@ -48,7 +48,7 @@ def test_a_long_track_is_thinned_and_keeps_what_stands_out(rng, monkeypatch):
     monkeypatch.setattr(plots, "MOST", 800)
     monkeypatch.setattr(plots, "FEWEST", 100)
     evaluation = evaluated(rng, 5000)
-    found, series = track_of(evaluation), evaluation.scored.series
+    found, series = track_of(evaluation), evaluation.position.series
     assert found["scans"] == 5000
     assert 200 < found["drawn"] <= 800
     assert len(found["scan"]) == len(numbers(found["time"])) == found["drawn"]
@@ -61,7 +61,7 @@ def test_several_tracks_share_the_room_and_the_origin_of_time(rng, monkeypatch):
     monkeypatch.setattr(plots, "MOST", 1600)
     monkeypatch.setattr(plots, "FEWEST", 100)
     first, later = evaluated(rng, 5000), evaluated(rng, 5000, keep=np.arange(100, 5000))
-    found = drawn_tracks([("a", first.scored, "xyz"), ("b", later.scored, "xyz")])
+    found = drawn_tracks([("a", first.position, "xyz"), ("b", later.position, "xyz")])
     assert sum(each["drawn"] for each in found) <= 1600
     assert numbers(found[1]["time"])[0] == pytest.approx(10.0)
 
@@ -75,7 +75,7 @@ def test_more_gaps_than_a_page_can_show_do_not_make_it_long(rng, monkeypatch):
     monkeypatch.setattr(plots, "FEWEST", 100)
     ten_of_thirteen = np.flatnonzero(np.arange(8000) % 13 < 10)
     evaluation = evaluated(rng, 8000, keep=ten_of_thirteen)
-    found, error = track_of(evaluation), evaluation.scored.series["ape"]
+    found, error = track_of(evaluation), evaluation.position.series["ape"]
     assert found["drawn"] <= 410
     assert numbers(found["distance"]).max() == error.max().astype(np.float32)
     assert len(found["breaks"]) > 300

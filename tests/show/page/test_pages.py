@@ -102,7 +102,7 @@ def test_the_verdict_stands_before_every_number(overconfident, pages):
 
 
 def test_numbers_have_their_intervals(overconfident, pages):
-    k = overconfident.calibration.k
+    k = overconfident["k"]
     row = re.search(r"<tr><th[^>]*><a[^>]*>k</a></th>(.*?)</tr>", pages["score"])[1]
     value, interval, _ = re.findall("<td.*?>(.*?)</td>", row)
     assert float(value) == pytest.approx(k.value, rel=5e-3)
@@ -138,7 +138,7 @@ def test_the_verdict_has_what_the_alibis_come_to(overconfident):
 
 
 def test_the_verdict_names_the_level_of_its_own_interval(overconfident):
-    k = overconfident.calibration.k_at_95
+    k = overconfident.position.numbers["k_at_95"]
     other = replace(EXACT, intervals=replace(EXACT.intervals, level=0.5))
     found = evaluated(np.random.default_rng(1), 400, tightness=16.0, name=NASTY, options=other)
     text = Page(page.score([found], command=COMMAND)).text

@@ -52,7 +52,7 @@ ASSUMPTIONS = (
 def alibis(evaluation: Evaluation, *, tolerance: ExtrinsicTolerance | None = None) -> Alibis:
     """What else could explain the verdict of an evaluation; `tolerance` is the extrinsic's."""
     tolerance = tolerance or ExtrinsicTolerance()
-    if evaluation.calibration is None:
+    if not evaluation.position.has_belief:
         name = evaluation.estimate.provenance.name
         raise OptionError(f"{name} reports no uncertainty: there is no verdict to find alibis for")
     scored = evaluated_judgement(evaluation)

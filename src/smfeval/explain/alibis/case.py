@@ -4,7 +4,7 @@ An alibi changes the case (another clock, lever arm or gauge) and asks again. Th
 fitted again each time, on the scans and with the freedoms of the evaluation.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
@@ -25,8 +25,8 @@ from smfeval.options import Options
 from smfeval.score import Residuals
 from smfeval.score.pit import honest_median
 from smfeval.summarise.number import Number, finite_or_none
-from smfeval.summarise.summary import VERDICT_LEVEL, Calibration
-from smfeval.summarise.verdict import Label, verdict
+from smfeval.summarise.numbers import VERDICT_LEVEL
+from smfeval.summarise.verdict import K_AT_95, Label, verdict
 from smfeval.track import AnyTrack, GaussianTrack, Track
 
 IDENTITY_ROTATION = np.array([0.0, 0.0, 0.0, 1.0])
@@ -46,7 +46,7 @@ class AlibiCase:
     options: Options
     fitted: Ints  # scans that the alignment is fitted on
     left: Ints  # scans that it leaves to score
-    calibration: Calibration  # of the evaluation
+    numbers: Mapping[str, Number]  # of the evaluation
 
     @property
     def scored_scans(self) -> Ints:
@@ -128,7 +128,7 @@ def evenly_spaced(index: Ints, limit: int) -> Ints:
 def case_of(evaluation: Evaluation) -> tuple[AlibiCase, tuple[str, ...]]:
     """The case of a finished evaluation, and what taking it so leaves out."""
     options, pairs = evaluation.options, evaluation.pairs
-    assert evaluation.calibration is not None
+    assert evaluation.position.has_belief
     placed, _ = to_common_body(evaluation.estimate, evaluation.reference, options.extrinsic)
     kind, _ = choose_alignment(placed, options.alignment)
     whole, notes = as_gaussian(placed)
@@ -150,15 +150,15 @@ def case_of(evaluation: Evaluation) -> tuple[AlibiCase, tuple[str, ...]]:
         options=options,
         fitted=np.arange(alignment.fitted_scans),
         left=left,
-        calibration=evaluation.calibration,
+        numbers=evaluation.position.numbers,
     )
     return case, notes
 
 
 def _truth(evaluation: Evaluation) -> Track:
     """The reference's poses at the matched scans, scored or not."""
-    if len(evaluation.scored.reference) == len(evaluation.pairs):
-        return evaluation.scored.reference
+    if len(evaluation.position.reference) == len(evaluation.pairs):
+        return evaluation.position.reference
     _, met, _ = pair_scans(evaluation.estimate, evaluation.reference, evaluation.options)
     return met[evaluation.pairs.reference]
 
@@ -195,10 +195,8 @@ class Judgement:
 
 def evaluated_judgement(evaluation: Evaluation) -> Judgement:
     """The judgement that an evaluation already holds."""
-    found = evaluation.calibration
-    assert found is not None
-    scans = len(evaluation.scored.residuals)
-    return Judgement(found.k_at_95, found.nees_median.value, evaluation.verdict.label, scans)
+    scans, k = len(evaluation.position.residuals), evaluation.position.numbers[K_AT_95]
+    return Judgement(k, evaluation["nees_median"].value, evaluation.verdict.label, scans)
 
 
 def judge(case: AlibiCase, *, noise: Floats | None = None) -> Judgement:
@@ -250,10 +248,10 @@ def k_number(case: AlibiCase, relative: Floats) -> Number:
 
 def _label(case: AlibiCase, k: Number) -> Label:
     """The verdict's label; its other numbers are not asked."""
-    stand_in: Calibration = replace(case.calibration, k=k, k_at_95=k, negligible=False)
-    scans, dimension = len(case.scored_scans), len(case.options.axes)
+    scans, dimension = len(case.scored_scans), case.options.space.dimension
     fitted = case.alignment.freedoms if case.in_sample else 0
-    return verdict(scans, dimension, stand_in, fitted=fitted).label
+    numbers = {**case.numbers, "k": k, K_AT_95: k}
+    return verdict(scans, dimension, numbers, fitted=fitted).label
 
 
 AlibiName = Literal[

@@ -56,7 +56,7 @@ def _row(
 
 def isotropic_noise(case: AlibiCase, sigma_m: float) -> Floats:
     """sigma^2 I for every scored scan. (m, d, d)."""
-    d = len(case.options.axes)
+    d = case.options.space.dimension
     return np.broadcast_to(sigma_m**2 * np.eye(d), (len(case.scored_scans), d, d))
 
 

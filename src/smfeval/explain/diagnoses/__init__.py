@@ -28,7 +28,7 @@ from smfeval.explain.diagnoses.tables import (
 )
 from smfeval.explain.diagnoses.tails import overall_diagnosis, tail_faults, tail_of
 from smfeval.maths import normal
-from smfeval.summarise.summary import ROUNDING
+from smfeval.summarise.numbers import ROUNDING
 
 __all__ = ["Diagnoses", "Diagnosis", "Untested", "diagnose"]
 

@@ -158,7 +158,7 @@ class DiagnosisCase:
 
 def case_of(evaluation: Evaluation) -> DiagnosisCase:
     """The scored scans of an evaluation."""
-    scored, alignment = evaluation.scored, evaluation.alignment
+    scored, alignment = evaluation.position, evaluation.alignment
     estimate, reference = scored.estimate, scored.reference
     ours = estimate.rotation if estimate.about.oriented else None
     whole = evaluation.options.fit_on is None and alignment.kind not in UNFITTED
@@ -177,7 +177,7 @@ def case_of(evaluation: Evaluation) -> DiagnosisCase:
 
 
 def _bodies(evaluation: Evaluation) -> Bodies:
-    ours, theirs = evaluation.estimate.about.body, evaluation.scored.estimate.about.body
+    ours, theirs = evaluation.estimate.about.body, evaluation.position.estimate.about.body
     extrinsic = evaluation.options.extrinsic
     if extrinsic is None:
         name = evaluation.reference.about.body or ours

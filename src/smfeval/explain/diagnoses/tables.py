@@ -88,7 +88,7 @@ THIRDS = ("least", "middle", "most")
 def path_error(evaluation: Evaluation, case: DiagnosisCase) -> tuple[tuple[str, ...], Floats]:
     """Errors along, across and above the path; on the scored axes where there is none. (n, c)."""
     names = tuple("xyz"[i] for i in case.axes)
-    directions = path_axes(evaluation.scored.reference) if {"x", "y"} <= set(names) else {}
+    directions = path_axes(evaluation.position.reference) if {"x", "y"} <= set(names) else {}
     if not directions:
         return names, case.error
     full = np.zeros((len(case), 3))

@@ -47,11 +47,9 @@ def explain_run(run: Run, evaluation: Evaluation) -> RunExplanation:
     telemetry = _telemetry(run)
     rows, scans, left_out = _scored_rows(telemetry, evaluation)
     error = _in_filter_axes(evaluation)[scans]
-    nees = evaluation.scored.series["nees"][scans]
-    calibration = evaluation.calibration
-    assert calibration is not None  # a run with telemetry reports a covariance
+    nees = evaluation.position.series["nees"][scans]
     return RunExplanation(
-        credit=_credit(telemetry, rows, calibration.k.value),
+        credit=_credit(telemetry, rows, evaluation["k"].value),
         degeneracy=regressions(nees, geometry(telemetry.normals[rows])),
         displacement=_displacement(telemetry, rows, error),
         updates=len(scans),
@@ -103,7 +101,7 @@ def credit_row(credit: Credit, matched: float) -> CreditRow:
 def condition_and_nees(outcome: Outcome) -> tuple[Floats, Floats]:
     """Condition number of the matched normals and NEES of every update. (n,), (n,)."""
     telemetry, scans, _ = scored_updates(outcome.run, outcome.evaluation)
-    return geometry(telemetry.normals).condition, outcome.evaluation.scored.series["nees"][scans]
+    return geometry(telemetry.normals).condition, outcome.evaluation.position.series["nees"][scans]
 
 
 def _median(values: Floats) -> float:
@@ -118,7 +116,7 @@ def _telemetry(run: Run) -> Telemetry:
 
 def _scored_rows(telemetry: Telemetry, evaluation: Evaluation) -> tuple[Ints, Ints, int]:
     """Rows of updates that see every direction, their scored scans, how many of these have none."""
-    stamps = evaluation.scored.estimate.stamp
+    stamps = evaluation.position.estimate.stamp
     _, rows, scans = np.intersect1d(
         telemetry.stamp, stamps, assume_unique=True, return_indices=True
     )
@@ -200,7 +198,7 @@ def _select_rows(telemetry: Telemetry, rows: Ints) -> Telemetry:
 
 def _in_filter_axes(evaluation: Evaluation) -> Floats:
     """Position errors in the axes of the filter's own world, as its telemetry."""
-    if evaluation.options.axes != "xyz":
+    if not evaluation.options.space.is_whole:
         raise SeriesError(f"axes {evaluation.options.axes}: updates are explained on all three")
     alignment = evaluation.alignment
-    return evaluation.scored.residuals.error @ alignment.rotation / alignment.scale
+    return evaluation.position.residuals.error @ alignment.rotation / alignment.scale

@@ -22,13 +22,13 @@ class Outcome:
     @property
     def k(self) -> float | None:
         """Inflation."""
-        found = self.evaluation.calibration
-        return None if found is None else found.k.value
+        k = self.evaluation.get("k")
+        return None if k is None else k.value
 
     @property
     def mae_m(self) -> float:
         """Mean error."""
-        return self.evaluation.scores.mae.value
+        return self.evaluation["mae"].value
 
 
 Outcomes = dict[Job, Outcome]

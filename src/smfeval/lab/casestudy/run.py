@@ -23,7 +23,6 @@ from smfeval.lab.casestudy.result import (
 )
 from smfeval.lab.casestudy.sweeps import credit_reach, knob_sweep, variant_rows, variant_sweep
 from smfeval.lab.filters import RunFilter, run_filter
-from smfeval.study.metrics import NOMINAL
 
 FOREIGN_ERRORS = (RuntimeError, np.linalg.LinAlgError)  # what packages of others raise
 BASIC_OPTIONS = Options(rules=())  # errors, NEES and coverage; nobody asks for the other rules here
@@ -94,17 +93,16 @@ def _score_job(job: Job, walk: Walk, cache: RunCache) -> Outcome:
 def score_row(plan: CaseStudyPlan, outcome: Outcome) -> ScoreRow:
     """The numbers of one run."""
     found, job = outcome.evaluation, outcome.job
-    calibration = found.calibration
     return ScoreRow(
         set=plan.set_of(job.track),
         track=job.track.name,
         filter=job.filter,
         settings=job.settings,
-        scans=len(found.scored.residuals),
-        mae=found.scores.mae,
+        scans=len(found.position.residuals),
+        mae=found["mae"],
         sigma_m=outcome.run.sigma_m,
-        k=None if calibration is None else calibration.k,
-        coverage=None if calibration is None else calibration.coverage[NOMINAL],
+        k=found.get("k"),
+        coverage=found.get("coverage_90"),
         verdict=found.verdict.label,
         lost=outcome.mae_m > LOST_M,
         cpu_per_scan_s=outcome.run.cpu_s / len(outcome.run.belief),

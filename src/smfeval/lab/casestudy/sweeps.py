@@ -89,19 +89,21 @@ def _runs_over_knob(
 
 
 def _variant_row(name: str, tried: Outcome, usual: Outcome) -> VariantRow:
-    found, before = tried.evaluation.calibration, usual.evaluation.calibration
-    if found is None or before is None or found.precision is None:
+    k, before, precision = (
+        tried.evaluation.get("k"),
+        usual.evaluation.get("k"),
+        tried.evaluation.get("precision"),
+    )
+    if k is None or before is None or precision is None:
         raise SeriesError(f"{name}: a variant without a covariance cannot be compared")
     return VariantRow(
         track=tried.job.track.name,
         variant=name,
         settings=tried.job.settings,
-        k=found.k,
-        mae=tried.evaluation.scores.mae,
-        precision=found.precision,
-        closed_share=closed_share(found.k.value, before.k.value)
-        if _is_overconfident(usual)
-        else None,
+        k=k,
+        mae=tried.evaluation["mae"],
+        precision=precision,
+        closed_share=closed_share(k.value, before.value) if _is_overconfident(usual) else None,
     )
 
 

@@ -61,7 +61,7 @@ def coverage(axes: Axes, evaluations: Evaluations) -> None:
 
 def empirical_coverage(evaluation: Evaluation, level: float) -> Number:
     """Share of scans that the region of this level holds, with its interval."""
-    scored = evaluation.scored
+    scored = evaluation.position
     relative = scored.series["nees"] / honest_median(scored.residuals)
     related = np.log(np.maximum(relative, np.finfo(np.float64).tiny))
     inside = (scored.series["pit"] <= level).astype(np.float64)
@@ -102,7 +102,7 @@ def pit_histogram(axes: Axes, evaluation: Evaluation) -> None:
     as the mean log NEES is worth; bars forget faster than that, so the band is rather too wide.
     """
     found = single_belief(evaluation)
-    pit = found.scored.series["pit"]
+    pit = found.position.series["pit"]
     density, edges = np.histogram(pit, bins=BINS, range=(0, 1), density=True)
     name = estimator_names([found])[0]
     band = honest_band(independent_scans(found))
@@ -125,7 +125,7 @@ def independent_scans(evaluation: Evaluation) -> float | None:
 
     The PIT itself will not do: that of an overconfident belief is stuck at 1.
     """
-    nees = evaluation.scored.series["nees"]
+    nees = evaluation.position.series["nees"]
     log_nees = np.log(np.maximum(nees, np.finfo(np.float64).tiny))
     return evaluation.options.intervals.of(log_nees, "mean", "nat").n_effective
 
@@ -150,7 +150,7 @@ def log_score(axes: Sequence[Axes], evaluations: Evaluations) -> None:
     found = list(kept.values())
     start = origin_ns(found)
     for number, name, each in zip(kept, estimator_names(found), found, strict=True):
-        stamp, residuals = each.scored.estimate.stamp, each.scored.residuals
+        stamp, residuals = each.position.estimate.stamp, each.position.residuals
         parts = consistency(residuals), sharpness(residuals)
         time, first, second = polyline(stamp, *parts, origin_ns=start)
         legend = f"{name} (means {words.join(words.number(float(p.mean())) for p in parts)} nat)"
@@ -167,14 +167,14 @@ def log_score(axes: Sequence[Axes], evaluations: Evaluations) -> None:
 
 
 def _draw_honest_mean(axes: Axes, found: list[Evaluation]) -> None:
-    for d in np.unique([each.scored.residuals.dimension for each in found]):
+    for d in np.unique([each.position.residuals.dimension for each in found]):
         legend = f"if honest: mean {words.exact(d / 2)} nat"
         axes.axhline(d / 2, color=HONEST_GREY, ls="--", label=legend)
 
 
 def has_log_parts(evaluation: Evaluation) -> bool:
     """Whether the log score has two parts: that of particles has not."""
-    return evaluation.scored.residuals.ensemble is None
+    return evaluation.position.residuals.ensemble is None
 
 
 def _numbered_gaussians(evaluations: Evaluations) -> dict[int, Evaluation]:

@@ -87,7 +87,7 @@ def error_size_in(evaluations: Evaluations) -> tuple[float, float]:
 
 
 def _error_curves(evaluation: Evaluation, start: int) -> ErrorCurves:
-    scored = evaluation.scored
+    scored = evaluation.position
     spread = [sigma(evaluation)] if has_belief(evaluation) else []
     return polyline(scored.estimate.stamp, scored.series["ape"], *spread, origin_ns=start)
 
@@ -149,7 +149,7 @@ def axis_errors(axes: Sequence[Axes], evaluation: Evaluation) -> None:
     letters = found.options.axes
     if len(axes) != len(letters):
         raise OptionError(f"{len(axes)} axes to draw on; the scored {letters} need {len(letters)}")
-    residuals, stamp = found.scored.residuals, found.scored.estimate.stamp
+    residuals, stamp = found.position.residuals, found.position.estimate.stamp
     for i, (panel, letter) in enumerate(zip(axes, letters, strict=True)):
         spread = np.sqrt(residuals.predicted_covariance[:, i, i])
         _draw_axis_error(
@@ -206,7 +206,7 @@ BAND_SIGMAS = (
 def divergence(axes: Axes, evaluation: Evaluation) -> None:
     """|e| over the band up to 3 sigma, and the first scan after which it stays outside."""
     found = single_belief(evaluation)
-    stamp, error = found.scored.estimate.stamp, found.scored.series["ape"]
+    stamp, error = found.position.estimate.stamp, found.position.series["ape"]
     band = BAND_SIGMAS * sigma(found)
     time, line, edge = polyline(stamp, error, band)
     draw_series(axes, time, line, color=colour(0), label=f"{estimator_names([found])[0]}: error")

@@ -26,8 +26,8 @@ from smfeval.show.figures.series import Evaluations, estimate_name, has_belief
 from smfeval.show.figures.study import ForestRow
 from smfeval.show.figures.style import STYLE, paper_style
 from smfeval.show.figures.table import FIGURES, draw
-from smfeval.study.metrics import METRICS
 from smfeval.study.result import Study
+from smfeval.summarise.numbers import NUMBERS
 from smfeval.track import AnyTrack
 
 BELIEF_FIGURES = ("nees", "coverage", "log")  # shared figures that plain poses have no place in
@@ -158,7 +158,7 @@ def gallery_of_study(study: Study, *, make: FigureFactory = Figure) -> Gallery:
             if column.ranks.critical_difference is None:
                 refused[name] = column.ranks.reason or "nobody is told apart"
             else:
-                figures[name] = _rank_figure(column.ranks, METRICS[column.metric].title, make)
+                figures[name] = _rank_figure(column.ranks, NUMBERS[column.metric].title, make)
     return Gallery(figures, refused)
 
 

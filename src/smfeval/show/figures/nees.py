@@ -42,7 +42,7 @@ def nees_over_time(axes: Axes, evaluations: Evaluations) -> None:
     found = list(kept.values())
     start = origin_ns(found)
     for number, name, each in zip(kept, estimator_names(found), found, strict=True):
-        stamp, nees = each.scored.estimate.stamp, each.scored.series["nees"]
+        stamp, nees = each.position.estimate.stamp, each.position.series["nees"]
         time, drawn = polyline(stamp, nees, origin_ns=start)
         median = float(np.median(nees))
         legend = f"{name} (median {words.number(median)})"
@@ -61,16 +61,16 @@ def nees_over_time(axes: Axes, evaluations: Evaluations) -> None:
 def _honest_laws(found: list[Evaluation]) -> list[Evaluation]:
     """One evaluation for each law of the honest NEES: Gaussians of one dimension share theirs."""
     gaussian = {
-        each.scored.residuals.dimension: each
+        each.position.residuals.dimension: each
         for each in found
-        if effective_particles(each.scored.residuals) is None
+        if effective_particles(each.position.residuals) is None
     }
-    particles = [e for e in found if effective_particles(e.scored.residuals) is not None]
+    particles = [e for e in found if effective_particles(e.position.residuals) is not None]
     return [*gaussian.values(), *particles]
 
 
 def _draw_honest_band(axes: Axes, evaluation: Evaluation, start: int) -> None:
-    residuals, stamp = evaluation.scored.residuals, evaluation.scored.estimate.stamp
+    residuals, stamp = evaluation.position.residuals, evaluation.position.estimate.stamp
     low, middle, high = (
         honest_quantile(residuals, share)
         for share in (HONEST_QUANTILES[0], 0.5, HONEST_QUANTILES[1])
@@ -103,7 +103,7 @@ def autocorrelation(axes: Axes, evaluation: Evaluation) -> None:
     on which the interval of k rests. Gaps in time count as one step.
     """
     found = single_belief(evaluation)
-    scored = {"error": found.scored.series["ape"], "NEES": found.scored.series["nees"]}
+    scored = {"error": found.position.series["ape"], "NEES": found.position.series["nees"]}
     scans = len(scored["error"])
     if scans < MIN_SCANS:
         raise SeriesError(
@@ -136,10 +136,10 @@ def correlation(series: Floats, lags: int) -> Floats:
 
 def memory_scans(evaluation: Evaluation) -> float | None:
     """Scans per independent scan behind k; None where nobody can tell."""
-    found = evaluation.calibration
-    if found is None or found.k.n_effective is None:
+    k = evaluation.get("k")
+    if k is None or k.n_effective is None:
         return None
-    return len(evaluation.scored.residuals) / found.k.n_effective
+    return len(evaluation.position.residuals) / k.n_effective
 
 
 def _block_scans(evaluation: Evaluation, what: str, series: Floats) -> float:

@@ -22,7 +22,7 @@ def evaluation_list(evaluations: Evaluations) -> list[Evaluation]:
     if not found:
         raise SeriesError("there is no evaluation to draw")
     for each in found:
-        scans = len(each.scored.residuals)
+        scans = len(each.position.residuals)
         if scans < MIN_SCANS:
             raise SeriesError(f"{estimate_name(each)}: {scans} scored scan makes no line to draw")
     return found
@@ -49,7 +49,7 @@ def single_belief(evaluation: Evaluation) -> Evaluation:
 
 def has_belief(evaluation: Evaluation) -> bool:
     """Whether the estimate reports uncertainty."""
-    return evaluation.scored.residuals.covariance is not None
+    return evaluation.position.residuals.covariance is not None
 
 
 def estimate_name(evaluation: Evaluation) -> str:
@@ -59,7 +59,7 @@ def estimate_name(evaluation: Evaluation) -> str:
 
 def origin_ns(evaluations: Sequence[Evaluation]) -> int:
     """The earliest scored stamp: zero of the time axis."""
-    return min(int(each.scored.estimate.stamp[0]) for each in evaluations)
+    return min(int(each.position.estimate.stamp[0]) for each in evaluations)
 
 
 def sigma(evaluation: Evaluation) -> Floats:
@@ -68,7 +68,7 @@ def sigma(evaluation: Evaluation) -> Floats:
     S is what the belief predicts for the reference, S + S_ref. A sigma per axis, sqrt(tr S / d),
     would set a length in d dimensions against the spread of one of them.
     """
-    return np.sqrt(np.trace(evaluation.scored.residuals.predicted_covariance, axis1=1, axis2=2))
+    return np.sqrt(np.trace(evaluation.position.residuals.predicted_covariance, axis1=1, axis2=2))
 
 
 def check_positive(values: Sequence[float] | Floats, what: str) -> Floats:

@@ -71,7 +71,7 @@ FIGURES: dict[str, FigureKind] = {
             "evaluation",
             axis_errors,
             fixed_size(WIDE_IN, 1.3),
-            lambda subject: len(subject.options.axes),
+            lambda subject: subject.options.space.dimension,
         ),
         FigureKind("pit", "evaluation", pit_histogram, SMALL_SIZE),
         FigureKind("autocorrelation", "evaluation", autocorrelation, SMALL_SIZE),

@@ -125,16 +125,16 @@ def track_from_above(
     evenly over the way. Plain poses have none.
     """
     (found,) = evaluation_list(evaluation)
-    place, covariance = _horizontal_axes(found), found.scored.residuals.covariance
+    place, covariance = _horizontal_axes(found), found.position.residuals.covariance
     _draw_reference(axes, found)
     _draw_estimate(axes, found)
     if covariance is not None:
         chosen = (
-            evenly_spaced_scans(found.scored.estimate)
+            evenly_spaced_scans(found.position.estimate)
             if scans is None
             else _check_scans(scans, found)
         )
-        centre = found.scored.estimate.position[chosen, :2]
+        centre = found.position.estimate.position[chosen, :2]
         size = max(_extent(found))
         ellipses(axes, centre, covariance[chosen][:, place][:, :, place], extent_m=size)
     axes.set_aspect("equal", adjustable="datalim")
@@ -145,12 +145,12 @@ def track_from_above(
 
 def track_size_in(evaluation: Evaluation) -> tuple[float, float]:
     """Size of a figure that fits the track, with room for the scale of colours."""
-    return path_size_in(evaluation.scored.estimate, around_in=TRACK_MARGIN_IN)
+    return path_size_in(evaluation.position.estimate, around_in=TRACK_MARGIN_IN)
 
 
 def _extent(evaluation: Evaluation) -> tuple[float, float]:
     """Size of the estimate along x and y, in metres."""
-    x, y = np.ptp(evaluation.scored.estimate.position[:, :2], axis=0)
+    x, y = np.ptp(evaluation.position.estimate.position[:, :2], axis=0)
     return float(x), float(y)
 
 
@@ -162,14 +162,14 @@ def _horizontal_axes(evaluation: Evaluation) -> Ints:
 
 
 def _draw_reference(axes: Axes, evaluation: Evaluation) -> None:
-    reference = evaluation.scored.reference
+    reference = evaluation.position.reference
     _, x, y = polyline(reference.stamp, reference.position[:, 0], reference.position[:, 1])
     axes.plot(x, y, color=HONEST_GREY, ls="--", lw=0.8, label="reference")
 
 
 def _draw_estimate(axes: Axes, evaluation: Evaluation) -> None:
     """The estimate as segments, each in the colour of the error at its end; lone scans as dots."""
-    scored = evaluation.scored
+    scored = evaluation.position
     stamp, (x, y, _), error = (
         scored.estimate.stamp,
         scored.estimate.position.T,
@@ -194,7 +194,7 @@ def _draw_estimate(axes: Axes, evaluation: Evaluation) -> None:
 
 
 def _check_scans(scans: Sequence[int], evaluation: Evaluation) -> Ints:
-    chosen, last = np.array(scans, dtype=np.int64), len(evaluation.scored.residuals) - 1
+    chosen, last = np.array(scans, dtype=np.int64), len(evaluation.position.residuals) - 1
     beyond = chosen[(chosen < 0) | (chosen > last)]
     if chosen.size == 0 or beyond.size:
         wrong = f"scan {beyond[0]} is not" if beyond.size else "no scan is"

@@ -28,10 +28,11 @@ from smfeval.show.page.parts import (
 )
 from smfeval.show.page.plots import drawn_tracks, thinning_note
 from smfeval.show.report import ALIBIS_TITLE, DIAGNOSES_TITLE, format_need, outcome_text
-from smfeval.summarise.inflation import median_chi_squared
-from smfeval.summarise.number import Number
+from smfeval.summarise.numbers import NUMBERS, NumberRow
+from smfeval.summarise.verdict import K_AT_95
 from smfeval.track import ParticleTrack
 
+TERMS_OF = {"NEES": "NEES", "coverage": "coverage"}  # lines that share an explanation
 NOTHING_TO_JUDGE = "It reports no uncertainty: there is nothing to judge."
 ONLY_ERRORS = "Poses without covariance have errors, which are below, and no claim to hold them to."
 MANY = 0.1  # share of scans: more of them unmatched, or at risk, stand beside the verdict
@@ -57,7 +58,7 @@ def score(
     none = [None] * len(names)
     found = zip(evaluations, alibis or none, diagnoses or none, strict=True)
     tracks = drawn_tracks(
-        [(n, e.scored, e.options.axes) for n, e in zip(names, evaluations, strict=True)]
+        [(n, e.position, e.options.axes) for n, e in zip(names, evaluations, strict=True)]
     )
     references = dict.fromkeys(each.reference.provenance.name for each in evaluations)
     return document(
@@ -68,8 +69,9 @@ def score(
         heading=names[0] if len(names) == 1 else f"{len(names)} estimates",
         against=", ".join(references),
         level=words.level(evaluations[0].options.intervals.level),
-        believes=any(each.calibration is not None for each in evaluations),
+        believes=any(each.position.has_belief for each in evaluations),
         thinning=thinning_note(tracks),
+        overview=["estimate", "verdict", *(row.title for row in overview_rows())],
         estimates=[_estimate(at, *each, several=len(names) > 1) for at, each in enumerate(found)],
     )
 
@@ -100,7 +102,7 @@ def _estimate(
 
 def _verdict(evaluation: Evaluation, alibis: Alibis | None, *, who: str) -> Card:
     """The verdict of an evaluation, what its alibis come to, and what weakens both."""
-    label, believes = evaluation.verdict.label, evaluation.calibration is not None
+    label, believes = evaluation.verdict.label, evaluation.position.has_belief
     evidence = (
         sentence(evaluation.verdict.sentence.removeprefix(f"{label}: "))
         if believes
@@ -119,10 +121,8 @@ def _verdict(evaluation: Evaluation, alibis: Alibis | None, *, who: str) -> Card
 
 def _decisive_interval(evaluation: Evaluation) -> str:
     """k with the interval that decides, whatever level the numbers below are shown at."""
-    found = evaluation.calibration
-    if found is None or found.k_at_95.low is None:
-        return ""
-    return f"k = {found.k_at_95} (95 %)."
+    k = evaluation.position.numbers.get(K_AT_95)
+    return "" if k is None or k.low is None else f"k = {k} (95 %)."
 
 
 def warning(evaluation: Evaluation) -> str:
@@ -146,22 +146,27 @@ def warning(evaluation: Evaluation) -> str:
 
 def _comparison_row(evaluation: Evaluation) -> Row:
     """An estimate beside others: verdict, k, coverage and scores."""
-    found, calibration = evaluation.scores, evaluation.calibration
+    numbers = ((evaluation.get(row.name), _unit(row)) for row in overview_rows())
     return (
         Cell(evaluation.estimate.provenance.name),
         Cell(evaluation.verdict.label, is_label=True),
-        number_cell(None if calibration is None else calibration.k),
-        number_cell(None if calibration is None else calibration.coverage[0.9], "%"),
-        number_cell(found.mae),
-        number_cell(found.rmse),
-        number_cell(found.energy),
-        number_cell(found.log),
+        *(number_cell(number, unit) for number, unit in numbers),
     )
 
 
+def overview_rows() -> list[NumberRow]:
+    """The columns of the table of several estimates: calibration first."""
+    return sorted((row for row in NUMBERS.values() if row.overview), key=lambda row: row.group)
+
+
+def _unit(row: NumberRow) -> str | None:
+    """Shares are shown in percent, all else in the number's own unit."""
+    return None if row.level is None else "%"
+
+
 @dataclass(frozen=True)
-class NumberRow:
-    """A number of the table: its texts, and what it is to be compared with."""
+class ShownNumber:
+    """A row of the table of numbers: its texts, and what it is to be compared with."""
 
     title: str
     value: str
@@ -169,54 +174,19 @@ class NumberRow:
     honest: str  # what an honest belief has, or which way is better
     term: str = ""  # of the glossary, where it is not the title
 
-    @classmethod
-    def of(
-        cls, title: str, found: Number, honest: str, *, unit: str | None = None, term: str = ""
-    ) -> "NumberRow":
-        """The row of a number."""
-        cell = number_cell(found, unit)
-        return cls(title, cell.text, cell.ends, honest, term)
 
-
-def number_rows(evaluation: Evaluation) -> Iterator[NumberRow]:
-    """Calibration first, for that is the question; then the scores."""
-    yield from _calibration_rows(evaluation)
-    found, better = evaluation.scores, "lower is better"
-    numbers = {
-        "MAE": found.mae,
-        "RMSE": found.rmse,
-        "energy score": found.energy,
-        "log score": found.log,
-        "CRPS": found.crps,
-        "interval score": found.interval,
-        "rotation": found.rotation_mean_deg,
-    }
-    for title, each in numbers.items():
-        if each is not None:
-            yield NumberRow.of(title, each, better)
-
-
-def _calibration_rows(evaluation: Evaluation) -> Iterator[NumberRow]:
-    found = evaluation.calibration
-    if found is None:
-        return
-    particles = isinstance(evaluation.estimate, ParticleTrack)
-    dimension = evaluation.scored.residuals.dimension
-    if_honest = f"if {'Gaussian and ' * particles}honest"
-    median = f"{words.number(median_chi_squared(dimension))} {if_honest}"
-    mean = f"{dimension} {if_honest}; a few scans can dominate it"
-    yield NumberRow.of("k", found.k, "1 if honest, above 1 overconfident")
-    yield NumberRow.of("factor per axis", found.factor_per_axis, "1 if honest")
-    yield NumberRow.of("median NEES", found.nees_median, median)
-    yield NumberRow.of("mean NEES", found.nees_mean, mean, term="NEES")
-    for level, held in found.coverage.items():
-        nominal = words.level(level)
-        title, honest = f"{nominal} coverage", f"{nominal} if honest"
-        yield NumberRow.of(title, held, honest, unit="%", term="coverage")
-    if found.psi is not None:
-        yield NumberRow.of("psi", found.psi, "1 if errors have the covariance's shape")
-    if found.precision is not None:
-        yield NumberRow.of("precision", found.precision, "higher claims more")
+def number_rows(evaluation: Evaluation) -> Iterator[ShownNumber]:
+    """Calibration first, for that is the question, and k before all; then the scores."""
+    gaussian = not isinstance(evaluation.estimate, ParticleTrack)
+    dimension = evaluation.position.residuals.dimension
+    for row in sorted(NUMBERS.values(), key=lambda row: (row.group, row.name != "k")):
+        number = evaluation.get(row.name)
+        if number is not None and row.on_page:
+            cell = number_cell(number, _unit(row))
+            compare = row.comparison(dimension, gaussian=gaussian)
+            yield ShownNumber(
+                row.title, cell.text, cell.ends, compare, TERMS_OF.get(row.label or "", "")
+            )
 
 
 def _alibis(found: Alibis) -> dict[str, Any]:
@@ -326,7 +296,7 @@ def _conditions(evaluation: Evaluation) -> list[Fact]:
 
 def _curve(evaluation: Evaluation) -> dict[str, Any] | None:
     """Coverage at every level, with its interval where there is one."""
-    if evaluation.calibration is None:
+    if not evaluation.position.has_belief:
         return None
     shares = [empirical_coverage(evaluation, float(level)) for level in LEVELS]
     return {

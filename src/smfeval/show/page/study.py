@@ -11,10 +11,10 @@ from smfeval.show.page.document import document
 from smfeval.show.page.parts import Card, Cell, Fact, Row, option_facts, plain_cell
 from smfeval.show.study.layout import ColumnHead, grids
 from smfeval.show.study.remarks import BEST_MEANING, meaning, study_remarks, study_title
-from smfeval.study.metrics import METRICS
 from smfeval.study.plan import PlannedEstimator, PlannedTrack
 from smfeval.study.result import NO_FILE, Study, TaskResult
 from smfeval.summarise.number import finite_or_none
+from smfeval.summarise.numbers import NUMBERS
 from smfeval.words import printable
 
 LABELS = ("overconfident", "consistent", "conservative", "cannot tell")
@@ -121,9 +121,9 @@ def _metrics(study: Study) -> list[str]:
 
 
 def _head(metric: str) -> ColumnHead:
-    if metric not in METRICS:
+    if metric not in NUMBERS:
         return ColumnHead(metric, "")
-    shown = METRICS[metric]
+    shown = NUMBERS[metric]
     return ColumnHead(shown.title, "" if shown.unit == "1" else shown.unit)
 
 
@@ -146,7 +146,7 @@ def _run_row(result: TaskResult, metrics: Sequence[str]) -> Row:
 def _values(study: Study) -> dict[str, Any]:
     """What the script draws: per metric and estimator, the value on each track."""
     names = [printable(each.name) for each in study.plan.estimators]
-    metrics = [_metric(each, study.results) for each in _metrics(study) if each in METRICS]
+    metrics = [_metric(each, study.results) for each in _metrics(study) if each in NUMBERS]
     return {"names": names, "metrics": metrics}
 
 
@@ -162,7 +162,7 @@ def _metric(metric: str, results: Sequence[TaskResult]) -> dict[str, Any]:
     ]
     return {
         "title": str(_head(metric)),
-        "log": METRICS[metric].log_scale,
+        "log": NUMBERS[metric].decades,
         "points": [each for each in points if each[2] is not None],
         "left": sum(each[2] is None for each in points),
         "honest": {"k": 1.0, "coverage_90": 0.9}.get(metric),

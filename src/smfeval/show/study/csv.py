@@ -7,9 +7,9 @@ from io import StringIO
 from typing import Any
 
 from smfeval.compare.duels import Column, Duel, MetricCell, Section
-from smfeval.study.metrics import METRICS
 from smfeval.study.result import Study
 from smfeval.summarise.number import finite_or_none
+from smfeval.summarise.numbers import NUMBERS
 
 COLUMNS = (
     "table",  # estimators, or pairs
@@ -74,7 +74,7 @@ def _rows(section: Section, roles: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def _cell(cell: MetricCell, metric: str) -> dict[str, Any]:
     median, by_track = cell.median, {track: finite_or_none(value) for track, value in cell.values}
     told = {
-        "unit": METRICS[metric].unit if metric in METRICS else "",
+        "unit": NUMBERS[metric].unit if metric in NUMBERS else "",
         "tracks": len(cell.values),
         "best": _boolean_text(cell.best),
         "by_track": json.dumps(by_track, allow_nan=False, ensure_ascii=False),

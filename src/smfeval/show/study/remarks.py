@@ -8,9 +8,9 @@ import numpy as np
 
 from smfeval import words
 from smfeval.compare.duels import FEWEST, Column, Duel, MetricCell, Ranks, Section
-from smfeval.study.metrics import METRICS
 from smfeval.study.result import PairResult, Study, TaskResult
 from smfeval.summarise.number import Number
+from smfeval.summarise.numbers import NUMBERS
 from smfeval.words import printable
 
 BEST_MEANING = (
@@ -26,7 +26,7 @@ def meaning(study: Study) -> str:
 
 def metric_title(metric: str) -> str:
     """What stands above a column."""
-    return METRICS[metric].title if metric in METRICS else printable(metric)
+    return NUMBERS[metric].title if metric in NUMBERS else printable(metric)
 
 
 def section_title(section: Section, of: str) -> str:

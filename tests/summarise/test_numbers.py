@@ -1,0 +1,74 @@
+"""The table of numbers: a new rule is its formula and its row, and is seen everywhere."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from smfeval.maths.special import normal_quantile
+from smfeval.score import RULES, Rule
+from smfeval.summarise.numbers import NUMBERS, number_named, rule_row
+from support.commands import run
+from support.study_folders import HERE, entered
+
+HUBER_M = 0.05
+
+
+def huber(residuals, settings):
+    """Squared near zero, linear beyond HUBER_M. (n,)."""
+    del settings
+    size = np.sqrt(np.einsum("ni,ni->n", residuals.error, residuals.error))
+    return np.where(size < HUBER_M, 0.5 * size**2 / HUBER_M, size - 0.5 * HUBER_M)
+
+
+@pytest.fixture
+def with_huber(monkeypatch):
+    rule = Rule("huber", "m", huber, title="Huber loss", label="Huber", proper=False, metric=True)
+    monkeypatch.setitem(RULES, rule.name, rule)
+    monkeypatch.setitem(NUMBERS, rule.name, rule_row(rule))
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    run(capsys, "demo", "--save", "made")
+    return Path("made")
+
+
+@pytest.mark.usefixtures("with_huber")
+def test_a_rule_added_in_one_row_is_seen_everywhere(folder, capsys):
+    score = ("score", folder / "honest.square", "--ref", folder / "truth.tum")
+    assert "Huber" in run(capsys, *score).out
+    document = json.loads(run(capsys, *score, "--json").out)
+    value = document["scores"]["huber"]["value"]
+    assert 0 < document["scores"]["huber"]["low"] < value < document["scores"]["huber"]["high"]
+    assert run(capsys, *score, "-q", "--fail-if", f"huber>{0.9 * value}").code == 1
+    assert run(capsys, *score, "-q", "--fail-if", f"huber>{1.1 * value}").code == 0
+    assert run(capsys, *score, "-q", "--html", "page.html").code == 0
+    assert "Huber loss" in Path("page.html").read_text()
+
+
+@pytest.mark.usefixtures("with_huber")
+def test_a_rule_added_in_one_row_is_a_column_of_studies(tmp_path, monkeypatch, capsys):
+    entered(tmp_path, monkeypatch)
+    assert "Huber loss" in run(capsys, "study", "study.toml", *HERE, "-v").out
+
+
+@pytest.mark.parametrize("row", NUMBERS.values(), ids=list(NUMBERS))
+def test_an_honest_value_has_no_loss_and_others_have_some(row):
+    if row.loss is None or row.better == "lower":
+        pytest.skip("nothing honest to be compared with")
+    honest = row.honest(1)
+    assert row.loss(honest) == pytest.approx(0)
+    assert row.loss(0.5 * honest) > 0
+
+
+def test_a_row_is_found_by_its_name_and_by_its_aliases():
+    assert number_named("coverage90") is number_named("coverage") is NUMBERS["coverage_90"]
+    assert number_named("nothing") is None
+
+
+def test_what_honest_beliefs_have_is_written_for_their_dimension():
+    assert NUMBERS["nees_median"].comparison(1).startswith(f"{normal_quantile(0.75) ** 2:.3g} if")
+    assert NUMBERS["nees_mean"].comparison(2, gaussian=False).startswith("2 if Gaussian")
