@@ -7,7 +7,7 @@ from suite.ours import work
 from suite.peers import program
 from suite.rows import Agreement, Pairing, Question
 
-OURS, THEIRS = "gaussian_crps", "scoringrules crps_normal"
+OURS, THEIRS = "smfeval.crps", "scoringrules crps_normal"
 LIMIT = 1e-12
 
 

@@ -5,10 +5,10 @@ import sys
 import numpy as np
 from timing import best, tell
 
-from smfeval.score.crps import gaussian_crps
+from smfeval.score.crps import crps
 
 error, covariance = (np.load(path) for path in sys.argv[1:3])
 sigma = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
-cpu_s, found = best(lambda: gaussian_crps(error, sigma))
+cpu_s, found = best(lambda: crps(error, sigma))
 np.save(sys.argv[3], found)
 tell(cpu_s, scores=sys.argv[3])

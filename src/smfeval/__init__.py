@@ -42,6 +42,12 @@ if TYPE_CHECKING:
     from smfeval.io import read, write
     from smfeval.io.extrinsic import read_extrinsic
     from smfeval.io.recorder import SquareWriter
+    from smfeval.maths.normal import nees
+    from smfeval.maths.normal_distance import energy_score
+    from smfeval.score.crps import crps
+    from smfeval.score.interval import interval_score
+    from smfeval.score.log import log_score
+    from smfeval.summarise.inflation import coverage, inflation
     from smfeval.summarise.interval import Interval, interval, paired_interval
     from smfeval.track import About, CrossCovariance, GaussianTrack, ParticleTrack, Track
 
@@ -66,9 +72,16 @@ _HOMES = {
     "SquareWriter": "smfeval.io.recorder",
     "Track": "smfeval.track",
     "TrackError": "smfeval.errors",
+    "coverage": "smfeval.summarise.inflation",
+    "crps": "smfeval.score.crps",
+    "energy_score": "smfeval.maths.normal_distance",
     "evaluate": "smfeval.evaluation",
     "examine": "smfeval.explain.doubts",
+    "inflation": "smfeval.summarise.inflation",
     "interval": "smfeval.summarise.interval",
+    "interval_score": "smfeval.score.interval",
+    "log_score": "smfeval.score.log",
+    "nees": "smfeval.maths.normal",
     "paired_interval": "smfeval.summarise.interval",
     "read": "smfeval.io",
     "read_extrinsic": "smfeval.io.extrinsic",
@@ -93,9 +106,16 @@ __all__ = [
     "SquareWriter",
     "Track",
     "TrackError",
+    "coverage",
+    "crps",
+    "energy_score",
     "evaluate",
     "examine",
+    "inflation",
     "interval",
+    "interval_score",
+    "log_score",
+    "nees",
     "paired_interval",
     "read",
     "read_extrinsic",

@@ -9,9 +9,10 @@ from scipy import stats
 
 from smfeval.score import Ensemble, Residuals, RuleSettings, scores
 from smfeval.score import energy as energy_module
-from smfeval.score.crps import crps
+from smfeval.score.crps import crps_of_axes as crps
 from smfeval.score.energy import energy
-from smfeval.score.interval import interval_score, quantiles
+from smfeval.score.interval import interval_score_of_axes as interval_score
+from smfeval.score.interval import quantiles
 from smfeval.score.log import kernel_log_score
 from smfeval.score.pit import honest_median, pit
 from support.beliefs import covariances

@@ -9,10 +9,11 @@ from smfeval.errors import OptionError
 from smfeval.maths.normal_distance import central_distance
 from smfeval.score import RULES, Residuals, RuleSettings, scores
 from smfeval.score.ape import ape
-from smfeval.score.crps import crps
+from smfeval.score.crps import crps_of_axes as crps
 from smfeval.score.energy import energy
-from smfeval.score.interval import interval_score
-from smfeval.score.log import consistency, log_score, sharpness
+from smfeval.score.interval import interval_score_of_axes as interval_score
+from smfeval.score.log import consistency, sharpness
+from smfeval.score.log import gaussian_log_score as log_score
 from smfeval.score.pit import pit
 from smfeval.score.residuals import variance_along
 from smfeval.summarise.inflation import median_chi_squared, shape_penalty
@@ -282,7 +283,7 @@ def test_along_a_direction_only_the_variance_in_it_counts(rng):
 def test_the_crps_is_computed_once_and_cannot_be_written(rng, monkeypatch):
     residuals = drawn(20, 3, rng)
     first = residuals.crps_by_axis
-    monkeypatch.setattr("smfeval.score.crps.gaussian_crps", None)
+    monkeypatch.setattr("smfeval.score.crps.crps", None)
     assert residuals.crps_by_axis is first
     assert not first.flags.writeable
     with pytest.raises(TypeError):

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from smfeval import evaluate, interval, read
-from smfeval.score.crps import crps
+from smfeval.score.crps import crps_of_axes as crps
 from smfeval.score.energy import energy
 from smfeval.score.residuals import Residuals
 from support.costs import Work, times_the_floor

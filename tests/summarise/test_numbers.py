@@ -55,10 +55,8 @@ def test_a_rule_added_in_one_row_is_a_column_of_studies(tmp_path, monkeypatch, c
     assert "Huber loss" in run(capsys, "study", "study.toml", *HERE, "-v").out
 
 
-@pytest.mark.parametrize("row", NUMBERS.values(), ids=list(NUMBERS))
+@pytest.mark.parametrize("row", [row for row in NUMBERS.values() if row.better == "honest"])
 def test_an_honest_value_has_no_loss_and_others_have_some(row):
-    if row.loss is None or row.better == "lower":
-        pytest.skip("nothing honest to be compared with")
     honest = row.honest(1)
     assert row.loss(honest) == pytest.approx(0)
     assert row.loss(0.5 * honest) > 0
