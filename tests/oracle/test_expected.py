@@ -112,7 +112,8 @@ def test_the_campaign_scores_as_its_table_prints(shared_data, track):
     scores = found = result
     assert CAMPAIGN[track] == (
         f"{len(result.position.residuals)} {scores['mae'].value:.4f} {scores['rmse'].value:.4f} "
-        f"{found['nees_median'].value:.3g} {found['k'].value:.3g} {100 * found['coverage_90'].value:.1f}"
+        f"{found['nees_median'].value:.3g} {found['k'].value:.3g} "
+        f"{100 * found['coverage_90'].value:.1f}"
     )
 
 
