@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from smfeval.errors import SmfevalError
-from smfeval.io import parse_polars, read, text_reader, write
+from smfeval.io import parsers, read, text_reader, write
 from smfeval.track import GaussianTrack, ParticleTrack
 from support.beliefs import gaussian, particles, poses
 
@@ -34,7 +34,7 @@ def originals(tmp_path_factory):
 
 
 @pytest.fixture(
-    params=[text_reader.parse_numpy, parse_polars.parse], ids=["numpy", "polars"], autouse=True
+    params=[parsers.parse_numpy, parsers.parse_polars], ids=["numpy", "polars"], autouse=True
 )
 def parser(request, monkeypatch):
     monkeypatch.setattr(text_reader, "choose_parser", lambda text: request.param)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from smfeval.errors import FormatError
-from smfeval.io import parse_polars, text_reader
+from smfeval.io import parsers, text_reader
 from smfeval.io.text_layout import Layout
 from smfeval.io.text_reader import read_numbers
 
@@ -12,7 +12,7 @@ THREE = Layout({3: "stamp x y"})
 
 
 @pytest.fixture(
-    params=[text_reader.parse_numpy, parse_polars.parse], ids=["numpy", "polars"], autouse=True
+    params=[parsers.parse_numpy, parsers.parse_polars], ids=["numpy", "polars"], autouse=True
 )
 def parser(request, monkeypatch):
     monkeypatch.setattr(text_reader, "choose_parser", lambda text: request.param)

@@ -10,8 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from smfeval.errors import FormatError
-from smfeval.io import parse_polars
-from smfeval.io import text_reader as text_numbers
+from smfeval.io import parsers
 from smfeval.io.text_layout import (
     LAST_STAMP,
     Layout,
@@ -81,7 +80,7 @@ def assert_same(one, other):
 @example((b"0.0000000005 1\n-0.0000000015 2\n", form_of(2)))
 @example((b"1.403636580838555574e+09 1e400\n", form_of(2)))
 def test_numpy_and_polars_read_the_same_to_the_last_bit(table):
-    ours, theirs = text_numbers.parse_numpy(*table), parse_polars.parse(*table)
+    ours, theirs = parsers.parse_numpy(*table), parsers.parse_polars(*table)
     if ours is not None or theirs is not None:
         assert_same(ours, theirs)
 
@@ -94,7 +93,7 @@ def test_both_read_what_plain_python_reads(table):
     scale = 1 if form.layout.unit == "seconds" else 10**9
     expected = np.array([[float(word) for word in row[1:]] for row in rows])
     stamp = [exact(row[0]) // scale for row in rows]
-    for parse in (text_numbers.parse_numpy, parse_polars.parse):
+    for parse in (parsers.parse_numpy, parsers.parse_polars):
         read = parse(text, form)
         assert (read is None) == (max(map(abs, stamp)) > LAST_STAMP)
         if read is not None:
@@ -104,14 +103,14 @@ def test_both_read_what_plain_python_reads(table):
 
 @pytest.mark.parametrize("text", ["1  2\t3\n 4 5   6 \n", "1 2 3\r\n4\t5 6\r\n"])
 def test_numpy_takes_any_white_space(text):
-    stamp, columns = text_numbers.parse_numpy(text.encode(), form_of(3))
+    stamp, columns = parsers.parse_numpy(text.encode(), form_of(3))
     assert stamp.tolist() == [10**9, 4 * 10**9]
     np.testing.assert_array_equal(columns, [[2, 5], [3, 6]])
 
 
 @pytest.mark.parametrize("text", ["1.5 , 2,3\n", " 1.5,2 ,\t3\r\n"])
 def test_numpy_takes_blanks_beside_commas(text):
-    stamp, columns = text_numbers.parse_numpy(text.encode(), form_of(3, ","))
+    stamp, columns = parsers.parse_numpy(text.encode(), form_of(3, ","))
     assert stamp.tolist() == [1_500_000_000]
     np.testing.assert_array_equal(columns, [[2], [3]])
 
@@ -127,7 +126,7 @@ JUNK = [
 
 
 @pytest.mark.parametrize("text", JUNK)
-@pytest.mark.parametrize("parse", [text_numbers.parse_numpy, parse_polars.parse])
+@pytest.mark.parametrize("parse", [parsers.parse_numpy, parsers.parse_polars])
 def test_neither_takes_what_is_no_table(text, parse):
     assert parse(text.encode(), form_of(3)) is None
 
@@ -135,22 +134,22 @@ def test_neither_takes_what_is_no_table(text, parse):
 @given(st.binary(max_size=40), st.binary(max_size=40))
 def test_bytes_among_the_rows_are_read_alike_or_not_at_all(before, after):
     text = b"1 2 3\n" + before + b" 2 3\n4 5 " + after + b"\n"
-    rows = text_numbers.parse_numpy(text, form_of(3))
+    rows = parsers.parse_numpy(text, form_of(3))
     if rows is not None and len(rows[0]) == text.count(b"\n"):
         tidy = b"".join(b" ".join(line.split()) + b"\n" for line in text.splitlines())
-        assert_same(rows, parse_polars.parse(tidy, form_of(3)))
+        assert_same(rows, parsers.parse_polars(tidy, form_of(3)))
 
 
 def test_the_last_stamps_are_taken():
     last = f"{LAST_STAMP // 10**9}.{LAST_STAMP % 10**9}"
-    for parse in (text_numbers.parse_numpy, parse_polars.parse):
+    for parse in (parsers.parse_numpy, parsers.parse_polars):
         stamp, _ = parse(f"-{last} 1\n{last} 1\n".encode(), form_of(2))
         assert stamp.tolist() == [-LAST_STAMP, LAST_STAMP]
 
 
 def test_rows_without_stamps_are_counted():
     form = form_of(2, stamps=0)
-    for parse in (text_numbers.parse_numpy, parse_polars.parse):
+    for parse in (parsers.parse_numpy, parsers.parse_polars):
         count, columns = parse(b"1 2\n3 4\n", form)
         assert count.tolist() == [0, 1]
         np.testing.assert_array_equal(columns, [[1, 3], [2, 4]])
@@ -159,7 +158,7 @@ def test_rows_without_stamps_are_counted():
 @pytest.mark.parametrize("stamped", [True, False])
 def test_no_text_has_no_rows_but_columns(stamped):
     form = form_of(4, stamps=int(stamped))
-    for parse in (text_numbers.parse_numpy, parse_polars.parse):
+    for parse in (parsers.parse_numpy, parsers.parse_polars):
         stamp, columns = parse(b"", form)
         assert (len(stamp), len(columns)) == (0, 4 - stamped)
 
@@ -188,7 +187,7 @@ def test_both_read_real_files_alike(shared_data, monkeypatch):
     compared = 0
     for path in paths:
         found = []
-        for parse in (text_numbers.parse_numpy, parse_polars.parse):
+        for parse in (parsers.parse_numpy, parsers.parse_polars):
             monkeypatch.setattr(
                 "smfeval.io.text_reader.choose_parser", lambda text, parse=parse: parse
             )
@@ -213,22 +212,20 @@ def without_polars(monkeypatch):
 
 @pytest.mark.usefixtures("without_polars")
 def test_little_text_goes_to_numpy_and_much_to_polars(monkeypatch):
-    monkeypatch.setattr(text_numbers, "NUMPY_BYTES", 10)
-    assert text_numbers.ParserChoice().choose(b"x" * 10) is text_numbers.parse_numpy
-    assert text_numbers.ParserChoice().choose(b"x" * 11) is parse_polars.parse
+    monkeypatch.setattr(parsers, "NUMPY_BYTES", 10)
+    assert parsers.choose_parser(b"x" * 10) is parsers.parse_numpy
+    assert parsers.choose_parser(b"x" * 11) is parsers.parse_polars
 
 
 @pytest.mark.usefixtures("without_polars")
-def test_much_text_in_little_files_goes_to_polars_in_the_end(monkeypatch):
-    monkeypatch.setattr(text_numbers, "NUMPY_BYTES", 10)
-    thrift = text_numbers.ParserChoice()
-    chosen = [thrift.choose(b"x" * 4) for _ in range(3)]
-    assert chosen == [text_numbers.parse_numpy, text_numbers.parse_numpy, parse_polars.parse]
+def test_what_was_read_before_does_not_choose_the_parser(monkeypatch):
+    monkeypatch.setattr(parsers, "NUMPY_BYTES", 10)
+    assert [parsers.choose_parser(b"x" * 4) for _ in range(5)] == 5 * [parsers.parse_numpy]
 
 
 def test_polars_is_taken_where_it_is_imported_already(monkeypatch):
-    monkeypatch.setitem(sys.modules, "polars", parse_polars.pl)
-    assert text_numbers.ParserChoice().choose(b"1 2\n") is parse_polars.parse
+    monkeypatch.setitem(sys.modules, "polars", sys)
+    assert parsers.choose_parser(b"1 2\n") is parsers.parse_polars
 
 
 READ_SMALL = """
@@ -259,5 +256,5 @@ def test_reading_little_text_imports_nothing_heavy(tmp_path):
 
 def test_a_stamp_of_thousands_of_digits_is_refused_in_words():
     word = "0." + "1" * 5000  # more than Python turns into an integer
-    assert text_numbers.parse_numpy(f"{word} 2 3\n".encode(), form_of(3)) is None
+    assert parsers.parse_numpy(f"{word} 2 3\n".encode(), form_of(3)) is None
     assert "5002 characters" in invalid_stamp_reason(word, "seconds")

@@ -22,8 +22,8 @@ import polars as pl
 
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.options import ReadOptions
-from smfeval.io.parse_polars import STAMP_TYPE
 from smfeval.io.source import BOM, open_input
+from smfeval.io.text_layout import DECIMALS
 from smfeval.maths import geodesy
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.se3 import sandwich
@@ -219,7 +219,7 @@ def _calendar_stamps(text: pl.Series) -> pl.Series:
 
 def _week_stamps(week: pl.Series, seconds: pl.Series) -> pl.Series:
     number = week.cast(pl.Int64, strict=False)
-    exact = seconds.cast(STAMP_TYPE, strict=False).to_physical()
+    exact = seconds.cast(pl.Decimal(38, DECIMALS), strict=False).to_physical()
     number = number.set(~number.is_between(0, LAST_WEEK), None)
     exact = exact.set(~exact.is_between(0, WEEK_S * NANOSECONDS, closed="left"), None)
     return (GPS_EPOCH_S + number * WEEK_S) * NANOSECONDS + exact.cast(pl.Int64)

@@ -1,6 +1,6 @@
 """The rows of a text file of numbers: what they must look like, and what was read."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -62,7 +62,6 @@ class RowFormat:
 # Exact nanoseconds (rows,), or (rows, stamps) of several; for rows without a stamp, their count;
 # and the other columns, each (rows,).
 ParsedRows = tuple[Ints, list[Floats]]
-Parser = Callable[[bytes, RowFormat], ParsedRows | None]
 
 
 def empty_rows(form: RowFormat) -> ParsedRows:

@@ -6,8 +6,7 @@ line, which also finds the line to blame.
 """
 
 import re
-import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from gzip import GzipFile
 from io import SEEK_CUR
 from pathlib import Path
@@ -16,113 +15,18 @@ from typing import IO
 import numpy as np
 
 from smfeval.errors import FormatError
+from smfeval.io.parsers import Parser, choose_parser
 from smfeval.io.source import BOM, is_binary, open_input
 from smfeval.io.text_layout import (
-    LARGEST_SHOWN,
-    LAST_STAMP,
     HeaderLine,
     Layout,
     NumberTable,
     ParsedRows,
-    Parser,
     RowBlock,
     RowFormat,
-    Unit,
-    empty_rows,
     invalid_stamp_reason,
-    is_unusual_number,
-    nanoseconds,
 )
-from smfeval.maths.arrays import Floats, Ints, read_only
-
-
-class GrowingArray:
-    """An array (n, *shape) that is filled from the front; room that stays empty costs no memory."""
-
-    def __init__(self, shape: tuple[int, ...]):
-        self._array = np.empty((0, *shape))
-        self._rows = 0
-
-    def new_rows(self, rows: int, expected: int) -> Floats:
-        """So many new rows at the end, to be filled; about so many are expected in all."""
-        start, self._rows = self._rows, self._rows + rows
-        if self._rows > len(self._array):
-            enough = 2 * self._rows if start else expected + expected // 16
-            longer = np.empty((max(enough, self._rows), *self._array.shape[1:]))
-            longer[:start] = self._array[:start]
-            self._array = longer
-        return self._array[start : self._rows]
-
-    def array(self) -> Floats:
-        """All rows, read-only."""
-        return read_only(self._array[: self._rows])
-
-
-# What numbers (nan and infinity among them), separators and line ends are written with.
-NUMBER_CHARACTERS = b"0123456789+-.eE \t,\r\n" + b"nanifityNANIFITY"
-
-
-def parse_numpy(text: bytes, form: RowFormat) -> ParsedRows | None:
-    """Stamps and columns of text that is rows of numbers throughout; None of any other."""
-    if not text.strip():
-        return empty_rows(form)
-    if text.translate(None, NUMBER_CHARACTERS):
-        return None
-    lines = text.decode("ascii").splitlines()
-    delimiter = "," if form.separator == "," else None
-    values = _parse_values(lines, delimiter)
-    if values.shape != (len(lines), form.width):
-        return None
-    count = form.layout.stamps
-    if count == 0:
-        return np.arange(len(lines)), list(values.T)
-    if not np.abs(values[:, :count]).max() <= LARGEST_SHOWN:
-        return None
-    words = [word.strip() for line in lines for word in line.split(delimiter, count)[:count]]
-    stamp = None if any(map(is_unusual_number, words)) else _parse_stamps(words, form.layout.unit)
-    shape = (-1,) if count == 1 else (-1, count)
-    return None if stamp is None else (stamp.reshape(shape), list(values.T[count:]))
-
-
-def _parse_values(lines: list[str], delimiter: str | None) -> Floats:
-    """All columns, each number rounded correctly; nothing if a word is none or a row is short."""
-    try:
-        return np.loadtxt(lines, comments=None, delimiter=delimiter, ndmin=2)
-    except ValueError:
-        return np.empty((0, 0))
-
-
-def _parse_stamps(words: Iterable[str], unit: Unit) -> Ints | None:
-    """Exact nanoseconds; None if one of them is beyond all time."""
-    stamps = [nanoseconds(word, unit) for word in words]
-    return np.array(stamps) if max(map(abs, stamps)) <= LAST_STAMP else None
-
-
-NUMPY_BYTES = 8 * 2**20  # parsing this much by numpy costs as much as importing polars
-
-
-class ParserChoice:
-    """Takes numpy until it has cost a process as much as importing polars, and polars after that.
-
-    So much text at once goes to polars, and so does little text if polars is there already. What
-    was read before in a process decides, then, which of them reads; never what is read.
-    """
-
-    def __init__(self) -> None:
-        self.parsed_bytes = 0
-
-    def choose(self, text: bytes) -> Parser:
-        """Choose the parser of a text."""
-        self.parsed_bytes += len(text)
-        if self.parsed_bytes <= NUMPY_BYTES and "polars" not in sys.modules:
-            return parse_numpy
-        from smfeval.io import parse_polars  # noqa: PLC0415  polars is slow to import
-
-        return parse_polars.parse
-
-
-choose_parser = ParserChoice().choose
-
+from smfeval.maths.arrays import Floats, read_only
 
 CHUNK_BYTES = 8 * 2**20  # stays in a last-level cache, and is much beside the cost of a call
 COUNTED_BYTES = 2**18
@@ -137,7 +41,7 @@ def read_numbers(path: Path, layout: Layout) -> NumberTable:
         reader = _Reader(path, layout, first, len(header) + 1)
         for number, line in enumerate(header, start=1):
             reader.note_comment(line.encode(), number)
-        blocks = list(map(reader.read_block, _line_chunks(first, stream)))
+        blocks = [reader.read_block(chunk) for chunk in _line_chunks(first, stream)]
     blocks = [block for block in blocks if len(block.stamp)]
     if not blocks:
         raise FormatError(
@@ -193,6 +97,28 @@ def _read_chunk(stream: IO[bytes]) -> bytes:
     return stream.read(CHUNK_BYTES + beyond)
 
 
+class GrowingArray:
+    """An array (n, *shape) that is filled from the front; room that stays empty costs no memory."""
+
+    def __init__(self, shape: tuple[int, ...]):
+        self._array = np.empty((0, *shape))
+        self._rows = 0
+
+    def new_rows(self, rows: int, expected: int) -> Floats:
+        """So many new rows at the end, to be filled; about so many are expected in all."""
+        start, self._rows = self._rows, self._rows + rows
+        if self._rows > len(self._array):
+            enough = 2 * self._rows if start else expected + expected // 16
+            longer = np.empty((max(enough, self._rows), *self._array.shape[1:]))
+            longer[:start] = self._array[:start]
+            self._array = longer
+        return self._array[start : self._rows]
+
+    def array(self) -> Floats:
+        """All rows, read-only."""
+        return read_only(self._array[: self._rows])
+
+
 class _Reader:
     """Parses chunk after chunk, counting lines and remembering what was noticed."""
 
@@ -201,6 +127,7 @@ class _Reader:
         self.size = path.stat().st_size  # bytes, of a gzipped file packed
         self.notes: list[str] = []
         self.cut = False
+        self.parse: Parser | None = None  # chosen by the first chunk
         self.form = RowFormat(layout, _separator(first), self._row_width(first))
         if self.form.separator == "," and not layout.commas:
             self.notes.append(f"{path}: columns are separated by commas; read as such")
@@ -221,10 +148,10 @@ class _Reader:
         """What is read, and the line of each row."""
         first_line, lines = self.line, _count_lines(text)
         self.line += lines
-        parser = choose_parser(text)
-        rows = parser(text, self.form)
+        self.parse = self.parse or choose_parser(text)
+        rows = self.parse(text, self.form)
         if rows is None or len(rows[0]) != lines:
-            return self._parse_line_by_line(text, first_line, parser)
+            return self._parse_line_by_line(text, first_line, self.parse)
         return rows, range(first_line, self.line)
 
     def _parse_line_by_line(
