@@ -32,7 +32,7 @@ def test_the_credit_is_what_a_kalman_update_adds_to_the_information(run):
 def test_prior_and_credit_predict_the_precision_of_a_filter(run):
     found = budget(run.updates.prior, run.updates.posterior, run.updates.credit)
     assert found.unexplained == pytest.approx(np.zeros(60), abs=1e-9)
-    assert found.credited_gain == pytest.approx(found.gain, abs=1e-9)
+    assert found.predicted - found.prior == pytest.approx(found.gain, abs=1e-9)
     assert found.posterior == pytest.approx(-np.log(np.linalg.det(run.updates.posterior)))
 
 
@@ -65,7 +65,7 @@ def test_a_direction_that_nobody_sees_gives_no_credit():
     found = parts(np.array([10]), flat, np.array([0.1]))
     assert found.total[0] == -np.inf
     whole = budget(np.eye(3)[None], np.diag([0.1, 0.1, 1.0])[None], flat)
-    assert not whole.is_observable[0]
+    assert whole.credit[0] == -np.inf
     assert np.isfinite(whole.predicted[0])
 
 

@@ -10,9 +10,7 @@ from smfeval.explain.degeneracy import (
     geometry,
     regression,
     regressions,
-    scan_normals,
     sees_all,
-    sum_of_normals,
 )
 from smfeval.summarise.number import Intervals
 from support.clocks import remembered
@@ -79,35 +77,9 @@ def test_numbers_without_logarithm_are_refused():
         regression("condition", np.ones(2), np.ones(3))
 
 
-def test_normals_of_planes_are_found(rng):
-    """Three walls of a room, with 1 mm of noise, away from the edges."""
-    flat = rng.uniform(0.5, 5, size=(600, 2))
-    walls = [np.insert(flat, axis, 0.0, axis=1) for axis in range(3)]
-    points = np.concatenate(walls) + 1e-3 * rng.normal(size=(1800, 3))
-    found = scan_normals(points)
-    expected = np.repeat(np.eye(3), 600, axis=0)
-    assert np.median(np.abs(np.sum(found * expected, axis=1))) > 0.999
-    assert np.linalg.norm(found, axis=1) == pytest.approx(np.ones(1800))
-    moment = sum_of_normals(found)
-    assert np.trace(moment) == pytest.approx(1800)
-    assert geometry(moment[None]).condition[0] == pytest.approx(1, abs=0.05)
-
-
-def test_a_tunnel_is_degenerate_and_a_room_is_not(rng):
-    angle, along = rng.uniform(0, 2 * np.pi, size=3000), rng.uniform(-20, 20, size=3000)
-    tunnel = np.stack([along, 2 * np.cos(angle), 2 * np.sin(angle)], axis=1)
-    kappa = geometry(sum_of_normals(scan_normals(tunnel))[None]).condition[0]
-    assert kappa > 100
-
-
 def test_downsampling_leaves_the_mean_point_of_each_voxel():
     points = np.array([[0.1, 0.1, 0.1], [0.3, 0.1, 0.1], [0.7, 0.1, 0.1], [-0.1, 0.1, 0.1]])
     found = downsample(points, 0.5)
     assert found[np.argsort(found[:, 0])] == pytest.approx(
         np.array([[-0.1, 0.1, 0.1], [0.2, 0.1, 0.1], [0.7, 0.1, 0.1]])
     )
-
-
-def test_too_few_points_for_a_plane_are_refused():
-    with pytest.raises(SeriesError, match="4 points; a plane is fitted to 5"):
-        scan_normals(np.zeros((4, 3)))

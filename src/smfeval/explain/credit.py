@@ -21,7 +21,7 @@ import numpy as np
 
 from smfeval import words
 from smfeval.errors import SeriesError
-from smfeval.maths.arrays import Bools, Floats, Ints
+from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.symmetric import symmetrise
 
 BLIND = 1e-12  # smallest over largest eigenvalue of M: below, a direction is not seen at all
@@ -67,19 +67,9 @@ class Budget:
         return self.posterior - self.prior
 
     @property
-    def credited_gain(self) -> Floats:
-        """What it would give by the credit: log det(I + P_prior J)."""
-        return self.predicted - self.prior
-
-    @property
     def unexplained(self) -> Floats:
         """Posterior minus predicted: what the rest of the state takes away, or adds."""
         return self.posterior - self.predicted
-
-    @property
-    def is_observable(self) -> Bools:
-        """Updates whose points see every direction."""
-        return np.isfinite(self.credit)
 
 
 def credit(normals: Floats, sigma_m: Floats) -> Floats:

@@ -18,7 +18,6 @@ from smfeval.explain.credit import BLIND
 from smfeval.maths.arrays import Bools, Floats
 from smfeval.summarise.number import Intervals, Number
 
-NEIGHBOURS = 5  # a plane is fitted to so many points, as the Fast-LIO family does
 CONSTANT = 1e-9  # decades: less spread is rounding
 
 
@@ -108,19 +107,3 @@ def downsample(point: Floats, voxel_m: float) -> Floats:
     total = np.zeros((len(count), 3))
     np.add.at(total, where.ravel(), point)
     return total / count[:, None]
-
-
-def scan_normals(point: Floats, neighbours: int = NEIGHBOURS) -> Floats:
-    """Unit normals by principal components of the nearest neighbours. (n, 3) -> (n, 3)."""
-    from scipy.spatial import cKDTree  # noqa: PLC0415  slow to import, rarely needed
-
-    if len(point) < neighbours:
-        raise SeriesError(f"{len(point)} points; a plane is fitted to {neighbours} neighbours")
-    _, near = cKDTree(point).query(point, k=neighbours)
-    away = point[near] - point[near].mean(axis=1, keepdims=True)
-    return np.linalg.eigh(np.einsum("nki,nkj->nij", away, away))[1][:, :, 0]
-
-
-def sum_of_normals(normal: Floats) -> Floats:
-    """M = sum n n^T. (n, 3) -> (3, 3)."""
-    return normal.T @ normal

@@ -11,7 +11,6 @@ from smfeval.maths.arrays import Floats
 # WGS 84, NIMA TR8350.2
 EQUATOR_M = 6378137.0  # semi-major axis
 FLATTENING = 1 / 298.257223563
-POLE_M = EQUATOR_M * (1 - FLATTENING)  # semi-minor axis
 ECCENTRICITY2 = FLATTENING * (2 - FLATTENING)
 
 BOWRING_STEPS = 4  # two reach the last bits near the ground; four do so up to satellite orbits

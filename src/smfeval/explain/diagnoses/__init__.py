@@ -7,7 +7,7 @@
                        -> tails (a few scans, heavy tails, too tight throughout)  -> Diagnoses
 
 Each diagnosis is a test of "this belief is honest, its errors may depend on each other": all of
-them together name anything at all for at most one honest belief in twenty (`limits`).
+them together name anything at all for at most one honest belief in twenty (`case.TEST_LEVEL`).
 """
 
 import numpy as np

@@ -7,6 +7,7 @@ import numpy as np
 
 from smfeval import words
 from smfeval.evaluation import Evaluation
+from smfeval.explain.diagnoses.result import DIAGNOSES
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Bools, Floats
 from smfeval.maths.stamps import NANOSECONDS
@@ -222,13 +223,10 @@ def _has_both(inside: Bools) -> bool:
     return bool(MIN_REGIME_SHARE < inside.mean() < 1 - MIN_REGIME_SHARE)
 
 
-FAMILY_LEVEL = (
-    0.025  # half of what is promised: p-values from few independent scans are rather too small
-)
-FAMILY_SIZE = 13  # diagnoses that could be named
-TEST_LEVEL = (
-    FAMILY_LEVEL / FAMILY_SIZE
-)  # p-value below which one is (Bonferroni: they depend on each other)
+# Half of what is promised: p-values from few independent scans are rather too small.
+FAMILY_LEVEL = 0.025
+# The p-value below which a diagnosis is named (Bonferroni: they depend on each other).
+TEST_LEVEL = FAMILY_LEVEL / len(DIAGNOSES)
 
 ENOUGH_SCANS = 20.0  # independent scans that a p-value needs: below, slow errors pass for faults
 SHORTEST = 60  # scans: with fewer, no diagnosis is tried

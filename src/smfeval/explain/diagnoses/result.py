@@ -5,6 +5,23 @@ from typing import Any
 
 from smfeval.summarise.number import Number, finite_or_none
 
+# All diagnoses that may be named. Each is a test, so their number sets the level of one (`case`).
+DIAGNOSES = (
+    "lever-arm bias",
+    "clock-like bias",
+    "scale error",
+    "constant offset",
+    "drift",
+    "tight while turning",
+    "tight while fast",
+    "tight while standing",
+    "growing",
+    "a stretch",
+    "a few scans",
+    "heavy tails",
+    "too tight throughout",
+)
+
 
 @dataclass(frozen=True)
 class Diagnosis:
@@ -14,6 +31,10 @@ class Diagnosis:
     numbers: dict[str, float]  # names carry units
     sentence: str
     advice: str
+
+    def __post_init__(self) -> None:
+        if self.name not in DIAGNOSES:
+            raise ValueError(f"{self.name!r} is not in the table of diagnoses")
 
     def to_dict(self) -> dict[str, Any]:
         """Strict JSON data."""
