@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 
+from smfeval import words
 from smfeval.maths import normal
 from smfeval.maths.arrays import Bools, Floats
 from smfeval.score import RULES, Residuals, Rule, RuleSettings
@@ -331,7 +332,7 @@ def _best_scale(sample: Sample, computed: Computed) -> Number | None:
 
 
 def _coverage_row(level: float) -> NumberRow:
-    percent = f"{100 * level:g}"
+    percent = words.exact(100 * level)
     return NumberRow(
         f"coverage_{percent}",
         f"{percent} % coverage",

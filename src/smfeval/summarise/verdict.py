@@ -144,7 +144,7 @@ def _size_text(numbers: Mapping[str, Number]) -> str:
 
 
 def _coverage_text(numbers: Mapping[str, Number]) -> str:
-    held = numbers[f"coverage_{100 * SHOWN_LEVEL:g}"].value
+    held = numbers[f"coverage_{words.exact(100 * SHOWN_LEVEL)}"].value
     return (
         f"the {words.level(SHOWN_LEVEL)} region holds the reference in {words.share(held)} of scans"
     )
