@@ -6,7 +6,6 @@ from scipy import stats
 
 from smfeval.errors import SeriesError
 from smfeval.explain.degeneracy import (
-    downsample,
     geometry,
     regression,
     regressions,
@@ -75,11 +74,3 @@ def test_numbers_without_logarithm_are_refused():
         regression("condition", np.ones(3), np.array([1.0, 0.0, 2.0]))
     with pytest.raises(SeriesError, match="2 scans of condition and 3 of NEES"):
         regression("condition", np.ones(2), np.ones(3))
-
-
-def test_downsampling_leaves_the_mean_point_of_each_voxel():
-    points = np.array([[0.1, 0.1, 0.1], [0.3, 0.1, 0.1], [0.7, 0.1, 0.1], [-0.1, 0.1, 0.1]])
-    found = downsample(points, 0.5)
-    assert found[np.argsort(found[:, 0])] == pytest.approx(
-        np.array([[-0.1, 0.1, 0.1], [0.2, 0.1, 0.1], [0.7, 0.1, 0.1]])
-    )

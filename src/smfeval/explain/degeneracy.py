@@ -98,12 +98,3 @@ def regression(
         1 - float(left.var()) / total if total > 0 else 0.0,
         len(x),
     )
-
-
-def downsample(point: Floats, voxel_m: float) -> Floats:
-    """The mean point of every voxel. (n, 3) -> (m, 3)."""
-    cell = np.floor(np.asarray(point, dtype=np.float64) / voxel_m).astype(np.int64)
-    _, where, count = np.unique(cell, axis=0, return_inverse=True, return_counts=True)
-    total = np.zeros((len(count), 3))
-    np.add.at(total, where.ravel(), point)
-    return total / count[:, None]
