@@ -14,6 +14,7 @@ from smfeval.errors import FormatError, OptionError, TrackError
 from smfeval.io import files_to_overwrite, read, write
 from smfeval.io.formats import FORMATS
 from smfeval.maths import se3, so3
+from smfeval.maths.stamps import seconds_text
 from smfeval.maths.symmetric import pack_lower
 from support.beliefs import gaussian, particles, with_cross
 from support.commands import refused, run
@@ -138,9 +139,27 @@ def test_a_header_may_say_left_and_rotation_first(told, tmp_path):
     np.testing.assert_allclose(got.cross.block, expected, rtol=1e-12, atol=1e-16)
 
 
+def test_the_two_files_may_have_two_conventions_and_that_is_told(told, tmp_path):
+    write(told, tmp_path / "a.square")
+    text = (tmp_path / "a.cross").read_text()
+    block = np.roll(told.cross.block, 3, axis=(1, 2))
+    rows = [
+        row(*told.stamp[pair].tolist(), turned)
+        for pair, turned in zip(told.cross.pairs, block, strict=True)
+    ]
+    header = "".join(line for line in text.splitlines(keepends=True) if line.startswith("#"))
+    header = header.replace("translation_rotation", "rotation_translation")
+    (tmp_path / "a.cross").write_text(header + "".join(rows))
+    again = read(tmp_path / "a.square")
+    assert_same(again, told)
+    (remark,) = again.provenance.remarks
+    assert "a.cross: right perturbation" in remark
+    assert "rotation-first (the header)" in remark
+
+
 def row(first, second, block):
     numbers = " ".join(map(repr, np.asarray(block, dtype=float).ravel().tolist()))
-    return f"{first / 1e9:.9f} {second / 1e9:.9f} {numbers}\n"
+    return f"{seconds_text(first)} {seconds_text(second)} {numbers}\n"
 
 
 def plain_files(tmp_path, rows, header=HEADER, count=3):
@@ -286,8 +305,9 @@ def test_a_row_cut_by_a_full_disk_is_left_out(told, tmp_path):
 
 def test_the_sidecar_itself_is_no_track(told, tmp_path):
     write(told, tmp_path / "a.square")
-    with pytest.raises(FormatError, match=r"a\.cross: these are the cross-covariances of a SQUARE"):
-        read(tmp_path / "a.cross")
+    for options in ({}, {"format": "square"}):
+        with pytest.raises(FormatError, match=r"a\.cross: these are the cross-covariances of a SQ"):
+            read(tmp_path / "a.cross", **options)
 
 
 def test_a_track_without_any_removes_those_of_the_track_before(told, tmp_path, rng):

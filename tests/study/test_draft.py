@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from smfeval import CrossCovariance
 from smfeval.errors import OptionError
 from smfeval.study.draft import guess_preset, plan_of_folder
 from smfeval.study.find import find_tasks
@@ -46,6 +48,20 @@ def test_the_layout_of_ov_eval_gives_repeats(tmp_path, drafted):
     assert {task.repeat for task in find_tasks(plan).tasks} == {0, 1, 2}
     assert dict(plan.estimators[1].reading) == {"preset": "openvins"}
     assert plan.estimators[0].reading == ()
+
+
+def test_cross_covariances_are_no_estimates(tmp_path, drafted):
+    folder = tmp_path / "made"
+    for track in ("a", "b"):
+        put(truth(), folder / track / "truth.tum")
+        believed = estimate(1)
+        cross = CrossCovariance(np.array([[0, 1]]), 0.1 * believed.covariance[:1])
+        put(believed.with_cross(cross), folder / track / "mine.square")
+    plan, aside = drafted(folder)
+    assert files(plan) == {("mine", track, "mine.square") for track in "ab"}
+    assert aside == [
+        f"{track}/mine.cross: these are the cross-covariances of a SQUARE file" for track in "ab"
+    ]
 
 
 def test_algorithms_may_stand_beside_the_truth_with_a_file_for_each_track(tmp_path, drafted):

@@ -33,6 +33,15 @@ def test_pairs_are_turned_and_sorted(rng):
             array[0] = 0
 
 
+def test_it_does_not_share_what_the_caller_can_write(rng):
+    pairs, block = np.array([[0, 1], [1, 2]]), rng.normal(size=(2, 6, 6))
+    cross = CrossCovariance(pairs, block)
+    before = block.copy()
+    pairs[:], block[:] = 7, 0
+    assert cross.pairs.tolist() == [[0, 1], [1, 2]]
+    np.testing.assert_array_equal(cross.block, before)
+
+
 @pytest.mark.parametrize(
     ("pairs", "size", "sentence"),
     [

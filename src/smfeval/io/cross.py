@@ -14,7 +14,7 @@ import numpy as np
 
 from smfeval.errors import FormatError, OptionError, TrackError
 from smfeval.io.atomic import row_slices, seconds, table
-from smfeval.io.formats import CROSS
+from smfeval.io.formats import CROSS, CROSS_START
 from smfeval.io.header import CROSS_VERSION, GAUSSIAN_FIELDS, Header, parse_cross_header
 from smfeval.io.options import ReadOptions, settle_convention
 from smfeval.io.source import read_head
@@ -152,7 +152,7 @@ def _refuse_strangers(stamp: Ints, strange: Bools, rows: NumberTable, main: Numb
 
 def is_cross_file(path: Path) -> bool:
     """Whether a file is one of cross-covariances, by its first line."""
-    return read_head(path).startswith(b"#%FORMAT SQUARE-CROSS")
+    return read_head(path).startswith(CROSS_START)
 
 
 def remove_stale(path: Path, *, written: Path | None) -> None:

@@ -114,6 +114,8 @@ def _cross_beside(path: Path) -> tuple[Path, Path]:
 
 
 TIMES = Sidecar("times", _times_beside, written=1)
+CROSS_START = b"#%FORMAT SQUARE-CROSS"  # of a file of cross-covariances, which is no track
+CROSS_ALONE = "these are the cross-covariances of a SQUARE file; name that file"
 CROSS = Sidecar(None, _cross_beside, written=2)
 DEVIATION = Sidecar("deviation", _deviation_beside)
 COVARIANCE = Sidecar("covariance")
@@ -253,6 +255,8 @@ def recognise_format(path: Path) -> Format:
     found = FileHead(existing_file(path), read_head(path))
     if not found.start.strip():
         raise FormatError(f"{path}: the file is empty")
+    if found.start.startswith(CROSS_START):
+        raise FormatError(f"{path}: {CROSS_ALONE}")
     for entry in FORMATS.values():
         if entry.recognise(found):
             return entry

@@ -25,6 +25,7 @@ from smfeval.io.cross import (
     read_cross,
     remove_stale,
 )
+from smfeval.io.formats import CROSS_ALONE
 from smfeval.io.header import (
     CURRENT_VERSION,
     GAUSSIAN_FIELDS,
@@ -123,9 +124,7 @@ def read(path: Path, options: ReadOptions) -> AnyTrack:
 def _refuse_headerless(path: Path, lines: tuple[HeaderLine, ...]) -> None:
     """Something else that was named like a SQUARE file lacks all fields, not one of them."""
     if is_cross_file(path):
-        raise FormatError(
-            f"{path}: these are the cross-covariances of a SQUARE file; name that file"
-        )
+        raise FormatError(f"{path}: {CROSS_ALONE}")
     if any(text.startswith("#%") for _, text in lines):
         return
     if is_binary(read_head(path)):

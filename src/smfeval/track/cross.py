@@ -16,6 +16,7 @@ from smfeval.errors import TrackError
 from smfeval.maths.arrays import Bools, Floats, Ints, read_only
 from smfeval.maths.stamps import seconds_text
 from smfeval.maths.symmetric import chunks, correlation_eigenvalue, is_semidefinite
+from smfeval.track.beliefs import private_array
 from smfeval.track.row_checks import DroppedRows, Fault, Intake, bad_row_error, count_dropped
 
 
@@ -50,8 +51,8 @@ class CrossCovariance:
         _refuse_pair(pairs, order, pairs[:, 0] == pairs[:, 1], "is one scan twice")
         _refuse_pair(pairs, order, pairs[:, 0] < 0, "has a negative number")
         _refuse_pair(pairs, order, repeats(pairs), "has a cross-covariance already")
-        object.__setattr__(self, "pairs", read_only(pairs))
-        object.__setattr__(self, "block", read_only(block))
+        object.__setattr__(self, "pairs", read_only(private_array(pairs, self.pairs)))
+        object.__setattr__(self, "block", read_only(private_array(block, self.block)))
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -80,10 +81,13 @@ class CrossCovariance:
 
 def order_pairs(pairs: Ints, block: Floats) -> tuple[Ints, Floats, Ints]:
     """Pairs turned to i < j and sorted, their blocks transposed to match, and the order."""
-    turned = (pairs[:, 0] > pairs[:, 1])[:, None, None]
-    pairs = np.sort(pairs, axis=1)
+    turned = pairs[:, 0] > pairs[:, 1]
+    if turned.any():
+        pairs = np.sort(pairs, axis=1)
+        block = np.where(turned[:, None, None], np.swapaxes(block, 1, 2), block)
     order = np.lexsort((pairs[:, 1], pairs[:, 0]))
-    block = np.where(turned, np.swapaxes(block, 1, 2), block)
+    if (order[1:] > order[:-1]).all():
+        return pairs, block, order
     return pairs[order], block[order], order
 
 
