@@ -1,0 +1,405 @@
+"""The joint covariance that an estimator claims for the errors of its whole track.
+
+A file reports one covariance per scan; relative motion and aligned residuals depend on how the
+errors of different scans move together. Three cases:
+
+- *given*: cross-covariances of pairs of scans stand beside the track;
+- *implied*: the covariances grow as those of an odometry do. The part x_t of the error that it
+  integrates then has independent increments, Cov(x_s, x_t) = Cov(x_min(s,t));
+- *unknown*: neither; only bounds hold (`align.projection`, `summarise.windows`).
+
+Errors are written (e, theta): position and rotation in world axes, at the position p_t of the
+scan; T_true = T Exp(xi) gives e = R rho and theta = R phi to first order. The integrated part is
+
+    level 6, dead reckoning          x = (e + p x theta, theta)    the left error at the origin
+    level 4, gravity observed        x = (e + p x u psi, psi)      psi = u . theta, u upwards
+    level 3, position random walk    x = e
+
+At levels 4 and 3 the rest of the rotation error is theta = K x + w with K = Cov(theta, x) X^-1 and
+w independent between scans: of all joint covariances with these marginals the one of largest
+entropy, and positive semidefinite by construction.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from smfeval.errors import PairingError
+from smfeval.maths import so3
+from smfeval.maths.arrays import Bools, Floats, Ints
+from smfeval.maths.se3 import Pose
+
+Kind = Literal["implied", "given", "unknown"]
+
+UP = (0.0, 0.0, 1.0)  # of a world whose vertical is z
+LEVELS = (6, 4, 3)  # freedoms that an odometry integrates, most first
+SHRUNK = -1e-3  # growth below this is a covariance that shrank; above it, rounding in a file
+SHRUNK_SHARE = 0.01  # share of scans that may shrink at each lag
+SAMPLES = 600  # scans looked at per lag
+FEWEST_SCANS = 40  # a shorter track does not show how it grows
+SHORTEST_LAG = 10  # scans
+LAGS_PER_TRACK = 200  # the shortest lag is at least this part of a track
+GROWN = 0.8  # growth from the second scan to the last (see GUARD in summarise/windows.py)
+RANDOM_WALK_GROWTH = 0.25  # of h / n, that 95 % of the lags h of a random walk reach
+WIDER = 1.5  # rotation variance at the end over that of the second scan: it is integrated
+FIRST_ORDER_RAD = 0.3  # rotation sigma above which first-order covariances of positions fail
+UNCORRELATED = 1e-9  # a correlation below this is none
+SINGULAR = 1e-10  # smallest eigenvalue of the correlation matrix of a regular covariance
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What an estimator reports: world_T_body and the covariance of its right perturbation.
+
+    Position (n, 3) in metres, rotation (n, 4) as unit quaternions xyzw, covariance (n, 6, 6).
+    """
+
+    position: Floats
+    rotation: Floats
+    covariance: Floats
+
+    def __len__(self) -> int:
+        return len(self.position)
+
+    def __getitem__(self, scans: Ints | slice) -> "Claim":
+        return Claim(self.position[scans], self.rotation[scans], self.covariance[scans])
+
+    @property
+    def pose(self) -> Pose:
+        """Position and rotation."""
+        return self.position, self.rotation
+
+    def with_covariance(self, covariance: Floats) -> "Claim":
+        """The same poses with another covariance, such as that of the reference."""
+        return Claim(self.position, self.rotation, covariance)
+
+    def in_world(self) -> Floats:
+        """Covariance of (e, theta), in world axes at p_t. -> (n, 6, 6)."""
+        return turned(so3.matrix(self.rotation), self.covariance)
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How a track's covariances grow, and which joint covariance that implies.
+
+    Attributes
+    ----------
+    level
+        Freedoms that the estimator integrates: 6, 4, 3, or None where no level passes.
+    lags
+        Scans apart at which growth was looked at.
+    shrinking
+        Share of scans whose covariance shrank over each lag, for each level.
+    reason
+        One plain sentence.
+    """
+
+    level: int | None
+    lags: tuple[int, ...]
+    shrinking: dict[int, tuple[float, ...]]
+    reason: str
+
+
+@dataclass(frozen=True)
+class Joint:
+    """Which joint covariance a track claims.
+
+    `pairs` (k, 2) are indices i < j of scans, `block` (k, 6, 6) is Cov(xi_i, xi_j) of their right
+    perturbations, rows for i.
+    """
+
+    kind: Kind
+    level: int | None = None
+    up: tuple[float, float, float] = UP
+    pairs: Ints | None = None
+    block: Floats | None = None
+
+
+UNKNOWN = Joint("unknown")
+
+
+def joint_of(growth: Growth, up: tuple[float, float, float] = UP) -> Joint:
+    """The joint covariance that a growth implies."""
+    return UNKNOWN if growth.level is None else Joint("implied", growth.level, up)
+
+
+def aligned(joint: Joint, rotation: Floats, scale: float = 1.0) -> Joint:
+    """The same claim after a world alignment x -> scale R x + t. (3, 3).
+
+    The estimator's own vertical turns with its world; a scale stretches positions.
+    """
+    x, y, z = (rotation @ np.array(joint.up)).tolist()
+    if joint.block is None:
+        return replace(joint, up=(x, y, z))
+    stretch = np.array([scale] * 3 + [1.0] * 3)
+    return replace(joint, up=(x, y, z), block=joint.block * np.outer(stretch, stretch))
+
+
+def given(pairs: Ints, block: Floats) -> Joint:
+    """Cross-covariances Cov(xi_i, xi_j) of pairs of scans. (k, 2), (k, 6, 6).
+
+    Pairs are turned so that i < j, and sorted.
+    """
+    if (pairs[:, 0] == pairs[:, 1]).any():
+        raise PairingError("a cross-covariance belongs to two scans, not to one scan twice")
+    swap = pairs[:, 0] > pairs[:, 1]
+    block = np.where(swap[:, None, None], np.swapaxes(block, 1, 2), block)
+    pairs = np.sort(pairs, axis=1)
+    order = np.lexsort((pairs[:, 1], pairs[:, 0]))
+    pairs = pairs[order]
+    if (np.diff(pairs, axis=0) == 0).all(axis=1).any():
+        raise PairingError("a pair of scans has two cross-covariances")
+    return Joint("given", pairs=pairs, block=block[order])
+
+
+def turned(rotation: Floats, covariance: Floats, second: Floats | None = None) -> Floats:
+    """diag(R, R) S diag(Q, Q)^T, with Q = R unless a second is given. (n, 3, 3), (n, 6, 6)."""
+    R = rotation[:, None]
+    Q = R if second is None else second[:, None]
+    blocks = covariance.reshape(-1, 2, 3, 2, 3).swapaxes(2, 3).reshape(-1, 4, 3, 3)
+    product = R @ blocks @ np.swapaxes(Q, -1, -2)
+    return product.reshape(-1, 2, 2, 3, 3).swapaxes(2, 3).reshape(-1, 6, 6)
+
+
+def left_covariance(claim: Claim, origin: Floats | None = None) -> Floats:
+    """Covariance of eps in T_true = Exp(eps) T, about an origin. -> (n, 6, 6).
+
+    Ad(T) S Ad(T)^T; an origin amid the track keeps the lever arms, and rounding, small.
+    """
+    carry = lever(-claim.position if origin is None else origin - claim.position)
+    return carry @ claim.in_world() @ np.swapaxes(carry, -1, -2)
+
+
+def lever(arm: Floats) -> Floats:
+    """(e, theta) at a point -> (e, theta) at the point + arm: [[I, -arm^], [0, I]]. (n, 6, 6)."""
+    carry = np.zeros((*arm.shape[:-1], 6, 6))
+    carry[..., range(6), range(6)] = 1.0
+    carry[..., :3, 3:] = -so3.hat(arm)
+    return carry
+
+
+def is_first_order(covariance: Floats) -> bool:
+    """Whether rotations are certain enough for first-order lever arms over the track. (n, 6, 6).
+
+    Windows do not need it: their own rotations are small.
+    """
+    return bool(np.einsum("nii->ni", covariance)[:, 3:].max(initial=0) <= FIRST_ORDER_RAD**2)
+
+
+# How do the covariances grow?
+
+
+def growth(claim: Claim, *, up: tuple[float, float, float] = UP) -> Growth:
+    """Recognise the level at which a track's covariances grow, in the estimator's own world.
+
+    With P_t the covariance of the integrated part and P_s->t the one of scan s carried to p_t,
+    g = 1 - lambda_max(P_t^-1 P_s->t) is free of coordinates and negative where the covariance
+    shrank in some direction. Independent increments need g >= 0.
+    """
+    lags = _lags(len(claim))
+    if not lags:
+        return Growth(None, (), {}, f"{len(claim)} scans are too few to see how they grow")
+    shrinking = {}
+    problems = []
+    for level in LEVELS:
+        shares, problem = _at_level(level, lags, claim, np.array(up))
+        shrinking[level] = shares
+        if problem is None:
+            return Growth(level, lags, shrinking, GROWS_AS[level])
+        problems.append(problem)
+    worst = min(max(shares) for shares in shrinking.values())
+    if worst > SHRUNK_SHARE:
+        reason = f"covariances shrink in {_percent(worst)} of the scans or more"
+    else:
+        reason = problems[-1]
+    return Growth(None, lags, shrinking, f"{reason}: the cross-covariances are not implied")
+
+
+GROWS_AS = {
+    6: "covariances grow as of dead reckoning: cross-covariances implied",
+    4: "covariances grow as of odometry that observes gravity: cross-covariances implied",
+    3: "covariances grow as of a position random walk: cross-covariances implied",
+}
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def shortest_lag(scans: int) -> int:
+    """Scans apart at which growth and relative motion are looked at first: never neighbours."""
+    return max(SHORTEST_LAG, -(-scans // LAGS_PER_TRACK))
+
+
+def _lags(scans: int) -> tuple[int, ...]:
+    first = shortest_lag(scans)
+    lags = {first, 2 * first, scans // 10, scans // 4}
+    return tuple(sorted(lag for lag in lags if first <= lag)) if scans >= FEWEST_SCANS else ()
+
+
+def _at_level(
+    level: int, lags: tuple[int, ...], claim: Claim, up: Floats
+) -> tuple[tuple[float, ...], str | None]:
+    """Share of shrinking scans at each lag, and what speaks against the level, if anything."""
+    n = len(claim)
+    grown = [
+        growth_between(level, claim[s], claim[s + lag], up)
+        for lag in lags
+        for s in [np.unique(np.linspace(0, n - 1 - lag, SAMPLES).astype(np.intp))]
+    ]
+    shares = tuple(float(np.mean(g < SHRUNK)) if len(g) else 1.0 for g in grown)
+    if max(shares) > SHRUNK_SHARE:
+        return shares, f"covariances shrink in {_percent(max(shares))} of the scans"
+    whole = growth_between(level, claim[1:2], claim[n - 1 :], up)
+    if not (whole >= GROWN).all() or not len(whole):
+        return shares, "covariances hardly grow from the start to the end"
+    if level == 3 and np.quantile(grown[0], 0.05) < RANDOM_WALK_GROWTH * lags[0] / n:
+        return shares, "covariances do not grow steadily"
+    if level < 6 and _lacks_blocks(claim[np.array([1, n - 1])]):
+        return shares, "the rotation covariance grows, but has no block with the position"
+    return shares, None
+
+
+def _lacks_blocks(ends: Claim) -> bool:
+    """Whether integrated rotations have no covariance with the position: it was left out."""
+    sigma = np.sqrt(np.diagonal(ends.covariance[-1]))
+    cross = np.abs(ends.covariance[-1, :3, 3:])
+    missing = (cross <= UNCORRELATED * np.outer(sigma[:3], sigma[3:])).all()
+    first, last = np.einsum("nii->ni", ends.covariance)[:, 3:].sum(axis=1)
+    return bool(missing and last > WIDER * first)
+
+
+def growth_between(level: int, s: Claim, t: Claim, up: Floats) -> Floats:
+    """g = 1 - lambda_max(P_t^-1 P_s->t); pairs whose P_t is singular are left out. (m,)."""
+    later = integrated(level, np.zeros_like(t.position), t.in_world(), up)
+    earlier = integrated(level, s.position - t.position, s.in_world(), up)
+    scale = np.sqrt(np.diagonal(later, axis1=1, axis2=2))
+    regular = (scale > 0).all(axis=1)
+    scale = scale[regular, :, None] * scale[regular, None, :]
+    later, earlier = later[regular] / scale, earlier[regular] / scale
+    value, vector = np.linalg.eigh(later)
+    regular = value[:, 0] > SINGULAR
+    root = vector[regular] / np.sqrt(value[regular])[:, None, :]
+    ratio = np.swapaxes(root, 1, 2) @ earlier[regular] @ root
+    return 1 - np.linalg.eigvalsh(ratio)[:, -1]
+
+
+# The integrated part x, and the pose error (e, theta) = H x + (0, w)
+
+
+def integrated(level: int, arm: Floats, sigma: Floats, up: Floats) -> Floats:
+    """Covariance X of the integrated part x about p_t - arm. -> (n, level, level).
+
+    `sigma` (n, 6, 6) is that of (e, theta), in world axes at p_t.
+    """
+    if level == 3:
+        return sigma[:, :3, :3]
+    carry = lever(-arm)
+    if level == 4:
+        carry = _heading(carry, up)
+    return carry @ sigma @ np.swapaxes(carry, 1, 2)
+
+
+def _heading(carry: Floats, up: Floats) -> Floats:
+    """Rows of x = (e + arm x u psi, psi) with psi = u . theta. (n, 6, 6) -> (n, 4, 6)."""
+    rows = np.zeros((len(carry), 4, 6))
+    rows[:, :3, :3] = carry[:, :3, :3]
+    rows[:, :3, 3:] = (carry[:, :3, 3:] @ up)[:, :, None] * up
+    rows[:, 3, 3:] = up
+    return rows
+
+
+@dataclass(frozen=True)
+class Parts:
+    """(e, theta) = H x + (0, w): H (n, 6, d), X = Cov(x) (n, d, d), Cov(w) (n, 3, 3) or None."""
+
+    H: Floats
+    X: Floats
+    W: Floats | None
+
+
+def parts(level: int, arm: Floats, sigma: Floats, up: Floats, *, oriented: bool = True) -> Parts:
+    """The pose errors of scans by their integrated part, about p_t - arm.
+
+    `sigma` (n, 6, 6) is that of (e, theta), in world axes. Not `oriented`, the rotation rows of H
+    stay zero at levels 4 and 3 (the position alone does not need them).
+    """
+    X = integrated(level, arm, sigma, up)
+    if level == 6:
+        return Parts(lever(arm), X, None)
+    H = np.zeros((len(arm), 6, level))
+    H[:, range(3), range(3)] = 1.0
+    if level == 4:
+        H[:, :3, 3] = np.cross(up, arm)
+    if not oriented:
+        return Parts(H, X, None)
+    carry = np.broadcast_to(np.eye(3, 6), (len(arm), 3, 6))
+    carry = _heading(lever(-arm), up) if level == 4 else carry
+    shared = sigma[:, 3:] @ np.swapaxes(carry, 1, 2)
+    H[:, 3:] = _regression(shared, X)
+    W = sigma[:, 3:, 3:] - H[:, 3:] @ np.swapaxes(shared, 1, 2)
+    return Parts(H, X, W)
+
+
+def _regression(shared: Floats, X: Floats) -> Floats:
+    """K = Cov(theta, x) X^-1; with Moore and Penrose's inverse where X is singular."""
+    try:
+        return np.swapaxes(np.linalg.solve(X, np.swapaxes(shared, 1, 2)), 1, 2)
+    except np.linalg.LinAlgError:
+        return shared @ np.linalg.pinv(X, hermitian=True)
+
+
+# Relative motion
+
+
+def relative_covariance(joint: Joint, claim: Claim, first: Ints, second: Ints) -> Floats:
+    """Covariance of the relative motion from scan i to scan j, i < j. (m,), (m,) -> (m, 6, 6).
+
+    The right perturbation of T_ij = T_i^-1 T_j is xi_ij = xi_j - B xi_i with B = Ad(T_ij^-1), so
+    Cov = S_j + B S_i B^T - B C_ij - C_ij^T B^T.
+    """
+    at_i, at_j = claim[first], claim[second]
+    carry = lever(at_j.position - at_i.position)
+    cross = carry @ world_cross(joint, claim, first, second)
+    early = carry @ at_i.in_world() @ np.swapaxes(carry, 1, 2)
+    total = _symmetric(at_j.in_world() + early - cross - np.swapaxes(cross, 1, 2))
+    return turned(np.swapaxes(so3.matrix(at_j.rotation), 1, 2), total)
+
+
+def world_cross(joint: Joint, claim: Claim, first: Ints, second: Ints) -> Floats:
+    """Cov((e, theta)_i, (e, theta)_j) in world axes for i < j. -> (m, 6, 6)."""
+    at_i, at_j = claim[first], claim[second]
+    if joint.kind == "given":
+        block = _looked_up(joint, first, second)
+        return turned(so3.matrix(at_i.rotation), block, so3.matrix(at_j.rotation))
+    if joint.level is None:
+        raise PairingError("the cross-covariances of this track are not known")
+    up = np.array(joint.up)
+    arm = at_j.position - at_i.position
+    early = parts(joint.level, np.zeros_like(arm), at_i.in_world(), up)
+    late = parts(joint.level, arm, at_j.in_world(), up)
+    return early.H @ early.X @ np.swapaxes(late.H, 1, 2)
+
+
+def _looked_up(joint: Joint, first: Ints, second: Ints) -> Floats:
+    known, where = find_pairs(joint, first, second)
+    if not known.all():
+        i, j = first[~known][0], second[~known][0]
+        raise PairingError(f"no cross-covariance is given for scans {i} and {j}")
+    assert joint.block is not None  # as `given` makes it
+    return joint.block[where]
+
+
+def find_pairs(joint: Joint, first: Ints, second: Ints) -> tuple[Bools, Ints]:
+    """Whether each pair i < j is given, and its row. (m,) each."""
+    assert joint.pairs is not None  # as `given` makes it
+    count = int(max(joint.pairs.max(initial=0), second.max(initial=0))) + 1
+    keys = joint.pairs[:, 0].astype(np.int64) * count + joint.pairs[:, 1]
+    wanted = np.asarray(first, dtype=np.int64) * count + second
+    where = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return keys[where] == wanted, where
+
+
+def _symmetric(matrix: Floats) -> Floats:
+    return 0.5 * (matrix + np.swapaxes(matrix, -1, -2))

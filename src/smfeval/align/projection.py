@@ -1,0 +1,391 @@
+"""What a fit does to a claim: the covariance of residuals after alignment.
+
+A fit takes theta = sum_s A_s y_s from the stacked errors y_s = (e, theta)_s and leaves the residual
+r_t = y_t - G_t theta, with G_t the Jacobian of the gauge at p_t ([I, -p_t^] for the position under
+se3). Its claimed covariance is a diagonal block of M J M^T, M = I - G A, and not the reported
+marginal. With J implied (`align.joint`: y = H x + (0, w), x with independent increments) and
+B_s = A_s H_s,
+
+    Cov(x_t, theta) = sum_{s<=t} X_s B_s^T + X_t (sum_{s>t} B_s)^T
+    Cov(theta)      = sum_t B_t Cov(x_t, theta) + A_t W_t A_t^T
+
+by running sums over chunks of scans: O(n) time, and memory for the answer alone. With J unknown,
+Cov(theta) <= C = sum_j Q_j / w_j for any weights of unit sum, Q_j = A_j Sigma_j A_j^T, and
+Cov(r_t) <= (1 + 1/g) Sigma_t + (1 + g) G_t C G_t^T for any g > 0 (Cauchy and Schwarz).
+
+Positions are those of the estimate after alignment; answers are in the axes of that world, for
+position (3 x 3), or position and rotation together (6 x 6; its last block is the rotation's).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+
+from smfeval.align.joint import Claim, Joint, Parts, lever, parts, turned
+from smfeval.errors import PairingError
+from smfeval.maths import so3
+from smfeval.maths.arrays import Floats, Ints
+
+Gauge = Literal["se3", "yaw", "sim3", "first-pose", "none"]
+Space = Literal["position", "pose"]
+
+CHUNK = 8192  # scans per step
+OPEN = 1e-12  # eigenvalue of the normal matrix, relative to the largest: a freedom left open
+ROWS = {"position": 3, "pose": 6}
+
+
+@dataclass(frozen=True)
+class FitWeights:
+    """The linear weights A_s of a fit on scans [0, fitted), and the Jacobian G_t of its gauge.
+
+    Attributes
+    ----------
+    gauge
+        Which freedoms are fitted.
+    origin
+        Point about which the gauge turns (3,): amid the fitted positions, for small lever arms.
+    axis
+        Unit vector upwards (3,), for the yaw gauge.
+    fitted
+        Scans [0, fitted) enter the fit.
+    inverse
+        (sum_s G_s^T V_s G_s)^-1, (q, q); None for the first pose.
+    weight
+        V_s: None (all alike), (fitted,) or (fitted, 3, 3).
+    """
+
+    gauge: Gauge
+    origin: Floats
+    axis: Floats
+    fitted: int
+    inverse: Floats | None
+    weight: Floats | None = None
+
+    @property
+    def sees(self) -> int:
+        """Rows of a pose error that enter the fit: 3 of the position, or all 6."""
+        return 6 if self.inverse is None else 3
+
+    def jacobian(self, position: Floats) -> Floats:
+        """G_t: (e, theta) of scans for a unit of each freedom. (n, 3) -> (n, 6, q)."""
+        return _jacobian(self.gauge, position - self.origin, self.axis)
+
+    def weights(self, position: Floats, part: slice) -> Floats:
+        """A_s of a slice of the fitted scans. -> (m, q, 6)."""
+        if self.inverse is None:
+            return lever(self.origin - position[part])
+        G = self.jacobian(position[part])[:, :3]
+        weighted = np.swapaxes(_weighted(G, self.weight, part), 1, 2)
+        A = np.zeros((len(G), len(self.inverse), 6))
+        A[:, :, :3] = self.inverse @ weighted
+        return A
+
+
+def fit_weights(
+    gauge: Gauge,
+    position: Floats,
+    *,
+    fitted: int | None = None,
+    weight: Floats | None = None,
+    up: tuple[float, float, float] = (0.0, 0.0, 1.0),
+) -> FitWeights:
+    """Least squares of positions to first order, on the first `fitted` scans. (n, 3).
+
+    `gauge` first-pose makes the first poses equal; `none` fits nothing. Freedoms that the positions
+    leave open (a straight line, one point) are left alone.
+    """
+    m = len(position) if fitted is None else fitted
+    axis = np.asarray(up, dtype=np.float64)
+    if gauge == "none":
+        return FitWeights(gauge, position[0], axis, 0, np.zeros((0, 0)))
+    if gauge == "first-pose":
+        return FitWeights(gauge, position[0], axis, 1, None)
+    if m < 3:
+        raise PairingError(f"{m} matched poses are too few for a fit; 3 are needed")
+    origin = position[0] + (position[:m] - position[0]).mean(axis=0)
+    normal = np.zeros(())
+    for part in _chunks(m):
+        G = _jacobian(gauge, position[part] - origin, axis)[:, :3]
+        normal = normal + np.einsum("nij,nik->jk", _weighted(G, weight, part), G)
+    return FitWeights(gauge, origin, axis, m, _inverse(normal), weight)
+
+
+def _weighted(G: Floats, weight: Floats | None, part: slice) -> Floats:
+    """V_s G_s for symmetric weights V_s. (m, 3, q)."""
+    if weight is None:
+        return G
+    return weight[part] @ G if weight.ndim == 3 else weight[part, None, None] * G
+
+
+def _jacobian(gauge: Gauge, arm: Floats, axis: Floats) -> Floats:
+    """Translations, rotations, scale. (n, 3) -> (n, 6, q)."""
+    full = lever(arm)
+    if gauge == "none":
+        return full[:, :, :0]
+    if gauge == "yaw":
+        return np.concatenate([full[:, :, :3], (full[:, :, 3:] @ axis)[..., None]], axis=2)
+    if gauge == "sim3":
+        scale = np.concatenate([arm, np.zeros_like(arm)], axis=1)
+        return np.concatenate([full, scale[..., None]], axis=2)
+    return full
+
+
+def _inverse(normal: Floats) -> Floats:
+    """Inverse over the freedoms that the positions determine, in units that make them alike."""
+    unit = np.sqrt(np.diagonal(normal))
+    unit = np.where(unit > 0, unit, 1.0)
+    value, vector = np.linalg.eigh(normal / np.outer(unit, unit))
+    known = value > OPEN * value[-1]
+    root = (vector[:, known] / np.sqrt(value[known])) / unit[:, None]
+    return root @ root.T
+
+
+def _chunks(count: int) -> list[slice]:
+    return [slice(start, min(start + CHUNK, count)) for start in range(0, count, CHUNK)]
+
+
+def _parts_of(fit: FitWeights, count: int) -> Iterator[tuple[slice, slice]]:
+    """Chunks of scans that lie wholly inside or outside the fit, each with its fitted scans."""
+    edges = sorted({*range(0, count, CHUNK), fit.fitted, count})
+    for start, stop in pairwise(edges):
+        inside = start < fit.fitted
+        yield slice(start, stop), slice(start, stop if inside else start)
+
+
+# J implied or given
+
+
+def projected_covariance(
+    fit: FitWeights,
+    joint: Joint,
+    claim: Claim,
+    *,
+    space: Space = "position",
+    reference: Floats | None = None,
+) -> Floats:
+    """Diagonal blocks of M J M^T. -> (n, 3, 3) or (n, 6, 6).
+
+    `reference` (n, 6, 6) is the covariance of the reference poses, right perturbations about the
+    same body, independent between scans; the fit mixes it as it mixes the errors.
+    """
+    if joint.kind == "given":
+        residual = _projected_given(fit, joint, claim)
+    elif joint.level is None:
+        raise PairingError("the cross-covariances of this track are not known")
+    else:
+        residual = _projected_implied(fit, joint, claim, space)
+    if reference is not None:
+        add_independent(residual, fit, claim.with_covariance(reference))
+    size = ROWS[space]
+    return residual[:, :size, :size]
+
+
+def _projected_implied(
+    fit: FitWeights,
+    joint: Joint,
+    claim: Claim,
+    space: Space,
+) -> Floats:
+    """Two sweeps: all but G Cov(theta) G^T, which the first sweep finds on its way."""
+    position, size = claim.position, ROWS[space]
+    oriented = space == "pose" or fit.sees == 6
+    residual = np.empty((len(position), size, size))
+    sums = _Sums.start(fit, joint, claim)
+    for part, inside in _parts_of(fit, len(position)):
+        arm = position[part] - fit.origin
+        sigma = claim[part].in_world()
+        split = _split(joint, arm, sigma, oriented=oriented)
+        shared = sums.passed(fit, split, position, inside)[:, :size]
+        crossed = shared @ np.swapaxes(fit.jacobian(position[part])[:, :size], 1, 2)
+        residual[part] = sigma[:, :size, :size] - crossed - np.swapaxes(crossed, 1, 2)
+    return _with_fit(residual, fit, position, sums.fitted)
+
+
+def _split(joint: Joint, arm: Floats, sigma: Floats, *, oriented: bool) -> Parts:
+    assert joint.level is not None  # `projected_covariance` has looked
+    return parts(joint.level, arm, sigma, np.array(joint.up), oriented=oriented)
+
+
+@dataclass
+class _Sums:
+    """Running sums over the fitted scans: of B_s^T ahead, of X_s B_s^T passed, and Cov(theta)."""
+
+    ahead: Floats
+    past: Floats
+    fitted: Floats
+
+    @classmethod
+    def start(
+        cls,
+        fit: FitWeights,
+        joint: Joint,
+        claim: Claim,
+    ) -> "_Sums":
+        position = claim.position
+        freedoms = fit.jacobian(position[:1]).shape[2]
+        ahead = np.zeros((joint.level or 0, freedoms))
+        for part in _chunks(fit.fitted):
+            arm = position[part] - fit.origin
+            sigma = np.zeros((len(arm), 6, 6))  # a fit that sees positions needs their rows of H
+            if fit.sees == 6:
+                sigma = claim[part].in_world()
+            H = _split(joint, arm, sigma, oriented=fit.sees == 6).H[:, : fit.sees]
+            A = fit.weights(position, part)[:, :, : fit.sees]
+            ahead += np.einsum("nij,njk->ki", A, H)
+        return cls(ahead, np.zeros_like(ahead), np.zeros((freedoms, freedoms)))
+
+    def passed(self, fit: FitWeights, split: Parts, position: Floats, inside: slice) -> Floats:
+        """Cov(y_t, theta) of the next scans. -> (m, 6, q)."""
+        if inside.start == inside.stop:
+            return split.H @ (split.X @ self.ahead + self.past)
+        A = fit.weights(position, inside)
+        B = np.swapaxes(A[:, :, : fit.sees] @ split.H[:, : fit.sees], 1, 2)
+        ahead = self.ahead - np.cumsum(B, axis=0)
+        past = self.past + np.cumsum(split.X @ B, axis=0)
+        shared = past + split.X @ ahead
+        self.fitted += np.einsum("nji,njk->ik", B, shared)
+        self.ahead, self.past = ahead[-1], past[-1]
+        crossed = split.H @ shared
+        if split.W is not None and fit.sees == 6:
+            own = split.W @ np.swapaxes(A[:, :, 3:], 1, 2)
+            crossed[:, 3:] += own
+            self.fitted += np.einsum("nij,njk->ik", A[:, :, 3:], own)
+        return crossed
+
+
+def _with_fit(residual: Floats, fit: FitWeights, position: Floats, fitted: Floats) -> Floats:
+    """Add G_t Cov(theta) G_t^T in place, and make the answer symmetric to the last bit."""
+    size = residual.shape[1]
+    for part in _chunks(len(position)):
+        G = fit.jacobian(position[part])[:, :size]
+        total = residual[part] + G @ fitted @ np.swapaxes(G, 1, 2)
+        residual[part] = 0.5 * (total + np.swapaxes(total, 1, 2))
+    return residual
+
+
+def is_determined(fit: FitWeights, joint: Joint, scans: int) -> bool:
+    """Whether M J M^T is known: J implied, or given for every fitted scan with every scan.
+
+    The first pose needs the n - 1 pairs (0, t); a fit on m scans the m (n - 1) pairs with each
+    of them. Anything less leaves blocks of J open; then only `bound_covariance` holds.
+    """
+    if joint.kind != "given" or joint.pairs is None:
+        return joint.level is not None
+    touched = joint.pairs[joint.pairs[:, 0] < fit.fitted]
+    m = fit.fitted
+    return len(touched) == m * (m - 1) // 2 + m * (scans - m)
+
+
+def _projected_given(fit: FitWeights, joint: Joint, claim: Claim) -> Floats:
+    """By sums over the given pairs, (k, 6, q) of memory. -> (n, 6, 6)."""
+    position, n, m = claim.position, len(claim), fit.fitted
+    if not is_determined(fit, joint, n) or joint.pairs is None or joint.block is None:
+        text = "cross-covariances are given for some pairs of scans only; this fit needs each of "
+        raise PairingError(text + f"its {m} fitted scans with every scan")
+    sigma = claim.in_world()
+    touched = joint.pairs[:, 0] < m
+    first, second = joint.pairs[touched].T
+    R = so3.matrix(claim.rotation)
+    block = turned(R[first], joint.block[touched], R[second])
+    A = np.swapaxes(fit.weights(position, slice(0, m)), 1, 2)  # (m, 6, q)
+    shared = np.zeros((n, 6, A.shape[2]))  # Cov(y_t, theta)
+    shared[:m] = sigma[:m] @ A
+    np.add.at(shared, second, np.swapaxes(block, 1, 2) @ A[first])
+    both = second < m
+    np.add.at(shared, first[both], block[both] @ A[second[both]])
+    fitted = np.einsum("nji,njk->ik", A, shared[:m])
+    G = fit.jacobian(position)
+    crossed = shared @ np.swapaxes(G, 1, 2)
+    return _with_fit(sigma - crossed - np.swapaxes(crossed, 1, 2), fit, position, fitted)
+
+
+def add_independent(residual: Floats, fit: FitWeights, claim: Claim) -> None:
+    """Add in place what independent errors (of a reference) leave after the fit.
+
+    Sigma_t - G_t A_t Sigma_t - (G_t A_t Sigma_t)^T + G_t (sum_s A_s Sigma_s A_s^T) G_t^T.
+    """
+    position, size = claim.position, residual.shape[1]
+    fitted = np.zeros(())
+    for part, inside in _parts_of(fit, len(position)):
+        sigma = claim[part].in_world()
+        residual[part] += sigma[:, :size, :size]
+        if inside.stop > inside.start:
+            shared = sigma @ np.swapaxes(fit.weights(position, inside), 1, 2)
+            fitted = fitted + np.einsum("nij,njk->ik", fit.weights(position, inside), shared)
+            G = fit.jacobian(position[part])[:, :size]
+            crossed = shared[:, :size] @ np.swapaxes(G, 1, 2)
+            residual[part] -= crossed + np.swapaxes(crossed, 1, 2)
+    if fit.fitted:
+        _with_fit(residual, fit, position, fitted)
+
+
+# J unknown
+
+
+def fit_covariance_bound(fit: FitWeights, claim: Claim) -> Floats:
+    """C >= Cov(theta) whatever the correlations between scans. -> (q, q).
+
+    w_j ~ sqrt(tr V Q_j V), V turning rotations and scale into metres by the rms lever arm of
+    the track, is near the weights of least trace. The first pose alone: its own covariance.
+    """
+    position = claim.position
+    q = _jacobian(fit.gauge, position[:1] - fit.origin, fit.axis).shape[2]
+    unit = np.ones(q)
+    arm = position - fit.origin
+    unit[3:] = np.sqrt(np.einsum("ni,ni->", arm, arm) / len(arm))
+    total, trace = np.zeros((q, q)), 0.0
+    for part in _chunks(fit.fitted):
+        A = fit.weights(position, part)
+        Q = A @ claim[part].in_world() @ np.swapaxes(A, 1, 2)
+        size = np.sqrt(np.einsum("nii,i->n", Q, unit**2))
+        trace += float(size.sum())
+        total += np.einsum("nij,n->ij", Q, 1 / np.where(size > 0, size, np.inf))
+    return total * trace
+
+
+def bound_covariance(
+    fit: FitWeights, claim: Claim, *, space: Space = "position", at: Ints | None = None
+) -> Floats:
+    """An upper bound of Cov(r_t) whatever the correlations. -> (n, 3, 3) or (n, 6, 6).
+
+    (1 + 1/g) Sigma_t + (1 + g) G_t C G_t^T, g_t = sqrt(tr Sigma_t / tr G_t C G_t^T). Errors beyond
+    it convict; nothing acquits, and scores under it are not proper. `at` are the scans wanted, of
+    all.
+    """
+    C = fit_covariance_bound(fit, claim)
+    return _over(fit, claim if at is None else claim[at], C, space, correlated=True)
+
+
+def granted_covariance(fit: FitWeights, claim: Claim, *, space: Space = "position") -> Floats:
+    """Sigma_t + G_t C G_t^T: the scan's own and the fit's, lever arm included, as if independent.
+
+    For fits on the first pose or a prefix when J is unknown; an upper bound where a scan's error
+    and that of the fit are positively correlated, as they are by drift.
+    """
+    return _over(fit, claim, fit_covariance_bound(fit, claim), space, correlated=False)
+
+
+def _over(fit: FitWeights, claim: Claim, C: Floats, space: Space, *, correlated: bool) -> Floats:
+    size = ROWS[space]
+    out = np.empty((len(claim), size, size))
+    for part in _chunks(len(claim)):
+        own = claim[part].in_world()[:, :size, :size]
+        G = fit.jacobian(claim.position[part])[:, :size]
+        shared = G @ C @ np.swapaxes(G, 1, 2)
+        out[part] = widest_sum(own, shared) if correlated else own + shared
+    return out
+
+
+def widest_sum(first: Floats, second: Floats) -> Floats:
+    """(1 + 1/g) A + (1 + g) B >= Cov(a - b) whatever Cov(a, b). (n, d, d) each.
+
+    g = sqrt(tr A / tr B) over the position block makes the trace least, (sqrt tr A + sqrt tr B)^2.
+    """
+    trace_a, trace_b = (np.einsum("nii->n", part[:, :3, :3]) for part in (first, second))
+    none = (trace_a <= 0) | (trace_b <= 0)
+    g = np.sqrt(np.where(none, 1.0, trace_a) / np.where(none, 1.0, trace_b))[:, None, None]
+    wide = (1 + 1 / g) * first + (1 + g) * second
+    return np.where(none[:, None, None], first + second, wide)

@@ -1,0 +1,441 @@
+"""Relative motion over windows of a track: errors that no world alignment touches.
+
+The error of a window from scan i to scan j is that of the displacement, seen from the body at i:
+
+    delta = e_j - (e_i - (p_j - p_i) x theta_i)
+
+with all of theta_i where the estimator integrates six freedoms (or the joint covariance is given
+or unknown), its part about the vertical where gravity is observed, none for a position random
+walk. With J implied, C = Sigma_j minus the carried Sigma_i (position block), and windows that do
+not overlap are independent. With J given, neighbours share the error of a scan; if windows further
+apart are independent, the correlation of neighbours is at most 1/2 and the mean NEES is worth at
+least two thirds of its degrees of freedom. With J unknown, only bounds of C hold, whatever the
+correlation: verdicts, never scores.
+
+What relative motion does not remove but the gauge leaves open (the scale under sim3, the tilt of
+the world at level 4, its rotation at level 3) is fitted to the windows themselves by generalised
+least squares and costs its degrees of freedom.
+"""
+
+from bisect import bisect_left
+from dataclasses import dataclass, replace
+from statistics import NormalDist
+
+import numpy as np
+
+from smfeval.align.joint import Claim, Joint, integrated, relative_covariance, shortest_lag
+from smfeval.align.projection import Gauge, widest_sum
+from smfeval.maths import normal, so3
+from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.normal_distance import energy_score
+from smfeval.maths.se3 import Pose
+
+FEWEST_WINDOWS = 12
+TOLERANCE = 1.25  # a window of seconds or metres may be this many times as long as asked for
+STILL = 0.03  # growth over a window, relative to the median, below which the body stood still
+THIN = 1e-5  # a window whose covariance is flatter than this has no inverse worth the name
+# A filter with weak absolute updates passes as a random walk while its variance P saturates,
+# dP/dt = q - P^2/R. Its displacements then have (q + P^2/R) / (q - P^2/R) times the implied
+# variance; the mean of that over a track times lo^2 is at most 1.003 for all q, R and starts that
+# the growth gate lets pass (P at the end at least 5 times P at the start).
+GUARD = 2
+SAMPLED = 2000  # windows per horizon that a median under a bound looks at
+BOUND_HORIZONS = (10, 30, 100)  # scans, and a tenth, a quarter and a half of the track
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Relative motion over windows of one horizon, in body axes of each window's start.
+
+    Attributes
+    ----------
+    horizon
+        Scans from the first to the second of each pair.
+    first, second
+        Indices of scans (m,).
+    error
+        Truth minus estimate of the displacement, metres (m, 3).
+    covariance
+        Claimed covariance of the error, or a bound of it (m, 3, 3).
+    fitted
+        Freedoms fitted to these very windows.
+    assumed
+        Whether the covariance rests on a growth that was recognised, not on what was given.
+    shared
+        Whether neighbours share the error of a scan, of the estimate or of the reference.
+    every
+        Covariances of all windows (M, 3, 3) and their second scans (M,), for windows left out
+        because the covariance hardly grows over them: the body stood still.
+    """
+
+    horizon: int
+    first: Ints
+    second: Ints
+    error: Floats
+    covariance: Floats
+    fitted: int = 0
+    assumed: bool = False
+    shared: bool = False
+    every: tuple[Floats, Ints] | None = None
+
+
+@dataclass(frozen=True)
+class WindowRow:
+    """Inflation k over one horizon, and what guards it.
+
+    Attributes
+    ----------
+    horizon, seconds, metres
+        Length of the windows: scans, and means of duration and path.
+    windows
+        How many.
+    k
+        Mean NEES over its degrees of freedom.
+    nu
+        Degrees of freedom of k, fewer for heavy tails.
+    rho
+        Correlation of neighbouring windows (of the next but one, if neighbours share a scan) over
+        its standard deviation.
+    lo, hi
+        Extreme ratios of the claimed covariance in the second half to that in the first, with 1:
+        how wrong a joint covariance that is only assumed may be.
+    first_half
+        Whether only the first half of the track was used.
+    still
+        Windows left out because the body stood still.
+    """
+
+    horizon: int
+    seconds: float
+    metres: float
+    windows: int
+    k: float
+    nu: float
+    rho: float
+    lo: float
+    hi: float
+    first_half: bool = False
+    still: int = 0
+
+    def interval(self, doubt: float) -> tuple[float, float]:
+        """Interval of k that misses on either side with probability `doubt`."""
+        high, low = (chi_squared_quantile(self.nu, p) for p in (doubt, 1 - doubt))
+        total = self.k * self.nu
+        return self.lo**GUARD * total / low, self.hi**GUARD * total / high
+
+
+def chi_squared_quantile(degrees: float, probability: float) -> float:
+    """Of any degrees of freedom, within 3 % from 12 on (Wilson and Hilferty, 1931)."""
+    z = NormalDist().inv_cdf(probability)
+    spread = 2 / (9 * degrees)
+    return float(degrees * max(1 - spread + z * np.sqrt(spread), 1e-3) ** 3)
+
+
+# Which windows
+
+
+def horizons(scans: int) -> list[int]:
+    """Horizons h0 2^j with enough windows that do not overlap."""
+    first = shortest_lag(scans)
+    doublings = range(max(0, (scans // first).bit_length()))
+    return [h for h in (first << j for j in doublings) if (scans - 1) // h >= FEWEST_WINDOWS]
+
+
+def bound_horizons(scans: int) -> list[int]:
+    """Horizons for bounds, where all windows may be as one."""
+    parts = {*BOUND_HORIZONS, scans // 10, scans // 4, scans // 2}
+    return sorted(h for h in parts if BOUND_HORIZONS[0] <= h <= scans // 2)
+
+
+def windows(
+    joint: Joint,
+    horizon: int,
+    claim: Claim,
+    reference: Pose,
+    *,
+    gauge: Gauge = "se3",
+    ends: tuple[Ints, Ints] | None = None,
+    reference_covariance: Floats | None = None,
+) -> Windows:
+    """Windows of one horizon that do not overlap, under the joint covariance of the claim.
+
+    Claim and reference (positions (n, 3) and rotations (n, 4)) are in one world, after alignment
+    by the gauge, and about one body. `ends` are first and last scans of windows of equal duration
+    or path (`ends_over`) instead of `horizon` scans. The reference's errors (n, 6, 6), right
+    perturbations, are independent between scans.
+    """
+    known = joint.kind == "given"
+    level, up = joint.level or 6, np.array(joint.up)
+    first, second = _ends_of(joint, horizon, len(claim)) if ends is None else ends
+    start, end = claim[first], claim[second]
+    if known:
+        claimed = relative_covariance(joint, claim, first, second)[:, :3, :3]
+        claimed = _turned(so3.matrix(end.rotation), claimed)
+    else:
+        early, late = _carried(level, start, end, up)
+        claimed = late - early
+    if reference_covariance is not None:
+        noise = claim.with_covariance(reference_covariance)
+        early, late = _carried(level, noise[first], noise[second], up)
+        claimed = claimed + late + early
+    error = displacement_error(level, start.pose, end.pose, _ends(reference, first, second), up)
+    claimed = _turned(np.swapaxes(so3.matrix(start.rotation), 1, 2), claimed)
+    shared = known or reference_covariance is not None
+    found = Windows(horizon, first, second, error, claimed, assumed=not known, shared=shared)
+    found = found if known else _while_moving(found)
+    return _without_freedoms(found, _open_freedoms(gauge, level, up), claim)
+
+
+def _ends_of(joint: Joint, horizon: int, scans: int) -> tuple[Ints, Ints]:
+    known = joint.kind == "given"
+    first = _given_starts(joint, horizon) if known else np.arange(0, scans - horizon, horizon)
+    return first, first + horizon
+
+
+def ends_over(progress: Floats, size: float) -> tuple[Ints, Ints]:
+    """Ends of windows of so many seconds or metres that do not overlap. (n,) -> (m,) each.
+
+    `progress` does not fall. A window that a gap makes longer than TOLERANCE sizes is left out.
+    """
+    at = 0
+    starts: list[int] = []
+    stops: list[int] = []
+    while True:
+        stop = int(np.searchsorted(progress, progress[at] + size))
+        if stop >= len(progress):
+            return np.array(starts, dtype=np.int64), np.array(stops, dtype=np.int64)
+        if progress[stop] - progress[at] <= TOLERANCE * size:
+            starts.append(at)
+            stops.append(stop)
+        at = stop
+
+
+def _while_moving(found: Windows) -> Windows:
+    """Without windows whose covariance hardly grows."""
+    trace = np.einsum("nii->n", found.covariance)
+    moving = trace > STILL * np.median(trace) if len(trace) else np.ones(0, dtype=np.bool_)
+    return replace(_chosen(found, np.flatnonzero(moving)), every=(found.covariance, found.second))
+
+
+def _chosen(found: Windows, at: Ints | slice) -> Windows:
+    return replace(
+        found,
+        first=found.first[at],
+        second=found.second[at],
+        error=found.error[at],
+        covariance=found.covariance[at],
+    )
+
+
+def _ends(pose: Pose, first: Ints, second: Ints) -> tuple[Pose, Pose]:
+    return (pose[0][first], pose[1][first]), (pose[0][second], pose[1][second])
+
+
+def _given_starts(joint: Joint, horizon: int) -> Ints:
+    """Starts of given pairs of this horizon that do not overlap."""
+    assert joint.pairs is not None
+    starts = joint.pairs[joint.pairs[:, 1] - joint.pairs[:, 0] == horizon, 0].tolist()
+    chosen, at = [], 0
+    while at < len(starts):
+        chosen.append(starts[at])
+        at = bisect_left(starts, starts[at] + horizon)
+    return np.array(chosen, dtype=np.int64)
+
+
+def given_horizons(joint: Joint) -> list[int]:
+    """Horizons with enough given pairs, each at least twice the one before."""
+    assert joint.pairs is not None
+    kept: list[int] = []
+    for lag in np.unique(joint.pairs[:, 1] - joint.pairs[:, 0]).tolist():
+        if kept and lag < 2 * kept[-1]:
+            continue
+        if len(_given_starts(joint, lag)) >= FEWEST_WINDOWS:
+            kept.append(lag)
+    return kept
+
+
+def bound_windows(
+    horizon: int,
+    first: Ints,
+    claim: Claim,
+    reference: Pose,
+    *,
+    positively_correlated: bool = False,
+    reference_covariance: Floats | None = None,
+) -> Windows:
+    """Windows under a bound of their covariance, for a joint covariance that is not known.
+
+    Sigma_j + carried Sigma_i if the two errors are positively correlated; else the widest,
+    (1 + 1/g) Sigma_j + (1 + g) carried Sigma_i, at most 2 (Sigma_j + carried Sigma_i) in trace.
+    """
+    second, up = first + horizon, np.zeros(3)  # six freedoms have no vertical
+    start, end = claim[first], claim[second]
+    early, late = _carried(6, start, end, up)
+    claimed = early + late if positively_correlated else widest_sum(late, early)
+    if reference_covariance is not None:
+        noise = claim.with_covariance(reference_covariance)
+        early, late = _carried(6, noise[first], noise[second], up)
+        claimed = claimed + late + early
+    claimed = _turned(np.swapaxes(so3.matrix(start.rotation), 1, 2), claimed)
+    error = displacement_error(6, start.pose, end.pose, _ends(reference, first, second), up)
+    return Windows(horizon, first, second, error, claimed)
+
+
+def sampled_starts(scans: int, horizon: int) -> Ints:
+    """Starts of all windows, or evenly of so many that their median is known well.
+
+    A horizon of 0 samples scans.
+    """
+    count = scans - horizon
+    return np.unique(np.linspace(0, count - 1, min(count, SAMPLED)).astype(np.int64))
+
+
+def alternate_starts(scans: int, horizon: int) -> Ints:
+    """Starts of every second of the windows that do not overlap."""
+    return np.arange(0, scans - horizon, 2 * horizon)
+
+
+# Their errors and covariances
+
+
+def displacement_error(
+    level: int, start: Pose, end: Pose, reference: tuple[Pose, Pose], up: Floats
+) -> Floats:
+    """Truth minus estimate of p_j - p_i, seen from the body at i. -> (m, 3).
+
+    `reference` holds the true poses at the start and at the end.
+    """
+    (true_position, true_rotation), (true_end, _) = reference
+    ours, theirs = end[0] - start[0], true_end - true_position
+    if level == 6:
+        return so3.rotate_back(true_rotation, theirs) - so3.rotate_back(start[1], ours)
+    if level == 4:
+        between = so3.compose(true_rotation, so3.inverse(start[1]))
+        theirs = so3.rotate_back(_twist(between, up), theirs)
+    return so3.rotate_back(start[1], theirs - ours)
+
+
+def _twist(quaternion: Floats, axis: Floats) -> Floats:
+    """The part of rotations about an axis (swing-twist). (m, 4) -> (m, 4)."""
+    along = quaternion[:, :3] @ axis
+    twist = np.concatenate([along[:, None] * axis, quaternion[:, 3:]], axis=1)
+    return twist / np.linalg.norm(twist, axis=1)[:, None]
+
+
+def _carried(level: int, start: Claim, end: Claim, up: Floats) -> tuple[Floats, Floats]:
+    """Position covariance at p_j, in world axes, of scan i carried there and of scan j."""
+    early = integrated(level, start.position - end.position, start.in_world(), up)
+    return early[:, :3, :3], end.in_world()[:, :3, :3]
+
+
+def _turned(rotation: Floats, covariance: Floats) -> Floats:
+    turned = rotation @ covariance @ np.swapaxes(rotation, 1, 2)
+    return 0.5 * (turned + np.swapaxes(turned, 1, 2))
+
+
+def _open_freedoms(gauge: Gauge, level: int, up: Floats) -> tuple[Floats, bool]:
+    """World rotations (q, 3) that a fit took and windows do not remove, and whether a scale."""
+    across = np.linalg.svd(up[None])[2][1:]
+    axes = np.zeros((0, 3))
+    if gauge != "none" and level == 3:
+        axes = up[None] if gauge == "yaw" else np.eye(3)
+    elif gauge not in ("none", "yaw") and level == 4:
+        axes = across
+    return axes, gauge == "sim3"
+
+
+def _without_freedoms(found: Windows, freedoms: tuple[Floats, bool], claim: Claim) -> Windows:
+    """Errors less the best rotation and scale of the world, by generalised least squares."""
+    axes, scaled = freedoms
+    moved = claim.position[found.second] - claim.position[found.first]
+    columns = [np.cross(axis, moved) for axis in axes] + ([moved] if scaled else [])
+    if not columns or is_thin(found):
+        return found
+    turn = claim.rotation[found.first]
+    G = np.stack([so3.rotate_back(turn, column) for column in columns], axis=2)
+    weighted = np.linalg.solve(found.covariance, G)
+    normal_matrix = np.einsum("nij,nik->jk", G, weighted)
+    theta = np.linalg.lstsq(normal_matrix, np.einsum("nij,ni->j", weighted, found.error))[0]
+    error = found.error - G @ theta
+    return replace(found, error=error, fitted=len(columns))
+
+
+def is_thin(found: Windows) -> bool:
+    """Whether a window's covariance has no inverse worth the name."""
+    if not len(found.covariance):
+        return True
+    value = np.linalg.eigvalsh(found.covariance)
+    return bool((value[:, 0] <= THIN * value.sum(axis=1)).any())
+
+
+# What they say
+
+
+def window_row(
+    found: Windows, stamp: Ints, path_m: Floats, *, first_half: bool = False
+) -> WindowRow | None:
+    """Inflation over one horizon; None for too few windows or a thin covariance.
+
+    `path_m` (n,) is the distance travelled to each scan.
+    """
+    last = (len(stamp) - 1) // 2 if first_half else len(stamp)
+    covariance, second = (found.covariance, found.second) if found.every is None else found.every
+    covariance = covariance[second <= last]
+    found = _chosen(found, np.flatnonzero(found.second <= last))
+    m = len(found.first)
+    if m < FEWEST_WINDOWS or is_thin(found):
+        return None
+    z = normal.whiten(found.error, found.covariance)
+    nees = np.einsum("ni,ni->n", z, z)
+    free = 1 - found.fitted / (3 * m)
+    # The heavier the tails, the fewer degrees of freedom a mean of m NEES is worth.
+    each = min(3.0, 2 * nees.mean() ** 2 / nees.var(ddof=1)) if nees.any() else 3.0
+    # Neighbours that share a scan: correlation at most 1/2, its square counts twice.
+    loss, lag = (1.5, 2) if found.shared else (1.0, 1)
+    along = np.sum(z[:-lag] * z[lag:]) / max(nees.sum(), np.finfo(float).tiny)
+    rho = np.sqrt(3 * m / loss) * along
+    lo, hi = _halves(covariance) if found.assumed else (1.0, 1.0)
+    return WindowRow(
+        found.horizon,
+        float(np.mean(stamp[found.second] - stamp[found.first])) * 1e-9,
+        float(np.mean(path_m[found.second] - path_m[found.first])),
+        m,
+        float(nees.mean() / (3 * free)),
+        float(m * each * free / loss),
+        float(rho),
+        lo,
+        hi,
+        first_half,
+        len(covariance) - m,
+    )
+
+
+def _halves(covariance: Floats) -> tuple[float, float]:
+    """Extreme ratios of the mean covariance in the second half to that in the first, with 1."""
+    half = len(covariance) // 2
+    early, late = covariance[:half].mean(axis=0), covariance[half:].mean(axis=0)
+    value, vector = np.linalg.eigh(early)
+    if value[0] <= THIN * value.sum():
+        return 0.0, np.inf
+    root = vector / np.sqrt(value)
+    ratio = np.linalg.eigvalsh(root.T @ late @ root)
+    return min(1.0, float(ratio[0])), max(1.0, float(ratio[-1]))
+
+
+def window_scores(found: Windows) -> dict[str, Floats]:
+    """Proper scores of each window: energy in metres, log in nat, and NEES. (m,) each.
+
+    Only for covariances that are given or implied: under a bound they are not proper.
+    """
+    fit = normal.likelihood_terms(found.error, found.covariance)
+    return {
+        "energy": energy_score(found.error, found.covariance),
+        "log": -normal.log_density(fit, 3),
+        "nees": fit.nees,
+    }
+
+
+def path_length(position: Floats) -> Floats:
+    """Metres travelled from the first scan. (n, 3) -> (n,)."""
+    steps = np.linalg.norm(np.diff(position, axis=0), axis=1)
+    return np.concatenate([[0.0], np.cumsum(steps)])

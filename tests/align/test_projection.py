@@ -1,0 +1,296 @@
+"""What a fit leaves of a claim, against dense matrices and simulated fits."""
+
+import numpy as np
+import pytest
+
+from smfeval.align import fit as fits
+from smfeval.align import joint, projection
+from smfeval.errors import PairingError
+from smfeval.maths import se3, so3
+from support import drifting
+
+N = 40
+GAUGES = ["se3", "yaw", "sim3", "first-pose", "none"]
+MAKE = {6: drifting.dead_reckoning, 4: drifting.inertial, 3: drifting.random_walk}
+
+
+def dense_joint(level, world):
+    """J of all pose errors in world axes, block by block. (6n, 6n)."""
+    n = len(world.position)
+    dense = np.zeros((n, 6, n, 6))
+    i, j = np.triu_indices(n, 1)
+    cross = joint.world_cross(joint.Joint("implied", level), world.claim, i, j)
+    dense[i, :, j], dense[j, :, i] = cross, np.swapaxes(cross, 1, 2)
+    sigma = world.claim.in_world()
+    dense[range(n), :, range(n)] = sigma
+    return dense.reshape(6 * n, 6 * n)
+
+
+def dense_gauge(gauge, position):
+    """G of all pose errors about the world's own origin, freedom by freedom. (6n, q)."""
+    n = len(position)
+    columns = [np.tile([*axis, 0, 0, 0], n) for axis in np.eye(3)]
+    for axis in np.eye(3)[2:] if gauge == "yaw" else np.eye(3):
+        turned = np.cross(axis, position)
+        columns.append(np.concatenate([turned, np.tile(axis, (n, 1))], 1).ravel())
+    if gauge == "sim3":
+        columns.append(np.concatenate([position, np.zeros((n, 3))], 1).ravel())
+    return np.stack(columns, 1)
+
+
+def dense_fit(gauge, position, fitted, weight=None):
+    """M = I - G A by an explicit least-squares problem. (6n, 6n)."""
+    n = len(position)
+    if gauge == "none":
+        return np.eye(6 * n)
+    G = dense_gauge(gauge, position)
+    if gauge == "first-pose":
+        A = np.concatenate([np.linalg.inv(G[:6]), np.zeros((6, 6 * n - 6))], 1)
+        return np.eye(6 * n) - G @ A
+    V = np.zeros((n, 6, n, 6))
+    for s in range(fitted):
+        own = np.eye(3) if weight is None else weight[s]
+        V[s, :3, s, :3] = own if np.ndim(own) else own * np.eye(3)
+    V = V.reshape(6 * n, 6 * n)
+    return np.eye(6 * n) - G @ np.linalg.solve(G.T @ V @ G, G.T @ V)
+
+
+def blocks(dense, size):
+    n = len(dense) // 6
+    return np.array([dense[6 * t : 6 * t + size, 6 * t : 6 * t + size] for t in range(n)])
+
+
+def assert_close(found, expected, relative=1e-9):
+    """Entries against the sigma of their rows and columns over the whole track."""
+    scale = np.sqrt(np.max(np.diagonal(expected, axis1=1, axis2=2), axis=0))
+    scale = np.where(scale > 0, scale, 1.0)
+    assert np.abs((found - expected) / np.outer(scale, scale)).max() < relative
+
+
+@pytest.mark.parametrize("level", [6, 4, 3])
+@pytest.mark.parametrize("gauge", GAUGES)
+@pytest.mark.parametrize("space", ["position", "pose"])
+def test_the_projected_covariance_is_the_dense_one(level, gauge, space, rng):
+    world = MAKE[level](rng, N)
+    size = projection.ROWS[space]
+    for fitted in (N, 12):
+        M = dense_fit(gauge, world.position, fitted)
+        expected = blocks(M @ dense_joint(level, world) @ M.T, size)
+        weights = projection.fit_weights(gauge, world.position, fitted=fitted)
+        found = projection.projected_covariance(
+            weights, joint.Joint("implied", level), world.claim, space=space
+        )
+        assert_close(found, expected)
+
+
+@pytest.mark.parametrize("level", [6, 4, 3])
+def test_chunks_do_not_show(level, rng, monkeypatch):
+    world = MAKE[level](rng, N)
+    weights = projection.fit_weights("se3", world.position, fitted=29)
+    implied = joint.Joint("implied", level)
+    whole = projection.projected_covariance(weights, implied, world.claim, space="pose")
+    monkeypatch.setattr(projection, "CHUNK", 7)
+    found = projection.projected_covariance(weights, implied, world.claim, space="pose")
+    assert_close(found, whole, 1e-12)
+
+
+@pytest.mark.parametrize("kind", ["scalar", "matrix"])
+@pytest.mark.parametrize("gauge", ["se3", "yaw", "sim3"])
+def test_weighted_fits_are_the_dense_ones(kind, gauge, rng):
+    world = drifting.dead_reckoning(rng, N)
+    weight = rng.uniform(0.5, 3, size=N)
+    if kind == "matrix":
+        root = rng.normal(size=(N, 3, 3))
+        weight = root @ np.swapaxes(root, 1, 2) + np.eye(3)
+    M = dense_fit(gauge, world.position, N, weight)
+    expected = blocks(M @ dense_joint(6, world) @ M.T, 6)
+    weights = projection.fit_weights(gauge, world.position, weight=weight)
+    found = projection.projected_covariance(
+        weights, joint.Joint("implied", 6), world.claim, space="pose"
+    )
+    assert_close(found, expected)
+
+
+@pytest.mark.parametrize("gauge", GAUGES)
+def test_an_uncertain_reference_is_fitted_too(gauge, rng):
+    world = drifting.dead_reckoning(rng, N)
+    root = 0.1 * rng.normal(size=(N, 6, 6))
+    reference = root @ np.swapaxes(root, 1, 2)
+    M = dense_fit(gauge, world.position, N)
+    J = dense_joint(6, world).reshape(N, 6, N, 6)
+    J[range(N), :, range(N)] += world.claim.with_covariance(reference).in_world()
+    expected = blocks(M @ J.reshape(6 * N, 6 * N) @ M.T, 3)
+    weights = projection.fit_weights(gauge, world.position)
+    found = projection.projected_covariance(
+        weights, joint.Joint("implied", 6), world.claim, reference=reference
+    )
+    assert_close(found, expected)
+
+
+def pairs_of(world, level, i, j):
+    cross = joint.world_cross(joint.Joint("implied", level), world.claim, i, j)
+    turn = np.zeros((len(world.position), 6, 6))
+    turn[:, :3, :3] = turn[:, 3:, 3:] = np.swapaxes(so3.matrix(world.rotation), 1, 2)
+    return joint.given(np.stack([i, j], 1), turn[i] @ cross @ np.swapaxes(turn[j], 1, 2))
+
+
+@pytest.mark.parametrize("gauge", GAUGES)
+def test_all_pairs_given_determine_the_projection(gauge, rng):
+    world = drifting.inertial(rng, N)
+    known = pairs_of(world, 4, *np.triu_indices(N, 1))
+    for fitted in (N, 12):
+        weights = projection.fit_weights(gauge, world.position, fitted=fitted)
+        assert projection.is_determined(weights, known, N)
+        found = projection.projected_covariance(weights, known, world.claim, space="pose")
+        implied = joint.Joint("implied", 4)
+        expected = projection.projected_covariance(weights, implied, world.claim, space="pose")
+        assert_close(found, expected)
+
+
+def test_the_first_pose_needs_only_its_own_pairs(rng):
+    world = drifting.dead_reckoning(rng, N)
+    known = pairs_of(world, 6, np.zeros(N - 1, dtype=int), np.arange(1, N))
+    weights = projection.fit_weights("first-pose", world.position)
+    found = projection.projected_covariance(weights, known, world.claim)
+    implied = projection.projected_covariance(weights, joint.Joint("implied", 6), world.claim)
+    assert_close(found, implied)
+    whole = projection.fit_weights("se3", world.position)
+    with pytest.raises(PairingError, match="every scan"):
+        projection.projected_covariance(whole, known, world.claim)
+
+
+def test_an_unknown_joint_covariance_is_refused(rng):
+    world = drifting.dead_reckoning(rng, N)
+    weights = projection.fit_weights("se3", world.position)
+    with pytest.raises(PairingError, match="not known"):
+        projection.projected_covariance(weights, joint.UNKNOWN, world.claim)
+
+
+def random_joint(world, rng):
+    """Any joint covariance with the world's marginals: a random correlation between scans."""
+    n = len(world.position)
+    root = np.linalg.cholesky(world.claim.in_world())
+    mix = rng.normal(size=(6 * n, rng.integers(6, 20))).reshape(n, 6, -1)
+    own = np.linalg.cholesky(mix @ np.swapaxes(mix, 1, 2))
+    factor = root @ np.linalg.solve(own, mix)  # each block of rows has the scan's covariance
+    return factor.reshape(6 * n, -1) @ factor.reshape(6 * n, -1).T
+
+
+@pytest.mark.parametrize("gauge", ["se3", "yaw", "sim3", "first-pose"])
+def test_the_bound_holds_whatever_the_correlations(gauge, rng):
+    world = drifting.dead_reckoning(rng, N)
+    for fitted in (N, 12):
+        weights = projection.fit_weights(gauge, world.position, fitted=fitted)
+        bound = projection.bound_covariance(weights, world.claim)
+        M = dense_fit(gauge, world.position, fitted)
+        for _ in range(20):
+            residual = blocks(M @ random_joint(world, rng) @ M.T, 3)
+            least = np.linalg.eigvalsh(bound - residual)[:, 0]
+            assert (least > -1e-9 * np.trace(bound, axis1=1, axis2=2)).all()
+
+
+def test_the_bound_of_one_fitted_pose_is_its_own_covariance(rng):
+    world = drifting.dead_reckoning(rng, N)
+    weights = projection.fit_weights("first-pose", world.position)
+    fitted = projection.fit_covariance_bound(weights, world.claim)
+    sigma = world.claim[:1].in_world()
+    assert fitted == pytest.approx(sigma[0], rel=1e-12)
+    arm = so3.hat(world.position[-1] - world.position[0])
+    carried = np.concatenate([np.eye(3), -arm], 1)
+    own = world.claim[-1:].in_world()[0, :3, :3]
+    granted = projection.granted_covariance(weights, world.claim)[-1]
+    assert granted == pytest.approx(own + carried @ sigma[0] @ carried.T, rel=1e-9)
+
+
+def test_no_fit_leaves_the_marginals(rng):
+    world = drifting.dead_reckoning(rng, N)
+    weights = projection.fit_weights("none", world.position)
+    sigma = world.claim.in_world()[:, :3, :3]
+    for found in (
+        projection.projected_covariance(weights, joint.Joint("implied", 6), world.claim),
+        projection.bound_covariance(weights, world.claim),
+    ):
+        assert found == pytest.approx(sigma, rel=1e-12)
+
+
+def test_a_straight_line_leaves_its_own_rotation_alone(rng):
+    position = np.arange(N)[:, None] * np.array([1.0, 0.0, 0.0])
+    rotation = np.tile([0.0, 0.0, 0.0, 1.0], (N, 1))
+    covariance = np.cumsum(np.tile(1e-4 * np.eye(6), (N, 1, 1)), axis=0)
+    weights = projection.fit_weights("se3", position)
+    found = projection.projected_covariance(
+        weights,
+        joint.Joint("implied", 6),
+        joint.Claim(position, rotation, covariance),
+        space="pose",
+    )
+    assert found[:, 3, 3] == pytest.approx(covariance[:, 3, 3])
+    assert np.isfinite(found).all()
+
+
+@pytest.mark.parametrize("gauge", ["se3", "yaw", "sim3"])
+def test_moving_the_whole_world_turns_the_answer(gauge, rng):
+    world = drifting.dead_reckoning(rng, N)
+    vector = np.array([0, 0, 1.0]) if gauge == "yaw" else rng.normal(size=3)
+    move = rng.normal(size=3) * 1e3, so3.exp(vector)
+    position, rotation = se3.compose(move, (world.position, world.rotation))
+    turn = so3.matrix(move[1])
+    implied = joint.Joint("implied", 6)
+    there = joint.Claim(position, rotation, world.covariance)
+    for answer in (
+        lambda claim: projection.projected_covariance(
+            projection.fit_weights(gauge, claim.position), implied, claim
+        ),
+        lambda claim: projection.bound_covariance(
+            projection.fit_weights(gauge, claim.position), claim
+        ),
+    ):
+        assert_close(answer(there), turn @ answer(world.claim) @ turn.T, 1e-8)
+
+
+def simulated_residuals(make, gauge, runs, fitted):
+    """Residuals of real fits, in units of the projected covariance of each run. (runs, n, 3)."""
+    white = []
+    for seed in range(runs):
+        world = make(np.random.default_rng(seed), 60)
+        level = joint.growth(world.claim).level
+        if gauge == "first-pose":
+            turn = so3.matrix(world.truth_rotation[0]) @ so3.matrix(world.rotation[0]).T
+            position = world.truth_position[0] + (world.position - world.position[0]) @ turn.T
+            scale = 1.0
+        else:
+            found = fits.FITS[gauge](world.position[:fitted], world.truth_position[:fitted])
+            position, turn, scale = found.aligned_position(world.position), found.rotation, found.scale
+        rotation = so3.compose(so3.quaternion(turn), world.rotation)
+        stretch = np.diag([scale] * 3 + [1.0] * 3)
+        covariance = stretch @ world.covariance @ stretch
+        weights = projection.fit_weights(gauge, position, fitted=fitted)
+        projected = projection.projected_covariance(
+            weights, joint.Joint("implied", level), joint.Claim(position, rotation, covariance)
+        )
+        residual = position - world.truth_position
+        root = np.linalg.cholesky(projected[1:])
+        white.append(np.linalg.solve(root, residual[1:, :, None])[..., 0])
+    return np.array(white)
+
+
+@pytest.mark.parametrize(
+    ("level", "gauge", "fitted"),
+    [
+        (6, "se3", 60),
+        (6, "sim3", 60),
+        (6, "first-pose", 60),
+        (6, "yaw", 20),
+        (4, "se3", 60),
+        (4, "first-pose", 60),
+        (3, "yaw", 60),
+        (3, "first-pose", 60),
+    ],
+)
+def test_residuals_of_simulated_fits_have_the_projected_covariance(level, gauge, fitted):
+    runs = 200
+    white = simulated_residuals(MAKE[level], gauge, runs, fitted)
+    moment = np.einsum("rni,rnj->nij", white, white) / runs
+    sigma = np.sqrt(2 / runs)  # of a mean of squares of unit normals; scans share the runs
+    assert np.abs(moment - np.eye(3)).max() < 5.0 * sigma
+    assert np.abs(moment.mean(axis=0) - np.eye(3)).max() < 3.0 * sigma
