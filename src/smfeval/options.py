@@ -40,6 +40,8 @@ from smfeval.summarise.interval import METHODS
 from smfeval.summarise.number import Intervals
 
 Association = Literal["nearest", "gp"]
+JointChoice = Literal["auto", "implied", "given", "none"]
+JOINT_CHOICES: tuple[JointChoice, ...] = ("auto", "implied", "given", "none")
 ASSOCIATIONS: tuple[Association, ...] = ("nearest", "gp")
 TOLERANCE_S = 0.005
 
@@ -121,6 +123,15 @@ class Options:
         at=WITH_REFERENCE,
         group=PAIRING,
         metavar="N|Ns|Nm",
+    )
+    joint: JointChoice = option(
+        "auto",
+        TEXT,
+        "how errors of different scans move together: given beside the track, implied by the "
+        "growth of its covariances, or none assumed (default: given, else implied)",
+        at=WITH_REFERENCE,
+        group=PAIRING,
+        choices=JOINT_CHOICES,
     )
     axes: str = option(
         POSITION_AXES,

@@ -260,7 +260,11 @@ def simulated_residuals(make, gauge, runs, fitted):
             scale = 1.0
         else:
             found = fits.FITS[gauge](world.position[:fitted], world.truth_position[:fitted])
-            position, turn, scale = found.aligned_position(world.position), found.rotation, found.scale
+            position, turn, scale = (
+                found.aligned_position(world.position),
+                found.rotation,
+                found.scale,
+            )
         rotation = so3.compose(so3.quaternion(turn), world.rotation)
         stretch = np.diag([scale] * 3 + [1.0] * 3)
         covariance = stretch @ world.covariance @ stretch

@@ -44,7 +44,7 @@ def walked(tmp_path, monkeypatch):
 
 
 def test_one_screen_ends_with_the_verdict(walked, capsys):
-    outcome = run(capsys, "score", "bold.square", "--ref", "truth.tum")
+    outcome = run(capsys, "score", "bold.square", "--ref", "truth.tum", "--gauge", "se3")
     assert outcome.code == 0
     lines = outcome.out.splitlines()
     assert lines[0] == "bold.square against truth.tum"
@@ -69,6 +69,7 @@ def test_json_is_strict_and_follows_its_schema(walked, capsys):
         "reference",
         "association",
         "gauge",
+        "joint",
         "axes",
         "scores",
         "calibration",
@@ -176,8 +177,14 @@ def test_the_gate(walked, capsys):
         (["--rules", "energy,magic"], "rule 'magic' is unknown; it is one of ape"),
         (["--horizon", "5km"], "'5km' is no extent; write 100 (scans), 10s or 30m"),
         (["--horizon", "10000m"], "no two scans are 10000 m apart"),
-        (["--fit-on", "1000s"], "a fit on the first 1000 s leaves none of the 3000 scans to score"),
-        (["--fit-on", "2"], "2 matched poses are too few for a fit; 3 are needed"),
+        (
+            ["--gauge", "se3", "--fit-on", "1000s"],
+            "a fit on the first 1000 s leaves none of the 3000 scans to score",
+        ),
+        (
+            ["--gauge", "se3", "--fit-on", "2"],
+            "2 matched poses are too few for a fit; 3 are needed",
+        ),
         (["--level", "1"], "a level between 0.0001 and 0.9999 is needed"),
         (["--offset", "100000"], "0 of 3000 scans meet a reference pose within 5 ms"),
         (["--tolerance", "-1"], "tolerance -1 is no time that could be meant"),
@@ -250,7 +257,7 @@ def test_the_reference_covariance_is_used_shown_and_switched_off(walked, capsys)
     noise = np.tile(np.diag([0.04] * 6), (len(reference), 1, 1))
     noisy = GaussianTrack(reference.stamp, reference.position, reference.rotation, noise)
     write(noisy, "truth.square")
-    words = ("score", "bold.square", "--ref", "truth.square", "--gauge", "se3")
+    words = ("score", "bold.square", "--ref", "truth.square", "--gauge", "none")
     used = run(capsys, *words)
     assert "its own covariance is used: sigma 20 cm (median)" in used.out
     assert "conservative" in used.out.splitlines()[-1]

@@ -92,7 +92,15 @@ def test_the_sentence_gives_the_size_and_the_evidence():
         "overconfident: covariance too tight by a factor 441 (each axis 21 times); "
         "the 90 % region holds the reference in 0 % of scans"
     )
-    assert found.to_dict() == {"label": "overconfident", "sentence": found.sentence}
+    assert found.to_dict() == {
+        "label": "overconfident",
+        "sentence": found.sentence,
+        "evidence": "k",
+        "factor": 441.0,
+        "low": 300.0,
+        "high": 600.0,
+        "not_refuted": None,
+    }
 
 
 def test_a_conservative_belief_is_named_with_its_size():

@@ -25,6 +25,7 @@ from typing import Literal
 
 import numpy as np
 
+from smfeval import words
 from smfeval.errors import PairingError
 from smfeval.maths import so3
 from smfeval.maths.arrays import Bools, Floats, Ints
@@ -210,7 +211,7 @@ def growth(claim: Claim, *, up: tuple[float, float, float] = UP) -> Growth:
         problems.append(problem)
     worst = min(max(shares) for shares in shrinking.values())
     if worst > SHRUNK_SHARE:
-        reason = f"covariances shrink in {_percent(worst)} of the scans or more"
+        reason = f"covariances shrink in {words.share(worst)} of the scans or more"
     else:
         reason = problems[-1]
     return Growth(None, lags, shrinking, f"{reason}: the cross-covariances are not implied")
@@ -221,10 +222,6 @@ GROWS_AS = {
     4: "covariances grow as of odometry that observes gravity: cross-covariances implied",
     3: "covariances grow as of a position random walk: cross-covariances implied",
 }
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
 
 
 def shortest_lag(scans: int) -> int:
@@ -250,7 +247,7 @@ def _at_level(
     ]
     shares = tuple(float(np.mean(g < SHRUNK)) if len(g) else 1.0 for g in grown)
     if max(shares) > SHRUNK_SHARE:
-        return shares, f"covariances shrink in {_percent(max(shares))} of the scans"
+        return shares, f"covariances shrink in {words.share(max(shares))} of the scans"
     whole = growth_between(level, claim[1:2], claim[n - 1 :], up)
     if not (whole >= GROWN).all() or not len(whole):
         return shares, "covariances hardly grow from the start to the end"

@@ -28,7 +28,7 @@ ALONG_TRACK_FACTOR = np.array([1.5, 1.0, 1.0])  # less certain along the way tha
 SIGMA_VARIATION = 0.3  # part by which the uncertainty of a scan is above or below its mean
 COVARIANCE_DIVISOR = 25.0  # each axis five times
 SECOND_COVARIANCE_DIVISOR = 9.0
-ABOUT = About(body="base_link", world="odom", gauge="se3", algorithm="demo", version="1")
+ABOUT = About(body="base_link", world="map", gauge="fixed", algorithm="demo", version="1")
 PARTICLES, PARTICLE_STRIDE = 60, 10  # particles of a scan, and one scan in so many
 
 

@@ -14,6 +14,7 @@ from smfeval.align.gauge import (
 )
 from smfeval.associate import Pairs
 from smfeval.associate.pairing import check_reference, nearest_pairs, pair_scans
+from smfeval.evaluation.claim import align_claim, claimed_joint
 from smfeval.evaluation.metrics import (
     FittedFreedoms,
     crps_by_axis,
@@ -23,6 +24,7 @@ from smfeval.evaluation.metrics import (
     rotation_deg,
 )
 from smfeval.evaluation.result import Evaluation, ScoredScans, SpaceScores
+from smfeval.maths.arrays import Floats
 from smfeval.options import Options
 from smfeval.score import scores
 from smfeval.summarise.number import Number
@@ -69,8 +71,11 @@ def evaluate(
     matched, truth = moved[pairs.estimate], paired_reference[pairs.reference]
 
     alignment, left = fit_alignment(matched, truth, kind, options.fit_on)
+    aligned = alignment(matched)
+    claim = align_claim(aligned, claimed_joint(moved, options.joint, matched), alignment, kind)
+    covariance = None if claim is None or claim.covariance is None else claim.covariance[left]
     position = summarise_position(
-        score_scans(alignment(matched)[left], truth[left], options), options
+        score_scans(aligned[left], truth[left], options, covariance), options
     )
     fit = FittedFreedoms(
         alignment.freedoms, from_start=len(left) < len(matched), clock=clock is not None
@@ -85,7 +90,8 @@ def evaluate(
         alignment=alignment,
         position=position,
         relative=relative_errors(position, options),
-        verdict=judge_track(position, fit),
+        claim=claim,
+        verdict=judge_track(position, fit, claim, truth),
         notes=(
             *notes,
             *pair_notes,
@@ -111,14 +117,20 @@ def resolve_clock(
     return resolve_offset(estimate, reference, kind, options, pairs)
 
 
-def score_scans(estimate: AnyTrack, reference: Track, options: Options) -> ScoredScans:
-    """Score matched, aligned tracks; scans with a singular covariance are refused or left out."""
-    residuals = options.space.residuals(estimate, reference)
+def score_scans(
+    estimate: AnyTrack, reference: Track, options: Options, claimed: Floats | None = None
+) -> ScoredScans:
+    """Score matched, aligned tracks; scans with a singular covariance are refused or left out.
+
+    `claimed` is the covariance of the residuals where a fit changed it. (n, 3, 3).
+    """
+    residuals = options.space.residuals(estimate, reference, claimed)
     good = options.space.regular_scans(estimate, residuals, options.singular)
     kept = np.flatnonzero(good)
     if len(kept) < len(good):
         estimate, reference = estimate[kept], reference[kept]
-        residuals = options.space.residuals(estimate, reference)
+        claimed = None if claimed is None else claimed[kept]
+        residuals = options.space.residuals(estimate, reference, claimed)
     series = scores(residuals, options.settings, {*options.rules, *REQUIRED_RULES})
     return ScoredScans(kept, estimate, reference, residuals, series, singular=len(good) - len(kept))
 

@@ -9,6 +9,7 @@ from smfeval.align.extent import Extent
 from smfeval.associate import GapRisk, Pairs, gap_risk
 from smfeval.associate.nearest import speeds
 from smfeval.errors import OptionError
+from smfeval.evaluation.claim import AlignedClaim, evidence_of
 from smfeval.evaluation.result import ScoredScans, SpaceScores
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Floats, Ints
@@ -16,6 +17,7 @@ from smfeval.maths.symmetric import chunks
 from smfeval.options import Options
 from smfeval.score import Residuals
 from smfeval.score.spaces import path_axes
+from smfeval.summarise.judgement import judge
 from smfeval.summarise.number import Number
 from smfeval.summarise.numbers import is_rounding
 from smfeval.summarise.relative import (
@@ -24,7 +26,8 @@ from smfeval.summarise.relative import (
     relative_error,
     summarise_relative,
 )
-from smfeval.summarise.verdict import K_AT_95, Verdict, verdict
+from smfeval.summarise.verdict import K_AT_95, Verdict, verdict, verdict_after_fit
+from smfeval.track import Track
 
 NO_RISK = GapRisk(median=0.0, p95=0.0, largest=0.0, above_limit=0.0)
 
@@ -92,6 +95,7 @@ def _is_oriented(scored: ScoredScans) -> bool:
     return scored.estimate.about.oriented and scored.reference.about.oriented
 
 
+FEWEST_FOR_EVIDENCE = 12  # scans: fewer have no windows to speak of
 SQUARED = 2.0  # a squared error forgets twice as fast as the error itself
 
 
@@ -109,8 +113,20 @@ class FittedFreedoms:
         return (0 if self.from_start else self.freedoms) + self.clock
 
 
-def judge_track(position: SpaceScores, fit: FittedFreedoms) -> Verdict:
-    """The verdict, the alignment's own error granted where it was fitted on the scored scans."""
+def judge_track(
+    position: SpaceScores, fit: FittedFreedoms, claim: AlignedClaim | None, truth: Track
+) -> Verdict:
+    """The verdict: two-sided by k where nothing was fitted, else by what the claim allows.
+
+    `truth` is the reference at every matched scan.
+    """
+    if claim is not None and fit.freedoms and len(truth) >= FEWEST_FOR_EVIDENCE:
+        return verdict_after_fit(
+            len(position.residuals),
+            position.numbers,
+            judge(evidence_of(claim, truth, position.space)),
+            same=is_rounding(position.series["ape"], position.reference.position),
+        )
     residuals, left = position.residuals, 1.0
     if position.has_belief and not fit.from_start:
         left = remaining_k_ratio(residuals, position.numbers[K_AT_95], fit.freedoms)

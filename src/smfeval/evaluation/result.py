@@ -8,6 +8,7 @@ import numpy as np
 from smfeval import words
 from smfeval.align.fit import Alignment
 from smfeval.associate import GapRisk, Pairs
+from smfeval.evaluation.claim import AlignedClaim
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.options import Options
 from smfeval.score import Residuals
@@ -62,6 +63,7 @@ class Evaluation:
     gap_risk: GapRisk | None
     alignment: Alignment
     position: SpaceScores
+    claim: AlignedClaim | None  # of the residuals after alignment; None without uncertainty
     relative: tuple[RelativeError, ...]
     verdict: Verdict
     notes: tuple[str, ...]
@@ -150,6 +152,7 @@ class Evaluation:
             "reference": _track(self.reference) | {"covariance_used": self._noise_used()},
             "association": self._association(),
             "gauge": self._gauge(),
+            "joint": None if self.claim is None else self.claim.to_dict(),
             "axes": self.options.axes,
             "scores": self._scores(),
             "calibration": self._calibration(),

@@ -39,7 +39,8 @@ class Residuals:
 
     Axes are those of the reference's world, reduced to the scored ones: d = 1, 2 or 3. `covariance`
     is None for plain poses; for particles it is their sample covariance. `noise` is None for an
-    exact reference. The reference is a measurement r = t + noise, so what a belief N(mean, S)
+    exact reference. After a fit `covariance` may be what the claim leaves of the residuals; what
+    the estimate reports is then `reported`. The reference is a measurement r = t + noise, so what a belief N(mean, S)
     predicts for it is N(mean, S + S_ref): every rule scores that prediction, which keeps it proper.
     """
 
@@ -47,6 +48,7 @@ class Residuals:
     covariance: Floats | None = None  # (n, d, d)
     noise: Floats | None = None  # (n, d, d)
     ensemble: Ensemble | None = None
+    reported: Floats | None = None  # (n, d, d): as the estimate has it, where a fit changed it
 
     def __len__(self) -> int:
         return len(self.error)

@@ -56,8 +56,13 @@ class PositionSpace:
         """Columns of the scored axes in a position."""
         return [POSITION_AXES.index(axis) for axis in self.axes]
 
-    def residuals(self, estimate: AnyTrack, reference: Track) -> Residuals:
-        """Mean minus reference with the uncertainties of both, on the scored axes."""
+    def residuals(
+        self, estimate: AnyTrack, reference: Track, claimed: Floats | None = None
+    ) -> Residuals:
+        """Mean minus reference with the uncertainties of both, on the scored axes.
+
+        `claimed` is the covariance of the residuals in world axes where a fit changed it. (n, 3, 3).
+        """
         noise = None
         if self.reference_covariance and isinstance(reference, GaussianTrack):
             noise = self._select(reference.position_covariance)
@@ -67,7 +72,9 @@ class PositionSpace:
         covariance = None
         if isinstance(estimate, GaussianTrack):
             covariance = self._select(estimate.position_covariance)
-        return Residuals(error, covariance, noise)
+        if claimed is None or covariance is None:
+            return Residuals(error, covariance, noise)
+        return Residuals(error, self._select(claimed), noise, reported=covariance)
 
     def _particle_residuals(
         self, estimate: ParticleTrack, reference: Track, noise: Floats | None
@@ -140,7 +147,7 @@ class PositionSpace:
         def in_body(covariance: Floats) -> Floats:
             return so3.rotate_covariance(so3.inverse(estimate.rotation), covariance)
 
-        if isinstance(estimate, GaussianTrack):
+        if isinstance(estimate, GaussianTrack) and residuals.reported is None:
             covariance = estimate.covariance[:, :3, :3]  # a right perturbation is in body axes
         else:
             covariance = in_body(residuals.covariance)

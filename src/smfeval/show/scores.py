@@ -29,6 +29,7 @@ def rows(evaluation: Evaluation, *, verbose: bool = False) -> list[tuple[str, st
         ("matched", _matched_text(evaluation)),
         *_risk_rows(evaluation),
         ("gauge", _gauge_text(evaluation)),
+        *_claim_rows(evaluation),
         *_clock_rows(evaluation),
         *_reference_noise_rows(evaluation),
         *number_rows(evaluation),
@@ -89,6 +90,14 @@ def _gauge_text(evaluation: Evaluation) -> str:
     scale = f", scale {words.exact(alignment.scale)}" if alignment.kind == "sim3" else ""
     residual = f", residual {words.length(alignment.residual_m or 0)}"
     return f"{alignment.kind}{start}, {freedoms}{residual}{scale}{free}; scored on axes {axes}"
+
+
+def _claim_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
+    """What is assumed about errors of different scans together, where it matters."""
+    claim = evaluation.claim
+    if claim is None or claim.how == "reported":
+        return []
+    return [("claim", claim.sentence)]
 
 
 def _clock_rows(evaluation: Evaluation) -> list[tuple[str, str]]:

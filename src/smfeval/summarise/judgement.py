@@ -17,6 +17,7 @@ from typing import Literal
 
 import numpy as np
 
+from smfeval import words
 from smfeval.align.joint import Claim, Joint, parts
 from smfeval.align.projection import (
     FitWeights,
@@ -110,6 +111,7 @@ class Judgement:
     low: float | None = None
     high: float | None = None
     not_refuted: float | None = None
+    horizon: int | None = None  # scans, where relative motion decided
 
 
 def gather(
@@ -322,15 +324,18 @@ def _by_row(label: Label, row: WindowRow) -> Judgement:
     low, high = row.interval(DOUBT)
     within = max(1 / low, high) if label in ("consistent", "cannot tell") else None
     part = "the first half of " if row.first_half else ""
-    text = f"relative motion over {row.horizon} scans of {part}the track has k = {row.k:.3g}"
-    sentence = f"{text} [{low:.3g}, {high:.3g}]"
-    return Judgement(label, "relative motion", sentence, row.k, low, high, within)
+    k = words.quantity(row.k, "1", low, high)
+    sentence = f"relative motion over {row.horizon} scans of {part}the track has k = {k}"
+    return Judgement(label, "relative motion", sentence, row.k, low, high, within, row.horizon)
 
 
 def _beyond(bound: Bound, by_windows: Judgement) -> Judgement:
     over = "" if bound.horizon is None else f" over {bound.horizon} scans"
-    text = f"squared errors{over} are {bound.k:.3g} times what any correlation allows"
-    sentence = f"{text}; by chance, an honest belief stays below {bound.limit:.3g}"
+    times = words.number(bound.k)
+    text = f"squared errors{over} are {times} times what any correlation allows"
+    sentence = f"{text}; by chance, an honest belief stays below {words.number(bound.limit)}"
     if by_windows.factor is not None:
         sentence += f" ({by_windows.sentence}, which alone cannot tell)"
-    return Judgement("overconfident", bound.name, sentence, bound.k, bound.factor, None)
+    return Judgement(
+        "overconfident", bound.name, sentence, bound.k, bound.factor, horizon=bound.horizon
+    )

@@ -311,11 +311,13 @@ def _precision(sample: Sample, computed: Computed) -> Number | None:
     residuals = sample.residuals
     if residuals.covariance is None:
         return None
-    if residuals.noise is None:
+    if residuals.noise is None and residuals.reported is None:
         return sample.intervals.of(-residuals.likelihood_terms.logdet, "median", "nat")
-    if normal.is_singular(residuals.covariance).any():
+    covariance = residuals.covariance if residuals.reported is None else residuals.reported
+    regular = ~normal.is_singular(covariance)
+    if not regular.all() and residuals.reported is None:
         return None
-    reported = normal.likelihood_terms(residuals.error, residuals.covariance)
+    reported = normal.likelihood_terms(residuals.error[regular], covariance[regular])
     return sample.intervals.of(-reported.logdet, "median", "nat")
 
 

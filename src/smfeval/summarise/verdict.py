@@ -1,15 +1,14 @@
 """The verdict: is the reported uncertainty honest? One word, one sentence, its evidence."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from smfeval import words
 from smfeval.maths.special import chi_squared_tail
 from smfeval.summarise.inflation import median_chi_squared
+from smfeval.summarise.judgement import Judgement, Label
 from smfeval.summarise.number import Number
-
-Label = Literal["overconfident", "consistent", "conservative", "cannot tell"]
 
 K_AT_95 = "k_at_95"  # k with the interval that the verdict rests on, whatever level is shown
 FEWEST_SCANS = 4  # one to three poses can show anything
@@ -30,10 +29,15 @@ class Verdict:
 
     label: Label
     sentence: str
+    evidence: str = "k"  # what decided
+    factor: float | None = None  # times too tight, with its interval; `high` None: at least
+    low: float | None = None
+    high: float | None = None
+    not_refuted: float | None = None  # the factor within which honesty was not refuted
 
     def to_dict(self) -> dict[str, Any]:
         """JSON data."""
-        return {"label": self.label, "sentence": self.sentence}
+        return asdict(self)
 
 
 def verdict(
@@ -55,16 +59,9 @@ def verdict(
     on scans before those that are scored: they all share its error, so only large ones prove much.
     `left` is the part of k that is left if the alignment's own error is granted.
     """
-    if "k" not in numbers:
-        return Verdict("cannot tell", "cannot tell: the estimate reports no uncertainty")
-    if scans < FEWEST_SCANS:
-        text = (
-            f"cannot tell: {scans} matched {'scan shows' if scans == 1 else 'scans show'} nothing"
-        )
-        return Verdict("cannot tell", text)
-    if numbers["k"].value == 0 or same:
-        why = "at least half of the errors are zero; is the estimate the reference itself?"
-        return Verdict("cannot tell", f"cannot tell: {why}")
+    nothing = _nothing_to_judge(scans, numbers, same=same)
+    if nothing is not None:
+        return nothing
     k = numbers[K_AT_95]
     label, reason = _label(k, scans)
     if label == "conservative" and fitted * FREEDOM_WEIGHT > dimension * (k.n_effective or 0):
@@ -80,7 +77,86 @@ def verdict(
         bound = beyond_doubt(k.value * left * median_chi_squared(dimension), dimension)
         if bound is not None and not (fitted and bound[0] == "conservative"):
             label, reason = bound
-    return Verdict(label, f"{label}: {reason or _size_text(numbers)}; {_coverage_text(numbers)}")
+    return Verdict(
+        label,
+        f"{label}: {reason or _size_text(numbers)}; {_coverage_text(numbers)}",
+        factor=k.value,
+        low=k.low,
+        high=k.high,
+        not_refuted=_not_refuted(label, k),
+    )
+
+
+def _not_refuted(label: Label, k: Number) -> float | None:
+    """The factor, either way, within which the interval of k leaves honesty."""
+    if label not in ("consistent", "cannot tell") or not k.low or k.high is None:
+        return None
+    return max(1 / k.low, k.high)
+
+
+def _nothing_to_judge(scans: int, numbers: Mapping[str, Number], *, same: bool) -> Verdict | None:
+    """Why there is nothing to judge, if so."""
+    if "k" not in numbers:
+        return Verdict("cannot tell", "cannot tell: the estimate reports no uncertainty", "none")
+    if scans < FEWEST_SCANS:
+        few = "scan shows" if scans == 1 else "scans show"
+        return Verdict("cannot tell", f"cannot tell: {scans} matched {few} nothing", "none")
+    if numbers["k"].value == 0 or same:
+        why = "at least half of the errors are zero; is the estimate the reference itself?"
+        return Verdict("cannot tell", f"cannot tell: {why}", "none")
+    return None
+
+
+def verdict_after_fit(
+    scans: int, numbers: Mapping[str, Number], judgement: Judgement, *, same: bool = False
+) -> Verdict:
+    """The verdict after a fit, in words: what decided, and the factor with its interval."""
+    nothing = _nothing_to_judge(scans, numbers, same=same)
+    if nothing is not None:
+        return nothing
+    k = numbers[K_AT_95]
+    by_bound = judgement.label == "overconfident" and judgement.high is None
+    found = (k.value, k.low, k.high) if by_bound else _window_factor(judgement)
+    reason = _fit_reason(judgement, k) if by_bound else _window_reason(judgement, k)
+    return Verdict(
+        judgement.label,
+        f"{judgement.label}: {reason}; {_coverage_text(numbers)}",
+        judgement.evidence,
+        *found,
+        judgement.not_refuted,
+    )
+
+
+def _window_factor(judgement: Judgement) -> tuple[float | None, float | None, float | None]:
+    return judgement.factor, judgement.low, judgement.high
+
+
+def _fit_reason(judgement: Judgement, k: Number) -> str:
+    """A bound convicts: k after the fit, and what is left of it under any correlation."""
+    assert judgement.factor is not None
+    size = words.quantity(k.value, "1", k.low, k.high)
+    least = words.number(judgement.factor)
+    what = "" if judgement.horizon is None else f" for motion over {judgement.horizon} scans"
+    why = "" if k.low is None or k.low > 1 else f" (k alone could be 1, but {judgement.sentence})"
+    return (
+        f"covariance too tight by a factor {size} after the fit, and{what} by {least} at least "
+        f"whatever the correlations between scans{why}"
+    )
+
+
+def _window_reason(judgement: Judgement, k: Number) -> str:
+    if judgement.factor is None:
+        return f"k = {words.number(k.value)} after a fit, but {judgement.sentence}"
+    size = words.quantity(judgement.factor, "1", judgement.low, judgement.high)
+    if judgement.label == "overconfident":
+        return f"covariance too tight by a factor {size}: {judgement.sentence}"
+    if judgement.label == "conservative":
+        low, high = judgement.low or 1.0, judgement.high or 1.0
+        wide = words.quantity(1 / judgement.factor, "1", 1 / high, 1 / low)
+        return f"covariance too wide by a factor {wide}: {judgement.sentence}"
+    assert judgement.not_refuted is not None
+    within = words.number(judgement.not_refuted)
+    return f"honesty is not refuted within a factor {within}: {judgement.sentence}"
 
 
 def _is_large(k: Number, dimension: int) -> bool:

@@ -24,9 +24,10 @@ from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.options import Options
 from smfeval.score import Residuals
 from smfeval.score.pit import honest_median
+from smfeval.summarise.judgement import Label
 from smfeval.summarise.number import Number, finite_or_none
 from smfeval.summarise.numbers import VERDICT_LEVEL
-from smfeval.summarise.verdict import K_AT_95, Label, verdict
+from smfeval.summarise.verdict import K_AT_95, verdict
 from smfeval.track import AnyTrack, GaussianTrack, Track
 
 IDENTITY_ROTATION = np.array([0.0, 0.0, 0.0, 1.0])

@@ -1,0 +1,215 @@
+"""What the estimator claims about its errors after a fit, and the verdict that this allows.
+
+A fit on the track changes the claim: the residuals r = M e have the covariance M J M^T, where J is
+the joint covariance of all errors, and not the reported marginals (`align.projection`). J is given
+beside the track, implied by how its covariances grow, or unknown.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from smfeval import words
+from smfeval.align.fit import Alignment
+from smfeval.align.gauge import AlignmentKind
+from smfeval.align.joint import (
+    UNKNOWN,
+    Claim,
+    Joint,
+    aligned,
+    given,
+    growth,
+    is_first_order,
+    joint_of,
+)
+from smfeval.align.projection import (
+    FitWeights,
+    bound_covariance,
+    fit_weights,
+    granted_covariance,
+    is_determined,
+    projected_covariance,
+)
+from smfeval.maths import normal, so3
+from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.special import chi_squared_tail_quantile
+from smfeval.options import JointChoice
+from smfeval.score.spaces import PositionSpace
+from smfeval.summarise.inflation import median_chi_squared
+from smfeval.summarise.judgement import DOUBT, Bound, Evidence, gather
+from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
+
+How = Literal["reported", "projected", "granted", "after a fit"]
+
+LEVEL_WORDS = {
+    6: "dead reckoning",
+    4: "inertial odometry, whose heading and position drift",
+    3: "a random walk of the position",
+}
+HOW_WORDS: dict[How, str] = {
+    "reported": "scores are under the reported covariances",
+    "projected": "scores are under what the claim leaves after the fit (M J M^T)",
+    "granted": "scores grant the covariance of the fit at the start",
+    "after a fit": "scores are under the reported covariances, which knew nothing of the fit",
+}
+LEAST_ROTATION_RAD = 0.0175  # 1 deg: a smaller constant rotation does little to displacements
+MOST_BOUND_SCANS = 2000  # evenly spaced, that stand for a track where it is bounded
+
+
+@dataclass(frozen=True)
+class AlignedClaim:
+    """What an estimator claims about its residuals.
+
+    Attributes
+    ----------
+    joint
+        The joint covariance in the reference's world.
+    reason
+        Why it is what it is, in words.
+    how
+        Which covariance the residuals are scored under.
+    covariance
+        That covariance of the position in world axes, of every matched scan (n, 3, 3); None where
+        it is the reported one.
+    fit
+        The alignment as a linear map of the errors.
+    claim
+        Poses and covariances after alignment, of every matched scan.
+    """
+
+    joint: Joint
+    reason: str
+    how: How
+    covariance: Floats | None
+    fit: FitWeights
+    claim: Claim
+
+    @property
+    def sentence(self) -> str:
+        """What was assumed, and what it does to the scores."""
+        return f"{self.reason}: {HOW_WORDS[self.how]}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Strict JSON data."""
+        return {
+            "kind": self.joint.kind,
+            "level": self.joint.level,
+            "reason": self.reason,
+            "scored_under": self.how,
+        }
+
+
+def claimed_joint(estimate: AnyTrack, choice: JointChoice, matched: AnyTrack) -> tuple[Joint, str]:
+    """The joint covariance that a track claims in its own world, and why, in words.
+
+    How covariances grow is read from the whole track; cross-covariances are those of the matched
+    scans.
+    """
+    if not isinstance(estimate, GaussianTrack):
+        return UNKNOWN, "particles say nothing about how their errors move together"
+    if choice == "none":
+        return UNKNOWN, "no joint covariance is assumed (asked for)"
+    cross = matched.cross if isinstance(matched, GaussianTrack) else None
+    if cross is not None and choice != "implied":
+        count = words.count(len(cross), "pair")
+        return given(cross.pairs, cross.block), f"cross-covariances of {count} of scans are given"
+    if choice == "given":
+        return UNKNOWN, "no cross-covariances are given"
+    found = growth(Claim(estimate.position, estimate.rotation, estimate.covariance))
+    if found.level is None:
+        return UNKNOWN, f"cross-covariances are unknown ({found.reason})"
+    kind = LEVEL_WORDS[found.level]
+    return joint_of(found), f"covariances grow as of {kind}: cross-covariances implied"
+
+
+def align_claim(
+    estimate: AnyTrack,
+    own: tuple[Joint, str],
+    alignment: Alignment,
+    kind: AlignmentKind,
+) -> AlignedClaim | None:
+    """The claim of an aligned, matched track; None where it reports no uncertainty.
+
+    `own` is the joint covariance in the estimator's world and the reason for it.
+    """
+    belief = estimate.moments if isinstance(estimate, ParticleTrack) else estimate
+    if not isinstance(belief, GaussianTrack):
+        return None
+    claim = Claim(belief.position, belief.rotation, belief.covariance)
+    count = alignment.fitted_scans
+    fit = fit_weights(kind, claim.position, fitted=count if kind not in UNFITTED else None)
+    joint, reason = own
+    joint = aligned(joint, alignment.rotation, alignment.scale)
+    if kind == "none":
+        return AlignedClaim(joint, reason, "reported", None, fit, claim)
+    if isinstance(estimate, ParticleTrack):
+        return AlignedClaim(joint, reason, "after a fit", None, fit, claim)
+    if is_determined(fit, joint, len(claim)) and is_first_order(claim.covariance):
+        projected = projected_covariance(fit, joint, claim)
+        return AlignedClaim(joint, reason, "projected", projected, fit, claim)
+    if kind == "first-pose" or count < len(claim):
+        granted = granted_covariance(fit, claim)
+        return AlignedClaim(joint, reason, "granted", granted, fit, claim)
+    return AlignedClaim(joint, reason, "after a fit", None, fit, claim)
+
+
+UNFITTED = ("none", "first-pose")
+
+
+def evidence_of(claimed: AlignedClaim, reference: Track, space: PositionSpace) -> Evidence:
+    """All that a verdict after a fit can rest on."""
+    noise = None
+    if space.reference_covariance and isinstance(reference, GaussianTrack):
+        noise = reference.covariance
+    if not space.is_whole:
+        bounds = _axes_bound(claimed, reference, space, noise)
+        return Evidence(claimed.joint, claimed.fit.gauge, (), bounds)
+    turned = has_constant_rotation(claimed.claim, reference)
+    return gather(
+        claimed.joint,
+        claimed.fit,
+        claimed.claim,
+        (reference.position, reference.rotation),
+        reference.stamp,
+        oriented=reference.about.oriented and not turned,
+        reference_covariance=noise,
+    )
+
+
+def has_constant_rotation(claim: Claim, reference: Track) -> bool:
+    """Whether the bodies' axes seem to differ by a constant rotation (a missing extrinsic).
+
+    Relative motion is seen from the body, so such a rotation would be taken for an error of it.
+    """
+    at = _spaced(len(claim))
+    between = so3.compose(so3.inverse(reference.rotation[at]), claim.rotation[at])
+    mean = so3.mean(np.einsum("ni,nj->ij", between, between))
+    scatter = float(np.median(so3.angle_between(np.broadcast_to(mean, between.shape), between)))
+    constant = float(so3.angle(mean))
+    variance = np.einsum("nii->n", claim.covariance[at, 3:, 3:]) / 3
+    sigma = float(np.sqrt(np.median(variance)))
+    return constant > max(LEAST_ROTATION_RAD, 3 * scatter, 5 * sigma)
+
+
+def _axes_bound(
+    claimed: AlignedClaim, reference: Track, space: PositionSpace, noise: Floats | None
+) -> tuple[Bound, ...]:
+    """The any-correlation bound on some of the axes."""
+    claim, at = claimed.claim, _spaced(len(reference))
+    largest = bound_covariance(claimed.fit, claim, at=at)
+    if noise is not None:
+        largest = largest + bound_covariance(claimed.fit, claim.with_covariance(noise), at=at)
+    largest = largest[:, space.columns][:, :, space.columns]
+    error = (claim.position[at] - reference.position[at])[:, space.columns]
+    keep = ~normal.is_singular(largest)
+    if not keep.any():
+        return ()
+    median = median_chi_squared(space.dimension)
+    k = float(np.median(normal.nees(error[keep], largest[keep]))) / median
+    limit = chi_squared_tail_quantile(space.dimension, DOUBT / 2) / median
+    return (Bound("fit bound", None, k, limit),)
+
+
+def _spaced(count: int) -> Ints:
+    return np.unique(np.linspace(0, count - 1, min(count, MOST_BOUND_SCANS)).astype(np.int64))
