@@ -40,8 +40,9 @@ class Residuals:
     Axes are those of the reference's world, reduced to the scored ones: d = 1, 2 or 3. `covariance`
     is None for plain poses; for particles it is their sample covariance. `noise` is None for an
     exact reference. After a fit `covariance` may be what the claim leaves of the residuals; what
-    the estimate reports is then `reported`. The reference is a measurement r = t + noise, so what a belief N(mean, S)
-    predicts for it is N(mean, S + S_ref): every rule scores that prediction, which keeps it proper.
+    the estimate reports is then `reported`. The reference is a measurement r = t + noise, so what a
+    belief N(mean, S) predicts for it is N(mean, S + S_ref): every rule scores that prediction,
+    which keeps it proper.
     """
 
     error: Floats  # (n, d)

@@ -61,7 +61,7 @@ class PositionSpace:
     ) -> Residuals:
         """Mean minus reference with the uncertainties of both, on the scored axes.
 
-        `claimed` is the covariance of the residuals in world axes where a fit changed it. (n, 3, 3).
+        `claimed` is the covariance of the residuals in world axes, where a fit changed it.
         """
         noise = None
         if self.reference_covariance and isinstance(reference, GaussianTrack):
