@@ -68,16 +68,12 @@ def test_one_of_several_is_chosen(opened, rng):
     assert centre == pytest.approx(several[1].position.estimate.position[0, 0], abs=0.5)
 
 
-def test_a_hundred_thousand_scans_open_soon_and_show_more_when_zoomed(opened):
+def test_a_hundred_thousand_scans_are_thinned_and_show_more_when_zoomed(opened):
     rng = np.random.default_rng(5)
     long = evaluated(rng, 100_000, name="long", options=FAST)
     html = page.score([long], command="")
-    size_mb = len(html.encode()) / 1e6
+    assert len(html.encode()) < 15e6
     tab = opened(html)
-    seconds = tab.js("performance.now()") / 1e3
-    print(f"100,000 scans: {size_mb:.1f} MB, all plots drawn after {seconds:.1f} s")
-    assert size_mb < 15
-    assert seconds < 30  # 3 s on an idle machine; here plots are drawn in software, beside others
     error = tab.names("over-time").index("long: error")
     whole = np.array(tab.data("over-time", error, "y"))
     assert 2_000 < len(whole) < 10_000

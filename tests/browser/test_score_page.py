@@ -47,7 +47,7 @@ def test_what_is_drawn_is_what_was_scored(tab, evaluation):
     assert drawn == pytest.approx(evaluation.position.series["nees"], rel=1e-6)
     curve = tab.names("curve").index("made")
     level, share = (tab.data("curve", curve, c) for c in "xy")
-    held = evaluation.calibration.coverage[0.9].value
+    held = evaluation["coverage_90"].value
     assert share[int(np.argmin(np.abs(np.array(level) - 0.9)))] == pytest.approx(held)
 
 

@@ -146,7 +146,6 @@ def _alibi_notes(alibis: Alibis) -> list[str]:
 
 
 DIAGNOSES_TITLE = "where the error comes from"
-ROUNDING = 1e-9  # of the scatter: what a fit leaves of a mean that it has taken away
 
 
 def diagnoses_text(diagnoses: Diagnoses, *, verbose: bool = False) -> str:
@@ -183,7 +182,7 @@ def _bias_rows(diagnoses: Diagnoses) -> list[tuple[str, str]]:
 def _bias_text(bias: Bias) -> str:
     mean = bias.mean
     scale, unit = words.length_unit(max(abs(mean.value), bias.scatter_m))
-    value = mean.value if abs(mean.value) > ROUNDING * bias.scatter_m else 0.0
+    value = 0.0 if bias.is_rounding else mean.value
     ends = ""
     if mean.low is not None and mean.high is not None:
         ends = f" [{words.number(mean.low / scale)}, {words.number(mean.high / scale)}]"

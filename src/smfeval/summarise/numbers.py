@@ -201,8 +201,9 @@ def number_named(name: str) -> NumberRow | None:
 
 
 def metrics() -> dict[str, NumberRow]:
-    """The rows that studies compare estimators by."""
-    return {name: row for name, row in NUMBERS.items() if row.metric}
+    """The rows that studies compare estimators by: scores, k, then the rest of the calibration."""
+    rows = sorted(NUMBERS.values(), key=lambda row: (row.group != "scores", row.name != "k"))
+    return {row.name: row for row in rows if row.metric}
 
 
 def is_rounding(distance: Floats, position: Floats) -> bool:

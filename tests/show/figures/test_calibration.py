@@ -28,7 +28,7 @@ def test_coverage_and_its_interval_are_those_of_the_evaluation(rng):
     found = evaluated(rng, n=300, tightness=2, options=EXACT)
     assert found.position.has_belief
     for level in (0.5, 0.9):
-        assert empirical_coverage(found, level) == found.calibration.coverage[level]
+        assert empirical_coverage(found, level) == found[f"coverage_{100 * level:g}"]
 
 
 def test_the_band_of_the_coverage_is_the_pointwise_interval(rng):

@@ -163,7 +163,7 @@ def test_nees_is_drawn_over_the_chi_squared_band_with_both_medians(rng):
 
 
 def test_the_honest_quantile_undoes_the_pit(rng):
-    residuals = particle_evaluation(rng).scored.residuals
+    residuals = particle_evaluation(rng).position.residuals
     np.testing.assert_allclose(honest_quantile(residuals, 0.5), honest_median(residuals))
     gaussian = Residuals(rng.normal(size=(5, 2)), np.tile(np.eye(2), (5, 1, 1)))
     np.testing.assert_allclose(honest_quantile(gaussian, 0.9), stats.chi2(2).ppf(0.9))

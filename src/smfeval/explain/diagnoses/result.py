@@ -5,6 +5,8 @@ from typing import Any
 
 from smfeval.summarise.number import Number, finite_or_none
 
+ZERO_MEAN = 1e-6  # of the scatter: a mean below this is what an alignment leaves of zero
+
 # All diagnoses that may be named. Each is a test, so their number sets the level of one (`case`).
 DIAGNOSES = (
     "lever-arm bias",
@@ -57,6 +59,11 @@ class Bias:
     mean: Number  # m
     scatter_m: float
     share: float  # of the mean square along this direction, that the mean is
+
+    @property
+    def is_rounding(self) -> bool:
+        """Whether the mean is what rounding leaves of zero, as after an alignment."""
+        return abs(self.mean.value) < ZERO_MEAN * self.scatter_m
 
     def to_dict(self) -> dict[str, Any]:
         """Strict JSON data."""

@@ -27,16 +27,15 @@ from smfeval.show.page.parts import (
     sentence,
 )
 from smfeval.show.page.plots import drawn_tracks, thinning_note
+from smfeval.show.page.terms import TERMS
 from smfeval.show.report import ALIBIS_TITLE, DIAGNOSES_TITLE, format_need, outcome_text
 from smfeval.summarise.numbers import NUMBERS, NumberRow
 from smfeval.summarise.verdict import K_AT_95
 from smfeval.track import ParticleTrack
 
-TERMS_OF = {"NEES": "NEES", "coverage": "coverage"}  # lines that share an explanation
 NOTHING_TO_JUDGE = "It reports no uncertainty: there is nothing to judge."
 ONLY_ERRORS = "Poses without covariance have errors, which are below, and no claim to hold them to."
 MANY = 0.1  # share of scans: more of them unmatched, or at risk, stand beside the verdict
-ROUNDING = 1e-6  # a mean this small beside the scatter is what an alignment leaves of zero
 
 # Rows of the text that stand in tables of their own here, or are terms by another name.
 ELSEWHERE = {"MAE", "RMSE", "energy", "CRPS", "interval", "rotation", "NEES", "k", "coverage"}
@@ -184,9 +183,14 @@ def number_rows(evaluation: Evaluation) -> Iterator[ShownNumber]:
         if number is not None and row.on_page:
             cell = number_cell(number, _unit(row))
             compare = row.comparison(dimension, gaussian=gaussian)
-            yield ShownNumber(
-                row.title, cell.text, cell.ends, compare, TERMS_OF.get(row.label or "", "")
-            )
+            yield ShownNumber(row.title, cell.text, cell.ends, compare, _term(row))
+
+
+def _term(row: NumberRow) -> str:
+    """The term that explains a number: its title or its label; coverages share one."""
+    if row.level is not None:
+        return "coverage"
+    return row.title if row.title in TERMS else row.label or ""
 
 
 def _alibis(found: Alibis) -> dict[str, Any]:
@@ -250,8 +254,7 @@ def _bias_row(bias: Bias) -> Row:
     """The mean with its interval, in the unit that suits the scatter."""
     mean = bias.mean
     unit = words.length_unit(max(abs(mean.value), bias.scatter_m))
-    left = abs(mean.value) >= ROUNDING * bias.scatter_m
-    value, share = (mean.value, bias.share) if left else (0.0, 0.0)
+    value, share = (0.0, 0.0) if bias.is_rounding else (mean.value, bias.share)
     ends = () if mean.low is None or mean.high is None else (mean.low, mean.high)
     text, *shown = (words.number(each / unit.size) for each in (value, *ends))
     return (
