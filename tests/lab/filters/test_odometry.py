@@ -177,9 +177,7 @@ def test_a_gap_of_the_imu_across_the_start_is_seen(recording):
     short = run(replace(recording, imu=thinned_imu(recording.imu, 0.95, 1.25)), SETTINGS)
     assert any("1 gap of more than 5 samples in the IMU" in note for note in short.notes)
     long = replace(recording, imu=thinned_imu(recording.imu, 0.95, 2.5))
-    with pytest.raises(
-        OptionError, match=r"no scan ends while the IMU runs .*silent for 1\.56 s"
-    ):
+    with pytest.raises(OptionError, match=r"no scan ends while the IMU runs .*silent for 1\.56 s"):
         run(long, SETTINGS)
 
 
