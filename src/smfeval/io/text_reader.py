@@ -41,7 +41,8 @@ def read_numbers(path: Path, layout: Layout) -> NumberTable:
         reader = _Reader(path, layout, first, len(header) + 1)
         for number, line in enumerate(header, start=1):
             reader.note_comment(line.encode(), number)
-        blocks = [reader.read_block(chunk) for chunk in _line_chunks(first, stream)]
+        # map holds no chunk while the next is read; a comprehension would
+        blocks = list(map(reader.read_block, _line_chunks(first, stream)))
     blocks = [block for block in blocks if len(block.stamp)]
     if not blocks:
         raise FormatError(
