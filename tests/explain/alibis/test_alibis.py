@@ -76,7 +76,7 @@ def test_covariances_far_below_the_rounding_of_an_alibi_give_numbers(rng):
     """1e-19 m^2 beside a jitter's 1e-4 m^2: the sum of the two has lost the covariance."""
     found = alibis_of(belief(0.1 + noise(rng), 1e-19 * np.eye(3)), reference())
     jitter, need = rows(found)["clock jitter"], rows(found)["reference noise 2 mm"].need
-    assert held(found) == set()
+    assert held(found) == {"all at once"}  # whose gauge is fitted: only bounds convict there
     assert all(np.isfinite(row.judgement.k.value) for row in found.rows)
     assert jitter.judgement.k.value > 1e12  # what lies across the motion
     typical = np.median(np.linalg.norm(0.1 + noise(rng), axis=1))
@@ -160,12 +160,18 @@ def test_no_alibi_holds_for_the_real_faster_lio(shared_data):
     assert rows(found)["reference noise 2 mm"].need.size == pytest.approx(0.278, rel=0.01)
 
 
-def test_the_real_fast_lio2_is_excused_by_a_reference_of_centimetres_alone(shared_data):
+def test_only_a_reference_of_centimetres_excuses_the_real_fast_lio2(shared_data):
     """Its reference is LiDAR registered to a surveyed map."""
     found = spires(shared_data, "fast_lio2")
-    assert held(found) == {"reference noise 1 cm", "reference noise 2 cm"}
-    assert found.sentence.startswith(
-        "it depends on the reference: one of 1 cm, LiDAR registered to a surveyed map, leaves k = "
+    outcomes = {name: row.outcome(found.scored) for name, row in rows(found).items()}
+    holding = {name for name, outcome in outcomes.items() if outcome == "holds"}
+    assert holding == {"reference noise 1 cm", "reference noise 2 cm"}
+    # Only bounds convict after a fit with unknown correlations: a k near 10 is not proven.
+    assert outcomes["reference noise 2 mm"] == outcomes["all at once"] == "not excluded"
+    assert outcomes["gauge sim3"] == outcomes["lever arm"] == outcomes["clock offset"] == "no"
+    assert found.sentence.startswith("an alibi is not excluded: ")
+    assert (
+        "; it depends on the reference: one of 1 cm, LiDAR registered to a surveyed map, leaves k ="
+        in found.sentence
     )
-    assert "; without it, no alibi holds: all at once leave k = " in found.sentence
     assert rows(found)["reference noise 2 mm"].need.size == pytest.approx(0.00698, rel=0.01)

@@ -21,6 +21,8 @@ from smfeval.summarise.inflation import median_chi_squared
 from smfeval.track import ParticleTrack
 from support.alibis import N, belief, noise, path, reference, remembering, times, velocity
 from support.beliefs import stamps
+from support.drifting import dead_reckoning, random_walk
+from support.studies import drifting_tracks
 
 
 def evaluated(rng, gauge="fixed", **options):
@@ -48,6 +50,20 @@ def test_the_case_as_it_stands_repeats_the_evaluation(rng, options):
     again, before = judge(case), evaluated_judgement(evaluation)
     assert again.k.value == pytest.approx(before.k.value, rel=1e-9)
     assert again.k.low == pytest.approx(before.k.low, rel=1e-9)
+    assert again.nees_median == pytest.approx(before.nees_median, rel=1e-9)
+    assert (again.label, again.scans) == (before.label, before.scans)
+
+
+@pytest.mark.parametrize("make", [dead_reckoning, random_walk])
+@pytest.mark.parametrize("alignment", ["se3", "yaw", "sim3", "first-pose", "none"])
+@pytest.mark.parametrize("joint", ["auto", "none"])
+def test_the_case_of_a_drifting_track_repeats_the_evaluation(rng, make, alignment, joint):
+    """J implied or unknown: projected, granted or reported covariances, each judged as scored."""
+    estimate, truth = drifting_tracks(make(rng, 300), tighter=9)
+    options = Options(alignment=alignment, joint=joint, singular="drop")
+    evaluation = evaluate(estimate, truth, options=options)
+    again, before = judge(case_of(evaluation)[0]), evaluated_judgement(evaluation)
+    assert again.k.value == pytest.approx(before.k.value, rel=1e-9)
     assert again.nees_median == pytest.approx(before.nees_median, rel=1e-9)
     assert (again.label, again.scans) == (before.label, before.scans)
 

@@ -56,7 +56,8 @@ def test_a_wrong_lever_arm_is_found_with_its_length(rng, gauge):
     assert "lever arm" not in held(found)  # one centimetre is granted, five are needed
     assert rows(found)["lever arm"].need.size == pytest.approx(0.05, rel=0.08)
     wider = alibis_of(wrong, reference(), ExtrinsicTolerance(0.06, 0.0))
-    assert held(wider) == {"lever arm", "all at once"}
+    unproven = {"reference noise 2 cm"} if gauge == "se3" else set()  # only bounds convict there
+    assert held(wider) == {"lever arm", "all at once"} | unproven
     assert rows(wider)["lever arm"].granted.endswith("best within 6 cm")
     assert float(rows(wider)["lever arm"].granted.split(" cm")[0]) == pytest.approx(5, rel=0.05)
 

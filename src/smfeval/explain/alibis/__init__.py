@@ -7,7 +7,7 @@ it would be needed for k = 1.
 ::
 
     case             matched beliefs before alignment: what an alibi changes
-    judgement        k, interval and label by the rules of the verdict
+    judgement        k, interval and label by the rule of the evaluation, claim after the fit
     gauge            every admissible alignment, and a fit on the start
     clock_offset     a constant error of the clock
     clock_jitter     an error of the clock at every scan

@@ -1,11 +1,13 @@
 """The case: matched beliefs about one body, before alignment, and how they were judged.
 
-An alibi changes the case (another clock, lever arm or gauge) and asks again. The alignment is
-fitted again each time, on the scans and with the freedoms of the evaluation.
+An alibi changes the case (another clock, lever arm, gauge or reference) and asks again. The
+alignment is fitted again each time, on the scans and with the freedoms of the evaluation; residuals
+are scored under what the claim leaves after that fit, and judged by the rule of the evaluation.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -14,12 +16,16 @@ from smfeval import words
 from smfeval.align.body import move_to_body, to_common_body
 from smfeval.align.fit import FITS, Alignment, fit_first_pose
 from smfeval.align.gauge import AlignmentKind, choose_alignment, fit_alignment
+from smfeval.align.joint import UNKNOWN, Joint, given
 from smfeval.associate.pairing import pair_scans
 from smfeval.compare.frames import as_gaussian
 from smfeval.compare.sensitivity import FEWEST, local_motion
 from smfeval.errors import OptionError, SeriesError, SmfevalError
 from smfeval.evaluation import Evaluation
-from smfeval.maths import normal
+from smfeval.evaluation.claim import AlignedClaim, align_claim, claimed_joint
+from smfeval.evaluation.metrics import FittedFreedoms, judge_track
+from smfeval.evaluation.result import SpaceScores
+from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.options import Options
 from smfeval.score import Residuals
@@ -27,8 +33,8 @@ from smfeval.score.pit import honest_median
 from smfeval.summarise.judgement import Label
 from smfeval.summarise.number import Number, finite_or_none
 from smfeval.summarise.numbers import VERDICT_LEVEL
-from smfeval.summarise.verdict import K_AT_95, verdict
-from smfeval.track import AnyTrack, GaussianTrack, Track
+from smfeval.summarise.verdict import K_AT_95
+from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
 
 IDENTITY_ROTATION = np.array([0.0, 0.0, 0.0, 1.0])
 
@@ -48,6 +54,9 @@ class AlibiCase:
     fitted: Ints  # scans that the alignment is fitted on
     left: Ints  # scans that it leaves to score
     numbers: Mapping[str, Number]  # of the evaluation
+    own_joint: tuple[Joint, str]  # claimed in the estimate's own world, and why
+    is_ensemble: bool = False  # the estimate had particles
+    has_clock: bool = False  # a clock offset was found for it
 
     @property
     def scored_scans(self) -> Ints:
@@ -59,7 +68,7 @@ class AlibiCase:
         """Whether the alignment was fitted on the very scans that are scored."""
         return len(self.fitted) > 0 and self.left[0] <= self.fitted[-1]
 
-    @property
+    @cached_property
     def alignment(self) -> Alignment:
         """The fit of the estimate as it stands here."""
         if self.kind == "first-pose":
@@ -67,10 +76,28 @@ class AlibiCase:
         ours, theirs = self.estimate.position, self.reference.position
         return FITS[self.kind](ours[self.fitted], theirs[self.fitted])
 
+    @cached_property
+    def claim(self) -> AlignedClaim:
+        """What the estimate claims about its residuals after the alignment of this case."""
+        joint, reason = self.own_joint
+        cross = self.estimate.cross
+        if joint.kind == "given":
+            joint = UNKNOWN if cross is None else given(cross.pairs, cross.block)
+        alignment = self.alignment
+        claim = align_claim(alignment(self.estimate), (joint, reason), alignment, self.kind)
+        assert claim is not None
+        if self.is_ensemble and self.kind != "none":  # as of particles: nothing is granted
+            return replace(claim, how="after a fit", covariance=None)
+        return claim
+
     def residuals(self) -> Residuals:
         """Residuals of the scored scans, alignment and covariances done anew."""
-        aligned = self.alignment(self.estimate[self.scored_scans])
-        return self.options.space.residuals(aligned, self.reference[self.scored_scans])
+        scans, claimed = self.scored_scans, self.claim.covariance
+        return self.options.space.residuals(
+            self.alignment(self.estimate[scans]),
+            self.reference[scans],
+            None if claimed is None else claimed[scans],
+        )
 
     def error(self) -> Floats:
         """Errors alone: what a search needs over and over. (m, d)."""
@@ -101,6 +128,24 @@ class AlibiCase:
         moved = move_to_body(self.estimate, (arm, IDENTITY_ROTATION), self.estimate.about.body)
         assert isinstance(moved, GaussianTrack)
         return replace(self, estimate=moved)
+
+    def with_reference_noise(self, covariance: Floats) -> "AlibiCase":
+        """Before a reference that is uncertain by so much more, in world axes. (n, 3, 3)."""
+        reference, own = self.reference, np.zeros((len(self.reference), 6, 6))
+        if isinstance(reference, GaussianTrack) and self.options.reference_covariance:
+            own = reference.covariance.copy()
+        own[:, :3, :3] += so3.rotate_covariance(so3.inverse(reference.rotation), covariance)
+        rows = {
+            "stamp": reference.stamp,
+            "position": reference.position,
+            "rotation": reference.rotation,
+            "covariance": own,
+        }
+        noisy = self.estimate.with_arrays(  # not checked: v v^T is singular, up to rounding
+            rows, about=reference.about, provenance=reference.provenance
+        )
+        options = replace(self.options, reference_covariance=True)
+        return replace(self, reference=noisy, options=options)
 
     def thin(self, limit: int) -> "AlibiCase":
         """At most `limit` evenly spaced scans to fit on, and as many to score."""
@@ -138,22 +183,31 @@ def case_of(evaluation: Evaluation) -> tuple[AlibiCase, tuple[str, ...]]:
     matched = whole[pairs.estimate]
     alignment, left = fit_alignment(matched, truth, kind, options.fit_on)
     velocity, acceleration = _motion(whole, pairs.estimate)
+    own_joint = claimed_joint(placed, options.joint, placed[pairs.estimate])
     case = AlibiCase(
         estimate=matched,
         reference=truth,
         velocity=velocity,
         acceleration=acceleration,
         honest_median=_honest_medians(placed[pairs.estimate], truth, options),
-        is_regular=~normal.is_singular(
-            options.space.residuals(alignment(matched), truth).predicted_covariance
-        ),
+        is_regular=np.ones(len(matched), dtype=np.bool_),
         kind=kind,
         options=options,
         fitted=np.arange(alignment.fitted_scans),
         left=left,
         numbers=evaluation.position.numbers,
+        own_joint=own_joint,
+        is_ensemble=isinstance(placed, ParticleTrack),
+        has_clock=evaluation.clock is not None,
     )
-    return case, notes
+    return replace(case, is_regular=_is_regular(case)), notes
+
+
+def _is_regular(case: AlibiCase) -> Bools:
+    """Whether the scored covariance of a matched scan has an inverse. (n,)."""
+    aligned = case.alignment(case.estimate)
+    residuals = case.options.space.residuals(aligned, case.reference, case.claim.covariance)
+    return ~normal.is_singular(residuals.predicted_covariance)
 
 
 def _truth(evaluation: Evaluation) -> Track:
@@ -200,46 +254,38 @@ def evaluated_judgement(evaluation: Evaluation) -> Judgement:
     return Judgement(k, evaluation["nees_median"].value, evaluation.verdict.label, scans)
 
 
-def judge(case: AlibiCase, *, noise: Floats | None = None) -> Judgement:
-    """The case as it stands, with more noise of the reference if given. (m, d, d)."""
-    return judge_nees(case, relative_nees(case, noise=noise))
+def judge(case: AlibiCase, relative: Floats | None = None) -> Judgement:
+    """The case as it stands, by the rule of the evaluation; `relative` NEES may be given. (m,)."""
+    residuals = case.residuals() if relative is not None else regular_residuals(case)
+    relative = case.relative_nees(residuals) if relative is None else relative
+    k = k_number(case, relative)
+    median = float(np.median(relative * case.honest_median[case.scored_scans]))
+    return Judgement(k, median, _label(case, residuals, k), len(relative))
 
 
-def try_judge(
-    case: AlibiCase, *, noise: Floats | None = None
-) -> tuple[Judgement | None, str | None]:
+def try_judge(case: AlibiCase) -> tuple[Judgement | None, str | None]:
     """The judgement, or the reason in words where there is none."""
     try:
-        return judge(case, noise=noise), None
+        return judge(case), None
     except SmfevalError as error:
         return None, str(error)
 
 
-def judge_nees(case: AlibiCase, relative: Floats) -> Judgement:
-    """What relative NEES of the scored scans amount to. (m,)."""
-    k = k_number(case, relative)
-    median = float(np.median(relative * case.honest_median[case.scored_scans]))
-    return Judgement(k, median, _label(case, k), len(relative))
-
-
-def relative_nees(case: AlibiCase, *, noise: Floats | None = None) -> Floats:
-    """NEES over that of an honest belief's median, of covariances that have an inverse. (m,)."""
+def regular_residuals(case: AlibiCase) -> Residuals:
+    """Residuals whose covariances have an inverse; raises where a change took it."""
     residuals = case.residuals()
-    if noise is not None:
-        residuals = add_noise(residuals, noise)
     singular = int(normal.is_singular(residuals.predicted_covariance).sum())
     if singular:
         raise SeriesError(
             f"it makes {words.count(singular)} of {words.count(len(residuals))} covariances "
             "singular"
         )
-    return case.relative_nees(residuals)
+    return residuals
 
 
-def add_noise(residuals: Residuals, noise: Floats) -> Residuals:
-    """The same errors before a reference with more noise. (m, d, d)."""
-    own = residuals.noise
-    return replace(residuals, noise=noise if own is None else own + noise)
+def relative_nees(case: AlibiCase) -> Floats:
+    """NEES over that of an honest belief's median, of covariances that have an inverse. (m,)."""
+    return case.relative_nees(regular_residuals(case))
 
 
 def k_number(case: AlibiCase, relative: Floats) -> Number:
@@ -247,12 +293,26 @@ def k_number(case: AlibiCase, relative: Floats) -> Number:
     return replace(case.options.intervals, level=VERDICT_LEVEL).of(relative, "median", "1")
 
 
-def _label(case: AlibiCase, k: Number) -> Label:
-    """The verdict's label; its other numbers are not asked."""
-    scans, dimension = len(case.scored_scans), case.options.space.dimension
-    fitted = case.alignment.freedoms if case.in_sample else 0
-    numbers = {**case.numbers, "k": k, K_AT_95: k}
-    return verdict(scans, dimension, numbers, fitted=fitted).label
+def _label(case: AlibiCase, residuals: Residuals, k: Number) -> Label:
+    """The verdict's label by the rule of the evaluation; its other numbers are not asked."""
+    scans = case.scored_scans
+    scored = SpaceScores(
+        kept_scans=scans,
+        estimate=case.estimate[scans],
+        reference=case.reference[scans],
+        residuals=residuals,
+        series={"ape": np.linalg.norm(residuals.error, axis=1)},
+        singular=len(case.left) - len(scans),
+        space=case.options.space,
+        numbers={**case.numbers, "k": k, K_AT_95: k},
+        crps_by_axis={},
+    )
+    fit = FittedFreedoms(
+        case.alignment.freedoms,
+        from_start=len(case.left) < len(case.estimate),
+        clock=case.has_clock,
+    )
+    return judge_track(scored, fit, case.claim, case.reference).label
 
 
 AlibiName = Literal[

@@ -16,7 +16,6 @@ from smfeval.explain.alibis.case import (
     Need,
     crossing,
     judge,
-    judge_nees,
     median_curve,
 )
 from smfeval.maths import normal, so3
@@ -90,20 +89,27 @@ def clock_jitter(case: AlibiCase) -> Alibi:
     granted = f"{words.duration(SOFTWARE_S)}, stamps by software"
     if case.velocity is None:
         return Alibi("clock jitter", granted, None, reason="too few scans to tell their velocity")
-    relative = jitter_curve(case)
-    return Alibi(
-        "clock jitter", granted, judge_nees(case, relative(SOFTWARE_S)), needed_jitter(relative)
-    )
+    relative = jitter_curve(case)  # keeps its digits where S + s^2 v v^T has none
+    judgement = judge(with_jitter(case, SOFTWARE_S), relative(SOFTWARE_S))
+    return Alibi("clock jitter", granted, judgement, needed_jitter(relative))
+
+
+def with_jitter(case: AlibiCase, jitter_s: float) -> AlibiCase:
+    """Before a reference that is uncertain along the motion by so many seconds at every scan."""
+    v = world_velocity(case)
+    return case.with_reference_noise(jitter_s**2 * v[:, :, None] * v[:, None, :])
 
 
 def scored_velocity(case: AlibiCase) -> Floats:
     """Velocity in the reference's world on the scored axes. (m, d)."""
+    return world_velocity(case)[case.scored_scans][:, case.options.space.columns]
+
+
+def world_velocity(case: AlibiCase) -> Floats:
+    """Velocity of every matched scan in the reference's world. (n, 3)."""
     assert case.velocity is not None
     alignment = case.alignment
-    velocity = so3.rotate_all(
-        alignment.scale * alignment.rotation, case.velocity[case.scored_scans]
-    )
-    return velocity[:, case.options.space.columns]
+    return so3.rotate_all(alignment.scale * alignment.rotation, case.velocity)
 
 
 def needed_jitter(relative: Callable[[float], Floats]) -> Need:

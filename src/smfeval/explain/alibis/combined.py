@@ -29,7 +29,7 @@ from smfeval.explain.alibis.reference_noise import (
     RTK_M,
     SURVEYED_MAP_M,
     TOTAL_STATION_M,
-    isotropic_noise,
+    with_isotropic_noise,
 )
 from smfeval.maths.arrays import Floats
 
@@ -44,7 +44,7 @@ def all_at_once(case: AlibiCase, search: AlibiCase, tolerance: ExtrinsicToleranc
     arm_words = f", lever arm {words.length(float(np.linalg.norm(arm)))}" if arm.any() else ""
     clock = f"clock {words.duration(offset, signed=True)}"
     granted = f"{moved.kind}, {clock}{arm_words}, noise {words.length(TOTAL_STATION_M)}"
-    judgement, reason = try_judge(moved, noise=isotropic_noise(moved, TOTAL_STATION_M))
+    judgement, reason = try_judge(with_isotropic_noise(moved, TOTAL_STATION_M))
     return Alibi("all at once", granted, judgement, searched=True, reason=reason)
 
 

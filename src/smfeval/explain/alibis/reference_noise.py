@@ -50,14 +50,14 @@ def _row(
     proviso: str | None = None,
 ) -> Alibi:
     granted = f"{words.length(sigma_m)}, {kind}"
-    judgement = judge(case, noise=isotropic_noise(case, sigma_m))
+    judgement = judge(with_isotropic_noise(case, sigma_m))
     return Alibi("reference noise", granted, judgement, need, proviso)
 
 
-def isotropic_noise(case: AlibiCase, sigma_m: float) -> Floats:
-    """sigma^2 I for every scored scan. (m, d, d)."""
-    d = case.options.space.dimension
-    return np.broadcast_to(sigma_m**2 * np.eye(d), (len(case.scored_scans), d, d))
+def with_isotropic_noise(case: AlibiCase, sigma_m: float) -> AlibiCase:
+    """Before a reference with sigma^2 I more at every scan."""
+    shape = (len(case.reference), 3, 3)
+    return case.with_reference_noise(np.broadcast_to(sigma_m**2 * np.eye(3), shape))
 
 
 def needed_noise(case: AlibiCase, search: AlibiCase) -> Need:
