@@ -5,9 +5,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from pathlib import Path
 
-from smfeval.cli.drawing import check_figure_flags, draw
+from smfeval.cli.drawing import add_figure_flags, check_figure_flags, draw
 from smfeval.cli.flags import add_output_flags, parser
 from smfeval.cli.main import LAB_MODULES
 from smfeval.compare.sweep import SENTENCES, Sweep, sweep_of
@@ -50,16 +49,9 @@ def _flags() -> argparse.ArgumentParser:
         metavar="LABEL",
         help=f"exit with 1 if a knob is {', '.join(SENTENCES)} (may repeat)",
     )
-    add("--plot", action="store_true", help="show the figures in windows")
-    add(
-        "--save-plot",
-        type=Path,
-        metavar="FILE.pdf",
-        help="all figures as pages of a PDF, or each as FILE_name.png or .svg",
-    )
     add("--force", action="store_true", help="overwrite figures")
+    add_figure_flags(flags, page=False)
     add_output_flags(flags)
-    flags.set_defaults(html=None)  # there is no page of a sweep
     return flags
 
 
