@@ -1,152 +1,113 @@
 """How often is the verdict after a fit right? Simulated worlds, gauges, covariances times c.
 
-    python experiments/fit.py                       # 200 runs per cell, about ten minutes
-    python experiments/fit.py --runs 40 --seed 1
+    python experiments/fit.py                       # 200 runs per cell, about three hours
+    python experiments/fit.py --runs 100 --gauges se3 none --factors 1 1/2
 
-Prints Markdown: per cent of runs called overconfident (O), consistent (C), conservative (W) and
-cannot tell (?), and how often the honest belief beats 7 and 20 times too tight ones.
+Every cell is made by `evaluate` with default settings. Prints Markdown: per cent of runs called
+overconfident (O), consistent (C), conservative (W) and cannot tell (?), and on how many tracks the
+honest belief has a better mean score than 7 and 20 times too tight ones.
 """
 
 import argparse
 import sys
-from dataclasses import replace
+from collections import Counter
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from smfeval.align import fit as fits
-from smfeval.align import joint as joint_module
-from smfeval.align.joint import Joint, given, growth, joint_of
-from smfeval.align.projection import fit_weights, projected_covariance
-from smfeval.maths import normal, so3
-from smfeval.maths.normal_distance import energy_score
-from smfeval.summarise import judgement
+from smfeval.align.extent import Extent
+from smfeval.evaluation import Evaluation, Options, evaluate
 from smfeval.summarise.windows import horizons, window_scores, windows
 from support import drifting
 
 SCANS = 600
-FACTORS = (1.0, 1 / 2, 1 / 4, 1 / 9, 1 / 25, 2.0, 4.0)
-GAUGES = ("se3", "yaw", "sim3", "first-pose", "prefix", "none")
-SIGNS = {"overconfident": "O", "consistent": "C", "conservative": "W", "cannot tell": "?"}
 STAMP_NS = 100_000_000
+FACTORS = tuple(Fraction(text) for text in ("1", "1/2", "1/4", "1/9", "1/25", "2", "4"))
+LIARS = (7, 20)
+SCORES = ("energy", "log", "relative energy", "relative log")
+SIGNS = {"overconfident": "O", "consistent": "C", "conservative": "W", "cannot tell": "?"}
+OPTIONS = {
+    "se3": Options(alignment="se3"),
+    "yaw": Options(alignment="yaw"),
+    "sim3": Options(alignment="sim3"),
+    "first-pose": Options(alignment="first-pose"),
+    "prefix": Options(alignment="yaw", fit_on=Extent(SCANS // 10, "scans")),
+    "none": Options(alignment="none"),
+}
 
 
-def joint_claim(world) -> Joint:
-    """Given, or recognised in the estimate's own world."""
-    if world.cross is not None:
-        return given(*world.cross)
-    return joint_of(growth(world.claim))
+def judged(world: drifting.World, gauge: str, factor: float = 1.0) -> Evaluation:
+    """Evaluate a world's estimate with `factor` times its covariance."""
+    estimate, reference = world.scaled(factor).tracks(STAMP_NS)
+    return evaluate(estimate, reference, options=OPTIONS[gauge])
 
 
-def aligned(world, gauge, joint):
-    """The estimate in the reference's world, the weights of the fit, and the joint claim."""
-    n = len(world.position)
-    fitted = n // 10 if gauge == "prefix" else n
-    kind = "yaw" if gauge == "prefix" else gauge
-    if gauge == "first-pose":
-        turn = so3.matrix(world.truth_rotation[0]) @ so3.matrix(world.rotation[0]).T
-        moved = world.truth_position[0] + so3.turned(turn, world.position - world.position[0])
-        scale = 1.0
-    else:
-        found = fits.FITS[kind](world.position[:fitted], world.truth_position[:fitted])
-        moved, turn, scale = found.aligned_position(world.position), found.rotation, found.scale
-    stretch = np.array([scale] * 3 + [1.0] * 3)
-    made = replace(
-        world,
-        position=moved,
-        rotation=so3.compose(so3.quaternion(turn), world.rotation),
-        covariance=world.covariance * np.outer(stretch, stretch),
-    )
-    weights = fit_weights(kind, moved, fitted=fitted)
-    return made, weights, joint_module.aligned(joint, turn, scale)
-
-
-def evidence(world, gauge, joint):
-    moved, fit, joint = aligned(world, gauge, joint)
-    stamp = np.arange(len(moved.position)) * STAMP_NS
-    return judgement.gather(joint, fit, moved.claim, moved.truth, stamp)
-
-
-def tightened(found, factor):
-    """The evidence of the same track with `factor` times the covariance: every k is 1 / factor."""
-    return replace(
-        found,
-        rows=tuple(replace(row, k=row.k / factor) for row in found.rows),
-        bounds=tuple(replace(bound, k=bound.k / factor) for bound in found.bounds),
-    )
-
-
-def rates(make, gauges, runs, seed):
-    """Share (%) of each label {(gauge, factor): {sign: share}}, and how often J was what."""
-    shares = {(g, f): dict.fromkeys("OCW?", 0.0) for g in gauges for f in FACTORS}
-    kinds = {}
+def rates(make, gauges, factors, runs, seed):
+    """Count the signs of the verdicts {(gauge, factor): Counter}, and what J was taken to be."""
+    signs = {(gauge, factor): Counter() for gauge in gauges for factor in factors}
+    kinds = Counter()
     for run in range(runs):
         world = make(np.random.default_rng([seed, run]), SCANS)
-        joint = joint_claim(world)
-        kind = joint.level or joint.kind
-        kinds[kind] = kinds.get(kind, 0) + 1
-        for gauge in gauges:
-            found = evidence(world, gauge, joint)
-            for factor in FACTORS:
-                label = judgement.judge(tightened(found, factor)).label
-                shares[gauge, factor][SIGNS[label]] += 100 / runs
-    return shares, kinds
+        for gauge, factor in signs:
+            found = judged(world, gauge, float(factor))
+            signs[gauge, factor][SIGNS[found.verdict.label]] += 1
+        kinds[str(found.claim.joint.level or found.claim.joint.kind)] += 1
+    return signs, kinds
 
 
-def mean_scores(world, gauge, factor):
-    """Mean energy and log score of residuals, and of relative motion."""
-    world = world.scaled(factor)
-    moved, fit, joint = aligned(world, gauge, joint_claim(world))
-    covariance = projected_covariance(fit, joint, moved.claim)[1:]
-    error = moved.truth_position[1:] - moved.position[1:]
-    first = horizons(len(world.position))[0]
-    made = windows(joint, first, moved.claim, moved.truth, gauge=fit.gauge)
-    relative = window_scores(made)
-    return {
-        "energy": energy_score(error, covariance).mean(),
-        "log": -normal.log_density(normal.likelihood_terms(error, covariance), 3).mean(),
-        "relative energy": relative["energy"].mean(),
-        "relative log": relative["log"].mean(),
-    }
+def mean_scores(found: Evaluation) -> dict[str, float]:
+    """Mean energy and log score of the residuals, and of motion over the shortest horizon."""
+    scores = {name: float(found.position.series[name].mean()) for name in ("energy", "log")}
+    if found.claim.joint.kind == "unknown":
+        return scores
+    claim, joint = found.claim.claim, found.claim.joint
+    truth = found.reference.position, found.reference.rotation
+    made = windows(joint, horizons(len(claim))[0], claim, truth, gauge=found.claim.fit.gauge)
+    relative = {f"relative {name}": v.mean() for name, v in window_scores(made).items()}
+    return scores | relative
 
 
 def wins(make, gauge, runs, seed):
-    """How often (%) the honest belief beats 7 and 20 times too tight ones, per score."""
-    won = {}
+    """Count the tracks on which the honest belief scores better {(score, liar): count}."""
+    won = Counter()
     for run in range(runs):
         world = make(np.random.default_rng([seed, run]), SCANS)
-        honest = mean_scores(world, gauge, 1.0)
-        for liar in (7, 20):
-            for name, score in mean_scores(world, gauge, 1 / liar).items():
-                won[name, liar] = won.get((name, liar), 0) + 100 * (honest[name] < score) / runs
+        honest = mean_scores(judged(world, gauge))
+        for liar in LIARS:
+            for name, score in mean_scores(judged(world, gauge, 1 / liar)).items():
+                won[name, liar] += honest[name] < score
     return won
 
 
-def cell(shares):
-    return " ".join(f"{sign}{share:.0f}" for sign, share in shares.items() if share >= 0.5)
+def cell(signs: Counter, runs: int) -> str:
+    """Such as O4 C60 ?36, in per cent."""
+    return " ".join(f"{s}{100 * signs[s] / runs:.0f}" for s in SIGNS.values() if signs[s])
 
 
-def print_rates(worlds, gauges, runs, seed):
-    print("| world | gauge | J | " + " | ".join(f"c = {f:.3g}" for f in FACTORS) + " |")
-    print("|---" * (3 + len(FACTORS)) + "|")
+def print_rates(worlds, gauges, factors, runs, seed):
+    print("| world | J | gauge | " + " | ".join(f"c = {f}" for f in factors) + " |")
+    print("|---" * (3 + len(factors)) + "|")
     for name, make in worlds.items():
-        shares, kinds = rates(make, gauges, runs, seed)
-        kind = ", ".join(str(key) for key in sorted(kinds, key=kinds.get, reverse=True))
+        signs, kinds = rates(make, gauges, factors, runs, seed)
+        kind = ", ".join(f"{key} {100 * n / runs:.0f} %" for key, n in kinds.most_common())
         for gauge in gauges:
-            row = " | ".join(cell(shares[gauge, factor]) for factor in FACTORS)
-            print(f"| {name} | {gauge} | {kind} | {row} |", flush=True)
+            row = " | ".join(cell(signs[gauge, factor], runs) for factor in factors)
+            print(f"| {name} | {kind} | {gauge} | {row} |", flush=True)
 
 
 def print_wins(worlds, gauges, runs, seed):
-    names = ("energy", "log", "relative energy", "relative log")
-    print("\n| world | gauge | " + " | ".join(f"{name}, 7x / 20x" for name in names) + " |")
-    print("|---" * (2 + len(names)) + "|")
+    print("\n| world | gauge | " + " | ".join(f"{name}, 7x / 20x" for name in SCORES) + " |")
+    print("|---" * (2 + len(SCORES)) + "|")
     for name, make in worlds.items():
         for gauge in gauges:
             won = wins(make, gauge, runs, seed)
-            row = " | ".join(f"{won[n, 7]:.0f} / {won[n, 20]:.0f}" for n in names)
+            row = " | ".join(
+                " / ".join(f"{100 * won[score, liar] / runs:.0f}" for liar in LIARS)
+                for score in SCORES
+            )
             print(f"| {name} | {gauge} | {row} |", flush=True)
 
 
@@ -155,12 +116,13 @@ def main():
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--seed", type=int, default=20261116)
     parser.add_argument("--worlds", nargs="*", default=list(drifting.WORLDS))
-    parser.add_argument("--gauges", nargs="*", default=list(GAUGES))
+    parser.add_argument("--gauges", nargs="*", default=list(OPTIONS))
+    parser.add_argument("--factors", nargs="*", type=Fraction, default=FACTORS)
     parser.add_argument("--only", choices=("rates", "wins"))
     options = parser.parse_args()
     worlds = {name: drifting.WORLDS[name] for name in options.worlds}
     if options.only != "wins":
-        print_rates(worlds, options.gauges, options.runs, options.seed)
+        print_rates(worlds, options.gauges, options.factors, options.runs, options.seed)
     if options.only != "rates":
         implied = {name: make for name, make in worlds.items() if name in drifting.IMPLIED}
         print_wins(implied, options.gauges, options.runs, options.seed)

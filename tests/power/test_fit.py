@@ -1,10 +1,11 @@
-"""Rates of the verdict after a fit: false alarms and power over simulated worlds.
+"""Rates of the verdict after a fit: false alarms and power over simulated worlds, by `evaluate`.
 
 The full table is `experiments/fit.py`; this runs the same code.
 """
 
 import importlib.util
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,13 @@ import pytest
 from support import drifting
 
 RUNS = 200
-LINE = 100 * 16 / RUNS  # a 5 % rate gives more than 16 of 200 in 1.3 % of the cases
+LINE = 16  # convicted of 200 honest runs: a rate of 5 % gives more in 1.3 % of the cases
+POWER = 0.9
 SEED = 715
-GAUGES = ("se3", "yaw", "sim3", "first-pose", "prefix", "none")
+FITS = ("se3", "yaw", "sim3", "first-pose", "prefix")
+HONEST, HALF, TINY = Fraction(1), Fraction(1, 2), Fraction(1, 25)
+KNOWN = {**drifting.IMPLIED, **drifting.GIVEN}
+CONVICTED = {name: make for name, make in drifting.UNKNOWN.items() if name not in drifting.WEAK}
 
 
 @pytest.fixture(scope="module")
@@ -27,39 +32,51 @@ def experiment():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("gauge", [*FITS, "none"])
 @pytest.mark.parametrize("name", drifting.WORLDS)
-def test_honest_beliefs_are_seldom_convicted_in_any_gauge(name, experiment):
-    shares, _ = experiment.rates(drifting.WORLDS[name], GAUGES, RUNS, SEED)
-    for gauge in GAUGES:
-        assert shares[gauge, 1.0]["O"] <= LINE, gauge
-        if name in drifting.IMPLIED or name in drifting.GIVEN:
-            assert shares[gauge, 1 / 2]["O"] >= 90, gauge
-        elif name in drifting.UNKNOWN and name not in drifting.WEAK:
-            assert shares[gauge, 1 / 25]["O"] >= 90, gauge
+def test_honest_beliefs_are_seldom_convicted(name, gauge, experiment):
+    signs, _ = experiment.rates(drifting.WORLDS[name], (gauge,), (HONEST,), RUNS, SEED)
+    assert signs[gauge, HONEST]["O"] <= LINE
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("gauge", GAUGES)
-@pytest.mark.parametrize("name", drifting.IMPLIED)
-def test_relative_scores_prefer_the_honest_belief(name, gauge, experiment):
+@pytest.mark.parametrize("gauge", FITS)
+@pytest.mark.parametrize("name", KNOWN)
+def test_half_the_covariance_is_convicted_where_the_joint_one_is_known(name, gauge, experiment):
+    signs, _ = experiment.rates(KNOWN[name], (gauge,), (HALF,), RUNS, SEED)
+    assert signs[gauge, HALF]["O"] >= POWER * RUNS
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("gauge", FITS)
+@pytest.mark.parametrize("name", CONVICTED)
+def test_a_25th_of_the_covariance_is_convicted_where_it_is_not(name, gauge, experiment):
+    signs, _ = experiment.rates(CONVICTED[name], (gauge,), (TINY,), RUNS, SEED)
+    assert signs[gauge, TINY]["O"] >= POWER * RUNS
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("gauge", [*FITS, "none"])
+@pytest.mark.parametrize("name", ["dead reckoning", "position random walk"])
+def test_scores_prefer_the_honest_belief(name, gauge, experiment):
     won = experiment.wins(drifting.IMPLIED[name], gauge, 50, SEED)
-    assert min(won["relative energy", 7], won["relative log", 7]) >= 98
-    assert won["log", 20] >= 90
+    assert min(won["relative energy", 7], won["relative log", 7]) >= 49
+    assert won["log", 20] >= 45
 
 
 @pytest.mark.parametrize(
     ("name", "gauge", "tight"),
     [
-        ("dead reckoning", "se3", 1 / 2),
-        ("position random walk", "first-pose", 1 / 2),
-        ("inertial, gravity observed", "sim3", 1 / 2),
-        ("RTS smoother, J given", "yaw", 1 / 2),
-        ("Kalman filter, converging", "first-pose", 1 / 25),
-        ("loop closures", "se3", 1 / 25),
+        ("dead reckoning", "se3", HALF),
+        ("position random walk", "first-pose", HALF),
+        ("inertial, gravity observed", "sim3", HALF),
+        ("RTS smoother, J given", "yaw", HALF),
+        ("Kalman filter, converging", "first-pose", TINY),
+        ("loop closures", "se3", TINY),
     ],
 )
 def test_a_few_runs_of_each_kind(name, gauge, tight, experiment):
-    shares, _ = experiment.rates(drifting.WORLDS[name], (gauge,), 12, SEED)
-    assert shares[gauge, 1.0]["O"] <= 100 * 3 / 12  # 4 or more of 12 at 5 %: 0.2 %
-    assert shares[gauge, tight]["O"] >= 75
-    assert shares[gauge, 4.0]["O"] == 0
+    runs = 8
+    signs, _ = experiment.rates(drifting.WORLDS[name], (gauge,), (HONEST, tight), runs, SEED)
+    assert signs[gauge, HONEST]["O"] <= 2  # 3 or more of 8 at 5 %: 0.6 %
+    assert signs[gauge, tight]["O"] >= 6

@@ -12,6 +12,7 @@ import numpy as np
 
 from smfeval.align.joint import Claim
 from smfeval.maths import se3, so3
+from smfeval.track import CrossCovariance, GaussianTrack, Track
 
 STEP_M = 0.3  # between scans
 DRIFT = np.array([0.01, 0.01, 0.006, 3e-4, 3e-4, 1.5e-3])  # per scan: m, rad; heading drifts most
@@ -40,6 +41,13 @@ class World:
     @property
     def truth(self):
         return self.truth_position, self.truth_rotation
+
+    def tracks(self, step_ns: int = 100_000_000) -> tuple[GaussianTrack, Track]:
+        """Estimate and reference."""
+        stamp = step_ns * np.arange(len(self.position))
+        cross = self.cross and CrossCovariance(*self.cross)
+        estimate = GaussianTrack(stamp, self.position, self.rotation, self.covariance, cross=cross)
+        return estimate, Track(stamp, *self.truth)
 
     def scaled(self, factor: float) -> "World":
         cross = self.cross and (self.cross[0], factor * self.cross[1])
