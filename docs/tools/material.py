@@ -19,6 +19,7 @@ from smfeval.io import read, write
 from smfeval.io.convention import CONVENTIONS, from_right
 from smfeval.maths import geodesy, so3
 from smfeval.track import GaussianTrack, Track
+from tools.drift import dead_reckoning
 
 SCANS = 600  # of the smaller files
 NO_TURN = np.array([0.0, 0.0, 0.0, 1.0])
@@ -116,6 +117,15 @@ def study_results(folder: Path) -> None:
         study(["study.toml", "--workers", "1", "-q"])
 
 
+def drift(folder: Path) -> None:
+    """Dead reckoning with its exact covariance, and with a 7th of it."""
+    estimate, reference = dead_reckoning()
+    tight = estimate.with_arrays({"covariance": estimate.covariance / 7})
+    for name, track in (("reckoned", estimate), ("bold", tight)):
+        write(track, folder / f"{name}.square")
+    write(reference, folder / "drive.tum")
+
+
 def _write(track: Track, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     write(track, path)
@@ -208,6 +218,7 @@ MATERIAL: dict[str, Callable[[Path], None]] = {
     "lever": lever,
     "dataset": dataset,
     "sweep": sweep,
+    "drift": drift,
     "gnss": gnss,
     "openvins": openvins,
     "bag": bag,
