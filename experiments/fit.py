@@ -51,9 +51,9 @@ def rates(make, gauges, factors, runs, seed):
     kinds = Counter()
     for run in range(runs):
         world = make(np.random.default_rng([seed, run]), SCANS)
-        for gauge, factor in signs:
+        for (gauge, factor), count in signs.items():
             found = judged(world, gauge, float(factor))
-            signs[gauge, factor][SIGNS[found.verdict.label]] += 1
+            count[SIGNS[found.verdict.label]] += 1
         kinds[str(found.claim.joint.level or found.claim.joint.kind)] += 1
     return signs, kinds
 
