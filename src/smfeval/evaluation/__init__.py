@@ -14,7 +14,7 @@ from smfeval.align.gauge import (
 )
 from smfeval.associate import Pairs
 from smfeval.associate.pairing import check_reference, nearest_pairs, pair_scans
-from smfeval.evaluation.claim import align_claim, claimed_joint
+from smfeval.evaluation.claim import align_claim, claimed_joint, judge_motion
 from smfeval.evaluation.metrics import (
     FittedFreedoms,
     crps_by_axis,
@@ -29,6 +29,7 @@ from smfeval.options import Options
 from smfeval.score import scores
 from smfeval.summarise.number import Number
 from smfeval.summarise.numbers import Sample, compute_numbers, k_at_verdict_level
+from smfeval.summarise.relative import RelativeMotion
 from smfeval.summarise.verdict import K_AT_95
 from smfeval.track import AnyTrack, Track
 
@@ -74,8 +75,9 @@ def evaluate(
     aligned = alignment(matched)
     claim = align_claim(aligned, claimed_joint(moved, options.joint, matched), alignment, kind)
     covariance = None if claim is None or claim.covariance is None else claim.covariance[left]
+    motion = judge_motion(claim, truth, options.space)
     position = summarise_position(
-        score_scans(aligned[left], truth[left], options, covariance), options
+        score_scans(aligned[left], truth[left], options, covariance), options, motion
     )
     fit = FittedFreedoms(
         alignment.freedoms, from_start=len(left) < len(matched), clock=clock is not None
@@ -91,7 +93,8 @@ def evaluate(
         position=position,
         relative=relative_errors(position, options),
         claim=claim,
-        verdict=judge_track(position, fit, claim, truth),
+        relative_motion=motion,
+        verdict=judge_track(position, fit, motion),
         notes=(
             *notes,
             *pair_notes,
@@ -135,8 +138,10 @@ def score_scans(
     return ScoredScans(kept, estimate, reference, residuals, series, singular=len(good) - len(kept))
 
 
-def summarise_position(scored: ScoredScans, options: Options) -> SpaceScores:
-    """The position of a track in numbers."""
+def summarise_position(
+    scored: ScoredScans, options: Options, motion: RelativeMotion | None = None
+) -> SpaceScores:
+    """The position of a track in numbers, with those of its relative motion."""
     sample = Sample(
         scored.series,
         scored.residuals,
@@ -144,6 +149,7 @@ def summarise_position(scored: ScoredScans, options: Options) -> SpaceScores:
         rotation_deg(scored),
         options.settings,
         options.intervals,
+        None if motion is None else motion.sample,
     )
     numbers = compute_numbers(sample)
     if "k" in numbers:

@@ -5,7 +5,7 @@ the joint covariance of all errors, and not the reported marginals (`align.proje
 beside the track, implied by how its covariances grow, or unknown.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -37,7 +37,9 @@ from smfeval.maths.special import chi_squared_tail_quantile
 from smfeval.options import JointChoice
 from smfeval.score.spaces import PositionSpace
 from smfeval.summarise.inflation import median_chi_squared
-from smfeval.summarise.judgement import DOUBT, Bound, Evidence, gather
+from smfeval.summarise.judgement import DOUBT, Bound, Evidence, gather, gather_rows
+from smfeval.summarise.relative import RelativeMotion
+from smfeval.summarise.windows import windows
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
 
 How = Literal["reported", "projected", "granted", "after a fit"]
@@ -157,24 +159,69 @@ def align_claim(
 UNFITTED = ("none", "first-pose")
 
 
-def evidence_of(claimed: AlignedClaim, reference: Track, space: PositionSpace) -> Evidence:
-    """All that a verdict after a fit can rest on."""
+FEWEST_FOR_EVIDENCE = 12  # scans: fewer have no windows to speak of
+
+
+def judge_motion(
+    claimed: AlignedClaim | None, reference: Track, space: PositionSpace
+) -> RelativeMotion | None:
+    """Relative motion under the claim, with the bounds that hold after a fit.
+
+    None without a belief, on too few scans, and where nothing was fitted and J is unknown.
+    """
+    if claimed is None or len(reference) < FEWEST_FOR_EVIDENCE:
+        return None
+    joint, gauge, claim = claimed.joint, claimed.fit.gauge, claimed.claim
+    if gauge == "none" and joint.kind == "unknown":
+        return None
     noise = None
     if space.reference_covariance and isinstance(reference, GaussianTrack):
         noise = reference.covariance
     if not space.is_whole:
-        bounds = _axes_bound(claimed, reference, space, noise)
-        return Evidence(claimed.joint, claimed.fit.gauge, (), bounds)
-    turned = has_constant_rotation(claimed.claim, reference)
-    return gather(
-        claimed.joint,
-        claimed.fit,
-        claimed.claim,
-        (reference.position, reference.rotation),
-        reference.stamp,
-        oriented=reference.about.oriented and not turned,
-        reference_covariance=noise,
+        bounds = () if gauge == "none" else _axes_bound(claimed, reference, space, noise)
+        alone = f"axes {space.axes} alone are scored, and relative motion is seen from the body"
+        return RelativeMotion(Evidence(joint, gauge, (), bounds), reason=alone)
+
+    unseen = _unseen(claim, reference)
+    oriented, truth = unseen is None, (reference.position, reference.rotation)
+    if gauge == "none":
+        rows = gather_rows(
+            joint,
+            gauge,
+            claim,
+            truth,
+            reference.stamp,
+            oriented=oriented,
+            reference_covariance=noise,
+        )
+        evidence = Evidence(joint, gauge, rows, ())
+    else:
+        evidence = gather(
+            joint,
+            claimed.fit,
+            claim,
+            truth,
+            reference.stamp,
+            oriented=oriented,
+            reference_covariance=noise,
+        )
+    reason = claimed.reason if joint.kind == "unknown" else unseen
+    motion = RelativeMotion(evidence, reason=reason)
+    if motion.first is None:
+        return motion
+    found = windows(
+        joint, motion.first.horizon, claim, truth, gauge=gauge, reference_covariance=noise
     )
+    return replace(motion, windows=found)
+
+
+def _unseen(claim: Claim, reference: Track) -> str | None:
+    """Why relative motion cannot be seen from the reference's body; None where it can."""
+    if not reference.about.oriented:
+        return "the reference has no orientation"
+    if has_constant_rotation(claim, reference):
+        return "the axes of the two bodies differ by a constant rotation"
+    return None
 
 
 def has_constant_rotation(claim: Claim, reference: Track) -> bool:

@@ -9,7 +9,6 @@ from smfeval.align.extent import Extent
 from smfeval.associate import GapRisk, Pairs, gap_risk
 from smfeval.associate.nearest import speeds
 from smfeval.errors import OptionError
-from smfeval.evaluation.claim import AlignedClaim, evidence_of
 from smfeval.evaluation.result import ScoredScans, SpaceScores
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Floats, Ints
@@ -22,12 +21,12 @@ from smfeval.summarise.number import Number
 from smfeval.summarise.numbers import is_rounding
 from smfeval.summarise.relative import (
     RelativeError,
+    RelativeMotion,
     horizon_pairs,
     relative_error,
     summarise_relative,
 )
 from smfeval.summarise.verdict import K_AT_95, Verdict, verdict, verdict_after_fit
-from smfeval.track import Track
 
 NO_RISK = GapRisk(median=0.0, p95=0.0, largest=0.0, above_limit=0.0)
 
@@ -95,7 +94,6 @@ def _is_oriented(scored: ScoredScans) -> bool:
     return scored.estimate.about.oriented and scored.reference.about.oriented
 
 
-FEWEST_FOR_EVIDENCE = 12  # scans: fewer have no windows to speak of
 SQUARED = 2.0  # a squared error forgets twice as fast as the error itself
 
 
@@ -114,17 +112,14 @@ class FittedFreedoms:
 
 
 def judge_track(
-    position: SpaceScores, fit: FittedFreedoms, claim: AlignedClaim | None, truth: Track
+    position: SpaceScores, fit: FittedFreedoms, motion: RelativeMotion | None
 ) -> Verdict:
-    """The verdict: two-sided by k where nothing was fitted, else by what the claim allows.
-
-    `truth` is the reference at every matched scan.
-    """
-    if claim is not None and fit.freedoms and len(truth) >= FEWEST_FOR_EVIDENCE:
+    """The verdict: two-sided by k where nothing was fitted, else by what the claim allows."""
+    if motion is not None and fit.freedoms:
         return verdict_after_fit(
             len(position.residuals),
             position.numbers,
-            judge(evidence_of(claim, truth, position.space)),
+            judge(motion.evidence),
             same=is_rounding(position.series["ape"], position.reference.position),
         )
     residuals, left = position.residuals, 1.0

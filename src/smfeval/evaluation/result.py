@@ -15,7 +15,7 @@ from smfeval.score import Residuals
 from smfeval.score.spaces import PositionSpace
 from smfeval.summarise.number import Number, finite_or_none
 from smfeval.summarise.numbers import NUMBERS, number_named
-from smfeval.summarise.relative import RelativeError
+from smfeval.summarise.relative import RelativeError, RelativeMotion
 from smfeval.summarise.verdict import Verdict
 from smfeval.track import AnyTrack, ParticleTrack, Track
 
@@ -65,6 +65,7 @@ class Evaluation:
     position: SpaceScores
     claim: AlignedClaim | None  # of the residuals after alignment; None without uncertainty
     relative: tuple[RelativeError, ...]
+    relative_motion: RelativeMotion | None  # under the claim; None where it says nothing of it
     verdict: Verdict
     notes: tuple[str, ...]
 
@@ -146,6 +147,7 @@ class Evaluation:
 
     def to_dict(self) -> dict[str, Any]:
         """Strict JSON data (schema `smfeval.score/1`)."""
+        motion = self.relative_motion
         return {
             "schema": SCHEMA,
             "estimate": _track(self.estimate),
@@ -156,6 +158,8 @@ class Evaluation:
             "axes": self.options.axes,
             "scores": self._scores(),
             "calibration": self._calibration(),
+            "relative_motion": [] if motion is None else motion.row_dicts(),
+            "relative_bounds": [] if motion is None else motion.bound_dicts(),
             "verdict": self.verdict.to_dict(),
             "notes": list(self.all_notes),
         }
@@ -217,8 +221,9 @@ class Evaluation:
         if not self.position.has_belief:
             return None
         rows = [row for row in NUMBERS.values() if row.group == "calibration"]
-        levels = {row.level: self.get(row.name) for row in rows if row.level is not None}
-        return {row.name: _number(self.get(row.name)) for row in rows if row.level is None} | {
+        covers = [row for row in rows if row.level is not None and row.space == "position"]
+        levels = {row.level: self.get(row.name) for row in covers}
+        return {row.name: _number(self.get(row.name)) for row in rows if row not in covers} | {
             "coverage": {str(level): _number(number) for level, number in levels.items()},
             "coverage_from": self.coverage_from(),
         }

@@ -9,9 +9,11 @@ from smfeval.associate.nearest import RISK_LIMIT
 from smfeval.evaluation import Evaluation
 from smfeval.show.check import REPRESENTATION_WORDS, frames
 from smfeval.summarise.inflation import median_chi_squared
+from smfeval.summarise.judgement import Bound
 from smfeval.summarise.number import Number
 from smfeval.summarise.numbers import NUMBERS, NumberRow
-from smfeval.summarise.relative import RelativeError
+from smfeval.summarise.relative import RelativeError, RelativeMotion
+from smfeval.summarise.windows import WindowRow
 from smfeval.track import ParticleTrack
 
 
@@ -33,6 +35,7 @@ def rows(evaluation: Evaluation, *, verbose: bool = False) -> list[tuple[str, st
         *_clock_rows(evaluation),
         *_reference_noise_rows(evaluation),
         *number_rows(evaluation),
+        *motion_rows(evaluation, verbose=verbose),
         *[("relative", _relative_text(error)) for error in evaluation.relative],
         *_effective_rows(evaluation),
         *[("note", note) for note in evaluation.all_notes],
@@ -137,6 +140,8 @@ def number_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
 
 def _number_text(row: NumberRow, number: Number, evaluation: Evaluation) -> str:
     """A number with its interval, and what else is to be said of it."""
+    if row.space == "relative":
+        return f"{row.title.removeprefix('relative ')} {number.text('%' if row.level else None)}"
     if row.level is not None:
         return f"{words.level(row.level)}: {number.text('%')}"
     return TEXTS.get(row.name, _plain_text)(number, evaluation)
@@ -202,6 +207,14 @@ def _coverage_end(evaluation: Evaluation) -> str:
     return f" (by the {evaluation.coverage_from()})" if particles else ""
 
 
+def _windows_end(evaluation: Evaluation) -> str:
+    motion = evaluation.relative_motion
+    assert motion is not None
+    assert motion.first is not None
+    windows = words.count(motion.first.windows, "window")
+    return f" ({windows} of {motion.first.horizon} scans)"
+
+
 def _psi_text(psi: Number, evaluation: Evaluation) -> str:
     del evaluation
     return f"psi {words.number(psi.value)} (1: errors have the covariance's shape)"
@@ -224,7 +237,10 @@ TEXTS: dict[str, Callable[[Number, Evaluation], str]] = {
     "psi": _psi_text,
     "precision": _precision_text,
 }
-LINE_ENDS: dict[str, Callable[[Evaluation], str]] = {"coverage": _coverage_end}
+LINE_ENDS: dict[str, Callable[[Evaluation], str]] = {
+    "coverage": _coverage_end,
+    "relative scores": _windows_end,
+}
 
 
 def _effective_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
@@ -237,6 +253,52 @@ def _effective_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
         memory = f"memory up to {words.number(scans / least)} scans"
         rows.append(("effective", f"independent scans of {words.count(scans)}: {parts} ({memory})"))
     return rows + [("no interval", reason) for reason in evaluation.refusals()]
+
+
+def motion_rows(evaluation: Evaluation, *, verbose: bool = False) -> list[tuple[str, str]]:
+    """Whether relative motion was claimed: k over horizons, or where J is unknown a bound."""
+    motion = evaluation.relative_motion
+    if motion is None:
+        return []
+    if motion.worst_bound is not None:
+        return [("relative", _bound_text(motion.worst_bound))]
+    if motion.reason is not None and not motion.rows:
+        return [("relative", f"motion is not judged: {motion.reason}")]
+    if verbose:
+        return [("relative", _motion_text(motion, row, evaluation)) for row in motion.evidence.rows]
+    shown = [row for row in motion.usable if not row.first_half][:SHOWN_HORIZONS]
+    if not shown:
+        reasons = dict.fromkeys(filter(None, (motion.why_not(row) for row in motion.rows)))
+        why = words.join(reasons) or "no horizon has enough windows"
+        return [("relative", f"motion is not judged: {why}")]
+    texts = [_horizon_text(row, evaluation) for row in shown]
+    return [("relative", f"k {', '.join(texts)}")]
+
+
+SHOWN_HORIZONS = 3
+
+
+def _horizon_text(row: WindowRow, evaluation: Evaluation) -> str:
+    size = f"{words.duration(row.seconds)}, {words.length(row.metres)}"
+    return f"{row.number(evaluation.options.intervals)} over {row.horizon} scans ({size})"
+
+
+def _motion_text(motion: RelativeMotion, row: WindowRow, evaluation: Evaluation) -> str:
+    """A horizon on its own line, and why it is not used."""
+    counted = words.count(row.windows, "window")
+    still = f", {row.still} left out standing still" if row.still else ""
+    half = " of the first half" if row.first_half else ""
+    reason = motion.why_not(row)
+    unused = "" if reason is None else f"; not used: {reason}"
+    return f"k {_horizon_text(row, evaluation)}, {counted}{half}{still}{unused}"
+
+
+def _bound_text(bound: Bound) -> str:
+    return (
+        f"squared errors over {bound.horizon} scans are {words.number(bound.k)} times what any "
+        f"correlation allows ({bound.name}); by chance, an honest belief stays below "
+        f"{words.number(bound.limit)}"
+    )
 
 
 def _relative_text(error: RelativeError) -> str:

@@ -130,25 +130,42 @@ def gather(
     motion is seen from the body, in both tracks. A reference that is not `oriented` (positions, or
     another body's axes) therefore judges displacements only where rotations are not integrated.
     """
-    rows: tuple[WindowRow, ...] = ()
-    if joint.kind != "unknown" and (oriented or joint.level == 3):
-        chosen = given_horizons(joint) if joint.kind == "given" else horizons(len(claim))
-        every = (
-            windows(
-                joint,
-                horizon,
-                claim,
-                reference,
-                gauge=fit.gauge,
-                reference_covariance=reference_covariance,
-            )
-            for horizon in chosen
-        )
-        rows = _rows(every, stamp, path_length(reference[0]))
+    rows = gather_rows(
+        joint,
+        fit.gauge,
+        claim,
+        reference,
+        stamp,
+        oriented=oriented,
+        reference_covariance=reference_covariance,
+    )
     bounds = _fit_bound(fit, claim, reference, reference_covariance)
     if oriented:
         bounds += _window_bounds(claim, reference, stamp, reference_covariance)
     return Evidence(joint, fit.gauge, rows, tuple(bounds))
+
+
+def gather_rows(
+    joint: Joint,
+    gauge: Gauge,
+    claim: Claim,
+    reference: Pose,
+    stamp: Ints,
+    *,
+    oriented: bool = True,
+    reference_covariance: Floats | None = None,
+) -> tuple[WindowRow, ...]:
+    """Rows of relative motion over all horizons; none with J unknown (see `gather`)."""
+    if joint.kind == "unknown" or not (oriented or joint.level == 3):
+        return ()
+    chosen = given_horizons(joint) if joint.kind == "given" else horizons(len(claim))
+    every = (
+        windows(
+            joint, each, claim, reference, gauge=gauge, reference_covariance=reference_covariance
+        )
+        for each in chosen
+    )
+    return _rows(every, stamp, path_length(reference[0]))
 
 
 def _rows(every: Iterable[Windows], stamp: Ints, path_m: Floats) -> tuple[WindowRow, ...]:

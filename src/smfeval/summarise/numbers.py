@@ -16,10 +16,12 @@ import numpy as np
 from smfeval import words
 from smfeval.maths import normal
 from smfeval.maths.arrays import Bools, Floats
+from smfeval.maths.special import chi_squared_tail_quantile
 from smfeval.score import RULES, Residuals, Rule, RuleSettings
 from smfeval.score.pit import honest_median
 from smfeval.summarise.inflation import best_scale, median_chi_squared, shape_penalty
 from smfeval.summarise.number import Intervals, Number
+from smfeval.summarise.windows import WindowSample
 
 VERDICT_LEVEL = 0.95
 ROUNDING = 1e-9  # errors this small beside the positions are what rounding leaves of zero
@@ -33,7 +35,7 @@ class Sample:
     """What the numbers of a track are computed from, in one space.
 
     `body` holds the residuals in body axes, for the shape; `rotation_deg` is None where a track
-    has no orientation.
+    has no orientation, `relative` where relative motion has no scores.
     """
 
     series: Mapping[str, Floats]
@@ -42,6 +44,7 @@ class Sample:
     rotation_deg: Floats | None
     settings: RuleSettings
     intervals: Intervals
+    relative: WindowSample | None = None
 
     @cached_property
     def relative_nees(self) -> Floats:
@@ -103,7 +106,7 @@ class NumberRow:
     level
         Of a coverage, its nominal level.
     space
-        Position, rotation or pose.
+        Position, rotation, pose, or relative motion over windows.
     on_page
         Whether the page's table has it.
     """
@@ -123,7 +126,7 @@ class NumberRow:
     decades: bool = False
     aliases: tuple[str, ...] = ()
     level: float | None = None
-    space: Literal["position", "rotation", "pose"] = "position"
+    space: Literal["position", "rotation", "pose", "relative"] = "position"
     on_page: bool = True
 
     def comparison(self, dimension: int, *, gaussian: bool = True) -> str:
@@ -140,7 +143,8 @@ class NumberRow:
     @property
     def counts_scans(self) -> bool:
         """Whether reports tell how many independent scans it rests on."""
-        return self.metric and self.better is not None and self.level is None
+        of_scans = self.metric and self.space != "relative"
+        return of_scans and self.better is not None and self.level is None
 
     @property
     def loss(self) -> Callable[[float], float] | None:
@@ -334,6 +338,32 @@ def _best_scale(sample: Sample, computed: Computed) -> Number | None:
     return Number(best_scale(residuals.error, residuals.covariance, residuals.noise), "1")
 
 
+def _relative_mean(
+    sample: Sample, computed: Computed, *, score: Literal["energy", "log"], unit: str
+) -> Number | None:
+    del computed
+    if sample.relative is None:
+        return None
+    return sample.intervals.of(sample.relative.scores[score], "mean", unit)
+
+
+def _relative_k(sample: Sample, computed: Computed) -> Number | None:
+    """Mean NEES of windows over its degrees of freedom, with the interval that judges."""
+    del computed
+    if sample.relative is None:
+        return None
+    return sample.relative.row.number(sample.intervals)
+
+
+def _relative_coverage(sample: Sample, computed: Computed) -> Number | None:
+    del computed
+    if sample.relative is None:
+        return None
+    nees = sample.relative.scores["nees"]
+    inside = nees <= chi_squared_tail_quantile(3, 1 - NOMINAL)
+    return coverage_number(inside, nees, sample.intervals)
+
+
 def _coverage_row(level: float) -> NumberRow:
     percent = words.exact(100 * level)
     return NumberRow(
@@ -452,6 +482,59 @@ _DERIVED = (
         on_page=False,
     ),
 )
+_RELATIVE = (
+    NumberRow(
+        "relative_energy",
+        "relative energy",
+        "m",
+        "scores",
+        partial(_relative_mean, score="energy", unit="m"),
+        "relative scores",
+        compare="lower is better",
+        better="lower",
+        metric=True,
+        short="rel. energy",
+        space="relative",
+    ),
+    NumberRow(
+        "relative_log",
+        "relative log score",
+        "nat",
+        "scores",
+        partial(_relative_mean, score="log", unit="nat"),
+        "relative scores",
+        compare="lower is better",
+        better="lower",
+        space="relative",
+    ),
+    NumberRow(
+        "relative_k",
+        "relative k",
+        "1",
+        "calibration",
+        _relative_k,
+        honest=lambda dimension: 1.0,
+        compare="1 if honest, above 1 overconfident",
+        better="honest",
+        metric=True,
+        short="rel. k",
+        decades=True,
+        space="relative",
+    ),
+    NumberRow(
+        "relative_coverage_90",
+        "relative 90 % coverage",
+        "1",
+        "calibration",
+        _relative_coverage,
+        "relative scores",
+        honest=lambda dimension: NOMINAL,
+        compare="90 % if honest",
+        better="honest",
+        level=NOMINAL,
+        space="relative",
+    ),
+)
 
 NUMBERS: dict[str, NumberRow] = {
     row.name: row
@@ -459,5 +542,6 @@ NUMBERS: dict[str, NumberRow] = {
         *_ERRORS,
         *(rule_row(rule) for rule in RULES.values() if rule.title is not None),
         *_DERIVED,
+        *_RELATIVE,
     )
 }

@@ -29,6 +29,7 @@ from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.normal_distance import energy_score
 from smfeval.maths.se3 import Pose
+from smfeval.summarise.number import Intervals, Number
 
 FEWEST_WINDOWS = 12
 TOLERANCE = 1.25  # a window of seconds or metres may be this many times as long as asked for
@@ -122,6 +123,21 @@ class WindowRow:
         high, low = (chi_squared_quantile(self.nu, p) for p in (doubt, 1 - doubt))
         total = self.k * self.nu
         return self.lo**GUARD * total / low, self.hi**GUARD * total / high
+
+    def number(self, intervals: Intervals) -> Number:
+        """k with its interval at the level asked for; effective samples are windows."""
+        if intervals.method is None:
+            return Number(self.k, "1")
+        low, high = self.interval((1 - intervals.level) / 2)
+        return Number(self.k, "1", low, high, n_effective=self.nu / 3)
+
+
+@dataclass(frozen=True)
+class WindowSample:
+    """The first usable horizon: its row, and proper scores of each window (`window_scores`)."""
+
+    row: WindowRow
+    scores: dict[str, Floats]
 
 
 def chi_squared_quantile(degrees: float, probability: float) -> float:

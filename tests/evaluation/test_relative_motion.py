@@ -1,0 +1,173 @@
+"""Whether relative motion was claimed: kept with every evaluation, in text, JSON and numbers."""
+
+import json
+from importlib.resources import files
+
+import jsonschema
+import numpy as np
+import pytest
+
+from smfeval import About, GaussianTrack, Options, Track, evaluate
+from smfeval.cli.conditions import score_condition
+from smfeval.evaluation import Evaluation
+from smfeval.show.scores import text
+from smfeval.summarise.number import Intervals
+from smfeval.summarise.numbers import NUMBERS
+from support import drifting
+
+RELATIVE = ("relative_energy", "relative_log", "relative_k", "relative_coverage_90")
+SCANS = 600
+
+
+def scored(
+    make=drifting.dead_reckoning, *, factor=1.0, gauge="se3", seed=1, oriented=True, **options
+) -> Evaluation:
+    """A world of `support.drifting`, its covariances times a factor, evaluated."""
+    world = make(np.random.default_rng(seed), SCANS).scaled(factor)
+    stamp = np.arange(SCANS) * 10**8
+    estimate = GaussianTrack(
+        stamp,
+        world.position,
+        world.rotation,
+        world.covariance,
+        about=About(body="imu", gauge=gauge),
+    )
+    truth = Track(stamp, *world.truth, about=About(body="imu", oriented=oriented))
+    return evaluate(estimate, truth, options=Options(**options))
+
+
+def relative_lines(evaluation, *, verbose=False):
+    """Lines of the text from "relative" on, up to the next label."""
+    lines, inside = [], False
+    for line in text(evaluation, verbose=verbose).splitlines():
+        label = line[2:].split("  ")[0].strip() if line.startswith("  ") else line
+        inside = inside if line.startswith("    ") else label == "relative"
+        lines += [line] if inside else []
+    return lines
+
+
+@pytest.mark.parametrize("gauge", ["se3", "fixed"])
+def test_relative_motion_is_judged_with_a_fit_and_without(gauge):
+    found = scored(gauge=gauge)
+    first = found.relative_motion.first
+    low, high = first.interval(0.025)
+    assert low < 1 < high
+    assert first.seconds == pytest.approx(first.horizon / 10)
+    assert first.metres == pytest.approx(first.horizon * drifting.STEP_M, rel=0.05)
+    assert found["relative_k"].value == first.k
+    assert (found["relative_k"].low, found["relative_k"].high) == pytest.approx((low, high))
+
+
+def test_relative_motion_does_not_see_the_alignment():
+    aligned, fixed = scored(gauge="se3"), scored(gauge="fixed")
+    for name in RELATIVE:
+        assert aligned[name].value == pytest.approx(fixed[name].value, rel=0.01), name
+
+
+def test_the_verdict_after_a_fit_rests_on_the_rows_that_are_kept():
+    found = scored(factor=1 / 4)
+    assert found.verdict.label == "overconfident"
+    assert found.verdict.evidence == "relative motion"
+    assert found.verdict.factor in [row.k for row in found.relative_motion.usable]
+
+
+def test_numbers_of_windows_are_what_the_windows_give():
+    found = scored()
+    windows, row = found.relative_motion.windows, found.relative_motion.first
+    solved = np.linalg.solve(windows.covariance, windows.error[..., None])[..., 0]
+    nees = np.einsum("ni,ni->n", windows.error, solved)
+    sign, logdet = np.linalg.slogdet(windows.covariance)
+    assert (sign > 0).all()
+    log = 0.5 * (nees + logdet + 3 * np.log(2 * np.pi))
+    assert found["relative_k"].value == pytest.approx(nees.mean() / 3)
+    assert found["relative_log"].value == pytest.approx(log.mean())
+    assert found["relative_coverage_90"].value == pytest.approx(np.mean(nees <= 6.251388631170325))
+    assert row.windows == len(nees)
+    for name in RELATIVE:
+        assert found[name].low <= found[name].value <= found[name].high
+
+
+@pytest.mark.parametrize("gauge", ["se3", "fixed"])
+@pytest.mark.parametrize("make", [drifting.dead_reckoning, drifting.random_walk])
+def test_a_liar_does_not_beat_the_honest_belief(make, gauge):
+    for seed in range(5):
+        honest, liar = (scored(make, factor=f, gauge=gauge, seed=seed) for f in (1.0, 1 / 7))
+        for name in ("relative_energy", "relative_log"):
+            assert honest[name].value < liar[name].value, (name, seed)
+
+
+@pytest.mark.parametrize("factor", [1.0, 1 / 7])
+def test_under_a_bound_nothing_is_scored(factor):
+    """Under a bound a belief 7 times too tight has the better scores."""
+    found = scored(drifting.steady_filter, factor=factor)
+    assert found.claim.joint.kind == "unknown"
+    assert [found.get(name) for name in RELATIVE] == [None] * 4
+    data = found.to_dict()
+    assert data["relative_motion"] == []
+    assert {each["name"] for each in data["relative_bounds"]} >= {"fit bound", "window bound"}
+    (line,) = relative_lines(found)
+    assert "times what any correlation allows" in line
+    assert "honest belief stays below" in line
+
+
+def test_without_a_fit_and_with_j_unknown_nothing_is_said():
+    found = scored(drifting.steady_filter, gauge="fixed")
+    assert found.relative_motion is None
+    assert relative_lines(found) == []
+
+
+def test_a_reference_without_orientation_judges_no_dead_reckoning():
+    found = scored(oriented=False)
+    assert found.relative_motion.evidence.rows == ()
+    assert found.get("relative_k") is None
+    (line,) = relative_lines(found)
+    assert "not judged: the reference has no orientation" in line
+
+
+def test_some_axes_alone_have_no_relative_motion():
+    found = scored(axes="xy")
+    assert found.relative_motion.evidence.rows == ()
+    assert "axes xy alone" in relative_lines(found)[0]
+
+
+def test_the_text_shows_usable_horizons_and_with_v_all_of_them():
+    found = scored()
+    (line,) = relative_lines(found)
+    k = found["relative_k"]
+    first = found.relative_motion.first
+    assert f"k {k} over {first.horizon} scans (" in line
+    assert line.count(" over ") <= 3
+    every = relative_lines(found, verbose=True)
+    assert len(every) == len(found.relative_motion.evidence.rows)
+    unused = [
+        row for row in found.relative_motion.evidence.rows if found.relative_motion.why_not(row)
+    ]
+    assert sum("not used" in each for each in every) == len(unused)
+
+
+def test_no_intervals_where_none_are_asked_for():
+    found = scored(intervals=Intervals(None))
+    assert "[" not in "".join(relative_lines(found))
+    assert found["relative_k"].low is None
+
+
+def test_json_holds_every_row_and_matches_its_schema():
+    schema = json.loads(files("smfeval").joinpath("schemas/score.json").read_text())
+    for make in (drifting.dead_reckoning, drifting.steady_filter):
+        jsonschema.validate(scored(make).to_dict(), schema)
+    data = scored().to_dict()
+    rows = data["relative_motion"]
+    assert {row["usable"] for row in rows} == {True, False}
+    assert all((row["reason"] is None) == row["usable"] for row in rows)
+    assert all(row["low"] <= row["k"] <= row["high"] for row in rows)
+    assert data["calibration"]["relative_k"]["value"] in [row["k"] for row in rows]
+    assert data["calibration"]["coverage"]["0.9"]["value"] != pytest.approx(
+        data["calibration"]["relative_coverage_90"]["value"]
+    )
+
+
+def test_conditions_and_studies_know_them():
+    assert score_condition("relative_k>0.5").holds(scored())
+    assert NUMBERS["relative_k"].metric
+    assert NUMBERS["relative_energy"].metric
+    assert not any(name.startswith("rel") for name in scored().effective_scans())
