@@ -10,7 +10,7 @@ from smfeval.evaluation import Options, evaluate
 from smfeval.maths import so3
 from smfeval.maths.so3 import angle
 from smfeval.summarise.number import Intervals
-from smfeval.summarise.relative import horizon_pairs
+from smfeval.summarise.relative import close_pairs, horizon_pairs
 from smfeval.track import Track
 from support.beliefs import ABOUT, rotations, stamps
 
@@ -74,22 +74,22 @@ def test_relative_errors_are_those_of_evo(tracks, horizon, delta, unit):
     assert found.pairs == len(translation)
     assert found.translation_mean_m == pytest.approx(translation.mean(), rel=1e-9)
     assert found.translation_rmse_m == pytest.approx(np.sqrt(np.mean(translation**2)), rel=1e-9)
-    assert found.rotation_mean_deg == pytest.approx(rotation.mean(), rel=1e-9)
+    assert found.get("rotation_mean_deg") == pytest.approx(rotation.mean(), rel=1e-9)
 
 
 def test_over_metres_errors_are_also_given_per_metre(tracks):
     (found,) = over(tracks, Extent(10.0, "m"))
-    assert found.percent == pytest.approx(100 * found.translation_mean_m / 10, rel=1e-9)
-    assert found.deg_per_m == pytest.approx(found.rotation_mean_deg / 10, rel=1e-9)
+    assert found.get("percent") == pytest.approx(100 * found.translation_mean_m / 10, rel=1e-9)
+    assert found.get("deg_per_m") == pytest.approx(found.get("rotation_mean_deg") / 10, rel=1e-9)
     (scans,) = over(tracks, Extent(5, "scans"))
-    assert (scans.percent, scans.deg_per_m) == (None, None)
+    assert (scans.get("percent"), scans.get("deg_per_m")) == (None, None)
 
 
 def test_a_horizon_between_two_poses_is_charged_the_path_it_really_took(tracks):
     """Steps are half a metre: the first pose at least 9.8 m on is 10 m on."""
     (found,) = over(tracks, Extent(9.8, "m"))
     (ten,) = over(tracks, Extent(10.0, "m"))
-    assert found.percent == pytest.approx(ten.percent, rel=1e-9)
+    assert found.get("percent") == pytest.approx(ten.get("percent"), rel=1e-9)
 
 
 def test_relative_errors_do_not_depend_on_the_alignment(tracks):
@@ -100,7 +100,9 @@ def test_relative_errors_do_not_depend_on_the_alignment(tracks):
     ).relative[0]
     (plain,) = over(tracks, horizon)
     assert aligned.translation_mean_m == pytest.approx(plain.translation_mean_m, rel=1e-9)
-    assert aligned.rotation_mean_deg == pytest.approx(plain.rotation_mean_deg, rel=1e-9)
+    assert aligned.get("rotation_mean_deg") == pytest.approx(
+        plain.get("rotation_mean_deg"), rel=1e-9
+    )
 
 
 def test_without_orientation_displacements_are_compared(tracks):
@@ -109,14 +111,14 @@ def test_without_orientation_displacements_are_compared(tracks):
     off = estimate.position - reference.position
     length = np.linalg.norm(off[3:] - off[:-3], axis=1)
     assert found.translation_mean_m == pytest.approx(length.mean(), rel=1e-9)
-    assert (found.rotation_mean_deg, found.pairs) == (None, N - 3)
+    assert (found.get("rotation_mean_deg"), found.pairs) == (None, N - 3)
 
 
 def test_equal_tracks_have_no_relative_error(tracks):
     _, reference = tracks
     (found,) = over((reference, reference), Extent(2.0, "s"))
     assert found.translation_rmse_m < 1e-13
-    assert found.rotation_mean_deg < 1e-6
+    assert found.get("rotation_mean_deg") < 1e-6
 
 
 def test_a_horizon_longer_than_the_track_is_refused(tracks):
@@ -138,6 +140,48 @@ def test_each_scan_meets_the_first_that_is_far_enough(rng):
 def test_ten_steps_of_a_tenth_of_a_second_are_one_second():
     i, j = horizon_pairs(np.cumsum(np.full(100, 0.1)), 1.0)
     np.testing.assert_array_equal(j - i, 10)
+
+
+def test_a_pair_across_a_gap_is_left_out_and_counted(rng):
+    """A gap of 40 s within a horizon of 1 s would be charged to it."""
+    steps = np.full(200, 0.1)
+    steps[100] = 40.0
+    progress = np.cumsum(steps)
+    i, j, dropped = close_pairs(progress, 1.0)
+    span = progress[j] - progress[i]
+    assert (span.min(), span.max()) == (pytest.approx(1.0), pytest.approx(1.0))
+    assert dropped == 10
+    assert len(i) + dropped == len(horizon_pairs(progress, 1.0)[0])
+
+
+def test_a_gap_does_not_raise_the_error_over_a_second(rng):
+    n = 400
+    second = 0.1 * np.arange(n) + 40.0 * (np.arange(n) >= n // 2)
+    position = np.stack([second, 0 * second, 0 * second], axis=1)
+    drifted = position + np.stack([0 * second, 0.02 * second, 0 * second], axis=1)
+    still = so3.exp(np.zeros((n, 3)))
+    stamp = np.round(second * 1e9).astype(np.int64)
+    pair = [Track(stamp, each, still, about=ABOUT) for each in (drifted, position)]
+    (found,) = over(pair, Extent(1.0, "s"))
+    assert found.translation_rmse_m == pytest.approx(0.02, rel=1e-6)
+    assert found.dropped == 10
+    assert found.to_dict()["dropped_pairs"] == 10
+
+
+def test_a_horizon_that_every_pair_exceeds_is_refused(tracks):
+    with pytest.raises(OptionError, match=r"119 pairs span more than 1\.25 times that"):
+        over(tracks, Extent(0.3, "m"))
+
+
+def test_relative_errors_have_intervals_that_know_of_dependence(tracks):
+    chosen = Options(horizons=(Extent(10, "scans"),), alignment="none")
+    (found,) = evaluate(*tracks, options=chosen).relative
+    for name in ("translation_rmse_m", "translation_mean_m", "rotation_mean_deg"):
+        number = found.numbers[name]
+        assert number.low < number.value < number.high, name
+        assert found.to_dict()["intervals"][name] == [number.low, number.high]
+    (bare,) = over(tracks, Extent(10, "scans"))
+    assert set(bare.to_dict()["intervals"].values()) == {None}
 
 
 def test_the_angle_of_a_rotation_is_the_same_for_both_signs_of_its_quaternion(rng):

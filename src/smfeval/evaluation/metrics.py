@@ -17,16 +17,17 @@ from smfeval.options import Options
 from smfeval.score import Residuals
 from smfeval.score.spaces import path_axes
 from smfeval.summarise.judgement import judge
-from smfeval.summarise.number import Number
+from smfeval.summarise.number import Intervals, Number
 from smfeval.summarise.numbers import is_rounding
 from smfeval.summarise.relative import (
     RelativeError,
     RelativeMotion,
-    horizon_pairs,
+    close_pairs,
     relative_error,
     summarise_relative,
 )
 from smfeval.summarise.verdict import K_AT_95, Verdict, verdict, verdict_after_fit
+from smfeval.summarise.windows import TOLERANCE
 
 NO_RISK = GapRisk(median=0.0, p95=0.0, largest=0.0, above_limit=0.0)
 
@@ -69,25 +70,32 @@ def rotation_deg(scored: ScoredScans) -> Floats | None:
 
 def relative_errors(scored: ScoredScans, options: Options) -> tuple[RelativeError, ...]:
     """Relative pose error over every horizon that was asked for."""
-    return tuple(_relative_error(scored, horizon) for horizon in options.horizons)
+    return tuple(
+        _relative_error(scored, horizon, options.intervals) for horizon in options.horizons
+    )
 
 
-def _relative_error(scored: ScoredScans, horizon: Extent) -> RelativeError:
+def _relative_error(scored: ScoredScans, horizon: Extent, intervals: Intervals) -> RelativeError:
     reference = scored.reference
     progress = horizon.progress(reference.stamp, reference.position)
-    pairs = horizon_pairs(progress, horizon.size)
-    if len(pairs[0]) == 0:
+    i, j, dropped = close_pairs(progress, horizon.size)
+    if len(i) == 0 and dropped:
+        raise OptionError(
+            f"no two scans are {horizon} apart: {words.count(dropped, 'pair')} span more than "
+            f"{words.exact(TOLERANCE)} times that"
+        )
+    if len(i) == 0:
         raise OptionError(
             f"no two scans are {horizon} apart; the track has {words.number(progress[-1])}"
         )
     errors = relative_error(
         (scored.estimate.position, scored.estimate.rotation),
         (reference.position, reference.rotation),
-        pairs,
+        (i, j),
         oriented=_is_oriented(scored),
     )
-    travelled = progress[pairs[1]] - progress[pairs[0]] if horizon.unit == "m" else None
-    return summarise_relative(str(horizon), errors, travelled)
+    travelled = progress[j] - progress[i] if horizon.unit == "m" else None
+    return summarise_relative(str(horizon), errors, travelled, intervals, dropped=dropped)
 
 
 def _is_oriented(scored: ScoredScans) -> bool:

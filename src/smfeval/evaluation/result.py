@@ -215,7 +215,7 @@ class Evaluation:
         }
         rows = (row for row in NUMBERS.values() if row.group == "scores")
         found = {row.name: _number(self.get(row.name), **more.get(row.name, {})) for row in rows}
-        return found | {"relative": [asdict(error) for error in self.relative]}
+        return found | {"relative": [error.to_dict() for error in self.relative]}
 
     def _calibration(self) -> dict[str, Any] | None:
         if not self.position.has_belief:

@@ -302,17 +302,15 @@ def _bound_text(bound: Bound) -> str:
 
 
 def _relative_text(error: RelativeError) -> str:
+    found = error.numbers
     parts = [
-        f"over {error.horizon}: {words.length(error.translation_rmse_m)} RMSE, "
-        f"{words.length(error.translation_mean_m)} mean"
+        f"over {error.horizon}: {found['translation_rmse_m']} RMSE, "
+        f"{found['translation_mean_m']} mean"
     ]
-    if error.percent is not None:
-        parts.append(f"{words.number(error.percent)} %")
-    if error.rotation_mean_deg is not None:
-        parts.append(words.angle(error.rotation_mean_deg))
-    if error.deg_per_m is not None:
-        parts.append(f"{words.number(error.deg_per_m)} deg/m")
-    return f"{', '.join(parts)} ({words.count(error.pairs, 'pair')})"
+    texts = {"percent": "{} %", "rotation_mean_deg": "{}", "deg_per_m": "{} deg/m"}
+    parts += [form.format(found[name]) for name, form in texts.items() if name in found]
+    dropped = f", {words.count(error.dropped)} too long left out" if error.dropped else ""
+    return f"{', '.join(parts)} ({words.count(error.pairs, 'pair')}{dropped})"
 
 
 def headings() -> tuple[str, ...]:

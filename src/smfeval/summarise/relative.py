@@ -16,29 +16,88 @@ import numpy as np
 from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.summarise.judgement import DOUBT, STEADY, Bound, Evidence, usable
-from smfeval.summarise.number import finite_or_none
-from smfeval.summarise.windows import WindowRow, Windows, WindowSample, window_scores
+from smfeval.summarise.number import Intervals, Number, finite_or_none
+from smfeval.summarise.windows import TOLERANCE, WindowRow, Windows, WindowSample, window_scores
 
 
 @dataclass(frozen=True)
 class RelativeError:
-    """RPE over one horizon. `percent` and `deg_per_m` are KITTI's, for horizons in metres."""
+    """RPE over one horizon.
+
+    Attributes
+    ----------
+    horizon
+        As it was asked for.
+    pairs
+        Pairs of scans a horizon apart.
+    dropped
+        Pairs left out because a gap makes them longer than TOLERANCE horizons.
+    numbers
+        By the names of RPE_UNITS, each with its interval; rotations where both tracks have them,
+        `percent` and `deg_per_m` (KITTI's) for horizons in metres.
+    """
 
     horizon: str
     pairs: int
-    translation_rmse_m: float
-    translation_mean_m: float
-    rotation_mean_deg: float | None
-    percent: float | None
-    deg_per_m: float | None
+    dropped: int
+    numbers: dict[str, Number]
+
+    def get(self, name: str) -> float | None:
+        """The value of a number; None where it does not exist."""
+        return self.numbers[name].value if name in self.numbers else None
+
+    @property
+    def translation_rmse_m(self) -> float:
+        """Root mean square of the translation errors."""
+        return self.numbers["translation_rmse_m"].value
+
+    @property
+    def translation_mean_m(self) -> float:
+        """Mean of the translation errors."""
+        return self.numbers["translation_mean_m"].value
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON data: values by name, and the ends of their intervals."""
+        ends = {
+            name: None if number.low is None else [number.low, number.high]
+            for name, number in self.numbers.items()
+        }
+        return {
+            "horizon": self.horizon,
+            "pairs": self.pairs,
+            "dropped_pairs": self.dropped,
+            **{name: finite_or_none(self.get(name)) for name in RPE_UNITS},
+            "intervals": ends,
+        }
+
+
+RPE_UNITS = {
+    "translation_rmse_m": "m",
+    "translation_mean_m": "m",
+    "rotation_mean_deg": "deg",
+    "percent": "1",
+    "deg_per_m": "1",
+}
 
 
 def horizon_pairs(progress: Floats, size: float) -> tuple[Ints, Ints]:
     """For each scan i the first scan j that is at least `size` further on."""
-    slack = 1e-9 * max(size, 1.0)  # 10 steps of 0.1 s are one second, whatever the last digit says
+    slack = _slack(size)
     j = np.searchsorted(progress, progress + size - slack)
     i = np.flatnonzero(j < len(progress))
     return i, j[i]
+
+
+def close_pairs(progress: Floats, size: float) -> tuple[Ints, Ints, int]:
+    """Pairs a horizon apart that span at most TOLERANCE horizons, and how many span more."""
+    i, j = horizon_pairs(progress, size)
+    close = progress[j] - progress[i] <= TOLERANCE * size + _slack(size)
+    return i[close], j[close], int(np.count_nonzero(~close))
+
+
+def _slack(size: float) -> float:
+    """10 steps of 0.1 s are one second, whatever the last digit says."""
+    return 1e-9 * max(size, 1.0)
 
 
 def relative_error(
@@ -60,20 +119,29 @@ def summarise_relative(
     horizon: str,
     errors: tuple[Floats, Floats | None],
     travelled_m: Floats | None,
+    intervals: Intervals,
+    *,
+    dropped: int = 0,
 ) -> RelativeError:
-    """Numbers of one horizon; `travelled_m` is each pair's path length for horizons in metres."""
+    """Numbers of one horizon; `travelled_m` is each pair's path length for horizons in metres.
+
+    Pairs that overlap share errors: intervals are those of a dependent series.
+    """
     translation, rotation = errors
-    degrees = None if rotation is None else np.degrees(rotation)
-    per_metre = None if travelled_m is None or degrees is None else degrees / travelled_m
-    return RelativeError(
-        horizon,
-        len(translation),
-        float(np.sqrt(np.mean(translation**2))),
-        float(np.mean(translation)),
-        None if degrees is None else float(np.mean(degrees)),
-        None if travelled_m is None else float(np.mean(100 * translation / travelled_m)),
-        None if per_metre is None else float(np.mean(per_metre)),
-    )
+    series = {"translation_rmse_m": translation, "translation_mean_m": translation}
+    if rotation is not None:
+        series["rotation_mean_deg"] = np.degrees(rotation)
+    if travelled_m is not None:
+        series["percent"] = 100 * translation / travelled_m
+    if travelled_m is not None and rotation is not None:
+        series["deg_per_m"] = np.degrees(rotation) / travelled_m
+    numbers = {
+        name: intervals.of(
+            values, "rmse" if name == "translation_rmse_m" else "mean", RPE_UNITS[name]
+        )
+        for name, values in series.items()
+    }
+    return RelativeError(horizon, len(translation), dropped, numbers)
 
 
 @dataclass(frozen=True)

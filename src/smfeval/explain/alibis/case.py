@@ -22,7 +22,7 @@ from smfeval.compare.frames import as_gaussian
 from smfeval.compare.sensitivity import FEWEST, local_motion
 from smfeval.errors import OptionError, SeriesError, SmfevalError
 from smfeval.evaluation import Evaluation
-from smfeval.evaluation.claim import AlignedClaim, align_claim, claimed_joint
+from smfeval.evaluation.claim import AlignedClaim, align_claim, claimed_joint, judge_motion
 from smfeval.evaluation.metrics import FittedFreedoms, judge_track
 from smfeval.evaluation.result import SpaceScores
 from smfeval.maths import normal, so3
@@ -312,7 +312,8 @@ def _label(case: AlibiCase, residuals: Residuals, k: Number) -> Label:
         from_start=len(case.left) < len(case.estimate),
         clock=case.has_clock,
     )
-    return judge_track(scored, fit, case.claim, case.reference).label
+    motion = judge_motion(case.claim, case.reference, case.options.space) if fit.freedoms else None
+    return judge_track(scored, fit, motion).label
 
 
 AlibiName = Literal[
