@@ -32,7 +32,7 @@ from smfeval.maths.arrays import Floats, Ints
 Gauge = Literal["se3", "yaw", "sim3", "first-pose", "none"]
 Space = Literal["position", "pose"]
 
-CHUNK = 8192  # scans per step
+CHUNK = 2048  # scans per step: more leaves the cache and takes memory
 OPEN = 1e-12  # eigenvalue of the normal matrix, relative to the largest: a freedom left open
 ROWS = {"position": 3, "pose": 6}
 
