@@ -48,7 +48,9 @@ def test_a_task_says_what_evaluate_says(tmp_path):
         for name, metric in metrics().items()
         if (number := alone.get(metric.name)) is not None
     }
-    assert (result.failure, result.verdict) == (None, "overconfident")
+    assert (result.failure, result.verdict) == (None, alone.verdict.label)
+    assert (result.gauge, result.joint) == (alone.alignment.kind, alone.claim.joint.kind)
+    assert result.scored_under == alone.claim.how
     assert (result.scans, result.scored) == (200, 200)
     np.testing.assert_array_equal(frame["energy"], alone.position.series["energy"])
 

@@ -1,7 +1,7 @@
 """One metric over all estimators: cells, duels, ranks."""
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import ceil, log2
 
@@ -10,7 +10,7 @@ from scipy.special import betainc, gammaln, ndtr
 
 from smfeval.compare.duels import Column, Duel, MetricCell, duels
 from smfeval.compare.ranks import ranks
-from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.special import t_quantile
 from smfeval.summarise.number import Number
 
@@ -128,7 +128,15 @@ class Marks:
 
 
 def metric_column(
-    metric: str, entrants: Entrants, values: Floats, *, unit: str, loss: Loss | None, level: float
+    metric: str,
+    entrants: Entrants,
+    values: Floats,
+    *,
+    unit: str,
+    loss: Loss | None,
+    level: float,
+    left_out: Bools | None = None,
+    why: str | None = None,
 ) -> Column:
     """Compare estimators by one value per track.
 
@@ -140,17 +148,23 @@ def metric_column(
         What is better, lower is; None: nobody wins.
     level
         Of the intervals; the tests have their own (`duels.LEVEL`).
+    left_out
+        Values that are shown and count in no test, rank or mark, (estimators, tracks); `why`.
     """
     rows = list(entrants.rows)
     names = tuple(entrants.names[row] for row in rows)
     if loss is None or not rows:
         return Column(metric, _cells(entrants, values, Marks(), unit, level), (), None)
 
-    losses = losses_of(values[rows], loss)
+    counted = values if left_out is None else np.where(left_out, np.nan, values)
+    losses = losses_of(counted[rows], loss)
     fought = duels(names, losses)
+    cells = _cells(entrants, values, marks_of(fought), unit, level)
+    if left_out is not None:
+        cells = _without_tests(cells, entrants, left_out, why)
     return Column(
         metric=metric,
-        cells=_cells(entrants, values, marks_of(fought), unit, level),
+        cells=cells,
         duels=fought,
         ranks=ranks(names, losses),
     )
@@ -178,6 +192,17 @@ def _cells(
         _cell(name, entrants.tracks, row, marks, unit=unit, level=level)
         for name, row in zip(entrants.names, values, strict=True)
     )
+
+
+def _without_tests(
+    cells: tuple[MetricCell, ...], entrants: Entrants, left_out: Bools, why: str | None
+) -> tuple[MetricCell, ...]:
+    """The cells with the tracks that were left out, of contenders."""
+    found = []
+    for cell, row, competes in zip(cells, left_out, entrants.competes, strict=True):
+        tracks = tuple(entrants.tracks[i] for i in np.flatnonzero(row)) if competes else ()
+        found.append(replace(cell, left_out=tracks, why_left_out=why) if tracks else cell)
+    return tuple(found)
 
 
 def _cell(

@@ -32,6 +32,8 @@ class MetricCell:
     values: tuple[tuple[str, float], ...]  # (track, value): what the median is of
     best: bool  # the best contender, or one tested against it and not significantly beaten
     untested: str | None = None  # why it was not tested against the best, while others were
+    left_out: tuple[str, ...] = ()  # tracks that count in no test and for no mark
+    why_left_out: str | None = None
 
 
 @dataclass(frozen=True)

@@ -169,6 +169,9 @@ def _encode(result: Result) -> dict[str, Any]:
             "verdict": result.verdict,
             "numbers": [[name, _encode_number(number)] for name, number in result.numbers],
             "notes": list(result.notes),
+            "gauge": result.gauge,
+            "joint": result.joint,
+            "scored_under": result.scored_under,
         }
     return {
         "matched": result.matched,

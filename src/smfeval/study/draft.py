@@ -32,14 +32,14 @@ pairs = true  # every two estimators against each other, too: no reference is ne
 diverged_m = {diverged:g}  # m; a track with a larger mean error counts as lost
 
 [options]  # as the flags of `smfeval score`
-# gauge = "se3"  # how worlds are aligned; without it, by the gauge that each estimate declares
+# gauge = "se3"  # how worlds are aligned; without it, by the one with most freedoms declared
 # tolerance = "5ms"  # between the stamps of a scan and of its reference
 # axes = "xyz"
 # seed = 0
 """
 DIFFERENT_GAUGES = """\
-# The presets below declare different gauges ({gauges}): estimators are then aligned with
-# different freedoms, and fewer freedoms leave larger errors. A gauge here aligns all alike.
+# The presets below declare different gauges ({gauges}): all estimators are aligned by the
+# one with most freedoms, for fewer leave larger errors. gauge = "own" leaves each its own.
 """
 NON_ALPHANUMERIC = re.compile(r"[^a-z0-9]")
 FEWEST_LETTERS = 4  # that the name of an estimator shares with a preset

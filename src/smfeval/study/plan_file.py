@@ -79,6 +79,7 @@ ESTIMATOR_KEYS: Keys = {
 }
 PATTERN_KEYS = ("path", "reference", "extrinsic", "pair_extrinsic")  # and those of second files
 ALL_GROUPS = "all"  # the name of the table over all groups
+OWN_GAUGE = "own"  # in place of a gauge: each estimate by the one that it declares
 PAIR_SEPARATOR = " | "  # stands between the names of a pair
 LONGEST_NAME = 255  # bytes of a name on the file systems that people have
 TOML_ERROR_PLACE = re.compile(
@@ -90,7 +91,11 @@ def read_plan(path: str | Path) -> Plan:
     """The plan in a TOML file; relative paths in it start at the file's folder."""
     path = Path(path)
     table = check_keys(read_toml(path), PLAN_KEYS, str(path), required=("tracks", "estimators"))
-    options, reading = parse_options(table.get("options", {}), f"{path}: [options]", "study")
+    chosen = dict(table.get("options", {}))
+    own_gauges = chosen.get("gauge") == OWN_GAUGE
+    if own_gauges:
+        del chosen["gauge"]
+    options, reading = parse_options(chosen, f"{path}: [options]", "study")
     tracks = [
         track
         for i, entry in enumerate(table["tracks"], start=1)
@@ -109,6 +114,7 @@ def read_plan(path: str | Path) -> Plan:
         options=options,
         pairs=table.get("pairs", False),
         diverged_m=_check_positive(table.get("diverged_m", DIVERGED_M), f"{path}: diverged_m"),
+        own_gauges=own_gauges,
     )
     refuse_duplicates(plan, str(path))
     _refuse_output(plan, str(path))

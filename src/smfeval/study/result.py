@@ -7,6 +7,7 @@ from smfeval.compare.duels import Section
 from smfeval.study.plan import Plan
 from smfeval.summarise.number import Number
 
+AFTER_A_FIT = ("after a fit", "granted")  # not the covariance that the claim leaves after the fit
 NO_FILE = "no file"  # the failure of a gap; where it was looked for is the source of the result
 
 
@@ -26,6 +27,18 @@ class TaskResult:
     verdict: str | None = None
     numbers: tuple[tuple[str, Number], ...] = ()  # by metric (see `summarise.numbers`)
     notes: tuple[str, ...] = ()
+    gauge: str | None = None  # the alignment that was used
+    joint: str | None = None  # which joint covariance was claimed: given, implied or unknown
+    scored_under: str | None = None  # which covariance of the residuals (`evaluation.claim`)
+
+    @property
+    def is_absorbed(self) -> bool:
+        """Whether the fit can have absorbed what is claimed: scores of the belief prove nothing.
+
+        Residuals were scored under covariances that knew nothing of the fit, or too little, and
+        lie within what these allow.
+        """
+        return self.scored_under in AFTER_A_FIT and self.verdict != "overconfident"
 
     @property
     def is_gap(self) -> bool:
@@ -87,6 +100,9 @@ def intern_task(result: TaskResult, *, source: str) -> TaskResult:
         verdict=_intern_text(result.verdict),
         numbers=tuple((intern(name), _intern_number(number)) for name, number in result.numbers),
         notes=tuple(map(intern, result.notes)),
+        gauge=_intern_text(result.gauge),
+        joint=_intern_text(result.joint),
+        scored_under=_intern_text(result.scored_under),
     )
 
 

@@ -57,6 +57,9 @@ def task_columns() -> dict[str, Any]:
         "scans": pl.Int64,
         "scored": pl.Int64,
         "verdict": pl.String,
+        "gauge": pl.String,
+        "joint": pl.String,
+        "scored_under": pl.String,
         **{column: kind for name in metrics() for column, kind in _number_columns(name).items()},
         "notes": pl.List(pl.String),
     }

@@ -39,6 +39,7 @@ class Boards:
     runs: Ints  # good ones
     failed_runs: Ints  # runs
     converged: Bools
+    absorbed: Bools  # a fit can have absorbed what is claimed (`TaskResult.is_absorbed`)
 
     @property
     def has_runs(self) -> Bools:
@@ -63,6 +64,7 @@ class Boards:
             runs=self.runs[:, tracks],
             failed_runs=self.failed_runs[:, tracks],
             converged=self.converged[:, tracks],
+            absorbed=self.absorbed[:, tracks],
         )
 
     def converged_only(self) -> "Boards":
@@ -86,7 +88,11 @@ def task_boards(plan: Plan, results: Sequence[TaskResult]) -> Boards:
     runs, failed = count_runs(names, tracks, ((r.estimator, r.track, r.failure) for r in results))
     converged = (runs > 0) & (boards["mae"].values <= plan.diverged_m)  # NaN is not converged
     filled = tuple(each for each in boards.values() if not np.isnan(each.values).all())
-    return Boards(names, tracks, filled, runs, failed, converged)
+    absorbed = np.zeros(runs.shape, dtype=np.bool_)
+    row, place = _index(names), _index(tracks)
+    for each in results:
+        absorbed[row[each.estimator], place[each.track]] |= each.is_absorbed
+    return Boards(names, tracks, filled, runs, failed, converged, absorbed)
 
 
 def pair_boards(results: Sequence[PairResult], alone: Boards) -> Boards:
@@ -103,7 +109,8 @@ def pair_boards(results: Sequence[PairResult], alone: Boards) -> Boards:
     row = {name: i for i, name in enumerate(alone.names)}
     a, b = ([row[pair[side]] for pair in label] for side in (0, 1))
     converged = alone.converged[a] & alone.converged[b]
-    return Boards(names, tracks, (of("k_pair"), of("nees_median")), runs, failed, converged)
+    values, nothing = (of("k_pair"), of("nees_median")), np.zeros_like(converged)
+    return Boards(names, tracks, values, runs, failed, converged, nothing)
 
 
 def median_board(
@@ -215,6 +222,11 @@ def _nan_notes(boards: Boards) -> tuple[str, ...]:
     )
 
 
+OF_ERRORS = ("mae", "rmse")  # metrics of the mean alone: a fit changes no claim about it
+ABSORBED = (
+    "the fit can absorb what is claimed (how errors of different scans move together is not known, "
+    "and the errors lie within what the claim allows)"
+)
 ALL_TRACKS = "all"
 ALL_TRACKS_LONG = "all tracks"  # where one of several groups is itself called "all"
 
@@ -271,11 +283,12 @@ def _pair_section(plan: Plan, boards: Boards, group: str) -> Section:
 def _columns(plan: Plan, boards: Boards, contenders: tuple[str, ...]) -> tuple[Column, ...]:
     competes = tuple(name in contenders for name in boards.names)
     entrants = Entrants(boards.names, competes, boards.tracks)
-    return tuple(_column(plan, entrants, board) for board in boards.metrics)
+    return tuple(_column(plan, entrants, board, boards.absorbed) for board in boards.metrics)
 
 
-def _column(plan: Plan, entrants: Entrants, board: Board) -> Column:
+def _column(plan: Plan, entrants: Entrants, board: Board, absorbed: Bools) -> Column:
     metric = NUMBERS.get(board.metric)
+    of_belief = board.metric not in OF_ERRORS
     made = metric_column(
         board.metric,
         entrants,
@@ -283,6 +296,8 @@ def _column(plan: Plan, entrants: Entrants, board: Board) -> Column:
         unit=board.unit,
         loss=None if metric is None else metric.loss,
         level=plan.options.intervals.level,
+        left_out=absorbed & ~np.isnan(board.values) if of_belief else None,
+        why=ABSORBED,
     )
     return replace(made, notes=WIN_NOTES.get(board.metric, ()))
 

@@ -120,6 +120,7 @@ def evaluate_task(task: Task, key: str = "") -> "tuple[TaskResult, pl.DataFrame 
         options = _with_extrinsic(task.options, task.extrinsic)
 
         evaluation = evaluate(estimate, reference, options=options)
+        claim = evaluation.claim
         result = replace(
             nothing,
             scans=evaluation.pairs.scans,
@@ -127,6 +128,9 @@ def evaluate_task(task: Task, key: str = "") -> "tuple[TaskResult, pl.DataFrame 
             verdict=evaluation.verdict.label,
             numbers=_metric_numbers(evaluation),
             notes=tuple(without_folders(note, task) for note in evaluation.all_notes),
+            gauge=evaluation.alignment.kind,
+            joint=None if claim is None else claim.joint.kind,
+            scored_under=None if claim is None else claim.how,
         )
         return result, _scan_table(evaluation)
     except Exception as error:

@@ -145,7 +145,9 @@ class AlibiCase:
             rows, about=reference.about, provenance=reference.provenance
         )
         options = replace(self.options, reference_covariance=True)
-        return replace(self, reference=noisy, options=options)
+        changed = replace(self, reference=noisy, options=options)
+        changed.__dict__["claim"] = self.claim  # the same poses and alignment: the same claim
+        return changed
 
     def thin(self, limit: int) -> "AlibiCase":
         """At most `limit` evenly spaced scans to fit on, and as many to score."""

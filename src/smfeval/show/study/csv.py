@@ -26,7 +26,9 @@ COLUMNS = (
     "tracks",  # that the value is the median of
     "tracks_of_table",
     "diverged",
+    "gauge",  # the alignment; several are joined by "+"
     "best",
+    "left_out",  # tracks that count in no test and for no mark
     "against",  # the best contender; the next columns tell of the test against it
     "shared",
     "ties",
@@ -46,11 +48,24 @@ def text(study: Study) -> str:
     writer = csv.DictWriter(lines, COLUMNS, lineterminator="\n")
     writer.writeheader()
     roles = {each.name: each.role for each in study.plan.estimators}
+    gauges = _gauges(study)
     for section in study.sections:
-        writer.writerows({"table": "estimators", **row} for row in _rows(section, roles))
+        rows = _rows(section, roles)
+        writer.writerows(
+            {"table": "estimators", "gauge": gauges.get(row["estimator"]), **row} for row in rows
+        )
     for section in study.pair_sections:
         writer.writerows({"table": "pairs", **row} for row in _rows(section, {}))
     return lines.getvalue()
+
+
+def _gauges(study: Study) -> dict[str, str]:
+    """By estimator, the alignments of its runs."""
+    used: dict[str, dict[str, None]] = {}
+    for each in study.results:
+        if each.gauge is not None:
+            used.setdefault(each.estimator, {})[each.gauge] = None
+    return {name: "+".join(kinds) for name, kinds in used.items()}
 
 
 def _rows(section: Section, roles: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -77,6 +92,7 @@ def _cell(cell: MetricCell, metric: str) -> dict[str, Any]:
         "unit": NUMBERS[metric].unit if metric in NUMBERS else "",
         "tracks": len(cell.values),
         "best": _boolean_text(cell.best),
+        "left_out": len(cell.left_out),
         "by_track": json.dumps(by_track, allow_nan=False, ensure_ascii=False),
     }
     if median is None:

@@ -24,6 +24,7 @@ def plan_document(plan: Plan) -> dict[str, Any]:
         "options": options_document(plan.options),
         "pairs": plan.pairs,
         "diverged_m": plan.diverged_m,
+        "own_gauges": plan.own_gauges,
     }
 
 
@@ -35,6 +36,7 @@ def options_document(options: Options) -> dict[str, Any]:
         "offset_s": options.offset_s,
         "alignment": options.alignment,
         "fit_on": None if options.fit_on is None else str(options.fit_on),
+        "joint": options.joint,
         "axes": options.axes,
         "rules": list(options.rules),
         "settings": asdict(options.settings),
@@ -107,6 +109,8 @@ def _cell(cell: MetricCell, keys: Keys) -> dict[str, Any]:
     return {
         "estimator": cell.estimator,
         "best": cell.best,
+        "left_out": list(cell.left_out),
+        "why_left_out": cell.why_left_out,
         "median": _number(cell.median),
         "values": [
             {

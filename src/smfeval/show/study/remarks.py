@@ -273,7 +273,15 @@ def cell_footnotes(cell: MetricCell | None, tracks: int) -> Sentences:
         return (NO_VALUE,)
     of_tracks = f"{len(cell.values)} of {words.count(tracks, 'track')}"
     fewer = None if len(cell.values) == tracks else of_tracks
-    return tuple(said for said in (fewer, median.reason, cell.untested) if said)
+    return tuple(said for said in (fewer, median.reason, cell.untested, _left_out(cell)) if said)
+
+
+def _left_out(cell: MetricCell) -> str | None:
+    """'A is left out of tests and marks on 8 of 8 tracks: the fit can absorb what is claimed'."""
+    if not cell.left_out:
+        return None
+    tracks = words.count_of(len(cell.left_out), len(cell.values), "track")
+    return f"{cell.estimator} is left out of tests and marks on {tracks}: {cell.why_left_out}"
 
 
 def cell_number(cell: MetricCell | None) -> Number | None:
