@@ -61,3 +61,26 @@ def overconfident(**changes: float) -> Evaluation:
     """The same errors, reported five times too small on each axis."""
     truth = reference()
     return evaluate(estimate(truth, "overconfident", tightness=25.0, **changes), truth)
+
+
+def dead_reckoning(*, tightness: float = 1.0, seed: int = 0) -> Evaluation:
+    """Errors that add up from step to step, the covariance `tightness` times too small."""
+    truth = reference()
+    steps = SIGMA_M * np.random.default_rng(seed).normal(size=(len(truth), 3))
+    covariance = np.zeros((len(truth), 6, 6))
+    covariance[:, 3:, 3:] = 1e-6 * np.eye(3)
+    position = np.cumsum(np.ones(len(truth)))[:, None, None] * np.diag(SIGMA_M**2)
+    _, _, z, w = truth.rotation.T
+    cosine, sine, zero = w**2 - z**2, 2 * z * w, 0 * z
+    turn = np.stack([cosine, sine, zero, -sine, cosine, zero, zero, zero, zero + 1], axis=1)
+    turn = turn.reshape(-1, 3, 3)  # from the world to the body
+    covariance[:, :3, :3] = turn @ position @ np.swapaxes(turn, 1, 2) / tightness
+    estimated = GaussianTrack(
+        truth.stamp,
+        truth.position + np.cumsum(steps, axis=0),
+        truth.rotation,
+        covariance,
+        about=About(body="imu", gauge="fixed"),
+        provenance=Provenance(name="dead reckoning"),
+    )
+    return evaluate(estimated, truth)

@@ -9,7 +9,9 @@ import pytest
 
 from smfeval import About, GaussianTrack, Options, Track, evaluate
 from smfeval.cli.conditions import score_condition
+from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
+from smfeval.show.figures import draw
 from smfeval.show.scores import text
 from smfeval.summarise.number import Intervals
 from smfeval.summarise.numbers import NUMBERS
@@ -175,3 +177,28 @@ def test_conditions_and_studies_know_them():
     assert NUMBERS["relative_k"].metric
     assert NUMBERS["relative_energy"].metric
     assert not any(name.startswith("rel") for name in scored().effective_scans())
+
+
+def test_the_figure_shows_k_of_every_horizon_and_marks_those_not_used():
+    found = scored()
+    (axes,) = draw("k_over_horizon", found).axes
+    rows = found.relative_motion.rows
+    line = next(each for each in axes.lines if len(each.get_xdata()) == len(rows))
+    np.testing.assert_allclose(line.get_ydata(), [row.k for row in rows])
+    np.testing.assert_allclose(line.get_xdata(), [row.seconds for row in rows])
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    with pytest.raises(SeriesError, match="no k over horizons"):
+        draw("k_over_horizon", scored(drifting.steady_filter))
+
+
+def test_k_over_path_is_the_median_of_the_start():
+    found = scored()
+    *starts, whole = found.k_over_path
+    assert [row.part for row in starts] == [1 / 8, 1 / 4, 1 / 2]
+    assert whole.k == found["k"]
+    for row in starts:
+        nees = found.position.series["nees"][: row.scans]
+        assert row.k.value == pytest.approx(np.median(nees) / 2.3659738843753377)
+        assert row.metres == pytest.approx(row.part * whole.metres, rel=0.02)
+    assert "k over path" in text(found, verbose=True)
+    assert "k over path" not in text(found)

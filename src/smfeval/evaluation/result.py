@@ -1,6 +1,7 @@
 """The result of an evaluation: everything in small frozen parts, and as strict JSON data."""
 
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,11 +13,13 @@ from smfeval.evaluation.claim import AlignedClaim
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.options import Options
 from smfeval.score import Residuals
+from smfeval.score.pit import honest_median
 from smfeval.score.spaces import PositionSpace
 from smfeval.summarise.number import Number, finite_or_none
 from smfeval.summarise.numbers import NUMBERS, number_named
 from smfeval.summarise.relative import RelativeError, RelativeMotion
 from smfeval.summarise.verdict import Verdict
+from smfeval.summarise.windows import path_length
 from smfeval.track import AnyTrack, ParticleTrack, Track
 
 if TYPE_CHECKING:
@@ -49,6 +52,19 @@ class SpaceScores(ScoredScans):
     space: PositionSpace
     numbers: dict[str, Number]  # by name; those that exist for this belief and were asked for
     crps_by_axis: dict[str, Number]
+
+
+@dataclass(frozen=True)
+class PathK:
+    """k over the start of a track: does it belong to the filter or to the length of the track?"""
+
+    part: float  # of the path
+    metres: float
+    scans: int
+    k: Number
+
+
+PATH_PARTS = (1 / 8, 1 / 4, 1 / 2)
 
 
 @dataclass(frozen=True, repr=False)
@@ -120,6 +136,22 @@ class Evaluation:
             if reason is not None
         )
 
+    @cached_property
+    def k_over_path(self) -> tuple[PathK, ...]:
+        """k of the residuals over the first eighth, quarter and half of the path, and all of it."""
+        whole = self.get("k")
+        if whole is None:
+            return ()
+        position = self.position
+        path_m = path_length(position.reference.position)
+        relative = position.series["nees"] / honest_median(position.residuals)
+        rows = []
+        for part in PATH_PARTS:
+            scans = int(np.searchsorted(path_m, part * path_m[-1], side="right"))
+            k = self.options.intervals.of(relative[:scans], "median", "1")
+            rows.append(PathK(part, float(path_m[scans - 1]), scans, k))
+        return (*rows, PathK(1.0, float(path_m[-1]), len(path_m), whole))
+
     def coverage_from(self) -> str:
         """What the coverage was read from."""
         if isinstance(self.estimate, ParticleTrack) and not self._noise_used():
@@ -159,6 +191,7 @@ class Evaluation:
             "scores": self._scores(),
             "calibration": self._calibration(),
             "relative_motion": [] if motion is None else motion.row_dicts(),
+            "k_over_path": [asdict(row) | {"k": row.k.to_dict()} for row in self.k_over_path],
             "relative_bounds": [] if motion is None else motion.bound_dicts(),
             "verdict": self.verdict.to_dict(),
             "notes": list(self.all_notes),

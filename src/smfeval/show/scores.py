@@ -36,6 +36,7 @@ def rows(evaluation: Evaluation, *, verbose: bool = False) -> list[tuple[str, st
         *_reference_noise_rows(evaluation),
         *number_rows(evaluation),
         *motion_rows(evaluation, verbose=verbose),
+        *(_path_rows(evaluation) if verbose else []),
         *[("relative", _relative_text(error)) for error in evaluation.relative],
         *_effective_rows(evaluation),
         *[("note", note) for note in evaluation.all_notes],
@@ -291,6 +292,13 @@ def _motion_text(motion: RelativeMotion, row: WindowRow, evaluation: Evaluation)
     reason = motion.why_not(row)
     unused = "" if reason is None else f"; not used: {reason}"
     return f"k {_horizon_text(row, evaluation)}, {counted}{half}{still}{unused}"
+
+
+def _path_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
+    """What `-v` adds: k over the start of the path."""
+    rows = evaluation.k_over_path
+    texts = [f"{row.k} over {words.length(row.metres)}" for row in rows]
+    return [("k over path", ", ".join(texts))] if rows else []
 
 
 def _bound_text(bound: Bound) -> str:

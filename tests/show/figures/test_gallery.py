@@ -43,7 +43,7 @@ def test_several_evaluations_share_some_and_have_others_each(rng):
 def test_figures_that_cannot_be_are_named_with_the_reason(rng):
     gallery = gallery_of(plain(rng))
     assert set(gallery.figures) == {"track"}
-    assert set(gallery.refusals) == OF_ONE - {"track"}
+    assert set(gallery.refusals) == (OF_ONE | {"k_over_horizon"}) - {"track"}
     assert all("reports no uncertainty" in reason for reason in gallery.refusals.values())
 
 

@@ -17,6 +17,7 @@ from smfeval.show.figures.errors import (
     reported_sigma,
 )
 from smfeval.show.figures.nees import autocorrelation, degeneracy, nees_over_time
+from smfeval.show.figures.relative import k_over_horizon
 from smfeval.show.figures.sensitivity import clock_sensitivity, gauge_sensitivity, pair_matrix
 from smfeval.show.figures.study import forest, forest_size_in, rank_diagram
 from smfeval.show.figures.style import COLUMN_IN, WIDE_IN, paper_style, stacked_axes
@@ -75,6 +76,7 @@ FIGURES: dict[str, FigureKind] = {
         ),
         FigureKind("pit", "evaluation", pit_histogram, SMALL_SIZE),
         FigureKind("autocorrelation", "evaluation", autocorrelation, SMALL_SIZE),
+        FigureKind("k_over_horizon", "evaluation", k_over_horizon, SMALL_SIZE),
         FigureKind("path", "track", path_from_above, path_size_in),
         FigureKind("sigma", "track", reported_sigma, LINE_SIZE),
         FigureKind("pairs", "comparison", pair_matrix, fixed_size(COLUMN_IN, 3.0)),
