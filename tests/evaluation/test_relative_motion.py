@@ -11,6 +11,7 @@ from smfeval import About, GaussianTrack, Options, Track, evaluate
 from smfeval.cli.conditions import score_condition
 from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
+from smfeval.show import page
 from smfeval.show.figures import draw
 from smfeval.show.scores import text
 from smfeval.summarise.number import Intervals
@@ -202,3 +203,12 @@ def test_k_over_path_is_the_median_of_the_start():
         assert row.metres == pytest.approx(row.part * whole.metres, rel=0.02)
     assert "k over path" in text(found, verbose=True)
     assert "k over path" not in text(found)
+
+
+def test_the_page_has_a_row_for_each_horizon():
+    found = scored()
+    html = page.score([found], command="smfeval score a b")
+    assert "<h2>Relative motion" in html
+    for row in found.relative_motion.rows:
+        assert f"{row.horizon} scans" in html
+    assert "<h2>Relative motion" not in page.score([scored(drifting.steady_filter)], command="c")

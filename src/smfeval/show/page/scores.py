@@ -92,6 +92,7 @@ def _estimate(
         "verdict": _verdict(evaluation, alibis, who=name if several else ""),
         "compared": _comparison_row(evaluation),
         "numbers": list(number_rows(evaluation)),
+        "relative": _relative_rows(evaluation),
         "alibis": None if alibis is None else _alibis(alibis),
         "diagnoses": None if diagnoses is None else _diagnoses(diagnoses),
         "conditions": _conditions(evaluation),
@@ -191,6 +192,24 @@ def _term(row: NumberRow) -> str:
     if row.level is not None:
         return "coverage"
     return row.title if row.title in TERMS else row.label or ""
+
+
+def _relative_rows(evaluation: Evaluation) -> list[Row]:
+    """k of relative motion by horizon, and whether a verdict may rest on it."""
+    motion = evaluation.relative_motion
+    if motion is None:
+        return []
+    return [
+        (
+            Cell(words.count(row.horizon, "scan"), row.horizon),
+            Cell(words.duration(row.seconds), row.seconds),
+            length_cell(row.metres),
+            number_cell(row.number(evaluation.options.intervals)),
+            Cell(words.count(row.windows), row.windows),
+            Cell(motion.why_not(row) or "yes"),
+        )
+        for row in motion.rows
+    ]
 
 
 def _alibis(found: Alibis) -> dict[str, Any]:
