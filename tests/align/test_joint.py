@@ -114,14 +114,14 @@ def test_given_pairs_repeat_what_is_implied(world):
     back = se3.adjoint(se3.inverse((world.position, world.rotation)))
     block = back[i] @ left[np.minimum(i, j)] @ np.swapaxes(back[j], 1, 2)
     pairs = np.stack([j, i], 1)  # turned about on purpose
-    known = joint.given(pairs, np.swapaxes(block, 1, 2))
+    known = joint.given_joint(pairs, np.swapaxes(block, 1, 2))
     expected = joint.relative_covariance(implied, world.claim, i, j)
     found = joint.relative_covariance(known, world.claim, i, j)
     assert found == pytest.approx(expected, rel=1e-7, abs=1e-12)
 
 
 def test_a_pair_that_is_not_given_is_named(world):
-    known = joint.given(np.array([[0, 5]]), np.zeros((1, 6, 6)))
+    known = joint.given_joint(np.array([[0, 5]]), np.zeros((1, 6, 6)))
     with pytest.raises(PairingError, match="scans 0 and 6"):
         joint.relative_covariance(known, world.claim, np.array([0]), np.array([6]))
 

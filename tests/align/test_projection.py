@@ -131,7 +131,7 @@ def pairs_of(world, level, i, j):
     cross = joint.world_cross(joint.Joint("implied", level), world.claim, i, j)
     turn = np.zeros((len(world.position), 6, 6))
     turn[:, :3, :3] = turn[:, 3:, 3:] = np.swapaxes(so3.matrix(world.rotation), 1, 2)
-    return joint.given(np.stack([i, j], 1), turn[i] @ cross @ np.swapaxes(turn[j], 1, 2))
+    return joint.given_joint(np.stack([i, j], 1), turn[i] @ cross @ np.swapaxes(turn[j], 1, 2))
 
 
 @pytest.mark.parametrize("gauge", GAUGES)

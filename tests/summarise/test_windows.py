@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from smfeval.align.joint import Joint, aligned, given, growth
+from smfeval.align.joint import Joint, aligned, given_joint, growth
 from smfeval.maths import se3, so3
 from smfeval.summarise import windows as made
 from smfeval.summarise.windows import Windows, window_row, window_scores, windows
@@ -75,7 +75,7 @@ def test_honest_windows_have_the_claimed_covariance(make, joint):
     moments, rows = [], []
     for seed in range(40):
         world = make(np.random.default_rng(seed), 400)
-        claim = given(*world.cross) if joint is None else joint
+        claim = given_joint(*world.cross) if joint is None else joint
         rows.append(row_of(world, claim, 10, gauge="none"))
         found = windows(claim, 10, *poses(world), gauge="none")
         white = np.linalg.solve(np.linalg.cholesky(found.covariance), found.error[..., None])
@@ -90,7 +90,7 @@ def test_the_mean_k_of_shared_windows_is_no_more_uncertain_than_its_degrees_say(
     rows = []
     for seed in range(120):
         world = drifting.given_filter(np.random.default_rng(seed), 400)
-        rows.append(row_of(world, given(*world.cross), 20, gauge="none"))
+        rows.append(row_of(world, given_joint(*world.cross), 20, gauge="none"))
     claimed = np.mean([np.sqrt(2 / row.nu) for row in rows])
     assert np.std([row.k for row in rows]) < 1.15 * claimed
 
@@ -257,7 +257,7 @@ def test_a_body_that_stands_still_is_left_out_and_counted():
     sigma = np.where((np.arange(600) % 200 < 60)[:, None], 0.0, drifting.DRIFT)
     found = []
     for seed in range(20):
-        world = drifting.reckoned(np.random.default_rng(seed), 600, sigma)
+        world = drifting.dead_reckon(np.random.default_rng(seed), 600, sigma)
         rounded = np.array([f"{x:.5e}" for x in world.covariance.ravel()], dtype=float)
         written = world.claim.with_covariance(rounded.reshape(-1, 6, 6))
         assert growth(written).level == 6

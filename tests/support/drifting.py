@@ -71,7 +71,7 @@ def path(rng, n):
     return np.cumsum(forward, axis=0), rotation
 
 
-def accumulated(motion):
+def accumulate(motion):
     """T_t = M_0 M_1 .. M_t for all t, by doubling."""
     position, rotation = motion
     reach = 1
@@ -84,7 +84,7 @@ def accumulated(motion):
     return position, rotation / np.linalg.norm(rotation, axis=1)[:, None]
 
 
-def reckoned(rng, n, sigma, *, noise=None, left=None):
+def dead_reckon(rng, n, sigma, *, noise=None, left=None):
     """Dead reckoning from a known start: each measured step is wrong by Exp(noise).
 
     `sigma` is (6,) or (n, 6); `left` makes P_t from the adjoints and Q_t, for steps that are not
@@ -96,7 +96,7 @@ def reckoned(rng, n, sigma, *, noise=None, left=None):
     noise = rng.normal(size=(n, 6)) if noise is None else noise
     step = se3.compose(se3.inverse(before), after)
     step = tuple(np.concatenate(parts) for parts in zip((p[:1] for p in truth), step, strict=True))
-    position, rotation = accumulated(se3.compose(step, se3.exp(noise * sigma)))
+    position, rotation = accumulate(se3.compose(step, se3.exp(noise * sigma)))
     adjoint = se3.adjoint((position, rotation))
     Q = sigma[:, :, None] ** 2 * np.eye(6)
     left = (left or _independent)(adjoint, Q)
@@ -133,7 +133,7 @@ def _correlated(rng, n, memory):
 
 def correlated_increments(rng, n, *, memory=0.8, sigma=DRIFT / 3):
     noise = _correlated(rng, n, memory)
-    return reckoned(rng, n, sigma, noise=noise, left=_autoregressive(memory))
+    return dead_reckon(rng, n, sigma, noise=noise, left=_autoregressive(memory))
 
 
 def slow_increments(rng, n):
@@ -141,20 +141,20 @@ def slow_increments(rng, n):
 
 
 def quieter_half(rng, n):
-    return reckoned(rng, n, np.where(np.arange(n) < n // 2, 1.0, 0.3)[:, None] * DRIFT)
+    return dead_reckon(rng, n, np.where(np.arange(n) < n // 2, 1.0, 0.3)[:, None] * DRIFT)
 
 
 def dead_reckoning(rng, n):
-    return reckoned(rng, n, DRIFT)
+    return dead_reckon(rng, n, DRIFT)
 
 
 def planar_reckoning(rng, n):
-    return reckoned(rng, n, PLANAR)
+    return dead_reckon(rng, n, PLANAR)
 
 
 def heavy_tails(rng, n):
     noise = rng.standard_t(5, size=(n, 6)) / np.sqrt(5 / 3)
-    return reckoned(rng, n, DRIFT, noise=noise)
+    return dead_reckon(rng, n, DRIFT, noise=noise)
 
 
 # Errors y = (e, theta) in world axes at the body, one linear step after another

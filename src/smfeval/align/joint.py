@@ -77,7 +77,7 @@ class Claim:
 
     def in_world(self) -> Floats:
         """Covariance of (e, theta), in world axes at p_t. -> (n, 6, 6)."""
-        return turned(so3.matrix(self.rotation), self.covariance)
+        return rotate_blocks(so3.matrix(self.rotation), self.covariance)
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def joint_of(growth: Growth, up: tuple[float, float, float] = UP) -> Joint:
     return UNKNOWN if growth.level is None else Joint("implied", growth.level, up)
 
 
-def aligned(joint: Joint, rotation: Floats, scale: float = 1.0) -> Joint:
+def align_joint(joint: Joint, rotation: Floats, scale: float = 1.0) -> Joint:
     """The same claim after a world alignment x -> scale R x + t. (3, 3).
 
     The estimator's own vertical turns with its world; a scale stretches positions.
@@ -137,7 +137,7 @@ def aligned(joint: Joint, rotation: Floats, scale: float = 1.0) -> Joint:
     return replace(joint, up=(x, y, z), block=joint.block * np.outer(stretch, stretch))
 
 
-def given(pairs: Ints, block: Floats) -> Joint:
+def given_joint(pairs: Ints, block: Floats) -> Joint:
     """Cross-covariances Cov(xi_i, xi_j) of pairs of scans. (k, 2), (k, 6, 6).
 
     Pairs are turned so that i < j, and sorted.
@@ -154,7 +154,7 @@ def given(pairs: Ints, block: Floats) -> Joint:
     return Joint("given", pairs=pairs, block=block[order])
 
 
-def turned(rotation: Floats, covariance: Floats, second: Floats | None = None) -> Floats:
+def rotate_blocks(rotation: Floats, covariance: Floats, second: Floats | None = None) -> Floats:
     """diag(R, R) S diag(Q, Q)^T, with Q = R unless a second is given. (n, 3, 3), (n, 6, 6)."""
     R = rotation[:, None]
     Q = R if second is None else second[:, None]
@@ -269,8 +269,8 @@ def _lacks_blocks(ends: Claim) -> bool:
 
 def growth_between(level: int, s: Claim, t: Claim, up: Floats) -> Floats:
     """g = 1 - lambda_max(P_t^-1 P_s->t); pairs whose P_t is singular are left out. (m,)."""
-    later = integrated(level, np.zeros_like(t.position), t.in_world(), up)
-    earlier = integrated(level, s.position - t.position, s.in_world(), up)
+    later = integrated_covariance(level, np.zeros_like(t.position), t.in_world(), up)
+    earlier = integrated_covariance(level, s.position - t.position, s.in_world(), up)
     scale = np.sqrt(np.diagonal(later, axis1=1, axis2=2))
     regular = (scale > 0).all(axis=1)
     scale = scale[regular, :, None] * scale[regular, None, :]
@@ -285,7 +285,7 @@ def growth_between(level: int, s: Claim, t: Claim, up: Floats) -> Floats:
 # The integrated part x, and the pose error (e, theta) = H x + (0, w)
 
 
-def integrated(level: int, arm: Floats, sigma: Floats, up: Floats) -> Floats:
+def integrated_covariance(level: int, arm: Floats, sigma: Floats, up: Floats) -> Floats:
     """Covariance X of the integrated part x about p_t - arm. -> (n, level, level).
 
     `sigma` (n, 6, 6) is that of (e, theta), in world axes at p_t.
@@ -322,7 +322,7 @@ def parts(level: int, arm: Floats, sigma: Floats, up: Floats, *, oriented: bool 
     `sigma` (n, 6, 6) is that of (e, theta), in world axes. Not `oriented`, the rotation rows of H
     stay zero at levels 4 and 3 (the position alone does not need them).
     """
-    X = integrated(level, arm, sigma, up)
+    X = integrated_covariance(level, arm, sigma, up)
     if level == 6:
         return Parts(lever(arm), X, None)
     H = np.zeros((len(arm), 6, level))
@@ -361,15 +361,15 @@ def relative_covariance(joint: Joint, claim: Claim, first: Ints, second: Ints) -
     cross = carry @ world_cross(joint, claim, first, second)
     early = carry @ at_i.in_world() @ np.swapaxes(carry, 1, 2)
     total = _symmetric(at_j.in_world() + early - cross - np.swapaxes(cross, 1, 2))
-    return turned(np.swapaxes(so3.matrix(at_j.rotation), 1, 2), total)
+    return rotate_blocks(np.swapaxes(so3.matrix(at_j.rotation), 1, 2), total)
 
 
 def world_cross(joint: Joint, claim: Claim, first: Ints, second: Ints) -> Floats:
     """Cov((e, theta)_i, (e, theta)_j) in world axes for i < j. -> (m, 6, 6)."""
     at_i, at_j = claim[first], claim[second]
     if joint.kind == "given":
-        block = _looked_up(joint, first, second)
-        return turned(so3.matrix(at_i.rotation), block, so3.matrix(at_j.rotation))
+        block = _given_block(joint, first, second)
+        return rotate_blocks(so3.matrix(at_i.rotation), block, so3.matrix(at_j.rotation))
     if joint.level is None:
         raise PairingError("the cross-covariances of this track are not known")
     up = np.array(joint.up)
@@ -379,18 +379,18 @@ def world_cross(joint: Joint, claim: Claim, first: Ints, second: Ints) -> Floats
     return early.H @ early.X @ np.swapaxes(late.H, 1, 2)
 
 
-def _looked_up(joint: Joint, first: Ints, second: Ints) -> Floats:
+def _given_block(joint: Joint, first: Ints, second: Ints) -> Floats:
     known, where = find_pairs(joint, first, second)
     if not known.all():
         i, j = first[~known][0], second[~known][0]
         raise PairingError(f"no cross-covariance is given for scans {i} and {j}")
-    assert joint.block is not None  # as `given` makes it
+    assert joint.block is not None  # as `given_joint` makes it
     return joint.block[where]
 
 
 def find_pairs(joint: Joint, first: Ints, second: Ints) -> tuple[Bools, Ints]:
     """Whether each pair i < j is given, and its row. (m,) each."""
-    assert joint.pairs is not None  # as `given` makes it
+    assert joint.pairs is not None  # as `given_joint` makes it
     count = int(max(joint.pairs.max(initial=0), second.max(initial=0))) + 1
     keys = joint.pairs[:, 0].astype(np.int64) * count + joint.pairs[:, 1]
     wanted = np.asarray(first, dtype=np.int64) * count + second

@@ -24,7 +24,7 @@ from typing import Literal
 
 import numpy as np
 
-from smfeval.align.joint import Claim, Joint, Parts, lever, parts, turned
+from smfeval.align.joint import Claim, Joint, Parts, lever, parts, rotate_blocks
 from smfeval.errors import PairingError
 from smfeval.maths import so3
 from smfeval.maths.arrays import Floats, Ints
@@ -78,7 +78,7 @@ class FitWeights:
         if self.inverse is None:
             return lever(self.origin - position[part])
         G = self.jacobian(position[part])[:, :3]
-        weighted = np.swapaxes(_weighted(G, self.weight, part), 1, 2)
+        weighted = np.swapaxes(_scale_rows(G, self.weight, part), 1, 2)
         A = np.zeros((len(G), len(self.inverse), 6))
         A[:, :, :3] = self.inverse @ weighted
         return A
@@ -109,11 +109,11 @@ def fit_weights(
     normal = np.zeros(())
     for part in _chunks(m):
         G = _jacobian(gauge, position[part] - origin, axis)[:, :3]
-        normal = normal + np.einsum("nij,nik->jk", _weighted(G, weight, part), G)
+        normal = normal + np.einsum("nij,nik->jk", _scale_rows(G, weight, part), G)
     return FitWeights(gauge, origin, axis, m, _inverse(normal), weight)
 
 
-def _weighted(G: Floats, weight: Floats | None, part: slice) -> Floats:
+def _scale_rows(G: Floats, weight: Floats | None, part: slice) -> Floats:
     """V_s G_s for symmetric weights V_s. (m, 3, q)."""
     if weight is None:
         return G
@@ -289,7 +289,7 @@ def _projected_given(fit: FitWeights, joint: Joint, claim: Claim) -> Floats:
     touched = joint.pairs[:, 0] < m
     first, second = joint.pairs[touched].T
     R = so3.matrix(claim.rotation)
-    block = turned(R[first], joint.block[touched], R[second])
+    block = rotate_blocks(R[first], joint.block[touched], R[second])
     A = np.swapaxes(fit.weights(position, slice(0, m)), 1, 2)  # (m, 6, q)
     shared = np.zeros((n, 6, A.shape[2]))  # Cov(y_t, theta)
     shared[:m] = sigma[:m] @ A

@@ -18,7 +18,7 @@ from smfeval.align.joint import (
     Claim,
     Joint,
     aligned,
-    given,
+    given_joint,
     growth,
     is_first_order,
     joint_of,
@@ -115,7 +115,7 @@ def claimed_joint(estimate: AnyTrack, choice: JointChoice, matched: AnyTrack) ->
     cross = matched.cross if isinstance(matched, GaussianTrack) else None
     if cross is not None and choice != "implied":
         count = words.count(len(cross), "pair")
-        return given(cross.pairs, cross.block), f"cross-covariances of {count} of scans are given"
+        return given_joint(cross.pairs, cross.block), f"cross-covariances of {count} of scans are given"
     if choice == "given":
         return UNKNOWN, "no cross-covariances are given"
     found = growth(Claim(estimate.position, estimate.rotation, estimate.covariance))
@@ -229,7 +229,7 @@ def has_constant_rotation(claim: Claim, reference: Track) -> bool:
 
     Relative motion is seen from the body, so such a rotation would be taken for an error of it.
     """
-    at = _spaced(len(claim))
+    at = _spaced_scans(len(claim))
     between = so3.compose(so3.inverse(reference.rotation[at]), claim.rotation[at])
     mean = so3.mean(np.einsum("ni,nj->ij", between, between))
     scatter = float(np.median(so3.angle_between(np.broadcast_to(mean, between.shape), between)))
@@ -243,7 +243,7 @@ def _axes_bound(
     claimed: AlignedClaim, reference: Track, space: PositionSpace, noise: Floats | None
 ) -> tuple[Bound, ...]:
     """The any-correlation bound on some of the axes."""
-    claim, at = claimed.claim, _spaced(len(reference))
+    claim, at = claimed.claim, _spaced_scans(len(reference))
     largest = bound_covariance(claimed.fit, claim, at=at)
     if noise is not None:
         largest = largest + bound_covariance(claimed.fit, claim.with_covariance(noise), at=at)
@@ -258,5 +258,5 @@ def _axes_bound(
     return (Bound("fit bound", None, k, limit),)
 
 
-def _spaced(count: int) -> Ints:
+def _spaced_scans(count: int) -> Ints:
     return np.unique(np.linspace(0, count - 1, min(count, MOST_BOUND_SCANS)).astype(np.int64))

@@ -186,7 +186,7 @@ def _fit_bound(
     if reference_covariance is not None:
         noise = claim.with_covariance(reference_covariance)
         largest = largest + bound_covariance(fit, noise, at=at)
-    error, largest = _regular(reference[0][at] - claim.position[at], largest)
+    error, largest = _drop_singular(reference[0][at] - claim.position[at], largest)
     if not len(error):
         return []
     return [Bound("fit bound", None, _median_k(error, largest), _limit(DOUBT / 2))]
@@ -204,15 +204,15 @@ def _window_bounds(
             )
             for starts in (sampled_starts(n, horizon), alternate_starts(n, horizon))
         )
-        error, claimed = _regular(everywhere.error, everywhere.covariance)
+        error, claimed = _drop_singular(everywhere.error, everywhere.covariance)
         if len(error):
             limit = _limit(DOUBT / 2 / len(chosen))
             found.append(Bound("window bound", horizon, _median_k(error, claimed), limit))
-        found += _separate(apart, stamp, DOUBT / len(chosen))
+        found += _separate_window_bounds(apart, stamp, DOUBT / len(chosen))
     return found
 
 
-def _regular(error: Floats, covariance: Floats) -> tuple[Floats, Floats]:
+def _drop_singular(error: Floats, covariance: Floats) -> tuple[Floats, Floats]:
     """Without scans that claim a singular covariance, such as a start that is known exactly."""
     keep = ~normal.is_singular(covariance)
     return error[keep], covariance[keep]
@@ -226,7 +226,7 @@ def _limit(probability: float) -> float:
     return chi_squared_tail_quantile(3, probability) / MEDIAN
 
 
-def _separate(apart: Windows, stamp: Ints, doubt: float) -> list[Bound]:
+def _separate_window_bounds(apart: Windows, stamp: Ints, doubt: float) -> list[Bound]:
     """Mean NEES of windows apart, where neighbours show no correlation."""
     row = None if is_thin(apart) else window_row(apart, stamp, np.zeros(len(stamp)))
     if row is None or abs(row.rho) > WHITE:
@@ -250,7 +250,7 @@ def projected_k_range(
     at = np.unique(np.linspace(0, len(claim) - 1, NODES).astype(np.int64))
     nodes, fitted = claim[at], max(3, int(np.searchsorted(at, fit.fitted)))
     coarse = fit_weights(fit.gauge, nodes.position, fitted=fitted, up=tuple(fit.axis.tolist()))
-    residual = _drawn_residuals(coarse, joint, nodes, rng)
+    residual = _draw_residuals(coarse, joint, nodes, rng)
     claimed = projected_covariance(coarse, joint, nodes)
     keep = ~normal.is_singular(claimed)
     claimed, residual = claimed[keep], residual[:, keep]
@@ -260,7 +260,7 @@ def projected_k_range(
     return float(low), float(high)
 
 
-def _drawn_residuals(
+def _draw_residuals(
     fit: FitWeights, joint: Joint, claim: Claim, rng: np.random.Generator
 ) -> Floats:
     """Position residuals after the fit of tracks drawn from the claim. (draws, n, 3)."""
@@ -269,16 +269,16 @@ def _drawn_residuals(
     arm = claim.position - fit.origin
     split = parts(joint.level, arm, claim.in_world(), np.array(joint.up))
     steps = np.diff(split.X, axis=0, prepend=np.zeros_like(split.X[:1]))
-    x = np.cumsum(_drawn(steps, rng), axis=1)
+    x = np.cumsum(_draw_normal(steps, rng), axis=1)
     y = np.einsum("nij,rnj->rni", split.H, x)
     if split.W is not None:
-        y[..., 3:] += _drawn(split.W, rng)
+        y[..., 3:] += _draw_normal(split.W, rng)
     A = fit.weights(claim.position, slice(0, fit.fitted))
     theta = np.einsum("nij,rnj->ri", A, y[:, : fit.fitted])
     return y[..., :3] - np.einsum("nij,rj->rni", fit.jacobian(claim.position)[:, :3], theta)
 
 
-def _drawn(covariance: Floats, rng: np.random.Generator) -> Floats:
+def _draw_normal(covariance: Floats, rng: np.random.Generator) -> Floats:
     """Independent normal vectors, of covariances that may be singular. -> (draws, n, d)."""
     value, vector = np.linalg.eigh(covariance)
     root = vector * np.sqrt(np.maximum(value, 0.0))[:, None, :]  # below zero by rounding only

@@ -23,7 +23,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from smfeval.align.joint import Claim, Joint, integrated, relative_covariance, shortest_lag
+from smfeval.align.joint import Claim, Joint, integrated_covariance, relative_covariance, shortest_lag
 from smfeval.align.projection import Gauge, widest_sum
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Floats, Ints
@@ -186,16 +186,16 @@ def windows(
     start, end = claim[first], claim[second]
     if known:
         claimed = relative_covariance(joint, claim, first, second)[:, :3, :3]
-        claimed = _turned(so3.matrix(end.rotation), claimed)
+        claimed = _rotate_symmetric(so3.matrix(end.rotation), claimed)
     else:
-        early, late = _carried(level, start, end, up)
+        early, late = _covariances_at_end(level, start, end, up)
         claimed = late - early
     if reference_covariance is not None:
         noise = claim.with_covariance(reference_covariance)
-        early, late = _carried(level, noise[first], noise[second], up)
+        early, late = _covariances_at_end(level, noise[first], noise[second], up)
         claimed = claimed + late + early
     error = displacement_error(level, start.pose, end.pose, _ends(reference, first, second), up)
-    claimed = _turned(np.swapaxes(so3.matrix(start.rotation), 1, 2), claimed)
+    claimed = _rotate_symmetric(np.swapaxes(so3.matrix(start.rotation), 1, 2), claimed)
     shared = known or reference_covariance is not None
     found = Windows(horizon, first, second, error, claimed, assumed=not known, shared=shared)
     found = found if known else _while_moving(found)
@@ -230,10 +230,10 @@ def _while_moving(found: Windows) -> Windows:
     """Without windows whose covariance hardly grows."""
     trace = np.einsum("nii->n", found.covariance)
     moving = trace > STILL * np.median(trace) if len(trace) else np.ones(0, dtype=np.bool_)
-    return replace(_chosen(found, np.flatnonzero(moving)), every=(found.covariance, found.second))
+    return replace(_select_windows(found, np.flatnonzero(moving)), every=(found.covariance, found.second))
 
 
-def _chosen(found: Windows, at: Ints | slice) -> Windows:
+def _select_windows(found: Windows, at: Ints | slice) -> Windows:
     return replace(
         found,
         first=found.first[at],
@@ -286,13 +286,13 @@ def bound_windows(
     """
     second, up = first + horizon, np.zeros(3)  # six freedoms have no vertical
     start, end = claim[first], claim[second]
-    early, late = _carried(6, start, end, up)
+    early, late = _covariances_at_end(6, start, end, up)
     claimed = early + late if positively_correlated else widest_sum(late, early)
     if reference_covariance is not None:
         noise = claim.with_covariance(reference_covariance)
-        early, late = _carried(6, noise[first], noise[second], up)
+        early, late = _covariances_at_end(6, noise[first], noise[second], up)
         claimed = claimed + late + early
-    claimed = _turned(np.swapaxes(so3.matrix(start.rotation), 1, 2), claimed)
+    claimed = _rotate_symmetric(np.swapaxes(so3.matrix(start.rotation), 1, 2), claimed)
     error = displacement_error(6, start.pose, end.pose, _ends(reference, first, second), up)
     return Windows(horizon, first, second, error, claimed)
 
@@ -338,13 +338,13 @@ def _twist(quaternion: Floats, axis: Floats) -> Floats:
     return twist / np.linalg.norm(twist, axis=1)[:, None]
 
 
-def _carried(level: int, start: Claim, end: Claim, up: Floats) -> tuple[Floats, Floats]:
+def _covariances_at_end(level: int, start: Claim, end: Claim, up: Floats) -> tuple[Floats, Floats]:
     """Position covariance at p_j, in world axes, of scan i carried there and of scan j."""
-    early = integrated(level, start.position - end.position, start.in_world(), up)
+    early = integrated_covariance(level, start.position - end.position, start.in_world(), up)
     return early[:, :3, :3], end.in_world()[:, :3, :3]
 
 
-def _turned(rotation: Floats, covariance: Floats) -> Floats:
+def _rotate_symmetric(rotation: Floats, covariance: Floats) -> Floats:
     turned = rotation @ covariance @ np.swapaxes(rotation, 1, 2)
     return 0.5 * (turned + np.swapaxes(turned, 1, 2))
 
@@ -397,7 +397,7 @@ def window_row(
     last = (len(stamp) - 1) // 2 if first_half else len(stamp)
     covariance, second = (found.covariance, found.second) if found.every is None else found.every
     covariance = covariance[second <= last]
-    found = _chosen(found, np.flatnonzero(found.second <= last))
+    found = _select_windows(found, np.flatnonzero(found.second <= last))
     m = len(found.first)
     if m < FEWEST_WINDOWS or is_thin(found):
         return None

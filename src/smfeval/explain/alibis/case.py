@@ -16,7 +16,7 @@ from smfeval import words
 from smfeval.align.body import move_to_body, to_common_body
 from smfeval.align.fit import FITS, Alignment, fit_first_pose
 from smfeval.align.gauge import AlignmentKind, choose_alignment, fit_alignment
-from smfeval.align.joint import UNKNOWN, Joint, given
+from smfeval.align.joint import UNKNOWN, Joint, given_joint
 from smfeval.associate.pairing import pair_scans
 from smfeval.compare.frames import as_gaussian
 from smfeval.compare.sensitivity import FEWEST, local_motion
@@ -82,7 +82,7 @@ class AlibiCase:
         joint, reason = self.own_joint
         cross = self.estimate.cross
         if joint.kind == "given":
-            joint = UNKNOWN if cross is None else given(cross.pairs, cross.block)
+            joint = UNKNOWN if cross is None else given_joint(cross.pairs, cross.block)
         alignment = self.alignment
         claim = align_claim(alignment(self.estimate), (joint, reason), alignment, self.kind)
         assert claim is not None
