@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from smfeval.align.fit import FITS
-from smfeval.align.joint import UNKNOWN, Claim, Joint, aligned, growth, joint_of
+from smfeval.align.joint import UNKNOWN, Claim, Joint, align_joint, growth, joint_of
 from smfeval.align.projection import fit_weights, projected_covariance
 from smfeval.maths import normal, se3, so3
 from smfeval.summarise import judgement
@@ -158,7 +158,7 @@ def test_the_range_of_projected_k_is_that_of_simulated_fits(make, gauge, rng):
         rotation = so3.compose(so3.quaternion(turn), world.rotation)
         stretch = np.array([scale] * 3 + [1.0] * 3)
         claim = Claim(moved, rotation, world.covariance * np.outer(stretch, stretch))
-        joint, fit = aligned(joint, turn, scale), fit_weights(gauge, moved)
+        joint, fit = align_joint(joint, turn, scale), fit_weights(gauge, moved)
         claimed = projected_covariance(fit, joint, claim)[1:]
         nees = normal.nees(world.truth_position[1:] - moved[1:], claimed)
         observed.append(np.median(nees) / judgement.MEDIAN)

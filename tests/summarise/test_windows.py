@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from smfeval.align.joint import Joint, aligned, given_joint, growth
+from smfeval.align.joint import Joint, align_joint, given_joint, growth
 from smfeval.maths import se3, so3
 from smfeval.summarise import windows as made
 from smfeval.summarise.windows import Windows, window_row, window_scores, windows
@@ -134,7 +134,7 @@ def test_a_turned_world_costs_its_freedoms_and_no_more(level, make, rng):
     tilted = drifting.World(world.truth_position, world.truth_rotation, *estimate, world.covariance)
     joint = IMPLIED[level]
     expected = row_of(world, joint, 10, gauge="se3").k
-    own = aligned(joint, so3.matrix(turn[1]))
+    own = align_joint(joint, so3.matrix(turn[1]))
     assert row_of(tilted, own, 10, gauge="se3").k == pytest.approx(expected, rel=0.01)
     assert row_of(tilted, own, 10, gauge="none").k > 1.2 * expected
     assert windows(joint, 10, *poses(world), gauge="se3").fitted == {3: 3, 4: 2}[level]

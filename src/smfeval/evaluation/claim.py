@@ -17,7 +17,7 @@ from smfeval.align.joint import (
     UNKNOWN,
     Claim,
     Joint,
-    aligned,
+    align_joint,
     given_joint,
     growth,
     is_first_order,
@@ -142,7 +142,7 @@ def align_claim(
     count = alignment.fitted_scans
     fit = fit_weights(kind, claim.position, fitted=count if kind not in UNFITTED else None)
     joint, reason = own
-    joint = aligned(joint, alignment.rotation, alignment.scale)
+    joint = align_joint(joint, alignment.rotation, alignment.scale)
     if kind == "none":
         return AlignedClaim(joint, reason, "reported", None, fit, claim)
     if isinstance(estimate, ParticleTrack):
