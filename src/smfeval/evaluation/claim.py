@@ -115,7 +115,8 @@ def claimed_joint(estimate: AnyTrack, choice: JointChoice, matched: AnyTrack) ->
     cross = matched.cross if isinstance(matched, GaussianTrack) else None
     if cross is not None and choice != "implied":
         count = words.count(len(cross), "pair")
-        return given_joint(cross.pairs, cross.block), f"cross-covariances of {count} of scans are given"
+        reason = f"cross-covariances of {count} of scans are given"
+        return given_joint(cross.pairs, cross.block), reason
     if choice == "given":
         return UNKNOWN, "no cross-covariances are given"
     found = growth(Claim(estimate.position, estimate.rotation, estimate.covariance))

@@ -23,7 +23,13 @@ from statistics import NormalDist
 
 import numpy as np
 
-from smfeval.align.joint import Claim, Joint, integrated_covariance, relative_covariance, shortest_lag
+from smfeval.align.joint import (
+    Claim,
+    Joint,
+    integrated_covariance,
+    relative_covariance,
+    shortest_lag,
+)
 from smfeval.align.projection import Gauge, widest_sum
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Floats, Ints
@@ -230,7 +236,8 @@ def _while_moving(found: Windows) -> Windows:
     """Without windows whose covariance hardly grows."""
     trace = np.einsum("nii->n", found.covariance)
     moving = trace > STILL * np.median(trace) if len(trace) else np.ones(0, dtype=np.bool_)
-    return replace(_select_windows(found, np.flatnonzero(moving)), every=(found.covariance, found.second))
+    kept = _select_windows(found, np.flatnonzero(moving))
+    return replace(kept, every=(found.covariance, found.second))
 
 
 def _select_windows(found: Windows, at: Ints | slice) -> Windows:
