@@ -200,6 +200,8 @@ def _k_text(k: Number, evaluation: Evaluation) -> str:
         return f"{k}: each axis without error"
     if factor >= 1:
         return f"{k}: each axis {words.factor(factor)} too tight"
+    if evaluation.claim is not None and evaluation.claim.how == "after a fit":
+        return f"{k} after a fit, which may have absorbed errors"
     return f"{k}: each axis {words.factor(1 / factor)} too wide"
 
 

@@ -7,12 +7,12 @@ from typing import Any
 from smfeval import words
 from smfeval.maths.special import chi_squared_tail
 from smfeval.summarise.inflation import median_chi_squared
-from smfeval.summarise.judgement import Judgement, Label
+from smfeval.summarise.judgement import CONSISTENT, Judgement, Label
 from smfeval.summarise.number import Number
 
 K_AT_95 = "k_at_95"  # k with the interval that the verdict rests on, whatever level is shown
 FEWEST_SCANS = 4  # one to three poses can show anything
-NARROW = 4.0  # an interval of k that holds 1 and lies within (1/4, 4) shows consistency
+NARROW = CONSISTENT  # an interval of k that holds 1 and lies within this factor of it
 SHOWN_LEVEL = 0.9
 FALSE_VERDICT_RATE = 0.05  # chance of a false verdict on an honest belief, both sides together
 FREEDOM_WEIGHT = 100.0  # fitted freedoms weigh this much against d times the independent scans
@@ -198,12 +198,12 @@ def _label_between(low: float, high: float) -> tuple[Label, str | None]:
         return "overconfident", None
     if high < 1:
         return "conservative", None
-    if low > 1 / NARROW and high < NARROW:
-        return (
-            "consistent",
-            f"k is between {words.number(low)} and {words.number(high)}, where 1 is honest",
-        )
-    return "cannot tell", f"k is between {words.number(low)} and {words.number(high)}"
+    between = f"k is between {words.number(low)} and {words.number(high)}"
+    if low <= 0:
+        return "cannot tell", between
+    within = max(1 / low, high)
+    label: Label = "consistent" if within < NARROW else "cannot tell"
+    return label, f"honesty is not refuted within a factor {words.number(within)}: {between}"
 
 
 def _size_text(numbers: Mapping[str, Number]) -> str:
