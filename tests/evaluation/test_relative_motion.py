@@ -93,14 +93,10 @@ def test_numbers_of_windows_are_what_the_windows_give():
 @pytest.mark.parametrize("gauge", ["se3", "fixed"])
 @pytest.mark.parametrize("make", [drifting.dead_reckoning, drifting.random_walk])
 def test_a_liar_does_not_beat_the_honest_belief(make, gauge):
-    compared = 0
     for seed in range(5):
         honest, liar = (scored(make, factor=f, gauge=gauge, seed=seed) for f in (1.0, 1 / 7))
         for name in ("relative_energy", "relative_log"):
-            if liar.get(name) is not None:  # its rotation error may pass for a missing extrinsic
-                assert honest[name].value < liar[name].value, (name, seed)
-                compared += 1
-    assert compared >= 6
+            assert honest[name].value < liar[name].value, (name, seed)
 
 
 @pytest.mark.parametrize("factor", [1.0, 1 / 7])

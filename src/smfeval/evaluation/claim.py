@@ -55,6 +55,7 @@ HOW_WORDS: dict[How, str] = {
     "granted": "scores grant the covariance of the fit at the start",
     "after a fit": "scores are under the reported covariances, which knew nothing of the fit",
 }
+SCATTERS = 10.0  # a constant rotation is this many times what scatters about it; drift is not
 LEAST_ROTATION_RAD = 0.0175  # 1 deg: a smaller constant rotation does little to displacements
 MOST_BOUND_SCANS = 2000  # evenly spaced, that stand for a track where it is bounded
 
@@ -229,15 +230,14 @@ def has_constant_rotation(claim: Claim, reference: Track) -> bool:
     """Whether the bodies' axes seem to differ by a constant rotation (a missing extrinsic).
 
     Relative motion is seen from the body, so such a rotation would be taken for an error of it.
+    Rotation errors that drift have a mean too, but scatter about it as much as that.
     """
     at = _spaced_scans(len(claim))
     between = so3.compose(so3.inverse(reference.rotation[at]), claim.rotation[at])
     mean = so3.mean(np.einsum("ni,nj->ij", between, between))
     scatter = float(np.median(so3.angle_between(np.broadcast_to(mean, between.shape), between)))
     constant = float(so3.angle(mean))
-    variance = np.einsum("nii->n", claim.covariance[at, 3:, 3:]) / 3
-    sigma = float(np.sqrt(np.median(variance)))
-    return constant > max(LEAST_ROTATION_RAD, 3 * scatter, 5 * sigma)
+    return constant > max(LEAST_ROTATION_RAD, SCATTERS * scatter)
 
 
 def _axes_bound(

@@ -492,7 +492,6 @@ _RELATIVE = (
         "relative scores",
         compare="lower is better",
         better="lower",
-        metric=True,
         short="rel. energy",
         space="relative",
     ),
