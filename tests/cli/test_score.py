@@ -73,6 +73,9 @@ def test_json_is_strict_and_follows_its_schema(walked, capsys):
         "axes",
         "scores",
         "calibration",
+        "relative_motion",
+        "relative_bounds",
+        "k_over_path",
         "verdict",
         "notes",
     ]

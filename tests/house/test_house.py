@@ -1,5 +1,6 @@
 """What no linter knows."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -203,3 +204,13 @@ def test_lengths_shares_and_times_are_written_by_words_alone():
         if HAND_WRITTEN.search(line)
     ]
     assert found == []
+
+
+def test_no_two_classes_have_one_name():
+    """But for `Settings`, which every filter of the lab has by its contract."""
+    homes: dict[str, list[str]] = {}
+    for file in sorted(Path(smfeval.__file__).parent.rglob("*.py")):
+        for node in ast.parse(file.read_text()).body:
+            if isinstance(node, ast.ClassDef) and node.name != "Settings":
+                homes.setdefault(node.name, []).append(file.name)
+    assert {name: where for name, where in homes.items() if len(where) > 1} == {}

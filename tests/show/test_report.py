@@ -2,7 +2,7 @@
 
 import pytest
 
-from smfeval.explain.alibis import Alibi, Alibis, ExtrinsicTolerance, Judgement, Need
+from smfeval.explain.alibis import Alibi, AlibiJudgement, Alibis, ExtrinsicTolerance, Need
 from smfeval.show.report import (
     DIAGNOSES_TITLE,
     alibi_table,
@@ -14,8 +14,8 @@ from smfeval.show.report import (
 from smfeval.summarise.number import Number
 from support.faults import FAULTS, Made
 
-SCORED = Judgement(Number(82.0, "1", 17.0, 700.0), 194.0, "overconfident", 310)
-BETTER = Judgement(Number(0.9, "1", 0.7, 1.2), 2.1, "consistent", 310)
+SCORED = AlibiJudgement(Number(82.0, "1", 17.0, 700.0), 194.0, "overconfident", 310)
+BETTER = AlibiJudgement(Number(0.9, "1", 0.7, 1.2), 2.1, "consistent", 310)
 ROWS = (
     Alibi("gauge", "sim3", SCORED),
     Alibi("gauge", "first-pose", None, reason="one track has no orientation"),
@@ -72,7 +72,7 @@ def test_a_proviso_is_shown_only_where_it_would_help():
 
 def test_an_interval_is_spoken_of_only_where_there_is_one():
     assert "; k has its 95 % interval\n" in alibis_text(FOUND)
-    alone = Judgement(Number(82.0, "1"), 194.0, "overconfident", 310)
+    alone = AlibiJudgement(Number(82.0, "1"), 194.0, "overconfident", 310)
     row = Alibi("gauge", "sim3", alone)
     shown = alibis_text(Alibis(alone, (row,), ExtrinsicTolerance(), "the closing sentence"))
     assert "; k has no interval\n" in shown

@@ -40,7 +40,7 @@ WHATEVER_DEPENDENCE = 2.0  # the largest k_pair of two honest beliefs with oppos
 
 
 @dataclass(frozen=True)
-class Claim:
+class PairClaim:
     """The label, and the sentence that gives its evidence."""
 
     label: PairLabel
@@ -57,7 +57,7 @@ def has_few_samples(k: Number) -> bool:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class PairEvidence:
     """What a claim rests on."""
 
     scans: int
@@ -78,23 +78,23 @@ class Evidence:
         return found is not None and found[0] == "overconfident"
 
 
-def claim(a: str, b: str, evidence: Evidence) -> Claim:
+def claim(a: str, b: str, evidence: PairEvidence) -> PairClaim:
     """Judge a pair by the lower bound of k_pair, or by a median NEES that is beyond doubt."""
     open_end = f"no conclusion about {a} and {b}"
     if evidence.scans < FEWEST_SCANS:
         shows = "scan shows" if evidence.scans == 1 else "scans show"
-        return Claim("no conclusion", f"{open_end}: {evidence.scans} matched {shows} nothing")
+        return PairClaim("no conclusion", f"{open_end}: {evidence.scans} matched {shows} nothing")
     if evidence.k.value == 0 or evidence.negligible:
         same = "at least half of the differences are zero; are the two the same track?"
-        return Claim("no conclusion", f"{open_end}: {same}")
+        return PairClaim("no conclusion", f"{open_end}: {same}")
     found = f"k_pair = {words.number(evidence.k.value)}"
     if proof := _proof(evidence):
         guilty = f"at least one of {a} and {b} is overconfident"
-        return Claim("overconfident", f"{guilty}: {found}, {proof}{_any_dependence(evidence)}")
-    return Claim("no conclusion", f"{open_end}: {found}, {_why_open(evidence)}")
+        return PairClaim("overconfident", f"{guilty}: {found}, {proof}{_any_dependence(evidence)}")
+    return PairClaim("no conclusion", f"{open_end}: {found}, {_why_open(evidence)}")
 
 
-def _proof(evidence: Evidence) -> str | None:
+def _proof(evidence: PairEvidence) -> str | None:
     if evidence.bound is not None:
         sure = f"above {words.number(evidence.bound)} with 95 % confidence"
         return f"{sure}, where honest beliefs give 1 at most" if evidence.bound > 1 else None
@@ -103,13 +103,13 @@ def _proof(evidence: Evidence) -> str | None:
     return None
 
 
-def _any_dependence(evidence: Evidence) -> str:
+def _any_dependence(evidence: PairEvidence) -> str:
     bound = evidence.bound
     beyond = evidence.beyond_doubt(WHATEVER_DEPENDENCE) if bound is None else bound > 2
     return "; above 2, which no dependence between their errors explains" if beyond else ""
 
 
-def _why_open(evidence: Evidence) -> str:
+def _why_open(evidence: PairEvidence) -> str:
     if evidence.bound is not None:
         return (
             f"lower bound {words.number(evidence.bound)}; not surely above 1, which honest "
@@ -147,7 +147,7 @@ class Pair:
     gauges: tuple[GaugeRow, ...]
     clock: tuple[PairClockRow, ...]
     hypothesis: Hypothesis | None
-    claim: Claim
+    claim: PairClaim
     notes: tuple[str, ...]
 
     def __repr__(self) -> str:
@@ -214,10 +214,10 @@ def compare_pair(
     )
 
 
-def _evidence(scored: ScoredScans, k: Number, bound: float | None) -> Evidence:
+def _evidence(scored: ScoredScans, k: Number, bound: float | None) -> PairEvidence:
     same = is_rounding(scored.series["ape"], scored.reference.position)
     found = scored.residuals
-    return Evidence(len(found), found.dimension, k, bound, same)
+    return PairEvidence(len(found), found.dimension, k, bound, same)
 
 
 def inflation(

@@ -63,28 +63,29 @@ def evaluate(
     `notes` to say so.
     """
     options = options or Options()
-    poses = check_reference(estimate, reference)
-    moved, body_notes = to_common_body(estimate, reference, options.extrinsic)
-    kind, gauge_notes = choose_alignment(moved, options.alignment)
+    reference = check_reference(estimate, reference)
+    given = estimate, reference  # as they were read, for the report
+    estimate, body_notes = to_common_body(estimate, reference, options.extrinsic)
+    kind, gauge_notes = choose_alignment(estimate, options.alignment)
 
-    options, clock = resolve_clock(moved, poses, kind, options, pairs)
-    pairs, paired_reference, pair_notes = pair_scans(estimate, poses, options, clock, pairs)
-    matched, truth = moved[pairs.estimate], paired_reference[pairs.reference]
+    options, clock = resolve_clock(estimate, reference, kind, options, pairs)
+    pairs, reference, pair_notes = pair_scans(estimate, reference, options, clock, pairs)
+    joint = claimed_joint(estimate, options.joint, estimate[pairs.estimate])
+    estimate, reference = estimate[pairs.estimate], reference[pairs.reference]
 
-    alignment, left = fit_alignment(matched, truth, kind, options.fit_on)
-    aligned = alignment(matched)
-    claim = align_claim(aligned, claimed_joint(moved, options.joint, matched), alignment, kind)
+    alignment, left = fit_alignment(estimate, reference, kind, options.fit_on)
+    estimate = alignment(estimate)
+    claim = align_claim(estimate, joint, alignment, kind)
+    motion = judge_motion(claim, reference, options.space)
+
     covariance = None if claim is None or claim.covariance is None else claim.covariance[left]
-    motion = judge_motion(claim, truth, options.space)
-    position = summarise_position(
-        score_scans(aligned[left], truth[left], options, covariance), options, motion
-    )
+    scored = score_scans(estimate[left], reference[left], options, covariance)
+    position = summarise_position(scored, options, motion)
     fit = FittedFreedoms(
-        alignment.freedoms, from_start=len(left) < len(matched), clock=clock is not None
+        alignment.freedoms, from_start=len(left) < len(estimate), clock=clock is not None
     )
     return Evaluation(
-        estimate=estimate,
-        reference=poses,
+        *given,
         options=options,
         pairs=pairs,
         clock=clock,
@@ -100,7 +101,7 @@ def evaluate(
             *pair_notes,
             *body_notes,
             *gauge_notes,
-            *alignment_notes(len(left), len(matched)),
+            *alignment_notes(len(left), len(estimate)),
         ),
     )
 

@@ -28,7 +28,7 @@ BLIND = 1e-12  # smallest over largest eigenvalue of M: below, a direction is no
 
 
 @dataclass(frozen=True)
-class Parts:
+class CreditParts:
     """log det J in nats, by where it comes from. (n,) each; -inf where a direction is not seen."""
 
     count: Floats  # 3 log(N / 3)
@@ -84,12 +84,12 @@ def observed_credit(prior: Floats, posterior: Floats) -> Floats:
     return symmetrise(np.linalg.inv(posterior) - np.linalg.inv(prior))
 
 
-def parts(matched: Ints, normals: Floats, sigma_m: Floats) -> Parts:
+def parts(matched: Ints, normals: Floats, sigma_m: Floats) -> CreditParts:
     """log det J from the count, the noise and the normals. (n,), (n, 3, 3), (n,)."""
     points = np.maximum(matched, 1).astype(np.float64)
     mean = normals / points[:, None, None]
     shape = np.where(matched > 0, log_det(3 * mean), -np.inf)
-    return Parts(3 * np.log(points / 3), -6 * np.log(sigma_m), shape)
+    return CreditParts(3 * np.log(points / 3), -6 * np.log(sigma_m), shape)
 
 
 def budget(prior: Floats, posterior: Floats, credited: Floats) -> Budget:

@@ -10,9 +10,9 @@ from smfeval.evaluation import Evaluation
 from smfeval.show import scores
 
 if TYPE_CHECKING:
-    from smfeval.explain.alibis import Alibi, Alibis, Judgement, Need
+    from smfeval.explain.alibis import Alibi, AlibiJudgement, Alibis, Need
     from smfeval.explain.diagnoses import Diagnoses
-    from smfeval.explain.diagnoses.result import Bias, Regime, Tail, Windows
+    from smfeval.explain.diagnoses.result import Bias, DiagnosisWindows, Regime, Tail
 
 
 @dataclass(frozen=True)
@@ -90,12 +90,12 @@ def alibi_table(alibis: Alibis) -> list[str]:
     return [f"  {line}" for line in words.table(once)]
 
 
-def _alibi_row(row: Alibi, scored: Judgement) -> tuple[str, ...]:
+def _alibi_row(row: Alibi, scored: AlibiJudgement) -> tuple[str, ...]:
     numbers = _judgement_cells(row.judgement)
     return (row.name, row.granted, *numbers, format_need(row.need), outcome_text(row, scored))
 
 
-def outcome_text(row: Alibi, scored: Judgement) -> str:
+def outcome_text(row: Alibi, scored: AlibiJudgement) -> str:
     """Whether it holds: 'yes, if the reference is no better than RTK', 'in part', 'no'."""
     outcome = row.outcome(scored)
     if outcome is None:
@@ -104,7 +104,7 @@ def outcome_text(row: Alibi, scored: Judgement) -> str:
     return OUTCOME_WORDS[outcome] + proviso
 
 
-def _judgement_cells(judgement: Judgement | None) -> tuple[str, str]:
+def _judgement_cells(judgement: AlibiJudgement | None) -> tuple[str, str]:
     if judgement is None:
         return "-", "-"
     return str(judgement.k), words.number(judgement.nees_median)
@@ -214,7 +214,7 @@ def _untested_rows(diagnoses: Diagnoses) -> list[tuple[str, str]]:
     return [("not tested", f"{', '.join(named)}: {why}") for why, named in names.items()]
 
 
-def _window_rows(windows: Windows | None) -> list[tuple[str, str]]:
+def _window_rows(windows: DiagnosisWindows | None) -> list[tuple[str, str]]:
     if windows is None:
         return []
     rows = []

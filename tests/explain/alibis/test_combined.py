@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from smfeval.explain.alibis import Alibi, Judgement, Need
+from smfeval.explain.alibis import Alibi, AlibiJudgement, Need
 from smfeval.explain.alibis.combined import closing_sentence
 from smfeval.summarise.number import Number
 
@@ -12,7 +12,7 @@ MAP = "1 cm, LiDAR registered to a surveyed map"
 
 
 def judgement(k, label="overconfident"):
-    return Judgement(Number(k, "1"), 2.4 * k, label, 300)
+    return AlibiJudgement(Number(k, "1"), 2.4 * k, label, 300)
 
 
 SCORED = judgement(80.0)

@@ -121,16 +121,16 @@ def test_every_term_has_a_place_of_its_own():
     glossary = Glossary()
     places = [glossary.anchor(name) for name in TERMS]
     assert len(set(places)) == len(TERMS)
-    assert sorted(each.anchor for each in glossary.used) == sorted(places)
+    assert sorted(each.anchor for each in glossary.used_terms) == sorted(places)
 
 
 def test_the_glossary_has_the_terms_of_the_page_and_no_other():
     glossary = Glossary()
-    assert glossary.used == []
+    assert glossary.used_terms == []
     links = '{{ parts.term("k") }}{{ parts.term("NEES", "normalised error") }}'
     found = filled(links, glossary=glossary)
     assert re.findall(">(.*?)</a>", found) == ["k", "normalised error"]
-    assert [each.name for each in glossary.used] == ["k", "NEES"]
+    assert [each.name for each in glossary.used_terms] == ["k", "NEES"]
 
 
 def test_a_word_without_explanation_is_plain():

@@ -25,9 +25,9 @@ from smfeval.evaluation import Evaluation
 from smfeval.explain.alibis.case import (
     Alibi,
     AlibiCase,
+    AlibiJudgement,
     Alibis,
     ExtrinsicTolerance,
-    Judgement,
     Need,
     case_of,
     evaluated_judgement,
@@ -38,7 +38,7 @@ from smfeval.explain.alibis.gauge import continuous_reference, gauges
 from smfeval.explain.alibis.lever_arm import lever_arm
 from smfeval.explain.alibis.reference_noise import reference_noise
 
-__all__ = ["Alibi", "Alibis", "ExtrinsicTolerance", "Judgement", "Need", "alibis"]
+__all__ = ["Alibi", "AlibiJudgement", "Alibis", "ExtrinsicTolerance", "Need", "alibis"]
 
 SEARCH_SCANS = 5_000  # evenly spaced: a search asks for the median hundreds of times
 

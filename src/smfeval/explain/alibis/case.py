@@ -232,7 +232,7 @@ def _honest_medians(matched: AnyTrack, truth: Track, options: Options) -> Floats
 
 
 @dataclass(frozen=True)
-class Judgement:
+class AlibiJudgement:
     """k, median NEES and label, by the rules of the verdict."""
 
     k: Number  # with its 95 % interval
@@ -250,22 +250,22 @@ class Judgement:
         }
 
 
-def evaluated_judgement(evaluation: Evaluation) -> Judgement:
+def evaluated_judgement(evaluation: Evaluation) -> AlibiJudgement:
     """The judgement that an evaluation already holds."""
     scans, k = len(evaluation.position.residuals), evaluation.position.numbers[K_AT_95]
-    return Judgement(k, evaluation["nees_median"].value, evaluation.verdict.label, scans)
+    return AlibiJudgement(k, evaluation["nees_median"].value, evaluation.verdict.label, scans)
 
 
-def judge(case: AlibiCase, relative: Floats | None = None) -> Judgement:
+def judge(case: AlibiCase, relative: Floats | None = None) -> AlibiJudgement:
     """The case as it stands, by the rule of the evaluation; `relative` NEES may be given. (m,)."""
     residuals = case.residuals() if relative is not None else regular_residuals(case)
     relative = case.relative_nees(residuals) if relative is None else relative
     k = k_number(case, relative)
     median = float(np.median(relative * case.honest_median[case.scored_scans]))
-    return Judgement(k, median, _label(case, residuals, k), len(relative))
+    return AlibiJudgement(k, median, _label(case, residuals, k), len(relative))
 
 
-def try_judge(case: AlibiCase) -> tuple[Judgement | None, str | None]:
+def try_judge(case: AlibiCase) -> tuple[AlibiJudgement | None, str | None]:
     """The judgement, or the reason in words where there is none."""
     try:
         return judge(case), None
@@ -377,20 +377,20 @@ class Alibi:
 
     name: AlibiName
     granted: str  # in words: what was assumed instead
-    judgement: Judgement | None  # None: it cannot be asked, see `reason`
+    judgement: AlibiJudgement | None  # None: it cannot be asked, see `reason`
     need: Need | None = None
     proviso: str | None = None  # it counts only if this is so, which the user must know
     searched: bool = False  # the kindest to the estimate of many was taken
     reason: str | None = None
 
-    def holds(self, scored: Judgement) -> bool:
+    def holds(self, scored: AlibiJudgement) -> bool:
         """Whether the verdict would no longer be overconfident, and k has come down for it."""
         judged = self.judgement
         if judged is None or judged.label == "overconfident":
             return False
         return judged.k.value < scored.k.value
 
-    def outcome(self, scored: Judgement) -> Outcome | None:
+    def outcome(self, scored: AlibiJudgement) -> Outcome | None:
         """Whether it explains the verdict, might, explains part, or nothing; None: not known."""
         if self.judgement is None or not np.isfinite(self.judgement.k.value):
             return None
@@ -399,7 +399,7 @@ class Alibi:
             return "not excluded" if label == "cannot tell" and k > 1 else "holds"
         return "in part" if k <= IN_PART * scored.k.value else "no"
 
-    def to_dict(self, scored: Judgement) -> dict[str, Any]:
+    def to_dict(self, scored: AlibiJudgement) -> dict[str, Any]:
         """JSON data."""
         return {
             "alibi": self.name,
@@ -417,7 +417,7 @@ class Alibi:
 class Alibis:
     """What else could explain an overconfident verdict."""
 
-    scored: Judgement  # as it was evaluated
+    scored: AlibiJudgement  # as it was evaluated
     rows: tuple[Alibi, ...]  # empty where there is nothing to explain
     tolerance: ExtrinsicTolerance
     sentence: str

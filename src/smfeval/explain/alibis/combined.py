@@ -16,8 +16,8 @@ from smfeval.errors import SmfevalError
 from smfeval.explain.alibis.case import (
     Alibi,
     AlibiCase,
+    AlibiJudgement,
     ExtrinsicTolerance,
-    Judgement,
     Need,
     relative_nees,
     try_judge,
@@ -99,7 +99,7 @@ REFERENCE_SIGMAS = (
 )
 
 
-def closing_sentence(scored: Judgement, rows: tuple[Alibi, ...]) -> str:
+def closing_sentence(scored: AlibiJudgement, rows: tuple[Alibi, ...]) -> str:
     """What the rows amount to."""
     if scored.label != "overconfident":
         found = f"the verdict is {scored.label!r} with k = {words.number(scored.k.value)}"
@@ -107,7 +107,7 @@ def closing_sentence(scored: Judgement, rows: tuple[Alibi, ...]) -> str:
     return f"{_outcome_sentence(scored, rows)}; {needs_sentence(rows)}"
 
 
-def _outcome_sentence(scored: Judgement, rows: Sequence[Alibi]) -> str:
+def _outcome_sentence(scored: AlibiJudgement, rows: Sequence[Alibi]) -> str:
     """What holds: without a proviso, else what depends on the reference and what remains."""
     free = [row for row in rows if row.proviso is None]
     single, depends = _single_sentence(scored, free), _reference_sentence(scored, rows)
@@ -117,7 +117,7 @@ def _outcome_sentence(scored: Judgement, rows: Sequence[Alibi]) -> str:
     return f"{depends}; without it, {rest}" if depends else rest
 
 
-def _single_sentence(scored: Judgement, rows: Iterable[Alibi]) -> str | None:
+def _single_sentence(scored: AlibiJudgement, rows: Iterable[Alibi]) -> str | None:
     """The alibis that hold alone, or at least are not excluded."""
     single = [row for row in rows if row.holds(scored) and row.name != COMBINED]
     if not single:
@@ -139,7 +139,7 @@ def _list_alibis(head: str, rows: Iterable[Alibi]) -> str:
     return f"{head}: {told}" if told else ""
 
 
-def _reference_sentence(scored: Judgement, rows: Iterable[Alibi]) -> str | None:
+def _reference_sentence(scored: AlibiJudgement, rows: Iterable[Alibi]) -> str | None:
     """The best reference whose noise would explain the verdict, if it is of that kind."""
     held = next((row for row in rows if row.proviso is not None and row.holds(scored)), None)
     if held is None:
@@ -148,7 +148,7 @@ def _reference_sentence(scored: Judgement, rows: Iterable[Alibi]) -> str | None:
     return f"it depends on the reference: one of {held.granted}, leaves k = {left}"
 
 
-def _combined_sentence(scored: Judgement, rows: Iterable[Alibi]) -> str | None:
+def _combined_sentence(scored: AlibiJudgement, rows: Iterable[Alibi]) -> str | None:
     """The case where no alibi holds alone, but all do together."""
     both = next((row for row in rows if row.name == COMBINED and row.holds(scored)), None)
     if both is None:
@@ -159,7 +159,7 @@ def _combined_sentence(scored: Judgement, rows: Iterable[Alibi]) -> str | None:
     )
 
 
-def _failure_sentence(scored: Judgement, rows: Sequence[Alibi]) -> str:
+def _failure_sentence(scored: AlibiJudgement, rows: Sequence[Alibi]) -> str:
     """What explains part, and what all of it leaves."""
     partial = [row for row in rows if row.outcome(scored) == "in part"]
     parts = [

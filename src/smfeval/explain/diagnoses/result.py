@@ -82,7 +82,7 @@ class ErrorWindow:
 
 
 @dataclass(frozen=True)
-class Windows:
+class DiagnosisWindows:
     """Windows of equal numbers of scans; `between` is the share of the error's variance there."""
 
     directions: tuple[str, ...]
@@ -119,7 +119,7 @@ class Diagnoses:
     found: tuple[Diagnosis, ...]
     untested: tuple[Untested, ...]
     bias: tuple[Bias, ...]
-    windows: Windows | None
+    windows: DiagnosisWindows | None
     regimes: tuple[Regime, ...]
     tail: Tail | None
     systematic: float | None  # share of the mean square (in sigmas if reported) that biases explain

@@ -7,7 +7,7 @@ import numpy as np
 from smfeval import words
 from smfeval.evaluation import Evaluation
 from smfeval.explain.diagnoses.case import STANDING_M_S, TEST_LEVEL, DiagnosisCase
-from smfeval.explain.diagnoses.result import Bias, Diagnosis, ErrorWindow, Regime, Windows
+from smfeval.explain.diagnoses.result import Bias, Diagnosis, DiagnosisWindows, ErrorWindow, Regime
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.special import chi_squared_tail
@@ -114,7 +114,7 @@ def _bias(direction: str, series: Floats, case: DiagnosisCase) -> Bias:
     return Bias(direction, mean, float(series.std()), mean.value**2 / square if square > 0 else 0.0)
 
 
-def window_table(names: tuple[str, ...], path: Floats, case: DiagnosisCase) -> Windows:
+def window_table(names: tuple[str, ...], path: Floats, case: DiagnosisCase) -> DiagnosisWindows:
     """Mean errors over windows, and how much of the variance lies between them."""
     starts = window_starts(len(case))
     stops = np.append(starts[1:], len(case))
@@ -131,7 +131,7 @@ def window_table(names: tuple[str, ...], path: Floats, case: DiagnosisCase) -> W
         )
         for start, stop, mean in zip(starts, stops, means, strict=True)
     )
-    return Windows(names, tuple(rows), between / variance if variance > 0 else 0.0)
+    return DiagnosisWindows(names, tuple(rows), between / variance if variance > 0 else 0.0)
 
 
 def regime_table(case: DiagnosisCase) -> tuple[Regime, ...]:

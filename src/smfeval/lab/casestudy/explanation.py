@@ -7,7 +7,7 @@ import numpy as np
 from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
 from smfeval.explain import credit, displacement
-from smfeval.explain.credit import Budget, Parts
+from smfeval.explain.credit import Budget, CreditParts
 from smfeval.explain.degeneracy import Regression, geometry, regressions, sees_all
 from smfeval.explain.displacement import (
     FEWEST_POINTS,
@@ -25,7 +25,7 @@ from smfeval.maths.symmetric import symmetrise
 class Credit:
     """The precision of a run, from its configuration: medians over updates, in nats."""
 
-    parts: Parts  # per update
+    parts: CreditParts  # per update
     budget: Budget  # per update
     effective_points: float  # median of N / k
     excess_nats: float  # 3 log k: what the belief has too much

@@ -8,7 +8,7 @@ from smfeval import words
 from smfeval.associate.nearest import RISK_LIMIT
 from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
-from smfeval.explain.alibis import Alibi, Alibis, Judgement
+from smfeval.explain.alibis import Alibi, AlibiJudgement, Alibis
 from smfeval.explain.diagnoses import Diagnoses
 from smfeval.explain.diagnoses.result import Bias, ErrorWindow, Regime, Tail
 from smfeval.show import scores
@@ -232,13 +232,13 @@ def _alibis(found: Alibis) -> dict[str, Any]:
     }
 
 
-def _alibi_row(row: Alibi, scored: Judgement) -> Row:
+def _alibi_row(row: Alibi, scored: AlibiJudgement) -> Row:
     k, median = _judgement_cells(row.judgement)
     holds, need = outcome_text(row, scored), format_need(row.need)
     return Cell(row.name), Cell(holds), k, Cell(row.granted), median, Cell(need)
 
 
-def _judgement_cells(judgement: Judgement | None) -> tuple[Cell, Cell]:
+def _judgement_cells(judgement: AlibiJudgement | None) -> tuple[Cell, Cell]:
     if judgement is None:
         return DASH, DASH
     return number_cell(judgement.k), plain_cell(judgement.nees_median)

@@ -92,7 +92,7 @@ class Glossary:
         return anchor(name)
 
     @property
-    def used(self) -> list[Term]:
+    def used_terms(self) -> list[Term]:
         """The linked terms by the alphabet."""
         return [
             Term(name, anchor(name), TERMS[name]) for name in sorted(self.linked, key=str.lower)

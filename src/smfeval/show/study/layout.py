@@ -86,7 +86,7 @@ class Grid:
     remarks: tuple[Remark, ...]
 
     @property
-    def said(self) -> tuple[Remark, ...]:
+    def remarks_below(self) -> tuple[Remark, ...]:
         """What stands below the table: footnotes, then remarks."""
         marked = (Remark(f"({mark})", sentence) for mark, sentence in self.footnotes)
         return (*marked, *self.remarks)

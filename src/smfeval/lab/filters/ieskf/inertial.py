@@ -110,7 +110,7 @@ def propagate_covariance(covariance: Floats, F: Floats, Q: Floats) -> Floats:
     return symmetrise(covariance)
 
 
-def chained(F: Floats) -> Floats:
+def transition_product(F: Floats) -> Floats:
     """The transition over all intervals, the last one leftmost. (k, 17, 17) -> (17, 17)."""
     product = np.eye(SIZE)
     for transition in F:
@@ -140,7 +140,7 @@ def predict(
         velocity=way.velocity[-1],
         covariance=propagate_covariance(state.covariance, F, process_noise(F, h, density)),
     )
-    return arrived, way, chained(F)
+    return arrived, way, transition_product(F)
 
 
 def knots(imu: Imu, begin: int, end: int) -> tuple[Floats, Floats, Floats]:
