@@ -74,8 +74,8 @@ def test_json_is_strict_and_follows_its_schema(walked, capsys):
         "scores",
         "calibration",
         "relative_motion",
-        "relative_bounds",
         "k_over_path",
+        "relative_bounds",
         "verdict",
         "notes",
     ]
