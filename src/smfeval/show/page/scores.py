@@ -122,7 +122,9 @@ def _verdict(evaluation: Evaluation, alibis: Alibis | None, *, who: str) -> Card
 def _decisive_interval(evaluation: Evaluation) -> str:
     """k with the interval that decides, whatever level the numbers below are shown at."""
     k = evaluation.position.numbers.get(K_AT_95)
-    return "" if k is None or k.low is None else f"k = {k} (95 %)."
+    if k is None or k.low is None or evaluation.verdict.evidence == "relative motion":
+        return ""
+    return f"k = {k} (95 %)."
 
 
 def warning(evaluation: Evaluation) -> str:
