@@ -122,18 +122,16 @@ class FittedFreedoms:
 def judge_track(
     position: SpaceScores, fit: FittedFreedoms, motion: RelativeMotion | None
 ) -> Verdict:
-    """The verdict: two-sided by k where nothing was fitted, else by what the claim allows."""
+    """The verdict: two-sided by k where nothing was fitted, else by what the claim allows.
+
+    Where k cannot tell, for errors that wander have few independent scans, relative motion may.
+    """
     if motion is not None and fit.freedoms:
-        return verdict_after_fit(
-            len(position.residuals),
-            position.numbers,
-            judge(motion.evidence),
-            same=is_rounding(position.series["ape"], position.reference.position),
-        )
+        return _judge_by_claim(position, motion)
     residuals, left = position.residuals, 1.0
     if position.has_belief and not fit.from_start:
         left = remaining_k_ratio(residuals, position.numbers[K_AT_95], fit.freedoms)
-    return verdict(
+    by_k = verdict(
         len(residuals),
         residuals.dimension,
         position.numbers,
@@ -141,6 +139,19 @@ def judge_track(
         fitted=fit.absorbed_freedoms,
         from_start=fit.from_start,
         left=left,
+    )
+    if motion is None or by_k.label != "cannot tell":
+        return by_k
+    by_motion = _judge_by_claim(position, motion)
+    return by_k if by_motion.label == "cannot tell" else by_motion
+
+
+def _judge_by_claim(position: SpaceScores, motion: RelativeMotion) -> Verdict:
+    return verdict_after_fit(
+        len(position.residuals),
+        position.numbers,
+        judge(motion.evidence),
+        same=is_rounding(position.series["ape"], position.reference.position),
     )
 
 
