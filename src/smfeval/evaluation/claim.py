@@ -57,6 +57,8 @@ HOW_WORDS: dict[How, str] = {
 }
 SCATTERS = 10.0  # a constant rotation is this many times what scatters about it; drift is not
 LEAST_ROTATION_RAD = 0.0175  # 1 deg: a smaller constant rotation does little to displacements
+FEWEST_FOR_EVIDENCE = 12  # scans: fewer have no windows to speak of
+UNFITTED = ("none", "first-pose")
 MOST_BOUND_SCANS = 2000  # evenly spaced, that stand for a track where it is bounded
 
 
@@ -158,12 +160,6 @@ def align_claim(
     return AlignedClaim(joint, reason, "after a fit", None, fit, claim)
 
 
-UNFITTED = ("none", "first-pose")
-
-
-FEWEST_FOR_EVIDENCE = 12  # scans: fewer have no windows to speak of
-
-
 def judge_motion(
     claimed: AlignedClaim | None, reference: Track, space: PositionSpace
 ) -> RelativeMotion | None:
@@ -185,36 +181,32 @@ def judge_motion(
         return RelativeMotion(Evidence(joint, gauge, (), bounds), reason=alone)
 
     unseen = _unseen(claim, reference)
-    oriented, truth = unseen is None, (reference.position, reference.rotation)
-    if gauge == "none":
-        rows = gather_rows(
-            joint,
-            gauge,
-            claim,
-            truth,
-            reference.stamp,
-            oriented=oriented,
-            reference_covariance=noise,
-        )
-        evidence = Evidence(joint, gauge, rows, ())
-    else:
-        evidence = gather(
-            joint,
-            claimed.fit,
-            claim,
-            truth,
-            reference.stamp,
-            oriented=oriented,
-            reference_covariance=noise,
-        )
+    evidence = _gather(claimed, reference, noise, oriented=unseen is None)
     reason = claimed.reason if joint.kind == "unknown" else unseen
     motion = RelativeMotion(evidence, reason=reason)
     if motion.first is None:
         return motion
+    truth = (reference.position, reference.rotation)
     found = windows(
         joint, motion.first.horizon, claim, truth, gauge=gauge, reference_covariance=noise
     )
     return replace(motion, windows=found)
+
+
+def _gather(
+    claimed: AlignedClaim, reference: Track, noise: Floats | None, *, oriented: bool
+) -> Evidence:
+    """Rows over horizons, and after a fit the bounds too."""
+    joint, fit, claim = claimed.joint, claimed.fit, claimed.claim
+    truth, stamp = (reference.position, reference.rotation), reference.stamp
+    if fit.gauge != "none":
+        return gather(
+            joint, fit, claim, truth, stamp, oriented=oriented, reference_covariance=noise
+        )
+    rows = gather_rows(
+        joint, fit.gauge, claim, truth, stamp, oriented=oriented, reference_covariance=noise
+    )
+    return Evidence(joint, fit.gauge, rows, ())
 
 
 def _unseen(claim: Claim, reference: Track) -> str | None:
