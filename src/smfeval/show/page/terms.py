@@ -62,8 +62,8 @@ TERMS = {
     "relative error": "Error of the motion over a horizon instead of the position in the world.",
     "RMSE": "Root of the mean squared distance between estimate and reference, after alignment.",
     "rotation": "Mean angle between the orientations of estimate and reference.",
-    "sigma": "Reported standard deviation of the position error: root of the trace of the "
-    "covariance, which is the RMSE that the belief predicts.",
+    "sigma": "Standard deviation that the belief claims for the position error, after a fit what "
+    "the fit leaves of it: root of the trace of the covariance, the RMSE that it predicts.",
     "suspect": "k is above 1, but too few independent scans stand behind it to prove it.",
     "verdict": "Whether the reported uncertainty is honest, judged by k and its 95 % interval.",
 }

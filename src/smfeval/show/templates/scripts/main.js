@@ -2,7 +2,7 @@
 
 const element = (id) => document.getElementById(id);
 const ERROR_WORDS = {
-  error: "error", sigma: "reported sigma", path: "estimate", reference: "reference",
+  error: "error", sigma: "claimed sigma", path: "estimate", reference: "reference",
   region: "95 % ellipsoid", alone: false,
 };
 const PAIR_WORDS = {

@@ -1,4 +1,4 @@
-// Error, reported sigma and NEES over time: one figure, one time axis, more detail when zoomed in.
+// Error, claimed sigma and NEES over time: one figure, one time axis, more detail when zoomed in.
 
 const COLUMNS = 1000; // of pixels, about as wide as the page
 
