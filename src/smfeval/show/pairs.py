@@ -174,7 +174,8 @@ def _by_gauge(pair: Pair) -> list[str]:
     """Alignments and k_pair; in brackets those with fewer freedoms than the tracks leave open."""
     names = [row.gauge if row.admissible else f"({row.gauge})" for row in pair.gauges]
     values = ["-" if row.k is None else words.number(row.k) for row in pair.gauges]
-    explained = ["in brackets: fewer freedoms than the tracks leave open"]
+    short = any(not row.admissible for row in pair.gauges)
+    explained = ["in brackets: fewer freedoms than the tracks leave open"] if short else []
     return [*words.table([["", *names], ["k_pair", *values]], right=True), *explained]
 
 
@@ -205,7 +206,8 @@ def _attribution_rows(found: Attribution) -> list[tuple[str, str]]:
         return [("own k", f"not identifiable: {found.reason}")]
     head = ["", "k", "at least", "error", "reported", f"k if two share {SHARED_PERCENT}", "label"]
     lines = words.table([head, *(_own_row(own) for own in found.estimators)], right=True)
-    how = f"{words.count(found.scans, 'common scan')}, aligned to the first by {found.gauge}"
+    aligned = "not aligned" if found.gauge == "none" else f"aligned to the first by {found.gauge}"
+    how = f"{words.count(found.scans, 'common scan')}, {aligned}"
     assumed = "second moments per axis, errors assumed uncorrelated"
     unexplained = "" if found.misfit is None else f", {words.share(found.misfit)} unexplained"
     rows = [("own k", line) for line in lines]
