@@ -3,15 +3,19 @@
 import pytest
 
 from smfeval import read
+from smfeval.cli.main import main
 from support.commands import run
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("demo") / "new" / "folder"
+    made = tmp_path_factory.mktemp("demo") / "new" / "folder"
+    assert main(["demo", "--save", str(made), "-q"]) == 0
+    return made
 
 
-def test_every_saved_file_reads_back(capsys, folder):
+def test_every_saved_file_reads_back(capsys, tmp_path):
+    folder = tmp_path / "new" / "folder"
     outcome = run(capsys, "demo", "--save", str(folder), "-q")
     assert outcome.code == 0
     names = outcome.out.splitlines()[-1].removeprefix(f"in {folder}: ").split(", ")
