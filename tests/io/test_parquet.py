@@ -52,3 +52,19 @@ def test_a_cut_file_is_refused(tmp_path, rng):
         (tmp_path / "b.parquet").write_bytes(whole[:size])
         with pytest.raises(FormatError):
             read(tmp_path / "b.parquet")
+
+
+@pytest.mark.parametrize("name", ["run[1].parquet", "run*.parquet", "run?.parquet"])
+def test_a_name_is_no_pattern(name, tmp_path, rng):
+    other, meant = gaussian(5, rng), gaussian(7, rng)
+    write(other, tmp_path / "run1.parquet")
+    write(meant, tmp_path / name)
+    np.testing.assert_array_equal(read(tmp_path / name).position, meant.position)
+
+
+def test_a_folder_named_like_the_home_folder_is_no_home_folder(tmp_path, rng, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    track = gaussian(5, rng)
+    (tmp_path / "~").mkdir()
+    write(track, "~/a.parquet")
+    np.testing.assert_array_equal(read("~/a.parquet").position, track.position)

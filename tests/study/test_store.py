@@ -198,3 +198,10 @@ def test_scans_that_a_worker_wrote_elsewhere_are_missed(tmp_path):
 
 def test_nothing_is_removed_where_nothing_is(tmp_path):
     assert remove_other_scans(tmp_path, []) == 0
+
+
+def test_a_study_in_a_folder_named_like_a_pattern_reads_its_own_scans(tmp_path):
+    for name, scans in (("run1", 40), ("run[1]", 30)):
+        plan = quick(tmp_path / name, tracks=1, scans=scans)
+        run_tasks(plan, tasks_of(plan), workers=1)
+    assert load_scans(plan.output).collect().height == 60

@@ -58,7 +58,7 @@ def _temporary_file(path: Path) -> Iterator[Path]:
     """A new file beside the target, which is gone at the end unless it was renamed."""
     import secrets  # noqa: PLC0415  brings hashes along, and reading does not need it
 
-    temporary = path.parent / f".smfeval.{secrets.token_hex(8)}"
+    temporary = path.parent.absolute() / f".smfeval.{secrets.token_hex(8)}"
     try:
         temporary.touch(exist_ok=False)  # readable by others as the user's umask says
     except OSError as error:

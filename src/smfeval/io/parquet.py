@@ -17,6 +17,7 @@ from smfeval.errors import FormatError
 from smfeval.io.atomic import replacing
 from smfeval.io.header import Header, parse_header
 from smfeval.io.options import ReadOptions, SettledConvention, settle_convention
+from smfeval.io.source import existing_file
 from smfeval.io.square import normalisation_notes, square_header
 from smfeval.maths.arrays import Floats
 from smfeval.maths.stamps import seconds_text
@@ -147,14 +148,25 @@ def _particle_track(frame: pl.DataFrame, header: Header, words: dict[str, Any]) 
     return track.with_notes(*normalisation_notes(track, header))
 
 
+def read_table(path: Path) -> tuple[dict[str, str], pl.DataFrame]:
+    """Metadata and rows of one Parquet file, whatever characters its name has.
+
+    Polars takes `[1]`, `*` and `?` in a name for a pattern, and `~` for the home folder, unless it
+    is told otherwise.
+    """
+    file = existing_file(path).absolute()
+    try:
+        metadata = pl.read_parquet_metadata(file)
+        frame = pl.read_parquet(file, glob=False, hive_partitioning=False)
+    except (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException) as error:
+        first = (str(error).splitlines() or [type(error).__name__])[0]
+        raise FormatError(f"{path}: damaged or no Parquet file ({first})") from error
+    return metadata, frame
+
+
 def _read_table(path: Path) -> tuple[Header, pl.DataFrame]:
     """Header and table, checked against each other."""
-    try:
-        metadata = pl.read_parquet_metadata(path)
-        frame = pl.read_parquet(path)
-    except (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException) as error:
-        first = str(error).splitlines()[0]
-        raise FormatError(f"{path}: damaged or no Parquet file ({first})") from error
+    metadata, frame = read_table(path)
     if HEADER_KEY not in metadata:
         raise FormatError(f"{path}: a Parquet file, but not a belief track: no header in it")
     lines = tuple(enumerate(metadata[HEADER_KEY].splitlines(), start=1))

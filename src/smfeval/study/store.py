@@ -15,6 +15,7 @@ import re
 import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
+from glob import escape
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -179,7 +180,7 @@ def load_scans(output: Path) -> pl.LazyFrame:
     The names stay text: left to itself, a reader would take the track 07 for the number 7.
     """
     frame = pl.scan_parquet(
-        output / SCANS / "**" / "*.parquet",
+        Path(escape(str(output.absolute()))) / SCANS / "**" / "*.parquet",
         hive_schema=PARTITIONS,
         hive_partitioning=True,
         include_file_paths="file",

@@ -9,6 +9,7 @@ import polars as pl
 
 from smfeval.errors import FormatError
 from smfeval.io.atomic import replacing
+from smfeval.io.parquet import read_table
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.track import AnyTrack, GaussianTrack
 
@@ -76,11 +77,11 @@ AXES = "xyz"
 
 def read_telemetry(path: Path) -> Telemetry:
     """The arrays of a run, bit for bit."""
+    _, frame = read_table(path)
     try:
-        frame = pl.read_parquet(path)
         columns = {each.name: _column(frame, each.name) for each in fields(Telemetry)}
-    except (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException) as error:
-        raise FormatError(f"{path}: missing, damaged or no table of telemetry") from error
+    except pl.exceptions.PolarsError as error:
+        raise FormatError(f"{path}: no table of telemetry") from error
     return Telemetry(**columns)
 
 

@@ -21,6 +21,7 @@ import polars as pl
 from smfeval.errors import FormatError, OptionError
 from smfeval.io import read as read_track
 from smfeval.io import write as write_track
+from smfeval.io.parquet import read_table
 from smfeval.io.source import is_file
 from smfeval.lab.recording.data import (
     METADATA_FILE,
@@ -104,11 +105,7 @@ def _scans(path: Path) -> Scans:
 
 
 def _table(path: Path, columns: list[str]) -> pl.DataFrame:
-    try:
-        frame = pl.read_parquet(path)
-    except (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException) as error:
-        first = str(error).splitlines()[0]
-        raise FormatError(f"{path}: missing, damaged or no Parquet file ({first})") from error
+    _, frame = read_table(path)
     if frame.columns[: len(columns)] != columns:
         raise FormatError(f"{path}: the columns must be {' '.join(columns)}")
     return frame
