@@ -149,6 +149,69 @@ def test_the_version_counts(plan, monkeypatch):
     assert task_key(task_of(plan)) != before
 
 
+@pytest.mark.parametrize("library", ["numpy", "scipy", "polars", "rosbags"])
+def test_the_version_of_a_library_counts(library, plan, monkeypatch):
+    before = task_key(task_of(plan))
+    known = dict(digest.library_versions())
+    other = tuple((known | {library: "0.0.0"}).items())
+    monkeypatch.setattr(cache_module, "library_versions", lambda: other)
+    assert set(known) == {"numpy", "scipy", "polars", "rosbags"}
+    assert task_key(task_of(plan)) != before
+
+
+def swap_while_reading(monkeypatch, path, other, *, back):
+    """Put other bytes in place of a file after its key is made, and back after it was read."""
+    evaluate, kept = cache_module.evaluate_task, path.read_bytes()
+
+    def swapped(task, key):
+        path.write_bytes(other)
+        try:
+            return evaluate(task, key)
+        finally:
+            if back:
+                path.write_bytes(kept)
+
+    monkeypatch.setattr(cache_module, "evaluate_task", swapped)
+
+
+@pytest.mark.parametrize("back", [False, True])
+@pytest.mark.parametrize("which", ["estimate", "reference", "extrinsic"])
+def test_a_file_that_is_swapped_while_it_is_read_leaves_nothing_in_the_cache(
+    back, which, plan, tmp_path, monkeypatch
+):
+    extrinsic = tmp_path / "extrinsic.json"
+    extrinsic.write_text('{"R": [1, 0, 0, 0, 1, 0, 0, 0, 1], "t": [0, 0, 0]}')
+    task = replace(task_of(plan), extrinsic=str(extrinsic))
+    path = Path(extrinsic if which == "extrinsic" else getattr(task, which).source)
+    whole = path.read_bytes()
+    shorter = b"\n".join(whole.splitlines()[:40]) + b"\n"
+    other = whole.replace(b"[0, 0, 0]", b"[9, 9, 9]") if which == "extrinsic" else shorter
+    first = run_tasks(plan, [task], workers=1).results[0]
+    with monkeypatch.context() as patched:
+        swap_while_reading(patched, path, other, back=back)
+        swapped = run_tasks(plan, [task], workers=1, fresh=True).results[0]
+    assert "changed while it was read; run again" in swapped.failure
+    path.write_bytes(whole)
+    again = run_tasks(plan, [task], workers=1)
+    assert (again.cached, again.results[0]) == (1, first)
+    assert run_tasks(plan, [task], workers=1, fresh=True).results[0] == first
+
+
+def test_digests_are_forgotten_between_runs(plan, monkeypatch):
+    """On some file systems a file can change and keep its size and its times."""
+    task = task_of(plan)
+    path = Path(task.estimate.source)
+    later_ns = time.time_ns() + 10 * digest.CLOCK_STEP_NS
+    monkeypatch.setattr(digest.time, "time_ns", lambda: later_ns)
+    monkeypatch.setattr(digest, "_state", lambda path: (1, 2, 3, 4, 5))
+    before = run_tasks(plan, [task], workers=1).results[0]
+    words = path.read_text()
+    path.write_text(words.replace("\n17", "\n18", 1))
+    assert path.read_text() != words
+    after = run_tasks(plan, [task], workers=1).results[0]
+    assert after.key != before.key
+
+
 def test_an_extrinsic_counts_by_what_its_file_says(plan, tmp_path):
     file = tmp_path / "extrinsic.json"
     task = replace(task_of(plan), extrinsic=str(file))

@@ -22,7 +22,15 @@ from smfeval.io import split_source
 from smfeval.io.atomic import replacing
 from smfeval.io.formats import sidecar_options
 from smfeval.io.source import is_file
-from smfeval.study.digest import code_version, digest_bytes, digest_path, digest_value
+from smfeval.study.digest import (
+    code_version,
+    digest_bytes,
+    digest_path,
+    digest_value,
+    forget_digests,
+    library_versions,
+    unchanged,
+)
 from smfeval.study.result import PairResult, TaskResult
 from smfeval.study.task import (
     Input,
@@ -31,6 +39,7 @@ from smfeval.study.task import (
     evaluate_pair,
     evaluate_task,
     failure_sentence,
+    files_of,
 )
 from smfeval.summarise.number import Number
 
@@ -51,27 +60,37 @@ class TaskOutcome:
 
 
 def load_or_evaluate(
-    task: Task | PairTask, cache: "Cache", *, fresh: bool = False, version: str | None = None
+    task: Task | PairTask,
+    cache: "Cache",
+    *,
+    fresh: bool = False,
+    version: str | None = None,
+    run: str = "",
 ) -> TaskOutcome:
     """The result of a task: known before (unless a fresh one is wanted), or done and kept.
 
-    Raises where nothing can be kept, and where who asks has another `version` of smfeval.
+    What is kept under a key was computed from files that had the digests of the key before and
+    after. Raises where nothing can be kept, and where who asks has another `version` of smfeval.
+    `run` names the run of the study: digests are remembered within it only.
     """
     if version not in (None, code_version()):
         raise OptionError(f"a worker has smfeval {code_version()}; the study is run by {version}")
+    forget_digests(run)
     try:
-        key = task_key(task)
+        with unchanged(lambda: files_of(task)):
+            key = task_key(task)
+            known = None if fresh else cache.load(task.empty_result(key))
+            result, frame = (known, None) if known is not None else _evaluate(task, key)
     except Exception as error:
         return TaskOutcome(failed_result(task, failure_sentence(error, task)), cached=False)
 
-    known = None if fresh else cache.load(task.empty_result(key))
-    if known is not None:
-        return TaskOutcome(known, cached=True)
-
-    result, frame = evaluate_task(task, key) if isinstance(task, Task) else evaluate_pair(task, key)
-    if result.failure is None:
+    if known is None and result.failure is None:
         cache.save(result, frame)
-    return TaskOutcome(result, cached=False)
+    return TaskOutcome(result, cached=known is not None)
+
+
+def _evaluate(task: Task | PairTask, key: str) -> "tuple[Result, pl.DataFrame | None]":
+    return evaluate_task(task, key) if isinstance(task, Task) else evaluate_pair(task, key)
 
 
 def failed_result(task: Task | PairTask, why: str) -> Result:
@@ -80,13 +99,14 @@ def failed_result(task: Task | PairTask, why: str) -> Result:
 
 
 def task_key(task: Task | PairTask) -> str:
-    """The key of a task: of the code, the options and every file that it reads.
+    """The key of a task: of the code, its libraries, the options and every file that it reads.
 
     Of a file its name and its bytes count, not its folder, so that a study may move. Raises where
     a file cannot be read.
     """
     parts = (
         code_version(),
+        library_versions(),
         type(task).__name__,
         tuple(_input_key(given) for given in task.inputs),
         tuple(_extrinsic_key(text) for text in task.extrinsics),

@@ -3,9 +3,11 @@
 import hashlib
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ DIGEST_DIGITS = 12  # hexadecimal; two codes of one version are not taken for ea
 DIGEST_BYTES = 20
 ALGORITHM = "sha256"  # of what files hold: processors have it built in
 DIGESTS_KEPT = 4096  # digests of files; many tasks share a reference
+CHANGED = "the file changed while it was read; run again"
 CLOCK_STEP_NS = 2_000_000_000  # the coarsest step of the clocks of file systems
 
 
@@ -43,6 +46,15 @@ def canonical(value: Any) -> str:
     if value is None or isinstance(value, str | int):
         return repr(value)
     raise TypeError(f"no canonical text for {type(value).__name__}")
+
+
+LIBRARIES = ("numpy", "scipy", "polars", "rosbags")  # whose numbers and readers we use
+
+
+@lru_cache(maxsize=1)
+def library_versions() -> tuple[tuple[str, str], ...]:
+    """Name and version of each library that a number depends on."""
+    return tuple((name, version(name)) for name in LIBRARIES)
 
 
 @lru_cache(maxsize=1)
@@ -80,17 +92,67 @@ def digest_path(path: Path) -> str:
         raise FormatError(f"{path}: cannot be read ({error.strerror or error})") from error
 
 
+FileState = tuple[int, ...]  # device, inode, size and times: another one after every change
+
+
+def file_states(path: Path) -> tuple[FileState, ...]:
+    """The state of a file, or of all files of a folder; () where nothing is there."""
+    if is_folder(path):
+        return tuple(state for each in sorted(path.rglob("*")) for state in file_states(each))
+    try:
+        return (_state(path),)
+    except OSError:
+        return ()
+
+
+def _state(path: Path) -> FileState:
+    found = path.stat()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+@contextmanager
+def unchanged(files: Callable[[], Iterable[Path]]) -> Iterator[tuple[str, ...]]:
+    """Digests of files that are read within the block; raises if one of them is another then.
+
+    Their states are compared as well as their digests: a file that was replaced for a moment has
+    the same digest before and after. `files` lists them, for one may appear in the meantime.
+    """
+    before = {path: file_states(path) for path in files()}
+    digests = tuple(map(digest_path, before))
+    yield digests
+    after = {path: file_states(path) for path in files()}
+    for path in before | after:
+        if before.get(path) != after.get(path):
+            raise FormatError(f"{path}: {CHANGED}")
+    for path, digest in zip(before, digests, strict=True):
+        if digest_path(path) != digest:  # two changes within one step of the clock
+            raise FormatError(f"{path}: {CHANGED}")
+
+
+def forget_digests(run: str) -> None:
+    """Drop the remembered digests if they are of another run.
+
+    A worker of a cluster outlives a run, and on some file systems a file can change and keep its
+    size and its times.
+    """
+    if [run] != _LAST_RUN:
+        _LAST_RUN[:] = [run]
+        _remembered_digest.cache_clear()
+
+
+_LAST_RUN: list[str] = []
+
+
 def _file_digest(path: Path) -> str:
-    """Digest of a file: remembered as long as its size and the times of its changes are the same.
+    """Digest of a file: remembered as long as its state is the same, within one run of a study.
 
     A file that changed a moment ago may change again within one step of the clock; it is looked
     at anew each time.
     """
-    state = path.stat()
-    changed_ns = max(state.st_mtime_ns, state.st_ctime_ns)
-    if time.time_ns() - changed_ns < CLOCK_STEP_NS:
+    state = _state(path)
+    if time.time_ns() - max(state[-2:]) < CLOCK_STEP_NS:
         return _hash_file(path)
-    return _remembered_digest(path, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
+    return _remembered_digest(path, *state)
 
 
 @lru_cache(maxsize=DIGESTS_KEPT)

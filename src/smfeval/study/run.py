@@ -5,6 +5,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from uuid import uuid4
 
 from smfeval import words
 from smfeval.align.gauge import AlignmentKind
@@ -159,7 +160,9 @@ def run_tasks(
 
     jobs: list[Task | PairTask] = [*tasks, *pair_tasks]
     order = sorted(range(len(jobs)), key=lambda index: _shared_track_key(jobs[index]))
-    step = partial(load_or_evaluate, cache=cache, fresh=fresh, version=code_version())
+    step = partial(
+        load_or_evaluate, cache=cache, fresh=fresh, version=code_version(), run=uuid4().hex
+    )
     found = _choose_runner(step, [jobs[index] for index in order], workers, scheduler)
 
     done = _collect(found, order, progress, lambda each: _file_result(each, cache, plan, output))

@@ -9,14 +9,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from smfeval.errors import SmfevalError
+from smfeval.errors import FormatError, SmfevalError
 from smfeval.evaluation import REQUIRED_RULES, Evaluation, Options, evaluate
 from smfeval.io import format_of, read, split_source
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.formats import sidecar_options, sidecars_beside
+from smfeval.io.source import is_file
 from smfeval.maths import se3
 from smfeval.score import RULES
-from smfeval.study.digest import digest_path
+from smfeval.study.digest import CHANGED, digest_path, unchanged
 from smfeval.study.plan import Reading
 from smfeval.study.result import PairResult, TaskResult
 from smfeval.summarise.number import Number
@@ -109,6 +110,13 @@ class PairTask:
     def empty_result(self, key: str) -> PairResult:
         """The result before anything is found."""
         return PairResult(self.a, self.b, self.group, self.track, self.repeat, key, failure=None)
+
+
+def files_of(task: Task | PairTask) -> tuple[Path, ...]:
+    """All files that a task reads: tracks with their second files, and extrinsics."""
+    tracks = [file for given in task.inputs for file in given.files]
+    named = [Path(text) for text in task.extrinsics if text is not None]
+    return tuple(dict.fromkeys([*tracks, *(file for file in named if is_file(file))]))
 
 
 def evaluate_task(task: Task, key: str = "") -> "tuple[TaskResult, pl.DataFrame | None]":
@@ -210,8 +218,11 @@ def _read_cached(given: Input) -> AnyTrack:
 
 @lru_cache(maxsize=TRACKS_KEPT)
 def _read_content(given: Input, content: tuple[str, ...]) -> AnyTrack:
-    del content  # a file that has changed is another one
-    return read(given.source, **dict(given.reading))
+    with unchanged(lambda: given.files) as now:
+        track = read(given.source, **dict(given.reading))
+        if now != content:  # otherwise it would be remembered as what it is not
+            raise FormatError(f"{given.source}: {CHANGED}")
+    return track
 
 
 def _hashable(reading: Reading) -> Reading:
