@@ -1,5 +1,6 @@
 """Rules for weighted particles, against loops and independent implementations."""
 
+import tracemalloc
 from itertools import product
 
 import numpy as np
@@ -68,8 +69,45 @@ def test_energy_is_that_of_a_double_loop(beta, unbiased, particles):
 
 def test_energy_does_not_depend_on_how_many_pairs_fit_in_memory(particles, monkeypatch):
     whole = energy(residuals(particles))
-    monkeypatch.setattr(energy_module, "PAIRS_AT_ONCE", 30)
-    np.testing.assert_array_equal(energy(residuals(particles)), whole)
+    monkeypatch.setattr(energy_module, "PAIRS_AT_ONCE", 10)
+    np.testing.assert_allclose(energy(residuals(particles)), whole, rtol=1e-14)
+
+
+@pytest.mark.parametrize("unbiased", [False, True])
+def test_blocks_change_no_energy_with_an_uncertain_reference(particles, unbiased, monkeypatch):
+    d = particles.difference.shape[1]
+    noisy = residuals(particles, np.repeat(0.3 * np.eye(d)[None], len(COUNTS), axis=0))
+    whole = energy(noisy, unbiased=unbiased)
+    monkeypatch.setattr(energy_module, "PAIRS_AT_ONCE", 10)
+    np.testing.assert_allclose(energy(noisy, unbiased=unbiased), whole, rtol=1e-13)
+
+
+MANY = 20_000
+PAIRS = 20_000  # at a time in the second test: 8 bytes for each and for each axis
+
+
+def peak_bytes(call):
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_scores_of_20000_particles_need_no_matrix_of_their_pairs(rng):
+    """All pairs at once would be 3.2 GB for the distances alone."""
+    found = residuals(ensemble((MANY,), 3, rng))
+    assert peak_bytes(lambda: scores(found, RuleSettings())) < 100e6
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_blocks_bound_the_memory_with_an_uncertain_reference_too(d, rng, monkeypatch):
+    monkeypatch.setattr(energy_module, "PAIRS_AT_ONCE", PAIRS)
+    noise = 0.1 * np.eye(d)[None]
+    few, many = (residuals(ensemble((m,), d, rng), noise) for m in (200, 800))
+    energy(few)  # tables of the quadrature are made once
+    assert peak_bytes(lambda: energy(many)) < 2 * peak_bytes(lambda: energy(few))
 
 
 @pytest.mark.parametrize("equal", [False, True])

@@ -10,9 +10,10 @@ CRPS = E|X - t| - 1/2 E|X - X'| = s (z (2 Phi(z) - 1) + 2 phi(z) - 1/sqrt(pi))
 import numpy as np
 from numpy.typing import ArrayLike
 
-from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.arrays import Floats
 from smfeval.maths.special import erf
 from smfeval.maths.symmetric import chunks
+from smfeval.score.energy import energy, sorted_spread
 from smfeval.score.residuals import Ensemble, Residuals
 
 
@@ -64,21 +65,7 @@ def _particles(residuals: Residuals) -> Floats:
 def _axis_crps(ensemble: Ensemble, difference: Floats, noise: Floats | None) -> Floats:
     p = ensemble.probability
     if noise is None:
-        return ensemble.sum(p * np.abs(difference)) - 0.5 * _sorted_spread(ensemble, difference)
-    from smfeval.score.energy import energy  # noqa: PLC0415  the general case in one dimension
-
+        return ensemble.sum(p * np.abs(difference)) - 0.5 * sorted_spread(ensemble, difference)
     line = Ensemble(ensemble.offset, difference[:, None], p)
     mean = ensemble.sum(p * difference)[:, None]
     return energy(Residuals(mean, None, noise[:, None, None], line))
-
-
-def _sorted_spread(ensemble: Ensemble, x: Floats) -> Floats:
-    """sum p_i p_j |x_i - x_j| = 2 sum over gaps of (x_k+1 - x_k) F_k (1 - F_k). (n,)."""
-    scan = np.repeat(np.arange(len(ensemble.count)), ensemble.count)
-    order: Ints = np.lexsort((x, scan))
-    x, p = x[order], ensemble.probability[order]
-    below = np.cumsum(p)
-    below -= np.repeat(below[ensemble.offset[:-1]] - p[ensemble.offset[:-1]], ensemble.count)
-    gap = np.append(np.diff(x), 0.0)
-    gap[ensemble.offset[1:] - 1] = 0.0
-    return 2 * ensemble.sum(gap * below * (1 - below))

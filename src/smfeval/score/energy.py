@@ -8,18 +8,19 @@ N(0, S_ref). (S_ref in the first term only would be lowest at S + 2 S_ref, so no
 """
 
 from collections.abc import Iterator
+from math import isqrt
 
 import numpy as np
 
 from smfeval import words
 from smfeval.errors import OptionError
 from smfeval.maths.arrays import Floats, Ints
-from smfeval.maths.normal_distance import energy_score, expected_distance
+from smfeval.maths.normal_distance import central_distance, energy_score, expected_distance
 from smfeval.maths.special import erf
 from smfeval.score.ape import ape
 from smfeval.score.residuals import Ensemble, Residuals
 
-PAIRS_AT_ONCE = 2_000_000  # distances between particles held at a time
+PAIRS_AT_ONCE = 1_000_000  # distances between particles held at a time
 ALONE = 1e-300  # weight of all other pairs below this: one particle holds everything
 
 
@@ -62,30 +63,63 @@ def _folded_normal_mean(mean: Floats, sigma: Floats) -> Floats:
 
 
 def _spread(ensemble: Ensemble, noise: Floats | None, beta: float, *, with_itself: bool) -> Floats:
-    """Mean of |x_i - x_j|^beta over pairs of particles of a scan, by their weights. (n,)."""
-    spread = np.empty(len(ensemble.count))
-    for scans, size in _groups_by_count(ensemble.count):
-        row = ensemble.offset[scans][:, None] + np.arange(size)
-        x, p = ensemble.difference[row], ensemble.probability[row]
-        apart = x[:, :, None, :] - x[:, None, :, :]
-        both = None if noise is None else 2 * noise[scans][:, None, None]
-        both = None if both is None else np.broadcast_to(both, (*apart.shape, apart.shape[-1]))
-        weight = p[:, :, None] * p[:, None, :]
-        if not with_itself:
-            weight = _distinct_pair_weights(weight)
-        spread[scans] = np.einsum("nij,nij->n", weight, _distance(apart, both, beta))
-    return spread
-
-
-def _distinct_pair_weights(weight: Floats) -> Floats:
-    """Weights of pairs without those of a particle with itself, summing to one. (n, m, m).
+    """Mean of |x_i - x_j|^beta over pairs of particles of a scan, by their weights. (n,).
 
     Where one particle holds all the weight there is no other pair; its own is kept.
     """
-    others = weight * ~np.eye(weight.shape[-1], dtype=np.bool_)
-    total = others.sum(axis=(1, 2), keepdims=True)
-    alone = total < ALONE
-    return np.where(alone, weight, others / np.where(alone, 1.0, total))
+    if ensemble.difference.shape[1] == 1 and beta == 1 and noise is None:
+        others = sorted_spread(ensemble, ensemble.difference[:, 0])
+    else:
+        others = _distances_between(ensemble, noise, beta)
+    itself = 0.0 if noise is None else central_distance(2 * noise, beta=beta)
+    if with_itself:
+        return others + itself * ensemble.sum(ensemble.probability**2)
+    weight = _weight_of_others(ensemble)
+    alone = weight < ALONE
+    return np.where(alone, itself, others / np.where(alone, 1.0, weight))
+
+
+def _weight_of_others(ensemble: Ensemble) -> Floats:
+    """sum over i and j != i of p_i p_j = 1 - sum p^2, without cancellation. (n,)."""
+    p, start = ensemble.probability, ensemble.offset[:-1]
+    order = np.lexsort((p, np.repeat(np.arange(len(start)), ensemble.count)))
+    p = p[order]
+    largest = p[ensemble.offset[1:] - 1]
+    p[ensemble.offset[1:] - 1] = 0.0
+    rest = ensemble.sum(p)
+    return 2 * largest * rest + (rest**2 - ensemble.sum(p**2))
+
+
+def _distances_between(ensemble: Ensemble, noise: Floats | None, beta: float) -> Floats:
+    """Sum over i and j != i of p_i p_j E|x_i - x_j|^beta, in blocks of bounded size. (n,).
+
+    Scans with equally many particles go together; of a scan with many, block by block.
+    """
+    total = np.zeros(len(ensemble.count))
+    for scans, size in _groups_by_count(ensemble.count):
+        row = ensemble.offset[scans][:, None] + np.arange(size)
+        x, p = ensemble.difference[row], ensemble.probability[row]
+        both = None if noise is None else 2 * noise[scans]
+        for i, j in _blocks(size):
+            distance = _block_distances(x[:, i], x[:, j], both, beta)
+            if i == j:  # kernels keep a particle from itself, and only other pairs count
+                distance[:, np.arange(distance.shape[1]), np.arange(distance.shape[1])] = 0.0
+            part = np.einsum("ni,nij,nj->n", p[:, i], distance, p[:, j], optimize=True)
+            total[scans] += part if i == j else 2 * part
+    return total
+
+
+def _block_distances(one: Floats, other: Floats, noise: Floats | None, beta: float) -> Floats:
+    """E|x_i - x_j + noise|^beta. (n, a, d), (n, b, d), (n, d, d) -> (n, a, b)."""
+    if noise is not None:
+        apart = one[:, :, None, :] - other[:, None, :, :]
+        both = np.broadcast_to(noise[:, None, None], (*apart.shape, apart.shape[-1]))
+        return _distance(apart, both, beta)
+    square = np.zeros((len(one), one.shape[1], other.shape[1]))
+    for axis in range(one.shape[-1]):
+        apart = one[:, :, None, axis] - other[:, None, :, axis]
+        square += np.multiply(apart, apart, out=apart)
+    return np.sqrt(square, out=square) if beta == 1 else square ** (beta / 2)
 
 
 def _groups_by_count(count: Ints) -> Iterator[tuple[Ints, int]]:
@@ -95,3 +129,24 @@ def _groups_by_count(count: Ints) -> Iterator[tuple[Ints, int]]:
         step = max(1, PAIRS_AT_ONCE // int(size) ** 2)
         for start in range(0, len(scans), step):
             yield scans[start : start + step], int(size)
+
+
+def _blocks(size: int) -> Iterator[tuple[slice, slice]]:
+    """Pairs of slices that together hold each pair of particles once, the diagonal ones first."""
+    step = min(size, max(1, isqrt(PAIRS_AT_ONCE)))
+    parts = [slice(start, min(start + step, size)) for start in range(0, size, step)]
+    for at, part in enumerate(parts):
+        for other in parts[at:]:
+            yield part, other
+
+
+def sorted_spread(ensemble: Ensemble, x: Floats) -> Floats:
+    """sum p_i p_j |x_i - x_j| = 2 sum over gaps of (x_k+1 - x_k) F_k (1 - F_k). (n,)."""
+    scan = np.repeat(np.arange(len(ensemble.count)), ensemble.count)
+    order: Ints = np.lexsort((x, scan))
+    x, p = x[order], ensemble.probability[order]
+    below = np.cumsum(p)
+    below -= np.repeat(below[ensemble.offset[:-1]] - p[ensemble.offset[:-1]], ensemble.count)
+    gap = np.append(np.diff(x), 0.0)
+    gap[ensemble.offset[1:] - 1] = 0.0
+    return 2 * ensemble.sum(gap * below * (1 - below))
