@@ -35,6 +35,7 @@ OPTIONS = {
     "sim3": Options(alignment="sim3"),
     "first-pose": Options(alignment="first-pose"),
     "prefix": Options(alignment="yaw", fit_on=Extent(SCANS // 10, "scans")),
+    "sim3 prefix": Options(alignment="sim3", fit_on=Extent(SCANS // 20, "scans")),
     "none": Options(alignment="none"),
 }
 

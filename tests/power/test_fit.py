@@ -40,6 +40,13 @@ def test_honest_beliefs_are_seldom_convicted(name, gauge, experiment):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", drifting.WORLDS)
+def test_a_badly_known_scale_convicts_no_honest_belief(name, experiment):
+    signs, _ = experiment.rates(drifting.WORLDS[name], ("sim3 prefix",), (HONEST,), RUNS, SEED)
+    assert signs["sim3 prefix", HONEST]["O"] <= LINE
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("gauge", FITS)
 @pytest.mark.parametrize("name", KNOWN)
 def test_half_the_covariance_is_convicted_where_the_joint_one_is_known(name, gauge, experiment):
@@ -73,6 +80,7 @@ def test_scores_prefer_the_honest_belief(name, gauge, experiment):
         ("RTS smoother, J given", "yaw", HALF),
         ("Kalman filter, converging", "first-pose", TINY),
         ("loop closures", "se3", TINY),
+        ("loop closures", "sim3 prefix", TINY),  # a scale from 30 scans is wrong by per cents
     ],
 )
 def test_a_few_runs_of_each_kind(name, gauge, tight, experiment):

@@ -1,11 +1,13 @@
 """Relative motion over windows, against explicit formulas and simulated worlds."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import optimize, stats
 
 from smfeval.align.joint import Joint, align_joint, given_joint, growth
-from smfeval.maths import se3, so3
+from smfeval.maths import normal, se3, so3
 from smfeval.summarise import windows as made
 from smfeval.summarise.windows import Windows, window_row, window_scores, windows
 from support import drifting
@@ -279,3 +281,30 @@ def test_an_uncertain_reference_that_neighbours_share_convicts_nobody():
     assert np.mean([row.k for row in rows]) == pytest.approx(1, abs=0.08)
     assert np.mean([abs(row.rho) > 2 for row in rows]) <= 0.15
     assert np.mean([row.interval(0.025)[0] > 1 for row in rows]) <= 0.1
+
+
+@pytest.mark.parametrize("least", ["median", "mean"])
+def test_a_scale_is_granted_at_its_best(rng, least):
+    """Against a search by scipy; an error of scale alone is taken away whole."""
+    world = drifting.loop_closures(rng, 300)
+    first = np.arange(0, 250, 10)
+    found = made.bound_windows(40, first, world.claim, world.truth)
+    moved = world.position[first + 40] - world.position[first]
+    moved = so3.rotate_back(world.rotation[first], moved)
+    found = replace(found, error=found.error + 0.3 * moved)
+
+    def cost(scale):
+        error = found.error - scale * moved
+        solved = np.linalg.solve(found.covariance, error[..., None])[..., 0]
+        return getattr(np, least)(np.einsum("ni,ni->n", error, solved))
+
+    best = min(
+        optimize.minimize_scalar(cost, bounds=(low, low + 0.1), method="bounded").fun
+        for low in np.arange(-0.2, 0.8, 0.1)
+    )
+    granted = made.grant_scale(found, world.claim, least=least)
+    left = normal.nees(granted.error, found.covariance)
+    assert getattr(np, least)(left) == pytest.approx(best, rel=0.02)
+    assert best < 0.1 * cost(0.0)
+    alone = made.grant_scale(replace(found, error=0.3 * moved), world.claim, least=least)
+    np.testing.assert_allclose(alone.error, 0, atol=1e-9)

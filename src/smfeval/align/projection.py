@@ -109,7 +109,7 @@ def fit_weights(
     normal = np.zeros(())
     for part in _chunks(m):
         G = _jacobian(gauge, position[part] - origin, axis)[:, :3]
-        normal = normal + np.einsum("nij,nik->jk", _scale_rows(G, weight, part), G)
+        normal = normal + _sum_of_products(_scale_rows(G, weight, part), G)
     return FitWeights(gauge, origin, axis, m, _inverse(normal), weight)
 
 
@@ -141,6 +141,12 @@ def _inverse(normal: Floats) -> Floats:
     known = value > OPEN * value[-1]
     root = (vector[:, known] / np.sqrt(value[known])) / unit[:, None]
     return root @ root.T
+
+
+def _sum_of_products(first: Floats, second: Floats) -> Floats:
+    """sum_t F_t^T S_t, by one product of matrices. (n, i, j), (n, i, k) -> (j, k)."""
+    rows = first.shape[0] * first.shape[1]
+    return first.reshape(rows, first.shape[2]).T @ second.reshape(rows, second.shape[2])
 
 
 def _chunks(count: int) -> list[slice]:
@@ -234,7 +240,7 @@ class _Sums:
                 sigma = claim[part].in_world()
             H = _split(joint, arm, sigma, oriented=fit.sees == 6).H[:, : fit.sees]
             A = fit.weights(position, part)[:, :, : fit.sees]
-            ahead += np.einsum("nij,njk->ki", A, H)
+            ahead += _sum_of_products(H, np.swapaxes(A, 1, 2))
         return cls(ahead, np.zeros_like(ahead), np.zeros((freedoms, freedoms)))
 
     def passed(self, fit: FitWeights, split: Parts, position: Floats, inside: slice) -> Floats:
@@ -246,13 +252,13 @@ class _Sums:
         ahead = self.ahead - np.cumsum(B, axis=0)
         past = self.past + np.cumsum(split.X @ B, axis=0)
         shared = past + split.X @ ahead
-        self.fitted += np.einsum("nji,njk->ik", B, shared)
+        self.fitted += _sum_of_products(B, shared)
         self.ahead, self.past = ahead[-1], past[-1]
         crossed = split.H @ shared
         if split.W is not None and fit.sees == 6:
             own = split.W @ np.swapaxes(A[:, :, 3:], 1, 2)
             crossed[:, 3:] += own
-            self.fitted += np.einsum("nij,njk->ik", A[:, :, 3:], own)
+            self.fitted += _sum_of_products(np.swapaxes(A[:, :, 3:], 1, 2), own)
         return crossed
 
 
@@ -296,7 +302,7 @@ def _projected_given(fit: FitWeights, joint: Joint, claim: Claim) -> Floats:
     np.add.at(shared, second, np.swapaxes(block, 1, 2) @ A[first])
     both = second < m
     np.add.at(shared, first[both], block[both] @ A[second[both]])
-    fitted = np.einsum("nji,njk->ik", A, shared[:m])
+    fitted = _sum_of_products(A, shared[:m])
     G = fit.jacobian(position)
     crossed = shared @ np.swapaxes(G, 1, 2)
     return _with_fit(sigma - crossed - np.swapaxes(crossed, 1, 2), fit, position, fitted)
@@ -313,8 +319,9 @@ def add_independent(residual: Floats, fit: FitWeights, claim: Claim) -> None:
         sigma = claim[part].in_world()
         residual[part] += sigma[:, :size, :size]
         if inside.stop > inside.start:
-            shared = sigma @ np.swapaxes(fit.weights(position, inside), 1, 2)
-            fitted = fitted + np.einsum("nij,njk->ik", fit.weights(position, inside), shared)
+            A = np.swapaxes(fit.weights(position, inside), 1, 2)
+            shared = sigma @ A
+            fitted = fitted + _sum_of_products(A, shared)
             G = fit.jacobian(position[part])[:, :size]
             crossed = shared[:, :size] @ np.swapaxes(G, 1, 2)
             residual[part] -= crossed + np.swapaxes(crossed, 1, 2)
@@ -342,7 +349,7 @@ def fit_covariance_bound(fit: FitWeights, claim: Claim) -> Floats:
         Q = A @ claim[part].in_world() @ np.swapaxes(A, 1, 2)
         size = np.sqrt(np.einsum("nii,i->n", Q, unit**2))
         trace += float(size.sum())
-        total += np.einsum("nij,n->ij", Q, 1 / np.where(size > 0, size, np.inf))
+        total += np.tensordot(1 / np.where(size > 0, size, np.inf), Q, 1)
     return total * trace
 
 

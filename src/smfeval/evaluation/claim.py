@@ -161,11 +161,16 @@ def align_claim(
 
 
 def judge_motion(
-    claimed: AlignedClaim | None, reference: Track, space: PositionSpace
+    claimed: AlignedClaim | None,
+    reference: Track,
+    space: PositionSpace,
+    *,
+    all_bounds: bool = True,
 ) -> RelativeMotion | None:
     """Relative motion under the claim, with the bounds that hold after a fit.
 
-    None without a belief, on too few scans, and where nothing was fitted and J is unknown.
+    None without a belief, on too few scans, and where nothing was fitted and J is unknown. Without
+    `all_bounds` a verdict that does not need them has none.
     """
     if claimed is None or len(reference) < FEWEST_FOR_EVIDENCE:
         return None
@@ -181,7 +186,7 @@ def judge_motion(
         return RelativeMotion(Evidence(joint, gauge, (), bounds), reason=alone)
 
     unseen = _unseen(claim, reference)
-    evidence = _gather(claimed, reference, noise, oriented=unseen is None)
+    evidence = _gather(claimed, reference, noise, oriented=unseen is None, all_bounds=all_bounds)
     reason = claimed.reason if joint.kind == "unknown" else unseen
     motion = RelativeMotion(evidence, reason=reason)
     if motion.first is None:
@@ -194,14 +199,26 @@ def judge_motion(
 
 
 def _gather(
-    claimed: AlignedClaim, reference: Track, noise: Floats | None, *, oriented: bool
+    claimed: AlignedClaim,
+    reference: Track,
+    noise: Floats | None,
+    *,
+    oriented: bool,
+    all_bounds: bool,
 ) -> Evidence:
     """Rows over horizons, and after a fit the bounds too."""
     joint, fit, claim = claimed.joint, claimed.fit, claimed.claim
     truth, stamp = (reference.position, reference.rotation), reference.stamp
     if fit.gauge != "none":
         return gather(
-            joint, fit, claim, truth, stamp, oriented=oriented, reference_covariance=noise
+            joint,
+            fit,
+            claim,
+            truth,
+            stamp,
+            oriented=oriented,
+            reference_covariance=noise,
+            all_bounds=all_bounds,
         )
     rows = gather_rows(
         joint, fit.gauge, claim, truth, stamp, oriented=oriented, reference_covariance=noise

@@ -39,6 +39,7 @@ from smfeval.summarise.windows import (
     bound_windows,
     chi_squared_quantile,
     given_horizons,
+    grant_scale,
     horizons,
     is_thin,
     path_length,
@@ -49,6 +50,7 @@ from smfeval.summarise.windows import (
 
 Label = Literal["overconfident", "consistent", "conservative", "cannot tell"]
 
+RELATIVE_MOTION = "relative motion"  # evidence of verdicts by windows
 DOUBT = 0.025  # chance of a false "overconfident" by one kind of evidence
 WHITE = 2.0  # neighbouring windows correlated by more than this many sigmas are not independent
 STEADY = 10.0  # claims that change more than this between the halves judge nothing
@@ -123,12 +125,14 @@ def gather(
     *,
     oriented: bool = True,
     reference_covariance: Floats | None = None,
+    all_bounds: bool = True,
 ) -> Evidence:
     """Rows and bounds of a track after alignment.
 
     Claim and reference are in one world and about one body; stamps (n,) in nanoseconds. Relative
     motion is seen from the body, in both tracks. A reference that is not `oriented` (positions, or
     another body's axes) therefore judges displacements only where rotations are not integrated.
+    Without `all_bounds` there are none where the rows decide, for these go first.
     """
     rows = gather_rows(
         joint,
@@ -139,9 +143,13 @@ def gather(
         oriented=oriented,
         reference_covariance=reference_covariance,
     )
+    evidence = Evidence(joint, fit.gauge, rows, ())
+    if not all_bounds and judge(evidence).label != "cannot tell":
+        return evidence
     bounds = _fit_bound(fit, claim, reference, reference_covariance)
     if oriented:
-        bounds += _window_bounds(claim, reference, stamp, reference_covariance)
+        scaled = fit.gauge == "sim3"
+        bounds += _window_bounds(claim, reference, stamp, reference_covariance, scaled=scaled)
     return Evidence(joint, fit.gauge, rows, tuple(bounds))
 
 
@@ -193,8 +201,14 @@ def _fit_bound(
 
 
 def _window_bounds(
-    claim: Claim, reference: Pose, stamp: Ints, reference_covariance: Floats | None
+    claim: Claim,
+    reference: Pose,
+    stamp: Ints,
+    reference_covariance: Floats | None,
+    *,
+    scaled: bool,
 ) -> list[Bound]:
+    """Of all windows and of separate ones, over every horizon; a `scaled` fit left a scale open."""
     n, chosen = len(claim), bound_horizons(len(claim))
     found = []
     for horizon in chosen:
@@ -204,6 +218,9 @@ def _window_bounds(
             )
             for starts in (sampled_starts(n, horizon), alternate_starts(n, horizon))
         )
+        if scaled:
+            everywhere = grant_scale(everywhere, claim, least="median")
+            apart = grant_scale(apart, claim, least="mean")
         error, claimed = _drop_singular(everywhere.error, everywhere.covariance)
         if len(error):
             limit = _limit(DOUBT / 2 / len(chosen))
@@ -317,7 +334,7 @@ def usable(rows: tuple[WindowRow, ...]) -> tuple[WindowRow, ...]:
 def _by_windows(rows: tuple[WindowRow, ...]) -> Judgement:
     if not rows:
         text = "no horizon has enough windows that are independent and claim alike"
-        return Judgement("cannot tell", "relative motion", text)
+        return Judgement("cannot tell", RELATIVE_MOTION, text)
     doubt = DOUBT / len(rows)
     whole = [row for row in rows if not row.first_half]
     tight = [row for row in rows if row.interval(doubt)[0] > 1]
@@ -325,11 +342,11 @@ def _by_windows(rows: tuple[WindowRow, ...]) -> Judgement:
     wide = len(whole) > 1 and all(row.interval(DOUBT)[1] < 1 for row in whole[:2])
     if tight and wide:
         text = "covariances are too tight over some horizons and too wide over others"
-        return Judgement("cannot tell", "relative motion", text)
+        return Judgement("cannot tell", RELATIVE_MOTION, text)
     if tight:
         return _by_row("overconfident", max(tight, key=lambda row: row.interval(doubt)[0]))
     if not whole:
-        return Judgement("cannot tell", "relative motion", "only the first half can be judged")
+        return Judgement("cannot tell", RELATIVE_MOTION, "only the first half can be judged")
     if wide:
         return _by_row("conservative", whole[0])
     low, high = whole[0].interval(DOUBT)
@@ -343,7 +360,7 @@ def _by_row(label: Label, row: WindowRow) -> Judgement:
     part = "the first half of " if row.first_half else ""
     k = words.quantity(row.k, "1", low, high)
     sentence = f"relative motion over {row.horizon} scans of {part}the track has k = {k}"
-    return Judgement(label, "relative motion", sentence, row.k, low, high, within, row.horizon)
+    return Judgement(label, RELATIVE_MOTION, sentence, row.k, low, high, within, row.horizon)
 
 
 def _beyond(bound: Bound, by_windows: Judgement) -> Judgement:

@@ -14,12 +14,13 @@ correlation: verdicts, never scores.
 
 What relative motion does not remove but the gauge leaves open (the scale under sim3, the tilt of
 the world at level 4, its rotation at level 3) is fitted to the windows themselves by generalised
-least squares and costs its degrees of freedom.
+least squares and costs its degrees of freedom. Under a bound, the scale is granted at its best.
 """
 
 from bisect import bisect_left
 from dataclasses import dataclass, replace
 from statistics import NormalDist
+from typing import Literal
 
 import numpy as np
 
@@ -46,6 +47,7 @@ THIN = 1e-5  # a window whose covariance is flatter than this has no inverse wor
 # variance; the mean of that over a track times lo^2 is at most 1.003 for all q, R and starts that
 # the growth gate lets pass (P at the end at least 5 times P at the start).
 GUARD = 2
+SCALES = 101  # of the estimate, tried where a fit left it open
 SAMPLED = 2000  # windows per horizon that a median under a bound looks at
 BOUND_HORIZONS = (10, 30, 100)  # scans, and a tenth, a quarter and a half of the track
 
@@ -381,6 +383,31 @@ def _without_freedoms(found: Windows, freedoms: tuple[Floats, bool], claim: Clai
     theta = np.linalg.lstsq(normal_matrix, np.einsum("nij,ni->j", weighted, found.error))[0]
     error = found.error - G @ theta
     return replace(found, error=error, fitted=len(columns))
+
+
+def grant_scale(found: Windows, claim: Claim, *, least: Literal["median", "mean"]) -> Windows:
+    """Errors under the scale of the estimate with the least median, or mean, NEES of its windows.
+
+    For bounds after a fit of a scale: at the true scale an honest belief has at least that NEES.
+    """
+    moved = claim.position[found.second] - claim.position[found.first]
+    moved = so3.rotate_back(claim.rotation[found.first], moved)
+    keep = ~normal.is_singular(found.covariance)
+    z, G = (normal.whiten(x[keep], found.covariance[keep]) for x in (found.error, moved))
+    square, cross, bend = (np.einsum("ni,ni->n", a, b) for a, b in ((z, z), (z, G), (G, G)))
+    if not bend.any():
+        return found
+    scale = cross.sum() / bend.sum()
+    if least == "median":
+        own = cross[bend > 0] / bend[bend > 0]  # the best for each window
+        tried = np.concatenate([[0.0, scale], np.quantile(own, np.linspace(0, 1, SCALES))])
+        for _ in range(2):
+            nees = square - 2 * tried[:, None] * cross + tried[:, None] ** 2 * bend
+            best = int(np.argmin(np.median(nees, axis=1)))
+            scale = tried[best]
+            gap = np.abs(tried - scale)
+            tried = scale + np.linspace(-1, 1, SCALES) * gap[gap > 0].min(initial=np.inf)
+    return replace(found, error=found.error - scale * moved)
 
 
 def is_thin(found: Windows) -> bool:

@@ -7,6 +7,7 @@ import pytest
 
 from smfeval.align.extent import Extent
 from smfeval.evaluation import Options, evaluate
+from smfeval.evaluation.claim import judge_motion
 from smfeval.explain.alibis.case import case_of, crossing, evaluated_judgement, judge
 from smfeval.explain.alibis.clock import jitter_curve, scored_velocity
 from smfeval.explain.alibis.lever_arm import (
@@ -18,10 +19,11 @@ from smfeval.explain.alibis.lever_arm import (
 )
 from smfeval.explain.alibis.reference_noise import noise_curve
 from smfeval.summarise.inflation import median_chi_squared
+from smfeval.summarise.judgement import judge as judge_evidence
 from smfeval.track import ParticleTrack
 from support.alibis import N, belief, noise, path, reference, remembering, times, velocity
 from support.beliefs import stamps
-from support.drifting import dead_reckoning, random_walk
+from support.drifting import WORLDS, dead_reckoning, random_walk
 from support.studies import drifting_tracks
 
 
@@ -66,6 +68,35 @@ def test_the_case_of_a_drifting_track_repeats_the_evaluation(rng, make, alignmen
     assert again.k.value == pytest.approx(before.k.value, rel=1e-9)
     assert again.nees_median == pytest.approx(before.nees_median, rel=1e-9)
     assert (again.label, again.scans) == (before.label, before.scans)
+
+
+@pytest.mark.parametrize("alignment", ["se3", "none"])
+def test_a_clock_offset_leaves_the_evidence_of_relative_motion(rng, alignment):
+    """The covariance moves with the body, so that growth over windows stays what it was."""
+    estimate, truth = drifting_tracks(dead_reckoning(rng, 1500), tighter=7)
+    options = Options(alignment=alignment, singular="drop")
+    case, _ = case_of(evaluate(estimate, truth, options=options))
+    before, after = judge(case), judge(case.at_offset(0.05))
+    assert (before.label, after.label) == ("overconfident", "overconfident")
+    motions = [
+        judge_motion(each.claim, each.reference, options.space)
+        for each in (case, case.at_offset(0.05))
+    ]
+    assert len(motions[0].evidence.rows) == len(motions[1].evidence.rows) > 4
+
+
+@pytest.mark.parametrize("world", ["dead reckoning", "loop closures", "increments AR(0.98)"])
+@pytest.mark.parametrize("factor", [1, 1 / 7, 1 / 25])
+def test_bounds_that_are_not_asked_for_change_no_label(world, factor):
+    made = WORLDS[world](np.random.default_rng(5), 400).scaled(factor)
+    evaluation = evaluate(*made.tracks(), options=Options(alignment="se3"))
+    few = judge_motion(
+        evaluation.claim, evaluation.reference, evaluation.options.space, all_bounds=False
+    )
+    found = judge_evidence(evaluation.relative_motion.evidence)
+    assert judge_evidence(few.evidence) == found
+    decided = found.evidence == "relative motion" and found.label != "cannot tell"
+    assert bool(few.evidence.bounds) != decided
 
 
 def test_the_case_of_particles_repeats_the_evaluation(rng):

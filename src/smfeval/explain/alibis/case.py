@@ -16,7 +16,7 @@ from smfeval import words
 from smfeval.align.body import move_to_body, to_common_body
 from smfeval.align.fit import FITS, Alignment, fit_first_pose
 from smfeval.align.gauge import AlignmentKind, choose_alignment, fit_alignment
-from smfeval.align.joint import UNKNOWN, Joint, given_joint
+from smfeval.align.joint import UNKNOWN, Joint, given_joint, lever
 from smfeval.associate.pairing import pair_scans
 from smfeval.compare.frames import as_gaussian
 from smfeval.compare.sensitivity import FEWEST, local_motion
@@ -30,11 +30,11 @@ from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.options import Options
 from smfeval.score import Residuals
 from smfeval.score.pit import honest_median
-from smfeval.summarise.judgement import Label
+from smfeval.summarise.judgement import RELATIVE_MOTION, Label
 from smfeval.summarise.number import Number, finite_or_none
 from smfeval.summarise.numbers import VERDICT_LEVEL
-from smfeval.summarise.verdict import K_AT_95
-from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
+from smfeval.summarise.verdict import K_AT_95, Verdict
+from smfeval.track import AnyTrack, CrossCovariance, GaussianTrack, ParticleTrack, Track
 
 IDENTITY_ROTATION = np.array([0.0, 0.0, 0.0, 1.0])
 
@@ -116,7 +116,25 @@ class AlibiCase:
         return replace(self, kind=kind, fitted=fit, left=np.arange(first, count))
 
     def at_offset(self, offset_s: float) -> "AlibiCase":
-        """With so much more added to the estimate's stamps: x - v s + 1/2 a s^2."""
+        """With so much more added to the estimate's stamps: x - v s + 1/2 a s^2, and S with it.
+
+        The body a moment before is a point of the body now, as far as the covariance goes.
+        """
+        moved, whole = self.positions_at_offset(offset_s), self.estimate
+        shift = moved.estimate.position - whole.position
+        carry = lever(so3.rotate_back(whole.rotation, shift))
+        covariance = carry @ whole.covariance @ np.swapaxes(carry, 1, 2)
+        covariance = 0.5 * (covariance + np.swapaxes(covariance, 1, 2))
+        cross = whole.cross
+        if cross is not None:
+            first, second = cross.pairs.T
+            block = carry[first] @ cross.block @ np.swapaxes(carry[second], 1, 2)
+            cross = CrossCovariance(cross.pairs, block)
+        rows = {"position": moved.estimate.position, "covariance": covariance}
+        return replace(self, estimate=whole.with_arrays(rows, cross=cross))
+
+    def positions_at_offset(self, offset_s: float) -> "AlibiCase":
+        """The same with the covariances as they are: what a search of many offsets needs."""
         assert self.velocity is not None
         assert self.acceleration is not None
         shift = -offset_s * self.velocity + 0.5 * offset_s**2 * self.acceleration
@@ -239,12 +257,14 @@ class AlibiJudgement:
     nees_median: float
     label: Label
     scans: int
+    relative_k: float | None = None  # k of relative motion, where the label rests on it
 
     def to_dict(self) -> dict[str, Any]:
         """JSON data."""
         return {
             "k": self.k.to_dict(),
             "nees_median": finite_or_none(self.nees_median),
+            "relative_k": None if self.relative_k is None else finite_or_none(self.relative_k),
             "verdict": self.label,
             "scans": self.scans,
         }
@@ -252,8 +272,13 @@ class AlibiJudgement:
 
 def evaluated_judgement(evaluation: Evaluation) -> AlibiJudgement:
     """The judgement that an evaluation already holds."""
-    scans, k = len(evaluation.position.residuals), evaluation.position.numbers[K_AT_95]
-    return AlibiJudgement(k, evaluation["nees_median"].value, evaluation.verdict.label, scans)
+    median, k = evaluation["nees_median"].value, evaluation.position.numbers[K_AT_95]
+    return _as_judgement(evaluation.verdict, k, median, len(evaluation.position.residuals))
+
+
+def _as_judgement(verdict: Verdict, k: Number, nees_median: float, scans: int) -> AlibiJudgement:
+    relative_k = verdict.factor if verdict.evidence == RELATIVE_MOTION else None
+    return AlibiJudgement(k, nees_median, verdict.label, scans, relative_k)
 
 
 def judge(case: AlibiCase, relative: Floats | None = None) -> AlibiJudgement:
@@ -262,7 +287,7 @@ def judge(case: AlibiCase, relative: Floats | None = None) -> AlibiJudgement:
     relative = case.relative_nees(residuals) if relative is None else relative
     k = k_number(case, relative)
     median = float(np.median(relative * case.honest_median[case.scored_scans]))
-    return AlibiJudgement(k, median, _label(case, residuals, k), len(relative))
+    return _as_judgement(_verdict(case, residuals, k), k, median, len(relative))
 
 
 def try_judge(case: AlibiCase) -> tuple[AlibiJudgement | None, str | None]:
@@ -295,8 +320,8 @@ def k_number(case: AlibiCase, relative: Floats) -> Number:
     return replace(case.options.intervals, level=VERDICT_LEVEL).of(relative, "median", "1")
 
 
-def _label(case: AlibiCase, residuals: Residuals, k: Number) -> Label:
-    """The verdict's label by the rule of the evaluation; its other numbers are not asked."""
+def _verdict(case: AlibiCase, residuals: Residuals, k: Number) -> Verdict:
+    """The verdict by the rule of the evaluation; bounds are asked where nothing else decides."""
     scans = case.scored_scans
     scored = SpaceScores(
         kept_scans=scans,
@@ -314,8 +339,8 @@ def _label(case: AlibiCase, residuals: Residuals, k: Number) -> Label:
         from_start=len(case.left) < len(case.estimate),
         clock=case.has_clock,
     )
-    motion = judge_motion(case.claim, case.reference, case.options.space) if fit.freedoms else None
-    return judge_track(scored, fit, motion).label
+    motion = judge_motion(case.claim, case.reference, case.options.space, all_bounds=False)
+    return judge_track(scored, fit, motion)
 
 
 AlibiName = Literal[
@@ -330,6 +355,8 @@ AlibiName = Literal[
 Outcome = Literal["holds", "not excluded", "in part", "no"]
 SizeUnit = Literal["m", "s"]
 
+# An alibi that holds takes at least this part of the excess of k over 1 away (of k below 1).
+LEAST_FALL = 0.25
 # An alibi that leaves at most half of k explains part of it. Less is no sign: giving up one of
 # three directions, as a large jitter does, leaves 0.59 of any k (medians of chi-squared, 2 and 3).
 IN_PART = 0.5
@@ -384,11 +411,14 @@ class Alibi:
     reason: str | None = None
 
     def holds(self, scored: AlibiJudgement) -> bool:
-        """Whether the verdict would no longer be overconfident, and k has come down for it."""
+        """Whether the verdict would no longer be overconfident because errors fit the claim better.
+
+        A verdict that only loses its evidence, while k hardly moves, is no sign of that.
+        """
         judged = self.judgement
         if judged is None or judged.label == "overconfident":
             return False
-        return judged.k.value < scored.k.value
+        return has_fallen(*_comparable_k(scored, judged))
 
     def outcome(self, scored: AlibiJudgement) -> Outcome | None:
         """Whether it explains the verdict, might, explains part, or nothing; None: not known."""
@@ -411,6 +441,19 @@ class Alibi:
             "needed": None if self.need is None else self.need.to_dict(),
             "reason": self.reason,
         }
+
+
+def _comparable_k(scored: AlibiJudgement, judged: AlibiJudgement) -> tuple[float, float]:
+    """k as scored and as granted: of relative motion where both rest on it, else of the scans."""
+    if scored.relative_k is None or judged.relative_k is None:
+        return scored.k.value, judged.k.value
+    return scored.relative_k, judged.relative_k
+
+
+def has_fallen(before: float, after: float) -> bool:
+    """Whether k has come down by a part of its excess that counts."""
+    excess = before - 1 if before > 1 else before
+    return before - after >= LEAST_FALL * excess
 
 
 @dataclass(frozen=True, repr=False)

@@ -5,7 +5,6 @@ x - v s + 1/2 a s^2 (`compare.clock_sweep`); the alignment is fitted again for e
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from smfeval.explain.alibis.case import (
     crossing,
     judge,
     median_curve,
+    try_judge,
 )
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Floats
@@ -33,12 +33,14 @@ def clock_offset(case: AlibiCase, search: AlibiCase) -> Alibi:
         return Alibi("clock offset", within, None, reason="too few scans to tell their velocity")
     offsets, k = offset_curve(search)
     best = float(offsets[np.argmin(k)])
+    judgement, reason = try_judge(case.at_offset(best))
     return Alibi(
         "clock offset",
         f"{words.duration(best, signed=True)}, best within {words.duration(REACH_S)}",
-        judge(case.at_offset(best)),
+        judgement,
         needed_offset(offsets, k),
         searched=True,
+        reason=reason,
     )
 
 
@@ -75,9 +77,15 @@ def needed_offset(offsets: Floats, k: Floats) -> Need:
 
 def _k_at_offsets(case: AlibiCase, offsets: Iterable[float]) -> Floats:
     """k at each offset; covariances stay, for they hardly change within reach."""
-    base = case.residuals()
-    errors = (case.at_offset(offset).error() for offset in offsets)
-    return np.array([np.median(case.relative_nees(replace(base, error=error))) for error in errors])
+    root = np.linalg.cholesky(case.residuals().predicted_covariance)
+    whitening = np.linalg.inv(root)  # once: covariances of a search have an inverse
+    honest = case.honest_median[case.scored_scans]
+
+    def k_of(error: Floats) -> float:
+        white = (whitening @ error[:, :, None])[:, :, 0]
+        return float(np.median(np.einsum("nd,nd->n", white, white) / honest))
+
+    return np.array([k_of(case.positions_at_offset(offset).error()) for offset in offsets])
 
 
 SOFTWARE_S = 0.01  # stamps that software takes on a busy host; hardware is far better

@@ -76,12 +76,17 @@ def _search_in_turns(
     offset, arm = 0.0, np.zeros(3)
     for what in (first, *(other for other in SEARCHES if other != first), first):
         if what == "clock" and case.velocity is not None:
-            offset = kindest_offset(_apply_adjustment(case, (kind, 0.0, arm)))
+            late = kindest_offset(_apply_adjustment(case, (kind, 0.0, arm)))
+            offset = late if _is_regular(case, (kind, late, arm)) else offset
         if what == "arm" and case.estimate.about.oriented:
             found = kindest_arm(_apply_adjustment(case, (kind, offset, np.zeros(3))), reach)
-            regular = np.isfinite(_k(_apply_adjustment(case, (kind, offset, found))))
-            arm = found if regular else arm
+            arm = found if _is_regular(case, (kind, offset, found)) else arm
     return kind, offset, arm
+
+
+def _is_regular(case: AlibiCase, found: Adjustment) -> bool:
+    """Whether covariances keep their inverse."""
+    return bool(np.isfinite(_k(_apply_adjustment(case, found))))
 
 
 def _apply_adjustment(case: AlibiCase, found: Adjustment) -> AlibiCase:
