@@ -223,3 +223,27 @@ def test_the_interval_holds_the_median_itself(rng):
         number = median_number(rng.standard_t(1.5, size=count), "m", 0.95)
         assert number.low <= number.value <= number.high
         assert number.n_effective == count
+
+
+def test_who_fails_on_hard_tracks_is_shown_on_shared_ones_beside(rng):
+    easy, hard = rng.uniform(1, 2, size=6), rng.uniform(10, 20, size=6)
+    whole = np.concatenate([easy, hard])
+    column = columned(np.array([whole, np.where(whole > 5, np.nan, 1.1 * whole), whole]))
+    assert column.shared_tracks == 6
+    good, fails, base = column.cells
+    assert fails.median.value < good.median.value  # though it is worse wherever it runs
+    assert fails.shared.value > good.shared.value == base.shared.value == np.median(easy)
+
+
+def test_shared_tracks_are_not_told_where_all_have_all(values):
+    assert columned(values).shared_tracks is None
+    assert all(cell.shared is None for cell in columned(values).cells)
+
+
+def test_one_that_ran_on_few_tracks_takes_no_tracks_from_the_others(values):
+    few = values.copy()
+    few[1, 2:] = np.nan
+    column = columned(few)
+    assert column.shared_tracks == values.shape[1]
+    assert column.cells[1].shared is None
+    assert column.cells[0].shared == column.cells[0].median

@@ -21,13 +21,15 @@ from smfeval.compare.duels import (
     signed_rank,
     tracks_needed,
 )
+from smfeval.compare.pooled import pool_tracks
 from smfeval.compare.ranks import critical_difference, friedman, track_ranks
 from smfeval.evaluation import Options, evaluate
 from smfeval.study.plan import Plan, PlannedEstimator, PlannedTrack
 from smfeval.study.result import TaskResult
-from smfeval.study.tables import sections
+from smfeval.study.tables import sections, track_k
 from smfeval.summarise.number import Intervals
 from smfeval.summarise.numbers import NUMBERS, metrics
+from support import drifting
 from support.studies import inflated, reference_of
 
 pytestmark = pytest.mark.slow
@@ -208,3 +210,71 @@ def test_a_study_from_tracks_to_tables_holds_the_truth(rng):
         assert bold
         assert bold <= {"A", "B"}
     assert {cell.estimator for cell in columns["mae"].cells if cell.best} == set(names)
+
+
+def track_result(make, gauge, factor, seed, scans=300):
+    """A run on one track of a simulated world, the reported covariance times `factor`."""
+    estimate, reference = make(np.random.default_rng(seed), scans).scaled(factor).tracks()
+    found = evaluate(estimate, reference, options=Options(alignment=gauge, rules=()))
+    numbers = ((name, found.get(name)) for name in ("k", "relative_k"))
+    return TaskResult(
+        *("A", "all", str(seed[-1]), 0, "", "", None),
+        verdict=found.verdict.label,
+        numbers=tuple((name, number) for name, number in numbers if number is not None),
+        scored_under=found.claim.how,
+    )
+
+
+def pooled_labels(make, gauge, factor, studies, seed):
+    """Verdicts over the first 3, 6 and 12 tracks of each study {tracks: labels}."""
+    labels = {3: [], 6: [], 12: []}
+    for study in range(studies):
+        runs = [track_result(make, gauge, factor, [seed, study, i]) for i in range(12)]
+        for count, found in labels.items():
+            each = [track_k(run.track, [run]) for run in runs[:count]]
+            found.append(pool_tracks("A", each).label)
+    return labels
+
+
+CELLS = [
+    (drifting.dead_reckoning, "se3"),
+    (drifting.heavy_tails, "se3"),
+    (drifting.random_walk, "se3"),
+    (drifting.inertial, "se3"),
+    (drifting.quieter_half, "se3"),
+    (drifting.dead_reckoning, "none"),
+    (drifting.steady_filter, "none"),
+    (drifting.outages, "none"),
+    (drifting.loop_closures, "none"),
+]
+
+
+@pytest.mark.parametrize(("make", "gauge"), CELLS)
+def test_honest_estimators_are_rarely_overconfident_over_a_study(make, gauge):
+    for labels in pooled_labels(make, gauge, 1.0, 200, 2611).values():
+        assert np.mean([label == "overconfident" for label in labels]) <= most(LEVEL, 200)
+        assert np.mean([label == "conservative" for label in labels]) <= most(LEVEL, 200)
+
+
+@pytest.mark.parametrize(("make", "gauge"), CELLS)
+def test_beliefs_four_times_too_tight_are_overconfident_over_a_study(make, gauge):
+    for count, labels in pooled_labels(make, gauge, 0.25, 200, 2612).items():
+        rate = np.mean([label == "overconfident" for label in labels])
+        assert rate >= (0.8 if count == 3 else 0.95)
+
+
+@pytest.mark.parametrize("tracks", [12, 40])
+def test_who_fails_on_hard_tracks_is_not_shown_as_better_on_shared_ones(tracks, rng):
+    """As good as the other wherever it runs; it fails on the harder half of the tracks."""
+    entrants = Entrants(("whole", "fails"), (True, True), tuple(map(str, range(tracks))))
+    own, shared, studies = 0, 0, 400
+    for _ in range(studies):
+        hard = rng.normal(0, 1, size=tracks)
+        values = np.exp(hard + rng.normal(0, 0.2, size=(2, tracks)))
+        values[1, hard > np.median(hard)] = np.nan
+        column = metric_column("mae", entrants, values, unit="m", loss=float, level=0.95)
+        whole, fails = column.cells
+        own += fails.median.value < whole.median.value
+        shared += fails.shared.value < whole.shared.value
+    assert own / studies > 0.9
+    assert abs(shared / studies - 0.5) <= 3 * np.sqrt(0.25 / studies)

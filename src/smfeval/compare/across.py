@@ -153,8 +153,10 @@ def metric_column(
     """
     rows = list(entrants.rows)
     names = tuple(entrants.names[row] for row in rows)
+    shared = shared_tracks(values[rows] if rows else values)
     if loss is None or not rows:
-        return Column(metric, _cells(entrants, values, Marks(), unit, level), (), None)
+        cells = _cells(entrants, values, Marks(), unit, level)
+        return _with_shared(Column(metric, cells, (), None), values, shared, unit, level)
 
     counted = values if left_out is None else np.where(left_out, np.nan, values)
     losses = losses_of(counted[rows], loss)
@@ -162,12 +164,37 @@ def metric_column(
     cells = _cells(entrants, values, marks_of(fought), unit, level)
     if left_out is not None:
         cells = _without_tests(cells, entrants, left_out, why)
-    return Column(
-        metric=metric,
-        cells=cells,
-        duels=fought,
-        ranks=ranks(names, losses),
+    column = Column(metric=metric, cells=cells, duels=fought, ranks=ranks(names, losses))
+    return _with_shared(column, values, shared, unit, level)
+
+
+def shared_tracks(values: Floats) -> Bools:
+    """Tracks on which every row has a value that has one on half of the tracks or more. (k, n).
+
+    One that ran on a few tracks only would leave no more for the others.
+    """
+    present = np.logical_not(np.isnan(values))
+    often = 2 * present.sum(axis=1) >= present.any(axis=0).sum()
+    asked = present[often & present.any(axis=1)]
+    return asked.all(axis=0) if len(asked) else np.zeros(values.shape[1], dtype=np.bool_)
+
+
+def _with_shared(column: Column, values: Floats, shared: Bools, unit: str, level: float) -> Column:
+    """The column with medians over the shared tracks, where somebody has others besides.
+
+    Who fails on hard tracks has a lower median over its own tracks than over those of all.
+    """
+    present = ~np.isnan(values)
+    some = present[present.any(axis=1)]
+    if not shared.any() or (some == shared).all():
+        return column
+    cells = tuple(
+        replace(cell, shared=median_number(row[shared], unit, level))
+        if not np.isnan(row[shared]).any()
+        else cell
+        for cell, row in zip(column.cells, values, strict=True)
     )
+    return replace(column, cells=cells, shared_tracks=int(shared.sum()))
 
 
 def losses_of(values: Floats, loss: Loss) -> Floats:

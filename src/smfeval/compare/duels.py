@@ -18,6 +18,7 @@ from math import ceil, log2
 import numpy as np
 from scipy.special import ndtr
 
+from smfeval.compare.pooled import PooledK
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.special import normal_quantile
 from smfeval.summarise.number import Number
@@ -34,6 +35,7 @@ class MetricCell:
     untested: str | None = None  # why it was not tested against the best, while others were
     left_out: tuple[str, ...] = ()  # tracks that count in no test and for no mark
     why_left_out: str | None = None
+    shared: Number | None = None  # median over the tracks that all share, where they are not all
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,7 @@ class Column:
     duels: tuple[Duel, ...]
     ranks: Ranks | None
     notes: tuple[str, ...] = ()
+    shared_tracks: int | None = None  # on which all have a value; None: these are all tracks
 
     @property
     def is_contested(self) -> bool:
@@ -101,6 +104,7 @@ class Section:
     columns: tuple[Column, ...]
     diverged: tuple[tuple[str, int, int], ...]  # (estimator, diverged tracks, scored tracks)
     notes: tuple[str, ...] = ()
+    pooled: tuple[PooledK, ...] = ()  # k of each estimator over these tracks
 
 
 def holm(p: Floats) -> Floats:

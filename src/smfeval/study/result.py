@@ -1,6 +1,7 @@
 """What a study found: one result per task, and the tables over tracks."""
 
 from dataclasses import dataclass, replace
+from math import exp
 from sys import intern
 
 from smfeval.compare.duels import Section
@@ -8,6 +9,7 @@ from smfeval.study.plan import Plan
 from smfeval.summarise.number import Number
 
 AFTER_A_FIT = ("after a fit", "granted")  # not the covariance that the claim leaves after the fit
+SPATIAL = 3  # degrees of freedom of a window of relative motion
 NO_FILE = "no file"  # the failure of a gap; where it was looked for is the source of the result
 
 
@@ -39,6 +41,24 @@ class TaskResult:
         lie within what these allow.
         """
         return self.scored_under in AFTER_A_FIT and self.verdict != "overconfident"
+
+    @property
+    def two_sided_k(self) -> Number | None:
+        """k that may be above or below 1 for what the belief is: None after a fit with J unknown.
+
+        After a fit with J given or implied it is that of relative motion; without a fit that of
+        the positions, or of relative motion where positions wander too much for an interval. The
+        mean of a chi-squared variable of nu degrees over nu is 1, that of its logarithm -1 / nu:
+        k of relative motion is moved by that, for logarithms are to be pooled.
+        """
+        numbers = dict(self.numbers)
+        k, relative = numbers.get("k"), numbers.get("relative_k")
+        if self.scored_under in (None, "reported") and (relative is None or _has_interval(k)):
+            return k
+        if relative is None or not relative.n_effective:
+            return relative
+        up = exp(1 / (SPATIAL * relative.n_effective))
+        return relative.map(lambda value: up * value, relative.unit)
 
     @property
     def is_gap(self) -> bool:
@@ -118,6 +138,10 @@ def intern_pair(result: PairResult) -> PairResult:
         k_pair=None if result.k_pair is None else _intern_number(result.k_pair),
         nees_median=None if result.nees_median is None else _intern_number(result.nees_median),
     )
+
+
+def _has_interval(number: Number | None) -> bool:
+    return number is not None and number.low is not None
 
 
 def _intern_number(number: Number) -> Number:

@@ -9,6 +9,7 @@ import numpy as np
 from smfeval import words
 from smfeval.compare.across import Entrants, fewest_for_median, metric_column
 from smfeval.compare.duels import FEWEST, LEVEL, Column, Section
+from smfeval.compare.pooled import COUNT_DOUBT, FEWEST_TRACKS, PooledK, TrackK, pool_tracks
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.study.plan import Plan
 from smfeval.study.result import PairResult, TaskResult
@@ -184,6 +185,18 @@ def _median_note(plan: Plan) -> str:
     )
 
 
+def _pooled_notes(pooled: Sequence[PooledK]) -> tuple[str, ...]:
+    """What the verdicts over the tracks rest on."""
+    if not pooled:
+        return ()
+    return (
+        "verdict over the study: k of each track, two-sided, is pooled as log k with its standard "
+        "error and a variance between tracks (Paule-Mandel; interval of Hartung-Knapp, none below "
+        f"{FEWEST_TRACKS} tracks); or more tracks are overconfident, each by itself, than happens "
+        f"to an honest estimator in {words.share(COUNT_DOUBT)} of studies",
+    )
+
+
 def _bold_note(plan: Plan) -> str:
     if not plan.contenders:
         return "every estimator is a baseline: nobody competes"
@@ -238,7 +251,7 @@ def sections(plan: Plan, results: Sequence[TaskResult]) -> tuple[Section, ...]:
     """
     boards = task_boards(plan, results)
     return tuple(
-        _section(plan, boards.on_tracks(tracks), group, converged_only=converged_only)
+        _section(plan, boards.on_tracks(tracks), results, group, converged_only=converged_only)
         for converged_only in (False, True)
         for group, tracks in _groups(plan)
     )
@@ -256,16 +269,81 @@ def pair_sections(
     )
 
 
-def _section(plan: Plan, boards: Boards, group: str, *, converged_only: bool) -> Section:
+def _section(
+    plan: Plan,
+    boards: Boards,
+    results: Sequence[TaskResult],
+    group: str,
+    *,
+    converged_only: bool,
+) -> Section:
     kept = boards.converged_only() if converged_only else boards
+    pooled = pooled_estimators(plan, kept, results)
     return Section(
         group=group,
         converged_only=converged_only,
         tracks=kept.track_count if converged_only else len(boards.tracks),
         columns=_columns(plan, kept, plan.contenders),
         diverged=_diverged_counts(boards),
-        notes=section_notes(plan, boards, converged_only=converged_only),
+        notes=(
+            *section_notes(plan, boards, converged_only=converged_only),
+            *_pooled_notes(pooled),
+        ),
+        pooled=pooled,
     )
+
+
+NO_HORIZON = "relative motion has no horizon with enough windows that are independent"
+ONE_SIDED = (
+    "after a fit k is one-sided where it is not known how errors of different scans move together"
+)
+
+
+def pooled_estimators(
+    plan: Plan, boards: Boards, results: Sequence[TaskResult]
+) -> tuple[PooledK, ...]:
+    """k of every estimator that reports a belief, over the tracks of the boards."""
+    level = plan.options.intervals.level
+    shown = next((board.values for board in boards.metrics if board.metric == "k"), None)
+    if shown is None:
+        return ()
+    runs: dict[tuple[str, str], list[TaskResult]] = defaultdict(list)
+    for each in results:
+        if each.failure is None:
+            runs[each.estimator, each.track].append(each)
+    found = (
+        pool_tracks(
+            name,
+            [
+                track_k(track, runs[name, track])
+                for track, value in zip(boards.tracks, values, strict=True)
+                if not np.isnan(value)
+            ],
+            level,
+        )
+        for name, values in zip(boards.names, shown, strict=True)
+    )
+    return tuple(each for each in found if each.judged)
+
+
+def track_k(track: str, runs: Sequence[TaskResult]) -> TrackK:
+    """k of a track from its runs, which share its data: mean logarithms of value and ends.
+
+    It is convicted where most of its runs are.
+    """
+    convicted = 2 * sum(run.verdict == "overconfident" for run in runs) > len(runs)
+    numbers = [k for run in runs if (k := run.two_sided_k) is not None and k.value > 0]
+    if not numbers:
+        known = any(run.joint in ("given", "implied") for run in runs)
+        return TrackK(track, None, NO_HORIZON if known else ONE_SIDED, convicted)
+    whole = [k for k in numbers if k.low and k.high is not None]
+    if not whole:
+        return TrackK(track, numbers[0], None, convicted)
+    value, low, high = (
+        float(np.exp(np.mean(np.log([getattr(k, end) for k in whole]))))
+        for end in ("value", "low", "high")
+    )
+    return TrackK(track, Number(value, "1", low, high), None, convicted)
 
 
 def _pair_section(plan: Plan, boards: Boards, group: str) -> Section:

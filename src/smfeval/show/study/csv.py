@@ -7,6 +7,7 @@ from io import StringIO
 from typing import Any
 
 from smfeval.compare.duels import Column, Duel, MetricCell, Section
+from smfeval.compare.pooled import PooledK
 from smfeval.study.result import Study
 from smfeval.summarise.number import finite_or_none
 from smfeval.summarise.numbers import NUMBERS
@@ -23,7 +24,14 @@ COLUMNS = (
     "low",
     "high",
     "reason",  # why there is no interval
-    "tracks",  # that the value is the median of
+    "tracks",  # that the value is the median of, or the pooled k
+    "shared_value",  # median over the tracks that all have, where these are not all
+    "shared_low",
+    "shared_high",
+    "shared_tracks",
+    "verdict",  # of a pooled k
+    "predicted_low",  # where k of a new track lies
+    "predicted_high",
     "tracks_of_table",
     "diverged",
     "gauge",  # the alignment; several are joined by "+"
@@ -83,7 +91,14 @@ def _rows(section: Section, roles: dict[str, Any]) -> Iterator[dict[str, Any]]:
                 "diverged": lost.get(cell.estimator),
             }
             number = {"metric": column.metric} | _cell(cell, column.metric)
-            yield table | who | number | _standing(cell, column)
+            yield table | who | number | _shared(cell, column) | _standing(cell, column)
+    for each in section.pooled:
+        who = {
+            "estimator": each.estimator,
+            "role": roles.get(each.estimator, ""),
+            "diverged": lost.get(each.estimator),
+        }
+        yield table | who | _pooled(each)
 
 
 def _cell(cell: MetricCell, metric: str) -> dict[str, Any]:
@@ -99,6 +114,31 @@ def _cell(cell: MetricCell, metric: str) -> dict[str, Any]:
         return told
     ends = {"value": median.value, "low": median.low, "high": median.high}
     return told | ends | {"unit": median.unit, "reason": median.reason}
+
+
+def _shared(cell: MetricCell, column: Column) -> dict[str, Any]:
+    number = cell.shared
+    if number is None:
+        return {}
+    ends = {"shared_value": number.value, "shared_low": number.low, "shared_high": number.high}
+    return ends | {"shared_tracks": column.shared_tracks}
+
+
+def _pooled(pooled: PooledK) -> dict[str, Any]:
+    """The pooled k as a row of its own, with the verdict over these tracks."""
+    told = {
+        "metric": "k_pooled",
+        "unit": "1",
+        "tracks": pooled.tracks,
+        "left_out": sum(len(tracks) for _, tracks in pooled.left_out),
+        "verdict": pooled.label,
+    }
+    if pooled.predicted is not None:
+        told |= {"predicted_low": pooled.predicted[0], "predicted_high": pooled.predicted[1]}
+    k = pooled.k
+    if k is None:
+        return told
+    return told | {"value": k.value, "low": k.low, "high": k.high, "reason": k.reason}
 
 
 def _standing(cell: MetricCell, column: Column) -> dict[str, Any]:

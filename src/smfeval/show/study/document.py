@@ -7,6 +7,7 @@ from typing import Any
 
 from smfeval import __version__
 from smfeval.compare.duels import Column, Duel, MetricCell, Ranks, Section
+from smfeval.compare.pooled import PooledK
 from smfeval.evaluation import Options
 from smfeval.show.render import json_text
 from smfeval.study.plan import Plan, PlannedEstimator, PlannedTrack
@@ -91,6 +92,7 @@ def _section(section: Section, keys: Keys) -> dict[str, Any]:
         "tracks": section.tracks,
         "diverged": [dict(zip(names, each, strict=True)) for each in section.diverged],
         "columns": [_column(each, keys) for each in section.columns],
+        "pooled": [_pooled(each) for each in section.pooled],
         "notes": list(section.notes),
     }
 
@@ -98,6 +100,7 @@ def _section(section: Section, keys: Keys) -> dict[str, Any]:
 def _column(column: Column, keys: Keys) -> dict[str, Any]:
     return {
         "metric": column.metric,
+        "shared_tracks": column.shared_tracks,
         "cells": [_cell(each, keys) for each in column.cells],
         "duels": [_duel(each) for each in column.duels],
         "ranks": None if column.ranks is None else _ranks(column.ranks),
@@ -112,6 +115,7 @@ def _cell(cell: MetricCell, keys: Keys) -> dict[str, Any]:
         "left_out": list(cell.left_out),
         "why_left_out": cell.why_left_out,
         "median": _number(cell.median),
+        "shared": _number(cell.shared),
         "values": [
             {
                 "track": track,
@@ -121,6 +125,13 @@ def _cell(cell: MetricCell, keys: Keys) -> dict[str, Any]:
             for track, value in cell.values
         ],
     }
+
+
+def _pooled(pooled: PooledK) -> dict[str, Any]:
+    left_out = [{"reason": why, "tracks": list(tracks)} for why, tracks in pooled.left_out]
+    predicted = None if pooled.predicted is None else list(pooled.predicted)
+    made = {"k": _number(pooled.k), "predicted": predicted, "left_out": left_out}
+    return asdict(pooled) | made
 
 
 def _duel(duel: Duel) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from statistics import median_low
 
 import numpy as np
 
+from smfeval import words
 from smfeval.compare.duels import Column, MetricCell, Section
 from smfeval.show.study.digits import Digits, NumberStyle, round_interval, round_value
 from smfeval.show.study.remarks import (
@@ -27,13 +28,23 @@ DASH = "-"  # where there is no value
 
 @dataclass(frozen=True)
 class ColumnHead:
-    """A column: what is shown, in which unit ('' for a pure number)."""
+    """A column: what is shown, in which unit ('' for a pure number).
+
+    Medians over the tracks that all have are a column beside those over all.
+    """
 
     title: str
     unit: str
+    shared_tracks: int | None = None
+
+    @property
+    def of_tracks(self) -> str:
+        """', 5 shared' of medians over shared tracks."""
+        return "" if self.shared_tracks is None else f", {words.count(self.shared_tracks)} shared"
 
     def __str__(self) -> str:
-        return f"{self.title} ({self.unit})" if self.unit else self.title
+        title = f"{self.title}{self.of_tracks}"
+        return f"{title} ({self.unit})" if self.unit else title
 
 
 @dataclass(frozen=True)
@@ -107,7 +118,7 @@ class Grid:
             columns=tuple(self.columns[at] for at in kept),
             rows=tuple(rows),
             footnotes=tuple(note for note in self.footnotes if note[0] in marks),
-            remarks=tuple(each for each in self.remarks if each.label == "note"),
+            remarks=tuple(each for each in self.remarks if each.label in ("verdict", "note")),
         )
 
     @property
@@ -149,7 +160,11 @@ def _grid(
     def row(at: int, name: str) -> TableRow:
         entries = zip(cells[name], units, notes.cells[at], strict=True)
         baseline = name in baselines
-        shown = tuple(_table_cell(*entry, contender=not baseline) for entry in entries)
+        shown = tuple(
+            cell
+            for entry, column in zip(entries, section.columns, strict=True)
+            for cell in _table_cells(*entry, column, contender=not baseline)
+        )
         return TableRow(
             printable(name),
             baseline,
@@ -163,7 +178,9 @@ def _grid(
         title=section_title(section, of),
         of=of,
         columns=tuple(
-            ColumnHead(metric_title(c.metric), scales[c.metric][1]) for c in section.columns
+            ColumnHead(metric_title(c.metric), scales[c.metric][1], shared_tracks)
+            for c in section.columns
+            for shared_tracks in ((None,) if c.shared_tracks is None else (None, c.shared_tracks))
         ),
         rows=tuple(row(at, name) for at, name in enumerate(cells)),
         footnotes=tuple((mark, printable(sentence)) for mark, sentence in notes.listed),
@@ -191,6 +208,24 @@ def _cells_by_row(columns: tuple[Column, ...]) -> dict[str, list[MetricCell | No
     by_column = [{cell.estimator: cell for cell in column.cells} for column in columns]
     names = dict.fromkeys(name for column in by_column for name in column)
     return {name: [column.get(name) for column in by_column] for name in names}
+
+
+def _table_cells(
+    cell: MetricCell | None, scale: Scale, marks: Marks, column: Column, *, contender: bool
+) -> tuple[TableCell, ...]:
+    """The median over all its tracks, and where they differ that over shared ones.
+
+    Then the best is marked there: tests are made on shared tracks.
+    """
+    own = _table_cell(cell, scale, marks, contender=contender)
+    if column.shared_tracks is None:
+        return (own,)
+    number = None if cell is None else cell.shared
+    if cell is None or number is None or np.isnan(number.value):
+        return own, TableCell(None, None, None, bold=False, marks=(), number=None, tracks=0)
+    digits = _digits(number, scale[0])
+    other = TableCell(*digits, own.bold, (), number, column.shared_tracks)
+    return replace(own, bold=False), other
 
 
 def _table_cell(

@@ -8,6 +8,7 @@ import numpy as np
 
 from smfeval import words
 from smfeval.compare.duels import FEWEST, Column, Duel, MetricCell, Ranks, Section
+from smfeval.compare.pooled import PooledK
 from smfeval.study.result import PairResult, Study, TaskResult
 from smfeval.summarise.number import Number
 from smfeval.summarise.numbers import NUMBERS
@@ -97,6 +98,27 @@ def _further_tracks_text(metrics: dict[int, list[str]]) -> str:
     )
 
 
+def verdict_lines(section: Section) -> RemarkTexts:
+    """'A: overconfident over the study, k 3.1 [1.8, 5.4], 9 tracks', then what was left out."""
+    return (
+        *(f"{each.estimator}: {each.sentence}" for each in section.pooled),
+        *_not_pooled(section.pooled),
+    )
+
+
+def _not_pooled(pooled: Iterable[PooledK]) -> RemarkTexts:
+    """'no k to pool on tracks of A (7 of 7) and B (2 of 6): reason', one line a reason."""
+    reasons: dict[str, list[str]] = {}
+    for each in pooled:
+        for reason, tracks in each.left_out:
+            often = f"{words.count(len(tracks))} of {words.count(each.judged)}"
+            reasons.setdefault(reason, []).append(f"{each.estimator} ({often})")
+    return tuple(
+        f"no k to pool on tracks of {words.join(names)}: {reason}"
+        for reason, names in reasons.items()
+    )
+
+
 def undecided_duels(columns: Iterable[Column]) -> list[tuple[str, str]]:
     """Duels that the test did not decide, and why; those of one reason together.
 
@@ -157,6 +179,7 @@ def section_remarks(section: Section, *, without: RemarkTexts = ()) -> tuple[Rem
     """Of one table, `without` the notes that are said elsewhere."""
     columns = section.columns
     said = {
+        "verdict": verdict_lines(section),
         "rank": merge_sentences((c.metric, rank_line(c.ranks)) for c in columns if c.ranks),
         "test": merge_sentences(undecided_duels(columns)),
         "power": power_lines(columns),

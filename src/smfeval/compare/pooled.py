@@ -1,0 +1,225 @@
+"""One k for an estimator over all tracks of a study: random effects on log k.
+
+Track i has y_i = log k_i with the standard error s_i of its interval (`TrackK`). With
+y_i ~ N(mu + b_i, s_i^2) and b_i ~ N(0, tau^2) between tracks, tau^2 is Paule and Mandel's estimate,
+
+    sum_i w_i (y_i - mu)^2 = n - 1,    w_i = 1 / (s_i^2 + tau^2),    mu = sum w_i y_i / sum w_i,
+
+the interval of mu is that of Hartung, Knapp, Sidik and Jonkman, never narrower than that of known
+variances (Roever, Knapp and Friede, BMC Medical Research Methodology 15, 2015). Where a new track
+lies depends on tau, of which few tracks say little: its interval is of a mixture over all tau^2,
+weighted by the confidence distribution P(tau^2 <= x) = P(chi^2_(n-1) >= Q(x)), where Q is the sum
+above (after Nagashima, Noma and Furukawa, Statistical Methods in Medical Research 28, 2019).
+
+Tracks whose k is one-sided (a fit can absorb what is claimed) have no y_i. They can still convict:
+an honest estimator is called overconfident on a track with probability `FALSE_VERDICT_RATE` at
+most, so that more such tracks than chance allows refute honesty, whatever they are judged by.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import exp, inf, log, sqrt
+
+import numpy as np
+
+from smfeval import words
+from smfeval.maths.arrays import Floats
+from smfeval.maths.special import chi_squared_cdf, normal_quantile, t_cdf, t_quantile
+from smfeval.summarise.judgement import CONSISTENT, Label
+from smfeval.summarise.number import Number
+from smfeval.summarise.verdict import FALSE_VERDICT_RATE
+
+FEWEST_TRACKS = 3  # below, the scatter between tracks has no more than one degree of freedom
+POOLED_LEVEL = 0.95  # of the interval that the verdict rests on
+COUNT_DOUBT = 0.025  # chance that an honest estimator is convicted by the count of its tracks
+STEPS = 60  # of a search, each of which halves the interval
+TAU_STEPS = 120  # variances between tracks, over six decades
+
+
+@dataclass(frozen=True)
+class TrackK:
+    """k of an estimator on one track: two-sided, with its interval; or why it is not there."""
+
+    track: str
+    k: Number | None
+    reason: str | None = None
+    convicted: bool = False  # called overconfident on this track alone
+
+
+@dataclass(frozen=True)
+class PooledK:
+    """An estimator over the tracks of a study.
+
+    Attributes
+    ----------
+    k
+        exp(mu) with its interval; `reason` says why there is none.
+    predicted
+        Interval in which k of a new track lies.
+    between
+        tau, the standard deviation of log k between tracks.
+    tracks
+        Those that mu is of.
+    judged, convicted
+        Tracks with a verdict, and those called overconfident each by itself.
+    left_out
+        (why, tracks) that have no two-sided k.
+    """
+
+    estimator: str
+    label: Label
+    sentence: str
+    k: Number | None
+    predicted: tuple[float, float] | None
+    between: float | None
+    tracks: int
+    judged: int
+    convicted: int
+    left_out: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+def pool_tracks(estimator: str, found: Sequence[TrackK], level: float = POOLED_LEVEL) -> PooledK:
+    """Pool the tracks of one estimator; `level` is that of the intervals of its k."""
+    usable = [each for each in found if _standard_error(each.k, level) is not None]
+    left_out: dict[str, list[str]] = {}
+    for each in found:
+        if each not in usable:
+            left_out.setdefault(_why_left_out(each), []).append(each.track)
+    convicted = sum(each.convicted for each in found)
+    k, predicted, between = None, None, None
+    if usable:
+        y = np.log([each.k.value for each in usable if each.k is not None])
+        s = np.array([_standard_error(each.k, level) for each in usable])
+        k, predicted, between = pool(y, s)
+    label, why = _judge(k, convicted, len(found))
+    return PooledK(
+        estimator=estimator,
+        label=label,
+        sentence=_sentence(label, why, k, predicted, len(usable)),
+        k=k,
+        predicted=predicted,
+        between=between,
+        tracks=len(usable),
+        judged=len(found),
+        convicted=convicted,
+        left_out=tuple((reason, tuple(tracks)) for reason, tracks in left_out.items()),
+    )
+
+
+def pool(
+    y: Floats, s: Floats, level: float = POOLED_LEVEL
+) -> tuple[Number, tuple[float, float] | None, float | None]:
+    """k = exp(mu) with its interval, the interval of a new track, and tau. (n,), (n,)."""
+    count = len(y)
+    if count < FEWEST_TRACKS:
+        reason = f"tracks with an interval of k: {count}; {FEWEST_TRACKS} are needed"
+        return Number(exp(float(np.mean(y))), "1", n_effective=count, reason=reason), None, None
+    tau2 = between_variance(y, s)
+    w = 1 / (s**2 + tau2)
+    mu = float(np.sum(w * y) / np.sum(w))
+    scatter = max(1.0, float(np.sum(w * (y - mu) ** 2)) / (count - 1))
+    error = sqrt(scatter / float(np.sum(w)))
+    reach = -t_quantile(count - 1, (1 - level) / 2) * error
+    k = Number(exp(mu), "1", _exp(mu - reach), _exp(mu + reach), n_effective=count)
+    low, high = predicted_ends(y, s, (1 - level) / 2)
+    return k, (_exp(low), _exp(high)), sqrt(tau2)
+
+
+def between_variance(y: Floats, s: Floats) -> float:
+    """tau^2 after Paule and Mandel; 0 where the tracks differ by no more than their errors."""
+
+    def excess(tau2: float) -> float:
+        w = 1 / (s**2 + tau2)
+        return float(np.sum(w * (y - np.sum(w * y) / np.sum(w)) ** 2)) - (len(y) - 1)
+
+    if excess(0.0) <= 0:
+        return 0.0
+    most = float(np.sum((y - y.mean()) ** 2))  # there the sum is below 1
+    return bisect(lambda tau2: -excess(tau2), 0.0, most)
+
+
+def predicted_ends(y: Floats, s: Floats, tail: float) -> tuple[float, float]:
+    """Percentiles `tail` and 1 - `tail` of log k of a new track, in doubt about tau. (n,), (n,)."""
+    degrees = len(y) - 1
+    spread = float(np.var(y) + np.mean(s**2))
+    tau2 = np.concatenate([[0.0], spread * np.geomspace(1e-3, 1e3, TAU_STEPS)])
+    w = 1 / (s**2 + tau2[:, None])
+    mu = np.sum(w * y, axis=1) / np.sum(w, axis=1)
+    q = np.sum(w * (y - mu[:, None]) ** 2, axis=1)
+    weight = np.diff(1 - chi_squared_cdf(degrees, q), prepend=0.0)
+    weight[-1] += 1 - weight.sum()  # still larger tau
+    width = np.sqrt(tau2 + np.maximum(q / degrees, 1.0) / np.sum(w, axis=1))
+
+    def below(x: float) -> float:
+        return float(np.sum(weight * t_cdf(degrees, (x - mu) / width)))
+
+    far = float(np.abs(mu).max() + 1e4 * width.max())
+    low = bisect(lambda x: below(x) - tail, -far, far)
+    high = bisect(lambda x: below(x) - (1 - tail), -far, far)
+    return low, high
+
+
+def bisect(growing: Callable[[float], float], low: float, high: float) -> float:
+    """Where a growing function crosses zero."""
+    for _ in range(STEPS):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if growing(middle) > 0 else (middle, high)
+    return 0.5 * (low + high)
+
+
+def chance_of_convictions(convicted: int, judged: int) -> float:
+    """Probability of so many convictions or more, each of `FALSE_VERDICT_RATE`, by chance."""
+    from scipy.special import bdtrc  # noqa: PLC0415  slow to import
+
+    return 1.0 if convicted == 0 else float(bdtrc(convicted - 1, judged, FALSE_VERDICT_RATE))
+
+
+def _standard_error(k: Number | None, level: float) -> float | None:
+    """Of log k, from the width of its interval; None where there is none."""
+    if k is None or k.low is None or k.high is None or not 0 < k.low < k.high < inf:
+        return None
+    return log(k.high / k.low) / (2 * float(normal_quantile(0.5 + level / 2)))
+
+
+def _why_left_out(each: TrackK) -> str:
+    if each.reason is not None:
+        return each.reason
+    return "k has no interval" if each.k is None or each.k.reason is None else each.k.reason
+
+
+def _judge(k: Number | None, convicted: int, judged: int) -> tuple[Label, str | None]:
+    """The verdict, and what decided where it is not the interval of k."""
+    if k is not None and k.low is not None and k.low > 1:
+        return "overconfident", None
+    counted = f"convicted on {words.count_of(convicted, judged, 'track')}, each by itself"
+    if convicted and chance_of_convictions(convicted, judged) <= COUNT_DOUBT:
+        return "overconfident", counted
+    if k is None or k.low is None or k.high is None:
+        return "cannot tell", counted if convicted else None
+    if k.high < 1:
+        return "conservative", counted if convicted else None
+    near = k.low >= 1 / CONSISTENT and k.high <= CONSISTENT
+    return "consistent" if near else "cannot tell", counted if convicted else None
+
+
+def _sentence(
+    label: Label,
+    why: str | None,
+    k: Number | None,
+    predicted: tuple[float, float] | None,
+    tracks: int,
+) -> str:
+    """'overconfident over the study, k 3.1 [1.8, 5.4], 9 tracks; a new track: 0.9 to 11'."""
+    said = [f"{label} over the study"]
+    if k is not None:
+        said.append(f"k {k}, {words.count(tracks, 'track')}")
+    text = ", ".join(said)
+    if predicted is not None:
+        text += f"; k of a new track: {words.number(predicted[0])} to {words.number(predicted[1])}"
+    elif k is not None:
+        text += f" ({k.reason})"
+    return text if why is None else f"{text}; {why}"
+
+
+def _exp(value: float) -> float:
+    return exp(min(max(value, -700.0), 700.0))

@@ -1,0 +1,153 @@
+"""One k over the tracks of a study: the estimate, its intervals, and what may be said."""
+
+from math import exp, log
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+from scipy.stats import binom, t
+
+from smfeval.compare.pooled import (
+    COUNT_DOUBT,
+    TrackK,
+    between_variance,
+    chance_of_convictions,
+    pool,
+    pool_tracks,
+)
+from smfeval.evaluation import Options, evaluate
+from smfeval.study.result import TaskResult
+from smfeval.study.tables import track_k
+from smfeval.summarise.number import Number
+from support import drifting
+
+
+def tracks(values, *, half=0.4, convicted=0):
+    """k of each track, with a 95 % interval a factor exp(1.96 half) to either side."""
+    reach = exp(1.959964 * half)
+    return [
+        TrackK(f"t{i}", Number(k, "1", k / reach, k * reach), None, i < convicted)
+        for i, k in enumerate(values)
+    ]
+
+
+def test_with_equal_errors_the_interval_is_that_of_student(rng):
+    y, s = rng.normal(0.5, 1.0, size=9), np.full(9, 0.2)
+    k, _, tau = pool(y, s)
+    reach = t.ppf(0.975, 8) * y.std(ddof=1) / 3
+    assert log(k.value) == pytest.approx(y.mean())
+    assert [log(k.low), log(k.high)] == pytest.approx([y.mean() - reach, y.mean() + reach])
+    assert tau == pytest.approx(np.sqrt(y.var(ddof=1) - 0.04))
+
+
+def test_the_variance_between_tracks_solves_its_equation(rng):
+    y, s = rng.normal(0, 1.0, size=7), rng.uniform(0.1, 0.8, size=7)
+
+    def q(tau2):
+        w = 1 / (s**2 + tau2)
+        return np.sum(w * (y - np.average(y, weights=w)) ** 2) - 6
+
+    assert between_variance(y, s) == pytest.approx(brentq(q, 0, 100), rel=1e-6)
+
+
+def test_tracks_that_agree_have_no_variance_between_and_no_narrower_interval():
+    s = np.array([0.3, 0.4, 0.5, 0.3])
+    k, _, tau = pool(np.full(4, 0.7), s)
+    assert tau == 0
+    reach = t.ppf(0.975, 3) / np.sqrt(np.sum(1 / s**2))
+    assert log(k.high) == pytest.approx(0.7 + reach)
+
+
+def test_a_precise_track_weighs_more():
+    k, _, _ = pool(np.log([1.0, 4.0, 4.0]), np.array([0.05, 2.0, 2.0]))
+    assert k.value < 1.1
+
+
+def test_a_study_speaks_where_no_track_can():
+    found = pool_tracks("A", tracks([3.0, 2.6, 3.5, 3.2, 2.8, 3.1, 3.0, 2.9, 3.3], half=0.8))
+    assert all(each.k.low < 1 for each in tracks([3.0], half=0.8))
+    assert found.label == "overconfident"
+    assert found.sentence.startswith("overconfident over the study, k 3.0")
+    assert "9 tracks; k of a new track: " in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("values", "label"),
+    [
+        ([1.0, 1.1, 0.9, 1.0, 1.05, 0.95], "consistent"),
+        ([0.2, 0.25, 0.3, 0.2, 0.22, 0.3], "conservative"),
+        ([0.1, 10.0, 0.2, 5.0], "cannot tell"),
+    ],
+)
+def test_labels(values, label):
+    assert pool_tracks("A", tracks(values, half=0.1)).label == label
+
+
+def test_two_tracks_are_too_few():
+    found = pool_tracks("A", tracks([5.0, 5.0], half=0.1))
+    assert found.label == "cannot tell"
+    assert found.k.low is None
+    assert found.k.reason == "tracks with an interval of k: 2; 3 are needed"
+
+
+def test_tracks_without_a_two_sided_k_are_left_out_and_named():
+    one_sided = TrackK("x", None, "one-sided")
+    endless = TrackK("y", Number(0.3, "1", reason="too few"))
+    found = pool_tracks("A", [*tracks([1.0, 1.0, 1.0], half=0.05), one_sided, endless])
+    assert (found.tracks, found.judged) == (3, 5)
+    assert found.left_out == (("one-sided", ("x",)), ("too few", ("y",)))
+    assert found.k.value == pytest.approx(1.0)
+
+
+def test_one_sided_tracks_convict_by_their_number_and_never_acquit():
+    quiet = [TrackK(str(i), None, "one-sided") for i in range(7)]
+    assert pool_tracks("A", quiet).label == "cannot tell"
+    loud = [TrackK(str(i), None, "one-sided", i < 3) for i in range(7)]
+    assert pool_tracks("A", loud).label == "overconfident"
+    assert "convicted on 3 of 7 tracks, each by itself" in pool_tracks("A", loud).sentence
+    two = [TrackK(str(i), None, "one-sided", i < 2) for i in range(7)]
+    assert pool_tracks("A", two).label == "cannot tell"  # happens to 4.4 % of honest ones
+
+
+def test_the_chance_of_convictions_is_binomial():
+    for judged in (1, 3, 7, 40):
+        for convicted in range(judged + 1):
+            wanted = binom.sf(convicted - 1, judged, 0.05)
+            assert chance_of_convictions(convicted, judged) == pytest.approx(wanted)
+    assert COUNT_DOUBT + 0.025 == 0.05  # with that of the interval, of honest studies at most
+
+
+@pytest.mark.parametrize("factor", [1.0, 0.25])
+def test_a_few_tracks_of_odometry_from_evaluation_to_verdict(factor):
+    """tests/power/test_across.py has 200 studies of each of nine worlds."""
+    found = []
+    for i in range(6):
+        world = drifting.dead_reckoning(np.random.default_rng([26, i]), 200).scaled(factor)
+        done = evaluate(*world.tracks(), options=Options(alignment="se3", rules=()))
+        numbers = (("k", done.get("k")), ("relative_k", done.get("relative_k")))
+        run = TaskResult(
+            *("A", "all", str(i), 0, "", "", None),
+            verdict=done.verdict.label,
+            numbers=numbers,
+            scored_under=done.claim.how,
+        )
+        found.append(track_k(str(i), [run]))
+    pooled = pool_tracks("A", found)
+    assert pooled.label == ("consistent" if factor == 1 else "overconfident")
+    assert pooled.k.low < 1 / factor < pooled.k.high
+    assert pooled.tracks >= 5  # one may have no horizon whose windows are independent
+
+
+@pytest.mark.parametrize("count", [3, 6, 12])
+@pytest.mark.parametrize("tau", [0.0, 0.6])
+def test_the_intervals_hold_the_mean_and_a_new_track(count, tau, rng):
+    """Standard errors are themselves estimated, from some ten independent scans each."""
+    held, new, studies = 0, 0, 200
+    for _ in range(studies):
+        true = rng.uniform(0.2, 0.8, size=count)
+        y = rng.normal(0.3, tau, size=count) + true * rng.normal(size=count)
+        k, predicted, _ = pool(y, true * np.sqrt(rng.chisquare(10, size=count) / 10))
+        held += k.low <= exp(0.3) <= k.high
+        new += predicted[0] <= exp(rng.normal(0.3, tau)) <= predicted[1]
+    assert held / studies >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / studies)
+    assert new / studies >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / studies)
