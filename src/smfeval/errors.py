@@ -15,7 +15,7 @@ Messages are one sentence in terms of the data. The command line prints them and
 
 from typing import Literal
 
-Remedy = Literal["bad_rows", "duplicates", "lossy"]
+Remedy = Literal["bad_rows", "duplicates", "limit", "lossy"]
 
 
 class SmfevalError(Exception):
@@ -26,6 +26,10 @@ class SmfevalError(Exception):
 
 class FormatError(SmfevalError):
     """A file is not what its format says."""
+
+    def __init__(self, reason: str, *, remedy: Remedy | None = None):
+        self.remedy = remedy
+        super().__init__(reason)
 
 
 class TrackError(SmfevalError):

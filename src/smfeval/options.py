@@ -62,8 +62,10 @@ REFERENCE = "reference"
 
 def _split_names(said: str | list[str]) -> tuple[str, ...]:
     """`a,b`, or a list of names."""
-    names = said.split(",") if isinstance(said, str) else said
-    return tuple(name.strip() for name in names if name.strip())
+    names = tuple(name.strip() for name in (said.split(",") if isinstance(said, str) else said))
+    if not all(names):
+        raise OptionError(f"{said!r} has an empty name in it; write names with commas between them")
+    return names
 
 
 EXTENT = Kind(

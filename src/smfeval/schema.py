@@ -26,6 +26,7 @@ from smfeval.maths.stamps import parse_seconds
 
 LONGEST_SHOWN = 60  # characters of a wrong value that a sentence repeats
 METADATA = "smfeval.options"
+FLOAT_BITS = 1024  # of a whole number that no float holds
 
 Made = TypeVar("Made")
 
@@ -51,13 +52,14 @@ def is_text(value: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """A number; true and false are none."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    """A number that a float can hold; true and false are none."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, float) or (whole and value.bit_length() < FLOAT_BITS)
 
 
 def is_whole(value: Any) -> bool:
-    """A whole number; true and false are none."""
-    return isinstance(value, int) and not isinstance(value, bool)
+    """A whole number of 64 bits; true and false are none."""
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
 
 
 def any_of(*ways: Callable[[Any], bool]) -> Callable[[Any], bool]:
@@ -227,5 +229,8 @@ def check_keys(
 def format_value(value: Any) -> str:
     """A value as a sentence repeats it."""
     words = {True: "true", False: "false"}.get(value) if isinstance(value, bool) else None
-    text = words or repr(value)
+    try:
+        text = words or repr(value)
+    except (ValueError, RecursionError):  # thousands of digits, or lists within lists
+        text = "what is written there"
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."

@@ -31,6 +31,7 @@ LENGTH_UNITS = (
     Unit(1e-6, "um"),
     Unit(1e-9, "nm"),
 )
+BYTE_UNITS = (Unit(1e9, "GB"), Unit(1e6, "MB"), Unit(1e3, "kB"), Unit(1.0, "B"))
 TIME_UNITS = (Unit(1.0, "s"), Unit(1e-3, "ms"))
 
 
@@ -50,6 +51,22 @@ def exact(value: float, *, signed: bool = False) -> str:
 def fixed(value: float, places: int, *, signed: bool = False) -> str:
     """So many decimals, for numbers that are compared with each other: slopes, ranks, nats."""
     return f"{value:{'+' if signed else ''}z.{places}f}"
+
+
+def byte_size(size: int) -> str:
+    """A number of bytes: '4 GB', '64 kB'."""
+    unit = next((unit for unit in BYTE_UNITS if size >= unit.size), BYTE_UNITS[-1])
+    return f"{size / unit.size:.3g} {unit.name}"
+
+
+def visible(text: str) -> str:
+    r"""The text with what cannot be shown, or would steer a terminal, as `\x1b` or `\udcff`."""
+    if text.isprintable():
+        return text
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape", "surrogatepass").decode()
+        for each in text
+    )
 
 
 def slope(value: float, low: float | None = None, high: float | None = None) -> str:

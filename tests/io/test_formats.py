@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from smfeval.errors import FormatError, OptionError
-from smfeval.io import atomic, files_to_overwrite, files_to_write, read, split_source, write
+from smfeval.io import atomic, files_to_write, read, split_source, write
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.formats import FORMATS, format_for_writing, recognise_format
 from smfeval.io.progress import listening
@@ -148,11 +148,3 @@ def test_writing_tells_how_many_rows_are_done(name, tmp_path, rng, monkeypatch):
         write(gaussian(10, rng), tmp_path / name, lossy=True, format=form)
     assert heard[:3] == [(4, 10), (8, 10), (10, 10)]
     assert len(read(tmp_path / name)) == 10
-
-
-def test_files_that_would_be_overwritten_are_found_before_writing(tmp_path):
-    (tmp_path / "a.times.txt").write_text("")
-    assert files_to_overwrite(tmp_path / "a.kitti") == [tmp_path / "a.times.txt"]
-    assert files_to_overwrite(tmp_path / "a.square") == []
-    with pytest.raises(FormatError, match="File name too long"):
-        files_to_overwrite(tmp_path / f"{LONG}.square")

@@ -1,6 +1,8 @@
+import os
 import signal
 import subprocess
 import sys
+from io import FileIO
 from pathlib import Path
 
 import numpy as np
@@ -101,9 +103,41 @@ def test_nothing_is_appended_after_the_end(tmp_path):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
-def test_a_full_disk_is_told():
+def test_a_full_disk_is_told(tmp_path, monkeypatch):
+    full = FileIO("/dev/full", "wb")
+    monkeypatch.setattr(SquareWriter, "_open", lambda *_: full)
     with pytest.raises(OptionError, match=r"/dev/full: cannot be written \(No space left"):
+        SquareWriter(tmp_path / "a.square")
+    assert full.closed
+
+
+def test_devices_are_not_recorded_to():
+    with pytest.raises(OptionError, match="/dev/full: this is no regular file"):
         SquareWriter("/dev/full", overwrite=True)
+
+
+def test_two_recorders_on_one_file_are_refused(tmp_path):
+    path = tmp_path / "a.square"
+    with SquareWriter(path) as writer:
+        writer.append(0, ((0, 0, 0), (0, 0, 0, 1)), np.eye(6))
+        with pytest.raises(OptionError, match=r"a\.square: another recorder writes to it"):
+            SquareWriter(path, overwrite=True)
+        writer.append(1, ((0, 0, 0), (0, 0, 0, 1)), np.eye(6))
+    assert len(read(path)) == 2
+    with SquareWriter(path, overwrite=True) as writer:
+        writer.append(5, ((0, 0, 0), (0, 0, 0, 1)), np.eye(6))
+    assert len(read(path)) == 1
+
+
+@pytest.mark.parametrize(("sync", "waits"), [(False, 1), (True, 4)])
+def test_a_row_may_wait_for_the_disk(sync, waits, tmp_path, monkeypatch):
+    """Header and two rows with `sync`, and always once at the end."""
+    synced = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    with SquareWriter(tmp_path / "a.square", sync=sync) as writer:
+        for stamp in (0, 1):
+            writer.append(stamp, ((0, 0, 0), (0, 0, 0, 1)), np.eye(6))
+    assert len(synced) == waits
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from smfeval.cli.flags import (
     read_options,
 )
 from smfeval.explain.doubts import Examination, examine
-from smfeval.io import bag_contents, read
+from smfeval.io import bag_contents, files_to_read, read
 from smfeval.show import check
 from smfeval.show.render import json_text
 
@@ -30,8 +30,8 @@ def run(arguments: list[str]) -> int:
     add_read_flags(flags, gauge=True)
     add_output_flags(flags)
     chosen = flags.parse_args(arguments)
-    check_figure_flags(chosen)
     options = read_options(chosen, gauge=True)
+    check_figure_flags(chosen, inputs=files_to_read(chosen.file, **options))
 
     topics = bag_contents(chosen.file, **options)
     if topics is not None:

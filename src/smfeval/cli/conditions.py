@@ -4,6 +4,7 @@ import operator
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import isfinite, isnan
 
 from smfeval import words
 from smfeval.errors import OptionError
@@ -37,6 +38,12 @@ class Condition:
         value = _value(evaluation, self.name)
         if value is None:
             raise OptionError(f"--fail-if {self}: this estimate has no {self.name}")
+        return self.holds_for(value, evaluation.estimate.provenance.name)
+
+    def holds_for(self, value: float, who: str) -> bool:
+        """Whether a value meets the condition; one that is no number is neither good nor bad."""
+        if isnan(value):
+            raise OptionError(f"--fail-if {self}: {self.name} of {who} is not a number")
         return OPERATORS[self.sign](value, self.limit)
 
 
@@ -51,7 +58,7 @@ def score_condition(text: str) -> Condition:
     return parse_condition(text, condition_names())
 
 
-def parse_condition(text: str, names: tuple[str, ...]) -> Condition:
+def parse_condition(text: str, names: tuple[str, ...], *, example: str = "k>2") -> Condition:
     """A condition on one of these names."""
     match = PATTERN.fullmatch(text)
     try:
@@ -59,7 +66,9 @@ def parse_condition(text: str, names: tuple[str, ...]) -> Condition:
     except ValueError:
         limit = None
     if match is None or limit is None:
-        raise OptionError(f"--fail-if {text!r} is no condition; write for example 'k>2'")
+        raise OptionError(f"--fail-if {text!r} is no condition; write for example '{example}'")
+    if not isfinite(limit):
+        raise OptionError(f"--fail-if {text!r}: the limit is beyond all numbers; write a smaller")
     if match["name"] not in names:
         raise OptionError(
             f"--fail-if: {match['name']!r} is unknown; it is one of {', '.join(names)}"

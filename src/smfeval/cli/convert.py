@@ -7,13 +7,15 @@ from smfeval.align.body import move_to_body
 from smfeval.cli.flags import (
     add_output_flags,
     add_read_flags,
+    given_files,
     parser,
     progress,
     read_options,
 )
+from smfeval.cli.outputs import check_outputs
 from smfeval.errors import OptionError
 from smfeval.explain.doubts import examine
-from smfeval.io import files_to_overwrite, losses, read, write
+from smfeval.io import files_to_read, files_to_write, losses, read, write
 from smfeval.io.convention import CONVENTIONS, ORDERS
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.formats import FORMATS, format_for_writing
@@ -27,12 +29,12 @@ def run(arguments: list[str]) -> int:
     """Convert one track; returns the exit code."""
     chosen = _flags().parse_args(arguments)
     target = Path(chosen.target)
-    existing = files_to_overwrite(target, chosen.to)
-    if existing and not chosen.force:
-        raise OptionError(f"{existing[0]}: the file exists; --force overwrites it")
+    options = read_options(chosen, gauge=True)
+    inputs = [*files_to_read(chosen.source, **options), *given_files(chosen.extrinsic)]
+    check_outputs(files_to_write(target, chosen.to), inputs=inputs, force=chosen.force)
 
     with progress("converting"):
-        track = _change_body(read(chosen.source, **read_options(chosen, gauge=True)), chosen)
+        track = _change_body(read(chosen.source, **options), chosen)
         files = write(
             track,
             target,

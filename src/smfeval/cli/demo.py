@@ -164,7 +164,8 @@ def _output_folder(chosen: argparse.Namespace, tracks: dict[str, AnyTrack]) -> I
     try:
         chosen.save.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OptionError(f"{chosen.save}: cannot be a folder ({error.strerror})") from error
+        why = error.strerror or error
+        raise OptionError(f"{chosen.save}: cannot be a folder ({why})") from error
     yield chosen.save
 
 

@@ -3,10 +3,11 @@
 import argparse
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from smfeval.cli.outputs import check_outputs
 from smfeval.errors import OptionError
 from smfeval.io.atomic import writing
 
@@ -31,8 +32,13 @@ def add_figure_flags(flags: argparse.ArgumentParser, *, page: bool = True) -> No
         add("--html", type=Path, metavar="FILE.html", help="one page that opens in any browser")
 
 
-def check_figure_flags(chosen: argparse.Namespace) -> None:
-    """Complain about the files before any work is done."""
+def check_figure_flags(
+    chosen: argparse.Namespace,
+    *,
+    inputs: Iterable[str | Path] = (),
+    more: Iterable[Path] = (),
+) -> None:
+    """Complain about the files before any work is done, among them `more` outputs of the verb."""
     if chosen.save_plot is not None and chosen.save_plot.suffix.lower() not in FIGURE_SUFFIXES:
         kinds = ", ".join(FIGURE_SUFFIXES)
         raise OptionError(f"{chosen.save_plot}: figures are written as {kinds}")
@@ -40,19 +46,9 @@ def check_figure_flags(chosen: argparse.Namespace) -> None:
         _check_display()
     if chosen.html is not None and chosen.html.suffix.lower() not in (".html", ".htm"):
         raise OptionError(f"{chosen.html}: a page is written as .html")
-    for path in (chosen.save_plot, chosen.html):
-        if path is not None:
-            check_target(path, force=chosen.force)
-
-
-def check_target(path: Path, *, force: bool) -> None:
-    """Complain about a result file that cannot, or should not, be written."""
-    if not path.parent.is_dir():
-        raise OptionError(f"{path}: there is no folder {path.parent}")
-    if path.is_dir():
-        raise OptionError(f"{path}: this is a folder")
-    if path.exists() and not force:
-        raise OptionError(f"{path}: the file exists; --force overwrites it")
+    chosen.inputs = tuple(inputs)
+    outputs = [*more, *(path for path in (chosen.save_plot, chosen.html) if path is not None)]
+    check_outputs(outputs, inputs=chosen.inputs, force=chosen.force)
 
 
 def draw(chosen: argparse.Namespace, gallery: Callable[..., "Gallery"], subject: Any) -> None:
@@ -78,8 +74,8 @@ def write_page(path: Path, page: str) -> None:
 def _save(chosen: argparse.Namespace, gallery: "Gallery") -> None:
     from smfeval.show.figures import figure_paths, save  # noqa: PLC0415
 
-    for path in figure_paths(gallery.figures, chosen.save_plot):
-        check_target(path, force=chosen.force)
+    targets = figure_paths(gallery.figures, chosen.save_plot)
+    check_outputs(targets, inputs=chosen.inputs, force=chosen.force)
     made = save(gallery.figures, chosen.save_plot)
     _print_notes(gallery)
     print(f"smfeval: figures in {', '.join(map(str, made))}", file=sys.stderr)

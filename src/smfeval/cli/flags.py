@@ -5,14 +5,17 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Protocol
 
 from smfeval.errors import OptionError
 from smfeval.io.options import ReadOptions
 from smfeval.io.progress import listening
+from smfeval.io.source import exists
 from smfeval.schema import Option, options_at
 
 FLAG = re.compile(r"--[a-z-]+")
+FLAG_WITH_VALUE = re.compile(r"--[a-z-]+=")
 NEGATIVE = re.compile(r"-\.?[0-9]")  # how a value below zero begins; no flag does
 
 
@@ -21,8 +24,18 @@ class Parser(argparse.ArgumentParser):
 
     def parse_args(self, args: Iterable[str] | None = None, namespace: Any = None) -> Any:
         """Parse; a flag may be followed by a value below zero, such as `-5ms`."""
-        words = sys.argv[1:] if args is None else args
+        words = list(sys.argv[1:] if args is None else args)
+        self._refuse_empty(words)
         return super().parse_args(join_negative_values(words), namespace)
+
+    def _refuse_empty(self, words: list[str]) -> None:
+        """Raise on an empty value: a variable that is not set would switch a flag off."""
+        for before, word in zip(["", *words], words, strict=False):
+            flag, value = before if before.startswith("-") else "", word
+            if FLAG_WITH_VALUE.match(word):
+                flag, _, value = word.partition("=")
+            if not value.strip():
+                self.error(f"{flag}: the value is empty" if flag else "an argument is empty")
 
     def error(self, message: str) -> Any:
         """Raise instead of printing the whole usage."""
@@ -118,6 +131,11 @@ def read_options(chosen: argparse.Namespace, *, gauge: bool = False) -> dict[str
         for place in places
         for name, value in given_values(chosen, options_at(ReadOptions, place)).items()
     }
+
+
+def given_files(*values: str | None) -> list[Path]:
+    """Those of the values of flags that name a file, which others of them give in numbers."""
+    return [Path(value) for value in values if value is not None and exists(Path(value))]
 
 
 @contextmanager

@@ -40,6 +40,7 @@ BUG_EXIT_CODE = 3  # neither bad input (2) nor a condition that holds (1)
 
 REMEDIES = {
     "bad_rows": "--bad-rows drop leaves such rows out",
+    "limit": "--limit 20GB lets it pass, given the memory",
     "lossy": "--lossy allows it",
     "duplicates": "--duplicates first or last keeps one of them",
 }

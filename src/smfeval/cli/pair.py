@@ -3,13 +3,15 @@
 import argparse
 import sys
 from pathlib import Path
+from typing import Any
 
-from smfeval.cli.conditions import OPERATORS, PATTERN, Condition
+from smfeval.cli.conditions import Condition, parse_condition
 from smfeval.cli.drawing import add_figure_flags, check_figure_flags, command_line, draw, write_page
 from smfeval.cli.flags import (
     add_options,
     add_output_flags,
     add_read_flags,
+    given_files,
     given_values,
     parser,
     progress,
@@ -19,7 +21,7 @@ from smfeval.compare import Comparison, Pair, compare_all
 from smfeval.compare.frames import in_one_body
 from smfeval.errors import OptionError
 from smfeval.evaluation import Options
-from smfeval.io import read
+from smfeval.io import files_to_read, read
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.options import ReadOptions
 from smfeval.io.progress import report
@@ -38,11 +40,11 @@ def run(arguments: list[str]) -> int:
     chosen = _flags().parse_args(arguments)
     conditions = [_pair_condition(text) for text in chosen.fail_if]
     options, extrinsics = _options(chosen), _extrinsics(chosen)
-    check_figure_flags(chosen)
+    check_figure_flags(chosen, inputs=_inputs(chosen))
 
     with progress("comparing"):
-        ref_options = given_values(chosen, REFERENCE_OPTIONS, prefix="ref-")
-        reference = read(chosen.ref, **ref_options) if chosen.ref else None
+        ref_options = _reference_options(chosen)
+        reference = None if chosen.ref is None else read(chosen.ref, **ref_options)
         tracks = [read(source, **read_options(chosen)) for source in chosen.tracks]
         body = reference.about.body if reference is not None else None
         placed = in_one_body(tracks, extrinsics, body=body)
@@ -95,6 +97,22 @@ def _extrinsics(chosen: argparse.Namespace) -> list[se3.Pose | None]:
     return [found.get(name) for name in chosen.tracks]
 
 
+def _reference_options(chosen: argparse.Namespace) -> dict[str, Any]:
+    """How to read the reference; the limit is that of the tracks."""
+    limit = {} if chosen.limit is None else {"limit": chosen.limit}
+    return given_values(chosen, REFERENCE_OPTIONS, prefix="ref-") | limit
+
+
+def _inputs(chosen: argparse.Namespace) -> list[Path]:
+    """The files that are read."""
+    options = read_options(chosen)
+    sources = [file for source in chosen.tracks for file in files_to_read(source, **options)]
+    if chosen.ref is not None:
+        sources += files_to_read(chosen.ref, **_reference_options(chosen))
+    extrinsics = [_parse_extrinsic(text, chosen.tracks)[1] for text in chosen.extrinsic]
+    return [*sources, *given_files(*extrinsics)]
+
+
 def _parse_extrinsic(text: str, tracks: list[str]) -> tuple[list[str], str]:
     """Tracks that an extrinsic is for, and where it stands."""
     name, equals, source = text.partition("=")
@@ -108,15 +126,7 @@ def _parse_extrinsic(text: str, tracks: list[str]) -> tuple[list[str], str]:
 
 
 def _pair_condition(text: str) -> Condition:
-    match = PATTERN.fullmatch(text)
-    try:
-        limit = float(match["limit"]) if match else None
-    except ValueError:
-        limit = None
-    if match is None or limit is None or match["name"] not in CONDITION_NAMES:
-        known = ", ".join(CONDITION_NAMES)
-        raise OptionError(f"--fail-if {text!r}: write for example 'k_pair>2'; there are {known}")
-    return Condition(match["name"], match["sign"], limit)
+    return parse_condition(text, CONDITION_NAMES, example="k_pair>2")
 
 
 def _print(comparison: Comparison, chosen: argparse.Namespace) -> None:
@@ -162,4 +172,4 @@ def _holds(condition: Condition, pair: Pair) -> bool:
     value = values[condition.name]
     if value is None:
         raise OptionError(f"--fail-if {condition}: {pair.a} and {pair.b} have no lower bound")
-    return OPERATORS[condition.sign](value, condition.limit)
+    return condition.holds_for(value, f"{pair.a} and {pair.b}")

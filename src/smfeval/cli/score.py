@@ -14,7 +14,6 @@ from smfeval.cli.conditions import Condition, score_condition
 from smfeval.cli.drawing import (
     add_figure_flags,
     check_figure_flags,
-    check_target,
     command_line,
     draw,
     write_page,
@@ -23,6 +22,7 @@ from smfeval.cli.flags import (
     add_options,
     add_output_flags,
     add_read_flags,
+    given_files,
     given_values,
     parser,
     progress,
@@ -31,7 +31,7 @@ from smfeval.cli.flags import (
 from smfeval.errors import OptionError, PairingError
 from smfeval.evaluation import Evaluation, Options, evaluate
 from smfeval.evaluation.result import SCHEMA
-from smfeval.io import format_of, read
+from smfeval.io import files_to_read, format_of, read
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.options import ReadOptions
 from smfeval.options import PAIRING, REFERENCE, SCORING, refuse_unused_tolerance
@@ -52,8 +52,7 @@ def run(arguments: list[str]) -> int:
     chosen = _flags().parse_args(arguments)
     conditions = [score_condition(text) for text in chosen.fail_if]
     options = _options(chosen)
-    _check_targets(chosen)
-    check_figure_flags(chosen)
+    check_figure_flags(chosen, inputs=_inputs(chosen), more=_targets(chosen))
 
     with progress("scoring"):
         reference = read(chosen.ref, **_reference_options(chosen))
@@ -141,7 +140,7 @@ def _options(chosen: argparse.Namespace) -> Options:
     """How to pair, align and score."""
     if chosen.extrinsic_tolerance is not None and not chosen.alibis:
         raise OptionError("--extrinsic-tolerance means nothing without --alibis")
-    extrinsic = read_extrinsic(chosen.extrinsic) if chosen.extrinsic else None
+    extrinsic = None if chosen.extrinsic is None else read_extrinsic(chosen.extrinsic)
     given = given_values(chosen, SCORE_OPTIONS)
     refuse_unused_tolerance(given)
     options = with_values(Options(extrinsic=extrinsic, singular=chosen.bad_rows or "refuse"), given)
@@ -169,19 +168,30 @@ def _estimate_options(
     return options
 
 
-def _check_targets(chosen: argparse.Namespace) -> None:
-    """Complain about result files before any work is done."""
+def _inputs(chosen: argparse.Namespace) -> list[Path]:
+    """The files that are read."""
+    sources = [(source, read_options(chosen)) for source in chosen.estimates]
+    sources.append((chosen.ref, _reference_options(chosen)))
+    tracks = [file for source, options in sources for file in files_to_read(source, **options)]
+    return [*tracks, *given_files(chosen.extrinsic)]
+
+
+def _targets(chosen: argparse.Namespace) -> list[Path]:
+    """The result files, beside figures and page."""
     if chosen.save_evo is not None and len(chosen.estimates) > 1:
         raise OptionError("--save-evo takes one estimate at a time")
-    if chosen.per_scan is not None and chosen.per_scan.suffix != ".parquet":
-        raise OptionError(f"{chosen.per_scan}: --per-scan writes Parquet; end the name in .parquet")
+    for flag, path, suffix in (
+        ("--per-scan", chosen.per_scan, ".parquet"),
+        ("--save-evo", chosen.save_evo, ".zip"),
+    ):
+        if path is not None and path.suffix != suffix:
+            raise OptionError(f"{path}: {flag} writes {suffix} files; end the name so")
     targets = [chosen.per_scan] if chosen.per_scan else []
     if chosen.save_evo is not None:
         from smfeval.io.results import evo_files  # noqa: PLC0415  only where asked for
 
         targets += evo_files(chosen.save_evo)
-    for path in targets:
-        check_target(path, force=chosen.force)
+    return targets
 
 
 def _evaluate_all(

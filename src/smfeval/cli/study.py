@@ -7,12 +7,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import isnan
 from pathlib import Path
 
 from smfeval import words
-from smfeval.cli.conditions import OPERATORS, Condition, parse_condition
+from smfeval.cli.conditions import Condition, parse_condition
 from smfeval.cli.drawing import add_figure_flags, check_figure_flags, command_line, draw, write_page
 from smfeval.cli.flags import add_output_flags, parser
+from smfeval.cli.outputs import check_outputs
 from smfeval.compare.duels import Section
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.atomic import writing
@@ -20,12 +22,13 @@ from smfeval.show.study import terminal
 from smfeval.show.study.formats import FORMATS
 from smfeval.show.study.plans import listing, missing_lines, plan_extent, summary
 from smfeval.study.draft import Draft, plan_of_folder
-from smfeval.study.find import find_tasks
+from smfeval.study.find import StudyTasks, find_tasks
 from smfeval.study.plan import Plan
 from smfeval.study.plan_file import read_plan
 from smfeval.study.result import Study
 from smfeval.study.run import Progress, StudyRun, run_study
-from smfeval.study.store import TASKS
+from smfeval.study.store import PAIRS, TASKS
+from smfeval.study.task import PairTask, Task, files_of
 from smfeval.summarise.numbers import metrics
 
 FAILED = "failed"  # the number of runs that failed
@@ -49,9 +52,10 @@ def run(arguments: list[str]) -> int:
     if chosen.init is not None:
         return write_draft(chosen)
     conditions = [study_condition(text) for text in chosen.fail_if]
-    check_figure_flags(chosen)
+    check_figure_flags(chosen, inputs=[chosen.plan])
     plan = read_plan(chosen.plan)
     found = find_tasks(plan)
+    _check_inputs(chosen, plan, found)
     if chosen.list:
         print(f"{plan_extent(plan, found)}\n" if chosen.quiet else listing(plan, found), end="")
         return 0
@@ -119,6 +123,16 @@ def _check_flags(chosen: argparse.Namespace) -> None:
         raise OptionError("--list is plain text; it takes neither --json nor --format")
     if chosen.json and chosen.format:
         raise OptionError("--json and --format name two formats for stdout; one is needed")
+
+
+def _check_inputs(chosen: argparse.Namespace, plan: Plan, found: StudyTasks) -> None:
+    """Complain about outputs that are read: figures and page, tables in the output folder."""
+    tasks: list[Task | PairTask] = [*found.tasks, *found.pair_tasks]
+    inputs = {Path(chosen.plan), *(file for task in tasks for file in files_of(task))}
+    check_figure_flags(chosen, inputs=inputs)
+    tables = [plan.output / f"tables{entry.suffix}" for entry in FORMATS.values()]
+    there = [path for path in (*tables, plan.output / TASKS, plan.output / PAIRS) if path.exists()]
+    check_outputs(there, inputs=inputs, force=True)
 
 
 def _check_output_folder(plan: Plan) -> None:
@@ -246,17 +260,24 @@ def check_conditions(study: Study, conditions: Sequence[Condition]) -> Condition
         violations=tuple(
             f"{where}: {condition} ({words.exact(value)})"
             for condition, where, value in every
-            if value is not None and OPERATORS[condition.sign](value, condition.limit)
+            if value is not None and not isnan(value) and condition.holds_for(value, where)
         ),
         skipped=tuple(
             f"{where}: there is no {condition.name}; not held to {condition}"
             for condition, where, value in every
             if value is None
         ),
-        untestable=tuple(
-            f"{condition}: no contender has {condition.name} in any table"
-            for condition, some in places
-            if all(value is None for _, value in some)
+        untestable=(
+            *(
+                f"{condition}: no contender has {condition.name} in any table"
+                for condition, some in places
+                if all(value is None for _, value in some)
+            ),
+            *(
+                f"{condition}: {condition.name} of {where} is not a number"
+                for condition, where, value in every
+                if value is not None and isnan(value)
+            ),
         ),
     )
 
@@ -295,10 +316,7 @@ def _medians(section: Section, metric: str) -> dict[str, float]:
 def write_draft(chosen: argparse.Namespace) -> int:
     """Write a plan and say what is in it; returns the exit code."""
     path = chosen.output or DEFAULT_PLAN
-    if path.exists() and not chosen.force:
-        raise OptionError(f"{path}: the file exists; --force overwrites it")
-    if not path.parent.is_dir():
-        raise OptionError(f"{path}: there is no folder {path.parent}")
+    check_outputs([path], force=chosen.force)
     draft = plan_of_folder(chosen.init, start=_folder_in_plan(chosen.init, path))
     with writing(path) as stream:
         stream.write(draft.text.encode())

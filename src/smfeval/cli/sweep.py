@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 
 from smfeval.cli.drawing import add_figure_flags, check_figure_flags, draw
 from smfeval.cli.flags import add_output_flags, parser
@@ -13,8 +14,10 @@ from smfeval.compare.sweep import SENTENCES, Sweep, sweep_of
 from smfeval.errors import OptionError
 from smfeval.show import sweep as show
 from smfeval.show.render import json_text
+from smfeval.study.find import find_tasks
 from smfeval.study.sweep_plan import FileRuns, SweepPlan, read_sweep
 from smfeval.study.sweep_points import PointsAndFailures, Progress, points_of_files
+from smfeval.study.task import files_of
 
 
 def run(arguments: list[str]) -> int:
@@ -22,8 +25,9 @@ def run(arguments: list[str]) -> int:
     chosen = _flags().parse_args(arguments)
     for label in chosen.fail_if:
         _check_label(label)
-    check_figure_flags(chosen)
+    check_figure_flags(chosen, inputs=[chosen.plan])
     plan = read_sweep(chosen.plan)
+    check_figure_flags(chosen, inputs=[chosen.plan, *_input_files(plan)])
     with _progress_bar() as progress:
         points, failures = _measure_points(plan, progress)
     sweep = sweep_of(
@@ -36,6 +40,13 @@ def run(arguments: list[str]) -> int:
     _print(sweep, chosen)
     _draw(sweep, chosen)
     return _exit_code(sweep, chosen.fail_if)
+
+
+def _input_files(plan: SweepPlan) -> list[Path]:
+    """The files of runs that are done."""
+    if not isinstance(plan.source, FileRuns):
+        return []
+    return [file for task in find_tasks(plan.source.plan).tasks for file in files_of(task)]
 
 
 def _flags() -> argparse.ArgumentParser:

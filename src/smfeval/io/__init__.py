@@ -8,9 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from smfeval.errors import OptionError, TrackError
-from smfeval.io.formats import Format, format_for_writing, format_named, recognise_format
+from smfeval.io.formats import (
+    Format,
+    format_for_writing,
+    format_named,
+    recognise_format,
+    sidecar_options,
+    sidecars_beside,
+)
 from smfeval.io.options import ReadOptions, WriteOptions, settle_about
-from smfeval.io.source import exists
+from smfeval.io.source import exists, reading_limit
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
 
 if TYPE_CHECKING:
@@ -20,7 +27,7 @@ __all__ = [
     "ReadOptions",
     "WriteOptions",
     "bag_contents",
-    "files_to_overwrite",
+    "files_to_read",
     "files_to_write",
     "format_of",
     "losses",
@@ -41,7 +48,8 @@ def read(source: str | Path, **options: Any) -> AnyTrack:
     entry = format_named(chosen.format) if chosen.format else recognise_format(path)
     chosen.refuse_unused(entry.title, entry.used_options)
     try:
-        return settle_about(entry.read(path, chosen), chosen)
+        with reading_limit(chosen.limit):
+            return settle_about(entry.read(path, chosen), chosen)
     except TrackError as error:
         if error.place is not None:
             raise
@@ -70,9 +78,12 @@ def files_to_write(path: Path, format_name: str | None = None) -> list[Path]:
     return list(format_for_writing(path, format_name).files(path))
 
 
-def files_to_overwrite(path: Path, format_name: str | None = None) -> list[Path]:
-    """Those of the files that writing to a path may make or replace which are there already."""
-    return [file for file in files_to_write(path, format_name) if exists(file)]
+def files_to_read(source: str | Path, **options: Any) -> list[Path]:
+    """The files that reading a source opens: also second ones, named or found beside it."""
+    path, _ = split_source(source)
+    sidecars = sidecar_options()
+    named = [Path(value) for name, value in options.items() if name in sidecars and value]
+    return list(dict.fromkeys([path, *named, *sidecars_beside(path)]))
 
 
 def bag_contents(source: str | Path, **options: Any) -> "list[Candidate] | None":

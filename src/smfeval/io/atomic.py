@@ -3,7 +3,9 @@
 import gzip
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from os.path import realpath
 from pathlib import Path
+from stat import S_IMODE
 from typing import IO, TYPE_CHECKING
 
 from smfeval.errors import OptionError
@@ -20,14 +22,36 @@ def replacing(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def replacing_all(*paths: Path) -> Iterator[tuple[Path, ...]]:
-    """Temporary paths that all become `paths` if the block ends well, or none of them does."""
+    """Temporary paths that all become `paths` if the block ends well, or none of them does.
+
+    Only regular files are replaced. A link stays a link, and what it names is replaced; the new
+    file has the mode of the old one.
+    """
+    targets = tuple(_resolve_target(path) for path in paths)
     with ExitStack() as stack:
-        temporary = tuple(stack.enter_context(_temporary_file(path)) for path in paths)
+        temporary = tuple(stack.enter_context(_temporary_file(path)) for path in targets)
         try:
             yield temporary
         except OSError as error:
-            raise OptionError(f"{paths[0]}: cannot be written ({error.strerror})") from error
-        _rename(dict(zip(temporary, paths, strict=True)))
+            raise unwritable(paths[0], error) from error
+        _rename(dict(zip(temporary, targets, strict=True)))
+
+
+def unwritable(path: Path | str, error: OSError) -> OptionError:
+    """The sentence about a file that the system does not let us write."""
+    return OptionError(f"{path}: cannot be written ({error.strerror or error})")
+
+
+def _resolve_target(path: Path) -> Path:
+    """What is written to, links followed; raises on what is there and is no regular file."""
+    try:
+        target = Path(realpath(path))
+        if target.exists() and not target.is_file():
+            kind = "a folder" if target.is_dir() else "no regular file"
+            raise OptionError(f"{path}: this is {kind}; only regular files are replaced")
+    except OSError as error:
+        raise unwritable(path, error) from error
+    return target
 
 
 @contextmanager
@@ -62,7 +86,7 @@ def _temporary_file(path: Path) -> Iterator[Path]:
     try:
         temporary.touch(exist_ok=False)  # readable by others as the user's umask says
     except OSError as error:
-        raise OptionError(f"{path}: cannot be written ({error.strerror})") from error
+        raise unwritable(path, error) from error
     try:
         yield temporary
     finally:
@@ -74,10 +98,12 @@ def _rename(targets: dict[Path, Path]) -> None:
     with ExitStack() as kept, ExitStack() as undo:
         for temporary, path in targets.items():
             try:
+                if path.exists():
+                    temporary.chmod(S_IMODE(path.stat().st_mode))
                 old = _back_up(path, kept) if len(targets) > 1 else None
                 temporary.replace(path)
             except OSError as error:
-                raise OptionError(f"{path}: cannot be written ({error.strerror})") from error
+                raise unwritable(path, error) from error
             undo.callback(_restore, path, old)
         undo.pop_all()
 

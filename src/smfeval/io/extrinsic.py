@@ -13,7 +13,7 @@ import numpy as np
 
 from smfeval import words
 from smfeval.errors import FormatError
-from smfeval.io.source import exists, open_input
+from smfeval.io.source import YAML_BYTES, exists, read_small, refuse_aliases
 from smfeval.io.text_reader import NUMBER
 from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Bools, Floats
@@ -47,7 +47,9 @@ YAML_NOT_FINITE = re.compile(r"[+-]?\.(nan|inf)", re.I)
 
 def read_extrinsic(source: str | Path) -> se3.Pose:
     """body_T_other as (t (3,), quaternion xyzw (4,))."""
-    parts = [part for part in str(source).split(",") if part.strip()]
+    if not str(source).strip():
+        raise FormatError("the extrinsic is empty; a file or seven numbers are needed")
+    parts = str(source).split(",")
     if len(parts) > 1 and not exists(Path(source)):
         return _parse_pose(str(source), parts)
     fields = _read_fields(Path(source))
@@ -77,8 +79,7 @@ def _read_fields(path: Path) -> dict[str, Any]:
     """The fields of a file; what it writes as a number is a float, all else is text or None."""
     import json  # noqa: PLC0415  only for extrinsics in files
 
-    with open_input(path) as stream:
-        text = stream.read().decode("utf-8", errors="replace")
+    text = read_small(path, YAML_BYTES).decode("utf-8", errors="replace")
     try:
         fields = json.loads(text, parse_int=float, object_pairs_hook=_unique_keys)
     except (ValueError, RecursionError):
@@ -100,6 +101,7 @@ def _parse_yaml(path: Path, text: str) -> Any:
     from ruamel.yaml import YAML  # noqa: PLC0415  only needed for extrinsics
     from ruamel.yaml.error import YAMLError  # noqa: PLC0415
 
+    refuse_aliases(path, text)
     try:
         return _convert_numbers(YAML(typ="base").load(text))
     except (YAMLError, ValueError, RecursionError) as error:

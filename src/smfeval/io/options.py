@@ -4,6 +4,7 @@ An option of reading is one field of `ReadOptions` with its entry (see `smfeval.
 all verbs that read, and keys of tracks and estimators in plans, are made from it.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -11,11 +12,13 @@ from typing import Any, Literal
 
 import numpy as np
 
+from smfeval import words
 from smfeval.errors import OptionError
 from smfeval.io.convention import CONVENTIONS, ORDERS, Convention, Order, cross_to_right, to_right
 from smfeval.io.formats import FORMATS, sidecar_options
 from smfeval.io.header import check_header_value
 from smfeval.io.presets import PRESETS, preset_named
+from smfeval.io.source import LIMIT_BYTES
 from smfeval.maths import se3
 from smfeval.maths.arrays import Floats, read_only
 from smfeval.schema import (
@@ -26,6 +29,7 @@ from smfeval.schema import (
     check_options,
     is_number,
     is_text,
+    is_whole,
     list_of,
     option,
     unknown_word,
@@ -46,9 +50,9 @@ def _parse_origin(value: object) -> tuple[float, float, float] | None:
     """Latitude, longitude and height from three numbers or `LAT,LON,HEIGHT`."""
     if value is None:
         return None
-    words: Any = value.replace("_", "?").split(",") if isinstance(value, str) else value
+    said: Any = value.replace("_", "?").split(",") if isinstance(value, str) else value
     try:
-        latitude, longitude, height = (float(word) for word in words)  # 1_0 is no number to us
+        latitude, longitude, height = (float(word) for word in said)  # 1_0 is no number to us
     except (TypeError, ValueError) as error:
         raise OptionError(
             f"origin {value!r} is no place; latitude and longitude in degrees and height in "
@@ -62,6 +66,20 @@ GEODETIC_POSITION = Kind(
     any_of(is_text, list_of(is_number)),
     _parse_origin,
 )
+
+
+def _parse_bytes(value: str | int) -> int:
+    """A number of bytes, or a text such as `20GB`."""
+    match = re.fullmatch(r"(?P<number>\d+(\.\d+)?) ?(?P<unit>[kMGT]?B)?", str(value))
+    size = float(match["number"]) * BYTE_UNITS[match["unit"] or "B"] if match else 0.0
+    if not 1 <= size <= LARGEST_LIMIT:
+        raise OptionError(f"limit {value!r} is no size; write for example 20GB")
+    return int(size)
+
+
+BYTE_UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+LARGEST_LIMIT = 2**62  # bytes, more than there is
+BYTES = Kind('a text such as "20GB"', any_of(is_whole, is_text), _parse_bytes)
 
 
 @dataclass(frozen=True)
@@ -135,6 +153,13 @@ class ReadOptions:
     duplicates: Duplicates = option(
         "refuse", TEXT, "", at=OF_ALL_FILES, choices=("refuse", "first", "last")
     )
+    limit: int | None = option(  # bytes
+        None,
+        BYTES,
+        f"most data that a file may hold (default {words.byte_size(LIMIT_BYTES)})",
+        at=OF_ALL_FILES,
+        metavar="SIZE",
+    )
     covariance: Path | None = option(
         None, TEXT, "TUM: file with the covariances", at=OF_FILES, metavar="FILE"
     )
@@ -169,6 +194,7 @@ class ReadOptions:
         for name in sidecar_options() & {each.name for each in fields(self)}:
             self._assign(name, _as_path(name, getattr(self, name)))
         self._assign("origin", _parse_origin(self.origin))
+        self._assign("limit", None if self.limit is None else _parse_bytes(self.limit))
         check_options(self)
 
     def _assign(self, name: str, value: object) -> None:
@@ -210,7 +236,9 @@ class WriteOptions:
                 raise unknown_word(name, getattr(self, name), known)
 
 
-ALWAYS_USED = frozenset({"format", "preset", "body", "world", "gauge", "bad_rows", "duplicates"})
+ALWAYS_USED = frozenset(
+    {"format", "preset", "body", "world", "gauge", "bad_rows", "duplicates", "limit"}
+)
 
 
 def _as_path(name: str, value: object) -> Path | None:
@@ -309,9 +337,9 @@ def settle_convention(
     )
     assert name is not None and order is not None  # noqa: PT018  the last candidate decides
     convention = CONVENTIONS[name.value]
-    words = f"{convention.words} ({name.decided_by}); {order.value} ({order.decided_by})"
+    told = f"{convention.words} ({name.decided_by}); {order.value} ({order.decided_by})"
     notes = tuple(choice.note for choice in (name, order) if choice.note)
-    return SettledConvention(convention, order.value, words, notes)
+    return SettledConvention(convention, order.value, told, notes)
 
 
 def settle_about(track: AnyTrack, options: ReadOptions) -> AnyTrack:

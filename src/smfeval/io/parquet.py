@@ -6,6 +6,9 @@ the later scan j: `cross_stamp`, a list of earlier stamps i, and `cross`, a list
 of Cov(xi_i, xi_j), row by row, for each of them. Reads back bit for bit.
 """
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +20,7 @@ from smfeval.errors import FormatError
 from smfeval.io.atomic import replacing
 from smfeval.io.header import Header, parse_header
 from smfeval.io.options import ReadOptions, SettledConvention, settle_convention
-from smfeval.io.source import existing_file
+from smfeval.io.source import existing_file, refuse_size
 from smfeval.io.square import normalisation_notes, square_header
 from smfeval.maths.arrays import Floats
 from smfeval.maths.stamps import seconds_text
@@ -33,6 +36,8 @@ COLUMNS = {
     "ensemble_se3": ["stamp", *POSE_COLUMNS, "weight"],
 }
 
+NUMBER_BYTES = 8  # of a float64, an int64
+STDERR = 2  # descriptor
 CROSS_COLUMNS = {"cross_stamp": pl.List(pl.Int64), "cross": pl.List(pl.Float64)}
 CROSS_NAMES = list(CROSS_COLUMNS)
 
@@ -156,12 +161,37 @@ def read_table(path: Path) -> tuple[dict[str, str], pl.DataFrame]:
     """
     file = existing_file(path).absolute()
     try:
-        metadata = pl.read_parquet_metadata(file)
-        frame = pl.read_parquet(file, glob=False, hive_partitioning=False)
+        with _without_backtrace():
+            metadata = pl.read_parquet_metadata(file)
+            lazy = pl.scan_parquet(file, glob=False, hive_partitioning=False)
+            rows = lazy.select(pl.len()).collect().item()  # from the metadata
+            refuse_size(path, NUMBER_BYTES * rows * len(lazy.collect_schema()))
+            frame = lazy.collect()
     except (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException) as error:
         first = (str(error).splitlines() or [type(error).__name__])[0]
         raise FormatError(f"{path}: damaged or no Parquet file ({first})") from error
     return metadata, frame
+
+
+@contextmanager
+def _without_backtrace() -> Iterator[None]:
+    """Silence, within the block, on the descriptor to which polars prints what it panics about.
+
+    What matters of it comes as an exception.
+    """
+    try:
+        kept = os.dup(STDERR)
+    except OSError:  # closed: there is nothing to be kept silent
+        yield
+        return
+    silent = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(silent, STDERR)
+        yield
+    finally:
+        os.dup2(kept, STDERR)
+        os.close(kept)
+        os.close(silent)
 
 
 def _read_table(path: Path) -> tuple[Header, pl.DataFrame]:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from smfeval import words
 from smfeval.errors import OptionError, TrackError
+from smfeval.io.atomic import unwritable
 from smfeval.io.cross import cross_header, cross_row, cross_target, remove_stale
 from smfeval.io.formats import CROSS
 from smfeval.io.header import GAUSSIAN_FIELDS, header_text
@@ -22,6 +23,11 @@ from smfeval.maths.stamps import seconds_text
 from smfeval.maths.symmetric import pack_lower
 from smfeval.track import About, CrossCovariance, GaussianTrack, Intake
 from smfeval.track.cross import valid_cross
+
+try:
+    from fcntl import LOCK_EX, LOCK_NB, flock
+except ImportError:  # Windows does not let two processes write to one file
+    flock = None  # type: ignore[assignment]
 
 KEPT_SCANS = 10_000  # that cross-covariances may reach back; a 6x6 each is some 4 MB
 
@@ -41,12 +47,24 @@ class SquareWriter:
     `cross={stamp_i: C}` adds cross-covariances C = Cov(xi_i, xi_j) of this scan j with earlier
     scans i, rows for the earlier one. They go to `est.cross` beside the file, after the row of
     scan j is on disk and in one piece, so that file never names a scan that is not there.
+
+    A killed process loses nothing more; a power failure may lose what the system had not yet
+    brought to the disk. `close` waits for that, and with `sync` so does every row. The file is
+    locked: a second recorder on it is refused.
     """
 
-    def __init__(self, path: str | Path, about: About | None = None, *, overwrite: bool = False):
+    def __init__(
+        self,
+        path: str | Path,
+        about: About | None = None,
+        *,
+        overwrite: bool = False,
+        sync: bool = False,
+    ):
         self.path = Path(path)
         self._about = about or About()
         self._overwrite = overwrite
+        self._sync = sync
         self._recent: dict[int, Floats] = {}  # covariance by stamp, of the last KEPT_SCANS
         self._cross_file: FileIO | None = None
         header = header_text(self._about, "gaussian_se3", GAUSSIAN_FIELDS)
@@ -119,12 +137,24 @@ class SquareWriter:
         return pair.block[0]
 
     def _open(self, path: Path) -> FileIO:
+        """A new or emptied file that no other recorder writes to."""
+        if self._overwrite and path.exists() and not path.is_file():
+            raise OptionError(f"{path}: this is no regular file; nothing is recorded there")
         try:
-            return path.open("wb" if self._overwrite else "xb", buffering=0)
+            file = path.open("ab" if self._overwrite else "xb", buffering=0)
+            try:
+                _lock(file)
+                file.truncate(0)
+            except BaseException:
+                file.close()
+                raise
         except FileExistsError as error:
             raise OptionError(f"{path}: the file exists; it is not overwritten") from error
+        except BlockingIOError as error:
+            raise OptionError(f"{path}: another recorder writes to it") from error
         except OSError as error:
-            raise OptionError(f"{path}: cannot be written ({error.strerror})") from error
+            raise unwritable(path, error) from error
+        return file
 
     def _next_stamp(self, stamp_ns: int) -> int:
         """The stamp, if it is a whole number of nanoseconds after the last one."""
@@ -164,9 +194,11 @@ class SquareWriter:
         data = text.encode()
         try:
             written = file.write(data)
+            if self._sync:
+                os.fsync(file.fileno())
         except OSError as error:
             self._close_files()
-            raise OptionError(f"{file.name}: cannot be written ({error.strerror})") from error
+            raise unwritable(str(file.name), error) from error
         if written != len(data):
             self._close_files()
             raise OptionError(f"{file.name}: cannot be written (the disk took a part of the row)")
@@ -193,3 +225,9 @@ class SquareWriter:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _lock(file: FileIO) -> None:
+    """Take the file for this recorder; raises a BlockingIOError if another one has it."""
+    if flock is not None:
+        flock(file, LOCK_EX | LOCK_NB)

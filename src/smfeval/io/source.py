@@ -1,15 +1,22 @@
-"""Opening files: plain or gzipped bytes, and one sentence for everything that can be wrong."""
+"""Opening files: plain or gzipped bytes, and one sentence for everything that can be wrong.
+
+Nothing is read without a bound: of the data in a file, once they are unpacked (`--limit`), of what
+comes before the first row, of a line, and of small files such as plans (docs/promises.md). What is
+no regular file is refused, for a pipe or a device may never end.
+"""
 
 import gzip
 import re
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
+from smfeval import words
 from smfeval.errors import FormatError
 from smfeval.io.progress import report
 from smfeval.io.text_layout import NumberTable
@@ -21,7 +28,11 @@ from smfeval.track.row_checks import covariance_faults, valid_rows
 GZIP_MAGIC = b"\x1f\x8b"
 BOM = b"\xef\xbb\xbf"  # byte order mark: some editors write it before the first line
 HEAD_BYTES = 4096  # enough to recognise any format, unless comments fill them
-LONGEST_ROW = 2**20  # bytes; a first row beyond this is no row of numbers
+HEADER_BYTES = 4_000_000  # comments and blank lines before the first row
+LINE_BYTES = 2**20  # of one line; no row of numbers is longer
+LIMIT_BYTES = 4_000_000_000  # of the data in one file, once they are unpacked; see `--limit`
+YAML_BYTES = 64_000  # of an extrinsic; our YAML parser takes a second for so much
+METADATA_BYTES = 16_000_000  # of the metadata.yaml of a bag
 LONGEST_SHOWN_NAME = 100  # characters of a path that the system cannot look up
 
 FIRST_ROW = re.compile(rb"^[^\S\n]*([^\s#][^\n]*)", re.M)
@@ -49,6 +60,8 @@ def existing_file(path: Path) -> Path:
         raise FormatError(f"{path}: there is no such file")
     if is_folder(path):
         raise FormatError(f"{path}: this is a folder; a file is needed")
+    if not is_file(path):
+        raise FormatError(f"{path}: this is a pipe or a device; a regular file is needed")
     return path
 
 
@@ -85,19 +98,73 @@ class _ProgressFile:
         return getattr(self._file, name)
 
 
+_limit: ContextVar[int] = ContextVar("limit", default=LIMIT_BYTES)
+
+
 @contextmanager
-def open_input(path: Path) -> Iterator[IO[bytes]]:
-    """Bytes of a file, unpacked if it is gzipped, whatever its name says."""
+def reading_limit(most: int | None) -> Iterator[None]:
+    """Within the block a file may hold so many bytes of data; None: as many as before."""
+    token = _limit.set(_limit.get() if most is None else most)
+    try:
+        yield
+    finally:
+        _limit.reset(token)
+
+
+def refuse_size(path: Path, size: int, most: int | None = None) -> None:
+    """Raise on a file that holds more than the limit, or than a kind of file may hold at most."""
+    if size > (_limit.get() if most is None else most):
+        limit = words.byte_size(_limit.get() if most is None else most)
+        raise FormatError(
+            f"{path}: there are more than {limit} in it, which is the limit",
+            remedy="limit" if most is None else None,
+        )
+
+
+class _LimitedGzip(gzip.GzipFile):
+    """A gzipped file that is unpacked up to a limit."""
+
+    path: Path
+    most: int | None = None
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Read at most `size` bytes."""
+        return self._checked(super().read(self._room(size)))
+
+    def readline(self, size: int | None = -1) -> bytes:
+        """Read to the end of the line."""
+        return self._checked(super().readline(self._room(size)))
+
+    def _room(self, size: int | None) -> int:
+        room = (_limit.get() if self.most is None else self.most) + 1 - self.tell()
+        return room if size is None or size < 0 else min(size, room)
+
+    def _checked(self, data: bytes) -> bytes:
+        refuse_size(self.path, self.tell(), self.most)
+        return data
+
+
+@contextmanager
+def open_input(path: Path, *, most: int | None = None, whole: bool = True) -> Iterator[IO[bytes]]:
+    """Bytes of a file, unpacked if it is gzipped, whatever its name says.
+
+    A file with more than `most` bytes (None: the limit of `reading_limit`) is refused, at once or
+    when it is unpacked so far; unless it is not to be read as a `whole`.
+    """
     existing_file(path)
     try:
         with path.open("rb") as raw:
             packed = raw.read(2) == GZIP_MAGIC
             raw.seek(0)
-            counted = _ProgressFile(raw, path.stat().st_size)
+            size = path.stat().st_size
+            counted = _ProgressFile(raw, size)
             if packed:
-                with gzip.open(counted) as stream:
+                with _LimitedGzip(fileobj=counted) as stream:
+                    stream.path, stream.most = path, most
                     yield stream  # type: ignore[misc]  # GzipFile reads bytes
             else:
+                if whole:
+                    refuse_size(path, size, most)
                 yield counted  # type: ignore[misc]  # reads like a file
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise FormatError(f"{path}: the gzip data is damaged or cut off ({error})") from error
@@ -105,13 +172,43 @@ def open_input(path: Path) -> Iterator[IO[bytes]]:
         raise FormatError(f"{path}: cannot be read ({error.strerror or error})") from error
 
 
+def read_small(path: Path, most: int) -> bytes:
+    """All bytes of a file that is small: a plan, an extrinsic."""
+    with open_input(path, most=most) as stream:
+        return stream.read()
+
+
 def read_head(path: Path) -> bytes:
     """The first bytes of a file, unpacked: all leading comments, and the whole first row."""
-    with open_input(path) as stream:
+    with open_input(path, whole=False) as stream:
         start = stream.read(HEAD_BYTES).removeprefix(BOM)
         while not _shows_first_row(start) and (more := stream.read(len(start))):
             start += more
+            if len(start) > HEADER_BYTES:
+                raise FormatError(f"{path}: {NO_ROW}")
     return start
+
+
+NO_ROW = f"there is no row of numbers in the first {words.byte_size(HEADER_BYTES)}"
+
+
+def refuse_aliases(path: Path, text: str) -> None:
+    """Raise on YAML with an alias: a few lines of them stand for more data than any memory holds.
+
+    Without an anchor, which has `&` in it, there is none.
+    """
+    if "&" not in text:
+        return
+    from ruamel.yaml import YAML  # noqa: PLC0415  only for files that need it
+    from ruamel.yaml.error import YAMLError  # noqa: PLC0415
+    from ruamel.yaml.tokens import AliasToken  # noqa: PLC0415
+
+    try:
+        found = any(isinstance(each, AliasToken) for each in YAML(typ="base").scan(text))
+    except YAMLError:
+        return  # the parser will say what is wrong
+    if found:
+        raise FormatError(f"{path}: the YAML has an alias (*); write the values out")
 
 
 def is_binary(data: bytes) -> bool:
@@ -125,7 +222,7 @@ def _shows_first_row(start: bytes) -> bool:
     if found is None:
         return not start or is_binary(start)
     ended = found.end() < len(start)
-    return ended or is_binary(start) or len(found[0]) > LONGEST_ROW
+    return ended or is_binary(start) or len(found[0]) > LINE_BYTES
 
 
 PAIRED_GAP_NS = 1_000  # stamps of one row in two files may differ by a microsecond

@@ -14,9 +14,10 @@ from typing import IO
 
 import numpy as np
 
+from smfeval import words
 from smfeval.errors import FormatError
 from smfeval.io.parsers import Parser, choose_parser
-from smfeval.io.source import BOM, is_binary, open_input
+from smfeval.io.source import BOM, HEADER_BYTES, LINE_BYTES, NO_ROW, is_binary, open_input
 from smfeval.io.text_layout import (
     HeaderLine,
     Layout,
@@ -31,6 +32,7 @@ from smfeval.maths.arrays import Floats, read_only
 CHUNK_BYTES = 8 * 2**20  # stays in a last-level cache, and is much beside the cost of a call
 COUNTED_BYTES = 2**18
 NEW_LINE = b"\n"
+LONG_LINE = f"a line is longer than {words.byte_size(LINE_BYTES)}; rows of numbers are shorter"
 NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.I)
 
 
@@ -42,7 +44,7 @@ def read_numbers(path: Path, layout: Layout) -> NumberTable:
         for number, line in enumerate(header, start=1):
             reader.note_comment(line.encode(), number)
         # map holds no chunk while the next is read; a comprehension would
-        blocks = list(map(reader.read_block, _line_chunks(first, stream)))
+        blocks = list(map(reader.read_block, _line_chunks(path, first, stream)))
     blocks = [block for block in blocks if len(block.stamp)]
     if not blocks:
         raise FormatError(
@@ -63,7 +65,13 @@ def read_header(path: Path) -> tuple[HeaderLine, ...]:
 def _read_header_lines(path: Path, stream: IO[bytes]) -> tuple[list[str], bytes]:
     """Leading comment and blank lines as text, and the first line of numbers."""
     header: list[str] = []
-    while line := stream.readline(CHUNK_BYTES):
+    size = 0
+    while line := stream.readline(LINE_BYTES + 1):
+        size += len(line)
+        if len(line) > LINE_BYTES:
+            raise FormatError(f"{path}:{len(header) + 1}: {LONG_LINE}")
+        if size > HEADER_BYTES:
+            raise FormatError(f"{path}: {NO_ROW}")
         line = line.removeprefix(BOM) if not header else line
         if b"\0" in line:
             raise FormatError(f"{path}:{len(header) + 1}: this is binary data, not text")
@@ -77,25 +85,32 @@ def _read_header_lines(path: Path, stream: IO[bytes]) -> tuple[list[str], bytes]
     raise FormatError(f"{path}: there is a header but no row of numbers")
 
 
-def _line_chunks(first: bytes, stream: IO[bytes]) -> Iterator[bytes]:
+def _line_chunks(path: Path, first: bytes, stream: IO[bytes]) -> Iterator[bytes]:
     """The rest of a file in chunks that end with a line."""
-    chunk = first + _read_chunk(stream)
+    chunk = first + _read_chunk(path, stream)
     while chunk:
         yield chunk
         del chunk  # so that the next may take its memory
-        chunk = _read_chunk(stream)
+        chunk = _read_chunk(path, stream)
 
 
-def _read_chunk(stream: IO[bytes]) -> bytes:
+def _read_chunk(path: Path, stream: IO[bytes]) -> bytes:
     """About a chunk more, to the end of a line; at one go where one can look ahead for that end."""
     if isinstance(stream, GzipFile):
         chunk = stream.read(CHUNK_BYTES)
-        return chunk if chunk.endswith(NEW_LINE) else chunk + stream.readline()
+        return chunk if chunk.endswith(NEW_LINE) else chunk + _rest_of_line(path, stream)
     start = stream.tell()
     stream.seek(CHUNK_BYTES, SEEK_CUR)
-    beyond = len(stream.readline())
+    beyond = len(_rest_of_line(path, stream))
     stream.seek(start)
     return stream.read(CHUNK_BYTES + beyond)
+
+
+def _rest_of_line(path: Path, stream: IO[bytes]) -> bytes:
+    rest = stream.readline(LINE_BYTES + 1)
+    if len(rest) > LINE_BYTES:
+        raise FormatError(f"{path}: {LONG_LINE}")
+    return rest
 
 
 class GrowingArray:

@@ -13,7 +13,7 @@ from smfeval.errors import FormatError, OptionError, SmfevalError
 from smfeval.evaluation import Options
 from smfeval.io.formats import sidecar_options
 from smfeval.io.options import ReadOptions
-from smfeval.io.source import exists, is_folder, open_input
+from smfeval.io.source import exists, is_folder, read_small
 from smfeval.options import refuse_unused_tolerance
 from smfeval.schema import (
     NUMBER,
@@ -81,6 +81,10 @@ PATTERN_KEYS = ("path", "reference", "extrinsic", "pair_extrinsic")  # and those
 ALL_GROUPS = "all"  # the name of the table over all groups
 OWN_GAUGE = "own"  # in place of a gauge: each estimate by the one that it declares
 PAIR_SEPARATOR = " | "  # stands between the names of a pair
+PLAN_BYTES = 16_000_000
+DEPTH = 16  # of lists and tables within each other
+DEEP_KEY = re.compile(rf"^[ \t\[]*(?:[\w\"'-]+[ \t]*\.[ \t]*){{{DEPTH}}}", re.M)
+TOO_DEEP = f"lists or tables within each other, more than {DEPTH} deep: this is no plan"
 LONGEST_NAME = 255  # bytes of a name on the file systems that people have
 TOML_ERROR_PLACE = re.compile(
     r"(?P<what>.*) \(at (line (?P<line>\d+), column (?P<column>\d+)|.*)\)"
@@ -235,17 +239,42 @@ def locate_errors(where: str) -> Iterator[None]:
 
 def read_toml(path: Path) -> dict[str, Any]:
     """What the file says, as TOML; raises with the line where it is none."""
-    with open_input(path) as stream:
-        content = stream.read()
+    content = read_small(path, PLAN_BYTES)
     try:
-        return tomllib.loads(content.decode("utf-8"))
+        text = content.decode("utf-8")
+        _refuse_deep_keys(path, text)
+        return _refuse_deep_tables(path, tomllib.loads(text))
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise FormatError(f"{path}:{line}: the text is not UTF-8") from error
     except tomllib.TOMLDecodeError as error:
         raise FormatError(_toml_error(path, str(error))) from error
     except RecursionError as error:
-        raise FormatError(f"{path}: lists within lists, too deep to be a plan") from error
+        raise FormatError(f"{path}: {TOO_DEEP}") from error
+    except ValueError as error:  # thousands of digits
+        raise FormatError(f"{path}: a number is too long to be read ({error})") from error
+
+
+def _refuse_deep_keys(path: Path, text: str) -> None:
+    """Raise on a key with many dots, before the parser makes a table for each of them."""
+    found = DEEP_KEY.search(text)
+    if found is not None:
+        raise FormatError(f"{path}:{text.count(chr(10), 0, found.start()) + 1}: {TOO_DEEP}")
+
+
+def _refuse_deep_tables(path: Path, table: dict[str, Any]) -> dict[str, Any]:
+    """The table, if no value in it lies deeper than a plan has them."""
+    level: list[Any] = [table]
+    for _ in range(DEPTH):
+        level = [
+            inner
+            for each in level
+            for inner in (each.values() if isinstance(each, dict) else each)
+            if isinstance(inner, dict | list)
+        ]
+    if level:
+        raise FormatError(f"{path}: {TOO_DEEP}")
+    return table
 
 
 def _toml_error(path: Path, complaint: str) -> str:

@@ -147,6 +147,8 @@ def link_scans(made: Path, path: Path, *, aside: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() and path.samefile(made):
             return
+        if path.exists() and not path.is_file():
+            raise OptionError(f"{path}: this is no regular file; only those are replaced")
         temporary = aside / f".smfeval.{uuid4().hex}"
         _link_or_copy(made, temporary)
         temporary.replace(path)

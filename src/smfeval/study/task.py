@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 from smfeval.errors import FormatError, SmfevalError
 from smfeval.evaluation import REQUIRED_RULES, Evaluation, Options, evaluate
-from smfeval.io import format_of, read, split_source
+from smfeval.io import files_to_read, format_of, read
 from smfeval.io.extrinsic import read_extrinsic
-from smfeval.io.formats import sidecar_options, sidecars_beside
 from smfeval.io.source import is_file
 from smfeval.maths import se3
 from smfeval.score import RULES
@@ -43,10 +42,7 @@ class Input:
     @property
     def files(self) -> tuple[Path, ...]:
         """The file, second files that its options name, and those that a format would find."""
-        path, _ = split_source(self.source)
-        sidecars = sidecar_options()
-        named = [Path(value) for name, value in self.reading if name in sidecars and value]
-        return tuple(dict.fromkeys([path, *named, *sidecars_beside(path)]))
+        return tuple(files_to_read(self.source, **dict(self.reading)))
 
 
 Runs = dict[tuple[str, str], tuple[Input, ...]]  # by (estimator, track): its repeats

@@ -112,7 +112,7 @@ def test_chosen_filters_alone_are_run(pretended, capsys, tmp_path):
     ("words", "sentence"),
     [
         (["--filters", "magic"], "filter 'magic' is unknown"),
-        (["--filters", ","], "--filters names no filter"),
+        (["--filters", ","], "--filters has an empty name"),
         (["--seed", "0"], "a seed of the case study is 1 or more"),
         (["-o", "taken"], "taken: already there and no case study"),
         (["-o", "file"], "file: this is a file"),

@@ -128,8 +128,8 @@ def test_a_filter_without_covariance_and_telemetry_is_shown_as_one():
         (["-o", "est.tum"], "would lose the covariance"),
         (["-o", "est.square", "--telemetry", "no/told.parquet"], "there is no folder"),
         (["-o", "est.square", "--telemetry", "told.csv"], "written to a .parquet file"),
-        (["-o", "est.parquet", "--telemetry", "est.parquet"], "need a file each"),
-        (["-o", "est.square", "--telemetry", "a.parquet"], "a folder stands there"),
+        (["-o", "est.parquet", "--telemetry", "est.parquet"], "two outputs of this command"),
+        (["-o", "est.square", "--telemetry", "a.parquet"], "this is a folder"),
         (["-o", "est.square", "--telemetry", "b.parquet", "--filter", "kiss-icp"], "no telemetry"),
     ],
 )

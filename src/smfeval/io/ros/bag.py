@@ -13,7 +13,15 @@ from rosbags.typesys.store import Typestore
 
 from smfeval.errors import FormatError, SmfevalError
 from smfeval.io.progress import report
-from smfeval.io.source import exists, is_file, is_folder
+from smfeval.io.source import (
+    METADATA_BYTES,
+    existing_file,
+    exists,
+    is_file,
+    is_folder,
+    read_small,
+    refuse_aliases,
+)
 
 SUFFIX_BY_MAGIC = {b"#ROSBAG V": ".bag", b"\x89MCAP": ".mcap", b"SQLite format 3\0": ".db3"}
 DATABASE_HEADER = 100  # bytes
@@ -28,11 +36,15 @@ def refuse_unreadable(path: Path) -> None:
         return
     if not is_file(path / "metadata.yaml"):
         raise FormatError(f"{path}: a folder needs a metadata.yaml to be a ROS 2 bag")
+    metadata = path / "metadata.yaml"
+    text = read_small(metadata, METADATA_BYTES).decode("utf-8", errors="replace")
+    refuse_aliases(metadata, text)
     for database in path.glob("*.db3"):
         _refuse_file(database)
 
 
 def _refuse_file(path: Path) -> None:
+    existing_file(path)
     start = _first_bytes(path)
     if not start:
         raise FormatError(f"{path}: the file is empty")

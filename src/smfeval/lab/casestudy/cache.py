@@ -81,7 +81,7 @@ def _save_run(run: Run, base: Path, key: Key) -> None:
     try:
         base.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OptionError(f"{base.parent}: cannot be made ({error.strerror})") from error
+        raise OptionError(f"{base.parent}: cannot be made ({error.strerror or error})") from error
     write(run.belief, _file(base, ".square"))
     if run.telemetry is not None:
         write_telemetry(run.telemetry, _file(base, ".parquet"))

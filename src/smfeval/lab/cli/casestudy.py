@@ -39,9 +39,9 @@ def run(arguments: list[str]) -> int:
 
 
 def _plan(chosen: argparse.Namespace) -> CaseStudyPlan:
-    names = None if chosen.filters is None else [n for n in chosen.filters.split(",") if n]
-    if names == []:
-        raise OptionError("--filters names no filter: write --filters ieskf,kiss-icp")
+    names = None if chosen.filters is None else chosen.filters.split(",")
+    if names is not None and not all(names):
+        raise OptionError("--filters has an empty name in it: write --filters ieskf,kiss-icp")
     return adapt_plan(QUICK if chosen.quick else FULL, filters=names, seed=chosen.seed)
 
 
@@ -54,7 +54,7 @@ def _prepare(folder: Path) -> None:
     try:
         (folder / RUNS).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OptionError(f"{folder}: cannot be made ({error.strerror})") from error
+        raise OptionError(f"{folder}: cannot be made ({error.strerror or error})") from error
 
 
 def _write(path: Path, text: str) -> None:

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
 
-from smfeval.cli.flags import add_output_flags, parser, progress
+from smfeval.cli.flags import add_output_flags, given_files, parser, progress
+from smfeval.cli.outputs import check_outputs
 from smfeval.errors import OptionError
 from smfeval.io import files_to_write, write
 from smfeval.io.atomic import replacing
@@ -61,13 +62,8 @@ def _refuse_outputs(entry: Filter, chosen: argparse.Namespace) -> None:
     if chosen.telemetry is not None:
         _refuse_telemetry(entry, chosen)
         files.append(chosen.telemetry)
-    for file in files:
-        if not file.absolute().parent.is_dir():
-            raise OptionError(f"{file}: there is no folder {file.parent}")
-        if file.is_dir():
-            raise OptionError(f"{file}: a folder stands there")
-        if file.exists() and not chosen.force:
-            raise OptionError(f"{file}: the file exists; --force overwrites it")
+    inputs = [Path(chosen.recording), *given_files(chosen.extrinsic)]
+    check_outputs(files, inputs=inputs, force=chosen.force)
 
 
 def _refuse_telemetry(entry: Filter, chosen: argparse.Namespace) -> None:
@@ -75,8 +71,6 @@ def _refuse_telemetry(entry: Filter, chosen: argparse.Namespace) -> None:
         raise OptionError(f"filter {chosen.filter} leaves no telemetry to write")
     if chosen.telemetry.suffix != ".parquet":
         raise OptionError(f"{chosen.telemetry}: telemetry is written to a .parquet file")
-    if chosen.telemetry.absolute() == chosen.output.absolute():
-        raise OptionError(f"{chosen.telemetry}: belief and telemetry need a file each")
 
 
 def _recording_options(chosen: argparse.Namespace) -> dict[str, object]:

@@ -32,6 +32,7 @@ __all__ = [
 ]
 
 BAG_SUFFIX = ".mcap"
+FILES = {METADATA_FILE, "imu.parquet", "scans.parquet", "points.parquet", "reference.square"}
 UNWRITABLE_SUFFIXES = {".bag", ".db3", ".parquet"}
 
 
@@ -70,7 +71,17 @@ def refuse_overwrite(path: Path, *, force: bool) -> None:
         raise OptionError(f"{path}: there is no folder {path.absolute().parent}")
     if path.suffix != BAG_SUFFIX and exists(path) and not is_file(path / METADATA_FILE):
         raise OptionError(f"{path}: already there and no recording; name a new folder")
+    _refuse_other_files(path)
     files = bag_files(path) if path.suffix == BAG_SUFFIX else [path]
     taken = next((file for file in files if exists(file)), None)
     if taken is not None and not force:
         raise OptionError(f"{taken}: already there; --force replaces it")
+
+
+def _refuse_other_files(path: Path) -> None:
+    """Raise on a folder that holds more than a recording: it is replaced as a whole."""
+    others = sorted({file.name for file in path.iterdir()} - FILES) if is_folder(path) else []
+    if others and path.suffix != BAG_SUFFIX:
+        raise OptionError(
+            f"{path}: the folder holds other things, such as {others[0]}; name another"
+        )

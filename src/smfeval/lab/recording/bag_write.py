@@ -41,7 +41,7 @@ def write_bag(recording: Recording, path: Path) -> list[Path]:
             if recording.reference is not None:
                 write_track(recording.reference, temporary[2], format="square")
     except OSError as error:
-        raise OptionError(f"{path}: cannot be written ({error.strerror})") from error
+        raise OptionError(f"{path}: cannot be written ({error.strerror or error})") from error
     return made
 
 

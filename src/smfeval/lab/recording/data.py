@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from smfeval.errors import FormatError, OptionError
+from smfeval.io.source import METADATA_BYTES, read_small
 from smfeval.maths import se3
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.track import Track
@@ -145,7 +146,7 @@ def metadata_json(recording: Recording) -> str:
 def read_metadata(path: Path) -> dict[str, Any]:
     """The metadata of a recording, as arguments of `Recording`."""
     try:
-        metadata = json.loads(path.read_text())
+        metadata = json.loads(read_small(path, METADATA_BYTES))
         if metadata["schema"] != SCHEMA:
             raise FormatError(f"{path}: the schema is {metadata['schema']}; {SCHEMA} is read")
         mounting = metadata["imu_T_lidar"]

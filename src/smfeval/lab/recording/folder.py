@@ -13,6 +13,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from os.path import realpath
 from pathlib import Path
 
 import numpy as np
@@ -122,6 +123,7 @@ def _stack_columns(frame: pl.DataFrame, columns: str) -> Floats:
 @contextmanager
 def _replace_folder(path: Path) -> Iterator[Path]:
     """A new folder that becomes `path` if the block ends well, and vanishes if it does not."""
+    path = Path(realpath(path))  # a link stays a link
     try:
         with tempfile.TemporaryDirectory(prefix=".smfeval.", dir=path.parent) as scratch:
             new, old = Path(scratch) / "new", Path(scratch) / "old"
@@ -131,4 +133,4 @@ def _replace_folder(path: Path) -> Iterator[Path]:
                 path.rename(old)
             shutil.move(new, path)
     except OSError as error:
-        raise OptionError(f"{path}: cannot be written ({error.strerror})") from error
+        raise OptionError(f"{path}: cannot be written ({error.strerror or error})") from error
