@@ -4,9 +4,16 @@ import numpy as np
 import pytest
 
 from smfeval.errors import FormatError, OptionError
-from smfeval.io import atomic, files_to_write, read, split_source, write
+from smfeval.io import (
+    atomic,
+    declared_gauge,
+    files_to_write,
+    read,
+    split_source,
+    write,
+)
 from smfeval.io.extrinsic import read_extrinsic
-from smfeval.io.formats import FORMATS, format_for_writing, recognise_format
+from smfeval.io.formats import FORMATS, Format, format_for_writing, recognise_format
 from smfeval.io.progress import listening
 from support.beliefs import gaussian
 
@@ -16,6 +23,31 @@ def test_every_format_has_its_module(name):
     module = import_module(FORMATS[name].module)
     assert callable(module.read)
     assert callable(module.write) if FORMATS[name].writable else not hasattr(module, "write")
+
+
+@pytest.mark.parametrize("gauge", [None, "se3", "gravity_yaw", "sim3", "fixed"])
+@pytest.mark.parametrize("name", ["a.square", "a.square.gz", "a.parquet", "a.tum", "a.kitti"])
+@pytest.mark.parametrize("options", [{}, {"preset": "fast-lio2"}, {"gauge": "sim3"}])
+def test_the_gauge_is_known_without_the_rows(name, gauge, options, tmp_path, rng, monkeypatch):
+    write(gaussian(5, rng).with_about(gauge=gauge), tmp_path / name, lossy=True)
+    with monkeypatch.context() as patched:
+        patched.setattr(Format, "read", lambda *_: pytest.fail("rows were read"))
+        found = declared_gauge(tmp_path / name, **options)
+    assert found == read(tmp_path / name, **options).about.gauge
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "openvins/V1_02_est.txt",
+        "gnss_nagoya/2023_rover_1Hz_rtk.pos",
+        "spires/fast_lio2.square",
+        "bags/robot_localization_test2_jackal.bag:/jackal_velocity_controller/odom",
+    ],
+)
+def test_the_gauge_of_real_files_is_known_without_the_rows(shared_data, place):
+    source = str(shared_data / place)
+    assert declared_gauge(source) == read(source).about.gauge
 
 
 def test_a_source_may_name_a_topic(tmp_path):

@@ -17,6 +17,7 @@ from smfeval.study.find import find_tasks
 from smfeval.study.plan import Plan, PlannedEstimator, PlannedTrack
 from smfeval.study.plan_file import read_plan
 from smfeval.study.run import run_study
+from smfeval.study.task import evaluate_task
 from smfeval.summarise.number import Intervals
 from support.drifting import dead_reckoning
 from support.studies import drifting_tracks
@@ -44,8 +45,8 @@ def folder(tmp_path_factory):
     return made
 
 
-def studied(folder, output, **changes):
-    plan = Plan(
+def plan_of(folder, output):
+    return Plan(
         name="drifting",
         folder=folder,
         tracks=tuple(
@@ -56,7 +57,10 @@ def studied(folder, output, **changes):
         output=output,
         options=Options(intervals=PLAIN, singular="drop"),
     )
-    plan = replace(plan, **changes)
+
+
+def studied(folder, output, **changes):
+    plan = replace(plan_of(folder, output), **changes)
     return run_study(plan, find_tasks(plan), workers=1).study
 
 
@@ -123,6 +127,23 @@ def test_estimators_of_different_gauges_are_aligned_by_the_freest(folder, tmp_pa
     assert [dict(each.numbers) for each in study.results] == [
         dict(each.numbers) for each in alike.results
     ]
+
+
+def test_each_run_is_scored_once_whatever_gauges_are_declared(folder, tmp_path, monkeypatch):
+    scored, heard = [], []
+    monkeypatch.setattr(
+        "smfeval.study.cache.evaluate_task",
+        lambda task, key: scored.append(task.options.alignment) or evaluate_task(task, key),
+    )
+    plan = replace(plan_of(folder, tmp_path / "out"), estimators=DIFFERENT)
+    ran = run_study(
+        plan, find_tasks(plan), workers=1, progress=lambda *counts: heard.append(counts)
+    )
+    assert scored.count(None) == len(TRACKS)  # se3 by themselves
+    assert scored.count("se3") == len(TRACKS)
+    assert [done for done, _, _ in heard] == list(range(2 * len(TRACKS) + 1))
+    assert ran.known == 0
+    assert run_study(plan, find_tasks(plan), workers=1).known == 2 * len(TRACKS)
 
 
 def test_each_may_keep_its_own_gauge(folder, tmp_path):

@@ -28,7 +28,12 @@ def choose_alignment(
         return kind, ()
     if estimate.about.gauge is None:
         return "se3", ("the estimate declares no gauge; aligned by se3 (assumed)",)
-    return GAUGE_ALIGNMENTS[estimate.about.gauge], ()
+    return alignment_of(estimate.about.gauge), ()
+
+
+def alignment_of(gauge: str | None) -> AlignmentKind:
+    """The alignment that settles a declared gauge; se3 where none is declared."""
+    return "se3" if gauge is None else GAUGE_ALIGNMENTS[gauge]
 
 
 def fit_alignment(

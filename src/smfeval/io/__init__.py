@@ -17,6 +17,7 @@ from smfeval.io.formats import (
     sidecars_beside,
 )
 from smfeval.io.options import ReadOptions, WriteOptions, settle_about
+from smfeval.io.presets import preset_named
 from smfeval.io.source import exists, reading_limit
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
 
@@ -27,6 +28,7 @@ __all__ = [
     "ReadOptions",
     "WriteOptions",
     "bag_contents",
+    "declared_gauge",
     "files_to_read",
     "files_to_write",
     "format_of",
@@ -54,6 +56,16 @@ def read(source: str | Path, **options: Any) -> AnyTrack:
         if error.place is not None:
             raise
         raise TrackError(error.reason, place=str(path), remedy=error.remedy) from error
+
+
+def declared_gauge(source: str | Path, **options: Any) -> str | None:
+    """The gauge that a track would have when read: by option, the file itself, or preset."""
+    path, topic = split_source(source)
+    chosen = ReadOptions(**options | _named_topic(source, topic, options.get("topic")))
+    entry = format_named(chosen.format) if chosen.format else recognise_format(path)
+    preset = preset_named(chosen.preset)
+    by_preset = None if preset is None else preset.gauge
+    return chosen.gauge or entry.declared_gauge(path, chosen) or by_preset
 
 
 def format_of(source: str | Path, **options: Any) -> str:

@@ -70,6 +70,7 @@ class Format:
     suffixes: tuple[str, ...] = ()  # that choose this format for writing
     keeps: frozenset[str] = frozenset()  # of "covariance", "particles", "cross-covariances"
     keeps_header: bool = False  # it has a header: body, world, gauge, algorithm ...
+    tells_gauge: bool = False  # its module has `declared_gauge(path, options)`
     writable: bool = False
     chooses_convention: bool = False  # whether convention and order can be chosen for writing
     compressed: bool = False  # by itself: a name that ends in .gz is refused
@@ -87,6 +88,12 @@ class Format:
     def read(self, path: Path, options: Any) -> AnyTrack:
         """Read a track."""
         return import_module(self.module).read(path, options)
+
+    def declared_gauge(self, path: Path, options: Any) -> str | None:
+        """The gauge that a file of this format declares, without its rows where that is enough."""
+        if not self.tells_gauge:
+            return None
+        return import_module(self.module).declared_gauge(path, options)
 
     def write(self, track: AnyTrack, path: Path, options: Any) -> tuple[Path, ...]:
         """Write a track; returns the files that were made."""
@@ -143,6 +150,7 @@ FORMATS: dict[str, Format] = {
             "smfeval.io.ros",
             _is_bag,
             CONVENTION_OPTIONS | {"topic", "tf", "lag"},
+            tells_gauge=True,
         ),
         Format(
             "parquet",
@@ -153,6 +161,7 @@ FORMATS: dict[str, Format] = {
             (".parquet",),
             frozenset({"covariance", "particles", "cross-covariances"}),
             keeps_header=True,
+            tells_gauge=True,
             writable=True,
             compressed=True,
         ),
@@ -165,6 +174,7 @@ FORMATS: dict[str, Format] = {
             (".square", ".smfeval"),
             frozenset({"covariance", "particles", "cross-covariances"}),
             keeps_header=True,
+            tells_gauge=True,
             writable=True,
             sidecars=(CROSS,),
         ),
@@ -178,6 +188,7 @@ FORMATS: dict[str, Format] = {
                 is not None
             ),
             frozenset({"origin"}),
+            tells_gauge=True,
         ),
         Format(
             "openvins",
@@ -189,6 +200,7 @@ FORMATS: dict[str, Format] = {
                 or b"# timestamp(s) q p v" in found.start
             ),
             CONVENTION_OPTIONS,
+            tells_gauge=True,
             sidecars=(DEVIATION,),
         ),
         Format(

@@ -53,6 +53,12 @@ STATE_COLUMNS = 17  # stamp, quaternion, position, velocity, two biases; calibra
 DEVIATION_COLUMNS = 16  # stamp and 3 each for rotation, position, velocity, two biases
 
 
+def declared_gauge(path: Path, options: ReadOptions) -> str | None:
+    """The gauge of every file of this format."""
+    del path, options
+    return ABOUT.gauge
+
+
 def read(path: Path, options: ReadOptions) -> Track:
     """Read any of OpenVINS' files."""
     with np.errstate(invalid="ignore", over="ignore"):  # what is not finite the track refuses

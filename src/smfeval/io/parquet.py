@@ -137,6 +137,15 @@ def read(path: Path, options: ReadOptions) -> AnyTrack:
     return GaussianTrack(stamp, position, rotation, covariance, provenance=provenance, **words)
 
 
+def declared_gauge(path: Path, options: ReadOptions) -> str | None:
+    """The gauge in the header, which stands among the metadata."""
+    del options
+    file = existing_file(path).absolute()
+    with _refusing_damage(path):
+        metadata = pl.read_parquet_metadata(file)
+    return _parse_metadata(path, metadata).about().gauge
+
+
 def _particle_track(frame: pl.DataFrame, header: Header, words: dict[str, Any]) -> ParticleTrack:
     stamp = frame["stamp"].to_numpy()
     start = np.concatenate([[0], np.flatnonzero(np.diff(stamp)) + 1])
@@ -160,17 +169,24 @@ def read_table(path: Path) -> tuple[dict[str, str], pl.DataFrame]:
     is told otherwise.
     """
     file = existing_file(path).absolute()
+    with _refusing_damage(path):
+        metadata = pl.read_parquet_metadata(file)
+        lazy = pl.scan_parquet(file, glob=False, hive_partitioning=False)
+        rows = lazy.select(pl.len()).collect().item()  # from the metadata
+        refuse_size(path, NUMBER_BYTES * rows * len(lazy.collect_schema()))
+        frame = lazy.collect()
+    return metadata, frame
+
+
+@contextmanager
+def _refusing_damage(path: Path) -> Iterator[None]:
+    """What polars raises, or panics about, as one sentence."""
     try:
         with _without_backtrace():
-            metadata = pl.read_parquet_metadata(file)
-            lazy = pl.scan_parquet(file, glob=False, hive_partitioning=False)
-            rows = lazy.select(pl.len()).collect().item()  # from the metadata
-            refuse_size(path, NUMBER_BYTES * rows * len(lazy.collect_schema()))
-            frame = lazy.collect()
+            yield
     except (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException) as error:
         first = (str(error).splitlines() or [type(error).__name__])[0]
         raise FormatError(f"{path}: damaged or no Parquet file ({first})") from error
-    return metadata, frame
 
 
 @contextmanager
@@ -197,12 +213,16 @@ def _without_backtrace() -> Iterator[None]:
 def _read_table(path: Path) -> tuple[Header, pl.DataFrame]:
     """Header and table, checked against each other."""
     metadata, frame = read_table(path)
+    header = _parse_metadata(path, metadata)
+    _check_columns(path, frame, COLUMNS[header.representation])
+    return header, frame
+
+
+def _parse_metadata(path: Path, metadata: dict[str, str]) -> Header:
     if HEADER_KEY not in metadata:
         raise FormatError(f"{path}: a Parquet file, but not a belief track: no header in it")
     lines = tuple(enumerate(metadata[HEADER_KEY].splitlines(), start=1))
-    header = parse_header(f"{path} (header)", lines)
-    _check_columns(path, frame, COLUMNS[header.representation])
-    return header, frame
+    return parse_header(f"{path} (header)", lines)
 
 
 def _check_columns(path: Path, frame: pl.DataFrame, names: list[str]) -> None:

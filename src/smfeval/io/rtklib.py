@@ -303,6 +303,12 @@ class LocalPositions:
     origin: str | None = None  # latitude, longitude and height, to read another file about it
 
 
+def declared_gauge(path: Path, options: ReadOptions) -> str | None:
+    """The gauge of every file of this format."""
+    del path, options
+    return ABOUT.gauge
+
+
 def read(path: Path, options: ReadOptions) -> Track:
     """Read a solution as a position-only belief, or as plain positions if it has no covariance."""
     table = read_solution(path)

@@ -121,6 +121,12 @@ def read(path: Path, options: ReadOptions) -> AnyTrack:
     return READERS[header.representation](numbers, header, options)
 
 
+def declared_gauge(path: Path, options: ReadOptions) -> str | None:
+    """The gauge in the header."""
+    del options
+    return parse_header(str(path), read_header(path)).about().gauge
+
+
 def _refuse_headerless(path: Path, lines: tuple[HeaderLine, ...]) -> None:
     """Something else that was named like a SQUARE file lacks all fields, not one of them."""
     if is_cross_file(path):

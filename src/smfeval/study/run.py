@@ -8,9 +8,10 @@ from pathlib import Path
 from uuid import uuid4
 
 from smfeval import words
-from smfeval.align.gauge import AlignmentKind
+from smfeval.align.gauge import AlignmentKind, alignment_of
 from smfeval.compare.frames import GAUGES_BY_FREEDOM
-from smfeval.errors import OptionError
+from smfeval.errors import OptionError, SmfevalError
+from smfeval.io import declared_gauge
 from smfeval.study.cache import Cache, TaskOutcome, load_or_evaluate
 from smfeval.study.cluster import run_on_cluster
 from smfeval.study.digest import code_version
@@ -61,15 +62,16 @@ def run_study(
     progress: Progress = lambda done, failed, total: None,
 ) -> StudyRun:
     """Do all tasks of a plan; an estimator without a file on a track has a gap there."""
-    run = partial(
-        run_tasks, plan, workers=workers, scheduler=scheduler, fresh=fresh, progress=progress
+    tasks, gauge_notes = in_one_gauge(plan, found.tasks)
+    ran = run_tasks(
+        plan,
+        tasks,
+        found.pair_tasks,
+        workers=workers,
+        scheduler=scheduler,
+        fresh=fresh,
+        progress=progress,
     )
-    ran = run(found.tasks, found.pair_tasks)
-    again, gauge_notes = in_one_gauge(plan, found.tasks, ran.results)
-    if again != found.tasks:
-        first, ran = ran, run(again, found.pair_tasks)
-        new = len(again) + len(found.pair_tasks) - ran.cached
-        ran = replace(ran, cached=max(0, first.cached - new), removed=ran.removed + first.removed)
     results = with_gaps(plan, ran.results, found.missing)
     write_tasks(results, plan.output)
     study = Study(
@@ -83,17 +85,19 @@ def run_study(
     return StudyRun(study, ran.cached, ran.removed)
 
 
-def in_one_gauge(
-    plan: Plan, tasks: tuple[Task, ...], results: Sequence[TaskResult]
-) -> tuple[tuple[Task, ...], tuple[str, ...]]:
+def in_one_gauge(plan: Plan, tasks: tuple[Task, ...]) -> tuple[tuple[Task, ...], tuple[str, ...]]:
     """The tasks with one gauge for all, the one with most freedoms; a note where that changed any.
 
-    Fewer freedoms leave larger errors, so that a table over several gauges compares these.
+    Fewer freedoms leave larger errors, so that a table over several gauges compares these. What
+    files declare is known before any of them is scored.
     """
+    if plan.options.alignment is not None:
+        return tasks, ()
+    kinds = [_declared_alignment(task) for task in tasks]
     gauges: dict[AlignmentKind, dict[str, None]] = {}
-    for each in results:
-        if each.gauge in GAUGES_BY_FREEDOM:
-            gauges.setdefault(each.gauge, {})[each.estimator] = None
+    for task, kind in zip(tasks, kinds, strict=True):
+        if kind is not None:
+            gauges.setdefault(kind, {})[task.estimator] = None
     if len(gauges) < 2:
         return tasks, ()
     told = "; ".join(f"{kind}: {words.join(list(names))}" for kind, names in gauges.items())
@@ -104,13 +108,21 @@ def in_one_gauge(
         f"estimates declare different gauges ({told}): all are aligned by {common}, the one with "
         'most freedoms (gauge = "own" in [options] leaves each its own)'
     )
-    found = {(each.estimator, each.track, each.repeat): each.gauge for each in results}
     return tuple(
         task
-        if found.get((task.estimator, task.track, task.repeat)) in (None, common)
+        if kind in (None, common)
         else replace(task, options=replace(task.options, alignment=common))
-        for task in tasks
+        for task, kind in zip(tasks, kinds, strict=True)
     ), (note,)
+
+
+def _declared_alignment(task: Task) -> AlignmentKind | None:
+    """The alignment of the gauge that an estimate declares; None for one that cannot be read."""
+    try:
+        gauge = declared_gauge(task.estimate.source, **dict(task.estimate.reading))
+    except SmfevalError:
+        return None
+    return alignment_of(gauge)
 
 
 def with_gaps(

@@ -26,6 +26,15 @@ def read(path: Path, options: ReadOptions) -> AnyTrack:
         return READERS[shape.kind](bag, topic, shape, options).with_notes(*notes)
 
 
+def declared_gauge(path: Path, options: ReadOptions) -> str | None:
+    """The gauge that messages name; those of most types name none."""
+    if options.tf is not None:
+        return None
+    with open_bag(path) as bag:
+        _, shape, _ = choose_topic(bag, options)
+    return None if shape.gauge is None else read(path, options).about.gauge
+
+
 def candidates(path: Path) -> list[Candidate]:
     """The topics of a bag that can be read, with what their covariance looks like."""
     with open_bag(path) as bag:
