@@ -82,7 +82,7 @@ def test_one_scan_has_its_own_inflation():
     assert smfeval.coverage([2.0, 0.0, 0.0], np.eye(3), level=0.9) == 1.0
 
 
-@pytest.mark.parametrize("shapes", [((3,), (2, 2)), ((4,), (4, 4)), ((2, 3), (3, 3, 3)), ((), ())])
+@pytest.mark.parametrize("shapes", [((3,), (2, 2)), ((7,), (7, 7)), ((2, 3), (3, 3, 3)), ((), ())])
 @pytest.mark.parametrize("name", ["nees", "log_score", "energy_score", "inflation", "coverage"])
 def test_shapes_that_do_not_fit_are_refused(name, shapes):
     with pytest.raises((ValueError, IndexError)):

@@ -1,6 +1,6 @@
-"""Gaussian vectors in d = 1, 2 or 3 dimensions, for many scans at once.
+"""Gaussian vectors in d = 1 to 6 dimensions, for many scans at once.
 
-Everything comes from the pivots of S = L D L^T, written out for d <= 3 and computed for whole
+Everything comes from the pivots of S = L D L^T, entry by entry and computed for whole
 chunks of scans, so that a million scans take a fraction of a second. S must be positive definite.
 """
 
@@ -87,6 +87,7 @@ def columns(error: Floats) -> Columns:
     return list(np.ascontiguousarray(error.T))
 
 
+MOST_DIMENSIONS = 6  # a pose
 SINGULAR = 1e-12  # smallest eigenvalue of the correlation matrix of a regular covariance
 ROUNDING = 1e-15  # a variance this small beside another is what a rotation leaves of zero
 SURELY_REGULAR = 1e-6  # a smallest pivot above this needs no eigenvalues
@@ -136,7 +137,7 @@ def nees(error: ArrayLike, covariance: ArrayLike) -> Floats:
     Parameters
     ----------
     error : (..., d)
-        Mean of the belief minus reference; d = 1, 2 or 3.
+        Mean of the belief minus reference; d = 1 to 3 for positions and rotations, 6 for poses.
     covariance : (..., d, d)
         S, positive definite. With an uncertain reference pass S + S_ref.
 
@@ -160,9 +161,9 @@ def flatten_scans(
     if e.ndim == 2 and s.ndim == 3 and len(e) == len(s) and s.shape[1:] == 2 * e.shape[1:]:
         return e.shape[:1], e, s
     d = e.shape[-1] if e.ndim else 0
-    if s.ndim < 2 or s.shape[-2:] != (d, d) or d not in ROOTS:
+    if s.ndim < 2 or s.shape[-2:] != (d, d) or not 0 < d <= MOST_DIMENSIONS:
         raise ValueError(
-            f"shapes {e.shape} and {s.shape}; expected (..., d) and (..., d, d) with d = 1, 2 or 3"
+            f"shapes {e.shape} and {s.shape}; expected (..., d) and (..., d, d) with d = 1 to 6"
         )
     batch = np.broadcast_shapes(e.shape[:-1], s.shape[:-2])
     error_rows = np.broadcast_to(e, (*batch, d)).reshape(-1, d)

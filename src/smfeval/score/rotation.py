@@ -1,0 +1,103 @@
+"""Scores of rotations: the wrapped Gaussian on the group, and chordal energy.
+
+The belief is R = R_mean Exp(phi), phi ~ N(0, S), and the error is phi = Log(R_mean^T R_ref), with
+angle th <= pi and axis n. Every phi_k = (th + 2 pi k) n has the same rotation, so the density is
+
+    p(R_ref) = sum_k N(phi_k; 0, S) th_k^2 / (4 sin^2(th/2)),    th_k = th + 2 pi k,
+
+against the Haar measure that agrees with the volume of phi (Lebesgue's) at the identity,
+4 sin^2(th/2) dth dn, of 8 pi^2 in all: for small sigma the log score is that of the Gaussian. Near
+the mean the terms k != 0 grow as 1 / th^2 (a whole sphere |phi| = 2 pi is one rotation); they are
+left out below TINY_RAD, where they hold no probability to speak of.
+
+About one axis alone (yaw) the group is the circle: sum_k N(yaw + 2 pi k; 0, s^2).
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from smfeval.maths import normal
+from smfeval.maths.arrays import Floats
+
+SIGMA_WARNED_RAD = 0.5  # above: a Gaussian on rotations is a poor picture of what is known
+SIGMA_REFUSED_RAD = 1.0  # above: the belief wraps, and scores say little about it
+NEGLIGIBLE = 40.0  # a wrap below exp(-40) of the rest changes nothing
+TINY_RAD = 1e-8  # below: the axis of a rotation is rounding
+TURN = 2 * np.pi
+
+
+def log_rotation(error: ArrayLike, covariance: ArrayLike) -> Floats:
+    """Log score of a rotation: minus the log of the wrapped Gaussian density at the reference.
+
+    Against the Haar measure that agrees with Lebesgue's at the identity, so that it is the log
+    score of the Gaussian for small sigma. Strictly proper.
+
+    Parameters
+    ----------
+    error : (..., 3) or (..., 1)
+        phi = Log(R_mean^T R_ref) in radians, at most pi long; of one axis (yaw), the angle.
+    covariance : (..., 3, 3) or (..., 1, 1)
+        Of the right perturbation, R = R_mean Exp(phi); rad^2, positive definite. With an
+        uncertain reference pass the sum of both.
+
+    Returns
+    -------
+    (...)
+        In nats; lower is better.
+    """
+    batch, error, covariance = normal.flatten_scans(error, covariance)
+    d = error.shape[1]
+    if d not in (1, 3):
+        raise ValueError(f"a rotation error has 3 components, or 1 about one axis; not {d}")
+    terms = normal.likelihood_terms(error, covariance)
+    angle = angles(error)
+    score = -normal.log_density(terms, d) + (d - 1) * log_sinc(angle)
+    if d == 1:
+        stiffness = 1 / covariance[:, 0, 0]
+    else:
+        stiffness = np.divide(terms.nees, angle**2, out=np.zeros_like(angle), where=angle > 0)
+    rows = wrapping_scans(angle, stiffness, terms.nees, d - 1)
+    if len(rows):
+        none = np.zeros(len(rows))
+        score[rows] -= log_wraps(angle[rows], none, stiffness[rows], d - 1)
+    return score.reshape(batch)
+
+
+def angles(error: Floats) -> Floats:
+    """Length of each vector. (n, d) -> (n,)."""
+    return np.sqrt(np.einsum("ni,ni->n", error, error))
+
+
+def log_sinc(angle: Floats) -> Floats:
+    """log of sin(th/2) / (th/2): half the log of the volume that Exp leaves. (n,)."""
+    return np.log(np.sinc(angle / TURN))
+
+
+def wrapping_scans(angle: Floats, stiffness: Floats, nees: Floats, power: int) -> Floats:
+    """Scans whose other wraps matter: (2 pi - th)^2 n^T S^-1 n is not far beyond the NEES.
+
+    `stiffness` is n^T S^-1 n of the rotation's own covariance, so that no wrap of a pose has a
+    smaller NEES than (2 pi - th)^2 of it. Wraps are weighted by (th_k / th)^power.
+    """
+    reach = NEGLIGIBLE + power * np.log(TURN / TINY_RAD)
+    near = (TURN - angle) ** 2 * stiffness < nees + 2 * reach
+    if power:
+        near &= angle >= TINY_RAD
+    return np.flatnonzero(near)
+
+
+def log_wraps(angle: Floats, slope: Floats, stiffness: Floats, power: int) -> Floats:
+    """log(sum over all k of N(k) / N(0) (th_k / th)^power). (m,) each -> (m,).
+
+    Along the wraps the NEES is c + 2 slope th_k + stiffness th_k^2.
+    """
+    centre = np.rint(-(slope / stiffness + angle) / TURN)  # the wrap of least NEES
+    reach = np.sqrt(2 * (NEGLIGIBLE + power * np.log(TURN / TINY_RAD)) / stiffness.min()) / TURN
+    total = np.zeros_like(angle)
+    for step in range(-int(reach) - 2, int(reach) + 3):
+        k = centre + step
+        ratio = -np.pi * k * (2 * slope + stiffness * (2 * angle + TURN * k))
+        if power:
+            ratio = ratio + power * np.log(np.abs(angle + TURN * k) / angle)
+        total = np.where(k == 0, total, np.logaddexp(total, ratio))
+    return total
