@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from smfeval.score.crps import crps
     from smfeval.score.interval import interval_score
     from smfeval.score.log import log_score
+    from smfeval.score.pose import energy_body, log_pose
+    from smfeval.score.rotation import energy_rotation, log_rotation
     from smfeval.summarise.inflation import coverage, inflation
     from smfeval.summarise.interval import Interval, interval, paired_interval
     from smfeval.track import About, CrossCovariance, GaussianTrack, ParticleTrack, Track
@@ -74,12 +76,16 @@ _HOMES = {
     "TrackError": "smfeval.errors",
     "coverage": "smfeval.summarise.inflation",
     "crps": "smfeval.score.crps",
+    "energy_body": "smfeval.score.pose",
+    "energy_rotation": "smfeval.score.rotation",
     "energy_score": "smfeval.maths.normal_distance",
     "evaluate": "smfeval.evaluation",
     "examine": "smfeval.explain.doubts",
     "inflation": "smfeval.summarise.inflation",
     "interval": "smfeval.summarise.interval",
     "interval_score": "smfeval.score.interval",
+    "log_pose": "smfeval.score.pose",
+    "log_rotation": "smfeval.score.rotation",
     "log_score": "smfeval.score.log",
     "nees": "smfeval.maths.normal",
     "paired_interval": "smfeval.summarise.interval",
@@ -108,12 +114,16 @@ __all__ = [
     "TrackError",
     "coverage",
     "crps",
+    "energy_body",
+    "energy_rotation",
     "energy_score",
     "evaluate",
     "examine",
     "inflation",
     "interval",
     "interval_score",
+    "log_pose",
+    "log_rotation",
     "log_score",
     "nees",
     "paired_interval",

@@ -488,7 +488,7 @@ def test_nodes_left_out_matter_to_no_belief(monkeypatch: pytest.MonkeyPatch) -> 
     long, across = np.diag([1.0, 0, 0]), np.geomspace(1e-12, 1, 50)[:, None] * np.eye(3)[1]
     pruned = expected_distance(across, long)
     monkeypatch.setattr(normal_distance, "NEGLIGIBLE", 0.0)
-    normal_distance._rule.cache_clear()
+    normal_distance.distance_rule.cache_clear()
     full = expected_distance(across, long)
-    normal_distance._rule.cache_clear()
+    normal_distance.distance_rule.cache_clear()
     np.testing.assert_allclose(pruned, full, rtol=2e-13)

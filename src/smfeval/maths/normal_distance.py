@@ -107,15 +107,15 @@ def energy_score(
     """
     covariance = np.asarray(covariance, np.float64)
     uncertain = covariance if reference_covariance is None else covariance + reference_covariance
-    batch, (error, covariance, uncertain) = _flat((error, 1), (covariance, 2), (uncertain, 2))
-    distance, spread = _rule(beta, *ANY_MEAN), _rule(beta, *ZERO_MEAN)
+    batch, (error, covariance, uncertain) = flat_scans((error, 1), (covariance, 2), (uncertain, 2))
+    distance, spread = distance_rule(beta, *ANY_MEAN), distance_rule(beta, *ZERO_MEAN)
     room = distance.workspace(len(error))
 
     score = np.empty(len(error))
-    for scans in _chunks(len(score)):
-        belief = predicted = _form(error[scans], covariance[scans])
+    for scans in scan_chunks(len(score)):
+        belief = predicted = scaled_form(error[scans], covariance[scans])
         if reference_covariance is not None:
-            predicted = _form(error[scans], uncertain[scans])
+            predicted = scaled_form(error[scans], uncertain[scans])
         own = spread.central(belief, room)  # X - X' has covariance 2 S
         score[scans] = distance.moment(predicted, room) - 2 ** (beta / 2 - 1) * own
     return score.reshape(batch)
@@ -123,13 +123,13 @@ def energy_score(
 
 def expected_distance(mean: ArrayLike, covariance: ArrayLike, *, beta: float = 1.0) -> Floats:
     """E|Y|^beta of Y ~ N(mean, covariance), 0 < beta < 2. (..., d), (..., d, d) -> (...)."""
-    batch, (mean, covariance) = _flat((mean, 1), (covariance, 2))
-    rule = _rule(beta, *ANY_MEAN)
+    batch, (mean, covariance) = flat_scans((mean, 1), (covariance, 2))
+    rule = distance_rule(beta, *ANY_MEAN)
     room = rule.workspace(len(mean))
 
     distance = np.empty(len(mean))
-    for scans in _chunks(len(distance)):
-        distance[scans] = rule.moment(_form(mean[scans], covariance[scans]), room)
+    for scans in scan_chunks(len(distance)):
+        distance[scans] = rule.moment(scaled_form(mean[scans], covariance[scans]), room)
     return distance.reshape(batch)
 
 
@@ -139,8 +139,8 @@ def central_distance(covariance: ArrayLike, *, beta: float = 1.0) -> Floats:
     Closed forms for d = 1, sigma^beta 2^(beta/2) Gamma((1 + beta)/2) / sqrt(pi), and for d = 2 with
     beta = 1, sqrt(2 l_1 / pi) E(1 - l_2 / l_1) with Legendre's E and eigenvalues l_1 >= l_2.
     """
-    rule = _rule(beta, *ZERO_MEAN)
-    batch, (covariance,) = _flat((covariance, 2))
+    rule = distance_rule(beta, *ZERO_MEAN)
+    batch, (covariance,) = flat_scans((covariance, 2))
     axes = covariance.shape[-1]
     if axes == 1:
         power = covariance[:, 0, 0] ** (beta / 2)
@@ -150,8 +150,8 @@ def central_distance(covariance: ArrayLike, *, beta: float = 1.0) -> Floats:
 
     distance, zero = np.empty(len(covariance)), np.zeros((1, axes))
     room = rule.workspace(len(covariance))
-    for scans in _chunks(len(distance)):
-        distance[scans] = rule.central(_form(zero, covariance[scans]), room)
+    for scans in scan_chunks(len(distance)):
+        distance[scans] = rule.central(scaled_form(zero, covariance[scans]), room)
     return distance.reshape(batch)
 
 
@@ -167,7 +167,7 @@ def _central_plane(covariance: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class _Form:
+class ScaledForm:
     """|Y|^2 of a chunk of scans, scaled to mean 1: the polynomials of phi in 2 s."""
 
     square: Floats  # E|Y|^2 before scaling, (scans)
@@ -175,13 +175,13 @@ class _Form:
     adjugate: Floats  # m^T adj(I + 2 s S) m, ascending, (d, scans)
 
 
-def _form(mean: Floats, covariance: Floats) -> _Form:
+def scaled_form(mean: Floats, covariance: Floats) -> ScaledForm:
     """Scale and expand: (scans, d), (scans, d, d) -> form."""
     square = np.einsum("nii->n", covariance) + np.einsum("ni,ni->n", mean, mean)
     scale = 1 / np.where(square > 0, square, 1)
     m = np.multiply(mean.T, np.sqrt(scale), order="C")
     S = np.multiply(covariance.T, scale, order="C")
-    return _Form(square, *_POLYNOMIALS[len(m)](m, S))
+    return ScaledForm(square, *_POLYNOMIALS[len(m)](m, S))
 
 
 def _line(m: Floats, S: Floats) -> tuple[Floats, Floats]:
@@ -232,7 +232,7 @@ _POLYNOMIALS = {1: _line, 2: _plane, 3: _space}
 
 
 @dataclass(frozen=True)
-class _Rule:
+class DistanceRule:
     """E|Y|^beta = E|Y|^2 ^(beta/2) (total - Sum_j weights_j phi(s_j)) for scaled forms."""
 
     beta: float
@@ -240,7 +240,7 @@ class _Rule:
     weights: Floats
     total: float  # sum of all weights, also of those left out because phi is negligible there
 
-    def moment(self, form: _Form, room: Floats) -> Floats:
+    def moment(self, form: ScaledForm, room: Floats) -> Floats:
         """E|Y|^beta. -> (scans)."""
         axes = len(form.adjugate)
         det, phi = self._matrices(len(form.square), room)
@@ -251,7 +251,7 @@ class _Rule:
         unit = np.where(form.determinant[1] > NO_SPREAD, self.total - self.weights @ phi, 1)
         return form.square ** (self.beta / 2) * unit
 
-    def central(self, form: _Form, room: Floats) -> Floats:
+    def central(self, form: ScaledForm, room: Floats) -> Floats:
         """E|Y - m|^beta, scaled anew to E|Y - m|^2 = 1. -> (scans)."""
         trace: Floats = form.determinant[1]
         scale = np.divide(1, trace, out=np.zeros_like(trace), where=trace > NO_SPREAD)
@@ -274,7 +274,7 @@ class _Rule:
 
 
 @lru_cache(maxsize=32)
-def _rule(beta: float, least: int, more: int) -> _Rule:
+def distance_rule(beta: float, least: int, more: int) -> DistanceRule:
     """Gauss-Jacobi rule of c Int_0^inf (1 - phi(s)) s^(-beta/2 - 1) ds, mapped to the half line."""
     if not 0 < beta < 2:
         raise ValueError(f"beta is {beta}; a distance power needs 0 < beta < 2")
@@ -286,14 +286,17 @@ def _rule(beta: float, least: int, more: int) -> _Rule:
     weights = c * weights * (y + 2 * GRADING * x) / x
 
     kept = weights / np.sqrt(1 + 2 * s) > NEGLIGIBLE
-    return _Rule(beta, (2 * s[kept, None]) ** np.arange(4), weights[kept], float(weights.sum()))
+    return DistanceRule(
+        beta, (2 * s[kept, None]) ** np.arange(4), weights[kept], float(weights.sum())
+    )
 
 
-def _chunks(scans: int) -> Iterator[slice]:
+def scan_chunks(scans: int) -> Iterator[slice]:
+    """Slices of at most SCANS_AT_ONCE."""
     return (slice(at, at + SCANS_AT_ONCE) for at in range(0, scans, SCANS_AT_ONCE))
 
 
-def _flat(*arrays: tuple[ArrayLike, int]) -> tuple[tuple[int, ...], list[Floats]]:
+def flat_scans(*arrays: tuple[ArrayLike, int]) -> tuple[tuple[int, ...], list[Floats]]:
     """Broadcast the leading axes of (array, number of core axes) and make them one."""
     floats = [(np.asarray(array, np.float64), core) for array, core in arrays]
     axes = {size for array, core in floats for size in array.shape[array.ndim - core :]}
