@@ -8,9 +8,10 @@ The way of the data, and where each step lives::
     align      one body, one world                                               align
     score      a number per scan, by strictly proper rules                       score
     summarise  a number and its interval per track, and the verdict              summarise
+    doubt      is a file what it claims to be? do the two fit each other?        doubts
     evaluate   all of that in one call                                           evaluation
     compare    estimates against each other, over tracks, along a knob           compare
-    explain    doubts about a file, alibis, diagnoses                            explain
+    explain    what else could explain a verdict, and what is wrong              explain
     study      many estimators on many tracks, from a plan                       study
     show       text, tables, figures, the page                                   show
 
@@ -28,6 +29,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from smfeval.doubts.one_track import Examination, examine
     from smfeval.errors import (
         ConventionError,
         FormatError,
@@ -38,7 +40,6 @@ if TYPE_CHECKING:
         TrackError,
     )
     from smfeval.evaluation import Evaluation, Options, evaluate
-    from smfeval.explain.doubts import Examination, examine
     from smfeval.io import read, write
     from smfeval.io.extrinsic import read_extrinsic
     from smfeval.io.recorder import SquareWriter
@@ -61,7 +62,7 @@ _HOMES = {
     "ConventionError": "smfeval.errors",
     "CrossCovariance": "smfeval.track",
     "Evaluation": "smfeval.evaluation",
-    "Examination": "smfeval.explain.doubts",
+    "Examination": "smfeval.doubts.one_track",
     "FormatError": "smfeval.errors",
     "GaussianTrack": "smfeval.track",
     "Interval": "smfeval.summarise.interval",
@@ -80,7 +81,7 @@ _HOMES = {
     "energy_rotation": "smfeval.score.rotation",
     "energy_score": "smfeval.maths.normal_distance",
     "evaluate": "smfeval.evaluation",
-    "examine": "smfeval.explain.doubts",
+    "examine": "smfeval.doubts.one_track",
     "inflation": "smfeval.summarise.inflation",
     "interval": "smfeval.summarise.interval",
     "interval_score": "smfeval.score.interval",

@@ -77,6 +77,7 @@ def test_json_is_strict_and_follows_its_schema(walked, capsys):
         "k_over_path",
         "relative_bounds",
         "verdict",
+        "doubts",
         "notes",
     ]
     assert document["calibration"]["k"]["value"] == pytest.approx(100, rel=0.2)

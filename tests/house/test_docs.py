@@ -14,8 +14,8 @@ import smfeval
 from smfeval.cli.conditions import condition_names
 from smfeval.cli.main import VERBS
 from smfeval.compare.sweep import SENTENCES
+from smfeval.doubts.one_track import SUSPICIONS
 from smfeval.explain.diagnoses.biases import TEXTS
-from smfeval.explain.doubts import SUSPICIONS
 from smfeval.io.convention import CONVENTIONS
 from smfeval.io.formats import FORMATS
 from smfeval.io.header import ALLOWED_VALUES, COMMON_KEYS, REQUIRED_KEYS

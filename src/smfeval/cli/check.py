@@ -11,7 +11,7 @@ from smfeval.cli.flags import (
     progress,
     read_options,
 )
-from smfeval.explain.doubts import Examination, examine
+from smfeval.doubts.one_track import Examination, examine
 from smfeval.io import bag_contents, files_to_read, read
 from smfeval.show import check
 from smfeval.show.render import json_text

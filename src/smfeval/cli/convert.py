@@ -14,7 +14,7 @@ from smfeval.cli.flags import (
 )
 from smfeval.cli.outputs import check_outputs
 from smfeval.errors import OptionError
-from smfeval.explain.doubts import examine
+from smfeval.doubts.one_track import examine
 from smfeval.io import files_to_read, files_to_write, losses, read, write
 from smfeval.io.convention import CONVENTIONS, ORDERS
 from smfeval.io.extrinsic import read_extrinsic

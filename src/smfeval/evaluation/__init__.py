@@ -14,6 +14,7 @@ from smfeval.align.gauge import (
 )
 from smfeval.associate import Pairs
 from smfeval.associate.pairing import check_reference, nearest_pairs, pair_scans
+from smfeval.doubts import MatchedTracks, doubts_beside, explanation, loss
 from smfeval.evaluation.claim import align_claim, claimed_joint, judge_motion
 from smfeval.evaluation.metrics import (
     FittedFreedoms,
@@ -74,6 +75,7 @@ def evaluate(
     estimate, reference = estimate[pairs.estimate], reference[pairs.reference]
 
     alignment, left = fit_alignment(estimate, reference, kind, options.fit_on)
+    matched = MatchedTracks(estimate, reference, alignment, pairs.scans, options.extrinsic)
     estimate = alignment(estimate)
     claim = align_claim(estimate, joint, alignment, kind)
     motion = judge_motion(claim, reference, options.space)
@@ -84,6 +86,7 @@ def evaluate(
     fit = FittedFreedoms(
         alignment.freedoms, from_start=len(left) < len(estimate), clock=clock is not None
     )
+    doubts = doubts_beside(*given, matched)
     return Evaluation(
         *given,
         options=options,
@@ -95,7 +98,8 @@ def evaluate(
         relative=relative_errors(position, options),
         claim=claim,
         relative_motion=motion,
-        verdict=judge_track(position, fit, motion),
+        verdict=judge_track(position, fit, motion).after_doubt(explanation(doubts), loss(doubts)),
+        doubts=doubts,
         notes=(
             *notes,
             *pair_notes,

@@ -9,6 +9,7 @@ import numpy as np
 from smfeval import words
 from smfeval.align.fit import Alignment
 from smfeval.associate import GapRisk, Pairs
+from smfeval.doubts import Doubt
 from smfeval.evaluation.claim import AlignedClaim
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.options import Options
@@ -83,6 +84,7 @@ class Evaluation:
     relative: tuple[RelativeError, ...]
     relative_motion: RelativeMotion | None  # under the claim; None where it says nothing of it
     verdict: Verdict
+    doubts: tuple[Doubt, ...]  # what looks wrong in one of the tracks, or in both together
     notes: tuple[str, ...]
 
     def __repr__(self) -> str:
@@ -194,6 +196,7 @@ class Evaluation:
             "k_over_path": [asdict(row) | {"k": row.k.to_dict()} for row in self.k_over_path],
             "relative_bounds": [] if motion is None else motion.bound_dicts(),
             "verdict": self.verdict.to_dict(),
+            "doubts": [asdict(doubt) for doubt in self.doubts],
             "notes": list(self.all_notes),
         }
 

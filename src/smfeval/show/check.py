@@ -10,8 +10,8 @@ from smfeval.maths.stamps import seconds_text
 from smfeval.track import AnyTrack, DroppedRows, GaussianTrack, ParticleTrack
 
 if TYPE_CHECKING:
-    from smfeval.explain.doubts import Examination
-    from smfeval.explain.health import Health, TrackMotion
+    from smfeval.doubts.health import Health, TrackMotion
+    from smfeval.doubts.one_track import Examination
     from smfeval.io.ros.topics import Candidate
 
 SCHEMA = "smfeval.check/1"
@@ -45,7 +45,7 @@ def text(examination: "Examination", *, verbose: bool = False) -> str:
     rows += cross_rows(track)
     rows += detail_rows(examination) if verbose else []
     rows += provenance_rows(track)
-    rows += [("doubt", doubt.sentence) for doubt in examination.doubts]
+    rows += [("doubt", str(doubt)) for doubt in examination.doubts]
     return f"{track.provenance.name}\n{words.columns(rows)}\n{last_line(examination)}\n"
 
 
@@ -62,7 +62,7 @@ def last_line(examination: "Examination") -> str:
 def reasons_for_doubt(examination: "Examination") -> list[str]:
     """What a strict check refuses: doubts, notes, rows left out, assumptions, useless beliefs."""
     track = examination.track
-    reasons = [doubt.sentence for doubt in examination.doubts]
+    reasons = [str(doubt) for doubt in examination.doubts]
     reasons += [_format_dropped(left) for left in track.provenance.dropped]
     reasons += track.provenance.notes
     if "(assumed)" in (track.provenance.convention or ""):
@@ -241,7 +241,7 @@ def conversion_text(done: Conversion, *, verbose: bool = False) -> str:
     rows += cross_rows(track)
     rows += detail_rows(done.examination) if verbose else []
     rows += provenance_rows(track)
-    rows += [("doubt", doubt.sentence) for doubt in done.examination.doubts]
+    rows += [("doubt", str(doubt)) for doubt in done.examination.doubts]
     rows += [("assumed", word) for word in done.assumed]
     rows += [("lost", word) for word in done.lost]
     return f"{words.columns(rows, indent=0)}\n{conversion_line(done)}\n"

@@ -40,6 +40,7 @@ def rows(evaluation: Evaluation, *, verbose: bool = False) -> list[tuple[str, st
         *[("relative", _relative_text(error)) for error in evaluation.relative],
         *_effective_rows(evaluation),
         *[("note", note) for note in evaluation.all_notes],
+        *[("doubt", str(doubt)) for doubt in evaluation.doubts],
     ]
 
 
@@ -337,7 +338,17 @@ def table(evaluations: list[Evaluation]) -> str:
         for evaluation in evaluations
         for note in evaluation.all_notes
     ]
-    return "\n".join(words.table(rows) + [f"note  {note}" for note in notes]) + "\n"
+    doubts = doubt_lines(evaluations)
+    return "\n".join([*words.table(rows), *(f"note  {note}" for note in notes), *doubts]) + "\n"
+
+
+def doubt_lines(evaluations: list[Evaluation]) -> list[str]:
+    """Doubts about several estimates, one line each."""
+    return [
+        f"doubt  {evaluation.estimate.provenance.name}: {doubt}"
+        for evaluation in evaluations
+        for doubt in evaluation.doubts
+    ]
 
 
 def row(evaluation: Evaluation) -> tuple[str, ...]:

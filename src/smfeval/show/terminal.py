@@ -100,7 +100,8 @@ def _evaluation_screen(evaluation: Evaluation, *, verbose: bool) -> list[Rendera
     if line is not None:
         rows = [*rows, ("error/sigma", line)]
     for label, said in rows:
-        table.add_row(f"  {'' if label == last else label}", Text(said))
+        style = "bold yellow" if label == "doubt" else ""
+        table.add_row(f"  {'' if label == last else label}", Text(said, style=style))
         last = label
     return [Text(names, style="bold"), table, _verdict_text(evaluation)]
 
@@ -118,7 +119,8 @@ def _evaluation_table(evaluations: list[Evaluation]) -> list[RenderableType]:
         *cells, label = scores.row(evaluation)
         table.add_row(*map(Text, cells), Text(label, style=COLOURS[label]))
     told = [f"{e.estimate.provenance.name}: {note}" for e in evaluations for note in e.all_notes]
-    return [table, *(Text(f"note  {note}") for note in told)]
+    doubts = (Text(line, style="bold yellow") for line in scores.doubt_lines(evaluations))
+    return [table, *(Text(f"note  {note}") for note in told), *doubts]
 
 
 def _grid_table(grid: Grid) -> Table:

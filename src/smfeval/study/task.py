@@ -131,7 +131,7 @@ def evaluate_task(task: Task, key: str = "") -> "tuple[TaskResult, pl.DataFrame 
             scored=len(evaluation.position.residuals),
             verdict=evaluation.verdict.label,
             numbers=_metric_numbers(evaluation),
-            notes=tuple(without_folders(note, task) for note in evaluation.all_notes),
+            notes=tuple(without_folders(note, task) for note in _told(evaluation)),
             gauge=evaluation.alignment.kind,
             joint=None if claim is None else claim.joint.kind,
             scored_under=None if claim is None else claim.how,
@@ -163,6 +163,11 @@ def evaluate_pair(task: PairTask, key: str = "") -> tuple[PairResult, None]:
         return result, None
     except Exception as error:
         return replace(nothing, failure=failure_sentence(error, task)), None
+
+
+def _told(evaluation: Evaluation) -> tuple[str, ...]:
+    """Notes, and what looks wrong."""
+    return (*evaluation.all_notes, *(f"doubt: {doubt}" for doubt in evaluation.doubts))
 
 
 def _metric_numbers(evaluation: Evaluation) -> tuple[tuple[str, Number], ...]:

@@ -1,7 +1,7 @@
 """The verdict: is the reported uncertainty honest? One word, one sentence, its evidence."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from smfeval import words
@@ -34,6 +34,17 @@ class Verdict:
     low: float | None = None
     high: float | None = None
     not_refuted: float | None = None  # the factor within which honesty was not refuted
+    as_read: Label | None = None  # the label without the doubt that forbids it
+
+    def after_doubt(self, doubt: str | None, loss: str | None = None) -> "Verdict":
+        """The verdict where something looks wrong that may explain it: none, and why.
+
+        `loss` says that the estimate is lost, which comes before any calibration.
+        """
+        if doubt is None or self.evidence == "none":
+            return self if loss is None else replace(self, sentence=f"{loss}; {self.sentence}")
+        why = f"cannot tell: {doubt}; as read, {self.sentence}"
+        return replace(self, label="cannot tell", sentence=why, as_read=self.label)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON data."""

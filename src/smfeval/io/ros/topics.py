@@ -12,8 +12,8 @@ import numpy as np
 from rosbags.interfaces import Nodetype
 
 from smfeval import words
+from smfeval.doubts.health import UNKNOWN_VARIANCE
 from smfeval.errors import FormatError
-from smfeval.explain.health import UNKNOWN_VARIANCE
 from smfeval.io.options import ReadOptions
 from smfeval.io.presets import preset_named
 from smfeval.io.ros.bag import Bag, Topic

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from smfeval import words
+from smfeval.doubts.health import motion as motion_of
 from smfeval.errors import OptionError
-from smfeval.explain.health import motion as motion_of
 from smfeval.lab.filters import FILTERS, Filter
 from smfeval.lab.filters.run import Run
 from smfeval.lab.recording import Imu, Recording, Scans

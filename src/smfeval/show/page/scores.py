@@ -39,7 +39,7 @@ MANY = 0.1  # share of scans: more of them unmatched, or at risk, stand beside t
 
 # Rows of the text that stand in tables of their own here, or are terms by another name.
 ELSEWHERE = {"MAE", "RMSE", "energy", "CRPS", "interval", "rotation", "NEES", "k", "coverage"}
-ELSEWHERE |= {"shape", "precision", "relative scores", "note"}
+ELSEWHERE |= {"shape", "precision", "relative scores", "note", "doubt"}
 TERM_OF = {"relative": "relative error", "effective": "effective scans"}
 
 
@@ -128,10 +128,10 @@ def _decisive_interval(evaluation: Evaluation) -> str:
 
 
 def warning(evaluation: Evaluation) -> str:
-    """Scans that were not matched, or matched over gaps too long, where they are many."""
+    """What looks wrong; scans not matched, or matched over gaps too long, where they are many."""
     pairs, risk = evaluation.pairs, evaluation.gap_risk
     lost = pairs.scans - len(pairs)
-    warnings = []
+    warnings = [f"Doubt: {doubt}" for doubt in evaluation.doubts]
     if lost > MANY * pairs.scans:
         share = words.share(lost / pairs.scans)
         warnings.append(

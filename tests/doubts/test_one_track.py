@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from smfeval.explain.doubts import examine
+from smfeval.doubts.one_track import examine
 from smfeval.io import read
 from smfeval.track import GaussianTrack, Track
 from support.beliefs import circuit, gaussian, particles, poses, stamps

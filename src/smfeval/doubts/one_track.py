@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from smfeval import words
-from smfeval.explain.health import (
+from smfeval.doubts.health import (
     UNKNOWN_VARIANCE,
     Health,
     TrackMotion,
@@ -72,6 +72,7 @@ LEVER_M = 0.6  # position sigma over rotation sigma: real filters are at 2-23 m,
 STEADY, GROWING = 1.5, 4.0  # factors over the track
 DIRECTED, MUCH_BETTER = 0.7, 0.25  # mean resultant length of the direction of motion in body axes
 NEAR_IDENTITY = 0.02  # a first quaternion this close to 1 0 0 0 was probably written wxyz
+DIRECTION_STEPS = 2000  # evenly spaced, that stand for the motion of a track
 MOVING_M = 0.01  # a step shorter than this says nothing about direction
 SMOOTH_FACTOR, ALIKE = 8.0, 4.0  # sigma against the jitter of the positions
 ENOUGH_SCANS = 20
@@ -80,10 +81,18 @@ NO_CORRELATION = 1e-9  # relative to the largest entry
 
 @dataclass(frozen=True)
 class Doubt:
-    """A suspicion by its name, and the sentence that explains it."""
+    """A suspicion by its name, and the sentence that explains it.
+
+    `explains` says that a verdict may come from this alone: none is given beside it.
+    """
 
     name: str
     sentence: str
+    explains: bool = False
+    remedy: str | None = None  # what to try, with its numbers
+
+    def __str__(self) -> str:
+        return self.sentence if self.remedy is None else f"{self.sentence}; {self.remedy}"
 
 
 @dataclass(frozen=True)
@@ -100,11 +109,12 @@ class ExaminedTrack:
         return self.track if isinstance(self.track, GaussianTrack) else None
 
 
-def doubts(track: Track, moved: TrackMotion, condition: Health | None) -> tuple[Doubt, ...]:
+def doubts(known: ExaminedTrack) -> tuple[Doubt, ...]:
     """All doubts about a track, in the order of the table."""
-    known = ExaminedTrack(track, moved, condition)
     spoken = ((name, suspicion(known)) for name, suspicion in SUSPICIONS.items())
-    return tuple(Doubt(name, sentence) for name, sentence in spoken if sentence)
+    return tuple(
+        Doubt(name, sentence, explains=name in EXPLAINING) for name, sentence in spoken if sentence
+    )
 
 
 def _scalar_first(known: ExaminedTrack) -> str | None:
@@ -128,12 +138,13 @@ def _scalar_first(known: ExaminedTrack) -> str | None:
 
 def _directedness(position: Floats, rotation: Floats) -> float:
     """Mean resultant length of the direction of motion in body axes: 1 if it never changes."""
-    step = np.diff(position, axis=0)
+    start = np.arange(0, len(position) - 1, max(1, len(position) // DIRECTION_STEPS))
+    step, rotation = position[start + 1] - position[start], rotation[start]
     length = np.linalg.norm(step, axis=1)
     moving = length > MOVING_M
     if moving.sum() < ENOUGH_SCANS:
         return 0.0
-    to_body = so3.matrix(rotation[:-1][moving]).swapaxes(-1, -2)
+    to_body = so3.matrix(rotation[moving]).swapaxes(-1, -2)
     direction = (to_body @ (step[moving] / length[moving, None])[..., None])[..., 0]
     return float(np.linalg.norm(direction.mean(axis=0)))
 
@@ -212,7 +223,8 @@ def _rotation_first(known: ExaminedTrack) -> str | None:
     if position < LEVER_M * rotation:
         return (
             f"the rotation sigma is {words.angle(np.degrees(rotation))} beside a position sigma of "
-            f"{words.length(position)}: are the blocks exchanged (rotation first)?"
+            f"{words.length(position)}: are the blocks exchanged (rotation first), or is the "
+            "rotation in degrees?"
         )
     there, here = growth(sigmas(track.covariance[:, 3:, 3:])), health.growth
     if there is not None and here is not None and there > GROWING and 1 / STEADY < here < STEADY:
@@ -294,6 +306,9 @@ SUSPICIONS: dict[str, Callable[[ExaminedTrack], str | None]] = {
 }
 
 
+EXPLAINING = ("scalar-first", "rotation-first", "deviation-for-variance")  # a verdict by themselves
+
+
 @dataclass(frozen=True)
 class Examination:
     """Everything `check` tells of a track."""
@@ -310,5 +325,5 @@ def examine(track: AnyTrack) -> Examination:
     belief = track.moments if isinstance(track, ParticleTrack) else track
     moved = motion(belief)
     condition = health(belief) if isinstance(belief, GaussianTrack) else None
-    found = doubts(belief, moved, condition)
+    found = doubts(ExaminedTrack(belief, moved, condition))
     return Examination(track, moved, condition, found, scorable(belief))

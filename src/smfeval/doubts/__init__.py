@@ -1,0 +1,67 @@
+"""DOUBT: is a file what it claims to be? Things that parse and yet look wrong.
+
+::
+
+    health      the covariances and the motion of a track, described
+    one_track   suspicions about a track alone
+    two_tracks  suspicions about an estimate and its reference together
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from smfeval.doubts.health import health, motion
+from smfeval.doubts.one_track import Doubt, ExaminedTrack, doubts
+from smfeval.doubts.two_tracks import COHERENT, MatchedTracks, doubts_between
+from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
+
+__all__ = ["Doubt", "MatchedTracks", "doubts_beside", "explanation", "loss"]
+
+HEALTH_SCANS = 2000  # evenly spaced, that stand for a track where its covariances are described
+
+
+def doubts_beside(
+    estimate: AnyTrack, reference: AnyTrack, matched: MatchedTracks
+) -> tuple[Doubt, ...]:
+    """Doubts about both tracks as they were read, and about the two together.
+
+    Motion that agrees with the reference's refutes a doubt about the order of the quaternion.
+    """
+    agrees = matched.shows_motion and matched.coherence > COHERENT
+    found = doubts_between(matched)
+    for who, track in (("reference", reference), ("estimate", estimate)):
+        own = (each for each in _own(track) if not (agrees and each.name == "scalar-first"))
+        found = (
+            *(
+                replace(
+                    each,
+                    sentence=f"{who}: {each.sentence}",
+                    explains=each.explains and who == "estimate",
+                )
+                for each in own
+            ),
+            *found,
+        )
+    return found
+
+
+def explanation(doubts: tuple[Doubt, ...]) -> str | None:
+    """The first doubt that may explain a verdict by itself, in words."""
+    return next((doubt.sentence for doubt in doubts if doubt.explains), None)
+
+
+def loss(doubts: tuple[Doubt, ...]) -> str | None:
+    """That the estimate is lost, in words; None where it is not."""
+    return next((doubt.sentence for doubt in doubts if doubt.name == "lost"), None)
+
+
+def _own(track: AnyTrack) -> tuple[Doubt, ...]:
+    """Doubts about one track; its covariances are described by some of its scans."""
+    belief = track.moments if isinstance(track, ParticleTrack) else track
+    condition = None
+    if isinstance(belief, GaussianTrack):
+        last = len(belief) - 1
+        some = np.unique(np.linspace(0, last, min(last + 1, HEALTH_SCANS)).astype(np.int64))
+        condition = health(belief[some])
+    return doubts(ExaminedTrack(belief, motion(belief), condition))

@@ -1,0 +1,322 @@
+"""Doubts about two tracks together: they parse, they pair, and yet they do not fit each other.
+
+What both tracks say about the motion of the body between two scans, its displacement and its turn
+in body axes, does not depend on the world that they speak of. Two rigidly connected bodies differ
+by one rotation X: displacement and turn of the estimate's body are X times those of the
+reference's. How well one rotation explains them all is their coherence, 1 at best; a track that
+was written otherwise (quaternion order, an exchanged axis, an inverse) has much less of it as read
+than as it was meant.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from smfeval import words
+from smfeval.align.fit import Alignment
+from smfeval.doubts.one_track import Doubt
+from smfeval.maths import se3, so3
+from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.se3 import Pose
+from smfeval.track import AnyTrack, Track
+
+WINDOWS = 200  # of relative motion; more tell little more about one rotation
+FEWEST_WINDOWS = 24
+CLOSER = 0.5  # an inverse that leaves less than this part of the rotation
+ALTERNATIONS = 20
+BLOCKS = 8  # stretches of the track whose rotations X are compared
+MOVING_M = 0.5  # a path shorter than this says nothing about the motion
+COHERENT = 0.9  # two bodies that move together; real filters that are not lost have 0.96 and more
+MUCH_BETTER = 0.25  # part of the incoherence that is left if a track was written otherwise
+LEAST_ROTATION_RAD = np.radians(1.0)  # a smaller one does little to a covariance
+MOUNTED_RAD = np.radians(5.0)  # from here on the bodies are two, and their lever arm is unknown
+SCATTERS = 5.0  # a constant rotation is this many times its scatter over the track; drift is not
+NO_UNIT = 1.5  # odometry may well be wrong by some percent; units are wrong by factors
+SAME_SCALE = 0.1  # the whole track and its steps tell the same factor
+OVERTURNED_DEG = 150.0
+UNSEEN_AXIS = 0.05  # singular values below this part of the largest: the body hardly turns so
+LOST_M = 1.0  # smaller errors are no loss, however small the track
+LOST = 0.5  # RMSE over the spread of the reference's positions: the fit explains 75 % of them
+UNMATCHED = 1 / 3
+UNITS = {1e-3: "millimetres", 1e-2: "centimetres", 0.3048: "feet"}
+
+
+@dataclass(frozen=True)
+class BodyMotion:
+    """Displacement and turn of a body over windows, in its own axes. (m, 3) each."""
+
+    displacement: Floats
+    turn: Floats
+
+    def __getitem__(self, windows: Ints) -> "BodyMotion":
+        return BodyMotion(self.displacement[windows], self.turn[windows])
+
+    def directions(self) -> Floats:
+        """Both in units of their own root mean square, one after the other. (2 m, 3)."""
+        parts = (self.displacement, self.turn)
+        sizes = (float(np.sqrt(np.mean(np.sum(part**2, axis=1)))) for part in parts)
+        return np.concatenate(
+            [part / size if size else part for part, size in zip(parts, sizes, strict=True)]
+        )
+
+    def directedness(self) -> float:
+        """Mean resultant length of the direction of motion: 1 if it never changes."""
+        length = np.linalg.norm(self.displacement, axis=1, keepdims=True)
+        unit = self.displacement / np.where(length > 0, length, 1.0)
+        return float(np.linalg.norm(unit.mean(axis=0)))
+
+
+def body_motion(poses: Pose) -> BodyMotion:
+    """Motion between each pose and the next. (m + 1, 3), (m + 1, 4)."""
+    position, rotation = poses
+    moved = so3.rotate_back(rotation[:-1], np.diff(position, axis=0))
+    turned = so3.log(so3.compose(so3.inverse(rotation[:-1]), rotation[1:]))
+    return BodyMotion(moved, turned)
+
+
+def rotation_between(first: BodyMotion, second: BodyMotion) -> Floats:
+    """The rotation X that brings the second motion closest to the first (Kabsch). (3, 3)."""
+    left, _, right = np.linalg.svd(first.directions().T @ second.directions())
+    sign = np.sign(np.linalg.det(left @ right)) or 1.0
+    return (left * np.array([1.0, 1.0, sign])) @ right
+
+
+def coherence(first: BodyMotion, second: BodyMotion) -> float:
+    """How well one rotation explains displacement and turn: the cosine of what it leaves."""
+    ours, theirs = first.directions(), second.directions() @ rotation_between(first, second).T
+    norm = np.linalg.norm(ours) * np.linalg.norm(theirs)
+    return float(np.sum(ours * theirs) / norm) if norm else 1.0
+
+
+@dataclass(frozen=True)
+class MatchedTracks:
+    """The matched scans of both tracks about one body; what a suspicion may look at."""
+
+    estimate: AnyTrack  # in its own world
+    reference: Track
+    alignment: Alignment
+    scans: int  # of the estimate, matched or not
+    extrinsic: Pose | None = None  # that was applied
+
+    @cached_property
+    def path_m(self) -> float:
+        """Length of the reference's path."""
+        return float(np.linalg.norm(np.diff(self.reference.position, axis=0), axis=1).sum())
+
+    @cached_property
+    def poses(self) -> tuple[Pose, Pose]:
+        """Of the estimate and of the reference, at the ends of the windows of relative motion."""
+        at = slice(None, None, max(1, len(self.reference) // WINDOWS))
+        return (
+            (self.estimate.position[at], self.estimate.rotation[at]),
+            (self.reference.position[at], self.reference.rotation[at]),
+        )
+
+    @cached_property
+    def shows_motion(self) -> bool:
+        """Whether both have an orientation and move enough to compare how the bodies move."""
+        oriented = self.estimate.about.oriented and self.reference.about.oriented
+        return oriented and len(self.poses[0][0]) > FEWEST_WINDOWS and self.path_m > MOVING_M
+
+    @cached_property
+    def motions(self) -> tuple[BodyMotion, BodyMotion]:
+        """Of the estimate's and of the reference's body, as read."""
+        ours, theirs = self.poses
+        return body_motion(ours), body_motion(theirs)
+
+    @cached_property
+    def coherence(self) -> float:
+        """Of the two motions as read."""
+        return coherence(*self.motions)
+
+
+def doubts_between(tracks: MatchedTracks) -> tuple[Doubt, ...]:
+    """All doubts about two matched tracks, in the order of the table."""
+    found = (suspicion(tracks) for suspicion in RELATIONS.values())
+    return tuple(doubt for doubt in found if doubt is not None)
+
+
+def _scalar_first(poses: Pose) -> Pose:
+    return poses[0], poses[1][:, [1, 2, 3, 0]]
+
+
+def _inverse(poses: Pose) -> Pose:
+    """The poses of the world in the body."""
+    position, rotation = poses
+    return -so3.rotate_back(rotation, position), so3.inverse(rotation)
+
+
+def _with_axes(*signs: int, order: tuple[int, int, int] = (0, 1, 2)) -> Callable[[Pose], Pose]:
+    """Positions with their axes in another order, or mirrored."""
+    return lambda poses: (poses[0][:, order] * np.array(signs), poses[1])
+
+
+MISTAKES: dict[str, tuple[Callable[[Pose], Pose], str]] = {
+    "scalar-first": (_scalar_first, "are its quaternions written wxyz?"),
+    "inverse": (_inverse, "does it give the pose of the world in the body?"),
+    "mirrored-x": (_with_axes(-1, 1, 1), "is its x axis mirrored?"),
+    "mirrored-y": (_with_axes(1, -1, 1), "is its y axis mirrored?"),
+    "mirrored-z": (_with_axes(1, 1, -1), "is its z axis mirrored?"),
+    "exchanged-axes": (_with_axes(1, 1, 1, order=(1, 0, 2)), "are its x and y axes exchanged?"),
+}
+
+
+def _written_otherwise(tracks: MatchedTracks) -> Doubt | None:
+    """Bodies that do not move together as read, and would if one track were written otherwise."""
+    if not tracks.shows_motion or tracks.coherence > COHERENT:
+        return None
+    value, _, who, name = max(_corrections(tracks))
+    if value < max(COHERENT, 1 - MUCH_BETTER * (1 - tracks.coherence)):
+        return None
+    what = (
+        f"the two bodies do not move together as read (coherence "
+        f"{words.fixed(tracks.coherence, 2)} of 1), but would if the {who} were written otherwise"
+    )
+    return Doubt(f"{who}-{name}", f"{what}: {MISTAKES[name][1]}", explains=True)
+
+
+def _corrections(tracks: MatchedTracks) -> Iterable[tuple[float, float, str, str]]:
+    """One of the tracks as it may have been meant: coherence, and how much better it moves ahead.
+
+    In one world the same mistake in the other track would agree as well; a body that then moves in
+    one direction of its own, as most do, tells which it was.
+    """
+    (ours, theirs), (our_motion, their_motion) = tracks.poses, tracks.motions
+    for name, (correct, _) in MISTAKES.items():
+        meant = body_motion(correct(ours))
+        better = meant.directedness() - our_motion.directedness()
+        yield round(coherence(meant, their_motion), 2), better, "estimate", name
+        meant = body_motion(correct(theirs))
+        better = meant.directedness() - their_motion.directedness()
+        yield round(coherence(our_motion, meant), 2), better, "reference", name
+
+
+def _scale(tracks: MatchedTracks) -> Doubt | None:
+    """One track in another unit of length, or without a scale."""
+    if tracks.alignment.kind == "sim3":
+        return None
+    ours, theirs = (
+        np.linalg.norm(np.diff(position, axis=0), axis=1) for position, _ in tracks.poses
+    )
+    if len(ours) < FEWEST_WINDOWS or not (np.median(ours) > 0 and np.median(theirs) > 0):
+        return None
+    by_steps = float(np.median(ours) / np.median(theirs))
+    ratio = float(np.sqrt(np.divide(*(position.var(axis=0).sum() for position, _ in tracks.poses))))
+    if 1 / NO_UNIT < ratio < NO_UNIT or abs(by_steps / ratio - 1) > SAME_SCALE:
+        return None
+    who, factor = ("reference", ratio) if ratio < 1 else ("estimate", 1 / ratio)
+    unit = next((u for size, u in UNITS.items() if abs(factor / size - 1) < SAME_SCALE), None)
+    guess = f"is the {who} in {unit}?" if unit else "is one of them in another unit?"
+    what = f"the estimate's track is {words.number(ratio)} times as large as the reference's"
+    return Doubt("scale", f"{what}: {guess}", explains=True)
+
+
+def _upside_down(tracks: MatchedTracks) -> Doubt | None:
+    """A fit that turns the world over: one axis of a track that lies in a plane is mirrored."""
+    tilt = np.degrees(np.arccos(np.clip(tracks.alignment.rotation[2, 2], -1.0, 1.0)))
+    fitted = tracks.alignment.kind in ("se3", "sim3") and not tracks.alignment.free
+    if not fitted or tilt < OVERTURNED_DEG or _lost(tracks) is not None:
+        return None
+    what = f"the fit turns the estimate's world over (its z axis by {words.angle(float(tilt))})"
+    guess = "is an axis of one track mirrored, or the sensor mounted upside down?"
+    return Doubt("upside-down", f"{what}: {guess}", explains=True)
+
+
+def _extrinsic(tracks: MatchedTracks) -> Doubt | None:
+    """Bodies whose axes differ by a constant rotation: an extrinsic that is missing or wrong."""
+    if not tracks.shows_motion or tracks.coherence < COHERENT:
+        return None
+    ours, theirs = tracks.motions
+    between = rotation_between(ours, theirs)
+    angle = float(so3.angle(so3.quaternion(between)))
+    if angle < max(LEAST_ROTATION_RAD, SCATTERS * _scatter(ours, theirs, between)):
+        return None
+    missing = body_between(ours, theirs)
+    degrees = words.angle(float(np.degrees(angle)))
+    if tracks.extrinsic is None:
+        what = f"the bodies' axes differ by a constant rotation of {degrees} (an extrinsic?)"
+    else:
+        missing = se3.compose(tracks.extrinsic, missing)
+        what = (
+            f"the extrinsic leaves a constant rotation of {degrees} between the bodies' axes"
+            f"{_inverse_hint(tracks.extrinsic, missing)}"
+        )
+    pose = ",".join(words.fixed(float(x), 4) for x in (*missing[0], *missing[1]))
+    remedy = f"by the motion it would be --extrinsic {pose}"
+    return Doubt("extrinsic", what, explains=angle > MOUNTED_RAD, remedy=remedy)
+
+
+def _inverse_hint(extrinsic: Pose, shown: Pose) -> str:
+    """Asks whether the extrinsic is the inverse, where its inverse is nearer to what is shown."""
+    inverse = so3.inverse(extrinsic[1])
+    off, off_inverse = (
+        float(so3.angle(so3.compose(so3.inverse(each), shown[1])))
+        for each in (extrinsic[1], inverse)
+    )
+    return " (is it the inverse of the right one?)" if off_inverse < CLOSER * off else ""
+
+
+def _scatter(ours: BodyMotion, theirs: BodyMotion, between: Floats) -> float:
+    """Root mean square change of the rotation between stretches of the track. rad."""
+    stretches = np.array_split(np.arange(len(ours.turn)), BLOCKS)
+    each = [rotation_between(ours[part], theirs[part]) for part in stretches]
+    off = so3.angle(so3.quaternion(between.T @ np.array(each)))
+    return float(np.sqrt(np.mean(off**2)))
+
+
+def body_between(ours: BodyMotion, theirs: BodyMotion) -> Pose:
+    """Pose (l, X) of the reference's body in the estimate's: X v_ref = v + (dR - I) l.
+
+    Alternating least squares; l is 0 along an axis about which the body hardly turns otherwise,
+    where nothing shows it.
+    """
+    turned = so3.matrix(so3.exp(ours.turn)) - np.eye(3)
+    lever: Floats = np.zeros(3)
+    for _ in range(ALTERNATIONS):
+        between = rotation_between(
+            replace(ours, displacement=ours.displacement + turned @ lever), theirs
+        )
+        left = theirs.displacement @ between.T - ours.displacement
+        solution = np.linalg.lstsq(turned.reshape(-1, 3), left.reshape(-1), rcond=UNSEEN_AXIS)
+        lever = np.asarray(solution[0], dtype=np.float64)
+    return lever, so3.quaternion(between)
+
+
+def _lost(tracks: MatchedTracks) -> Doubt | None:
+    """Errors as large as the track itself: there is no calibration to speak of."""
+    aligned = tracks.alignment.aligned_position(tracks.estimate.position)
+    error = np.linalg.norm(aligned - tracks.reference.position, axis=1)
+    rmse = float(np.sqrt(np.mean(error**2)))
+    spread = float(np.sqrt(tracks.reference.position.var(axis=0).sum()))
+    if rmse < max(LOST * spread, LOST_M):
+        return None
+    other = " or speaks of another world" if tracks.alignment.kind == "none" else ""
+    return Doubt(
+        "lost",
+        f"the estimate is lost{other}: it errs by {words.length(rmse)} (RMSE) on a path of "
+        f"{words.length(tracks.path_m)}",
+    )
+
+
+def _unmatched(tracks: MatchedTracks) -> Doubt | None:
+    """Many scans without a reference pose."""
+    share = 1 - len(tracks.estimate) / tracks.scans
+    if share < UNMATCHED:
+        return None
+    return Doubt(
+        "unmatched",
+        f"{words.share(share)} of the scans meet no reference pose in time",
+        remedy="a larger --tolerance, --offset auto or --association gp may bring them in",
+    )
+
+
+RELATIONS: dict[str, Callable[[MatchedTracks], Doubt | None]] = {
+    "scale": _scale,
+    "written-otherwise": _written_otherwise,
+    "upside-down": _upside_down,
+    "extrinsic": _extrinsic,
+    "lost": _lost,
+    "unmatched": _unmatched,
+}

@@ -1,0 +1,216 @@
+"""Each mistake that people make with two files is named beside the verdict; honest files pass."""
+
+import numpy as np
+import pytest
+
+from smfeval import Options, evaluate
+from smfeval.doubts.two_tracks import body_between, body_motion
+from smfeval.io import read, write
+from smfeval.maths import se3, so3
+from smfeval.track import About, GaussianTrack, Track
+from support.commands import run
+
+N = 600
+SIGMA = 0.02
+FIXED = About(body="imu", world="map", gauge="fixed")
+MOUNTED = (np.array([0.1, -0.05, 0.2]), so3.exp(np.array([0.1, -0.2, 1.5])))
+
+
+@pytest.fixture(scope="module")
+def reference() -> Track:
+    """A body that drives loops over a hilly ground: it turns about all its axes."""
+    time = np.arange(N) * 0.1
+    phase = 2 * np.pi * time / 37
+    position = np.stack(
+        [20 * np.sin(phase), 10 * np.sin(2 * phase), 1.5 * np.sin(3 * phase)], axis=1
+    )
+    heading = np.gradient(position, time, axis=0)
+    yaw, pitch = np.arctan2(heading[:, 1], heading[:, 0]), 0.15 * np.sin(3 * phase)
+    zero = np.zeros(N)
+    rotation = so3.compose(
+        so3.exp(np.stack([zero, zero, yaw], axis=1)), so3.exp(np.stack([zero, pitch, zero], axis=1))
+    )
+    stamp = 1_700_000_000 * 10**9 + (time * 1e9).astype(np.int64)
+    return Track(stamp, position, rotation, about=FIXED)
+
+
+@pytest.fixture(scope="module")
+def estimate(reference) -> GaussianTrack:
+    return belief(reference, seed=3)
+
+
+def belief(reference: Track, seed: int) -> GaussianTrack:
+    """An honest belief with independent errors."""
+    rng = np.random.default_rng(seed)
+    sigma = SIGMA * np.linspace(0.8, 1.2, len(reference))[:, None]
+    off = sigma * rng.normal(size=(len(reference), 3))
+    turn = 0.1 * sigma * rng.normal(size=(len(reference), 3))
+    variance = np.concatenate([sigma**2 * np.ones(3), (0.1 * sigma) ** 2 * np.ones(3)], axis=1)
+    covariance = variance[:, None, :] * np.eye(6)
+    covariance[:, 0, 1] = covariance[:, 1, 0] = 1e-3 * variance[:, 0]
+    return GaussianTrack(
+        reference.stamp,
+        reference.position + so3.rotate(reference.rotation, off),
+        so3.compose(reference.rotation, so3.exp(turn)),
+        covariance,
+        about=FIXED,
+    )
+
+
+def changed(track, **arrays):
+    rows = {"position": track.position, "rotation": track.rotation}
+    return track.with_arrays(rows | arrays)
+
+
+def doubts(estimate, reference, **options) -> list[str]:
+    found = evaluate(estimate, reference, options=Options(**options))
+    return [doubt.name for doubt in found.doubts]
+
+
+def test_honest_tracks_raise_no_doubt(reference):
+    for seed in range(20):
+        for alignment in ("none", "se3", "yaw"):
+            assert doubts(belief(reference, seed), reference, alignment=alignment) == []
+
+
+def test_tracks_that_drift_raise_no_doubt(reference):
+    rng = np.random.default_rng(8)
+    for _ in range(20):
+        made = belief(reference, 1)
+        heading = np.cumsum(rng.normal(0, 0.002, size=(N, 1)) * np.array([0, 0, 1.0]), axis=0)
+        walk = np.cumsum(rng.normal(0, 0.02, size=(N, 3)), axis=0)
+        drifted = changed(
+            made,
+            position=made.position + walk,
+            rotation=so3.compose(made.rotation, so3.exp(heading)),
+        )
+        assert doubts(drifted, reference, alignment="se3") == []
+
+
+def wxyz(track):
+    return changed(track, rotation=track.rotation[:, [3, 0, 1, 2]])
+
+
+def inverted(track):
+    position, rotation = se3.inverse((track.position, track.rotation))
+    return changed(track, position=position, rotation=rotation)
+
+
+def mirrored(track):
+    return changed(track, position=track.position * np.array([1, -1, 1]))
+
+
+@pytest.mark.parametrize(
+    ("mistake", "name"),
+    [(wxyz, "scalar-first"), (inverted, "inverse"), (mirrored, "mirrored-y")],
+)
+@pytest.mark.parametrize("who", ["estimate", "reference"])
+def test_a_track_written_otherwise(estimate, reference, mistake, name, who):
+    tracks = {"estimate": estimate, "reference": reference}
+    tracks[who] = mistake(tracks[who])
+    found = evaluate(**tracks, options=Options(alignment="se3"))
+    assert f"{who}-{name}" in [doubt.name for doubt in found.doubts]
+    assert found.verdict.label == "cannot tell"
+    assert "as read" in found.verdict.sentence
+
+
+@pytest.mark.parametrize(
+    ("factor", "words"),
+    [(1000.0, "reference in millimetres"), (1 / 0.3048, "feet"), (1e-3, "estimate in millimetres")],
+)
+def test_another_unit_of_length(estimate, reference, factor, words):
+    other = changed(reference, position=factor * reference.position)
+    found = evaluate(estimate, other, options=Options(alignment="se3"))
+    (doubt,) = [each for each in found.doubts if each.name == "scale"]
+    assert words in doubt.sentence
+    assert found.verdict.label == "cannot tell"
+    assert "scale" not in doubts(estimate, other, alignment="sim3")
+
+
+def test_a_mirrored_track_in_a_plane(estimate, reference):
+    flat = np.array([1.0, 1.0, 0.0])
+    truth = changed(reference, position=reference.position * flat)
+    made = changed(estimate, position=estimate.position * flat)
+    other = changed(truth, position=truth.position * np.array([1, -1, 1]))
+    assert "upside-down" in doubts(made, other, alignment="se3", axes="xy")
+
+
+def moved(track: Track, extrinsic: se3.Pose) -> Track:
+    position, rotation = se3.compose((track.position, track.rotation), extrinsic)
+    return changed(track, position=position, rotation=rotation)
+
+
+def test_a_missing_extrinsic_is_suggested_with_its_numbers(estimate, reference):
+    other = moved(reference, MOUNTED)
+    found = evaluate(estimate, other, options=Options(alignment="se3"))
+    (doubt,) = found.doubts
+    assert doubt.name == "extrinsic"
+    assert found.verdict.label == "cannot tell"
+    numbers = np.array([float(x) for x in doubt.remedy.split("--extrinsic ")[1].split(",")])
+    np.testing.assert_allclose(numbers[:3], MOUNTED[0], atol=0.05)
+    assert float(so3.angle_between(numbers[None, 3:], MOUNTED[1][None])[0]) < 0.003
+    suggested = (numbers[:3], numbers[3:])
+    assert doubts(estimate, other, alignment="se3", extrinsic=suggested) == []
+
+
+def test_an_inverted_extrinsic(estimate, reference):
+    other = moved(reference, MOUNTED)
+    wrong = se3.inverse(MOUNTED)
+    found = evaluate(estimate, other, options=Options(alignment="se3", extrinsic=wrong))
+    assert "is it the inverse of the right one?" in found.doubts[0].sentence
+    assert found.verdict.label == "cannot tell"
+
+
+def test_a_small_leftover_rotation_is_named_and_convicts_no_less(estimate, reference):
+    tight = estimate.with_arrays({"covariance": estimate.covariance / 100})
+    other = moved(reference, (np.zeros(3), so3.exp(np.radians([0, 0, 2.0]))))
+    found = evaluate(tight, other, options=Options(alignment="none"))
+    assert [doubt.name for doubt in found.doubts] == ["extrinsic"]
+    assert found.verdict.label == "overconfident"
+
+
+def test_a_lost_track_is_called_lost_before_anything_else(estimate, reference):
+    walk = np.cumsum(np.random.default_rng(2).normal(0, 3, size=(N, 3)), axis=0)
+    lost = changed(estimate, position=estimate.position + walk)
+    found = evaluate(lost, reference, options=Options(alignment="se3"))
+    assert "lost" in [doubt.name for doubt in found.doubts]
+    assert found.verdict.sentence.startswith("the estimate is lost")
+
+
+def test_unmatched_scans(estimate, reference):
+    (doubt,) = evaluate(estimate, reference[: N // 2]).doubts
+    assert doubt.name == "unmatched"
+    assert "--association gp" in doubt.remedy
+
+
+def test_the_lever_arm_comes_from_the_motion(reference):
+    pose = (reference.position, reference.rotation)
+    ours, theirs = body_motion(pose), body_motion(se3.compose(pose, MOUNTED))
+    lever, turn = body_between(ours, theirs)
+    assert float(so3.angle_between(turn[None], MOUNTED[1][None])[0]) < 1e-6
+    np.testing.assert_allclose(lever, MOUNTED[0], atol=1e-4)
+
+
+def test_score_prints_doubts_beside_the_verdict(estimate, reference, tmp_path, capsys):
+    est, ref = str(tmp_path / "est.square"), str(tmp_path / "ref.tum")
+    write(estimate, est)
+    write(moved(reference, MOUNTED), ref)
+    outcome = run(capsys, "score", est, "--ref", ref, "--gauge", "se3")
+    assert outcome.code == 0
+    assert "doubt" in outcome.out
+    assert "--extrinsic" in outcome.out
+    assert "cannot tell: the bodies' axes differ by a constant rotation" in outcome.out
+
+
+def test_real_tracks(shared_data):
+    lost = {"i2ekf", "fastlio2", "pointlio"}
+    for folder in sorted((shared_data / "campaign" / "hard").iterdir()):
+        for path in sorted(folder.glob("*.txt.gz")):
+            name = path.name.removesuffix(".txt.gz")
+            if name.endswith("nmatch"):
+                continue
+            body = "reference_lidar" if name == "i2ekf" else "reference"
+            found = doubts(read(str(path)), read(str(folder / f"{body}.tum.gz")))
+            gone = folder.name == "tunnel_1" and name in lost
+            gone = gone or (folder.name == "field_1" and name == "i2ekf")
+            assert found == (["lost"] if gone else []), (folder.name, name)
