@@ -16,6 +16,7 @@ import numpy as np
 
 from smfeval import words
 from smfeval.align.fit import Alignment
+from smfeval.associate import Pairs
 from smfeval.doubts.one_track import Doubt
 from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Floats, Ints
@@ -97,7 +98,7 @@ class MatchedTracks:
     estimate: AnyTrack  # in its own world
     reference: Track
     alignment: Alignment
-    scans: int  # of the estimate, matched or not
+    pairs: Pairs
     extrinsic: Pose | None = None  # that was applied
 
     @cached_property
@@ -302,13 +303,14 @@ def _lost(tracks: MatchedTracks) -> Doubt | None:
 
 def _unmatched(tracks: MatchedTracks) -> Doubt | None:
     """Many scans without a reference pose."""
-    share = 1 - len(tracks.estimate) / tracks.scans
+    share = 1 - len(tracks.pairs) / tracks.pairs.scans
     if share < UNMATCHED:
         return None
+    continuous = tracks.pairs.tolerance_s == 0
     return Doubt(
         "unmatched",
         f"{words.share(share)} of the scans meet no reference pose in time",
-        remedy="a larger --tolerance, --offset auto or --association gp may bring them in",
+        remedy=None if continuous else "try a larger --tolerance, --offset auto, --association gp",
     )
 
 

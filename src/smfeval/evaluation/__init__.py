@@ -75,7 +75,7 @@ def evaluate(
     estimate, reference = estimate[pairs.estimate], reference[pairs.reference]
 
     alignment, left = fit_alignment(estimate, reference, kind, options.fit_on)
-    matched = MatchedTracks(estimate, reference, alignment, pairs.scans, options.extrinsic)
+    matched = MatchedTracks(estimate, reference, alignment, pairs, options.extrinsic)
     estimate = alignment(estimate)
     claim = align_claim(estimate, joint, alignment, kind)
     motion = judge_motion(claim, reference, options.space)

@@ -154,6 +154,10 @@ def test_alibis_say_whether_they_hold_before_anything_else(overconfident):
 
 
 def test_many_unmatched_scans_and_gaps_at_risk_stand_beside_the_verdict(overconfident):
+    assert warning(overconfident) == (
+        "Doubt: estimate: the covariance is the same in every scan: it was configured, not estimated."
+    )
+    overconfident = replace(overconfident, doubts=())
     assert warning(overconfident) == ""
     few = replace(overconfident.pairs, scans=500)
     risky = GapRisk(0.1, 0.9, 2.0, 0.21)
