@@ -13,8 +13,8 @@ from smfeval.cli.flags import (
     read_options,
 )
 from smfeval.cli.outputs import check_outputs
-from smfeval.errors import OptionError
 from smfeval.doubts.one_track import examine
+from smfeval.errors import OptionError
 from smfeval.io import files_to_read, files_to_write, losses, read, write
 from smfeval.io.convention import CONVENTIONS, ORDERS
 from smfeval.io.extrinsic import read_extrinsic

@@ -155,7 +155,8 @@ def test_alibis_say_whether_they_hold_before_anything_else(overconfident):
 
 def test_many_unmatched_scans_and_gaps_at_risk_stand_beside_the_verdict(overconfident):
     assert warning(overconfident) == (
-        "Doubt: estimate: the covariance is the same in every scan: it was configured, not estimated."
+        "Doubt: estimate: the covariance is the same in every scan: it was configured, not "
+        "estimated."
     )
     overconfident = replace(overconfident, doubts=())
     assert warning(overconfident) == ""
