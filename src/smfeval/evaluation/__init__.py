@@ -1,5 +1,6 @@
 """The whole way: pair in time, bring to one frame, score each scan, summarise the track."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -139,7 +140,8 @@ def score_scans(
         estimate, reference = estimate[kept], reference[kept]
         claimed = None if claimed is None else claimed[kept]
         residuals = options.space.residuals(estimate, reference, claimed)
-    series = scores(residuals, options.settings, {*options.rules, *REQUIRED_RULES})
+    settings = replace(options.settings, seed=options.intervals.seed)
+    series = scores(residuals, settings, {*options.rules, *REQUIRED_RULES})
     return ScoredScans(kept, estimate, reference, residuals, series, singular=len(good) - len(kept))
 
 

@@ -35,6 +35,9 @@ from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.special import chi_squared_tail_quantile
 from smfeval.options import JointChoice
+from smfeval.score.interval import quantiles
+from smfeval.score.ranks import FLAT
+from smfeval.score.residuals import Ensemble
 from smfeval.score.spaces import PositionSpace
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.judgement import DOUBT, Bound, Evidence, gather, gather_rows
@@ -81,6 +84,8 @@ class AlignedClaim:
         The alignment as a linear map of the errors.
     claim
         Poses and covariances after alignment, of every matched scan.
+    tails
+        How much farther than Gaussian tails those of the belief reach, as a factor on the NEES.
     """
 
     joint: Joint
@@ -89,6 +94,7 @@ class AlignedClaim:
     covariance: Floats | None
     fit: FitWeights
     claim: Claim
+    tails: float = 1.0
 
     @property
     def sentence(self) -> str:
@@ -150,7 +156,9 @@ def align_claim(
     if kind == "none":
         return AlignedClaim(joint, reason, "reported", None, fit, claim)
     if isinstance(estimate, ParticleTrack):
-        return AlignedClaim(joint, reason, "after a fit", None, fit, claim)
+        return AlignedClaim(
+            joint, reason, "after a fit", None, fit, claim, particle_tails(estimate)
+        )
     if is_determined(fit, joint, len(claim)) and is_first_order(claim.covariance):
         projected = projected_covariance(fit, joint, claim)
         return AlignedClaim(joint, reason, "projected", projected, fit, claim)
@@ -158,6 +166,28 @@ def align_claim(
         granted = granted_covariance(fit, claim)
         return AlignedClaim(joint, reason, "granted", granted, fit, claim)
     return AlignedClaim(joint, reason, "after a fit", None, fit, claim)
+
+
+def particle_tails(track: ParticleTrack) -> float:
+    """Tail of the particles' own NEES over that of a Gaussian; 1 at least.
+
+    Medians are bounded by the probability DOUBT / 2 of one scan, so the quantile is that. A
+    mixture of narrow and wide particles reaches farther than a Gaussian of its covariance.
+    """
+    away = track.particle_position - np.repeat(track.position, track.count, axis=0)
+    cloud = Ensemble(track.offset, away, track.probability)
+    value, vector = np.linalg.eigh(
+        cloud.sum(cloud.probability[:, None, None] * away[:, :, None] * away[:, None, :])
+    )
+    spread = value > FLAT * value[:, -1:]
+    scale = np.where(spread, 1 / np.sqrt(np.where(spread, value, 1.0)), 0.0)
+    turned = np.einsum(
+        "mi,mij->mj", away, np.repeat(vector * scale[:, None, :], track.count, axis=0)
+    )
+    own = Ensemble(track.offset, np.sum(turned**2, axis=1)[:, None], track.probability)
+    axes = max(1, round(float(np.median(spread.sum(axis=1)))))
+    reach = float(np.median(quantiles(own, 1 - DOUBT / 2)))
+    return max(1.0, reach / chi_squared_tail_quantile(axes, DOUBT / 2))
 
 
 def judge_motion(
@@ -182,11 +212,13 @@ def judge_motion(
         noise = reference.covariance
     if not space.is_whole:
         bounds = () if gauge == "none" else _axes_bound(claimed, reference, space, noise)
+        bounds = _allow_tails(bounds, claimed.tails)
         alone = f"axes {space.axes} alone are scored, and relative motion is seen from the body"
         return RelativeMotion(Evidence(joint, gauge, (), bounds), reason=alone)
 
     unseen = _unseen(claim, reference)
     evidence = _gather(claimed, reference, noise, oriented=unseen is None, all_bounds=all_bounds)
+    evidence = replace(evidence, bounds=_allow_tails(evidence.bounds, claimed.tails))
     reason = claimed.reason if joint.kind == "unknown" else unseen
     motion = RelativeMotion(evidence, reason=reason)
     if motion.first is None:
@@ -196,6 +228,14 @@ def judge_motion(
         joint, motion.first.horizon, claim, truth, gauge=gauge, reference_covariance=noise
     )
     return replace(motion, windows=found)
+
+
+def _allow_tails(bounds: tuple[Bound, ...], tails: float) -> tuple[Bound, ...]:
+    """Bounds on medians with the limit of a belief whose tails reach so much farther."""
+    return tuple(
+        bound if bound.name == "separate windows" else replace(bound, limit=bound.limit * tails)
+        for bound in bounds
+    )
 
 
 def _gather(

@@ -12,10 +12,13 @@ from smfeval.errors import OptionError
 from smfeval.evaluation.result import ScoredScans, SpaceScores
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.special import chi_squared_tail_quantile
 from smfeval.maths.symmetric import chunks
 from smfeval.options import Options
 from smfeval.score import Residuals
+from smfeval.score.ranks import largest_rank
 from smfeval.score.spaces import path_axes
+from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.judgement import judge
 from smfeval.summarise.number import Intervals, Number
 from smfeval.summarise.numbers import is_rounding
@@ -139,11 +142,21 @@ def judge_track(
         fitted=fit.absorbed_freedoms,
         from_start=fit.from_start,
         left=left,
+        most=most_rank_k(residuals),
     )
     if motion is None or by_k.label != "cannot tell":
         return by_k
     by_motion = _judge_by_claim(position, motion)
     return by_k if by_motion.label == "cannot tell" else by_motion
+
+
+def most_rank_k(residuals: Residuals) -> float | None:
+    """k of particles whose reference lies outside all of them: ranks tell no more; else None."""
+    if residuals.ensemble is None:
+        return None
+    outside = float(np.median(largest_rank(residuals.ensemble)))
+    tail = chi_squared_tail_quantile(residuals.dimension, 1 - outside)
+    return tail / median_chi_squared(residuals.dimension)
 
 
 def _judge_by_claim(position: SpaceScores, motion: RelativeMotion) -> Verdict:

@@ -14,7 +14,7 @@ from smfeval.evaluation.claim import AlignedClaim
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.options import Options
 from smfeval.score import Residuals
-from smfeval.score.pit import honest_median
+from smfeval.score.pit import relative_nees
 from smfeval.score.spaces import PositionSpace
 from smfeval.summarise.number import Number, finite_or_none
 from smfeval.summarise.numbers import NUMBERS, number_named
@@ -146,7 +146,8 @@ class Evaluation:
             return ()
         position = self.position
         path_m = path_length(position.reference.position)
-        relative = position.series["nees"] / honest_median(position.residuals)
+        series = position.series
+        relative = relative_nees(position.residuals, series["nees"], series["pit"])
         rows = []
         for part in PATH_PARTS:
             scans = int(np.searchsorted(path_m, part * path_m[-1], side="right"))
@@ -156,8 +157,8 @@ class Evaluation:
 
     def coverage_from(self) -> str:
         """What the coverage was read from."""
-        if isinstance(self.estimate, ParticleTrack) and not self._noise_used():
-            return "F distribution of the NEES, for the particles' sample covariance"
+        if isinstance(self.estimate, ParticleTrack):
+            return "ranks of the reference among the particles"
         return "chi-squared distribution of the NEES"
 
     @property

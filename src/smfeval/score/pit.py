@@ -1,10 +1,13 @@
 """Probability integral transform: which probability an honest belief gives to errors this small.
 
-Gaussians: the chi-squared distribution of the NEES. Particles: their sample covariance is itself
-uncertain, so the NEES of K honest particles in d dimensions is not chi-squared but
+Gaussians: the chi-squared distribution of the NEES. Particles: the rank of the reference among them
+(`score.ranks`), whatever the shape of the cloud. Uniform on (0, 1) if honest; the share of scans at
+or below p is the coverage at level p.
+
+The NEES of particles, by their second moments, is shown beside it. Their sample covariance is
+itself uncertain, so the NEES of K honest Gaussian particles in d dimensions is not chi-squared but
 (K + 1) d / (K - d) F(d, K - d) (Hotelling 1931); K is Kish's effective number, 1 / sum p^2. With an
-uncertain reference, particles too use the chi-squared distribution, under S + S_ref.
-Uniform on (0, 1) if honest; the share of scans at or below p is the coverage at level p.
+uncertain reference, the chi-squared distribution is used, under S + S_ref.
 """
 
 import numpy as np
@@ -12,19 +15,29 @@ import numpy as np
 from smfeval.maths import normal
 from smfeval.maths.arrays import Floats
 from smfeval.maths.special import chi_squared_tail_quantile
+from smfeval.score.ranks import density_ranks
 from smfeval.score.residuals import Residuals
 
 
-def pit(residuals: Residuals) -> Floats:
+def pit(residuals: Residuals, *, rng: np.random.Generator) -> Floats:
     """How far out the reference lies in the belief: 0 at its centre, 1 far outside. (n,)."""
-    nees, d = residuals.likelihood_terms.nees, residuals.dimension
-    particles = effective_particles(residuals)
-    if particles is None:
-        return normal.probability_within(nees, d)
-    from scipy.special import fdtr  # noqa: PLC0415  slow to import, for particles only
+    if residuals.ensemble is not None:
+        return density_ranks(residuals.ensemble, residuals.noise, rng=rng)
+    return normal.probability_within(residuals.likelihood_terms.nees, residuals.dimension)
 
-    scaled = nees / _hotelling_factor(particles, d)
-    return np.asarray(fdtr(d, particles - d, scaled), dtype=np.float64)
+
+def relative_nees(residuals: Residuals, nees: Floats, pit: Floats) -> Floats:
+    """NEES over the median of an honest belief; its median over the scans is k. (n,).
+
+    Of particles, the NEES with which a Gaussian would have the reference as far out: the
+    chi-squared quantile of the rank.
+    """
+    median = chi_squared_tail_quantile(residuals.dimension, 0.5)
+    if residuals.ensemble is None:
+        return nees / median
+    from scipy.special import gammaincinv  # noqa: PLC0415  slow to import, for particles only
+
+    return np.asarray(2 * gammaincinv(residuals.dimension / 2, pit) / median, dtype=np.float64)
 
 
 def honest_quantile(residuals: Residuals, share: float) -> Floats:

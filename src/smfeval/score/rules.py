@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+import numpy as np
+
 from smfeval import words
 from smfeval.errors import OptionError
 from smfeval.maths.arrays import Floats
@@ -25,6 +27,7 @@ class RuleSettings:
     unbiased: bool = False  # energy score of particles
     kernel_density: bool = False  # log score of particles
     interval_level: float = LEVEL
+    seed: int = 0  # chance that spreads the ranks of particles
 
     def __post_init__(self) -> None:
         if not LEAST_BETA <= self.beta <= 2 - LEAST_BETA:
@@ -168,7 +171,13 @@ RULES: dict[str, Rule] = {
             exists=_has_uncertainty,
             proper=False,
         ),
-        Rule("pit", "1", lambda r, s: pit(r), exists=_has_uncertainty, proper=False),
+        Rule(
+            "pit",
+            "1",
+            lambda r, s: pit(r, rng=np.random.default_rng(s.seed)),
+            exists=_has_uncertainty,
+            proper=False,
+        ),
     )
 }
 

@@ -195,8 +195,15 @@ def _mean_nees_text(nees: Number, evaluation: Evaluation) -> str:
     return f"mean {words.number(nees.value)}{sample}"
 
 
+def _moment_k_text(k: Number, evaluation: Evaluation) -> str:
+    del evaluation
+    return f"by second moments {k}"
+
+
 def _k_text(k: Number, evaluation: Evaluation) -> str:
     factor = evaluation["factor_per_axis"].value
+    if isinstance(evaluation.estimate, ParticleTrack):
+        return f"{k} by ranks"
     if factor == 0:
         return f"{k}: each axis without error"
     if factor >= 1:
@@ -238,6 +245,7 @@ TEXTS: dict[str, Callable[[Number, Evaluation], str]] = {
     "nees_median": _median_nees_text,
     "nees_mean": _mean_nees_text,
     "k": _k_text,
+    "moment_k": _moment_k_text,
     "psi": _psi_text,
     "precision": _precision_text,
 }

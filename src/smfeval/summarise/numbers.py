@@ -18,7 +18,7 @@ from smfeval.maths import normal
 from smfeval.maths.arrays import Bools, Floats
 from smfeval.maths.special import chi_squared_tail_quantile
 from smfeval.score import RULES, Residuals, Rule, RuleSettings
-from smfeval.score.pit import honest_median
+from smfeval.score.pit import honest_median, relative_nees
 from smfeval.summarise.inflation import best_scale, median_chi_squared, shape_penalty
 from smfeval.summarise.number import Intervals, Number
 from smfeval.summarise.windows import WindowSample
@@ -48,8 +48,8 @@ class Sample:
 
     @cached_property
     def relative_nees(self) -> Floats:
-        """NEES over the median of an honest belief of its kind. (n,)."""
-        return self.series["nees"] / honest_median(self.residuals)
+        """NEES over the median of an honest belief; of particles, by their ranks. (n,)."""
+        return relative_nees(self.residuals, self.series["nees"], self.series["pit"])
 
     def mean(self, rule: str) -> Number | None:
         """Mean of a rule over the scans, with its interval; computed once."""
@@ -265,13 +265,22 @@ def _nees(
 
 
 def _k(sample: Sample, computed: Computed) -> Number | None:
-    """Median NEES over that of an honest belief of its kind: 1 for honest particles too."""
+    """Median NEES over that of an honest belief; of particles, by their ranks."""
     if "nees_median" not in computed:
         return None
-    nees, honest = computed["nees_median"], honest_median(sample.residuals)
-    if nees.low is None or (honest != honest[0]).any():
+    nees = computed["nees_median"]
+    if nees.low is None or sample.residuals.ensemble is not None:
         return sample.intervals.of(sample.relative_nees, "median", "1")
-    return nees.map(lambda value: value / float(honest[0]), "1")
+    return nees.map(lambda value: value / median_chi_squared(sample.residuals.dimension), "1")
+
+
+def _moment_k(sample: Sample, computed: Computed) -> Number | None:
+    """k of particles by mean and sample covariance alone (Hotelling); None for other beliefs."""
+    del computed
+    if sample.residuals.ensemble is None:
+        return None
+    relative = sample.series["nees"] / honest_median(sample.residuals)
+    return sample.intervals.of(relative, "median", "1")
 
 
 def _factor_per_axis(sample: Sample, computed: Computed) -> Number | None:
@@ -449,6 +458,17 @@ _DERIVED = (
         _factor_per_axis,
         honest=lambda dimension: 1.0,
         compare="1 if honest",
+    ),
+    NumberRow(
+        "moment_k",
+        "k by second moments",
+        "1",
+        "calibration",
+        _moment_k,
+        "k",
+        honest=lambda dimension: 1.0,
+        compare="1 if honest and the cloud is Gaussian",
+        decades=True,
     ),
     *(_coverage_row(level) for level in LEVELS),
     NumberRow(

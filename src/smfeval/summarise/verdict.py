@@ -60,6 +60,7 @@ def verdict(
     fitted: int = 0,
     from_start: bool = False,
     left: float = 1.0,
+    most: float | None = None,
 ) -> Verdict:
     """Judge a track by its inflation k and the 95 % interval of k.
 
@@ -68,7 +69,8 @@ def verdict(
     `fitted` counts the freedoms of an alignment that was fitted on the very scans that are scored:
     it absorbs slow errors, so small errors then prove little. `from_start` says that it was fitted
     on scans before those that are scored: they all share its error, so only large ones prove much.
-    `left` is the part of k that is left if the alignment's own error is granted.
+    `left` is the part of k that is left if the alignment's own error is granted. `most` is, for
+    particles, the largest k that their ranks can tell; None for Gaussians.
     """
     nothing = _nothing_to_judge(scans, numbers, same=same)
     if nothing is not None:
@@ -90,7 +92,8 @@ def verdict(
             label, reason = bound
     return Verdict(
         label,
-        f"{label}: {reason or _size_text(numbers)}; {_coverage_text(numbers)}",
+        f"{label}: {reason or _size_text(numbers, most)}; {_coverage_text(numbers)}",
+        "k" if most is None else "ranks",
         factor=k.value,
         low=k.low,
         high=k.high,
@@ -127,6 +130,7 @@ def verdict_after_fit(
         return nothing
     k = numbers[K_AT_95]
     by_bound = judgement.label == "overconfident" and judgement.high is None
+    k = numbers.get("moment_k", k) if by_bound else k  # bounds are of second moments
     found = (k.value, k.low, k.high) if by_bound else _window_factor(judgement)
     reason = _fit_reason(judgement, k) if by_bound else _window_reason(judgement, k)
     return Verdict(
@@ -217,8 +221,10 @@ def _label_between(low: float, high: float) -> tuple[Label, str | None]:
     return label, f"honesty is not refuted within a factor {words.number(within)}: {between}"
 
 
-def _size_text(numbers: Mapping[str, Number]) -> str:
+def _size_text(numbers: Mapping[str, Number], most: float | None) -> str:
     k, each = numbers["k"].value, numbers["factor_per_axis"].value
+    if most is not None:
+        return _cloud_text(k, most)
     if k >= 1:
         return (
             f"covariance too tight by a factor {words.number(k)} (each axis {words.number(each)} "
@@ -228,6 +234,15 @@ def _size_text(numbers: Mapping[str, Number]) -> str:
         f"covariance too wide by a factor {words.number(1 / k)} (each axis "
         f"{words.number(1 / each)} times)"
     )
+
+
+def _cloud_text(k: float, most: float) -> str:
+    """The size of a cloud, by the ranks of the reference among its particles."""
+    if k >= most:
+        least = f"the cloud is too tight by a factor {words.number(most)} at least"
+        return f"{least}: in half of the scans the reference lies outside all particles"
+    how = f"tight by a factor {words.number(k)}" if k >= 1 else f"wide by {words.number(1 / k)}"
+    return f"the cloud is too {how}, by the ranks of the reference among its particles"
 
 
 def _coverage_text(numbers: Mapping[str, Number]) -> str:

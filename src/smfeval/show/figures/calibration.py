@@ -12,7 +12,7 @@ from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
 from smfeval.maths.arrays import Floats
 from smfeval.score.log import consistency, sharpness
-from smfeval.score.pit import honest_median
+from smfeval.score.pit import relative_nees
 from smfeval.show.figures.series import (
     Evaluations,
     estimate_name,
@@ -62,7 +62,7 @@ def coverage(axes: Axes, evaluations: Evaluations) -> None:
 def empirical_coverage(evaluation: Evaluation, level: float) -> Number:
     """Share of scans that the region of this level holds, with its interval."""
     scored = evaluation.position
-    relative = scored.series["nees"] / honest_median(scored.residuals)
+    relative = relative_nees(scored.residuals, scored.series["nees"], scored.series["pit"])
     related = np.log(np.maximum(relative, np.finfo(np.float64).tiny))
     inside = (scored.series["pit"] <= level).astype(np.float64)
     number = evaluation.options.intervals.of(inside, "mean", "1", related=related)
@@ -93,6 +93,7 @@ def _full_curve(shares: list[float]) -> tuple[Floats, Floats]:
 
 BINS = 20
 BAND_LEVEL = 0.95
+PIT_WORDS = "probability integral transform of the NEES"
 
 
 def pit_histogram(axes: Axes, evaluation: Evaluation) -> None:
@@ -115,7 +116,9 @@ def pit_histogram(axes: Axes, evaluation: Evaluation) -> None:
     axes.stairs(density, edges, fill=True, color=colour(0), alpha=0.75, label=name)
     axes.axhline(1.0, color=HONEST_GREY, ls="--", label=legend)
     axes.set_xlim(0, 1)
-    axes.set_xlabel("probability integral transform of the NEES")
+    particles = found.position.residuals.ensemble is not None
+    what = "rank of the reference among the particles" if particles else PIT_WORDS
+    axes.set_xlabel(what)
     axes.set_ylabel("density")
     legend_above(axes)
 

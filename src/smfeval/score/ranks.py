@@ -1,0 +1,169 @@
+"""Rank of the reference among the particles, by density: how calibrated is a cloud of any shape?
+
+An honest belief draws the reference as it draws its particles, so any statistic that treats the
+K + 1 points alike ranks the reference at each place equally often, whatever the shape: skewed,
+heavy-tailed, of several modes (Gneiting et al. 2008, "Assessing probabilistic forecasts of
+multivariate quantities"). The statistic here is the density that the others of the K + 1 points
+have at a point: the mean of 1 / (1 + q / h^2)^2 over them, with q the squared Mahalanobis distance
+under the covariance of all K + 1 points and h Silverman's factor. The rank is the share of points
+where it is higher than at the reference: 0 at the densest place, 1 outside of everything.
+
+- *Weights*: the reference is one more draw, so among K = 1 / sum p^2 effective particles (Kish) it
+  has the weight 1 / (K + 1). Exact for equal weights.
+- *Copies* of a particle that resampling leaves are one particle with the sum of their weights.
+- *Ties*, and the step of 1 / (K + 1) between ranks, are spread by chance.
+- *Uncertain reference*: each particle is moved by a draw of N(0, S_ref), as the reference was.
+- *Many particles*: `MOST` of them are taken, evenly by weight; ranks need no more.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from smfeval.maths.arrays import Bools, Floats, Ints
+from smfeval.score.ape import ape
+from smfeval.score.residuals import Ensemble
+
+MOST = 1000  # particles of a scan that are ranked: a step of 0.1 % between ranks
+PAIRS_AT_ONCE = 1_000_000  # distances between particles held at a time
+FLAT = 1e-12  # directions with less of the largest variance have no spread
+
+
+def density_ranks(
+    ensemble: Ensemble, noise: Floats | None = None, *, rng: np.random.Generator
+) -> Floats:
+    """Share of the density that is higher than at the reference; uniform if honest. (n,)."""
+    ensemble = distinct(thinned(ensemble))
+    if noise is not None:
+        ensemble = _moved(ensemble, noise, rng)
+    rank, chance = np.empty(len(ensemble.count)), rng.random(len(ensemble.count))
+    for scans, row, there in _padded(ensemble):
+        p = np.where(there, ensemble.probability[row], 0.0)
+        x = np.where(there[..., None], ensemble.difference[row], 0.0)
+        rank[scans] = _rank(x, p, chance[scans])
+    return rank
+
+
+def largest_rank(ensemble: Ensemble) -> Floats:
+    """The largest rank that is not chance: K / (K + 1) with K effective particles. (n,)."""
+    ensemble = distinct(thinned(ensemble))
+    return 1 / (1 + ensemble.sum(ensemble.probability**2))
+
+
+def _rank(x: Floats, p: Floats, chance: Floats) -> Floats:
+    """Rank of the origin among weighted points. (n, m, d), (n, m), (n,) -> (n,)."""
+    own = 1 / (1 + 1 / np.einsum("ni,ni->n", p, p))  # weight of the reference: 1 / (K + 1)
+    p = p * (1 - own)[:, None]
+    z = _whitened(x, p)
+    reach = _silverman(1 / own, x.shape[-1]) ** 2
+
+    square = np.zeros((len(x), x.shape[1], x.shape[1]))
+    for axis in np.moveaxis(z, -1, 0):
+        apart = axis[:, :, None] - axis[:, None, :]
+        square += np.multiply(apart, apart, out=apart)
+    between = _kernel(square, reach[:, None, None])
+    to_reference = _kernel(np.einsum("nid,nid->ni", z, z), reach[:, None])
+    others = np.einsum("nij,nj->ni", between, p) - p + own[:, None] * to_reference
+    others /= 1 - p
+    at_reference = np.einsum("ni,ni->n", p, to_reference) / (1 - own)
+
+    inside = np.einsum("ni,ni->n", p, others > at_reference[:, None])
+    tied = np.einsum("ni,ni->n", p, others == at_reference[:, None])
+    return inside + chance * (tied + own)
+
+
+def _kernel(square: Floats, reach: Floats) -> Floats:
+    """1 / (1 + q / h^2)^2: never zero, so that far points keep their order."""
+    square /= reach
+    square += 1.0
+    return 1 / np.multiply(square, square, out=square)
+
+
+def _silverman(points: Floats, dimension: int) -> Floats:
+    return (4 / ((dimension + 2) * points)) ** (1 / (dimension + 4))
+
+
+def _whitened(x: Floats, p: Floats) -> Floats:
+    """Particles where the covariance of them and the reference, the origin, is the unit matrix.
+
+    A direction without spread counts for nothing. (n, m, d), (n, m) -> (n, m, d).
+    """
+    mean = np.einsum("ni,nid->nd", p, x)
+    moment = np.einsum("ni,nid,nie->nde", p, x, x, optimize=True)
+    value, vector = np.linalg.eigh(moment - mean[:, :, None] * mean[:, None, :])
+    flat = value <= FLAT * value[:, -1:]
+    scale = np.where(flat, 0.0, 1 / np.sqrt(np.where(flat, 1.0, value)))
+    return np.einsum("nid,nde->nie", x, vector * scale[:, None, :])
+
+
+def thinned(ensemble: Ensemble, most: int = MOST) -> Ensemble:
+    """At most so many particles of each scan: systematic resampling where there are more."""
+    many = ensemble.count > most
+    if not many.any():
+        return ensemble
+    below = np.cumsum(ensemble.probability)
+    start = np.concatenate([[0.0], below[ensemble.offset[1:] - 1]])
+    size = np.where(many, most, ensemble.count)
+    offset = np.concatenate([[0], np.cumsum(size)])
+    within = np.arange(offset[-1]) - np.repeat(offset[:-1], size)
+    scan = np.repeat(np.arange(len(size)), size)
+    share = (within + 0.5) / size[scan]
+    wanted = start[scan] + share * (start[scan + 1] - start[scan])
+    taken = np.searchsorted(below, wanted)
+    taken = np.clip(taken, ensemble.offset[scan], ensemble.offset[scan + 1] - 1)
+    row = np.where(many[scan], taken, ensemble.offset[scan] + within)
+    p = np.where(many[scan], 1 / most, ensemble.probability[row])
+    return Ensemble(offset, ensemble.difference[row], p)
+
+
+def distinct(ensemble: Ensemble) -> Ensemble:
+    """The particles of each scan without copies, whose weights are summed."""
+    scan = np.repeat(np.arange(len(ensemble.count)), ensemble.count)
+    order = np.lexsort((*ensemble.difference.T, scan))
+    x, scan = ensemble.difference[order], scan[order]
+    new = np.append(True, (x[1:] != x[:-1]).any(axis=1) | (scan[1:] != scan[:-1]))
+    if new.all():
+        return ensemble
+    first = np.flatnonzero(new)
+    p = np.add.reduceat(ensemble.probability[order], first)
+    offset = np.searchsorted(scan[first], np.arange(len(ensemble.count) + 1))
+    return Ensemble(offset, x[first], p)
+
+
+def _moved(ensemble: Ensemble, noise: Floats, rng: np.random.Generator) -> Ensemble:
+    """Each particle with an error of the reference's own.
+
+    Neither the order of the particles nor the axes of the world decide who gets which draw: the
+    nearest to the reference gets the first, in axes that turn with the cloud.
+    """
+    scan = np.repeat(np.arange(len(ensemble.count)), ensemble.count)
+    order = np.lexsort((ape(ensemble.difference), scan))
+    x, p = ensemble.difference[order], ensemble.probability[order]
+    axes = _own_axes(ensemble)
+    root = axes @ np.linalg.cholesky(np.swapaxes(axes, 1, 2) @ noise @ axes)
+    moved = np.einsum("mde,me->md", root[scan], rng.normal(size=x.shape))
+    return Ensemble(ensemble.offset, x + moved, p)
+
+
+def _own_axes(ensemble: Ensemble) -> Floats:
+    """Orthonormal axes of e, S e, S^2 e (e mean, S second moment): they turn with the cloud."""
+    p, x = ensemble.probability, ensemble.difference
+    vector = ensemble.sum(p[:, None] * x)
+    moment = ensemble.sum(p[:, None, None] * x[:, :, None] * x[:, None, :])
+    columns = [vector]
+    for _ in range(x.shape[1] - 1):
+        columns.append(np.einsum("nij,nj->ni", moment, columns[-1]))
+    q, r = np.linalg.qr(np.stack(columns, axis=-1))
+    return q * np.where(np.einsum("nii->ni", r) < 0, -1.0, 1.0)[:, None, :]
+
+
+def _padded(ensemble: Ensemble) -> Iterator[tuple[Ints, Ints, Bools]]:
+    """Scans of about as many particles: their numbers, rows (n, m), and which rows are theirs."""
+    order, at = np.argsort(ensemble.count, kind="stable")[::-1], 0
+    while at < len(order):
+        size = int(ensemble.count[order[at]])
+        scans = order[at : at + max(1, PAIRS_AT_ONCE // size**2)]
+        column = np.arange(size)
+        there = column < ensemble.count[scans][:, None]
+        yield scans, np.where(there, ensemble.offset[scans][:, None] + column, 0), there
+        at += len(scans)
