@@ -1,6 +1,6 @@
 """The result of an evaluation: everything in small frozen parts, and as strict JSON data."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from smfeval.associate import GapRisk, Pairs
 from smfeval.doubts import Doubt
 from smfeval.evaluation.claim import AlignedClaim
 from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.dependence import wanders
 from smfeval.options import Options
 from smfeval.score import Residuals
 from smfeval.score.pit import relative_nees
@@ -146,12 +147,14 @@ class Evaluation:
             return ()
         position = self.position
         path_m = path_length(position.reference.position)
-        series = position.series
+        intervals, series = self.options.intervals, position.series
+        if wanders(position.residuals.error):
+            intervals = replace(intervals, method=None)
         relative = relative_nees(position.residuals, series["nees"], series["pit"])
         rows = []
         for part in PATH_PARTS:
             scans = int(np.searchsorted(path_m, part * path_m[-1], side="right"))
-            k = self.options.intervals.of(relative[:scans], "median", "1")
+            k = intervals.of(relative[:scans], "median", "1")
             rows.append(PathK(part, float(path_m[scans - 1]), scans, k))
         return (*rows, PathK(1.0, float(path_m[-1]), len(path_m), whole))
 

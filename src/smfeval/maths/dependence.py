@@ -361,3 +361,29 @@ def stretch_offset(offset: Floats, rate: Floats) -> Floats:
     growth = np.clip(rate * offset, -GROWTH_MAX, GROWTH_MAX)
     straight = np.abs(growth) < 1e-9
     return offset * np.where(straight, 1.0, np.expm1(growth) / np.where(straight, 1.0, growth))
+
+
+WANDER_MEMORY = 20.0  # memory times in a series that a random walk is tested against
+WANDERS_BELOW = 0.52  # of nine in ten random walks in space; of AR(0.98), 600 scans, one in fifty
+SLOW = 3  # half waves over the series, with half of the power at least: an oscillation has less
+FEWEST_TO_WANDER = 50  # scans: a shorter series is refused for its few effective samples
+
+
+def wanders(error: Floats) -> bool:
+    """Whether errors wander as a random walk does: their mean does not exist. (n, d) -> bool.
+
+    The point-optimal ratio of the low cosines y_j, of all axes together, between a random walk,
+    whose power falls as 1 / j^2, and a series of 20 memory times, 1 / (j^2 + (20 / pi)^2):
+    sum y^2 j^2 / sum y^2 (j^2 + (20 / pi)^2). What is slower still (drift that is integrated, a
+    trend, one long outage) has a smaller ratio. Compare Mueller and Watson, "Testing models of
+    low-frequency variability", Econometrica 76, 2008.
+    """
+    if len(error) < FEWEST_TO_WANDER:
+        return False
+    power = np.sum(cosines(np.ascontiguousarray(error.T), BAND) ** 2, axis=0)
+    square = np.arange(1, BAND + 1) ** 2.0
+    total = float(power.sum())
+    if total < TINY or power[:SLOW].sum() < 0.5 * total:
+        return False
+    faded = power @ (square + (WANDER_MEMORY / np.pi) ** 2)
+    return bool(power @ square < WANDERS_BELOW * faded)

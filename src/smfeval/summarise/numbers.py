@@ -16,14 +16,17 @@ import numpy as np
 from smfeval import words
 from smfeval.maths import normal
 from smfeval.maths.arrays import Bools, Floats
+from smfeval.maths.dependence import wanders
 from smfeval.maths.special import chi_squared_tail_quantile
 from smfeval.score import RULES, Residuals, Rule, RuleSettings
 from smfeval.score.pit import honest_median, relative_nees
 from smfeval.summarise.inflation import best_scale, median_chi_squared, shape_penalty
-from smfeval.summarise.number import Intervals, Number
+from smfeval.summarise.interval import StatisticName
+from smfeval.summarise.number import Intervals, Number, plain_statistic
 from smfeval.summarise.windows import WindowSample
 
 VERDICT_LEVEL = 0.95
+WANDERS = "the error wanders over the whole track: it has no mean that a track this long could show"
 ROUNDING = 1e-9  # errors this small beside the positions are what rounding leaves of zero
 LEVELS = (0.5, 0.68, 0.9, 0.95, 0.99)
 NOMINAL = 0.9  # the coverage that tables show
@@ -51,13 +54,26 @@ class Sample:
         """NEES over the median of an honest belief; of particles, by their ranks. (n,)."""
         return relative_nees(self.residuals, self.series["nees"], self.series["pit"])
 
+    @cached_property
+    def error_wanders(self) -> bool:
+        """Whether the error is a random walk or slower over the whole track."""
+        return wanders(self.residuals.error)
+
+    def number(
+        self, series: Floats, statistic: StatisticName, unit: str, related: Floats | None = None
+    ) -> Number:
+        """A statistic of a series that the errors decide; no interval where they wander."""
+        if self.error_wanders and self.intervals.method is not None:
+            return Number(plain_statistic(series, statistic), unit, reason=WANDERS)
+        return self.intervals.of(series, statistic, unit, related=related)
+
     def mean(self, rule: str) -> Number | None:
         """Mean of a rule over the scans, with its interval; computed once."""
         if rule not in self.series:
             return None
         if rule not in self._means:
             unit = RULES[rule].unit_for(self.settings)
-            self._means[rule] = self.intervals.of(self.series[rule], "mean", unit)
+            self._means[rule] = self.number(self.series[rule], "mean", unit)
         return self._means[rule]
 
     @cached_property
@@ -220,18 +236,18 @@ def k_at_verdict_level(sample: Sample, k: Number) -> Number:
     """k with the 95 % interval that the verdict rests on, whatever level is shown."""
     if sample.intervals.level == VERDICT_LEVEL:
         return k
-    at_level = replace(sample.intervals, level=VERDICT_LEVEL)
-    return at_level.of(sample.relative_nees, "median", "1")
+    at_level = replace(sample, intervals=replace(sample.intervals, level=VERDICT_LEVEL))
+    return at_level.number(sample.relative_nees, "median", "1")
 
 
 def _mae(sample: Sample, computed: Computed) -> Number:
     del computed
-    return sample.intervals.of(sample.series["ape"], "mean", "m")
+    return sample.number(sample.series["ape"], "mean", "m")
 
 
 def _rmse(sample: Sample, computed: Computed) -> Number:
     """Its interval lies nowhere below that of the MAE."""
-    rmse, mae = sample.intervals.of(sample.series["ape"], "rmse", "m"), computed["mae"]
+    rmse, mae = sample.number(sample.series["ape"], "rmse", "m"), computed["mae"]
     if rmse.low is None or rmse.high is None or mae.low is None or mae.high is None:
         return rmse
     return replace(rmse, low=max(rmse.low, mae.low), high=max(rmse.high, mae.high))
@@ -261,7 +277,7 @@ def _nees(
     del computed
     if sample.residuals.covariance is None:
         return None
-    return sample.intervals.of(sample.series["nees"], statistic, "1")
+    return sample.number(sample.series["nees"], statistic, "1")
 
 
 def _k(sample: Sample, computed: Computed) -> Number | None:
@@ -270,7 +286,7 @@ def _k(sample: Sample, computed: Computed) -> Number | None:
         return None
     nees = computed["nees_median"]
     if nees.low is None or sample.residuals.ensemble is not None:
-        return sample.intervals.of(sample.relative_nees, "median", "1")
+        return sample.number(sample.relative_nees, "median", "1")
     return nees.map(lambda value: value / median_chi_squared(sample.residuals.dimension), "1")
 
 
@@ -280,7 +296,7 @@ def _moment_k(sample: Sample, computed: Computed) -> Number | None:
     if sample.residuals.ensemble is None:
         return None
     relative = sample.series["nees"] / honest_median(sample.residuals)
-    return sample.intervals.of(relative, "median", "1")
+    return sample.number(relative, "median", "1")
 
 
 def _factor_per_axis(sample: Sample, computed: Computed) -> Number | None:
@@ -295,6 +311,8 @@ def _coverage(sample: Sample, computed: Computed, *, level: float) -> Number | N
     if sample.residuals.covariance is None:
         return None
     inside = sample.series["pit"] <= level
+    if sample.error_wanders:
+        return sample.number(inside.astype(np.float64), "mean", "1")
     return coverage_number(inside, sample.relative_nees, sample.intervals)
 
 

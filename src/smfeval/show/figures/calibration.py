@@ -11,6 +11,7 @@ from smfeval import words
 from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
 from smfeval.maths.arrays import Floats
+from smfeval.maths.dependence import wanders
 from smfeval.score.log import consistency, sharpness
 from smfeval.score.pit import relative_nees
 from smfeval.show.figures.series import (
@@ -65,7 +66,10 @@ def empirical_coverage(evaluation: Evaluation, level: float) -> Number:
     relative = relative_nees(scored.residuals, scored.series["nees"], scored.series["pit"])
     related = np.log(np.maximum(relative, np.finfo(np.float64).tiny))
     inside = (scored.series["pit"] <= level).astype(np.float64)
-    number = evaluation.options.intervals.of(inside, "mean", "1", related=related)
+    intervals = evaluation.options.intervals
+    if wanders(scored.residuals.error):  # the numbers have no interval either
+        intervals = replace(intervals, method=None)
+    number = intervals.of(inside, "mean", "1", related=related)
     low, high = (
         None if end is None else min(max(end, 0.0), 1.0) for end in (number.low, number.high)
     )
