@@ -99,7 +99,7 @@ def test_bounds_that_are_not_asked_for_change_no_label(world, factor):
     assert bool(few.evidence.bounds) != decided
 
 
-def test_the_case_of_particles_repeats_the_evaluation(rng):
+def test_the_case_of_particles_repeats_their_second_moments(rng):
     n, count = 100, 8
     position = np.repeat(path(times(n)), count, axis=0) + 0.1 * rng.normal(size=(n * count, 3))
     made = ParticleTrack(
@@ -112,7 +112,7 @@ def test_the_case_of_particles_repeats_the_evaluation(rng):
     )
     evaluation = evaluate(made, reference(n))
     again = judge(case_of(evaluation)[0])
-    assert again.k.value == pytest.approx(evaluation.position.numbers["k_at_95"].value, rel=1e-9)
+    assert again.k.value == pytest.approx(evaluation["moment_k"].value, rel=1e-9)
 
 
 def test_singular_scans_stay_left_out(rng):
