@@ -7,7 +7,7 @@ from scipy.stats import multivariate_normal
 import smfeval
 from smfeval.errors import OptionError, TrackError
 from smfeval.maths import se3, so3
-from smfeval.score import pose
+from smfeval.score import Ensemble, pose
 
 
 def covariance(sigma_rad, rng, sigma_m=1.0):
@@ -215,3 +215,55 @@ def test_a_true_correlation_gains_what_it_claims_and_a_false_one_loses(rng):
     false = xi.copy()
     false[:, 3:] = rng.permutation(xi[:, 3:])
     assert pose.correlation_gain(false, S)[0].mean() < 0
+
+
+def cloud(xi, count):
+    """Particles Exp(xi) as the reference sees them, (R_ref^T (t_i - t), Log(R_ref^T R_i))."""
+    position, rotation = se3.exp(xi)
+    seen = np.concatenate([position, so3.log(rotation)], axis=1)
+    weight = np.linspace(1, 2, count)
+    probability = np.tile(weight / weight.sum(), len(xi) // count)
+    return Ensemble(np.arange(0, len(xi) + 1, count), seen, probability), (position, rotation)
+
+
+@pytest.mark.parametrize("beta", [0.5, 1.0])
+@pytest.mark.parametrize("unbiased", [False, True])
+def test_particles_score_by_the_distances_between_bodies(beta, unbiased, rng):
+    seen, particles = cloud(rng.normal(size=(40, 6)), 20)
+    here = np.zeros((20, 3)), np.tile([0.0, 0.0, 0.0, 1.0], (20, 1))
+    found = pose.energy_particles(seen, body_size=1.7, beta=beta, unbiased=unbiased)
+    p = seen.probability[:20]
+    pairs = np.outer(p, p)
+    if unbiased:
+        pairs = pairs * (1 - np.eye(20)) / (1 - (p**2).sum())
+    for scan in range(2):
+        own = tuple(part[20 * scan : 20 * scan + 20] for part in particles)
+        first, second = (
+            tuple(part[i] for part in own) for i in np.indices((20, 20)).reshape(2, -1)
+        )
+        apart = body_distances(first, second, 1.7).reshape(20, 20)
+        expected = p @ body_distances(here, own, 1.7) ** beta - 0.5 * (pairs * apart**beta).sum()
+        assert found[scan] == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("noise", [None, 1e-14])
+def test_many_particles_score_as_their_gaussian(noise, rng):
+    S = covariance(0.05, rng)
+    xi = rng.multivariate_normal(np.zeros(6), S, size=1500)
+    seen, _ = cloud(-xi, 1500)
+    even = Ensemble(seen.offset, seen.difference, np.full(1500, 1 / 1500))
+    kernel = None if noise is None else noise * np.eye(6)[None]
+    found = pose.energy_particles(even, kernel, body_size=2.0, unbiased=True)
+    assert found[0] == pytest.approx(smfeval.energy_body(np.zeros(6), S, 2.0), rel=0.06)
+    turned = Ensemble(even.offset, even.difference[:, 3:], even.probability)
+    kernel = None if noise is None else noise * np.eye(3)[None]
+    found = pose.energy_particles(turned, kernel, unbiased=True)
+    assert found[0] == pytest.approx(smfeval.energy_rotation(np.zeros(3), S[3:, 3:]), rel=0.06)
+
+
+def test_a_noisy_reference_gives_particles_kernels(rng):
+    """One particle with the reference's noise is a Gaussian."""
+    xi, noise = np.array([[0.3, -0.2, 0.1, 0.01, 0.02, -0.01]]), covariance(0.02, rng)[None]
+    seen, _ = cloud(xi, 1)
+    found = pose.energy_particles(seen, noise, body_size=2.0)
+    assert found[0] == pytest.approx(smfeval.energy_body(-xi, noise, 2.0)[0], rel=1e-2)

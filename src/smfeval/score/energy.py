@@ -15,12 +15,14 @@ import numpy as np
 from smfeval import words
 from smfeval.errors import OptionError
 from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.chord_distance import expected_length
 from smfeval.maths.normal_distance import central_distance, energy_score, expected_distance
 from smfeval.maths.special import erf
 from smfeval.score.ape import ape
 from smfeval.score.residuals import Ensemble, Residuals
 
 PAIRS_AT_ONCE = 1_000_000  # distances between particles held at a time
+SPACE = 3  # dimensions up to which expected distances are exact to 1e-9; beyond, to 1e-5
 ALONE = 1e-300  # weight of all other pairs below this: one particle holds everything
 
 
@@ -53,6 +55,10 @@ def _distance(difference: Floats, covariance: Floats | None, beta: float) -> Flo
         return ape(difference) ** beta
     if difference.shape[-1] == 1 and beta == 1:
         return _folded_normal_mean(difference[..., 0], np.sqrt(covariance[..., 0, 0]))
+    if difference.shape[-1] > SPACE:
+        d = difference.shape[-1]
+        flat = expected_length(difference.reshape(-1, d), covariance.reshape(-1, d, d), beta=beta)
+        return flat.reshape(difference.shape[:-1])
     return expected_distance(difference, covariance, beta=beta)
 
 
@@ -71,12 +77,19 @@ def _spread(ensemble: Ensemble, noise: Floats | None, beta: float, *, with_itsel
         others = sorted_spread(ensemble, ensemble.difference[:, 0])
     else:
         others = _distances_between(ensemble, noise, beta)
-    itself = 0.0 if noise is None else central_distance(2 * noise, beta=beta)
+    itself = 0.0 if noise is None else _distance_of_noise(2 * noise, beta)
     if with_itself:
         return others + itself * ensemble.sum(ensemble.probability**2)
     weight = _weight_of_others(ensemble)
     alone = weight < ALONE
     return np.where(alone, itself, others / np.where(alone, 1.0, weight))
+
+
+def _distance_of_noise(covariance: Floats, beta: float) -> Floats:
+    """E|Z|^beta of Z ~ N(0, covariance). (n, d, d) -> (n,)."""
+    if covariance.shape[-1] > SPACE:
+        return expected_length(None, covariance, beta=beta)
+    return central_distance(covariance, beta=beta)
 
 
 def _weight_of_others(ensemble: Ensemble) -> Floats:

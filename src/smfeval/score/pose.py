@@ -33,10 +33,12 @@ from numpy.typing import ArrayLike
 
 from smfeval import words
 from smfeval.errors import OptionError, TrackError
-from smfeval.maths import normal, se3
+from smfeval.maths import normal, se3, so3
 from smfeval.maths.arrays import Floats
 from smfeval.maths.chord_distance import expected_length
 from smfeval.maths.symmetric import chunks, symmetrise
+from smfeval.score.energy import energy
+from smfeval.score.residuals import Ensemble, Residuals
 from smfeval.score.rotation import (
     angles,
     check_beta,
@@ -301,3 +303,36 @@ def correlation_gain(error: Floats, covariance: Floats) -> tuple[Floats, Floats]
     turned = normal.likelihood_terms(error[:, 3:], phi)
     claimed = 0.5 * (position.logdet + turned.logdet - whole.logdet)
     return alone - log_pose(error, covariance), claimed
+
+
+def energy_particles(
+    ensemble: Ensemble,
+    noise: Floats | None = None,
+    *,
+    body_size: float = 1.0,
+    beta: float = 1.0,
+    unbiased: bool = False,
+) -> Floats:
+    """Energy score of weighted particles with chords: of rotations, or of poses in metres. (n,).
+
+    `ensemble` holds particles seen from the reference: Log(R_ref^T R_i) (m, 3), in radians, or
+    (R_ref^T (t_i - t_ref), Log(R_ref^T R_i)) (m, 6). As positions and matrices, (t, L R / sqrt(2)),
+    they lie in a Euclidean space of 9 or 12 dimensions, where their distances are exact and the
+    estimator is that of positions (`score.energy`). An uncertain reference of covariance `noise`
+    (n, 3, 3) or (n, 6, 6) gives each particle a kernel; chords are then vectors 2 sin(th/2) n,
+    whose differences are chords to second order.
+    """
+    check_beta(beta)
+    seen, place = ensemble.difference, ensemble.difference.shape[1] - 3
+    if noise is None:
+        matrix = so3.matrix(so3.exp(seen[:, place:])) - np.eye(3)
+        turned = (body_size / np.sqrt(2)) * matrix.reshape(-1, 9)
+    else:
+        chord = np.sinc(angles(seen[:, place:]) / (2 * np.pi))
+        turned = body_size * chord[:, None] * seen[:, place:]
+        scale = np.repeat([1.0, body_size], [place, 3])
+        noise = noise * np.outer(scale, scale)
+    points = np.concatenate([seen[:, :place], turned], axis=1)
+    cloud = Ensemble(ensemble.offset, points, ensemble.probability)
+    mean = cloud.sum(cloud.probability[:, None] * points)
+    return energy(Residuals(mean, None, noise, cloud), beta=beta, unbiased=unbiased)
