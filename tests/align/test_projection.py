@@ -55,9 +55,10 @@ def dense_fit(gauge, position, fitted, weight=None):
     return np.eye(6 * n) - G @ np.linalg.solve(G.T @ V @ G, G.T @ V)
 
 
-def blocks(dense, size):
+def blocks(dense, rows):
     n = len(dense) // 6
-    return np.array([dense[6 * t : 6 * t + size, 6 * t : 6 * t + size] for t in range(n)])
+    each = dense.reshape(n, 6, n, 6)[range(n), :, range(n)]
+    return each[:, rows, rows]
 
 
 def assert_close(found, expected, relative=1e-9):
@@ -69,13 +70,12 @@ def assert_close(found, expected, relative=1e-9):
 
 @pytest.mark.parametrize("level", [6, 4, 3])
 @pytest.mark.parametrize("gauge", GAUGES)
-@pytest.mark.parametrize("space", ["position", "pose"])
+@pytest.mark.parametrize("space", ["position", "rotation", "pose"])
 def test_the_projected_covariance_is_the_dense_one(level, gauge, space, rng):
     world = MAKE[level](rng, N)
-    size = projection.ROWS[space]
     for fitted in (N, 12):
         M = dense_fit(gauge, world.position, fitted)
-        expected = blocks(M @ dense_joint(level, world) @ M.T, size)
+        expected = blocks(M @ dense_joint(level, world) @ M.T, projection.ROWS[space])
         weights = projection.fit_weights(gauge, world.position, fitted=fitted)
         found = projection.projected_covariance(
             weights, joint.Joint("implied", level), world.claim, space=space
@@ -103,7 +103,7 @@ def test_weighted_fits_are_the_dense_ones(kind, gauge, rng):
         root = rng.normal(size=(N, 3, 3))
         weight = root @ np.swapaxes(root, 1, 2) + np.eye(3)
     M = dense_fit(gauge, world.position, N, weight)
-    expected = blocks(M @ dense_joint(6, world) @ M.T, 6)
+    expected = blocks(M @ dense_joint(6, world) @ M.T, projection.ROWS["pose"])
     weights = projection.fit_weights(gauge, world.position, weight=weight)
     found = projection.projected_covariance(
         weights, joint.Joint("implied", 6), world.claim, space="pose"
@@ -112,17 +112,18 @@ def test_weighted_fits_are_the_dense_ones(kind, gauge, rng):
 
 
 @pytest.mark.parametrize("gauge", GAUGES)
-def test_an_uncertain_reference_is_fitted_too(gauge, rng):
+@pytest.mark.parametrize("space", ["position", "rotation", "pose"])
+def test_an_uncertain_reference_is_fitted_too(gauge, space, rng):
     world = drifting.dead_reckoning(rng, N)
     root = 0.1 * rng.normal(size=(N, 6, 6))
     reference = root @ np.swapaxes(root, 1, 2)
     M = dense_fit(gauge, world.position, N)
     J = dense_joint(6, world).reshape(N, 6, N, 6)
     J[range(N), :, range(N)] += world.claim.with_covariance(reference).in_world()
-    expected = blocks(M @ J.reshape(6 * N, 6 * N) @ M.T, 3)
+    expected = blocks(M @ J.reshape(6 * N, 6 * N) @ M.T, projection.ROWS[space])
     weights = projection.fit_weights(gauge, world.position)
     found = projection.projected_covariance(
-        weights, joint.Joint("implied", 6), world.claim, reference=reference
+        weights, joint.Joint("implied", 6), world.claim, space=space, reference=reference
     )
     assert_close(found, expected)
 
@@ -177,14 +178,15 @@ def random_joint(world, rng):
 
 
 @pytest.mark.parametrize("gauge", ["se3", "yaw", "sim3", "first-pose"])
-def test_the_bound_holds_whatever_the_correlations(gauge, rng):
+@pytest.mark.parametrize("space", ["position", "rotation", "pose"])
+def test_the_bound_holds_whatever_the_correlations(gauge, space, rng):
     world = drifting.dead_reckoning(rng, N)
     for fitted in (N, 12):
         weights = projection.fit_weights(gauge, world.position, fitted=fitted)
-        bound = projection.bound_covariance(weights, world.claim)
+        bound = projection.bound_covariance(weights, world.claim, space=space)
         M = dense_fit(gauge, world.position, fitted)
         for _ in range(20):
-            residual = blocks(M @ random_joint(world, rng) @ M.T, 3)
+            residual = blocks(M @ random_joint(world, rng) @ M.T, projection.ROWS[space])
             least = np.linalg.eigvalsh(bound - residual)[:, 0]
             assert (least > -1e-9 * np.trace(bound, axis1=1, axis2=2)).all()
 
@@ -200,6 +202,36 @@ def test_the_bound_of_one_fitted_pose_is_its_own_covariance(rng):
     own = world.claim[-1:].in_world()[0, :3, :3]
     granted = projection.granted_covariance(weights, world.claim)[-1]
     assert granted == pytest.approx(own + carried @ sigma[0] @ carried.T, rel=1e-9)
+
+
+@pytest.mark.parametrize("gauge", ["first-pose", "se3", "yaw"])
+def test_what_a_start_grants_is_carried_to_rotations_too(gauge, rng):
+    """A pose's own covariance and the fit's, by its explicit Jacobian, in all rows."""
+    world = drifting.dead_reckoning(rng, N)
+    weights = projection.fit_weights(gauge, world.position, fitted=12)
+    granted = projection.granted_covariance(weights, world.claim, space="pose")
+    alone = projection.granted_covariance(weights, world.claim, space="rotation")
+    np.testing.assert_allclose(alone, granted[:, 3:, 3:], rtol=1e-12)
+    G = weights.jacobian(world.position)
+    C = projection.fit_covariance_bound(weights, world.claim)
+    expected = world.claim.in_world() + G @ C @ np.swapaxes(G, 1, 2)
+    np.testing.assert_allclose(granted, expected, rtol=1e-9, atol=1e-15)
+
+
+@pytest.mark.parametrize("gauge", ["se3", "yaw", "first-pose"])
+def test_fitted_rotations_scatter_as_projected(gauge):
+    """Simulated fits of positions: the rotation residuals have the covariance that is projected."""
+    implied, nees = joint.Joint("implied", 6), []
+    for seed in range(150):
+        world = drifting.dead_reckoning(np.random.default_rng(seed), N)
+        weights = projection.fit_weights(gauge, world.position)
+        S = projection.projected_covariance(weights, implied, world.claim, space="rotation")
+        M = dense_fit(gauge, world.position, N)
+        left = so3.log(so3.compose(world.truth_rotation, so3.inverse(world.rotation)))
+        e = np.concatenate([world.truth_position - world.position, left], axis=1)
+        residual = (M @ e.ravel()).reshape(N, 6)[-1, 3:]
+        nees.append(residual @ np.linalg.solve(S[-1], residual))
+    assert np.mean(nees) / 3 == pytest.approx(1, abs=0.2)  # three standard errors
 
 
 def test_no_fit_leaves_the_marginals(rng):

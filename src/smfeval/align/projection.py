@@ -14,7 +14,7 @@ Cov(theta) <= C = sum_j Q_j / w_j for any weights of unit sum, Q_j = A_j Sigma_j
 Cov(r_t) <= (1 + 1/g) Sigma_t + (1 + g) G_t C G_t^T for any g > 0 (Cauchy and Schwarz).
 
 Positions are those of the estimate after alignment; answers are in the axes of that world, for
-position (3 x 3), or position and rotation together (6 x 6; its last block is the rotation's).
+position (3 x 3), rotation (3 x 3: by the rotation rows of G_t and H_t) or both (6 x 6).
 """
 
 from collections.abc import Iterator
@@ -30,11 +30,11 @@ from smfeval.maths import so3
 from smfeval.maths.arrays import Floats, Ints
 
 Gauge = Literal["se3", "yaw", "sim3", "first-pose", "none"]
-Space = Literal["position", "pose"]
+Space = Literal["position", "rotation", "pose"]
 
 CHUNK = 2048  # scans per step: more leaves the cache and takes memory
 OPEN = 1e-12  # eigenvalue of the normal matrix, relative to the largest: a freedom left open
-ROWS = {"position": 3, "pose": 6}
+ROWS = {"position": slice(0, 3), "rotation": slice(3, 6), "pose": slice(0, 6)}
 
 
 @dataclass(frozen=True)
@@ -178,15 +178,15 @@ def projected_covariance(
     same body, independent between scans; the fit mixes it as it mixes the errors.
     """
     if joint.kind == "given":
-        residual = _projected_given(fit, joint, claim)
+        rows = ROWS[space]
+        residual = _projected_given(fit, joint, claim)[:, rows, rows]
     elif joint.level is None:
         raise PairingError("the cross-covariances of this track are not known")
     else:
         residual = _projected_implied(fit, joint, claim, space)
     if reference is not None:
-        add_independent(residual, fit, claim.with_covariance(reference))
-    size = ROWS[space]
-    return residual[:, :size, :size]
+        add_independent(residual, fit, claim.with_covariance(reference), space=space)
+    return residual
 
 
 def _projected_implied(
@@ -196,18 +196,18 @@ def _projected_implied(
     space: Space,
 ) -> Floats:
     """Two sweeps: all but G Cov(theta) G^T, which the first sweep finds on its way."""
-    position, size = claim.position, ROWS[space]
-    oriented = space == "pose" or fit.sees == 6
-    residual = np.empty((len(position), size, size))
+    position, rows = claim.position, ROWS[space]
+    oriented = space != "position" or fit.sees == 6
+    residual = np.empty((len(position), *2 * (rows.stop - rows.start,)))
     sums = _Sums.start(fit, joint, claim)
     for part, inside in _parts_of(fit, len(position)):
         arm = position[part] - fit.origin
         sigma = claim[part].in_world()
         split = _split(joint, arm, sigma, oriented=oriented)
-        shared = sums.passed(fit, split, position, inside)[:, :size]
-        crossed = shared @ np.swapaxes(fit.jacobian(position[part])[:, :size], 1, 2)
-        residual[part] = sigma[:, :size, :size] - crossed - np.swapaxes(crossed, 1, 2)
-    return _with_fit(residual, fit, position, sums.fitted)
+        shared = sums.passed(fit, split, position, inside)[:, rows]
+        crossed = shared @ np.swapaxes(fit.jacobian(position[part])[:, rows], 1, 2)
+        residual[part] = sigma[:, rows, rows] - crossed - np.swapaxes(crossed, 1, 2)
+    return _with_fit(residual, fit, position, sums.fitted, rows)
 
 
 def _split(joint: Joint, arm: Floats, sigma: Floats, *, oriented: bool) -> Parts:
@@ -262,11 +262,12 @@ class _Sums:
         return crossed
 
 
-def _with_fit(residual: Floats, fit: FitWeights, position: Floats, fitted: Floats) -> Floats:
+def _with_fit(
+    residual: Floats, fit: FitWeights, position: Floats, fitted: Floats, rows: slice
+) -> Floats:
     """Add G_t Cov(theta) G_t^T in place, and make the answer symmetric to the last bit."""
-    size = residual.shape[1]
     for part in _chunks(len(position)):
-        G = fit.jacobian(position[part])[:, :size]
+        G = fit.jacobian(position[part])[:, rows]
         total = residual[part] + G @ fitted @ np.swapaxes(G, 1, 2)
         residual[part] = 0.5 * (total + np.swapaxes(total, 1, 2))
     return residual
@@ -305,28 +306,31 @@ def _projected_given(fit: FitWeights, joint: Joint, claim: Claim) -> Floats:
     fitted = _sum_of_products(A, shared[:m])
     G = fit.jacobian(position)
     crossed = shared @ np.swapaxes(G, 1, 2)
-    return _with_fit(sigma - crossed - np.swapaxes(crossed, 1, 2), fit, position, fitted)
+    left = sigma - crossed - np.swapaxes(crossed, 1, 2)
+    return _with_fit(left, fit, position, fitted, ROWS["pose"])
 
 
-def add_independent(residual: Floats, fit: FitWeights, claim: Claim) -> None:
+def add_independent(
+    residual: Floats, fit: FitWeights, claim: Claim, *, space: Space = "position"
+) -> None:
     """Add in place what independent errors (of a reference) leave after the fit.
 
     Sigma_t - G_t A_t Sigma_t - (G_t A_t Sigma_t)^T + G_t (sum_s A_s Sigma_s A_s^T) G_t^T.
     """
-    position, size = claim.position, residual.shape[1]
+    position, rows = claim.position, ROWS[space]
     fitted = np.zeros(())
     for part, inside in _parts_of(fit, len(position)):
         sigma = claim[part].in_world()
-        residual[part] += sigma[:, :size, :size]
+        residual[part] += sigma[:, rows, rows]
         if inside.stop > inside.start:
             A = np.swapaxes(fit.weights(position, inside), 1, 2)
             shared = sigma @ A
             fitted = fitted + _sum_of_products(A, shared)
-            G = fit.jacobian(position[part])[:, :size]
-            crossed = shared[:, :size] @ np.swapaxes(G, 1, 2)
+            G = fit.jacobian(position[part])[:, rows]
+            crossed = shared[:, rows] @ np.swapaxes(G, 1, 2)
             residual[part] -= crossed + np.swapaxes(crossed, 1, 2)
     if fit.fitted:
-        _with_fit(residual, fit, position, fitted)
+        _with_fit(residual, fit, position, fitted, rows)
 
 
 # J unknown
@@ -376,11 +380,11 @@ def granted_covariance(fit: FitWeights, claim: Claim, *, space: Space = "positio
 
 
 def _over(fit: FitWeights, claim: Claim, C: Floats, space: Space, *, correlated: bool) -> Floats:
-    size = ROWS[space]
-    out = np.empty((len(claim), size, size))
+    rows = ROWS[space]
+    out = np.empty((len(claim), *2 * (rows.stop - rows.start,)))
     for part in _chunks(len(claim)):
-        own = claim[part].in_world()[:, :size, :size]
-        G = fit.jacobian(claim.position[part])[:, :size]
+        own = claim[part].in_world()[:, rows, rows]
+        G = fit.jacobian(claim.position[part])[:, rows]
         shared = G @ C @ np.swapaxes(G, 1, 2)
         out[part] = widest_sum(own, shared) if correlated else own + shared
     return out
@@ -389,7 +393,8 @@ def _over(fit: FitWeights, claim: Claim, C: Floats, space: Space, *, correlated:
 def widest_sum(first: Floats, second: Floats) -> Floats:
     """(1 + 1/g) A + (1 + g) B >= Cov(a - b) whatever Cov(a, b). (n, d, d) each.
 
-    g = sqrt(tr A / tr B) over the position block makes the trace least, (sqrt tr A + sqrt tr B)^2.
+    g = sqrt(tr A / tr B) over the first block (of a pose, its position) makes the trace least,
+    (sqrt tr A + sqrt tr B)^2.
     """
     trace_a, trace_b = (np.einsum("nii->n", part[:, :3, :3]) for part in (first, second))
     none = (trace_a <= 0) | (trace_b <= 0)

@@ -47,6 +47,7 @@ THIN = 1e-5  # a window whose covariance is flatter than this has no inverse wor
 # variance; the mean of that over a track times lo^2 is at most 1.003 for all q, R and starts that
 # the growth gate lets pass (P at the end at least 5 times P at the start).
 GUARD = 2
+SPACE = 3  # components of a displacement or a rotation
 SCALES = 101  # of the estimate, tried where a fit left it open
 SAMPLED = 2000  # windows per horizon that a median under a bound looks at
 BOUND_HORIZONS = (10, 30, 100)  # scans, and a tenth, a quarter and a half of the track
@@ -63,9 +64,10 @@ class Windows:
     first, second
         Indices of scans (m,).
     error
-        Truth minus estimate of the displacement, metres (m, 3).
+        Truth minus estimate of the displacement, metres (m, 3); of rotations and poses see
+        `summarise.relative_pose` (m, d).
     covariance
-        Claimed covariance of the error, or a bound of it (m, 3, 3).
+        Claimed covariance of the error, or a bound of it (m, d, d).
     fitted
         Freedoms fitted to these very windows.
     assumed
@@ -112,6 +114,8 @@ class WindowRow:
         Whether only the first half of the track was used.
     still
         Windows left out because the body stood still.
+    dimension
+        Components of each error.
     """
 
     horizon: int
@@ -125,6 +129,7 @@ class WindowRow:
     hi: float
     first_half: bool = False
     still: int = 0
+    dimension: int = 3
 
     def interval(self, doubt: float) -> tuple[float, float]:
         """Interval of k that misses on either side with probability `doubt`."""
@@ -137,7 +142,7 @@ class WindowRow:
         if intervals.method is None:
             return Number(self.k, "1")
         low, high = self.interval((1 - intervals.level) / 2)
-        return Number(self.k, "1", low, high, n_effective=self.nu / 3)
+        return Number(self.k, "1", low, high, n_effective=self.nu / self.dimension)
 
 
 @dataclass(frozen=True)
@@ -190,7 +195,7 @@ def windows(
     """
     known = joint.kind == "given"
     level, up = joint.level or 6, np.array(joint.up)
-    first, second = _ends_of(joint, horizon, len(claim)) if ends is None else ends
+    first, second = window_ends(joint, horizon, len(claim)) if ends is None else ends
     start, end = claim[first], claim[second]
     if known:
         claimed = relative_covariance(joint, claim, first, second)[:, :3, :3]
@@ -202,15 +207,18 @@ def windows(
         noise = claim.with_covariance(reference_covariance)
         early, late = _covariances_at_end(level, noise[first], noise[second], up)
         claimed = claimed + late + early
-    error = displacement_error(level, start.pose, end.pose, _ends(reference, first, second), up)
+    error = displacement_error(
+        level, start.pose, end.pose, select_ends(reference, first, second), up
+    )
     claimed = _rotate_symmetric(np.swapaxes(so3.matrix(start.rotation), 1, 2), claimed)
     shared = known or reference_covariance is not None
     found = Windows(horizon, first, second, error, claimed, assumed=not known, shared=shared)
-    found = found if known else _while_moving(found)
+    found = found if known else without_standstill(found)
     return _without_freedoms(found, _open_freedoms(gauge, level, up), claim)
 
 
-def _ends_of(joint: Joint, horizon: int, scans: int) -> tuple[Ints, Ints]:
+def window_ends(joint: Joint, horizon: int, scans: int) -> tuple[Ints, Ints]:
+    """First and second scans of windows that do not overlap. (m,) each."""
     known = joint.kind == "given"
     first = _given_starts(joint, horizon) if known else np.arange(0, scans - horizon, horizon)
     return first, first + horizon
@@ -234,7 +242,7 @@ def ends_over(progress: Floats, size: float) -> tuple[Ints, Ints]:
         at = stop
 
 
-def _while_moving(found: Windows) -> Windows:
+def without_standstill(found: Windows) -> Windows:
     """Without windows whose covariance hardly grows."""
     trace = np.einsum("nii->n", found.covariance)
     moving = trace > STILL * np.median(trace) if len(trace) else np.ones(0, dtype=np.bool_)
@@ -252,7 +260,8 @@ def _select_windows(found: Windows, at: Ints | slice) -> Windows:
     )
 
 
-def _ends(pose: Pose, first: Ints, second: Ints) -> tuple[Pose, Pose]:
+def select_ends(pose: Pose, first: Ints, second: Ints) -> tuple[Pose, Pose]:
+    """Poses at the starts and at the ends of windows."""
     return (pose[0][first], pose[1][first]), (pose[0][second], pose[1][second])
 
 
@@ -302,7 +311,7 @@ def bound_windows(
         early, late = _covariances_at_end(6, noise[first], noise[second], up)
         claimed = claimed + late + early
     claimed = _rotate_symmetric(np.swapaxes(so3.matrix(start.rotation), 1, 2), claimed)
-    error = displacement_error(6, start.pose, end.pose, _ends(reference, first, second), up)
+    error = displacement_error(6, start.pose, end.pose, select_ends(reference, first, second), up)
     return Windows(horizon, first, second, error, claimed)
 
 
@@ -336,15 +345,15 @@ def displacement_error(
         return so3.rotate_back(true_rotation, theirs) - so3.rotate_back(start[1], ours)
     if level == 4:
         between = so3.compose(true_rotation, so3.inverse(start[1]))
-        theirs = so3.rotate_back(_twist(between, up), theirs)
+        theirs = so3.rotate_back(twist(between, up), theirs)
     return so3.rotate_back(start[1], theirs - ours)
 
 
-def _twist(quaternion: Floats, axis: Floats) -> Floats:
+def twist(quaternion: Floats, axis: Floats) -> Floats:
     """The part of rotations about an axis (swing-twist). (m, 4) -> (m, 4)."""
     along = quaternion[:, :3] @ axis
-    twist = np.concatenate([along[:, None] * axis, quaternion[:, 3:]], axis=1)
-    return twist / np.linalg.norm(twist, axis=1)[:, None]
+    part = np.concatenate([along[:, None] * axis, quaternion[:, 3:]], axis=1)
+    return part / np.linalg.norm(part, axis=1)[:, None]
 
 
 def _covariances_at_end(level: int, start: Claim, end: Claim, up: Floats) -> tuple[Floats, Floats]:
@@ -414,8 +423,25 @@ def is_thin(found: Windows) -> bool:
     """Whether a window's covariance has no inverse worth the name."""
     if not len(found.covariance):
         return True
-    value = np.linalg.eigvalsh(found.covariance)
+    value = np.linalg.eigvalsh(_in_own_units(found.covariance))
     return bool((value[:, 0] <= THIN * value.sum(axis=1)).any())
+
+
+def _in_own_units(covariance: Floats) -> Floats:
+    """Metres and radians made alike by the mean variance of each axis; positions as they are."""
+    if covariance.shape[-1] <= SPACE or not len(covariance):
+        return covariance
+    unit = np.sqrt(np.einsum("nii->i", covariance) / len(covariance))
+    unit = np.where(unit > 0, unit, 1.0)
+    return covariance / np.outer(unit, unit)
+
+
+def _whiten(found: Windows) -> Floats:
+    """Errors in units of their claim: symmetric roots; of poses L^-1 e with S = L L^T. (m, d)."""
+    if found.error.shape[1] <= SPACE:
+        return normal.whiten(found.error, found.covariance)
+    root = np.linalg.cholesky(found.covariance)
+    return np.linalg.solve(root, found.error[..., None])[..., 0]
 
 
 # What they say
@@ -432,37 +458,38 @@ def window_row(
     covariance, second = (found.covariance, found.second) if found.every is None else found.every
     covariance = covariance[second <= last]
     found = _select_windows(found, np.flatnonzero(found.second <= last))
-    m = len(found.first)
+    m, d = found.error.shape
     if m < FEWEST_WINDOWS or is_thin(found):
         return None
-    z = normal.whiten(found.error, found.covariance)
+    z = _whiten(found)
     nees = np.einsum("ni,ni->n", z, z)
-    free = 1 - found.fitted / (3 * m)
+    free = 1 - found.fitted / (d * m)
     # The heavier the tails, the fewer degrees of freedom a mean of m NEES is worth.
-    each = min(3.0, 2 * nees.mean() ** 2 / nees.var(ddof=1)) if nees.any() else 3.0
+    each = min(float(d), 2 * nees.mean() ** 2 / nees.var(ddof=1)) if nees.any() else float(d)
     # Neighbours that share a scan: correlation at most 1/2, its square counts twice.
     loss, lag = (1.5, 2) if found.shared else (1.0, 1)
     along = np.sum(z[:-lag] * z[lag:]) / max(nees.sum(), np.finfo(float).tiny)
-    rho = np.sqrt(3 * m / loss) * along
+    rho = np.sqrt(d * m / loss) * along
     lo, hi = _halves(covariance) if found.assumed else (1.0, 1.0)
     return WindowRow(
         found.horizon,
         float(np.mean(stamp[found.second] - stamp[found.first])) * 1e-9,
         float(np.mean(path_m[found.second] - path_m[found.first])),
         m,
-        float(nees.mean() / (3 * free)),
+        float(nees.mean() / (d * free)),
         float(m * each * free / loss),
         float(rho),
         lo,
         hi,
         first_half,
         len(covariance) - m,
+        d,
     )
 
 
 def _halves(covariance: Floats) -> tuple[float, float]:
     """Extreme ratios of the mean covariance in the second half to that in the first, with 1."""
-    half = len(covariance) // 2
+    half, covariance = len(covariance) // 2, _in_own_units(covariance)
     early, late = covariance[:half].mean(axis=0), covariance[half:].mean(axis=0)
     value, vector = np.linalg.eigh(early)
     if value[0] <= THIN * value.sum():

@@ -1,0 +1,159 @@
+"""Relative rotation and pose over windows of a track: errors that no world alignment touches.
+
+The error of a window from scan i to scan j is that of T_ij = T_i^-1 T_j, in the axes of the body at
+j: xi_ij = Log(T_ij^-1 T_ij,ref), whose covariance the joint claim gives (`align.joint`). What of it
+is claimed depends on how the joint covariance is known:
+
+    given             all of rotation (d = 3) and pose (6)
+    dead reckoning    the same
+    gravity observed  the heading (1); the displacement seen from the body at i, and the heading
+                      (4). Errors of roll and pitch are not integrated, and how they move together
+                      is not implied
+    random walk       nothing of the rotation
+
+Windows that do not overlap are independent for dead reckoning; `summarise.windows` says the rest,
+and `window_row` makes k of them.
+"""
+
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from smfeval.align.joint import (
+    Claim,
+    Joint,
+    integrated_covariance,
+    lever,
+    relative_covariance,
+    rotate_blocks,
+)
+from smfeval.align.projection import Gauge
+from smfeval.maths import se3, so3
+from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.se3 import Pose
+from smfeval.maths.symmetric import symmetrise
+from smfeval.summarise.windows import (
+    Windows,
+    displacement_error,
+    select_ends,
+    twist,
+    window_ends,
+    without_standstill,
+)
+
+Space = Literal["rotation", "pose"]
+
+ROWS = {"rotation": slice(3, 6), "pose": slice(0, 6)}
+HEADING = {"rotation": slice(3, 4), "pose": slice(0, 4)}
+GRAVITY_OBSERVED = 4
+
+
+def relative_windows(
+    space: Space,
+    joint: Joint,
+    horizon: int,
+    claim: Claim,
+    reference: Pose,
+    *,
+    gauge: Gauge = "se3",
+    ends: tuple[Ints, Ints] | None = None,
+    reference_covariance: Floats | None = None,
+) -> Windows | None:
+    """Windows of one horizon that do not overlap, with errors of rotation or pose. (m, d).
+
+    Arguments are those of `summarise.windows.windows`. None where the joint covariance says nothing
+    of them; for poses also where the gauge took freedoms of the world that windows do not remove (a
+    scale; the tilt of the world where gravity is observed).
+    """
+    level, known = joint.level or 6, joint.kind == "given"
+    if joint.kind == "unknown" or level < GRAVITY_OBSERVED:
+        return None
+    tilted = level == GRAVITY_OBSERVED and gauge not in ("none", "yaw")
+    if space == "pose" and (gauge == "sim3" or tilted):
+        return None
+    first, second = window_ends(joint, horizon, len(claim)) if ends is None else ends
+    noise = None if reference_covariance is None else claim.with_covariance(reference_covariance)
+    found = Windows(
+        horizon,
+        first,
+        second,
+        np.zeros((len(first), 0)),
+        np.zeros((len(first), 0, 0)),
+        assumed=not known,
+        shared=known or noise is not None,
+    )
+    if level == GRAVITY_OBSERVED:
+        found = _of_heading(found, joint, claim, reference, noise=noise, rows=HEADING[space])
+    else:
+        found = _of_pose(found, joint, claim, reference, noise=noise, rows=ROWS[space])
+    return found if known else without_standstill(found)
+
+
+def relative_error(estimate: Pose, reference: Pose, first: Ints, second: Ints) -> Floats:
+    """xi_ij = Log(T_ij^-1 T_ij,ref), in the axes of the body at j. (m,), (m,) -> (m, 6)."""
+    motions = []
+    for pose in (estimate, reference):
+        start, end = select_ends(pose, first, second)
+        motions.append(se3.compose(se3.inverse(start), end))
+    return se3.log(se3.compose(se3.inverse(motions[0]), motions[1]))
+
+
+def _of_pose(
+    found: Windows,
+    joint: Joint,
+    claim: Claim,
+    reference: Pose,
+    *,
+    noise: Claim | None,
+    rows: slice,
+) -> Windows:
+    first, second = found.first, found.second
+    covariance = relative_covariance(joint, claim, first, second)
+    if noise is not None:
+        carry = lever(claim.position[second] - claim.position[first])
+        early = carry @ noise[first].in_world() @ np.swapaxes(carry, 1, 2)
+        both = symmetrise(early + noise[second].in_world())
+        back = np.swapaxes(so3.matrix(claim.rotation[second]), 1, 2)
+        covariance = covariance + rotate_blocks(back, both)
+    error = relative_error(claim.pose, reference, first, second)
+    return replace(found, error=error[:, rows], covariance=covariance[:, rows, rows])
+
+
+def _of_heading(
+    found: Windows,
+    joint: Joint,
+    claim: Claim,
+    reference: Pose,
+    *,
+    noise: Claim | None,
+    rows: slice,
+) -> Windows:
+    """Displacement in the axes of the body at i, and heading about the vertical."""
+    up = np.array(joint.up)
+    start, end = claim[found.first], claim[found.second]
+    early, late = _integrated(start, end, up)
+    covariance = late - early
+    if noise is not None:
+        early, late = _integrated(noise[found.first], noise[found.second], up)
+        covariance = covariance + early + late
+    back = np.zeros_like(covariance)
+    back[:, :3, :3], back[:, 3, 3] = np.swapaxes(so3.matrix(start.rotation), 1, 2), 1.0
+    truth = select_ends(reference, found.first, found.second)
+    moved = displacement_error(GRAVITY_OBSERVED, start.pose, end.pose, truth, up)
+    headings = [
+        twist(so3.compose(true, so3.inverse(own)), up)
+        for true, own in ((truth[1][1], end.rotation), (truth[0][1], start.rotation))
+    ]
+    turned = so3.log(so3.compose(headings[0], so3.inverse(headings[1]))) @ up
+    error = np.concatenate([moved, turned[:, None]], axis=1)
+    covariance = se3.sandwich(back, covariance)
+    return replace(found, error=error[:, rows], covariance=covariance[:, rows, rows])
+
+
+def _integrated(start: Claim, end: Claim, up: Floats) -> tuple[Floats, Floats]:
+    """Covariance at p_j of what is integrated, of scan i carried there and of scan j. (m, 4, 4)."""
+    arm = start.position - end.position
+    early = integrated_covariance(GRAVITY_OBSERVED, arm, start.in_world(), up)
+    late = integrated_covariance(GRAVITY_OBSERVED, np.zeros_like(arm), end.in_world(), up)
+    return early, late
