@@ -131,7 +131,7 @@ class Options:
         TEXT,
         "how errors of different scans move together: given beside the track, implied by the "
         "growth of its covariances, or none assumed (default: given, else implied)",
-        at=WITH_REFERENCE,
+        at=EVERYWHERE,
         group=PAIRING,
         choices=JOINT_CHOICES,
     )

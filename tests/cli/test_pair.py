@@ -54,7 +54,7 @@ def test_one_screen_ends_with_what_is_proved(capsys):
 
 def test_an_honest_pair_leads_to_no_conclusion(capsys):
     outcome = run(capsys, "pair", "a.square", "b.square", "-q")
-    assert outcome.out.startswith("no conclusion about a.square and b.square: k_pair = ")
+    assert outcome.out.startswith("cannot tell about a.square and b.square: k_pair = ")
     assert outcome.out.count("\n") == 1
 
 

@@ -4,38 +4,12 @@ import numpy as np
 import pytest
 
 from smfeval.compare import attribute, compare_all
-from smfeval.compare.attribution import cornered_hat, misfit, unconstrained_hat
+from smfeval.compare.attribution import CommonErrors, find_lost
 from smfeval.errors import OptionError
 from smfeval.evaluation import Options
-from support.beliefs import covariances
 from support.known_errors import S, belief, normal, remembering
 
 N = 20_000
-
-
-def differences(own):
-    return np.array([[a + b for b in own] for a in own])
-
-
-@pytest.mark.parametrize("count", [3, 4, 6])
-def test_the_hat_recovers_covariances_from_their_sums_exactly(rng, count):
-    own = covariances(count, rng, d=3, scale=1.0)
-    np.testing.assert_allclose(unconstrained_hat(differences(own)), own, rtol=1e-10)
-    np.testing.assert_allclose(cornered_hat(differences(own)), own, rtol=1e-9)
-    assert misfit(differences(own), own) < 1e-12
-
-
-def test_the_constrained_hat_is_semidefinite_and_the_best_of_those(rng):
-    sums = differences(covariances(4, rng, d=3, scale=1.0))
-    for i, j in ((0, 1), (2, 3)):
-        sums[i, j] = sums[j, i] = 0.05 * sums[i, j]
-    assert np.linalg.eigvalsh(unconstrained_hat(sums)).min() < 0
-    found = cornered_hat(sums)
-    assert np.linalg.eigvalsh(found).min() > -1e-12
-    least = misfit(sums, found)
-    for _ in range(200):
-        root = np.linalg.cholesky(found + 1e-9 * np.eye(3)) + 0.02 * rng.normal(size=(4, 3, 3))
-        assert misfit(sums, root @ root.swapaxes(1, 2)) >= least - 1e-7
 
 
 @pytest.mark.parametrize("lies", [(1, 1, 1), (1, 9, 1), (1, 9, 25, 1)])
@@ -43,7 +17,7 @@ def test_the_liars_are_told_from_the_honest(rng, lies):
     tracks = [belief(np.sqrt(a) * normal(rng, N), name=f"t{i}") for i, a in enumerate(lies)]
     found = attribute(tracks)
     assert [own.k.value for own in found.estimators] == pytest.approx(lies, rel=0.15, abs=0.3)
-    labels = ["overconfident" if a > 1 else "no conclusion" for a in lies]
+    labels = ["overconfident" if a > 1 else "cannot tell" for a in lies]
     assert [own.label for own in found.estimators] == labels
     sigma = np.sqrt(np.trace(S) / 3)
     for own, a in zip(found.estimators, lies, strict=True):
@@ -81,27 +55,64 @@ def test_an_error_shared_by_two_is_blamed_on_the_third(rng):
     )
 
 
-def test_four_with_a_shared_error_leave_something_unexplained(rng):
-    common = 3 * normal(rng, N)
-    clean = [belief(normal(rng, N)) for _ in range(4)]
-    dirty = [belief(common + normal(rng, N)) for _ in range(2)] + clean[2:]
-    assert attribute(clean).misfit < 0.03
-    assert attribute(dirty).misfit > 0.1
-
-
-def test_an_indefinite_estimate_is_said_and_proves_nothing(rng):
-    common = 5 * normal(rng, 2000)
-    tracks = [belief(common + 0.1 * normal(rng, 2000)), belief(common), belief(normal(rng, 2000))]
+def test_errors_that_cannot_be_told_from_none_have_no_k(rng):
+    common = 2 * normal(rng, 2000)
+    tracks = [belief(common + 0.02 * normal(rng, 2000)), belief(common), belief(normal(rng, 2000))]
     found = attribute(tracks).estimators[:2]
-    assert all(own.projected for own in found)
     assert {own.label for own in found} == {"not identifiable"}
+    assert all(np.isnan(own.k.value) and "told from none" in own.k.reason for own in found)
+
+
+def test_nothing_is_said_of_one_that_is_far_surer_than_the_others(rng):
+    wide = 1e4 * S
+    tracks = [belief(normal(rng, 400)), *(belief(normal(rng, 400, wide), wide) for _ in range(2))]
+    sure = attribute(tracks).estimators[0]
+    assert sure.label == "not identifiable"
+    assert sure.sigma_m is None
+
+
+@pytest.mark.parametrize("count", [3, 4, 5])
+def test_one_that_is_lost_is_named_and_does_not_spoil_the_others(rng, count):
+    n = 3000
+    honest = [belief(normal(rng, n), name=f"t{i}") for i in range(1, count)]
+    away = belief(30 * normal(rng, n), name="t0")
+    lost, *others = attribute([away, *honest]).estimators
+    assert (lost.lost, lost.label) == (True, "overconfident")
+    assert not any(own.lost for own in others)
+    if count == 3:
+        assert {own.k.reason for own in others} == {
+            "one of three is lost, and two tell only their sum"
+        }
+    else:
+        assert [own.k.value for own in others] == pytest.approx([1] * (count - 1), abs=0.15)
+
+
+def test_two_that_are_equally_far_from_a_third_are_not_lost(rng):
+    value = rng.normal(size=(3, 500, 3)) * np.array([1.0, 30.0, 30.0])[:, None, None]
+    claimed = np.broadcast_to(np.eye(3), (3, 500, 3, 3))
+    assert find_lost(CommonErrors(value, claimed)) == []
+
+
+def test_terms_of_unsure_scans_count_little(rng):
+    """An outage of one member leaves the k of the others as sharp as without those scans."""
+    n = 4000
+    sigma = np.where(np.arange(n) < n // 2, 1.0, 40.0)[:, None]
+    wide = S * sigma[:, :, None] ** 2
+    tracks = [belief(sigma * normal(rng, n), wide), *(belief(normal(rng, n)) for _ in range(2))]
+    _, second, third = attribute(tracks).estimators
+    assert [second.k.value, third.k.value] == pytest.approx([1, 1], abs=0.12)
+    assert second.k.high - second.k.low < 0.4
+    drifting = belief(normal(rng, n) + np.linspace(0, 40, n)[:, None])
+    off, *others = attribute([drifting, *tracks[1:], belief(normal(rng, n))]).estimators
+    assert (off.lost, off.label) == (True, "suspect")  # its errors are as one
+    assert [own.k.value for own in others] == pytest.approx([1] * 3, abs=0.12)
 
 
 def test_few_independent_scans_make_a_suspect_not_a_convict(rng):
     tracks = [belief(scale * remembering(rng, 400, 0.995)) for scale in (10, 1, 1)]
     first = attribute(tracks).estimators[0]
     assert first.k.n_effective < 15
-    assert first.label in ("suspect", "no conclusion", "not identifiable")
+    assert first.label in ("suspect", "cannot tell", "not identifiable")
 
 
 def test_honest_beliefs_that_remember_are_seldom_blamed(rng):
@@ -109,7 +120,7 @@ def test_honest_beliefs_that_remember_are_seldom_blamed(rng):
     for _ in range(runs):
         tracks = [belief(remembering(rng, 400, 0.8)) for _ in range(3)]
         blamed += any(own.label == "overconfident" for own in attribute(tracks).estimators)
-    assert blamed / runs <= 0.15  # three bounds of 5 % each
+    assert blamed <= 5  # 5 % for all three together: more in 1.4 % of the cases
 
 
 def test_what_cannot_be_told_is_said(rng):

@@ -32,8 +32,8 @@ def test_an_honest_independent_pair_has_k_one(rng):
     pair = compare_pair(belief(normal(rng, N)), belief(normal(rng, N, 3 * S), 3 * S))
     assert pair.k.value == pytest.approx(1, abs=0.03)
     assert pair.lower_bound < 1
-    assert pair.claim.label == "no conclusion"
-    assert pair.claim.sentence.startswith("no conclusion about made and made: k_pair = ")
+    assert pair.claim.label == "cannot tell"
+    assert pair.claim.sentence.startswith("cannot tell about made and made: k_pair = ")
     assert set(pair.k_by_axis) == {"x", "y", "z", "along", "cross", "vertical"}
     assert list(pair.k_by_axis.values()) == pytest.approx([1] * 6, abs=0.06)
 
@@ -127,11 +127,11 @@ def test_a_proof_says_what_it_proves(rng):
 def test_few_scans_prove_something_only_beyond_doubt(rng):
     honest = belief(normal(rng, 8))
     assert "refutes honesty" in compare_pair(belief(normal(rng, 8) + 9), honest).claim.sentence
-    assert compare_pair(belief(1.5 * normal(rng, 8)), honest).claim.label == "no conclusion"
+    assert compare_pair(belief(1.5 * normal(rng, 8)), honest).claim.label == "cannot tell"
     two = compare_pair(belief(normal(rng, 8))[:2], honest)
     assert two.claim.sentence.endswith("2 matched scans show nothing")
     same = compare_pair(honest, honest)
-    assert same.claim.label == "no conclusion"
+    assert same.claim.label == "cannot tell"
     assert "are the two the same track?" in same.claim.sentence
 
 

@@ -344,7 +344,7 @@ def test_numbers_come_back_exactly(value, tmp_path):
 def test_a_pair_comes_back_exactly(tmp_path):
     k = Number(1.5, "1", low=None, high=None, n_effective=3.25, reason="too short")
     blank = PairResult("a", "b", "g", "t", 0, "abc", None)
-    result = replace(blank, matched=7, verdict="no conclusion", k_pair=k)
+    result = replace(blank, matched=7, verdict="cannot tell", k_pair=k)
     Cache(tmp_path).save(result, None)
     assert Cache(tmp_path).load(blank) == result
 

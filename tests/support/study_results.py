@@ -141,7 +141,7 @@ def results():
 
 def study():
     pair = PairResult(
-        PLAIN, ODD, "oxford", "keble_01", 0, "pair key", None, 90, "no conclusion",
+        PLAIN, ODD, "oxford", "keble_01", 0, "pair key", None, 90, "cannot tell",
         number(1.2, 1.0, 1.4, "1"), number(2.8, unit="1"),
     )  # fmt: skip
     broken = PairResult(PLAIN, LOST, "oxford", "a|b", 0, "pair key 2", "no file")

@@ -165,7 +165,7 @@ def _exit_code(comparison: Comparison, conditions: list[Condition]) -> int:
 def _holds(condition: Condition, pair: Pair) -> bool:
     values = {
         "k_pair": pair.k.value,
-        "lower_bound": pair.lower_bound,
+        "lower_bound": pair.claim.low,
         "nees_median": pair.nees_median.value,
         "matched": float(len(pair.pairs)),
     }

@@ -3,14 +3,12 @@
 ::
 
     frames       which beliefs may meet: one body, one gauge, particles by their moments
-    pair         d = t_A - t_B under S_A + S_B: k_pair, scores, verdict
-    claim        what k_pair proves, in words: one-sided
-    gauge_sweep  k_pair under every alignment
-    clock_sweep  k_pair if the clock of A were off
-    hypothesis   with a reference: are the errors of the two opposed?
-    hat          own covariances from those of the differences (N-cornered hat)
-    attribution  three or more: which of them is overconfident
-    many         all pairs, and the attribution
+    difference   the weighted fit, and what both claim about the difference that it leaves
+    relative     k_pair of relative motion over horizons, which no fit touches
+    pair         d = t_A - t_B under the sum of both claims: k_pair, scores, what it proves
+    sensitivity  k_pair under every alignment, and if the clock of A were off
+    hypothesis   with a reference: are the errors of the two opposed? k_pair under its gauge
+    attribution  three or more: which of them is overconfident; all pairs
     sweep        a knob turned: is a sharper belief earned?
 """
 

@@ -1,102 +1,82 @@
-"""Which of three or more is overconfident: estimated against reported covariance, for each.
+"""Which of three or more is overconfident: error against claimed covariance, for each.
 
-On the scans common to all, in the world of the first, each difference is whitened by the mean of
-the reported covariances of its scan. The hat turns the moments of the differences into an error
-covariance S_i of each; R_i is the mean of what it reported, whitened alike, and
+On the scans common to all, in one world and after one common fit, the differences of i from two
+others have the covariance of i in common, if the errors of the three are uncorrelated:
 
-    k_i = tr(R_i^-1 S_i) / d
+    E[d_ij d_ik^T] = Cov(e_i),      k_i = sum_t w_t d_ij^T R_i^-1 d_ik / d  /  sum_t w_t
 
-is 1 for an honest belief. It is a ratio of second moments, so rare large errors count in full,
-unlike in k_pair, which is a median. The errors are assumed to be uncorrelated.
+with R_i what i claims (`compare.difference`). This is the three-cornered hat, scan by scan. A scan
+counts by w = 1 / variance of its term under the claims: where j or k is unsure (an outage) it says
+little about i. Where all joint covariances are known, displacements over windows take the place of
+scans. k_i is a ratio of second moments, so rare large errors count in full, unlike in k_pair.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import reduce
 from itertools import combinations
 from typing import Literal
 
 import numpy as np
 
-from smfeval.align.gauge import fit_alignment
+from smfeval.align.gauge import AlignmentKind
+from smfeval.align.joint import Joint, align_joint, is_first_order
+from smfeval.align.projection import (
+    FitWeights,
+    fit_weights,
+    granted_covariance,
+    is_determined,
+    projected_covariance,
+)
 from smfeval.associate.pairing import nearest_pairs
+from smfeval.compare.difference import (
+    align_pair,
+    claim_of,
+    fit_part,
+    fitted_freedoms,
+    information,
+    joints_of,
+    moved_alignment,
+)
 from smfeval.compare.frames import agree_on_body, as_gaussian, name_of, open_gauge
-from smfeval.compare.pair import TWO_SIDED, Pair, compare_pair, has_few_samples
+from smfeval.compare.pair import Pair, compare_pair, has_few_samples
+from smfeval.compare.relative import motion_covariance, seen_displacement
 from smfeval.errors import OptionError, PairingError
 from smfeval.evaluation import Options
+from smfeval.evaluation.claim import UNFITTED
 from smfeval.maths import normal
 from smfeval.maths.arrays import Floats
-from smfeval.maths.symmetric import symmetrise
+from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import Intervals, Number
+from smfeval.summarise.windows import FEWEST_WINDOWS, horizons
 from smfeval.track import AnyTrack, GaussianTrack
 
 FEWEST = 3  # with two, only the sum of the covariances is known
-STEPS = 2000
-CONVERGED = 1e-13  # relative change of a step
-
-
-def unconstrained_hat(difference: Floats) -> Floats:
-    """Least squares without constraint. (N, N, ...) symmetric in the pair -> (N, ...).
-
-    Linear, so it may also be applied to the terms of each scan.
-    """
-    count = len(difference)
-    row = np.array([sum(difference[i, j] for j in range(count) if j != i) for i in range(count)])
-    total = row.sum(axis=0) / (2 * (count - 1))
-    return (row - total) / (count - 2)
-
-
-def cornered_hat(difference: Floats) -> Floats:
-    """Least squares with every covariance positive semi-definite. (N, N, d, d) -> (N, d, d).
-
-    Projected gradient on a convex problem whose Hessian has eigenvalues N - 2 and 2 N - 2.
-    """
-    count = len(difference)
-    own = unconstrained_hat(difference)
-    row = (count - 2) * own + own.sum(axis=0)
-    found = _semidefinite(own)
-    for _ in range(STEPS):
-        slope = (count - 2) * found + found.sum(axis=0) - row
-        new = _semidefinite(found - slope / (2 * count - 2))
-        change = np.abs(new - found).max()
-        found = new
-        if change <= CONVERGED * np.abs(found).max():
-            break
-    return found
-
-
-def misfit(difference: Floats, own: Floats) -> float:
-    """What the covariances leave unexplained: |S_i + S_j - D_ij| over |D_ij|, Frobenius."""
-    first, second = np.triu_indices(len(own), 1)
-    wanted = difference[first, second]
-    return float(np.linalg.norm(own[first] + own[second] - wanted) / np.linalg.norm(wanted))
-
-
-def _semidefinite(matrix: Floats) -> Floats:
-    """The nearest positive semi-definite matrices. (..., d, d)."""
-    values, vectors = np.linalg.eigh(symmetrise(matrix))
-    return (vectors * np.maximum(values, 0)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
-
-
 SHARED_PART = 0.5  # part of their error variance that two estimators are supposed to share
 FEWEST_SCANS = 10  # common scans: fewer second moments are all noise
-INDEFINITE = -1e-9  # relative: below this the free fit was not a covariance
+FALSE_ALARMS = 0.05  # chance that any of them is called overconfident, all being honest
+LOST = 10.0  # k_pair with every other, over the largest among the others: one that is lost
+LARGEST_ERROR = 1.0  # standard error of k under honest claims, above which k says nothing
+REFITS = 3  # Gauss-Newton steps of the common fit, from the fit of each
 
-OwnLabel = Literal["overconfident", "suspect", "no conclusion", "not identifiable"]
+OwnLabel = Literal["overconfident", "suspect", "cannot tell", "not identifiable"]
 
 
 @dataclass(frozen=True)
 class EstimatorAttribution:
-    """What the differences say of one estimator."""
+    """What the differences say of one estimator; k is nan, with its reason, where they say nothing.
+
+    `k_if_shared` are the smallest and largest k if two of the estimators share SHARED_PART.
+    """
 
     name: str
     label: OwnLabel
     sigma_m: float | None  # of its error, root mean over the axes
-    reported_m: float  # the same as reported
+    reported_m: float  # the same as claimed
     k: Number
-    lower_bound: float | None  # of k, one-sided 95 %
-    projected: bool  # whether the free fit was indefinite and had to be moved
-    k_if_shared: tuple[float, float] | None  # smallest and largest k if two share SHARED
+    lower_bound: float | None  # of k, one-sided 95 % for all of them together
+    k_if_shared: tuple[float, float] | None
+    lost: bool = False  # far from all others, which are therefore judged without it
 
 
 @dataclass(frozen=True)
@@ -106,140 +86,309 @@ class Attribution:
     scans: int
     gauge: str
     estimators: tuple[EstimatorAttribution, ...]
-    misfit: float | None  # None for three, which always fit but for the projection
+    horizon: int | None = None  # scans of the windows, where displacements are compared
     reason: str | None = None
 
 
 @dataclass(frozen=True)
-class CommonScans:
-    """Differences and reported covariances of all estimators on common scans.
+class CommonErrors:
+    """Positions (or displacements) of all estimators on common scans (windows), and their claims.
 
-    `white` are the differences i - j, whitened by the mean reported covariance, (N, N, n, d);
-    `reported` the mean of the reported covariances, whitened alike, (N, d, d).
+    `value` (N, n, d), `claimed` (N, n, d, d).
     """
 
-    white: Floats
-    reported: Floats
-    variance: Floats  # (n,): mean reported variance of a scan, per axis
-    gauge: str
+    value: Floats
+    claimed: Floats
 
-    @cached_property
-    def moments(self) -> Floats:
-        """Second moments of the whitened differences. (N, N, d, d)."""
-        return np.einsum("ijnd,ijne->ijde", self.white, self.white) / self.white.shape[2]
+    def without(self, lost: Sequence[int]) -> "CommonErrors":
+        """The same of the others."""
+        kept = [i for i in range(len(self.value)) if i not in lost]
+        return CommonErrors(self.value[kept], self.claimed[kept])
 
 
 def attribute(tracks: Sequence[AnyTrack], *, options: Options | None = None) -> Attribution:
-    """Estimate each estimator's own error covariance and compare it with what it reports."""
+    """Estimate each estimator's own error covariance and compare it with what it claims."""
     options = options or Options()
     if len(tracks) < FEWEST:
         reason = "two tracks tell only the sum of their covariances; three are needed"
-        return Attribution(0, "", (), None, reason)
-    common = common_scans([as_gaussian(track)[0] for track in tracks], options)
-    scans = common.white.shape[2]
+        return Attribution(0, "", (), reason=reason)
+    placed = place_tracks(tracks, options)
+    scans = len(placed.tracks[0])
     if scans < FEWEST_SCANS:
         reason = f"{scans} scans are common to all; {FEWEST_SCANS} are needed"
-        return Attribution(scans, common.gauge, (), None, reason)
-    moments = common.moments
-    covariances = cornered_hat(moments)
-    own = tuple(
-        _attribute_one(i, name_of(track), common, covariances, options.intervals)
-        for i, track in enumerate(tracks)
-    )
-    unexplained = misfit(moments, covariances) if len(tracks) > FEWEST else None
-    return Attribution(scans, common.gauge, own, unexplained)
+        return Attribution(scans, placed.kind, (), reason=reason)
+    windows = _windows(placed) if options.space.is_whole else None
+    if windows is None and placed.kind == "first-pose":
+        reason = "all scans share the errors of the first pose, one sample of them"
+        return Attribution(scans, placed.kind, (), reason=reason)
+    horizon, errors = (None, _scans(placed, options)) if windows is None else windows
+    names = [name_of(track) for track in tracks]
+    found = _attribute_all(names, errors, options.intervals)
+    return Attribution(scans, placed.kind, found, horizon)
 
 
-def common_scans(tracks: Sequence[GaussianTrack], options: Options) -> CommonScans:
+# All in one world
+
+
+@dataclass(frozen=True)
+class PlacedTracks:
+    """All tracks on common scans in the world of the first, after one common fit."""
+
+    kind: AlignmentKind
+    tracks: tuple[GaussianTrack, ...]
+    joints: tuple[Joint, ...]
+    fits: tuple[FitWeights, ...]
+
+    @property
+    def is_known(self) -> bool:
+        """Whether relative motion of every track is known."""
+        return all(joint.kind == "implied" for joint in self.joints)
+
+
+def place_tracks(tracks: Sequence[AnyTrack], options: Options) -> PlacedTracks:
     """All tracks in the world of the first, on the scans of the first that all others meet."""
-    agree_on_body(tracks)
-    kind, _ = open_gauge(tracks, options)
+    gaussian = [as_gaussian(track)[0] for track in tracks]
+    agree_on_body(gaussian)
+    kind, _ = open_gauge(gaussian, options)
+    matched = _common_scans(gaussian, options)
+    joints = joints_of(tracks, matched, options)
+    pairs = [
+        align_pair(t, matched[0], kind, (j, joints[0]), options)
+        for t, j in zip(matched[1:], joints[1:], strict=True)
+    ]
+    placed = [matched[0], *(pair.a for pair in pairs)]
+    turned = [joints[0][0], *(pair.joints[0][0] for pair in pairs)]
+    if kind not in UNFITTED:
+        placed, turned = _refit(kind, placed, turned)
+    weight = None if kind in UNFITTED else _common_weight(placed)
+    fits = tuple(fit_weights(kind, track.position, weight=weight) for track in placed)
+    return PlacedTracks(kind, tuple(placed), tuple(turned), fits)
+
+
+def _common_scans(tracks: Sequence[GaussianTrack], options: Options) -> list[GaussianTrack]:
     first, others = tracks[0], tracks[1:]
     met = [nearest_pairs(track, first, options) for track in others]
     scans = reduce(np.intersect1d, [each.reference for each in met])
     if len(scans) == 0:
         raise PairingError("no scan is common to all tracks")
-    base = first[scans]
-    placed = [base]
-    for track, each in zip(others, met, strict=True):
-        chosen = track[each.estimate[np.isin(each.reference, scans)]]
-        alignment, _ = fit_alignment(chosen, base, kind, options.fit_on)
-        placed.append(alignment(chosen))  # type: ignore[arg-type]
-    return _whiten_tracks(placed, kind, options)
+    return [
+        first[scans],
+        *(
+            track[each.estimate[np.isin(each.reference, scans)]]
+            for track, each in zip(others, met, strict=True)
+        ),
+    ]
 
 
-def _whiten_tracks(placed: list[GaussianTrack], kind: str, options: Options) -> CommonScans:
+def _common_weight(placed: Sequence[GaussianTrack]) -> Floats:
+    return information(np.mean([track.position_covariance for track in placed], axis=0))
+
+
+def _refit(
+    kind: AlignmentKind, placed: list[GaussianTrack], joints: list[Joint]
+) -> tuple[list[GaussianTrack], list[Joint]]:
+    """Every track fitted to the first under the same weights, so that one fit is common to all."""
+    base = placed[0]
+    weight = _common_weight(placed)
+    out, turned = [base], [joints[0]]
+    for track, joint in zip(placed[1:], joints[1:], strict=True):
+        for _ in range(REFITS):
+            fit = fit_weights(kind, track.position, weight=weight)
+            step = fitted_freedoms(fit, track.position, base.position - track.position)
+            motion = moved_alignment(None, fit, step)
+            track = motion(track)  # type: ignore[assignment]  # noqa: PLW2901
+            joint = align_joint(joint, motion.rotation, motion.scale)  # noqa: PLW2901
+        out.append(track)
+        turned.append(joint)
+    return out, turned
+
+
+# What is compared: scans, or displacements over windows
+
+
+def _scans(placed: PlacedTracks, options: Options) -> CommonErrors:
+    """Positions of all scans with what each claims after the fit, on the scored axes."""
     index = options.space.columns
-    alone = replace(options, reference_covariance=False)
-    covariance = np.array([alone.space.residuals(t, t).covariance for t in placed])
-    mean = covariance.mean(axis=0)
-    good = ~normal.is_singular(mean)
-    position = np.array([track.position[:, index] for track in placed])[:, good]
-    mean, covariance = mean[good], covariance[:, good]
-
-    count, scans, d = position.shape
-    white = np.zeros((count, count, scans, d))
-    for i in range(count):
-        for j in range(i):
-            white[i, j] = normal.whiten(position[i] - position[j], mean)
-            white[j, i] = -white[i, j]
-    reported = np.array([_mean_whitened(each, mean) for each in covariance])
-    variance = np.trace(mean, axis1=1, axis2=2) / d
-    return CommonScans(white, reported, variance, kind)
+    value = np.array([track.position[:, index] for track in placed.tracks])
+    claimed = np.array([_claimed(placed, i) for i in range(len(placed.tracks))])
+    claimed = claimed[:, :, index][:, :, :, index]
+    regular = ~normal.is_singular(claimed.sum(axis=0))
+    return CommonErrors(value[:, regular], claimed[:, regular])
 
 
-def _mean_whitened(covariance: Floats, by: Floats) -> Floats:
-    """Mean over scans of M^(-1/2) S M^(-1/2). (n, d, d) twice -> (d, d)."""
-    half = _whiten_columns(covariance, by).swapaxes(1, 2)
-    return symmetrise(_whiten_columns(half, by).mean(axis=0))
+def _claimed(placed: PlacedTracks, i: int) -> Floats:
+    """What one claims about its residuals. (n, 3, 3)."""
+    track, joint, fit = placed.tracks[i], placed.joints[i], placed.fits[i]
+    claim = claim_of(track)
+    if placed.kind == "none":
+        return track.position_covariance
+    if is_determined(fit, joint, len(claim)) and is_first_order(claim.covariance):
+        return projected_covariance(fit, joint, claim)
+    if placed.kind == "first-pose":
+        return granted_covariance(fit, claim)
+    return track.position_covariance + fit_part(fit, claim)
 
 
-def _whiten_columns(matrix: Floats, by: Floats) -> Floats:
-    columns = (np.ascontiguousarray(matrix[:, :, k]) for k in range(matrix.shape[-1]))
-    return np.stack([normal.whiten(column, by) for column in columns], axis=-1)
+def _windows(placed: PlacedTracks) -> tuple[int, CommonErrors] | None:
+    """Displacements over the shortest horizon, where every joint covariance is known."""
+    chosen = horizons(len(placed.tracks[0]))
+    oriented = all(track.about.oriented for track in placed.tracks)
+    if not (placed.is_known and oriented and chosen and placed.kind != "sim3"):
+        return None
+    horizon = chosen[0]
+    first = np.arange(0, len(placed.tracks[0]) - horizon, horizon)
+    claims = [claim_of(track) for track in placed.tracks]
+    value = np.array([seen_displacement(claim, first, first + horizon) for claim in claims])
+    claimed = np.array(
+        [
+            motion_covariance(joint, claim, first, first + horizon)
+            for joint, claim in zip(placed.joints, claims, strict=True)
+        ]
+    )
+    regular = ~np.any([normal.is_singular(each) for each in claimed], axis=0)
+    if regular.sum() < FEWEST_WINDOWS:
+        return None
+    return horizon, CommonErrors(value[:, regular], claimed[:, regular])
+
+
+# Each on its own
+
+
+def _attribute_all(
+    names: list[str], errors: CommonErrors, intervals: Intervals
+) -> tuple[EstimatorAttribution, ...]:
+    """Each of all; one that is lost is judged against all, and the others without it."""
+    lost = find_lost(errors)
+    others = errors.without(lost)
+    level = 1 - 2 * FALSE_ALARMS / len(names)
+    place = {i: at for at, i in enumerate(i for i in range(len(names)) if i not in lost)}
+    return tuple(
+        _attribute_one(name, i, errors, intervals, level, lost=True)
+        if i in lost
+        else _attribute_one(name, place[i], others, intervals, level)
+        for i, name in enumerate(names)
+    )
+
+
+def find_lost(errors: CommonErrors) -> list[int]:
+    """Estimators that are LOST times further from every other than the others from each other."""
+    left, lost = list(range(len(errors.value))), []
+    k = _pair_factors(errors)
+    while len(left) > 2:
+        apart = {
+            i: min(k[i, j] for j in left if j != i)
+            / max(1.0, *(k[p, q] for p, q in combinations([j for j in left if j != i], 2)))
+            for i in left
+        }
+        worst = max(apart, key=apart.__getitem__)
+        if apart[worst] <= LOST:
+            break
+        left.remove(worst)
+        lost.append(worst)
+    return lost
+
+
+def _pair_factors(errors: CommonErrors) -> Floats:
+    """k_pair of all pairs. (N, N)."""
+    count, _, d = errors.value.shape
+    k = np.zeros((count, count))
+    for i, j in combinations(range(count), 2):
+        total = errors.claimed[i] + errors.claimed[j]
+        good = ~normal.is_singular(total)
+        nees = normal.nees((errors.value[i] - errors.value[j])[good], total[good])
+        k[i, j] = k[j, i] = float(np.median(nees)) / median_chi_squared(d) if len(nees) else 0.0
+    return k
 
 
 def _attribute_one(
-    i: int, name: str, common: CommonScans, covariances: Floats, intervals: Intervals
+    name: str,
+    i: int,
+    errors: CommonErrors,
+    intervals: Intervals,
+    level: float,
+    *,
+    lost: bool = False,
 ) -> EstimatorAttribution:
-    reported = common.reported[i]
-    d = len(reported)
-    reported_m = _sigma(common, reported)
-    if bool(normal.is_singular(reported[None])[0]):
-        none = Number(float("nan"), "1", reason="its own covariance is singular on the axes")
-        return EstimatorAttribution(
-            name, "not identifiable", None, reported_m, none, None, False, None
-        )
-
-    inverse = np.linalg.inv(reported)
-    free = unconstrained_hat(common.moments)[i]
-    projected = bool(np.linalg.eigvalsh(free)[0] < INDEFINITE * np.linalg.norm(free))
-    series = (
-        unconstrained_hat(np.einsum("ijnd,de,ijne->ijn", common.white, inverse, common.white))[i]
-        / d
-    )
-    k = replace(
-        _not_negative(intervals.of(series, "mean", "1")),
-        value=float(np.trace(inverse @ covariances[i])) / d,
-    )
-    bound = _not_negative(replace(intervals, level=TWO_SIDED).of(series, "mean", "1")).low
+    reported_m = _size(errors.claimed[i])
+    if len(errors.value) < FEWEST:
+        return _no_k(name, reported_m, "one of three is lost, and two tell only their sum")
+    good = ~normal.is_singular(errors.claimed[i])
+    if not good.all():
+        return _no_k(name, reported_m, "its own covariance is singular on the axes")
+    terms = [_term(errors, i, j, k) for j, k in combinations(_others(errors, i), 2)]
+    weight = np.sum([term.weight for term in terms], axis=0)
+    total = np.sum([term.weight * term.product for term in terms], axis=0)
+    value = float(total.sum() / weight.sum())
+    series = value + (total - value * weight) / weight.mean()  # its mean is k, scan by scan
+    k = intervals.of(series, "mean", "1")
+    bound = _lower_bound(series, intervals, level)
+    if bound is not None and bound > 1:
+        label: OwnLabel = "suspect" if has_few_samples(k) else "overconfident"
+    else:
+        reason = None if lost else _why_not(errors, i, k, float(weight.sum()))
+        if reason is not None:
+            return _no_k(name, reported_m, reason)
+        label = "suspect" if lost else "cannot tell"
     return EstimatorAttribution(
         name,
-        _label(k, bound, projected=projected),
-        _sigma(common, covariances[i]),
+        label,
+        reported_m * float(np.sqrt(max(k.value, 0.0))),
         reported_m,
-        k,
-        bound,
-        projected,
-        _range_if_shared(i, common, inverse),
+        _not_negative(k),
+        None if bound is None else max(bound, 0.0),
+        _range_if_shared(i, terms),
+        lost,
     )
 
 
-def _label(k: Number, bound: float | None, *, projected: bool) -> OwnLabel:
-    """Overconfident if k is surely above 1; suspect if too few independent scans say so."""
-    if bound is not None and bound > 1:
-        return "suspect" if has_few_samples(k) else "overconfident"
-    return "not identifiable" if projected else "no conclusion"
+def _lower_bound(series: Floats, intervals: Intervals, level: float) -> float | None:
+    if intervals.method is None:
+        return None
+    return replace(intervals, level=level).of(series, "mean", "1").low
+
+
+def _no_k(name: str, reported_m: float, reason: str) -> EstimatorAttribution:
+    none = Number(float("nan"), "1", reason=reason)
+    return EstimatorAttribution(name, "not identifiable", None, reported_m, none, None, None)
+
+
+def _others(errors: CommonErrors, i: int) -> list[int]:
+    return [j for j in range(len(errors.value)) if j != i]
+
+
+@dataclass(frozen=True)
+class _Term:
+    """d_ij^T R_i^-1 d_ik / d of every scan, its weight, and the squares that it is made of."""
+
+    pair: tuple[int, int]
+    product: Floats
+    weight: Floats
+    squares: tuple[float, float, float]  # weighted sums of |d_ij|^2, |d_ik|^2, |d_jk|^2 under R_i
+
+
+def _term(errors: CommonErrors, i: int, j: int, k: int) -> _Term:
+    value, claimed = errors.value, errors.claimed
+    d = value.shape[2]
+    size = np.einsum("inaa->in", claimed)
+    # (1 + S_j/S_i)(1 + S_k/S_i) + 1: variance of the term times d, by the claims of all three
+    spread = (1 + size[j] / size[i]) * (1 + size[k] / size[i]) + 1
+    weight = d / spread
+    ij, ik, jk = (
+        normal.nees(value[p] - value[q], claimed[i]) / d for p, q in ((i, j), (i, k), (j, k))
+    )
+    squares = tuple(float(np.sum(weight * each)) for each in (ij, ik, jk))
+    return _Term((j, k), 0.5 * (ij + ik - jk), weight, squares)  # type: ignore[arg-type]
+
+
+def _why_not(errors: CommonErrors, i: int, k: Number, information_sum: float) -> str | None:
+    """Why the differences say nothing of one; None where they do."""
+    if k.value <= 0 or (k.low is not None and k.low <= 0):
+        return "its errors cannot be told from none: those of others are shared, or far larger"
+    effective = k.n_effective or float(errors.value.shape[1])
+    error = np.sqrt(errors.value.shape[1] / effective / information_sum)
+    if error > LARGEST_ERROR:
+        return "the others are too unsure, or too few scans are independent, to see its errors"
+    return None
 
 
 def _not_negative(number: Number) -> Number:
@@ -248,22 +397,28 @@ def _not_negative(number: Number) -> Number:
     return replace(number, low=low, high=high)
 
 
-def _range_if_shared(i: int, common: CommonScans, inverse: Floats) -> tuple[float, float]:
+def _range_if_shared(i: int, terms: Sequence[_Term]) -> tuple[float, float]:
     """k_i if any one pair shares part of its error: D_jk then shows 1 - SHARED of S_j + S_k."""
+    weight = sum(float(term.weight.sum()) for term in terms)
+    among = sorted({i, *(member for term in terms for member in term.pair)})
     found = []
-    moments = common.moments
-    for j in range(len(moments)):
-        for k in range(j):
-            more = moments.copy()
-            more[j, k] /= 1 - SHARED_PART
-            more[k, j] /= 1 - SHARED_PART
-            found.append(float(np.trace(inverse @ cornered_hat(more)[i])) / len(inverse))
+    for shared in combinations(among, 2):
+        total = 0.0
+        for term in terms:
+            j, k = term.pair
+            ij, ik, jk = (
+                square / (1 - SHARED_PART if tuple(sorted(pair)) == shared else 1.0)
+                for square, pair in zip(term.squares, ((i, j), (i, k), (j, k)), strict=True)
+            )
+            total += 0.5 * (ij + ik - jk)
+        found.append(max(total / weight, 0.0))
     return min(found), max(found)
 
 
-def _sigma(common: CommonScans, white: Floats) -> float:
-    """A whitened covariance as a length per axis, at the median reported size."""
-    return float(np.sqrt(np.median(common.variance) * np.trace(white) / len(white)))
+def _size(covariance: Floats) -> float:
+    """A length per axis, of the median scan."""
+    trace = np.trace(covariance, axis1=1, axis2=2)
+    return float(np.sqrt(np.median(trace) / covariance.shape[-1]))
 
 
 @dataclass(frozen=True, repr=False)

@@ -7,8 +7,9 @@ weigh as they do in the NEES; with M_A, M_B and C the second moments of the whit
     H = (M_A + M_B)^(-1/2) (C + C^T) / 2 (M_A + M_B)^(-1/2),   eigenvalues within [-1/2, 1/2],
 
 and the difference scatters at most 1 - 2 min(eigenvalue, 0) times as widely as without dependence:
-the factor by which k_pair could be too large. What the reference itself is wrong by counts as an
-error that both share, and can hide opposed errors of its own size.
+the factor by which k_pair could be too large. The same errors give k_pair under the gauge of the
+reference, which no fit between the two has touched. What the reference itself is wrong by counts as
+an error that both share, and can hide opposed errors of its own size.
 """
 
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from smfeval.maths import normal
 from smfeval.maths.arrays import Floats
 from smfeval.options import Options
 from smfeval.score import Residuals
+from smfeval.summarise.inflation import median_chi_squared
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
 
 FEWEST = 10  # common scans: nine second moments are estimated
@@ -38,6 +40,7 @@ class Hypothesis:
     factor: float  # by which k_pair could be too large: 1 where the hypothesis holds
     k_a: float | None  # of each against the reference; None where its covariance is singular
     k_b: float | None
+    k_pair: float  # of the difference of the two, each aligned to the reference
 
     @property
     def holds(self) -> bool:
@@ -81,7 +84,14 @@ def dependence(a: Residuals, b: Residuals) -> Hypothesis:
         factor=1 - 2 * min(float(values[0]), 0.0),
         k_a=_own_k(a),
         k_b=_own_k(b),
+        k_pair=_pair_k(u - v),
     )
+
+
+def _pair_k(white: Floats) -> float:
+    """k of whitened differences: median NEES over that of honest beliefs. (n, d)."""
+    nees = np.einsum("nd,nd->n", white, white)
+    return float(np.median(nees)) / median_chi_squared(white.shape[1])
 
 
 def _eigenvalues(u: Floats, v: Floats) -> Floats:

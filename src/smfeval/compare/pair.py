@@ -1,21 +1,23 @@
 """One pair: the difference of two beliefs, scored under the sum of their covariances.
 
 A pair is an evaluation of A against B where B is a reference with a covariance of its own:
-d = t_A - t_B is N(0, S_A + S_B) if both are honest and their errors independent.
+d = t_A - t_B is N(0, S_A + S_B) if both are honest and their errors independent. A fit changes
+that claim (`compare.difference`), and relative motion needs no fit (`compare.relative`).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from smfeval import words
 from smfeval.align.fit import Alignment
-from smfeval.align.gauge import fit_alignment
 from smfeval.associate import Pairs
 from smfeval.associate.pairing import nearest_pairs
+from smfeval.compare.difference import Difference, align_pair, joints_of
 from smfeval.compare.frames import agree_on_body, as_gaussian, name_of, open_gauge, rename_track
 from smfeval.compare.hypothesis import Hypothesis, check_hypothesis
+from smfeval.compare.relative import compare_motion
 from smfeval.compare.sensitivity import (
     GaugeRow,
     PairClockRow,
@@ -25,30 +27,60 @@ from smfeval.compare.sensitivity import (
     particle_counts,
     share_of_a,
 )
-from smfeval.evaluation import Options, score_scans
+from smfeval.evaluation import REQUIRED_RULES, Options
 from smfeval.evaluation.result import ScoredScans
+from smfeval.maths import normal
+from smfeval.maths.special import chi_squared_tail_quantile
+from smfeval.score import scores
 from smfeval.score.spaces import path_axes
 from smfeval.summarise.inflation import median_chi_squared
+from smfeval.summarise.judgement import DOUBT, Bound
 from smfeval.summarise.number import Intervals, Number, finite_or_none
 from smfeval.summarise.numbers import is_rounding
-from smfeval.summarise.verdict import ENOUGH_SCANS, FEWEST_SCANS, beyond_doubt
+from smfeval.summarise.relative import RelativeMotion
+from smfeval.summarise.verdict import ENOUGH_SCANS, FEWEST_SCANS
+from smfeval.summarise.windows import WindowRow
 from smfeval.track import AnyTrack
 
-PairLabel = Literal["overconfident", "no conclusion"]
+PairLabel = Literal["overconfident", "cannot tell"]
 
 WHATEVER_DEPENDENCE = 2.0  # the largest k_pair of two honest beliefs with opposed errors
+NOT_SURELY = (
+    "not surely above 1, which honest beliefs give and also dishonest ones that share their errors"
+)
 
 
 @dataclass(frozen=True)
 class PairClaim:
-    """The label, and the sentence that gives its evidence."""
+    """The label, the sentence that gives its evidence, and the factor with its interval.
+
+    `evidence` names what decided; `low` is what is sure (95 %): above 1, it convicts.
+    """
 
     label: PairLabel
     sentence: str
+    evidence: str = "none"
+    factor: float | None = None
+    low: float | None = None
+    high: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """JSON data."""
-        return {"label": self.label, "sentence": self.sentence}
+        return {
+            name: finite_or_none(value) if isinstance(value, float) else value
+            for name, value in asdict(self).items()
+        }
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One kind of evidence: the factor, the low end that is sure, and its sentence."""
+
+    evidence: str
+    factor: float
+    low: float
+    high: float | None
+    sentence: str
 
 
 def has_few_samples(k: Number) -> bool:
@@ -58,69 +90,89 @@ def has_few_samples(k: Number) -> bool:
 
 @dataclass(frozen=True)
 class PairEvidence:
-    """What a claim rests on."""
+    """What a claim rests on.
+
+    `lower_bound` is the one-sided 95 % bound of k; None where scans share an error that their
+    series does not show. `anyhow` is k under any correlation between scans, with its limit.
+    """
 
     scans: int
-    dimension: int
     k: Number
-    lower_bound: float | None  # of k, one-sided
+    lower_bound: float | None
     negligible: bool  # the differences are rounding: both tracks are the same numbers
+    anyhow: Bound | None
+    motion: RelativeMotion
+    shared: str | None = None  # why there is no lower bound
 
-    @property
-    def bound(self) -> float | None:
-        """The lower bound, where enough independent scans stand behind it."""
-        return None if has_few_samples(self.k) else self.lower_bound
+    def findings(self) -> list[Finding]:
+        """All that was found; relative motion, where it can be judged, instead of k_pair."""
+        rows = self.motion.usable
+        found = [_by_row(row, DOUBT / len(rows)) for row in rows]
+        if not rows and self.lower_bound is not None and not has_few_samples(self.k):
+            found.append(_by_k(self.k, self.lower_bound))
+        bounds = [*self.motion.evidence.bounds, *([self.anyhow] if self.anyhow else [])]
+        return found + [_by_bound(each) for each in bounds]
 
-    def beyond_doubt(self, excuse: float = 1.0) -> bool:
-        """Whether the median NEES alone refutes honesty, however the scans depend on each other."""
-        median = self.k.value * median_chi_squared(self.dimension)
-        found = beyond_doubt(median / excuse, self.dimension)
-        return found is not None and found[0] == "overconfident"
+
+def _by_k(k: Number, bound: float) -> Finding:
+    sure = f"k_pair = {words.number(k.value)}, above {words.number(bound)} with 95 % confidence"
+    return Finding("k_pair", k.value, bound, k.high, f"{sure}, where honest beliefs give 1 at most")
+
+
+def _by_row(row: WindowRow, doubt: float) -> Finding:
+    low, high = row.interval(DOUBT)
+    text = words.quantity(row.k, "1", low, high)
+    found = f"relative motion over {row.horizon} scans has k_pair = {text}"
+    sentence = f"{found}; honest beliefs give 1 at most"
+    return Finding("relative motion", row.k, row.interval(doubt)[0], high, sentence)
+
+
+def _by_bound(bound: Bound) -> Finding:
+    over = "" if bound.horizon is None else f" over {bound.horizon} scans"
+    size, limit = words.number(bound.k), words.number(bound.limit)
+    sentence = (
+        f"squared differences{over} are {size} times what both claim, which refutes honesty "
+        f"however the scans depend on each other (above {limit})"
+    )
+    return Finding(bound.name, bound.k, bound.factor, None, sentence)
 
 
 def claim(a: str, b: str, evidence: PairEvidence) -> PairClaim:
-    """Judge a pair by the lower bound of k_pair, or by a median NEES that is beyond doubt."""
-    open_end = f"no conclusion about {a} and {b}"
+    """Judge a pair by the evidence whose low end is largest."""
+    open_end = f"cannot tell about {a} and {b}"
     if evidence.scans < FEWEST_SCANS:
         shows = "scan shows" if evidence.scans == 1 else "scans show"
-        return PairClaim("no conclusion", f"{open_end}: {evidence.scans} matched {shows} nothing")
+        return PairClaim("cannot tell", f"{open_end}: {evidence.scans} matched {shows} nothing")
     if evidence.k.value == 0 or evidence.negligible:
         same = "at least half of the differences are zero; are the two the same track?"
-        return PairClaim("no conclusion", f"{open_end}: {same}")
-    found = f"k_pair = {words.number(evidence.k.value)}"
-    if proof := _proof(evidence):
-        guilty = f"at least one of {a} and {b} is overconfident"
-        return PairClaim("overconfident", f"{guilty}: {found}, {proof}{_any_dependence(evidence)}")
-    return PairClaim("no conclusion", f"{open_end}: {found}, {_why_open(evidence)}")
+        return PairClaim("cannot tell", f"{open_end}: {same}")
+    found = evidence.findings()
+    best = max(found, key=lambda each: each.low, default=None)
+    if best is not None and best.low > 1:
+        guilty = f"at least one of {a} and {b} is overconfident: {best.sentence}"
+        beyond = "; above 2, which no dependence between their errors explains"
+        sentence = guilty + beyond * (best.low > WHATEVER_DEPENDENCE)
+        return PairClaim("overconfident", sentence, best.evidence, best.factor, best.low, best.high)
+    best = next((each for each in found if each.evidence in ("relative motion", "k_pair")), best)
+    k = f"k_pair = {words.number(evidence.k.value)}"
+    sentence = f"{open_end}: {k}, {_why_open(evidence, best)}"
+    if best is None:
+        return PairClaim("cannot tell", sentence)
+    return PairClaim("cannot tell", sentence, best.evidence, best.factor, best.low, best.high)
 
 
-def _proof(evidence: PairEvidence) -> str | None:
-    if evidence.bound is not None:
-        sure = f"above {words.number(evidence.bound)} with 95 % confidence"
-        return f"{sure}, where honest beliefs give 1 at most" if evidence.bound > 1 else None
-    if evidence.beyond_doubt():
-        return "which refutes honesty however the scans depend on each other"
-    return None
-
-
-def _any_dependence(evidence: PairEvidence) -> str:
-    bound = evidence.bound
-    beyond = evidence.beyond_doubt(WHATEVER_DEPENDENCE) if bound is None else bound > 2
-    return "; above 2, which no dependence between their errors explains" if beyond else ""
-
-
-def _why_open(evidence: PairEvidence) -> str:
-    if evidence.bound is not None:
-        return (
-            f"lower bound {words.number(evidence.bound)}; not surely above 1, which honest "
-            "beliefs give and also dishonest ones that share their errors"
-        )
-    if evidence.k.n_effective is not None and evidence.lower_bound is not None:
-        return (
-            f"but {words.number(evidence.k.n_effective)} independent scans are too few for a "
-            "verdict"
-        )
-    return f"but {evidence.k.reason or 'no interval was asked for'}"
+def _why_open(evidence: PairEvidence, best: Finding | None) -> str:
+    k = evidence.k
+    if best is not None and best.evidence == "relative motion":
+        return f"{best.sentence.partition(';')[0]}; {NOT_SURELY}"
+    if best is not None and best.evidence == "k_pair":
+        return f"lower bound {words.number(best.low)}; {NOT_SURELY}"
+    if evidence.shared is not None:
+        return f"but {evidence.shared}"
+    if k.n_effective is not None and evidence.lower_bound is not None:
+        few = words.number(k.n_effective)
+        return f"but {few} independent scans are too few for a verdict"
+    return f"but {k.reason or 'no interval was asked for'}"
 
 
 RULES = ("energy", "log")
@@ -138,7 +190,9 @@ class Pair:
     scored: ScoredScans
     nees_median: Number
     k: Number
-    lower_bound: float | None  # of k, one-sided 95 %
+    lower_bound: float | None  # of k, one-sided 95 %; None where `claim` says why
+    difference: Difference
+    motion: RelativeMotion
     k_by_axis: dict[str, float]
     log: Number
     energy: Number
@@ -149,6 +203,8 @@ class Pair:
     hypothesis: Hypothesis | None
     claim: PairClaim
     notes: tuple[str, ...]
+    no_bound: str | None  # why k has no lower bound
+    intervals: Intervals
 
     def __repr__(self) -> str:
         return self.claim.sentence
@@ -166,12 +222,17 @@ class Pair:
 
 
 def compare_pair(
-    a: AnyTrack, b: AnyTrack, *, options: Options | None = None, reference: AnyTrack | None = None
+    a: AnyTrack,
+    b: AnyTrack,
+    *,
+    options: Options | None = None,
+    reference: AnyTrack | None = None,
+    sweeps: bool = True,
 ) -> Pair:
     """Pair in time, align A to B, score the difference, and say what it proves.
 
     Both tracks are about one body (`frames.in_one_body`). A reference is used only to check the
-    hypothesis of the bound.
+    hypothesis of the bound. `sweeps` compares other gauges and clock offsets too.
     """
     options = replace(options or Options(), rules=RULES, reference_covariance=True)
     (first, first_notes), (second, second_notes) = as_gaussian(a), as_gaussian(b)
@@ -180,44 +241,103 @@ def compare_pair(
 
     pairs = nearest_pairs(first, second, options)
     ours, theirs = first[pairs.estimate], second[pairs.reference]
-    alignment, _ = fit_alignment(ours, theirs, kind, options.fit_on)
-    both = rename_track(alignment(ours), f"{name_of(a)} and {name_of(b)} together")  # type: ignore[arg-type]
-    scored = score_scans(both, theirs, options)
-    kept = scored.kept_scans
-    counts = particle_counts(a, b).at(pairs.estimate[kept], pairs.reference[kept])
+    joints = joints_of((a, b), (ours, theirs), options)
+    difference = align_pair(ours, theirs, kind, joints, options)
+    scored = score_difference(difference, f"{name_of(a)} and {name_of(b)} together", options)
+    counts = particle_counts(a, b).at(pairs.estimate, pairs.reference)
+    kept = counts.at(scored.kept_scans, scored.kept_scans)
 
-    median, k, bound = inflation(scored, counts, options.intervals)
+    median, k, bound = inflation(scored, kept, options.intervals)
+    motion = compare_motion(difference, options.space)
+    anyhow = _any_correlation(difference, scored, counts, options)
+    evidence = _evidence(difference, scored, (k, bound), anyhow, motion)
     of = options.intervals.of
     return Pair(
         a=name_of(a),
         b=name_of(b),
         pairs=pairs,
-        alignment=alignment,
+        alignment=difference.alignment,
         scored=scored,
         nees_median=median,
         k=k,
-        lower_bound=bound,
-        k_by_axis=inflation_by_axis(scored, counts, options),
+        lower_bound=evidence.lower_bound,
+        difference=difference,
+        motion=motion,
+        k_by_axis=inflation_by_axis(scored, kept, options),
         log=of(scored.series["log"], "mean", "nat"),
         energy=of(scored.series["energy"], "mean", "m"),
         distance=of(scored.series["ape"], "mean", "m"),
         share_a=float(np.median(share_of_a(scored.residuals))),
-        gauges=gauge_sweep(ours[kept], theirs[kept], kind, options, counts=counts),
-        clock=clock_sweep(first, theirs[kept], pairs.estimate[kept], kind, options, counts=counts),
+        gauges=(
+            gauge_sweep(ours, theirs, kind, options, joints=joints, counts=counts) if sweeps else ()
+        ),
+        clock=(
+            clock_sweep(first, difference, pairs.estimate, options, counts=counts) if sweeps else ()
+        ),
         hypothesis=(
             None
             if reference is None
             else check_hypothesis((ours, theirs), reference, kind, options)
         ),
-        claim=claim(name_of(a), name_of(b), _evidence(scored, k, bound)),
+        claim=claim(name_of(a), name_of(b), evidence),
         notes=first_notes + second_notes + body_notes + gauge_notes + _left_out_notes(scored),
+        no_bound=evidence.shared or k.reason,
+        intervals=options.intervals,
     )
 
 
-def _evidence(scored: ScoredScans, k: Number, bound: float | None) -> PairEvidence:
-    same = is_rounding(scored.series["ape"], scored.reference.position)
-    found = scored.residuals
-    return PairEvidence(len(found), found.dimension, k, bound, same)
+def score_difference(found: Difference, name: str, options: Options) -> ScoredScans:
+    """Scores of the difference; scans with a singular covariance are refused or left out."""
+    left, track = found.left, rename_track(found.a, name)
+    residuals = found.residuals(options.space, left)
+    good = options.space.regular_scans(track[left], residuals, options.singular)
+    kept = left[good]
+    if len(kept) < len(left):
+        residuals = found.residuals(options.space, kept)
+    series = scores(residuals, options.settings, {*options.rules, *REQUIRED_RULES})
+    singular = len(left) - len(kept)
+    return ScoredScans(kept, track[kept], found.b[kept], residuals, series, singular=singular)
+
+
+def _evidence(
+    found: Difference,
+    scored: ScoredScans,
+    k_and_bound: tuple[Number, float | None],
+    anyhow: Bound | None,
+    motion: RelativeMotion,
+) -> PairEvidence:
+    (k, bound), shared = k_and_bound, None
+    if found.alignment.kind == "first-pose":
+        shared = "all scans share the error of the first, one sample of it"
+    elif len(found.left) < len(found.a):
+        shared = "all scans share the error of the fit at the start"
+    elif found.how == "projected":
+        shared = "no horizon of relative motion has enough windows that are independent"
+    return PairEvidence(
+        len(scored.residuals),
+        k,
+        None if shared else bound,
+        is_rounding(scored.series["ape"], scored.reference.position),
+        anyhow,
+        motion,
+        shared,
+    )
+
+
+def _any_correlation(
+    found: Difference, scored: ScoredScans, counts: ParticleCounts, options: Options
+) -> Bound | None:
+    """k_pair under the largest covariance that any correlation between scans allows."""
+    kept = scored.kept_scans
+    residuals = found.residuals(options.space, kept, found.largest)
+    good = ~normal.is_singular(residuals.predicted_covariance)
+    if not good.any():
+        return None
+    residuals = found.residuals(options.space, kept[good], found.largest)
+    k = counts.at(kept[good], kept[good]).inflation(residuals)
+    d = residuals.dimension
+    limit = chi_squared_tail_quantile(d, DOUBT / 2) / median_chi_squared(d)
+    return Bound("any correlation", None, k, limit)
 
 
 def inflation(

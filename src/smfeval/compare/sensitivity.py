@@ -4,13 +4,18 @@ An alignment with fewer freedoms than the tracks leave open charges the open gau
 so its k_pair proves nothing; one with as many or more takes mean squared difference away.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from smfeval.align.gauge import AlignmentKind, fit_alignment
+from smfeval.align.gauge import AlignmentKind
+from smfeval.align.joint import UNKNOWN, Joint
+from smfeval.compare.difference import Difference, align_pair, fitted_freedoms
 from smfeval.compare.frames import GAUGES_BY_FREEDOM
 from smfeval.errors import PairingError
+from smfeval.evaluation.claim import UNFITTED
+from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.special import chi_squared_tail_quantile
 from smfeval.maths.stamps import NANOSECONDS
@@ -98,12 +103,20 @@ def gauge_sweep(
     chosen: AlignmentKind,
     options: Options,
     *,
+    joints: Sequence[tuple[Joint, str]],
     counts: ParticleCounts = NO_PARTICLES,
 ) -> tuple[GaugeRow, ...]:
-    """k_pair of matched tracks under each alignment; `counts` are of the same scans."""
+    """k_pair of matched tracks under each alignment; `counts` are of the same scans.
+
+    `joints` are what the two claim about their joint covariances.
+    """
     kept = thin_scans(len(a))
+    if len(kept) < len(a):  # pairs of scans are given of the whole track
+        joints = [(UNKNOWN, why) if j.kind == "given" else (j, why) for j, why in joints]
     a, b, counts = a[kept], b[kept], counts.at(kept, kept)
-    return tuple(_row(kind, chosen, a, b, options, counts=counts) for kind in SWEPT_GAUGES)
+    return tuple(
+        _row(kind, chosen, a, b, options, joints=joints, counts=counts) for kind in SWEPT_GAUGES
+    )
 
 
 def thin_scans(count: int) -> Ints:
@@ -118,15 +131,29 @@ def _row(
     b: GaussianTrack,
     options: Options,
     *,
+    joints: Sequence[tuple[Joint, str]],
     counts: ParticleCounts,
 ) -> GaugeRow:
     admissible = _freedom(kind) >= _freedom(chosen)
+    if kind in UNFITTED:
+        options = replace(options, fit_on=None)
     try:
-        alignment, _ = fit_alignment(a, b, kind, options.fit_on)
+        found = align_pair(a, b, kind, joints, options)
     except PairingError as error:
         return GaugeRow(kind, admissible, kind == chosen, None, str(error))
-    k = counts.inflation(options.space.residuals(alignment(a), b))
-    return GaugeRow(kind, admissible, kind == chosen, k)
+    k = regular_inflation(found, options, counts)
+    reason = "the covariance is singular" if k is None else None
+    return GaugeRow(kind, admissible, kind == chosen, k, reason)
+
+
+def regular_inflation(found: Difference, options: Options, counts: ParticleCounts) -> float | None:
+    """k_pair over the scans whose covariance has an inverse; None where none has."""
+    residuals = found.residuals(options.space, found.left)
+    good = np.flatnonzero(~normal.is_singular(residuals.predicted_covariance))
+    if not len(good):
+        return None
+    scans = found.left[good]
+    return counts.at(scans, scans).inflation(found.residuals(options.space, scans))
 
 
 def _freedom(kind: AlignmentKind) -> int:
@@ -147,34 +174,43 @@ class PairClockRow:
 
 def clock_sweep(
     a: GaussianTrack,
-    b: GaussianTrack,
+    found: Difference,
     at: Ints,
-    kind: AlignmentKind,
     options: Options,
     *,
     counts: ParticleCounts = NO_PARTICLES,
 ) -> tuple[PairClockRow, ...]:
-    """k_pair over OFFSETS_MS; `at` are the scans of the whole track A that meet those of B.
+    """k_pair over OFFSETS_MS; `at` are the scans of the whole track A that `found` compares.
 
-    Empty where A is too short for an acceleration.
+    A is moved along its own motion, and fitted to B again. Empty where A is too short for an
+    acceleration.
     """
     if len(a) < FEWEST:
         return ()
-    kept = thin_scans(len(at))
-    velocity, acceleration = (motion[at[kept]] for motion in local_motion(a))
-    a, b, counts = a[at[kept]], b[kept], counts.at(kept, kept)
-    alignment, _ = fit_alignment(a, b, kind, options.fit_on)
-    base = options.space.residuals(alignment(a), b)
+    kept = found.left[thin_scans(len(found.left))]
+    residuals = found.residuals(options.space, kept)
+    good = ~normal.is_singular(residuals.predicted_covariance)
+    kept, residuals = kept[good], found.residuals(options.space, kept[good])
+    turn = found.alignment.scale * found.alignment.rotation
+    motion = [so3.rotate_all(turn, each[at]) for each in local_motion(a)]
+    counts = counts.at(kept, kept)
 
     rows = []
     for offset_ms in OFFSETS_MS:
         shift_s = 1e-3 * offset_ms
-        position = a.position - shift_s * velocity + 0.5 * shift_s**2 * acceleration
-        moved = a.with_arrays({"position": position})
-        alignment, _ = fit_alignment(moved, b, kind, options.fit_on)
-        error = (alignment.aligned_position(position) - b.position)[:, options.space.columns]
-        rows.append(PairClockRow(offset_ms, counts.inflation(replace(base, error=error))))
+        error = found.error - shift_s * motion[0] + 0.5 * shift_s**2 * motion[1]
+        error = refitted(found, error)[kept][:, options.space.columns]
+        rows.append(PairClockRow(offset_ms, counts.inflation(replace(residuals, error=error))))
     return tuple(rows)
+
+
+def refitted(found: Difference, error: Floats) -> Floats:
+    """Differences near those of `found`, after the same fit to first order. (n, 3)."""
+    fit, position = found.fits[0], found.a.position
+    if found.alignment.kind == "none":
+        return error
+    step = fitted_freedoms(fit, position, error)
+    return error - fit.jacobian(position)[:, :3] @ step
 
 
 def local_motion(track: GaussianTrack) -> tuple[Floats, Floats]:

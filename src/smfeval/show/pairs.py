@@ -11,6 +11,7 @@ from smfeval.compare.attribution import SHARED_PART, EstimatorAttribution
 from smfeval.compare.frames import name_of
 from smfeval.compare.hypothesis import Hypothesis
 from smfeval.show.check import REPRESENTATION_WORDS, frames
+from smfeval.show.scores import relative_rows
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import finite_or_none
 from smfeval.track import AnyTrack
@@ -30,7 +31,7 @@ def text(comparison: Comparison, *, verbose: bool = False) -> str:
     if comparison.attribution is None:
         (pair,) = comparison.pairs
         reading = _reading_rows(comparison) if verbose else []
-        rows = [*reading, *_pair_rows(pair), ("bound", BOUND_SENTENCE), *notes]
+        rows = [*reading, *_pair_rows(pair, verbose=verbose), ("bound", BOUND_SENTENCE), *notes]
         return f"{pair.a} and {pair.b}\n{words.columns(rows)}\n{pair.claim.sentence}\n"
     parts = [
         k_pair_matrix(comparison),
@@ -73,7 +74,7 @@ def attribution_sentence(found: Attribution) -> str:
     if suspects:
         few = "too few independent scans to prove it"
         return f"attribution: suspect, if the errors are uncorrelated, {few}: {', '.join(suspects)}"
-    return "attribution: no conclusion on which of them is overconfident"
+    return "attribution: cannot tell which of them is overconfident"
 
 
 def _is_suspect(own: EstimatorAttribution) -> bool:
@@ -104,7 +105,7 @@ def _k_pair_cell(pair: Pair) -> str:
 
 
 def _pair_block(pair: Pair) -> str:
-    return f"{pair.a} and {pair.b}\n{words.columns(_pair_rows(pair))}"
+    return f"{pair.a} and {pair.b}\n{words.columns(_pair_rows(pair, verbose=True))}"
 
 
 def _reading_rows(comparison: Comparison) -> list[tuple[str, str]]:
@@ -120,18 +121,43 @@ def _reading_rows(comparison: Comparison) -> list[tuple[str, str]]:
     return rows
 
 
-def _pair_rows(pair: Pair) -> list[tuple[str, str]]:
+HOW_WORDS = {
+    "projected": "scored under what both claims leave after the fit (M J M^T)",
+    "granted": "scored under the summed covariances and that of the fit, which is granted",
+}
+
+
+def pair_motion_rows(pair: Pair, *, verbose: bool = False) -> list[tuple[str, str]]:
+    """k_pair of relative motion over horizons, or where a joint covariance is unknown a bound."""
+    worst = pair.motion.worst_bound
+    if worst is None:
+        return relative_rows(pair.motion, pair.intervals, verbose=verbose)
+    limit = f"above {words.number(worst.limit)} convicts"
+    text = f"motion over {worst.horizon} scans: k_pair {words.number(worst.k)} at least, {limit}"
+    return [("relative", f"{text} ({worst.name}, any correlation)")]
+
+
+def claim_reasons(pair: Pair) -> list[tuple[str, str]]:
+    """What either says of how its errors of different scans move together."""
+    reasons = [why for _, why in pair.difference.joints]
+    return list(zip((pair.a, pair.b), reasons, strict=True))
+
+
+def _pair_rows(pair: Pair, *, verbose: bool = False) -> list[tuple[str, str]]:
     honest = median_chi_squared(pair.scored.residuals.dimension)
     median = f"median {pair.nees_median} (at most {words.number(honest)} if both are honest)"
     rows = [
         ("matched", _matched_text(pair)),
         ("gauge", _gauge_text(pair)),
+        *[("claim", f"{name}: {why}") for name, why in claim_reasons(pair) if verbose],
+        *([("claim", HOW_WORDS[pair.difference.how])] if pair.difference.how in HOW_WORDS else []),
         ("difference", f"mean {pair.distance}"),
         ("sum", f"{words.share(pair.share_a)} of the summed variance is that of {pair.a} (median)"),
         ("energy", str(pair.energy)),
         ("log score", str(pair.log)),
         ("NEES", median),
         ("k_pair", _k_text(pair)),
+        *pair_motion_rows(pair, verbose=verbose),
         ("by axis", ", ".join(f"{name} {words.number(k)}" for name, k in pair.k_by_axis.items())),
         *[("by gauge", line) for line in _by_gauge(pair)],
     ]
@@ -163,7 +189,7 @@ def _gauge_text(pair: Pair) -> str:
 
 def _k_text(pair: Pair) -> str:
     if pair.lower_bound is None:
-        return f"{pair.k}; no lower bound: {pair.k.reason or 'no interval was asked for'}"
+        return f"{pair.k}; no lower bound: {pair.no_bound or 'no interval was asked for'}"
     samples = pair.k.n_effective
     effective = "" if samples is None else f"; {words.number(samples)} independent scans"
     few = ", too few to rest on" if pair.has_few_samples else ""
@@ -198,6 +224,7 @@ def _hypothesis_rows(pair: Pair, found: Hypothesis) -> list[tuple[str, str]]:
     return [
         ("errors", f"shared part by direction {values} (of -0.5 to 0.5): {verdict}"),
         ("", f"k of each against the reference: {own} ({words.count(found.scans, 'scan')})"),
+        ("", f"k_pair with each aligned to the reference: {words.number(found.k_pair)}"),
     ]
 
 
@@ -206,15 +233,27 @@ def _attribution_rows(found: Attribution) -> list[tuple[str, str]]:
         return [("own k", f"not identifiable: {found.reason}")]
     head = ["", "k", "at least", "error", "reported", f"k if two share {SHARED_PERCENT}", "label"]
     lines = words.table([head, *(_own_row(own) for own in found.estimators)], right=True)
-    aligned = "not aligned" if found.gauge == "none" else f"aligned to the first by {found.gauge}"
-    how = f"{words.count(found.scans, 'common scan')}, {aligned}"
-    assumed = "second moments per axis, errors assumed uncorrelated"
-    unexplained = "" if found.misfit is None else f", {words.share(found.misfit)} unexplained"
+    how = f"{words.count(found.scans, 'common scan')}, {aligned_words(found)}"
+    what = "" if found.horizon is None else f"displacements over {found.horizon} scans, "
+    assumed = f"{what}second moments per axis, errors assumed uncorrelated"
     rows = [("own k", line) for line in lines]
-    rows += [("attribution", f"{how}; {assumed}{unexplained}")]
+    rows += [("attribution", f"{how}; {assumed}")]
+    rows += [("attribution", lost_note(own)) for own in found.estimators if own.lost]
     return rows + [
-        ("attribution", _projection_note(own)) for own in found.estimators if own.projected
+        ("attribution", f"{own.name}: no k, {own.k.reason}")
+        for own in found.estimators
+        if own.sigma_m is None
     ]
+
+
+def aligned_words(found: Attribution) -> str:
+    """How all tracks were brought to one world."""
+    return "not aligned" if found.gauge == "none" else f"aligned to the first by {found.gauge}"
+
+
+def lost_note(own: EstimatorAttribution) -> str:
+    """That one is far from all others."""
+    return f"{own.name} is lost: far from all others, which are therefore judged without it"
 
 
 def _own_row(own: EstimatorAttribution) -> list[str]:
@@ -224,13 +263,6 @@ def _own_row(own: EstimatorAttribution) -> list[str]:
     sizes = [words.length(own.sigma_m), words.length(own.reported_m)]
     low, high = own.k_if_shared
     return [own.name, str(own.k), bound, *sizes, words.number_range((low, high)), own.label]
-
-
-def _projection_note(own: EstimatorAttribution) -> str:
-    return (
-        f"{own.name}: the estimate was indefinite and was moved to the nearest covariance (errors "
-        "of others are shared, or far larger than its own)"
-    )
 
 
 SCHEMA = "smfeval.pair/1"
@@ -281,6 +313,13 @@ def _pair_data(pair: Pair) -> dict[str, Any]:
         "distance": pair.distance.to_dict(),
         "share_a": pair.share_a,
         "verdict": pair.claim.to_dict(),
+        "scored_under": pair.difference.how,
+        "joint": [
+            {"track": name, "kind": joint.kind, "level": joint.level, "reason": why}
+            for name, (joint, why) in zip((pair.a, pair.b), pair.difference.joints, strict=True)
+        ],
+        "relative_motion": pair.motion.row_dicts(),
+        "relative_bounds": pair.motion.bound_dicts(),
         "gauge_sensitivity": [asdict(row) for row in pair.gauges],
         "clock_sweep": [asdict(row) for row in pair.clock],
         "hypothesis": _hypothesis_data(pair.hypothesis),
@@ -300,7 +339,7 @@ def _attribution_data(found: Attribution | None) -> dict[str, Any] | None:
     return {
         "scans": found.scans,
         "alignment": found.gauge,
-        "misfit": finite_or_none(found.misfit),
+        "horizon": found.horizon,
         "reason": found.reason,
         "own": [_own_data(own) for own in found.estimators],
         "sentence": attribution_sentence(found),
@@ -315,6 +354,6 @@ def _own_data(own: EstimatorAttribution) -> dict[str, Any]:
         "effective_scans": finite_or_none(own.k.n_effective),
         "sigma_m": finite_or_none(own.sigma_m),
         "reported_m": finite_or_none(own.reported_m),
-        "projected": own.projected,
+        "lost": own.lost,
         "k_if_shared": None if own.k_if_shared is None else list(own.k_if_shared),
     }

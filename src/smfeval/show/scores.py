@@ -10,7 +10,7 @@ from smfeval.evaluation import Evaluation
 from smfeval.show.check import REPRESENTATION_WORDS, frames
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.judgement import Bound
-from smfeval.summarise.number import Number
+from smfeval.summarise.number import Intervals, Number
 from smfeval.summarise.numbers import NUMBERS, NumberRow
 from smfeval.summarise.relative import RelativeError, RelativeMotion
 from smfeval.summarise.windows import WindowRow
@@ -272,37 +272,44 @@ def motion_rows(evaluation: Evaluation, *, verbose: bool = False) -> list[tuple[
     motion = evaluation.relative_motion
     if motion is None:
         return []
+    return relative_rows(motion, evaluation.options.intervals, verbose=verbose)
+
+
+def relative_rows(
+    motion: RelativeMotion, intervals: Intervals, *, verbose: bool = False
+) -> list[tuple[str, str]]:
+    """Relative motion of an estimate, or of a pair."""
     if motion.worst_bound is not None:
         return [("relative", _bound_text(motion.worst_bound))]
     if motion.reason is not None and not motion.rows:
         return [("relative", f"motion is not judged: {motion.reason}")]
     if verbose:
-        return [("relative", _motion_text(motion, row, evaluation)) for row in motion.evidence.rows]
+        return [("relative", _motion_text(motion, row, intervals)) for row in motion.evidence.rows]
     shown = [row for row in motion.usable if not row.first_half][:SHOWN_HORIZONS]
     if not shown:
         reasons = dict.fromkeys(filter(None, (motion.why_not(row) for row in motion.rows)))
         why = words.join(reasons) or "no horizon has enough windows"
         return [("relative", f"motion is not judged: {why}")]
-    texts = [_horizon_text(row, evaluation) for row in shown]
+    texts = [_horizon_text(row, intervals) for row in shown]
     return [("relative", f"k {', '.join(texts)}")]
 
 
 SHOWN_HORIZONS = 3
 
 
-def _horizon_text(row: WindowRow, evaluation: Evaluation) -> str:
+def _horizon_text(row: WindowRow, intervals: Intervals) -> str:
     size = f"{words.duration(row.seconds)}, {words.length(row.metres)}"
-    return f"{row.number(evaluation.options.intervals)} over {row.horizon} scans ({size})"
+    return f"{row.number(intervals)} over {row.horizon} scans ({size})"
 
 
-def _motion_text(motion: RelativeMotion, row: WindowRow, evaluation: Evaluation) -> str:
+def _motion_text(motion: RelativeMotion, row: WindowRow, intervals: Intervals) -> str:
     """A horizon on its own line, and why it is not used."""
     counted = words.count(row.windows, "window")
     still = f", {row.still} left out standing still" if row.still else ""
     half = " of the first half" if row.first_half else ""
     reason = motion.why_not(row)
     unused = "" if reason is None else f"; not used: {reason}"
-    return f"k {_horizon_text(row, evaluation)}, {counted}{half}{still}{unused}"
+    return f"k {_horizon_text(row, intervals)}, {counted}{half}{still}{unused}"
 
 
 def _path_rows(evaluation: Evaluation) -> list[tuple[str, str]]:

@@ -152,7 +152,7 @@ def evaluate_pair(task: PairTask, key: str = "") -> tuple[PairResult, None]:
         second = _read_with_origin(task.second, first)
         a, b = in_one_body([first, second], [_load_extrinsic(text) for text in task.extrinsics])
 
-        pair = compare_pair(a, b, options=task.options)
+        pair = compare_pair(a, b, options=task.options, sweeps=False)
         result = replace(
             nothing,
             matched=len(pair.pairs),

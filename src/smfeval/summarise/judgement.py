@@ -221,12 +221,18 @@ def _window_bounds(
         if scaled:
             everywhere = grant_scale(everywhere, claim, least="median")
             apart = grant_scale(apart, claim, least="mean")
-        error, claimed = _drop_singular(everywhere.error, everywhere.covariance)
-        if len(error):
-            limit = _limit(DOUBT / 2 / len(chosen))
-            found.append(Bound("window bound", horizon, _median_k(error, claimed), limit))
-        found += _separate_window_bounds(apart, stamp, DOUBT / len(chosen))
+        found += horizon_bounds(everywhere, apart, stamp, DOUBT / len(chosen))
     return found
+
+
+def horizon_bounds(everywhere: Windows, apart: Windows, stamp: Ints, doubt: float) -> list[Bound]:
+    """Bounds of one horizon: by all its windows, and by every second one as independent."""
+    found = []
+    error, claimed = _drop_singular(everywhere.error, everywhere.covariance)
+    if len(error):
+        limit = _limit(doubt / 2)
+        found.append(Bound("window bound", everywhere.horizon, _median_k(error, claimed), limit))
+    return found + _separate_window_bounds(apart, stamp, doubt)
 
 
 def _drop_singular(error: Floats, covariance: Floats) -> tuple[Floats, Floats]:

@@ -199,22 +199,22 @@ def windows(
     start, end = claim[first], claim[second]
     if known:
         claimed = relative_covariance(joint, claim, first, second)[:, :3, :3]
-        claimed = _rotate_symmetric(so3.matrix(end.rotation), claimed)
+        claimed = rotate_symmetric(so3.matrix(end.rotation), claimed)
     else:
-        early, late = _covariances_at_end(level, start, end, up)
+        early, late = covariances_at_end(level, start, end, up)
         claimed = late - early
     if reference_covariance is not None:
         noise = claim.with_covariance(reference_covariance)
-        early, late = _covariances_at_end(level, noise[first], noise[second], up)
+        early, late = covariances_at_end(level, noise[first], noise[second], up)
         claimed = claimed + late + early
     error = displacement_error(
         level, start.pose, end.pose, select_ends(reference, first, second), up
     )
-    claimed = _rotate_symmetric(np.swapaxes(so3.matrix(start.rotation), 1, 2), claimed)
+    claimed = rotate_symmetric(np.swapaxes(so3.matrix(start.rotation), 1, 2), claimed)
     shared = known or reference_covariance is not None
     found = Windows(horizon, first, second, error, claimed, assumed=not known, shared=shared)
     found = found if known else without_standstill(found)
-    return _without_freedoms(found, _open_freedoms(gauge, level, up), claim)
+    return without_freedoms(found, open_freedoms(gauge, level, up), claim)
 
 
 def window_ends(joint: Joint, horizon: int, scans: int) -> tuple[Ints, Ints]:
@@ -304,13 +304,13 @@ def bound_windows(
     """
     second, up = first + horizon, np.zeros(3)  # six freedoms have no vertical
     start, end = claim[first], claim[second]
-    early, late = _covariances_at_end(6, start, end, up)
+    early, late = covariances_at_end(6, start, end, up)
     claimed = early + late if positively_correlated else widest_sum(late, early)
     if reference_covariance is not None:
         noise = claim.with_covariance(reference_covariance)
-        early, late = _covariances_at_end(6, noise[first], noise[second], up)
+        early, late = covariances_at_end(6, noise[first], noise[second], up)
         claimed = claimed + late + early
-    claimed = _rotate_symmetric(np.swapaxes(so3.matrix(start.rotation), 1, 2), claimed)
+    claimed = rotate_symmetric(np.swapaxes(so3.matrix(start.rotation), 1, 2), claimed)
     error = displacement_error(6, start.pose, end.pose, select_ends(reference, first, second), up)
     return Windows(horizon, first, second, error, claimed)
 
@@ -356,18 +356,19 @@ def twist(quaternion: Floats, axis: Floats) -> Floats:
     return part / np.linalg.norm(part, axis=1)[:, None]
 
 
-def _covariances_at_end(level: int, start: Claim, end: Claim, up: Floats) -> tuple[Floats, Floats]:
+def covariances_at_end(level: int, start: Claim, end: Claim, up: Floats) -> tuple[Floats, Floats]:
     """Position covariance at p_j, in world axes, of scan i carried there and of scan j."""
     early = integrated_covariance(level, start.position - end.position, start.in_world(), up)
     return early[:, :3, :3], end.in_world()[:, :3, :3]
 
 
-def _rotate_symmetric(rotation: Floats, covariance: Floats) -> Floats:
+def rotate_symmetric(rotation: Floats, covariance: Floats) -> Floats:
+    """R S R^T, symmetric to the last bit. (n, 3, 3) each."""
     turned = rotation @ covariance @ np.swapaxes(rotation, 1, 2)
     return 0.5 * (turned + np.swapaxes(turned, 1, 2))
 
 
-def _open_freedoms(gauge: Gauge, level: int, up: Floats) -> tuple[Floats, bool]:
+def open_freedoms(gauge: Gauge, level: int, up: Floats) -> tuple[Floats, bool]:
     """World rotations (q, 3) that a fit took and windows do not remove, and whether a scale."""
     across = np.linalg.svd(up[None])[2][1:]
     axes = np.zeros((0, 3))
@@ -378,7 +379,7 @@ def _open_freedoms(gauge: Gauge, level: int, up: Floats) -> tuple[Floats, bool]:
     return axes, gauge == "sim3"
 
 
-def _without_freedoms(found: Windows, freedoms: tuple[Floats, bool], claim: Claim) -> Windows:
+def without_freedoms(found: Windows, freedoms: tuple[Floats, bool], claim: Claim) -> Windows:
     """Errors less the best rotation and scale of the world, by generalised least squares."""
     axes, scaled = freedoms
     moved = claim.position[found.second] - claim.position[found.first]
@@ -470,7 +471,7 @@ def window_row(
     loss, lag = (1.5, 2) if found.shared else (1.0, 1)
     along = np.sum(z[:-lag] * z[lag:]) / max(nees.sum(), np.finfo(float).tiny)
     rho = np.sqrt(d * m / loss) * along
-    lo, hi = _halves(covariance) if found.assumed else (1.0, 1.0)
+    lo, hi = halves(covariance) if found.assumed else (1.0, 1.0)
     return WindowRow(
         found.horizon,
         float(np.mean(stamp[found.second] - stamp[found.first])) * 1e-9,
@@ -487,7 +488,7 @@ def window_row(
     )
 
 
-def _halves(covariance: Floats) -> tuple[float, float]:
+def halves(covariance: Floats) -> tuple[float, float]:
     """Extreme ratios of the mean covariance in the second half to that in the first, with 1."""
     half, covariance = len(covariance) // 2, _in_own_units(covariance)
     early, late = covariance[:half].mean(axis=0), covariance[half:].mean(axis=0)

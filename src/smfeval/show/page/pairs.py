@@ -14,7 +14,6 @@ from smfeval.show.check import frames
 from smfeval.show.page.document import document
 from smfeval.show.page.parts import (
     DASH,
-    HEADLINES,
     Card,
     Cell,
     Fact,
@@ -26,11 +25,20 @@ from smfeval.show.page.parts import (
     sentence,
 )
 from smfeval.show.page.plots import drawn_tracks, thinning_note
-from smfeval.show.pairs import BOUND_SENTENCE, SHARED_PERCENT, attribution_sentence
+from smfeval.show.pairs import (
+    BOUND_SENTENCE,
+    HOW_WORDS,
+    SHARED_PERCENT,
+    aligned_words,
+    attribution_sentence,
+    claim_reasons,
+    pair_motion_rows,
+)
 
 DECADES = 3  # k_pair of 1000 and more has the deepest colour
 TOO_FEW_FREEDOMS = "no: fewer freedoms than the tracks leave open"
 PROVED = "At least one of the two understates its uncertainty."
+NOT_PROVED = "Nothing follows: the two differ no more than honest beliefs may."
 
 
 def pairs(comparison: Comparison, *, command: str) -> str:
@@ -60,10 +68,10 @@ def pairs(comparison: Comparison, *, command: str) -> str:
 
 def _verdict(comparison: Comparison) -> Card:
     guilty = [pair for pair in comparison.pairs if pair.claim.label == "overconfident"]
-    label = "overconfident" if guilty else "no conclusion"
+    label = "overconfident" if guilty else "cannot tell"
     if len(comparison.pairs) == 1:
         (pair,) = comparison.pairs
-        headline = PROVED if guilty else HEADLINES[label]
+        headline = PROVED if guilty else NOT_PROVED
         return Card(label, headline, (sentence(pair.claim.sentence),))
     pairs = words.count(len(comparison.pairs), "pair")
     headline = (
@@ -100,13 +108,14 @@ def _attribution(found: Attribution) -> dict[str, Any]:
         "reason": found.reason,
         "rows": [_attribution_row(each) for each in found.estimators],
         "scans": words.count(found.scans, "common scan"),
-        "gauge": found.gauge,
+        "gauge": aligned_words(found),
+        "what": "" if found.horizon is None else f"displacements over {found.horizon} scans, ",
         "shared": SHARED_PERCENT,
     }
 
 
 def _attribution_row(own: EstimatorAttribution) -> Row:
-    name = Cell(own.name + (" (moved to the nearest covariance)" if own.projected else ""))
+    name = Cell(own.name + " (lost: the others are judged without it)" * own.lost)
     label = Cell(own.label, is_label=True)
     reported = length_cell(own.reported_m)
     if own.sigma_m is None or own.k_if_shared is None:
@@ -149,11 +158,15 @@ def _pair(pair: Pair, short: str) -> dict[str, Any]:
 
 
 def _numbers(pair: Pair) -> Iterator[Fact]:
-    bound = "none" if pair.lower_bound is None else words.number(pair.lower_bound)
+    bound = f"none: {pair.no_bound}" if pair.no_bound else "none"
+    if pair.lower_bound is not None:
+        bound = words.number(pair.lower_bound)
     few = ", too few independent scans to rest on" * pair.has_few_samples
     yield Fact("verdict", sentence(pair.claim.sentence))
     yield Fact("k_pair", str(pair.k))
     yield Fact("at least", bound + few)
+    for title, text in pair_motion_rows(pair, verbose=True):
+        yield Fact(title, text)
     yield Fact("least", f"{words.number(pair.k_least)} over the clocks and open gauges below")
     yield Fact("median NEES", str(pair.nees_median))
     yield Fact("difference", f"mean {pair.distance}")
@@ -177,6 +190,12 @@ def _conventions(comparison: Comparison) -> Iterator[Fact]:
         yield Fact("matched", f"{pair.a} and {pair.b}: {_gaps(pair)}")
     for pair in comparison.pairs:
         yield Fact("aligned", f"{pair.a} to {pair.b}: {_alignment(pair)}")
+        how = HOW_WORDS.get(pair.difference.how)
+        if how is not None:
+            yield Fact("claim", f"{pair.a} and {pair.b}: {how}")
+    told = {name: why for pair in comparison.pairs for name, why in claim_reasons(pair)}
+    for name, why in told.items():
+        yield Fact("claim", f"{name}: {why}")
 
 
 def _gaps(pair: Pair) -> str:

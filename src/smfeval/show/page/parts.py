@@ -14,7 +14,6 @@ HEADLINES = {
     "consistent": "The reported uncertainty matches the errors.",
     "conservative": "The reported uncertainty is larger than the errors.",
     "cannot tell": "The data cannot tell whether the reported uncertainty is honest.",
-    "no conclusion": "Nothing follows: the two differ no more than honest beliefs may.",
 }
 
 

@@ -51,8 +51,6 @@ TERMS = {
     "three dimensions.",
     "NEES": "Normalised estimation error squared: the error measured in reported standard "
     "deviations, squared and summed over the axes. Its mean is the number of axes if honest.",
-    "no conclusion": "The difference between the two is what honest beliefs give, and also what "
-    "dishonest ones give that share their errors.",
     "overconfident": "Errors are larger than the reported covariance says. Whoever relies on the "
     "covariance takes more risk than they know.",
     "precision": "Minus the log determinant of the reported covariance, in nats: how sure the "

@@ -1,0 +1,163 @@
+"""Two or more estimates of one drive, each honest about itself: `drifting` on a common path.
+
+Every world is `world(rng, n) -> list of World`, all with the same truth. Estimates of a world may
+share a part of their errors, as estimators of one sensor do, or lose their absolute updates for a
+while (outages), where their sigma grows 14 to 40 times.
+"""
+
+from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import replace
+
+import numpy as np
+
+from smfeval.maths import se3, so3
+from smfeval.track import GaussianTrack
+from support import drifting
+
+SCANS = 600
+SHARED = 0.6  # of the variance, where estimates share a sensor
+
+
+@contextmanager
+def on_path(found):
+    """Every world of `drifting` takes this path."""
+    kept = drifting.path
+    drifting.path = lambda rng, n: found
+    try:
+        yield
+    finally:
+        drifting.path = kept
+
+
+def world_errors(world):
+    """(e, theta) of every scan in world axes, and their covariance. (n, 6), (n, 6, 6)."""
+    theta = so3.log(so3.compose(world.truth_rotation, so3.inverse(world.rotation)))
+    error = np.concatenate([world.truth_position - world.position, theta], axis=1)
+    return error, world.claim.in_world()
+
+
+def from_errors(truth, error, sigma):
+    """The estimate that makes these errors of this truth."""
+    position, rotation = truth
+    rotation = so3.compose(so3.exp(-error[:, 3:]), rotation)
+    turn = np.zeros_like(sigma)
+    turn[:, :3, :3] = turn[:, 3:, 3:] = np.swapaxes(so3.matrix(rotation), 1, 2)
+    return drifting.World(*truth, position - error[:, :3], rotation, se3.sandwich(turn, sigma))
+
+
+def estimate_of(truth, make, rng, n):
+    """The estimate of a world on a given drive, with the covariances of its own path.
+
+    Where a world takes the path for the estimate, its truth is another one each time: the errors
+    that it makes are those of the drive, and it is made again with them along the estimate.
+    """
+    again = deepcopy(rng)
+    with on_path(truth):
+        made = make(rng, n)
+    if made.truth_position is truth[0]:
+        return made
+    error, sigma = world_errors(made)
+    found = from_errors(truth, error, sigma)
+    with on_path((found.position, found.rotation)):
+        return replace(found, covariance=make(again, n).covariance)
+
+
+def together(*makes):
+    """One estimate by each world, independent of each other."""
+
+    def world(rng, n):
+        truth = drifting.path(rng, n)
+        return [estimate_of(truth, make, rng, n) for make in makes]
+
+    return world
+
+
+def sharing_steps(rng, n):
+    """Dead reckoning whose measured steps share a part of their errors."""
+    truth = drifting.path(rng, n)
+    noise = rng.normal(size=(3, n, 6))
+    with on_path(truth):
+        return [
+            drifting.dead_reckon(
+                rng, n, drifting.DRIFT, noise=np.sqrt(SHARED) * noise[0] + np.sqrt(1 - SHARED) * own
+            )
+            for own in noise[1:]
+        ]
+
+
+def sharing(make, count=2, share=SHARED):
+    """Estimates of one world that share a part of their errors."""
+
+    def world(rng, n):
+        truth = drifting.path(rng, n)
+        with on_path(truth):
+            made = [world_errors(make(rng, n)) for _ in range(count + 1)]
+        common = np.sqrt(share) * made[0][0]
+        return [
+            from_errors(truth, common + np.sqrt(1 - share) * error, sigma)
+            for error, sigma in made[1:]
+        ]
+
+    return world
+
+
+def outage(first, last, *, process):
+    """A filter that sees nothing for a part of the drive, between two shares of it."""
+
+    def world(rng, n):
+        kernel = drifting._filter_kernel(n, process, drifting._steady(process), ((first, last),))
+        return drifting._structured(rng, n, kernel, drifting.ABSOLUTE / 2, at_origin=False)
+
+    return world
+
+
+def tracks(worlds, factors=None, step_ns=100_000_000):
+    """Gaussian tracks, each with so many times its covariance."""
+    stamp = step_ns * np.arange(len(worlds[0].position))
+    factors = [1.0] * len(worlds) if factors is None else factors
+    made = []
+    for at, (world, factor) in enumerate(zip(worlds, factors, strict=True)):
+        found = GaussianTrack(stamp, world.position, world.rotation, factor * world.covariance)
+        name = replace(found.provenance, name="ABCDEFG"[at])
+        made.append(found.with_arrays({}, provenance=name))
+    return made
+
+
+dead, walk = drifting.dead_reckoning, drifting.random_walk
+KNOWN = {
+    "dead reckoning": together(dead, dead),
+    "dead reckoning and a random walk": together(dead, walk),
+    "random walks": together(walk, walk),
+    "inertial odometry": together(drifting.inertial, drifting.inertial),
+    "dead reckoning that shares a sensor": sharing_steps,
+}
+OUTAGES = {
+    "outage, sigma x 14": together(outage(0.35, 0.6, process=1.0), drifting.steady_filter),
+    "outage, sigma x 40": together(outage(0.35, 0.6, process=8.0), outage(0.0, 0.0, process=8.0)),
+    "outages of both": together(outage(0.2, 0.45, process=2.0), outage(0.55, 0.8, process=2.0)),
+    "outage at the start": together(outage(0.0, 0.3, process=2.0), outage(0.0, 0.0, process=2.0)),
+    "outages that share a sensor": sharing(outage(0.35, 0.6, process=2.0)),
+}
+FILTERS = {
+    "Kalman filters, steady": together(drifting.steady_filter, drifting.steady_filter),
+    "Kalman filters, converging": together(drifting.converging_filter, drifting.converging_filter),
+    "converging filter and dead reckoning": together(drifting.converging_filter, dead),
+    "RTS smoothers": together(drifting.smoother, drifting.smoother),
+    "loop closures": together(drifting.loop_closures, drifting.loop_closures),
+    "one late loop": together(drifting.late_loop, drifting.late_loop),
+    "filters that share a sensor": sharing(drifting.steady_filter),
+}
+PAIRS = {**KNOWN, **OUTAGES, **FILTERS}
+TRIPLES = {
+    "dead reckoning": together(dead, dead, dead),
+    "Kalman filters": together(*[drifting.steady_filter] * 3),
+    "one with an outage": together(
+        outage(0.35, 0.6, process=4.0), *[outage(0.0, 0.0, process=4.0)] * 2
+    ),
+    "outages one after another": together(
+        *[outage(start, start + 0.2, process=4.0) for start in (0.1, 0.4, 0.7)]
+    ),
+    "mixed": together(dead, drifting.steady_filter, drifting.loop_closures),
+    "random walks": together(walk, walk, walk),
+}
