@@ -24,7 +24,6 @@ from smfeval.align.gauge import AlignmentKind, fit_alignment
 from smfeval.align.joint import Claim, Joint, align_joint, is_first_order
 from smfeval.align.projection import (
     FitWeights,
-    bound_covariance,
     fit_weights,
     granted_covariance,
     is_determined,
@@ -120,14 +119,6 @@ class Difference:
         return first, second
 
     @cached_property
-    def largest(self) -> tuple[Floats, Floats]:
-        """What A and B claim at most, under any correlation between scans. (n, 3, 3) each."""
-        if self.alignment.kind == "none":
-            return self.claimed
-        first, second = map(bound_covariance, self.fits, self.claims)
-        return first, second
-
-    @cached_property
     def error(self) -> Floats:
         """A minus B, in B's world. (n, 3)."""
         return self.a.position - self.b.position
@@ -144,13 +135,10 @@ class Difference:
         count = Intervals().of(nees, "mean", "1").n_effective or 1.0
         return max(2 * len(nees) / count, 1.0)
 
-    def residuals(
-        self, space: PositionSpace, scans: Ints, claimed: tuple[Floats, Floats] | None = None
-    ) -> Residuals:
+    def residuals(self, space: PositionSpace, scans: Ints) -> Residuals:
         """Differences of some scans with the covariances that A and B claim, on scored axes."""
         index = space.columns
-        both = self.claimed if claimed is None else claimed
-        first, second = (part[scans][:, index][:, :, index] for part in both)
+        first, second = (part[scans][:, index][:, :, index] for part in self.claimed)
         return Residuals(self.error[scans][:, index], first, second)
 
 

@@ -29,7 +29,6 @@ from smfeval.compare.sensitivity import (
 )
 from smfeval.evaluation import REQUIRED_RULES, Options
 from smfeval.evaluation.result import ScoredScans
-from smfeval.maths import normal
 from smfeval.maths.special import chi_squared_tail_quantile
 from smfeval.score import scores
 from smfeval.score.spaces import path_axes
@@ -93,14 +92,14 @@ class PairEvidence:
     """What a claim rests on.
 
     `lower_bound` is the one-sided 95 % bound of k; None where scans share an error that their
-    series does not show. `anyhow` is k under any correlation between scans, with its limit.
+    series does not show. `anyhow` is k with its limit, however scans depend on each other.
     """
 
     scans: int
     k: Number
     lower_bound: float | None
     negligible: bool  # the differences are rounding: both tracks are the same numbers
-    anyhow: Bound | None
+    anyhow: Bound
     motion: RelativeMotion
     shared: str | None = None  # why there is no lower bound
 
@@ -110,7 +109,7 @@ class PairEvidence:
         found = [_by_row(row, DOUBT / len(rows)) for row in rows]
         if not rows and self.lower_bound is not None and not has_few_samples(self.k):
             found.append(_by_k(self.k, self.lower_bound))
-        bounds = [*self.motion.evidence.bounds, *([self.anyhow] if self.anyhow else [])]
+        bounds = [*self.motion.evidence.bounds, self.anyhow]
         return found + [_by_bound(each) for each in bounds]
 
 
@@ -249,8 +248,7 @@ def compare_pair(
 
     median, k, bound = inflation(scored, kept, options.intervals)
     motion = compare_motion(difference, options.space)
-    anyhow = _any_correlation(difference, scored, counts, options)
-    evidence = _evidence(difference, scored, (k, bound), anyhow, motion)
+    evidence = _evidence(difference, scored, (k, bound), motion)
     of = options.intervals.of
     return Pair(
         a=name_of(a),
@@ -303,7 +301,6 @@ def _evidence(
     found: Difference,
     scored: ScoredScans,
     k_and_bound: tuple[Number, float | None],
-    anyhow: Bound | None,
     motion: RelativeMotion,
 ) -> PairEvidence:
     (k, bound), shared = k_and_bound, None
@@ -318,26 +315,16 @@ def _evidence(
         k,
         None if shared else bound,
         is_rounding(scored.series["ape"], scored.reference.position),
-        anyhow,
+        _however_dependent(k, scored.residuals.dimension),
         motion,
         shared,
     )
 
 
-def _any_correlation(
-    found: Difference, scored: ScoredScans, counts: ParticleCounts, options: Options
-) -> Bound | None:
-    """k_pair under the largest covariance that any correlation between scans allows."""
-    kept = scored.kept_scans
-    residuals = found.residuals(options.space, kept, found.largest)
-    good = ~normal.is_singular(residuals.predicted_covariance)
-    if not good.any():
-        return None
-    residuals = found.residuals(options.space, kept[good], found.largest)
-    k = counts.at(kept[good], kept[good]).inflation(residuals)
-    d = residuals.dimension
-    limit = chi_squared_tail_quantile(d, DOUBT / 2) / median_chi_squared(d)
-    return Bound("any correlation", None, k, limit)
+def _however_dependent(k: Number, dimension: int) -> Bound:
+    """k and what it stays below for honest beliefs, however the scans depend on each other."""
+    limit = chi_squared_tail_quantile(dimension, DOUBT / 2) / median_chi_squared(dimension)
+    return Bound("any dependence", None, k.value, limit)
 
 
 def inflation(
