@@ -10,19 +10,19 @@ import pytest
 from scipy import stats
 
 from smfeval.compare.across import median_number
+from smfeval.compare.slopes import common_slope, slope_over_tracks, slope_series
 from smfeval.compare.sweep import (
-    common_slope,
     earned_error_slope,
     judge_slopes,
-    slope_over_tracks,
     sweep_of,
     unearned_slope,
 )
-from smfeval.compare.sweep_points import Failure, Line, Origin, lines_of, point_of
+from smfeval.compare.sweep_points import Failure, Line, Origin, ScanSeries, lines_of, point_of
 from smfeval.errors import SeriesError
 from smfeval.maths import normal
 from smfeval.summarise.number import Number
 from support.beliefs import covariances
+from support.clocks import remembered
 from support.sweep_points import UNEARNED, line, point
 
 
@@ -56,16 +56,11 @@ def test_the_predictions_in_space_are_those_of_the_paper():
     assert earned_error_slope() == pytest.approx(-0.0724, abs=5e-5)
 
 
-@pytest.mark.parametrize("count", [3, 5, 7])
-def test_one_line_has_the_slope_and_interval_of_scipy(rng, count):
+@pytest.mark.parametrize("count", [2, 3, 5, 7])
+def test_one_line_has_the_slope_of_scipy(rng, count):
     one = drawn(rng, count)
     expected = stats.linregress(one.precision, one.log_nees)
-    reach = stats.t.ppf(0.95, count - 2) * expected.stderr
-    found = common_slope([one], "log_nees", 0.9)
-    assert found.value == pytest.approx(expected.slope, rel=1e-12)
-    assert (found.low, found.high) == pytest.approx(
-        (expected.slope - reach, expected.slope + reach), rel=1e-9
-    )
+    assert common_slope([one], "log_nees", 0.9).value == pytest.approx(expected.slope, rel=1e-12)
 
 
 def test_parallel_lines_are_a_regression_with_an_offset_for_each(rng):
@@ -74,19 +69,83 @@ def test_parallel_lines_are_a_regression_with_an_offset_for_each(rng):
     y = np.concatenate([each.log_nees for each in lines])
     which = np.repeat([0, 1, 2], [3, 5, 4])
     design = np.column_stack([x, *(which == i for i in range(3))]).astype(float)
-    solved, rss = np.linalg.lstsq(design, y)[:2]
-    variance = rss[0] / (len(x) - 4) * np.linalg.inv(design.T @ design)[0, 0]
-    reach = stats.t.ppf(0.975, len(x) - 4) * np.sqrt(variance)
-    found = common_slope(lines, "log_nees", 0.95)
-    assert (found.value, found.high) == pytest.approx((solved[0], solved[0] + reach), rel=1e-9)
+    solved = np.linalg.lstsq(design, y)[0]
+    assert common_slope(lines, "log_nees", 0.95).value == pytest.approx(solved[0], rel=1e-9)
 
 
-def test_two_settings_have_a_slope_and_no_interval():
+def test_without_scans_there_is_no_interval_however_well_the_line_fits():
     found = common_slope(
-        [Line(np.array([1.0, 3.0]), np.array([0.0, 1.0]), np.zeros(2))], "log_nees", 0.95
+        [Line(np.array([1.0, 3.0, 5.0]), np.array([0.0, 1.0, 2.0]), np.zeros(3), (None,) * 3)],
+        "log_nees",
+        0.95,
     )
     assert (found.value, found.low) == (0.5, None)
-    assert found.reason == "settings: 2 on 1 lines; an interval needs one more"
+    assert found.reason == "the scans of the runs are not known"
+
+
+def dependent_runs(rng, scans, settings=4, memory=0.9):
+    """Runs that share half of their errors; sharper by a decade each. -> ScanSeries."""
+    common = remembered(scans, memory, rng)
+    found = []
+    for scale in 10.0 ** -np.arange(settings):
+        error = 0.7 * common + 0.7 * remembered(scans, memory, rng)
+        precision = -3 * np.log(scale) + 0.2 * remembered(scans, memory, rng)[:, 0]
+        squared = np.sum(error**2, axis=1)
+        log_nees = np.log10(squared / scale)
+        found.append(ScanSeries(np.arange(scans), log_nees, np.sqrt(squared), precision))
+    return found
+
+
+def slope_of(runs, quantity, at=slice(None)):
+    line = line_of_scans([run.at(run.stamp[at]) for run in runs])
+    return np.polyfit(line.precision, getattr(line, quantity), 1)[0]
+
+
+def line_of_scans(runs):
+    return Line(
+        np.array([np.median(run.precision) for run in runs]),
+        np.array([np.median(run.log_nees) for run in runs]),
+        np.array([np.log10(run.error.mean()) for run in runs]),
+        tuple(runs),
+    )
+
+
+@pytest.mark.parametrize("quantity", ["log_nees", "log_error", "log_nees_per_error"])
+def test_the_series_is_what_resampling_blocks_of_scans_jointly_does_to_the_slope(rng, quantity):
+    """The same blocks for all settings: each resample moves the slope by the mean of the series."""
+    runs = dependent_runs(rng, 6000)
+    line, slope = line_of_scans(runs), slope_of(runs, quantity)
+    x, y = (each - each.mean() for each in (line.precision, getattr(line, quantity)))
+    psi = slope_series(x, y, runs, quantity)
+    starts = rng.integers(0, 6000 - 150, size=(200, 40))
+    blocks = [(first[:, None] + np.arange(150)).ravel() for first in starts]
+    moved = np.array([slope_of(runs, quantity, at) - slope for at in blocks])
+    linear = np.array([psi[at].mean() for at in blocks])
+    assert np.corrcoef(moved, linear)[0, 1] > 0.9
+    assert np.std(linear) / np.std(moved) == pytest.approx(1.0, abs=0.15)
+    found = common_slope([line], quantity, 0.95)
+    assert found.high - found.low > 3 * np.std(moved)  # 95 %, and in doubt about the memory more
+
+
+def test_settings_that_share_their_errors_have_an_exact_slope():
+    found = sweep_of(line(0.1)).effects[0].nees_slope
+    assert found.low == found.value == found.high == pytest.approx(0.1)
+
+
+def test_settings_are_compared_on_the_scans_that_all_have(rng):
+    runs = dependent_runs(rng, 400)
+    fewer = [runs[0], *(run.at(run.stamp[100:]) for run in runs[1:])]
+    assert common_slope([line_of_scans(fewer)], "log_nees", 0.95).low is not None
+    apart = [runs[0].at(runs[0].stamp[:200]), *(run.at(run.stamp[150:]) for run in runs[1:])]
+    found = common_slope([line_of_scans(apart)], "log_nees", 0.95)
+    assert found.reason == ("the settings share 50 of 200 scans; an interval needs half of them")
+
+
+def test_the_error_divided_out_leaves_what_the_covariance_does(rng):
+    (effect,) = sweep_of(line(0.03, noise=0.02, rng=rng)).effects
+    assert effect.divided_slope.value == pytest.approx(UNEARNED, abs=1e-3)
+    assert effect.counts("divided_slope", UNEARNED) == (1, 1)
+    assert effect.counts("nees_slope", UNEARNED) == (0, 1)
 
 
 def test_over_tracks_the_slope_has_the_interval_of_a_t_test(rng):
@@ -238,7 +297,7 @@ def test_nothing_to_compare_is_said_in_words():
 
 
 def test_the_assumption_behind_the_interval_is_told():
-    assert "independent" in sweep_of(line(0.1)).notes[0]
+    assert "taken as dependent and jointly" in sweep_of(line(0.1)).notes[0]
 
 
 ORIGIN = Origin("ours", "one", (("R", "1"),), "a.square")

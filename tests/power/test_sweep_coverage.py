@@ -1,63 +1,101 @@
 """How often the interval of a slope holds the truth: belief tracks whose sharpness is turned.
 
-The errors are AR(1) over 600 scans; the covariance is scaled by c = 100 ... 0.01; with the share s
-of the sharpening earned, errors are scaled by c^(s / 2) and the true slope is (1 - s) log10(e) / 3.
+The errors are dependent over 600 scans; the covariance is scaled by c = 100 ... 0.01 and breathes
+along the track; with the share s of the sharpening earned, errors are scaled by c^(s / 2) and the
+true slope is (1 - s) log10(e) / 3. Settings share a part of their errors, or each setting has most
+of those of the one before ("neighbours"), as settings that see the same sensor data do.
 """
 
 import numpy as np
 import pytest
 
 from smfeval.compare.sweep import sweep_of
-from smfeval.compare.sweep_points import Point
+from smfeval.compare.sweep_points import Point, ScanSeries
 from smfeval.summarise.number import Number
 from support.clocks import remembered
 
-pytestmark = pytest.mark.slow
-
-SCALES = 10.0 ** np.linspace(2, -2, 5)
 UNEARNED = np.log10(np.e) / 3
+NEIGHBOURS = "neighbours"
+DRIFT = "drift"
 
 
-def run(error, scale, track, i):
-    nees = np.median(np.sum(error**2, axis=1)) / scale
-    size = np.mean(np.linalg.norm(error, axis=1))
-    precision = -3 * np.log(scale)
+def run(error, variance, track, i):
+    """A run with errors (n, 3) and a reported variance (n,)."""
+    squared = np.sum(error**2, axis=1)
+    size, nees, precision = np.sqrt(squared), squared / variance, -3 * np.log(variance)
     return Point(
         *("ours", track, (("R", str(i)),)),
-        *(Number(precision, "nat"), Number(float(nees), "1"), Number(float(size), "m")),
+        Number(float(np.median(precision)), "nat"),
+        Number(float(np.median(nees)), "1"),
+        Number(float(size.mean()), "m"),
         *(len(error), "made"),
+        scans=ScanSeries(np.arange(len(error)), np.log10(nees), size, precision),
     )
 
 
-def swept(rng, *, earned, shared, tracks=1, wander=0.0):
-    """Runs of which a share of the error is common to all settings of a track."""
-    points = []
+def errors_of(rng, shared, settings, scans, memory=0.98):
+    """Errors of each setting, variance 1 (of a drift: t). (settings, n, 3)."""
+    if shared == NEIGHBOURS:
+        steps = np.cumsum([remembered(scans, memory, rng) for _ in range(settings)], axis=0)
+        return steps / np.sqrt(np.arange(1, settings + 1))[:, None, None]
+    if shared == DRIFT:  # odometry: each setting drifts, half of it alike
+        walks = np.cumsum(rng.normal(size=(settings + 1, scans, 3)), axis=1)
+        return np.sqrt(0.5) * (walks[:1] + walks[1:])
+    common = remembered(scans, memory, rng)
+    own = np.array([remembered(scans, memory, rng) for _ in range(settings)])
+    return np.sqrt(shared) * common + np.sqrt(1 - shared) * own
+
+
+def swept(rng, *, earned, shared, settings=5, tracks=1, wander=0.0, scans=600):
+    """Runs over all settings and tracks; `wander`: what is earned differs between tracks."""
+    points, scales = [], 10.0 ** np.linspace(2, -2, settings)
     for track in range(tracks):
-        common = remembered(600, 0.98, rng)
-        own = [remembered(600, 0.98, rng) for _ in SCALES]
+        errors = errors_of(rng, shared, settings, scans)
+        breath = np.exp(0.5 * remembered(scans, 0.95, rng)[:, 0])
+        if shared == DRIFT:
+            breath = breath * np.arange(1, scans + 1)
+            errors = errors / np.sqrt(np.arange(1, scans + 1))[:, None]
         bent = wander * rng.normal()
-        for i, (scale, mine) in enumerate(zip(SCALES, own, strict=True)):
-            error = np.sqrt(shared) * common + np.sqrt(1 - shared) * mine
-            size = scale ** ((earned + bent) / 2)
-            points.append(run(size * error, scale, f"t{track}", i))
+        for i, (scale, error) in enumerate(zip(scales, errors, strict=True)):
+            size = scale ** ((earned + bent) / 2) * np.sqrt(breath)[:, None]
+            points.append(run(size * error, scale * breath, f"t{track}", i))
     return points
 
 
-def coverage(rng, repeats=400, **world):
+def slopes(rng, repeats, **world):
+    return [sweep_of(swept(rng, **world)).effects[0].nees_slope for _ in range(repeats)]
+
+
+def coverage(rng, repeats=200, **world):
     truth = (1 - world["earned"]) * UNEARNED
-    held = []
-    for _ in range(repeats):
-        slope = sweep_of(swept(rng, **world)).effects[0].nees_slope
-        held.append(slope.low <= truth <= slope.high)
-    return float(np.mean(held))
+    found = [slope for slope in slopes(rng, repeats, **world) if slope.low is not None]
+    assert len(found) > 0.5 * repeats
+    return float(np.mean([slope.low <= truth <= slope.high for slope in found]))
 
 
-@pytest.mark.parametrize("earned", [0.0, 0.5, 1.0])
-@pytest.mark.parametrize("shared", [0.0, 0.5, 0.9])
-def test_on_one_track_the_interval_holds_the_slope(rng, earned, shared):
-    assert 0.91 <= coverage(rng, earned=earned, shared=shared) <= 0.99
+@pytest.mark.parametrize("shared", [0.5, NEIGHBOURS])
+def test_the_interval_holds_the_slope_in_a_few_sweeps(rng, shared):
+    """The short version of what follows."""
+    assert coverage(rng, repeats=40, earned=0.5, shared=shared, settings=8) >= 0.85
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("settings", [3, 5, 8])
+@pytest.mark.parametrize("earned", [0.0, 1.0])
+@pytest.mark.parametrize("shared", [0.0, 0.5, 0.9, NEIGHBOURS])
+def test_on_one_track_the_interval_holds_the_slope(rng, earned, shared, settings):
+    held = coverage(rng, earned=earned, shared=shared, settings=settings)
+    assert held >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 200)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("settings", [3, 8])
+def test_errors_that_drift_without_bound_have_intervals_that_are_too_narrow(rng, settings):
+    """One track of a random walk has no mean to hold: 89 to 91 % of intervals, as the docs say."""
+    assert 0.8 <= coverage(rng, earned=0.0, shared=DRIFT, settings=settings) <= 0.95
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("wander", [0.0, 0.3])
 def test_over_tracks_the_interval_holds_the_mean_slope(rng, wander):
     """Also where the share that is earned differs from track to track."""
@@ -65,22 +103,18 @@ def test_over_tracks_the_interval_holds_the_mean_slope(rng, wander):
     assert 0.90 <= held <= 0.995
 
 
-def test_neighbours_that_share_their_errors_make_the_interval_of_one_track_too_narrow(rng):
-    """The assumption that is told: errors that change slowly from setting to setting."""
-    held = []
-    for _ in range(400):
-        steps = np.cumsum([remembered(600, 0.98, rng) for _ in SCALES], axis=0)
-        errors = steps / np.sqrt(np.arange(1, len(SCALES) + 1))[:, None, None]
-        points = [run(e, c, "t", i) for i, (e, c) in enumerate(zip(errors, SCALES, strict=True))]
-        slope = sweep_of(points).effects[0].nees_slope
-        held.append(slope.low <= UNEARNED <= slope.high)
-    assert 0.55 <= np.mean(held) <= 0.93
-
-
-def test_false_verdicts_are_rare(rng):
+@pytest.mark.slow
+@pytest.mark.parametrize("shared", [0.5, NEIGHBOURS])
+def test_false_verdicts_are_rare_and_true_ones_frequent(rng, shared):
     """An earned knob is called unearned or worse, and the reverse, in few sweeps of a hundred."""
-    earned = [sweep_of(swept(rng, earned=1.0, shared=0.5)).effects[0].label for _ in range(400)]
-    unearned = [sweep_of(swept(rng, earned=0.0, shared=0.5)).effects[0].label for _ in range(400)]
-    assert np.mean([label in ("unearned", "worse") for label in earned]) < 0.05
-    assert np.mean([label in ("earned", "better") for label in unearned]) < 0.05
+
+    def labels(earned):
+        return [
+            sweep_of(swept(rng, earned=earned, shared=shared, settings=8)).effects[0].label
+            for _ in range(200)
+        ]
+
+    earned, unearned = labels(1.0), labels(0.0)
+    assert np.mean([label in ("unearned", "worse") for label in earned]) <= 0.05
+    assert np.mean([label in ("earned", "better") for label in unearned]) <= 0.05
     assert np.mean([label == "unearned" for label in unearned]) > 0.8

@@ -8,6 +8,7 @@ import numpy as np
 
 from smfeval import words
 from smfeval.compare.across import median_number
+from smfeval.compare.slopes import common_slope, slope_over_tracks
 from smfeval.compare.sweep_points import (
     Failure,
     KnobSettings,
@@ -17,8 +18,6 @@ from smfeval.compare.sweep_points import (
     lines_of,
 )
 from smfeval.errors import SeriesError
-from smfeval.maths.arrays import Floats
-from smfeval.maths.special import t_quantile
 from smfeval.summarise.number import Number
 
 EARNED_SLOPE = 0.0  # slope of log10 NEES per nat; of log10 |e| where errors stay as they are
@@ -83,6 +82,7 @@ def _judge_errors(error: Number | None, dimension: int) -> Label:
 
 
 SCHEMA = "smfeval.sweep/1"
+SLOPES = ("nees_slope", "error_slope", "divided_slope")
 
 
 @dataclass(frozen=True)
@@ -97,6 +97,7 @@ class TrackEffect:
     reach_nats: float  # the largest difference on one line
     nees_slope: Number | None  # log10 of median NEES per nat
     error_slope: Number | None  # log10 of MAE per nat
+    divided_slope: Number | None  # log10 of median NEES over MAE^2: the measured error divided out
     label: Label
 
 
@@ -109,12 +110,20 @@ class KnobEffect:
     tracks: tuple[TrackEffect, ...]
     nees_slope: Number | None  # None: no track on which the knob moves the precision
     error_slope: Number | None
+    divided_slope: Number | None
     label: Label
 
     @property
     def sentence(self) -> str:
         """What it means."""
         return f"{self.label}: {SENTENCES[self.label]}"
+
+    def counts(self, slope: str, prediction: float) -> tuple[int, int]:
+        """(tracks whose interval of a slope holds a prediction, tracks with an interval)."""
+        found = [getattr(track, slope) for track in self.tracks]
+        whole = [each for each in found if each is not None and each.low is not None]
+        held = sum(each.low - SAME <= prediction <= each.high + SAME for each in whole)
+        return held, len(whole)
 
     @property
     def reach_nats(self) -> float:
@@ -159,7 +168,7 @@ class Sweep:
             "level": self.level,
             "moves_nats": MOVES_NATS,
             "predictions": self._predictions(),
-            "effects": [_effect(each) for each in self.effects],
+            "effects": [_effect(each, self.dimension) for each in self.effects],
             "settings": [_row(each) for each in self.rows],
             "points": [_point(each) for each in self.points],
             "failures": [
@@ -176,7 +185,8 @@ class Sweep:
         }
 
 
-def _effect(effect: KnobEffect) -> dict[str, Any]:
+def _effect(effect: KnobEffect, dimension: int) -> dict[str, Any]:
+    unearned = unearned_slope(dimension)
     return {
         "estimator": effect.estimator,
         "knob": effect.knob,
@@ -184,12 +194,16 @@ def _effect(effect: KnobEffect) -> dict[str, Any]:
         "sentence": effect.sentence,
         "reach_nats": effect.reach_nats,
         **_slopes(effect),
+        "holds_unearned": {
+            slope: dict(zip(("tracks", "of"), effect.counts(slope, unearned), strict=True))
+            for slope in ("nees_slope", "divided_slope")
+        },
         "tracks": [asdict(each) | _slopes(each) for each in effect.tracks],
     }
 
 
 def _slopes(effect: KnobEffect | TrackEffect) -> dict[str, Any]:
-    named = {"nees_slope": effect.nees_slope, "error_slope": effect.error_slope}
+    named = {name: getattr(effect, name) for name in SLOPES}
     return {name: None if slope is None else slope.to_dict() for name, slope in named.items()}
 
 
@@ -249,49 +263,10 @@ def _median(points: list[Point], name: str, level: float) -> Number:
     return median_number(values, getattr(points[0], name).unit, level)
 
 
-UNIT = "1/nat"  # decades per nat of precision
-FEWEST_TRACKS = 2
-
-Quantity = Literal["log_nees", "log_error"]
-
-
-def common_slope(lines: Sequence[Line], quantity: Quantity, level: float) -> Number:
-    """Slope that the lines of one track share, per nat, with its interval at a level."""
-    x = _centre_lines([line.precision for line in lines])
-    y = _centre_lines([getattr(line, quantity) for line in lines])
-    square = float(x @ x)
-    slope = float(x @ y) / square
-    degrees = len(x) - len(lines) - 1
-    if degrees < 1:
-        reason = f"settings: {len(x)} on {len(lines)} lines; an interval needs one more"
-        return Number(slope, UNIT, reason=reason)
-    left = y - slope * x
-    error = float(np.sqrt(left @ left / degrees / square))
-    return _slope_number(slope, error, degrees, level)
-
-
-def slope_over_tracks(slopes: Sequence[float], level: float) -> Number:
-    """Mean slope of the tracks, its interval from how much they differ."""
-    count, mean = len(slopes), float(np.mean(slopes))
-    if count < FEWEST_TRACKS:
-        return Number(mean, UNIT, reason=f"tracks: {count}; an interval needs {FEWEST_TRACKS}")
-    error = float(np.std(slopes, ddof=1) / np.sqrt(count))
-    return _slope_number(mean, error, count - 1, level)
-
-
-def _slope_number(value: float, error: float, degrees: int, level: float) -> Number:
-    reach = -t_quantile(degrees, (1 - level) / 2) * error
-    return Number(value, UNIT, value - reach, value + reach)
-
-
-def _centre_lines(parts: Sequence[Floats]) -> Floats:
-    return np.concatenate([part - part.mean() for part in parts])
-
-
 LOST_M = 5.0  # a run with a larger mean error has lost its track, and says so
-INDEPENDENCE_NOTE = (
-    "the interval of a slope on one track takes the deviations of the runs from the line as "
-    "independent; runs that share their errors make it too narrow"
+SCANS_NOTE = (
+    "the interval of a slope on one track is from its scans, taken as dependent and jointly over "
+    "the settings"
 )
 TRACKS_NOTE = "a slope over tracks is their mean; its interval is Student's t over tracks"
 
@@ -348,6 +323,7 @@ def _track_effect(track: str, lines: tuple[Line, ...], dimension: int, level: fl
     moved = reach >= MOVES_NATS
     nees = common_slope(lines, "log_nees", level) if moved else None
     error = common_slope(lines, "log_error", level) if moved else None
+    divided = common_slope(lines, "log_nees_per_error", level) if moved else None
     return TrackEffect(
         track=track,
         runs=len(precision),
@@ -357,6 +333,7 @@ def _track_effect(track: str, lines: tuple[Line, ...], dimension: int, level: fl
         reach_nats=reach,
         nees_slope=nees,
         error_slope=error,
+        divided_slope=divided,
         label=judge_slopes(nees, error, dimension),
     )
 
@@ -366,7 +343,9 @@ def _knob_effect(
 ) -> KnobEffect:
     nees = _overall_slope([track.nees_slope for track in tracks], level)
     error = _overall_slope([track.error_slope for track in tracks], level)
-    return KnobEffect(estimator, knob, tracks, nees, error, judge_slopes(nees, error, dimension))
+    divided = _overall_slope([track.divided_slope for track in tracks], level)
+    label = judge_slopes(nees, error, dimension)
+    return KnobEffect(estimator, knob, tracks, nees, error, divided, label)
 
 
 def _overall_slope(slopes: Sequence[Number | None], level: float) -> Number | None:
@@ -388,7 +367,7 @@ def _notes(points: Sequence[Point], effects: Sequence[KnobEffect]) -> tuple[str,
     ]
     several = any(len(each.tracks) > 1 for each in effects)
     return (
-        INDEPENDENCE_NOTE,
+        SCANS_NOTE,
         *((TRACKS_NOTE,) if several else ()),
         *still,
         *(

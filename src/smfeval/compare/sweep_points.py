@@ -1,15 +1,37 @@
 """Points of a sweep, and the lines that a knob draws through them."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from smfeval import words
-from smfeval.maths.arrays import Floats
+from smfeval.maths.arrays import Floats, Ints
 from smfeval.summarise.number import Number
 
 KnobSettings = tuple[tuple[str, str], ...]  # knob and value, as the user wrote it, in a fixed order
+
+
+@dataclass(frozen=True, eq=False)
+class ScanSeries:
+    """The scans of a run, in the order of their stamps. (n,) each."""
+
+    stamp: Ints  # ns
+    log_nees: Floats  # log10
+    error: Floats  # m
+    precision: Floats  # nat
+
+    def at(self, stamps: Ints) -> "ScanSeries":
+        """Some of the scans, by their stamps, all of which it has."""
+        at = np.searchsorted(self.stamp, stamps)
+        return ScanSeries(self.stamp[at], self.log_nees[at], self.error[at], self.precision[at])
+
+
+def scan_series(stamp: Ints, nees: Floats, error: Floats, covariance: Floats) -> ScanSeries:
+    """Of scans with NEES, error (m) and covariance (n, d, d); a NEES of 0 is as small as can be."""
+    smallest = np.finfo(np.float64).tiny
+    precision = -np.linalg.slogdet(covariance)[1]
+    return ScanSeries(stamp, np.log10(np.maximum(nees, smallest)), error, precision)
 
 
 @dataclass(frozen=True)
@@ -25,6 +47,7 @@ class Point:
     scored: int  # scans
     source: str
     notes: tuple[str, ...] = ()
+    scans: ScanSeries | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -48,7 +71,12 @@ class Origin:
 
 
 def point_of(
-    origin: Origin, numbers: Mapping[str, Number], *, scored: int, notes: tuple[str, ...] = ()
+    origin: Origin,
+    numbers: Mapping[str, Number],
+    *,
+    scored: int,
+    notes: tuple[str, ...] = (),
+    scans: ScanSeries | None = None,
 ) -> Point | Failure:
     """A point from the numbers of an evaluation, by name; a failure where one has no logarithm."""
     for name in ("precision", "nees_median", "mae"):
@@ -69,6 +97,7 @@ def point_of(
         scored,
         origin.source,
         notes,
+        scans,
     )
 
 
@@ -89,6 +118,12 @@ class Line:
     precision: Floats  # nat
     log_nees: Floats  # log10
     log_error: Floats  # log10 of metres
+    scans: tuple[ScanSeries | None, ...] = ()
+
+    @property
+    def log_nees_per_error(self) -> Floats:
+        """log10 of NEES over squared error: what is left with the measured error divided out."""
+        return self.log_nees - 2 * self.log_error
 
     def __len__(self) -> int:
         return len(self.precision)
@@ -121,4 +156,5 @@ def _line(points: list[Point]) -> Line:
         np.array([point.precision.value for point in points]),
         np.log10([point.nees_median.value for point in points]),
         np.log10([point.mae.value for point in points]),
+        tuple(point.scans for point in points),
     )

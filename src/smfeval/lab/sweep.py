@@ -3,7 +3,14 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from smfeval.compare.sweep_points import Failure, Origin, Point, failure_of, point_of
+from smfeval.compare.sweep_points import (
+    Failure,
+    Origin,
+    Point,
+    failure_of,
+    point_of,
+    scan_series,
+)
 from smfeval.errors import OptionError, SmfevalError
 from smfeval.evaluation import Evaluation, Options, evaluate
 from smfeval.lab.filters import RunFilter, filter_named, run_filter
@@ -96,4 +103,13 @@ def point_of_evaluation(
     """The point of a run that was scored."""
     numbers = {name: evaluation.get(name) for name in ("precision", "nees_median", "mae")}
     known = {name: number for name, number in numbers.items() if number is not None}
-    return point_of(origin, known, scored=len(evaluation.position.residuals), notes=notes)
+    scored = evaluation.position
+    scans = None
+    if scored.residuals.covariance is not None:
+        scans = scan_series(
+            scored.estimate.stamp,
+            scored.series["nees"],
+            scored.series["ape"],
+            scored.residuals.covariance,
+        )
+    return point_of(origin, known, scored=len(scored.residuals), notes=notes, scans=scans)

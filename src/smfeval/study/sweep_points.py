@@ -2,11 +2,25 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from smfeval.compare.sweep_points import Failure, Origin, Point, failure_of, point_of
+import numpy as np
+
+from smfeval.compare.sweep_points import (
+    Failure,
+    Origin,
+    Point,
+    ScanSeries,
+    failure_of,
+    point_of,
+    scan_series,
+)
 from smfeval.study.find import StudyTasks, find_tasks
 from smfeval.study.sweep_plan import FileRuns, PlannedRun
 from smfeval.study.task import Task, evaluate_task
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Progress = Callable[[int, int], None]  # hears: done, total
 PointsAndFailures = tuple[tuple[Point, ...], tuple[Failure, ...]]
@@ -34,12 +48,27 @@ def split_outcomes(outcomes: list[Point | Failure]) -> PointsAndFailures:
 
 
 def _outcome(task: Task, run: PlannedRun, folder: Path) -> Point | Failure:
-    result, _ = evaluate_task(task)
+    result, frame = evaluate_task(task)
     source = _relative(task.estimate.source, folder)
     origin = Origin(run.estimator, task.track, run.settings, source)
     if result.failure is not None:
         return failure_of(origin, result.failure)
-    return point_of(origin, dict(result.numbers), scored=result.scored, notes=result.notes)
+    scans = None if frame is None else _scans(frame, task.options.axes)
+    return point_of(
+        origin, dict(result.numbers), scored=result.scored, notes=result.notes, scans=scans
+    )
+
+
+def _scans(frame: "pl.DataFrame", axes: str) -> ScanSeries | None:
+    """The scans of a table of `evaluate_task`; None where it reports no uncertainty."""
+    if frame["nees"].null_count():
+        return None
+    covariance = np.empty((len(frame), len(axes), len(axes)))
+    for i, row in enumerate(axes):
+        for j, column in enumerate(axes[: i + 1]):
+            covariance[:, i, j] = covariance[:, j, i] = frame[f"covariance_{row}{column}"]
+    stamp, nees, error = (frame[name].to_numpy() for name in ("stamp", "nees", "ape"))
+    return scan_series(stamp, nees, error, covariance)
 
 
 def _relative(source: str, folder: Path) -> str:
