@@ -82,17 +82,10 @@ def test_the_interval_holds_the_slope_in_a_few_sweeps(rng, shared):
 @pytest.mark.slow
 @pytest.mark.parametrize("settings", [3, 5, 8])
 @pytest.mark.parametrize("earned", [0.0, 1.0])
-@pytest.mark.parametrize("shared", [0.0, 0.5, 0.9, NEIGHBOURS])
+@pytest.mark.parametrize("shared", [0.0, 0.5, 0.9, NEIGHBOURS, DRIFT])
 def test_on_one_track_the_interval_holds_the_slope(rng, earned, shared, settings):
     held = coverage(rng, earned=earned, shared=shared, settings=settings)
     assert held >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 200)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("settings", [3, 8])
-def test_errors_that_drift_without_bound_have_intervals_that_are_too_narrow(rng, settings):
-    """One track of a random walk has no mean to hold: 89 to 91 % of intervals, as the docs say."""
-    assert 0.8 <= coverage(rng, earned=0.0, shared=DRIFT, settings=settings) <= 0.95
 
 
 @pytest.mark.slow

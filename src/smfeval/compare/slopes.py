@@ -11,9 +11,14 @@ f the influence of a scan on log10 of the mean error, of the median NEES, on the
 What settings have in common cancels, and the interval of the mean of psi is one for dependent scans
 (`summarise.interval`). To first order it is what a bootstrap of blocks of scans, the same blocks
 for all settings, would give, in O(n).
+
+Errors that drift without bound are not covered so: one track of a random walk shows no mean. There
+settings differ by what each drifts on its own, which the scatter of the runs about their lines
+tells. The interval is therefore the hull of both.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -43,7 +48,8 @@ def common_slope(lines: Sequence[Line], quantity: Quantity, level: float) -> Num
     slope = float(x @ y) / float(x @ x)
     try:
         series = slope_series(x, y, [run for line in lines for run in line.scans], quantity)
-        return _slope_interval(slope, series, level)
+        found = _slope_interval(slope, series, level)
+        return _hull(found, _scatter_reach(x, y, len(lines), level))
     except SeriesError as error:
         return Number(slope, UNIT, reason=str(error))
 
@@ -113,6 +119,24 @@ def _slope_interval(slope: float, series: Floats, level: float) -> Number:
     if found.low is None or found.high is None:
         return Number(slope, UNIT, n_effective=found.n_effective, reason=found.reason)
     return Number(slope, UNIT, slope + found.low, slope + found.high, found.n_effective)
+
+
+def _scatter_reach(x: Floats, y: Floats, lines: int, level: float) -> float:
+    """Half the interval of the slope from the scatter about the lines; 0 without freedom left."""
+    degrees = len(x) - lines - 1
+    if degrees < 1:
+        return 0.0
+    square = float(x @ x)
+    left = y - float(x @ y) / square * x
+    return -t_quantile(degrees, (1 - level) / 2) * float(np.sqrt(left @ left / degrees / square))
+
+
+def _hull(number: Number, reach: float) -> Number:
+    """The number with an interval that reaches at least so far to either side."""
+    if number.low is None or number.high is None:
+        return number
+    low, high = number.value - reach, number.value + reach
+    return replace(number, low=min(low, number.low), high=max(high, number.high))
 
 
 def _centre_lines(parts: Sequence[Floats]) -> Floats:

@@ -265,8 +265,8 @@ def _median(points: list[Point], name: str, level: float) -> Number:
 
 LOST_M = 5.0  # a run with a larger mean error has lost its track, and says so
 SCANS_NOTE = (
-    "the interval of a slope on one track is from its scans, taken as dependent and jointly over "
-    "the settings"
+    "the interval of a slope on one track is the hull of two: from its scans, taken as dependent "
+    "and jointly over the settings, and from the scatter of the runs about the line"
 )
 TRACKS_NOTE = "a slope over tracks is their mean; its interval is Student's t over tracks"
 
