@@ -100,6 +100,7 @@ def test_the_sentence_gives_the_size_and_the_evidence():
         "low": 300.0,
         "high": 600.0,
         "not_refuted": None,
+        "as_read": None,
     }
 
 
