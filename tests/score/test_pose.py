@@ -98,7 +98,7 @@ def body_distances(first, second, size):
     return np.sqrt((moved**2).sum(-1) + (2 * size * np.sin(so3.angle(turned) / 2)) ** 2)
 
 
-@pytest.mark.parametrize(("sigma", "limit"), [(0.01, 1e-3), (0.03, 3e-3), (0.1, 1e-2), (0.3, 3e-2)])
+@pytest.mark.parametrize(("sigma", "limit"), [(0.01, 2e-4), (0.03, 5e-4), (0.1, 5e-3), (0.3, 7e-2)])
 @pytest.mark.parametrize("size", [0.3, 3.0, 10.0])
 def test_energy_is_that_of_draws(sigma, limit, size, rng):
     """Monte Carlo of what curvature adds to the expected lengths of Gaussians."""

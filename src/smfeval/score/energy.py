@@ -22,7 +22,7 @@ from smfeval.score.ape import ape
 from smfeval.score.residuals import Ensemble, Residuals
 
 PAIRS_AT_ONCE = 1_000_000  # distances between particles held at a time
-SPACE = 3  # dimensions up to which expected distances are exact to 1e-9; beyond, to 1e-5
+SPACE = 3  # dimensions up to which expected distances are exact to 1e-9; beyond, to 3e-5
 ALONE = 1e-300  # weight of all other pairs below this: one particle holds everything
 
 

@@ -21,7 +21,7 @@ def log_score(error: ArrayLike, covariance: ArrayLike) -> Floats:
     Parameters
     ----------
     error : (..., d)
-        Mean of the belief minus reference; d = 1, 2 or 3.
+        Mean of the belief minus reference; d = 1 to 6.
     covariance : (..., d, d)
         S, positive definite. With an uncertain reference pass S + S_ref.
 

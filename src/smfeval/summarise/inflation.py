@@ -23,7 +23,7 @@ def inflation(error: ArrayLike, covariance: ArrayLike) -> Floats:
     Parameters
     ----------
     error : (..., n, d) or (d,)
-        Mean of the belief minus reference, scan by scan; d = 1, 2 or 3.
+        Mean of the belief minus reference, scan by scan; d = 1 to 6.
     covariance : (..., n, d, d) or (d, d)
         S, positive definite. With an uncertain reference pass S + S_ref.
 
@@ -42,7 +42,7 @@ def coverage(error: ArrayLike, covariance: ArrayLike, *, level: float = 0.9) -> 
     Parameters
     ----------
     error : (..., n, d) or (d,)
-        Mean of the belief minus reference, scan by scan; d = 1, 2 or 3.
+        Mean of the belief minus reference, scan by scan; d = 1 to 6.
     covariance : (..., n, d, d) or (d, d)
         S, positive definite. With an uncertain reference pass S + S_ref.
     level : float
