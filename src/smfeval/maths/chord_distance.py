@@ -7,7 +7,7 @@ The chord of a rotation by r is 2 sin(r/2), so for Y ~ N(m, S) in up to three di
 with h_k the coefficients of (sin(r/2) / (r/2))^beta in r^2. The higher moments come from the
 derivatives of phi(s) = E exp(-s |Y|^2) on the same nodes as E|Y|^beta (`maths.normal_distance`):
 E |Y|^2k exp(-s |Y|^2) = (-d/ds)^k phi(s). The series is good to 2e-4 at r = pi and 3e-2 at r = 5;
-COARSE nodes give the higher moments to 1e-4 (1e-3 of the last), and they are small.
+COARSE nodes give the higher moments to 1e-4, and they are small.
 """
 
 import numpy as np
@@ -22,10 +22,10 @@ from smfeval.maths.normal_distance import (
     scan_chunks,
 )
 
-COARSE = (12, 4)  # nodes at beta >= 1, and how many more as beta falls: 1e-4 of E|Y|^(beta+2)
+COARSE = (16, 4)  # nodes at beta >= 1, and how many more as beta falls: 1e-5 of E|Y|^(beta+2)
 FINE = (14, 6)  # 3e-5 of E|Y|^beta in any dimension
 SCANS_AT_ONCE = 1024
-ONE_TERM = 0.1  # rad^2: E|Y|^2 below which higher powers than the third are 2e-5 of the first
+ONE_TERM = 0.02  # rad^2: E|Y|^2 below which the fifth and higher powers are 1e-6 of the first
 
 
 def expected_chord(mean: Floats, covariance: Floats, *, beta: float) -> Floats:
@@ -47,23 +47,29 @@ def chord_series(beta: float) -> tuple[float, float, float]:
 
 def _chord_excess(mean: Floats, covariance: Floats, beta: float) -> Floats:
     """E (2 sin(|Y|/2))^beta - E|Y|^beta, by the higher moments. (n,)."""
-    rule = distance_rule(beta, *COARSE)
-    x = rule.powers[:, 1:2]
+    square = np.einsum("nii->n", covariance) + np.einsum("ni,ni->n", mean, mean)
     excess = np.empty(len(mean))
-    for scans in scan_chunks(len(mean)):
-        form = scaled_form(mean[scans], covariance[scans])
-        count = 1 if form.square.max(initial=0.0) < ONE_TERM else 3
-        at_nodes = _damped_moments(form, x, count)
-        at_zero = _damped_moments(form, np.zeros((1, 1)), count)
-        total, power = np.zeros_like(form.square), form.square ** (beta / 2)
-        for h, damped, plain in zip(chord_series(beta), at_nodes, at_zero, strict=False):
-            power = power * form.square
-            total += h * power * (rule.total * plain[0] - rule.weights @ damped)
-        excess[scans] = total
+    for terms, rows in ((1, square < ONE_TERM), (3, ~(square < ONE_TERM))):
+        at = np.flatnonzero(rows)
+        for part in scan_chunks(len(at)):
+            scans = at[part]
+            excess[scans] = _sum_of_powers(mean[scans], covariance[scans], beta, terms)
     return excess
 
 
-def _damped_moments(form: ScaledForm, x: Floats, count: int) -> list[Floats]:
+def _sum_of_powers(mean: Floats, covariance: Floats, beta: float, terms: int) -> Floats:
+    """h_1 E|Y|^(beta+2) + ..., one term or three. (n,)."""
+    rule, form = distance_rule(beta, *COARSE), scaled_form(mean, covariance)
+    at_nodes = _damped_moments(form, rule.powers[:, 1:2], terms)
+    at_zero = _damped_moments(form, np.zeros((1, 1)), terms)
+    total, power = np.zeros_like(form.square), form.square ** (beta / 2)
+    for h, damped, plain in zip(chord_series(beta), at_nodes, at_zero, strict=False):
+        power = power * form.square
+        total += h * power * (rule.total * plain[0] - rule.weights @ damped)
+    return total
+
+
+def _damped_moments(form: ScaledForm, x: Floats, terms: int) -> list[Floats]:
     """E |Y|^2k exp(-s |Y|^2) for k = 1, or 1 to 3, and x = 2 s. (nodes, scans) each.
 
     With P = det(I + x S), b = m^T adj(I + x S) m / P and phi = P^(-1/2) exp(-x b / 2), the
@@ -76,7 +82,7 @@ def _damped_moments(form: ScaledForm, x: Floats, count: int) -> list[Floats]:
     b1 = Q1 * inverse - b * a
     phi = np.exp(-0.5 * x * b) * np.sqrt(inverse)
     g1 = a + b + x * b1
-    if count == 1:
+    if terms == 1:
         return [g1 * phi]
     p2, p3 = P2 * inverse, P3 * inverse
     b2 = Q2 * inverse - 2 * b1 * a - b * p2
