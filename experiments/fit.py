@@ -2,6 +2,7 @@
 
     python experiments/fit.py                       # 200 runs per cell, about three hours
     python experiments/fit.py --runs 100 --gauges se3 none --factors 1 1/2
+    python experiments/fit.py --space rotation --only rates
 
 Every cell is made by `evaluate` with default settings. Prints Markdown: per cent of runs called
 overconfident (O), consistent (C), conservative (W) and cannot tell (?), and on how many tracks the
@@ -46,7 +47,14 @@ def judged(world: drifting.World, gauge: str, factor: float = 1.0) -> Evaluation
     return evaluate(estimate, reference, options=OPTIONS[gauge])
 
 
-def rates(make, gauges, factors, runs, seed):
+def label_of(found: Evaluation, space: str) -> str:
+    """The verdict in one of the spaces."""
+    if space == "position":
+        return found.verdict.label
+    return getattr(found, space).verdict.label
+
+
+def rates(make, gauges, factors, runs, seed, *, space="position"):
     """Count the signs of the verdicts {(gauge, factor): Counter}, and what J was taken to be."""
     signs = {(gauge, factor): Counter() for gauge in gauges for factor in factors}
     kinds = Counter()
@@ -54,7 +62,7 @@ def rates(make, gauges, factors, runs, seed):
         world = make(np.random.default_rng([seed, run]), SCANS)
         for (gauge, factor), count in signs.items():
             found = judged(world, gauge, float(factor))
-            count[SIGNS[found.verdict.label]] += 1
+            count[SIGNS[label_of(found, space)]] += 1
         kinds[str(found.claim.joint.level or found.claim.joint.kind)] += 1
     return signs, kinds
 
@@ -88,11 +96,11 @@ def cell(signs: Counter, runs: int) -> str:
     return " ".join(f"{s}{100 * signs[s] / runs:.0f}" for s in SIGNS.values() if signs[s])
 
 
-def print_rates(worlds, gauges, factors, runs, seed):
+def print_rates(worlds, gauges, factors, runs, seed, *, space):
     print("| world | J | gauge | " + " | ".join(f"c = {f}" for f in factors) + " |")
     print("|---" * (3 + len(factors)) + "|")
     for name, make in worlds.items():
-        signs, kinds = rates(make, gauges, factors, runs, seed)
+        signs, kinds = rates(make, gauges, factors, runs, seed, space=space)
         kind = ", ".join(f"{key} {100 * n / runs:.0f} %" for key, n in kinds.most_common())
         for gauge in gauges:
             row = " | ".join(cell(signs[gauge, factor], runs) for factor in factors)
@@ -120,10 +128,13 @@ def main():
     parser.add_argument("--gauges", nargs="*", default=list(OPTIONS))
     parser.add_argument("--factors", nargs="*", type=Fraction, default=FACTORS)
     parser.add_argument("--only", choices=("rates", "wins"))
+    parser.add_argument("--space", default="position", choices=("position", "rotation", "pose"))
     options = parser.parse_args()
     worlds = {name: drifting.WORLDS[name] for name in options.worlds}
     if options.only != "wins":
-        print_rates(worlds, options.gauges, options.factors, options.runs, options.seed)
+        factors = options.factors
+        seed, space = options.seed, options.space
+        print_rates(worlds, options.gauges, factors, options.runs, seed, space=space)
     if options.only != "rates":
         implied = {name: make for name, make in worlds.items() if name in drifting.IMPLIED}
         print_wins(implied, options.gauges, options.runs, options.seed)

@@ -3,10 +3,12 @@
 import numpy as np
 
 from smfeval import About, Evaluation, GaussianTrack, Track, evaluate
+from smfeval.maths import so3
 from smfeval.track.beliefs import Provenance
 
 SCANS, RATE_HZ, MEMORY = 1200, 10.0, 0.95
 SIGMA_M = np.array([0.03, 0.02, 0.02])  # along the way, to the left, up
+SIGMA_RAD = 0.003  # about each axis
 
 
 def reference(scans: int = SCANS) -> Track:
@@ -28,13 +30,10 @@ def estimate(
     `drift_m` is added along x from the middle of the way on, growing to its full size at the end.
     """
     rng = np.random.default_rng(seed)
-    shocks = rng.normal(size=(len(truth), 3))
-    error = np.empty_like(shocks)
-    error[0] = shocks[0]
-    for i in range(1, len(error)):
-        error[i] = MEMORY * error[i - 1] + np.sqrt(1 - MEMORY**2) * shocks[i]
+    error, turn = remembered(len(truth), rng), remembered(len(truth), rng.spawn(1)[0])
     lost = drift_m * np.clip(np.linspace(-1, 1, len(truth)), 0, None)
-    covariance = np.tile(np.diag([*SIGMA_M**2, 1e-5, 1e-5, 1e-5]) / tightness, (len(truth), 1, 1))
+    sigma = np.array([*SIGMA_M, SIGMA_RAD, SIGMA_RAD, SIGMA_RAD])
+    covariance = np.tile(np.diag(sigma**2) / tightness, (len(truth), 1, 1))
     _, _, z, w = truth.rotation.T
     cosine, sine = w**2 - z**2, 2 * z * w
     along, left, up = (SIGMA_M * error).T
@@ -44,11 +43,21 @@ def estimate(
     return GaussianTrack(
         truth.stamp,
         truth.position + off,
-        truth.rotation,
+        so3.compose(truth.rotation, so3.exp(SIGMA_RAD * turn)),
         covariance,
         about=about,
         provenance=source,
     )
+
+
+def remembered(scans: int, rng: np.random.Generator) -> np.ndarray:
+    """Three series of standard normal numbers that remember the last one. (scans, 3)."""
+    shocks = rng.normal(size=(scans, 3))
+    error = np.empty_like(shocks)
+    error[0] = shocks[0]
+    for i in range(1, scans):
+        error[i] = MEMORY * error[i - 1] + np.sqrt(1 - MEMORY**2) * shocks[i]
+    return error
 
 
 def honest(**changes: float) -> Evaluation:

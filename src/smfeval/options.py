@@ -45,6 +45,12 @@ JOINT_CHOICES: tuple[JointChoice, ...] = ("auto", "implied", "given", "none")
 ASSOCIATIONS: tuple[Association, ...] = ("nearest", "gp")
 TOLERANCE_S = 0.005
 
+
+def default_rules() -> tuple[str, ...]:
+    """Every rule but those that need the size of the body."""
+    return tuple(rule.name for rule in RULES.values() if not rule.needs_body_size)
+
+
 # What a user may call an alignment: its name, or the gauge of the files that it fits.
 GAUGE_WORDS: dict[str, AlignmentKind] = {kind: kind for kind in ALIGNMENTS} | GAUGE_ALIGNMENTS
 INTERVAL_WORDS: dict[str, str | None] = {method: method for method in METHODS} | {"none": None}
@@ -173,7 +179,7 @@ class Options:
         choices=ASSOCIATIONS,
     )
     rules: tuple[str, ...] = option_made(
-        lambda: tuple(RULES),
+        default_rules,
         RULE_NAMES,
         f"of {', '.join(RULES)}",
         at=SCORES,
@@ -187,6 +193,14 @@ class Options:
         unbiased=Option(SWITCH, "particles: unbiased energy score", at=SCORES, group=SCORING),
         kernel_density=Option(
             SWITCH, "particles: log score of a kernel density", at=SCORES, group=SCORING
+        ),
+        body_size_m=Option(
+            NUMBER,
+            "radius of gyration of the body, for energy_body (no default)",
+            name="body_size",
+            at=SCORES,
+            group=SCORING,
+            metavar="METRES",
         ),
     )
     horizons: tuple[Extent, ...] = option(
@@ -224,6 +238,12 @@ class Options:
 
     def __post_init__(self) -> None:
         check_options(self)
+        sized = [name for name in self.rules if RULES[name].needs_body_size]
+        if sized and self.settings.body_size_m is None:
+            raise OptionError(
+                f"{sized[0]} needs the size of the body (its radius of gyration in metres): "
+                "give body_size"
+            )
 
     @property
     def given_offset_s(self) -> float:
@@ -231,6 +251,12 @@ class Options:
         if isinstance(self.offset_s, str):
             raise OptionError("a clock offset is found by scoring one estimate against a reference")
         return self.offset_s
+
+    @property
+    def chosen_rules(self) -> tuple[str, ...]:
+        """The rules asked for; by default all, that of the body too where its size is given."""
+        sized = self.settings.body_size_m is not None
+        return tuple(RULES) if sized and self.rules == default_rules() else self.rules
 
     @property
     def space(self) -> PositionSpace:

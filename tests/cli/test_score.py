@@ -73,6 +73,8 @@ def test_json_is_strict_and_follows_its_schema(walked, capsys):
         "axes",
         "scores",
         "calibration",
+        "rotation",
+        "pose",
         "relative_motion",
         "k_over_path",
         "relative_bounds",
@@ -397,3 +399,4 @@ def test_the_demo_prints_both_verdicts(capsys):
     assert outcome.code == 0
     verdicts = [line.split(":")[0] for line in outcome.out.splitlines() if "90 % region" in line]
     assert verdicts == ["consistent", "overconfident"]
+    assert outcome.out.count(": consistent\n") == outcome.out.count(": overconfident\n") == 2

@@ -17,7 +17,7 @@ S = np.diag([0.5, 1.0, 2.0]) @ np.array([[1.0, 0.6, 0.2], [0.6, 1.0, 0.5], [0.2,
 S = S @ np.diag([0.5, 1.0, 2.0])
 S_REF = np.diag([0.4, 0.9, 0.6])
 
-PROPER = [name for name, rule in RULES.items() if rule.proper]
+PROPER = [name for name, rule in RULES.items() if rule.proper and rule.space == "position"]
 SETTINGS = {
     "energy": [RuleSettings(beta=beta) for beta in (0.5, 1.0, 1.5)],
     "interval": [RuleSettings(interval_level=level) for level in (0.5, 0.9)],

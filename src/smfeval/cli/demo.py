@@ -24,6 +24,7 @@ SCANS = 3000
 RATE_HZ = 10.0
 ERROR_CORRELATION = 0.9  # correlation of the errors from scan to scan
 SIGMA_M = np.array([0.02, 0.02, 0.03])
+SIGMA_RAD = np.array([0.002, 0.002, 0.005])  # less certain of the heading
 ALONG_TRACK_FACTOR = np.array([1.5, 1.0, 1.0])  # less certain along the way than across it
 SIGMA_VARIATION = 0.3  # part by which the uncertainty of a scan is above or below its mean
 COVARIANCE_DIVISOR = 25.0  # each axis five times
@@ -72,11 +73,13 @@ def honest_estimate(reference: Track, *, rng: np.random.Generator) -> GaussianTr
     swell = (
         1 + SIGMA_VARIATION * np.sin(np.linspace(0, 20 * np.pi, SCANS))[:, None]
     )  # now more, now less
-    sigma = np.concatenate([ALONG_TRACK_FACTOR * SIGMA_M, [0.002, 0.002, 0.005]]) * swell
+    sigma = np.concatenate([ALONG_TRACK_FACTOR * SIGMA_M, SIGMA_RAD]) * swell
     covariance = sigma[:, :, None] ** 2 * np.eye(6)
-    error = so3.rotate(reference.rotation, sigma[:, :3] * correlated_noise(SCANS, rng=rng))
+    turn = sigma[:, 3:] * correlated_noise(SCANS, rng=rng.spawn(1)[0])
+    rotation = so3.compose(reference.rotation, so3.exp(turn))
+    error = so3.rotate(rotation, sigma[:, :3] * correlated_noise(SCANS, rng=rng))
     return GaussianTrack(
-        reference.stamp, reference.position + error, reference.rotation, covariance, about=ABOUT
+        reference.stamp, reference.position + error, rotation, covariance, about=ABOUT
     )
 
 
@@ -103,7 +106,9 @@ def planar_belief(belief: GaussianTrack) -> GaussianTrack:
     planar = belief.covariance.copy()
     for axis in (2, 3, 4):
         planar[:, axis, :] = planar[:, :, axis] = 0.0
-    return belief.with_arrays({"covariance": planar})
+    heading = belief.rotation * np.array([0.0, 0.0, 1.0, 1.0])
+    heading /= np.linalg.norm(heading, axis=1, keepdims=True)
+    return belief.with_arrays({"covariance": planar, "rotation": heading})
 
 
 def correlated_noise(scans: int, *, rng: np.random.Generator) -> Floats:

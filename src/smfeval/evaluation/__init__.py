@@ -25,6 +25,7 @@ from smfeval.evaluation.metrics import (
     relative_errors,
     rotation_deg,
 )
+from smfeval.evaluation.orientation import score_orientation
 from smfeval.evaluation.result import Evaluation, ScoredScans, SpaceScores
 from smfeval.maths.arrays import Floats
 from smfeval.options import Options
@@ -88,6 +89,9 @@ def evaluate(
         alignment.freedoms, from_start=len(left) < len(estimate), clock=clock is not None
     )
     doubts = doubts_beside(*given, matched)
+    why = explanation(doubts)
+    orientation = score_orientation(estimate, reference, claim, left, fit=fit, options=options)
+    orientation = orientation.after_doubt(why)
     return Evaluation(
         *given,
         options=options,
@@ -96,10 +100,12 @@ def evaluate(
         gap_risk=gap_risk_of(position, pairs, left),
         alignment=alignment,
         position=position,
+        rotation=orientation.rotation,
+        pose=orientation.pose,
         relative=relative_errors(position, options),
         claim=claim,
         relative_motion=motion,
-        verdict=judge_track(position, fit, motion).after_doubt(explanation(doubts), loss(doubts)),
+        verdict=judge_track(position, fit, motion).after_doubt(why, loss(doubts)),
         doubts=doubts,
         notes=(
             *notes,
@@ -107,6 +113,7 @@ def evaluate(
             *body_notes,
             *gauge_notes,
             *alignment_notes(len(left), len(estimate)),
+            *orientation.notes,
         ),
     )
 
@@ -141,7 +148,7 @@ def score_scans(
         claimed = None if claimed is None else claimed[kept]
         residuals = options.space.residuals(estimate, reference, claimed)
     settings = replace(options.settings, seed=options.intervals.seed)
-    series = scores(residuals, settings, {*options.rules, *REQUIRED_RULES})
+    series = scores(residuals, settings, {*options.chosen_rules, *REQUIRED_RULES})
     return ScoredScans(kept, estimate, reference, residuals, series, singular=len(good) - len(kept))
 
 

@@ -6,6 +6,7 @@ beside the track, implied by how its covariances grow, or unknown.
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -59,6 +60,7 @@ HOW_WORDS: dict[How, str] = {
     "after a fit": "scores are under the reported covariances, which knew nothing of the fit",
 }
 SCATTERS = 10.0  # a constant rotation is this many times what scatters about it; drift is not
+ROUNDING_RAD = 1e-6  # what files leave of no rotation
 LEAST_ROTATION_RAD = 0.0175  # 1 deg: a smaller constant rotation does little to displacements
 FEWEST_FOR_EVIDENCE = 12  # scans: fewer have no windows to speak of
 UNFITTED = ("none", "first-pose")
@@ -95,6 +97,15 @@ class AlignedClaim:
     fit: FitWeights
     claim: Claim
     tails: float = 1.0
+
+    @cached_property
+    def pose_covariance(self) -> Floats | None:
+        """That covariance of (e, theta), in world axes (n, 6, 6); None where it is reported."""
+        if self.how == "projected":
+            return projected_covariance(self.fit, self.joint, self.claim, space="pose")
+        if self.how == "granted":
+            return granted_covariance(self.fit, self.claim, space="pose")
+        return None
 
     @property
     def sentence(self) -> str:
@@ -281,19 +292,24 @@ def has_constant_rotation(claim: Claim, reference: Track) -> bool:
     Relative motion is seen from the body, so such a rotation would be taken for an error of it.
     Rotation errors that drift have a mean too, but scatter about it as much as that.
     """
-    at = _spaced_scans(len(claim))
+    return (constant_rotation(claim, reference) or 0.0) > LEAST_ROTATION_RAD
+
+
+def constant_rotation(claim: Claim, reference: Track) -> float | None:
+    """The angle of a constant rotation between the bodies' axes; None where none stands out."""
+    at = spaced_scans(len(claim))
     between = so3.compose(so3.inverse(reference.rotation[at]), claim.rotation[at])
     mean = so3.mean(np.einsum("ni,nj->ij", between, between))
     scatter = float(np.median(so3.angle_between(np.broadcast_to(mean, between.shape), between)))
     constant = float(so3.angle(mean))
-    return constant > max(LEAST_ROTATION_RAD, SCATTERS * scatter)
+    return constant if constant > max(SCATTERS * scatter, ROUNDING_RAD) else None
 
 
 def _axes_bound(
     claimed: AlignedClaim, reference: Track, space: PositionSpace, noise: Floats | None
 ) -> tuple[Bound, ...]:
     """The any-correlation bound on some of the axes."""
-    claim, at = claimed.claim, _spaced_scans(len(reference))
+    claim, at = claimed.claim, spaced_scans(len(reference))
     largest = bound_covariance(claimed.fit, claim, at=at)
     if noise is not None:
         largest = largest + bound_covariance(claimed.fit, claim.with_covariance(noise), at=at)
@@ -308,5 +324,6 @@ def _axes_bound(
     return (Bound("fit bound", None, k, limit),)
 
 
-def _spaced_scans(count: int) -> Ints:
+def spaced_scans(count: int) -> Ints:
+    """Scans that stand for a track: evenly spaced, or all."""
     return np.unique(np.linspace(0, count - 1, min(count, MOST_BOUND_SCANS)).astype(np.int64))

@@ -16,9 +16,9 @@ from smfeval.maths.dependence import wanders
 from smfeval.options import Options
 from smfeval.score import Residuals
 from smfeval.score.pit import relative_nees
-from smfeval.score.spaces import PositionSpace
+from smfeval.score.spaces import Space
 from smfeval.summarise.number import Number, finite_or_none
-from smfeval.summarise.numbers import NUMBERS, number_named
+from smfeval.summarise.numbers import NUMBERS, number_named, rows_of
 from smfeval.summarise.relative import RelativeError, RelativeMotion
 from smfeval.summarise.verdict import Verdict
 from smfeval.summarise.windows import path_length
@@ -51,9 +51,10 @@ class ScoredScans:
 class SpaceScores(ScoredScans):
     """The scans scored in one space, and the track in numbers (`summarise.numbers`)."""
 
-    space: PositionSpace
+    space: Space
     numbers: dict[str, Number]  # by name; those that exist for this belief and were asked for
     crps_by_axis: dict[str, Number]
+    verdict: Verdict | None = None  # of rotation and pose; that of the position is the evaluation's
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,8 @@ class Evaluation:
     gap_risk: GapRisk | None
     alignment: Alignment
     position: SpaceScores
+    rotation: SpaceScores | None  # None where not both tracks are oriented, or nothing is claimed
+    pose: SpaceScores | None
     claim: AlignedClaim | None  # of the residuals after alignment; None without uncertainty
     relative: tuple[RelativeError, ...]
     relative_motion: RelativeMotion | None  # under the claim; None where it says nothing of it
@@ -99,7 +102,7 @@ class Evaluation:
     @property
     def spaces(self) -> tuple[SpaceScores, ...]:
         """The spaces that were scored."""
-        return (self.position,)
+        return tuple(filter(None, (self.position, self.rotation, self.pose)))
 
     def get(self, name: str) -> Number | None:
         """A number by its name in the table; None where it does not exist for this belief."""
@@ -196,6 +199,8 @@ class Evaluation:
             "axes": self.options.axes,
             "scores": self._scores(),
             "calibration": self._calibration(),
+            "rotation": _space(self.rotation),
+            "pose": _space(self.pose),
             "relative_motion": [] if motion is None else motion.row_dicts(),
             "k_over_path": [asdict(row) | {"k": row.k.to_dict()} for row in self.k_over_path],
             "relative_bounds": [] if motion is None else motion.bound_dicts(),
@@ -253,20 +258,34 @@ class Evaluation:
             "energy": {"beta": self.options.settings.beta},
             "crps": {"by_axis": _numbers(self.position.crps_by_axis)},
         }
-        rows = (row for row in NUMBERS.values() if row.group == "scores")
+        rows = (row for row in rows_of("position") if row.group == "scores")
         found = {row.name: _number(self.get(row.name), **more.get(row.name, {})) for row in rows}
         return found | {"relative": [error.to_dict() for error in self.relative]}
 
     def _calibration(self) -> dict[str, Any] | None:
         if not self.position.has_belief:
             return None
-        rows = [row for row in NUMBERS.values() if row.group == "calibration"]
+        rows = [row for row in rows_of("position") if row.group == "calibration"]
         covers = [row for row in rows if row.level is not None and row.space == "position"]
         levels = {row.level: self.get(row.name) for row in covers}
         return {row.name: _number(self.get(row.name)) for row in rows if row not in covers} | {
             "coverage": {str(level): _number(number) for level, number in levels.items()},
             "coverage_from": self.coverage_from(),
         }
+
+
+def _space(scored: SpaceScores | None) -> dict[str, Any] | None:
+    """Rotation or pose: axes, numbers by name and verdict."""
+    if scored is None or scored.verdict is None:
+        return None
+    return {
+        "axes": list(scored.space.axis_names),
+        "scored": len(scored.residuals),
+        "numbers": {
+            row.name: _number(scored.numbers.get(row.name)) for row in rows_of(scored.space.name)
+        },
+        "verdict": scored.verdict.to_dict(),
+    }
 
 
 def _notes(track: AnyTrack) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from smfeval.evaluation import Evaluation
 from smfeval.io.atomic import replacing
 from smfeval.maths.arrays import Floats
 from smfeval.maths.stamps import NANOSECONDS
+from smfeval.score import RULES
 
 
 def per_scan_table(evaluation: Evaluation) -> pl.DataFrame:
@@ -28,7 +29,20 @@ def per_scan_table(evaluation: Evaluation) -> pl.DataFrame:
         for i, row in enumerate(axes):
             for j, column in enumerate(axes[: i + 1]):
                 columns[f"covariance_{row}{column}"] = residuals.covariance[:, i, j]
-    return pl.DataFrame(columns | scored.series)
+    return pl.DataFrame(columns | scored.series | _space_columns(evaluation))
+
+
+def _space_columns(evaluation: Evaluation) -> dict[str, Floats]:
+    """Rules of rotation and pose; not a number on scans that they leave out. (n,) each."""
+    stamp, columns = evaluation.position.estimate.stamp, {}
+    for scored in evaluation.spaces[1:]:
+        _, ours, theirs = np.intersect1d(stamp, scored.estimate.stamp, return_indices=True)
+        for name, values in scored.series.items():
+            own = RULES[name].space == scored.space.name
+            full = np.full(len(stamp), np.nan)
+            full[ours] = values[theirs]
+            columns[name if own else f"{name}_{scored.space.name}"] = full
+    return columns
 
 
 def write_per_scan(evaluations: list[Evaluation], path: Path) -> None:

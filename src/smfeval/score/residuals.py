@@ -1,13 +1,16 @@
 """What the rules see of a paired and aligned track: errors and uncertainties on the scored axes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
 from smfeval.maths import normal
 from smfeval.maths.arrays import Floats, Ints, read_only
 from smfeval.maths.symmetric import chunks
+
+SpaceName = Literal["position", "rotation", "pose"]
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,14 @@ class Ensemble:
         """Particles in each scan. (n,)."""
         return np.diff(self.offset)
 
+    def __getitem__(self, scans: Ints) -> "Ensemble":
+        """The particles of some scans, in their order."""
+        count = self.count[scans]
+        offset = np.concatenate([[0], np.cumsum(count)])
+        within = np.arange(offset[-1]) - np.repeat(offset[:-1], count)
+        row = np.repeat(self.offset[:-1][scans], count) + within
+        return Ensemble(offset, self.difference[row], self.probability[row])
+
     @property
     def mirror_image(self) -> "Ensemble":
         """The same particles on the other side of the reference."""
@@ -37,12 +48,13 @@ class Ensemble:
 class Residuals:
     """Errors (mean minus reference) with the belief's covariance and the reference's own.
 
-    Axes are those of the reference's world, reduced to the scored ones: d = 1, 2 or 3. `covariance`
-    is None for plain poses; for particles it is their sample covariance. `noise` is None for an
-    exact reference. After a fit `covariance` may be what the claim leaves of the residuals; what
-    the estimate reports is then `reported`. The reference is a measurement r = t + noise, so what a
-    belief N(mean, S) predicts for it is N(mean, S + S_ref): every rule scores that prediction,
-    which keeps it proper.
+    Of the position: in the axes of the reference's world, reduced to the scored ones, d = 1 to 3.
+    Of rotation and pose: Log(T_mean^-1 T_ref), right perturbations as the covariance is, reduced to
+    what is claimed (`score.spaces`). `covariance` is None for plain poses; for particles it is
+    their sample covariance. `noise` is None for an exact reference. After a fit `covariance` may be
+    what the claim leaves of the residuals; what the estimate reports is then `reported`. The
+    reference is a measurement r = t + noise, so what a belief N(mean, S) predicts for it is
+    N(mean, S + S_ref): every rule scores that prediction, which keeps it proper.
     """
 
     error: Floats  # (n, d)
@@ -50,9 +62,27 @@ class Residuals:
     noise: Floats | None = None  # (n, d, d)
     ensemble: Ensemble | None = None
     reported: Floats | None = None  # (n, d, d): as the estimate has it, where a fit changed it
+    space: SpaceName = "position"
+    rows: tuple[int, ...] = ()  # of a pose error that are scored (`score.tangent`)
 
     def __len__(self) -> int:
         return len(self.error)
+
+    def __getitem__(self, scans: Ints) -> "Residuals":
+        """The same of some scans, in their order."""
+        ensemble = self.ensemble
+        rest = (self.covariance, self.noise, self.reported)
+        covariance, noise, reported = (None if each is None else each[scans] for each in rest)
+        if ensemble is not None:
+            ensemble = ensemble[scans]
+        return replace(
+            self,
+            error=self.error[scans],
+            covariance=covariance,
+            noise=noise,
+            reported=reported,
+            ensemble=ensemble,
+        )
 
     @property
     def dimension(self) -> int:

@@ -1,7 +1,8 @@
 """The table of rules. A new rule is one file and one entry."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import inf
 
 import numpy as np
 
@@ -13,9 +14,11 @@ from smfeval.score.energy import energy
 from smfeval.score.interval import LEVEL, interval_score_of_axes
 from smfeval.score.log import consistency, gaussian_log_score, kernel_log_score, sharpness
 from smfeval.score.pit import pit
-from smfeval.score.residuals import Residuals
+from smfeval.score.pose import AXES, ROTATION, energy_body, energy_particles, log_pose
+from smfeval.score.residuals import Residuals, SpaceName
+from smfeval.score.rotation import energy_rotation, log_rotation
 
-POWER = "m^beta"
+POWER, ANGLE_POWER = "m^beta", "rad^beta"
 LEAST_BETA = 0.001  # closer to 0 or 2 the score is a constant or a difference of rounding errors
 
 
@@ -28,6 +31,7 @@ class RuleSettings:
     kernel_density: bool = False  # log score of particles
     interval_level: float = LEVEL
     seed: int = 0  # chance that spreads the ranks of particles
+    body_size_m: float | None = None  # radius of gyration of the body: energy of a pose
 
     def __post_init__(self) -> None:
         if not LEAST_BETA <= self.beta <= 2 - LEAST_BETA:
@@ -37,6 +41,8 @@ class RuleSettings:
             )
         if not 0 < self.interval_level < 1:
             raise OptionError(f"a level is between 0 and 1, not {words.exact(self.interval_level)}")
+        if self.body_size_m is not None and not 0 < self.body_size_m < inf:
+            raise OptionError(f"a body size is in metres, not {words.exact(self.body_size_m)}")
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,10 @@ class Rule:
         What it is called where room is short; "": its title.
     overview
         Whether it is a column of the table of several estimates.
+    space
+        Where it scores; None: in every space.
+    needs_body_size
+        Whether it turns rotations into metres by the size of the body.
     """
 
     name: str
@@ -77,12 +87,13 @@ class Rule:
     metric: bool = False
     short: str = ""
     overview: bool = False
+    space: SpaceName | None = "position"
+    needs_body_size: bool = False
 
     def unit_for(self, settings: RuleSettings) -> str:
         """The unit; that of the energy score depends on beta."""
-        if self.unit != POWER:
-            return self.unit
-        return "m" if settings.beta == 1 else f"m^{settings.beta:g}"
+        base, power, _ = self.unit.partition("^beta")
+        return base if not power or settings.beta == 1 else f"{base}^{settings.beta:g}"
 
 
 def _has_uncertainty(residuals: Residuals, settings: RuleSettings) -> bool:
@@ -104,6 +115,60 @@ def _log_formula(residuals: Residuals, settings: RuleSettings) -> Floats:
     del settings
     return (
         gaussian_log_score(residuals) if residuals.ensemble is None else kernel_log_score(residuals)
+    )
+
+
+def _energy_of_rotation(residuals: Residuals, settings: RuleSettings) -> Floats:
+    whole = _whole(residuals, ROTATION)
+    if whole.ensemble is None:
+        return energy_rotation(whole.error, whole.predicted_covariance, beta=settings.beta)
+    return energy_particles(
+        whole.ensemble, whole.noise, beta=settings.beta, unbiased=settings.unbiased
+    )
+
+
+def _has_body(residuals: Residuals, settings: RuleSettings) -> bool:
+    return _has_uncertainty(residuals, settings) and settings.body_size_m is not None
+
+
+def _energy_of_body(residuals: Residuals, settings: RuleSettings) -> Floats:
+    size, beta = settings.body_size_m, settings.beta
+    assert size is not None
+    whole = _whole(residuals, tuple(range(len(AXES))))
+    if whole.ensemble is None:
+        return energy_body(whole.error, whole.predicted_covariance, size, beta)
+    return energy_particles(
+        whole.ensemble, whole.noise, body_size=size, beta=beta, unbiased=settings.unbiased
+    )
+
+
+def _whole(residuals: Residuals, rows: tuple[int, ...]) -> Residuals:
+    """The residuals on these rows of a pose error, zero where nothing is claimed."""
+    if residuals.rows == rows:
+        return residuals
+    place, d = [rows.index(row) for row in residuals.rows], len(rows)
+
+    def vectors(some: Floats) -> Floats:
+        every = np.zeros((len(some), d))
+        every[:, place] = some
+        return every
+
+    def matrices(some: Floats | None) -> Floats | None:
+        if some is None:
+            return None
+        every = np.zeros((len(some), d, d))
+        every[:, np.array(place)[:, None], place] = some
+        return every
+
+    seen = residuals.ensemble
+    return replace(
+        residuals,
+        error=vectors(residuals.error),
+        covariance=matrices(residuals.covariance),
+        noise=matrices(residuals.noise),
+        ensemble=None if seen is None else replace(seen, difference=vectors(seen.difference)),
+        reported=None,
+        rows=rows,
     )
 
 
@@ -170,6 +235,7 @@ RULES: dict[str, Rule] = {
             lambda r, s: r.likelihood_terms.nees,
             exists=_has_uncertainty,
             proper=False,
+            space=None,
         ),
         Rule(
             "pit",
@@ -177,6 +243,48 @@ RULES: dict[str, Rule] = {
             lambda r, s: pit(r, rng=np.random.default_rng(s.seed)),
             exists=_has_uncertainty,
             proper=False,
+            space=None,
+        ),
+        Rule(
+            "energy_rotation",
+            ANGLE_POWER,
+            _energy_of_rotation,
+            title="rotation energy score",
+            exists=_has_uncertainty,
+            metric=True,
+            short="rot. energy",
+            space="rotation",
+        ),
+        Rule(
+            "log_rotation",
+            "nat",
+            lambda r, s: log_rotation(r.error, r.predicted_covariance),
+            title="rotation log score",
+            exists=_is_gaussian,
+            metric=True,
+            short="rot. log",
+            space="rotation",
+        ),
+        Rule(
+            "energy_body",
+            POWER,
+            _energy_of_body,
+            title="pose energy score of the body",
+            exists=_has_body,
+            metric=True,
+            short="body energy",
+            space="pose",
+            needs_body_size=True,
+        ),
+        Rule(
+            "log_pose",
+            "nat",
+            lambda r, s: log_pose(r.error, r.predicted_covariance, axes=r.rows),
+            title="pose log score",
+            exists=_is_gaussian,
+            metric=True,
+            short="pose log",
+            space="pose",
         ),
     )
 }
@@ -190,7 +298,9 @@ def scores(
     return {
         rule.name: rule.formula(residuals, settings)
         for rule in RULES.values()
-        if rule.name in chosen and rule.exists(residuals, settings)
+        if rule.name in chosen
+        and rule.space in (None, residuals.space)
+        and rule.exists(residuals, settings)
     }
 
 

@@ -1,12 +1,15 @@
 """The spaces in which a belief is scored, and the residuals of matched, aligned tracks in them.
 
 A space says what an error is, in which axes and unit, and how many dimensions it has; nothing
-outside this module counts them. Position (d = 1 to 3) is always there.
+outside this module counts them. Position (d = 1 to 3) is always there; rotation (d = 3) and pose
+(d = 6) where estimate and reference are oriented. Their error is xi = (rho, phi) =
+Log(T_mean^-1 T_ref), a right perturbation as the covariance is. A belief may claim less: AMCL has
+x, y and yaw, and claims nothing about z, roll and pitch. What is claimed is found and scored.
 """
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 
@@ -15,11 +18,58 @@ from smfeval.errors import OptionError, TrackError
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Bools, Floats
 from smfeval.maths.stamps import seconds_text
-from smfeval.score.residuals import Ensemble, Residuals
+from smfeval.maths.symmetric import chunks
+from smfeval.score.pose import ROTATION, whiten_pose
+from smfeval.score.residuals import Ensemble, Residuals, SpaceName
+from smfeval.score.tangent import ClaimedAxes
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
 
 POSITION_AXES = "xyz"
 STANDING_M = 1e-3  # a step shorter than this has no direction; the last one that had is kept
+
+
+class Space(Protocol):
+    """What the numbers of a track ask of a space."""
+
+    name: ClassVar[SpaceName]
+
+    @property
+    def dimension(self) -> int:
+        """Number of scored axes."""
+        ...
+
+    @property
+    def axis_names(self) -> tuple[str, ...]:
+        """Of the scored axes."""
+        ...
+
+    def whitened_moment(self, residuals: Residuals) -> Floats:
+        """Mean of z z^T, z the whitened errors. (d, d)."""
+        ...
+
+    def correlation_terms(self, residuals: Residuals) -> "CorrelationTerms | None":
+        """How position and rotation err together; None where a space has but one of them."""
+        ...
+
+
+@dataclass(frozen=True)
+class CorrelationTerms:
+    """Position error r and rotation error p under S, with blocks S_rr, S_rp, S_pp. (n,) each.
+
+    Attributes
+    ----------
+    found
+        r^T S_rr^-1 S_rp S_pp^-1 p, whose mean is that of `claimed` for an honest belief.
+    claimed
+        tr(S_rr^-1 S_rp S_pp^-1 S_pr): sum of the squared canonical correlations.
+    position_nees, rotation_nees
+        NEES of each over its dimension: what the scale of the covariance does to `found`.
+    """
+
+    found: Floats
+    claimed: Floats
+    position_nees: Floats
+    rotation_nees: Floats
 
 
 @dataclass(frozen=True)
@@ -32,7 +82,7 @@ class PositionSpace:
     axes: str = POSITION_AXES
     reference_covariance: bool = True
 
-    name: ClassVar[str] = "position"
+    name: ClassVar[SpaceName] = "position"
     unit: ClassVar[str] = "m"
 
     def __post_init__(self) -> None:
@@ -45,6 +95,11 @@ class PositionSpace:
     def dimension(self) -> int:
         """Number of scored axes."""
         return len(self.axes)
+
+    @property
+    def axis_names(self) -> tuple[str, ...]:
+        """Of the scored axes."""
+        return tuple(self.axes)
 
     @property
     def is_whole(self) -> bool:
@@ -156,6 +211,137 @@ class PositionSpace:
             covariance,
             None if residuals.noise is None else in_body(residuals.noise),
         )
+
+    def whitened_moment(self, residuals: Residuals) -> Floats:
+        """With the symmetric root. (d, d)."""
+        return normal.whitened_moment(residuals.error, residuals.predicted_covariance)
+
+    def correlation_terms(self, residuals: Residuals) -> None:
+        """A position alone has none."""
+        del residuals
+
+
+@dataclass(frozen=True)
+class RotationSpace:
+    """Errors phi = Log(R_mean^T R_ref) of the rotation, about the claimed axes.
+
+    d = 3 (roll, pitch and yaw: about x, y and z of the body), or 1: yaw alone of planar beliefs.
+    """
+
+    claimed: ClaimedAxes
+
+    name: ClassVar[SpaceName] = "rotation"
+    unit: ClassVar[str] = "rad"
+
+    @property
+    def dimension(self) -> int:
+        """Number of claimed axes."""
+        return len(self.claimed.rows)
+
+    @property
+    def axis_names(self) -> tuple[str, ...]:
+        """Of the claimed axes."""
+        return self.claimed.names
+
+    @property
+    def turning(self) -> list[int]:
+        """Which of the claimed axes are those of the rotation: all."""
+        return list(range(self.dimension))
+
+    def select(self, residuals: Residuals, rotation: Floats) -> Residuals:
+        """The rotation's part of pose errors (d = 6)."""
+        return self.claimed.select(residuals, rotation, "rotation")
+
+    def whitened_moment(self, residuals: Residuals) -> Floats:
+        """With the symmetric root. (d, d)."""
+        return normal.whitened_moment(residuals.error, residuals.predicted_covariance)
+
+    def correlation_terms(self, residuals: Residuals) -> None:
+        """A rotation alone has none."""
+        del residuals
+
+
+@dataclass(frozen=True)
+class PoseSpace:
+    """Errors xi = (rho, phi) = Log(T_mean^-1 T_ref) of position and rotation together.
+
+    d = 6, or what is claimed: x, y and yaw of planar beliefs.
+    """
+
+    claimed: ClaimedAxes
+
+    name: ClassVar[SpaceName] = "pose"
+    unit: ClassVar[str] = "1"
+
+    @property
+    def dimension(self) -> int:
+        """Number of claimed axes."""
+        return len(self.claimed.rows)
+
+    @property
+    def axis_names(self) -> tuple[str, ...]:
+        """Of the claimed axes."""
+        return self.claimed.names
+
+    @property
+    def turning(self) -> list[int]:
+        """Which of the claimed axes are those of the rotation."""
+        return [at for at, row in enumerate(self.claimed.rows) if row in ROTATION]
+
+    @property
+    def moving(self) -> list[int]:
+        """Which of the claimed axes are those of the position."""
+        return [at for at, row in enumerate(self.claimed.rows) if row not in ROTATION]
+
+    def select(self, residuals: Residuals, rotation: Floats) -> Residuals:
+        """The claimed part of pose errors (d = 6)."""
+        return self.claimed.select(residuals, rotation, "pose")
+
+    def whitened_moment(self, residuals: Residuals) -> Floats:
+        """phi first, then rho given phi, each with the symmetric root. (d, d).
+
+        A symmetric root of the whole would depend on the body's origin and on units.
+        """
+        moment = np.zeros((self.dimension, self.dimension))
+        for part in chunks(len(residuals)):
+            error, covariance = residuals.error[part], residuals.predicted_covariance[part]
+            white = whiten_pose(error, covariance, rotations=len(self.turning))
+            moment += white.T @ white
+        return moment / len(residuals)
+
+    def correlation_terms(self, residuals: Residuals) -> "CorrelationTerms | None":
+        """How rho and phi err together, under the predicted covariance."""
+        if not self.moving or not self.turning or residuals.ensemble is not None:
+            return None  # a sample of particles has some correlation by chance
+        found = CorrelationTerms(*np.empty((4, len(residuals))))
+        for part in chunks(len(residuals)):
+            error, covariance = residuals.error[part], residuals.predicted_covariance[part]
+            r, p = (normal.columns(error[:, rows]) for rows in (self.moving, self.turning))
+            rr, rp, pp = _blocks(covariance, self.moving, self.turning)
+            own, other = normal.factor_covariance(rr), normal.factor_covariance(pp)
+            first, second = own.solve(r), other.solve(p)
+            cross = [list(np.ascontiguousarray(row)) for row in np.moveaxis(rp, 0, -1)]
+            across = list(zip(*cross, strict=True))
+            by_column = [own.solve(list(column)) for column in across]  # S_rr^-1 S_rp
+            by_row = [other.solve(row) for row in cross]  # S_pp^-1 S_pr
+            found.found[part] = sum(
+                first[i] * cross[i][j] * second[j] for i in range(len(r)) for j in range(len(p))
+            )
+            found.claimed[part] = sum(
+                by_column[j][i] * by_row[i][j] for i in range(len(r)) for j in range(len(p))
+            )
+            found.position_nees[part] = sum(x * y for x, y in zip(r, first, strict=True))
+            found.rotation_nees[part] = sum(x * y for x, y in zip(p, second, strict=True))
+        found.position_nees[:] /= len(self.moving)
+        found.rotation_nees[:] /= len(self.turning)
+        return found
+
+
+def _blocks(covariance: Floats, first: list[int], second: list[int]) -> tuple[Floats, ...]:
+    """S_11, S_12, S_22."""
+    rows = covariance[:, first]
+    last = covariance[:, second][:, :, second]
+    return rows[:, :, first], rows[:, :, second], last
 
 
 def path_axes(reference: Track) -> dict[str, Floats]:

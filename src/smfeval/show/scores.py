@@ -8,6 +8,7 @@ from smfeval import words
 from smfeval.associate.nearest import RISK_LIMIT
 from smfeval.evaluation import Evaluation
 from smfeval.show.check import REPRESENTATION_WORDS, frames
+from smfeval.show.spaces import space_rows
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.judgement import Bound
 from smfeval.summarise.number import Intervals, Number
@@ -35,6 +36,7 @@ def rows(evaluation: Evaluation, *, verbose: bool = False) -> list[tuple[str, st
         *_clock_rows(evaluation),
         *_reference_noise_rows(evaluation),
         *number_rows(evaluation),
+        *space_rows(evaluation, verbose=verbose),
         *motion_rows(evaluation, verbose=verbose),
         *(_path_rows(evaluation) if verbose else []),
         *[("relative", _relative_text(error)) for error in evaluation.relative],

@@ -183,12 +183,13 @@ def _scan_table(evaluation: Evaluation) -> "pl.DataFrame":
     from smfeval.io.results import per_scan_table  # noqa: PLC0415
 
     frame, axes = per_scan_table(evaluation), evaluation.options.axes
-    rules = {*evaluation.options.rules, *REQUIRED_RULES}
+    rules = {*evaluation.options.chosen_rules, *REQUIRED_RULES}
     names = [
         *("stamp", "reference_stamp"),
         *(f"error_{axis}" for axis in axes),
         *(f"covariance_{row}{axis}" for i, row in enumerate(axes) for axis in axes[: i + 1]),
         *(rule for rule in RULES if rule in rules),
+        *(f"{rule}_{space}" for space in ("rotation", "pose") for rule in ("nees", "pit")),
     ]
     empty = pl.lit(None, dtype=pl.Float64)
     return frame.select(name if name in frame.columns else empty.alias(name) for name in names)

@@ -68,9 +68,12 @@ def shape_penalty(error: Floats, covariance: Floats) -> float:
     1 if the errors scatter in the proportions of the covariance, whatever its scale; more if some
     direction is tighter than another. The symmetric root is taken in the axes given (body axes).
     """
-    moment = normal.whitened_moment(error, covariance)
-    dimension = error.shape[1]
-    mean = float(np.trace(moment)) / dimension
+    return moment_shape(normal.whitened_moment(error, covariance))
+
+
+def moment_shape(moment: Floats) -> float:
+    """(tr W / d) / det(W)^(1/d): 1 for errors that scatter alike in all directions. (d, d)."""
+    mean = float(np.trace(moment)) / len(moment)
     values = np.linalg.eigvalsh(moment)
     if values[0] <= FLAT * values[-1]:
         return float("inf")

@@ -5,8 +5,8 @@ honest belief has and which way is better from here. A rule of `score.rules` has
 the mean over the scans. Further numbers are rows of `_DERIVED`.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from math import inf, log
 from typing import Literal
@@ -20,7 +20,9 @@ from smfeval.maths.dependence import wanders
 from smfeval.maths.special import chi_squared_tail_quantile
 from smfeval.score import RULES, Residuals, Rule, RuleSettings
 from smfeval.score.pit import honest_median, relative_nees
-from smfeval.summarise.inflation import best_scale, median_chi_squared, shape_penalty
+from smfeval.score.residuals import SpaceName
+from smfeval.score.spaces import CorrelationTerms, PositionSpace, Space
+from smfeval.summarise.inflation import best_scale, median_chi_squared, moment_shape
 from smfeval.summarise.interval import StatisticName
 from smfeval.summarise.number import Intervals, Number, plain_statistic
 from smfeval.summarise.windows import WindowSample
@@ -31,6 +33,7 @@ ROUNDING = 1e-9  # errors this small beside the positions are what rounding leav
 LEVELS = (0.5, 0.68, 0.9, 0.95, 0.99)
 NOMINAL = 0.9  # the coverage that tables show
 FEWEST_FOR_SHAPE = 4  # scans: fewer than d + 1 errors always lie in a plane
+LEAST_CORRELATION = 0.05  # claimed: less of it cannot be told from none
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,7 @@ class Sample:
     """What the numbers of a track are computed from, in one space.
 
     `body` holds the residuals in body axes, for the shape; `rotation_deg` is None where a track
-    has no orientation, `relative` where relative motion has no scores.
+    has no orientation, `relative` where relative motion has no scores; both are of the position.
     """
 
     series: Mapping[str, Floats]
@@ -48,6 +51,7 @@ class Sample:
     settings: RuleSettings
     intervals: Intervals
     relative: WindowSample | None = None
+    space: Space = field(default_factory=PositionSpace)
 
     @cached_property
     def relative_nees(self) -> Floats:
@@ -75,6 +79,11 @@ class Sample:
             unit = RULES[rule].unit_for(self.settings)
             self._means[rule] = self.number(self.series[rule], "mean", unit)
         return self._means[rule]
+
+    @cached_property
+    def correlation(self) -> CorrelationTerms | None:
+        """How position and rotation err together."""
+        return self.space.correlation_terms(self.residuals)
 
     @cached_property
     def _means(self) -> dict[str, Number]:
@@ -125,6 +134,8 @@ class NumberRow:
         Position, rotation, pose, or relative motion over windows.
     on_page
         Whether the page's table has it.
+    quantity
+        What is computed, whatever the space: `k` of `k_rotation`; "": as the name.
     """
 
     name: str
@@ -142,8 +153,9 @@ class NumberRow:
     decades: bool = False
     aliases: tuple[str, ...] = ()
     level: float | None = None
-    space: Literal["position", "rotation", "pose", "relative"] = "position"
+    space: SpaceName | Literal["relative"] = "position"
     on_page: bool = True
+    quantity: str = ""
 
     def comparison(self, dimension: int, *, gaussian: bool = True) -> str:
         """What to compare the value with, for a belief in so many dimensions."""
@@ -159,7 +171,7 @@ class NumberRow:
     @property
     def counts_scans(self) -> bool:
         """Whether reports tell how many independent scans it rests on."""
-        of_scans = self.metric and self.space != "relative"
+        of_scans = self.metric and self.space == "position"
         return of_scans and self.better is not None and self.level is None
 
     @property
@@ -200,17 +212,35 @@ def rule_row(rule: Rule) -> NumberRow:
         on_page=rule.label is not None,
         short=rule.short,
         overview=rule.overview,
+        space=rule.space or "position",
     )
 
 
-def compute_numbers(sample: Sample) -> dict[str, Number]:
-    """Every number of the table that exists for a sample, by name."""
+def compute_numbers(sample: Sample, quantities: Collection[str] | None = None) -> dict[str, Number]:
+    """Every number of the table that exists for a sample in its space, by name; or some."""
     computed: Computed = {}
-    for row in NUMBERS.values():
+    found: dict[str, Number] = {}
+    for row in rows_of(sample.space.name):
+        if quantities is not None and (row.quantity or row.name) not in quantities:
+            continue
         number = row.compute(sample, computed)
         if number is not None:
-            computed[row.name] = number
-    return computed
+            computed[row.quantity or row.name] = found[row.name] = number
+    return found
+
+
+def rows_of(space: SpaceName) -> list[NumberRow]:
+    """The rows of one space; relative motion is that of the position."""
+    spaces = (space, "relative") if space == "position" else (space,)
+    return [row for row in NUMBERS.values() if row.space in spaces]
+
+
+def by_quantity(numbers: Mapping[str, Number]) -> dict[str, Number]:
+    """Numbers of one space by what they are, whatever the space: `k` for `k_rotation`."""
+    return {
+        (NUMBERS[name].quantity or name) if name in NUMBERS else name: number
+        for name, number in numbers.items()
+    }
 
 
 def number_named(name: str) -> NumberRow | None:
@@ -331,9 +361,10 @@ def coverage_number(inside: Bools, relative_nees: Floats, intervals: Intervals) 
 def _psi(sample: Sample, computed: Computed) -> Number | None:
     """Shape penalty; None where there are too few scans to fill the space."""
     del computed
-    if sample.residuals.covariance is None or len(sample.body) < FEWEST_FOR_SHAPE:
+    fewest = max(FEWEST_FOR_SHAPE, sample.body.dimension + 1)
+    if sample.residuals.covariance is None or len(sample.body) < fewest:
         return None
-    value = shape_penalty(sample.body.error, sample.body.predicted_covariance)
+    value = moment_shape(sample.space.whitened_moment(sample.body))
     return Number(value, "1") if np.isfinite(value) else None
 
 
@@ -363,6 +394,23 @@ def _best_scale(sample: Sample, computed: Computed) -> Number | None:
         mean = float(np.mean(residuals.likelihood_terms.nees))
         return Number(mean / residuals.dimension, "1")
     return Number(best_scale(residuals.error, residuals.covariance, residuals.noise), "1")
+
+
+def _claimed_correlation(sample: Sample, computed: Computed) -> Number | None:
+    """Root mean square of the canonical correlations of position and rotation that are claimed."""
+    del computed
+    terms = sample.correlation
+    return None if terms is None else Number(float(np.sqrt(np.mean(terms.claimed))), "1")
+
+
+def _correlation(sample: Sample, computed: Computed) -> Number | None:
+    """Products of position and rotation errors over those that are claimed (`CorrelationTerms`)."""
+    del computed
+    terms = sample.correlation
+    if terms is None or float(np.mean(terms.claimed)) < LEAST_CORRELATION**2:
+        return None
+    scale = np.sqrt(np.mean(terms.position_nees) * np.mean(terms.rotation_nees))
+    return Number(float(np.mean(terms.found) / np.mean(terms.claimed) / scale), "1")
 
 
 def _relative_mean(
@@ -431,7 +479,13 @@ _ERRORS = (
     _error_row("rmse", "RMSE", "m", _rmse, metric=True),
 )
 _DERIVED = (
-    _error_row("rotation", "rotation", "deg", _rotation, metric=False),
+    replace(
+        _error_row("rotation", "rotation", "deg", _rotation, metric=False),
+        label=None,  # it stands beside the scores of the rotation
+        aliases=("rotation_error",),
+    ),
+)
+_CALIBRATION = (
     NumberRow(
         "nees_median",
         "median NEES",
@@ -573,12 +627,57 @@ _RELATIVE = (
     ),
 )
 
+
+def space_row(row: NumberRow, space: SpaceName) -> NumberRow:
+    """The same quantity in another space: `k` becomes `k_rotation`."""
+    return replace(
+        row,
+        name=f"{row.name}_{space}",
+        title=f"{space} {row.title}",
+        label=None,
+        metric=row.name in SPACE_METRICS,
+        short="",
+        overview=False,
+        aliases=tuple(f"{alias}_{space}" for alias in (*row.aliases, *ALIASES.get(row.name, ()))),
+        space=space,
+        quantity=row.name,
+    )
+
+
+SPACE_METRICS = ("k",)  # of the calibration in rotation and pose, what studies compare
+ALIASES = {"nees_median": ("nees",)}
+_CORRELATION = (
+    NumberRow(
+        "correlation_claimed",
+        "claimed correlation",
+        "1",
+        "calibration",
+        _claimed_correlation,
+        compare="0: position and rotation are claimed to be independent",
+        space="pose",
+    ),
+    NumberRow(
+        "correlation",
+        "correlation",
+        "1",
+        "calibration",
+        _correlation,
+        honest=lambda dimension: 1.0,
+        compare="1 if position and rotation err together as claimed, 0 if not at all",
+        space="pose",
+    ),
+)
+
 NUMBERS: dict[str, NumberRow] = {
     row.name: row
     for row in (
         *_ERRORS,
         *(rule_row(rule) for rule in RULES.values() if rule.title is not None),
         *_DERIVED,
+        *_CALIBRATION,
         *_RELATIVE,
+        *(space_row(row, "rotation") for row in _CALIBRATION),
+        *(space_row(row, "pose") for row in _CALIBRATION),
+        *_CORRELATION,
     )
 }

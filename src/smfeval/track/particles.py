@@ -76,7 +76,7 @@ class ParticleTrack(Beliefs):
         q = self.particle_rotation
         return so3.mean(self._sum(self.probability[:, None, None] * q[:, :, None] * q[:, None, :]))
 
-    @property
+    @cached_property
     def moments(self) -> "GaussianTrack":
         """The Gaussian with the same mean and covariance as the particles.
 

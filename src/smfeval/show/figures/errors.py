@@ -12,6 +12,7 @@ from smfeval.maths.arrays import Bools, Floats
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.show.figures.series import (
     Evaluations,
+    estimate_name,
     evaluation_list,
     has_belief,
     numbered_beliefs,
@@ -90,6 +91,25 @@ def _error_curves(evaluation: Evaluation, start: int) -> ErrorCurves:
     scored = evaluation.position
     spread = [sigma(evaluation)] if has_belief(evaluation) else []
     return polyline(scored.estimate.stamp, scored.series["ape"], *spread, origin_ns=start)
+
+
+def rotation_error(axes: Axes, evaluation: Evaluation) -> None:
+    """Angle of the rotation error and the reported sigma, sqrt(tr S), in degrees."""
+    scored = evaluation.rotation
+    if scored is None or scored.residuals.covariance is None:
+        raise SeriesError(f"{estimate_name(evaluation)}: its rotation is not scored")
+    error, covariance = scored.residuals.error, scored.residuals.predicted_covariance
+    angle = np.degrees(np.linalg.norm(error, axis=1))
+    spread = np.degrees(np.sqrt(np.einsum("nii->n", covariance)))
+    stamp = scored.estimate.stamp
+    drawn = polyline(stamp, angle, spread, origin_ns=origin_ns([evaluation]))
+    floor = MARGIN * _smallest_positive(*drawn[1:])
+    _draw_error(axes, drawn, estimator_names([evaluation])[0], 0)
+    _draw_bands(axes, drawn, floor, named=True)
+    _set_log_scale(axes, floor, _largest_value(drawn) / MARGIN or 10 * floor)
+    axes.set_ylabel("rotation error (deg)")
+    axes.set_xlabel("time (s)")
+    legend_above(axes)
 
 
 def _first_belief(found: list[Evaluation]) -> int:

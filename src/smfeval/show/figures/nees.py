@@ -9,7 +9,7 @@ from smfeval.evaluation import Evaluation
 from smfeval.maths.arrays import Floats
 from smfeval.maths.autocovariance import autocovariance, block_length
 from smfeval.maths.special import normal_quantile
-from smfeval.score.pit import effective_particles, honest_quantile
+from smfeval.score.pit import effective_particles, honest_median, honest_quantile
 from smfeval.show.figures.series import (
     Evaluations,
     check_positive,
@@ -55,6 +55,27 @@ def nees_over_time(axes: Axes, evaluations: Evaluations) -> None:
     set_log_ticks(axes.yaxis)
     axes.set_xlabel("time (s)")
     axes.set_ylabel("NEES")
+    legend_above(axes)
+
+
+def nees_of_spaces(axes: Axes, evaluation: Evaluation) -> None:
+    """NEES over its honest median in each space: k of every scan, medians dashed."""
+    single_belief(evaluation)
+    start = origin_ns([evaluation])
+    for number, scored in enumerate(evaluation.spaces):
+        ratio = scored.series["nees"] / honest_median(scored.residuals)
+        time, drawn = polyline(scored.estimate.stamp, ratio, origin_ns=start)
+        median = float(np.median(ratio))
+        axis_names = ", ".join(scored.space.axis_names)
+        legend = f"{scored.space.name} ({axis_names}): k = {words.number(median)}"
+        draw_series(axes, time, drawn, **line_style(number), lw=0.7, label=legend)
+        axes.axhline(median, color=colour(number), ls="--", lw=0.8)
+    axes.axhline(1.0, color=HONEST_GREY, ls=":", lw=0.8, label="median if honest")
+    axes.set_yscale("log")
+    axes.margins(x=0.01)
+    set_log_ticks(axes.yaxis)
+    axes.set_xlabel("time (s)")
+    axes.set_ylabel("NEES over its honest median")
     legend_above(axes)
 
 

@@ -15,8 +15,14 @@ from smfeval.show.figures.errors import (
     error_panels,
     error_size_in,
     reported_sigma,
+    rotation_error,
 )
-from smfeval.show.figures.nees import autocorrelation, degeneracy, nees_over_time
+from smfeval.show.figures.nees import (
+    autocorrelation,
+    degeneracy,
+    nees_of_spaces,
+    nees_over_time,
+)
 from smfeval.show.figures.relative import k_over_horizon
 from smfeval.show.figures.sensitivity import clock_sensitivity, gauge_sensitivity, pair_matrix
 from smfeval.show.figures.study import forest, forest_size_in, rank_diagram
@@ -65,6 +71,8 @@ FIGURES: dict[str, FigureKind] = {
         FigureKind("nees", "evaluations", nees_over_time, LINE_SIZE),
         FigureKind("coverage", "evaluations", coverage, fixed_size(COLUMN_IN, 3.4)),
         FigureKind("log", "evaluations", log_score, fixed_size(WIDE_IN, 1.6), lambda subject: 2),
+        FigureKind("rotation", "evaluation", rotation_error, LINE_SIZE),
+        FigureKind("nees_of_spaces", "evaluation", nees_of_spaces, LINE_SIZE),
         FigureKind("divergence", "evaluation", divergence, LINE_SIZE),
         FigureKind("track", "evaluation", track_from_above, track_size_in),
         FigureKind(

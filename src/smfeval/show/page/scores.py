@@ -29,7 +29,7 @@ from smfeval.show.page.parts import (
 from smfeval.show.page.plots import drawn_tracks, thinning_note
 from smfeval.show.page.terms import TERMS
 from smfeval.show.report import ALIBIS_TITLE, DIAGNOSES_TITLE, format_need, outcome_text
-from smfeval.summarise.numbers import NUMBERS, NumberRow
+from smfeval.summarise.numbers import NUMBERS, NumberRow, rows_of
 from smfeval.summarise.verdict import K_AT_95
 from smfeval.track import ParticleTrack
 
@@ -39,7 +39,7 @@ MANY = 0.1  # share of scans: more of them unmatched, or at risk, stand beside t
 
 # Rows of the text that stand in tables of their own here, or are terms by another name.
 ELSEWHERE = {"MAE", "RMSE", "energy", "CRPS", "interval", "rotation", "NEES", "k", "coverage"}
-ELSEWHERE |= {"shape", "precision", "relative scores", "note", "doubt"}
+ELSEWHERE |= {"shape", "precision", "relative scores", "note", "doubt", "pose"}
 TERM_OF = {"relative": "relative error", "effective": "effective scans"}
 
 
@@ -92,6 +92,11 @@ def _estimate(
         "verdict": _verdict(evaluation, alibis, who=name if several else ""),
         "compared": _comparison_row(evaluation),
         "numbers": list(number_rows(evaluation)),
+        "spaces": [
+            Fact(each.space.name, sentence(each.verdict.sentence))
+            for each in evaluation.spaces
+            if each.verdict is not None
+        ],
         "relative": _relative_rows(evaluation),
         "alibis": None if alibis is None else _alibis(alibis),
         "diagnoses": None if diagnoses is None else _diagnoses(diagnoses),
@@ -180,20 +185,23 @@ class ShownNumber:
 def number_rows(evaluation: Evaluation) -> Iterator[ShownNumber]:
     """Calibration first, for that is the question, and k before all; then the scores."""
     gaussian = not isinstance(evaluation.estimate, ParticleTrack)
-    dimension = evaluation.position.residuals.dimension
-    for row in sorted(NUMBERS.values(), key=lambda row: (row.group, row.name != "k")):
-        number = evaluation.get(row.name)
-        if number is not None and row.on_page:
-            cell = number_cell(number, _unit(row))
-            compare = row.comparison(dimension, gaussian=gaussian)
-            yield ShownNumber(row.title, cell.text, cell.ends, compare, _term(row))
+    for scored in evaluation.spaces:
+        dimension = scored.residuals.dimension
+        rows = rows_of(scored.space.name)
+        for row in sorted(rows, key=lambda row: (row.group, (row.quantity or row.name) != "k")):
+            number = scored.numbers.get(row.name)
+            if number is not None and row.on_page:
+                cell = number_cell(number, _unit(row))
+                compare = row.comparison(dimension, gaussian=gaussian)
+                yield ShownNumber(row.title, cell.text, cell.ends, compare, _term(row))
 
 
 def _term(row: NumberRow) -> str:
     """The term that explains a number: its title or its label; coverages share one."""
     if row.level is not None:
         return "coverage"
-    return row.title if row.title in TERMS else row.label or ""
+    plain = row.title.removeprefix(f"{row.space} ")
+    return next((each for each in (row.title, plain) if each in TERMS), row.label or "")
 
 
 def _relative_rows(evaluation: Evaluation) -> list[Row]:

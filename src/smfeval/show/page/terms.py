@@ -28,6 +28,10 @@ TERMS = {
     "energy score": "A proper score of the whole belief, in metres: mean distance between belief "
     "and reference, less half the spread of the belief. Lower is better; for poses without "
     "uncertainty it is the mean error.",
+    "claimed correlation": "How strongly the belief ties position and rotation errors together: "
+    "root mean square of their canonical correlations, 0 for none and 1 for all.",
+    "correlation": "Products of position and rotation errors over those that the belief claims: 1 "
+    "if they err together as claimed, 0 if not at all. Scores of each alone cannot see it.",
     "factor per axis": "Square root of k: by how much each reported standard deviation is off.",
     "gap risk": "How far the platform moves between the stamps of two matched poses, in reported "
     "standard deviations. Above 0.3 the gap itself may be taken for an error.",

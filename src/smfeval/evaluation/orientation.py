@@ -1,0 +1,397 @@
+"""Rotation and pose of a track: scored where both tracks are oriented, each with its own verdict.
+
+The verdict of an evaluation is about the position. Rotation and pose are judged beside it by the
+same rules: two-sided by k where nothing was fitted; after a fit by what the claim allows, and with
+the joint covariance unknown by bounds, which convict and never acquit. A yaw fit leaves roll and
+pitch alone. A constant rotation between the bodies looks like an extrinsic: who is convicted must
+be so without it.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from smfeval import words
+from smfeval.align.body import move_to_body
+from smfeval.align.joint import rotate_blocks
+from smfeval.align.projection import bound_covariance
+from smfeval.errors import TrackError
+from smfeval.evaluation.claim import (
+    FEWEST_FOR_EVIDENCE,
+    AlignedClaim,
+    constant_rotation,
+    spaced_scans,
+)
+from smfeval.evaluation.metrics import FittedFreedoms, most_rank_k
+from smfeval.evaluation.result import SpaceScores
+from smfeval.maths import normal, so3
+from smfeval.maths.arrays import Bools, Floats, Ints
+from smfeval.maths.special import chi_squared_tail_quantile
+from smfeval.options import Options
+from smfeval.score import Residuals, scores
+from smfeval.score.pose import ROTATION, check_axes
+from smfeval.score.rotation import SIGMA_REFUSED_RAD, SIGMA_WARNED_RAD
+from smfeval.score.spaces import PoseSpace, RotationSpace
+from smfeval.score.tangent import (
+    ClaimedAxes,
+    find_claimed,
+    pose_residuals,
+)
+from smfeval.summarise.inflation import median_chi_squared
+from smfeval.summarise.judgement import DOUBT, Bound, Evidence, judge
+from smfeval.summarise.number import Number
+from smfeval.summarise.numbers import Sample, by_quantity, compute_numbers, k_at_verdict_level
+from smfeval.summarise.relative_pose import relative_windows
+from smfeval.summarise.verdict import K_AT_95, Verdict, verdict, verdict_after_fit
+from smfeval.summarise.windows import (
+    WindowRow,
+    given_horizons,
+    horizons,
+    path_length,
+    window_row,
+)
+from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
+
+REQUIRED_RULES = ("nees", "pit")
+VERDICT_QUANTITIES = ("nees_median", "k", "moment_k", "factor_per_axis", "coverage_90")
+ROUNDING_RAD = 1e-9  # rotation errors this small are what rounding leaves of zero
+TILT = ClaimedAxes((3, 4), "world")  # roll and pitch in a world whose vertical is z
+NOTHING = "the estimate claims no uncertainty of rotation"
+
+
+@dataclass(frozen=True)
+class Orientation:
+    """Rotation and pose of a track; None where they are not scored, and why in the notes."""
+
+    rotation: SpaceScores | None = None
+    pose: SpaceScores | None = None
+    notes: tuple[str, ...] = ()
+
+    def after_doubt(self, why: str | None) -> "Orientation":
+        """The same with verdicts that a doubt about the files may forbid, as of the position."""
+        rotation, pose = (
+            None
+            if each is None or each.verdict is None
+            else replace(each, verdict=each.verdict.after_doubt(why))
+            for each in (self.rotation, self.pose)
+        )
+        return Orientation(rotation, pose, self.notes)
+
+
+def score_orientation(
+    estimate: AnyTrack,
+    reference: Track,
+    claim: AlignedClaim | None,
+    left: Ints,
+    *,
+    fit: FittedFreedoms,
+    options: Options,
+) -> Orientation:
+    """Score rotation and pose of matched, aligned tracks on the scans left."""
+    if claim is None:
+        return Orientation()
+    reason = _not_oriented(estimate, reference)
+    if reason is not None:
+        return Orientation(notes=(f"position only: {reason}",))
+    axes = find_claimed(claim.claim.covariance, claim.claim.rotation)
+    if not axes.of_rotation().rows:
+        return Orientation(notes=(f"position only: {NOTHING}",))
+    case = _Case(estimate, reference, claim, left, fit, options)
+    rotation, notes = _score_space(case, RotationSpace(axes.of_rotation()))
+    pose, more = _score_space(case, PoseSpace(_pose_axes(axes, options)))
+    return Orientation(rotation, pose, tuple(dict.fromkeys((*notes, *more))))
+
+
+@dataclass(frozen=True)
+class _Case:
+    """Matched, aligned tracks with the claim of all of them, and the scans left to score."""
+
+    estimate: AnyTrack
+    reference: Track
+    claim: AlignedClaim
+    left: Ints
+    fit: FittedFreedoms
+    options: Options
+
+    @cached_property
+    def scored(self) -> tuple[AnyTrack, Track]:
+        """Estimate and reference on the scans left."""
+        return self.estimate[self.left], self.reference[self.left]
+
+    @cached_property
+    def whole(self) -> Residuals:
+        """Errors of whole poses on the scans left, d = 6."""
+        covariance = self.claim.pose_covariance
+        claimed = None if covariance is None else covariance[self.left]
+        return self._residuals(*self.scored, claimed)
+
+    def bounded(self, at: Ints) -> Residuals:
+        """The same on some of all scans, under the largest covariance of any correlation."""
+        claim, fit = self.claim.claim, self.claim.fit
+        estimate, reference = self.estimate[at], self.reference[at]
+        largest = bound_covariance(fit, claim, space="pose", at=at)
+        if self.options.reference_covariance and isinstance(self.reference, GaussianTrack):
+            noise = claim.with_covariance(self.reference.covariance)
+            largest = largest + bound_covariance(fit, noise, space="pose", at=at)
+        return pose_residuals(estimate, reference, reference_covariance=False, claimed=largest)
+
+    def _residuals(self, estimate: AnyTrack, reference: Track, claimed: Floats | None) -> Residuals:
+        with_noise = self.options.reference_covariance
+        return pose_residuals(estimate, reference, reference_covariance=with_noise, claimed=claimed)
+
+    def turned(self, rotation: Floats) -> "_Case":
+        """The same beliefs about a body that is turned against theirs: R' = R C. (4,)."""
+        turn = (np.zeros(3), rotation)
+        estimate = move_to_body(self.estimate, turn, self.estimate.about.body)
+        claim, joint = self.claim.claim, self.claim.joint
+        belief = estimate.moments if isinstance(estimate, ParticleTrack) else estimate
+        assert isinstance(belief, GaussianTrack)
+        block = joint.block
+        if block is not None:
+            back = np.broadcast_to(so3.matrix(so3.inverse(rotation)), (len(block), 3, 3))
+            block = rotate_blocks(back, block, back)
+        same = replace(claim, rotation=belief.rotation, covariance=belief.covariance)
+        aligned = replace(self.claim, claim=same, joint=replace(joint, block=block))
+        return replace(self, estimate=estimate, claim=aligned)
+
+    def as_reported(self) -> "_Case":
+        """The same under the reported covariances, whatever the fit leaves of them."""
+        return replace(self, claim=replace(self.claim, how="reported"))
+
+
+OrientedSpace = RotationSpace | PoseSpace
+
+
+def _not_oriented(estimate: AnyTrack, reference: Track) -> str | None:
+    if not estimate.about.oriented:
+        return "the estimate has no orientation"
+    return None if reference.about.oriented else "the reference has no orientation"
+
+
+def _pose_axes(axes: ClaimedAxes, options: Options) -> ClaimedAxes:
+    """Positions on some of x, y and z are those of the world."""
+    if options.space.is_whole:
+        return axes
+    return axes.within({*options.space.columns, *ROTATION})
+
+
+def _score_space(case: _Case, space: OrientedSpace) -> tuple[SpaceScores | None, tuple[str, ...]]:
+    """Scores, numbers and verdict in one space, and what is to be said about them."""
+    try:
+        check_axes(space.claimed.rows)
+    except TrackError as error:
+        return None, (f"{space.name} is not scored: {error}",)
+    found, notes = _measure(case, space, rules={*case.options.chosen_rules, *REQUIRED_RULES})
+    if found is None:
+        return None, notes
+    if space.claimed.left_out:
+        scored = words.join(space.claimed.names)
+        notes = (f"{space.name} is scored on {scored}, not on {space.claimed.left_out}", *notes)
+    return replace(found, verdict=_judge(case, found, space)), notes
+
+
+def _measure(
+    case: _Case, space: OrientedSpace, *, rules: Collection[str] = ()
+) -> tuple[SpaceScores | None, tuple[str, ...]]:
+    """Series and numbers on the scans that can be scored, and why others cannot.
+
+    Without rules, what a verdict needs.
+    """
+    estimate, reference = case.scored
+    residuals = space.select(case.whole, estimate.rotation)
+    usable, notes = _usable_scans(residuals, space)
+    kept = np.flatnonzero(usable)
+    if not len(kept):
+        return None, notes
+    if len(kept) < len(usable):
+        residuals = space.select(case.whole[kept], estimate.rotation[kept])
+        estimate, reference = estimate[kept], reference[kept]
+    settings = replace(case.options.settings, seed=case.options.intervals.seed)
+    series = scores(residuals, settings, rules or REQUIRED_RULES)
+    quantities = None if rules else VERDICT_QUANTITIES
+    numbers = _numbers(residuals, series, space, case.options, quantities)
+    singular = len(usable) - len(kept)
+    return SpaceScores(
+        kept, estimate, reference, residuals, series, singular, space, numbers, crps_by_axis={}
+    ), notes
+
+
+def _numbers(
+    residuals: Residuals,
+    series: dict[str, Floats],
+    space: OrientedSpace,
+    options: Options,
+    quantities: Collection[str] | None,
+) -> dict[str, Number]:
+    sample = Sample(
+        series, residuals, residuals, None, options.settings, options.intervals, space=space
+    )
+    numbers = compute_numbers(sample, quantities)
+    k = numbers[f"k_{space.name}"]
+    return numbers | {K_AT_95: k_at_verdict_level(sample, k)}
+
+
+def _usable_scans(residuals: Residuals, space: OrientedSpace) -> tuple[Bools, tuple[str, ...]]:
+    """Scans that can be scored, and why others cannot. (n,)."""
+    assert residuals.covariance is not None
+    variance = np.einsum("nii->ni", residuals.covariance)[:, space.turning]
+    sigma = np.sqrt(np.maximum(variance.max(axis=1), 0.0))
+    wide = sigma > SIGMA_REFUSED_RAD
+    terms = residuals.likelihood_terms
+    singular = normal.is_singular(residuals.predicted_covariance, terms.pivot) & ~wide
+    notes = []
+    for bad, why in (
+        (wide, f"a rotation sigma above {words.exact(SIGMA_REFUSED_RAD)} rad goes around"),
+        (singular, "the covariance is singular"),
+    ):
+        if bad.any():
+            count = words.count_of(int(bad.sum()), len(bad), "scan")
+            notes.append(f"{space.name} is not scored on {count}: {why}")
+    doubtful = (sigma > SIGMA_WARNED_RAD) & ~wide
+    if doubtful.any():
+        limit = f"sigma is above {words.exact(SIGMA_WARNED_RAD)} rad"
+        share = f"in {words.share(float(doubtful.mean()))} of scans"
+        notes.append(f"rotation {limit} {share}: a Gaussian is a poor picture of it")
+    return ~(wide | singular), tuple(notes)
+
+
+# The verdict of a space
+
+
+def _judge(case: _Case, found: SpaceScores, space: OrientedSpace) -> Verdict:
+    """By the rules of the position; a constant rotation between the bodies convicts nobody.
+
+    Who is convicted must be so without the constant rotation that fits best. Where one stands out
+    from what scatters about it, nobody is acquitted either.
+    """
+    first = _judge_claim(case, found, space)
+    if first.evidence == "none":
+        return first
+    constant = constant_rotation(case.claim.claim, case.reference)
+    if first.label != "overconfident":
+        return first if constant is None else _looks_like_extrinsic(constant, "")
+    turn = _best_turn(found, space)
+    angle = float(np.linalg.norm(turn))
+    without = case.turned(so3.exp(turn))
+    again, _ = _measure(without, space)
+    second = None if again is None else _judge_claim(without, again, space)
+    if second is None or second.label != "overconfident":
+        return _looks_like_extrinsic(angle, f"k = {found.numbers[K_AT_95]}, but ")
+    if constant is None:
+        return first
+    rest = f"even without a constant rotation of {_angle(angle)}, which looks like an extrinsic"
+    return replace(
+        second, sentence=second.sentence.replace("overconfident: ", f"overconfident {rest}: ", 1)
+    )
+
+
+def _looks_like_extrinsic(angle_rad: float, lead: str) -> Verdict:
+    constant = f"a constant rotation of {_angle(angle_rad)} between the bodies"
+    text = f"{lead}{constant} explains it: it looks like an extrinsic"
+    return Verdict("cannot tell", f"cannot tell: {text}", "constant rotation")
+
+
+def _angle(angle_rad: float) -> str:
+    return words.angle(float(np.degrees(angle_rad)))
+
+
+def _best_turn(found: SpaceScores, space: OrientedSpace) -> Floats:
+    """The constant rotation about the claimed axes between the bodies, as a vector. (3,)."""
+    turn = np.zeros(3)
+    if space.claimed.frame == "world":
+        return turn
+    rows = [row - ROTATION[0] for row in space.claimed.rows if row in ROTATION]
+    if len(rows) == len(turn):
+        between = so3.compose(so3.inverse(found.estimate.rotation), found.reference.rotation)
+        return so3.log(so3.mean(np.einsum("ni,nj->ij", between, between)))
+    turn[rows] = found.residuals.error[:, space.turning].mean(axis=0)
+    return turn
+
+
+def _judge_claim(case: _Case, found: SpaceScores, space: OrientedSpace) -> Verdict:
+    """Two-sided by k where nothing was fitted, else by what the claim allows."""
+    numbers, scans = by_quantity(found.numbers), len(found.residuals)
+    turned = found.residuals.error[:, space.turning]
+    same = float(np.median(np.abs(turned).max(axis=1))) <= ROUNDING_RAD
+    if not case.fit.freedoms:
+        fitted, most = case.fit.absorbed_freedoms, most_rank_k(found.residuals)
+        by_k = verdict(scans, space.dimension, numbers, same=same, fitted=fitted, most=most)
+        if by_k.label != "cannot tell" or by_k.evidence == "none":
+            return by_k
+        by_motion = verdict_after_fit(scans, numbers, judge(_evidence(case, space)))
+        return by_k if by_motion.label == "cannot tell" else by_motion
+    tilt = _judge_tilt(case, space)
+    if tilt is not None and tilt.label == "overconfident":
+        return tilt
+    by_claim = verdict_after_fit(scans, numbers, judge(_evidence(case, space)), same=same)
+    return by_claim if tilt is None or by_claim.label != "cannot tell" else tilt
+
+
+def _evidence(case: _Case, space: OrientedSpace) -> Evidence:
+    """Relative motion over windows, and after a fit the any-correlation bound of the residuals."""
+    joint, fit = case.claim.joint, case.claim.fit
+    rows = _window_rows(case, space)
+    if fit.gauge == "none":
+        return Evidence(joint, fit.gauge, rows, ())
+    at = spaced_scans(len(case.reference))
+    residuals = space.select(case.bounded(at), case.estimate.rotation[at])
+    terms = residuals.likelihood_terms
+    regular = ~normal.is_singular(residuals.predicted_covariance, terms.pivot)
+    if not regular.any():
+        return Evidence(joint, fit.gauge, rows, ())
+    median = median_chi_squared(space.dimension)
+    k = float(np.median(terms.nees[regular])) / median
+    limit = chi_squared_tail_quantile(space.dimension, DOUBT / 2) / median
+    return Evidence(joint, fit.gauge, rows, (Bound("fit bound", None, k, limit),))
+
+
+def _window_rows(case: _Case, space: OrientedSpace) -> tuple[WindowRow, ...]:
+    """k of relative rotation or pose over horizons; none where J is unknown or some axes are."""
+    joint, claim, reference = case.claim.joint, case.claim.claim, case.reference
+    unclaimed = len(space.claimed.reasons) > 0
+    if joint.kind == "unknown" or unclaimed or len(reference) < FEWEST_FOR_EVIDENCE:
+        return ()
+    noise = None
+    if case.options.reference_covariance and isinstance(reference, GaussianTrack):
+        noise = reference.covariance
+    chosen = given_horizons(joint) if joint.kind == "given" else horizons(len(claim))
+    truth, path_m = (reference.position, reference.rotation), path_length(reference.position)
+    found = (
+        relative_windows(
+            "rotation" if space.name == "rotation" else "pose",
+            joint,
+            each,
+            claim,
+            truth,
+            gauge=case.claim.fit.gauge,
+            reference_covariance=noise,
+        )
+        for each in chosen
+    )
+    rows = (
+        window_row(each, reference.stamp, path_m, first_half=half)
+        for each in found
+        if each is not None
+        for half in (False, True)
+    )
+    return tuple(row for row in rows if row is not None)
+
+
+def _judge_tilt(case: _Case, space: OrientedSpace) -> Verdict | None:
+    """Roll and pitch, which a yaw fit leaves alone: k may convict; it acquits no yaw."""
+    whole = space.name == "rotation" and space.claimed.rows == ROTATION
+    if case.claim.fit.gauge != "yaw" or not whole:
+        return None
+    found, _ = _measure(case.as_reported(), RotationSpace(TILT))
+    if found is None:
+        return None
+    numbers = by_quantity(found.numbers)
+    judged = verdict(len(found.residuals), len(TILT.rows), numbers)
+    about = "roll and pitch, which a yaw fit leaves alone"
+    if judged.label == "overconfident":
+        sentence = judged.sentence.removeprefix("overconfident: ")
+        return replace(judged, sentence=f"overconfident: {about}: {sentence}", evidence="tilt")
+    text = f"{about}, have k = {numbers[K_AT_95]}; yaw was fitted"
+    return Verdict("cannot tell", f"cannot tell: {text}", "tilt")
