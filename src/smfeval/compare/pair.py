@@ -72,7 +72,7 @@ class PairClaim:
 
 
 @dataclass(frozen=True)
-class Finding:
+class PairFinding:
     """One kind of evidence: the factor, the low end that is sure, and its sentence."""
 
     evidence: str
@@ -103,7 +103,7 @@ class PairEvidence:
     motion: RelativeMotion
     shared: str | None = None  # why there is no lower bound
 
-    def findings(self) -> list[Finding]:
+    def findings(self) -> list[PairFinding]:
         """All that was found; relative motion, where it can be judged, instead of k_pair."""
         rows = self.motion.usable
         found = [_by_row(row, DOUBT / len(rows)) for row in rows]
@@ -113,27 +113,29 @@ class PairEvidence:
         return found + [_by_bound(each) for each in bounds]
 
 
-def _by_k(k: Number, bound: float) -> Finding:
+def _by_k(k: Number, bound: float) -> PairFinding:
     sure = f"k_pair = {words.number(k.value)}, above {words.number(bound)} with 95 % confidence"
-    return Finding("k_pair", k.value, bound, k.high, f"{sure}, where honest beliefs give 1 at most")
+    return PairFinding(
+        "k_pair", k.value, bound, k.high, f"{sure}, where honest beliefs give 1 at most"
+    )
 
 
-def _by_row(row: WindowRow, doubt: float) -> Finding:
+def _by_row(row: WindowRow, doubt: float) -> PairFinding:
     low, high = row.interval(DOUBT)
     text = words.quantity(row.k, "1", low, high)
     found = f"relative motion over {row.horizon} scans has k_pair = {text}"
     sentence = f"{found}; honest beliefs give 1 at most"
-    return Finding("relative motion", row.k, row.interval(doubt)[0], high, sentence)
+    return PairFinding("relative motion", row.k, row.interval(doubt)[0], high, sentence)
 
 
-def _by_bound(bound: Bound) -> Finding:
+def _by_bound(bound: Bound) -> PairFinding:
     over = "" if bound.horizon is None else f" over {bound.horizon} scans"
     size, limit = words.number(bound.k), words.number(bound.limit)
     sentence = (
         f"squared differences{over} are {size} times what both claim, which refutes honesty "
         f"however the scans depend on each other (above {limit})"
     )
-    return Finding(bound.name, bound.k, bound.factor, None, sentence)
+    return PairFinding(bound.name, bound.k, bound.factor, None, sentence)
 
 
 def claim(a: str, b: str, evidence: PairEvidence) -> PairClaim:
@@ -160,7 +162,7 @@ def claim(a: str, b: str, evidence: PairEvidence) -> PairClaim:
     return PairClaim("cannot tell", sentence, best.evidence, best.factor, best.low, best.high)
 
 
-def _why_open(evidence: PairEvidence, best: Finding | None) -> str:
+def _why_open(evidence: PairEvidence, best: PairFinding | None) -> str:
     k = evidence.k
     if best is not None and best.evidence == "relative motion":
         return f"{best.sentence.partition(';')[0]}; {NOT_SURELY}"
