@@ -115,9 +115,8 @@ class PairEvidence:
 
 def _by_k(k: Number, bound: float) -> PairFinding:
     sure = f"k_pair = {words.number(k.value)}, above {words.number(bound)} with 95 % confidence"
-    return PairFinding(
-        "k_pair", k.value, bound, k.high, f"{sure}, where honest beliefs give 1 at most"
-    )
+    sentence = f"{sure}, where honest beliefs give 1 at most"
+    return PairFinding("k_pair", k.value, bound, k.high, sentence)
 
 
 def _by_row(row: WindowRow, doubt: float) -> PairFinding:
