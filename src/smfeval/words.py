@@ -13,6 +13,8 @@ LONG = 999.5  # from here on three digits would need an exponent, so numbers are
 HUGE = 1e6  # from here on an exponent reads better than the digits
 UNIT_ROUNDING = 0.9995  # what rounds to 1 m with three digits is written in m
 ONE_OF_A_MILLION = 0.9995e-6
+# Control characters, marks that turn the direction of text, and halves of characters
+STEERING = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]")
 FILE_ENDINGS = re.compile(r"(\.(square|tum|txt|csv|pos|parquet|kitti|bag|mcap|db3|gz))+$", re.I)
 
 
@@ -61,11 +63,8 @@ def byte_size(size: int) -> str:
 
 def visible(text: str) -> str:
     r"""The text with what cannot be shown, or would steer a terminal, as `\x1b` or `\udcff`."""
-    if text.isprintable():
-        return text
-    return "".join(
-        each if each.isprintable() else each.encode("unicode_escape", "surrogatepass").decode()
-        for each in text
+    return STEERING.sub(
+        lambda found: found[0].encode("unicode_escape", "surrogatepass").decode(), text
     )
 
 
@@ -267,7 +266,7 @@ def columns(rows: Sequence[tuple[str, str]], *, indent: int = 2) -> str:
     width = max(len(label) for label, _ in rows)
     lines, last = [], None
     for label, text in rows:
-        lines.append(f"{'':{indent}}{'' if label == last else label:{width}}  {text}")
+        lines.append(f"{'':{indent}}{'' if label == last else label:{width}}  {visible(text)}")
         last = label
     return "\n".join(lines)
 

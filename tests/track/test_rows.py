@@ -88,3 +88,11 @@ def test_rows_that_are_left_out_are_counted_by_reason(poses):
 )
 def test_time_runs_forward_where_each_stamp_is_later(stamps, forward):
     assert is_increasing(np.array(stamps)) is forward
+
+
+@pytest.mark.parametrize(("variance", "fine"), [(0.0, True), (1e-99, True), (1e-101, False)])
+def test_a_variance_is_zero_or_large_enough_for_its_nees(variance, fine):
+    covariance = np.tile(np.eye(6), (3, 1, 1))
+    covariance[1, 2, 2] = variance
+    bad = np.logical_or.reduce([fault.mask for fault in covariance_faults(covariance)])
+    assert bad.tolist() == [False, not fine, False]

@@ -37,6 +37,10 @@ class Parser(argparse.ArgumentParser):
             if not value.strip():
                 self.error(f"{flag}: the value is empty" if flag else "an argument is empty")
 
+    def print_help(self, file: Any = None) -> None:
+        """Print the help, and hear if it cannot be printed."""
+        print(self.format_help(), end="", file=file)
+
     def error(self, message: str) -> Any:
         """Raise instead of printing the whole usage."""
         raise OptionError(f"{message}; see {self.prog} --help")

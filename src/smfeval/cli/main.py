@@ -3,7 +3,12 @@
 import codecs
 import gc
 import os
+import signal
 import sys
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from io import TextIOWrapper
 
@@ -33,9 +38,10 @@ Can you trust the uncertainty that your odometry reports?
   smfeval VERB --help   explains a verb
   smfeval --version     prints the version
 
-Exit codes: 0 fine, 1 a condition of --fail-if holds, 2 bad input, 3 a bug of ours.
+Exit codes: 0 fine, 1 a condition of --fail-if holds, 2 bad input or no room, 3 a bug of ours.
 """
 
+ENDING_SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 BUG_EXIT_CODE = 3  # neither bad input (2) nor a condition that holds (1)
 
 REMEDIES = {
@@ -48,13 +54,24 @@ REMEDIES = {
 
 def run() -> None:
     """Console script; what the encoding of a stream lacks is escaped, and no error."""
+    _refuse_closed_streams()
     codecs.register_error("smfeval.escaped", escape_unencodable)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="smfeval.escaped")
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")  # what a user should know is said in words
     code = main(sys.argv[1:])
     gc.freeze()  # what ends with the process need not be searched for garbage: 30 ms
     sys.exit(code)
+
+
+def _refuse_closed_streams() -> None:
+    """End if nobody can read the result; a file must not take the place of a closed stream."""
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115, PTH123  for the life of the process
+    if sys.stdout is None:
+        sys.exit(_print_error("standard output is closed; there is no place for the result"))
 
 
 def _verb_module(verb: str) -> str:
@@ -73,6 +90,35 @@ def escape_unencodable(error: UnicodeError) -> tuple[str, int]:
 
 def main(arguments: list[str]) -> int:
     """Run a command line; returns the exit code."""
+    signals: list[int] = []
+    try:
+        with _ending_in_order(signals):
+            code = _run(arguments)
+            sys.stdout.flush()
+    except BrokenPipeError:
+        _drop_output()
+        return 0
+    except KeyboardInterrupt:
+        _print_error("stopped")
+        return 128 + (signals or [signal.SIGINT])[0]
+    except MemoryError:
+        return _print_error("there is not enough memory for this")
+    except OSError as error:
+        _drop_output()
+        named = f"{error.filename}: " if error.filename else ""
+        return _print_error(f"{named}the system refuses: {error.strerror or error}")
+    except Exception as error:
+        if os.environ.get("SMFEVAL_TRACEBACK"):
+            raise
+        _print_error(
+            f"this is a bug, please report it: {type(error).__name__}: {error} "
+            "(SMFEVAL_TRACEBACK=1 shows where)"
+        )
+        return BUG_EXIT_CODE
+    return code
+
+
+def _run(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(usage(), end="")
         return 0 if arguments else 2
@@ -82,6 +128,31 @@ def main(arguments: list[str]) -> int:
     if verb not in VERBS:
         return _print_error(f"{verb!r} is no verb; the verbs are {', '.join(VERBS)}")
     return _run_verb(verb, rest)
+
+
+@contextmanager
+def _ending_in_order(signals: list[int]) -> Iterator[None]:
+    """Take a request to end as Ctrl-C within the block, so that temporary files are removed."""
+
+    def stop(number: int, frame: object) -> None:
+        signals.append(number)
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {each: signal.signal(each, stop) for each in ENDING_SIGNALS}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
+def _drop_output() -> None:
+    """Send what is still to be printed nowhere, for it would fail again when the process ends."""
+    with suppress(OSError, ValueError):  # a test has a stream without a descriptor
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def usage() -> str:
@@ -96,24 +167,11 @@ def _run_verb(verb: str, arguments: list[str]) -> int:
 
     try:
         code: int = import_module(_verb_module(verb)).run(arguments)
-        sys.stdout.flush()
     except SmfevalError as error:
         return _print_error(f"{error} ({REMEDIES[error.remedy]})" if error.remedy else str(error))
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except KeyboardInterrupt:
-        print("smfeval: stopped", file=sys.stderr)
-        return 130
-    except Exception as error:
-        if os.environ.get("SMFEVAL_TRACEBACK"):
-            raise
-        print(
-            f"smfeval: this is a bug, please report it: {type(error).__name__}: {error} "
-            "(SMFEVAL_TRACEBACK=1 shows where)",
-            file=sys.stderr,
-        )
-        return BUG_EXIT_CODE
+    except SystemExit:  # of --help
+        sys.stdout.flush()
+        raise
     return code
 
 
@@ -125,7 +183,11 @@ def _set_numpy_environment() -> None:
 
 
 def _print_error(sentence: str) -> int:
-    print(f"smfeval: {sentence}", file=sys.stderr)
+    """Print one sentence, without characters that would steer a terminal; returns exit code 2."""
+    from smfeval.words import visible  # noqa: PLC0415  --help starts in a blink
+
+    with suppress(OSError):  # where it cannot be told, the exit code says it
+        print(f"smfeval: {visible(sentence)}", file=sys.stderr, flush=True)
     return 2
 
 

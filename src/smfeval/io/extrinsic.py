@@ -42,6 +42,7 @@ def non_rotation_reason(matrix: Floats) -> str:
     return "it is a reflection, with determinant -1"
 
 
+FARTHEST_M = 1e6  # between two bodies that move together
 YAML_NOT_FINITE = re.compile(r"[+-]?\.(nan|inf)", re.I)
 
 
@@ -54,6 +55,7 @@ def read_extrinsic(source: str | Path) -> se3.Pose:
         return _parse_pose(str(source), parts)
     fields = _read_fields(Path(source))
     translation = _number_array(source, fields, "t", 3)
+    _refuse_far(str(source), translation)
     rotation = _number_array(source, fields, "R", 9).reshape(3, 3)
     if not is_rotation(rotation):
         raise FormatError(f"{source}: R is not a rotation: {non_rotation_reason(rotation)}")
@@ -67,12 +69,19 @@ def _parse_pose(source: str, parts: list[str]) -> se3.Pose:
     values = np.array(numbers, dtype=np.float64)
     if not np.isfinite(values).all():
         raise FormatError(f"extrinsic {source!r}: a number is not finite")
+    _refuse_far(f"extrinsic {source!r}", values[:3])
     length = float(np.linalg.norm(values[3:]))
     if abs(length - 1) > ROTATION_TOLERANCE:
         raise FormatError(
             f"extrinsic {source!r}: the quaternion has length {words.exact(length)}, not 1"
         )
     return values[:3], values[3:] / length
+
+
+def _refuse_far(source: str, translation: Floats) -> None:
+    if np.abs(translation).max() > FARTHEST_M:
+        limit = words.exact(FARTHEST_M)
+        raise FormatError(f"{source}: bodies that move together are not {limit} m apart")
 
 
 def _read_fields(path: Path) -> dict[str, Any]:

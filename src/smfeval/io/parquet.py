@@ -9,6 +9,7 @@ of Cov(xi_i, xi_j), row by row, for each of them. Reads back bit for bit.
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -49,8 +50,8 @@ def write(track: AnyTrack, path: Path, options: object) -> tuple[Path, ...]:
     frame = _data_frame(track)
     if isinstance(track, GaussianTrack) and track.cross is not None:
         frame = frame.with_columns(_cross_columns(track, track.cross))
-    with replacing(path) as temporary:
-        frame.write_parquet(temporary, metadata={HEADER_KEY: header})
+    with replacing(path) as temporary, temporary.open("wb") as stream:
+        frame.write_parquet(stream, metadata={HEADER_KEY: header})
     return (path,)
 
 
@@ -170,8 +171,8 @@ def read_table(path: Path) -> tuple[dict[str, str], pl.DataFrame]:
     """
     file = existing_file(path).absolute()
     with _refusing_damage(path):
-        metadata = pl.read_parquet_metadata(file)
-        lazy = pl.scan_parquet(file, glob=False, hive_partitioning=False)
+        metadata = pl.read_parquet_metadata(_as_polars_takes_it(file))
+        lazy = pl.scan_parquet(_as_polars_takes_it(file), glob=False, hive_partitioning=False)
         rows = lazy.select(pl.len()).collect().item()  # from the metadata
         refuse_size(path, NUMBER_BYTES * rows * len(lazy.collect_schema()))
         frame = lazy.collect()
@@ -187,6 +188,15 @@ def _refusing_damage(path: Path) -> Iterator[None]:
     except (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException) as error:
         first = (str(error).splitlines() or [type(error).__name__])[0]
         raise FormatError(f"{path}: damaged or no Parquet file ({first})") from error
+
+
+def _as_polars_takes_it(file: Path) -> Path | BytesIO:
+    """The path, or the bytes of a file whose name is not UTF-8."""
+    try:
+        str(file).encode()
+    except UnicodeEncodeError:
+        return BytesIO(file.read_bytes())
+    return file
 
 
 @contextmanager

@@ -51,8 +51,8 @@ def write_per_scan(evaluations: list[Evaluation], path: Path) -> None:
     for evaluation in evaluations:
         name = pl.lit(evaluation.estimate.provenance.name).alias("estimate")
         parts.append(per_scan_table(evaluation).with_columns(name))
-    with replacing(path) as temporary:
-        pl.concat(parts, how="diagonal").write_parquet(temporary)
+    with replacing(path) as temporary, temporary.open("wb") as stream:
+        pl.concat(parts, how="diagonal").write_parquet(stream)
 
 
 EVO_METRICS = {"ape": ("APE", "m"), "nees": ("NEES", "unit-less")}

@@ -202,10 +202,8 @@ def candidates_text(found: "list[Candidate]") -> str:
     """One line per topic."""
     if not found:
         return "no topic holds poses\n"
-    return (
-        "\n".join(["topics with poses; name one as BAG:/topic", *(f"  {each}" for each in found)])
-        + "\n"
-    )
+    lines = (f"  {words.visible(str(each))}" for each in found)
+    return "\n".join(["topics with poses; name one as BAG:/topic", *lines]) + "\n"
 
 
 def candidates_document(found: "list[Candidate]") -> dict[str, Any]:
@@ -251,7 +249,8 @@ def conversion_line(done: Conversion) -> str:
     """The files written, in which format, and how many scans."""
     scans = words.count(len(done.track), "scan")
     kind = REPRESENTATION_WORDS[done.track.representation]
-    return f"wrote {' and '.join(done.files)} ({done.written_format}): {scans}, from {kind}"
+    files = words.visible(" and ".join(done.files))
+    return f"wrote {files} ({done.written_format}): {scans}, from {kind}"
 
 
 def conversion_document(done: Conversion) -> dict[str, Any]:

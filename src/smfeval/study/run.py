@@ -254,7 +254,7 @@ def _file_result(done: TaskOutcome, cache: Cache, plan: Plan, output: Path) -> T
         return TaskOutcome(intern_pair(result), done.cached)
     if result.failure is None:
         link_scans(cache.scans(result.key), scans_path(output, result), aside=cache.folder)
-    source = _relative(result.source, plan.folder.absolute())
+    source = words.visible(_relative(result.source, plan.folder.absolute()))
     return TaskOutcome(intern_task(result, source=source), done.cached)
 
 

@@ -98,8 +98,8 @@ def write_pairs(results: Sequence[PairResult], output: Path) -> Path:
 
 
 def _write_table(columns: dict[str, pl.Series], schema: dict[str, Any], path: Path) -> Path:
-    with replacing(path) as temporary:
-        pl.DataFrame([columns[name] for name in schema]).write_parquet(temporary)
+    with replacing(path) as temporary, temporary.open("wb") as stream:
+        pl.DataFrame([columns[name] for name in schema]).write_parquet(stream)
     return path
 
 

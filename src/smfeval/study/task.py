@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from smfeval import words
 from smfeval.errors import FormatError, SmfevalError
 from smfeval.evaluation import REQUIRED_RULES, Evaluation, Options, evaluate
 from smfeval.io import files_to_read, format_of, read
@@ -243,10 +244,12 @@ def _plain_number(number: Number) -> Number:
 def failure_sentence(error: Exception, task: Task | PairTask) -> str:
     """What went wrong, in words that are the same on every machine."""
     if isinstance(error, SmfevalError):
-        return without_folders(str(error), task)
+        return words.visible(without_folders(str(error), task))
     if isinstance(error, MemoryError):
         return NO_MEMORY
-    return without_folders(f"{BUG}: {type(error).__name__}: {error}", task)
+    if isinstance(error, OSError):
+        return words.visible(without_folders(f"the system refuses: {error}", task))
+    return words.visible(without_folders(f"{BUG}: {type(error).__name__}: {error}", task))
 
 
 def without_folders(text: str, task: Task | PairTask) -> str:

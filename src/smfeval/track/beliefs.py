@@ -41,6 +41,13 @@ class Provenance:
     notes: tuple[str, ...] = ()  # what a careful reader should know: a strict check refuses it
     remarks: tuple[str, ...] = ()  # what is merely worth knowing
 
+    def __post_init__(self) -> None:
+        """Words are kept as a terminal may show them, whatever a file is called."""
+        object.__setattr__(self, "name", words.visible(self.name))
+        for field_name in ("notes", "remarks"):
+            shown = tuple(map(words.visible, getattr(self, field_name)))
+            object.__setattr__(self, field_name, shown)
+
 
 LONGEST_SPAN_NS = 2**63 - 1
 

@@ -12,6 +12,8 @@ from smfeval.track.beliefs import Beliefs, Rows, as_floats, as_stamps, normalise
 from smfeval.track.poses import GaussianTrack
 from smfeval.track.row_checks import Fault, Intake, pose_faults, time_order, valid_rows
 
+SMALLEST_TOTAL = 1e-290  # of linear weights; floats near the smallest one have few digits
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ParticleTrack(Beliefs):
@@ -139,14 +141,15 @@ class ParticleTrack(Beliefs):
         if self.log_weight:
             usable = np.isfinite(np.maximum.reduceat(weight, start))
         else:
-            total, least = np.add.reduceat(weight, start), np.minimum.reduceat(weight, start)
-            usable = np.isfinite(total) & (total > 0) & (least >= 0)
+            with np.errstate(over="ignore", invalid="ignore"):  # refused below
+                total, least = np.add.reduceat(weight, start), np.minimum.reduceat(weight, start)
+            usable = np.isfinite(total) & (total >= SMALLEST_TOTAL) & (least >= 0)
 
         def sentence(scan: int) -> str:
             weights = weight[rows["offset"][scan] : rows["offset"][scan + 1]]
             if np.isnan(weights).any() or (not self.log_weight and (weights < 0).any()):
                 return "a particle's weight is negative or not a number"
-            return "the weights of all particles of this timestep are zero or not finite"
+            return "the weights of all particles of this timestep are zero, tiny or not finite"
 
         return Fault(
             "weights cannot be normalised", ~usable, sentence, lambda scan: int(start[scan])

@@ -27,6 +27,7 @@ Duplicates = Literal["refuse", "first", "last"]
 
 FARTHEST_M = 1e12  # farther than Jupiter; squares of it are still far from the largest float
 LARGEST_VARIANCE = 1e30
+SMALLEST_VARIANCE = 1e-100  # or zero; the square of a NEES is then still a float
 UNIT_TOLERANCE = 1e-3  # text with four decimals is this far from unit length at worst
 SYMMETRY_TOLERANCE = 1e-6  # relative; float32 covariances differ from their transpose by 1e-7
 
@@ -106,9 +107,11 @@ def _quaternion_sentence(rotation: Floats) -> Callable[[int], str]:
 
 def covariance_faults(covariance: Floats) -> list[Fault]:
     """Ways in which covariances can be bad: not finite, not symmetric, not semi-definite."""
-    finite, symmetric, semidefinite = np.empty((3, len(covariance)), dtype=np.bool_)
+    finite, meant, symmetric, semidefinite = np.empty((4, len(covariance)), dtype=np.bool_)
     for part in chunks(len(covariance)):
         finite[part], symmetric[part], semidefinite[part] = _classify(covariance[part])
+        variance = np.abs(np.diagonal(covariance[part], axis1=1, axis2=2))
+        meant[part] = ~((variance > 0) & (variance < SMALLEST_VARIANCE)).any(axis=1)
     return [
         Fault(
             "covariance not finite",
@@ -118,6 +121,11 @@ def covariance_faults(covariance: Floats) -> list[Fault]:
         Fault("covariance not symmetric", ~symmetric, _skew_sentence(covariance)),
         Fault(
             "covariance not positive semi-definite", ~semidefinite, _indefinite_sentence(covariance)
+        ),
+        Fault(
+            "variance too small to be meant",
+            finite & ~meant,
+            lambda row: f"a variance is below {words.exact(SMALLEST_VARIANCE)} and not zero",
         ),
     ]
 
