@@ -143,7 +143,7 @@ def declared_gauge(path: Path, options: ReadOptions) -> str | None:
     del options
     file = existing_file(path).absolute()
     with _refusing_damage(path):
-        metadata = pl.read_parquet_metadata(file)
+        metadata = pl.read_parquet_metadata(_as_polars_takes_it(file))
     return _parse_metadata(path, metadata).about().gauge
 
 
