@@ -132,12 +132,17 @@ def length(mean, S):
     return np.sum(-np.expm1(log_phi) / np.sqrt(s[:, 0])) * (u[1] - u[0]) / (2 * np.sqrt(np.pi))
 
 
-def test_a_belief_without_uncertainty_scores_its_distance(rng):
-    xi = rng.normal(size=(20, 6)) * [1, 1, 1, 0.2, 0.2, 0.2]
+@pytest.mark.parametrize("angle", [0.0, 1e-6, 0.2, 1.0, 2.0, 3.0])
+def test_a_belief_without_uncertainty_scores_its_distance(angle, rng):
+    """Also for errors that are no small angles, of beliefs that are far too tight."""
+    axis = rng.normal(size=(20, 3))
+    phi = angle * axis / np.linalg.norm(axis, axis=1)[:, None]
+    xi = np.concatenate([rng.normal(size=(20, 3)), phi], axis=1)
     here = np.zeros((20, 3)), np.tile([0.0, 0.0, 0.0, 1.0], (20, 1))
     expected = body_distances(here, se3.exp(xi), 0.5)
-    found = smfeval.energy_body(xi, np.zeros((6, 6)), 0.5)
-    np.testing.assert_allclose(found, expected, rtol=1e-3)
+    for tight in (0.0, 1e-14):
+        found = smfeval.energy_body(xi, tight * np.eye(6), 0.5)
+        np.testing.assert_allclose(found, expected, rtol=1e-4)
 
 
 def test_the_axes_of_the_body_do_not_matter(rng):

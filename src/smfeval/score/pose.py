@@ -52,6 +52,7 @@ from smfeval.score.rotation import (
 AXES = ("x", "y", "z", "roll", "pitch", "yaw")
 ROTATION = (3, 4, 5)
 YAW = 5
+SMALL = 1e-5  # rad^2: below, the series of a sine over its angle to one term is exact to 1e-12
 
 
 def claimed_axes(covariance: Floats) -> tuple[int, ...]:
@@ -216,7 +217,7 @@ def _distance_to_reference(
     J[:, :3, :3] = np.eye(3) + phi @ phi / 6 - phi / 2
     J[:, :3, 3:] = (phi @ rho + rho @ phi) / 6 - rho / 2
     W = covariance[:, 3:, 3:] + error[:, 3:, None] * error[:, None, 3:]
-    shorter = np.eye(3) * (1 - _trace(W) / 24) + W / 24  # |V(phi) rho| is less than |rho|
+    shorter = _shrink_translations(W)
     J[:, :3] = shorter @ J[:, :3]
     across = shrink_across(error[:, 3:])
     weights = _square(error[:, :3]), _square(error[:, 3:])
@@ -226,6 +227,18 @@ def _distance_to_reference(
     turned = np.einsum("nij,nj->ni", chord, error[:, 3:])
     mean = np.concatenate([missed, turned], axis=1)
     return expected_length(mean, se3.sandwich(J, covariance), beta=beta)
+
+
+def _shrink_translations(W: Floats) -> Floats:
+    """I - c (tr W I - W), W = E phi phi^T: |V(phi) rho| is less than |rho|. (m, 3, 3).
+
+    Across phi by sin(th/2) / (th/2), exactly so for one phi; c is 1/24 for small angles.
+    """
+    trace = _trace(W)
+    small = trace < SMALL
+    safe = np.where(small, 1.0, trace)
+    c = np.where(small, 1 / 24, (1 - np.sinc(np.sqrt(safe) / (2 * np.pi))) / safe)
+    return np.eye(3) * (1 - c * trace) + c * W
 
 
 def _distance_between_draws(covariance: Floats, body_size: float, beta: float) -> Floats:
