@@ -206,7 +206,8 @@ class Options:
     horizons: tuple[Extent, ...] = option(
         (),
         EXTENTS,
-        "relative pose error over N scans, seconds or metres (may repeat)",
+        "relative pose error over N scans, seconds or metres (may repeat); over the first of them "
+        "also scores of relative motion",
         flag="horizon",
         at=SCORES,
         group=SCORING,
@@ -234,6 +235,7 @@ class Options:
         at=WITH_REFERENCE,
         group=REFERENCE,
     )
+    relative_horizon: Extent | None = None  # of relative scores, if `horizons` has none
     singular: Literal["refuse", "drop"] = "refuse"  # scans; as the bad rows of files
 
     def __post_init__(self) -> None:
@@ -257,6 +259,11 @@ class Options:
         """The rules asked for; by default all, that of the body too where its size is given."""
         sized = self.settings.body_size_m is not None
         return tuple(RULES) if sized and self.rules == default_rules() else self.rules
+
+    @property
+    def scored_horizon(self) -> Extent | None:
+        """The horizon of scores of relative motion; None: the first that is usable."""
+        return self.horizons[0] if self.horizons else self.relative_horizon
 
     @property
     def space(self) -> PositionSpace:

@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 
 import smfeval
-from smfeval import write
+from smfeval import read, write
+from smfeval.align.extent import Extent
 from smfeval.evaluation import Options
 from smfeval.show.study import csv, document, terminal
 from smfeval.study.find import find_tasks
@@ -79,6 +80,48 @@ def test_the_honest_of_two_that_drift_is_marked(folder, tmp_path):
         "k": {"honest"},
     }
     assert "is left out" not in terminal.text(study)
+
+
+@pytest.mark.parametrize("joint", ["auto", "none"])
+@pytest.mark.parametrize("horizons", [(), (Extent(2.0, "s"),), (Extent(6.0, "m"),)])
+def test_relative_scores_mark_the_honest_one(folder, tmp_path, horizons, joint):
+    """Over one horizon for all; without cross-covariances there are none."""
+    options = Options(intervals=PLAIN, singular="drop", horizons=horizons, joint=joint)
+    study = studied(folder, tmp_path / "out", options=options)
+    metrics = ("relative_energy", "relative_log", "relative_k")
+    named = {column.metric for column in study.sections[0].columns}
+    if joint == "none":
+        assert not named & set(metrics)
+        return
+    assert {metric: marked(study, metric) for metric in metrics} == {
+        metric: {"honest"} for metric in metrics
+    }
+    size = str(horizons[0]) if horizons else "a 30th of the reference's duration"
+    assert f"relative scores are over windows of {size}" in " ".join(terminal.text(study).split())
+    jsonschema.validate(document.document(study), SCHEMA)
+    found = [dict(each.numbers).get("relative_k") for each in study.results[1::2]]
+    scored = [k.value for k in found if k is not None]  # not where windows look dependent
+    assert len(scored) >= 6
+    assert min(scored) > 3
+
+
+def test_who_has_no_relative_scores_is_told_in_a_footnote(folder, tmp_path):
+    """A tenth of the scans: the common horizon has too few of them."""
+    (folder / "sparse").mkdir(exist_ok=True)
+    for track in TRACKS:
+        whole = read(folder / "honest" / f"{track}.square")
+        write(whole[np.arange(0, len(whole), 10)], folder / "sparse" / f"{track}.square")
+    names = ("honest", "sparse")
+    study = studied(
+        folder,
+        tmp_path / "out",
+        estimators=tuple(PlannedEstimator(name, f"{name}/{{track}}.square") for name in names),
+    )
+    told = " ".join(terminal.text(study).split())
+    assert "none for sparse on 8 of 8 tracks (cross-covariances are unknown, or" in told
+    values = {each.estimator: dict(each.numbers) for each in study.results}
+    assert "relative_log" in values["honest"]
+    assert "relative_log" not in values["sparse"]
 
 
 def test_nobody_is_marked_on_beliefs_where_a_fit_can_absorb_them(folder, tmp_path):

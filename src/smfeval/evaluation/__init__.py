@@ -80,7 +80,7 @@ def evaluate(
     matched = MatchedTracks(estimate, reference, alignment, pairs, options.extrinsic)
     estimate = alignment(estimate)
     claim = align_claim(estimate, joint, alignment, kind)
-    motion = judge_motion(claim, reference, options.space)
+    motion = judge_motion(claim, reference, options.space, horizon=options.scored_horizon)
 
     covariance = None if claim is None or claim.covariance is None else claim.covariance[left]
     scored = score_scans(estimate[left], reference[left], options, covariance)

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from smfeval import words
+from smfeval.align.extent import Extent
 from smfeval.align.fit import Alignment
 from smfeval.align.gauge import AlignmentKind
 from smfeval.align.joint import (
@@ -41,9 +42,23 @@ from smfeval.score.ranks import FLAT
 from smfeval.score.residuals import Ensemble
 from smfeval.score.spaces import PositionSpace
 from smfeval.summarise.inflation import median_chi_squared
-from smfeval.summarise.judgement import DOUBT, Bound, Evidence, gather, gather_rows
+from smfeval.summarise.judgement import (
+    DOUBT,
+    Bound,
+    Evidence,
+    gather,
+    gather_rows,
+    why_unusable,
+)
 from smfeval.summarise.relative import RelativeMotion
-from smfeval.summarise.windows import windows
+from smfeval.summarise.windows import (
+    FEWEST_SCANS_APART,
+    ends_over,
+    path_length,
+    scans_over,
+    window_row,
+    windows,
+)
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
 
 How = Literal["reported", "projected", "granted", "after a fit"]
@@ -206,9 +221,12 @@ def judge_motion(
     reference: Track,
     space: PositionSpace,
     *,
+    horizon: Extent | None = None,
     all_bounds: bool = True,
 ) -> RelativeMotion | None:
     """Relative motion under the claim, with the bounds that hold after a fit.
+
+    Its scores are over the horizon that is asked for, else over the first that is usable.
 
     None without a belief, on too few scans, and where nothing was fitted and J is unknown. Without
     `all_bounds` a verdict that does not need them has none.
@@ -232,13 +250,45 @@ def judge_motion(
     evidence = replace(evidence, bounds=_allow_tails(evidence.bounds, claimed.tails))
     reason = claimed.reason if joint.kind == "unknown" else unseen
     motion = RelativeMotion(evidence, reason=reason)
-    if motion.first is None:
+    if not evidence.rows:
         return motion
-    truth = (reference.position, reference.rotation)
+    return _with_scores(motion, claimed, reference, noise, horizon)
+
+
+def _with_scores(
+    motion: RelativeMotion,
+    claimed: AlignedClaim,
+    reference: Track,
+    noise: Floats | None,
+    horizon: Extent | None,
+) -> RelativeMotion:
+    """The windows to score and their row, or why there are none."""
+    joint, truth = claimed.joint, (reference.position, reference.rotation)
+    path_m, ends = path_length(reference.position), None
+    if horizon is None:
+        scans = 0 if motion.first is None else motion.first.horizon
+    else:
+        progress = horizon.progress(reference.stamp, reference.position)
+        scans = scans_over(joint, progress, horizon.size)
+        ends = ends_over(progress, horizon.size) if scans and joint.kind != "given" else None
+    if not scans:
+        few = f"{horizon} are no horizon: no two scans are so far apart, or fewer than "
+        few += f"{FEWEST_SCANS_APART} scans lie between"
+        return replace(motion, unscored=None if horizon is None else few)
     found = windows(
-        joint, motion.first.horizon, claim, truth, gauge=gauge, reference_covariance=noise
+        joint,
+        scans,
+        claimed.claim,
+        truth,
+        gauge=claimed.fit.gauge,
+        ends=ends,
+        reference_covariance=noise,
     )
-    return replace(motion, windows=found)
+    row = window_row(found, reference.stamp, path_m)
+    why = why_unusable(row)
+    if row is None or (horizon is not None and why is not None):
+        return replace(motion, unscored=f"over {horizon}, {why}")
+    return replace(motion, windows=found, scored=row)
 
 
 def _allow_tails(bounds: tuple[Bound, ...], tails: float) -> tuple[Bound, ...]:

@@ -223,9 +223,9 @@ def _coverage_end(evaluation: Evaluation) -> str:
 def _windows_end(evaluation: Evaluation) -> str:
     motion = evaluation.relative_motion
     assert motion is not None
-    assert motion.first is not None
-    windows = words.count(motion.first.windows, "window")
-    return f" ({windows} of {motion.first.horizon} scans)"
+    assert motion.scored is not None
+    windows = words.count(motion.scored.windows, "window")
+    return f" ({windows} of {motion.scored.horizon} scans)"
 
 
 def _psi_text(psi: Number, evaluation: Evaluation) -> str:

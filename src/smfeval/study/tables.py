@@ -13,6 +13,7 @@ from smfeval.compare.pooled import COUNT_DOUBT, FEWEST_TRACKS, PooledK, TrackK, 
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.study.plan import Plan
 from smfeval.study.result import PairResult, TaskResult
+from smfeval.study.task import WINDOWS_PER_TRACK
 from smfeval.summarise.number import Number
 from smfeval.summarise.numbers import NUMBERS, metrics
 
@@ -162,6 +163,7 @@ def section_notes(plan: Plan, boards: Boards, *, converged_only: bool) -> tuple[
         *(_convergence_notes(plan, boards) if converged_only else ()),
         *_failed_run_notes(boards),
         *_nan_notes(boards),
+        *_relative_notes(plan, boards),
     )
 
 
@@ -233,6 +235,28 @@ def _nan_notes(boards: Boards) -> tuple[str, ...]:
         for metric, count in left_out.items()
         if count
     )
+
+
+def is_relative(metric: str) -> bool:
+    """Whether a metric is of relative motion, which no fit can absorb."""
+    return metric in NUMBERS and NUMBERS[metric].space == "relative"
+
+
+def _relative_notes(plan: Plan, boards: Boards) -> tuple[str, ...]:
+    """Over which horizon relative scores are, and who has none on how many tracks."""
+    values = [board.values for board in boards.metrics if is_relative(board.metric)]
+    if not values:
+        return ()
+    chosen = plan.options.scored_horizon
+    size = f"a {WINDOWS_PER_TRACK}th of the reference's duration" if chosen is None else str(chosen)
+    lost = boards.has_runs & np.isnan(values[0])
+    counts = zip(boards.names, lost.sum(axis=1).tolist(), boards.has_runs.sum(axis=1), strict=True)
+    without = [f"{name} on {words.count_of(n, int(of), 'track')}" for name, n, of in counts if n]
+    told = f"relative scores are over windows of {size}, the same for all on a track"
+    if not without:
+        return (told,)
+    why = "cross-covariances are unknown, or its windows of that length are too few or dependent"
+    return (f"{told}; none for {words.join(without)} ({why})",)
 
 
 OF_ERRORS = ("mae", "rmse")  # metrics of the mean alone: a fit changes no claim about it
@@ -366,7 +390,7 @@ def _columns(plan: Plan, boards: Boards, contenders: tuple[str, ...]) -> tuple[C
 
 def _column(plan: Plan, entrants: Entrants, board: Board, absorbed: Bools) -> Column:
     metric = NUMBERS.get(board.metric)
-    of_belief = board.metric not in OF_ERRORS
+    of_belief = board.metric not in OF_ERRORS and not is_relative(board.metric)
     made = metric_column(
         board.metric,
         entrants,

@@ -6,16 +6,19 @@ The way of a task: `cache.load_or_evaluate` looks up what is known under its key
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import floor, log10
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from smfeval import words
+from smfeval.align.extent import Extent
 from smfeval.errors import FormatError, SmfevalError
 from smfeval.evaluation import REQUIRED_RULES, Evaluation, Options, evaluate
 from smfeval.io import files_to_read, format_of, read
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.source import is_file
 from smfeval.maths import se3
+from smfeval.maths.stamps import NANOSECONDS
 from smfeval.score import RULES
 from smfeval.study.digest import CHANGED, digest_path, unchanged
 from smfeval.study.plan import Reading
@@ -27,6 +30,7 @@ from smfeval.track import AnyTrack
 if TYPE_CHECKING:
     import polars as pl
 
+WINDOWS_PER_TRACK = 30  # of the horizon for relative scores: gaps may leave 12, which are needed
 TRACKS_KEPT = 4  # per process; estimators on one track come after each other
 
 BUG = "a bug of ours"
@@ -123,6 +127,7 @@ def evaluate_task(task: Task, key: str = "") -> "tuple[TaskResult, pl.DataFrame 
         reference = _read_cached(task.reference)
         estimate = _read_with_origin(task.estimate, reference)
         options = _with_extrinsic(task.options, task.extrinsic)
+        options = replace(options, relative_horizon=common_horizon(reference))
 
         evaluation = evaluate(estimate, reference, options=options)
         claim = evaluation.claim
@@ -140,6 +145,15 @@ def evaluate_task(task: Task, key: str = "") -> "tuple[TaskResult, pl.DataFrame 
         return result, _scan_table(evaluation)
     except Exception as error:
         return replace(nothing, failure=failure_sentence(error, task)), None
+
+
+def common_horizon(reference: AnyTrack) -> Extent | None:
+    """The horizon of relative scores on a track, for all estimators alike; seconds, two digits."""
+    seconds = float(reference.stamp[-1] - reference.stamp[0]) / NANOSECONDS / WINDOWS_PER_TRACK
+    if not seconds > 0:
+        return None
+    digit = 10.0 ** (floor(log10(seconds)) - 1)
+    return Extent(round(floor(seconds / digit) * digit, 12), "s")
 
 
 def evaluate_pair(task: PairTask, key: str = "") -> tuple[PairResult, None]:

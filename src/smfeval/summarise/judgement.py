@@ -32,6 +32,7 @@ from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.se3 import Pose
 from smfeval.maths.special import chi_squared_tail_quantile
 from smfeval.summarise.windows import (
+    FEWEST_WINDOWS,
     WindowRow,
     Windows,
     alternate_starts,
@@ -335,6 +336,15 @@ def usable(rows: tuple[WindowRow, ...]) -> tuple[WindowRow, ...]:
         white = [at for at, row in enumerate(series) if abs(row.rho) <= WHITE]
         kept += series[white[0] :] if white else []
     return tuple(kept)
+
+
+def why_unusable(row: WindowRow | None) -> str | None:
+    """Why a row says nothing on its own; None where it may."""
+    if row is None:
+        return f"fewer than {FEWEST_WINDOWS} windows have a regular covariance"
+    if row.lo < 1 / STEADY or row.hi > STEADY:
+        return f"claims change more than {STEADY:.0f} times between the halves of the track"
+    return "neighbouring windows are correlated" if abs(row.rho) > WHITE else None
 
 
 def _by_windows(rows: tuple[WindowRow, ...]) -> Judgement:

@@ -584,6 +584,7 @@ _RELATIVE = (
         "relative scores",
         compare="lower is better",
         better="lower",
+        metric=True,
         short="rel. energy",
         space="relative",
     ),
@@ -596,6 +597,8 @@ _RELATIVE = (
         "relative scores",
         compare="lower is better",
         better="lower",
+        metric=True,
+        short="rel. log",
         space="relative",
     ),
     NumberRow(

@@ -15,7 +15,7 @@ import numpy as np
 
 from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Floats, Ints
-from smfeval.summarise.judgement import DOUBT, STEADY, Bound, Evidence, usable
+from smfeval.summarise.judgement import DOUBT, Bound, Evidence, usable, why_unusable
 from smfeval.summarise.number import Intervals, Number, finite_or_none
 from smfeval.summarise.windows import TOLERANCE, WindowRow, Windows, WindowSample, window_scores
 
@@ -152,15 +152,19 @@ class RelativeMotion:
     ----------
     evidence
         k over horizons where J is given or implied, and bounds after a fit.
-    windows
-        Windows of the first usable horizon; None where there is none.
+    windows, scored
+        Windows of the horizon that is scored, and their row; None where there is none.
     reason
         Why there can be no rows; None where there can.
+    unscored
+        Why the horizon that was asked for is not scored.
     """
 
     evidence: Evidence
     windows: Windows | None = None
+    scored: WindowRow | None = None
     reason: str | None = None
+    unscored: str | None = None
 
     @cached_property
     def usable(self) -> tuple[WindowRow, ...]:
@@ -179,10 +183,10 @@ class RelativeMotion:
 
     @cached_property
     def sample(self) -> WindowSample | None:
-        """The first usable horizon with its scores; None under a bound, which scores nothing."""
-        if self.first is None or self.windows is None:
+        """The scored horizon with its scores; None under a bound, which scores nothing."""
+        if self.scored is None or self.windows is None:
             return None
-        return WindowSample(self.first, window_scores(self.windows))
+        return WindowSample(self.scored, window_scores(self.windows))
 
     @property
     def worst_bound(self) -> Bound | None:
@@ -196,9 +200,7 @@ class RelativeMotion:
         """Why a row is not usable; None where it is."""
         if row in self.usable:
             return None
-        if row.lo < 1 / STEADY or row.hi > STEADY:
-            return f"claims change more than {STEADY:.0f} times between the halves of the track"
-        return "neighbouring windows are correlated"
+        return why_unusable(row) or "windows of a shorter horizon are correlated"
 
     def row_dicts(self) -> list[dict[str, Any]]:
         """JSON data of every row; `low` and `high` are ends of the 95 % interval of k."""

@@ -25,6 +25,7 @@ from typing import Literal
 import numpy as np
 
 from smfeval.align.joint import (
+    SHORTEST_LAG,
     Claim,
     Joint,
     integrated_covariance,
@@ -39,6 +40,7 @@ from smfeval.maths.se3 import Pose
 from smfeval.summarise.number import Intervals, Number
 
 FEWEST_WINDOWS = 12
+FEWEST_SCANS_APART = SHORTEST_LAG  # between the ends of a window: files are rounded
 TOLERANCE = 1.25  # a window of seconds or metres may be this many times as long as asked for
 STILL = 0.03  # growth over a window, relative to the median, below which the body stood still
 THIN = 1e-5  # a window whose covariance is flatter than this has no inverse worth the name
@@ -240,6 +242,27 @@ def ends_over(progress: Floats, size: float) -> tuple[Ints, Ints]:
             starts.append(at)
             stops.append(stop)
         at = stop
+
+
+def scans_over(joint: Joint, progress: Floats, size: float) -> int:
+    """Scans in a window of so many seconds or metres, by the median; 0 where there is none.
+
+    With J given, the least lag that is given and as long, within TOLERANCE.
+    """
+    if joint.kind == "given":
+        lags = given_horizons(joint)
+        spans = [float(np.median(progress[lag:] - progress[:-lag])) for lag in lags]
+        fits = (lag for lag, span in zip(lags, spans, strict=True) if _spans(span, size))
+        return next(fits, 0)
+    start = np.arange(0, len(progress), max(1, len(progress) // SAMPLED))
+    end = np.searchsorted(progress, progress[start] + size)
+    inside = end < len(progress)
+    scans = int(np.median((end - start)[inside])) if inside.any() else 0
+    return scans if scans >= FEWEST_SCANS_APART else 0
+
+
+def _spans(span: float, size: float) -> bool:
+    return size * (1 - 1e-9) <= span <= TOLERANCE * size
 
 
 def without_standstill(found: Windows) -> Windows:

@@ -22,6 +22,7 @@ SCRIPTS = (
     "tables.js",
     "over_time.js",
     "curve.js",
+    "horizons.js",
     "ellipsoid.js",
     "scene.js",
     "close_up.js",

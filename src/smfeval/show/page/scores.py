@@ -29,6 +29,7 @@ from smfeval.show.page.parts import (
 from smfeval.show.page.plots import drawn_tracks, thinning_note
 from smfeval.show.page.terms import TERMS
 from smfeval.show.report import ALIBIS_TITLE, DIAGNOSES_TITLE, format_need, outcome_text
+from smfeval.summarise.number import finite_or_none
 from smfeval.summarise.numbers import NUMBERS, NumberRow, rows_of
 from smfeval.summarise.verdict import K_AT_95
 from smfeval.track import ParticleTrack
@@ -59,16 +60,23 @@ def score(
     tracks = drawn_tracks(
         [(n, e.position, e.options.axes) for n, e in zip(names, evaluations, strict=True)]
     )
+    horizons = [_horizon_curve(each) for each in evaluations]
     references = dict.fromkeys(each.reference.provenance.name for each in evaluations)
     return document(
         "score.html",
         title=", ".join(names),
         command=command,
-        data={"tracks": tracks, "curves": [_curve(e) for e in evaluations], "pairs": False},
+        data={
+            "tracks": tracks,
+            "curves": [_curve(e) for e in evaluations],
+            "horizons": horizons,
+            "pairs": False,
+        },
         heading=names[0] if len(names) == 1 else f"{len(names)} estimates",
         against=", ".join(references),
         level=words.level(evaluations[0].options.intervals.level),
         believes=any(each.position.has_belief for each in evaluations),
+        has_horizons=any(horizons),
         thinning=thinning_note(tracks),
         overview=["estimate", "verdict", *(row.title for row in overview_rows())],
         estimates=[_estimate(at, *each, several=len(names) > 1) for at, each in enumerate(found)],
@@ -336,4 +344,22 @@ def _curve(evaluation: Evaluation) -> dict[str, Any] | None:
         "share": [each.value for each in shares],
         "low": [each.low for each in shares],
         "high": [each.high for each in shares],
+    }
+
+
+def _horizon_curve(evaluation: Evaluation) -> dict[str, Any] | None:
+    """k over horizons with its interval; None where there are none, or nothing on a log axis."""
+    motion = evaluation.relative_motion
+    rows = [] if motion is None else [row for row in motion.rows if row.k > 0 and row.seconds > 0]
+    if motion is None or not rows:
+        return None
+    numbers = [row.number(evaluation.options.intervals) for row in rows]
+    return {
+        "seconds": [row.seconds for row in rows],
+        "scans": [row.horizon for row in rows],
+        "windows": [row.windows for row in rows],
+        "k": [row.k for row in rows],
+        "low": [None if each.low is None else finite_or_none(each.low) for each in numbers],
+        "high": [None if each.high is None else finite_or_none(each.high) for each in numbers],
+        "usable": [motion.why_not(row) is None for row in rows],
     }

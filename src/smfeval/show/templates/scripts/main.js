@@ -72,6 +72,7 @@ async function showTracks(told) {
   line = overTime(element("over-time"), tracks, words, goTo);
   await breath();
   if (element("curve")) coverageCurve(element("curve"), tracks, told.curves);
+  if (element("horizons")) horizonCurves(element("horizons"), tracks, told.horizons);
   await breath();
   views.push(scene(element("scene"), tracks, words));
   await breath();
