@@ -77,6 +77,7 @@ def test_json_is_strict_and_follows_its_schema(walked, capsys):
         "pose",
         "relative_motion",
         "k_over_path",
+        "k_growth",
         "relative_bounds",
         "verdict",
         "doubts",

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from smfeval import About, GaussianTrack, Options, Track, evaluate
+from smfeval.align.extent import Extent
 from smfeval.cli.conditions import score_condition
 from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
@@ -16,6 +17,7 @@ from smfeval.show.figures import draw
 from smfeval.show.scores import text
 from smfeval.summarise.number import Intervals
 from smfeval.summarise.numbers import NUMBERS
+from smfeval.summarise.windows import window_scores, windows
 from support import drifting
 
 RELATIVE = ("relative_energy", "relative_log", "relative_k", "relative_coverage_90")
@@ -172,7 +174,8 @@ def test_json_holds_every_row_and_matches_its_schema():
 def test_conditions_and_studies_know_them():
     assert score_condition("relative_k>0.5").holds(scored())
     assert NUMBERS["relative_k"].metric
-    assert not NUMBERS["relative_energy"].metric  # its horizon differs between estimators
+    assert NUMBERS["relative_energy"].metric
+    assert NUMBERS["relative_log"].metric
     assert not any(name.startswith("rel") for name in scored().effective_scans())
 
 
@@ -207,4 +210,32 @@ def test_the_page_has_a_row_for_each_horizon():
     assert "<h2>Relative motion" in html
     for row in found.relative_motion.rows:
         assert f"{row.horizon} scans" in html
-    assert "<h2>Relative motion" not in page.score([scored(drifting.steady_filter)], command="c")
+    assert '"horizons"' in html
+    assert 'id="horizons"' in html
+    assert found.relative_motion.growth.sentence[1:20] in html
+    bounded = page.score([scored(drifting.steady_filter)], command="c")  # J is unknown
+    assert 'id="horizons"' not in bounded
+    assert "(at least " in bounded
+
+
+def test_relative_scores_are_over_the_horizon_that_is_asked_for():
+    """In seconds, against windows made by hand; too short a one has none, with the reason."""
+    world = drifting.dead_reckoning(np.random.default_rng(3), 600)
+    estimate, truth = world.tracks()
+
+    def over(*horizons):
+        options = Options(alignment="se3", horizons=horizons)
+        return evaluate(estimate, truth, options=options)
+
+    found = over(Extent(3.0, "s"))
+    motion, claim = found.relative_motion, found.claim
+    first = np.arange(0, 570, 30)
+    made = windows(claim.joint, 30, claim.claim, (truth.position, truth.rotation),
+                   ends=(first, first + 30))  # fmt: skip
+    assert motion.scored.horizon == 30
+    assert found["relative_log"].value == pytest.approx(window_scores(made)["log"].mean())
+    assert over().relative_motion.scored == over().relative_motion.first
+    assert over().verdict == found.verdict
+    short = over(Extent(0.5, "s"))
+    assert short.get("relative_k") is None
+    assert "fewer than 10 scans lie between" in short.relative_motion.unscored

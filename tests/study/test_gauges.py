@@ -118,7 +118,7 @@ def test_who_has_no_relative_scores_is_told_in_a_footnote(folder, tmp_path):
         estimators=tuple(PlannedEstimator(name, f"{name}/{{track}}.square") for name in names),
     )
     told = " ".join(terminal.text(study).split())
-    assert "none for sparse on 8 of 8 tracks (cross-covariances are unknown, or" in told
+    assert "sparse on 8 of 8 tracks (cross-covariances are unknown, or" in told
     values = {each.estimator: dict(each.numbers) for each in study.results}
     assert "relative_log" in values["honest"]
     assert "relative_log" not in values["sparse"]

@@ -50,6 +50,7 @@ from smfeval.summarise.judgement import (
     gather_rows,
     why_unusable,
 )
+from smfeval.summarise.path_growth import path_growth
 from smfeval.summarise.relative import RelativeMotion
 from smfeval.summarise.windows import (
     FEWEST_SCANS_APART,
@@ -250,6 +251,10 @@ def judge_motion(
     evidence = replace(evidence, bounds=_allow_tails(evidence.bounds, claimed.tails))
     reason = claimed.reason if joint.kind == "unknown" else unseen
     motion = RelativeMotion(evidence, reason=reason)
+    if all_bounds and unseen is None:
+        truth = (reference.position, reference.rotation)
+        growth = path_growth(joint, gauge, claim, truth, reference_covariance=noise)
+        motion = replace(motion, growth=growth)
     if not evidence.rows:
         return motion
     return _with_scores(motion, claimed, reference, noise, horizon)

@@ -189,6 +189,7 @@ class Evaluation:
     def to_dict(self) -> dict[str, Any]:
         """Strict JSON data (schema `smfeval.score/1`)."""
         motion = self.relative_motion
+        growth = None if motion is None else motion.growth
         return {
             "schema": SCHEMA,
             "estimate": _track(self.estimate),
@@ -203,6 +204,7 @@ class Evaluation:
             "pose": _space(self.pose),
             "relative_motion": [] if motion is None else motion.row_dicts(),
             "k_over_path": [asdict(row) | {"k": row.k.to_dict()} for row in self.k_over_path],
+            "k_growth": None if growth is None else growth.to_dict(),
             "relative_bounds": [] if motion is None else motion.bound_dicts(),
             "verdict": self.verdict.to_dict(),
             "doubts": [asdict(doubt) for doubt in self.doubts],

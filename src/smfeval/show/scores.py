@@ -315,10 +315,13 @@ def _motion_text(motion: RelativeMotion, row: WindowRow, intervals: Intervals) -
 
 
 def _path_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
-    """What `-v` adds: k over the start of the path."""
-    rows = evaluation.k_over_path
+    """What `-v` adds: k over the start of the path, and over stretches of it."""
+    rows, motion = evaluation.k_over_path, evaluation.relative_motion
     texts = [f"{row.k} over {words.length(row.metres)}" for row in rows]
-    return [("k over path", ", ".join(texts))] if rows else []
+    shown = [("k over path", ", ".join(texts))] if rows else []
+    if motion is not None and motion.growth is not None:
+        shown.append(("k growth", motion.growth.sentence))
+    return shown
 
 
 def _bound_text(bound: Bound) -> str:

@@ -17,6 +17,7 @@ from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.summarise.judgement import DOUBT, Bound, Evidence, usable, why_unusable
 from smfeval.summarise.number import Intervals, Number, finite_or_none
+from smfeval.summarise.path_growth import PathGrowth
 from smfeval.summarise.windows import TOLERANCE, WindowRow, Windows, WindowSample, window_scores
 
 
@@ -154,6 +155,8 @@ class RelativeMotion:
         k over horizons where J is given or implied, and bounds after a fit.
     windows, scored
         Windows of the horizon that is scored, and their row; None where there is none.
+    growth
+        k over the length of stretches of the path; None where that cannot be seen.
     reason
         Why there can be no rows; None where there can.
     unscored
@@ -163,6 +166,7 @@ class RelativeMotion:
     evidence: Evidence
     windows: Windows | None = None
     scored: WindowRow | None = None
+    growth: PathGrowth | None = None
     reason: str | None = None
     unscored: str | None = None
 

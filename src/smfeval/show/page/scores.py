@@ -106,6 +106,7 @@ def _estimate(
             if each.verdict is not None
         ],
         "relative": _relative_rows(evaluation),
+        "growth": _growth_sentence(evaluation),
         "alibis": None if alibis is None else _alibis(alibis),
         "diagnoses": None if diagnoses is None else _diagnoses(diagnoses),
         "conditions": _conditions(evaluation),
@@ -228,6 +229,12 @@ def _relative_rows(evaluation: Evaluation) -> list[Row]:
         )
         for row in motion.rows
     ]
+
+
+def _growth_sentence(evaluation: Evaluation) -> str:
+    """Whether k belongs to short stretches or to the length of the path; '' if not seen."""
+    motion = evaluation.relative_motion
+    return "" if motion is None or motion.growth is None else sentence(motion.growth.sentence)
 
 
 def _alibis(found: Alibis) -> dict[str, Any]:
