@@ -55,19 +55,6 @@ YAW = 5
 SMALL = 1e-5  # rad^2: below, the series of a sine over its angle to one term is exact to 1e-12
 
 
-def claimed_axes(covariance: Floats) -> tuple[int, ...]:
-    """Axes (0 to 5: x, y, z, roll, pitch, yaw) of which a track claims any uncertainty. (n, 6, 6).
-
-    An axis whose variance is zero, or what rounding leaves of it beside the other positions or
-    rotations, in every scan, is one that the estimator does not estimate. Zeros stand on the axes
-    in which the covariance was written: turn it there first (a planar robot in a tilted frame).
-    """
-    variance = np.einsum("nii->ni", covariance)
-    largest = np.repeat([variance[:, :3].max(initial=0), variance[:, 3:].max(initial=0)], 3)
-    found = variance.max(axis=0, initial=0.0) > normal.ROUNDING * largest
-    return tuple(np.flatnonzero(found).tolist())
-
-
 def log_pose(
     error: ArrayLike, covariance: ArrayLike, *, axes: Sequence[int] | None = None
 ) -> Floats:
@@ -309,22 +296,6 @@ def whiten_pose(error: Floats, covariance: Floats, *, rotations: int = 3) -> Flo
     given = symmetrise(covariance[:, :place, :place] - gain @ np.swapaxes(cross, 1, 2))
     turned = normal.whiten(error[:, place:], S)
     return np.concatenate([normal.whiten(rest, given), turned], axis=1)
-
-
-def correlation_gain(error: Floats, covariance: Floats) -> tuple[Floats, Floats]:
-    """What a claimed correlation of rotation and position gains, and what it claims to. (n,) each.
-
-    The log scores of rho and of phi, each by itself, less the log score of the pose: nats that
-    knowing both together is worth. If the correlation is true, its mean is the mutual information
-    1/2 log(det S_rr det S_pp / det S); a claimed correlation that is not there loses.
-    """
-    rho, phi = covariance[:, :3, :3], covariance[:, 3:, 3:]
-    position = normal.likelihood_terms(error[:, :3], rho)
-    alone = log_rotation(error[:, 3:], phi) - normal.log_density(position, 3)
-    whole = normal.likelihood_terms(error, covariance)
-    turned = normal.likelihood_terms(error[:, 3:], phi)
-    claimed = 0.5 * (position.logdet + turned.logdet - whole.logdet)
-    return alone - log_pose(error, covariance), claimed
 
 
 def energy_particles(
