@@ -271,3 +271,23 @@ def test_nothing_is_computed_of_tracks_without_orientation(truth, honest, monkey
     monkeypatch.setattr("smfeval.evaluation.orientation.pose_residuals", refuse)
     options = Options(alignment="none", intervals=Intervals(None))
     evaluate(honest, truth.with_about(oriented=False), options=options)
+
+
+def test_an_alignment_that_positions_cannot_fix_convicts_no_rotation(rng):
+    """A straight way: the fit's own roll about it is what positions make of it."""
+    n = 600
+    time = np.arange(n) / 10
+    position = np.stack([time, 0.02 * np.sin(time), 0.02 * np.cos(1.3 * time)], axis=1)
+    turning = so3.exp(np.stack([0 * time, 0 * time, 0.1 * np.sin(time)], axis=1))
+    truth = Track((1e9 * time).astype(np.int64), position, turning, about=ABOUT)
+    sigma = np.array([0.001, 0.001, 0.001, 0.002, 0.002, 0.002])
+    estimate = believed(truth, np.tile(np.diag(sigma**2), (n, 1, 1)), rng)
+    wrong = estimate.position + 0.02 * np.stack(
+        [0 * time, np.sin(time / 9), np.cos(time / 7)], axis=1
+    )
+    found = evaluate(
+        estimate.with_arrays({"position": wrong}), truth, options=Options(alignment="se3")
+    )
+    assert found["k_rotation"].value > 50
+    assert found.rotation.verdict.label == "cannot tell"
+    assert "the alignment, fitted to positions, may be off by" in found.rotation.verdict.sentence

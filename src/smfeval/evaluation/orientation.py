@@ -56,6 +56,8 @@ from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
 
 REQUIRED_RULES = ("nees", "pit")
 VERDICT_QUANTITIES = ("nees_median", "k", "moment_k", "factor_per_axis", "coverage_90")
+IDENTITY = np.array([0.0, 0.0, 0.0, 1.0])
+TURNS = 5  # rounds of body and world in turn: they settle in two or three
 ROUNDING_RAD = 1e-9  # rotation errors this small are what rounding leaves of zero
 TILT = ClaimedAxes((3, 4), "world")  # roll and pitch in a world whose vertical is z
 NOTHING = "the estimate claims no uncertainty of rotation"
@@ -141,10 +143,14 @@ class _Case:
         with_noise = self.options.reference_covariance
         return pose_residuals(estimate, reference, reference_covariance=with_noise, claimed=claimed)
 
-    def turned(self, rotation: Floats) -> "_Case":
-        """The same beliefs about a body that is turned against theirs: R' = R C. (4,)."""
-        turn = (np.zeros(3), rotation)
-        estimate = move_to_body(self.estimate, turn, self.estimate.about.body)
+    def turned(self, turns: "Turns") -> "_Case":
+        """The same beliefs about a body turned against theirs, in a world turned too: W R C."""
+        rotation = turns.body
+        estimate = move_to_body(self.estimate, (np.zeros(3), rotation), self.estimate.about.body)
+        part = "particle_rotation" if isinstance(estimate, ParticleTrack) else "rotation"
+        cross = estimate.cross if isinstance(estimate, GaussianTrack) else None
+        rows = {part: so3.compose(turns.world, getattr(estimate, part))}
+        estimate = estimate.with_arrays(rows, **({} if cross is None else {"cross": cross}))
         claim, joint = self.claim.claim, self.claim.joint
         belief = estimate.moments if isinstance(estimate, ParticleTrack) else estimate
         assert isinstance(belief, GaussianTrack)
@@ -261,53 +267,92 @@ def _usable_scans(residuals: Residuals, space: OrientedSpace) -> tuple[Bools, tu
 
 
 def _judge(case: _Case, found: SpaceScores, space: OrientedSpace) -> Verdict:
-    """By the rules of the position; a constant rotation between the bodies convicts nobody.
+    """By the rules of the position; no constant rotation convicts.
 
-    Who is convicted must be so without the constant rotation that fits best. Where one stands out
-    from what scatters about it, nobody is acquitted either.
+    Who is convicted must be so without the constant rotation of the body that fits best, which
+    looks like an extrinsic, and of the world, as far as the alignment fitted it to positions: its
+    error is that of positions. Where the body's stands out, nobody is acquitted either.
     """
     first = _judge_claim(case, found, space)
     if first.evidence == "none":
         return first
     constant = constant_rotation(case.claim.claim, case.reference)
     if first.label != "overconfident":
-        return first if constant is None else _looks_like_extrinsic(constant, "")
-    turn = _best_turn(found, space)
-    angle = float(np.linalg.norm(turn))
-    without = case.turned(so3.exp(turn))
+        return first if constant is None else _explained(constant, "")
+    turns = _constant_turns(case, found, space)
+    without = case.turned(turns)
     again, _ = _measure(without, space)
     second = None if again is None else _judge_claim(without, again, space)
+    angle, aligned = float(so3.angle(turns.body)), float(so3.angle(turns.world))
+    lead = f"k = {found.numbers[K_AT_95]}, but "
     if second is None or second.label != "overconfident":
-        return _looks_like_extrinsic(angle, f"k = {found.numbers[K_AT_95]}, but ")
-    if constant is None:
+        return _explained(angle, lead) if angle > aligned else _explained_by_fit(aligned, lead)
+    if constant is None and not case.fit.freedoms:
         return first
-    rest = f"even without a constant rotation of {_angle(angle)}, which looks like an extrinsic"
+    rest = "even without the constant rotations that fit best"
+    if constant is not None:
+        rest = f"even without a constant rotation of {_angle(angle)}, which looks like an extrinsic"
     return replace(
         second, sentence=second.sentence.replace("overconfident: ", f"overconfident {rest}: ", 1)
     )
 
 
-def _looks_like_extrinsic(angle_rad: float, lead: str) -> Verdict:
+@dataclass(frozen=True)
+class Turns:
+    """Constant rotations of the body and of the world, as quaternions. (4,)."""
+
+    body: Floats
+    world: Floats
+
+
+def _explained(angle_rad: float, lead: str) -> Verdict:
     constant = f"a constant rotation of {_angle(angle_rad)} between the bodies"
     text = f"{lead}{constant} explains it: it looks like an extrinsic"
     return Verdict("cannot tell", f"cannot tell: {text}", "constant rotation")
+
+
+def _explained_by_fit(angle_rad: float, lead: str) -> Verdict:
+    fitted = f"the alignment, fitted to positions, may be off by {_angle(angle_rad)}"
+    return Verdict("cannot tell", f"cannot tell: {lead}{fitted}", "constant rotation")
 
 
 def _angle(angle_rad: float) -> str:
     return words.angle(float(np.degrees(angle_rad)))
 
 
-def _best_turn(found: SpaceScores, space: OrientedSpace) -> Floats:
-    """The constant rotation about the claimed axes between the bodies, as a vector. (3,)."""
-    turn = np.zeros(3)
-    if space.claimed.frame == "world":
-        return turn
+def _constant_turns(case: _Case, found: SpaceScores, space: OrientedSpace) -> Turns:
+    """The constant rotations W and C with W R C nearest to the reference, by turns.
+
+    C is about the claimed axes of the body; W is what the alignment fitted: nothing, a yaw, or all.
+    """
+    estimate, reference = found.estimate.rotation, found.reference.rotation
+    body, world = IDENTITY, IDENTITY
+    gauge = case.claim.fit.gauge if space.name == "rotation" else "none"
+    for _ in range(TURNS):
+        if space.claimed.frame == "body":
+            between = so3.compose(so3.inverse(so3.compose(world, estimate)), reference)
+            body = _mean_about(between, space)
+        if gauge == "none":
+            break
+        world = _mean(so3.compose(reference, so3.inverse(so3.compose(estimate, body))))
+        if gauge == "yaw":
+            world = world * np.array([0.0, 0.0, 1.0, 1.0])
+            world = world / np.linalg.norm(world)
+    return Turns(body, world)
+
+
+def _mean(rotation: Floats) -> Floats:
+    return so3.mean(np.einsum("ni,nj->ij", rotation, rotation))
+
+
+def _mean_about(between: Floats, space: OrientedSpace) -> Floats:
+    """The mean of rotations, about the claimed axes alone. (n, 4) -> (4,)."""
     rows = [row - ROTATION[0] for row in space.claimed.rows if row in ROTATION]
-    if len(rows) == len(turn):
-        between = so3.compose(so3.inverse(found.estimate.rotation), found.reference.rotation)
-        return so3.log(so3.mean(np.einsum("ni,nj->ij", between, between)))
-    turn[rows] = found.residuals.error[:, space.turning].mean(axis=0)
-    return turn
+    if len(rows) == len(ROTATION):
+        return _mean(between)
+    turn = np.zeros(len(ROTATION))
+    turn[rows] = so3.log(between)[:, rows].mean(axis=0)
+    return so3.exp(turn)
 
 
 def _judge_claim(case: _Case, found: SpaceScores, space: OrientedSpace) -> Verdict:
