@@ -108,6 +108,45 @@ def test_a_command_that_is_stopped_leaves_no_temporary_file(number, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+HUNG_UP = """
+import signal, sys
+from smfeval.cli import main as main_module
+def hang_up(verb, arguments):
+    signal.raise_signal(signal.SIGHUP)
+    return 0
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+main_module._run_verb = hang_up
+sys.exit(main_module.main(["check", "a"]))
+"""
+
+
+def test_what_nohup_has_us_ignore_stays_ignored():
+    assert subprocess.run([sys.executable, "-c", HUNG_UP], check=False).returncode == 0
+
+
+WORKER = """
+import time
+from pathlib import Path
+from smfeval.io.atomic import writing
+from smfeval.study.local import allow_interrupt
+allow_interrupt()
+with writing(Path("big.txt")) as stream:
+    print("begun", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_worker_that_is_stopped_leaves_no_temporary_file(number, tmp_path):
+    command = [sys.executable, "-c", WORKER]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "begun\n"
+        assert len(list(tmp_path.iterdir())) == 1
+        process.send_signal(number)
+    assert process.returncode == 128 + number
+    assert list(tmp_path.iterdir()) == []
+
+
 NOT_UTF8 = os.fsdecode(b"h\xff.square")
 
 

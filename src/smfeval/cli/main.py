@@ -141,12 +141,14 @@ def _ending_in_order(signals: list[int]) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {each: signal.signal(each, stop) for each in ENDING_SIGNALS}
+    heard = [each for each in ENDING_SIGNALS if signal.getsignal(each) is signal.SIG_DFL]
+    for each in heard:  # what `nohup` has us ignore stays ignored
+        signal.signal(each, stop)
     try:
         yield
     finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
+        for each in heard:
+            signal.signal(each, signal.SIG_DFL)
 
 
 def _drop_output() -> None:

@@ -87,10 +87,21 @@ def _temporary_file(path: Path) -> Iterator[Path]:
         temporary.touch(exist_ok=False)  # readable by others as the user's umask says
     except OSError as error:
         raise unwritable(path, error) from error
+    _TEMPORARY.add(temporary)
     try:
         yield temporary
     finally:
         temporary.unlink(missing_ok=True)
+        _TEMPORARY.discard(temporary)
+
+
+_TEMPORARY: set[Path] = set()  # that this process is writing
+
+
+def remove_temporary_files() -> None:
+    """For a process that is about to end without leaving the blocks that it is in."""
+    for path in tuple(_TEMPORARY):
+        path.unlink(missing_ok=True)
 
 
 def _rename(targets: dict[Path, Path]) -> None:

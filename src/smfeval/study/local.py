@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from smfeval.errors import OptionError
+from smfeval.io.atomic import remove_temporary_files
 from smfeval.study.cache import TaskOutcome, failed_result
 from smfeval.study.task import PairTask, Task
 
@@ -139,6 +140,7 @@ def _end_with_parent() -> None:
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()
+    remove_temporary_files()
     os._exit(1)
 
 
@@ -165,8 +167,17 @@ def defer_interrupt() -> Iterator[None]:
 
 
 def allow_interrupt() -> None:
-    """Let Ctrl-C end this process at once and in silence, also one that came before."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """Let Ctrl-C (and SIGTERM) end this process at once and in silence, also one that came before.
+
+    Nothing half-written stays.
+    """
+
+    def end(number: int, frame: object) -> None:
+        remove_temporary_files()
+        os._exit(128 + number)
+
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, end)
     if HAS_SIGMASK:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
