@@ -282,9 +282,8 @@ def test_an_alignment_that_positions_cannot_fix_convicts_no_rotation(rng):
     truth = Track((1e9 * time).astype(np.int64), position, turning, about=ABOUT)
     sigma = np.array([0.001, 0.001, 0.001, 0.002, 0.002, 0.002])
     estimate = believed(truth, np.tile(np.diag(sigma**2), (n, 1, 1)), rng)
-    wrong = estimate.position + 0.02 * np.stack(
-        [0 * time, np.sin(time / 9), np.cos(time / 7)], axis=1
-    )
+    roll = so3.exp(np.array([0.3, 0.0, 0.0]))
+    wrong = so3.rotate(np.tile(roll, (n, 1)), estimate.position)
     found = evaluate(
         estimate.with_arrays({"position": wrong}), truth, options=Options(alignment="se3")
     )

@@ -57,7 +57,7 @@ from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
 REQUIRED_RULES = ("nees", "pit")
 VERDICT_QUANTITIES = ("nees_median", "k", "moment_k", "factor_per_axis", "coverage_90")
 IDENTITY = np.array([0.0, 0.0, 0.0, 1.0])
-TURNS = 5  # rounds of body and world in turn: they settle in two or three
+STEPS = 5  # of Newton's method for constant rotations: it settles in two or three
 ROUNDING_RAD = 1e-9  # rotation errors this small are what rounding leaves of zero
 TILT = ClaimedAxes((3, 4), "world")  # roll and pitch in a world whose vertical is z
 NOTHING = "the estimate claims no uncertainty of rotation"
@@ -321,38 +321,31 @@ def _angle(angle_rad: float) -> str:
 
 
 def _constant_turns(case: _Case, found: SpaceScores, space: OrientedSpace) -> Turns:
-    """The constant rotations W and C with W R C nearest to the reference, by turns.
+    """The constant rotations W and C with W R C nearest to the reference, by Newton's steps.
 
     C is about the claimed axes of the body; W is what the alignment fitted: nothing, a yaw, or all.
+    To first order Log((W R C)^T R_ref) = c + (R C)^T w.
     """
     estimate, reference = found.estimate.rotation, found.reference.rotation
-    body, world = IDENTITY, IDENTITY
+    about = np.eye(3)[:, [row - ROTATION[0] for row in space.claimed.rows if row in ROTATION]]
+    about = about if space.claimed.frame == "body" else about[:, :0]
     gauge = case.claim.fit.gauge if space.name == "rotation" else "none"
-    for _ in range(TURNS):
-        if space.claimed.frame == "body":
-            between = so3.compose(so3.inverse(so3.compose(world, estimate)), reference)
-            body = _mean_about(between, space)
-        if gauge == "none":
-            break
-        world = _mean(so3.compose(reference, so3.inverse(so3.compose(estimate, body))))
-        if gauge == "yaw":
-            world = world * np.array([0.0, 0.0, 1.0, 1.0])
-            world = world / np.linalg.norm(world)
+    axes = np.eye(3)[:, {"none": slice(0, 0), "yaw": slice(2, 3)}.get(gauge, slice(0, 3))]
+    body, world = IDENTITY, IDENTITY
+    if about.shape[1] == len(ROTATION):
+        between = so3.compose(so3.inverse(estimate), reference)
+        body = so3.mean(np.einsum("ni,nj->ij", between, between))
+    for _ in range(STEPS):
+        turned = so3.compose(so3.compose(world, estimate), body)
+        left = so3.log(so3.compose(so3.inverse(turned), reference))
+        outer = np.swapaxes(so3.matrix(turned), 1, 2) @ axes
+        slope = np.concatenate([np.broadcast_to(about, (len(left), *about.shape)), outer], axis=2)
+        step = np.linalg.lstsq(
+            np.einsum("nij,nik->jk", slope, slope), np.einsum("nij,ni->j", slope, left)
+        )[0]
+        body = so3.compose(body, so3.exp(about @ step[: about.shape[1]]))
+        world = so3.compose(so3.exp(axes @ step[about.shape[1] :]), world)
     return Turns(body, world)
-
-
-def _mean(rotation: Floats) -> Floats:
-    return so3.mean(np.einsum("ni,nj->ij", rotation, rotation))
-
-
-def _mean_about(between: Floats, space: OrientedSpace) -> Floats:
-    """The mean of rotations, about the claimed axes alone. (n, 4) -> (4,)."""
-    rows = [row - ROTATION[0] for row in space.claimed.rows if row in ROTATION]
-    if len(rows) == len(ROTATION):
-        return _mean(between)
-    turn = np.zeros(len(ROTATION))
-    turn[rows] = so3.log(between)[:, rows].mean(axis=0)
-    return so3.exp(turn)
 
 
 def _judge_claim(case: _Case, found: SpaceScores, space: OrientedSpace) -> Verdict:
