@@ -97,7 +97,10 @@ def test_an_option_that_is_declared_is_checked_in_python():
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        ({"association": "closest"}, "association 'closest' is unknown; it is one of nearest, gp"),
+        (
+            {"association": "closest"},
+            "association 'closest' is unknown; it is one of moved, nearest, gp",
+        ),
         ({"alignment": "gravity_yaw"}, "alignment 'gravity_yaw' is unknown; it is one of none"),
         ({"tolerance_s": float("nan")}, "tolerance nan is no time that could be meant"),
         ({"offset_s": "soon"}, "offset 'soon' is neither a time in seconds nor auto"),

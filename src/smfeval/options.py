@@ -39,10 +39,11 @@ from smfeval.score.spaces import POSITION_AXES, PositionSpace
 from smfeval.summarise.interval import METHODS
 from smfeval.summarise.number import Intervals
 
-Association = Literal["nearest", "gp"]
+Association = Literal["moved", "nearest", "gp"]
 JointChoice = Literal["auto", "implied", "given", "none"]
 JOINT_CHOICES: tuple[JointChoice, ...] = ("auto", "implied", "given", "none")
-ASSOCIATIONS: tuple[Association, ...] = ("nearest", "gp")
+ASSOCIATIONS: tuple[Association, ...] = ("moved", "nearest", "gp")
+OF_PAIRS: tuple[Association, ...] = ("moved", "nearest")
 TOLERANCE_S = 0.005
 
 
@@ -171,12 +172,20 @@ class Options:
         differs={"pair": {"kind": TIME, "metavar": "S|Nms", "help": "added to the stamps of A"}},
     )
     association: Association = option(
-        "nearest",
+        "moved",
         TEXT,
-        "nearest reference pose, or the reference as a continuous motion",
-        at=WITH_REFERENCE,
+        "nearest reference pose, moved over the gap to the scan (moved) or as it is (nearest), or "
+        "the reference as a continuous motion (gp); default moved",
+        at=EVERYWHERE,
         group=PAIRING,
         choices=ASSOCIATIONS,
+        differs={
+            "pair": {
+                "help": "nearest pose of B, moved over the gap to A's scan (moved, default) or as "
+                "it is (nearest)",
+                "choices": OF_PAIRS,
+            }
+        },
     )
     rules: tuple[str, ...] = option_made(
         default_rules,

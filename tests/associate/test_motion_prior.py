@@ -15,7 +15,6 @@ from smfeval.associate.motion_prior import (
     Instants,
     MotionPrior,
     bridge,
-    fit_given_noise,
     fit_prior,
     interpolate_curve,
     process_covariance,
@@ -156,33 +155,6 @@ def test_posterior_is_that_of_a_dense_process(order, noise, rng):
         np.testing.assert_allclose(covariance, dense * SHAPE, rtol=1e-8)
 
 
-@pytest.mark.parametrize("order", ORDERS)
-def test_posterior_with_a_covariance_per_observation_is_that_of_a_dense_process(order, rng):
-    step = irregular(18, rng)
-    root = rng.normal(size=(18, 3, 3)) * 0.03
-    noise = root @ root.swapaxes(1, 2) + 1e-5 * np.eye(3)
-    y = draw(step, MotionPrior(order, SHAPE, 0.0), rng) + np.einsum(
-        "nij,nj->ni", np.linalg.cholesky(noise), rng.normal(size=(18, 3))
-    )
-    at = random_instants(step, 20, rng)
-    mean, covariance = interpolate_curve(step, y, MotionPrior(order, SHAPE, 0.0), at, noise=noise)
-
-    dense_mean, dense = dense_posterior(step, y, order, SHAPE, noise, at)
-    np.testing.assert_allclose(mean, dense_mean, rtol=0, atol=1e-8)
-    np.testing.assert_allclose(covariance, dense, rtol=0, atol=1e-8 * np.abs(dense).max())
-
-
-def test_equal_covariances_give_the_separable_answer(rng):
-    step = irregular(200, rng)
-    motion = MotionPrior(3, SHAPE, 1e-4)
-    y = draw(step, motion, rng)
-    at = random_instants(step, 100, rng)
-    every = np.repeat(motion.noise[None], 200, axis=0)
-    one, together = (interpolate_curve(step, y, motion, at, noise=noise) for noise in (None, every))
-    np.testing.assert_allclose(one[0], together[0], atol=1e-8 * np.ptp(y))
-    np.testing.assert_allclose(one[1], together[1], rtol=1e-6, atol=1e-12)
-
-
 def mp_matrix(array):
     return mpmath.matrix(array.tolist())
 
@@ -277,24 +249,6 @@ def test_the_prior_that_made_a_curve_is_the_more_likely_one(order, rng):
     y = draw(step, MotionPrior(order, SHAPE, 1e-3 * 0.1 ** (2 * order - 1)), rng)
     likelihood = {m: fit_prior(step, y, m).log_likelihood for m in ORDERS}
     assert max(likelihood, key=likelihood.get) == order
-
-
-def test_the_density_is_recovered_where_the_noise_is_known(rng):
-    step = irregular(2000, rng)
-    truth = MotionPrior(2, SHAPE, 1e-3)
-    y = draw(step, truth, rng)
-    every = np.repeat(truth.noise[None], 2000, axis=0)
-    found = fit_given_noise(step, y, every, fit_prior(step, y, 2).motion)
-    assert np.trace(found.motion.density) == pytest.approx(np.trace(SHAPE), rel=0.25)
-    assert found.excess == pytest.approx(1.0, abs=0.1)
-
-
-def test_noise_that_is_reported_four_times_too_large_leaves_too_little_scatter(rng):
-    step = irregular(2000, rng)
-    truth = MotionPrior(2, SHAPE, 0.1)
-    y = draw(step, truth, rng)
-    every = np.repeat(16 * truth.noise[None], 2000, axis=0)
-    assert fit_given_noise(step, y, every, fit_prior(step, y, 2).motion).excess < 0.5
 
 
 def test_a_curve_in_a_plane_or_at_rest_has_no_density_across(rng):

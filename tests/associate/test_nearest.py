@@ -165,7 +165,7 @@ def test_stamps_in_another_unit_are_guessed(unit, divisor):
 
 def test_gap_risk_is_speed_times_gap_in_sigmas():
     speed, sigma = np.array([2.0, 2.0, 1.0, 2.0]), np.array([0.1, 0.1, 0.1, 0.2])
-    risk = gap_risk(speed, np.array([0.0, -0.01, 0.01, 0.08]), sigma)
+    risk = gap_risk(speed, np.array([0.0, -0.01, 0.01, 0.08]), sigma, sigma / 2)
     # distances within the gaps: 0, 2, 1 and 16 cm, so 0, 0.2, 0.1 and 0.8 sigma
     assert risk.median == pytest.approx(0.15)
     assert risk.p95 == pytest.approx(0.2 + 0.85 * 0.6)

@@ -287,7 +287,7 @@ def resolve_offset(
         raise OptionError("the scans are already paired; a clock offset is found before that")
     clock = offset_between(estimate, reference, kind, options)
     found = replace(options, offset_s=clock.offset_s)
-    if found.association == "nearest" and not _gaps_are_small(estimate, reference, found):
+    if found.association != "gp" and not _gaps_are_small(estimate, reference, found):
         found = replace(found, association="gp")
     return found, clock
 

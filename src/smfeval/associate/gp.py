@@ -2,8 +2,8 @@
 
 Position. Each axis of the world is an integrated Wiener process: acceleration or jerk is white
 noise with a 3x3 spectral density. The reference's poses are observations of it with independent
-noise: the covariance that the reference reports, or else `ratio` times the density, both found by
-maximum likelihood from the reference itself. The posterior is exact and costs O(n).
+noise, `ratio` times the density, both found by maximum likelihood from the reference itself. The
+posterior is exact and costs O(n).
 
 Rotation. The same on the reference's local rotation vectors: theta_(k+1) = theta_k +
 Log(R_k^T R_(k+1)) unrolls the rotation in body axes, theta is smoothed like a position, and
@@ -11,8 +11,13 @@ R(t) = R_k Exp(theta(t) - theta_k + coning). The mean is second order in the rot
 neighbouring poses, the covariance first order and a share of the coning for what is left out.
 
 Covariance. What the prior says, times a factor per length of gap that is measured on poses left out
-(`motion_widening`), plus the rounding of text. A reference that reports its covariance is taken at
-its word: no factor. Position and rotation are independent.
+(`widening`), plus the rounding of text. Position and rotation are independent.
+
+A reference that reports its covariance. Neighbouring poses of GNSS, INS and filters share their
+errors, so nothing is averaged: the curve passes through the poses, and the covariance is that of
+the two poses around the stamp, interpolated linearly, plus what the prior leaves open between them.
+On a pose that is its own covariance. Where errors are independent after all, that is too wide
+between poses by a factor 2 at most.
 
 Limits. Noise smaller than what motion leaves open from one pose to the next cannot be told from
 motion: on the poses themselves the covariance is then too small, and only a reported covariance
@@ -21,7 +26,7 @@ covariance does not know. Between poses one step apart the factor is that of two
 wide for motion that is smoother than the prior.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -32,7 +37,6 @@ from smfeval.associate.motion_prior import (
     Instants,
     MotionPrior,
     bridge,
-    fit_given_noise,
     fit_prior,
     interpolate_curve,
     interpolate_separable,
@@ -140,7 +144,7 @@ MAX_GAP_STEPS = 1e4  # median steps: across a longer gap the poses say nothing o
 LONG_GAP = 10  # median steps: what lies in a longer gap is counted and said
 BROAD_TURN_RAD = 1.0  # between neighbours; the local rotation model is a series in it
 CONING_UNCERTAINTY = 0.3  # of the coning correction, as a standard deviation: the terms beyond it
-DOUBTED_EXCESS = 0.5  # squared innovations below this fraction of what the noise lets expect
+EXACT = 1e-8  # noise over the motion of one step: the curve passes through the poses
 
 
 @dataclass(frozen=True)
@@ -150,8 +154,7 @@ class Interpolation:
     prior: str
     motion: MotionPrior
     log_likelihood: float | None  # per pose; None where the motion was given
-    reported_noise: bool  # the noise is the reference's own covariance
-    excess: float  # squared innovations over what prior and noise let expect
+    reported_noise: bool  # the reference's own covariance is interpolated beside it
     widening: Widening
 
 
@@ -212,7 +215,7 @@ def interpolate(
     Parameters
     ----------
     reference
-        Poses; the covariance of a `GaussianTrack` enters as independent noise of each pose.
+        Poses; the covariance of a `GaussianTrack` is interpolated, and nothing is averaged.
     stamps_ns
         Increasing stamps of the estimate. Those outside the reference stay unmatched.
     prior
@@ -256,7 +259,7 @@ def interpolate(
         position=how,
         rotation=how_turned,
         offset_s=offset_s,
-        notes=_notes(reference, at, how, outside, left_out),
+        notes=_notes(reference, at, outside, left_out),
     )
 
 
@@ -309,7 +312,7 @@ def _interpolate_position(
     origin = reference.position[0]  # large map coordinates would cost digits
     curve = reference.position - origin
     how = (
-        _given_prior(motion, noise)
+        _given_prior(step, motion, noise)
         if motion is not None
         else _select_prior(step, curve, noise, prior)
     )
@@ -339,15 +342,32 @@ def _interpolate_rotation(
 def _widened_curve(
     step: Floats, observed: Floats, at: Instants, noise: Floats | None, how: Interpolation
 ) -> tuple[Floats, Floats]:
-    mean, covariance = interpolate_curve(step, observed, how.motion, at, noise=noise)
-    factor = how.widening(at.before + at.after)
-    return mean, factor[:, None, None] * covariance + ROUNDING**2 * np.eye(3)
+    mean, covariance = interpolate_curve(step, observed, how.motion, at)
+    covariance = how.widening(at.before + at.after)[:, None, None] * covariance
+    if noise is not None:
+        covariance = covariance + _between(noise, at)
+    return mean, covariance + ROUNDING**2 * np.eye(3)
 
 
-def _given_prior(motion: MotionPrior, noise: Floats | None) -> Interpolation:
+def _between(noise: Floats, at: Instants) -> Floats:
+    """Covariances of the two poses around each instant, interpolated linearly. (q, d, d).
+
+    Whatever the correlation of their errors, an average of the two has no larger covariance.
+    """
+    share = (at.before / (at.before + at.after))[:, None, None]
+    return (1 - share) * noise[at.left] + share * noise[at.left + 1]
+
+
+def _given_prior(step: Floats, motion: MotionPrior, noise: Floats | None) -> Interpolation:
     names = {order: name for name, order in ORDERS.items()}
     prior = names.get(motion.order, f"derivative {motion.order}")
-    return Interpolation(prior, motion, None, noise is not None, 1.0, NO_WIDENING)
+    exact = motion if noise is None else _through_poses(step, motion)
+    return Interpolation(prior, exact, None, noise is not None, NO_WIDENING)
+
+
+def _through_poses(step: Floats, motion: MotionPrior) -> MotionPrior:
+    """The prior for poses without noise of their own."""
+    return replace(motion, ratio=EXACT * float(np.median(step)) ** (2 * motion.order - 1))
 
 
 def _select_prior(
@@ -357,17 +377,13 @@ def _select_prior(
     names = list(ORDERS) if prior == "auto" else [prior]
     fits = {name: fit_prior(step, observed, ORDERS[name]) for name in names}
     name = max(fits, key=lambda name: fits[name].log_likelihood)
-    free = fits[name]
-    if noise is None:
-        factors = widening(step, observed, free.motion)
-        return Interpolation(name, free.motion, free.log_likelihood, False, 1.0, factors)
-    known = fit_given_noise(step, observed, noise, free.motion)
-    return Interpolation(name, known.motion, known.log_likelihood, True, known.excess, NO_WIDENING)
+    motion = fits[name].motion
+    factors = widening(step, observed, motion)
+    used = motion if noise is None else _through_poses(step, motion)
+    return Interpolation(name, used, fits[name].log_likelihood, noise is not None, factors)
 
 
-def _notes(
-    reference: Track, at: Instants, position: Interpolation, outside: int, left_out: int
-) -> tuple[str, ...]:
+def _notes(reference: Track, at: Instants, outside: int, left_out: int) -> tuple[str, ...]:
     """What a careful reader should know."""
     usual = float(np.median(np.diff(reference.stamp))) / NANOSECONDS
     gap = at.before + at.after
@@ -381,7 +397,8 @@ def _notes(
         f"{longest}); their reference covariance is that of the motion prior": in_gaps > 0,
         f"the reference turns by up to {words.angle(np.degrees(turn))} between poses; its "
         f"interpolated rotation is coarse": reference.about.oriented and turn > BROAD_TURN_RAD,
-        "the reference scatters far less than the covariance it reports: its errors are shared "
-        "by neighbouring poses, and smoothing understates them": position.excess < DOUBTED_EXCESS,
+        "the reference's own covariance is interpolated between poses, not averaged": isinstance(
+            reference, GaussianTrack
+        ),
     }
     return tuple(note for note, holds in said.items() if holds)

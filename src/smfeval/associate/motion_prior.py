@@ -1,11 +1,10 @@
 """A curve in R^d under a motion prior: its posterior between the instants at which it was seen.
 
 The curve is a Gaussian process whose m-th derivative is white noise of spectral density `density`
-(d, d); it is seen at n instants, each time with independent noise. Where the noise is `ratio`
-times the density, one scalar smoother serves all axes: mean weights and variance are scalars, and
-the covariance is that variance times the density. Where each observation has a covariance of its
-own, all axes are smoothed together. Both are exact and O(n). Time is counted in median steps
-inside, so that all numbers of a state are of one size.
+(d, d); it is seen at n instants, each time with independent noise of `ratio` times the density. So
+one scalar smoother serves all axes: mean weights and variance are scalars, and the covariance is
+that variance times the density. It is exact and O(n). Time is counted in median steps inside, so
+that all numbers of a state are of one size.
 
 The first state: the position is known from the first observation alone; the derivatives are those
 of the polynomial through the first m observations, with a variance of WEAK times what one step of
@@ -123,12 +122,7 @@ class Instants:
 
 
 def interpolate_curve(
-    step: Floats,
-    observed: Floats,
-    motion: MotionPrior,
-    at: Instants,
-    *,
-    noise: Floats | None = None,
+    step: Floats, observed: Floats, motion: MotionPrior, at: Instants
 ) -> tuple[Floats, Floats]:
     """Posterior mean and covariance of the curve at instants between its observations.
 
@@ -139,19 +133,15 @@ def interpolate_curve(
     observed
         The curve as it was seen. (n, d).
     motion
-        Prior, and noise unless `noise` is given.
+        Prior and noise.
     at
         Instants. (q,).
-    noise
-        Covariance of each observation, instead of the noise of `motion`. (n, d, d).
 
     Returns
     -------
     mean, covariance
         (q, d), (q, d, d).
     """
-    if noise is not None:
-        return _interpolate_coupled(step, observed, motion, at, noise)
     mean, variance = interpolate_separable(step, observed, motion, at)
     return mean, variance[:, None, None] * motion.density
 
@@ -183,16 +173,6 @@ def separable_chain(step: Floats, observed: Floats, order: int, ratio: Floats) -
     seen = np.broadcast_to(observed, (len(observed), *batch, dimension))
     noise = np.broadcast_to(ratio, (len(observed), *batch))[..., None, None]
     return _chain(step, seen[..., None, :], order, np.eye(1), noise)
-
-
-def coupled_chain(
-    step: Floats, observed: Floats, order: int, density: Floats, noise: Floats
-) -> Chain:
-    """All axes in one state (position of all, velocity of all, ...), each observation's own noise.
-
-    Batch axes follow time: (n - 1, ...), (n, ..., d), (d, d), (n, ..., d, d).
-    """
-    return _chain(step, observed[..., None], order, density, noise)
 
 
 def _chain(step: Floats, seen: Floats, order: int, density: Floats, noise: Floats) -> Chain:
@@ -240,26 +220,6 @@ def _interpolate_between(
     return mean, 0.5 * (covariance + np.swapaxes(covariance, -1, -2))
 
 
-def _interpolate_coupled(
-    step: Floats, observed: Floats, motion: MotionPrior, at: Instants, noise: Floats
-) -> tuple[Floats, Floats]:
-    """Smooth the axes that move together; an axis that never moves keeps its noise as it is."""
-    moving, still = principal_axes(motion.density)
-    mean = observed[at.left] @ still @ still.T
-    covariance = still @ (still.T @ noise[at.left] @ still) @ still.T
-    if moving.shape[1]:
-        unit = float(np.median(step))
-        density = unit ** (2 * motion.order - 1) * (moving.T @ motion.density @ moving)
-        seen, spread = observed @ moving, moving.T @ noise @ moving
-        chain = coupled_chain(step / unit, seen, motion.order, density, spread)
-        part, spread = _interpolate_between(
-            smooth_chain(chain), at.in_units(unit), motion.order, density
-        )
-        mean = mean + part[..., 0] @ moving.T
-        covariance = covariance + moving @ spread @ moving.T
-    return mean, covariance
-
-
 def principal_axes(density: Floats) -> tuple[Floats, Floats]:
     """Orthonormal axes that move and axes that do not. (d, d) -> (d, r), (d, d - r)."""
     variance, axes = np.linalg.eigh(density)
@@ -285,20 +245,14 @@ LEAST_OBSERVATIONS = 12  # fewer cannot tell motion from noise
 # above the highest, hundreds of observations are averaged and motion does not show.
 LOG10_RATIOS = np.arange(-8.0, 10.1, 2.0)
 TOLERANCE = 0.04  # in log10: a tenth of the ratio, less than its error from 2000 observations
-LOG10_SCALES = np.arange(-8.0, 8.1, 2.0)  # of the density, about that of the free fit
 
 
 @dataclass(frozen=True)
 class PriorFit:
-    """A motion prior, its log likelihood per observation (0 for a curve that does not move at all).
-
-    `excess` is the mean squared innovation over what the prior expects, per axis; one where the
-    density was fitted freely, far below one where the reported noise is larger than the scatter.
-    """
+    """A motion prior, its log likelihood per observation (0 for a curve that does not move)."""
 
     motion: MotionPrior
     log_likelihood: float
-    excess: float
 
 
 def windows(count: int, most: int = WINDOWS) -> Ints:
@@ -316,7 +270,7 @@ def fit_prior(step: Floats, observed: Floats, order: int) -> PriorFit:
     steps, seen = step[index[:-1]] / unit, observed[index]
     axes = moving_axes(seen)
     if axes.shape[1] == 0:
-        return PriorFit(MotionPrior(order, np.zeros((observed.shape[1],) * 2), 0.0), 0.0, 1.0)
+        return PriorFit(MotionPrior(order, np.zeros((observed.shape[1],) * 2), 0.0), 0.0)
 
     def cost(log10_ratio: Floats) -> Floats:
         return _profile(steps, seen @ axes, order, 10.0**log10_ratio)[0]
@@ -326,33 +280,7 @@ def fit_prior(step: Floats, observed: Floats, order: int) -> PriorFit:
     power = 2 * order - 1
     whole = axes @ density[0] @ axes.T / unit**power
     motion = MotionPrior(order, 0.5 * (whole + whole.T), ratio * unit**power)
-    return PriorFit(motion, -0.5 * float(least[0]), 1.0)
-
-
-def fit_given_noise(step: Floats, observed: Floats, noise: Floats, free: MotionPrior) -> PriorFit:
-    """Density of a curve whose noise is known: its size, in the shape of a free fit's density.
-
-    (n - 1,), (n, d), (n, d, d).
-    """
-    if not free.density.any():
-        return PriorFit(MotionPrior(free.order, free.density, 0.0), 0.0, 1.0)
-    index, axes = windows(len(observed)), principal_axes(free.density)[0]
-    unit = float(np.median(step))
-    shape = unit ** (2 * free.order - 1) * (axes.T @ free.density @ axes)
-    steps, seen, spread = step[index[:-1]] / unit, observed[index] @ axes, axes.T @ noise @ axes
-
-    def terms(log10_scale: float) -> tuple[float, float]:
-        density = 10.0**log10_scale * shape
-        chain = coupled_chain(steps, seen, free.order, density, spread[index])
-        return _gaussian_terms(*innovations(chain))
-
-    def cost(log10_scales: Floats) -> Floats:
-        return np.array([sum(terms(scale)) for scale in log10_scales])
-
-    scale = _minimise(cost, LOG10_SCALES)
-    square, logarithm = terms(scale)
-    motion = MotionPrior(free.order, 10.0**scale * free.density, 0.0)
-    return PriorFit(motion, -0.5 * (square + logarithm), square / axes.shape[1])
+    return PriorFit(motion, -0.5 * float(least[0]))
 
 
 def moving_axes(seen: Floats) -> Floats:
@@ -371,14 +299,6 @@ def _profile(step: Floats, seen: Floats, order: int, ratio: Floats) -> tuple[Flo
     logarithm = np.log(variance[SKIPPED - 1 :, ..., 0, 0]).mean(axis=(0, 1))
     size = np.linalg.slogdet(density)[1]
     return axes * (logarithm + 1 + np.log(2 * np.pi)) + size, density
-
-
-def _gaussian_terms(innovation: Floats, covariance: Floats) -> tuple[float, float]:
-    """Mean squared whitened innovation, and mean log determinant with its constant."""
-    error, spread = innovation[SKIPPED - 1 :, ..., 0], covariance[SKIPPED - 1 :]
-    square = np.einsum("...i,...i->...", error, np.linalg.solve(spread, error[..., None])[..., 0])
-    logarithm = np.linalg.slogdet(spread)[1] + error.shape[-1] * np.log(2 * np.pi)
-    return float(square.mean()), float(logarithm.mean())
 
 
 def _minimise(cost: Callable[[Floats], Floats], grid: Floats) -> float:

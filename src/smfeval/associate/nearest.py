@@ -82,9 +82,43 @@ class Pairs:
     poses: int  # of the reference
     tolerance_s: float
     offset_s: float  # was added to the stamps of the estimate
+    moved_m: Floats | None = None  # how far each pose was moved over its gap (`associate.moved`)
+    open_m: Floats | None = None  # sigma on each axis that this leaves open; NaN: not moved
 
     def __len__(self) -> int:
         return len(self.estimate)
+
+    @property
+    def moves(self) -> "Moves | None":
+        """What was moved over gaps; None where no pose was to be moved."""
+        if self.moved_m is None or self.open_m is None or not self.gap_s.any():
+            return None
+        stayed = np.isnan(self.open_m)
+        return Moves(
+            poses=int((~stayed & (self.gap_s != 0)).sum()),
+            largest_m=float(self.moved_m.max()),
+            open_m=float(np.max(self.open_m, where=~stayed, initial=0.0)),
+            not_moved=int(stayed.sum()),
+        )
+
+
+@dataclass(frozen=True)
+class Moves:
+    """Poses that were moved over the gaps to their scans."""
+
+    poses: int
+    largest_m: float
+    open_m: float  # the largest sigma on each axis that a move leaves open
+    not_moved: int  # poses with a gap for which there is no velocity
+
+    @property
+    def sentence(self) -> str:
+        """How many were moved, how far at most, and what that leaves open at most."""
+        stayed = f", {words.count(self.not_moved)} could not be moved" if self.not_moved else ""
+        return (
+            f"{words.count(self.poses, 'pose')} moved over the gap by "
+            f"{words.length(self.largest_m)} at most, known to {words.length(self.open_m)}{stayed}"
+        )
 
 
 def nearest(
@@ -134,27 +168,75 @@ def _best_of_each(group: Ints, gap: Ints) -> Ints:
     return np.sort(order[first])
 
 
-RISK_LIMIT = 0.3  # sigma: a gap may move the reference by this much before we warn
+RISK_LIMIT = 0.3  # sigma: a gap may leave this much open before we warn
+MANY_AT_RISK = 0.1  # share of scans above the limit: more of them decide about the verdict
 
 
 @dataclass(frozen=True)
 class GapRisk:
-    """Reference speed times gap, in units of the reported sigma, over the scans."""
+    """What gaps between stamps leave open, in units of the reported sigma, over the scans.
+
+    Of a pose that was moved over its gap, that is the uncertainty of the move, which was granted;
+    of one that was not, speed times gap.
+    """
 
     median: float
     p95: float
     largest: float
     above_limit: float  # fraction of scans above RISK_LIMIT
+    not_moved: float  # fraction of scans above it of which nothing was granted
+    excuse: float  # times k that gaps of which nothing was granted explain at most
+
+    @property
+    def may_convict(self) -> bool:
+        """Whether gaps that were not bridged may make honest beliefs look too tight."""
+        return self.not_moved > MANY_AT_RISK
+
+    @property
+    def may_acquit(self) -> bool:
+        """Whether what was granted may make beliefs look wider than they are."""
+        return self.above_limit - self.not_moved > MANY_AT_RISK
 
 
-def gap_risk(speed: Floats, gap_s: Floats, sigma_m: Floats) -> GapRisk:
-    """Distance that the reference moves within the gap, in sigmas. (n,) each."""
-    risk = speed * np.abs(gap_s) / sigma_m
+def gap_risk(
+    speed: Floats,
+    gap_s: Floats,
+    sigma_m: Floats,
+    least_m: Floats,
+    *,
+    open_m: Floats | None = None,
+    granted: bool = True,
+) -> GapRisk:
+    """The risk of each scan, over a track. (n,) each; `open_m` as of `Pairs`.
+
+    `sigma_m` is the root mean variance of the scored axes, `least_m` the sigma in the direction
+    that is known best: in a gap of r such sigmas the root of the NEES grows by r at most.
+    Where what a move leaves open was not `granted`, it may convict as if it had not been moved.
+    """
+    way_m, stayed = speed * np.abs(gap_s), np.ones(len(gap_s), dtype=np.bool_)
+    if open_m is not None:
+        way_m = np.where(np.isnan(open_m), way_m, open_m)
+        stayed = np.isnan(open_m) | (not granted)
+    risk = way_m / sigma_m
+    above = risk > RISK_LIMIT
+    most = float(np.quantile(np.where(stayed, way_m / least_m, 0.0), 0.95))
     return GapRisk(
         median=float(np.median(risk)),
         p95=float(np.quantile(risk, 0.95)),
         largest=float(risk.max()),
-        above_limit=float((risk > RISK_LIMIT).mean()),
+        above_limit=float(above.mean()),
+        not_moved=float((above & stayed).mean()),
+        excuse=(1 + most) ** 2,
+    )
+
+
+def gap_words(risk: GapRisk) -> str:
+    """Why gaps allow no verdict, and what may help."""
+    many = risk.not_moved if risk.may_convict else risk.above_limit
+    return (
+        f"the stamps do not meet: in {words.share(many)} of scans the gap to the nearest pose "
+        f"leaves more than {words.exact(RISK_LIMIT)} sigma open; association moved or gp, offset "
+        "auto or a smaller tolerance may help"
     )
 
 

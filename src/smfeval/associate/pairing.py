@@ -1,9 +1,10 @@
-"""Which pose of the reference each scan meets: the nearest one, or the motion in between."""
+"""Which pose of the reference each scan meets: the nearest, moved or not, or one in between."""
 
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from smfeval.associate.moved import move_reference
 from smfeval.associate.nearest import Pairs, nearest
 from smfeval.errors import PairingError
 from smfeval.maths.symmetric import chunks
@@ -13,6 +14,7 @@ from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
 if TYPE_CHECKING:
     from smfeval.associate.clock import ClockOffset
 
+NEGLIGIBLE = 0.01  # sigma: left open by a move, it changes no variance by more than 1e-4
 FEW, MOVED_M = 10, 1.0  # fewer scans, or a shorter way, may well be without a turn
 
 
@@ -33,17 +35,20 @@ def pair_scans(
     clock: "ClockOffset | None" = None,
     pairs: Pairs | None = None,
 ) -> tuple[Pairs, Track, tuple[str, ...]]:
-    """Pairs, the reference that they point into, and notes.
+    """Pairs, the pose of the reference that belongs to each of them, and notes.
 
-    By `gp` the reference is a continuous motion: it is interpolated to the stamps of the estimate,
-    and what the interpolation does not know enters as the reference's covariance. `clock` is the
+    By `moved` the nearest pose is moved to the stamp of its scan (`associate.moved`); by `nearest`
+    it stays. By `gp` the reference is a continuous motion: it is interpolated to the stamps of the
+    estimate. What either does not know enters as the reference's covariance. `clock` is the
     offset that was found, to be named where the tracks then do not meet. `pairs` may be given.
     """
     clock_notes = () if clock is None else (clock.sentence,)
-    if pairs is not None:
-        return pairs, reference, clock_notes
-    if options.association == "nearest":
-        return nearest_pairs(estimate, reference, options), reference, clock_notes
+    if pairs is not None or options.association != "gp":
+        pairs = pairs or nearest_pairs(estimate, reference, options)
+        met, pairs = match_reference(reference, pairs, options)
+        if not isinstance(reference, GaussianTrack) and _is_negligible(met, estimate, pairs):
+            met = without_covariance(met)
+        return pairs, met, clock_notes
     from smfeval.associate.gp import interpolate  # noqa: PLC0415  its optimiser is slow to import
 
     try:
@@ -62,6 +67,41 @@ def pair_scans(
     )
     how = f"the reference is a continuous motion, white noise on {found.position.prior}"
     return pairs, found.track, (*clock_notes, how, *found.notes)
+
+
+def match_reference(reference: Track, pairs: Pairs, options: Options) -> tuple[Track, Pairs]:
+    """The nearest poses, moved to the stamps of their scans unless asked not to."""
+    if options.association == "moved":
+        return move_reference(reference, pairs)
+    return reference[pairs.reference], pairs
+
+
+def _is_negligible(met: Track, estimate: AnyTrack, pairs: Pairs) -> bool:
+    """Whether what the moves leave open is nothing beside the sigma of every scan's belief."""
+    if not isinstance(met, GaussianTrack):
+        return True
+    belief = estimate.moments if isinstance(estimate, ParticleTrack) else estimate
+    if not isinstance(belief, GaussianTrack):
+        return True
+    claimed = np.einsum("nii->ni", belief.covariance)[pairs.estimate]
+    left = np.einsum("nii->ni", met.covariance)
+    return all(
+        (left[:, at].max(axis=1) <= NEGLIGIBLE**2 * claimed[:, at].min(axis=1)).all()
+        for at in (slice(0, 3), slice(3, 6))
+    )
+
+
+def without_covariance(reference: Track) -> Track:
+    """The poses of a reference alone."""
+    if not isinstance(reference, GaussianTrack):
+        return reference
+    return Track(
+        reference.stamp,
+        reference.position,
+        reference.rotation,
+        about=reference.about,
+        provenance=reference.provenance,
+    )
 
 
 def check_reference(estimate: AnyTrack, reference: AnyTrack) -> Track:

@@ -146,8 +146,8 @@ def _options(chosen: argparse.Namespace) -> Options:
     options = with_values(Options(extrinsic=extrinsic, singular=chosen.bad_rows or "refuse"), given)
     if chosen.common and options.offset_s == "auto":
         raise OptionError("--common needs one clock for all: give --offset a time, not auto")
-    if chosen.common and options.association != "nearest":
-        raise OptionError("--common needs the nearest association: common scans are common poses")
+    if chosen.common and options.association == "gp":
+        raise OptionError("--common needs nearest poses, not gp: common scans are common poses")
     return options
 
 

@@ -28,6 +28,8 @@ from smfeval.align.projection import (
     is_determined,
     projected_covariance,
 )
+from smfeval.associate import Pairs
+from smfeval.associate.moved import move
 from smfeval.associate.pairing import nearest_pairs
 from smfeval.compare.difference import (
     align_pair,
@@ -45,7 +47,7 @@ from smfeval.errors import OptionError, PairingError
 from smfeval.evaluation import Options
 from smfeval.evaluation.claim import UNFITTED
 from smfeval.maths import normal
-from smfeval.maths.arrays import Floats
+from smfeval.maths.arrays import Bools, Floats
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import Intervals, Number
 from smfeval.summarise.windows import FEWEST_WINDOWS, horizons
@@ -174,10 +176,20 @@ def _common_scans(tracks: Sequence[GaussianTrack], options: Options) -> list[Gau
     return [
         first[scans],
         *(
-            track[each.estimate[np.isin(each.reference, scans)]]
+            _at_stamps_of_first(track, each, np.isin(each.reference, scans), options)
             for track, each in zip(others, met, strict=True)
         ),
     ]
+
+
+def _at_stamps_of_first(
+    track: GaussianTrack, met: Pairs, kept: Bools, options: Options
+) -> GaussianTrack:
+    """The scans of a track that were kept, moved over the gaps to those of the first track."""
+    at, gap_s = met.estimate[kept], met.gap_s[kept]
+    if options.association == "nearest":
+        return track[at]
+    return move(track, at, gap_s).track  # type: ignore[return-value]
 
 
 def _common_weight(placed: Sequence[GaussianTrack]) -> Floats:

@@ -18,6 +18,7 @@ import numpy as np
 
 from smfeval.align.gauge import AlignmentKind, fit_alignment
 from smfeval.associate import nearest
+from smfeval.associate.pairing import match_reference, without_covariance
 from smfeval.compare.frames import agree_on_body
 from smfeval.compare.sensitivity import NO_PARTICLES
 from smfeval.errors import PairingError
@@ -65,7 +66,7 @@ def check_hypothesis(
             f"{len(common)} scans of the pair meet the reference; {FEWEST} are needed to check "
             "how the errors depend on each other"
         )
-    truth = _without_covariance(reference[common.reference])
+    truth, common = match_reference(without_covariance(reference), common, options)
     ours, theirs = (_errors(track[common.estimate], truth, kind, options) for track in met)
     return dependence(ours, theirs)
 
@@ -116,10 +117,3 @@ def _own_k(residuals: Residuals) -> float | None:
         if normal.is_singular(residuals.predicted_covariance).any()
         else NO_PARTICLES.inflation(residuals)
     )
-
-
-def _without_covariance(reference: Track) -> Track:
-    """The reference without a covariance of its own."""
-    if not isinstance(reference, GaussianTrack):
-        return reference
-    return Track(reference.stamp, reference.position, reference.rotation, about=reference.about)

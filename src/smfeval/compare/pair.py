@@ -12,8 +12,9 @@ import numpy as np
 
 from smfeval import words
 from smfeval.align.fit import Alignment
-from smfeval.associate import Pairs
-from smfeval.associate.pairing import nearest_pairs
+from smfeval.associate import GapRisk, Pairs
+from smfeval.associate.nearest import gap_words
+from smfeval.associate.pairing import match_reference, nearest_pairs
 from smfeval.compare.difference import Difference, align_pair, joints_of
 from smfeval.compare.frames import agree_on_body, as_gaussian, name_of, open_gauge, rename_track
 from smfeval.compare.hypothesis import Hypothesis, check_hypothesis
@@ -28,6 +29,7 @@ from smfeval.compare.sensitivity import (
     share_of_a,
 )
 from smfeval.evaluation import REQUIRED_RULES, Options
+from smfeval.evaluation.metrics import gap_risk_of
 from smfeval.evaluation.result import ScoredScans
 from smfeval.maths.special import chi_squared_tail_quantile
 from smfeval.score import scores
@@ -240,7 +242,8 @@ def compare_pair(
     kind, gauge_notes = open_gauge([first, second], options)
 
     pairs = nearest_pairs(first, second, options)
-    ours, theirs = first[pairs.estimate], second[pairs.reference]
+    met, pairs = match_reference(second, pairs, options)
+    ours, (theirs, _) = first[pairs.estimate], as_gaussian(met)
     joints = joints_of((a, b), (ours, theirs), options)
     difference = align_pair(ours, theirs, kind, joints, options)
     scored = score_difference(difference, f"{name_of(a)} and {name_of(b)} together", options)
@@ -278,11 +281,22 @@ def compare_pair(
             if reference is None
             else check_hypothesis((ours, theirs), reference, kind, options)
         ),
-        claim=claim(name_of(a), name_of(b), evidence),
+        claim=_judge_gaps(
+            claim(name_of(a), name_of(b), evidence),
+            gap_risk_of(scored, pairs, np.arange(len(pairs))),
+            bound or k.value,
+        ),
         notes=first_notes + second_notes + body_notes + gauge_notes + _left_out_notes(scored),
         no_bound=evidence.shared or k.reason,
         intervals=options.intervals,
     )
+
+
+def _judge_gaps(found: PairClaim, risk: GapRisk | None, k: float) -> PairClaim:
+    """Cannot tell where gaps between stamps that were not bridged may explain k_pair."""
+    if found.label == "cannot tell" or risk is None or not risk.may_convict or k > risk.excuse:
+        return found
+    return PairClaim("cannot tell", f"cannot tell: {gap_words(risk)} ({found.sentence})")
 
 
 def score_difference(found: Difference, name: str, options: Options) -> ScoredScans:

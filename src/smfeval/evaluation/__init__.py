@@ -21,6 +21,7 @@ from smfeval.evaluation.metrics import (
     FittedFreedoms,
     crps_by_axis,
     gap_risk_of,
+    judge_gaps,
     judge_track,
     relative_errors,
     rotation_deg,
@@ -74,7 +75,7 @@ def evaluate(
     options, clock = resolve_clock(estimate, reference, kind, options, pairs)
     pairs, reference, pair_notes = pair_scans(estimate, reference, options, clock, pairs)
     joint = claimed_joint(estimate, options.joint, estimate[pairs.estimate])
-    estimate, reference = estimate[pairs.estimate], reference[pairs.reference]
+    estimate = estimate[pairs.estimate]
 
     alignment, left = fit_alignment(estimate, reference, kind, options.fit_on)
     matched = MatchedTracks(estimate, reference, alignment, pairs, options.extrinsic)
@@ -85,6 +86,7 @@ def evaluate(
     covariance = None if claim is None or claim.covariance is None else claim.covariance[left]
     scored = score_scans(estimate[left], reference[left], options, covariance)
     position = summarise_position(scored, options, motion)
+    risk = gap_risk_of(position, pairs, left, granted=options.reference_covariance)
     fit = FittedFreedoms(
         alignment.freedoms, from_start=len(left) < len(estimate), clock=clock is not None
     )
@@ -97,7 +99,7 @@ def evaluate(
         options=options,
         pairs=pairs,
         clock=clock,
-        gap_risk=gap_risk_of(position, pairs, left),
+        gap_risk=risk,
         alignment=alignment,
         position=position,
         rotation=orientation.rotation,
@@ -105,7 +107,7 @@ def evaluate(
         relative=relative_errors(position, options),
         claim=claim,
         relative_motion=motion,
-        verdict=judge_track(position, fit, motion).after_doubt(why, loss(doubts)),
+        verdict=judge_gaps(judge_track(position, fit, motion), risk).after_doubt(why, loss(doubts)),
         doubts=doubts,
         notes=(
             *notes,

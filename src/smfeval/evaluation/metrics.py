@@ -1,13 +1,13 @@
 """What an evaluation shows beside the scores: gap risk, path axes, rotation, relative errors."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from smfeval import words
 from smfeval.align.extent import Extent
 from smfeval.associate import GapRisk, Pairs, gap_risk
-from smfeval.associate.nearest import speeds
+from smfeval.associate.nearest import gap_words, speeds
 from smfeval.errors import OptionError
 from smfeval.evaluation.result import ScoredScans, SpaceScores
 from smfeval.maths import normal, so3
@@ -32,11 +32,16 @@ from smfeval.summarise.relative import (
 from smfeval.summarise.verdict import K_AT_95, Verdict, verdict, verdict_after_fit
 from smfeval.summarise.windows import TOLERANCE
 
-NO_RISK = GapRisk(median=0.0, p95=0.0, largest=0.0, above_limit=0.0)
+NO_RISK = GapRisk(median=0.0, p95=0.0, largest=0.0, above_limit=0.0, not_moved=0.0, excuse=1.0)
 
 
-def gap_risk_of(scored: ScoredScans, pairs: Pairs, left: Ints) -> GapRisk | None:
-    """How far the reference moves within the gaps, in reported sigmas; None without a belief."""
+def gap_risk_of(
+    scored: ScoredScans, pairs: Pairs, left: Ints, *, granted: bool = True
+) -> GapRisk | None:
+    """What the gaps between stamps leave open, in claimed sigmas; None without a belief.
+
+    `granted` says whether the reference's covariance entered the prediction.
+    """
     covariance = scored.residuals.covariance
     if covariance is None:
         return None
@@ -47,7 +52,11 @@ def gap_risk_of(scored: ScoredScans, pairs: Pairs, left: Ints) -> GapRisk | None
     if not gap_s.any():  # the usual case of common stamps: nothing moves within no time
         return NO_RISK
     speed = speeds(scored.reference.stamp, scored.reference.position)
-    return gap_risk(speed, gap_s, np.sqrt(variance))
+    open_m = None if pairs.open_m is None else pairs.open_m[left][scored.kept_scans]
+    least = np.sqrt(np.maximum(np.linalg.eigvalsh(covariance)[:, 0], 0.0))
+    if not least.min() > 0:
+        return None
+    return gap_risk(speed, gap_s, np.sqrt(variance), least, open_m=open_m, granted=granted)
 
 
 def crps_by_axis(scored: ScoredScans, options: Options) -> dict[str, Floats]:
@@ -157,6 +166,24 @@ def most_rank_k(residuals: Residuals) -> float | None:
     outside = float(np.median(largest_rank(residuals.ensemble)))
     tail = chi_squared_tail_quantile(residuals.dimension, 1 - outside)
     return tail / median_chi_squared(residuals.dimension)
+
+
+def judge_gaps(found: Verdict, risk: GapRisk | None) -> Verdict:
+    """The verdict that gaps between stamps allow: no gap convicts, and no grant acquits.
+
+    A k whose low end is beyond what the gaps explain at most convicts nevertheless.
+    """
+    if risk is None or found.label == "cannot tell":
+        return found
+    if found.label == "overconfident":
+        if not risk.may_convict or (found.low or found.factor or 0.0) > risk.excuse:
+            return found
+    elif not risk.may_acquit:
+        return found
+    size = "" if found.factor is None else f"k = {words.number(found.factor)}, but "
+    coverage = found.sentence.rpartition("; ")[2]
+    sentence = f"cannot tell: {size}{gap_words(risk)}; {coverage}"
+    return replace(found, label="cannot tell", sentence=sentence, evidence="gaps")
 
 
 def _judge_by_claim(position: SpaceScores, motion: RelativeMotion) -> Verdict:

@@ -22,7 +22,7 @@ from smfeval.summarise.numbers import NUMBERS, number_named, rows_of
 from smfeval.summarise.relative import RelativeError, RelativeMotion
 from smfeval.summarise.verdict import Verdict
 from smfeval.summarise.windows import path_length
-from smfeval.track import AnyTrack, ParticleTrack, Track
+from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
 
 if TYPE_CHECKING:
     from smfeval.associate.clock import ClockOffset
@@ -193,7 +193,7 @@ class Evaluation:
         return {
             "schema": SCHEMA,
             "estimate": _track(self.estimate),
-            "reference": _track(self.reference) | {"covariance_used": self._noise_used()},
+            "reference": _track(self.reference) | {"covariance_used": self.uses_reported_noise},
             "association": self._association(),
             "gauge": self._gauge(),
             "joint": None if self.claim is None else self.claim.to_dict(),
@@ -210,6 +210,12 @@ class Evaluation:
             "doubts": [asdict(doubt) for doubt in self.doubts],
             "notes": list(self.all_notes),
         }
+
+    @property
+    def uses_reported_noise(self) -> bool:
+        """Whether the reference's own covariance is used, beside what moving it leaves open."""
+        own = isinstance(self.reference, GaussianTrack) or self.options.association == "gp"
+        return own and self._noise_used()
 
     def _noise_used(self) -> bool:
         return self.position.residuals.noise is not None
@@ -236,6 +242,7 @@ class Evaluation:
                 "p95": float(np.quantile(gap, 0.95)),
                 "largest": float(gap.max()),
             },
+            "moved": None if self.pairs.moves is None else asdict(self.pairs.moves),
             "gap_risk": None if self.gap_risk is None else asdict(self.gap_risk),
         }
 

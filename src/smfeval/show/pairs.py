@@ -172,9 +172,10 @@ def _matched_text(pair: Pair) -> str:
     gap = np.quantile(np.abs(pairs.gap_s), [0.5, 1.0]) * 1e3
     used = "" if scored == len(pairs) else f", {words.count(scored)} scored"
     offset = f", offset {words.duration(pairs.offset_s)}" if pairs.offset_s else ""
+    moved = "" if pairs.moves is None else f"; {pairs.moves.sentence}"
     return (
         f"{words.count_of(len(pairs), pairs.scans, 'scan')} to {words.count(pairs.poses)}{used}; "
-        f"gap median {words.number(gap[0])}, largest {words.number(gap[1])} ms{offset}"
+        f"gap median {words.number(gap[0])}, largest {words.number(gap[1])} ms{offset}{moved}"
     )
 
 

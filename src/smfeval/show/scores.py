@@ -30,6 +30,7 @@ def rows(evaluation: Evaluation, *, verbose: bool = False) -> list[tuple[str, st
     return [
         *(_reading_rows(evaluation) if verbose else []),
         ("matched", _matched_text(evaluation)),
+        *_moved_rows(evaluation),
         *_risk_rows(evaluation),
         ("gauge", _gauge_text(evaluation)),
         *_claim_rows(evaluation),
@@ -70,6 +71,11 @@ def _matched_text(evaluation: Evaluation) -> str:
         f"gap median {words.number(gap[0])}, 95 % {words.number(gap[1])}, "
         f"largest {words.number(gap[2])} ms{offset}"
     )
+
+
+def _moved_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
+    moves = evaluation.pairs.moves
+    return [] if moves is None else [("moved", moves.sentence)]
 
 
 def _risk_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
@@ -123,7 +129,7 @@ def _clock_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
 
 def _reference_noise_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
     noise = evaluation.position.residuals.noise
-    if noise is None:
+    if noise is None or not evaluation.uses_reported_noise:
         return []
     sigma = float(np.sqrt(np.median(np.trace(noise, axis1=1, axis2=2)) / noise.shape[-1]))
     return [("reference", f"its own covariance is used: sigma {words.length(sigma)} (median)")]

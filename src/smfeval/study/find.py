@@ -271,12 +271,12 @@ def pair_tasks_of(
 
 def pair_options(options: Options) -> tuple[Options, tuple[str, ...]]:
     """The options that a pair has: no clock offset to a reference, no fit on its start."""
-    chosen = replace(options, association="nearest", offset_s=0.0, fit_on=None, horizons=())
+    chosen = replace(options, offset_s=0.0, fit_on=None, horizons=())
     notes = _unused_notes(options)
-    if options.association == "nearest":
+    if options.association != "gp":
         return chosen, notes
     note = f"pairs are matched by nearest stamps within {words.duration(TOLERANCE_S)}"
-    return replace(chosen, tolerance_s=TOLERANCE_S), (note, *notes)
+    return replace(chosen, association="moved", tolerance_s=TOLERANCE_S), (note, *notes)
 
 
 def _unused_notes(options: Options) -> tuple[str, ...]:

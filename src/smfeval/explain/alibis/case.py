@@ -234,8 +234,10 @@ def _truth(evaluation: Evaluation) -> Track:
     """The reference's poses at the matched scans, scored or not."""
     if len(evaluation.position.reference) == len(evaluation.pairs):
         return evaluation.position.reference
-    _, met, _ = pair_scans(evaluation.estimate, evaluation.reference, evaluation.options)
-    return met[evaluation.pairs.reference]
+    options = evaluation.options
+    pairs = None if options.association == "gp" else evaluation.pairs
+    _, met, _ = pair_scans(evaluation.estimate, evaluation.reference, options, pairs=pairs)
+    return met
 
 
 def _motion(whole: GaussianTrack, at: Ints) -> tuple[Floats, Floats] | tuple[None, None]:

@@ -10,12 +10,12 @@ import numpy as np
 
 from smfeval import words
 from smfeval.align.gauge import AlignmentKind
+from smfeval.associate.pairing import without_covariance
 from smfeval.compare.frames import GAUGES_BY_FREEDOM
 from smfeval.compare.sensitivity import SWEPT_GAUGES
 from smfeval.errors import SmfevalError
 from smfeval.evaluation import Evaluation, evaluate
 from smfeval.explain.alibis.case import Alibi, AlibiCase, AlibiName, evaluated_judgement, try_judge
-from smfeval.track import GaussianTrack, Track
 
 PREFIX = 0.1  # of the path
 UNFITTED_ALIGNMENTS = ("none", "first-pose")
@@ -63,23 +63,10 @@ def continuous_reference(evaluation: Evaluation) -> Alibi:
         return Alibi(NAME, GRANTED, None, reason="it was scored so already")
     reference = evaluation.reference
     if not options.reference_covariance:
-        reference = _without_covariance(reference)
+        reference = without_covariance(reference)
     changed = replace(options, association="gp", reference_covariance=True, rules=(), horizons=())
     try:
         found = evaluated_judgement(evaluate(evaluation.estimate, reference, options=changed))
     except SmfevalError as error:
         return Alibi(NAME, GRANTED, None, reason=str(error))
     return Alibi(NAME, f"{GRANTED}, {words.count(found.scans)} scans", found)
-
-
-def _without_covariance(reference: Track) -> Track:
-    """The reference without a covariance of its own, which was not to be used."""
-    if not isinstance(reference, GaussianTrack):
-        return reference
-    return Track(
-        reference.stamp,
-        reference.position,
-        reference.rotation,
-        about=reference.about,
-        provenance=reference.provenance,
-    )

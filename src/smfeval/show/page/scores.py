@@ -154,8 +154,8 @@ def warning(evaluation: Evaluation) -> str:
     if risk is not None and risk.above_limit > MANY:
         share = words.share(risk.above_limit)
         warnings.append(
-            f"in {share} of scans the platform moves more than {words.exact(RISK_LIMIT)} sigma "
-            "within the gap to the reference"
+            f"in {share} of scans the gap to the reference leaves more than "
+            f"{words.exact(RISK_LIMIT)} sigma open"
         )
     return sentence("; ".join(warnings))
 
