@@ -17,13 +17,14 @@ from smfeval.align.body import move_to_body, to_common_body
 from smfeval.align.fit import FITS, Alignment, fit_first_pose
 from smfeval.align.gauge import AlignmentKind, choose_alignment, fit_alignment
 from smfeval.align.joint import UNKNOWN, Joint, given_joint, lever
+from smfeval.associate import GapRisk
 from smfeval.associate.pairing import pair_scans
 from smfeval.compare.frames import as_gaussian
 from smfeval.compare.sensitivity import FEWEST, local_motion
 from smfeval.errors import OptionError, SeriesError, SmfevalError
 from smfeval.evaluation import Evaluation
 from smfeval.evaluation.claim import AlignedClaim, align_claim, claimed_joint, judge_motion
-from smfeval.evaluation.metrics import FittedFreedoms, judge_track
+from smfeval.evaluation.metrics import FittedFreedoms, judge_gaps, judge_track
 from smfeval.evaluation.result import SpaceScores
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Bools, Floats, Ints
@@ -57,6 +58,7 @@ class AlibiCase:
     own_joint: tuple[Joint, str]  # claimed in the estimate's own world, and why
     is_ensemble: bool = False  # the estimate had particles
     has_clock: bool = False  # a clock offset was found for it
+    gap_risk: GapRisk | None = None  # of the evaluation
 
     @property
     def scored_scans(self) -> Ints:
@@ -219,6 +221,7 @@ def case_of(evaluation: Evaluation) -> tuple[AlibiCase, tuple[str, ...]]:
         own_joint=own_joint,
         is_ensemble=isinstance(placed, ParticleTrack),
         has_clock=evaluation.clock is not None,
+        gap_risk=evaluation.gap_risk,
     )
     return replace(case, is_regular=_is_regular(case)), notes
 
@@ -342,7 +345,7 @@ def _verdict(case: AlibiCase, residuals: Residuals, k: Number) -> Verdict:
         clock=case.has_clock,
     )
     motion = judge_motion(case.claim, case.reference, case.options.space, all_bounds=False)
-    return judge_track(scored, fit, motion)
+    return judge_gaps(judge_track(scored, fit, motion), case.gap_risk)
 
 
 AlibiName = Literal[
