@@ -92,6 +92,7 @@ def test_every_key_reaches_the_plan(tmp_path):
     assert (plan.name, plan.pairs, plan.diverged_m) == ("all of it", True, 3.0)
     assert (plan.folder, plan.output) == (tmp_path, tmp_path / "out" / "here")
     assert plan.options == Options(
+        association="nearest",
         tolerance_s=0.007,
         offset_s=0.25,
         alignment="yaw",
@@ -205,7 +206,7 @@ def test_a_key_like_no_other_is_told_with_all_of_them(mistake):
         (
             "",
             "[options]\nassociation = 'gb'\n",
-            "association 'gb' is unknown; it is one of nearest",
+            "association 'gb' is unknown; it is one of moved, nearest",
         ),
         ("", "[options]\nassociation = 'gp'\ntolerance = 1\n", "means nothing for a continuous"),
         ("", "[options]\nbad_rows = 'skip'\n", "bad_rows 'skip' is unknown; it is one of refuse"),

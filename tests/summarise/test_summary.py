@@ -340,7 +340,7 @@ def test_what_was_matched_and_dropped_is_counted(tracks, rng):
 def test_gap_risk_is_reference_speed_times_gap_over_reported_sigma(tracks):
     estimate, reference = tracks
     late = estimate.shift_stamps(2_000_000)
-    found = scored((late, reference), alignment="se3").gap_risk
+    found = scored((late, reference), alignment="se3", association="nearest").gap_risk
     seconds = np.arange(N) / 10
     speed = np.linalg.norm(np.gradient(reference.position, seconds, axis=0), axis=1)
     trace = np.trace(estimate.covariance[:, :3, :3], axis1=1, axis2=2)

@@ -41,8 +41,9 @@ class MovedPoses:
     distance_m
         How far each was moved. (n,).
     open_m
-        Standard deviation on each axis of what the move leaves open; NaN where a pose could not be
-        moved and stands where it was. (n,).
+        Standard deviation on each axis of what the move leaves open: what was granted, and what
+        of the reported covariance is averaged away if errors of neighbours are independent. NaN
+        where a pose could not be moved and stands where it was. (n,).
     """
 
     track: Track
@@ -92,7 +93,7 @@ def move(track: Track, index: Ints, by_s: Floats) -> MovedPoses:
     rotation, apart_rad = _rotation(track, stencil)
     left = np.stack([apart_m, apart_rad], axis=1) ** 2
     granted = np.maximum(left - EXPLAINED * _explained(track, stencil), 0.0)
-    open_m[at] = np.sqrt(granted[:, 0])
+    open_m[at] = np.sqrt(granted[:, 0] + _averaged(track, stencil))
     distance = _replaced(still, at, np.linalg.norm(position - matched.position[at], axis=1))
     moved = matched.with_arrays(
         {
@@ -179,6 +180,14 @@ def _explained(track: Track, stencil: Stencil) -> Floats:
     variance = variance + np.einsum("nii->ni", track.covariance[stencil.left + 1])
     both = np.stack([variance[:, :3].sum(axis=1), variance[:, 3:].sum(axis=1)], axis=1)
     return 0.5 * square[:, None] * both
+
+
+def _averaged(track: Track, stencil: Stencil) -> Floats:
+    """Variance of an axis that interpolation takes away if errors are independent. (n,)."""
+    if not isinstance(track, GaussianTrack):
+        return np.zeros(len(stencil.left))
+    variance = np.einsum("nii->n", track.covariance[stencil.left, :3, :3]) / 3
+    return 2 * stencil.share * (1 - stencil.share) * variance
 
 
 def _with_covariance(

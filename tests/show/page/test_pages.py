@@ -161,12 +161,12 @@ def test_many_unmatched_scans_and_gaps_at_risk_stand_beside_the_verdict(overconf
     overconfident = replace(overconfident, doubts=())
     assert warning(overconfident) == ""
     few = replace(overconfident.pairs, scans=500)
-    risky = GapRisk(0.1, 0.9, 2.0, 0.21)
+    risky = GapRisk(0.1, 0.9, 2.0, 0.21, 0.0, 1.0)
     found = replace(overconfident, pairs=few, gap_risk=risky)
     assert 'class="warning"' in page.score([found], command=COMMAND)
     assert warning(found) == (
-        "100 of 500 scans (20 %) have no reference in time; in 21 % of scans the platform moves "
-        "more than 0.3 sigma within the gap to the reference."
+        "100 of 500 scans (20 %) have no reference in time; in 21 % of scans the gap to the "
+        "reference leaves more than 0.3 sigma open."
     )
 
 
