@@ -67,8 +67,7 @@ def test_the_preset_knows_the_axes_of_the_position_block(shared_data, name):
 @pytest.mark.parametrize("name", FILTERS)
 def test_real_lidar_odometry_is_called_overconfident(shared_data, name):
     folder = shared_data / "spires"
-    extrinsic = read_extrinsic(folder / "imu_to_lidar.json")
-    options = Options(extrinsic=extrinsic, association="nearest")
+    options = Options(extrinsic=read_extrinsic(folder / "imu_to_lidar.json"))
     estimate = read(folder / f"{name}.square", preset=name.replace("_", "-"))
     result = evaluate(estimate, read(folder / f"{name}_ref.tum"), options=options)
     assert result.verdict.label == "overconfident"
