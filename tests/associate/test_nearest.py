@@ -163,6 +163,21 @@ def test_stamps_in_another_unit_are_guessed(unit, divisor):
     assert f"seems to be in {unit}" in text
 
 
+@pytest.mark.parametrize(("unit", "factor"), [("milliseconds", 10**3), ("microseconds", 10**6)])
+@pytest.mark.parametrize("whose", ["estimate", "reference"])
+def test_a_unit_of_stamps_from_zero_is_guessed_by_the_durations(unit, factor, whose):
+    """0, 100, 200 ... ms read as seconds, against 0, 0.1, 0.2 ... s; the spans overlap."""
+    right, wrong = stamps(400, start_s=0), stamps(500, start_s=0) * factor
+    text = message(wrong, right) if whose == "estimate" else message(right, wrong)
+    assert f"the {whose} is" in text
+    assert f"its stamps seem to be in {unit}, not in seconds" in text
+
+
+def test_a_track_a_hundred_times_as_long_is_in_no_other_unit():
+    text = message(stamps(50, start_s=0, rate_hz=0.1) + 50 * MS, stamps(50, start_s=0))
+    assert "seem to be in" not in text
+
+
 def test_gap_risk_is_speed_times_gap_in_sigmas():
     speed, sigma = np.array([2.0, 2.0, 1.0, 2.0]), np.array([0.1, 0.1, 0.1, 0.2])
     risk = gap_risk(speed, np.array([0.0, -0.01, 0.01, 0.08]), sigma, sigma / 2)

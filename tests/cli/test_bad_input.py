@@ -170,8 +170,12 @@ def test_convert_loses_nothing_silently(tmp_path, capsys, rng):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["fly"], "'fly' is no verb"),
-        (["check"], "the following arguments are required: file"),
+        (["fly"], "'fly' is no verb; it is one of score, pair"),
+        (["scroe"], "'scroe' is no verb; 'score' may be meant"),
+        (["lab", "simulat"], "'simulat' is no verb of the lab; 'simulate' may be meant"),
+        (["check", "a", "--convenion=left"], "--convenion=left; '--convention' may be meant"),
+        (["check", "a", "--from", "fastlio2"], "'fastlio2'; 'fast-lio2' may be meant"),
+        (["check"], "the following arguments are required: FILE"),
         (["check", "a", "--frobnicate"], "unrecognized arguments: --frobnicate"),
         (["check", "a", "--from", "orb-slam"], "invalid choice: 'orb-slam'"),
         (["check", "a", "--origin", "1,2"], "latitude and longitude in degrees"),

@@ -81,6 +81,19 @@ def test_a_second_picture_is_not_overwritten_unasked(capsys, here):
     assert run(capsys, *PAIR, "--save-plot", "out.png", "--force").code == 0
 
 
+def test_pictures_that_are_there_are_refused_before_any_work(capsys, here):
+    """The names of the files that figures of this verb have, and of no other."""
+    (here / "out_clock.png").touch()
+    told = run(capsys, *PAIR, "--ref", "nowhere.tum", "--save-plot", "out.png")
+    assert (told.code, told.err.count("out_clock.png: the file exists; --force")) == (2, 1)
+    (here / "out_clock.png").rename(here / "out_clocks.png")
+    (here / "out_error.png").touch()  # of `score`
+    (here / "xout_pairs.png").touch()
+    told = run(capsys, *PAIR, "--ref", "nowhere.tum", "--save-plot", "out.png")
+    assert told.err == "smfeval: nowhere.tum: there is no such file\n"
+    (here / "xout_pairs.png").unlink()
+
+
 def test_plain_poses_say_which_figures_they_cannot_have(capsys, here):
     assert run(capsys, "convert", "honest.square", "out.tum", "--lossy", "-q").code == 0
     outcome = run(capsys, "score", "out.tum", "--ref", "truth.tum", "-q", "--save-plot", "out.pdf")

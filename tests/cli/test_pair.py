@@ -113,7 +113,7 @@ def test_the_schema_refuses_what_is_not_in_it(capsys):
 def test_a_condition_makes_the_exit_code_one(capsys):
     failed = run(capsys, "pair", "a.square", "bold.square", "--fail-if", "k_pair>2", "-q")
     assert failed.code == 1
-    assert failed.err == "smfeval: --fail-if: a.square and bold.square: k_pair > 2\n"
+    assert failed.err == "smfeval: --fail-if: a.square and bold.square: k_pair > 2 (50.7081)\n"
     assert run(capsys, "pair", "a.square", "b.square", "--fail-if", "lower_bound>1", "-q").code == 0
 
 

@@ -1,6 +1,7 @@
 """`smfeval score` as a user runs it."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -162,7 +163,11 @@ def test_the_gate(walked, capsys):
     gate = ("score", "bold.square", "--ref", "truth.tum", "-q", "--fail-if")
     failed = run(capsys, *gate, "k>2")
     assert failed.code == 1
-    assert failed.err == "smfeval: --fail-if: bold.square: k > 2\n"
+    found = re.fullmatch(r"smfeval: --fail-if: bold.square: k > 2 \((.+)\)\n", failed.err)
+    printed = run(capsys, "score", "bold.square", "--ref", "truth.tum", "--json").out
+    assert float(found[1]) == pytest.approx(
+        json.loads(printed)["calibration"]["k"]["value"], rel=1e-5
+    )
     assert run(capsys, *gate, "k>2000").code == 0
     assert run(capsys, *gate, "coverage90<0.8").code == 1
     assert run(capsys, *gate, "rmse >= 1e3", "--fail-if", "k > 3").code == 1
@@ -172,7 +177,7 @@ def test_the_gate(walked, capsys):
     ("words", "sentence"),
     [
         (["--fail-if", "k"], "is no condition; write for example 'k>2'"),
-        (["--fail-if", "kk>2"], "'kk' is unknown; it is one of mae"),
+        (["--fail-if", "kk>2"], "'kk' is unknown; 'k' may be meant"),
         (["--fail-if", "k>1e"], "is no condition"),
         (["--beta", "2"], "beta must be between 0 and 2 (0.001 to 1.999), not 2"),
         (["--seed", "-1"], "a seed is a whole number from 0 on"),

@@ -2,8 +2,10 @@
 
 import ast
 import re
+import shlex
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,8 @@ import smfeval
 from smfeval.cli.main import VERBS, main
 from smfeval.io import write
 from smfeval.io.header import CURRENT_VERSION
+from smfeval.lab.cli import MODULES
+from smfeval.lab.cli import VERBS as LAB_VERBS
 from support.beliefs import gaussian
 from support.printed import assert_alike
 
@@ -102,7 +106,23 @@ def test_every_verb_explains_itself(verb, capsys):
     with pytest.raises(SystemExit) as done:
         main([verb, "--help"])
     assert done.value.code == 0
-    assert f"usage: smfeval {verb}" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert f"usage: smfeval {verb}" in shown
+    assert len(_examples(shown)) == 2
+
+
+def _examples(help_text):
+    """The command lines with which the help of a verb begins."""
+    return re.findall(r"^  smfeval (.+)$", help_text.partition("usage:")[0], re.M)
+
+
+@pytest.mark.parametrize("verb", [*(v for v in VERBS if v != "lab"), *LAB_VERBS])
+def test_the_examples_of_a_verb_are_command_lines_that_it_takes(verb, capsys):
+    folder = "smfeval.cli" if verb in VERBS else "smfeval.lab.cli"
+    flags = import_module(f"{folder}.{MODULES.get(verb, verb)}")._flags()
+    for example in _examples(flags.format_help()):
+        arguments = shlex.split(example.partition(verb)[2])
+        assert flags.parse_args(arguments) is not None
 
 
 def test_versions_agree():

@@ -14,6 +14,9 @@ EPOCH_S = 1e8  # stamps below three years are counted from some start, not from 
 HOUR_S = 3600
 UNITS = {1e3: "microseconds", 1e6: "milliseconds", 1e9: "seconds"}  # read as nanoseconds
 
+DURATION_UNITS = {1e3: "milliseconds", 1e6: "microseconds", 1e9: "nanoseconds"}  # read as seconds
+SAME_DURATION = 1.5  # two tracks of one recording are as long as each other within this factor
+
 
 def explain_mismatch(estimate: Ints, reference: Ints, matched: int, tolerance_s: float) -> str:
     """One sentence: how few matched, the two time spans, and a guess at the cause."""
@@ -31,6 +34,9 @@ def _span(stamp: Ints) -> str:
 def _guess_cause(estimate: Ints, reference: Ints) -> str:
     start = (float(estimate[0]) - float(reference[0])) / NANOSECONDS
     first, second = abs(float(estimate[0])) / NANOSECONDS, abs(float(reference[0])) / NANOSECONDS
+    stretched = _unit_by_duration(_duration_s(estimate), _duration_s(reference))
+    if stretched and max(first, second) < EPOCH_S:
+        return stretched
     if estimate[0] <= reference[-1] and reference[0] <= estimate[-1]:
         return "the spans overlap, so the clocks may differ by a fraction or the tolerance is tight"
     unit = _unit(first, second)
@@ -59,6 +65,19 @@ def _unit(first: float, second: float) -> str | None:
         return None
     ratio = large / small
     return next((unit for factor, unit in UNITS.items() if abs(ratio / factor - 1) < 1e-3), None)
+
+
+def _unit_by_duration(estimate_s: float, reference_s: float) -> str | None:
+    """Whose stamps are counted in another unit, if that would make the two tracks as long."""
+    short, long = sorted((estimate_s, reference_s))
+    for factor, unit in DURATION_UNITS.items():
+        if short > 0 and factor / SAME_DURATION <= long / short <= factor * SAME_DURATION:
+            whose = "estimate" if estimate_s > reference_s else "reference"
+            return (
+                f"the {whose} is {words.number(long / short)} times as long, "
+                f"so its stamps seem to be in {unit}, not in seconds"
+            )
+    return None
 
 
 def _duration_s(stamp: Ints) -> float:

@@ -1,7 +1,9 @@
-"""`smfeval check FILE`: what is in this file, and can it be scored?"""
+"""`smfeval check FILE...`: what is in this file, and can it be scored?"""
 
+import argparse
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Any
 
 from smfeval.cli.drawing import add_figure_flags, check_figure_flags, draw
 from smfeval.cli.flags import (
@@ -11,60 +13,93 @@ from smfeval.cli.flags import (
     progress,
     read_options,
 )
+from smfeval.cli.main import error_sentence
 from smfeval.doubts.one_track import Examination, examine
+from smfeval.errors import OptionError, SmfevalError
 from smfeval.io import bag_contents, files_to_read, read
 from smfeval.show import check
 from smfeval.show.render import json_text
 
-if TYPE_CHECKING:
-    from smfeval.io.ros.topics import Candidate
-
 
 def run(arguments: list[str]) -> int:
-    """Check one file; returns the exit code."""
-    flags = parser("check", "What is in this file, and can it be scored?")
-    flags.add_argument("file", help="a track, or bag.mcap:/topic; a bag alone lists its topics")
+    """Check one file or several; returns the exit code, of several files the worst."""
+    chosen = _flags().parse_args(arguments)
+    options = read_options(chosen, gauge=True)
+    inputs = [file for source in chosen.files for file in files_to_read(source, **options)]
+    check_figure_flags(chosen, "track", inputs=inputs)
+    if len(chosen.files) > 1:
+        return _check_several(chosen, options)
+
+    found = _look_into(chosen.files[0], options)
+    if chosen.json:
+        print(json_text(check.document_of(found)), end="")
+    elif chosen.quiet and isinstance(found, Examination):
+        print(check.last_line(found))
+    else:
+        print(check.text_of(found, verbose=chosen.verbose), end="")
+    if isinstance(found, Examination) and (chosen.plot or chosen.save_plot is not None):
+        from smfeval.show.figures import gallery_of_track  # noqa: PLC0415  slow to import
+
+        draw(chosen, gallery_of_track, found.track)
+    return _strict_exit_code([found]) if chosen.strict else 0
+
+
+def _flags() -> argparse.ArgumentParser:
+    flags = parser(
+        "check",
+        "What is in this file, and can it be scored?",
+        "est.square",
+        "recording.mcap:/Odometry --from fast-lio2",
+    )
+    flags.add_argument(
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="a track, or bag.mcap:/topic; a bag alone lists its topics",
+    )
     flags.add_argument("--strict", action="store_true", help="exit with 2 on any doubt")
     flags.add_argument("--force", action="store_true", help="overwrite figures")
     add_figure_flags(flags, page=False)
     add_read_flags(flags, gauge=True)
     add_output_flags(flags)
-    chosen = flags.parse_args(arguments)
-    options = read_options(chosen, gauge=True)
-    check_figure_flags(chosen, inputs=files_to_read(chosen.file, **options))
+    return flags
 
-    topics = bag_contents(chosen.file, **options)
+
+def _look_into(source: str, options: dict[str, Any]) -> "check.Found":
+    """The topics of a bag that was named without one, or what a track is."""
+    topics = bag_contents(source, **options)
     if topics is not None:
-        return _print_topics(topics, as_json=chosen.json)
-
+        return topics
     with progress("reading"):
-        track = read(chosen.file, **options)
-        result = examine(track)
-    if chosen.json:
-        print(json_text(check.document(result)), end="")
-    elif chosen.quiet:
-        print(check.last_line(result))
-    else:
-        print(check.text(result, verbose=chosen.verbose), end="")
+        return examine(read(source, **options))
+
+
+def _check_several(chosen: argparse.Namespace, options: dict[str, Any]) -> int:
+    """A short block for each file; one that cannot be read has the sentence that says why."""
     if chosen.plot or chosen.save_plot is not None:
-        from smfeval.show.figures import gallery_of_track  # noqa: PLC0415  slow to import
+        raise OptionError("figures are drawn of one file at a time; name one")
+    found: list[check.Found | str] = []
+    for source in chosen.files:
+        try:
+            found.append(_look_into(source, options))
+        except SmfevalError as error:
+            found.append(error_sentence(error))
+    if chosen.json:
+        print(json_text(check.several_document(chosen.files, found)), end="")
+    else:
+        print(check.several_text(chosen.files, found, quiet=chosen.quiet), end="")
+    worst = 2 if any(isinstance(each, str) for each in found) else 0
+    return max(worst, _strict_exit_code(found) if chosen.strict else 0)
 
-        draw(chosen, gallery_of_track, track)
-    return _strict_exit_code(result) if chosen.strict else 0
 
-
-def _print_topics(topics: "list[Candidate]", *, as_json: bool) -> int:
-    """Show the topics of a bag that was named without one."""
-    text = (
-        json_text(check.candidates_document(topics)) if as_json else check.candidates_text(topics)
-    )
-    print(text, end="")
-    return 0
-
-
-def _strict_exit_code(result: Examination) -> int:
+def _strict_exit_code(found: "Sequence[check.Found | str]") -> int:
     """Exit code 2 if anything at all is in doubt."""
-    doubts = check.reasons_for_doubt(result)
+    examined = [each for each in found if isinstance(each, Examination)]
+    doubts = [
+        f"{each.track.provenance.name}: {doubt}" if len(found) > 1 else doubt
+        for each in examined
+        for doubt in check.reasons_for_doubt(each)
+    ]
     for doubt in doubts:
         print(f"smfeval: strict: {doubt}", file=sys.stderr)
     return 2 if doubts else 0

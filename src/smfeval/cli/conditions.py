@@ -9,6 +9,7 @@ from math import isfinite, isnan
 from smfeval import words
 from smfeval.errors import OptionError
 from smfeval.evaluation import Evaluation
+from smfeval.schema import unknown_word
 from smfeval.summarise.numbers import NUMBERS
 
 OPERATORS: dict[str, Callable[[float, float], bool]] = {
@@ -33,18 +34,20 @@ class Condition:
     def __str__(self) -> str:
         return f"{self.name} {self.sign} {words.exact(self.limit)}"
 
-    def holds(self, evaluation: Evaluation) -> bool:
-        """Whether the condition holds; raises where the number does not exist."""
+    def violation(self, evaluation: Evaluation) -> str | None:
+        """A sentence with the value if the condition holds; raises where there is no number."""
         value = _value(evaluation, self.name)
         if value is None:
             raise OptionError(f"--fail-if {self}: this estimate has no {self.name}")
-        return self.holds_for(value, evaluation.estimate.provenance.name)
+        return self.violation_by(value, evaluation.estimate.provenance.name)
 
-    def holds_for(self, value: float, who: str) -> bool:
-        """Whether a value meets the condition; one that is no number is neither good nor bad."""
+    def violation_by(self, value: float, who: str) -> str | None:
+        """The same of a value; one that is not a number is neither good nor bad."""
         if isnan(value):
             raise OptionError(f"--fail-if {self}: {self.name} of {who} is not a number")
-        return OPERATORS[self.sign](value, self.limit)
+        if not OPERATORS[self.sign](value, self.limit):
+            return None
+        return f"{who}: {self} ({words.exact(value)})"
 
 
 def condition_names() -> tuple[str, ...]:
@@ -70,9 +73,7 @@ def parse_condition(text: str, names: tuple[str, ...], *, example: str = "k>2") 
     if not isfinite(limit):
         raise OptionError(f"--fail-if {text!r}: the limit is beyond all numbers; write a smaller")
     if match["name"] not in names:
-        raise OptionError(
-            f"--fail-if: {match['name']!r} is unknown; it is one of {', '.join(names)}"
-        )
+        raise unknown_word("--fail-if:", match["name"], names)
     return Condition(match["name"], match["sign"], limit)
 
 

@@ -76,7 +76,12 @@ def _summarise_conversion(
 
 
 def _flags() -> argparse.ArgumentParser:
-    flags = parser("convert", "Any supported format to any other.")
+    flags = parser(
+        "convert",
+        "Any supported format to any other.",
+        "est.square est.parquet",
+        "recording.mcap:/Odometry est.square --from fast-lio2",
+    )
     add = flags.add_argument
     add("source", help="a track, or bag.mcap:/topic")
     add("target", help="its ending names the format: .square .tum .txt .kitti .parquet (or .gz)")

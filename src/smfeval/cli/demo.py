@@ -128,7 +128,7 @@ REFERENCE_FLAGS = ("--ref", "truth.tum")
 def run(arguments: list[str]) -> int:
     """Show what smfeval does, on data of its own."""
     chosen = _flags().parse_args(arguments)
-    check_figure_flags(chosen)
+    check_figure_flags(chosen, "evaluations", "evaluation")
     drawing = _figure_flags(chosen)
     rng = np.random.default_rng(SEED)
     tracks = demo_tracks(rng=rng)
@@ -146,7 +146,12 @@ def run(arguments: list[str]) -> int:
 
 
 def _flags() -> argparse.ArgumentParser:
-    flags = parser("demo", "Score two beliefs made on the spot.")
+    flags = parser(
+        "demo",
+        "Score two beliefs made on the spot.",
+        "",
+        "--save demo",
+    )
     flags.add_argument(
         "--save", type=Path, metavar="FOLDER", help="keep the files, and more to try the verbs on"
     )

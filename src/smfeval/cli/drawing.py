@@ -1,9 +1,11 @@
 """`--plot`, `--save-plot` and `--html`: what every verb with something to draw has."""
 
 import argparse
+import re
 import shlex
 import sys
 from collections.abc import Callable, Iterable
+from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,11 +36,14 @@ def add_figure_flags(flags: argparse.ArgumentParser, *, page: bool = True) -> No
 
 def check_figure_flags(
     chosen: argparse.Namespace,
-    *,
+    *drawn_from: str,
     inputs: Iterable[str | Path] = (),
     more: Iterable[Path] = (),
 ) -> None:
-    """Complain about the files before any work is done, among them `more` outputs of the verb."""
+    """Complain about the files before any work is done, among them `more` outputs of the verb.
+
+    `drawn_from` names what the verb's figures need, as in `show.figures.table`.
+    """
     if chosen.save_plot is not None and chosen.save_plot.suffix.lower() not in FIGURE_SUFFIXES:
         kinds = ", ".join(FIGURE_SUFFIXES)
         raise OptionError(f"{chosen.save_plot}: figures are written as {kinds}")
@@ -49,6 +54,22 @@ def check_figure_flags(
     chosen.inputs = tuple(inputs)
     outputs = [*more, *(path for path in (chosen.save_plot, chosen.html) if path is not None)]
     check_outputs(outputs, inputs=chosen.inputs, force=chosen.force)
+    check_outputs(_figures_there(chosen, drawn_from), inputs=(), force=chosen.force)
+
+
+def _figures_there(chosen: argparse.Namespace, drawn_from: tuple[str, ...]) -> list[Path]:
+    """Files that are there and have the name of a figure that the verb would write."""
+    path = chosen.save_plot
+    if path is None or path.suffix.lower() == ".pdf":
+        return []
+    there = sorted(path.parent.glob(f"{escape(path.stem)}_*{escape(path.suffix)}"))
+    if not there:
+        return []
+    from smfeval.show.figures.table import FIGURES  # noqa: PLC0415  matplotlib is slow to import
+
+    names = "|".join(name for name, kind in FIGURES.items() if kind.needs in drawn_from)
+    figure = re.compile(rf"{re.escape(path.stem)}_({names})(_.+)?")
+    return [file for file in there if figure.fullmatch(file.stem)]
 
 
 def draw(chosen: argparse.Namespace, gallery: Callable[..., "Gallery"], subject: Any) -> None:

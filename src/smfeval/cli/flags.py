@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -12,7 +13,7 @@ from smfeval.errors import OptionError
 from smfeval.io.options import ReadOptions
 from smfeval.io.progress import listening
 from smfeval.io.source import exists
-from smfeval.schema import Option, options_at
+from smfeval.schema import Option, options_at, suggest_word
 
 FLAG = re.compile(r"--[a-z-]+")
 FLAG_WITH_VALUE = re.compile(r"--[a-z-]+=")
@@ -22,11 +23,39 @@ NEGATIVE = re.compile(r"-\.?[0-9]")  # how a value below zero begins; no flag do
 class Parser(argparse.ArgumentParser):
     """A parser whose complaints look like all others: one sentence, exit 2."""
 
+    examples: tuple[str, ...] = ()  # command lines that begin the help
+
     def parse_args(self, args: Iterable[str] | None = None, namespace: Any = None) -> Any:
         """Parse; a flag may be followed by a value below zero, such as `-5ms`."""
         words = list(sys.argv[1:] if args is None else args)
         self._refuse_empty(words)
-        return super().parse_args(join_negative_values(words), namespace)
+        chosen, unknown = self.parse_known_args(join_negative_values(words), namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{self._near_flag(unknown)}")
+        return chosen
+
+    def _near_flag(self, unknown: list[str]) -> str:
+        """The flag that may be meant by the first unknown one, if any is near."""
+        wrong = next((word.partition("=")[0] for word in unknown if word.startswith("--")), "")
+        known = [name for action in self._actions for name in action.option_strings]
+        near = get_close_matches(wrong, known, n=1)
+        return f"; {near[0]!r} may be meant" if near else ""
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Raise on a value that is none of the choices, with the nearest of them."""
+        if action.choices is not None and value not in action.choices:
+            near = suggest_word(str(value), map(str, action.choices))
+            raise argparse.ArgumentError(action, f"invalid choice: {value!r}; {near}")
+
+    def format_help(self) -> str:
+        """The help: what the verb does, its examples, and then all flags."""
+        examples = "".join(f"  {line}\n" for line in self.examples)
+        start = f"{self.description}\n\n{examples}\n" if examples else ""
+        kept, self.description = self.description, None if examples else self.description
+        try:
+            return start + super().format_help()
+        finally:
+            self.description = kept
 
     def _refuse_empty(self, words: list[str]) -> None:
         """Raise on an empty value: a variable that is not set would switch a flag off."""
@@ -57,9 +86,11 @@ def join_negative_values(words: Iterable[str]) -> list[str]:
     return out
 
 
-def parser(verb: str, words: str) -> Parser:
-    """The parser of a verb."""
-    return Parser(prog=f"smfeval {verb}", description=words, allow_abbrev=False)
+def parser(verb: str, words: str, *examples: str) -> Parser:
+    """The parser of a verb, with examples of what stands after its name."""
+    made = Parser(prog=f"smfeval {verb}", description=words, allow_abbrev=False)
+    made.examples = tuple(f"smfeval {verb} {example}".rstrip() for example in examples)
+    return made
 
 
 def add_output_flags(flags: argparse.ArgumentParser) -> None:

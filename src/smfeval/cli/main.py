@@ -12,6 +12,10 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from io import TextIOWrapper
 
+TYPE_CHECKING = False  # typing itself takes a while to import
+if TYPE_CHECKING:
+    from smfeval.errors import SmfevalError
+
 VERBS = {
     "score": "score one or many estimates against one reference",
     "pair": "overconfidence without a reference: two or more estimates against each other",
@@ -126,7 +130,9 @@ def _run(arguments: list[str]) -> int:
     if verb in ("-V", "--version"):
         return _version()
     if verb not in VERBS:
-        return _print_error(f"{verb!r} is no verb; the verbs are {', '.join(VERBS)}")
+        from smfeval.schema import suggest_word  # noqa: PLC0415  --help starts in a blink
+
+        return _print_error(f"{verb!r} is no verb; {suggest_word(verb, VERBS)}")
     return _run_verb(verb, rest)
 
 
@@ -170,11 +176,16 @@ def _run_verb(verb: str, arguments: list[str]) -> int:
     try:
         code: int = import_module(_verb_module(verb)).run(arguments)
     except SmfevalError as error:
-        return _print_error(f"{error} ({REMEDIES[error.remedy]})" if error.remedy else str(error))
+        return _print_error(error_sentence(error))
     except SystemExit:  # of --help
         sys.stdout.flush()
         raise
     return code
+
+
+def error_sentence(error: "SmfevalError") -> str:
+    """What is wrong, and the flag that would let it pass."""
+    return f"{error} ({REMEDIES[error.remedy]})" if error.remedy else str(error)
 
 
 def _set_numpy_environment() -> None:

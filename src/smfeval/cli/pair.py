@@ -40,7 +40,7 @@ def run(arguments: list[str]) -> int:
     chosen = _flags().parse_args(arguments)
     conditions = [_pair_condition(text) for text in chosen.fail_if]
     options, extrinsics = _options(chosen), _extrinsics(chosen)
-    check_figure_flags(chosen, inputs=_inputs(chosen))
+    check_figure_flags(chosen, "comparison", "pairs", inputs=_inputs(chosen))
 
     with progress("comparing"):
         ref_options = _reference_options(chosen)
@@ -56,7 +56,12 @@ def run(arguments: list[str]) -> int:
 
 
 def _flags() -> argparse.ArgumentParser:
-    flags = parser("pair", "Is one of these beliefs overconfident? No reference is needed.")
+    flags = parser(
+        "pair",
+        "Is one of these beliefs overconfident? No reference is needed.",
+        "a.square b.square",
+        "a.square b.square c.square --fail-if 'lower_bound>1'",
+    )
     add = flags.add_argument
     add("tracks", nargs="+", metavar="TRACK", help="two or more estimates of one motion")
     add(
@@ -151,18 +156,15 @@ def _draw(comparison: Comparison, chosen: argparse.Namespace, arguments: list[st
 
 def _exit_code(comparison: Comparison, conditions: list[Condition]) -> int:
     """Exit code 1 if any condition holds for any pair."""
-    failed = [
-        f"{pair.a} and {pair.b}: {each}"
-        for pair in comparison.pairs
-        for each in conditions
-        if _holds(each, pair)
-    ]
+    found = (_violation(each, pair) for pair in comparison.pairs for each in conditions)
+    failed = [sentence for sentence in found if sentence is not None]
     for sentence in failed:
         print(f"smfeval: --fail-if: {sentence}", file=sys.stderr)
     return 1 if failed else 0
 
 
-def _holds(condition: Condition, pair: Pair) -> bool:
+def _violation(condition: Condition, pair: Pair) -> str | None:
+    """A sentence with the value if the condition holds for a pair."""
     values = {
         "k_pair": pair.k.value,
         "lower_bound": pair.claim.low,
@@ -172,4 +174,4 @@ def _holds(condition: Condition, pair: Pair) -> bool:
     value = values[condition.name]
     if value is None:
         raise OptionError(f"--fail-if {condition}: {pair.a} and {pair.b} have no lower bound")
-    return condition.holds_for(value, f"{pair.a} and {pair.b}")
+    return condition.violation_by(value, f"{pair.a} and {pair.b}")

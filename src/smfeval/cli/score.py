@@ -52,7 +52,8 @@ def run(arguments: list[str]) -> int:
     chosen = _flags().parse_args(arguments)
     conditions = [score_condition(text) for text in chosen.fail_if]
     options = _options(chosen)
-    check_figure_flags(chosen, inputs=_inputs(chosen), more=_targets(chosen))
+    needs = ("evaluations", "evaluation")
+    check_figure_flags(chosen, *needs, inputs=_inputs(chosen), more=_targets(chosen))
 
     with progress("scoring"):
         reference = read(chosen.ref, **_reference_options(chosen))
@@ -73,7 +74,12 @@ def run(arguments: list[str]) -> int:
 
 
 def _flags() -> argparse.ArgumentParser:
-    flags = parser("score", "Is the uncertainty that an estimate reports honest?")
+    flags = parser(
+        "score",
+        "Is the uncertainty that an estimate reports honest?",
+        "est.square --ref truth.tum",
+        "a.square b.square --ref truth.tum --html report.html",
+    )
     add = flags.add_argument
     add("estimates", nargs="+", metavar="EST", help="one or more estimates, or bag.mcap:/topic")
     add("--ref", required=True, metavar="REF", help="the reference")
@@ -282,9 +288,5 @@ def _draw(reports: list[Report], chosen: argparse.Namespace, arguments: list[str
 
 def _failed_conditions(evaluations: list[Evaluation], conditions: list[Condition]) -> list[str]:
     """The conditions that hold, for each estimate."""
-    return [
-        f"{evaluation.estimate.provenance.name}: {each}"
-        for evaluation in evaluations
-        for each in conditions
-        if each.holds(evaluation)
-    ]
+    found = (each.violation(evaluation) for evaluation in evaluations for each in conditions)
+    return [sentence for sentence in found if sentence is not None]

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from math import isnan
 from pathlib import Path
 
-from smfeval import words
 from smfeval.cli.conditions import Condition, parse_condition
 from smfeval.cli.drawing import add_figure_flags, check_figure_flags, command_line, draw, write_page
 from smfeval.cli.flags import add_output_flags, parser
@@ -52,7 +51,7 @@ def run(arguments: list[str]) -> int:
     if chosen.init is not None:
         return write_draft(chosen)
     conditions = [study_condition(text) for text in chosen.fail_if]
-    check_figure_flags(chosen, inputs=[chosen.plan])
+    check_figure_flags(chosen, "study", "ranks", inputs=[chosen.plan])
     plan = read_plan(chosen.plan)
     found = find_tasks(plan)
     _check_inputs(chosen, plan, found)
@@ -80,7 +79,12 @@ def run(arguments: list[str]) -> int:
 
 
 def _flags() -> argparse.ArgumentParser:
-    flags = parser("study", "Score every estimator on every track, and compare them over tracks.")
+    flags = parser(
+        "study",
+        "Score every estimator on every track, and compare them over tracks.",
+        "--init runs/",
+        "study.toml --html study.html",
+    )
     add = flags.add_argument
     add("plan", nargs="?", metavar="STUDY.toml", help="estimators, tracks and options")
     add("--list", action="store_true", help="what would be done and what is missing; run nothing")
@@ -258,9 +262,10 @@ def check_conditions(study: Study, conditions: Sequence[Condition]) -> Condition
     every = [(condition, *place) for condition, some in places for place in some]
     return ConditionOutcome(
         violations=tuple(
-            f"{where}: {condition} ({words.exact(value)})"
+            sentence
             for condition, where, value in every
-            if value is not None and not isnan(value) and condition.holds_for(value, where)
+            if value is not None and not isnan(value)
+            if (sentence := condition.violation_by(value, where)) is not None
         ),
         skipped=tuple(
             f"{where}: there is no {condition.name}; not held to {condition}"

@@ -25,7 +25,7 @@ def run(arguments: list[str]) -> int:
     chosen = _flags().parse_args(arguments)
     for label in chosen.fail_if:
         _check_label(label)
-    check_figure_flags(chosen, inputs=[chosen.plan])
+    check_figure_flags(chosen, "sweep", inputs=[chosen.plan])
     plan = read_sweep(chosen.plan)
     check_figure_flags(chosen, inputs=[chosen.plan, *_input_files(plan)])
     with _progress_bar() as progress:
@@ -50,7 +50,12 @@ def _input_files(plan: SweepPlan) -> list[Path]:
 
 
 def _flags() -> argparse.ArgumentParser:
-    flags = parser("sweep", "Turn a knob: does a sharper belief mean smaller errors?")
+    flags = parser(
+        "sweep",
+        "Turn a knob: does a sharper belief mean smaller errors?",
+        "sweep.toml",
+        "sweep.toml --fail-if unearned",
+    )
     add = flags.add_argument
     add("plan", metavar="SWEEP.toml", help="knobs and their values; files of runs, or [lab]")
     add(

@@ -10,6 +10,7 @@ from typing import Any
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.atomic import is_gzip_name
 from smfeval.io.source import FIRST_ROW, bare_name, existing_file, is_binary, is_file, read_head
+from smfeval.schema import unknown_word
 from smfeval.track import AnyTrack
 
 
@@ -284,7 +285,7 @@ def recognise_format(path: Path) -> Format:
 def format_named(name: str) -> Format:
     """A format by its name in the table."""
     if name not in FORMATS:
-        raise OptionError(f"format {name!r} is unknown; it is one of {', '.join(FORMATS)}")
+        raise unknown_word("format", name, FORMATS)
     return FORMATS[name]
 
 

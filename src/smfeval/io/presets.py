@@ -9,8 +9,8 @@ the scan before.
 
 from dataclasses import dataclass
 
-from smfeval.errors import OptionError
 from smfeval.io.convention import Order
+from smfeval.schema import unknown_word
 from smfeval.track import Gauge
 
 
@@ -185,5 +185,5 @@ def preset_named(name: str | None) -> Preset | None:
     if name is None:
         return None
     if name not in PRESETS:
-        raise OptionError(f"estimator {name!r} is unknown; it is one of {', '.join(PRESETS)}")
+        raise unknown_word("estimator", name, PRESETS)
     return PRESETS[name]

@@ -1,5 +1,6 @@
 """What `check` found in a file and what `convert` made of it, as text and as JSON documents."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from smfeval.doubts.one_track import Examination
     from smfeval.io.ros.topics import Candidate
 
+    Found = Examination | list[Candidate]  # what is in a track, or in a bag without a topic
+
 SCHEMA = "smfeval.check/1"
 CANDIDATES_SCHEMA = "smfeval.topics/1"
 CONVERSION_SCHEMA = "smfeval.convert/1"
@@ -25,6 +28,54 @@ REPRESENTATION_WORDS = {
     "ensemble_se3": "weighted particles",
     "deterministic": "poses without uncertainty",
 }
+
+
+def text_of(found: "Found", *, verbose: bool = False) -> str:
+    """The whole report on a track, or the topics of a bag."""
+    return candidates_text(found) if isinstance(found, list) else text(found, verbose=verbose)
+
+
+def document_of(found: "Found") -> dict[str, Any]:
+    """The same as strict JSON data."""
+    return candidates_document(found) if isinstance(found, list) else document(found)
+
+
+def several_text(
+    sources: Sequence[str], found: "Sequence[Found | str]", *, quiet: bool = False
+) -> str:
+    """A block for each of several files, or a line; a text stands for a file that is refused."""
+    blocks = []
+    for source, each in zip(sources, found, strict=True):
+        if isinstance(each, str):
+            blocks.append(f"{each}\n" if each.startswith(source) else f"{source}: {each}\n")
+        elif isinstance(each, list):
+            blocks.append(f"{source}: {candidates_text(each)}")
+        else:
+            rows = [] if quiet else _short_rows(each)
+            lines = f"{words.columns(rows)}\n" if rows else ""
+            blocks.append(f"{source}: {last_line(each)}\n{lines}")
+    return "".join(blocks)
+
+
+def _short_rows(examination: "Examination") -> list[tuple[str, str]]:
+    track = examination.track
+    rows = [
+        ("format", f"{track.provenance.format}: {REPRESENTATION_WORDS[track.representation]}"),
+        ("scans", _scans(examination.motion)),
+    ]
+    rows += [("left out", _format_dropped(left)) for left in track.provenance.dropped]
+    return rows + [("doubt", str(doubt)) for doubt in examination.doubts]
+
+
+def several_document(sources: Sequence[str], found: "Sequence[Found | str]") -> dict[str, Any]:
+    """The same as strict JSON data: a list, under `results`."""
+    results = [
+        {"schema": SCHEMA, "name": source, "error": each}
+        if isinstance(each, str)
+        else document_of(each)
+        for source, each in zip(sources, found, strict=True)
+    ]
+    return {"schema": SCHEMA, "results": results}
 
 
 def text(examination: "Examination", *, verbose: bool = False) -> str:

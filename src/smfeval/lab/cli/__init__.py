@@ -6,6 +6,7 @@ from importlib import import_module
 
 from smfeval.cli.flags import Parser
 from smfeval.errors import OptionError
+from smfeval.schema import suggest_word
 
 VERBS = {
     "simulate": "walk through a world with a LiDAR and an IMU; writes a recording",
@@ -18,24 +19,25 @@ MODULES = {"run": "run_filter"}  # a module `run` would hide the function below
 
 def run(arguments: list[str]) -> int:
     """Pick the verb of the lab; returns the exit code."""
-    known = f"the verbs of the lab are {', '.join(VERBS)}"
     if not arguments:
-        raise OptionError(known)
+        raise OptionError(f"the verbs of the lab are {', '.join(VERBS)}")
     verb, *rest = arguments
     if verb.startswith("-"):
         _flags().parse_args([verb])
     if verb not in VERBS:
-        raise OptionError(f"{verb!r} is no verb; {known}")
+        raise OptionError(f"{verb!r} is no verb of the lab; {suggest_word(verb, VERBS)}")
     code: int = import_module(f"smfeval.lab.cli.{MODULES.get(verb, verb)}").run(rest)
     return code
 
 
 def _flags() -> argparse.ArgumentParser:
     verbs = "\n".join(f"{verb:10} {words}" for verb, words in VERBS.items())
-    return Parser(
+    made = Parser(
         prog="smfeval lab",
         usage="smfeval lab VERB ...",
         description="Worlds whose answer is known: simulate them, run filters on them.",
         epilog=f"verbs:\n{textwrap.indent(verbs, '  ')}\n\nsmfeval lab VERB --help explains one",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    made.examples = ("smfeval lab simulate courtyard -o walk", "smfeval lab run walk -o est.square")
+    return made

@@ -97,7 +97,12 @@ def _progress_bar() -> Iterator[Progress]:
 
 
 def _flags() -> argparse.ArgumentParser:
-    flags = parser("lab casestudy", "Why a LiDAR-inertial filter is overconfident, measured.")
+    flags = parser(
+        "lab casestudy",
+        "Why a LiDAR-inertial filter is overconfident, measured.",
+        "-o results",
+        "-o results --quick",
+    )
     add = flags.add_argument
     add(
         "-o",

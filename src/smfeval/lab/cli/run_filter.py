@@ -115,7 +115,12 @@ def _speed_bar() -> Iterator[None]:
 
 
 def _flags() -> argparse.ArgumentParser:
-    flags = parser("lab run", "Run a filter over a recording and write its belief.")
+    flags = parser(
+        "lab run",
+        "Run a filter over a recording and write its belief.",
+        "walk -o est.square",
+        "walk -o kiss.square --filter kiss-icp",
+    )
     add = flags.add_argument
     add("recording", nargs="?", help="a folder of lab simulate, or a bag with LiDAR and IMU")
     add("-o", "--output", type=Path, metavar="FILE", help="belief track: .square, .parquet ...")

@@ -52,7 +52,12 @@ def _simulate_world(chosen: argparse.Namespace) -> Recording:
 
 
 def _flags() -> argparse.ArgumentParser:
-    flags = parser("lab simulate", "Walk through a world with a LiDAR and an IMU.")
+    flags = parser(
+        "lab simulate",
+        "Walk through a world with a LiDAR and an IMU.",
+        "courtyard -o walk",
+        "field -o walk.mcap --seed 2",
+    )
     add = flags.add_argument
     add("world", nargs="?", help="name of a world; --list shows them")
     add("-o", "--output", type=Path, metavar="FOLDER|FILE.mcap", help="where to write")
