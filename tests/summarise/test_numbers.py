@@ -49,6 +49,42 @@ def test_a_rule_added_in_one_row_is_seen_everywhere(folder, capsys):
     assert "Huber loss" in Path("page.html").read_text()
 
 
+@pytest.mark.parametrize("space", ["rotation", "pose"])
+def test_a_rule_added_in_one_row_is_seen_in_its_space(space, folder, capsys, monkeypatch):
+    rule = Rule("huber", "1", huber, title=f"{space} Huber loss", proper=False, space=space)
+    monkeypatch.setitem(RULES, rule.name, rule)
+    monkeypatch.setitem(NUMBERS, rule.name, rule_row(rule))
+    score = ("score", folder / "honest.square", "--ref", folder / "truth.tum")
+    (line,) = [row for row in run(capsys, *score).out.splitlines() if "Huber loss" in row]
+    assert line.split()[0] == space
+    document = json.loads(run(capsys, *score, "--json").out)
+    value = document[space]["numbers"]["huber"]["value"]
+    assert value > 0
+    assert "huber" not in document["scores"]
+    assert run(capsys, *score, "-q", "--fail-if", f"huber>{0.9 * value}").code == 1
+
+
+def test_the_energy_of_a_body_needs_its_size(folder, capsys):
+    score = ("score", folder / "honest.square", "--ref", folder / "truth.tum")
+    assert "body" not in json.dumps(list(json.loads(run(capsys, *score, "--json").out)["scores"]))
+    refused = run(capsys, *score, "--rules", "energy_body")
+    assert refused.code == 2
+    assert "needs the size of the body" in refused.err
+    for rules in ((), ("--rules", "energy_body")):
+        sized = run(capsys, *score, "--body-size", "0.5", *rules, "--json")
+        assert json.loads(sized.out)["pose"]["numbers"]["energy_body"]["unit"] == "m"
+    assert run(capsys, *score, "--body-size", "-1").code == 2
+
+
+@pytest.mark.parametrize(
+    "name", ["k_rotation", "nees_rotation", "coverage95_pose", "rotation_error"]
+)
+def test_numbers_of_the_spaces_are_conditions(name, folder, capsys):
+    score = ("score", folder / "overconfident.square", "--ref", folder / "truth.tum", "-q")
+    assert run(capsys, *score, "--fail-if", f"{name}>0").code == 1
+    assert run(capsys, *score, "--fail-if", f"{name}>1000").code == 0
+
+
 @pytest.mark.usefixtures("with_huber")
 def test_a_rule_added_in_one_row_is_a_column_of_studies(tmp_path, monkeypatch, capsys):
     entered(tmp_path, monkeypatch)
