@@ -5,7 +5,7 @@ What honest beliefs from samples have, against draws of them.
 
 import numpy as np
 import pytest
-from scipy.stats import wishart
+from scipy.stats import chi2, wishart
 
 from smfeval.align.fit import Alignment
 from smfeval.compare import compare_pair
@@ -167,3 +167,11 @@ def test_one_cloud_against_an_exact_one_is_the_law_of_score(rng):
 def test_two_gaussians_are_chi_squared(rng):
     residuals = Residuals(np.zeros((4, 3)), np.tile(np.eye(3), (4, 1, 1)), None)
     np.testing.assert_allclose(NO_PARTICLES.honest_median(residuals), 2.366, rtol=1e-3)
+
+
+def test_a_single_particle_beside_a_gaussian_leaves_the_law_of_the_gaussian():
+    """Its covariance is zero, and so is its share; the number was NaN."""
+    errors = np.zeros((2, 3))
+    residuals = Residuals(errors, np.zeros((2, 3, 3)), noise=np.broadcast_to(np.eye(3), (2, 3, 3)))
+    counts = ParticleCounts(np.array([1.0, 1.0 + 1e-15]), None)
+    np.testing.assert_allclose(counts.honest_median(residuals), chi2(3).median(), rtol=1e-8)

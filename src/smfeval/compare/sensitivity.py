@@ -48,9 +48,10 @@ class ParticleCounts:
         share = share_of_a(residuals)
         for particles, part in ((self.a, share), (self.b, 1 - share)):
             few = np.full(len(residuals), np.inf) if particles is None else particles - 1
+            few = np.maximum(few, LEAST_SPREAD)  # of one particle
             stretch += part * (1 + 2 / few)
             spread += part**2 / few
-        freedom = np.maximum(1 / np.maximum(spread, np.finfo(float).tiny), float(d))
+        freedom = np.maximum(1 / np.maximum(spread, LEAST_SPREAD), float(d))
         left = freedom - d + 1
         return stretch * d * freedom / left * np.asarray(fdtri(d, left, 0.5))
 
@@ -59,6 +60,7 @@ class ParticleCounts:
         return float(np.median(residuals.likelihood_terms.nees / self.honest_median(residuals)))
 
 
+LEAST_SPREAD = 1e-9  # so many freedoms that the law is chi-squared, to eight digits
 NO_PARTICLES = ParticleCounts(None, None)
 
 
