@@ -18,6 +18,7 @@ from smfeval.associate.pairing import match_reference, nearest_pairs
 from smfeval.compare.difference import Difference, align_pair, joints_of
 from smfeval.compare.frames import agree_on_body, as_gaussian, name_of, open_gauge, rename_track
 from smfeval.compare.hypothesis import Hypothesis, check_hypothesis
+from smfeval.compare.orientation import PairSpace, compare_orientation
 from smfeval.compare.relative import compare_motion
 from smfeval.compare.sensitivity import (
     GaugeRow,
@@ -41,7 +42,7 @@ from smfeval.summarise.numbers import is_rounding
 from smfeval.summarise.relative import RelativeMotion
 from smfeval.summarise.verdict import ENOUGH_SCANS, FEWEST_SCANS
 from smfeval.summarise.windows import WindowRow
-from smfeval.track import AnyTrack
+from smfeval.track import AnyTrack, ParticleTrack
 
 PairLabel = Literal["overconfident", "cannot tell"]
 
@@ -196,6 +197,7 @@ class Pair:
     difference: Difference
     motion: RelativeMotion
     k_by_axis: dict[str, float]
+    spaces: tuple[PairSpace, ...]  # rotation and pose, where both tracks have them
     log: Number
     energy: Number
     distance: Number  # mean |d|
@@ -266,6 +268,7 @@ def compare_pair(
         difference=difference,
         motion=motion,
         k_by_axis=inflation_by_axis(scored, kept, options),
+        spaces=_spaces(a, b, difference, options),
         log=of(scored.series["log"], "mean", "nat"),
         energy=of(scored.series["energy"], "mean", "m"),
         distance=of(scored.series["ape"], "mean", "m"),
@@ -290,6 +293,15 @@ def compare_pair(
         no_bound=evidence.shared or k.reason,
         intervals=options.intervals,
     )
+
+
+def _spaces(
+    a: AnyTrack, b: AnyTrack, difference: Difference, options: Options
+) -> tuple[PairSpace, ...]:
+    """Rotation and pose of two Gaussian beliefs; few particles have another law of the NEES."""
+    if isinstance(a, ParticleTrack) or isinstance(b, ParticleTrack):
+        return ()
+    return compare_orientation(difference, options.intervals)
 
 
 def _judge_gaps(found: PairClaim, risk: GapRisk | None, k: float) -> PairClaim:

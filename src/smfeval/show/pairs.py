@@ -10,6 +10,7 @@ from smfeval.compare import Attribution, Comparison, Pair
 from smfeval.compare.attribution import SHARED_PART, EstimatorAttribution
 from smfeval.compare.frames import name_of
 from smfeval.compare.hypothesis import Hypothesis
+from smfeval.compare.orientation import PairSpace
 from smfeval.show.check import REPRESENTATION_WORDS, frames
 from smfeval.show.scores import relative_rows
 from smfeval.summarise.inflation import median_chi_squared
@@ -159,6 +160,7 @@ def _pair_rows(pair: Pair, *, verbose: bool = False) -> list[tuple[str, str]]:
         ("k_pair", _k_text(pair)),
         *pair_motion_rows(pair, verbose=verbose),
         ("by axis", ", ".join(f"{name} {words.number(k)}" for name, k in pair.k_by_axis.items())),
+        *((each.name, f"k_pair {each.k}; {each.sentence}") for each in pair.spaces),
         *[("by gauge", line) for line in _by_gauge(pair)],
     ]
     if pair.clock:
@@ -309,6 +311,7 @@ def _pair_data(pair: Pair) -> dict[str, Any]:
         "effective_scans": finite_or_none(pair.k.n_effective),
         "nees_median": pair.nees_median.to_dict(),
         "k_by_axis": {name: finite_or_none(k) for name, k in pair.k_by_axis.items()},
+        "spaces": [_space_data(each) for each in pair.spaces],
         "energy": pair.energy.to_dict(),
         "log": pair.log.to_dict(),
         "distance": pair.distance.to_dict(),
@@ -325,6 +328,16 @@ def _pair_data(pair: Pair) -> dict[str, Any]:
         "clock_sweep": [asdict(row) for row in pair.clock],
         "hypothesis": _hypothesis_data(pair.hypothesis),
         "notes": list(pair.notes),
+    }
+
+
+def _space_data(space: PairSpace) -> dict[str, Any]:
+    return {
+        "name": space.name,
+        "axes": list(space.axes),
+        "k_pair": space.k.to_dict() | {"lower_bound": finite_or_none(space.lower_bound)},
+        "label": "overconfident" if space.convicts else "cannot tell",
+        "reason": space.reason,
     }
 
 
