@@ -191,7 +191,7 @@ def test_an_error_without_a_word_of_the_system_is_told(tmp_path):
 @pytest.mark.parametrize("sign", ["<", "<=", ">", ">="])
 def test_nan_passes_no_gate(sign):
     with pytest.raises(OptionError, match=r"k of a\.square is not a number"):
-        score_condition(f"k{sign}2").holds_for(float("nan"), "a.square")
+        score_condition(f"k{sign}2").violation_by(float("nan"), "a.square")
 
 
 def test_nan_passes_no_gate_of_a_study(monkeypatch):
