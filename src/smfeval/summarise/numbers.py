@@ -410,6 +410,8 @@ def _correlation(sample: Sample, computed: Computed) -> Number | None:
     if terms is None or float(np.mean(terms.claimed)) < LEAST_CORRELATION**2:
         return None
     scale = np.sqrt(np.mean(terms.position_nees) * np.mean(terms.rotation_nees))
+    if scale == 0:  # one of the two without any error
+        return None
     return Number(float(np.mean(terms.found) / np.mean(terms.claimed) / scale), "1")
 
 

@@ -72,7 +72,19 @@ def alibis(evaluation: Evaluation, *, tolerance: ExtrinsicTolerance | None = Non
         all_at_once(case, search, tolerance),
     )
     told = (*ASSUMPTIONS, *_thinning_notes(whole, case, search), *notes)
+    told += _rotation_notes(evaluation)
     return Alibis(scored, rows, tolerance, closing_sentence(scored, rows), told)
+
+
+def _rotation_notes(evaluation: Evaluation) -> tuple[str, ...]:
+    """What a constant rotation between the bodies explains: an alibi of the rotation alone.
+
+    The verdicts of rotation and pose have granted the best one already.
+    """
+    found = evaluation.rotation
+    if found is None or found.verdict is None or "constant rotation" not in found.verdict.sentence:
+        return ()
+    return (f"rotation: {found.verdict.sentence}",)
 
 
 def _thinning_notes(whole: AlibiCase, case: AlibiCase, search: AlibiCase) -> tuple[str, ...]:
