@@ -162,7 +162,7 @@ def test_the_table_says_which_files_are_made_and_who_can_choose_a_convention(tmp
     assert files_to_write(tmp_path / "a.kitti") == [tmp_path / "a.kitti", tmp_path / "a.times.txt"]
     names = ("a.square", "a.cross", "a.cross.gz")
     assert files_to_write(tmp_path / "a.square") == [tmp_path / name for name in names]
-    assert [f.name for f in FORMATS.values() if f.chooses_convention] == ["wide-tum"]
+    assert [f.name for f in FORMATS.values() if f.chooses_convention] == ["csv", "wide-tum"]
     assert [f.name for f in FORMATS.values() if f.keeps_header] == ["parquet", "square"]
     assert set().union(*(f.keeps for f in FORMATS.values())) == {
         "covariance",

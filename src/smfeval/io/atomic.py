@@ -174,10 +174,12 @@ def seconds(stamp: Ints) -> "pl.Series":
     return (whole.cast(pl.Decimal(38, DECIMALS)) / 10**DECIMALS).cast(pl.Decimal(38, DECIMALS))
 
 
-def write_rows(stream: IO[bytes], tables: "Iterable[pl.DataFrame]", rows: int) -> None:
+def write_rows(
+    stream: IO[bytes], tables: "Iterable[pl.DataFrame]", rows: int, *, separator: str = " "
+) -> None:
     """Write tables one after the other, and tell how many of the rows are written."""
     done = 0
     for printed in tables:
-        printed.write_csv(stream, include_header=False, separator=" ")
+        printed.write_csv(stream, include_header=False, separator=separator)
         done += len(printed)
         report(done, rows)

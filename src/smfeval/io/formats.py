@@ -9,6 +9,7 @@ from typing import Any
 
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.atomic import is_gzip_name
+from smfeval.io.column_names import header_names, names_a_pose, roles_of
 from smfeval.io.source import FIRST_ROW, bare_name, existing_file, is_binary, is_file, read_head
 from smfeval.schema import unknown_word
 from smfeval.track import AnyTrack
@@ -137,6 +138,23 @@ def _has_nanosecond_stamp(found: FileHead) -> bool:
     return named or re.fullmatch(rb"\d{18,19}(\.0*)?", found.first_row[0]) is not None
 
 
+TUM_NAMES = ["stamp", "x", "y", "z", "qx", "qy", "qz", "qw"]
+
+
+def _names_its_columns(found: FileHead) -> bool:
+    """A first row of names, or a comment that names columns as no other format has them."""
+    names, _, lines = header_names(found.start)
+    rows = found.first_row
+    if not names or not rows:
+        return False
+    if found.start.splitlines()[lines - 1].lstrip()[:1] not in (b"#", b""):
+        return names_a_pose(names) or found.suffix == ".csv"
+    state = b"# timestamp(s) q p v" in found.start
+    known = _has_nanosecond_stamp(found) or found.has_columns(20) or state
+    as_tum = roles_of(names)[:8] == TUM_NAMES and len(names) in (8, 29, 44)
+    return names_a_pose(names) and not (known or as_tum)
+
+
 def _is_bag(found: FileHead) -> bool:
     magic = (b"#ROSBAG V", b"\x89MCAP", b"SQLite format 3\0")
     return found.suffix in (".bag", ".mcap", ".db3") or found.start.startswith(magic)
@@ -192,6 +210,17 @@ FORMATS: dict[str, Format] = {
             tells_gauge=True,
         ),
         Format(
+            "csv",
+            "CSV with a row of names",
+            "smfeval.io.csv",
+            _names_its_columns,
+            CONVENTION_OPTIONS | {"columns"},
+            (".csv",),
+            frozenset({"covariance"}),
+            writable=True,
+            chooses_convention=True,
+        ),
+        Format(
             "openvins",
             "OpenVINS",
             "smfeval.io.openvins",
@@ -221,9 +250,9 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             "wide-tum",
-            "wide TUM (29 columns)",
+            "wide TUM (29 or 44 columns)",
             "smfeval.io.wide_tum",
-            lambda found: found.has_columns(29),
+            lambda found: found.has_columns(29, 44),
             CONVENTION_OPTIONS,
             (),
             frozenset({"covariance"}),

@@ -14,6 +14,7 @@ import numpy as np
 
 from smfeval import words
 from smfeval.errors import OptionError
+from smfeval.io.column_names import parse_columns
 from smfeval.io.convention import CONVENTIONS, ORDERS, Convention, Order, cross_to_right, to_right
 from smfeval.io.formats import FORMATS, sidecar_options
 from smfeval.io.header import check_header_value
@@ -170,6 +171,14 @@ class ReadOptions:
         at=(*OF_REFERENCE, *OF_FILES),
         metavar="FILE",
     )
+    columns: str | None = option(
+        None,
+        TEXT,
+        "CSV: names of columns that are not recognised",
+        at=(*OF_REFERENCE, *OF_FILES),
+        metavar="stamp=NAME,x=NAME,...",
+        check=parse_columns,
+    )
     deviation: Path | None = option(
         None, TEXT, "OpenVINS: state_deviation file", at=OF_FILES, metavar="FILE"
     )
@@ -224,7 +233,7 @@ class ReadOptions:
 
 @dataclass(frozen=True)
 class WriteOptions:
-    """Decisions about a file to write. Only wide TUM can be told its convention."""
+    """Decisions about a file to write. Only CSV and wide TUM can be told their convention."""
 
     format: str | None = None
     convention: str | None = None

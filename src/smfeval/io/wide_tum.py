@@ -1,4 +1,6 @@
-"""Wide TUM: TUM and the 21 lower-triangle numbers of the covariance, without a header.
+"""Wide TUM: TUM and the covariance, without a header: 21 numbers, or all 36 row by row.
+
+The 21 are those of the lower triangle, row by row. They are what is written.
 
 The covariance stands in the order of the pose's columns, position first, whatever the order inside
 the estimator that it came from.
@@ -13,7 +15,9 @@ import numpy as np
 from smfeval.errors import OptionError
 from smfeval.io.atomic import row_slices, table, write_rows, writing
 from smfeval.io.convention import CONVENTIONS, ORDERS, Convention, Order, from_right
+from smfeval.io.formats import FileHead
 from smfeval.io.options import ReadOptions, WriteOptions, settle_convention
+from smfeval.io.source import read_head
 from smfeval.io.square import LOWER_TRIANGLE
 from smfeval.io.text_layout import Layout, PackedColumns
 from smfeval.io.text_reader import read_numbers
@@ -23,16 +27,27 @@ from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Provenance
 if TYPE_CHECKING:
     import polars as pl
 
-LAYOUT = Layout(
-    {29: "stamp, pose and 21 covariance numbers"},
-    tail="drop",
-    packed=PackedColumns(8, LOWER_TRIANGLE),
-)
+COLUMNS = {
+    29: "stamp, pose and 21 covariance numbers",
+    44: "stamp, pose and 36 covariance numbers",
+}
+WHOLE_MATRIX = np.arange(36).reshape(6, 6)
+
+
+def _layout(path: Path) -> Layout:
+    """Rows as the first one has them."""
+    whole = FileHead(path, read_head(path)).has_columns(44)
+    index = WHOLE_MATRIX if whole else LOWER_TRIANGLE
+    return Layout(
+        COLUMNS if not whole else {44: COLUMNS[44]},
+        tail="drop",
+        packed=PackedColumns(8, index),
+    )
 
 
 def read(path: Path, options: ReadOptions) -> GaussianTrack:
     """Read poses and covariances; the convention comes from the options or a preset."""
-    numbers = read_numbers(path, LAYOUT)
+    numbers = read_numbers(path, _layout(path))
     settled = settle_convention(options, implied=(None, "translation-first"))
     position, rotation = numbers.columns(1, 4), numbers.columns(4, 8)
     covariance = settled.to_right(numbers.matrices, (position, rotation))

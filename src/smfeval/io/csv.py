@@ -1,0 +1,304 @@
+"""CSV with a row of names: a stamp, a position, perhaps a quaternion and a covariance.
+
+Columns are known by their names (`io.column_names`), in any order; others are not used. They are
+separated by commas, semicolons, tabs or blanks. Stamps are seconds unless their name (`time_ns`,
+`timestamp [ms]`) or their size (nanoseconds since 1970) says otherwise. Without a quaternion, or
+without the uncertainty of the rotation, it is a belief about positions alone.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from smfeval import words
+from smfeval.errors import FormatError
+from smfeval.io.atomic import row_slices, table, write_rows, writing
+from smfeval.io.column_names import (
+    POSE_ROLES,
+    STAMP_UNITS,
+    ColumnMeanings,
+    column_meanings,
+    header_names,
+    parse_columns,
+)
+from smfeval.io.convention import CONVENTIONS, ORDERS, from_right
+from smfeval.io.options import ReadOptions, WriteOptions, settle_convention
+from smfeval.io.source import BOM, open_input
+from smfeval.io.text_layout import (
+    LAST_STAMP,
+    billionths,
+    invalid_stamp_reason,
+    is_unusual_number,
+)
+from smfeval.io.text_reader import NUMBER
+from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.stamps import NANOSECONDS
+from smfeval.maths.symmetric import pack_lower
+from smfeval.track import About, AnyTrack, GaussianTrack, ParticleTrack, Provenance, Track
+
+if TYPE_CHECKING:
+    import polars as pl
+
+NANOSECOND_DIGITS = 18  # of a stamp since 1970 in nanoseconds; in seconds it has ten
+IDENTITY = (0.0, 0.0, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class CsvRows:
+    """The text of the columns that are used, and where a row stands."""
+
+    path: Path
+    meanings: ColumnMeanings
+    names: list[str]
+    texts: "pl.DataFrame"
+    line: Ints
+    notes: tuple[str, ...]
+
+    def where(self, row: int) -> str:
+        """File and line of a row."""
+        return f"{self.path}:{self.line[row]}"
+
+    def numbers(self, columns: list[int]) -> Floats:
+        """Columns as numbers. (n, columns)."""
+        return np.stack([self._column(column) for column in columns], axis=1)
+
+    def _column(self, column: int) -> Floats:
+        import polars as pl  # noqa: PLC0415  slow to import
+
+        text = self.texts[str(column)].str.strip_chars()
+        values = text.cast(pl.Float64, strict=False)
+        if values.null_count():
+            row = int(values.is_null().arg_max() or 0)
+            self._refuse(column, row, text[row])
+        return values.to_numpy()
+
+    def stamps(self) -> Ints:
+        """Exact nanoseconds of the stamps."""
+        import polars as pl  # noqa: PLC0415
+
+        text = self.texts[str(self.meanings.stamp)].str.strip_chars()
+        power = STAMP_UNITS[self.meanings.stamp_unit or _unit_by_size(text)]
+        exact = text.cast(pl.Decimal(38, 9), strict=False).to_physical()
+        if exact.null_count():  # written with an exponent, or no number
+            words_of = zip(exact.to_list(), text.to_list(), strict=True)
+            read = [
+                self._billionths(row, word) if known is None else known
+                for row, (known, word) in enumerate(words_of)
+            ]
+            exact = pl.Series(read, dtype=pl.Int128)
+        scaled = exact // 10 ** (9 - power)
+        beyond = scaled.abs() > LAST_STAMP
+        if beyond.any():
+            late = int(beyond.arg_max() or 0)
+            reason = invalid_stamp_reason(text[late], "seconds" if power == 9 else "nanoseconds")
+            raise FormatError(f"{self.where(late)}: {reason or 'the stamp is no time'}")
+        return scaled.cast(pl.Int64).to_numpy() + self._nanoseconds()
+
+    def _billionths(self, row: int, word: str | None) -> int:
+        """A stamp times 10^9 by its digits."""
+        usual = word and NUMBER.fullmatch(word.encode()) and not is_unusual_number(word)
+        if not usual or word is None or invalid_stamp_reason(word, "nanoseconds"):
+            self._refuse(self.meanings.stamp, row, word)
+        return billionths(str(word))
+
+    def _nanoseconds(self) -> Ints:
+        """What is beyond whole seconds, where it has a column of its own."""
+        column = self.meanings.nanoseconds
+        if column is None:
+            return np.zeros(len(self.texts), np.int64)
+        seconds, part = self.numbers([self.meanings.stamp, column]).T
+        wrong = (part < 0) | (part >= NANOSECONDS) | (part % 1 != 0) | (seconds % 1 != 0)
+        if wrong.any():
+            both = f"{self.names[self.meanings.stamp]!r} and {self.names[column]!r}"
+            raise FormatError(
+                f"{self.where(int(np.argmax(wrong)))}: {both} are not seconds and what is beyond "
+                "them; say which is the stamp: --columns stamp=NAME"
+            )
+        return part.astype(np.int64)
+
+    def _refuse(self, column: int, row: int, word: str | None) -> None:
+        """Raise on a cell that is no number."""
+        name = self.names[column]
+        if not word:
+            raise FormatError(f"{self.where(row)}: there is nothing in column {name!r}")
+        usual = NUMBER.fullmatch(word.encode()) and not is_unusual_number(word)
+        why = "not finite" if usual else "not a number"
+        raise FormatError(f"{self.where(row)}: column {name!r} is {word[:40]!r}, which is {why}")
+
+
+def _unit_by_size(text: "pl.Series") -> str:
+    """Nanoseconds if the first stamp has the digits of nanoseconds since 1970, else seconds."""
+    whole = (text[0] or "").partition(".")[0]
+    return "ns" if len(whole) >= NANOSECOND_DIGITS and whole.isdigit() else "s"
+
+
+def read(path: Path, options: ReadOptions) -> Track:
+    """Read the poses, and the covariances if columns of them are known."""
+    rows = _read_rows(path, options)
+    found = rows.meanings
+    stamp, position = rows.stamps(), rows.numbers([found.pose[axis] for axis in "xyz"])
+    unused = len(rows.names) - rows.texts.width
+    remarks = (f"{path}: {words.count(unused, 'column')} not used",) if unused else ()
+    covariance = _covariance(rows)
+    full = covariance is not None and covariance.shape[-1] == 6
+    oriented = found.oriented and (covariance is None or full)
+    rotation = np.tile(IDENTITY, (len(stamp), 1))
+    if oriented:
+        rotation = rows.numbers([found.pose[role] for role in POSE_ROLES[3:]])
+    notes = rows.notes + _position_notes(rows, options) if not oriented else rows.notes
+    about, intake = About(oriented=oriented), options.intake(rows.where)
+    if covariance is None:
+        provenance = Provenance(str(path), "CSV", notes=notes, remarks=remarks)
+        return Track(stamp, position, rotation, about=about, provenance=provenance, intake=intake)
+    settled = settle_convention(options, implied=(found.convention, "translation-first"))
+    if full and oriented:
+        covariance, said = settled.to_right(covariance, (position, rotation)), settled.words
+    else:
+        covariance, said = _position_only(covariance), "position only, in world axes"
+    return GaussianTrack(
+        stamp,
+        position,
+        rotation,
+        covariance,
+        about=about,
+        provenance=Provenance(str(path), "CSV", said, notes=notes + settled.notes, remarks=remarks),
+        intake=intake,
+    )
+
+
+def _position_notes(rows: CsvRows, options: ReadOptions) -> tuple[str, ...]:
+    """What is not used of a belief about positions alone."""
+    notes = []
+    if rows.meanings.oriented:
+        notes.append("the rotation has no uncertainty: a belief about positions alone was read")
+    if rows.meanings.entries and (options.convention or options.order):
+        notes.append("options convention and order have no effect: they are about rotations too")
+    return tuple(f"{rows.path}: {note}" for note in notes)
+
+
+def _position_only(covariance: Floats) -> Floats:
+    """The position's block, and zeros for a rotation that nothing is known of. (n, 6, 6)."""
+    return np.pad(covariance[:, :3, :3], ((0, 0), (0, 3), (0, 3)))
+
+
+def _covariance(rows: CsvRows) -> Floats | None:
+    """Covariances, (n, 3, 3) or (n, 6, 6), in the order translation first; None: no columns."""
+    entries = rows.meanings.entries
+    if not entries:
+        return None
+    values = rows.numbers(list(entries.values()))
+    if rows.meanings.deviations:
+        negative = (values < 0).any(axis=1)
+        if negative.any():
+            place = rows.where(int(np.argmax(negative)))
+            raise FormatError(f"{place}: a standard deviation is negative")
+        values = values**2
+    size = 1 + max(max(entry) for entry in entries)
+    matrix = np.zeros((len(values), size, size))
+    for (i, j), value in zip(entries, values.T, strict=True):
+        matrix[:, i, j] = value
+        if (j, i) not in entries:
+            matrix[:, j, i] = value
+    return matrix
+
+
+@dataclass(frozen=True)
+class TextRows:
+    """The rows as text, their lines in the file, and what separates their columns."""
+
+    lines: list[str]
+    number: Ints
+    separator: str
+
+
+def _read_rows(path: Path, options: ReadOptions) -> CsvRows:
+    with open_input(path) as stream:
+        content = stream.read().removeprefix(BOM)
+    if b"\0" in content:
+        raise FormatError(f"{path}: this is binary data, not text")
+    names, separator, header = header_names(content)
+    if not names:
+        raise FormatError(f"{path}: there is no row of names before the numbers")
+    said = parse_columns(options.columns) if options.columns else {}
+    meanings = column_meanings(str(path), names, said)
+    lines = content.decode("utf-8", errors="replace").splitlines()[header:]
+    keep = [at for at, line in enumerate(lines) if line.strip() and line.lstrip()[0] != "#"]
+    notes: tuple[str, ...] = ()
+    if keep and not content.endswith((b"\n", b"\r")) and keep[-1] == len(lines) - 1:
+        place = f"{path}:{header + keep[-1] + 1}"
+        notes = (f"{place}: the last line has no line end; was the file cut there?",)
+        if meanings.entries:
+            keep = keep[:-1]
+            notes = (f"{place}: the file ends in the middle of a row; it was left out",)
+    if not keep:
+        raise FormatError(f"{path}: there is a row of names but no row of numbers")
+    rows = TextRows([lines[at] for at in keep], np.array(keep) + header + 1, separator)
+    cells = _used_cells(path, rows, len(names), meanings)
+    return CsvRows(path, meanings, names, cells, rows.number, notes)
+
+
+def _used_cells(path: Path, rows: TextRows, width: int, meanings: ColumnMeanings) -> "pl.DataFrame":
+    """The columns that are used, as text; a row that has too many or too few is refused."""
+    import polars as pl  # noqa: PLC0415  slow to import
+
+    lines, separator = rows.lines, rows.separator
+    if separator == " ":
+        lines, separator = [",".join(line.split()) for line in lines], ","
+    if not any('"' in line for line in lines):
+        _refuse_other_width(path, rows, [line.count(separator) + 1 for line in lines], width)
+    used = {meanings.stamp, *meanings.pose.values(), *meanings.entries.values()}
+    used |= set() if meanings.nanoseconds is None else {meanings.nanoseconds}
+    try:
+        frame = pl.read_csv(
+            "\n".join(lines).encode(),
+            separator=separator,
+            has_header=False,
+            schema={str(at): pl.String() for at in range(width)},
+            columns=sorted(used),
+        )
+    except pl.exceptions.PolarsError as error:
+        first = str(error).splitlines()[0]
+        raise FormatError(f"{path}: the rows cannot be read ({first})") from error
+    if len(frame) != len(lines):
+        raise FormatError(f"{path}: a quoted cell goes over more than one line")
+    return frame
+
+
+def _refuse_other_width(path: Path, rows: TextRows, counts: list[int], width: int) -> None:
+    wrong = np.array(counts) != width
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise FormatError(
+            f"{path}:{rows.number[row]}: {words.count(counts[row], 'column')}; "
+            f"there are {width} names"
+        )
+
+
+def write(track: AnyTrack, path: Path, options: WriteOptions) -> tuple[Path, ...]:
+    """Write names, poses and the lower triangles of the covariances, where there are any."""
+    belief = track.moments if isinstance(track, ParticleTrack) else track
+    names = ["stamp", *(POSE_ROLES if belief.about.oriented else POSE_ROLES[:3])]
+    if isinstance(belief, GaussianTrack):
+        size = 6 if belief.about.oriented else 3
+        names += [f"c{i + 1}{j + 1}" for i in range(size) for j in range(i + 1)]
+    with writing(path) as stream:
+        stream.write(f"{','.join(names)}\n".encode())
+        write_rows(stream, _tables(belief, options), len(belief), separator=",")
+    return (path,)
+
+
+def _tables(belief: Track, options: WriteOptions) -> "Iterator[pl.DataFrame]":
+    convention, order = CONVENTIONS[options.convention or "right"], options.order or ORDERS[0]
+    for part in row_slices(len(belief)):
+        pose = belief.position[part], belief.rotation[part]
+        columns = [*pose] if belief.about.oriented else [pose[0]]
+        if isinstance(belief, GaussianTrack):
+            covariance = belief.covariance[part]
+            if belief.about.oriented:
+                columns.append(pack_lower(from_right(covariance, pose, convention, order)))
+            else:
+                columns.append(covariance[:, *np.tril_indices(3)])
+        yield table(belief.stamp[part], np.concatenate(columns, axis=1))
