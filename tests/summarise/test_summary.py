@@ -254,6 +254,7 @@ def test_plain_poses_have_scores_but_no_calibration(tracks):
 def test_every_rule_has_a_summary(tracks):
     document = scored(tracks).to_dict()
     named = document["scores"].keys() | document["calibration"].keys()
+    named |= document["rotation"]["numbers"].keys() | document["pose"]["numbers"].keys()
     renamed = {"ape": "mae", "nees": "nees_median", "pit": "coverage"}
     assert {renamed.get(name, name) for name in RULES} <= named
 

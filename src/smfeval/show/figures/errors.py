@@ -95,6 +95,7 @@ def _error_curves(evaluation: Evaluation, start: int) -> ErrorCurves:
 
 def rotation_error(axes: Axes, evaluation: Evaluation) -> None:
     """Angle of the rotation error and the reported sigma, sqrt(tr S), in degrees."""
+    single_belief(evaluation)
     scored = evaluation.rotation
     if scored is None or scored.residuals.covariance is None:
         raise SeriesError(f"{estimate_name(evaluation)}: its rotation is not scored")

@@ -60,7 +60,7 @@ def nees_over_time(axes: Axes, evaluations: Evaluations) -> None:
 
 def nees_of_spaces(axes: Axes, evaluation: Evaluation) -> None:
     """NEES over its honest median in each space: k of every scan, medians dashed."""
-    single_belief(evaluation)
+    evaluation = single_belief(evaluation)
     start = origin_ns([evaluation])
     for number, scored in enumerate(evaluation.spaces):
         ratio = scored.series["nees"] / honest_median(scored.residuals)
