@@ -163,7 +163,7 @@ def test_the_table_says_which_files_are_made_and_who_can_choose_a_convention(tmp
     names = ("a.square", "a.cross", "a.cross.gz")
     assert files_to_write(tmp_path / "a.square") == [tmp_path / name for name in names]
     assert [f.name for f in FORMATS.values() if f.chooses_convention] == ["csv", "wide-tum"]
-    assert [f.name for f in FORMATS.values() if f.keeps_header] == ["parquet", "square"]
+    assert [f.name for f in FORMATS.values() if f.keeps_header] == ["parquet", "npz", "square"]
     assert set().union(*(f.keeps for f in FORMATS.values())) == {
         "covariance",
         "particles",

@@ -22,6 +22,7 @@ from support.beliefs import gaussian, particles, poses, with_cross
 
 CASES = 2000
 SCANS = 7
+BINARY = ("parquet", "npz")
 NAMES = ("run[1]", "run*", "~", "a b", "été", "x=y", "-v", "a.b.c", "%41", "#1", "'q'", "état é")
 
 
@@ -144,6 +145,18 @@ def square_with_cross(folder, rng):
     return Source("square", folder, "a.square", beside=("a.cross",))
 
 
+def csv(folder, rng):
+    make = (poses, gaussian)[int(rng.integers(2))]
+    write(make(SCANS, rng), folder / "a.csv")
+    return Source("csv", folder, "a.csv")
+
+
+def npz(folder, rng):
+    make = (poses, gaussian)[int(rng.integers(2))]
+    write(make(SCANS, rng), folder / "a.npz")
+    return Source("npz", folder, "a.npz")
+
+
 SOURCES: tuple[Callable[..., Source], ...] = (
     square,
     square_particles,
@@ -156,6 +169,8 @@ SOURCES: tuple[Callable[..., Source], ...] = (
     openvins,
     rtklib,
     parquet,
+    csv,
+    npz,
 )
 
 
@@ -184,8 +199,12 @@ def differences(one, other, *, exact: bool = True) -> list[str]:
 
 
 def first_row(lines: list[str]) -> int:
-    """The first line that is neither blank nor a comment."""
-    return next(i for i, line in enumerate(lines) if line.strip() and line[0] not in "#%")
+    """The first line that is neither blank nor a comment nor a row of names."""
+    return next(
+        i
+        for i, line in enumerate(lines)
+        if line.strip() and line[0] not in "#%" and not line[0].isalpha()
+    )
 
 
 def rename(source, rng):
@@ -208,7 +227,7 @@ def move(source, rng):
 
 def pack(source, rng):
     """By gzip, under the old name or with .gz; each file or some of them."""
-    if source.format == "parquet":
+    if source.format in BINARY:
         return
     path = source.folder / source.main
     packed = gzip.compress(path.read_bytes(), int(rng.integers(1, 10)))
@@ -222,7 +241,7 @@ def pack(source, rng):
 
 def shuffle(source, rng):
     """The rows of all files in the same new order."""
-    if source.format == "parquet":
+    if source.format in BINARY:
         return
     order = None
     for path in source.files[: 1 + len(source.named)]:
@@ -236,7 +255,7 @@ def shuffle(source, rng):
 
 def comment(source, rng):
     """A comment more before the first row, and blank lines."""
-    if source.format == "parquet":
+    if source.format in BINARY:
         return
     path = source.folder / source.main
     mark = "%" if source.format == "rtklib" else "#"

@@ -138,6 +138,7 @@ def _has_nanosecond_stamp(found: FileHead) -> bool:
     return named or re.fullmatch(rb"\d{18,19}(\.0*)?", found.first_row[0]) is not None
 
 
+NPZ_START = b"PK\x03\x04"  # of a zip archive
 TUM_NAMES = ["stamp", "x", "y", "z", "qx", "qy", "qz", "qw"]
 
 
@@ -179,6 +180,19 @@ FORMATS: dict[str, Format] = {
             CONVENTION_OPTIONS,
             (".parquet",),
             frozenset({"covariance", "particles", "cross-covariances"}),
+            keeps_header=True,
+            tells_gauge=True,
+            writable=True,
+            compressed=True,
+        ),
+        Format(
+            "npz",
+            "NumPy npz",
+            "smfeval.io.npz",
+            lambda found: found.suffix == ".npz" or found.start.startswith(NPZ_START),
+            CONVENTION_OPTIONS,
+            (".npz",),
+            frozenset({"covariance"}),
             keeps_header=True,
             tells_gauge=True,
             writable=True,

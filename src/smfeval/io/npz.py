@@ -1,0 +1,180 @@
+"""NumPy's .npz: arrays by name, for who keeps them that way.
+
+============  ===========================================================================
+key           array
+============  ===========================================================================
+stamp         (n,) whole nanoseconds; or `time`: (n,) seconds
+position      (n, 3) m
+rotation      (n, 4) quaternion x y z w; without it, positions alone
+covariance    (n, 6, 6), translation first; or (n, 3, 3) of the position in world axes
+header        text: lines `#%KEY value` as in SQUARE files, if body, world ... are to be kept
+============  ===========================================================================
+
+Other arrays are not used. Pickled objects are refused.
+"""
+
+import zipfile
+import zlib
+from dataclasses import replace
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from smfeval import words
+from smfeval.errors import FormatError, OptionError
+from smfeval.io.atomic import writing
+from smfeval.io.header import GAUSSIAN_FIELDS, Header, header_text, parse_header
+from smfeval.io.options import ReadOptions, settle_convention
+from smfeval.io.source import existing_file, refuse_size
+from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.stamps import NANOSECONDS
+from smfeval.track import About, AnyTrack, GaussianTrack, ParticleTrack, Provenance, Track
+
+KEYS = ("stamp", "time", "position", "rotation", "covariance", "header")
+IDENTITY = (0.0, 0.0, 0.0, 1.0)
+LARGEST_TIME_S = 9e9  # the year 2255; nanoseconds count to 2262
+
+
+def declared_gauge(path: Path, options: ReadOptions) -> str | None:
+    """The gauge in the header, if there is one."""
+    del options
+    header = _header(path, _read_arrays(path))
+    return None if header is None else header.about().gauge
+
+
+def read(path: Path, options: ReadOptions) -> Track:
+    """Read the poses, and their covariances if they are there."""
+    arrays = _read_arrays(path)
+    header = _header(path, arrays)
+    stamp = _stamps(path, arrays)
+    position = _floats(path, arrays, "position", (len(stamp), 3))
+    covariance = _covariance(path, arrays, len(stamp))
+    about = header.about() if header else About(oriented="rotation" in arrays)
+    about_positions = covariance is not None and covariance.shape[-1] == 3
+    known = "rotation" in arrays and not about_positions
+    rotation = np.tile(IDENTITY, (len(stamp), 1))
+    if known:
+        rotation = _floats(path, arrays, "rotation", (len(stamp), 4))
+    if not known:
+        about = replace(about, oriented=False)
+    unused = sorted(set(arrays["names"]) - set(KEYS))
+    remarks = (f"{path}: not used: {words.join(unused)}",) if unused else ()
+    intake = options.intake(lambda row: f"{path}: row {row}")
+    shared: dict[str, Any] = {"about": about, "intake": intake}
+    if covariance is None:
+        plain = Provenance(str(path), "NumPy npz", remarks=remarks)
+        return Track(stamp, position, rotation, provenance=plain, **shared)
+    settled = settle_convention(
+        options,
+        declared=header.convention if header else (None, None),
+        implied=(None, "translation-first"),
+    )
+    said = settled.words if known else "position only, in world axes"
+    if known:
+        covariance = settled.to_right(covariance, (position, rotation))
+    else:
+        covariance = np.pad(covariance[:, :3, :3], ((0, 0), (0, 3), (0, 3)))
+    provenance = Provenance(str(path), "NumPy npz", said, notes=settled.notes, remarks=remarks)
+    return GaussianTrack(stamp, position, rotation, covariance, provenance=provenance, **shared)
+
+
+def _header(path: Path, arrays: dict[str, Any]) -> Header | None:
+    if "header" not in arrays:
+        return None
+    lines = tuple(enumerate(str(arrays["header"]).splitlines(), start=1))
+    return parse_header(f"{path} (header)", lines)
+
+
+def _stamps(path: Path, arrays: dict[str, Any]) -> Ints:
+    """Nanoseconds of `stamp` or `time`."""
+    named = [key for key in ("stamp", "time") if key in arrays]
+    if len(named) != 1:
+        found = words.join(sorted(arrays["names"])) or "nothing"
+        raise FormatError(
+            f"{path}: one array of times is needed, `stamp` (ns) or `time` (s); there is {found}"
+        )
+    times = arrays[named[0]]
+    if times.ndim != 1 or times.dtype.kind not in "iuf":
+        raise FormatError(f"{path}: {named[0]} must be a row of numbers, not {_shape(times)}")
+    if named == ["time"]:
+        times = np.asarray(times, np.float64)
+        if not (np.abs(times) <= LARGEST_TIME_S).all():
+            raise FormatError(f"{path}: time is not in seconds, or not finite")
+        return np.round(times * NANOSECONDS).astype(np.int64)
+    if times.dtype.kind == "f":
+        raise FormatError(f"{path}: stamp must be whole nanoseconds; seconds are called `time`")
+    return times.astype(np.int64)
+
+
+def _covariance(path: Path, arrays: dict[str, Any], rows: int) -> Floats | None:
+    if "covariance" not in arrays:
+        return None
+    size = 3 if arrays["covariance"].shape[-1:] == (3,) else 6
+    return _floats(path, arrays, "covariance", (rows, size, size))
+
+
+def _floats(path: Path, arrays: dict[str, Any], key: str, shape: tuple[int, ...]) -> Floats:
+    if key not in arrays:
+        raise FormatError(f"{path}: there is no array `{key}`")
+    array = arrays[key]
+    if array.shape != shape or array.dtype.kind not in "iuf":
+        raise FormatError(f"{path}: {key} must be numbers {shape}, not {_shape(array)}")
+    return np.asarray(array, np.float64)
+
+
+def _shape(array: Any) -> str:
+    return f"{array.dtype} {array.shape}"
+
+
+def _read_arrays(path: Path) -> dict[str, Any]:
+    """The arrays that are used, by key; `names` has the names of all."""
+    try:
+        with zipfile.ZipFile(existing_file(path)) as archive:
+            members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+            refuse_size(path, sum(members[key].file_size for key in KEYS if key in members))
+            arrays = {key: _read_array(archive, members[key]) for key in KEYS if key in members}
+    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError) as error:
+        first = (str(error).splitlines() or ["damaged"])[0]
+        raise FormatError(f"{path}: damaged or no npz file ({first})") from error
+    except (OSError, RuntimeError) as error:
+        raise FormatError(f"{path}: cannot be read ({error})") from error
+    return arrays | {"names": list(members)}
+
+
+def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
+    """One array, after its header has been held to the bytes that there are."""
+    with archive.open(info) as stream:
+        version = np.lib.format.read_magic(stream)
+        read_header = (
+            np.lib.format.read_array_header_1_0
+            if version == (1, 0)
+            else np.lib.format.read_array_header_2_0
+        )
+        shape, _, dtype = read_header(stream)
+        size = prod(shape) * dtype.itemsize
+        if dtype.hasobject or size != info.file_size - stream.tell():
+            raise ValueError(f"{info.filename} is not what its header says")
+    with archive.open(info) as stream:
+        return np.lib.format.read_array(stream, allow_pickle=False)
+
+
+def write(track: AnyTrack, path: Path, options: object) -> tuple[Path, ...]:
+    """Write the arrays of a track, and a header."""
+    del options  # right perturbation, translation first
+    if isinstance(track, ParticleTrack):
+        track = track.moments
+    if not isinstance(track, Track):
+        raise OptionError(f"{path}: there are no poses to write")
+    arrays: dict[str, Any] = {"stamp": track.stamp, "position": track.position}
+    arrays |= {"rotation": track.rotation} if track.about.oriented else {}
+    gaussian = isinstance(track, GaussianTrack)
+    if isinstance(track, GaussianTrack):
+        size = 6 if track.about.oriented else 3
+        arrays["covariance"] = track.covariance[:, :size, :size]
+    fields = GAUSSIAN_FIELDS if gaussian else {}
+    arrays["header"] = np.array(header_text(track.about, track.representation, fields))
+    with writing(path) as stream:
+        np.savez(stream, allow_pickle=False, **arrays)
+    return (path,)
