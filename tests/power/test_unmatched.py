@@ -168,7 +168,8 @@ def test_a_few_runs_of_pairs():
 
 
 def test_a_few_runs_against_a_reference_whose_errors_are_shared():
-    runs = 4
-    assert gnss_labels(30.0, "gp", runs=runs)["overconfident"] <= 1
-    tight = gnss_labels(30.0, "gp", runs=runs, factor=TIGHT, noise=0.01)
-    assert tight["overconfident"] >= runs - 1
+    runs = 12
+    for memory_s in (30.0, 1000.0):
+        assert gnss_labels(memory_s, "gp", runs=runs)["overconfident"] <= 2
+        tight = gnss_labels(memory_s, "gp", runs=runs, factor=TIGHT, noise=0.01)
+        assert tight["overconfident"] >= 8  # fewer at 90 %: 0.4 %

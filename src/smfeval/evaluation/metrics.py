@@ -1,4 +1,4 @@
-"""What an evaluation shows beside the scores: gap risk, path axes, rotation, relative errors."""
+"""What an evaluation says beside the scores: gap risk, path axes, relative errors, the verdict."""
 
 from dataclasses import dataclass, replace
 
@@ -19,7 +19,7 @@ from smfeval.score import Residuals
 from smfeval.score.ranks import largest_rank
 from smfeval.score.spaces import path_axes
 from smfeval.summarise.inflation import median_chi_squared
-from smfeval.summarise.judgement import judge
+from smfeval.summarise.judgement import CONSISTENT, judge
 from smfeval.summarise.number import Intervals, Number
 from smfeval.summarise.numbers import is_rounding
 from smfeval.summarise.relative import (
@@ -29,7 +29,13 @@ from smfeval.summarise.relative import (
     relative_error,
     summarise_relative,
 )
-from smfeval.summarise.verdict import K_AT_95, Verdict, verdict, verdict_after_fit
+from smfeval.summarise.verdict import (
+    FALSE_VERDICT_RATE,
+    K_AT_95,
+    Verdict,
+    verdict,
+    verdict_after_fit,
+)
 from smfeval.summarise.windows import TOLERANCE
 
 NO_RISK = GapRisk(median=0.0, p95=0.0, largest=0.0, above_limit=0.0, not_moved=0.0, excuse=1.0)
@@ -114,6 +120,7 @@ def _is_oriented(scored: ScoredScans) -> bool:
     return scored.estimate.about.oriented and scored.reference.about.oriented
 
 
+FAR = 1e6  # a factor that stands for any
 SQUARED = 2.0  # a squared error forgets twice as fast as the error itself
 
 
@@ -153,6 +160,7 @@ def judge_track(
         left=left,
         most=most_rank_k(residuals),
     )
+    by_k = judge_reference(by_k, residuals)
     if motion is None or by_k.label != "cannot tell":
         return by_k
     by_motion = _judge_by_claim(position, motion)
@@ -166,6 +174,62 @@ def most_rank_k(residuals: Residuals) -> float | None:
     outside = float(np.median(largest_rank(residuals.ensemble)))
     tail = chi_squared_tail_quantile(residuals.dimension, 1 - outside)
     return tail / median_chi_squared(residuals.dimension)
+
+
+SHARED_REFERENCE = "the reference's own error, if all scans share it, may explain it"
+
+
+def judge_reference(found: Verdict, residuals: Residuals) -> Verdict:
+    """The verdict that an uncertain reference allows.
+
+    Its covariance says how large its errors are, not whether scans share them, as those of GNSS or
+    of a registration do. In the worst case one error is common to all scans: k is then judged with
+    that error granted, and what is too wide, or near enough to 1, by the estimate's own part of the
+    predicted variance.
+    """
+    if residuals.noise is None or found.evidence not in ("k", "ranks") or found.factor is None:
+        return found
+    own = _own_share(residuals)
+    low, high = found.low or found.factor, found.high or found.factor
+    if found.label == "overconfident":
+        holds = low * _k_ratio_of_shared(residuals) > 1
+    elif found.label == "conservative":
+        holds = high < own
+    else:
+        within = max((high - 1) / own + 1, 1 / max((low - 1) / own + 1, 1 / FAR))
+        holds = found.label == "cannot tell" or within < CONSISTENT
+    if holds:
+        return found
+    coverage = found.sentence.rpartition("; ")[2]
+    sentence = f"cannot tell: k = {words.number(found.factor)}, but {SHARED_REFERENCE}; {coverage}"
+    return replace(found, label="cannot tell", sentence=sentence)
+
+
+def _own_share(residuals: Residuals) -> float:
+    """The estimate's part of the predicted variance, median over the scans."""
+    assert residuals.noise is not None
+    whole = np.einsum("nii->n", residuals.predicted_covariance)
+    share = 1 - np.einsum("nii->n", residuals.noise) / whole
+    return max(float(np.median(share)), 1 / FAR)
+
+
+def _k_ratio_of_shared(residuals: Residuals) -> float:
+    """k with the mean error granted to the reference, as far as its covariance explains it, over k.
+
+    Explained is what an error of the reference reaches with a chance of 2.5 %.
+    """
+    assert residuals.noise is not None
+    regular = ~normal.is_singular(residuals.predicted_covariance)
+    error, predicted = residuals.error[regular], residuals.predicted_covariance[regular]
+    if not len(error):
+        return 1.0
+    mean, noise = error.mean(axis=0), residuals.noise[regular].mean(axis=0)
+    size = float(mean @ np.linalg.pinv(noise, hermitian=True) @ mean)
+    limit = chi_squared_tail_quantile(residuals.dimension, FALSE_VERDICT_RATE / 2)
+    granted = mean * min(1.0, np.sqrt(limit / size)) if size else mean
+    before = float(np.median(residuals.likelihood_terms.nees[regular]))
+    after = float(np.median(normal.nees(error - granted, predicted)))
+    return after / before if before else 1.0
 
 
 def judge_gaps(found: Verdict, risk: GapRisk | None) -> Verdict:
