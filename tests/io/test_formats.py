@@ -87,7 +87,7 @@ def test_formats_to_write_are_chosen_by_ending_or_name(tmp_path):
     with pytest.raises(OptionError, match="the ending names no format"):
         format_for_writing(tmp_path / "a.odd")
     with pytest.raises(OptionError, match="read, not written"):
-        format_for_writing(tmp_path / "a.bag", "bag")
+        format_for_writing(tmp_path / "a.txt", "euroc")
 
 
 def test_a_failed_write_leaves_nothing(tmp_path, rng):

@@ -170,7 +170,11 @@ FORMATS: dict[str, Format] = {
             "smfeval.io.ros",
             _is_bag,
             CONVENTION_OPTIONS | {"topic", "tf", "lag"},
+            (".mcap",),
+            frozenset({"covariance"}),
             tells_gauge=True,
+            writable=True,
+            compressed=True,
         ),
         Format(
             "parquet",

@@ -14,7 +14,10 @@ from smfeval.io.ros.particles import read_particles
 from smfeval.io.ros.poses import read_poses
 from smfeval.io.ros.tf_chain import read_chain, read_transforms
 from smfeval.io.ros.topics import Candidate, MessageShape, choose_topic, list_candidates
+from smfeval.io.ros.write import write
 from smfeval.track import AnyTrack
+
+__all__ = ["candidates", "declared_gauge", "read", "write"]
 
 
 def read(path: Path, options: ReadOptions) -> AnyTrack:

@@ -1,0 +1,72 @@
+"""Tracks written as MCAP, read back by our reader and by rosbags itself."""
+
+import numpy as np
+import pytest
+from rosbags.highlevel import AnyReader
+from rosbags.typesys import Stores, get_typestore
+
+from smfeval.errors import OptionError
+from smfeval.io import read, write
+from smfeval.maths import so3
+from support.beliefs import gaussian, particles, poses
+from support.commands import run
+
+N = 7
+
+
+@pytest.mark.parametrize("make", [poses, gaussian])
+def test_what_is_written_is_read_again(make, tmp_path, rng):
+    track = make(N, rng)
+    assert write(track, tmp_path / "a.mcap") == [tmp_path / "a.mcap"]
+    found = read(tmp_path / "a.mcap:/pose")
+    assert type(found) is type(track)
+    assert found.about.world == track.about.world
+    np.testing.assert_array_equal(found.stamp, track.stamp)
+    np.testing.assert_array_equal(found.position, track.position)
+    np.testing.assert_allclose(found.rotation, track.rotation, atol=1e-15)
+    if make is gaussian:
+        np.testing.assert_allclose(found.covariance, track.covariance, rtol=1e-9, atol=1e-15)
+
+
+def test_the_covariance_is_in_fixed_axes_of_the_parent_frame(tmp_path, rng):
+    """As rosbags reads it: position block R S R^T."""
+    track = gaussian(N, rng)
+    write(track, tmp_path / "a.mcap")
+    with AnyReader(
+        [tmp_path / "a.mcap"], default_typestore=get_typestore(Stores.ROS2_HUMBLE)
+    ) as bag:
+        (connection,) = bag.connections
+        assert connection.msgtype == "geometry_msgs/msg/PoseWithCovarianceStamped"
+        found = [bag.deserialize(raw, connection.msgtype) for *_, raw in bag.messages()]
+    assert [m.header.frame_id for m in found] == ["world"] * N
+    turn = so3.matrix(track.rotation)
+    block = turn @ track.covariance[:, :3, :3] @ turn.swapaxes(1, 2)
+    written = np.array([m.pose.covariance for m in found]).reshape(N, 6, 6)
+    np.testing.assert_allclose(written[:, :3, :3], block, rtol=1e-9, atol=1e-15)
+
+
+def test_particles_are_their_moments_if_the_user_agrees(tmp_path, rng):
+    track = particles(N, rng)
+    with pytest.raises(OptionError, match="would lose the particles"):
+        write(track, tmp_path / "a.mcap")
+    write(track, tmp_path / "a.mcap", lossy=True)
+    found = read(tmp_path / "a.mcap")
+    np.testing.assert_allclose(found.covariance, track.moments.covariance, rtol=1e-9, atol=1e-15)
+
+
+def test_what_ros_cannot_hold_is_refused(tmp_path, rng):
+    track = poses(N, rng)
+    early = track.with_arrays({"stamp": track.stamp - track.stamp[0] - 1})
+    with pytest.raises(OptionError, match=r"ROS has no stamp -0\.000000001 s"):
+        write(early, tmp_path / "a.mcap")
+    with pytest.raises(OptionError, match=r"end the name in \.mcap"):
+        write(track, tmp_path / "a.bag", format="bag")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_convert_makes_a_bag_that_check_reads(tmp_path, capsys, monkeypatch, rng):
+    monkeypatch.chdir(tmp_path)
+    write(gaussian(N, rng), "a.square")
+    assert run(capsys, "convert", "a.square", "a.mcap", "-q").code == 0
+    assert "PoseWithCovarianceStamped" in run(capsys, "check", "a.mcap").out
+    assert "already; leave out the .gz" in run(capsys, "convert", "a.square", "b.mcap.gz").err
