@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from smfeval.errors import OptionError
 from smfeval.io.options import ReadOptions
 from smfeval.io.progress import listening
-from smfeval.io.source import exists
+from smfeval.io.source import STANDARD_INPUT, exists
 from smfeval.schema import Option, options_at, suggest_word
 
 FLAG = re.compile(r"--[a-z-]+")
@@ -32,6 +32,8 @@ class Parser(argparse.ArgumentParser):
         chosen, unknown = self.parse_known_args(join_negative_values(words), namespace)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}{self._near_flag(unknown)}")
+        if words.count(STANDARD_INPUT) > 1:
+            self.error("standard input (-) can be read once")
         return chosen
 
     def _near_flag(self, unknown: list[str]) -> str:

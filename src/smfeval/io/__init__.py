@@ -4,10 +4,13 @@ Files speak many conventions; everything is converted here to the one that `smfe
 """
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from smfeval.errors import OptionError, TrackError
+from smfeval.errors import OptionError, SmfevalError, TrackError
 from smfeval.io.formats import (
     Format,
     format_for_writing,
@@ -18,7 +21,7 @@ from smfeval.io.formats import (
 )
 from smfeval.io.options import ReadOptions, WriteOptions, settle_about
 from smfeval.io.presets import preset_named
-from smfeval.io.source import exists, reading_limit
+from smfeval.io.source import STANDARD_INPUT, exists, reading_limit, standard_input
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
 
 if TYPE_CHECKING:
@@ -41,12 +44,18 @@ TOPIC = re.compile(r"(?P<path>.+):(?P<topic>/[\w/~.\-]*)")
 
 
 def read(source: str | Path, **options: Any) -> AnyTrack:
-    """Read a belief track from any supported file, or `bag.mcap:/topic`.
+    """Read a belief track from any supported file, `bag.mcap:/topic`, or `-`.
 
     Keyword arguments are those of `ReadOptions`. The track's `provenance` says how it was read.
     """
     path, topic = split_source(source)
     chosen = ReadOptions(**options | _named_topic(source, topic, options.get("topic")))
+    with _naming(source, path):
+        track = _read_file(path, chosen)
+    return _named_as_source(track, path) if str(source) == STANDARD_INPUT else track
+
+
+def _read_file(path: Path, chosen: ReadOptions) -> AnyTrack:
     entry = format_named(chosen.format) if chosen.format else recognise_format(path)
     chosen.refuse_unused(entry.title, entry.used_options)
     try:
@@ -56,6 +65,31 @@ def read(source: str | Path, **options: Any) -> AnyTrack:
         if error.place is not None:
             raise
         raise TrackError(error.reason, place=str(path), remedy=error.remedy) from error
+
+
+@contextmanager
+def _naming(source: str | Path, path: Path) -> Iterator[None]:
+    """Within the block, refusals call standard input by its name and not by that of its copy."""
+    try:
+        yield
+    except SmfevalError as error:
+        if str(source) == STANDARD_INPUT:
+            error.args = tuple(str(part).replace(str(path), STANDARD_INPUT) for part in error.args)
+        raise
+
+
+def _named_as_source(track: AnyTrack, path: Path) -> AnyTrack:
+    """The track of standard input, called so wherever it is shown."""
+    old = track.provenance
+    notes, remarks = (
+        tuple(said.replace(str(path), STANDARD_INPUT) for said in part)
+        for part in (old.notes, old.remarks)
+    )
+    dropped = tuple(
+        replace(left, first=left.first.replace(str(path), STANDARD_INPUT)) for left in old.dropped
+    )
+    told = replace(old, name=STANDARD_INPUT, notes=notes, remarks=remarks, dropped=dropped)
+    return track.with_arrays({}, provenance=told)
 
 
 def declared_gauge(source: str | Path, **options: Any) -> str | None:
@@ -70,7 +104,9 @@ def declared_gauge(source: str | Path, **options: Any) -> str | None:
 
 def format_of(source: str | Path, **options: Any) -> str:
     """Name of the format in which a source would be read."""
-    return options.get("format") or recognise_format(split_source(source)[0]).name
+    path, _ = split_source(source)
+    with _naming(source, path):
+        return options.get("format") or recognise_format(path).name
 
 
 def write(track: AnyTrack, path: str | Path, *, lossy: bool = False, **options: Any) -> list[Path]:
@@ -107,7 +143,7 @@ def bag_contents(source: str | Path, **options: Any) -> "list[Candidate] | None"
     chosen = ReadOptions(**options)
     if topic or chosen.given_names & {"topic", "tf", "preset"}:
         return None
-    if (chosen.format or recognise_format(path).name) != "bag":
+    if format_of(source, **options) != "bag":
         return None
     chosen.refuse_all(f"for the list of topics of {path}; name a topic: {path}:/TOPIC")
     from smfeval.io.ros import candidates  # noqa: PLC0415  rosbags is slow to import
@@ -129,6 +165,8 @@ def losses(track: AnyTrack, entry: Format) -> list[str]:
 
 def split_source(source: str | Path) -> tuple[Path, str | None]:
     """Path and topic of `bag.mcap:/topic`; a file of that very name comes first."""
+    if str(source) == STANDARD_INPUT:
+        return standard_input(), None
     path = Path(source)
     match = TOPIC.fullmatch(str(source))
     if match is None or exists(path):

@@ -2,15 +2,19 @@
 
 Nothing is read without a bound: of the data in a file, once they are unpacked (`--limit`), of what
 comes before the first row, of a line, and of small files such as plans (docs/promises.md). What is
-no regular file is refused, for a pipe or a device may never end.
+no regular file is refused, for a pipe or a device may never end; `-` is standard input, copied to
+a file up to the limit.
 """
 
+import atexit
 import gzip
 import re
+import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
@@ -33,6 +37,7 @@ LINE_BYTES = 2**20  # of one line; no row of numbers is longer
 LIMIT_BYTES = 4_000_000_000  # of the data in one file, once they are unpacked; see `--limit`
 YAML_BYTES = 64_000  # of an extrinsic; our YAML parser takes a second for so much
 METADATA_BYTES = 16_000_000  # of the metadata.yaml of a bag
+COPIED_BYTES = 2**20  # of standard input at a time
 LONGEST_SHOWN_NAME = 100  # characters of a path that the system cannot look up
 
 FIRST_ROW = re.compile(rb"^[^\S\n]*([^\s#][^\n]*)", re.M)
@@ -76,6 +81,31 @@ def _look_up(path: Path, question: Callable[[], bool]) -> bool:
             else f"{str(path)[:LONGEST_SHOWN_NAME]}..."
         )
         raise FormatError(f"{name}: cannot be read ({error.strerror or error})") from error
+
+
+STANDARD_INPUT = "-"
+
+
+@cache
+def standard_input() -> Path:
+    """A copy of what comes on standard input, which can be read but once; gone with the process."""
+    import shutil  # noqa: PLC0415  brings packers along, and reading files does not need it
+    import tempfile  # noqa: PLC0415
+
+    if sys.stdin is None or sys.stdin.isatty():
+        raise FormatError(f"{STANDARD_INPUT}: nothing is piped to standard input")
+    folder = Path(tempfile.mkdtemp(prefix="smfeval-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path, size = folder / "stdin", 0
+    try:
+        with path.open("wb") as copy:
+            while data := sys.stdin.buffer.read(COPIED_BYTES):
+                size += len(data)
+                refuse_size(Path(STANDARD_INPUT), size)
+                copy.write(data)
+    except OSError as error:
+        raise FormatError(f"{STANDARD_INPUT}: cannot be copied ({error.strerror})") from error
+    return path
 
 
 class _ProgressFile:
