@@ -9,6 +9,7 @@ from scipy.stats import chi2, wishart
 
 from smfeval.align.fit import Alignment
 from smfeval.compare import compare_pair
+from smfeval.compare.hypothesis import dependence
 from smfeval.compare.sensitivity import NO_PARTICLES, SWEEP_SCANS, ParticleCounts, thin_scans
 from smfeval.errors import PairingError
 from smfeval.evaluation import Options
@@ -93,6 +94,45 @@ def test_a_reference_tells_opposed_from_shared_errors(rng, part, eigenvalue, fac
     assert found.factor == pytest.approx(factor, abs=0.06)
     assert found.holds == (found.eigenvalues[0] >= 0)
     assert (found.k_a, found.k_b) == pytest.approx((1, 1), abs=0.1)
+    assert found.is_refuted == (part < 0)
+
+
+def wandering(rng, n, memory):
+    """Errors of unit variance that remember; memory 1: a random walk about its mean. (n, 3)."""
+    error = np.zeros((n, 3))
+    for i, noise in enumerate(normal(rng, n)):
+        error[i] = memory * error[i - 1] + noise
+    return (error - error.mean(axis=0)) / error.std(axis=0)
+
+
+@pytest.mark.parametrize("memory", [0.0, 0.9, 0.97, 0.99, 1.0])
+def test_independent_errors_are_rarely_opposed_beyond_chance(memory, rng):
+    """Most have an eigenvalue below 0; opposed ones are found if memory leaves samples."""
+    unit = np.broadcast_to(np.eye(3), (400, 3, 3))
+
+    def refuted(part):
+        error, other = (wandering(rng, 400, memory) for _ in range(2))
+        second = part * error + np.sqrt(1 - part**2) * other
+        found = dependence(Residuals(error, unit), Residuals(second, unit))
+        return found.is_refuted, found.holds
+
+    honest = np.array([refuted(0.0) for _ in range(60)])
+    assert honest[:, 0].mean() <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 60)
+    assert honest[:, 1].mean() < 0.5
+    if memory < 0.97:  # else they wander, and nothing is said
+        assert np.mean([refuted(-0.5)[0] for _ in range(20)]) >= 0.9
+
+
+def test_moves_in_time_are_counted_one_by_one(rng):
+    """The share by Fourier transform against rolled errors."""
+    unit = np.broadcast_to(np.eye(3), (50, 3, 3))
+    u, v = normal(rng, 50), normal(rng, 50)
+    least = [
+        dependence(Residuals(u, unit), Residuals(np.roll(v, -move, axis=0), unit)).eigenvalues[0]
+        for move in range(50)
+    ]
+    p = dependence(Residuals(u, unit), Residuals(v, unit)).p
+    assert p == pytest.approx(np.mean(np.array(least) <= least[0] + 1e-12))
 
 
 def test_the_factor_bounds_what_opposed_errors_do_to_k(rng):

@@ -257,7 +257,7 @@ def test_pairs_meet_run_by_run_with_the_options_that_a_pair_has(found, tmp_path)
 def test_pairs_say_that_a_clock_offset_that_is_to_be_found_is_not_used(found):
     result = found(f'pairs = true\n[options]\noffset = "auto"\n{PLAN}')
     assert result.pair_tasks[0].options.offset_s == 0.0
-    (note,) = result.notes
+    note, _ = result.notes
     assert note.startswith("pairs: the clock offset to the reference (auto) is not used")
     assert found(f'[options]\noffset = "auto"\n{PLAN}').notes == ()
 

@@ -14,11 +14,12 @@ import polars as pl
 import psutil
 import pytest
 
-from smfeval import evaluate, read
+from smfeval import evaluate, read, write
 from smfeval.compare import compare_pair
 from smfeval.errors import OptionError
 from smfeval.study import task
 from smfeval.study.cache import Cache, task_key
+from smfeval.study.find import find_tasks
 from smfeval.study.local import PROCESS_DIED, run_in_processes
 from smfeval.study.run import run_tasks
 from smfeval.study.task import Input, evaluate_pair, evaluate_task
@@ -76,6 +77,52 @@ def test_a_pair_says_what_compare_pair_says(tmp_path):
     alone = compare_pair(read(task.first.source), read(task.second.source))
     assert (result.k_pair, result.nees_median) == (alone.k, alone.nees_median)
     assert (result.matched, result.verdict, result.failure) == (200, alone.claim.label, None)
+
+
+def checked_pair(tmp_path):
+    plan = made_study(tmp_path, tracks=1)
+    return find_tasks(replace(plan, pairs=True)).pair_tasks[0]
+
+
+def test_a_reference_is_held_against_a_pair(tmp_path):
+    task = checked_pair(tmp_path)
+    tracks = [read(each.source) for each in (task.first, task.second)]
+    found = compare_pair(*tracks, reference=read(task.reference.source, body="imu")).hypothesis
+    result = evaluate_pair(task)[0]
+    assert (result.k_pair_reference.value, result.opposed.value) == (found.k_pair, found.factor)
+    assert result.unchecked is None
+
+
+def test_the_clock_offset_of_a_plan_moves_the_pair_to_the_reference(tmp_path):
+    """Stamps of the reference 0.5 s late, made good by an offset of 0.5 s."""
+    task = checked_pair(tmp_path)
+    late = tmp_path / "late.tum"
+    write(read(task.reference.source, body="imu").shift_stamps(500_000_000), late)
+    reference = Input(str(late), (("body", "imu"),))
+    moved = replace(task, reference=reference, reference_offset_s=0.5)
+    result = evaluate_pair(task)[0]
+    assert evaluate_pair(moved)[0].k_pair_reference.value == pytest.approx(
+        result.k_pair_reference.value, rel=1e-6
+    )
+    keys = {task_key(each) for each in (moved, replace(moved, reference_offset_s=0.0))}
+    assert len(keys) == 2
+
+
+def test_a_pair_is_compared_where_its_reference_says_nothing(tmp_path):
+    task = checked_pair(tmp_path)
+    short = tmp_path / "short.tum"
+    write(read(task.reference.source)[:5], short)
+    result = evaluate_pair(replace(task, reference=Input(str(short))))[0]
+    assert result.k_pair == evaluate_pair(task)[0].k_pair
+    assert (result.failure, result.k_pair_reference, result.opposed) == (None, None, None)
+    assert result.unchecked.startswith("5 scans of the pair meet the reference; 10 are needed")
+
+
+def test_an_offset_found_run_by_run_holds_no_reference_against_pairs(tmp_path):
+    plan = made_study(tmp_path, tracks=1)
+    found = find_tasks(replace(plan, pairs=True, options=replace(plan.options, offset_s="auto")))
+    assert [task.reference for task in found.pair_tasks] == [None]
+    assert any("whose clock offset is found run by run" in note for note in found.notes)
 
 
 def test_results_come_in_the_order_of_the_plan_whoever_computes_them(tmp_path):

@@ -242,6 +242,46 @@ def test_pairs_count_where_both_converge(rng):
     assert section.converged_only
 
 
+def test_opposed_errors_are_counted_over_tracks(rng):
+    """Two runs on a track count once; tracks on which one diverged, or no reference, do not."""
+    plan = plan_of({"a": 9}, diverged_m=3.0)
+    results = changed(scored(plan, rng), "good", "a0", numbers=mae_of(99.0))
+    factors = {"a0": 1.4, "a1": 1.0, "a2": 1.1, "a3": 1.3, "a4": 1.0, "a5": 1.0}
+    pairs = [
+        replace(
+            pair(track, 2.0),
+            opposed=Number(factors[track.name], "1") if track.name in factors else None,
+            k_pair_reference=Number(3.0 + i, "1") if track.name in factors else None,
+            opposed_p={"a3": Number(0.01, "1"), "a4": None}.get(track.name, Number(0.3, "1")),
+            unchecked=None if track.name in factors else "too few scans meet",
+        )
+        for i, track in enumerate(plan.tracks)
+    ]
+    pairs.append(replace(pairs[1], repeat=1, opposed=Number(1.0, "1")))
+    (section,) = pair_sections(plan, results, pairs)
+    (counted,) = section.hypotheses
+    assert (counted.holds, counted.refuted, counted.tested, counted.tracks) == (3, 1, 4, 5)
+    assert counted.opposed == (("a2", 1.1), ("a3", 1.3))
+    assert counted.sentence == (
+        "good | bad: not opposed beyond chance on 3 of 4 tracks; they wander on 1 track, "
+        "which tells nothing; opposed in no direction at all on 3 of 5 tracks; "
+        "k_pair could be 1.3 times too large at most"
+    )
+    assert [column.metric for column in section.columns] == [
+        "k_pair", "nees_median", "k_pair_reference",
+    ]  # fmt: skip
+    assert cell_of(section, "k_pair_reference", "good | bad").median.value == 6.0
+    why = "the reference says nothing about the errors in 3 of 10 comparisons: too few scans meet"
+    assert why in section.notes
+
+
+def test_pairs_without_a_reference_have_no_count_of_opposed_errors(rng):
+    plan = plan_of({"a": 9})
+    (section,) = pair_sections(plan, scored(plan, rng), [pair(t, 1.0) for t in plan.tracks])
+    assert section.hypotheses == ()
+    assert [column.metric for column in section.columns] == ["k_pair", "nees_median"]
+
+
 def test_pairs_come_in_groups_too(rng):
     plan = plan_of({"a": 2, "b": 3})
     pairs = [

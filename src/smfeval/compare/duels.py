@@ -18,6 +18,7 @@ from math import ceil, log2
 import numpy as np
 from scipy.special import ndtr
 
+from smfeval.compare.hypothesis import HypothesisCount
 from smfeval.compare.pooled import PooledK
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.special import normal_quantile
@@ -105,6 +106,7 @@ class Section:
     diverged: tuple[tuple[str, int, int], ...]  # (estimator, diverged tracks, scored tracks)
     notes: tuple[str, ...] = ()
     pooled: tuple[PooledK, ...] = ()  # k of each estimator over these tracks
+    hypotheses: tuple[HypothesisCount, ...] = ()  # of each pair that a reference was held against
 
 
 def holm(p: Floats) -> Floats:

@@ -10,12 +10,20 @@ and the difference scatters at most 1 - 2 min(eigenvalue, 0) times as widely as 
 the factor by which k_pair could be too large. The same errors give k_pair under the gauge of the
 reference, which no fit between the two has touched. What the reference itself is wrong by counts as
 an error that both share, and can hide opposed errors of its own size.
+
+Errors that are independent have an eigenvalue below zero on most tracks by chance. What chance does
+is seen by moving the errors of B in time against those of A, around the end of the track: this
+leaves each as it is, with its memory, and takes away what the two have in common. Errors that
+wander over the whole track have too few independent parts for that (26 % of independent random
+walks would be called opposed): there, nothing is said.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from smfeval import words
 from smfeval.align.gauge import AlignmentKind, fit_alignment
 from smfeval.associate import nearest
 from smfeval.associate.pairing import match_reference, without_covariance
@@ -24,12 +32,15 @@ from smfeval.compare.sensitivity import NO_PARTICLES
 from smfeval.errors import PairingError
 from smfeval.maths import normal
 from smfeval.maths.arrays import Floats
+from smfeval.maths.dependence import wanders
 from smfeval.options import Options
 from smfeval.score import Residuals
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
 
 FEWEST = 10  # common scans: nine second moments are estimated
+REFUTED = 0.05  # of moves in time
+MOST_MOVES = 2000  # evenly spaced
 
 
 @dataclass(frozen=True)
@@ -42,11 +53,58 @@ class Hypothesis:
     k_a: float | None  # of each against the reference; None where its covariance is singular
     k_b: float | None
     k_pair: float  # of the difference of the two, each aligned to the reference
+    p: float | None  # share of moves in time after which errors are opposed as much
 
     @property
     def holds(self) -> bool:
         """Whether no direction has opposed errors."""
         return self.eigenvalues[0] >= 0
+
+    @property
+    def is_refuted(self) -> bool:
+        """Whether errors are more opposed than chance makes independent ones."""
+        return not self.holds and self.p is not None and self.p <= REFUTED
+
+
+@dataclass(frozen=True)
+class HypothesisCount:
+    """How often the hypothesis holds for a pair, counted over tracks."""
+
+    pair: str
+    tracks: int  # on which a reference tells
+    tested: int  # of these, tracks on which errors do not wander
+    refuted: int  # of these, tracks on which errors are opposed beyond chance
+    opposed: tuple[tuple[str, float], ...]  # (track, factor) where some direction is opposed
+
+    @property
+    def holds(self) -> int:
+        """Tracks on which no direction has opposed errors."""
+        return self.tracks - len(self.opposed)
+
+    @property
+    def sentence(self) -> str:
+        """'A | B: not opposed beyond chance on 14 of 17 tracks; ...'."""
+        kept = words.count_of(self.tested - self.refuted, self.tested, "track")
+        said = [f"not opposed beyond chance on {kept}"] if self.tested else []
+        if self.tested < self.tracks:
+            wander = words.count(self.tracks - self.tested, "track")
+            said.append(f"they wander on {wander}, which tells nothing")
+        said.append(
+            f"opposed in no direction at all on {words.count_of(self.holds, self.tracks, 'track')}"
+        )
+        if self.opposed:
+            most = words.factor(max(factor for _, factor in self.opposed))
+            said.append(f"k_pair could be {most} too large at most")
+        return f"{self.pair}: {'; '.join(said)}"
+
+
+def count_hypothesis(
+    pair: str, factors: Mapping[str, float], p: Mapping[str, float]
+) -> HypothesisCount:
+    """The count from factor and p of each track (`Hypothesis`)."""
+    opposed = tuple((track, factor) for track, factor in factors.items() if factor > 1)
+    refuted = sum(p.get(track, 1.0) <= REFUTED for track, _ in opposed)
+    return HypothesisCount(pair, len(factors), len(factors.keys() & p.keys()), refuted, opposed)
 
 
 def check_hypothesis(
@@ -78,7 +136,8 @@ def dependence(a: Residuals, b: Residuals) -> Hypothesis:
     total = a.covariance + b.covariance
     good = ~normal.is_singular(total)
     u, v = (normal.whiten(r.error[good], total[good]) for r in (a, b))
-    values = _eigenvalues(u, v)
+    root = _inverse_root(u.T @ u + v.T @ v)
+    values = _eigenvalues(root, u.T @ v)
     return Hypothesis(
         scans=len(u),
         eigenvalues=tuple(float(value) for value in values),
@@ -86,6 +145,7 @@ def dependence(a: Residuals, b: Residuals) -> Hypothesis:
         k_a=_own_k(a),
         k_b=_own_k(b),
         k_pair=_pair_k(u - v),
+        p=None if wanders(u) or wanders(v) else _share_as_opposed(root, u, v, float(values[0])),
     )
 
 
@@ -95,15 +155,31 @@ def _pair_k(white: Floats) -> float:
     return float(np.median(nees)) / median_chi_squared(white.shape[1])
 
 
-def _eigenvalues(u: Floats, v: Floats) -> Floats:
-    """Eigenvalues of H from whitened errors, (n, d) each; ascending, (d,)."""
-    spread = u.T @ u + v.T @ v
-    cross = u.T @ v
+def _inverse_root(spread: Floats) -> Floats:
+    """A root R with R^T `spread` R = I. (d, d)."""
     size, axes = np.linalg.eigh(spread)
     if size[0] <= normal.SINGULAR * size[-1]:
         raise PairingError("the errors against the reference do not vary in every direction")
-    root = axes / np.sqrt(size)
-    return np.linalg.eigvalsh(root.T @ (0.5 * (cross + cross.T)) @ root)
+    return axes / np.sqrt(size)
+
+
+def _eigenvalues(root: Floats, cross: Floats) -> Floats:
+    """Eigenvalues of H from sums of products of whitened errors. (..., d, d) -> (..., d)."""
+    symmetric = 0.5 * (cross + np.swapaxes(cross, -1, -2))
+    return np.asarray(np.linalg.eigvalsh(root.T @ symmetric @ root), dtype=np.float64)
+
+
+def _share_as_opposed(root: Floats, u: Floats, v: Floats, least: float) -> float:
+    """Share of moves of v in time, none included, whose least eigenvalue is `least` or below.
+
+    Sums of products over all moves are a circular correlation, by Fourier transform: O(n log n).
+    """
+    ahead, behind = np.fft.rfft(u, axis=0).conj(), np.fft.rfft(v, axis=0)
+    products = ahead[:, :, None] * behind[:, None, :]
+    cross = np.fft.irfft(products, n=len(u), axis=0)
+    moved = cross[1 :: -(-len(u) // MOST_MOVES)]
+    as_opposed = _eigenvalues(root, moved)[:, 0] <= least
+    return (1 + int(as_opposed.sum())) / (1 + len(moved))
 
 
 def _errors(track: GaussianTrack, truth: Track, kind: AlignmentKind, options: Options) -> Residuals:

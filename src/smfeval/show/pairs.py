@@ -221,7 +221,11 @@ def _hypothesis_rows(pair: Pair, found: Hypothesis) -> list[tuple[str, str]]:
     own = " and ".join("-" if k is None else words.number(k) for k in (found.k_a, found.k_b))
     verdict = "no direction has opposed errors, the bound holds"
     if not found.holds:
-        verdict = f"opposed in part: k_pair could be {words.factor(found.factor)} too large"
+        chance = "beyond chance" if found.is_refuted else "not beyond chance"
+        if found.p is None:
+            chance = "by chance or not, for they wander"
+        size = words.factor(found.factor)
+        verdict = f"opposed in part, {chance}: k_pair could be {size} too large"
         if pair.lower_bound is not None:
             verdict += f", the lower bound is then {words.number(pair.lower_bound / found.factor)}"
     return [
@@ -344,7 +348,8 @@ def _space_data(space: PairSpace) -> dict[str, Any]:
 def _hypothesis_data(found: Hypothesis | None) -> dict[str, Any] | None:
     if found is None:
         return None
-    return asdict(found) | {"eigenvalues": list(found.eigenvalues), "holds": found.holds}
+    judged = {"holds": found.holds, "refuted": found.is_refuted}
+    return asdict(found) | {"eigenvalues": list(found.eigenvalues)} | judged
 
 
 def _attribution_data(found: Attribution | None) -> dict[str, Any] | None:

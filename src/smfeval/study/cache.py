@@ -31,7 +31,7 @@ from smfeval.study.digest import (
     library_versions,
     unchanged,
 )
-from smfeval.study.result import PairResult, TaskResult
+from smfeval.study.result import PAIR_NUMBERS, PairResult, TaskResult
 from smfeval.study.task import (
     Input,
     PairTask,
@@ -111,6 +111,7 @@ def task_key(task: Task | PairTask) -> str:
         tuple(_input_key(given) for given in task.inputs),
         tuple(_extrinsic_key(text) for text in task.extrinsics),
         task.options,
+        task.reference_offset_s if isinstance(task, PairTask) else None,
     )
     return digest_value(parts)
 
@@ -196,8 +197,11 @@ def _encode(result: Result) -> dict[str, Any]:
     return {
         "matched": result.matched,
         "verdict": result.verdict,
-        "k_pair": None if result.k_pair is None else _encode_number(result.k_pair),
-        "nees_median": None if result.nees_median is None else _encode_number(result.nees_median),
+        "unchecked": result.unchecked,
+        **{
+            name: None if number is None else _encode_number(number)
+            for name, number in result.numbers.items()
+        },
     }
 
 
@@ -205,7 +209,7 @@ def _decode(found: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, value in found.items():
         if name == "numbers":
             yield name, tuple((metric, _decode_number(listed)) for metric, listed in value)
-        elif name in ("k_pair", "nees_median"):
+        elif name in PAIR_NUMBERS:
             yield name, None if value is None else _decode_number(value)
         else:
             yield name, tuple(value) if name == "notes" else value

@@ -1,6 +1,6 @@
 """The files of a plan as tasks; what is missing is known before anything runs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from os.path import normpath
@@ -92,7 +92,9 @@ def find_tasks(plan: Plan) -> StudyTasks:
         for repeat, estimate in enumerate(runs[each.name, track.name])
     )
     refuse_misplaced_files(plan, tasks)
-    pair_tasks, pair_notes = pair_tasks_of(plan, runs, extrinsics) if plan.pairs else ((), ())
+    pair_tasks, pair_notes = (
+        pair_tasks_of(plan, runs, references, extrinsics) if plan.pairs else ((), ())
+    )
     return StudyTasks(tasks, pair_tasks, missing, notes + pair_notes)
 
 
@@ -241,13 +243,14 @@ def _refuse_in_output(plan: Plan, given: Input, whose: str) -> None:
 
 
 def pair_tasks_of(
-    plan: Plan, runs: Runs, extrinsics: Extrinsics
+    plan: Plan, runs: Runs, references: Mapping[str, Input], extrinsics: Extrinsics
 ) -> tuple[tuple[PairTask, ...], tuple[str, ...]]:
     """Tasks, track by track, and notes on what has no partner.
 
     The first run of one estimator meets the first run of the other, and so on.
     """
     options, notes = pair_options(plan.options)
+    offset_s = plan.options.offset_s
     tasks, unpaired = [], 0
     for track in plan.tracks:
         for a, b in combinations(plan.estimators, 2):
@@ -255,12 +258,18 @@ def pair_tasks_of(
                 continue
             ours, theirs = runs[a.name, track.name], runs[b.name, track.name]
             unpaired += abs(len(ours) - len(theirs)) if ours and theirs else 0
+            known = None
+            if offset_s != "auto":
+                own = _own_reference(a, track, plan) if a.reference == b.reference else None
+                known = own or references[track.name]
             tasks += [
                 PairTask(
                     *(a.name, b.name, track.group, track.name, repeat),
                     *both,
                     _pair_extrinsics(a, b, track, extrinsics),
                     options,
+                    known,
+                    0.0 if offset_s == "auto" else offset_s,
                 )
                 for repeat, both in enumerate(zip(ours, theirs, strict=False))
             ]
@@ -288,6 +297,11 @@ def _unused_notes(options: Options) -> tuple[str, ...]:
             f"pairs: the clock offset to the reference ({offset}) is not used; between two "
             "estimators it is taken as 0"
         )
+        if options.offset_s == "auto":
+            notes.append(
+                "pairs: the errors are not held against the reference, whose clock offset is "
+                "found run by run"
+            )
     if options.fit_on is not None:
         notes.append(f"pairs: aligned over all matched scans, not on the first {options.fit_on}")
     return tuple(notes)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from math import exp
 from sys import intern
+from typing import overload
 
 from smfeval.compare.duels import Section
 from smfeval.study.plan import Plan
@@ -66,6 +67,9 @@ class TaskResult:
         return self.failure == NO_FILE
 
 
+PAIR_NUMBERS = ("k_pair", "nees_median", "k_pair_reference", "opposed", "opposed_p")
+
+
 @dataclass(frozen=True)
 class PairResult:
     """Two estimators compared on one track, or why they could not be."""
@@ -81,6 +85,15 @@ class PairResult:
     verdict: str | None = None
     k_pair: Number | None = None
     nees_median: Number | None = None
+    k_pair_reference: Number | None = None  # with each of the two aligned to the reference
+    opposed: Number | None = None  # factor by which k_pair could be too large: 1, none is opposed
+    opposed_p: Number | None = None  # how often chance makes independent errors as opposed
+    unchecked: str | None = None  # why the reference says nothing about the two
+
+    @property
+    def numbers(self) -> dict[str, Number | None]:
+        """What was found, by name."""
+        return {name: getattr(self, name) for name in PAIR_NUMBERS}
 
 
 @dataclass(frozen=True)
@@ -135,8 +148,12 @@ def intern_pair(result: PairResult) -> PairResult:
         group=intern(result.group),
         track=intern(result.track),
         verdict=_intern_text(result.verdict),
-        k_pair=None if result.k_pair is None else _intern_number(result.k_pair),
-        nees_median=None if result.nees_median is None else _intern_number(result.nees_median),
+        k_pair=_intern_number(result.k_pair),
+        nees_median=_intern_number(result.nees_median),
+        k_pair_reference=_intern_number(result.k_pair_reference),
+        opposed=_intern_number(result.opposed),
+        opposed_p=_intern_number(result.opposed_p),
+        unchecked=_intern_text(result.unchecked),
     )
 
 
@@ -144,7 +161,13 @@ def _has_interval(number: Number | None) -> bool:
     return number is not None and number.low is not None
 
 
-def _intern_number(number: Number) -> Number:
+@overload
+def _intern_number(number: Number) -> Number: ...
+@overload
+def _intern_number(number: Number | None) -> Number | None: ...
+def _intern_number(number: Number | None) -> Number | None:
+    if number is None:
+        return None
     return replace(number, unit=intern(number.unit), reason=_intern_text(number.reason))
 
 

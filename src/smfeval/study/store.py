@@ -25,7 +25,7 @@ import polars as pl
 from smfeval.errors import OptionError
 from smfeval.io.atomic import replacing
 from smfeval.study.plan import partition_folder
-from smfeval.study.result import PairResult, TaskResult
+from smfeval.study.result import PAIR_NUMBERS, PairResult, TaskResult
 from smfeval.summarise.number import Number
 from smfeval.summarise.numbers import metrics
 
@@ -73,12 +73,12 @@ PAIR_COLUMNS: dict[str, Any] = {
     **_FAILURE_COLUMNS,
     "matched": pl.Int64,
     "verdict": pl.String,
-    **_number_columns("k_pair"),
-    **_number_columns("nees_median"),
+    **{column: kind for name in PAIR_NUMBERS for column, kind in _number_columns(name).items()},
+    "unchecked": pl.String,
 }
 
 _TASK_FIELDS = {field.name for field in fields(TaskResult)}
-_PAIR_FIELDS = {field.name for field in fields(PairResult)} - {"k_pair", "nees_median"}
+_PAIR_FIELDS = {field.name for field in fields(PairResult)} - {*PAIR_NUMBERS}
 
 
 def write_tasks(results: Sequence[TaskResult], output: Path) -> Path:
@@ -92,7 +92,7 @@ def write_tasks(results: Sequence[TaskResult], output: Path) -> Path:
 def write_pairs(results: Sequence[PairResult], output: Path) -> Path:
     """Write one row per pair and track, in the order given."""
     columns = {name: _column(results, name) for name in PAIR_COLUMNS if name in _PAIR_FIELDS}
-    for name in ("k_pair", "nees_median"):
+    for name in PAIR_NUMBERS:
         columns |= _number_series(name, [getattr(each, name) for each in results])
     return _write_table(columns, PAIR_COLUMNS, output / PAIRS)
 

@@ -9,14 +9,17 @@ import numpy as np
 from smfeval import words
 from smfeval.compare.across import Entrants, fewest_for_median, metric_column
 from smfeval.compare.duels import FEWEST, LEVEL, Column, Section
+from smfeval.compare.hypothesis import REFUTED, HypothesisCount, count_hypothesis
 from smfeval.compare.pooled import COUNT_DOUBT, FEWEST_TRACKS, PooledK, TrackK, pool_tracks
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.study.plan import Plan
-from smfeval.study.result import PairResult, TaskResult
+from smfeval.study.result import PAIR_NUMBERS, PairResult, TaskResult
 from smfeval.study.task import WINDOWS_PER_TRACK
 from smfeval.summarise.number import Number
 from smfeval.summarise.numbers import NUMBERS, metrics
 
+OPPOSED, OPPOSED_P = "opposed", "opposed_p"  # no columns: the hypothesis is counted from them
+UNREFERENCED = ("k_pair", "nees_median")  # columns of pairs that need no reference
 RunNumber = tuple[str, str, Number]  # (name of the row, track, number of one run)
 RunOutcome = tuple[str, str, str | None]  # (name of the row, track, failure of one run)
 
@@ -29,6 +32,11 @@ class Board:
     unit: str
     values: Floats  # (names, tracks)
     nan_runs: Ints  # runs whose value is not a number: left out
+
+    @property
+    def empty(self) -> bool:
+        """Whether nobody has a value."""
+        return bool(np.isnan(self.values).all())
 
 
 @dataclass(frozen=True)
@@ -89,7 +97,7 @@ def task_boards(plan: Plan, results: Sequence[TaskResult]) -> Boards:
     }
     runs, failed = count_runs(names, tracks, ((r.estimator, r.track, r.failure) for r in results))
     converged = (runs > 0) & (boards["mae"].values <= plan.diverged_m)  # NaN is not converged
-    filled = tuple(each for each in boards.values() if not np.isnan(each.values).all())
+    filled = tuple(each for each in boards.values() if not each.empty)
     absorbed = np.zeros(runs.shape, dtype=np.bool_)
     row, place = _index(names), _index(tracks)
     for each in results:
@@ -111,7 +119,9 @@ def pair_boards(results: Sequence[PairResult], alone: Boards) -> Boards:
     row = {name: i for i, name in enumerate(alone.names)}
     a, b = ([row[pair[side]] for pair in label] for side in (0, 1))
     converged = alone.converged[a] & alone.converged[b]
-    values, nothing = (of("k_pair"), of("nees_median")), np.zeros_like(converged)
+    boards = (of(metric) for metric in PAIR_NUMBERS)
+    values = tuple(each for each in boards if not each.empty or each.metric in UNREFERENCED)
+    nothing = np.zeros_like(converged)
     return Boards(names, tracks, values, runs, failed, converged, nothing)
 
 
@@ -173,7 +183,20 @@ def pair_notes(plan: Plan, boards: Boards) -> tuple[str, ...]:
         _median_note(plan),
         "k_pair > 1 proves that at least one of the two understates its errors; k_pair <= 1 proves "
         "nothing; only tracks on which both converge count (by their errors against the reference)",
+        *_checked_notes(boards),
         *_nan_notes(boards),
+    )
+
+
+def _checked_notes(boards: Boards) -> tuple[str, ...]:
+    """What the reference adds, where it could be held against a pair."""
+    if all(board.metric != OPPOSED for board in boards.metrics):
+        return ()
+    return (
+        "k_pair by ref.: of the same scans, each of the two aligned to the reference instead of to "
+        "each other, under the covariances as reported; k_pair is a bound where errors are not "
+        "opposed, and chance makes independent errors opposed on "
+        f"{words.share(REFUTED)} of tracks as judged here",
     )
 
 
@@ -288,9 +311,27 @@ def pair_sections(
     if not pair_results:
         return ()
     boards = pair_boards(pair_results, task_boards(plan, results))
+    found = [
+        (_pair_section(plan, boards.on_tracks(tracks), group), {boards.tracks[i] for i in tracks})
+        for group, tracks in _groups(plan)
+    ]
     return tuple(
-        _pair_section(plan, boards.on_tracks(tracks), group) for group, tracks in _groups(plan)
+        replace(
+            section,
+            notes=section.notes + unchecked_notes([r for r in pair_results if r.track in tracks]),
+        )
+        for section, tracks in found
     )
+
+
+def unchecked_notes(results: Sequence[PairResult]) -> tuple[str, ...]:
+    """On comparisons that the reference says nothing about, with the reason of the first."""
+    why = [each.unchecked for each in results if each.unchecked is not None]
+    if not why:
+        return ()
+    often = words.count_of(len(why), len(results), "comparison")
+    such = " such as" if len(set(why)) > 1 else ""
+    return (f"the reference says nothing about the errors in {often}:{such} {why[0]}",)
 
 
 def _section(
@@ -372,14 +413,35 @@ def track_k(track: str, runs: Sequence[TaskResult]) -> TrackK:
 
 def _pair_section(plan: Plan, boards: Boards, group: str) -> Section:
     kept = boards.converged_only()
+    shown = tuple(board for board in kept.metrics if board.metric not in (OPPOSED, OPPOSED_P))
     return Section(
         group=group,
         converged_only=True,
         tracks=kept.track_count,
-        columns=_columns(plan, kept, ()),
+        columns=_columns(plan, replace(kept, metrics=shown), ()),
         diverged=_diverged_counts(boards),
         notes=pair_notes(plan, kept),
+        hypotheses=hypotheses(kept),
     )
+
+
+def hypotheses(boards: Boards) -> tuple[HypothesisCount, ...]:
+    """On how many tracks the errors of each pair are not opposed; a track counts once."""
+    found = {board.metric: board.values for board in boards.metrics}
+    if OPPOSED not in found:
+        return ()
+
+    def by_track(metric: str, row: int) -> dict[str, float]:
+        if metric not in found:
+            return {}
+        values = zip(boards.tracks, found[metric][row].tolist(), strict=True)
+        return {track: value for track, value in values if not np.isnan(value)}
+
+    counts = (
+        count_hypothesis(name, by_track(OPPOSED, row), by_track(OPPOSED_P, row))
+        for row, name in enumerate(boards.names)
+    )
+    return tuple(each for each in counts if each.tracks)
 
 
 def _columns(plan: Plan, boards: Boards, contenders: tuple[str, ...]) -> tuple[Column, ...]:

@@ -30,6 +30,8 @@ from smfeval.track import AnyTrack
 if TYPE_CHECKING:
     import polars as pl
 
+    from smfeval.compare import Pair
+
 WINDOWS_PER_TRACK = 30  # of the horizon for relative scores: gaps may leave 12, which are needed
 TRACKS_KEPT = 4  # per process; estimators on one track come after each other
 
@@ -102,11 +104,14 @@ class PairTask:
     second: Input
     extrinsics: tuple[str | None, str | None]  # to the reference's body, so that the bodies agree
     options: Options
+    reference: Input | None = None  # to check how the errors of the two depend on each other
+    reference_offset_s: float = 0.0  # added to the estimates' stamps before they meet it
 
     @property
-    def inputs(self) -> tuple[Input, Input]:
-        """The two tracks that it reads."""
-        return self.first, self.second
+    def inputs(self) -> tuple[Input, ...]:
+        """The tracks that it reads."""
+        both = (self.first, self.second)
+        return both if self.reference is None else (*both, self.reference)
 
     def empty_result(self, key: str) -> PairResult:
         """The result before anything is found."""
@@ -157,27 +162,53 @@ def common_horizon(reference: AnyTrack) -> Extent | None:
 
 
 def evaluate_pair(task: PairTask, key: str = "") -> tuple[PairResult, None]:
-    """Compare two estimates about one body, without a reference; there are no rows per scan."""
-    from smfeval.compare import compare_pair  # noqa: PLC0415  many studies compare no pairs
-    from smfeval.compare.frames import in_one_body  # noqa: PLC0415
+    """Compare two estimates about one body; there are no rows per scan.
 
+    The reference, if there is one, only checks how their errors depend on each other; where it
+    cannot, the pair is compared without it.
+    """
     nothing = task.empty_result(key)
     try:
         first = _read_cached(task.first)
         second = _read_with_origin(task.second, first)
-        a, b = in_one_body([first, second], [_load_extrinsic(text) for text in task.extrinsics])
-
-        pair = compare_pair(a, b, options=task.options, sweeps=False)
+        pair, unchecked = _compare_both(task, first, second)
+        found = pair.hypothesis
         result = replace(
             nothing,
             matched=len(pair.pairs),
             verdict=pair.claim.label,
             k_pair=_plain_number(pair.k),
             nees_median=_plain_number(pair.nees_median),
+            k_pair_reference=None if found is None else Number(found.k_pair, "1"),
+            opposed=None if found is None else Number(found.factor, "1"),
+            opposed_p=None if found is None or found.p is None else Number(found.p, "1"),
+            unchecked=unchecked,
         )
         return result, None
     except Exception as error:
         return replace(nothing, failure=failure_sentence(error, task)), None
+
+
+def _compare_both(task: PairTask, a: AnyTrack, b: AnyTrack) -> "tuple[Pair, str | None]":
+    """The pair, and why the reference says nothing about it; None where it does."""
+    from smfeval.compare import compare_pair  # noqa: PLC0415  many studies compare no pairs
+    from smfeval.compare.frames import in_one_body  # noqa: PLC0415
+
+    extrinsics = [_load_extrinsic(text) for text in task.extrinsics]
+    why = None
+    if task.reference is not None:
+        try:
+            reference = _read_cached(task.reference)
+            offset_ns = round(task.reference_offset_s * NANOSECONDS)
+            reference = reference.shift_stamps(-offset_ns) if offset_ns else reference
+            both = in_one_body([a, b], extrinsics, body=reference.about.body)
+            found = compare_pair(*both, options=task.options, reference=reference, sweeps=False)
+        except SmfevalError as error:
+            why = failure_sentence(error, task)
+        else:
+            return found, None
+    both = in_one_body([a, b], extrinsics)
+    return compare_pair(*both, options=task.options, sweeps=False), why
 
 
 def _told(evaluation: Evaluation) -> tuple[str, ...]:

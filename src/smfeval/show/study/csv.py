@@ -99,6 +99,10 @@ def _rows(section: Section, roles: dict[str, Any]) -> Iterator[dict[str, Any]]:
             "diverged": lost.get(each.estimator),
         }
         yield table | who | _pooled(each)
+    for counted in section.hypotheses:
+        for metric, count in (("not_opposed", counted.holds), ("opposed", counted.refuted)):
+            told = {"metric": metric, "unit": "tracks", "value": count, "tracks": counted.tracks}
+            yield table | {"estimator": counted.pair} | told
 
 
 def _cell(cell: MetricCell, metric: str) -> dict[str, Any]:

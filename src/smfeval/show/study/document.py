@@ -7,6 +7,7 @@ from typing import Any
 
 from smfeval import __version__
 from smfeval.compare.duels import Column, Duel, MetricCell, Ranks, Section
+from smfeval.compare.hypothesis import HypothesisCount
 from smfeval.compare.pooled import PooledK
 from smfeval.evaluation import Options
 from smfeval.show.render import json_text
@@ -93,6 +94,7 @@ def _section(section: Section, keys: Keys) -> dict[str, Any]:
         "diverged": [dict(zip(names, each, strict=True)) for each in section.diverged],
         "columns": [_column(each, keys) for each in section.columns],
         "pooled": [_pooled(each) for each in section.pooled],
+        "hypotheses": [_hypothesis(each) for each in section.hypotheses],
         "notes": list(section.notes),
     }
 
@@ -134,6 +136,18 @@ def _pooled(pooled: PooledK) -> dict[str, Any]:
     return asdict(pooled) | made
 
 
+def _hypothesis(counted: HypothesisCount) -> dict[str, Any]:
+    opposed = [{"track": track, "factor": factor} for track, factor in counted.opposed]
+    return {
+        "pair": counted.pair,
+        "tracks": counted.tracks,
+        "holds": counted.holds,
+        "tested": counted.tested,
+        "refuted": counted.refuted,
+        "opposed": opposed,
+    }
+
+
 def _duel(duel: Duel) -> dict[str, Any]:
     real = {name: finite_or_none(getattr(duel, name)) for name in ("difference", "p", "p_holm")}
     return asdict(duel) | real
@@ -159,7 +173,7 @@ def _task(result: TaskResult) -> dict[str, Any]:
 
 
 def _pair_task(result: PairResult) -> dict[str, Any]:
-    numbers = {name: _number(getattr(result, name)) for name in ("k_pair", "nees_median")}
+    numbers = {name: _number(number) for name, number in result.numbers.items()}
     return asdict(result) | numbers
 
 

@@ -23,6 +23,7 @@ from smfeval.study.result import Study
 from smfeval.summarise.number import Number
 from smfeval.words import printable
 
+HEADLINE_REMARKS = ("verdict", "errors", "note")  # that a brief table keeps
 DASH = "-"  # where there is no value
 
 
@@ -118,7 +119,7 @@ class Grid:
             columns=tuple(self.columns[at] for at in kept),
             rows=tuple(rows),
             footnotes=tuple(note for note in self.footnotes if note[0] in marks),
-            remarks=tuple(each for each in self.remarks if each.label in ("verdict", "note")),
+            remarks=tuple(each for each in self.remarks if each.label in HEADLINE_REMARKS),
         )
 
     @property

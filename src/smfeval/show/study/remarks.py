@@ -19,6 +19,9 @@ BEST_MEANING = (
 )
 
 
+PAIR_TITLES = {"k_pair_reference": "k_pair by ref."}
+
+
 def meaning(study: Study) -> str:
     """What the numbers of all tables are."""
     level = words.level(study.plan.options.intervals.level)
@@ -27,7 +30,9 @@ def meaning(study: Study) -> str:
 
 def metric_title(metric: str) -> str:
     """What stands above a column."""
-    return NUMBERS[metric].title if metric in NUMBERS else printable(metric)
+    if metric in NUMBERS:
+        return NUMBERS[metric].title
+    return PAIR_TITLES.get(metric) or printable(metric)
 
 
 def section_title(section: Section, of: str) -> str:
@@ -180,6 +185,7 @@ def section_remarks(section: Section, *, without: RemarkTexts = ()) -> tuple[Rem
     columns = section.columns
     said = {
         "verdict": verdict_lines(section),
+        "errors": tuple(each.sentence for each in section.hypotheses),
         "rank": merge_sentences((c.metric, rank_line(c.ranks)) for c in columns if c.ranks),
         "test": merge_sentences(undecided_duels(columns)),
         "power": power_lines(columns),

@@ -19,7 +19,7 @@ from smfeval.words import printable
 WIDTH = 110  # columns of a terminal that most people have
 GAP = "   "  # between two columns
 STAR = "*"
-HEADLINES = ("MAE", "energy score", "log score", "k", "90 % coverage", "k_pair")
+HEADLINES = ("MAE", "energy score", "log score", "k", "90 % coverage", "k_pair", "k_pair by ref.")
 MORE_HINT = (
     "-v, and tables.txt, have all metrics, ranks, tests, and the tracks that would be needed"
 )
