@@ -239,6 +239,12 @@ def names(paths: Sequence[str]) -> list[str]:
     ]
 
 
+def without_common_folders(paths: Sequence[str]) -> list[str]:
+    """File names with the folders that tell them apart: 'a/x/1', 'a/2' -> 'x/1', '2'."""
+    shared = _common_folders(list(paths))
+    return [path[shared:] for path in paths]
+
+
 def stem(path: str) -> str:
     """'runs/fast_lio2.txt.gz' -> 'fast_lio2'."""
     last = path.rstrip("/").rpartition("/")[2]

@@ -247,7 +247,13 @@ def judge_gaps(found: Verdict, risk: GapRisk | None) -> Verdict:
     size = "" if found.factor is None else f"k = {words.number(found.factor)}, but "
     coverage = found.sentence.rpartition("; ")[2]
     sentence = f"cannot tell: {size}{gap_words(risk)}; {coverage}"
-    return replace(found, label="cannot tell", sentence=sentence, evidence="gaps")
+    return replace(
+        found,
+        label="cannot tell",
+        sentence=sentence,
+        evidence="gaps",
+        short="cannot tell: the stamps of estimate and reference are too far apart",
+    )
 
 
 def _judge_by_claim(position: SpaceScores, motion: RelativeMotion) -> Verdict:

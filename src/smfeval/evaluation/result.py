@@ -179,12 +179,16 @@ class Evaluation:
             ]
         if self.position.singular:
             told.append(f"{self.position.singular} scans left out: singular covariance")
-        shown = self.options.intervals
-        if shown.method is not None:
-            told.append(
-                f"numbers in brackets are {words.level(shown.level)} intervals ({shown.method})"
-            )
+        told += [self.intervals_note] if self.intervals_note else []
         return (*told, *self.notes)
+
+    @property
+    def intervals_note(self) -> str | None:
+        """What the numbers in brackets are; None where there are none."""
+        shown = self.options.intervals
+        if shown.method is None:
+            return None
+        return f"numbers in brackets are {words.level(shown.level)} intervals ({shown.method})"
 
     def to_dict(self) -> dict[str, Any]:
         """Strict JSON data (schema `smfeval.score/1`)."""

@@ -24,35 +24,91 @@ BOUND_SENTENCE = (
     "two honest beliefs, errors independent or partly shared, give 1 at most; "
     "not above 1 proves nothing"
 )
+SHORT_BOUND = "two honest beliefs give 1 at most; not above 1 proves nothing"
 
 
 def text(comparison: Comparison, *, verbose: bool = False) -> str:
-    """Two tracks: one screen. More: the matrix of k_pair and who is to blame; `-v` adds pairs."""
+    """What is proved, then a few lines; of more than two tracks the matrix of k_pair. `-v`: all."""
     notes = [("note", note) for note in comparison.notes]
+    reading = _reading_rows(comparison) if verbose else []
+    bound = BOUND_SENTENCE if verbose else SHORT_BOUND
     if comparison.attribution is None:
         (pair,) = comparison.pairs
-        reading = _reading_rows(comparison) if verbose else []
-        rows = [*reading, *_pair_rows(pair, verbose=verbose), ("bound", BOUND_SENTENCE), *notes]
-        return f"{pair.a} and {pair.b}\n{words.columns(rows)}\n{pair.claim.sentence}\n"
-    parts = [
-        k_pair_matrix(comparison),
-        *(_pair_block(pair) for pair in comparison.pairs if verbose),
-    ]
+        first = pair.claim.sentence if verbose else headline(pair)
+        found = _pair_rows(pair) if verbose else _brief_rows(pair)
+        rows = [*reading, *found, ("bound", bound), *notes, *NEXT[verbose]]
+        return f"{first}\n{words.columns(rows)}\n"
+    sentences = [pair.claim.sentence for pair in comparison.pairs if verbose]
+    blocks = [_pair_block(pair) for pair in comparison.pairs if verbose]
     rows = [
-        *(_reading_rows(comparison) if verbose else []),
+        *reading,
         *_attribution_rows(comparison.attribution),
-        ("bound", BOUND_SENTENCE),
+        ("bound", bound),
         *notes,
+        *NEXT[verbose],
     ]
-    return "\n".join([*parts, words.columns(rows), *last_lines(comparison)]) + "\n"
+    first = attribution_sentence(comparison.attribution)
+    parts = [first, *sentences, k_pair_matrix(comparison), *blocks, words.columns(rows)]
+    return "\n".join(parts) + "\n"
+
+
+NEXT: dict[bool, list[tuple[str, str]]] = {
+    False: [("next", "-v (all numbers, other clocks and alignments), --html FILE (figures)")],
+    True: [],
+}
 
 
 def last_lines(comparison: Comparison) -> list[str]:
-    """What is proved: one sentence for each pair, and one on who is to blame."""
-    sentences = [pair.claim.sentence for pair in comparison.pairs]
+    """What `-q` prints: a line for each pair, and one on who is to blame."""
+    lines = [headline(pair) for pair in comparison.pairs]
     if comparison.attribution is not None:
-        sentences.append(attribution_sentence(comparison.attribution))
-    return sentences
+        lines.append(attribution_sentence(comparison.attribution))
+    return lines
+
+
+def headline(pair: Pair) -> str:
+    """What is proved of a pair, in a few words."""
+    found = pair.claim
+    if found.factor is None or found.low is None:
+        return found.sentence
+    size, sure = words.number(found.factor), words.number(found.low)
+    of = "relative motion has " if found.evidence == "relative motion" else ""
+    by_k = found.evidence in ("k_pair", "relative motion")
+    if found.label == "overconfident":
+        how = f"{of}k_pair {size}, surely above {sure}"
+        how = how if by_k else f"squared differences {size} times what both claim"
+        return f"at least one of {pair.a} and {pair.b} is overconfident: {how}"
+    if not by_k:
+        return found.sentence
+    return f"cannot tell about {pair.a} and {pair.b}: {of}k_pair {size}, not surely above 1"
+
+
+def _brief_rows(pair: Pair) -> list[tuple[str, str]]:
+    """The few lines of a pair; a reference that was asked to check it has its say."""
+    pairs, alignment = pair.pairs, pair.alignment
+    matched = words.count_of(len(pairs), pairs.scans, "scan")
+    aligned = "not aligned" if alignment.kind == "none" else f"aligned by {alignment.kind}"
+    bound = pair.lower_bound
+    why = pair.no_bound or "no interval was asked for"
+    sure = f"no lower bound: {why}" if bound is None else f"surely above {words.number(bound)}"
+    few = ", by too few independent scans" if bound is not None and pair.has_few_samples else ""
+    return [
+        ("k_pair", f"{pair.k}, {sure}{few}"),
+        ("least", f"{words.number(pair.k_least)} under other clocks and open gauges"),
+        *_brief_motion_rows(pair),
+        ("difference", f"mean {pair.distance}; energy {pair.energy}"),
+        ("matched", f"{matched}; {aligned}"),
+        *(_hypothesis_rows(pair, pair.hypothesis) if pair.hypothesis else []),
+    ]
+
+
+def _brief_motion_rows(pair: Pair) -> list[tuple[str, str]]:
+    worst = pair.motion.worst_bound
+    if worst is None:
+        return relative_rows(pair.motion, pair.intervals)[:1]
+    k, limit = words.number(worst.k), words.number(worst.limit)
+    over = "" if worst.horizon is None else f" over {worst.horizon} scans"
+    return [("relative", f"motion{over}: k_pair {k} at least; above {limit} convicts")]
 
 
 def attribution_sentence(found: Attribution) -> str:
@@ -106,7 +162,7 @@ def _k_pair_cell(pair: Pair) -> str:
 
 
 def _pair_block(pair: Pair) -> str:
-    return f"{pair.a} and {pair.b}\n{words.columns(_pair_rows(pair, verbose=True))}"
+    return f"{pair.a} and {pair.b}\n{words.columns(_pair_rows(pair))}"
 
 
 def _reading_rows(comparison: Comparison) -> list[tuple[str, str]]:
@@ -144,13 +200,13 @@ def claim_reasons(pair: Pair) -> list[tuple[str, str]]:
     return list(zip((pair.a, pair.b), reasons, strict=True))
 
 
-def _pair_rows(pair: Pair, *, verbose: bool = False) -> list[tuple[str, str]]:
+def _pair_rows(pair: Pair) -> list[tuple[str, str]]:
     honest = median_chi_squared(pair.scored.residuals.dimension)
     median = f"median {pair.nees_median} (at most {words.number(honest)} if both are honest)"
     rows = [
         ("matched", _matched_text(pair)),
         ("gauge", _gauge_text(pair)),
-        *[("claim", f"{name}: {why}") for name, why in claim_reasons(pair) if verbose],
+        *[("claim", f"{name}: {why}") for name, why in claim_reasons(pair)],
         *([("claim", HOW_WORDS[pair.difference.how])] if pair.difference.how in HOW_WORDS else []),
         ("difference", f"mean {pair.distance}"),
         ("sum", f"{words.share(pair.share_a)} of the summed variance is that of {pair.a} (median)"),
@@ -158,7 +214,7 @@ def _pair_rows(pair: Pair, *, verbose: bool = False) -> list[tuple[str, str]]:
         ("log score", str(pair.log)),
         ("NEES", median),
         ("k_pair", _k_text(pair)),
-        *pair_motion_rows(pair, verbose=verbose),
+        *pair_motion_rows(pair, verbose=True),
         ("by axis", ", ".join(f"{name} {words.number(k)}" for name, k in pair.k_by_axis.items())),
         *((each.name, f"k_pair {each.k}; {each.sentence}") for each in pair.spaces),
         *[("by gauge", line) for line in _by_gauge(pair)],

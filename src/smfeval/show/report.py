@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from smfeval import words
 from smfeval.evaluation import Evaluation
-from smfeval.show import scores
+from smfeval.show import brief, scores
 
 if TYPE_CHECKING:
     from smfeval.explain.alibis import Alibi, AlibiJudgement, Alibis, Need
@@ -23,13 +23,21 @@ class Report:
     alibis: Alibis | None = None
     diagnoses: Diagnoses | None = None
 
+    @property
+    def causes(self) -> tuple[str, ...]:
+        """The flags of the causes that were asked for."""
+        asked = (("--alibis", self.alibis), ("--diagnose", self.diagnoses))
+        return tuple(flag for flag, found in asked if found is not None)
+
 
 def text(reports: list[Report], *, verbose: bool = False) -> str:
-    """One estimate on a screen, or several in a table; their causes below."""
-    if len(reports) == 1:
-        first = scores.text(reports[0].evaluation, verbose=verbose)
+    """The verdict of one estimate and its lines, or several in a table; their causes below."""
+    if len(reports) > 1:
+        first = brief.table([report.evaluation for report in reports], verbose=verbose)
+    elif verbose:
+        first = scores.text(reports[0].evaluation)
     else:
-        first = scores.table([report.evaluation for report in reports])
+        first = brief.text(reports[0].evaluation, causes=reports[0].causes)
     named = len(reports) > 1
     below = (causes_text(report, named=named, verbose=verbose) for report in reports)
     return "\n".join([first, *(each for each in below if each)])
@@ -37,7 +45,7 @@ def text(reports: list[Report], *, verbose: bool = False) -> str:
 
 def last_lines(report: Report) -> str:
     """What `-q` prints of an estimate: the verdict, and the closing sentence of its alibis."""
-    lines = [f"{report.evaluation.estimate.provenance.name}: {report.evaluation.verdict.sentence}"]
+    lines = [f"{report.evaluation.estimate.provenance.name}: {report.evaluation.verdict.headline}"]
     if report.diagnoses is not None:
         lines += [f"{found.name}: {found.sentence}" for found in report.diagnoses.found]
     if report.alibis is not None:

@@ -1,4 +1,4 @@
-"""An evaluation as text: one screen for one estimate, one row each for several."""
+"""An evaluation with every number, as `-v` and the page have it."""
 
 from collections.abc import Callable
 
@@ -18,17 +18,16 @@ from smfeval.summarise.windows import WindowRow
 from smfeval.track import ParticleTrack
 
 
-def text(evaluation: Evaluation, *, verbose: bool = False) -> str:
-    """Everything that matters; the last line is the verdict. `-v` adds how the files were read."""
+def text(evaluation: Evaluation) -> str:
+    """The verdict with its evidence, then everything."""
     names = f"{evaluation.estimate.provenance.name} against {evaluation.reference.provenance.name}"
-    found = rows(evaluation, verbose=verbose)
-    return f"{names}\n{words.columns(found)}\n{evaluation.verdict.sentence}\n"
+    return f"{evaluation.verdict.sentence}\n{names}\n{words.columns(rows(evaluation))}\n"
 
 
-def rows(evaluation: Evaluation, *, verbose: bool = False) -> list[tuple[str, str]]:
+def rows(evaluation: Evaluation) -> list[tuple[str, str]]:
     """Everything but the verdict, as labels and texts."""
     return [
-        *(_reading_rows(evaluation) if verbose else []),
+        *_reading_rows(evaluation),
         ("matched", _matched_text(evaluation)),
         *_moved_rows(evaluation),
         *_risk_rows(evaluation),
@@ -37,9 +36,9 @@ def rows(evaluation: Evaluation, *, verbose: bool = False) -> list[tuple[str, st
         *_clock_rows(evaluation),
         *_reference_noise_rows(evaluation),
         *number_rows(evaluation),
-        *space_rows(evaluation, verbose=verbose),
-        *motion_rows(evaluation, verbose=verbose),
-        *(_path_rows(evaluation) if verbose else []),
+        *space_rows(evaluation),
+        *motion_rows(evaluation),
+        *_path_rows(evaluation),
         *[("relative", _relative_text(error)) for error in evaluation.relative],
         *_effective_rows(evaluation),
         *[("note", note) for note in evaluation.all_notes],
@@ -48,7 +47,7 @@ def rows(evaluation: Evaluation, *, verbose: bool = False) -> list[tuple[str, st
 
 
 def _reading_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
-    """What `-v` adds: format, frames and convention of both files."""
+    """Format, frames and convention of both files."""
     rows = []
     for who, track in (("estimate", evaluation.estimate), ("reference", evaluation.reference)):
         told = track.provenance
@@ -167,7 +166,8 @@ def _nothing(evaluation: Evaluation) -> str:
     return ""
 
 
-def _energy_text(energy: Number, evaluation: Evaluation) -> str:
+def energy_text(energy: Number, evaluation: Evaluation) -> str:
+    """The energy score, with its exponent where that is not 1."""
     beta = evaluation.options.settings.beta
     return str(energy) if beta == 1 else f"{energy} (beta {words.exact(beta)})"
 
@@ -246,7 +246,7 @@ def _precision_text(precision: Number, evaluation: Evaluation) -> str:
 
 
 TEXTS: dict[str, Callable[[Number, Evaluation], str]] = {
-    "energy": _energy_text,
+    "energy": energy_text,
     "log": _log_text,
     "crps": _crps_text,
     "interval": _interval_text,
@@ -275,12 +275,12 @@ def _effective_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
     return rows + [("no interval", reason) for reason in evaluation.refusals()]
 
 
-def motion_rows(evaluation: Evaluation, *, verbose: bool = False) -> list[tuple[str, str]]:
+def motion_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
     """Whether relative motion was claimed: k over horizons, or where J is unknown a bound."""
     motion = evaluation.relative_motion
     if motion is None:
         return []
-    return relative_rows(motion, evaluation.options.intervals, verbose=verbose)
+    return relative_rows(motion, evaluation.options.intervals, verbose=True)
 
 
 def relative_rows(
@@ -321,7 +321,7 @@ def _motion_text(motion: RelativeMotion, row: WindowRow, intervals: Intervals) -
 
 
 def _path_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
-    """What `-v` adds: k over the start of the path, and over stretches of it."""
+    """k over the start of the path, and over stretches of it."""
     rows, motion = evaluation.k_over_path, evaluation.relative_motion
     texts = [f"{row.k} over {words.length(row.metres)}" for row in rows]
     shown = [("k over path", ", ".join(texts))] if rows else []
@@ -348,51 +348,3 @@ def _relative_text(error: RelativeError) -> str:
     parts += [form.format(found[name]) for name, form in texts.items() if name in found]
     dropped = f", {words.count(error.dropped)} too long left out" if error.dropped else ""
     return f"{', '.join(parts)} ({words.count(error.pairs, 'pair')}{dropped})"
-
-
-def headings() -> tuple[str, ...]:
-    """Of the table of several estimates."""
-    shown = (row.heading for row in NUMBERS.values() if row.overview)
-    return ("estimate", "scored", *shown, "verdict")
-
-
-def table(evaluations: list[Evaluation]) -> str:
-    """Several estimates, one row each, and their notes below."""
-    rows = [headings(), *(row(evaluation) for evaluation in evaluations)]
-    notes = [
-        f"{evaluation.estimate.provenance.name}: {note}"
-        for evaluation in evaluations
-        for note in evaluation.all_notes
-    ]
-    doubts = doubt_lines(evaluations)
-    return "\n".join([*words.table(rows), *(f"note  {note}" for note in notes), *doubts]) + "\n"
-
-
-def doubt_lines(evaluations: list[Evaluation]) -> list[str]:
-    """Doubts about several estimates, one line each."""
-    return [
-        f"doubt  {evaluation.estimate.provenance.name}: {doubt}"
-        for evaluation in evaluations
-        for doubt in evaluation.doubts
-    ]
-
-
-def row(evaluation: Evaluation) -> tuple[str, ...]:
-    """The cells of an estimate under `headings`."""
-    overview = [row for row in NUMBERS.values() if row.overview]
-    return (
-        evaluation.estimate.provenance.name,
-        f"{len(evaluation.position.residuals)}/{evaluation.pairs.scans}",
-        *(_cell(row, evaluation.get(row.name), evaluation) for row in overview),
-        evaluation.verdict.label,
-    )
-
-
-def _cell(row: NumberRow, number: Number | None, evaluation: Evaluation) -> str:
-    if number is None:
-        return "-"
-    if row.level is not None:
-        return words.quantity(number.value, "%")
-    if row.name == "energy":
-        return _energy_text(number, evaluation)
-    return words.number(number.value) if row.unit == "nat" else str(number)

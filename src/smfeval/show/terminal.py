@@ -10,8 +10,8 @@ from rich.text import Text
 from smfeval import words
 from smfeval.evaluation import Evaluation
 from smfeval.maths.arrays import Floats, Ints
+from smfeval.show import brief, scores
 from smfeval.show import report as plain
-from smfeval.show import scores
 from smfeval.show.report import Report
 from smfeval.show.study.layout import Grid, TableCell
 from smfeval.show.study.remarks import Remark, study_title
@@ -21,7 +21,7 @@ from smfeval.study.result import Study
 BLOCKS = "▁▂▃▄▅▆▇█"
 BLOCK_RATIO = 2.0  # every block is so many times the one before
 HONEST_BLOCK = 3  # this block stands for 1 to STEP
-WIDTH = 48
+WIDTH = 40
 
 
 def error_over_sigma(evaluation: Evaluation, *, width: int = WIDTH) -> str | None:
@@ -68,9 +68,9 @@ COLOURS = {
 def render_scores(reports: list[Report], *, verbose: bool = False) -> RenderableType:
     """One estimate on a screen, or several in a table; their causes below."""
     if len(reports) == 1:
-        first: list[RenderableType] = _evaluation_screen(reports[0].evaluation, verbose=verbose)
+        first: list[RenderableType] = _evaluation_screen(reports[0], verbose=verbose)
     else:
-        first = _evaluation_table([report.evaluation for report in reports])
+        first = _evaluation_table(reports, verbose=verbose)
     below = [plain.causes_text(r, named=len(reports) > 1, verbose=verbose) for r in reports]
     return Group(*first, *(Text(f"\n{text}".rstrip("\n")) for text in below if text))
 
@@ -89,38 +89,47 @@ def render_study(study: Study) -> RenderableType:
     return Group(*parts, Text(), *_remark_table(legend))
 
 
-def _evaluation_screen(evaluation: Evaluation, *, verbose: bool) -> list[RenderableType]:
-    names = f"{evaluation.estimate.provenance.name} against {evaluation.reference.provenance.name}"
+def _evaluation_screen(report: Report, *, verbose: bool) -> list[RenderableType]:
+    evaluation, verdict = report.evaluation, report.evaluation.verdict
+    said = verdict.sentence if verbose else verdict.headline
+    rows = scores.rows(evaluation) if verbose else brief.rows(evaluation, causes=report.causes)
+    line = error_over_sigma(evaluation)
+    if line is not None:
+        rows.insert(-1, ("sigmas", line))
+    return [Text(said, style=COLOURS[verdict.label]), _label_table(rows)]
+
+
+def _label_table(rows: list[tuple[str, str]]) -> Table:
+    """Labels and texts; doubts stand out."""
     table = Table.grid(padding=(0, 2))
     table.add_column(style="cyan", no_wrap=True)
     table.add_column(overflow="fold")
     last = None
-    rows = scores.rows(evaluation, verbose=verbose)
-    line = error_over_sigma(evaluation)
-    if line is not None:
-        rows = [*rows, ("error/sigma", line)]
     for label, said in rows:
         style = "bold yellow" if label == "doubt" else ""
         table.add_row(f"  {'' if label == last else label}", Text(said, style=style))
         last = label
-    return [Text(names, style="bold"), table, _verdict_text(evaluation)]
+    return table
 
 
-def _verdict_text(evaluation: Evaluation) -> Text:
-    verdict = evaluation.verdict
-    return Text(verdict.sentence, style=COLOURS[verdict.label])
-
-
-def _evaluation_table(evaluations: list[Evaluation]) -> list[RenderableType]:
+def _evaluation_table(reports: list[Report], *, verbose: bool) -> list[RenderableType]:
+    evaluations = [report.evaluation for report in reports]
     table = Table(box=None, pad_edge=False, header_style="cyan")
-    for heading in scores.headings():
+    for heading in brief.headings(verbose=verbose):
         table.add_column(heading, overflow="fold")
-    for evaluation in evaluations:
-        *cells, label = scores.row(evaluation)
-        table.add_row(*map(Text, cells), Text(label, style=COLOURS[label]))
-    told = [f"{e.estimate.provenance.name}: {note}" for e in evaluations for note in e.all_notes]
-    doubts = (Text(line, style="bold yellow") for line in scores.doubt_lines(evaluations))
-    return [table, *(Text(f"note  {note}") for note in told), *doubts]
+    for name, label, *cells in brief.table_rows(evaluations, verbose=verbose):
+        table.add_row(Text(name), Text(label, style=COLOURS[label]), *map(Text, cells))
+    if not verbose:
+        return [table, _label_table(brief.remark_rows(evaluations))]
+    screens = [
+        each
+        for report in reports
+        for each in (
+            Text(f"\n{report.evaluation.estimate.provenance.name}", style="bold"),
+            *_evaluation_screen(report, verbose=True),
+        )
+    ]
+    return [table, *screens]
 
 
 def _grid_table(grid: Grid) -> Table:

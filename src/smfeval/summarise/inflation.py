@@ -97,3 +97,12 @@ def best_scale(error: Floats, covariance: Floats, noise: Floats | None = None) -
 
     found = minimize_scalar(mean_log_score, bounds=(-30, 30), method="bounded")
     return float(np.exp(found.x))
+
+
+def scaled_log_score(
+    error: Floats, covariance: Floats, scale: float, noise: Floats | None = None
+) -> float:
+    """Mean log score of the same errors under N(mean, c S), or c S + S_ref. (n, d), (n, d, d)."""
+    scaled = scale * covariance if noise is None else scale * covariance + noise
+    fit = normal.likelihood_terms(error, scaled)
+    return -float(np.mean(normal.log_density(fit, error.shape[1])))

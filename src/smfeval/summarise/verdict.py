@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from smfeval import words
 from smfeval.maths.special import chi_squared_tail
@@ -18,6 +18,7 @@ FALSE_VERDICT_RATE = 0.05  # chance of a false verdict on an honest belief, both
 FREEDOM_WEIGHT = 100.0  # fitted freedoms weigh this much against d times the independent scans
 SHARED_ERROR_NOTE = "the error of the alignment at the start is shared by all scored scans"
 ALIGNMENT_ERROR_NOTE = "the error of the alignment, charged to the tight scans, may explain it"
+HIDDEN_BY_FIT = "after a fit, honest errors that depend on each other could look like this"
 ENOUGH_SCANS = (
     15.0  # independent scans: with 10, honest tracks of 30 scans were convicted in 8 % of runs
 )
@@ -35,6 +36,12 @@ class Verdict:
     high: float | None = None
     not_refuted: float | None = None  # the factor within which honesty was not refuted
     as_read: Label | None = None  # the label without the doubt that forbids it
+    short: str | None = None  # label and reason in a few words, where the sentence is longer
+
+    @property
+    def headline(self) -> str:
+        """The label and the reason in a few words."""
+        return self.sentence if self.short is None else self.short
 
     def after_doubt(self, doubt: str | None, loss: str | None = None) -> "Verdict":
         """The verdict where something looks wrong that may explain it: none, and why.
@@ -42,13 +49,25 @@ class Verdict:
         `loss` says that the estimate is lost, which comes before any calibration.
         """
         if doubt is None or self.evidence == "none":
-            return self if loss is None else replace(self, sentence=f"{loss}; {self.sentence}")
-        why = f"cannot tell: {doubt}; as read, {self.sentence}"
-        return replace(self, label="cannot tell", sentence=why, as_read=self.label)
+            if loss is None:
+                return self
+            sentence, short = f"{loss}; {self.sentence}", f"{loss} ({self.label})"
+            return replace(self, sentence=sentence, short=short)
+        why = f"cannot tell: {doubt}"
+        sentence = f"{why}; as read, {self.sentence}"
+        return replace(self, label="cannot tell", sentence=sentence, as_read=self.label, short=why)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON data."""
-        return asdict(self)
+        """JSON data: all but the short form."""
+        return {name: value for name, value in asdict(self).items() if name != "short"}
+
+
+class _Finding(NamedTuple):
+    """A label, with its reason at length and in a few words; None: by the size of k."""
+
+    label: Label
+    reason: str | None = None
+    short: str | None = None
 
 
 def verdict(
@@ -76,29 +95,32 @@ def verdict(
     if nothing is not None:
         return nothing
     k = numbers[K_AT_95]
-    label, reason = _label(k, scans)
-    if label == "conservative" and fitted * FREEDOM_WEIGHT > dimension * (k.n_effective or 0):
-        label, reason = (
-            "cannot tell",
-            f"k = {words.number(k.value)}, but the alignment may have absorbed errors",
-        )
-    if label == "overconfident" and from_start and not _is_large(k, dimension):
-        label, reason = "cannot tell", f"k = {words.number(k.value)}, but {SHARED_ERROR_NOTE}"
-    elif label == "overconfident" and k.low is not None and k.low * left <= 1:
-        label, reason = "cannot tell", f"k = {words.number(k.value)}, but {ALIGNMENT_ERROR_NOTE}"
-    elif label == "cannot tell":
+    found = _label(k, scans)
+    if found.label == "conservative" and fitted * FREEDOM_WEIGHT > dimension * (k.n_effective or 0):
+        found = _open(k, "the alignment may have absorbed errors")
+    if found.label == "overconfident" and from_start and not _is_large(k, dimension):
+        found = _open(k, SHARED_ERROR_NOTE)
+    elif found.label == "overconfident" and k.low is not None and k.low * left <= 1:
+        found = _open(k, ALIGNMENT_ERROR_NOTE)
+    elif found.label == "cannot tell":
         bound = beyond_doubt(k.value * left * median_chi_squared(dimension), dimension)
-        if bound is not None and not (fitted and bound[0] == "conservative"):
-            label, reason = bound
+        if bound is not None and not (fitted and bound == "conservative"):
+            found = _Finding(bound)
+    size = _size_text(numbers, most)
     return Verdict(
-        label,
-        f"{label}: {reason or _size_text(numbers, most)}; {_coverage_text(numbers)}",
+        found.label,
+        f"{found.label}: {found.reason or size}; {_coverage_text(numbers)}",
         "k" if most is None else "ranks",
         factor=k.value,
         low=k.low,
         high=k.high,
-        not_refuted=_not_refuted(label, k),
+        not_refuted=_not_refuted(found.label, k),
+        short=f"{found.label}: {found.short or size}",
     )
+
+
+def _open(k: Number, why: str) -> _Finding:
+    return _Finding("cannot tell", f"k = {words.number(k.value)}, but {why}", why)
 
 
 def _not_refuted(label: Label, k: Number) -> float | None:
@@ -139,7 +161,26 @@ def verdict_after_fit(
         judgement.evidence,
         *found,
         judgement.not_refuted,
+        short=f"{judgement.label}: {_short_fit_reason(judgement, k, by_bound=by_bound)}",
     )
+
+
+def _short_fit_reason(judgement: Judgement, k: Number, *, by_bound: bool) -> str:
+    """What decided after a fit, in a few words."""
+    if judgement.factor is None:
+        return HIDDEN_BY_FIT if judgement.evidence == "bounds" else judgement.sentence
+    least = words.number(judgement.factor)
+    if by_bound:
+        size = words.number(k.value)
+        return f"covariance too tight by a factor {size} after the fit, by {least} at least"
+    motion = f"motion over {judgement.horizon} scans"
+    if judgement.label == "overconfident":
+        return f"covariance too tight by a factor {least} for {motion}"
+    if judgement.label == "conservative":
+        return f"covariance too wide by a factor {words.number(1 / judgement.factor)} for {motion}"
+    if judgement.label == "consistent":
+        return f"{_fits(judgement.not_refuted)}, for {motion}"
+    return f"{_may_be(judgement.low, judgement.high)}, for {motion}"
 
 
 def _window_factor(judgement: Judgement) -> tuple[float | None, float | None, float | None]:
@@ -180,21 +221,18 @@ def _is_large(k: Number, dimension: int) -> bool:
     return beyond_doubt(low * median_chi_squared(dimension), dimension) is not None
 
 
-def _label(k: Number, scans: int) -> tuple[Label, str | None]:
+def _label(k: Number, scans: int) -> _Finding:
     """Label by the interval of k."""
     if k.low is not None and k.high is not None:
         effective = min(float(scans), k.n_effective or float(scans))
         if effective < ENOUGH_SCANS:
             few = f"{words.number(effective)} independent scans are too few for a verdict"
-            return "cannot tell", f"k = {words.number(k.value)}, but {few}"
+            return _open(k, few)
         return _label_between(k.low, k.high)
-    return (
-        "cannot tell",
-        f"k = {words.number(k.value)}, but {k.reason or 'no interval was asked for'}",
-    )
+    return _open(k, k.reason or "no interval was asked for")
 
 
-def beyond_doubt(median_nees: float, dimension: int) -> tuple[Label, None] | None:
+def beyond_doubt(median_nees: float, dimension: int) -> Label | None:
     """A label that holds however strongly the scans depend on each other.
 
     An honest belief gives each scan a NEES above c with probability p; by Markov's inequality half
@@ -204,21 +242,37 @@ def beyond_doubt(median_nees: float, dimension: int) -> tuple[Label, None] | Non
     """
     above = chi_squared_tail(dimension, median_nees)
     if 2 * above < FALSE_VERDICT_RATE / 2:
-        return "overconfident", None
-    return ("conservative", None) if 2 * (1 - above) < FALSE_VERDICT_RATE / 2 else None
+        return "overconfident"
+    return "conservative" if 2 * (1 - above) < FALSE_VERDICT_RATE / 2 else None
 
 
-def _label_between(low: float, high: float) -> tuple[Label, str | None]:
+def _label_between(low: float, high: float) -> _Finding:
     if low > 1:
-        return "overconfident", None
+        return _Finding("overconfident")
     if high < 1:
-        return "conservative", None
+        return _Finding("conservative")
     between = f"k is between {words.number(low)} and {words.number(high)}"
     if low <= 0:
-        return "cannot tell", between
+        return _Finding("cannot tell", between, between)
     within = max(1 / low, high)
-    label: Label = "consistent" if within < NARROW else "cannot tell"
-    return label, f"honesty is not refuted within a factor {words.number(within)}: {between}"
+    reason = f"honesty is not refuted within a factor {words.number(within)}: {between}"
+    if within < NARROW:
+        return _Finding("consistent", reason, _fits(within))
+    return _Finding("cannot tell", reason, _may_be(low, high))
+
+
+def _fits(within: float | None) -> str:
+    return f"the covariance fits the errors within a factor {words.number(within or 1.0)}"
+
+
+def _may_be(low: float | None, high: float | None) -> str:
+    """What an interval of k that holds 1 leaves open."""
+    wide, tight = words.number(1 / (low or 1.0)), words.number(high or 1.0)
+    if (low or 1.0) >= 1:
+        return f"the covariance may be right or {tight} times too tight"
+    if (high or 1.0) <= 1:
+        return f"the covariance may be right or {wide} times too wide"
+    return f"the covariance may be {wide} times too wide or {tight} times too tight"
 
 
 def _size_text(numbers: Mapping[str, Number], most: float | None) -> str:

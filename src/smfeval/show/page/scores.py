@@ -336,7 +336,7 @@ def _conditions(evaluation: Evaluation) -> list[Fact]:
     """How the tracks were read, matched and aligned, and what the intervals rest on."""
     return [
         Fact(TERM_OF.get(label, label), text)
-        for label, text in scores.rows(evaluation, verbose=True)
+        for label, text in scores.rows(evaluation)
         if label not in ELSEWHERE
     ]
 
