@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from smfeval import About, Track, evaluate
-from smfeval.show import scores
+from smfeval.show import brief, scores
 from smfeval.show.report import Report
 from smfeval.show.terminal import (
     BLOCKS,
@@ -30,16 +30,18 @@ def evaluation(rng):
 
 def printed(renderable, **how):
     stream = io.StringIO()
-    Console(file=stream, width=300, **how).print(renderable)
+    Console(file=stream, width=2000, **how).print(renderable)
     return stream.getvalue()
 
 
-def test_everything_that_a_pipe_gets_is_on_the_terminal(evaluation):
-    shown = printed(render_scores([Report(evaluation)]))
-    for label, words in scores.rows(evaluation):
+@pytest.mark.parametrize("verbose", [False, True])
+def test_everything_that_a_pipe_gets_is_on_the_terminal(evaluation, verbose):
+    shown = printed(render_scores([Report(evaluation)], verbose=verbose))
+    verdict = evaluation.verdict
+    assert shown.startswith(verdict.sentence if verbose else verdict.headline)
+    for label, words in scores.rows(evaluation) if verbose else brief.rows(evaluation):
         assert label in shown
         assert words in shown
-    assert evaluation.verdict.sentence in shown
 
 
 def test_no_colour_where_none_is_wanted(evaluation, monkeypatch):

@@ -28,7 +28,7 @@ from smfeval.io.progress import report
 from smfeval.maths import se3
 from smfeval.schema import options_at, with_values
 from smfeval.show import pairs
-from smfeval.show.pairs import document
+from smfeval.show.pairs_json import document
 from smfeval.show.render import json_text
 
 REFERENCE_OPTIONS = options_at(ReadOptions, "reference of pair")

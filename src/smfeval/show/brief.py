@@ -6,15 +6,16 @@ to try next. `-v` shows all numbers instead (`show.scores`).
 """
 
 from collections.abc import Sequence
+from textwrap import shorten
 
 import numpy as np
 
 from smfeval import words
 from smfeval.associate.nearest import RISK_LIMIT
-from smfeval.doubts import Doubt
+from smfeval.doubts import Doubt, loss
 from smfeval.evaluation import Evaluation
 from smfeval.evaluation.result import SpaceScores
-from smfeval.show.scores import energy_text
+from smfeval.show.scores import energy_text, relative_rows
 from smfeval.show.scores import text as everything
 from smfeval.summarise.inflation import scaled_log_score
 from smfeval.summarise.number import Number
@@ -23,7 +24,7 @@ from smfeval.summarise.relative import RelativeMotion
 from smfeval.track import ParticleTrack
 
 MOST_LINES = 14  # of the report of one estimate, with its verdict
-NOTES_WIDTH = 84  # letters of notes on their line; more of them are counted
+NOTES_WIDTH = 88  # letters of notes on their line; what does not fit is counted
 COVERAGE = f"coverage_{words.exact(100 * NOMINAL)}"
 
 Rows = list[tuple[str, str]]
@@ -67,7 +68,7 @@ def _error_text(evaluation: Evaluation) -> str:
     variance = np.trace(residuals.predicted_covariance, axis1=1, axis2=2)
     sigma = words.length(float(np.sqrt(np.median(variance))))
     after = " after the fit" if residuals.reported is not None else ""
-    noise = " with the reference's own" if evaluation.uses_reported_noise else ""
+    noise = " (reference included)" if evaluation.uses_reported_noise else ""
     return f"{rmse} where {sigma} is reported{after}{noise}; {mae}"
 
 
@@ -79,8 +80,9 @@ def _size_rows(evaluation: Evaluation) -> Rows:
     level = words.level(NOMINAL)
     shown = evaluation.options.intervals.level
     sure = "" if k.low is None else f" ({words.level(shown)})"
+    after = " after the fit" if evaluation.alignment.kind != "none" else ""
     return [
-        ("k", f"{k}{sure}; 1 if honest, above 1 too tight"),
+        ("k", f"{k}{sure}{after}; 1 if honest, above 1 too tight"),
         ("coverage", f"the {level} region holds the reference in {held.text('%')} of scans"),
     ]
 
@@ -129,16 +131,10 @@ def _motion_rows(motion: RelativeMotion | None, evaluation: Evaluation) -> Rows:
         return [
             (
                 "relative",
-                f"squared errors{over}: {times} (honest: below {words.number(worst.limit)})",
+                f"squared errors{over}: {times} (limit {words.number(worst.limit)})",
             )
         ]
-    usable = [row for row in motion.usable if not row.first_half]
-    if not usable:
-        return [("relative", "motion from scan to scan is not judged; -v tells why")]
-    first = usable[0]
-    size = f"{words.duration(first.seconds)}, {words.length(first.metres)}"
-    k = first.number(evaluation.options.intervals)
-    return [("relative", f"k {k} for motion over {first.horizon} scans ({size})")]
+    return relative_rows(motion, evaluation.options.intervals)
 
 
 def _horizon_rows(evaluation: Evaluation) -> Rows:
@@ -158,8 +154,8 @@ def _matched_text(evaluation: Evaluation) -> str:
     parts += [f"{words.count(scored)} scored"] if scored != len(pairs) else []
     parts += [f"offset {words.duration(pairs.offset_s)}"] if pairs.offset_s else []
     if gap:
-        moved = ", poses moved over it" if pairs.moves is not None else ""
-        parts.append(f"gap up to {words.duration(gap)}{moved}")
+        how = "gaps" if pairs.moves is None else "moved over gaps"
+        parts.append(f"{how} up to {words.duration(gap)}")
     return f"{', '.join(parts)}; {_aligned_text(evaluation)}; axes {evaluation.options.axes}"
 
 
@@ -176,14 +172,14 @@ def note_rows(evaluation: Evaluation) -> Rows:
     """What was left out or assumed, on one line; what does not fit is counted."""
     notes = [note for note in evaluation.all_notes if note != evaluation.intervals_note]
     notes.sort(key=lambda note: "left out" not in note)  # stable: what is missing comes first
-    shown = notes[:1]
-    for note in notes[1:]:
-        if len("; ".join([*shown, note])) > NOTES_WIDTH:
-            break
-        shown.append(note)
-    more = len(notes) - len(shown)
-    end = f"; {words.count(more)} more: -v" if more else ""
-    return [("note", f"{'; '.join(shown)}{end}")] if shown else []
+    if not notes:
+        return []
+    shown = 1
+    while shown < len(notes) and len("; ".join(notes[: shown + 1])) <= NOTES_WIDTH:
+        shown += 1
+    more = f"; {words.count(len(notes) - shown)} more: -v" if shown < len(notes) else ""
+    said = shorten("; ".join(notes[:shown]), NOTES_WIDTH - len(more), placeholder=" ...")
+    return [("note", f"{said}{more}")]
 
 
 def doubt_rows(evaluation: Evaluation, *, most: int) -> Rows:
@@ -212,15 +208,16 @@ def _situations(evaluation: Evaluation) -> list[tuple[bool, tuple[str, ...]]]:
     """Whether a situation holds, and what to try in it; the first that holds counts."""
     verdict, pairs, risk = evaluation.verdict, evaluation.pairs, evaluation.gap_risk
     gaps = verdict.evidence == "gaps" or (risk is not None and risk.p95 > RISK_LIMIT)
+    doubtful = verdict.as_read is not None or loss(evaluation.doubts) is not None
     fitted = evaluation.alignment.kind != "none"
     return [
         (not evaluation.position.has_belief, ("smfeval check FILE (has it covariances?)",)),
-        (gaps, ("--association gp (bridges gaps)", "--offset auto (finds the clock's)")),
-        (verdict.as_read is not None, ("smfeval check FILE (is it what it claims?)",)),
+        (gaps, ("--association gp (bridges gaps)",)),
+        (doubtful, ("smfeval check FILE (is it what it claims?)",)),
         (len(pairs) < pairs.scans / 2, ("--tolerance, --offset auto (match more scans)",)),
         (
             verdict.label == "overconfident",
-            ("--alibis (other explanations)", "--diagnose (causes)"),
+            ("--alibis (other reasons)", "--diagnose (causes)"),
         ),
         (verdict.label == "cannot tell" and fitted, ("--gauge none (if both worlds are one)",)),
     ]

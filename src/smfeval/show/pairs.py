@@ -1,8 +1,5 @@
 """Beliefs compared with each other, as text."""
 
-from dataclasses import asdict
-from typing import Any
-
 import numpy as np
 
 from smfeval import words
@@ -10,12 +7,9 @@ from smfeval.compare import Attribution, Comparison, Pair
 from smfeval.compare.attribution import SHARED_PART, EstimatorAttribution
 from smfeval.compare.frames import name_of
 from smfeval.compare.hypothesis import Hypothesis
-from smfeval.compare.orientation import PairSpace
 from smfeval.show.check import REPRESENTATION_WORDS, frames
 from smfeval.show.scores import relative_rows
 from smfeval.summarise.inflation import median_chi_squared
-from smfeval.summarise.number import finite_or_none
-from smfeval.track import AnyTrack
 
 SHARED_PERCENT = words.level(SHARED_PART)
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -87,6 +81,8 @@ def _brief_rows(pair: Pair) -> list[tuple[str, str]]:
     """The few lines of a pair; a reference that was asked to check it has its say."""
     pairs, alignment = pair.pairs, pair.alignment
     matched = words.count_of(len(pairs), pairs.scans, "scan")
+    offset = f", offset {words.duration(pairs.offset_s)}" if pairs.offset_s else ""
+    moved = "" if pairs.moves is None else ", moved over the gaps"
     aligned = "not aligned" if alignment.kind == "none" else f"aligned by {alignment.kind}"
     bound = pair.lower_bound
     why = pair.no_bound or "no interval was asked for"
@@ -96,10 +92,20 @@ def _brief_rows(pair: Pair) -> list[tuple[str, str]]:
         ("k_pair", f"{pair.k}, {sure}{few}"),
         ("least", f"{words.number(pair.k_least)} under other clocks and open gauges"),
         *_brief_motion_rows(pair),
+        *_brief_space_rows(pair),
         ("difference", f"mean {pair.distance}; energy {pair.energy}"),
-        ("matched", f"{matched}; {aligned}"),
+        ("matched", f"{matched}{offset}{moved}; {aligned}"),
         *(_hypothesis_rows(pair, pair.hypothesis) if pair.hypothesis else []),
     ]
+
+
+def _brief_space_rows(pair: Pair) -> list[tuple[str, str]]:
+    texts = [
+        f"{'' if each.name == 'rotation' else each.name + ' '}k_pair {words.number(each.k.value)}, "
+        f"{'overconfident' if each.convicts else 'cannot tell'}"
+        for each in pair.spaces
+    ]
+    return [("rotation", "; ".join(texts))] if texts else []
 
 
 def _brief_motion_rows(pair: Pair) -> list[tuple[str, str]]:
@@ -326,109 +332,3 @@ def _own_row(own: EstimatorAttribution) -> list[str]:
     sizes = [words.length(own.sigma_m), words.length(own.reported_m)]
     low, high = own.k_if_shared
     return [own.name, str(own.k), bound, *sizes, words.number_range((low, high)), own.label]
-
-
-SCHEMA = "smfeval.pair/1"
-
-
-def document(comparison: Comparison) -> dict[str, Any]:
-    """The same as strict JSON data."""
-    return {
-        "schema": SCHEMA,
-        "tracks": [_track_data(track) for track in comparison.tracks],
-        "axes": comparison.options.axes,
-        "pairs": [_pair_data(pair) for pair in comparison.pairs],
-        "attribution": _attribution_data(comparison.attribution),
-        "notes": list(comparison.notes),
-    }
-
-
-def _track_data(track: AnyTrack) -> dict[str, Any]:
-    about = track.about
-    return {
-        "name": name_of(track),
-        "format": track.provenance.format,
-        "representation": track.representation,
-        "scans": len(track),
-        "body": about.body,
-        "world": about.world,
-        "gauge": about.gauge,
-        "convention": track.provenance.convention,
-    }
-
-
-def _pair_data(pair: Pair) -> dict[str, Any]:
-    return {
-        "a": pair.a,
-        "b": pair.b,
-        "matched": len(pair.pairs),
-        "scored": len(pair.scored.residuals),
-        "offset_s": pair.pairs.offset_s,
-        "alignment": pair.alignment.kind,
-        "residual_m": finite_or_none(pair.alignment.residual_m),
-        "k_pair": pair.k.to_dict() | {"lower_bound": finite_or_none(pair.lower_bound)},
-        "k_least": finite_or_none(pair.k_least),
-        "effective_scans": finite_or_none(pair.k.n_effective),
-        "nees_median": pair.nees_median.to_dict(),
-        "k_by_axis": {name: finite_or_none(k) for name, k in pair.k_by_axis.items()},
-        "spaces": [_space_data(each) for each in pair.spaces],
-        "energy": pair.energy.to_dict(),
-        "log": pair.log.to_dict(),
-        "distance": pair.distance.to_dict(),
-        "share_a": pair.share_a,
-        "verdict": pair.claim.to_dict(),
-        "scored_under": pair.difference.how,
-        "joint": [
-            {"track": name, "kind": joint.kind, "level": joint.level, "reason": why}
-            for name, (joint, why) in zip((pair.a, pair.b), pair.difference.joints, strict=True)
-        ],
-        "relative_motion": pair.motion.row_dicts(),
-        "relative_bounds": pair.motion.bound_dicts(),
-        "gauge_sensitivity": [asdict(row) for row in pair.gauges],
-        "clock_sweep": [asdict(row) for row in pair.clock],
-        "hypothesis": _hypothesis_data(pair.hypothesis),
-        "notes": list(pair.notes),
-    }
-
-
-def _space_data(space: PairSpace) -> dict[str, Any]:
-    return {
-        "name": space.name,
-        "axes": list(space.axes),
-        "k_pair": space.k.to_dict() | {"lower_bound": finite_or_none(space.lower_bound)},
-        "label": "overconfident" if space.convicts else "cannot tell",
-        "reason": space.reason,
-    }
-
-
-def _hypothesis_data(found: Hypothesis | None) -> dict[str, Any] | None:
-    if found is None:
-        return None
-    judged = {"holds": found.holds, "refuted": found.is_refuted}
-    return asdict(found) | {"eigenvalues": list(found.eigenvalues)} | judged
-
-
-def _attribution_data(found: Attribution | None) -> dict[str, Any] | None:
-    if found is None:
-        return None
-    return {
-        "scans": found.scans,
-        "alignment": found.gauge,
-        "horizon": found.horizon,
-        "reason": found.reason,
-        "own": [_own_data(own) for own in found.estimators],
-        "sentence": attribution_sentence(found),
-    }
-
-
-def _own_data(own: EstimatorAttribution) -> dict[str, Any]:
-    return {
-        "name": own.name,
-        "label": own.label,
-        "k": own.k.to_dict() | {"lower_bound": finite_or_none(own.lower_bound)},
-        "effective_scans": finite_or_none(own.k.n_effective),
-        "sigma_m": finite_or_none(own.sigma_m),
-        "reported_m": finite_or_none(own.reported_m),
-        "lost": own.lost,
-        "k_if_shared": None if own.k_if_shared is None else list(own.k_if_shared),
-    }

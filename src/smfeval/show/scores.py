@@ -302,7 +302,7 @@ def relative_rows(
     return [("relative", f"k {', '.join(texts)}")]
 
 
-SHOWN_HORIZONS = 3
+SHOWN_HORIZONS = 1  # of the default report
 
 
 def _horizon_text(row: WindowRow, intervals: Intervals) -> str:

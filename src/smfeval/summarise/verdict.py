@@ -161,19 +161,18 @@ def verdict_after_fit(
         judgement.evidence,
         *found,
         judgement.not_refuted,
-        short=f"{judgement.label}: {_short_fit_reason(judgement, k, by_bound=by_bound)}",
+        short=f"{judgement.label}: {_short_fit_reason(judgement, by_bound=by_bound)}",
     )
 
 
-def _short_fit_reason(judgement: Judgement, k: Number, *, by_bound: bool) -> str:
+def _short_fit_reason(judgement: Judgement, *, by_bound: bool) -> str:
     """What decided after a fit, in a few words."""
     if judgement.factor is None:
         return HIDDEN_BY_FIT if judgement.evidence == "bounds" else judgement.sentence
-    least = words.number(judgement.factor)
+    least, motion = words.number(judgement.factor), f"motion over {judgement.horizon} scans"
     if by_bound:
-        size = words.number(k.value)
-        return f"covariance too tight by a factor {size} after the fit, by {least} at least"
-    motion = f"motion over {judgement.horizon} scans"
+        for_what = "after the fit" if judgement.horizon is None else f"for {motion}"
+        return f"covariance too tight by a factor {least} at least, {for_what}"
     if judgement.label == "overconfident":
         return f"covariance too tight by a factor {least} for {motion}"
     if judgement.label == "conservative":
