@@ -202,7 +202,8 @@ def judge_reference(found: Verdict, residuals: Residuals) -> Verdict:
         return found
     coverage = found.sentence.rpartition("; ")[2]
     sentence = f"cannot tell: k = {words.number(found.factor)}, but {SHARED_REFERENCE}; {coverage}"
-    return replace(found, label="cannot tell", sentence=sentence)
+    short = f"cannot tell: {SHARED_REFERENCE}"
+    return replace(found, label="cannot tell", sentence=sentence, short=short)
 
 
 def _own_share(residuals: Residuals) -> float:

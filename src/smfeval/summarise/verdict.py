@@ -40,8 +40,10 @@ class Verdict:
 
     @property
     def headline(self) -> str:
-        """The label and the reason in a few words."""
-        return self.sentence if self.short is None else self.short
+        """The label and the reason in a few words; the sentence where that is of another label."""
+        if self.short is None or self.label not in self.short:
+            return self.sentence
+        return self.short
 
     def after_doubt(self, doubt: str | None, loss: str | None = None) -> "Verdict":
         """The verdict where something looks wrong that may explain it: none, and why.
