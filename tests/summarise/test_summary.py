@@ -195,6 +195,23 @@ def test_the_best_scale_is_where_the_mean_log_score_is_least(noisy, d, rng):
     assert best_scale(error, covariance, noise) == pytest.approx(np.exp(found.x), rel=1e-4)
 
 
+@pytest.mark.parametrize("axes", ["x", "xy", "xyz"])
+def test_nats_above_consistency_count_the_axes(tracks, axes):
+    found = scored(tracks, axes=axes, intervals=Intervals())
+    k, nats = found["k"], found["nats_above_consistency"]
+    ends = len(axes) * np.log([k.value, k.low, k.high])
+    assert [nats.value, nats.low, nats.high] == pytest.approx(ends, rel=1e-12)
+    assert nats.unit == "nat"
+
+
+def test_errors_of_zero_are_no_nats_above_consistency(tracks):
+    reference = tracks[1]
+    exact = tracks[0].with_arrays({"position": reference.position, "rotation": reference.rotation})
+    found = evaluate(exact, reference, options=Options(alignment="none"))
+    assert found["k"].value == 0
+    assert found.get("nats_above_consistency") is None
+
+
 def test_the_best_scale_makes_the_mean_nees_d(tracks):
     estimate, reference = tracks
     scale = scored(tracks)["best_scale"].value

@@ -336,6 +336,16 @@ def _factor_per_axis(sample: Sample, computed: Computed) -> Number | None:
     return computed["k"].map(lambda value: float(np.sqrt(value)), "1")
 
 
+def _nats(sample: Sample, computed: Computed) -> Number | None:
+    """d ln k; None where k is 0, and no interval where its low end is."""
+    k, d = computed.get("k"), sample.residuals.dimension
+    if k is None or not k.value > 0:
+        return None
+    if k.low is not None and not k.low > 0:
+        k = replace(k, low=None, high=None, reason="the interval of k reaches 0")
+    return k.map(lambda value: d * log(value) if value < inf else inf, "nat")
+
+
 def _coverage(sample: Sample, computed: Computed, *, level: float) -> Number | None:
     del computed
     if sample.residuals.covariance is None:
@@ -532,6 +542,18 @@ _CALIBRATION = (
         _factor_per_axis,
         honest=lambda dimension: 1.0,
         compare="1 if honest",
+    ),
+    NumberRow(
+        "nats_above_consistency",
+        "nats above consistency",
+        "nat",
+        "calibration",
+        _nats,
+        honest=lambda dimension: 0.0,
+        compare="0 if honest; d ln k, above 0 overconfident",
+        metric=True,
+        short="nats",
+        aliases=("nats",),
     ),
     NumberRow(
         "moment_k",
