@@ -3,9 +3,11 @@
 import pytest
 
 from smfeval.errors import OptionError
+from smfeval.io import read, write
 from smfeval.io.convention import CONVENTIONS, ORDERS
 from smfeval.io.presets import PRESETS, preset_named
 from smfeval.track import GAUGES
+from support.beliefs import gaussian
 
 
 def test_the_estimators_of_the_case_study_and_the_common_ones_are_known():
@@ -62,3 +64,35 @@ def test_no_preset_is_none_and_an_unknown_one_lists_the_known():
     assert preset_named(None) is None
     with pytest.raises(OptionError, match="'slam' is unknown; it is one of fast-lio2, faster-lio"):
         preset_named("slam")
+
+
+@pytest.mark.parametrize("name", ["fast_lio2_belief", "FAST-LIO2", "Fast LIO 2 (ours)"])
+def test_a_preset_is_suggested_by_the_algorithm_of_the_header(name, tmp_path, rng):
+    """Where the file is read in another convention, and nobody said which one is meant."""
+    write(gaussian(4, rng).with_about(algorithm=name), tmp_path / "a.square")
+    found = read(tmp_path / "a.square")
+    (remark,) = found.provenance.remarks
+    assert remark.startswith(f"the header says {name}, whose own covariance is world-position")
+    assert "--from fast-lio2" in remark
+    for said in ({"preset": "fast-lio2"}, {"convention": "right"}):
+        assert read(tmp_path / "a.square", **said).provenance.remarks == ()
+
+
+@pytest.mark.parametrize("name", ["made", "slow_lio", "glim"])
+def test_no_preset_is_suggested_for_an_unknown_estimator_or_one_that_agrees(name, tmp_path, rng):
+    write(gaussian(4, rng).with_about(algorithm=name), tmp_path / "a.square")
+    assert read(tmp_path / "a.square").provenance.remarks == ()
+
+
+def test_one_rule_says_who_decides(tmp_path, rng):
+    """Option, file, preset; of the convention, option, preset, file."""
+    write(gaussian(4, rng).with_about(body="lidar", gauge="fixed"), tmp_path / "a.square")
+    found = read(tmp_path / "a.square", preset="i2ekf-lo")  # rotation-first, lidar, se3
+    assert (found.about.body, found.about.gauge) == ("lidar", "fixed")
+    assert "(the preset i2ekf-lo); translation-first (the header)" in found.provenance.convention
+    overruled = {note.partition(":")[0] for note in found.provenance.notes if " wins; " in note}
+    assert overruled == {"covariance convention", "block order", "gauge"}
+    said = {"convention": "left", "order": "rotation-first", "body": "imu", "gauge": "sim3"}
+    found = read(tmp_path / "a.square", preset="i2ekf-lo", **said)
+    assert (found.about.body, found.about.gauge) == ("imu", "sim3")
+    assert found.provenance.convention.count("(the option)") == 2

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from smfeval.align.body import move_to_body
 from smfeval.associate.pairing import nearest_pairs
 from smfeval.cli.conditions import Condition, score_condition
 from smfeval.cli.drawing import (
@@ -31,7 +32,7 @@ from smfeval.cli.flags import (
 from smfeval.errors import OptionError, PairingError
 from smfeval.evaluation import Evaluation, Options, evaluate
 from smfeval.evaluation.result import SCHEMA
-from smfeval.io import files_to_read, format_of, read
+from smfeval.io import extrinsic_in_bags, files_to_read, format_of, read
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.options import ReadOptions
 from smfeval.options import PAIRING, REFERENCE, SCORING, refuse_unused_tolerance
@@ -60,6 +61,10 @@ def run(arguments: list[str]) -> int:
         estimates = [
             read(source, **_estimate_options(chosen, source, reference))
             for source in chosen.estimates
+        ]
+        estimates = [
+            _in_the_body_of(reference, estimate, (source, chosen.ref), options)
+            for estimate, source in zip(estimates, chosen.estimates, strict=True)
         ]
         evaluations = _evaluate_all(estimates, reference, options, common=chosen.common)
         reports = [_report(evaluation, chosen) for evaluation in evaluations]
@@ -172,6 +177,20 @@ def _estimate_options(
     if shared and "origin" not in options and format_of(source, **options) == "rtklib":
         options["origin"] = shared
     return options
+
+
+def _in_the_body_of(
+    reference: AnyTrack, estimate: AnyTrack, sources: tuple[str, str], options: Options
+) -> AnyTrack:
+    """The estimate about the reference's body where a bag tells how the two are mounted."""
+    if options.extrinsic is not None:
+        return estimate
+    other = reference.about.body
+    found = extrinsic_in_bags(estimate.about.body, other, sources)
+    if found is None:
+        return estimate
+    extrinsic, note = found
+    return move_to_body(estimate, extrinsic, other).with_notes(note)
 
 
 def _inputs(chosen: argparse.Namespace) -> list[Path]:

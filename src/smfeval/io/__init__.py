@@ -4,7 +4,7 @@ Files speak many conventions; everything is converted here to the one that `smfe
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +22,7 @@ from smfeval.io.formats import (
 from smfeval.io.options import ReadOptions, WriteOptions, settle_about
 from smfeval.io.presets import preset_named
 from smfeval.io.source import STANDARD_INPUT, exists, reading_limit, standard_input
+from smfeval.maths import se3
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ __all__ = [
     "WriteOptions",
     "bag_contents",
     "declared_gauge",
+    "extrinsic_in_bags",
     "files_to_read",
     "files_to_write",
     "format_of",
@@ -149,6 +151,31 @@ def bag_contents(source: str | Path, **options: Any) -> "list[Candidate] | None"
     from smfeval.io.ros import candidates  # noqa: PLC0415  rosbags is slow to import
 
     return candidates(path)
+
+
+def extrinsic_in_bags(
+    body: str | None, other: str | None, sources: Iterable[str | Path]
+) -> tuple[se3.Pose, str] | None:
+    """Pose of another body in a body by /tf_static of the first bag that tells it, and a note."""
+    if not (body and other) or body == other:
+        return None
+    for source in sources:
+        if _is_bag(source):
+            from smfeval.io.ros import extrinsic_between  # noqa: PLC0415  rosbags is slow to import
+
+            path, _ = split_source(source)
+            found = extrinsic_between(path, body, other)
+            if found is not None:
+                return found, f"the extrinsic from {body} to {other} is of /tf_static in {path}"
+    return None
+
+
+def _is_bag(source: str | Path) -> bool:
+    """Whether a source is recognised as a bag; what is not recognised at all is none."""
+    try:
+        return format_of(source) == "bag"
+    except SmfevalError:
+        return False
 
 
 def losses(track: AnyTrack, entry: Format) -> list[str]:

@@ -6,7 +6,7 @@ all verbs that read, and keys of tracks and estimators in plans, are made from i
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,7 +18,7 @@ from smfeval.io.column_names import parse_columns
 from smfeval.io.convention import CONVENTIONS, ORDERS, Convention, Order, cross_to_right, to_right
 from smfeval.io.formats import FORMATS, sidecar_options
 from smfeval.io.header import check_header_value
-from smfeval.io.presets import PRESETS, preset_named
+from smfeval.io.presets import PRESETS, preset_named, preset_of_algorithm
 from smfeval.io.source import LIMIT_BYTES
 from smfeval.maths import se3
 from smfeval.maths.arrays import Floats, read_only
@@ -87,15 +87,10 @@ BYTES = Kind('a text such as "20GB"', any_of(is_whole, is_text), _parse_bytes)
 class ReadOptions:
     """Decisions about a source. None: as the file, the preset or the format says.
 
-    What the user says here always wins. After that
-
-    - the covariance convention is the preset's, then the header's, then the format's: files in
-      circulation declare a convention that their estimator does not have;
-    - the block order is the header's, then, in bags only, the preset's, then the format's: the
-      columns of a file stand in the order that its format or header says;
-    - body, world and gauge are the file's own, then the preset's.
-
-    If a preset or a header is overruled, a note on the track says so and by whom.
+    One rule says who decides (`in_order`): what the user says, then what the file declares, then
+    the preset, then the format. It has one exception: of the covariance convention the preset
+    comes before the file, for files in circulation declare one that their estimator does not have.
+    Where somebody is overruled, a note on the track says so and by whom.
     """
 
     format: str | None = option(
@@ -288,6 +283,18 @@ def choose(what: str, *candidates: tuple[str, Any]) -> Choice | None:
     return Choice(value, who, note)
 
 
+def in_order(
+    what: str, *, option: Any, file: Any, preset: tuple[str, Any], fallbacks: Any = ()
+) -> Choice | None:
+    """Who decides: the option, the file, the preset, the format; see `ReadOptions`."""
+    by_file, by_preset = ("the header", file), preset
+    knowing = (by_preset, by_file) if what in PRESET_FIRST else (by_file, by_preset)
+    return choose(what, ("the option", option), *knowing, *fallbacks)
+
+
+PRESET_FIRST = ("covariance convention",)  # the exception to the rule
+
+
 @dataclass(frozen=True)
 class SettledConvention:
     """How a source's covariance is to be read."""
@@ -328,21 +335,19 @@ def settle_convention(
     """
     preset = preset_named(options.preset)
     by_preset = f"the preset {options.preset}"
-    name = choose(
+    name = in_order(
         "covariance convention",
-        ("the option", options.convention),
-        (by_preset, preset.convention if preset else None),
-        ("the header", declared[0]),
-        ("the format", implied[0]),
-        ("assumed", "right"),
+        option=options.convention,
+        file=declared[0],
+        preset=(by_preset, preset.convention if preset else None),
+        fallbacks=(("the format", implied[0]), ("assumed", "right")),
     )
-    order = choose(
+    order = in_order(
         "block order",
-        ("the option", options.order),
-        ("the header", declared[1]),
-        (by_preset, getattr(preset, preset_order or "", None)),
-        ("the format", implied[1]),
-        ("assumed", "translation-first"),
+        option=options.order,
+        file=declared[1],
+        preset=(by_preset, getattr(preset, preset_order or "", None)),
+        fallbacks=(("the format", implied[1]), ("assumed", "translation-first")),
     )
     assert name is not None and order is not None  # noqa: PT018  the last candidate decides
     convention = CONVENTIONS[name.value]
@@ -359,15 +364,32 @@ def settle_about(track: AnyTrack, options: ReadOptions) -> AnyTrack:
         given = sorted(options.given_names & {"convention", "order", "lag"})
         notes = [f"option {name} has no effect: there are no covariances" for name in given]
     for word in ("body", "world", "gauge"):
-        choice = choose(
+        choice = in_order(
             word,
-            ("the option", getattr(options, word)),
-            ("the header", getattr(track.about, word)),
-            (f"the preset {options.preset}", getattr(preset, word, None)),
+            option=getattr(options, word),
+            file=getattr(track.about, word),
+            preset=(f"the preset {options.preset}", getattr(preset, word, None)),
         )
         if choice is not None:
             changes[word] = choice.value
             notes += [choice.note] if choice.note else []
     if preset is not None and preset.caution and isinstance(track, GaussianTrack):
         notes.append(f"preset {preset.name}: {preset.caution}")
-    return track.with_about(**changes).with_notes(*notes)
+    told = _suggested_preset(track, options)
+    provenance = replace(track.provenance, remarks=track.provenance.remarks + told)
+    settled = track.with_arrays({}, provenance=provenance)
+    return settled.with_about(**changes).with_notes(*notes)
+
+
+def _suggested_preset(track: AnyTrack, options: ReadOptions) -> tuple[str, ...]:
+    """A remark where a file names a known estimator, and its covariance is read otherwise."""
+    preset = preset_of_algorithm(track.about.algorithm)
+    if preset is None or options.preset or options.convention:
+        return ()
+    known, read_as = CONVENTIONS[preset.convention].words, track.provenance.convention
+    if not isinstance(track, GaussianTrack) or not read_as or read_as.startswith(known):
+        return ()
+    return (
+        f"the header says {track.about.algorithm}, whose own covariance is {preset.convention}: "
+        f"if it was copied as it is, --from {preset.name} reads it so",
+    )

@@ -180,6 +180,16 @@ PRESETS: dict[str, Preset] = {
 }
 
 
+def preset_of_algorithm(algorithm: str | None) -> Preset | None:
+    """The preset of an estimator by what a header calls it: `FAST_LIO2`, `fast_lio2_belief`."""
+    bare = _letters(algorithm or "")
+    return next((each for name, each in PRESETS.items() if bare.startswith(_letters(name))), None)
+
+
+def _letters(name: str) -> str:
+    return "".join(letter for letter in name.lower() if letter.isalnum())
+
+
 def preset_named(name: str | None) -> Preset | None:
     """The preset, or an OptionError that lists the known ones."""
     if name is None:

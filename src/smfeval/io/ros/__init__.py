@@ -12,12 +12,13 @@ from smfeval.io.options import ReadOptions
 from smfeval.io.ros.bag import Bag, Topic, open_bag
 from smfeval.io.ros.particles import read_particles
 from smfeval.io.ros.poses import read_poses
-from smfeval.io.ros.tf_chain import read_chain, read_transforms
+from smfeval.io.ros.tf_chain import read_chain, read_transforms, static_extrinsic
 from smfeval.io.ros.topics import Candidate, MessageShape, choose_topic, list_candidates
 from smfeval.io.ros.write import write
+from smfeval.maths import se3
 from smfeval.track import AnyTrack
 
-__all__ = ["candidates", "declared_gauge", "read", "write"]
+__all__ = ["candidates", "declared_gauge", "extrinsic_between", "read", "write"]
 
 
 def read(path: Path, options: ReadOptions) -> AnyTrack:
@@ -36,6 +37,12 @@ def declared_gauge(path: Path, options: ReadOptions) -> str | None:
     with open_bag(path) as bag:
         _, shape, _ = choose_topic(bag, options)
     return None if shape.gauge is None else read(path, options).about.gauge
+
+
+def extrinsic_between(path: Path, body: str, other: str) -> se3.Pose | None:
+    """Pose of another body in a body by the bag's static transforms; None: they lead nowhere."""
+    with open_bag(path) as bag:
+        return static_extrinsic(bag, (body.lstrip("/"), other.lstrip("/")))
 
 
 def candidates(path: Path) -> list[Candidate]:

@@ -122,24 +122,28 @@ def read_transforms(bag: Bag, topics: list[str]) -> dict[Frames, SentTransforms]
     return dict(found)
 
 
-def chain_steps(
-    bag: Bag, sent: dict[Frames, SentTransforms], frames: Frames
-) -> list[tuple[Frames, bool]]:
-    """The transforms that lead from parent to child, each with whether it is to be inverted."""
-    beside = defaultdict(list)
-    for parent, child in sent:
-        beside[parent].append((child, ((parent, child), False)))
-        beside[child].append((parent, ((parent, child), True)))
-    ways: dict[str, list[tuple[Frames, bool]]] = {frames[0]: []}
-    queue = deque([frames[0]])
-    while queue:
-        frame = queue.popleft()
-        for neighbour, step in beside[frame]:
-            if neighbour not in ways:
-                ways[neighbour] = [*ways[frame], step]
-                queue.append(neighbour)
-    if frames[1] in ways:
-        return ways[frames[1]]
+ChainStep = tuple[Frames, bool]  # a transform, and whether it is to be inverted
+
+
+def static_extrinsic(bag: Bag, frames: Frames) -> se3.Pose | None:
+    """Pose of the second frame in the first by static transforms alone; None: no chain of them."""
+    topics = [name for name in _carrying(bag) if name.endswith("_static")]
+    sent = read_transforms(bag, topics) if topics else {}
+    steps = _steps_between(sent, frames)
+    if not steps:
+        return None
+    links = [_read_link(bag, sent, step, ReadOptions()) for step in steps]
+    position, rotation = reduce(
+        se3.compose, [link.pose_at(np.zeros(1, np.int64)) for link in links]
+    )
+    return position[0], rotation[0]
+
+
+def chain_steps(bag: Bag, sent: dict[Frames, SentTransforms], frames: Frames) -> list[ChainStep]:
+    """The transforms that lead from parent to child; raises where none do."""
+    steps = _steps_between(sent, frames)
+    if steps is not None:
+        return steps
     known = ", ".join(sorted({name for pair in sent for name in pair})) or "none"
     raise FormatError(
         f"{bag.path}: no chain of transforms leads from {frames[0]!r} to {frames[1]!r}; "
@@ -147,13 +151,32 @@ def chain_steps(
     )
 
 
+def _steps_between(sent: dict[Frames, SentTransforms], frames: Frames) -> list[ChainStep] | None:
+    """The shortest way from parent to child, if there is one."""
+    beside = defaultdict(list)
+    for parent, child in sent:
+        beside[parent].append((child, ((parent, child), False)))
+        beside[child].append((parent, ((parent, child), True)))
+    ways: dict[str, list[ChainStep]] = {frames[0]: []}
+    queue = deque([frames[0]])
+    while queue:
+        frame = queue.popleft()
+        for neighbour, step in beside[frame]:
+            if neighbour not in ways:
+                ways[neighbour] = [*ways[frame], step]
+                queue.append(neighbour)
+    return ways.get(frames[1])
+
+
+def _carrying(bag: Bag) -> list[str]:
+    """Topics that carry transforms."""
+    shapes = {topic.name: shape_of(topic.type, bag.definitions) for topic in bag.topics.values()}
+    return [name for name, shape in shapes.items() if shape and shape.kind == "transforms"]
+
+
 def _transform_topics(bag: Bag, options: ReadOptions) -> list[str]:
     """The named topic or /tf, with its static sibling; without them, every tf topic."""
-    carrying = [
-        topic.name
-        for topic in bag.topics.values()
-        if getattr(shape_of(topic.type, bag.definitions), "kind", None) == "transforms"
-    ]
+    carrying = _carrying(bag)
     wanted = "/tf" if options.topic is None else named_topic(bag, options.topic).name
     pair = [name for name in (wanted, f"{wanted}_static") if name in carrying]
     if options.topic is not None and wanted not in carrying:
