@@ -2,7 +2,7 @@
 
     python experiments/fit.py                       # 200 runs per cell, about three hours
     python experiments/fit.py --runs 100 --gauges se3 none --factors 1 1/2
-    python experiments/fit.py --space rotation --only rates
+    python experiments/fit.py --spaces rotation pose --only rates
 
 Every cell is made by `evaluate` with default settings. Prints Markdown: per cent of runs called
 overconfident (O), consistent (C), conservative (W) and cannot tell (?), and on how many tracks the
@@ -13,6 +13,7 @@ import argparse
 import sys
 from collections import Counter
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,7 @@ SCANS = 600
 STAMP_NS = 100_000_000
 FACTORS = tuple(Fraction(text) for text in ("1", "1/2", "1/4", "1/9", "1/25", "2", "4"))
 LIARS = (7, 20)
+SPACES = ("position", "rotation", "pose")
 SCORES = ("energy", "log", "relative energy", "relative log")
 SIGNS = {"overconfident": "O", "consistent": "C", "conservative": "W", "cannot tell": "?"}
 OPTIONS = {
@@ -54,15 +56,23 @@ def label_of(found: Evaluation, space: str) -> str:
     return getattr(found, space).verdict.label
 
 
-def rates(make, gauges, factors, runs, seed, *, space="position"):
+def rates(make, gauges, factors, runs, seed):
     """Count the signs of the verdicts {(gauge, factor): Counter}, and what J was taken to be."""
-    signs = {(gauge, factor): Counter() for gauge in gauges for factor in factors}
+    signs, kinds = rates_by_space(make, gauges, factors, runs, seed, spaces=("position",))
+    return signs["position"], kinds
+
+
+def rates_by_space(make, gauges, factors, runs, seed, *, spaces):
+    """Count the signs {space: {(gauge, factor): Counter}}, and what J was taken to be."""
+    cells = [(gauge, factor) for gauge in gauges for factor in factors]
+    signs = {space: {cell: Counter() for cell in cells} for space in spaces}
     kinds = Counter()
     for run in range(runs):
         world = make(np.random.default_rng([seed, run]), SCANS)
-        for (gauge, factor), count in signs.items():
+        for gauge, factor in cells:
             found = judged(world, gauge, float(factor))
-            count[SIGNS[label_of(found, space)]] += 1
+            for space in spaces:
+                signs[space][gauge, factor][SIGNS[label_of(found, space)]] += 1
         kinds[str(found.claim.joint.level or found.claim.joint.kind)] += 1
     return signs, kinds
 
@@ -96,15 +106,15 @@ def cell(signs: Counter, runs: int) -> str:
     return " ".join(f"{s}{100 * signs[s] / runs:.0f}" for s in SIGNS.values() if signs[s])
 
 
-def print_rates(worlds, gauges, factors, runs, seed, *, space):
-    print("| world | J | gauge | " + " | ".join(f"c = {f}" for f in factors) + " |")
-    print("|---" * (3 + len(factors)) + "|")
+def print_rates(worlds, gauges, factors, runs, seed, *, spaces):
+    print("| world | J | space | gauge | " + " | ".join(f"c = {f}" for f in factors) + " |")
+    print("|---" * (4 + len(factors)) + "|")
     for name, make in worlds.items():
-        signs, kinds = rates(make, gauges, factors, runs, seed, space=space)
+        signs, kinds = rates_by_space(make, gauges, factors, runs, seed, spaces=spaces)
         kind = ", ".join(f"{key} {100 * n / runs:.0f} %" for key, n in kinds.most_common())
-        for gauge in gauges:
-            row = " | ".join(cell(signs[gauge, factor], runs) for factor in factors)
-            print(f"| {name} | {kind} | {gauge} | {row} |", flush=True)
+        for space, gauge in product(spaces, gauges):
+            row = " | ".join(cell(signs[space][gauge, factor], runs) for factor in factors)
+            print(f"| {name} | {kind} | {space} | {gauge} | {row} |", flush=True)
 
 
 def print_wins(worlds, gauges, runs, seed):
@@ -128,13 +138,13 @@ def main():
     parser.add_argument("--gauges", nargs="*", default=list(OPTIONS))
     parser.add_argument("--factors", nargs="*", type=Fraction, default=FACTORS)
     parser.add_argument("--only", choices=("rates", "wins"))
-    parser.add_argument("--space", default="position", choices=("position", "rotation", "pose"))
+    parser.add_argument("--spaces", nargs="*", default=SPACES[:1], choices=SPACES)
     options = parser.parse_args()
     worlds = {name: drifting.WORLDS[name] for name in options.worlds}
     if options.only != "wins":
         factors = options.factors
-        seed, space = options.seed, options.space
-        print_rates(worlds, options.gauges, factors, options.runs, seed, space=space)
+        seed, spaces = options.seed, options.spaces
+        print_rates(worlds, options.gauges, factors, options.runs, seed, spaces=spaces)
     if options.only != "rates":
         implied = {name: make for name, make in worlds.items() if name in drifting.IMPLIED}
         print_wins(implied, options.gauges, options.runs, options.seed)

@@ -4,7 +4,8 @@ from selenium.webdriver import ActionChains, Keys
 
 from smfeval.evaluation import evaluate
 from smfeval.show import page
-from support.evaluations import EXACT, reference
+from support import drifting
+from support.evaluations import EXACT, plain, reference
 from support.known_errors import belief, remembering
 
 SCANS = 300
@@ -109,3 +110,34 @@ def test_the_plots_follow_the_dark(tab):
     light, dark = scheme("light"), scheme("dark")
     scheme("light")
     assert light != dark
+
+
+def test_rotation_and_the_nees_of_every_space_are_drawn_for_who_is_looked_at(opened):
+    world = drifting.dead_reckoning(np.random.default_rng(4), 200)
+    honest, truth = world.tracks()
+    tight, _ = world.scaled(1 / 9).tracks()
+    found = [evaluate(each, truth, options=EXACT) for each in (honest, tight)]
+    tab = opened(page.score(found, command="smfeval score"))
+    names = tab.names("orientation")
+    error = next(at for at, name in enumerate(names) if name.endswith(": rotation error"))
+    angle = np.degrees(np.linalg.norm(found[0].rotation.residuals.error, axis=1))
+    assert tab.data("orientation", error, "y") == pytest.approx(angle, rel=1e-5)
+
+    for at, each in enumerate(found):
+        tab.choose("chosen", at)
+        names = tab.names("orientation")
+        for space, k in (("position", "k"), ("rotation", "k_rotation"), ("pose", "k_pose")):
+            line = next(n for n, name in enumerate(names) if f"NEES of {space} (" in name)
+            drawn = tab.data("orientation", line, "y")
+            assert np.median(drawn) == pytest.approx(each[k].value, rel=1e-5)
+    slide(tab, 50)
+    line = tab.js("document.getElementById('orientation').layout.shapes[0].x0")
+    assert line == pytest.approx(5.0)
+    assert tab.complaints == []
+
+
+def test_a_page_without_rotation_has_no_plot_of_it(opened, rng):
+    plot = "document.getElementById('orientation')"
+    bare = opened(page.score([plain(rng)], command="smfeval score"))
+    assert bare.js(f"{plot} === null")
+    assert bare.complaints == []

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from smfeval.show.page import plots
-from smfeval.show.page.plots import drawn_tracks, in_space, origin_of
+from smfeval.show.page.plots import drawn_orientations, drawn_tracks, in_space, origin_of
 from support.evaluations import FAST, evaluated, gapped, particle_evaluation, plain
 
 
@@ -117,3 +117,26 @@ def test_positions_far_away_keep_their_millimetres():
     assert np.abs((far - origin).astype(np.float32) - (far - origin)).max() < 1e-4
     assert (origin % 100 == 0).all()
     assert (origin_of(far - far[0]) == 0).all()
+
+
+def test_rotation_error_sigma_and_nees_of_every_space_are_drawn(rng):
+    evaluation = evaluated(rng, 60)
+    (found,) = drawn_orientations([evaluation])
+    assert [each["space"] for each in found["nees"]] == ["position", "rotation", "pose"]
+    ratio = [np.median(numbers(each["ratio"])) for each in found["nees"]]
+    k = [evaluation[name].value for name in ("k", "k_rotation", "k_pose")]
+    assert ratio == pytest.approx(k, rel=1e-6)
+    rotation = found["rotation"]
+    assert np.mean(numbers(rotation["error"])) == pytest.approx(evaluation["rotation"].value)
+    S = evaluation.rotation.residuals.predicted_covariance
+    sigma = np.degrees(np.sqrt(np.trace(S, axis1=1, axis2=2)))
+    assert numbers(rotation["sigma"]) == pytest.approx(sigma, rel=1e-6)
+
+
+def test_gaps_break_the_lines_of_rotation_too(rng):
+    (found,) = drawn_orientations([evaluated(rng, keep=gapped())])
+    assert found["rotation"]["breaks"] == found["nees"][2]["breaks"] == [20]
+
+
+def test_poses_without_uncertainty_have_no_rotation_to_draw(rng):
+    assert drawn_orientations([plain(rng)]) == [None]

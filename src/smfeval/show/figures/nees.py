@@ -9,12 +9,13 @@ from smfeval.evaluation import Evaluation
 from smfeval.maths.arrays import Floats
 from smfeval.maths.autocovariance import autocovariance, block_length
 from smfeval.maths.special import normal_quantile
-from smfeval.score.pit import effective_particles, honest_median, honest_quantile
+from smfeval.score.pit import effective_particles, honest_quantile
 from smfeval.show.figures.series import (
     Evaluations,
     check_positive,
     check_same_length,
     estimate_name,
+    nees_ratio,
     numbered_beliefs,
     origin_ns,
     polyline,
@@ -63,7 +64,7 @@ def nees_of_spaces(axes: Axes, evaluation: Evaluation) -> None:
     evaluation = single_belief(evaluation)
     start = origin_ns([evaluation])
     for number, scored in enumerate(evaluation.spaces):
-        ratio = scored.series["nees"] / honest_median(scored.residuals)
+        ratio = nees_ratio(scored)
         time, drawn = polyline(scored.estimate.stamp, ratio, origin_ns=start)
         median = float(np.median(ratio))
         axis_names = ", ".join(scored.space.axis_names)

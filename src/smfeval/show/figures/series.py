@@ -7,8 +7,10 @@ import numpy as np
 from smfeval import words
 from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
+from smfeval.evaluation.result import ScoredScans
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
+from smfeval.score.pit import honest_median
 
 Evaluations = Evaluation | Sequence[Evaluation]
 PIXEL_COLUMNS = 2100  # pixels of a wide figure at 300 dpi
@@ -69,6 +71,11 @@ def sigma(evaluation: Evaluation) -> Floats:
     would set a length in d dimensions against the spread of one of them.
     """
     return np.sqrt(np.trace(evaluation.position.residuals.predicted_covariance, axis1=1, axis2=2))
+
+
+def nees_ratio(scored: ScoredScans) -> Floats:
+    """NEES over the median that an honest belief has: k is the median of it. (n,)."""
+    return scored.series["nees"] / honest_median(scored.residuals)
 
 
 def check_positive(values: Sequence[float] | Floats, what: str) -> Floats:

@@ -21,6 +21,7 @@ SCRIPTS = (
     "terms.js",
     "tables.js",
     "over_time.js",
+    "orientation.js",
     "curve.js",
     "horizons.js",
     "ellipsoid.js",

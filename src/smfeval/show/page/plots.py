@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from smfeval import words
+from smfeval.evaluation import Evaluation
 from smfeval.evaluation.result import ScoredScans
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.score import Residuals
 from smfeval.score.pit import honest_quantile
-from smfeval.show.figures.series import stretch_index, thin_scans
+from smfeval.show.figures.series import nees_ratio, stretch_index, thin_scans
 from smfeval.words import printable
 
 MOST = 60_000  # scans of all tracks of a page together: about 90 bytes each
@@ -58,7 +59,7 @@ def _track_data(
 ) -> dict[str, Any]:
     estimate, series = scored.estimate, scored.series
     believes = scored.residuals.covariance is not None
-    kept = _kept_scans(scored, most)
+    kept = _kept_scans(estimate.stamp, _outstanding(scored), most)
     reference = scored.reference.position
     return {
         "axes": axes,
@@ -66,8 +67,7 @@ def _track_data(
         "drawn": len(kept),
         "scan": None if len(kept) == len(estimate) else kept.tolist(),
         "origin": origin.tolist(),
-        "breaks": (np.flatnonzero(np.diff(stretch_index(estimate.stamp)[kept])) + 1).tolist(),
-        "time": pack_floats((estimate.stamp[kept] - start_ns) / NANOSECONDS),
+        **_clock_data(estimate.stamp, kept, start_ns),
         "position": pack_floats(estimate.position[kept] - origin),
         "error": pack_floats((estimate.position - reference)[kept]),
         "distance": pack_floats(series["ape"][kept]),
@@ -75,10 +75,17 @@ def _track_data(
     }
 
 
-def _kept_scans(scored: ScoredScans, most: int) -> Ints:
+def _clock_data(stamp: Ints, kept: Ints, start_ns: int) -> dict[str, Any]:
+    """Seconds of the scans that are drawn, and before which of them a gap breaks the line."""
+    return {
+        "breaks": (np.flatnonzero(np.diff(stretch_index(stamp)[kept])) + 1).tolist(),
+        "time": pack_floats((stamp[kept] - start_ns) / NANOSECONDS),
+    }
+
+
+def _kept_scans(stamp: Ints, series: Sequence[Floats], most: int) -> Ints:
     """Scans to draw, ascending: about `most` at most, even where there are more gaps than that."""
-    series = _outstanding(scored)
-    kept = thin_scans(scored.estimate.stamp, *series, columns=most // KEPT)
+    kept = thin_scans(stamp, *series, columns=most // KEPT)
     if len(kept) <= 2 * most:
         return kept
     even = kept[np.linspace(0, len(kept) - 1, most).astype(np.int64)]
@@ -105,6 +112,41 @@ def _belief(scored: ScoredScans, axes: str, kept: Ints) -> dict[str, Any]:
             for name, share in QUANTILES.items()
         },
     }
+
+
+def drawn_orientations(evaluations: Sequence[Evaluation]) -> list[dict[str, Any] | None]:
+    """Rotation error, claimed sigma and NEES by space; None where no rotation was scored."""
+    most = max(MOST // len(evaluations), FEWEST)
+    start = min(int(each.position.estimate.stamp[0]) for each in evaluations)
+    return [_orientation_data(each, most, start) for each in evaluations]
+
+
+def _orientation_data(evaluation: Evaluation, most: int, start_ns: int) -> dict[str, Any] | None:
+    if evaluation.rotation is None:
+        return None
+    residuals = evaluation.rotation.residuals
+    angle = np.degrees(np.linalg.norm(residuals.error, axis=1))
+    sigma = np.degrees(_sigma(residuals))
+    return {
+        "rotation": _series_data(
+            evaluation.rotation, {"error": angle, "sigma": sigma}, most, start_ns
+        ),
+        "nees": [
+            {"space": each.space.name, "axes": ", ".join(each.space.axis_names)}
+            | _series_data(each, {"ratio": nees_ratio(each)}, most, start_ns)
+            for each in evaluation.spaces
+        ],
+    }
+
+
+def _series_data(
+    scored: ScoredScans, series: dict[str, Floats], most: int, start_ns: int
+) -> dict[str, Any]:
+    """Series of one space with the stamps of the scans that were scored in it, thinned."""
+    stamp = scored.estimate.stamp
+    kept = _kept_scans(stamp, list(series.values()), most)
+    packed = {name: pack_floats(values[kept]) for name, values in series.items()}
+    return _clock_data(stamp, kept, start_ns) | packed
 
 
 def in_space(covariance: Floats, axes: str) -> Floats:

@@ -26,7 +26,7 @@ from smfeval.show.page.parts import (
     plain_cell,
     sentence,
 )
-from smfeval.show.page.plots import drawn_tracks, thinning_note
+from smfeval.show.page.plots import drawn_orientations, drawn_tracks, thinning_note
 from smfeval.show.page.terms import TERMS
 from smfeval.show.report import ALIBIS_TITLE, DIAGNOSES_TITLE, format_need, outcome_text
 from smfeval.summarise.number import finite_or_none
@@ -61,6 +61,7 @@ def score(
         [(n, e.position, e.options.axes) for n, e in zip(names, evaluations, strict=True)]
     )
     horizons = [_horizon_curve(each) for each in evaluations]
+    orientations = drawn_orientations(evaluations)
     references = dict.fromkeys(each.reference.provenance.name for each in evaluations)
     return document(
         "score.html",
@@ -70,6 +71,7 @@ def score(
             "tracks": tracks,
             "curves": [_curve(e) for e in evaluations],
             "horizons": horizons,
+            "orientations": orientations,
             "pairs": False,
         },
         heading=names[0] if len(names) == 1 else f"{len(names)} estimates",
@@ -77,6 +79,7 @@ def score(
         level=words.level(evaluations[0].options.intervals.level),
         believes=any(each.position.has_belief for each in evaluations),
         has_horizons=any(horizons),
+        has_orientations=any(orientations),
         thinning=thinning_note(tracks),
         overview=["estimate", "verdict", *(row.title for row in overview_rows())],
         estimates=[_estimate(at, *each, several=len(names) > 1) for at, each in enumerate(found)],

@@ -35,13 +35,14 @@ async function showTracks(told) {
   const words = told.pairs ? PAIR_WORDS : ERROR_WORDS;
   const slider = element("scan"), readout = element("readout"), select = element("chosen");
   const views = [];
-  let chosen = 0, waiting = false, line = null;
+  const lines = [];
+  let chosen = 0, waiting = false;
 
   const update = () => {
     const track = tracks[chosen], scan = Number(slider.value);
     readout.textContent = sentenceAt(track, scan, words);
     for (const view of views) view.moveTo(scan);
-    line?.moveTo(track.time[scan]);
+    for (const line of lines) line.moveTo(track.time[scan]);
   };
   const moveTo = (scan) => {
     slider.value = scan;
@@ -58,7 +59,7 @@ async function showTracks(told) {
     element("to-nees").hidden = !tracks[n].nees;
     slider.value = 0;
     for (const view of views) view.choose(n);
-    line?.choose(n);
+    for (const line of lines) line.choose(n);
     update();
   };
 
@@ -69,8 +70,12 @@ async function showTracks(told) {
   choose(0);
   await breath();
   const goTo = (instant) => moveTo(nearest(tracks[chosen].time, instant));
-  line = overTime(element("over-time"), tracks, words, goTo);
+  lines.push(overTime(element("over-time"), tracks, words, goTo));
   await breath();
+  if (element("orientation")) {
+    lines.push(orientationOverTime(element("orientation"), tracks, told.orientations, goTo));
+    await breath();
+  }
   if (element("curve")) coverageCurve(element("curve"), tracks, told.curves);
   if (element("horizons")) horizonCurves(element("horizons"), tracks, told.horizons);
   await breath();

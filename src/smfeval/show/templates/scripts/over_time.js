@@ -29,11 +29,7 @@ function overTime(place, tracks, words, onChoose) {
     ...(believes && {
       yaxis2: axis("NEES", { type: "log", domain: [0, 0.46], ...decades(tracks, ["nees"]) }),
     }),
-    shapes: [cursor()],
-  });
-  const cursor = () => ({
-    type: "line", xref: "x", yref: "paper", x0: instant, x1: instant, y0: 0, y1: 1,
-    line: { color: colour("accent"), width: 1.5 },
+    shapes: [cursorAt(instant)],
   });
   const draw = () => Plotly.react(place, traces(), layout(), CONFIG);
 
@@ -45,9 +41,15 @@ function overTime(place, tracks, words, onChoose) {
   place.on("plotly_click", ({ points }) => onChoose(points[0].x));
   return {
     choose(n) { chosen = n; draw(); },
-    moveTo(seconds) { instant = seconds; Plotly.relayout(place, { shapes: [cursor()] }); },
+    moveTo(seconds) { instant = seconds; Plotly.relayout(place, { shapes: [cursorAt(seconds)] }); },
   };
 }
+
+/** The line at the instant that the slider is at. */
+const cursorAt = (instant) => ({
+  type: "line", xref: "x", yref: "paper", x0: instant, x1: instant, y0: 0, y1: 1,
+  line: { color: colour("accent"), width: 1.5 },
+});
 
 /** Ticks of a logarithmic axis: at 1, 2 and 5 where it spans little more than one decade. */
 function decades(tracks, names) {
