@@ -272,7 +272,7 @@ def test_the_reference_covariance_is_used_shown_and_switched_off(walked, capsys)
     write(noisy, "truth.square")
     words = ("score", "bold.square", "--ref", "truth.square", "--gauge", "none")
     used = run(capsys, *words)
-    assert used.out.startswith("conservative")
+    assert used.out.startswith("cannot tell: the reference's own error")
     assert "(reference included)" in used.out
     told = run(capsys, *words, "-v").out
     assert "its own covariance is used: sigma 20 cm (median)" in told

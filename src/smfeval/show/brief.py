@@ -24,7 +24,7 @@ from smfeval.summarise.relative import RelativeMotion
 from smfeval.track import ParticleTrack
 
 MOST_LINES = 14  # of the report of one estimate, with its verdict
-NOTES_WIDTH = 88  # letters of notes on their line; what does not fit is counted
+WIDTH = 88  # letters of a text beside its label
 COVERAGE = f"coverage_{words.exact(100 * NOMINAL)}"
 
 Rows = list[tuple[str, str]]
@@ -134,7 +134,8 @@ def _motion_rows(motion: RelativeMotion | None, evaluation: Evaluation) -> Rows:
                 f"squared errors{over}: {times} (limit {words.number(worst.limit)})",
             )
         ]
-    return relative_rows(motion, evaluation.options.intervals)
+    found = relative_rows(motion, evaluation.options.intervals)
+    return [(label, _cut(said)) for label, said in found]
 
 
 def _horizon_rows(evaluation: Evaluation) -> Rows:
@@ -171,15 +172,19 @@ def _aligned_text(evaluation: Evaluation) -> str:
 def note_rows(evaluation: Evaluation) -> Rows:
     """What was left out or assumed, on one line; what does not fit is counted."""
     notes = [note for note in evaluation.all_notes if note != evaluation.intervals_note]
-    notes.sort(key=lambda note: "left out" not in note)  # stable: what is missing comes first
+    notes.sort(key=lambda note: ("left out" not in note, note not in evaluation.notes))
     if not notes:
         return []
-    shown = 1
-    while shown < len(notes) and len("; ".join(notes[: shown + 1])) <= NOTES_WIDTH:
-        shown += 1
-    more = f"; {words.count(len(notes) - shown)} more: -v" if shown < len(notes) else ""
-    said = shorten("; ".join(notes[:shown]), NOTES_WIDTH - len(more), placeholder=" ...")
-    return [("note", f"{said}{more}")]
+    shown = notes[:1]
+    for note in notes[1:]:
+        shown += [note] if len("; ".join([*shown, note])) <= WIDTH else []
+    more = f"; {words.count(len(notes) - len(shown))} more: -v" if len(shown) < len(notes) else ""
+    return [("note", f"{_cut('; '.join(shown), WIDTH - len(more))}{more}")]
+
+
+def _cut(said: str, width: int = WIDTH) -> str:
+    """A sentence that is too long for its line, cut between words."""
+    return shorten(said, width, placeholder=" ...")
 
 
 def doubt_rows(evaluation: Evaluation, *, most: int) -> Rows:
