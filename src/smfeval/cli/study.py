@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan
 from pathlib import Path
 
@@ -38,7 +38,7 @@ DEFAULT_PLAN = Path("study.toml")
 STUDY_FILES = ("cache", "tasks.parquet", "tables.json")  # what an output folder of a study holds
 INIT_FLAGS = ("output",)
 RUN_FLAGS = (
-    *("plan", "workers", "scheduler", "fresh", "list", "fail_if", "format", "json"),
+    *("plan", "workers", "scheduler", "fresh", "sensitivity", "list", "fail_if", "format", "json"),
     *("plot", "save_plot", "html"),
 )
 LabelledValue = tuple[str, float | None]  # where a number stands; None: there is none
@@ -53,6 +53,7 @@ def run(arguments: list[str]) -> int:
     conditions = [study_condition(text) for text in chosen.fail_if]
     check_figure_flags(chosen, "study", "ranks", inputs=[chosen.plan])
     plan = read_plan(chosen.plan)
+    plan = replace(plan, sensitivity=plan.sensitivity or chosen.sensitivity)
     found = find_tasks(plan)
     _check_inputs(chosen, plan, found)
     if chosen.list:
@@ -90,6 +91,11 @@ def _flags() -> argparse.ArgumentParser:
     add("--list", action="store_true", help="what would be done and what is missing; run nothing")
     add("--workers", type=int, metavar="N", help="processes (default: one per core)")
     add("--scheduler", metavar="tcp://HOST:PORT", help="a Dask cluster that does the work")
+    add(
+        "--sensitivity",
+        action="store_true",
+        help="score every run again under other gauges, clocks and the other kind of reference",
+    )
     add("--fresh", action="store_true", help="do again what is known from an earlier run")
     add(
         "--format",

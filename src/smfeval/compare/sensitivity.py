@@ -1,4 +1,4 @@
-"""Gauge sensitivity: k_pair under every alignment, admissible or not.
+"""Sensitivity to what was chosen: k_pair under every alignment and clock; k of an evaluation too.
 
 An alignment with fewer freedoms than the tracks leave open charges the open gauge to the beliefs,
 so its k_pair proves nothing; one with as many or more takes mean squared difference away.
@@ -9,17 +9,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from smfeval.align.gauge import AlignmentKind
+from smfeval import words
+from smfeval.align.gauge import AlignmentKind, choose_alignment
 from smfeval.align.joint import UNKNOWN, Joint
 from smfeval.compare.difference import Difference, align_pair, fitted_freedoms
 from smfeval.compare.frames import GAUGES_BY_FREEDOM
-from smfeval.errors import PairingError
+from smfeval.errors import PairingError, SmfevalError
+from smfeval.evaluation import Evaluation, evaluate
 from smfeval.evaluation.claim import UNFITTED
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.special import chi_squared_tail_quantile
 from smfeval.maths.stamps import NANOSECONDS
-from smfeval.options import Options
+from smfeval.options import Association, Options
 from smfeval.score import Residuals
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
 
@@ -160,6 +162,77 @@ def regular_inflation(found: Difference, options: Options, counts: ParticleCount
 
 def _freedom(kind: AlignmentKind) -> int:
     return GAUGES_BY_FREEDOM.index("se3" if kind == "first-pose" else kind)
+
+
+CLOCK_STEPS_MS = (-50, -10, 10, 50)  # that studies move a clock by
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """What is found with one choice made otherwise; `failure` says why nothing is."""
+
+    name: str  # 'gauge se3', 'clock +10 ms', 'association gp'
+    k: float | None = None
+    verdict: str | None = None
+    failure: str | None = None
+
+
+def score_alternatives(found: Evaluation) -> tuple[Alternative, ...]:
+    """The evaluation once more under other gauges, clocks, and the other kind of reference.
+
+    A clock is moved from the offset that was used. Empty for plain poses, which have no k.
+    """
+    if found.get("k") is None:
+        return ()
+    return tuple(
+        _score_alternative(name, found, options)
+        for name, options in alternative_options(
+            found.options, choose_alignment(found.estimate, found.options.alignment)[0]
+        ).items()
+    )
+
+
+def alternative_options(options: Options, chosen: AlignmentKind) -> dict[str, Options]:
+    """Options with one choice made otherwise, by name; `chosen` is the alignment that was used.
+
+    A moved clock leaves gaps of its own size: poses are moved over them, within as much more
+    tolerance.
+    """
+    options = replace(options, rules=(), horizons=())
+    offset_s = 0.0 if options.offset_s == "auto" else options.offset_s
+    gauges = {
+        f"gauge {kind}": replace(
+            options, alignment=kind, fit_on=None if kind in UNFITTED else options.fit_on
+        )
+        for kind in SWEPT_GAUGES
+        if kind != chosen
+    }
+    clocks = {
+        clock_name(step): replace(
+            options,
+            alignment=chosen,
+            offset_s=offset_s + 1e-3 * step,
+            association="gp" if options.association == "gp" else "moved",
+            tolerance_s=options.tolerance_s + 1e-3 * abs(step),
+        )
+        for step in CLOCK_STEPS_MS
+    }
+    other: Association = "moved" if options.association == "gp" else "gp"
+    paired = {f"association {other}": replace(options, alignment=chosen, association=other)}
+    return gauges | clocks | paired
+
+
+def clock_name(step_ms: float) -> str:
+    """'clock +10 ms'."""
+    return f"clock {words.fixed(step_ms, 0, signed=True)} ms"
+
+
+def _score_alternative(name: str, found: Evaluation, options: Options) -> Alternative:
+    try:
+        again = evaluate(found.estimate, found.reference, options=options)
+    except SmfevalError as error:
+        return Alternative(name, failure=str(error))
+    return Alternative(name, float(again["k"].value), again.verdict.label)
 
 
 OFFSETS_MS = tuple(range(-50, 51, 10))

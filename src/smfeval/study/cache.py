@@ -11,12 +11,13 @@ is done again. Failures are not kept.
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from io import BytesIO
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from smfeval.compare.sensitivity import Alternative
 from smfeval.errors import FormatError, OptionError
 from smfeval.io import split_source
 from smfeval.io.atomic import replacing
@@ -112,6 +113,7 @@ def task_key(task: Task | PairTask) -> str:
         tuple(_extrinsic_key(text) for text in task.extrinsics),
         task.options,
         task.reference_offset_s if isinstance(task, PairTask) else None,
+        task.sensitivity,
     )
     return digest_value(parts)
 
@@ -193,11 +195,13 @@ def _encode(result: Result) -> dict[str, Any]:
             "gauge": result.gauge,
             "joint": result.joint,
             "scored_under": result.scored_under,
+            "alternatives": [asdict(each) for each in result.alternatives],
         }
     return {
         "matched": result.matched,
         "verdict": result.verdict,
         "unchecked": result.unchecked,
+        "alternatives": [asdict(each) for each in result.alternatives],
         **{
             name: None if number is None else _encode_number(number)
             for name, number in result.numbers.items()
@@ -211,6 +215,8 @@ def _decode(found: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             yield name, tuple((metric, _decode_number(listed)) for metric, listed in value)
         elif name in PAIR_NUMBERS:
             yield name, None if value is None else _decode_number(value)
+        elif name == "alternatives":
+            yield name, tuple(Alternative(**each) for each in value)
         else:
             yield name, tuple(value) if name == "notes" else value
 

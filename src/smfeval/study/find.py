@@ -86,6 +86,7 @@ def find_tasks(plan: Plan) -> StudyTasks:
             _own_reference(each, track, plan) or references[track.name],
             extrinsics.of(each.extrinsic, track, each.name),
             plan.options,
+            plan.sensitivity,
         )
         for track in plan.tracks
         for each in plan.estimators
@@ -270,6 +271,7 @@ def pair_tasks_of(
                     options,
                     known,
                     0.0 if offset_s == "auto" else offset_s,
+                    plan.sensitivity,
                 )
                 for repeat, both in enumerate(zip(ours, theirs, strict=False))
             ]

@@ -52,6 +52,7 @@ class Plan:
     options: Options = field(default_factory=Options)
     pairs: bool = False  # every two estimators against each other, too
     diverged_m: float = DIVERGED_M
+    sensitivity: bool = False  # every run again under other gauges, clocks and references
     own_gauges: bool = False  # each estimate aligned by the gauge that it declares
 
     @property

@@ -54,6 +54,7 @@ PLAN_KEYS: Keys = {
     "name": TEXT,
     "output": TEXT,
     "pairs": SWITCH,
+    "sensitivity": SWITCH,
     "diverged_m": NUMBER,
     "options": TABLE,
     "tracks": TABLES,
@@ -117,6 +118,7 @@ def read_plan(path: str | Path) -> Plan:
         output=Path(normpath(path.absolute().parent / _output_folder(table, path))),
         options=options,
         pairs=table.get("pairs", False),
+        sensitivity=table.get("sensitivity", False),
         diverged_m=_check_positive(table.get("diverged_m", DIVERGED_M), f"{path}: diverged_m"),
         own_gauges=own_gauges,
     )

@@ -6,6 +6,7 @@ from sys import intern
 from typing import overload
 
 from smfeval.compare.duels import Section
+from smfeval.compare.sensitivity import Alternative
 from smfeval.study.plan import Plan
 from smfeval.summarise.number import Number
 
@@ -33,6 +34,7 @@ class TaskResult:
     gauge: str | None = None  # the alignment that was used
     joint: str | None = None  # which joint covariance was claimed: given, implied or unknown
     scored_under: str | None = None  # which covariance of the residuals (`evaluation.claim`)
+    alternatives: tuple[Alternative, ...] = ()  # with other choices, where that is asked for
 
     @property
     def is_absorbed(self) -> bool:
@@ -89,6 +91,7 @@ class PairResult:
     opposed: Number | None = None  # factor by which k_pair could be too large: 1, none is opposed
     opposed_p: Number | None = None  # how often chance makes independent errors as opposed
     unchecked: str | None = None  # why the reference says nothing about the two
+    alternatives: tuple[Alternative, ...] = ()  # under other gauges and clocks
 
     @property
     def numbers(self) -> dict[str, Number | None]:
@@ -106,6 +109,7 @@ class Study:
     sections: tuple[Section, ...]  # per group, and over all tracks; then on converged tracks only
     pair_sections: tuple[Section, ...]
     notes: tuple[str, ...] = ()
+    sensitivity: tuple[Section, ...] = ()  # k and k_pair under alternatives, where asked for
 
     @property
     def failed_runs(self) -> tuple[TaskResult, ...]:
@@ -136,6 +140,7 @@ def intern_task(result: TaskResult, *, source: str) -> TaskResult:
         gauge=_intern_text(result.gauge),
         joint=_intern_text(result.joint),
         scored_under=_intern_text(result.scored_under),
+        alternatives=result.alternatives,
     )
 
 

@@ -25,6 +25,7 @@ from smfeval.study.local import (
 )
 from smfeval.study.plan import Plan
 from smfeval.study.result import NO_FILE, PairResult, Study, TaskResult, intern_pair, intern_task
+from smfeval.study.sensitivity import pair_sensitivity_section, sensitivity_section
 from smfeval.study.store import link_scans, remove_other_scans, scans_path, write_pairs, write_tasks
 from smfeval.study.tables import pair_sections, sections
 from smfeval.study.task import PairTask, Task
@@ -81,6 +82,14 @@ def run_study(
         sections=sections(plan, results),
         pair_sections=pair_sections(plan, results, ran.pair_results),
         notes=(*found.notes, *gauge_notes),
+        sensitivity=tuple(
+            section
+            for section in (
+                sensitivity_section(plan, results),
+                pair_sensitivity_section(plan, ran.pair_results),
+            )
+            if section is not None
+        ),
     )
     return StudyRun(study, ran.cached, ran.removed)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from smfeval import words
 from smfeval.align.extent import Extent
+from smfeval.compare.sensitivity import Alternative
 from smfeval.errors import FormatError, SmfevalError
 from smfeval.evaluation import REQUIRED_RULES, Evaluation, Options, evaluate
 from smfeval.io import files_to_read, format_of, read
@@ -67,6 +68,7 @@ class Task:
     reference: Input
     extrinsic: str | None  # a file, absolute, or numbers
     options: Options
+    sensitivity: bool = False  # score it again with other choices, too
 
     @property
     def inputs(self) -> tuple[Input, Input]:
@@ -106,6 +108,7 @@ class PairTask:
     options: Options
     reference: Input | None = None  # to check how the errors of the two depend on each other
     reference_offset_s: float = 0.0  # added to the estimates' stamps before they meet it
+    sensitivity: bool = False  # under other gauges and clocks, too
 
     @property
     def inputs(self) -> tuple[Input, ...]:
@@ -146,10 +149,41 @@ def evaluate_task(task: Task, key: str = "") -> "tuple[TaskResult, pl.DataFrame 
             gauge=evaluation.alignment.kind,
             joint=None if claim is None else claim.joint.kind,
             scored_under=None if claim is None else claim.how,
+            alternatives=_alternatives(task, evaluation),
         )
         return result, _scan_table(evaluation)
     except Exception as error:
         return replace(nothing, failure=failure_sentence(error, task)), None
+
+
+def _alternatives(task: Task, evaluation: Evaluation) -> tuple[Alternative, ...]:
+    if not task.sensitivity:
+        return ()
+    from smfeval.compare.sensitivity import score_alternatives  # noqa: PLC0415  rarely asked for
+
+    return tuple(
+        replace(each, failure=words.visible(without_folders(each.failure, task)))
+        if each.failure is not None
+        else each
+        for each in score_alternatives(evaluation)
+    )
+
+
+def _pair_alternatives(pair: "Pair") -> tuple[Alternative, ...]:
+    """Of the sweeps of a pair: gauges that were not chosen, and clocks."""
+    from smfeval.compare.sensitivity import CLOCK_STEPS_MS, clock_name  # noqa: PLC0415
+
+    gauges = (
+        Alternative(f"gauge {row.gauge}", row.k, failure=row.reason)
+        for row in pair.gauges
+        if not row.chosen
+    )
+    clocks = (
+        Alternative(clock_name(row.offset_ms), row.k)
+        for row in pair.clock
+        if row.offset_ms in CLOCK_STEPS_MS
+    )
+    return (*gauges, *clocks)
 
 
 def common_horizon(reference: AnyTrack) -> Extent | None:
@@ -183,6 +217,7 @@ def evaluate_pair(task: PairTask, key: str = "") -> tuple[PairResult, None]:
             opposed=None if found is None else Number(found.factor, "1"),
             opposed_p=None if found is None or found.p is None else Number(found.p, "1"),
             unchecked=unchecked,
+            alternatives=_pair_alternatives(pair),
         )
         return result, None
     except Exception as error:
@@ -195,20 +230,20 @@ def _compare_both(task: PairTask, a: AnyTrack, b: AnyTrack) -> "tuple[Pair, str 
     from smfeval.compare.frames import in_one_body  # noqa: PLC0415
 
     extrinsics = [_load_extrinsic(text) for text in task.extrinsics]
-    why = None
+    why, sweeps = None, task.sensitivity
     if task.reference is not None:
         try:
             reference = _read_cached(task.reference)
             offset_ns = round(task.reference_offset_s * NANOSECONDS)
             reference = reference.shift_stamps(-offset_ns) if offset_ns else reference
             both = in_one_body([a, b], extrinsics, body=reference.about.body)
-            found = compare_pair(*both, options=task.options, reference=reference, sweeps=False)
+            found = compare_pair(*both, options=task.options, reference=reference, sweeps=sweeps)
         except SmfevalError as error:
             why = failure_sentence(error, task)
         else:
             return found, None
     both = in_one_body([a, b], extrinsics)
-    return compare_pair(*both, options=task.options, sweeps=False), why
+    return compare_pair(*both, options=task.options, sweeps=sweeps), why
 
 
 def _told(evaluation: Evaluation) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from smfeval.summarise.number import finite_or_none
 from smfeval.summarise.numbers import NUMBERS
 
 COLUMNS = (
-    "table",  # estimators, or pairs
+    "table",  # estimators, pairs, or sensitivity
     "group",
     "converged_only",
     "metric",
@@ -64,6 +64,8 @@ def text(study: Study) -> str:
         )
     for section in study.pair_sections:
         writer.writerows({"table": "pairs", **row} for row in _rows(section, {}))
+    for section in study.sensitivity:
+        writer.writerows({"table": "sensitivity", **row} for row in _rows(section, roles))
     return lines.getvalue()
 
 

@@ -9,10 +9,12 @@ from smfeval import __version__
 from smfeval.compare.duels import Column, Duel, MetricCell, Ranks, Section
 from smfeval.compare.hypothesis import HypothesisCount
 from smfeval.compare.pooled import PooledK
+from smfeval.compare.sensitivity import Alternative
 from smfeval.evaluation import Options
 from smfeval.show.render import json_text
 from smfeval.study.plan import Plan, PlannedEstimator, PlannedTrack
 from smfeval.study.result import PairResult, Study, TaskResult
+from smfeval.study.sensitivity import VerdictMoves, verdict_moves
 from smfeval.summarise.number import Number, finite_or_none
 
 
@@ -25,6 +27,7 @@ def plan_document(plan: Plan) -> dict[str, Any]:
         "estimators": [_planned_document(each) for each in plan.estimators],
         "options": options_document(plan.options),
         "pairs": plan.pairs,
+        "sensitivity": plan.sensitivity,
         "diverged_m": plan.diverged_m,
         "own_gauges": plan.own_gauges,
     }
@@ -79,6 +82,10 @@ def document(study: Study) -> dict[str, Any]:
         "plan": plan_document(study.plan),
         "sections": [_section(each, keys) for each in study.sections],
         "pair_sections": [_section(each, pair_keys) for each in study.pair_sections],
+        "sensitivity": {
+            "sections": [_section(each, {}) for each in study.sensitivity],
+            "verdicts": [_moves(each) for each in verdict_moves(study.results)],
+        },
         "tasks": [_task(each) for each in study.results],
         "pair_tasks": [_pair_task(each) for each in study.pair_results],
         "notes": list(study.notes),
@@ -169,12 +176,22 @@ def _ranks(ranks: Ranks) -> dict[str, Any]:
 
 def _task(result: TaskResult) -> dict[str, Any]:
     numbers = {metric: number.to_dict() for metric, number in result.numbers}
-    return asdict(result) | {"numbers": numbers, "notes": list(result.notes)}
+    made = {"numbers": numbers, "notes": list(result.notes)}
+    return asdict(result) | made | {"alternatives": [_alternative(a) for a in result.alternatives]}
+
+
+def _alternative(found: Alternative) -> dict[str, Any]:
+    return asdict(found) | {"k": finite_or_none(found.k)}
+
+
+def _moves(moves: VerdictMoves) -> dict[str, Any]:
+    moved = [{"planned": a, "alternative": b, "runs": runs} for a, b, runs in moves.moved]
+    return asdict(moves) | {"moved": moved}
 
 
 def _pair_task(result: PairResult) -> dict[str, Any]:
     numbers = {name: _number(number) for name, number in result.numbers.items()}
-    return asdict(result) | numbers
+    return asdict(result) | numbers | {"alternatives": [*map(_alternative, result.alternatives)]}
 
 
 def _number(number: Number | None) -> dict[str, Any] | None:

@@ -142,6 +142,7 @@ def grids(study: Study) -> tuple[Grid, ...]:
     return (
         *(_grid(each, "estimator", scales, baselines, said) for each in _distinct_sections(study)),
         *(_grid(each, "pair", pair_scales, set(), pairs_said) for each in study.pair_sections),
+        *(_grid(each, "belief", _scales([each]), baselines, ()) for each in study.sensitivity),
     )
 
 

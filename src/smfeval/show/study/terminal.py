@@ -43,7 +43,10 @@ def text(study: Study, *, colour: bool = False, width: int = WIDTH, brief: bool 
 
 def headlines(study: Study) -> tuple[tuple[Grid, ...], list[Remark]]:
     """The tables with the metrics that matter first, and their legend."""
-    tables = tuple(grid.brief(HEADLINES) for grid in grids(study))
+    whole = len(study.sensitivity)  # that was asked for
+    tables = grids(study)
+    first, last = tables[: len(tables) - whole], tables[len(tables) - whole :]
+    tables = (*(grid.brief(HEADLINES) for grid in first), *last)
     notes = [Remark("note", printable(note)) for note in study.notes]
     return tables, [
         *_legend(study, tables),
