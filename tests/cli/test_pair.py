@@ -61,6 +61,16 @@ def test_all_of_a_pair_is_said_on_request(capsys):
         assert label in labels
 
 
+def test_names_lose_the_folders_that_they_share(capsys):
+    here = Path.cwd()
+    two = [here / "a.square", here / "bold.square"]
+    assert str(here) not in run(capsys, "pair", *two).out
+    three = run(capsys, "pair", *two, here / "b.square").out
+    assert str(here) not in three
+    assert "bold.square (k above " in three
+    assert f"{two[1]}" in run(capsys, "pair", *two, "-v").out
+
+
 def test_an_honest_pair_leads_to_no_conclusion(capsys):
     outcome = run(capsys, "pair", "a.square", "b.square", "-q")
     assert outcome.out.startswith("cannot tell about a.square and b.square: k_pair ")

@@ -39,7 +39,7 @@ def folder(tmp_path, monkeypatch, capsys):
 @pytest.mark.usefixtures("with_huber")
 def test_a_rule_added_in_one_row_is_seen_everywhere(folder, capsys):
     score = ("score", folder / "honest.square", "--ref", folder / "truth.tum")
-    assert "Huber" in run(capsys, *score).out
+    assert "Huber" in run(capsys, *score, "-v").out
     document = json.loads(run(capsys, *score, "--json").out)
     value = document["scores"]["huber"]["value"]
     assert 0 < document["scores"]["huber"]["low"] < value < document["scores"]["huber"]["high"]
@@ -55,7 +55,7 @@ def test_a_rule_added_in_one_row_is_seen_in_its_space(space, folder, capsys, mon
     monkeypatch.setitem(RULES, rule.name, rule)
     monkeypatch.setitem(NUMBERS, rule.name, rule_row(rule))
     score = ("score", folder / "honest.square", "--ref", folder / "truth.tum")
-    (line,) = [row for row in run(capsys, *score).out.splitlines() if "Huber loss" in row]
+    (line,) = [row for row in run(capsys, *score, "-v").out.splitlines() if "Huber loss" in row]
     assert line.split()[0] == space
     document = json.loads(run(capsys, *score, "--json").out)
     value = document[space]["numbers"]["huber"]["value"]

@@ -1,5 +1,7 @@
 """Beliefs compared with each other, as text."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from smfeval import words
@@ -23,6 +25,7 @@ SHORT_BOUND = "two honest beliefs give 1 at most; not above 1 proves nothing"
 
 def text(comparison: Comparison, *, verbose: bool = False) -> str:
     """What is proved, then a few lines; of more than two tracks the matrix of k_pair. `-v`: all."""
+    comparison = comparison if verbose else _with_short_names(comparison)
     notes = [("note", note) for note in comparison.notes]
     reading = _reading_rows(comparison) if verbose else []
     bound = BOUND_SENTENCE if verbose else SHORT_BOUND
@@ -44,6 +47,18 @@ def text(comparison: Comparison, *, verbose: bool = False) -> str:
     first = attribution_sentence(comparison.attribution)
     parts = [first, *sentences, k_pair_matrix(comparison), *blocks, words.columns(rows)]
     return "\n".join(parts) + "\n"
+
+
+def _with_short_names(comparison: Comparison) -> Comparison:
+    """The same with the names of the tracks without the folders that all of them share."""
+    names = [name_of(track) for track in comparison.tracks]
+    short = dict(zip(names, words.without_common_folders(names), strict=True))
+    own = comparison.attribution
+    if own is not None:
+        renamed = (replace(each, name=short[each.name]) for each in own.estimators)
+        own = replace(own, estimators=tuple(renamed))
+    pairs = (replace(pair, a=short[pair.a], b=short[pair.b]) for pair in comparison.pairs)
+    return replace(comparison, pairs=tuple(pairs), attribution=own)
 
 
 NEXT: dict[bool, list[tuple[str, str]]] = {
@@ -146,7 +161,8 @@ def _is_suspect(own: EstimatorAttribution) -> bool:
 
 def k_pair_matrix(comparison: Comparison) -> str:
     """k_pair of all pairs, with its lower bound where there is one."""
-    names = [name_of(track) for track in comparison.tracks]
+    first, *others = comparison.pairs[: len(comparison.tracks) - 1]  # of the first track
+    names = [first.a, first.b, *(pair.b for pair in others)]
     indices, found = range(len(names)), iter(comparison.pairs)
     cells = {(i, j): _k_pair_cell(next(found)) for i in indices for j in indices if i < j}
     head = ["k_pair (at least)", *(_letter(j) for j in indices)]
