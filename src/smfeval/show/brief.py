@@ -272,19 +272,19 @@ def table(evaluations: list[Evaluation], *, verbose: bool = False) -> str:
     rows = words.table([headings(verbose=verbose), *table_rows(evaluations, verbose=verbose)])
     if verbose:
         return "\n".join(["\n".join(rows) + "\n", *map(everything, evaluations)])
-    remarks = remark_rows(evaluations)
-    return "\n".join([*rows, *([words.columns(remarks, indent=0)] if remarks else [])]) + "\n"
+    return "\n".join([*rows, words.columns(remark_rows(evaluations), indent=0)]) + "\n"
 
 
 def remark_rows(evaluations: list[Evaluation]) -> list[tuple[str, str]]:
-    """Notes and doubts, each said once with the estimates that it holds for."""
+    """Notes and doubts, each said once with the estimates that it holds for; what to try."""
     told = [
         tuple(note for note in each.all_notes if note != each.intervals_note)
         for each in evaluations
     ]
     notes = _said_once(evaluations, told)
     doubts = _said_once(evaluations, [tuple(map(str, each.doubts)) for each in evaluations])
-    return [*(("note", said) for said in notes), *(("doubt", said) for said in doubts)]
+    try_next = ("next", ", ".join(["-q (a reason for each)", *MORE]))
+    return [*(("note", said) for said in notes), *(("doubt", said) for said in doubts), try_next]
 
 
 def _said_once(evaluations: list[Evaluation], said: list[tuple[str, ...]]) -> list[str]:
