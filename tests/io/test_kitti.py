@@ -76,7 +76,7 @@ def test_if_the_second_file_cannot_be_written_the_first_is_not_touched(tmp_path,
     path = tmp_path / "a.kitti"
     path.write_text("precious")
     (tmp_path / "a.times.txt").mkdir()  # a folder stands where the stamps belong
-    with pytest.raises(OptionError, match=r"a\.times\.txt: cannot be written"):
+    with pytest.raises(OptionError, match=r"a\.times\.txt: (cannot be written|this is a folder)"):
         write(track, path)
     assert path.read_text() == "precious"
     assert sorted(file.name for file in tmp_path.iterdir()) == ["a.kitti", "a.times.txt"]
@@ -233,7 +233,7 @@ def test_if_the_first_file_cannot_be_written_the_second_is_not_touched(existing,
     if existing:
         times.write_text(existing)
     (tmp_path / "a.kitti").mkdir()
-    with pytest.raises(OptionError, match=r"a\.kitti: cannot be written"):
+    with pytest.raises(OptionError, match=r"a\.kitti: (cannot be written|this is a folder)"):
         write(track, tmp_path / "a.kitti")
     assert (times.read_text() if times.exists() else None) == existing
     assert {file.name for file in tmp_path.iterdir()} <= {"a.kitti", "a.times.txt"}
@@ -241,7 +241,7 @@ def test_if_the_first_file_cannot_be_written_the_second_is_not_touched(existing,
 
 def test_a_first_file_that_is_new_vanishes_if_the_second_cannot_be_written(tmp_path, track):
     (tmp_path / "a.times.txt").mkdir()
-    with pytest.raises(OptionError, match=r"a\.times\.txt: cannot be written"):
+    with pytest.raises(OptionError, match=r"a\.times\.txt: (cannot be written|this is a folder)"):
         write(track, tmp_path / "a.kitti")
     assert [file.name for file in tmp_path.iterdir()] == ["a.times.txt"]
 
