@@ -172,7 +172,9 @@ def _aligned_text(evaluation: Evaluation) -> str:
 def note_rows(evaluation: Evaluation) -> Rows:
     """What was left out or assumed, on one line; what does not fit is counted."""
     notes = [note for note in evaluation.all_notes if note != evaluation.intervals_note]
-    notes.sort(key=lambda note: ("left out" not in note, note not in evaluation.notes))
+    tracks = (("estimate", evaluation.estimate), ("reference", evaluation.reference))
+    remarks = [f"{who}: {said}" for who, track in tracks for said in track.provenance.remarks]
+    notes.sort(key=lambda note: ("left out" not in note, note in remarks))
     if not notes:
         return []
     shown = notes[:1]
