@@ -7,16 +7,11 @@ pitch alone. A constant rotation between the bodies looks like an extrinsic: who
 be so without it.
 """
 
-from collections.abc import Collection
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
 from smfeval import words
-from smfeval.align.body import move_to_body
-from smfeval.align.joint import rotate_blocks
-from smfeval.align.projection import bound_covariance
 from smfeval.errors import TrackError
 from smfeval.evaluation.claim import (
     FEWEST_FOR_EVIDENCE,
@@ -25,24 +20,26 @@ from smfeval.evaluation.claim import (
     spaced_scans,
 )
 from smfeval.evaluation.metrics import FittedFreedoms, most_rank_k
-from smfeval.evaluation.result import SpaceScores
+from smfeval.evaluation.oriented_case import (
+    REQUIRED_RULES,
+    OrientedCase,
+    OrientedSpace,
+    measure,
+)
+from smfeval.evaluation.result import ConstantRotation, SpaceScores, Turns
 from smfeval.maths import normal, so3
-from smfeval.maths.arrays import Bools, Floats, Ints
+from smfeval.maths.arrays import Ints
 from smfeval.maths.special import chi_squared_tail_quantile
 from smfeval.options import Options
-from smfeval.score import Residuals, scores
 from smfeval.score.pose import ROTATION, check_axes
-from smfeval.score.rotation import SIGMA_REFUSED_RAD, SIGMA_WARNED_RAD
 from smfeval.score.spaces import PoseSpace, RotationSpace
 from smfeval.score.tangent import (
     ClaimedAxes,
     find_claimed,
-    pose_residuals,
 )
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.judgement import DOUBT, Bound, Evidence, judge
-from smfeval.summarise.number import Number
-from smfeval.summarise.numbers import Sample, by_quantity, compute_numbers, k_at_verdict_level
+from smfeval.summarise.numbers import by_quantity
 from smfeval.summarise.relative_pose import relative_windows
 from smfeval.summarise.verdict import K_AT_95, Verdict, verdict, verdict_after_fit
 from smfeval.summarise.windows import (
@@ -52,14 +49,13 @@ from smfeval.summarise.windows import (
     path_length,
     window_row,
 )
-from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
+from smfeval.track import AnyTrack, GaussianTrack, Track
 
-REQUIRED_RULES = ("nees", "pit")
-VERDICT_QUANTITIES = ("nees_median", "k", "moment_k", "factor_per_axis", "coverage_90")
 IDENTITY = np.array([0.0, 0.0, 0.0, 1.0])
 STEPS = 5  # of Newton's method for constant rotations: it settles in two or three
 ROUNDING_RAD = 1e-9  # rotation errors this small are what rounding leaves of zero
 TILT = ClaimedAxes((3, 4), "world")  # roll and pitch in a world whose vertical is z
+NOTHING_LEFT = "no scan can be scored without the constant rotation that fits best"
 NOTHING = "the estimate claims no uncertainty of rotation"
 
 
@@ -100,74 +96,10 @@ def score_orientation(
     axes = find_claimed(claim.claim.covariance, claim.claim.rotation)
     if not axes.of_rotation().rows:
         return Orientation(notes=(f"position only: {NOTHING}",))
-    case = _Case(estimate, reference, claim, left, fit, options)
+    case = OrientedCase(estimate, reference, claim, left, fit, options)
     rotation, notes = _score_space(case, RotationSpace(axes.of_rotation()))
     pose, more = _score_space(case, PoseSpace(_pose_axes(axes, options)))
     return Orientation(rotation, pose, tuple(dict.fromkeys((*notes, *more))))
-
-
-@dataclass(frozen=True)
-class _Case:
-    """Matched, aligned tracks with the claim of all of them, and the scans left to score."""
-
-    estimate: AnyTrack
-    reference: Track
-    claim: AlignedClaim
-    left: Ints
-    fit: FittedFreedoms
-    options: Options
-
-    @cached_property
-    def scored(self) -> tuple[AnyTrack, Track]:
-        """Estimate and reference on the scans left."""
-        return self.estimate[self.left], self.reference[self.left]
-
-    @cached_property
-    def whole(self) -> Residuals:
-        """Errors of whole poses on the scans left, d = 6."""
-        covariance = self.claim.pose_covariance
-        claimed = None if covariance is None else covariance[self.left]
-        return self._residuals(*self.scored, claimed)
-
-    def bounded(self, at: Ints) -> Residuals:
-        """The same on some of all scans, under the largest covariance of any correlation."""
-        claim, fit = self.claim.claim, self.claim.fit
-        estimate, reference = self.estimate[at], self.reference[at]
-        largest = bound_covariance(fit, claim, space="pose", at=at)
-        if self.options.reference_covariance and isinstance(self.reference, GaussianTrack):
-            noise = claim.with_covariance(self.reference.covariance)
-            largest = largest + bound_covariance(fit, noise, space="pose", at=at)
-        return pose_residuals(estimate, reference, reference_covariance=False, claimed=largest)
-
-    def _residuals(self, estimate: AnyTrack, reference: Track, claimed: Floats | None) -> Residuals:
-        with_noise = self.options.reference_covariance
-        return pose_residuals(estimate, reference, reference_covariance=with_noise, claimed=claimed)
-
-    def turned(self, turns: "Turns") -> "_Case":
-        """The same beliefs about a body turned against theirs, in a world turned too: W R C."""
-        rotation = turns.body
-        estimate = move_to_body(self.estimate, (np.zeros(3), rotation), self.estimate.about.body)
-        part = "particle_rotation" if isinstance(estimate, ParticleTrack) else "rotation"
-        cross = estimate.cross if isinstance(estimate, GaussianTrack) else None
-        rows = {part: so3.compose(turns.world, getattr(estimate, part))}
-        estimate = estimate.with_arrays(rows, **({} if cross is None else {"cross": cross}))
-        claim, joint = self.claim.claim, self.claim.joint
-        belief = estimate.moments if isinstance(estimate, ParticleTrack) else estimate
-        assert isinstance(belief, GaussianTrack)
-        block = joint.block
-        if block is not None:
-            back = np.broadcast_to(so3.matrix(so3.inverse(rotation)), (len(block), 3, 3))
-            block = rotate_blocks(back, block, back)
-        same = replace(claim, rotation=belief.rotation, covariance=belief.covariance)
-        aligned = replace(self.claim, claim=same, joint=replace(joint, block=block))
-        return replace(self, estimate=estimate, claim=aligned)
-
-    def as_reported(self) -> "_Case":
-        """The same under the reported covariances, whatever the fit leaves of them."""
-        return replace(self, claim=replace(self.claim, how="reported"))
-
-
-OrientedSpace = RotationSpace | PoseSpace
 
 
 def _not_oriented(estimate: AnyTrack, reference: Track) -> str | None:
@@ -183,91 +115,28 @@ def _pose_axes(axes: ClaimedAxes, options: Options) -> ClaimedAxes:
     return axes.within({*options.space.columns, *ROTATION})
 
 
-def _score_space(case: _Case, space: OrientedSpace) -> tuple[SpaceScores | None, tuple[str, ...]]:
+def _score_space(
+    case: OrientedCase, space: OrientedSpace
+) -> tuple[SpaceScores | None, tuple[str, ...]]:
     """Scores, numbers and verdict in one space, and what is to be said about them."""
     try:
         check_axes(space.claimed.rows)
     except TrackError as error:
         return None, (f"{space.name} is not scored: {error}",)
-    found, notes = _measure(case, space, rules={*case.options.chosen_rules, *REQUIRED_RULES})
+    found, notes = measure(case, space, rules={*case.options.chosen_rules, *REQUIRED_RULES})
     if found is None:
         return None, notes
     if space.claimed.left_out:
         scored = words.join(space.claimed.names)
         notes = (f"{space.name} is scored on {scored}, not on {space.claimed.left_out}", *notes)
-    return replace(found, verdict=_judge(case, found, space)), notes
-
-
-def _measure(
-    case: _Case, space: OrientedSpace, *, rules: Collection[str] = ()
-) -> tuple[SpaceScores | None, tuple[str, ...]]:
-    """Series and numbers on the scans that can be scored, and why others cannot.
-
-    Without rules, what a verdict needs.
-    """
-    estimate, reference = case.scored
-    residuals = space.select(case.whole, estimate.rotation)
-    usable, notes = _usable_scans(residuals, space)
-    kept = np.flatnonzero(usable)
-    if not len(kept):
-        return None, notes
-    if len(kept) < len(usable):
-        residuals = space.select(case.whole[kept], estimate.rotation[kept])
-        estimate, reference = estimate[kept], reference[kept]
-    settings = replace(case.options.settings, seed=case.options.intervals.seed)
-    series = scores(residuals, settings, rules or REQUIRED_RULES)
-    quantities = None if rules else VERDICT_QUANTITIES
-    numbers = _numbers(residuals, series, space, case.options, quantities)
-    singular = len(usable) - len(kept)
-    return SpaceScores(
-        kept, estimate, reference, residuals, series, singular, space, numbers, crps_by_axis={}
-    ), notes
-
-
-def _numbers(
-    residuals: Residuals,
-    series: dict[str, Floats],
-    space: OrientedSpace,
-    options: Options,
-    quantities: Collection[str] | None,
-) -> dict[str, Number]:
-    sample = Sample(
-        series, residuals, residuals, None, options.settings, options.intervals, space=space
-    )
-    numbers = compute_numbers(sample, quantities)
-    k = numbers[f"k_{space.name}"]
-    return numbers | {K_AT_95: k_at_verdict_level(sample, k)}
-
-
-def _usable_scans(residuals: Residuals, space: OrientedSpace) -> tuple[Bools, tuple[str, ...]]:
-    """Scans that can be scored, and why others cannot. (n,)."""
-    assert residuals.covariance is not None
-    variance = np.einsum("nii->ni", residuals.covariance)[:, space.turning]
-    sigma = np.sqrt(np.maximum(variance.max(axis=1), 0.0))
-    wide = sigma > SIGMA_REFUSED_RAD
-    terms = residuals.likelihood_terms
-    singular = normal.is_singular(residuals.predicted_covariance, terms.pivot) & ~wide
-    notes = []
-    for bad, why in (
-        (wide, f"a rotation sigma above {words.exact(SIGMA_REFUSED_RAD)} rad goes around"),
-        (singular, "the covariance is singular"),
-    ):
-        if bad.any():
-            count = words.count_of(int(bad.sum()), len(bad), "scan")
-            notes.append(f"{space.name} is not scored on {count}: {why}")
-    doubtful = (sigma > SIGMA_WARNED_RAD) & ~wide
-    if doubtful.any():
-        limit = f"sigma is above {words.exact(SIGMA_WARNED_RAD)} rad"
-        share = f"in {words.share(float(doubtful.mean()))} of scans"
-        notes.append(f"rotation {limit} {share}: a Gaussian is a poor picture of it")
-    return ~(wide | singular), tuple(notes)
+    return _judge(case, found, space), notes
 
 
 # The verdict of a space
 
 
-def _judge(case: _Case, found: SpaceScores, space: OrientedSpace) -> Verdict:
-    """By the rules of the position; no constant rotation convicts.
+def _judge(case: OrientedCase, found: SpaceScores, space: OrientedSpace) -> SpaceScores:
+    """With a verdict by the rules of the position; no constant rotation convicts.
 
     Who is convicted must be so without the constant rotation of the body that fits best, which
     looks like an extrinsic, and of the world, as far as the alignment fitted it to positions: its
@@ -275,34 +144,52 @@ def _judge(case: _Case, found: SpaceScores, space: OrientedSpace) -> Verdict:
     """
     first = _judge_claim(case, found, space)
     if first.evidence == "none":
-        return first
-    constant = constant_rotation(case.claim.claim, case.reference)
+        return replace(found, verdict=first)
+    angle = constant_rotation(case.claim.claim, case.reference)
     if first.label != "overconfident":
-        return first if constant is None else _explained(constant, "")
+        return replace(found, verdict=first if angle is None else _explained(angle, ""))
+    constant = _grant_constant(case, found, space, first)
+    judged = _judge_granted(found, constant, stands_out=angle is not None, fit=case.fit)
+    return replace(found, verdict=judged, constant=constant)
+
+
+def _grant_constant(
+    case: OrientedCase, found: SpaceScores, space: OrientedSpace, before: Verdict
+) -> ConstantRotation | None:
+    """The verdict without the constant rotations that fit best; None where nothing is left."""
     turns = _constant_turns(case, found, space)
     without = case.turned(turns)
-    again, _ = _measure(without, space)
-    second = None if again is None else _judge_claim(without, again, space)
-    angle, aligned = float(so3.angle(turns.body)), float(so3.angle(turns.world))
+    again, _ = measure(without, space)
+    if again is None:
+        return None
+    median = by_quantity(again.numbers)["nees_median"].value
+    after = _judge_claim(without, again, space)
+    return ConstantRotation(turns, before, after, again.numbers[K_AT_95], median)
+
+
+def _judge_granted(
+    found: SpaceScores,
+    constant: ConstantRotation | None,
+    *,
+    stands_out: bool,
+    fit: FittedFreedoms,
+) -> Verdict:
+    """The verdict of errors beyond the claim, once constant rotations are granted."""
     lead = f"k = {found.numbers[K_AT_95]}, but "
-    if second is None or second.label != "overconfident":
+    if constant is None:
+        return Verdict("cannot tell", f"cannot tell: {lead}{NOTHING_LEFT}", "constant rotation")
+    turns, after = constant.turns, constant.after
+    angle, aligned = float(so3.angle(turns.body)), float(so3.angle(turns.world))
+    if after.label != "overconfident":
         return _explained(angle, lead) if angle > aligned else _explained_by_fit(aligned, lead)
-    if constant is None and not case.fit.freedoms:
-        return first
+    if not stands_out and not fit.freedoms:
+        return constant.before
     rest = "even without the constant rotations that fit best"
-    if constant is not None:
+    if stands_out:
         rest = f"even without a constant rotation of {_angle(angle)}, which looks like an extrinsic"
     return replace(
-        second, sentence=second.sentence.replace("overconfident: ", f"overconfident {rest}: ", 1)
+        after, sentence=after.sentence.replace("overconfident: ", f"overconfident {rest}: ", 1)
     )
-
-
-@dataclass(frozen=True)
-class Turns:
-    """Constant rotations of the body and of the world, as quaternions. (4,)."""
-
-    body: Floats
-    world: Floats
 
 
 def _explained(angle_rad: float, lead: str) -> Verdict:
@@ -320,7 +207,7 @@ def _angle(angle_rad: float) -> str:
     return words.angle(float(np.degrees(angle_rad)))
 
 
-def _constant_turns(case: _Case, found: SpaceScores, space: OrientedSpace) -> Turns:
+def _constant_turns(case: OrientedCase, found: SpaceScores, space: OrientedSpace) -> Turns:
     """The constant rotations W and C with W R C nearest to the reference, by Newton's steps.
 
     C is about the claimed axes of the body; W is what the alignment fitted: nothing, a yaw, or all.
@@ -348,7 +235,7 @@ def _constant_turns(case: _Case, found: SpaceScores, space: OrientedSpace) -> Tu
     return Turns(body, world)
 
 
-def _judge_claim(case: _Case, found: SpaceScores, space: OrientedSpace) -> Verdict:
+def _judge_claim(case: OrientedCase, found: SpaceScores, space: OrientedSpace) -> Verdict:
     """Two-sided by k where nothing was fitted, else by what the claim allows."""
     numbers, scans = by_quantity(found.numbers), len(found.residuals)
     turned = found.residuals.error[:, space.turning]
@@ -367,7 +254,7 @@ def _judge_claim(case: _Case, found: SpaceScores, space: OrientedSpace) -> Verdi
     return by_claim if tilt is None or by_claim.label != "cannot tell" else tilt
 
 
-def _evidence(case: _Case, space: OrientedSpace) -> Evidence:
+def _evidence(case: OrientedCase, space: OrientedSpace) -> Evidence:
     """Relative motion over windows, and after a fit the any-correlation bound of the residuals."""
     joint, fit = case.claim.joint, case.claim.fit
     rows = _window_rows(case, space)
@@ -385,7 +272,7 @@ def _evidence(case: _Case, space: OrientedSpace) -> Evidence:
     return Evidence(joint, fit.gauge, rows, (Bound("fit bound", None, k, limit),))
 
 
-def _window_rows(case: _Case, space: OrientedSpace) -> tuple[WindowRow, ...]:
+def _window_rows(case: OrientedCase, space: OrientedSpace) -> tuple[WindowRow, ...]:
     """k of relative rotation or pose over horizons; none where J is unknown or some axes are."""
     joint, claim, reference = case.claim.joint, case.claim.claim, case.reference
     unclaimed = len(space.claimed.reasons) > 0
@@ -417,12 +304,12 @@ def _window_rows(case: _Case, space: OrientedSpace) -> tuple[WindowRow, ...]:
     return tuple(row for row in rows if row is not None)
 
 
-def _judge_tilt(case: _Case, space: OrientedSpace) -> Verdict | None:
+def _judge_tilt(case: OrientedCase, space: OrientedSpace) -> Verdict | None:
     """Roll and pitch, which a yaw fit leaves alone: k may convict; it acquits no yaw."""
     whole = space.name == "rotation" and space.claimed.rows == ROTATION
     if case.claim.fit.gauge != "yaw" or not whole:
         return None
-    found, _ = _measure(case.as_reported(), RotationSpace(TILT))
+    found, _ = measure(case.as_reported(), RotationSpace(TILT))
     if found is None:
         return None
     numbers = by_quantity(found.numbers)

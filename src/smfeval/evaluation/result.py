@@ -48,6 +48,25 @@ class ScoredScans:
 
 
 @dataclass(frozen=True)
+class Turns:
+    """Constant rotations of the body and of the world, as quaternions. (4,)."""
+
+    body: Floats
+    world: Floats
+
+
+@dataclass(frozen=True)
+class ConstantRotation:
+    """The constant rotations that explain rotation errors best, and what granting them changes."""
+
+    turns: Turns
+    before: Verdict  # without granting any
+    after: Verdict
+    k: Number  # after, with its 95 % interval
+    nees_median: float  # after
+
+
+@dataclass(frozen=True)
 class SpaceScores(ScoredScans):
     """The scans scored in one space, and the track in numbers (`summarise.numbers`)."""
 
@@ -55,6 +74,7 @@ class SpaceScores(ScoredScans):
     numbers: dict[str, Number]  # by name; those that exist for this belief and were asked for
     crps_by_axis: dict[str, Number]
     verdict: Verdict | None = None  # of rotation and pose; that of the position is the evaluation's
+    constant: ConstantRotation | None = None  # where errors beyond the claim asked for it
 
 
 @dataclass(frozen=True)

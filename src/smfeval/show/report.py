@@ -76,6 +76,7 @@ def causes_text(report: Report, *, named: bool, verbose: bool) -> str:
 
 ALIBIS_TITLE = "what else could explain it"
 ALIBI_HEADINGS = ("alibi", "granted", "k", "median NEES", "k = 1 needs", "holds")
+ROTATION_AS_SCORED = "rotation as scored"
 OUTCOME_WORDS = {"holds": "yes", "not excluded": "not excluded", "in part": "in part", "no": "no"}
 
 
@@ -89,7 +90,11 @@ def alibi_table(alibis: Alibis) -> list[str]:
     """One line for each alibi, after the verdict as it was scored."""
     scored = alibis.scored
     first = ("as scored", "", *_judgement_cells(scored), "", "")
-    rows = [ALIBI_HEADINGS, first, *(_alibi_row(row, scored) for row in alibis.rows)]
+    rows: list[tuple[str, ...]] = [ALIBI_HEADINGS, first]
+    for row in alibis.rows:
+        if row.scored is not None:
+            rows.append((ROTATION_AS_SCORED, "", *_judgement_cells(row.scored), "", ""))
+        rows.append(_alibi_row(row, scored))
     above = [("",), *rows[:-1]]
     once = [
         ("" if row[0] == last[0] else row[0], *row[1:])
@@ -138,6 +143,8 @@ def _format_unmet_need(need: Need) -> str:
 
 
 def _format_size(size: float, unit: str) -> str:
+    if unit == "deg":
+        return words.angle(size)
     return words.length(size) if unit == "m" else words.duration(size)
 
 

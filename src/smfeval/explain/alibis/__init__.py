@@ -14,6 +14,7 @@ it would be needed for k = 1.
     interpolation    the reference as a continuous motion
     lever_arm        a wrong extrinsic (ball: the search)
     reference_noise  an uncertain reference (crossing: how much)
+    constant_rotation  a turned body, which explains errors of the rotation alone
     together         the kindest of the searches at once
     closing          which of them hold, and what remains
 """
@@ -34,6 +35,7 @@ from smfeval.explain.alibis.case import (
 )
 from smfeval.explain.alibis.clock import clock_jitter, clock_offset
 from smfeval.explain.alibis.combined import all_at_once, closing_sentence
+from smfeval.explain.alibis.constant_rotation import constant_rotations
 from smfeval.explain.alibis.gauge import continuous_reference, gauges
 from smfeval.explain.alibis.lever_arm import lever_arm
 from smfeval.explain.alibis.reference_noise import reference_noise
@@ -55,9 +57,9 @@ def alibis(evaluation: Evaluation, *, tolerance: ExtrinsicTolerance | None = Non
     if not evaluation.position.has_belief:
         name = evaluation.estimate.provenance.name
         raise OptionError(f"{name} reports no uncertainty: there is no verdict to find alibis for")
-    scored = evaluated_judgement(evaluation)
+    scored, turned = evaluated_judgement(evaluation), constant_rotations(evaluation)
     if scored.label != "overconfident":
-        return Alibis(scored, (), tolerance, closing_sentence(scored, ()))
+        return Alibis(scored, turned, tolerance, closing_sentence(scored, (), turned))
 
     whole, notes = case_of(evaluation)
     case = whole.thin(SWEEP_SCANS)
@@ -72,19 +74,7 @@ def alibis(evaluation: Evaluation, *, tolerance: ExtrinsicTolerance | None = Non
         all_at_once(case, search, tolerance),
     )
     told = (*ASSUMPTIONS, *_thinning_notes(whole, case, search), *notes)
-    told += _rotation_notes(evaluation)
-    return Alibis(scored, rows, tolerance, closing_sentence(scored, rows), told)
-
-
-def _rotation_notes(evaluation: Evaluation) -> tuple[str, ...]:
-    """What a constant rotation between the bodies explains: an alibi of the rotation alone.
-
-    The verdicts of rotation and pose have granted the best one already.
-    """
-    found = evaluation.rotation
-    if found is None or found.verdict is None or "constant rotation" not in found.verdict.sentence:
-        return ()
-    return (f"rotation: {found.verdict.sentence}",)
+    return Alibis(scored, (*rows, *turned), tolerance, closing_sentence(scored, rows, turned), told)
 
 
 def _thinning_notes(whole: AlibiCase, case: AlibiCase, search: AlibiCase) -> tuple[str, ...]:

@@ -278,10 +278,11 @@ class AlibiJudgement:
 def evaluated_judgement(evaluation: Evaluation) -> AlibiJudgement:
     """The judgement that an evaluation already holds."""
     median, k = evaluation["nees_median"].value, evaluation.position.numbers[K_AT_95]
-    return _as_judgement(evaluation.verdict, k, median, len(evaluation.position.residuals))
+    return as_judgement(evaluation.verdict, k, median, len(evaluation.position.residuals))
 
 
-def _as_judgement(verdict: Verdict, k: Number, nees_median: float, scans: int) -> AlibiJudgement:
+def as_judgement(verdict: Verdict, k: Number, nees_median: float, scans: int) -> AlibiJudgement:
+    """The judgement that a verdict comes to."""
     relative_k = verdict.factor if verdict.evidence == RELATIVE_MOTION else None
     return AlibiJudgement(k, nees_median, verdict.label, scans, relative_k)
 
@@ -292,7 +293,7 @@ def judge(case: AlibiCase, relative: Floats | None = None) -> AlibiJudgement:
     relative = case.relative_nees(residuals) if relative is None else relative
     k = k_number(case, relative)
     median = float(np.median(relative * case.honest_median[case.scored_scans]))
-    return _as_judgement(_verdict(case, residuals, k), k, median, len(relative))
+    return as_judgement(_verdict(case, residuals, k), k, median, len(relative))
 
 
 def try_judge(case: AlibiCase) -> tuple[AlibiJudgement | None, str | None]:
@@ -356,9 +357,10 @@ AlibiName = Literal[
     "lever arm",
     "reference noise",
     "all at once",
+    "constant rotation",
 ]
 Outcome = Literal["holds", "not excluded", "in part", "no"]
-SizeUnit = Literal["m", "s"]
+SizeUnit = Literal["m", "s", "deg"]
 
 # An alibi that holds takes at least this part of the excess of k over 1 away (of k below 1).
 LEAST_FALL = 0.25
@@ -414,13 +416,14 @@ class Alibi:
     proviso: str | None = None  # it counts only if this is so, which the user must know
     searched: bool = False  # the kindest to the estimate of many was taken
     reason: str | None = None
+    scored: AlibiJudgement | None = None  # what it explains, if not the verdict of the position
 
     def holds(self, scored: AlibiJudgement) -> bool:
         """Whether the verdict would no longer be overconfident because errors fit the claim better.
 
         A verdict that only loses its evidence, while k hardly moves, is no sign of that.
         """
-        judged = self.judgement
+        scored, judged = self.scored or scored, self.judgement
         if judged is None or judged.label == "overconfident":
             return False
         return has_fallen(*_comparable_k(scored, judged))
@@ -432,12 +435,13 @@ class Alibi:
         k, label = self.judgement.k.value, self.judgement.label
         if self.holds(scored):
             return "not excluded" if label == "cannot tell" and k > 1 else "holds"
-        return "in part" if k <= IN_PART * scored.k.value else "no"
+        return "in part" if k <= IN_PART * (self.scored or scored).k.value else "no"
 
     def to_dict(self, scored: AlibiJudgement) -> dict[str, Any]:
         """JSON data."""
         return {
             "alibi": self.name,
+            "scored": None if self.scored is None else self.scored.to_dict(),
             "granted": self.granted,
             "proviso": self.proviso,
             "searched": self.searched,

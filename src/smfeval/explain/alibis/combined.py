@@ -104,12 +104,27 @@ REFERENCE_SIGMAS = (
 )
 
 
-def closing_sentence(scored: AlibiJudgement, rows: tuple[Alibi, ...]) -> str:
-    """What the rows amount to."""
+def closing_sentence(
+    scored: AlibiJudgement, rows: tuple[Alibi, ...], of_rotation: tuple[Alibi, ...] = ()
+) -> str:
+    """What the rows amount to, for the position and then for the rotation."""
+    rotation = [f"; rotation: {_rotation_sentence(row)}" for row in of_rotation]
     if scored.label != "overconfident":
         found = f"the verdict is {scored.label!r} with k = {words.number(scored.k.value)}"
-        return f"there is nothing to explain: {found}"
-    return f"{_outcome_sentence(scored, rows)}; {needs_sentence(rows)}"
+        return "".join([f"there is nothing to explain: {found}", *rotation])
+    return "".join([f"{_outcome_sentence(scored, rows)}; {needs_sentence(rows)}", *rotation])
+
+
+def _rotation_sentence(row: Alibi) -> str:
+    """Whether a constant rotation explains what the rotation is convicted of."""
+    assert row.scored is not None
+    head = {
+        "holds": "an alibi holds",
+        "not excluded": "an alibi is not excluded",
+        "in part": "an alibi explains part",
+    }.get(row.outcome(row.scored) or "", "no alibi holds")
+    left = f"{words.number(_k_value(row))} of {words.number(row.scored.k.value)}"
+    return f"{head}: {row.name} ({row.granted}) leaves k_rotation = {left}"
 
 
 def _outcome_sentence(scored: AlibiJudgement, rows: Sequence[Alibi]) -> str:

@@ -28,7 +28,13 @@ from smfeval.show.page.parts import (
 )
 from smfeval.show.page.plots import drawn_orientations, drawn_tracks, thinning_note
 from smfeval.show.page.terms import TERMS
-from smfeval.show.report import ALIBIS_TITLE, DIAGNOSES_TITLE, format_need, outcome_text
+from smfeval.show.report import (
+    ALIBIS_TITLE,
+    DIAGNOSES_TITLE,
+    ROTATION_AS_SCORED,
+    format_need,
+    outcome_text,
+)
 from smfeval.summarise.number import finite_or_none
 from smfeval.summarise.numbers import NUMBERS, NumberRow, rows_of
 from smfeval.summarise.verdict import K_AT_95
@@ -248,16 +254,22 @@ def _alibis(found: Alibis) -> dict[str, Any]:
         f"{words.angle(tolerance.rotation_deg)}."
     )
     reasons = [f"{row.name}, {row.granted}: {row.reason}" for row in found.rows if row.reason]
-    k, median = _judgement_cells(found.scored)
-    scored = (Cell("as scored"), Cell(""), k, Cell(""), median, Cell(""))
+    rows = [_scored_row("as scored", found.scored)]
+    for row in found.rows:
+        if row.scored is not None:
+            rows.append(_scored_row(ROTATION_AS_SCORED, row.scored))
+        rows.append(_alibi_row(row, found.scored))
     return {
         "title": ALIBIS_TITLE.capitalize(),
         "lead": sentence(found.sentence),
-        "rows": [scored, *(_alibi_row(row, found.scored) for row in found.rows)]
-        if found.rows
-        else [],
+        "rows": rows if found.rows else [],
         "notes": [granted, *(sentence(each) for each in (*reasons, *found.notes))],
     }
+
+
+def _scored_row(name: str, scored: AlibiJudgement) -> Row:
+    k, median = _judgement_cells(scored)
+    return Cell(name), Cell(""), k, Cell(""), median, Cell("")
 
 
 def _alibi_row(row: Alibi, scored: AlibiJudgement) -> Row:
