@@ -25,6 +25,7 @@ from smfeval.track import ParticleTrack
 
 MOST_LINES = 14  # of the report of one estimate, with its verdict
 WIDTH = 88  # letters of a text beside its label
+CONSTANT_PART = 1.5  # k falls by more than this if constant rotations are taken away: shown so
 COVERAGE = f"coverage_{words.exact(100 * NOMINAL)}"
 
 Rows = list[tuple[str, str]]
@@ -115,8 +116,10 @@ def _space_text(scored: SpaceScores) -> str:
     if scored.verdict is None:
         return ""
     name = "" if scored.space.name == "rotation" else f"{scored.space.name} "
-    k = scored.numbers.get(f"k_{scored.space.name}")
+    k, factor = scored.numbers.get(f"k_{scored.space.name}"), scored.verdict.factor
     size = "" if k is None else f" (k {words.number(k.value)})"
+    if k is not None and factor is not None and factor < k.value / CONSTANT_PART:
+        size = f" (k {words.number(factor)} without what is constant)"
     return f"{name}{scored.verdict.label}{size}"
 
 
