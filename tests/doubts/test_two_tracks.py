@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from smfeval import Options, evaluate
+from smfeval.compare import compare_pair
 from smfeval.doubts.two_tracks import body_between, body_motion
 from smfeval.io import read, write
 from smfeval.maths import se3, so3
@@ -116,7 +117,11 @@ def test_a_track_written_otherwise(estimate, reference, mistake, name, who):
 
 @pytest.mark.parametrize(
     ("factor", "words"),
-    [(1000.0, "reference in millimetres"), (1 / 0.3048, "feet"), (1e-3, "estimate in millimetres")],
+    [
+        (1000.0, "is the reference in millimetres"),
+        (1 / 0.3048, "feet"),
+        (1e-3, "is the estimate in millimetres"),
+    ],
 )
 def test_another_unit_of_length(estimate, reference, factor, words):
     other = changed(reference, position=factor * reference.position)
@@ -200,6 +205,19 @@ def test_score_prints_doubts_beside_the_verdict(estimate, reference, tmp_path, c
     assert "doubt" in outcome.out
     assert "--extrinsic" in outcome.out
     assert "cannot tell: the bodies' axes differ by a constant rotation" in outcome.out
+
+
+def test_pairs_are_doubted_too(estimate, reference):
+    other = moved(belief(reference, seed=4), (np.zeros(3), MOUNTED[1]))
+    tight = [
+        track.with_arrays({"covariance": track.covariance / 100}) for track in (estimate, other)
+    ]
+    found = compare_pair(*tight, options=Options(alignment="none"), sweeps=False)
+    assert [doubt.name for doubt in found.doubts] == ["extrinsic"]
+    assert found.claim.label == "cannot tell"
+    assert "as read, at least one of" in found.claim.sentence
+    honest = compare_pair(estimate, belief(reference, seed=4), sweeps=False)
+    assert honest.doubts == ()
 
 
 def test_real_tracks(shared_data):

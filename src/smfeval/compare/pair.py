@@ -29,6 +29,7 @@ from smfeval.compare.sensitivity import (
     particle_counts,
     share_of_a,
 )
+from smfeval.doubts import Doubt, MatchedTracks, doubts_beside, explanation
 from smfeval.evaluation import REQUIRED_RULES, Options
 from smfeval.evaluation.metrics import gap_risk_of
 from smfeval.evaluation.result import ScoredScans
@@ -65,6 +66,12 @@ class PairClaim:
     factor: float | None = None
     low: float | None = None
     high: float | None = None
+
+    def after_doubt(self, doubt: str | None) -> "PairClaim":
+        """No verdict where something looks wrong that may explain it."""
+        if doubt is None or self.label == "cannot tell":
+            return self
+        return PairClaim("cannot tell", f"cannot tell: {doubt} (as read, {self.sentence})")
 
     def to_dict(self) -> dict[str, Any]:
         """JSON data."""
@@ -206,6 +213,7 @@ class Pair:
     clock: tuple[PairClockRow, ...]
     hypothesis: Hypothesis | None
     claim: PairClaim
+    doubts: tuple[Doubt, ...]  # what looks wrong in one of the tracks, or in both together
     notes: tuple[str, ...]
     no_bound: str | None  # why k has no lower bound
     intervals: Intervals
@@ -255,10 +263,13 @@ def compare_pair(
     median, k, bound = inflation(scored, kept, options.intervals)
     motion = compare_motion(difference, options.space)
     evidence = _evidence(difference, scored, (k, bound), motion)
+    names = (name_of(a), name_of(b))
+    matched = MatchedTracks(ours, theirs, difference.alignment, pairs, names=names)
+    doubts = doubts_beside(a, b, matched)
     of = options.intervals.of
     return Pair(
-        a=name_of(a),
-        b=name_of(b),
+        a=names[0],
+        b=names[1],
         pairs=pairs,
         alignment=difference.alignment,
         scored=scored,
@@ -285,10 +296,11 @@ def compare_pair(
             else check_hypothesis((ours, theirs), reference, kind, options)
         ),
         claim=_judge_gaps(
-            claim(name_of(a), name_of(b), evidence),
+            claim(*names, evidence),
             gap_risk_of(scored, pairs, np.arange(len(pairs))),
             bound or k.value,
-        ),
+        ).after_doubt(explanation(doubts)),
+        doubts=doubts,
         notes=first_notes + second_notes + body_notes + gauge_notes + _left_out_notes(scored),
         no_bound=evidence.shared or k.reason,
         intervals=options.intervals,

@@ -13,7 +13,7 @@ import numpy as np
 
 from smfeval.doubts.health import health, motion
 from smfeval.doubts.one_track import Doubt, ExaminedTrack, doubts
-from smfeval.doubts.two_tracks import COHERENT, MatchedTracks, doubts_between
+from smfeval.doubts.two_tracks import COHERENT, ROLES, MatchedTracks, doubts_between
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
 
 __all__ = ["Doubt", "MatchedTracks", "doubts_beside", "explanation", "loss"]
@@ -30,19 +30,17 @@ def doubts_beside(
     """
     agrees = matched.shows_motion and matched.coherence > COHERENT
     found = doubts_between(matched)
-    for who, track in (("reference", reference), ("estimate", estimate)):
+    names = [name.removeprefix("the ") for name in matched.names]
+    mutual = matched.names != ROLES  # two beliefs: a doubt about either may explain a verdict
+    for who, track, may_explain in ((names[1], reference, mutual), (names[0], estimate, True)):
         own = (each for each in _own(track) if not (agrees and each.name == "scalar-first"))
-        found = (
-            *(
-                replace(
-                    each,
-                    sentence=f"{who}: {each.sentence}",
-                    explains=each.explains and who == "estimate",
-                )
-                for each in own
-            ),
-            *found,
+        named = (
+            replace(
+                each, sentence=f"{who}: {each.sentence}", explains=each.explains and may_explain
+            )
+            for each in own
         )
+        found = (*named, *found)
     return found
 
 

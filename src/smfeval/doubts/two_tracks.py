@@ -44,6 +44,9 @@ UNMATCHED = 1 / 3
 UNITS = {1e-3: "millimetres", 1e-2: "centimetres", 0.3048: "feet"}
 
 
+ROLES = ("the estimate", "the reference")
+
+
 @dataclass(frozen=True)
 class BodyMotion:
     """Displacement and turn of a body over windows, in its own axes. (m, 3) each."""
@@ -100,6 +103,7 @@ class MatchedTracks:
     alignment: Alignment
     pairs: Pairs
     extrinsic: Pose | None = None  # that was applied
+    names: tuple[str, str] = ROLES  # of the two, in sentences
 
     @cached_property
     def path_m(self) -> float:
@@ -171,14 +175,16 @@ def _written_otherwise(tracks: MatchedTracks) -> Doubt | None:
     value, _, who, name = max(_corrections(tracks))
     if value < max(COHERENT, 1 - MUCH_BETTER * (1 - tracks.coherence)):
         return None
+    together = words.fixed(tracks.coherence, 2)
     what = (
-        f"the two bodies do not move together as read (coherence "
-        f"{words.fixed(tracks.coherence, 2)} of 1), but would if the {who} were written otherwise"
+        f"the two bodies do not move together as read (coherence {together} of 1), but would if "
+        f"{tracks.names[who]} were written otherwise"
     )
-    return Doubt(f"{who}-{name}", f"{what}: {MISTAKES[name][1]}", explains=True)
+    role = ("estimate", "reference")[who]
+    return Doubt(f"{role}-{name}", f"{what}: {MISTAKES[name][1]}", explains=True)
 
 
-def _corrections(tracks: MatchedTracks) -> Iterable[tuple[float, float, str, str]]:
+def _corrections(tracks: MatchedTracks) -> Iterable[tuple[float, float, int, str]]:
     """One of the tracks as it may have been meant: coherence, and how much better it moves ahead.
 
     In one world the same mistake in the other track would agree as well; a body that then moves in
@@ -188,10 +194,10 @@ def _corrections(tracks: MatchedTracks) -> Iterable[tuple[float, float, str, str
     for name, (correct, _) in MISTAKES.items():
         meant = body_motion(correct(ours))
         better = meant.directedness() - our_motion.directedness()
-        yield round(coherence(meant, their_motion), 2), better, "estimate", name
+        yield round(coherence(meant, their_motion), 2), better, 0, name
         meant = body_motion(correct(theirs))
         better = meant.directedness() - their_motion.directedness()
-        yield round(coherence(our_motion, meant), 2), better, "reference", name
+        yield round(coherence(our_motion, meant), 2), better, 1, name
 
 
 def _scale(tracks: MatchedTracks) -> Doubt | None:
@@ -207,10 +213,11 @@ def _scale(tracks: MatchedTracks) -> Doubt | None:
     ratio = float(np.sqrt(np.divide(*(position.var(axis=0).sum() for position, _ in tracks.poses))))
     if 1 / NO_UNIT < ratio < NO_UNIT or abs(by_steps / ratio - 1) > SAME_SCALE:
         return None
-    who, factor = ("reference", ratio) if ratio < 1 else ("estimate", 1 / ratio)
+    ours, theirs = tracks.names
+    who, factor = (theirs, ratio) if ratio < 1 else (ours, 1 / ratio)
     unit = next((u for size, u in UNITS.items() if abs(factor / size - 1) < SAME_SCALE), None)
-    guess = f"is the {who} in {unit}?" if unit else "is one of them in another unit?"
-    what = f"the estimate's track is {words.number(ratio)} times as large as the reference's"
+    guess = f"is {who} in {unit}?" if unit else "is one of them in another unit?"
+    what = f"the track of {ours} is {words.number(ratio)} times as large as that of {theirs}"
     return Doubt("scale", f"{what}: {guess}", explains=True)
 
 
@@ -220,7 +227,8 @@ def _upside_down(tracks: MatchedTracks) -> Doubt | None:
     fitted = tracks.alignment.kind in ("se3", "sim3") and not tracks.alignment.free
     if not fitted or tilt < OVERTURNED_DEG or _lost(tracks) is not None:
         return None
-    what = f"the fit turns the estimate's world over (its z axis by {words.angle(float(tilt))})"
+    turned = words.angle(float(tilt))
+    what = f"the fit turns the world of {tracks.names[0]} over (its z axis by {turned})"
     guess = "is an axis of one track mirrored, or the sensor mounted upside down?"
     return Doubt("upside-down", f"{what}: {guess}", explains=True)
 
@@ -294,11 +302,10 @@ def _lost(tracks: MatchedTracks) -> Doubt | None:
     if rmse < max(LOST * spread, LOST_M):
         return None
     other = " or speaks of another world" if tracks.alignment.kind == "none" else ""
-    return Doubt(
-        "lost",
-        f"the estimate is lost{other}: it errs by {words.length(rmse)} (RMSE) on a path of "
-        f"{words.length(tracks.path_m)}",
-    )
+    errs = f"{words.length(rmse)} (RMSE) on a path of {words.length(tracks.path_m)}"
+    if tracks.names == ROLES:
+        return Doubt("lost", f"the estimate is lost{other}: it errs by {errs}")
+    return Doubt("lost", f"one of the two is lost{other}: they differ by {errs}")
 
 
 def _unmatched(tracks: MatchedTracks) -> Doubt | None:

@@ -1,5 +1,6 @@
 """Beliefs compared with each other, as text."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,7 @@ from smfeval.compare import Attribution, Comparison, Pair
 from smfeval.compare.attribution import SHARED_PART, EstimatorAttribution
 from smfeval.compare.frames import name_of
 from smfeval.compare.hypothesis import Hypothesis
+from smfeval.doubts import Doubt
 from smfeval.show.check import REPRESENTATION_WORDS, frames
 from smfeval.show.scores import relative_rows
 from smfeval.summarise.inflation import median_chi_squared
@@ -26,7 +28,7 @@ SHORT_BOUND = "two honest beliefs give 1 at most; not above 1 proves nothing"
 def text(comparison: Comparison, *, verbose: bool = False) -> str:
     """What is proved, then a few lines; of more than two tracks the matrix of k_pair. `-v`: all."""
     comparison = comparison if verbose else _with_short_names(comparison)
-    notes = [("note", note) for note in comparison.notes]
+    notes = [*(("note", note) for note in comparison.notes), *_doubt_rows(comparison)]
     reading = _reading_rows(comparison) if verbose else []
     bound = BOUND_SENTENCE if verbose else SHORT_BOUND
     if comparison.attribution is None:
@@ -49,6 +51,12 @@ def text(comparison: Comparison, *, verbose: bool = False) -> str:
     return "\n".join(parts) + "\n"
 
 
+def _doubt_rows(comparison: Comparison) -> list[tuple[str, str]]:
+    """What looks wrong, each said once."""
+    found = dict.fromkeys(str(doubt) for pair in comparison.pairs for doubt in pair.doubts)
+    return [("doubt", said) for said in found]
+
+
 def _with_short_names(comparison: Comparison) -> Comparison:
     """The same with the names of the tracks without the folders that all of them share."""
     names = [name_of(track) for track in comparison.tracks]
@@ -57,8 +65,20 @@ def _with_short_names(comparison: Comparison) -> Comparison:
     if own is not None:
         renamed = (replace(each, name=short[each.name]) for each in own.estimators)
         own = replace(own, estimators=tuple(renamed))
-    pairs = (replace(pair, a=short[pair.a], b=short[pair.b]) for pair in comparison.pairs)
+    pairs = (
+        replace(pair, a=short[pair.a], b=short[pair.b], doubts=tuple(_renamed(pair.doubts, short)))
+        for pair in comparison.pairs
+    )
     return replace(comparison, pairs=tuple(pairs), attribution=own)
+
+
+def _renamed(doubts: tuple[Doubt, ...], short: dict[str, str]) -> Iterator[Doubt]:
+    """The doubts with other names of the tracks in their sentences."""
+    for doubt in doubts:
+        sentence = doubt.sentence
+        for name, brief in short.items():
+            sentence = sentence.replace(name, brief)
+        yield replace(doubt, sentence=sentence)
 
 
 NEXT: dict[bool, list[tuple[str, str]]] = {

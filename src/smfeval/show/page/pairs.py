@@ -62,7 +62,7 @@ def pairs(comparison: Comparison, *, command: str) -> str:
         pairs=[_pair(each, name) for each, name in zip(found, short, strict=True)],
         thinning=thinning_note(tracks),
         conventions=list(_conventions(comparison)),
-        notes=[f"k_pair: {BOUND_SENTENCE}", *comparison.notes],
+        notes=[f"k_pair: {BOUND_SENTENCE}", *comparison.notes, *_doubts(comparison)],
     )
 
 
@@ -212,3 +212,9 @@ def _alignment(pair: Pair) -> str:
     residual = words.length(found.residual_m or 0)
     freedoms = f"{found.freedoms} freedoms over {words.length(found.fitted_path_m)}"
     return f"{found.kind}, {freedoms}, residual {residual}"
+
+
+def _doubts(comparison: Comparison) -> list[str]:
+    """What looks wrong, each said once."""
+    found = (str(doubt) for pair in comparison.pairs for doubt in pair.doubts)
+    return [f"doubt: {said}" for said in dict.fromkeys(found)]
