@@ -118,7 +118,12 @@ def _space_text(scored: SpaceScores) -> str:
     name = "" if scored.space.name == "rotation" else f"{scored.space.name} "
     k, factor = scored.numbers.get(f"k_{scored.space.name}"), scored.verdict.factor
     size = "" if k is None else f" (k {words.number(k.value)})"
-    if k is not None and factor is not None and factor < k.value / CONSTANT_PART:
+    if (
+        scored.constant is not None
+        and k is not None
+        and factor is not None
+        and factor < k.value / CONSTANT_PART
+    ):
         size = f" (k {words.number(factor)} without what is constant)"
     return f"{name}{scored.verdict.label}{size}"
 

@@ -12,7 +12,14 @@ from smfeval.show import brief, scores
 if TYPE_CHECKING:
     from smfeval.explain.alibis import Alibi, AlibiJudgement, Alibis, Need
     from smfeval.explain.diagnoses import Diagnoses
-    from smfeval.explain.diagnoses.result import Bias, DiagnosisWindows, Regime, Tail
+    from smfeval.explain.diagnoses.result import (
+        Bias,
+        DiagnosisWindows,
+        Regime,
+        RotationBias,
+        RotationTables,
+        Tail,
+    )
 
 
 @dataclass(frozen=True)
@@ -168,6 +175,7 @@ def diagnoses_text(diagnoses: Diagnoses, *, verbose: bool = False) -> str:
     if diagnoses.reason is not None:
         return f"{DIAGNOSES_TITLE}\n  {diagnoses.reason}\n"
     rows = [*_diagnosis_rows(diagnoses), *_bias_rows(diagnoses), *_tail_rows(diagnoses.tail)]
+    rows += _rotation_rows(diagnoses.rotation, verbose=verbose)
     if verbose:
         rows += [*_window_rows(diagnoses.windows), *_regime_rows(diagnoses.regimes)]
     rows += [*_untested_rows(diagnoses), *(("note", note) for note in diagnoses.notes)]
@@ -205,6 +213,32 @@ def _bias_text(bias: Bias) -> str:
         f"{bias.direction}: {words.number(value / scale)}{ends} of scatter "
         f"{words.number(bias.scatter_m / scale)} {unit} "
         f"({words.share(bias.share)} of the mean square)"
+    )
+
+
+def _rotation_rows(found: RotationTables | None, *, verbose: bool) -> list[tuple[str, str]]:
+    """Bias by axis and tail of the rotation; `-v` adds regimes."""
+    if found is None:
+        return []
+    tables = [*map(rotation_bias_text, found.bias), *(text for _, text in _tail_rows(found.tail))]
+    if verbose:
+        tables += [
+            f"{each.name}: {words.count(each.scans, 'scan')}, RMS {words.angle(each.rms_deg)}"
+            f"{_format_k(each.k)}"
+            for each in found.regimes
+        ]
+    return [("rotation", text) for text in tables]
+
+
+def rotation_bias_text(bias: RotationBias) -> str:
+    """'yaw: 0.12 [0.1, 0.14] of scatter 0.3 deg (14 % of the mean square)'."""
+    mean = bias.mean
+    ends = ""
+    if mean.low is not None and mean.high is not None:
+        ends = f" [{words.number(mean.low)}, {words.number(mean.high)}]"
+    return (
+        f"{bias.axis}: {words.number(mean.value)}{ends} of scatter "
+        f"{words.angle(bias.scatter_deg)} ({words.share(bias.share)} of the mean square)"
     )
 
 

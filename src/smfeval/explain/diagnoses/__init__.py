@@ -23,6 +23,7 @@ from smfeval.explain.diagnoses.tables import (
     drift_diagnosis,
     path_error,
     regime_table,
+    rotation_tables,
     slow_part,
     window_table,
 )
@@ -65,6 +66,7 @@ def diagnose(evaluation: Evaluation, *, rng: np.random.Generator) -> Diagnoses:
         else None,
         systematic=biases.share,
         notes=_notes(case, len(biases.found)),
+        rotation=rotation_tables(evaluation),
     )
 
 

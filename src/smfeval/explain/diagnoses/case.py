@@ -7,6 +7,7 @@ import numpy as np
 
 from smfeval import words
 from smfeval.evaluation import Evaluation
+from smfeval.evaluation.result import SpaceScores
 from smfeval.explain.diagnoses.result import DIAGNOSES
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Bools, Floats
@@ -157,9 +158,9 @@ class DiagnosisCase:
         return np.linalg.norm(turn, axis=1) / (self.time_s[after] - self.time_s[before])
 
 
-def case_of(evaluation: Evaluation) -> DiagnosisCase:
-    """The scored scans of an evaluation."""
-    scored, alignment = evaluation.position, evaluation.alignment
+def case_of(evaluation: Evaluation, scored: SpaceScores | None = None) -> DiagnosisCase:
+    """The scored scans of an evaluation, of the position or of another space."""
+    scored, alignment = scored or evaluation.position, evaluation.alignment
     estimate, reference = scored.estimate, scored.reference
     ours = estimate.rotation if estimate.about.oriented else None
     whole = evaluation.options.fit_on is None and alignment.kind not in UNFITTED

@@ -113,6 +113,47 @@ class Tail:
 
 
 @dataclass(frozen=True)
+class RotationBias:
+    """Mean rotation of the estimate against the reference about one axis, and its scatter."""
+
+    axis: str  # roll, pitch, yaw: of the body, or of the world where that is what is claimed
+    mean: Number  # deg
+    scatter_deg: float
+    share: float  # of the mean square about this axis, that the mean is
+
+    def to_dict(self) -> dict[str, Any]:
+        """Strict JSON data."""
+        return asdict(self) | {"mean": self.mean.to_dict()}
+
+
+@dataclass(frozen=True)
+class RotationRegime:
+    """Scans that have something in common: how many, their rotation error and its k."""
+
+    name: str
+    scans: int
+    rms_deg: float
+    k: float
+
+
+@dataclass(frozen=True)
+class RotationTables:
+    """Where errors of the rotation lie; described, not tested."""
+
+    bias: tuple[RotationBias, ...]
+    regimes: tuple[RotationRegime, ...]
+    tail: Tail | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Strict JSON data."""
+        return {
+            "bias": [each.to_dict() for each in self.bias],
+            "regimes": [asdict(each) for each in self.regimes],
+            "tail": None if self.tail is None else asdict(self.tail),
+        }
+
+
+@dataclass(frozen=True)
 class Diagnoses:
     """Where the error comes from."""
 
@@ -125,6 +166,7 @@ class Diagnoses:
     systematic: float | None  # share of the mean square (in sigmas if reported) that biases explain
     notes: tuple[str, ...] = ()
     reason: str | None = None  # why nothing was tried
+    rotation: RotationTables | None = None  # None where no rotation was scored
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -141,6 +183,7 @@ class Diagnoses:
             "regimes": [asdict(each) for each in self.regimes],
             "tail": None if self.tail is None else asdict(self.tail),
             "systematic": self.systematic,
+            "rotation": None if self.rotation is None else self.rotation.to_dict(),
             "notes": list(self.notes),
             "reason": self.reason,
         }

@@ -6,8 +6,19 @@ import numpy as np
 
 from smfeval import words
 from smfeval.evaluation import Evaluation
-from smfeval.explain.diagnoses.case import STANDING_M_S, TEST_LEVEL, DiagnosisCase
-from smfeval.explain.diagnoses.result import Bias, Diagnosis, DiagnosisWindows, ErrorWindow, Regime
+from smfeval.evaluation.orientation import ROUNDING_RAD
+from smfeval.explain.diagnoses.case import STANDING_M_S, TEST_LEVEL, DiagnosisCase, case_of
+from smfeval.explain.diagnoses.result import (
+    Bias,
+    Diagnosis,
+    DiagnosisWindows,
+    ErrorWindow,
+    Regime,
+    RotationBias,
+    RotationRegime,
+    RotationTables,
+)
+from smfeval.explain.diagnoses.tails import tail_of
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.special import chi_squared_tail
@@ -162,3 +173,37 @@ def _rmse(case: DiagnosisCase, scans: Bools | slice) -> float:
 
 def _k(case: DiagnosisCase, scans: Bools | slice) -> float | None:
     return case.k(scans) if case.has_belief else None
+
+
+def rotation_tables(evaluation: Evaluation) -> RotationTables | None:
+    """Bias by axis, regimes and tail of the rotation; None where it has no scored errors.
+
+    The residual is Log(R_mean^T R_ref); a bias is that of the estimate, so its negative.
+    """
+    found = evaluation.rotation
+    if found is None:
+        return None
+    case = case_of(evaluation, found)
+    if float(np.median(np.abs(case.error).max(axis=1))) <= ROUNDING_RAD:
+        return None
+    regimes = (
+        RotationRegime(each.name, each.scans, float(np.degrees(each.rmse_m)), each.k)
+        for each in regime_table(case)
+        if each.k is not None
+    )
+    return RotationTables(
+        tuple(
+            _rotation_bias(axis, -np.degrees(case.error[:, i]), case)
+            for i, axis in enumerate(found.space.axis_names)
+        ),
+        tuple(regimes),
+        tail_of(case.residuals.likelihood_terms.nees, case.dimension),
+    )
+
+
+def _rotation_bias(axis: str, series: Floats, case: DiagnosisCase) -> RotationBias:
+    mean, square = case.intervals.of(series, "mean", "deg"), float(np.mean(series**2))
+    share = mean.value**2 / square if square > 0 else 0.0
+    scatter = float(series.std())
+    is_rounding = scatter <= np.degrees(ROUNDING_RAD)  # errors as constant as numbers can be
+    return RotationBias(axis, mean, 0.0 if is_rounding else scatter, share)

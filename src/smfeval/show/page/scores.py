@@ -10,7 +10,14 @@ from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
 from smfeval.explain.alibis import Alibi, AlibiJudgement, Alibis
 from smfeval.explain.diagnoses import Diagnoses
-from smfeval.explain.diagnoses.result import Bias, ErrorWindow, Regime, Tail
+from smfeval.explain.diagnoses.result import (
+    Bias,
+    ErrorWindow,
+    Regime,
+    RotationRegime,
+    RotationTables,
+    Tail,
+)
 from smfeval.show import scores
 from smfeval.show.figures.calibration import LEVELS, empirical_coverage
 from smfeval.show.page.document import document
@@ -305,6 +312,10 @@ def _diagnoses(found: Diagnoses) -> dict[str, Any]:
         "windows": [] if windows is None else [_window_row(each) for each in windows.rows],
         "between": f"{words.share(between)} of the error's variance lies between windows",
         "regimes": [_regime_row(each) for each in found.regimes],
+        "rotation": [] if found.rotation is None else _rotation_bias_rows(found.rotation),
+        "rotation_regimes": []
+        if found.rotation is None
+        else [_rotation_regime_row(each) for each in found.rotation.regimes],
         "untested": [f"{each.name}: {each.reason}" for each in found.untested],
     }
 
@@ -321,6 +332,27 @@ def _bias_row(bias: Bias) -> Row:
         Cell(f"{text} {unit.name}", mean.value, tuple(shown)),
         length_cell(bias.scatter_m),
         Cell(words.share(share), bias.share),
+    )
+
+
+def _rotation_bias_rows(found: RotationTables) -> list[Row]:
+    return [
+        (
+            Cell(each.axis),
+            number_cell(each.mean),
+            Cell(words.angle(each.scatter_deg), each.scatter_deg),
+            Cell(words.share(each.share), each.share),
+        )
+        for each in found.bias
+    ]
+
+
+def _rotation_regime_row(regime: RotationRegime) -> Row:
+    return (
+        Cell(regime.name),
+        Cell(words.count(regime.scans, "scan"), regime.scans),
+        Cell(words.angle(regime.rms_deg), regime.rms_deg),
+        plain_cell(regime.k),
     )
 
 
