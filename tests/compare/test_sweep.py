@@ -278,6 +278,15 @@ def test_each_setting_has_its_median_over_tracks():
     assert row.nees_median.low is not None
 
 
+def test_a_setting_has_k_of_the_rotation_only_if_all_its_runs_have():
+    k = Number(4.0, "1")
+    points = [point(r, 30 + r, 1.0, track=t) for t in "ab" for r in (1, 2)]
+    some = [replace(each, k_rotation=k) if each.track == "a" else each for each in points]
+    assert [row.k_rotation for row in sweep_of(some).rows] == [None, None]
+    every = [replace(each, k_rotation=k) for each in points]
+    assert [row.k_rotation.value for row in sweep_of(every).rows] == [4.0, 4.0]
+
+
 def test_repeats_of_a_run_are_no_further_tracks():
     points = [point(r, 30 + r + i, 1.0) for i in range(6) for r in (1, 2)]
     row = sweep_of(points).rows[0]

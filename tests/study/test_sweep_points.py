@@ -5,6 +5,7 @@ import pytest
 
 from smfeval.compare.sweep import sweep_of
 from smfeval.errors import FormatError
+from smfeval.show.sweep import text
 from smfeval.study.sweep_plan import read_sweep
 from smfeval.study.sweep_points import points_of_files
 from support.study_folders import SIGMA_M, planned
@@ -26,6 +27,20 @@ def test_each_run_has_the_numbers_that_were_put_in(files):
         assert point.mae.value == pytest.approx(1.596 * size * SIGMA_M, rel=0.2)
         assert point.scored == 60
     assert points[0].source == "bold/one_R0.01.square"
+
+
+def test_each_run_and_setting_has_k_of_the_rotation(files):
+    points, _ = points_of_files(files)
+    for point in points:
+        honest = 1.0 if point.estimator == "honest" else 1 / float(dict(point.settings)["R"])
+        assert point.k_rotation.value == pytest.approx(honest, rel=0.6)  # 60 scans
+    for row in sweep_of(points).rows:
+        honest = 1.0 if row.estimator == "honest" else 1 / float(dict(row.settings)["R"])
+        assert row.k_rotation.value == pytest.approx(honest, rel=0.35)
+        assert row.k_pose.value == pytest.approx(honest, rel=0.35)
+    shown = text(sweep_of(points), verbose=True)
+    assert "rotation k" in shown
+    assert "pose k" in shown
 
 
 def test_errors_that_follow_are_told_from_errors_that_stay(files):

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
+from smfeval.maths import so3
 from smfeval.track import GaussianTrack
 from support.beliefs import ABOUT
 from support.study_folders import SCANS, SIGMA_M, put, truth
@@ -37,9 +38,14 @@ def belief(factor: float, size: float, seed: int) -> GaussianTrack:
     """A variance that is `factor` times the usual, errors that are `size` times the usual."""
     exact = truth()
     error = size * SIGMA_M * np.random.default_rng(seed).normal(size=(SCANS, 3))
+    turn = size * SIGMA_M * np.random.default_rng([seed, 1]).normal(size=(SCANS, 3))  # rad
     covariance = np.broadcast_to(np.eye(6) * factor * SIGMA_M**2, (SCANS, 6, 6)).copy()
     return GaussianTrack(
-        exact.stamp, exact.position + error, exact.rotation, covariance, about=ABOUT
+        exact.stamp,
+        exact.position + error,
+        so3.compose(exact.rotation, so3.exp(turn)),
+        covariance,
+        about=ABOUT,
     )
 
 

@@ -82,6 +82,7 @@ def _judge_errors(error: Number | None, dimension: int) -> Label:
 
 
 SCHEMA = "smfeval.sweep/1"
+SPACE_NUMBERS = ("k_rotation", "k_pose")  # beside the slopes, which are of the position
 SLOPES = ("nees_slope", "error_slope", "divided_slope")
 
 
@@ -141,6 +142,8 @@ class SettingRow:
     precision: Number
     nees_median: Number
     mae: Number
+    k_rotation: Number | None = None  # where the rotation of every run was scored
+    k_pose: Number | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -229,7 +232,10 @@ def _point(point: Point) -> dict[str, Any]:
 
 
 def _numbers(of: SettingRow | Point) -> dict[str, Any]:
-    return {name: getattr(of, name).to_dict() for name in ("precision", "nees_median", "mae")}
+    spaces = {name: getattr(of, name) for name in SPACE_NUMBERS}
+    return {name: getattr(of, name).to_dict() for name in ("precision", "nees_median", "mae")} | {
+        name: None if number is None else number.to_dict() for name, number in spaces.items()
+    }
 
 
 def setting_rows(points: Sequence[Point], level: float) -> tuple[SettingRow, ...]:
@@ -247,8 +253,19 @@ def _setting_row(
         return _median(points, name, level)
 
     tracks = len({point.track for point in points})
+    spaces = {
+        name: median(name)
+        for name in SPACE_NUMBERS
+        if all(getattr(point, name) is not None for point in points)
+    }
     return SettingRow(
-        estimator, settings, tracks, median("precision"), median("nees_median"), median("mae")
+        estimator,
+        settings,
+        tracks,
+        median("precision"),
+        median("nees_median"),
+        median("mae"),
+        **spaces,
     )
 
 

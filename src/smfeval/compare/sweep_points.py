@@ -48,6 +48,8 @@ class Point:
     source: str
     notes: tuple[str, ...] = ()
     scans: ScanSeries | None = field(default=None, repr=False, compare=False)
+    k_rotation: Number | None = None  # where the rotation was scored
+    k_pose: Number | None = None
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,8 @@ def point_of(
         origin.source,
         notes,
         scans,
+        numbers.get("k_rotation"),
+        numbers.get("k_pose"),
     )
 
 

@@ -97,11 +97,14 @@ def _outcome(
     return point_of_evaluation(origin, evaluation, notes=(*done.notes, *evaluation.all_notes))
 
 
+POINT_NUMBERS = ("precision", "nees_median", "mae", "k_rotation", "k_pose")
+
+
 def point_of_evaluation(
     origin: Origin, evaluation: Evaluation, *, notes: tuple[str, ...]
 ) -> Point | Failure:
     """The point of a run that was scored."""
-    numbers = {name: evaluation.get(name) for name in ("precision", "nees_median", "mae")}
+    numbers = {name: evaluation.get(name) for name in POINT_NUMBERS}
     known = {name: number for name, number in numbers.items() if number is not None}
     scored = evaluation.position
     scans = None

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from smfeval import words
 from smfeval.compare.sweep import (
     SENTENCES,
+    SPACE_NUMBERS,
     KnobEffect,
     SettingRow,
     Sweep,
@@ -14,6 +15,7 @@ from smfeval.compare.sweep import (
 )
 from smfeval.compare.sweep_points import format_settings
 from smfeval.summarise.number import Number
+from smfeval.summarise.numbers import NUMBERS
 
 HEADINGS = (
     "estimator",
@@ -34,7 +36,7 @@ def text(sweep: Sweep, *, verbose: bool = False) -> str:
         extent(sweep),
         *_table(_knob_rows(sweep)),
         *_predictions(sweep),
-        *(["", *_table([ROW_HEADINGS, *map(_setting_row, sweep.rows)])] if verbose else []),
+        *(["", *_table(_setting_rows(sweep))] if verbose else []),
         *_failures(sweep),
         *(f"  note  {note}" for note in _notes(sweep, verbose=verbose)),
         verdicts(sweep),
@@ -135,7 +137,16 @@ def _counts(sweep: Sweep, unearned: float) -> list[str]:
     return lines
 
 
-def _setting_row(row: SettingRow) -> tuple[str, ...]:
+def _setting_rows(sweep: Sweep) -> list[tuple[str, ...]]:
+    """Medians of every setting; k of rotation and pose where one of them was scored."""
+    shown = [name for name in SPACE_NUMBERS if any(getattr(row, name) for row in sweep.rows)]
+    return [
+        (*ROW_HEADINGS, *(NUMBERS[name].title for name in shown)),
+        *(_setting_row(row, shown) for row in sweep.rows),
+    ]
+
+
+def _setting_row(row: SettingRow, shown: Sequence[str]) -> tuple[str, ...]:
     return (
         row.estimator,
         format_settings(row.settings),
@@ -143,6 +154,7 @@ def _setting_row(row: SettingRow) -> tuple[str, ...]:
         str(row.precision),
         str(row.nees_median),
         str(row.mae),
+        *(str(getattr(row, name) or "-") for name in shown),
     )
 
 
