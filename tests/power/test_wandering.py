@@ -12,7 +12,8 @@ from scipy.stats import binom
 from smfeval.maths.dependence import wanders
 from smfeval.score import Residuals, RuleSettings, scores
 from smfeval.summarise.number import Intervals
-from smfeval.summarise.numbers import WANDERS, Sample, compute_numbers
+from smfeval.summarise.numbers import compute_numbers
+from smfeval.summarise.quantities import WANDERS, Sample
 
 QUICK, MANY, TRUTH = 30, 200, 300
 KINDS = ("mae", "rmse", "nees_mean", "k", "coverage_50", "coverage_90")

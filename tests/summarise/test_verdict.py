@@ -9,7 +9,8 @@ from smfeval.evaluation import Options, evaluate
 from smfeval.score import Residuals, RuleSettings, scores
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import Intervals, Number
-from smfeval.summarise.numbers import Sample, compute_numbers
+from smfeval.summarise.numbers import compute_numbers
+from smfeval.summarise.quantities import Sample
 from smfeval.summarise.verdict import K_AT_95, NARROW, verdict
 from smfeval.track import GaussianTrack
 from support.beliefs import gaussian, poses

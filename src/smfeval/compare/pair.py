@@ -39,7 +39,7 @@ from smfeval.score.spaces import path_axes
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.judgement import DOUBT, Bound
 from smfeval.summarise.number import Intervals, Number, finite_or_none
-from smfeval.summarise.numbers import is_rounding
+from smfeval.summarise.quantities import is_rounding
 from smfeval.summarise.relative import RelativeMotion
 from smfeval.summarise.verdict import ENOUGH_SCANS, FEWEST_SCANS
 from smfeval.summarise.windows import WindowRow

@@ -32,7 +32,8 @@ from smfeval.maths.arrays import Floats
 from smfeval.options import Options
 from smfeval.score import scores
 from smfeval.summarise.number import Number
-from smfeval.summarise.numbers import Sample, compute_numbers, k_at_verdict_level
+from smfeval.summarise.numbers import compute_numbers
+from smfeval.summarise.quantities import Sample, k_at_verdict_level
 from smfeval.summarise.relative import RelativeMotion
 from smfeval.summarise.verdict import K_AT_95
 from smfeval.track import AnyTrack, Track

@@ -21,7 +21,7 @@ from smfeval.score.spaces import path_axes
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.judgement import CONSISTENT, judge
 from smfeval.summarise.number import Intervals, Number
-from smfeval.summarise.numbers import is_rounding
+from smfeval.summarise.quantities import is_rounding
 from smfeval.summarise.relative import (
     RelativeError,
     RelativeMotion,

@@ -21,7 +21,8 @@ from smfeval.score.rotation import SIGMA_REFUSED_RAD, SIGMA_WARNED_RAD
 from smfeval.score.spaces import PoseSpace, RotationSpace
 from smfeval.score.tangent import pose_residuals
 from smfeval.summarise.number import Number
-from smfeval.summarise.numbers import Sample, compute_numbers, k_at_verdict_level
+from smfeval.summarise.numbers import compute_numbers
+from smfeval.summarise.quantities import Sample, k_at_verdict_level
 from smfeval.summarise.verdict import K_AT_95
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
 

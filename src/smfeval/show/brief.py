@@ -19,7 +19,8 @@ from smfeval.show.scores import energy_text, relative_rows
 from smfeval.show.scores import text as everything
 from smfeval.summarise.inflation import scaled_log_score
 from smfeval.summarise.number import Number
-from smfeval.summarise.numbers import NOMINAL, NUMBERS, NumberRow
+from smfeval.summarise.numbers import NUMBERS, NumberRow
+from smfeval.summarise.quantities import NOMINAL
 from smfeval.summarise.relative import RelativeMotion
 from smfeval.track import ParticleTrack
 

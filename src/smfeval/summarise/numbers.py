@@ -6,92 +6,41 @@ the mean over the scans. Further numbers are rows of `_DERIVED`.
 """
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from dataclasses import dataclass, replace
+from functools import partial
 from math import inf, log
 from typing import Literal
 
-import numpy as np
-
 from smfeval import words
-from smfeval.maths import normal
-from smfeval.maths.arrays import Bools, Floats
-from smfeval.maths.dependence import wanders
-from smfeval.maths.special import chi_squared_tail_quantile
-from smfeval.score import RULES, Residuals, Rule, RuleSettings
-from smfeval.score.pit import honest_median, relative_nees
+from smfeval.score import RULES, Rule
 from smfeval.score.residuals import SpaceName
-from smfeval.score.spaces import CorrelationTerms, PositionSpace, Space
-from smfeval.summarise.inflation import best_scale, median_chi_squared, moment_shape
-from smfeval.summarise.interval import StatisticName
-from smfeval.summarise.number import Intervals, Number, plain_statistic
-from smfeval.summarise.windows import WindowSample
-
-VERDICT_LEVEL = 0.95
-WANDERS = "the error wanders over the whole track: it has no mean that a track this long could show"
-ROUNDING = 1e-9  # errors this small beside the positions are what rounding leaves of zero
-LEVELS = (0.5, 0.68, 0.9, 0.95, 0.99)
-NOMINAL = 0.9  # the coverage that tables show
-FEWEST_FOR_SHAPE = 4  # scans: fewer than d + 1 errors always lie in a plane
-LEAST_CORRELATION = 0.05  # claimed: less of it cannot be told from none
-
-
-@dataclass(frozen=True)
-class Sample:
-    """What the numbers of a track are computed from, in one space.
-
-    `body` holds the residuals in body axes, for the shape; `rotation_deg` is None where a track
-    has no orientation, `relative` where relative motion has no scores; both are of the position.
-    """
-
-    series: Mapping[str, Floats]
-    residuals: Residuals
-    body: Residuals
-    rotation_deg: Floats | None
-    settings: RuleSettings
-    intervals: Intervals
-    relative: WindowSample | None = None
-    space: Space = field(default_factory=PositionSpace)
-
-    @cached_property
-    def relative_nees(self) -> Floats:
-        """NEES over the median of an honest belief; of particles, by their ranks. (n,)."""
-        return relative_nees(self.residuals, self.series["nees"], self.series["pit"])
-
-    @cached_property
-    def error_wanders(self) -> bool:
-        """Whether the error is a random walk or slower over the whole track."""
-        return wanders(self.residuals.error)
-
-    def number(
-        self, series: Floats, statistic: StatisticName, unit: str, related: Floats | None = None
-    ) -> Number:
-        """A statistic of a series that the errors decide; no interval where they wander."""
-        if self.error_wanders and self.intervals.method is not None:
-            return Number(plain_statistic(series, statistic), unit, reason=WANDERS)
-        return self.intervals.of(series, statistic, unit, related=related)
-
-    def mean(self, rule: str) -> Number | None:
-        """Mean of a rule over the scans, with its interval; computed once."""
-        if rule not in self.series:
-            return None
-        if rule not in self._means:
-            unit = RULES[rule].unit_for(self.settings)
-            self._means[rule] = self.number(self.series[rule], "mean", unit)
-        return self._means[rule]
-
-    @cached_property
-    def correlation(self) -> CorrelationTerms | None:
-        """How position and rotation err together."""
-        return self.space.correlation_terms(self.residuals)
-
-    @cached_property
-    def _means(self) -> dict[str, Number]:
-        return {}
-
-
-Computed = dict[str, Number]  # the numbers of the rows before
-Compute = Callable[[Sample, Computed], Number | None]
+from smfeval.summarise.inflation import median_chi_squared
+from smfeval.summarise.number import Number
+from smfeval.summarise.quantities import (
+    LEVELS,
+    NOMINAL,
+    Compute,
+    Computed,
+    Sample,
+    compute_best_scale,
+    compute_claimed_correlation,
+    compute_correlation,
+    compute_coverage,
+    compute_factor_per_axis,
+    compute_k,
+    compute_log_score,
+    compute_mae,
+    compute_moment_k,
+    compute_nats,
+    compute_nees,
+    compute_precision,
+    compute_psi,
+    compute_relative_coverage,
+    compute_relative_k,
+    compute_relative_mean,
+    compute_rmse,
+    compute_rotation,
+)
 
 
 @dataclass(frozen=True)
@@ -204,7 +153,7 @@ def rule_row(rule: Rule) -> NumberRow:
         rule.title or rule.name,
         rule.unit,
         "scores",
-        _log_score if rule.name == "log" else mean,
+        compute_log_score if rule.name == "log" else mean,
         label=rule.label,
         compare="lower is better",
         better="lower",
@@ -256,201 +205,6 @@ def metrics() -> dict[str, NumberRow]:
     return {row.name: row for row in rows if row.metric}
 
 
-def is_rounding(distance: Floats, position: Floats) -> bool:
-    """Whether distances are no more than rounding leaves of positions so large."""
-    farthest = max(float(position.max()), -float(position.min()))
-    return float(np.median(distance)) <= ROUNDING * farthest
-
-
-def k_at_verdict_level(sample: Sample, k: Number) -> Number:
-    """k with the 95 % interval that the verdict rests on, whatever level is shown."""
-    if sample.intervals.level == VERDICT_LEVEL:
-        return k
-    at_level = replace(sample, intervals=replace(sample.intervals, level=VERDICT_LEVEL))
-    return at_level.number(sample.relative_nees, "median", "1")
-
-
-def _mae(sample: Sample, computed: Computed) -> Number:
-    del computed
-    return sample.number(sample.series["ape"], "mean", "m")
-
-
-def _rmse(sample: Sample, computed: Computed) -> Number:
-    """Its interval lies nowhere below that of the MAE."""
-    rmse, mae = sample.number(sample.series["ape"], "rmse", "m"), computed["mae"]
-    if rmse.low is None or rmse.high is None or mae.low is None or mae.high is None:
-        return rmse
-    return replace(rmse, low=max(rmse.low, mae.low), high=max(rmse.high, mae.high))
-
-
-def _log_score(sample: Sample, computed: Computed) -> Number | None:
-    """Its low end leaves room for a consistency of zero at least."""
-    del computed
-    number, sharpness = sample.mean("log"), sample.mean("log_sharpness")
-    if number is None or number.low is None or sharpness is None:
-        return number
-    sharpest = sharpness.value if sharpness.low is None else sharpness.low
-    least = sharpest + 0.5 * sample.residuals.dimension * float(np.log(2 * np.pi))
-    return replace(number, low=min(max(number.low, least), number.value))
-
-
-def _rotation(sample: Sample, computed: Computed) -> Number | None:
-    del computed
-    if sample.rotation_deg is None:
-        return None
-    return sample.intervals.of(sample.rotation_deg, "mean", "deg")
-
-
-def _nees(
-    sample: Sample, computed: Computed, *, statistic: Literal["median", "mean"]
-) -> Number | None:
-    del computed
-    if sample.residuals.covariance is None:
-        return None
-    return sample.number(sample.series["nees"], statistic, "1")
-
-
-def _k(sample: Sample, computed: Computed) -> Number | None:
-    """Median NEES over that of an honest belief; of particles, by their ranks."""
-    if "nees_median" not in computed:
-        return None
-    nees = computed["nees_median"]
-    if nees.low is None or sample.residuals.ensemble is not None:
-        return sample.number(sample.relative_nees, "median", "1")
-    return nees.map(lambda value: value / median_chi_squared(sample.residuals.dimension), "1")
-
-
-def _moment_k(sample: Sample, computed: Computed) -> Number | None:
-    """k of particles by mean and sample covariance alone (Hotelling); None for other beliefs."""
-    del computed
-    if sample.residuals.ensemble is None:
-        return None
-    relative = sample.series["nees"] / honest_median(sample.residuals)
-    return sample.number(relative, "median", "1")
-
-
-def _factor_per_axis(sample: Sample, computed: Computed) -> Number | None:
-    del sample
-    if "k" not in computed:
-        return None
-    return computed["k"].map(lambda value: float(np.sqrt(value)), "1")
-
-
-def _nats(sample: Sample, computed: Computed) -> Number | None:
-    """d ln k; None where k is 0, and no interval where its low end is."""
-    k, d = computed.get("k"), sample.residuals.dimension
-    if k is None or not k.value > 0:
-        return None
-    if k.low is not None and not k.low > 0:
-        k = replace(k, low=None, high=None, reason="the interval of k reaches 0")
-    return k.map(lambda value: d * log(value) if value < inf else inf, "nat")
-
-
-def _coverage(sample: Sample, computed: Computed, *, level: float) -> Number | None:
-    del computed
-    if sample.residuals.covariance is None:
-        return None
-    inside = sample.series["pit"] <= level
-    if sample.error_wanders:
-        return sample.number(inside.astype(np.float64), "mean", "1")
-    return coverage_number(inside, sample.relative_nees, sample.intervals)
-
-
-def coverage_number(inside: Bools, relative_nees: Floats, intervals: Intervals) -> Number:
-    """A coverage: a share whose memory is that of the NEES, its ends within 0 and 1."""
-    related = None
-    if inside.all() or not inside.any():
-        related = np.log(np.maximum(relative_nees, np.finfo(np.float64).tiny))
-    number = intervals.of(inside.astype(np.float64), "mean", "1", related=related)
-    low, high = (
-        None if end is None else min(max(end, 0.0), 1.0) for end in (number.low, number.high)
-    )
-    return replace(number, low=low, high=high)
-
-
-def _psi(sample: Sample, computed: Computed) -> Number | None:
-    """Shape penalty; None where there are too few scans to fill the space."""
-    del computed
-    fewest = max(FEWEST_FOR_SHAPE, sample.body.dimension + 1)
-    if sample.residuals.covariance is None or len(sample.body) < fewest:
-        return None
-    value = moment_shape(sample.space.whitened_moment(sample.body))
-    return Number(value, "1") if np.isfinite(value) else None
-
-
-def _precision(sample: Sample, computed: Computed) -> Number | None:
-    """Median of -log det of the reported covariance; None where some scan has none."""
-    del computed
-    residuals = sample.residuals
-    if residuals.covariance is None:
-        return None
-    if residuals.noise is None and residuals.reported is None:
-        return sample.intervals.of(-residuals.likelihood_terms.logdet, "median", "nat")
-    covariance = residuals.covariance if residuals.reported is None else residuals.reported
-    regular = ~normal.is_singular(covariance)
-    if not regular.all() and residuals.reported is None:
-        return None
-    reported = normal.likelihood_terms(residuals.error[regular], covariance[regular])
-    return sample.intervals.of(-reported.logdet, "median", "nat")
-
-
-def _best_scale(sample: Sample, computed: Computed) -> Number | None:
-    """The factor on S with the least mean log score."""
-    del computed
-    residuals = sample.residuals
-    if residuals.covariance is None:
-        return None
-    if residuals.noise is None:
-        mean = float(np.mean(residuals.likelihood_terms.nees))
-        return Number(mean / residuals.dimension, "1")
-    return Number(best_scale(residuals.error, residuals.covariance, residuals.noise), "1")
-
-
-def _claimed_correlation(sample: Sample, computed: Computed) -> Number | None:
-    """Root mean square of the canonical correlations of position and rotation that are claimed."""
-    del computed
-    terms = sample.correlation
-    return None if terms is None else Number(float(np.sqrt(np.mean(terms.claimed))), "1")
-
-
-def _correlation(sample: Sample, computed: Computed) -> Number | None:
-    """Products of position and rotation errors over those that are claimed (`CorrelationTerms`)."""
-    del computed
-    terms = sample.correlation
-    if terms is None or float(np.mean(terms.claimed)) < LEAST_CORRELATION**2:
-        return None
-    scale = np.sqrt(np.mean(terms.position_nees) * np.mean(terms.rotation_nees))
-    if scale == 0:  # one of the two without any error
-        return None
-    return Number(float(np.mean(terms.found) / np.mean(terms.claimed) / scale), "1")
-
-
-def _relative_mean(
-    sample: Sample, computed: Computed, *, score: Literal["energy", "log"], unit: str
-) -> Number | None:
-    del computed
-    if sample.relative is None:
-        return None
-    return sample.intervals.of(sample.relative.scores[score], "mean", unit)
-
-
-def _relative_k(sample: Sample, computed: Computed) -> Number | None:
-    """Mean NEES of windows over its degrees of freedom, with the interval that judges."""
-    del computed
-    if sample.relative is None:
-        return None
-    return sample.relative.row.number(sample.intervals)
-
-
-def _relative_coverage(sample: Sample, computed: Computed) -> Number | None:
-    del computed
-    if sample.relative is None:
-        return None
-    nees = sample.relative.scores["nees"]
-    inside = nees <= chi_squared_tail_quantile(3, 1 - NOMINAL)
-    return coverage_number(inside, nees, sample.intervals)
-
-
 def _coverage_row(level: float) -> NumberRow:
     percent = words.exact(100 * level)
     return NumberRow(
@@ -458,7 +212,7 @@ def _coverage_row(level: float) -> NumberRow:
         f"{percent} % coverage",
         "1",
         "calibration",
-        partial(_coverage, level=level),
+        partial(compute_coverage, level=level),
         label="coverage",
         honest=lambda dimension: level,
         compare=f"{percent} % if honest",
@@ -487,12 +241,12 @@ def _error_row(name: str, title: str, unit: str, compute: Compute, *, metric: bo
 
 
 _ERRORS = (
-    _error_row("mae", "MAE", "m", _mae, metric=True),
-    _error_row("rmse", "RMSE", "m", _rmse, metric=True),
+    _error_row("mae", "MAE", "m", compute_mae, metric=True),
+    _error_row("rmse", "RMSE", "m", compute_rmse, metric=True),
 )
 _DERIVED = (
     replace(
-        _error_row("rotation", "rotation", "deg", _rotation, metric=False),
+        _error_row("rotation", "rotation", "deg", compute_rotation, metric=False),
         label=None,  # it stands beside the scores of the rotation
         aliases=("rotation_error",),
     ),
@@ -503,7 +257,7 @@ _CALIBRATION = (
         "median NEES",
         "1",
         "calibration",
-        partial(_nees, statistic="median"),
+        partial(compute_nees, statistic="median"),
         "NEES",
         honest=median_chi_squared,
         compare="{honest} {if_honest}",
@@ -515,7 +269,7 @@ _CALIBRATION = (
         "mean NEES",
         "1",
         "calibration",
-        partial(_nees, statistic="mean"),
+        partial(compute_nees, statistic="mean"),
         "NEES",
         honest=float,
         compare="{honest} {if_honest}; a few scans can dominate it",
@@ -525,7 +279,7 @@ _CALIBRATION = (
         "k",
         "1",
         "calibration",
-        _k,
+        compute_k,
         "k",
         honest=lambda dimension: 1.0,
         compare="1 if honest, above 1 overconfident",
@@ -539,7 +293,7 @@ _CALIBRATION = (
         "factor per axis",
         "1",
         "calibration",
-        _factor_per_axis,
+        compute_factor_per_axis,
         honest=lambda dimension: 1.0,
         compare="1 if honest",
     ),
@@ -548,7 +302,7 @@ _CALIBRATION = (
         "nats above consistency",
         "nat",
         "calibration",
-        _nats,
+        compute_nats,
         honest=lambda dimension: 0.0,
         compare="0 if honest; d ln k, above 0 overconfident",
         metric=True,
@@ -560,7 +314,7 @@ _CALIBRATION = (
         "k by second moments",
         "1",
         "calibration",
-        _moment_k,
+        compute_moment_k,
         "k",
         honest=lambda dimension: 1.0,
         compare="1 if honest and the cloud is Gaussian",
@@ -572,7 +326,7 @@ _CALIBRATION = (
         "psi",
         "1",
         "calibration",
-        _psi,
+        compute_psi,
         "shape",
         honest=lambda dimension: 1.0,
         compare="1 if errors have the covariance's shape",
@@ -582,7 +336,7 @@ _CALIBRATION = (
         "precision",
         "nat",
         "calibration",
-        _precision,
+        compute_precision,
         "precision",
         compare="higher claims more",
         metric=True,
@@ -592,7 +346,7 @@ _CALIBRATION = (
         "best scale",
         "1",
         "calibration",
-        _best_scale,
+        compute_best_scale,
         honest=lambda dimension: 1.0,
         compare="1 if honest; the factor on the covariance with the least log score",
         on_page=False,
@@ -604,7 +358,7 @@ _RELATIVE = (
         "relative energy",
         "m",
         "scores",
-        partial(_relative_mean, score="energy", unit="m"),
+        partial(compute_relative_mean, score="energy", unit="m"),
         "relative scores",
         compare="lower is better",
         better="lower",
@@ -617,7 +371,7 @@ _RELATIVE = (
         "relative log score",
         "nat",
         "scores",
-        partial(_relative_mean, score="log", unit="nat"),
+        partial(compute_relative_mean, score="log", unit="nat"),
         "relative scores",
         compare="lower is better",
         better="lower",
@@ -630,7 +384,7 @@ _RELATIVE = (
         "relative k",
         "1",
         "calibration",
-        _relative_k,
+        compute_relative_k,
         honest=lambda dimension: 1.0,
         compare="1 if honest, above 1 overconfident",
         better="honest",
@@ -644,7 +398,7 @@ _RELATIVE = (
         "relative 90 % coverage",
         "1",
         "calibration",
-        _relative_coverage,
+        compute_relative_coverage,
         "relative scores",
         honest=lambda dimension: NOMINAL,
         compare="90 % if honest",
@@ -679,7 +433,7 @@ _CORRELATION = (
         "claimed correlation",
         "1",
         "calibration",
-        _claimed_correlation,
+        compute_claimed_correlation,
         compare="0: position and rotation are claimed to be independent",
         space="pose",
     ),
@@ -688,7 +442,7 @@ _CORRELATION = (
         "correlation",
         "1",
         "calibration",
-        _correlation,
+        compute_correlation,
         honest=lambda dimension: 1.0,
         compare="1 if position and rotation err together as claimed, 0 if not at all",
         space="pose",

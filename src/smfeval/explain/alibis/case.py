@@ -33,7 +33,7 @@ from smfeval.score import Residuals
 from smfeval.score.pit import honest_median
 from smfeval.summarise.judgement import RELATIVE_MOTION, Label
 from smfeval.summarise.number import Number, finite_or_none
-from smfeval.summarise.numbers import VERDICT_LEVEL
+from smfeval.summarise.quantities import VERDICT_LEVEL
 from smfeval.summarise.verdict import K_AT_95, Verdict
 from smfeval.track import AnyTrack, CrossCovariance, GaussianTrack, ParticleTrack, Track
 

@@ -29,7 +29,7 @@ from smfeval.explain.diagnoses.tables import (
 )
 from smfeval.explain.diagnoses.tails import overall_diagnosis, tail_faults, tail_of
 from smfeval.maths import normal
-from smfeval.summarise.numbers import ROUNDING
+from smfeval.summarise.quantities import ROUNDING
 
 __all__ = ["Diagnoses", "Diagnosis", "Untested", "diagnose"]
 

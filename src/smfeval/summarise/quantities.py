@@ -1,0 +1,293 @@
+"""How each number of a track is computed, from what was scored of it in one space.
+
+Every function takes the sample and the numbers of the rows before (`summarise.numbers`, the table)
+and returns a number with its interval, or None where the track has no such number.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import inf, log
+from typing import Literal
+
+import numpy as np
+
+from smfeval.maths import normal
+from smfeval.maths.arrays import Bools, Floats
+from smfeval.maths.dependence import wanders
+from smfeval.maths.special import chi_squared_tail_quantile
+from smfeval.score import RULES, Residuals, RuleSettings
+from smfeval.score.pit import honest_median, relative_nees
+from smfeval.score.spaces import CorrelationTerms, PositionSpace, Space
+from smfeval.summarise.inflation import best_scale, median_chi_squared, moment_shape
+from smfeval.summarise.interval import StatisticName
+from smfeval.summarise.number import Intervals, Number, plain_statistic
+from smfeval.summarise.windows import WindowSample
+
+VERDICT_LEVEL = 0.95
+WANDERS = "the error wanders over the whole track: it has no mean that a track this long could show"
+ROUNDING = 1e-9  # errors this small beside the positions are what rounding leaves of zero
+LEVELS = (0.5, 0.68, 0.9, 0.95, 0.99)
+NOMINAL = 0.9  # the coverage that tables show
+FEWEST_FOR_SHAPE = 4  # scans: fewer than d + 1 errors always lie in a plane
+LEAST_CORRELATION = 0.05  # claimed: less of it cannot be told from none
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What the numbers of a track are computed from, in one space.
+
+    `body` holds the residuals in body axes, for the shape; `rotation_deg` is None where a track
+    has no orientation, `relative` where relative motion has no scores; both are of the position.
+    """
+
+    series: Mapping[str, Floats]
+    residuals: Residuals
+    body: Residuals
+    rotation_deg: Floats | None
+    settings: RuleSettings
+    intervals: Intervals
+    relative: WindowSample | None = None
+    space: Space = field(default_factory=PositionSpace)
+
+    @cached_property
+    def relative_nees(self) -> Floats:
+        """NEES over the median of an honest belief; of particles, by their ranks. (n,)."""
+        return relative_nees(self.residuals, self.series["nees"], self.series["pit"])
+
+    @cached_property
+    def error_wanders(self) -> bool:
+        """Whether the error is a random walk or slower over the whole track."""
+        return wanders(self.residuals.error)
+
+    def number(
+        self, series: Floats, statistic: StatisticName, unit: str, related: Floats | None = None
+    ) -> Number:
+        """A statistic of a series that the errors decide; no interval where they wander."""
+        if self.error_wanders and self.intervals.method is not None:
+            return Number(plain_statistic(series, statistic), unit, reason=WANDERS)
+        return self.intervals.of(series, statistic, unit, related=related)
+
+    def mean(self, rule: str) -> Number | None:
+        """Mean of a rule over the scans, with its interval; computed once."""
+        if rule not in self.series:
+            return None
+        if rule not in self._means:
+            unit = RULES[rule].unit_for(self.settings)
+            self._means[rule] = self.number(self.series[rule], "mean", unit)
+        return self._means[rule]
+
+    @cached_property
+    def correlation(self) -> CorrelationTerms | None:
+        """How position and rotation err together."""
+        return self.space.correlation_terms(self.residuals)
+
+    @cached_property
+    def _means(self) -> dict[str, Number]:
+        return {}
+
+
+Computed = dict[str, Number]  # the numbers of the rows before
+Compute = Callable[[Sample, Computed], Number | None]
+
+
+def is_rounding(distance: Floats, position: Floats) -> bool:
+    """Whether distances are no more than rounding leaves of positions so large."""
+    farthest = max(float(position.max()), -float(position.min()))
+    return float(np.median(distance)) <= ROUNDING * farthest
+
+
+def k_at_verdict_level(sample: Sample, k: Number) -> Number:
+    """k with the 95 % interval that the verdict rests on, whatever level is shown."""
+    if sample.intervals.level == VERDICT_LEVEL:
+        return k
+    at_level = replace(sample, intervals=replace(sample.intervals, level=VERDICT_LEVEL))
+    return at_level.number(sample.relative_nees, "median", "1")
+
+
+def compute_mae(sample: Sample, computed: Computed) -> Number:
+    """Mean distance from the reference."""
+    del computed
+    return sample.number(sample.series["ape"], "mean", "m")
+
+
+def compute_rmse(sample: Sample, computed: Computed) -> Number:
+    """Its interval lies nowhere below that of the MAE."""
+    rmse, mae = sample.number(sample.series["ape"], "rmse", "m"), computed["mae"]
+    if rmse.low is None or rmse.high is None or mae.low is None or mae.high is None:
+        return rmse
+    return replace(rmse, low=max(rmse.low, mae.low), high=max(rmse.high, mae.high))
+
+
+def compute_log_score(sample: Sample, computed: Computed) -> Number | None:
+    """Its low end leaves room for a consistency of zero at least."""
+    del computed
+    number, sharpness = sample.mean("log"), sample.mean("log_sharpness")
+    if number is None or number.low is None or sharpness is None:
+        return number
+    sharpest = sharpness.value if sharpness.low is None else sharpness.low
+    least = sharpest + 0.5 * sample.residuals.dimension * float(np.log(2 * np.pi))
+    return replace(number, low=min(max(number.low, least), number.value))
+
+
+def compute_rotation(sample: Sample, computed: Computed) -> Number | None:
+    """Mean angle between estimated and reference rotation, in degrees."""
+    del computed
+    if sample.rotation_deg is None:
+        return None
+    return sample.intervals.of(sample.rotation_deg, "mean", "deg")
+
+
+def compute_nees(
+    sample: Sample, computed: Computed, *, statistic: Literal["median", "mean"]
+) -> Number | None:
+    """A statistic of the NEES."""
+    del computed
+    if sample.residuals.covariance is None:
+        return None
+    return sample.number(sample.series["nees"], statistic, "1")
+
+
+def compute_k(sample: Sample, computed: Computed) -> Number | None:
+    """Median NEES over that of an honest belief; of particles, by their ranks."""
+    if "nees_median" not in computed:
+        return None
+    nees = computed["nees_median"]
+    if nees.low is None or sample.residuals.ensemble is not None:
+        return sample.number(sample.relative_nees, "median", "1")
+    return nees.map(lambda value: value / median_chi_squared(sample.residuals.dimension), "1")
+
+
+def compute_moment_k(sample: Sample, computed: Computed) -> Number | None:
+    """k of particles by mean and sample covariance alone (Hotelling); None for other beliefs."""
+    del computed
+    if sample.residuals.ensemble is None:
+        return None
+    relative = sample.series["nees"] / honest_median(sample.residuals)
+    return sample.number(relative, "median", "1")
+
+
+def compute_factor_per_axis(sample: Sample, computed: Computed) -> Number | None:
+    """Root of k: how many times too tight each axis is."""
+    del sample
+    if "k" not in computed:
+        return None
+    return computed["k"].map(lambda value: float(np.sqrt(value)), "1")
+
+
+def compute_nats(sample: Sample, computed: Computed) -> Number | None:
+    """d ln k; None where k is 0, and no interval where its low end is."""
+    k, d = computed.get("k"), sample.residuals.dimension
+    if k is None or not k.value > 0:
+        return None
+    if k.low is not None and not k.low > 0:
+        k = replace(k, low=None, high=None, reason="the interval of k reaches 0")
+    return k.map(lambda value: d * log(value) if value < inf else inf, "nat")
+
+
+def compute_coverage(sample: Sample, computed: Computed, *, level: float) -> Number | None:
+    """Share of scans whose region of a level holds the reference."""
+    del computed
+    if sample.residuals.covariance is None:
+        return None
+    inside = sample.series["pit"] <= level
+    if sample.error_wanders:
+        return sample.number(inside.astype(np.float64), "mean", "1")
+    return coverage_number(inside, sample.relative_nees, sample.intervals)
+
+
+def coverage_number(inside: Bools, relative_nees: Floats, intervals: Intervals) -> Number:
+    """A coverage: a share whose memory is that of the NEES, its ends within 0 and 1."""
+    related = None
+    if inside.all() or not inside.any():
+        related = np.log(np.maximum(relative_nees, np.finfo(np.float64).tiny))
+    number = intervals.of(inside.astype(np.float64), "mean", "1", related=related)
+    low, high = (
+        None if end is None else min(max(end, 0.0), 1.0) for end in (number.low, number.high)
+    )
+    return replace(number, low=low, high=high)
+
+
+def compute_psi(sample: Sample, computed: Computed) -> Number | None:
+    """Shape penalty; None where there are too few scans to fill the space."""
+    del computed
+    fewest = max(FEWEST_FOR_SHAPE, sample.body.dimension + 1)
+    if sample.residuals.covariance is None or len(sample.body) < fewest:
+        return None
+    value = moment_shape(sample.space.whitened_moment(sample.body))
+    return Number(value, "1") if np.isfinite(value) else None
+
+
+def compute_precision(sample: Sample, computed: Computed) -> Number | None:
+    """Median of -log det of the reported covariance; None where some scan has none."""
+    del computed
+    residuals = sample.residuals
+    if residuals.covariance is None:
+        return None
+    if residuals.noise is None and residuals.reported is None:
+        return sample.intervals.of(-residuals.likelihood_terms.logdet, "median", "nat")
+    covariance = residuals.covariance if residuals.reported is None else residuals.reported
+    regular = ~normal.is_singular(covariance)
+    if not regular.all() and residuals.reported is None:
+        return None
+    reported = normal.likelihood_terms(residuals.error[regular], covariance[regular])
+    return sample.intervals.of(-reported.logdet, "median", "nat")
+
+
+def compute_best_scale(sample: Sample, computed: Computed) -> Number | None:
+    """The factor on S with the least mean log score."""
+    del computed
+    residuals = sample.residuals
+    if residuals.covariance is None:
+        return None
+    if residuals.noise is None:
+        mean = float(np.mean(residuals.likelihood_terms.nees))
+        return Number(mean / residuals.dimension, "1")
+    return Number(best_scale(residuals.error, residuals.covariance, residuals.noise), "1")
+
+
+def compute_claimed_correlation(sample: Sample, computed: Computed) -> Number | None:
+    """Root mean square of the canonical correlations of position and rotation that are claimed."""
+    del computed
+    terms = sample.correlation
+    return None if terms is None else Number(float(np.sqrt(np.mean(terms.claimed))), "1")
+
+
+def compute_correlation(sample: Sample, computed: Computed) -> Number | None:
+    """Products of position and rotation errors over those that are claimed (`CorrelationTerms`)."""
+    del computed
+    terms = sample.correlation
+    if terms is None or float(np.mean(terms.claimed)) < LEAST_CORRELATION**2:
+        return None
+    scale = np.sqrt(np.mean(terms.position_nees) * np.mean(terms.rotation_nees))
+    if scale == 0:  # one of the two without any error
+        return None
+    return Number(float(np.mean(terms.found) / np.mean(terms.claimed) / scale), "1")
+
+
+def compute_relative_mean(
+    sample: Sample, computed: Computed, *, score: Literal["energy", "log"], unit: str
+) -> Number | None:
+    """Mean of a score over windows of relative motion."""
+    del computed
+    if sample.relative is None:
+        return None
+    return sample.intervals.of(sample.relative.scores[score], "mean", unit)
+
+
+def compute_relative_k(sample: Sample, computed: Computed) -> Number | None:
+    """Mean NEES of windows over its degrees of freedom, with the interval that judges."""
+    del computed
+    if sample.relative is None:
+        return None
+    return sample.relative.row.number(sample.intervals)
+
+
+def compute_relative_coverage(sample: Sample, computed: Computed) -> Number | None:
+    """Share of windows whose region holds the relative motion."""
+    del computed
+    if sample.relative is None:
+        return None
+    nees = sample.relative.scores["nees"]
+    inside = nees <= chi_squared_tail_quantile(3, 1 - NOMINAL)
+    return coverage_number(inside, nees, sample.intervals)
