@@ -15,7 +15,7 @@ PER_SCAN = (
 
 SCANS_HELD = 20_000
 SLACK = 1.2
-BYTES_PER_SCAN = {"evaluate": 450, "read square": 840, "read tum": 420, "pair": 999}  # measured
+BYTES_PER_SCAN = {"evaluate": 850, "read square": 840, "read tum": 420, "pair": 1790}  # measured
 
 
 def reading(suffix):
