@@ -220,6 +220,61 @@ def test_pairs_are_doubted_too(estimate, reference):
     assert honest.doubts == ()
 
 
+def swapped_blocks(estimate, reference):
+    covariance = np.roll(estimate.covariance, 3, axis=(1, 2))
+    return estimate.with_arrays({"covariance": covariance}), reference
+
+
+def square_degrees(estimate, reference):
+    covariance = estimate.covariance.copy()
+    covariance[:, 3:, 3:] *= np.degrees(1) ** 2
+    return estimate.with_arrays({"covariance": covariance}), reference
+
+
+def one_covariance(estimate, reference):
+    covariance = np.tile(estimate.covariance[0], (len(estimate), 1, 1))
+    return estimate.with_arrays({"covariance": covariance}), reference
+
+
+def short_reference(estimate, reference):
+    return estimate, reference[: N // 2]
+
+
+def adrift(estimate, reference):
+    walk = np.cumsum(np.random.default_rng(2).normal(0, 3, size=(N, 3)), axis=0)
+    return changed(estimate, position=estimate.position + walk), reference
+
+
+@pytest.mark.parametrize(
+    ("mistake", "first", "named"),
+    [
+        (lambda e, r: (wxyz(e), r), "cannot tell", "written wxyz?"),
+        (swapped_blocks, "cannot tell", "are the blocks exchanged"),
+        (square_degrees, "cannot tell", "is the rotation in degrees?"),
+        (one_covariance, "", "configured, not estimated"),
+        (
+            lambda e, r: (e, changed(r, position=1000 * r.position)),
+            "cannot tell",
+            "is the reference in millimetres?",
+        ),
+        (lambda e, r: (e, mirrored(r)), "cannot tell", "is its y axis mirrored?"),
+        (lambda e, r: (e, moved(r, MOUNTED)), "cannot tell", "it would be --extrinsic"),
+        (short_reference, "consistent", "--association gp"),
+        (adrift, "the estimate is lost", "it errs by"),
+    ],
+)
+def test_score_names_each_mistake(
+    mistake, first, named, estimate, reference, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    made, truth = mistake(estimate, reference)
+    write(made, "est.square")
+    write(truth, "ref.tum")
+    out = run(capsys, "score", "est.square", "--ref", "ref.tum").out
+    assert out.startswith(first), out
+    assert named in " ".join(out.split()), out
+
+
 def test_real_tracks(shared_data):
     lost = {"i2ekf", "fastlio2", "pointlio"}
     for folder in sorted((shared_data / "campaign" / "hard").iterdir()):
