@@ -205,6 +205,7 @@ class ShownNumber:
     ends: tuple[str, ...]  # of its interval, if it has one
     honest: str  # what an honest belief has, or which way is better
     term: str = ""  # of the glossary, where it is not the title
+    space: str = "position"
 
 
 def number_rows(evaluation: Evaluation) -> Iterator[ShownNumber]:
@@ -218,7 +219,9 @@ def number_rows(evaluation: Evaluation) -> Iterator[ShownNumber]:
             if number is not None and row.on_page:
                 cell = number_cell(number, _unit(row))
                 compare = row.comparison(dimension, gaussian=gaussian)
-                yield ShownNumber(row.title, cell.text, cell.ends, compare, _term(row))
+                yield ShownNumber(
+                    row.title, cell.text, cell.ends, compare, _term(row), scored.space.name
+                )
 
 
 def _term(row: NumberRow) -> str:
