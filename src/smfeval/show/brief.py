@@ -110,7 +110,8 @@ def _rotation_rows(evaluation: Evaluation) -> Rows:
     judged = [_space_text(each) for each in (evaluation.rotation, evaluation.pose) if each]
     if angle is None:
         return []
-    return [("rotation", "; ".join([str(angle), *filter(None, judged)]))]
+    line = "; ".join([str(angle), *filter(None, judged)])
+    return [("rotation", line if len(line) <= WIDTH else line.replace(" but for a constant", ""))]
 
 
 def _space_text(scored: SpaceScores) -> str:
@@ -125,7 +126,7 @@ def _space_text(scored: SpaceScores) -> str:
         and factor is not None
         and factor < k.value / CONSTANT_PART
     ):
-        size = f" (k {words.number(factor)} without what is constant)"
+        size = f" (k {words.number(factor)} but for a constant)"
     return f"{name}{scored.verdict.label}{size}"
 
 
