@@ -12,7 +12,7 @@ LOUD = "<b>loud&lt;"
 
 def test_names_are_text_everywhere_and_run_nothing(opened, rng):
     both = [evaluated(rng, name=name, options=FAST) for name in (NASTY, LOUD)]
-    tab = opened(page.score(both, command=NASTY))
+    tab = opened(page.score_page(both, command=NASTY))
     assert NASTY in tab.js("document.querySelector('.verdict').innerText")
     assert NASTY in tab.js("document.querySelector('footer').innerText")
     legend = "document.querySelector('#curve .legend')"
@@ -28,7 +28,7 @@ def test_poses_particles_gaps_and_a_lone_scan_are_drawn(opened, rng):
         evaluated(rng, name="gapped", keep=gapped(), options=FAST),
         evaluated(rng, name="lone", keep=np.array([7]), options=FAST),
     ]
-    tab = opened(page.score(several, command=""))
+    tab = opened(page.score_page(several, command=""))
     names = tab.names("over-time")
     assert [
         len(tab.data("over-time", names.index(f"{n}: error"), "x")) for n in ("poses", "cloud")
@@ -43,7 +43,7 @@ def test_poses_particles_gaps_and_a_lone_scan_are_drawn(opened, rng):
 
 
 def test_poses_have_words_for_a_close_up_and_leave_the_honest_band_to_others(opened, rng):
-    tab = opened(page.score([plain(rng), evaluated(rng, options=FAST)], command=""))
+    tab = opened(page.score_page([plain(rng), evaluated(rng, options=FAST)], command=""))
     shown = "[...document.querySelectorAll('#close-up, .instead')].map((e) => e.offsetHeight > 0)"
     assert tab.js(shown) == [False, True]
     assert "NEES if honest: 95 %" in tab.names("over-time")
@@ -54,7 +54,7 @@ def test_poses_have_words_for_a_close_up_and_leave_the_honest_band_to_others(ope
 
 def test_one_of_several_is_chosen(opened, rng):
     several = [evaluated(rng, n, name=f"of {n}", options=FAST) for n in (40, 70)]
-    tab = opened(page.score(several, command=""))
+    tab = opened(page.score_page(several, command=""))
     visible = (
         "[...document.querySelectorAll('.panel')].filter((p) => !p.hidden).map((p) => p.dataset.of)"
     )
@@ -71,7 +71,7 @@ def test_one_of_several_is_chosen(opened, rng):
 def test_a_hundred_thousand_scans_are_thinned_and_show_more_when_zoomed(opened):
     rng = np.random.default_rng(5)
     long = evaluated(rng, 100_000, name="long", options=FAST)
-    html = page.score([long], command="")
+    html = page.score_page([long], command="")
     assert len(html.encode()) < 15e6
     tab = opened(html)
     error = tab.names("over-time").index("long: error")
@@ -88,7 +88,7 @@ def test_a_hundred_thousand_scans_are_thinned_and_show_more_when_zoomed(opened):
 def test_a_pair_is_chosen_and_drawn_alone(opened):
     rng = np.random.default_rng(4)
     tracks = [belief(remembering(rng, n, 0.5), S, name=f"of {n}") for n in (60, 70, 80)]
-    tab = opened(page.pairs(compare_all(tracks), command=""))
+    tab = opened(page.pairs_page(compare_all(tracks), command=""))
     tab.choose("chosen", 2)
     named = [name for name in tab.names("over-time") if "difference" in name]
     assert named == ["of 70 and of 80: difference"]

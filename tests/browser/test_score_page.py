@@ -22,7 +22,7 @@ def evaluation():
 
 @pytest.fixture(scope="module")
 def tab(opened, evaluation):
-    return opened(page.score([evaluation], command="smfeval score"))
+    return opened(page.score_page([evaluation], command="smfeval score"))
 
 
 def slide(tab, scan):
@@ -117,7 +117,7 @@ def test_rotation_and_the_nees_of_every_space_are_drawn_for_who_is_looked_at(ope
     honest, truth = world.tracks()
     tight, _ = world.scaled(1 / 9).tracks()
     found = [evaluate(each, truth, options=EXACT) for each in (honest, tight)]
-    tab = opened(page.score(found, command="smfeval score"))
+    tab = opened(page.score_page(found, command="smfeval score"))
     names = tab.names("orientation")
     error = next(at for at, name in enumerate(names) if name.endswith(": rotation error"))
     angle = np.degrees(np.linalg.norm(found[0].rotation.residuals.error, axis=1))
@@ -138,6 +138,6 @@ def test_rotation_and_the_nees_of_every_space_are_drawn_for_who_is_looked_at(ope
 
 def test_a_page_without_rotation_has_no_plot_of_it(opened, rng):
     plot = "document.getElementById('orientation')"
-    bare = opened(page.score([plain(rng)], command="smfeval score"))
+    bare = opened(page.score_page([plain(rng)], command="smfeval score"))
     assert bare.js(f"{plot} === null")
     assert bare.complaints == []

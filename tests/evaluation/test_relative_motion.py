@@ -207,14 +207,14 @@ def test_k_over_path_is_the_median_of_the_start():
 
 def test_the_page_has_a_row_for_each_horizon():
     found = scored()
-    html = page.score([found], command="smfeval score a b")
+    html = page.score_page([found], command="smfeval score a b")
     assert "<h2>Relative motion" in html
     for row in found.relative_motion.rows:
         assert f"{row.horizon} scans" in html
     assert '"horizons"' in html
     assert 'id="horizons"' in html
     assert found.relative_motion.growth.sentence[1:20] in html
-    bounded = page.score([scored(drifting.steady_filter)], command="c")  # J is unknown
+    bounded = page.score_page([scored(drifting.steady_filter)], command="c")  # J is unknown
     assert 'id="horizons"' not in bounded
     assert "(at least " in bounded
 

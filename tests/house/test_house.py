@@ -28,7 +28,6 @@ HEAVY = (
     "rosbags",
     "rich",
     "matplotlib",
-    "plotly",
     "jinja2",
     "argparse",
 )
@@ -95,10 +94,12 @@ def test_help_starts_in_a_blink():
     assert loaded.isdisjoint(HEAVY)
 
 
-def test_reading_text_pulls_in_no_figures_and_no_bags(tmp_path, rng):
+def test_reading_text_and_the_page_of_score_pull_in_no_figures_and_no_bags(tmp_path, rng):
     write(gaussian(3, rng), tmp_path / "a.square")
-    loaded = modules_after(f"import smfeval\nsmfeval.read({str(tmp_path / 'a.square')!r})")
-    assert loaded.isdisjoint({"matplotlib", "plotly", "rosbags", "rich"})
+    source = str(tmp_path / "a.square")
+    code = f"import smfeval, smfeval.show.page.scores\nsmfeval.read({source!r})"
+    heavy = {"matplotlib", "rosbags", "rich", "scipy.stats", "scipy.special", "smfeval.explain"}
+    assert modules_after(code).isdisjoint(heavy)
 
 
 @pytest.mark.parametrize("verb", VERBS)

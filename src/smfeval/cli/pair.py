@@ -147,7 +147,9 @@ def _draw(comparison: Comparison, chosen: argparse.Namespace, arguments: list[st
     if chosen.html is not None:
         from smfeval.show import page  # noqa: PLC0415  only where asked for
 
-        write_page(chosen.html, page.pairs(comparison, command=command_line("pair", arguments)))
+        write_page(
+            chosen.html, page.pairs_page(comparison, command=command_line("pair", arguments))
+        )
     if chosen.plot or chosen.save_plot is not None:
         from smfeval.show.figures import gallery_of_pairs  # noqa: PLC0415  slow to import
 

@@ -292,7 +292,7 @@ def _draw(reports: list[Report], chosen: argparse.Namespace, arguments: list[str
     if chosen.html is not None:
         from smfeval.show import page  # noqa: PLC0415  only where asked for
 
-        made = page.score(
+        made = page.score_page(
             evaluations,
             alibis=[report.alibis for report in reports],
             diagnoses=[report.diagnoses for report in reports],

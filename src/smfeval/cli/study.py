@@ -231,7 +231,7 @@ def _draw(study: Study, chosen: argparse.Namespace, arguments: list[str]) -> Non
     if chosen.html is not None:
         from smfeval.show import page  # noqa: PLC0415  only where asked for
 
-        write_page(chosen.html, page.study(study, command=command_line("study", arguments)))
+        write_page(chosen.html, page.study_page(study, command=command_line("study", arguments)))
     if chosen.plot or chosen.save_plot is not None:
         from smfeval.show.figures.gallery import gallery_of_study  # noqa: PLC0415  slow to import
 

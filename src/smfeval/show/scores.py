@@ -7,12 +7,12 @@ import numpy as np
 from smfeval import words
 from smfeval.associate.nearest import RISK_LIMIT
 from smfeval.evaluation import Evaluation
+from smfeval.evaluation.result import SpaceScores
 from smfeval.show.check import REPRESENTATION_WORDS, frames
-from smfeval.show.spaces import space_rows
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.judgement import Bound
 from smfeval.summarise.number import Intervals, Number
-from smfeval.summarise.numbers import NUMBERS, NumberRow
+from smfeval.summarise.numbers import NUMBERS, NumberRow, rows_of
 from smfeval.summarise.relative import RelativeError, RelativeMotion
 from smfeval.summarise.windows import WindowRow
 from smfeval.track import ParticleTrack
@@ -273,6 +273,32 @@ def _effective_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
         memory = f"memory up to {words.number(scans / least)} scans"
         rows.append(("effective", f"independent scans of {words.count(scans)}: {parts} ({memory})"))
     return rows + [("no interval", reason) for reason in evaluation.refusals()]
+
+
+def space_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
+    """The mean angle, then rotation and pose where they are scored."""
+    rows = []
+    angle = evaluation.get("rotation")
+    if angle is not None and evaluation.rotation is None:
+        rows.append(("rotation", str(angle)))
+    for scored in (evaluation.rotation, evaluation.pose):
+        if scored is not None and scored.verdict is not None:
+            first = [str(angle)] if scored is evaluation.rotation else []
+            texts = ", ".join([*first, *_space_texts(scored)])
+            rows += [(scored.space.name, texts), (scored.space.name, scored.verdict.sentence)]
+    return rows
+
+
+def _space_texts(scored: SpaceScores) -> list[str]:
+    """Numbers with their names."""
+    found = ((row, scored.numbers.get(row.name)) for row in rows_of(scored.space.name))
+    return [_space_text(row, number, scored) for row, number in found if number is not None]
+
+
+def _space_text(row: NumberRow, number: Number, scored: SpaceScores) -> str:
+    if row.level is not None:
+        return f"{words.level(row.level)}: {number.text('%')}"
+    return f"{row.title.removeprefix(f'{scored.space.name} ')} {number}"
 
 
 def motion_rows(evaluation: Evaluation) -> list[tuple[str, str]]:

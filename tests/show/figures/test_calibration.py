@@ -8,8 +8,9 @@ from smfeval.errors import SeriesError
 from smfeval.evaluation import evaluate
 from smfeval.maths.autocovariance import block_length
 from smfeval.show.figures import draw
-from smfeval.show.figures.calibration import BINS, LEVELS, empirical_coverage, honest_band
+from smfeval.show.figures.calibration import BINS, honest_band
 from smfeval.show.figures.nees import correlation, memory_scans
+from smfeval.show.series import LEVELS, empirical_coverage
 from support.evaluations import EXACT, FAST, evaluated, legend_texts, line_of, reference
 from support.known_errors import S, belief, normal
 

@@ -9,7 +9,7 @@ from smfeval.score.pit import honest_median, honest_quantile, pit
 from smfeval.score.residuals import Residuals
 from smfeval.show.figures import draw, style
 from smfeval.show.figures.errors import axis_errors, divergence_scan, error_and_sigma
-from smfeval.show.figures.series import sigma
+from smfeval.show.series import sigma
 from support.evaluations import (
     FAST,
     S,

@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smfeval.show.figures.series import gap_mask, polyline, stretch_index, thin_scans
 from smfeval.show.figures.style import (
     isolated_points,
 )
+from smfeval.show.series import gap_mask, polyline, stretch_index, thin_scans
 from support.costs import hottest_line
 
 COLUMNS = 10

@@ -44,9 +44,9 @@ def comparison():
 @pytest.fixture(scope="module")
 def pages(overconfident, comparison):
     return {
-        "score": page.score([overconfident], command=COMMAND),
-        "pairs": page.pairs(comparison, command=COMMAND),
-        "study": page.study(study(), command=COMMAND),
+        "score": page.score_page([overconfident], command=COMMAND),
+        "pairs": page.pairs_page(comparison, command=COMMAND),
+        "study": page.study_page(study(), command=COMMAND),
     }
 
 
@@ -91,7 +91,7 @@ def test_a_nasty_name_is_text(pages, kind):
 
 
 def test_the_same_input_gives_the_same_page(overconfident, pages):
-    assert page.score([overconfident], command=COMMAND) == pages["score"]
+    assert page.score_page([overconfident], command=COMMAND) == pages["score"]
 
 
 def test_the_verdict_stands_before_every_number(overconfident, pages):
@@ -121,18 +121,20 @@ def test_alibis_and_diagnoses_are_shown_when_given(overconfident):
     excuses = alibis(overconfident)
     causes = diagnose(overconfident, rng=np.random.default_rng(0))
     text = Page(
-        page.score([overconfident], alibis=[excuses], diagnoses=[causes], command=COMMAND)
+        page.score_page([overconfident], alibis=[excuses], diagnoses=[causes], command=COMMAND)
     ).text
     assert excuses.sentence[1:] in text
     assert all(row.granted in text for row in excuses.rows)
     assert all(fault.advice in text for fault in causes.found)
     assert all(f"{each.name}: {each.reason}" in text for each in causes.untested)
-    assert "What else could explain it" not in Page(page.score([overconfident], command="")).text
+    assert (
+        "What else could explain it" not in Page(page.score_page([overconfident], command="")).text
+    )
 
 
 def test_the_verdict_has_what_the_alibis_come_to(overconfident):
     excuses = alibis(overconfident)
-    html = page.score([overconfident], alibis=[excuses], command=COMMAND)
+    html = page.score_page([overconfident], alibis=[excuses], command=COMMAND)
     box = re.search(r'<div class="verdict.*?</div></div>', html, re.S)[0]
     assert excuses.sentence[1:] in Page(box).text
 
@@ -141,13 +143,13 @@ def test_the_verdict_names_the_level_of_its_own_interval(overconfident):
     k = overconfident.position.numbers["k_at_95"]
     other = replace(EXACT, intervals=replace(EXACT.intervals, level=0.5))
     found = evaluated(np.random.default_rng(1), 400, tightness=16.0, name=NASTY, options=other)
-    text = Page(page.score([found], command=COMMAND)).text
+    text = Page(page.score_page([found], command=COMMAND)).text
     assert f"k = {k} (95 %)." in text
     assert "50 % interval" in text
 
 
 def test_alibis_say_whether_they_hold_before_anything_else(overconfident):
-    html = page.score([overconfident], alibis=[alibis(overconfident)], command=COMMAND)
+    html = page.score_page([overconfident], alibis=[alibis(overconfident)], command=COMMAND)
     table = html[html.index("What else could explain it") :]
     head = Page(re.search("<thead>.*?</thead>", table)[0]).texts
     assert head[:3] == ["alibi", "holds", "k"]
@@ -163,7 +165,7 @@ def test_many_unmatched_scans_and_gaps_at_risk_stand_beside_the_verdict(overconf
     few = replace(overconfident.pairs, scans=500)
     risky = GapRisk(0.1, 0.9, 2.0, 0.21, 0.0, 1.0)
     found = replace(overconfident, pairs=few, gap_risk=risky)
-    assert 'class="warning"' in page.score([found], command=COMMAND)
+    assert 'class="warning"' in page.score_page([found], command=COMMAND)
     assert warning(found) == (
         "100 of 500 scans (20 %) have no reference in time; in 21 % of scans the gap to the "
         "reference leaves more than 0.3 sigma open."
@@ -210,7 +212,7 @@ def test_the_tables_of_a_study_begin_with_the_calibration(pages):
 
 
 def test_poses_without_uncertainty_get_a_page_without_calibration(rng):
-    found = Page(page.score([plain(rng)], command=COMMAND))
+    found = Page(page.score_page([plain(rng)], command=COMMAND))
     assert "cannot tell" in found.text
     assert "It reports no uncertainty: there is nothing to judge." in found.text
     assert "Coverage" not in found.text
@@ -219,7 +221,7 @@ def test_poses_without_uncertainty_get_a_page_without_calibration(rng):
 
 def test_several_estimates_are_compared_and_can_be_chosen(overconfident, rng):
     others = [evaluated(rng, 60, name="b", options=EXACT), plain(rng)]
-    found = Page(page.score([overconfident, *others], command=COMMAND))
+    found = Page(page.score_page([overconfident, *others], command=COMMAND))
     assert len(found.all("option")) == 3
     assert "All estimates" in found.text
     assert {each["data-of"] for each in found.all("div") if "data-of" in each} == {"0", "1", "2"}
@@ -227,18 +229,18 @@ def test_several_estimates_are_compared_and_can_be_chosen(overconfident, rng):
 
 def test_one_scan_gets_a_page(rng):
     one = evaluated(rng, 60, keep=np.array([7]), options=FAST)
-    assert "1 matched scan shows nothing" in Page(page.score([one], command=COMMAND)).text
+    assert "1 matched scan shows nothing" in Page(page.score_page([one], command=COMMAND)).text
 
 
 def test_no_evaluation_is_refused_in_words():
     with pytest.raises(SeriesError, match="no evaluation"):
-        page.score([], command=COMMAND)
+        page.score_page([], command=COMMAND)
 
 
 def test_thinned_tracks_say_so(rng, monkeypatch):
     monkeypatch.setattr("smfeval.show.page.plots.MOST", 800)
     monkeypatch.setattr("smfeval.show.page.plots.FEWEST", 100)
-    text = Page(page.score([evaluated(rng, 5000)], command=COMMAND)).text
+    text = Page(page.score_page([evaluated(rng, 5000)], command=COMMAND)).text
     assert re.search(r"Drawn: \d+ of 5,000 scans\. Extremes are kept", text)
 
 
@@ -253,7 +255,7 @@ def test_the_matrix_has_every_pair_twice_and_a_star_for_every_proof(comparison, 
 
 def test_two_tracks_have_no_matrix_and_their_claim_first(rng):
     both = compare_all(three(rng)[:2])
-    text = Page(page.pairs(both, command=COMMAND)).text
+    text = Page(page.pairs_page(both, command=COMMAND)).text
     assert both.pairs[0].claim.sentence[1:] in text
     assert "Every pair" not in text
 
@@ -271,7 +273,7 @@ def test_a_missing_file_is_counted_apart_from_failures_and_is_no_run():
     results = tuple(
         replace(each, failure="no file") if each.failure else each for each in whole.results
     )
-    text = page.study(replace(whole, results=results), command=COMMAND)
+    text = page.study_page(replace(whole, results=results), command=COMMAND)
     found = re.search(r"<h2>How often</h2>.*?</section>", text, re.S)[0]
     assert re.findall("<td.*?>(.*?)</td>", found.partition("wheel odometry")[2]) == ["2", "2", "1"]
     assert "no file" in found
@@ -287,5 +289,5 @@ def test_headings_of_the_tables_of_a_study_are_explained(pages):
 def test_a_study_in_which_everything_failed_says_so():
     whole = study()
     failed = tuple(replace(r, failure="gone", verdict=None, numbers=()) for r in whole.results)
-    text = Page(page.study(Study(whole.plan, failed, (), (), ()), command=COMMAND)).text
+    text = Page(page.study_page(Study(whole.plan, failed, (), (), ()), command=COMMAND)).text
     assert "No run could be scored." in text

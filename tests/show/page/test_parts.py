@@ -1,6 +1,7 @@
 import json
 import re
 from base64 import b64decode
+from hashlib import sha256
 from importlib.resources import files
 
 import numpy as np
@@ -79,6 +80,15 @@ def test_sentences_have_a_capital_and_symbols_have_none():
 def test_every_script_is_on_the_page():
     folder = files(PACKAGE) / "templates" / "scripts"
     assert {path.name for path in folder.iterdir()} == {*SCRIPTS}
+
+
+def test_the_plotting_library_is_the_one_that_was_published_with_its_licence():
+    """`npm pack plotly.js-gl3d-dist-min@4.1.1`: plotly-gl3d.min.js and LICENSE."""
+    folder = files(PACKAGE) / "templates" / "plotly"
+    assert {path.name for path in folder.iterdir()} == {"LICENSE", "plotly-gl3d.min.js"}
+    published = "aab04dcd9c103a92b18723f8c837712fe820f325d0bcd2421e415e8124a75b9f"
+    assert sha256((folder / "plotly-gl3d.min.js").read_bytes()).hexdigest() == published
+    assert "MIT License" in (folder / "LICENSE").read_text()
 
 
 def test_a_number_has_one_unit_for_value_and_interval():

@@ -11,7 +11,7 @@ from support.study_results import BASE, LOST, ODD, PLAIN, study
 
 def tables_of(made):
     """The part of the page that has the tables."""
-    html = page.study(made, command="smfeval study")
+    html = page.study_page(made, command="smfeval study")
     return re.search(r'<section class="smfeval-study">.*?</section>', html, re.S)[0]
 
 

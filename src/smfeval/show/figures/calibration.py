@@ -1,7 +1,6 @@
 """Coverage curve: how often do regions of each nominal level hold the reference?"""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,17 +10,7 @@ from smfeval import words
 from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
 from smfeval.maths.arrays import Floats
-from smfeval.maths.dependence import wanders
 from smfeval.score.log import consistency, sharpness
-from smfeval.score.pit import relative_nees
-from smfeval.show.figures.series import (
-    Evaluations,
-    estimate_name,
-    numbered_beliefs,
-    origin_ns,
-    polyline,
-    single_belief,
-)
 from smfeval.show.figures.style import (
     BAND_GREY,
     HONEST_GREY,
@@ -32,10 +21,19 @@ from smfeval.show.figures.style import (
     line_style,
     set_log_ticks,
 )
+from smfeval.show.series import (
+    LEVELS,
+    Evaluations,
+    empirical_coverage,
+    estimate_name,
+    numbered_beliefs,
+    origin_ns,
+    polyline,
+    single_belief,
+)
 from smfeval.summarise.number import Number
 
 AXIS_LIMITS = (-0.01, 1.01)  # a curve along the frame is seen whole
-LEVELS = np.linspace(0, 1, 41)[1:-1]
 
 
 def coverage(axes: Axes, evaluations: Evaluations) -> None:
@@ -58,22 +56,6 @@ def coverage(axes: Axes, evaluations: Evaluations) -> None:
     axes.set_xlabel("nominal level")
     axes.set_ylabel("share of scans inside")
     legend_above(axes)
-
-
-def empirical_coverage(evaluation: Evaluation, level: float) -> Number:
-    """Share of scans that the region of this level holds, with its interval."""
-    scored = evaluation.position
-    relative = relative_nees(scored.residuals, scored.series["nees"], scored.series["pit"])
-    related = np.log(np.maximum(relative, np.finfo(np.float64).tiny))
-    inside = (scored.series["pit"] <= level).astype(np.float64)
-    intervals = evaluation.options.intervals
-    if wanders(scored.residuals.error):  # the numbers have no interval either
-        intervals = replace(intervals, method=None)
-    number = intervals.of(inside, "mean", "1", related=related)
-    low, high = (
-        None if end is None else min(max(end, 0.0), 1.0) for end in (number.low, number.high)
-    )
-    return replace(number, low=low, high=high)
 
 
 def _interval_ends(shares: list[Number]) -> tuple[Floats, Floats]:

@@ -10,17 +10,6 @@ from smfeval.errors import OptionError, SeriesError
 from smfeval.evaluation import Evaluation
 from smfeval.maths.arrays import Bools, Floats
 from smfeval.maths.stamps import NANOSECONDS
-from smfeval.show.figures.series import (
-    Evaluations,
-    estimate_name,
-    evaluation_list,
-    has_belief,
-    numbered_beliefs,
-    origin_ns,
-    polyline,
-    sigma,
-    single_belief,
-)
 from smfeval.show.figures.style import (
     HONEST_GREY,
     SIGMA,
@@ -35,6 +24,17 @@ from smfeval.show.figures.style import (
     legend_above,
     line_style,
     set_log_ticks,
+)
+from smfeval.show.series import (
+    Evaluations,
+    estimate_name,
+    evaluation_list,
+    has_belief,
+    numbered_beliefs,
+    origin_ns,
+    polyline,
+    sigma,
+    single_belief,
 )
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
 

@@ -22,10 +22,10 @@ from smfeval.evaluation import Evaluation
 from smfeval.io.atomic import replacing_all
 from smfeval.maths.arrays import Floats
 from smfeval.show.figures.calibration import has_log_parts
-from smfeval.show.figures.series import Evaluations, estimate_name, has_belief
 from smfeval.show.figures.study import ForestRow
 from smfeval.show.figures.style import STYLE, paper_style
 from smfeval.show.figures.table import FIGURES, draw
+from smfeval.show.series import Evaluations, estimate_name, has_belief
 from smfeval.study.result import Study
 from smfeval.summarise.numbers import NUMBERS
 from smfeval.track import AnyTrack

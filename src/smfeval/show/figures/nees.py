@@ -10,17 +10,6 @@ from smfeval.maths.arrays import Floats
 from smfeval.maths.autocovariance import autocovariance, block_length
 from smfeval.maths.special import normal_quantile
 from smfeval.score.pit import effective_particles, honest_quantile
-from smfeval.show.figures.series import (
-    Evaluations,
-    check_positive,
-    check_same_length,
-    estimate_name,
-    nees_ratio,
-    numbered_beliefs,
-    origin_ns,
-    polyline,
-    single_belief,
-)
 from smfeval.show.figures.style import (
     BAND_GREY,
     HONEST_GREY,
@@ -30,6 +19,17 @@ from smfeval.show.figures.style import (
     legend_above,
     line_style,
     set_log_ticks,
+)
+from smfeval.show.series import (
+    Evaluations,
+    check_positive,
+    check_same_length,
+    estimate_name,
+    nees_ratio,
+    numbered_beliefs,
+    origin_ns,
+    polyline,
+    single_belief,
 )
 from smfeval.summarise.inflation import median_chi_squared
 

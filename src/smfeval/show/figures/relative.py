@@ -6,7 +6,6 @@ from matplotlib.axes import Axes
 from smfeval import words
 from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
-from smfeval.show.figures.series import estimate_name, single_belief
 from smfeval.show.figures.style import (
     HONEST_GREY,
     colour,
@@ -14,6 +13,7 @@ from smfeval.show.figures.style import (
     legend_above,
     set_log_ticks,
 )
+from smfeval.show.series import estimate_name, single_belief
 from smfeval.summarise.judgement import DOUBT
 
 BAND_OPACITY = 0.2

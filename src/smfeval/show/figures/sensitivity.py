@@ -12,7 +12,6 @@ from smfeval import words
 from smfeval.compare import Comparison, Pair
 from smfeval.compare.sensitivity import GaugeRow
 from smfeval.errors import SeriesError
-from smfeval.show.figures.series import check_positive
 from smfeval.show.figures.style import (
     BAND_GREY,
     COLOUR_MAP,
@@ -24,6 +23,7 @@ from smfeval.show.figures.style import (
     marker_style,
     set_log_ticks,
 )
+from smfeval.show.series import check_positive
 
 
 def pairs_of(sweep: Pair | Sequence[object]) -> list[Pair]:

@@ -7,7 +7,6 @@ from matplotlib.axes import Axes
 
 from smfeval import words
 from smfeval.errors import SeriesError
-from smfeval.show.figures.series import check_positive
 from smfeval.show.figures.style import (
     COLUMN_IN,
     HONEST_GREY,
@@ -17,6 +16,7 @@ from smfeval.show.figures.style import (
     marker_style,
     set_log_ticks,
 )
+from smfeval.show.series import check_positive
 
 ForestRow = tuple[str, float, float | None, float | None]  # track, value, low, high
 ROW_SHARE = 0.6  # part of a track's row that its estimators share

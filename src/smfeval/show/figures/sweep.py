@@ -13,7 +13,6 @@ from matplotlib.axes import Axes
 from smfeval import words
 from smfeval.errors import SeriesError
 from smfeval.maths.arrays import Floats
-from smfeval.show.figures.series import check_positive, check_same_length
 from smfeval.show.figures.style import (
     HONEST_GREY,
     colour,
@@ -22,6 +21,7 @@ from smfeval.show.figures.style import (
     marker_style,
     set_log_ticks,
 )
+from smfeval.show.series import check_positive, check_same_length
 from smfeval.summarise.inflation import median_chi_squared
 
 SweepRuns = Mapping[

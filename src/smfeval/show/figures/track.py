@@ -13,7 +13,6 @@ from smfeval.errors import OptionError, SeriesError
 from smfeval.evaluation import Evaluation
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.special import chi_squared_tail_quantile
-from smfeval.show.figures.series import evaluation_list, polyline, stretch_index, thin_scans
 from smfeval.show.figures.style import (
     COLOUR_MAP,
     COLUMN_IN,
@@ -25,6 +24,7 @@ from smfeval.show.figures.style import (
     estimator_names,
     legend_above,
 )
+from smfeval.show.series import evaluation_list, polyline, stretch_index, thin_scans
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
 
 ELLIPSE_LEVEL = 0.95

@@ -2,14 +2,25 @@
 
 ::
 
-    page = score([evaluate(estimate, reference)], command="smfeval score ...")
+    page = score_page([evaluate(estimate, reference)], command="smfeval score ...")
 
 Markup, styles and scripts are the templates of `show/templates`; the modules here prepare what
-they show.
+they show. Each is imported when its page is asked for: the page of `score` needs no comparisons.
 """
 
-from smfeval.show.page.pairs import pairs
-from smfeval.show.page.scores import score
-from smfeval.show.page.study import study
+from importlib import import_module
+from typing import Any
 
-__all__ = ["pairs", "score", "study"]
+_HOMES = {
+    "pairs_page": "pairs",
+    "score_page": "scores",
+    "study_page": "study",
+}
+
+__all__ = list(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

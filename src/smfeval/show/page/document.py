@@ -5,7 +5,6 @@ import re
 from base64 import b64encode
 from functools import cache
 from hashlib import sha256
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -67,9 +66,8 @@ def _digest(script: str) -> str:
 
 @cache
 def plotly() -> str:
-    """The plotting library, as its package carries it; the package itself is not imported."""
-    path = files("plotly") / "package_data" / "plotly.min.js"
-    return path.read_text(encoding="utf-8")
+    """The plotting library: the bundle of plotly.js with lines, marks and plots in space."""
+    return read_asset("plotly/plotly-gl3d.min.js")
 
 
 def _own_script() -> str:
@@ -90,5 +88,5 @@ def _versions() -> str:
 
 def _plotly_version() -> str:
     """From the comment on the first lines of the library."""
-    found = re.search(r"plotly\.js v([\d.]+)", plotly()[:500])
+    found = re.search(r"plotly\.js.*? v([\d.]+)", plotly()[:500])
     return found[1] if found else "of unknown version"

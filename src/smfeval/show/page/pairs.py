@@ -41,7 +41,7 @@ PROVED = "At least one of the two understates its uncertainty."
 NOT_PROVED = "Nothing follows: the two differ no more than honest beliefs may."
 
 
-def pairs(comparison: Comparison, *, command: str) -> str:
+def pairs_page(comparison: Comparison, *, command: str) -> str:
     """The page of two or more tracks, each against each other."""
     found, names = comparison.pairs, [name_of(track) for track in comparison.tracks]
     brief = dict(zip(names, words.names(names), strict=True))

@@ -13,7 +13,7 @@ from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.score import Residuals
 from smfeval.score.pit import honest_quantile
-from smfeval.show.figures.series import nees_ratio, stretch_index, thin_scans
+from smfeval.show.series import nees_ratio, stretch_index, thin_scans
 from smfeval.words import printable
 
 MOST = 60_000  # scans of all tracks of a page together: about 90 bytes each

@@ -1,25 +1,16 @@
 """The page of `smfeval score`: verdict, numbers, plots, causes, and how it was all done."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from smfeval import words
 from smfeval.associate.nearest import RISK_LIMIT
 from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
-from smfeval.explain.alibis import Alibi, AlibiJudgement, Alibis
-from smfeval.explain.diagnoses import Diagnoses
-from smfeval.explain.diagnoses.result import (
-    Bias,
-    ErrorWindow,
-    Regime,
-    RotationRegime,
-    RotationTables,
-    Tail,
-)
 from smfeval.show import scores
-from smfeval.show.figures.calibration import LEVELS, empirical_coverage
 from smfeval.show.page.document import document
 from smfeval.show.page.parts import (
     DASH,
@@ -42,10 +33,23 @@ from smfeval.show.report import (
     format_need,
     outcome_text,
 )
+from smfeval.show.series import LEVELS, empirical_coverage
 from smfeval.summarise.number import finite_or_none
 from smfeval.summarise.numbers import NUMBERS, NumberRow, rows_of
 from smfeval.summarise.verdict import K_AT_95
 from smfeval.track import ParticleTrack
+
+if TYPE_CHECKING:  # causes are found only where they are asked for
+    from smfeval.explain.alibis import Alibi, AlibiJudgement, Alibis
+    from smfeval.explain.diagnoses import Diagnoses
+    from smfeval.explain.diagnoses.result import (
+        Bias,
+        ErrorWindow,
+        Regime,
+        RotationRegime,
+        RotationTables,
+        Tail,
+    )
 
 NOTHING_TO_JUDGE = "It reports no uncertainty: there is nothing to judge."
 ONLY_ERRORS = "Poses without covariance have errors, which are below, and no claim to hold them to."
@@ -57,7 +61,7 @@ ELSEWHERE |= {"shape", "precision", "relative scores", "note", "doubt", "pose"}
 TERM_OF = {"relative": "relative error", "effective": "effective scans"}
 
 
-def score(
+def score_page(
     evaluations: Sequence[Evaluation],
     *,
     alibis: Sequence[Alibis | None] | None = None,

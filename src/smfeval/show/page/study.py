@@ -22,7 +22,7 @@ FAILED = "failed"
 FIRST = ("k", "k_pair", "coverage_90", "nees_median")  # columns that are never out of sight
 
 
-def study(study: Study, *, command: str) -> str:
+def study_page(study: Study, *, command: str) -> str:
     """The page of a finished study."""
     shown = _calibration_first(study)
     tables = grids(shown)

@@ -1,6 +1,7 @@
 """What figures are drawn from: evaluations that are checked, and series thinned for drawing."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -9,8 +10,10 @@ from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
 from smfeval.evaluation.result import ScoredScans
 from smfeval.maths.arrays import Bools, Floats, Ints
+from smfeval.maths.dependence import wanders
 from smfeval.maths.stamps import NANOSECONDS
-from smfeval.score.pit import honest_median
+from smfeval.score.pit import honest_median, relative_nees
+from smfeval.summarise.number import Number
 
 Evaluations = Evaluation | Sequence[Evaluation]
 PIXEL_COLUMNS = 2100  # pixels of a wide figure at 300 dpi
@@ -140,3 +143,22 @@ def polyline(stamp: Ints, *series: Floats, origin_ns: int | None = None) -> list
 def stretch_index(stamp: Ints) -> Ints:
     """Number of the gapless stretch that each scan belongs to. (n,)."""
     return np.concatenate([[0], np.cumsum(gap_mask(stamp))])
+
+
+LEVELS = np.linspace(0, 1, 41)[1:-1]  # of the coverage curve
+
+
+def empirical_coverage(evaluation: Evaluation, level: float) -> Number:
+    """Share of scans that the region of this level holds, with its interval."""
+    scored = evaluation.position
+    relative = relative_nees(scored.residuals, scored.series["nees"], scored.series["pit"])
+    related = np.log(np.maximum(relative, np.finfo(np.float64).tiny))
+    inside = (scored.series["pit"] <= level).astype(np.float64)
+    intervals = evaluation.options.intervals
+    if wanders(scored.residuals.error):  # the numbers have no interval either
+        intervals = replace(intervals, method=None)
+    number = intervals.of(inside, "mean", "1", related=related)
+    low, high = (
+        None if end is None else min(max(end, 0.0), 1.0) for end in (number.low, number.high)
+    )
+    return replace(number, low=low, high=high)
