@@ -39,6 +39,8 @@ from smfeval.score.spaces import PositionSpace
 from smfeval.summarise.number import Intervals
 from smfeval.track import AnyTrack, GaussianTrack
 
+Joints = Sequence[tuple[Joint, str]]  # what each of two tracks claims, and why
+
 How = Literal["reported", "projected", "granted"]
 
 STEPS = 30  # Gauss-Newton steps of the weighted fit
@@ -149,7 +151,7 @@ def claim_of(track: GaussianTrack) -> Claim:
 
 def joints_of(
     tracks: Sequence[AnyTrack], matched: Sequence[GaussianTrack], options: Options
-) -> list[tuple[Joint, str]]:
+) -> Joints:
     """The joint covariance that each track claims in its own world, and why."""
     return [
         claimed_joint(track, options.joint, met) for track, met in zip(tracks, matched, strict=True)
@@ -160,7 +162,7 @@ def align_pair(
     ours: GaussianTrack,
     theirs: GaussianTrack,
     kind: AlignmentKind,
-    joints: Sequence[tuple[Joint, str]],
+    joints: Joints,
     options: Options,
 ) -> Difference:
     """Align matched tracks by the weighted fit, A to B."""

@@ -1,13 +1,17 @@
 """Which beliefs may meet: both uncertain, about one body, in worlds that an alignment joins."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from smfeval import words
 from smfeval.align.body import move_to_body
+from smfeval.align.fit import Alignment
 from smfeval.align.gauge import GAUGE_ALIGNMENTS, AlignmentKind
+from smfeval.associate import Pairs
+from smfeval.associate.pairing import match_reference, nearest_pairs
+from smfeval.doubts import MatchedTracks
 from smfeval.errors import ConventionError, OptionError, PairingError
 from smfeval.maths import se3
 from smfeval.options import Options
@@ -99,3 +103,39 @@ def open_gauge(
 def rename_track(track: GaussianTrack, name: str) -> GaussianTrack:
     """The same beliefs under another name."""
     return track.with_arrays({}, provenance=replace(track.provenance, name=name))
+
+
+@dataclass(frozen=True)
+class MatchedBeliefs:
+    """The matched scans of two beliefs, each in its own world, and what joins the worlds."""
+
+    whole_a: GaussianTrack  # A with all of its scans
+    a: GaussianTrack
+    b: GaussianTrack  # moved to the stamps of A
+    pairs: Pairs
+    kind: AlignmentKind
+    names: tuple[str, str]
+    notes: tuple[str, ...]
+
+    def under(self, alignment: Alignment) -> MatchedTracks:
+        """The two with the alignment that was found, for doubts."""
+        return MatchedTracks(self.a, self.b, alignment, self.pairs, names=self.names)
+
+
+def match_beliefs(
+    a: AnyTrack, b: AnyTrack, options: Options, reference: AnyTrack | None = None
+) -> MatchedBeliefs:
+    """Pair two beliefs in time, as Gaussians, if they are about one body."""
+    (first, first_notes), (second, second_notes) = as_gaussian(a), as_gaussian(b)
+    body_notes = agree_on_body([first, second, *([] if reference is None else [reference])])
+    kind, gauge_notes = open_gauge([first, second], options)
+    met, pairs = match_reference(second, nearest_pairs(first, second, options), options)
+    return MatchedBeliefs(
+        first,
+        first[pairs.estimate],
+        as_gaussian(met)[0],
+        pairs=pairs,
+        kind=kind,
+        names=(name_of(a), name_of(b)),
+        notes=first_notes + second_notes + body_notes + gauge_notes,
+    )

@@ -6,17 +6,17 @@ that claim (`compare.difference`), and relative motion needs no fit (`compare.re
 """
 
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
 from smfeval import words
 from smfeval.align.fit import Alignment
-from smfeval.associate import GapRisk, Pairs
+from smfeval.associate import Pairs
 from smfeval.associate.nearest import gap_words
-from smfeval.associate.pairing import match_reference, nearest_pairs
-from smfeval.compare.difference import Difference, align_pair, joints_of
-from smfeval.compare.frames import agree_on_body, as_gaussian, name_of, open_gauge, rename_track
+from smfeval.compare.difference import Difference, Joints, align_pair, joints_of
+from smfeval.compare.frames import MatchedBeliefs, match_beliefs, name_of, rename_track
 from smfeval.compare.hypothesis import Hypothesis, check_hypothesis
 from smfeval.compare.orientation import PairSpace, compare_orientation
 from smfeval.compare.relative import compare_motion
@@ -29,7 +29,7 @@ from smfeval.compare.sensitivity import (
     particle_counts,
     share_of_a,
 )
-from smfeval.doubts import Doubt, MatchedTracks, doubts_beside, explanation
+from smfeval.doubts import Doubt, doubts_beside, explanation
 from smfeval.evaluation import REQUIRED_RULES, Options
 from smfeval.evaluation.metrics import gap_risk_of
 from smfeval.evaluation.result import ScoredScans
@@ -205,10 +205,6 @@ class Pair:
     motion: RelativeMotion
     k_by_axis: dict[str, float]
     spaces: tuple[PairSpace, ...]  # rotation and pose, where both tracks have them
-    log: Number
-    energy: Number
-    distance: Number  # mean |d|
-    share_a: float  # of the summed variance, median over scans
     gauges: tuple[GaugeRow, ...]
     clock: tuple[PairClockRow, ...]
     hypothesis: Hypothesis | None
@@ -220,6 +216,26 @@ class Pair:
 
     def __repr__(self) -> str:
         return self.claim.sentence
+
+    @cached_property
+    def log(self) -> Number:
+        """Mean log score of the difference."""
+        return self.intervals.of(self.scored.series["log"], "mean", "nat")
+
+    @cached_property
+    def energy(self) -> Number:
+        """Mean energy score of the difference."""
+        return self.intervals.of(self.scored.series["energy"], "mean", "m")
+
+    @cached_property
+    def distance(self) -> Number:
+        """Mean |d|."""
+        return self.intervals.of(self.scored.series["ape"], "mean", "m")
+
+    @cached_property
+    def share_a(self) -> float:
+        """Part of the summed variance that is A's, median over scans."""
+        return float(np.median(share_of_a(self.scored.residuals)))
 
     @property
     def k_least(self) -> float:
@@ -247,30 +263,22 @@ def compare_pair(
     hypothesis of the bound. `sweeps` compares other gauges and clock offsets too.
     """
     options = replace(options or Options(), rules=RULES, reference_covariance=True)
-    (first, first_notes), (second, second_notes) = as_gaussian(a), as_gaussian(b)
-    body_notes = agree_on_body([first, second, *([] if reference is None else [reference])])
-    kind, gauge_notes = open_gauge([first, second], options)
-
-    pairs = nearest_pairs(first, second, options)
-    met, pairs = match_reference(second, pairs, options)
-    ours, (theirs, _) = first[pairs.estimate], as_gaussian(met)
-    joints = joints_of((a, b), (ours, theirs), options)
-    difference = align_pair(ours, theirs, kind, joints, options)
+    met = match_beliefs(a, b, options, reference)
+    joints = joints_of((a, b), (met.a, met.b), options)
+    difference = align_pair(met.a, met.b, met.kind, joints, options)
     scored = score_difference(difference, f"{name_of(a)} and {name_of(b)} together", options)
-    counts = particle_counts(a, b).at(pairs.estimate, pairs.reference)
+    counts = particle_counts(a, b).at(met.pairs.estimate, met.pairs.reference)
     kept = counts.at(scored.kept_scans, scored.kept_scans)
 
     median, k, bound = inflation(scored, kept, options.intervals)
     motion = compare_motion(difference, options.space)
     evidence = _evidence(difference, scored, (k, bound), motion)
-    names = (name_of(a), name_of(b))
-    matched = MatchedTracks(ours, theirs, difference.alignment, pairs, names=names)
-    doubts = doubts_beside(a, b, matched)
-    of = options.intervals.of
+    doubts = doubts_beside(a, b, met.under(difference.alignment))
+    gauges, clock = _sweeps(met, joints, difference, counts, options) if sweeps else ((), ())
     return Pair(
-        a=names[0],
-        b=names[1],
-        pairs=pairs,
+        a=name_of(a),
+        b=name_of(b),
+        pairs=met.pairs,
         alignment=difference.alignment,
         scored=scored,
         nees_median=median,
@@ -280,31 +288,47 @@ def compare_pair(
         motion=motion,
         k_by_axis=inflation_by_axis(scored, kept, options),
         spaces=_spaces(a, b, difference, options),
-        log=of(scored.series["log"], "mean", "nat"),
-        energy=of(scored.series["energy"], "mean", "m"),
-        distance=of(scored.series["ape"], "mean", "m"),
-        share_a=float(np.median(share_of_a(scored.residuals))),
-        gauges=(
-            gauge_sweep(ours, theirs, kind, options, joints=joints, counts=counts) if sweeps else ()
-        ),
-        clock=(
-            clock_sweep(first, difference, pairs.estimate, options, counts=counts) if sweeps else ()
-        ),
-        hypothesis=(
-            None
-            if reference is None
-            else check_hypothesis((ours, theirs), reference, kind, options)
-        ),
-        claim=_judge_gaps(
-            claim(*names, evidence),
-            gap_risk_of(scored, pairs, np.arange(len(pairs))),
-            bound or k.value,
-        ).after_doubt(explanation(doubts)),
+        gauges=gauges,
+        clock=clock,
+        hypothesis=_hypothesis(met, reference, options),
+        claim=_judge(met, scored, evidence, bound or k.value).after_doubt(explanation(doubts)),
         doubts=doubts,
-        notes=first_notes + second_notes + body_notes + gauge_notes + _left_out_notes(scored),
+        notes=(*met.notes, *_left_out_notes(scored)),
         no_bound=evidence.shared or k.reason,
         intervals=options.intervals,
     )
+
+
+def _sweeps(
+    met: MatchedBeliefs,
+    joints: Joints,
+    difference: Difference,
+    counts: ParticleCounts,
+    options: Options,
+) -> tuple[tuple[GaugeRow, ...], tuple[PairClockRow, ...]]:
+    """k_pair under other gauges and clock offsets."""
+    at = met.pairs.estimate
+    return (
+        gauge_sweep(met.a, met.b, met.kind, options, joints=joints, counts=counts),
+        clock_sweep(met.whole_a, difference, at, options, counts=counts),
+    )
+
+
+def _hypothesis(
+    met: MatchedBeliefs, reference: AnyTrack | None, options: Options
+) -> Hypothesis | None:
+    if reference is None:
+        return None
+    return check_hypothesis((met.a, met.b), reference, met.kind, options)
+
+
+def _judge(met: MatchedBeliefs, scored: ScoredScans, evidence: PairEvidence, k: float) -> PairClaim:
+    """What is claimed; cannot tell where gaps that were not bridged may explain k_pair."""
+    found = claim(*met.names, evidence)
+    risk = gap_risk_of(scored, met.pairs, np.arange(len(met.pairs)))
+    if found.label == "cannot tell" or risk is None or not risk.may_convict or k > risk.excuse:
+        return found
+    return PairClaim("cannot tell", f"cannot tell: {gap_words(risk)} ({found.sentence})")
 
 
 def _spaces(
@@ -314,13 +338,6 @@ def _spaces(
     if isinstance(a, ParticleTrack) or isinstance(b, ParticleTrack):
         return ()
     return compare_orientation(difference, options.intervals)
-
-
-def _judge_gaps(found: PairClaim, risk: GapRisk | None, k: float) -> PairClaim:
-    """Cannot tell where gaps between stamps that were not bridged may explain k_pair."""
-    if found.label == "cannot tell" or risk is None or not risk.may_convict or k > risk.excuse:
-        return found
-    return PairClaim("cannot tell", f"cannot tell: {gap_words(risk)} ({found.sentence})")
 
 
 def score_difference(found: Difference, name: str, options: Options) -> ScoredScans:

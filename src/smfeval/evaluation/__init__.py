@@ -1,11 +1,12 @@
 """The whole way: pair in time, bring to one frame, score each scan, summarise the track."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from smfeval.align.body import to_common_body
+from smfeval.align.fit import Alignment
 from smfeval.align.gauge import (
     ALIGNMENTS,
     AlignmentKind,
@@ -13,10 +14,11 @@ from smfeval.align.gauge import (
     choose_alignment,
     fit_alignment,
 )
+from smfeval.align.joint import Joint
 from smfeval.associate import Pairs
 from smfeval.associate.pairing import check_reference, nearest_pairs, pair_scans
 from smfeval.doubts import MatchedTracks, doubts_beside, explanation, loss
-from smfeval.evaluation.claim import align_claim, claimed_joint, judge_motion
+from smfeval.evaluation.claim import AlignedClaim, align_claim, claimed_joint, judge_motion
 from smfeval.evaluation.metrics import (
     FittedFreedoms,
     crps_by_axis,
@@ -28,7 +30,7 @@ from smfeval.evaluation.metrics import (
 )
 from smfeval.evaluation.orientation import score_orientation
 from smfeval.evaluation.result import Evaluation, ScoredScans, SpaceScores
-from smfeval.maths.arrays import Floats
+from smfeval.maths.arrays import Floats, Ints
 from smfeval.options import Options
 from smfeval.score import scores
 from smfeval.summarise.number import Number
@@ -67,9 +69,71 @@ def evaluate(
     `pairs` may be given to score on chosen scans, such as those common to several estimates, with
     `notes` to say so.
     """
-    options = options or Options()
     reference = check_reference(estimate, reference)
-    given = estimate, reference  # as they were read, for the report
+    tracks = align_tracks(estimate, reference, options or Options(), pairs)
+    options = tracks.options
+
+    claim = align_claim(tracks.estimate, tracks.joint, tracks.alignment, tracks.kind)
+    motion = judge_motion(claim, tracks.reference, options.space, horizon=options.scored_horizon)
+    position = summarise_position(score_left(tracks, claim), options, motion)
+
+    doubts = doubts_beside(estimate, reference, tracks.matched)
+    why = explanation(doubts)
+    orientation = score_orientation(
+        tracks.estimate, tracks.reference, claim, tracks.left, fit=tracks.fit, options=options
+    ).after_doubt(why)
+    risk = gap_risk_of(position, tracks.pairs, tracks.left, granted=options.reference_covariance)
+    verdict = judge_gaps(judge_track(position, tracks.fit, motion), risk)
+    return Evaluation(
+        estimate,
+        reference,
+        options=options,
+        pairs=tracks.pairs,
+        clock=tracks.clock,
+        gap_risk=risk,
+        alignment=tracks.alignment,
+        position=position,
+        rotation=orientation.rotation,
+        pose=orientation.pose,
+        relative=relative_errors(position, options),
+        claim=claim,
+        relative_motion=motion,
+        verdict=verdict.after_doubt(why, loss(doubts)),
+        doubts=doubts,
+        notes=(*notes, *tracks.notes, *orientation.notes),
+    )
+
+
+@dataclass(frozen=True)
+class AlignedTracks:
+    """The matched scans of both tracks in one frame, and how they came there."""
+
+    estimate: AnyTrack
+    reference: Track
+    options: Options  # with a number for the clock offset
+    clock: "ClockOffset | None"
+    pairs: Pairs
+    kind: AlignmentKind
+    alignment: Alignment
+    joint: tuple[Joint, str]  # that the estimate claims in its own world, and why
+    matched: MatchedTracks  # before the alignment
+    left: Ints  # scans that the fit leaves to score
+    notes: tuple[str, ...]
+
+    @property
+    def fit(self) -> FittedFreedoms:
+        """What was fitted before the scans are scored."""
+        return FittedFreedoms(
+            self.alignment.freedoms,
+            from_start=len(self.left) < len(self.estimate),
+            clock=self.clock is not None,
+        )
+
+
+def align_tracks(
+    estimate: AnyTrack, reference: Track, options: Options, pairs: Pairs | None = None
+) -> AlignedTracks:
+    """Bring both tracks to one body, one clock and one world."""
     estimate, body_notes = to_common_body(estimate, reference, options.extrinsic)
     kind, gauge_notes = choose_alignment(estimate, options.alignment)
 
@@ -79,46 +143,27 @@ def evaluate(
     estimate = estimate[pairs.estimate]
 
     alignment, left = fit_alignment(estimate, reference, kind, options.fit_on)
-    matched = MatchedTracks(estimate, reference, alignment, pairs, options.extrinsic)
-    estimate = alignment(estimate)
-    claim = align_claim(estimate, joint, alignment, kind)
-    motion = judge_motion(claim, reference, options.space, horizon=options.scored_horizon)
-
-    covariance = None if claim is None or claim.covariance is None else claim.covariance[left]
-    scored = score_scans(estimate[left], reference[left], options, covariance)
-    position = summarise_position(scored, options, motion)
-    risk = gap_risk_of(position, pairs, left, granted=options.reference_covariance)
-    fit = FittedFreedoms(
-        alignment.freedoms, from_start=len(left) < len(estimate), clock=clock is not None
-    )
-    doubts = doubts_beside(*given, matched)
-    why = explanation(doubts)
-    orientation = score_orientation(estimate, reference, claim, left, fit=fit, options=options)
-    orientation = orientation.after_doubt(why)
-    return Evaluation(
-        *given,
+    fit_notes = alignment_notes(len(left), len(estimate))
+    return AlignedTracks(
+        alignment(estimate),
+        reference,
         options=options,
-        pairs=pairs,
         clock=clock,
-        gap_risk=risk,
+        pairs=pairs,
+        kind=kind,
         alignment=alignment,
-        position=position,
-        rotation=orientation.rotation,
-        pose=orientation.pose,
-        relative=relative_errors(position, options),
-        claim=claim,
-        relative_motion=motion,
-        verdict=judge_gaps(judge_track(position, fit, motion), risk).after_doubt(why, loss(doubts)),
-        doubts=doubts,
-        notes=(
-            *notes,
-            *pair_notes,
-            *body_notes,
-            *gauge_notes,
-            *alignment_notes(len(left), len(estimate)),
-            *orientation.notes,
-        ),
+        joint=joint,
+        matched=MatchedTracks(estimate, reference, alignment, pairs, options.extrinsic),
+        left=left,
+        notes=(*pair_notes, *body_notes, *gauge_notes, *fit_notes),
     )
+
+
+def score_left(tracks: AlignedTracks, claim: AlignedClaim | None) -> ScoredScans:
+    """Score the scans that the fit leaves, under the claim that it leaves."""
+    left = tracks.left
+    covariance = None if claim is None or claim.covariance is None else claim.covariance[left]
+    return score_scans(tracks.estimate[left], tracks.reference[left], tracks.options, covariance)
 
 
 def resolve_clock(

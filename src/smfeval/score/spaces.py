@@ -222,56 +222,12 @@ class PositionSpace:
 
 
 @dataclass(frozen=True)
-class RotationSpace:
-    """Errors phi = Log(R_mean^T R_ref) of the rotation, about the claimed axes.
-
-    d = 3 (roll, pitch and yaw: about x, y and z of the body), or 1: yaw alone of planar beliefs.
-    """
+class ClaimedSpace:
+    """A space of pose errors xi = (rho, phi) = Log(T_mean^-1 T_ref), on the claimed axes."""
 
     claimed: ClaimedAxes
 
-    name: ClassVar[SpaceName] = "rotation"
-    unit: ClassVar[str] = "rad"
-
-    @property
-    def dimension(self) -> int:
-        """Number of claimed axes."""
-        return len(self.claimed.rows)
-
-    @property
-    def axis_names(self) -> tuple[str, ...]:
-        """Of the claimed axes."""
-        return self.claimed.names
-
-    @property
-    def turning(self) -> list[int]:
-        """Which of the claimed axes are those of the rotation: all."""
-        return list(range(self.dimension))
-
-    def select(self, residuals: Residuals, rotation: Floats) -> Residuals:
-        """The rotation's part of pose errors (d = 6)."""
-        return self.claimed.select(residuals, rotation, "rotation")
-
-    def whitened_moment(self, residuals: Residuals) -> Floats:
-        """With the symmetric root. (d, d)."""
-        return normal.whitened_moment(residuals.error, residuals.predicted_covariance)
-
-    def correlation_terms(self, residuals: Residuals) -> None:
-        """A rotation alone has none."""
-        del residuals
-
-
-@dataclass(frozen=True)
-class PoseSpace:
-    """Errors xi = (rho, phi) = Log(T_mean^-1 T_ref) of position and rotation together.
-
-    d = 6, or what is claimed: x, y and yaw of planar beliefs.
-    """
-
-    claimed: ClaimedAxes
-
-    name: ClassVar[SpaceName] = "pose"
-    unit: ClassVar[str] = "1"
+    name: ClassVar[SpaceName]
 
     @property
     def dimension(self) -> int:
@@ -294,8 +250,38 @@ class PoseSpace:
         return [at for at, row in enumerate(self.claimed.rows) if row not in ROTATION]
 
     def select(self, residuals: Residuals, rotation: Floats) -> Residuals:
-        """The claimed part of pose errors (d = 6)."""
-        return self.claimed.select(residuals, rotation, "pose")
+        """The part of pose errors (d = 6) that this space has."""
+        return self.claimed.select(residuals, rotation, self.name)
+
+
+@dataclass(frozen=True)
+class RotationSpace(ClaimedSpace):
+    """Errors phi = Log(R_mean^T R_ref) of the rotation, about the claimed axes.
+
+    d = 3 (roll, pitch and yaw: about x, y and z of the body), or 1: yaw alone of planar beliefs.
+    """
+
+    name: ClassVar[SpaceName] = "rotation"
+    unit: ClassVar[str] = "rad"
+
+    def whitened_moment(self, residuals: Residuals) -> Floats:
+        """With the symmetric root. (d, d)."""
+        return normal.whitened_moment(residuals.error, residuals.predicted_covariance)
+
+    def correlation_terms(self, residuals: Residuals) -> None:
+        """A rotation alone has none."""
+        del residuals
+
+
+@dataclass(frozen=True)
+class PoseSpace(ClaimedSpace):
+    """Errors xi of position and rotation together.
+
+    d = 6, or what is claimed: x, y and yaw of planar beliefs.
+    """
+
+    name: ClassVar[SpaceName] = "pose"
+    unit: ClassVar[str] = "1"
 
     def whitened_moment(self, residuals: Residuals) -> Floats:
         """phi first, then rho given phi, each with the symmetric root. (d, d).

@@ -18,7 +18,7 @@ from smfeval.maths.arrays import Floats
 from smfeval.maths.se3 import Pose
 from smfeval.maths.symmetric import chunks
 from smfeval.score.pose import AXES, ROTATION
-from smfeval.score.residuals import Ensemble, Residuals
+from smfeval.score.residuals import Ensemble, Residuals, SpaceName
 from smfeval.score.rotation import SIGMA_REFUSED_RAD
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
 
@@ -140,9 +140,7 @@ class ClaimedAxes:
         }
         return "; ".join(f"{rows} ({why})" for why, rows in named.items())
 
-    def select(
-        self, residuals: Residuals, rotation: Floats, space: Literal["rotation", "pose"]
-    ) -> Residuals:
+    def select(self, residuals: Residuals, rotation: Floats, space: SpaceName) -> Residuals:
         """The claimed rows of pose errors (d = 6) as the residuals of a space."""
         if self.frame == "world":
             residuals = _in_world(residuals, rotation)
