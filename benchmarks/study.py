@@ -24,9 +24,9 @@ os.environ.setdefault("POLARS_MAX_THREADS", "1")  # as the workers of a study do
 import numpy as np
 
 from smfeval import evaluate, read, write
-from smfeval.study.plan import Plan
-from smfeval.study.run import run_tasks
-from smfeval.study.task import Input, Task
+from smfeval.studies.plan import Plan
+from smfeval.studies.run import run_tasks
+from smfeval.studies.task import Input, Task
 
 TASKS, SCANS = 2_000, 3_000
 ESTIMATORS = 10  # that share each reference

@@ -9,7 +9,7 @@ from smfeval.errors import OptionError
 from smfeval.evaluation import Options
 from smfeval.io.options import ReadOptions
 from smfeval.schema import TEXT, WHOLE, option, options_at, options_of, with_values
-from smfeval.study.plan_file import parse_options
+from smfeval.studies.plan_file import parse_options
 from smfeval.summarise.number import Intervals
 
 

@@ -66,7 +66,7 @@ ROOMS = (
          ("with each other, over", "tracks, along a knob")),
     Room("explain", 629, 292, 163, 62, "around",
          ("why: alibis, diagnoses,", "degeneracy")),
-    Room("study", 808, 292, 163, 62, "around",
+    Room("studies", 808, 292, 163, 62, "around",
          ("many estimators, many", "tracks, from a plan")),
     Room("show", 271, 386, 700, 46, "rim",
          ("text, tables, figures and the page, from the results above; returns, never writes",)),
@@ -163,7 +163,7 @@ def uses() -> Iterator[str]:
     start = AT["explain"].x + AT["explain"].width / 2
     yield text(start + 10, end + 24, "Evaluation: every series and number, frozen")
     yield f'<path d="M{start:g} {end}V{fork}" stroke="{LINE}" stroke-width="2"/>'
-    for name in ("doubts", "compare", "explain", "study"):
+    for name in ("doubts", "compare", "explain", "studies"):
         centre = AT[name].x + AT[name].width / 2
         yield arrow((start, fork), (centre, fork), (centre, AT[name].y - 2))
         yield arrow((centre, AT[name].bottom), (centre, AT["show"].y - 2))

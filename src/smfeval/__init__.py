@@ -12,7 +12,7 @@ The way of the data, and where each step lives::
     evaluate   all of that in one call                                           evaluation
     compare    estimates against each other, over tracks, along a knob           compare
     explain    what else could explain a verdict, and what is wrong              explain
-    study      many estimators on many tracks, from a plan                       study
+    study      many estimators on many tracks, from a plan                       studies
     show       text, tables, figures, the page                                   show
 
 Below them: `maths` (arrays in, arrays out), `words` (how a number is written), `schema` and

@@ -16,8 +16,8 @@ from smfeval.compare.pooled import (
     pool_tracks,
 )
 from smfeval.evaluation import Options, evaluate
-from smfeval.study.result import TaskResult
-from smfeval.study.tables import track_k
+from smfeval.studies.result import TaskResult
+from smfeval.studies.tables import track_k
 from smfeval.summarise.number import Number
 from support import drifting
 

@@ -20,8 +20,8 @@ from smfeval.io.convention import CONVENTIONS
 from smfeval.io.formats import FORMATS
 from smfeval.io.header import ALLOWED_VALUES, COMMON_KEYS, REQUIRED_KEYS
 from smfeval.io.presets import PRESETS
-from smfeval.study.plan_file import ESTIMATOR_KEYS, OPTION_KEYS, PLAN_KEYS, TRACK_KEYS
-from smfeval.study.sweep_plan import KNOB_KEYS, LAB_KEYS, SWEEP_KEYS, SWEPT_ESTIMATOR_KEYS
+from smfeval.studies.plan_file import ESTIMATOR_KEYS, OPTION_KEYS, PLAN_KEYS, TRACK_KEYS
+from smfeval.studies.sweep_plan import KNOB_KEYS, LAB_KEYS, SWEEP_KEYS, SWEPT_ESTIMATOR_KEYS
 
 DOCS = Path(__file__).parents[2] / "docs"
 sys.path.insert(0, str(DOCS))
@@ -57,7 +57,7 @@ def words_of(name: str) -> set[str]:
 def test_every_block_runs_and_shows_what_it_prints(name, tmp_path, monkeypatch):
     if name == "lab.md":
         pytest.importorskip("numba", reason="the filters of the lab need the extra 'lab'")
-    monkeypatch.setattr("smfeval.study.run.usable_cores", lambda: 1)  # no processes to start
+    monkeypatch.setattr("smfeval.studies.run.usable_cores", lambda: 1)  # no processes to start
     text = NAMED[name].read_text()
     lay_out(files_of(text), tmp_path)
     for output in Session(tmp_path).outputs(text):

@@ -13,7 +13,7 @@ from smfeval.io import read, text_reader, write
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.options import ReadOptions
 from smfeval.io.source import HEADER_BYTES, LIMIT_BYTES, LINE_BYTES, YAML_BYTES, read_head
-from smfeval.study.plan_file import DEPTH, PLAN_BYTES, read_plan, read_toml
+from smfeval.studies.plan_file import DEPTH, PLAN_BYTES, read_plan, read_toml
 from support.beliefs import gaussian, poses
 from support.commands import refused, run
 

@@ -11,7 +11,7 @@ from smfeval.errors import OptionError, PairingError
 from smfeval.evaluation import Options
 from smfeval.lab.filters.run import Run
 from smfeval.lab.sweep import points_of_lab
-from smfeval.study.sweep_plan import LabRuns
+from smfeval.studies.sweep_plan import LabRuns
 from smfeval.summarise.number import Intervals
 from support.study_folders import truth
 from support.sweep_folders import belief

@@ -3,8 +3,8 @@
 import pytest
 
 from smfeval.compare.sweep import sweep_of
-from smfeval.study.sweep_plan import read_sweep
-from smfeval.study.sweep_points import points_of_files
+from smfeval.studies.sweep_plan import read_sweep
+from smfeval.studies.sweep_points import points_of_files
 
 PLAN = """
 [options]

@@ -24,9 +24,9 @@ from smfeval.compare.duels import (
 from smfeval.compare.pooled import pool_tracks
 from smfeval.compare.ranks import critical_difference, friedman, track_ranks
 from smfeval.evaluation import Options, evaluate
-from smfeval.study.plan import Plan, PlannedEstimator, PlannedTrack
-from smfeval.study.result import TaskResult
-from smfeval.study.tables import sections, track_k
+from smfeval.studies.plan import Plan, PlannedEstimator, PlannedTrack
+from smfeval.studies.result import TaskResult
+from smfeval.studies.tables import sections, track_k
 from smfeval.summarise.number import Intervals
 from smfeval.summarise.numbers import NUMBERS, metrics
 from support import drifting

@@ -15,7 +15,7 @@ from smfeval.lab.casestudy.plan import Variant
 from smfeval.lab.filters.run import Run, Telemetry
 from smfeval.lab.simulate import simulate
 from smfeval.lab.worlds import SeededWorld
-from smfeval.study.sweep_plan import Knob
+from smfeval.studies.sweep_plan import Knob
 from smfeval.track import About, GaussianTrack, Track
 
 POINTS, VARIANCE, ERROR_M = 300, 1e-3, 0.05

@@ -10,9 +10,9 @@ import numpy as np
 from smfeval import write
 from smfeval.evaluation import Options
 from smfeval.maths import so3
-from smfeval.study.cache import Cache, TaskOutcome, failed_result, load_or_evaluate
-from smfeval.study.plan import Plan, PlannedEstimator, PlannedTrack
-from smfeval.study.task import Input, PairTask, Task
+from smfeval.studies.cache import Cache, TaskOutcome, failed_result, load_or_evaluate
+from smfeval.studies.plan import Plan, PlannedEstimator, PlannedTrack
+from smfeval.studies.task import Input, PairTask, Task
 from smfeval.summarise.number import Intervals
 from smfeval.track import GaussianTrack, Track
 from support.beliefs import ABOUT, circuit, covariances

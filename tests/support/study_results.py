@@ -6,8 +6,8 @@ from pathlib import Path
 
 from smfeval.compare.duels import Column, Duel, MetricCell, Ranks, Section
 from smfeval.evaluation import Options
-from smfeval.study.plan import Plan, PlannedEstimator, PlannedTrack
-from smfeval.study.result import PairResult, Study, TaskResult
+from smfeval.studies.plan import Plan, PlannedEstimator, PlannedTrack
+from smfeval.studies.result import PairResult, Study, TaskResult
 from smfeval.summarise.number import Number
 
 ODD = r"<script>alert('x')</script> & 50%_of #1 ~^\{$} | [z] *b* `c` --"

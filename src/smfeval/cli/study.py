@@ -20,14 +20,14 @@ from smfeval.io.atomic import writing
 from smfeval.show.study import terminal
 from smfeval.show.study.formats import FORMATS
 from smfeval.show.study.plans import listing, missing_lines, plan_extent, summary
-from smfeval.study.draft import Draft, plan_of_folder
-from smfeval.study.find import StudyTasks, find_tasks
-from smfeval.study.plan import Plan
-from smfeval.study.plan_file import read_plan
-from smfeval.study.result import Study
-from smfeval.study.run import Progress, StudyRun, run_study
-from smfeval.study.store import PAIRS, TASKS
-from smfeval.study.task import PairTask, Task, files_of
+from smfeval.studies.draft import Draft, plan_of_folder
+from smfeval.studies.find import StudyTasks, find_tasks
+from smfeval.studies.plan import Plan
+from smfeval.studies.plan_file import read_plan
+from smfeval.studies.result import Study
+from smfeval.studies.run import Progress, StudyRun, run_study
+from smfeval.studies.store import PAIRS, TASKS
+from smfeval.studies.task import PairTask, Task, files_of
 from smfeval.summarise.numbers import metrics
 
 FAILED = "failed"  # the number of runs that failed

@@ -14,10 +14,10 @@ from smfeval.compare.sweep import SENTENCES, Sweep, sweep_of
 from smfeval.errors import OptionError
 from smfeval.show import sweep as show
 from smfeval.show.render import json_text
-from smfeval.study.find import find_tasks
-from smfeval.study.sweep_plan import FileRuns, SweepPlan, read_sweep
-from smfeval.study.sweep_points import PointsAndFailures, Progress, points_of_files
-from smfeval.study.task import files_of
+from smfeval.studies.find import find_tasks
+from smfeval.studies.sweep_plan import FileRuns, SweepPlan, read_sweep
+from smfeval.studies.sweep_points import PointsAndFailures, Progress, points_of_files
+from smfeval.studies.task import files_of
 
 
 def run(arguments: list[str]) -> int:

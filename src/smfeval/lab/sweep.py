@@ -18,8 +18,8 @@ from smfeval.lab.recording import Recording
 from smfeval.lab.sensors.faults import NO_FAULTS
 from smfeval.lab.simulate import simulate
 from smfeval.lab.worlds import world_named
-from smfeval.study.sweep_plan import LabRuns
-from smfeval.study.sweep_points import PointsAndFailures, Progress, split_outcomes
+from smfeval.studies.sweep_plan import LabRuns
+from smfeval.studies.sweep_points import PointsAndFailures, Progress, split_outcomes
 
 SIMULATED = "simulated"
 

@@ -16,7 +16,7 @@ from smfeval.show.report import Report
 from smfeval.show.study.layout import Grid, TableCell
 from smfeval.show.study.remarks import Remark, study_title
 from smfeval.show.study.terminal import STAR, STYLE, headlines
-from smfeval.study.result import Study
+from smfeval.studies.result import Study
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 BLOCK_RATIO = 2.0  # every block is so many times the one before

@@ -5,7 +5,7 @@ import pytest
 from smfeval.compare.sweep import sweep_of, unearned_slope
 from smfeval.evaluation import Options
 from smfeval.lab.sweep import points_of_lab
-from smfeval.study.sweep_plan import LabRuns
+from smfeval.studies.sweep_plan import LabRuns
 from smfeval.summarise.number import Intervals
 
 pytestmark = pytest.mark.slow

@@ -12,7 +12,7 @@ from smfeval.explain.alibis import alibis
 from smfeval.explain.diagnoses import diagnose
 from smfeval.show import page
 from smfeval.show.page.scores import warning
-from smfeval.study.result import Study
+from smfeval.studies.result import Study
 from smfeval.words import printable
 from support.evaluations import EXACT, FAST, evaluated, plain
 from support.html import Page, digest

@@ -4,7 +4,7 @@ import pytest
 
 from smfeval.compare.duels import Column, Section
 from smfeval.show.study.formats import FORMATS
-from smfeval.study.result import Study
+from smfeval.studies.result import Study
 from support.study_results import cell, number, plan, study
 
 

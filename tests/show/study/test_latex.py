@@ -9,7 +9,7 @@ import pytest
 from smfeval.compare.duels import Column, Section
 from smfeval.show.render import escape_latex
 from smfeval.show.study.latex import text
-from smfeval.study.result import Study
+from smfeval.studies.result import Study
 from support.study_results import cell, number, plan, study
 
 PAPER = r"""\documentclass{article}

@@ -8,7 +8,7 @@ from smfeval.compare.duels import Column, Section
 from smfeval.show.study.digits import Digits
 from smfeval.show.study.layout import SAME_NOTE, grids
 from smfeval.show.study.remarks import footnote_letter
-from smfeval.study.result import Study
+from smfeval.studies.result import Study
 from support.study_results import (
     BASE,
     LOST,

@@ -10,7 +10,7 @@ from smfeval.compare.duels import Column, Duel, Section
 from smfeval.show.study.layout import column_blocks
 from smfeval.show.study.terminal import BOLD, NORMAL, text
 from smfeval.show.terminal import render_study
-from smfeval.study.result import Study
+from smfeval.studies.result import Study
 from support.study_results import cell, k, mae, number, plan, study
 
 

@@ -7,7 +7,7 @@ from smfeval.compare.sweep_points import KnobSettings
 from smfeval.errors import OptionError
 from smfeval.lab.filters import FILTERS, filter_named
 from smfeval.lab.worlds import ADVERSARIAL, EASY, SeededWorld
-from smfeval.study.sweep_plan import Knob, one_at_a_time
+from smfeval.studies.sweep_plan import Knob, one_at_a_time
 
 OWN_FILTER = "ieskf"  # the filter whose knobs turn and whose updates are explained
 SMOOTHER = "gtsam-smoother"

@@ -13,7 +13,7 @@ from smfeval.lab.casestudy.plan import OWN_FILTER, CaseStudyPlan, Job, knob_jobs
 from smfeval.lab.casestudy.result import CreditReach, Outcome, Outcomes, VariantRow
 from smfeval.lab.sweep import SIMULATED, point_of_evaluation
 from smfeval.lab.worlds import SeededWorld
-from smfeval.study.sweep_points import split_outcomes
+from smfeval.studies.sweep_points import split_outcomes
 
 NamedJob = tuple[str, KnobSettings, Job]  # estimator's name in the sweep, its settings, the run
 

@@ -26,7 +26,7 @@ from smfeval.show.figures.study import ForestRow
 from smfeval.show.figures.style import STYLE, paper_style
 from smfeval.show.figures.table import FIGURES, draw
 from smfeval.show.series import Evaluations, estimate_name, has_belief
-from smfeval.study.result import Study
+from smfeval.studies.result import Study
 from smfeval.summarise.numbers import NUMBERS
 from smfeval.track import AnyTrack
 

@@ -11,8 +11,8 @@ from smfeval.show.page.document import document
 from smfeval.show.page.parts import Card, Cell, Fact, Row, option_facts, plain_cell
 from smfeval.show.study.layout import ColumnHead, grids
 from smfeval.show.study.remarks import BEST_MEANING, meaning, study_remarks, study_title
-from smfeval.study.plan import PlannedEstimator, PlannedTrack
-from smfeval.study.result import NO_FILE, Study, TaskResult
+from smfeval.studies.plan import PlannedEstimator, PlannedTrack
+from smfeval.studies.result import NO_FILE, Study, TaskResult
 from smfeval.summarise.number import finite_or_none
 from smfeval.summarise.numbers import NUMBERS
 from smfeval.words import printable

@@ -8,7 +8,7 @@ from typing import Any
 
 from smfeval.compare.duels import Column, Duel, MetricCell, Section
 from smfeval.compare.pooled import PooledK
-from smfeval.study.result import Study
+from smfeval.studies.result import Study
 from smfeval.summarise.number import finite_or_none
 from smfeval.summarise.numbers import NUMBERS
 

@@ -12,9 +12,9 @@ from smfeval.compare.pooled import PooledK
 from smfeval.compare.sensitivity import Alternative
 from smfeval.evaluation import Options
 from smfeval.show.render import json_text
-from smfeval.study.plan import Plan, PlannedEstimator, PlannedTrack
-from smfeval.study.result import PairResult, Study, TaskResult
-from smfeval.study.sensitivity import VerdictMoves, verdict_moves
+from smfeval.studies.plan import Plan, PlannedEstimator, PlannedTrack
+from smfeval.studies.result import PairResult, Study, TaskResult
+from smfeval.studies.sensitivity import VerdictMoves, verdict_moves
 from smfeval.summarise.number import Number, finite_or_none
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from smfeval.show.study import csv, document, latex, markdown, terminal
-from smfeval.study.result import Study
+from smfeval.studies.result import Study
 
 
 @dataclass(frozen=True)

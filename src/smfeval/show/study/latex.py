@@ -9,7 +9,7 @@ from smfeval.show.render import render_latex
 from smfeval.show.study.digits import NumberStyle
 from smfeval.show.study.layout import Grid, TableCell, column_blocks, grids
 from smfeval.show.study.remarks import BEST_MEANING, Remark, meaning, study_remarks, study_title
-from smfeval.study.result import Study
+from smfeval.studies.result import Study
 
 WIDTH = 80  # characters of \footnotesize in a line of `article`
 APART = 3  # characters that the space between two columns takes

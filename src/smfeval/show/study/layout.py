@@ -19,7 +19,7 @@ from smfeval.show.study.remarks import (
     section_title,
     shared_notes,
 )
-from smfeval.study.result import Study
+from smfeval.studies.result import Study
 from smfeval.summarise.number import Number
 from smfeval.words import printable
 

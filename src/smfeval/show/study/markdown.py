@@ -3,7 +3,7 @@
 from smfeval.show.study.digits import NumberStyle
 from smfeval.show.study.layout import Grid, TableCell, TableRow, grids
 from smfeval.show.study.remarks import BEST_MEANING, Remark, meaning, study_remarks, study_title
-from smfeval.study.result import Study
+from smfeval.studies.result import Study
 
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 ESCAPES = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_[]<>#|~&$"})

@@ -2,9 +2,9 @@
 
 from smfeval import words
 from smfeval.show.study.remarks import format_tracks
-from smfeval.study.find import StudyTasks
-from smfeval.study.plan import Plan
-from smfeval.study.run import StudyRun
+from smfeval.studies.find import StudyTasks
+from smfeval.studies.plan import Plan
+from smfeval.studies.run import StudyRun
 
 
 def plan_extent(plan: Plan, found: StudyTasks) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from smfeval import words
 from smfeval.compare.duels import FEWEST, Column, Duel, MetricCell, Ranks, Section
 from smfeval.compare.pooled import PooledK
-from smfeval.study.result import PairResult, Study, TaskResult
+from smfeval.studies.result import PairResult, Study, TaskResult
 from smfeval.summarise.number import Number
 from smfeval.summarise.numbers import NUMBERS
 from smfeval.words import printable

@@ -13,7 +13,7 @@ from smfeval.show.study.remarks import (
     study_title,
     unscored_runs,
 )
-from smfeval.study.result import Study
+from smfeval.studies.result import Study
 from smfeval.words import printable
 
 WIDTH = 110  # columns of a terminal that most people have

@@ -1,0 +1,175 @@
+"""The draft of a plan, as commented TOML, for a folder of tracks and estimates."""
+
+import json
+import re
+from dataclasses import dataclass
+from glob import escape
+from itertools import groupby
+from pathlib import Path
+
+from smfeval.errors import OptionError
+from smfeval.io.presets import PRESETS, Preset
+from smfeval.io.source import is_folder
+from smfeval.studies.layout import (
+    ESTIMATE_FOLDERS,
+    REFERENCE_FOLDERS,
+    DraftEstimator,
+    DraftTrack,
+    FolderContents,
+    inspect_folder,
+)
+from smfeval.studies.plan import DIVERGED_M
+
+PLAN_HEAD = """\
+# A study: every estimator on every track. Run it with `smfeval study` and the name of this file.
+# Relative paths start at the folder of this file. In them {{track}} and {{group}} are filled in;
+# a star finds several runs of one estimator on one track, which count as repeats.
+# An estimator with role = "baseline" is shown and competes with nobody.
+
+name = {name}
+output = {output}  # a folder for tables, scores and the cache
+pairs = true  # every two estimators against each other, too: no reference is needed for that
+diverged_m = {diverged:g}  # m; a track with a larger mean error counts as lost
+
+[options]  # as the flags of `smfeval score`
+# gauge = "se3"  # how worlds are aligned; without it, by the one with most freedoms declared
+# tolerance = "5ms"  # between the stamps of a scan and of its reference
+# axes = "xyz"
+# seed = 0
+"""
+DIFFERENT_GAUGES = """\
+# The presets below declare different gauges ({gauges}): all estimators are aligned by the
+# one with most freedoms, for fewer leave larger errors. gauge = "own" leaves each its own.
+"""
+NON_ALPHANUMERIC = re.compile(r"[^a-z0-9]")
+FEWEST_LETTERS = 4  # that the name of an estimator shares with a preset
+
+
+@dataclass(frozen=True)
+class Draft:
+    """The text of a plan, and what of the folder is not in it."""
+
+    text: str
+    skip_notes: tuple[str, ...]
+
+
+def plan_of_folder(folder: Path, *, start: str | None = None) -> Draft:
+    """A commented plan for a folder; `start` is how the plan will call the folder."""
+    if not is_folder(folder):
+        raise OptionError(f"{folder}: there is no such folder")
+    seen = inspect_folder(folder)
+    if not seen.tracks or not seen.estimators:
+        raise OptionError(
+            f"{folder}: no estimates with references are found; they may lie in "
+            f"{REFERENCE_FOLDERS[0]}/<track>.* and {ESTIMATE_FOLDERS[0]}/<algorithm>/<track>/*, or "
+            "<algorithm>/<track>.*, or in <group>/<track>/ as reference.* and <algorithm>.*"
+        )
+    unused = (f"{pattern}: a reference for no estimator" for pattern in unused_references(seen))
+    aside = (*seen.unique_skip_notes, *unused)
+    start = str(folder) if start is None else start
+    if any(sign in start for sign in "{}"):
+        raise OptionError(f"{folder}: a plan cannot name a folder with braces")
+    return Draft(plan_text(seen, folder.resolve().name or "study", escape(start)), aside)
+
+
+def plan_text(seen: FolderContents, name: str, start: str) -> str:
+    """The whole plan; `start` is how the plan calls the folder."""
+    head = PLAN_HEAD.format(
+        name=quote_toml(name), output=quote_toml(f"{name}_results"), diverged=DIVERGED_M
+    )
+    entries = groupby(seen.tracks, key=lambda each: (each.group, each.reference, each.body))
+    blocks = [
+        head + _gauge_warning(seen),
+        *(_tracks_text(list(each), start) for _, each in entries),
+        *(_estimator_text(each, seen, start) for each in seen.estimators),
+    ]
+    return "\n".join(blocks)
+
+
+def _gauge_warning(seen: FolderContents) -> str:
+    """A warning where known estimators leave different freedoms open."""
+    presets = [guess_preset(each.name) for each in seen.estimators]
+    gauges = sorted({preset.gauge for preset in presets if preset and preset.gauge})
+    return DIFFERENT_GAUGES.format(gauges=", ".join(gauges)) if len(gauges) > 1 else ""
+
+
+def _tracks_text(tracks: list[DraftTrack], start: str) -> str:
+    first = tracks[0]
+    lines = ["[[tracks]]"]
+    lines += [f"group = {quote_toml(first.group)}"] if first.group else []
+    lines += _name_lines([each.name for each in tracks])
+    lines.append(f"reference = {quote_toml(_join_start(start, first.reference))}")
+    if first.body:
+        lines.append(f"body = {quote_toml(first.body)}  # as the name of the reference says")
+    return "\n".join(lines) + "\n"
+
+
+def _name_lines(names: list[str]) -> list[str]:
+    if len(names) == 1:
+        return [f"name = {quote_toml(names[0])}"]
+    one_line = f"names = [{', '.join(map(quote_toml, names))}]"
+    if len(one_line) <= 100:
+        return [one_line]
+    return ["names = [", *(f"  {quote_toml(name)}," for name in names), "]"]
+
+
+def _estimator_text(each: DraftEstimator, seen: FolderContents, start: str) -> str:
+    preset = guess_preset(each.name)
+    lines = [
+        "[[estimators]]",
+        f"name = {quote_toml(each.name)}",
+        f"path = {quote_toml(_join_start(start, each.path))}",
+    ]
+    if preset is not None:
+        lines.append(f"preset = {quote_toml(preset.name)}  # guessed from the name: please check")
+        lines += _own_reference_lines(preset, seen, start)
+    return "\n".join(lines) + "\n"
+
+
+def _own_reference_lines(preset: Preset, seen: FolderContents, start: str) -> list[str]:
+    """Lines that choose the reference about the body of the estimator, if there is one."""
+    own = own_reference(preset, seen)
+    if own is None or preset.body is None:
+        return []
+    return [
+        f"# its poses are about {preset.body}, so it has another reference than the tracks say",
+        f"reference = {quote_toml(_join_start(start, own))}",
+        f"reference_body = {quote_toml(preset.body)}",
+        '# pair_extrinsic = "x,y,z,qx,qy,qz,qw"  # pose of the tracks\' body in its own, for pairs',
+    ]
+
+
+def _join_start(start: str, pattern: str) -> str:
+    return pattern if start in ("", ".") else f"{start.rstrip('/')}/{pattern}"
+
+
+def quote_toml(text: str) -> str:
+    """A text as TOML writes it: JSON's escapes are valid there."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def guess_preset(name: str) -> Preset | None:
+    """The known estimator that a name seems to mean: fastlio2_tuned is fast-lio2."""
+    bare = NON_ALPHANUMERIC.sub("", name.casefold())
+    known = {NON_ALPHANUMERIC.sub("", each): preset for each, preset in PRESETS.items()}
+    if bare in known:
+        return known[bare]
+    inside = [each for each in known if bare.startswith(each)]
+    longer = [each for each in known if each.startswith(bare) and len(bare) >= FEWEST_LETTERS]
+    if inside:
+        return known[max(inside, key=len)]
+    return known[longer[0]] if len(longer) == 1 else None
+
+
+def own_reference(preset: Preset, seen: FolderContents) -> str | None:
+    """The pattern of references about the body of a known estimator."""
+    found = {each for track in seen.tracks for body, each in track.others if body == preset.body}
+    return found.pop() if len(found) == 1 else None
+
+
+def unused_references(seen: FolderContents) -> list[str]:
+    """Patterns of references that no estimator is compared with."""
+    presets = [guess_preset(each.name) for each in seen.estimators]
+    used = {own_reference(preset, seen) for preset in presets if preset is not None}
+    others = dict.fromkeys(pattern for track in seen.tracks for _, pattern in track.others)
+    return [pattern for pattern in others if pattern not in used]

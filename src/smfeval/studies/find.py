@@ -1,0 +1,340 @@
+"""The files of a plan as tasks; what is missing is known before anything runs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from os.path import normpath
+from pathlib import Path
+
+from smfeval import words
+from smfeval.errors import FormatError, OptionError
+from smfeval.evaluation import Options
+from smfeval.io.extrinsic import read_extrinsic
+from smfeval.io.formats import sidecar_options
+from smfeval.io.source import exists
+from smfeval.options import TOLERANCE_S
+from smfeval.studies.patterns import fill_pattern, source_file
+from smfeval.studies.plan import Plan, PlannedEstimator, PlannedTrack, Reading
+from smfeval.studies.task import Input, PairTask, Runs, Task
+
+MOST_NAMED = 5  # missing references that a sentence names
+
+
+@dataclass(frozen=True)
+class MissingEstimate:
+    """An estimator without a file on a track."""
+
+    estimator: str
+    group: str
+    track: str
+    pattern: str  # what was looked for, as the plan says it
+
+
+@dataclass(frozen=True)
+class StudyTasks:
+    """The tasks of a plan: track by track, estimators in the order of the plan, then repeats."""
+
+    tasks: tuple[Task, ...]
+    pair_tasks: tuple[PairTask, ...]
+    missing: tuple[MissingEstimate, ...]
+    notes: tuple[str, ...] = ()
+
+
+class Extrinsics:
+    """Each extrinsic is read once here, so that a wrong one stops the study before it starts."""
+
+    def __init__(self, plan: Plan):
+        self._plan = plan
+        self._known: dict[str, str] = {}
+
+    def of(self, pattern: str | None, track: PlannedTrack, estimator: str) -> str | None:
+        """The extrinsic for a track: an absolute path, or numbers as they are written."""
+        if pattern is None:
+            return None
+        path = fill_pattern(pattern, track, self._plan).text
+        if path not in self._known:
+            self._known[path] = self._check_source(path, pattern, estimator)
+        return self._known[path]
+
+    @staticmethod
+    def _check_source(path: str, pattern: str, estimator: str) -> str:
+        source = pattern if "," in pattern and not exists(Path(path)) else path
+        try:
+            read_extrinsic(source)
+        except FormatError as error:
+            raise FormatError(f"estimator {estimator}, extrinsic: {error}") from error
+        return source
+
+
+def find_tasks(plan: Plan) -> StudyTasks:
+    """Look up every file that the plan names.
+
+    A missing estimate is a gap. A missing reference, an estimator without any file, and a file
+    that would count twice stop the study.
+    """
+    references = _find_references(plan)
+    runs, missing = _find_runs(plan)
+    notes = refuse_shared_files(plan, runs)
+    extrinsics = Extrinsics(plan)
+    tasks = tuple(
+        Task(
+            each.name,
+            track.group,
+            track.name,
+            repeat,
+            estimate,
+            _own_reference(each, track, plan) or references[track.name],
+            extrinsics.of(each.extrinsic, track, each.name),
+            plan.options,
+            plan.sensitivity,
+        )
+        for track in plan.tracks
+        for each in plan.estimators
+        for repeat, estimate in enumerate(runs[each.name, track.name])
+    )
+    refuse_misplaced_files(plan, tasks)
+    pair_tasks, pair_notes = (
+        pair_tasks_of(plan, runs, references, extrinsics) if plan.pairs else ((), ())
+    )
+    return StudyTasks(tasks, pair_tasks, missing, notes + pair_notes)
+
+
+def _find_references(plan: Plan) -> dict[str, Input]:
+    """The reference of each track; raises with the list of those that are missing."""
+    found: dict[str, Input] = {}
+    lost = []
+    for track in plan.tracks:
+        sources = fill_pattern(track.reference, track, plan).sources()
+        reading, beside = _resolve_paths(track.reading, track, plan)
+        if len(sources) > 1:
+            raise OptionError(
+                f"track {track.name}: {track.reference!r} finds {len(sources)} references, such "
+                f"as {sources[0]} and {sources[1]}; one is needed"
+            )
+        if not sources or beside:
+            lost.append(
+                f"{track.name} ({beside or fill_pattern(track.reference, track, plan).text})"
+            )
+        else:
+            body = () if track.body is None else (("body", track.body),)
+            found[track.name] = Input(sources[0], reading + body)
+    if lost:
+        more = f" and {len(lost) - MOST_NAMED} more" if len(lost) > MOST_NAMED else ""
+        raise FormatError(
+            f"{len(lost)} of {len(plan.tracks)} tracks have no reference: "
+            f"{', '.join(lost[:MOST_NAMED])}{more}"
+        )
+    return found
+
+
+def _find_runs(plan: Plan) -> tuple[Runs, tuple[MissingEstimate, ...]]:
+    """Files of every estimator on every track, and the gaps."""
+    runs: Runs = {}
+    missing = []
+    for each in plan.estimators:
+        for track in plan.tracks:
+            reading, beside = _resolve_paths(each.reading, track, plan)
+            sources = () if beside else fill_pattern(each.path, track, plan).sources()
+            runs[each.name, track.name] = tuple(Input(source, reading) for source in sources)
+            if not sources:
+                pattern = beside or each.path
+                missing.append(MissingEstimate(each.name, track.group, track.name, pattern))
+        if not any(runs[each.name, track.name] for track in plan.tracks):
+            raise FormatError(_no_file_sentence(each, missing[-len(plan.tracks)], plan))
+    order = {track.name: i for i, track in enumerate(plan.tracks)}
+    return runs, tuple(sorted(missing, key=lambda gap: order[gap.track]))
+
+
+def _no_file_sentence(each: PlannedEstimator, gap: MissingEstimate, plan: Plan) -> str:
+    """What an estimator without any file is told, by its gap on the first track."""
+    meant = fill_pattern(gap.pattern, plan.tracks[0], plan).text
+    return (
+        f"estimator {each.name}: {gap.pattern!r} matches no file on any track; for track "
+        f"{gap.track} it means {meant}"
+    )
+
+
+def _resolve_paths(reading: Reading, track: PlannedTrack, plan: Plan) -> tuple[Reading, str | None]:
+    """The reading of one track with absolute paths, and a second file that is missing."""
+    placed, lost = [], None
+    for key, value in reading:
+        if key in sidecar_options():
+            sources = fill_pattern(value, track, plan).sources()
+            lost = lost or (value if len(sources) != 1 else None)
+            placed.append((key, sources[0] if sources else value))
+        else:
+            placed.append((key, value))
+    return tuple(placed), lost
+
+
+def _own_reference(each: PlannedEstimator, track: PlannedTrack, plan: Plan) -> Input | None:
+    """The reference that an estimator has for itself, read as the track's."""
+    if each.reference is None:
+        return None
+    sources = fill_pattern(each.reference, track, plan).sources()
+    if len(sources) != 1:
+        problem = "there is no" if not sources else f"there are {len(sources)} files for the"
+        raise FormatError(
+            f"estimator {each.name}, track {track.name}: {problem} reference "
+            f"{fill_pattern(each.reference, track, plan).text}"
+        )
+    body = () if each.reference_body is None else (("body", each.reference_body),)
+    return Input(sources[0], _resolve_paths(track.reading, track, plan)[0] + body)
+
+
+def refuse_shared_files(plan: Plan, runs: Runs) -> tuple[str, ...]:
+    """Raise on a file that serves two tracks, or two estimators in the same way.
+
+    Returns notes on estimators that read the same file in different ways.
+    """
+    notes: dict[str, None] = {}
+    users: dict[str, tuple[PlannedEstimator, str]] = {}
+    for each in plan.estimators:
+        for track in plan.tracks:
+            for run in runs[each.name, track.name]:
+                other, where = users.setdefault(normpath(run.source), (each, track.name))
+                if other is each and where != track.name:
+                    raise OptionError(_two_tracks_sentence(each, run, where, track.name))
+                if other is not each:
+                    notes[_shared_file_note(other, each, run)] = None
+    return tuple(notes)
+
+
+def _two_tracks_sentence(each: PlannedEstimator, run: Input, one: str, other: str) -> str:
+    return (
+        f"estimator {each.name}: {run.source} is found for track {one} and for track {other}; "
+        f"the path {each.path!r} reaches too far"
+    )
+
+
+def _shared_file_note(one: PlannedEstimator, other: PlannedEstimator, run: Input) -> str:
+    """A note, if the two differ in how they read the file."""
+    if _read_settings(one) == _read_settings(other):
+        raise OptionError(
+            f"estimators {one.name} and {other.name} read the same file in the same way: "
+            f"{run.source}"
+        )
+    return f"estimators {one.name} and {other.name} read the same files, in different ways"
+
+
+def _read_settings(each: PlannedEstimator) -> tuple[object, ...]:
+    return each.reading, each.extrinsic, each.reference, each.reference_body
+
+
+def refuse_misplaced_files(plan: Plan, tasks: Sequence[Task]) -> None:
+    """Raise if an estimate is a reference, or a file lies where the results will go."""
+    references = {normpath(task.reference.source): task.track for task in tasks}
+    for task in tasks:
+        track = references.get(normpath(task.estimate.source))
+        if track is not None:
+            what = f"{task.estimate.source} is a reference of track {track}"
+            raise OptionError(f"estimator {task.estimator}: {what}")
+        _refuse_in_output(plan, task.estimate, f"estimator {task.estimator}")
+        _refuse_in_output(plan, task.reference, f"track {task.track}")
+
+
+def _refuse_in_output(plan: Plan, given: Input, whose: str) -> None:
+    path = Path(normpath(source_file(given.source)))
+    if path.is_relative_to(plan.output):
+        raise OptionError(
+            f"{whose}: {path} lies in the output folder {plan.output}, which is for results alone"
+        )
+    if plan.output.is_relative_to(path):
+        raise OptionError(f"{whose}: the output folder {plan.output} lies inside {path}")
+
+
+def pair_tasks_of(
+    plan: Plan, runs: Runs, references: Mapping[str, Input], extrinsics: Extrinsics
+) -> tuple[tuple[PairTask, ...], tuple[str, ...]]:
+    """Tasks, track by track, and notes on what has no partner.
+
+    The first run of one estimator meets the first run of the other, and so on.
+    """
+    options, notes = pair_options(plan.options)
+    offset_s = plan.options.offset_s
+    tasks, unpaired = [], 0
+    for track in plan.tracks:
+        for a, b in combinations(plan.estimators, 2):
+            if not _are_comparable(a, b):
+                continue
+            ours, theirs = runs[a.name, track.name], runs[b.name, track.name]
+            unpaired += abs(len(ours) - len(theirs)) if ours and theirs else 0
+            known = None
+            if offset_s != "auto":
+                own = _own_reference(a, track, plan) if a.reference == b.reference else None
+                known = own or references[track.name]
+            tasks += [
+                PairTask(
+                    *(a.name, b.name, track.group, track.name, repeat),
+                    *both,
+                    _pair_extrinsics(a, b, track, extrinsics),
+                    options,
+                    known,
+                    0.0 if offset_s == "auto" else offset_s,
+                    plan.sensitivity,
+                )
+                for repeat, both in enumerate(zip(ours, theirs, strict=False))
+            ]
+    if unpaired:
+        notes += (f"pairs: {unpaired} runs have no partner; one estimator has fewer repeats",)
+    return tuple(tasks), notes + _unpaired_notes(plan)
+
+
+def pair_options(options: Options) -> tuple[Options, tuple[str, ...]]:
+    """The options that a pair has: no clock offset to a reference, no fit on its start."""
+    chosen = replace(options, offset_s=0.0, fit_on=None, horizons=())
+    notes = _unused_notes(options)
+    if options.association != "gp":
+        return chosen, notes
+    note = f"pairs are matched by nearest stamps within {words.duration(TOLERANCE_S)}"
+    return replace(chosen, association="moved", tolerance_s=TOLERANCE_S), (note, *notes)
+
+
+def _unused_notes(options: Options) -> tuple[str, ...]:
+    """Notes on what the plan says about a reference, which a pair has not."""
+    notes = []
+    if options.offset_s != 0:
+        offset = "auto" if options.offset_s == "auto" else words.duration(options.offset_s)
+        notes.append(
+            f"pairs: the clock offset to the reference ({offset}) is not used; between two "
+            "estimators it is taken as 0"
+        )
+        if options.offset_s == "auto":
+            notes.append(
+                "pairs: the errors are not held against the reference, whose clock offset is "
+                "found run by run"
+            )
+    if options.fit_on is not None:
+        notes.append(f"pairs: aligned over all matched scans, not on the first {options.fit_on}")
+    return tuple(notes)
+
+
+def _are_comparable(a: PlannedEstimator, b: PlannedEstimator) -> bool:
+    """Whether the two can be brought to one body: same reference, or the way between is known."""
+    return a.reference == b.reference or all(
+        each.reference is None or each.pair_extrinsic is not None for each in (a, b)
+    )
+
+
+def _pair_extrinsics(
+    a: PlannedEstimator, b: PlannedEstimator, track: PlannedTrack, extrinsics: Extrinsics
+) -> tuple[str | None, str | None]:
+    """Extrinsics that bring both to one body."""
+    first, second = (
+        each.extrinsic
+        if a.reference == b.reference or each.reference is None
+        else each.pair_extrinsic
+        for each in (a, b)
+    )
+    return extrinsics.of(first, track, a.name), extrinsics.of(second, track, b.name)
+
+
+def _unpaired_notes(plan: Plan) -> tuple[str, ...]:
+    """A note on each estimator that cannot be brought to the body of the others."""
+    return tuple(
+        f"pairs: {each.name} has a reference of its own and meets only estimators with the same "
+        "one; pair_extrinsic (pose of the tracks' body in the estimator's) would join it to all"
+        for each in plan.estimators
+        if not all(_are_comparable(each, other) for other in plan.estimators)
+        and each.reference is not None
+    )

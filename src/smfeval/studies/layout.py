@@ -1,0 +1,335 @@
+"""Folders of tracks and estimates, laid out as people do.
+
+::
+
+    truth/<track>.*   with  algorithms/<algorithm>/<track>/*      ov_eval, rpg; files are repeats
+    truth/<track>.*   with  <algorithm>/<track>.*                 or both ways mixed
+    <group>/<track>/reference*   with  <group>/<track>/<algorithm>.*
+    <track>/reference*           with  <track>/<algorithm>.*
+
+`truth` may be called by any of `REFERENCE_FOLDERS`. What is not taken is listed with the reason.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from glob import escape
+from pathlib import Path
+
+from smfeval.errors import SmfevalError
+from smfeval.io.formats import recognise_format
+from smfeval.io.source import bare_name
+from smfeval.studies.patterns import natural_sort_key
+
+REFERENCE_FOLDERS = (
+    "truth",
+    "truths",
+    "groundtruth",
+    "ground_truth",
+    "gt",
+    "reference",
+    "references",
+)
+ESTIMATE_FOLDERS = ("algorithms", "estimates", "estimators")
+REFERENCE_PREFIXES = ("reference", "ref", "groundtruth", "ground_truth", "truth", "gt")
+INVALID_NAME = "its name cannot stand in a plan"
+EstimatesByTrack = dict[str, list[Path]]
+
+
+@dataclass(frozen=True)
+class DraftTrack:
+    """A track with the pattern of its reference, and the references about other bodies."""
+
+    name: str
+    reference: str
+    group: str | None = None
+    body: str | None = None
+    others: tuple[tuple[str, str], ...] = ()  # (body, pattern)
+
+
+@dataclass(frozen=True)
+class DraftEstimator:
+    """An estimator with the pattern of its estimates."""
+
+    name: str
+    path: str
+
+
+@dataclass
+class FolderContents:
+    """What a folder holds; `skip_notes` say what is not taken, and why."""
+
+    tracks: list[DraftTrack] = field(default_factory=list)
+    estimators: list[DraftEstimator] = field(default_factory=list)
+    skip_notes: list[str] = field(default_factory=list)
+
+    @property
+    def unique_skip_notes(self) -> tuple[str, ...]:
+        """What is left aside, each once."""
+        return tuple(dict.fromkeys(self.skip_notes))
+
+
+def inspect_folder(folder: Path) -> FolderContents:
+    """The tracks and estimators in a folder, whichever way it is laid out."""
+    truth = find_folder(folder, REFERENCE_FOLDERS)
+    return inspect_track_layout(folder) if truth is None else inspect_truth_layout(folder, truth)
+
+
+def inspect_truth_layout(folder: Path, truth: Path) -> FolderContents:
+    """Tracks are the files in `truth`; every other folder is an algorithm."""
+    seen = FolderContents()
+    references: dict[str, Path] = {}
+    for path in track_files(truth, seen):
+        if references.setdefault(bare_name(path), path) != path:
+            seen.skip_notes.append(f"{path}: a second reference of {bare_name(path)}")
+    root = find_folder(folder, ESTIMATE_FOLDERS) or folder
+    used: set[str] = set()
+    for algorithm in nameable_folders(root, seen):
+        if algorithm != truth:
+            used |= _add_algorithm(algorithm, folder, set(references), seen)
+    seen.skip_notes += [
+        f"{references[name]}: no estimate" for name in references if name not in used
+    ]
+    seen.tracks = [
+        DraftTrack(name, f"{escape(truth.name)}/{{track}}{ending(path)}")
+        for name, path in references.items()
+        if name in used
+    ]
+    return seen
+
+
+def _add_algorithm(
+    algorithm: Path, folder: Path, tracks: set[str], seen: FolderContents
+) -> set[str]:
+    """Add an algorithm; returns the tracks on which it has estimates."""
+    by_folder, by_file = _runs_in_folders(algorithm, tracks, seen), {}
+    if not by_folder:
+        by_file = _runs_as_files(algorithm, tracks, seen)
+    good = by_folder or by_file
+    endings = list(dict.fromkeys(ending(path) for paths in good.values() for path in paths))
+    names = list(dict.fromkeys(escape(p.name) for paths in by_folder.values() for p in paths))
+    if by_folder:
+        patterns = ["*", *(f"*{each}" for each in endings), *names]
+    else:
+        patterns = [*(f"{{track}}{each}" for each in endings), "{track}.*"]
+    best = best_pattern(patterns, good, seen) if good else None
+    if best is None:
+        return set()
+    place = escape(str(algorithm.relative_to(folder)))
+    between = "{track}/" if by_folder else ""
+    seen.estimators.append(DraftEstimator(algorithm.name, f"{place}/{between}{best[0]}"))
+    return best[1]
+
+
+def _runs_in_folders(
+    algorithm: Path, tracks: set[str], seen: FolderContents
+) -> dict[str, list[Path]]:
+    """`<algorithm>/<track>/*`: every track file inside is a repeat."""
+    found = {}
+    for inside in list_folders(algorithm):
+        if inside.name in tracks:
+            found[inside.name] = track_files(inside, seen)
+        else:
+            seen.skip_notes.append(f"{inside}: no reference of this name")
+    if any(found.values()):
+        seen.skip_notes += [
+            f"{path}: beside the folders of the tracks" for path in list_files(algorithm)
+        ]
+    return {track: paths for track, paths in found.items() if paths}
+
+
+def _runs_as_files(
+    algorithm: Path, tracks: set[str], seen: FolderContents
+) -> dict[str, list[Path]]:
+    """`<algorithm>/<track>.*`."""
+    found: dict[str, list[Path]] = {}
+    for path in list_files(algorithm):
+        why = None if bare_name(path) in tracks else "no reference of this name"
+        why = why or unusable_reason(path)
+        if why is None:
+            found.setdefault(bare_name(path), []).append(path)
+        else:
+            seen.skip_notes.append(f"{path}: {why}")
+    return found
+
+
+def inspect_track_layout(folder: Path) -> FolderContents:
+    """Tracks in groups if there are any two storeys down, or else tracks without groups."""
+    seen = FolderContents()
+    inside = nameable_folders(folder, seen)
+    alone = [each for each in inside if _has_reference(each)]
+    grouped = [
+        each for group in inside for each in nameable_folders(group, seen) if _has_reference(each)
+    ]
+    if grouped:
+        seen.skip_notes += [f"{each}: a track without a group" for each in alone]
+    kept = grouped or alone
+    if not kept:
+        return seen
+    clash = len({each.name for each in kept}) < len(kept)
+    place = "{track}" if clash or not grouped else "{group}/{track}"
+    shelves: dict[str, EstimatesByTrack] = {}
+    for each in kept:
+        name = str(each.relative_to(folder)) if clash else each.name
+        group = each.parent.name if grouped else None
+        _add_track(each, name, place, group=group, seen=seen, shelves=shelves)
+    for name, shelf in shelves.items():
+        _add_estimator(name, shelf, place, seen)
+    return seen
+
+
+def _has_reference(folder: Path) -> bool:
+    return any(body_of(path)[0] for path in list_files(folder))
+
+
+def _add_track(
+    folder: Path,
+    name: str,
+    place: str,
+    *,
+    group: str | None,
+    seen: FolderContents,
+    shelves: dict[str, EstimatesByTrack],
+) -> None:
+    """Add a track, and its estimates to the shelves of their estimators."""
+    readable = track_files(folder, seen)
+    references = [path for path in readable if body_of(path)[0]]
+    estimates = [path for path in readable if not body_of(path)[0]]
+    if not references or not estimates:
+        what = "reference" if not references else "estimate"
+        seen.skip_notes.append(f"{folder}: no {what} that can be read")
+        return
+    references.sort(key=lambda path: body_of(path)[1] is not None)  # the one for all comes first
+    main, *others = references
+    seen.tracks.append(
+        DraftTrack(
+            name,
+            f"{place}/{escape(main.name)}",
+            group,
+            body_of(main)[1],
+            tuple((body_of(path)[1] or "", f"{place}/{escape(path.name)}") for path in others),
+        )
+    )
+    for path in estimates:
+        shelves.setdefault(bare_name(path), {}).setdefault(name, []).append(path)
+
+
+def _add_estimator(name: str, shelf: EstimatesByTrack, place: str, seen: FolderContents) -> None:
+    endings = list(dict.fromkeys(ending(path) for paths in shelf.values() for path in paths))
+    patterns = [*(f"{escape(name)}{each}" for each in endings), f"{escape(name)}.*"]
+    best = best_pattern(patterns, shelf, seen)
+    if best is not None:
+        seen.estimators.append(DraftEstimator(name, f"{place}/{best[0]}"))
+
+
+def best_pattern(
+    patterns: Sequence[str], good: dict[str, list[Path]], seen: FolderContents
+) -> tuple[str, set[str]] | None:
+    """The pattern of file names that finds most estimates and nothing else, and on which tracks.
+
+    `good` has the estimates of each track; all else in their folders must not be found.
+    """
+    fine = {path for paths in good.values() for path in paths}
+    near = {folder: list_files(folder) for folder in {path.parent for path in fine}}
+
+    def found(pattern: str, track: str) -> list[Path]:
+        wanted = pattern.replace("{track}", escape(track))
+        inside = {path.parent for path in good[track]}
+        return [
+            path for folder in inside for path in near[folder] if fnmatchcase(path.name, wanted)
+        ]
+
+    def worth(pattern: str) -> int:
+        hits = {track: found(pattern, track) for track in good}
+        wrong = any(path not in good[track] for track, paths in hits.items() for path in paths)
+        return -1 if wrong else sum(map(len, hits.values()))
+
+    best = max(patterns, key=worth, default=None)
+    if best is None or worth(best) < 1:
+        seen.skip_notes += [f"{path}: no pattern finds it alone" for path in sorted(fine)]
+        return None
+    taken = {track: found(best, track) for track in good}
+    missed = [path for track in good for path in good[track] if path not in taken[track]]
+    seen.skip_notes += [f"{path}: another name than {best}" for path in missed]
+    return best, {track for track, paths in taken.items() if paths}
+
+
+def body_of(path: Path) -> tuple[bool, str | None]:
+    """Whether a file is called a reference, and the body that its name tells."""
+    name = bare_name(path)
+    for word in REFERENCE_PREFIXES:
+        if name.casefold() == word:
+            return True, None
+        if name.casefold().startswith(word) and name[len(word)] in "_-.":
+            return True, name[len(word) + 1 :] or None
+    return False, None
+
+
+def ending(path: Path) -> str:
+    """All that follows the bare name: `.tum.gz`."""
+    return path.name[len(bare_name(path)) :]
+
+
+def track_files(folder: Path, seen: FolderContents) -> list[Path]:
+    """Files that are tracks; the others are left aside."""
+    good = []
+    for path in list_files(folder):
+        why = unusable_reason(path)
+        if why is None:
+            good.append(path)
+        else:
+            seen.skip_notes.append(f"{path}: {why}")
+    return good
+
+
+def unusable_reason(path: Path) -> str | None:
+    """The reason why a file cannot be in a plan as it is; None if it can."""
+    if not (_is_nameable(path.name) and _is_nameable(bare_name(path))):
+        return INVALID_NAME
+    try:
+        entry = recognise_format(path)
+    except SmfevalError as error:
+        return str(error).removeprefix(f"{path}: ").partition(";")[0]
+    return "a bag: name its topic in the plan, FILE:/TOPIC" if entry.name == "bag" else None
+
+
+def find_folder(folder: Path, names: Iterable[str]) -> Path | None:
+    """The folder inside that has the first of these names, whatever its case."""
+    inside = {each.name.casefold(): each for each in list_folders(folder)}
+    return next((inside[name] for name in names if name in inside), None)
+
+
+def nameable_folders(folder: Path, seen: FolderContents) -> list[Path]:
+    """Folders that a plan can name; the others are left aside."""
+    inside = list_folders(folder)
+    seen.skip_notes += [f"{each}: {INVALID_NAME}" for each in inside if not _is_nameable(each.name)]
+    return [each for each in inside if _is_nameable(each.name)]
+
+
+def list_folders(folder: Path) -> list[Path]:
+    """Folders inside, 2 before 10, without hidden ones, bags and the results of a study."""
+    found = [
+        each for each in visible_entries(folder) if each.is_dir() and not _is_bag_or_output(each)
+    ]
+    return sorted(found, key=lambda each: natural_sort_key(each.name))
+
+
+def list_files(folder: Path) -> list[Path]:
+    """Files inside, 2 before 10, without hidden ones."""
+    found = [each for each in visible_entries(folder) if not each.is_dir()]
+    return sorted(found, key=lambda each: natural_sort_key(each.name))
+
+
+def visible_entries(folder: Path) -> list[Path]:
+    """What is inside and not hidden."""
+    return [each for each in folder.iterdir() if not each.name.startswith(".")]
+
+
+def _is_bag_or_output(folder: Path) -> bool:
+    """Whether a folder is a ROS 2 bag, or the output of a study."""
+    return any((folder / name).exists() for name in ("metadata.yaml", "tables.json", "cache"))
+
+
+def _is_nameable(name: str) -> bool:
+    """Whether a name can stand in a plan."""
+    return name.isprintable() and name == name.strip() and not any(s in name for s in "{}|")

@@ -1,0 +1,180 @@
+"""What a study found: one result per task, and the tables over tracks."""
+
+from dataclasses import dataclass, replace
+from math import exp
+from sys import intern
+from typing import overload
+
+from smfeval.compare.duels import Section
+from smfeval.compare.sensitivity import Alternative
+from smfeval.studies.plan import Plan
+from smfeval.summarise.number import Number
+
+AFTER_A_FIT = ("after a fit", "granted")  # not the covariance that the claim leaves after the fit
+SPATIAL = 3  # degrees of freedom of a window of relative motion
+NO_FILE = "no file"  # the failure of a gap; where it was looked for is the source of the result
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    """One estimate scored, or the sentence that says why it could not be."""
+
+    estimator: str
+    group: str
+    track: str
+    repeat: int
+    key: str  # of the task in the cache: content of inputs, options and version
+    source: str  # as the plan finds it, relative to the plan's folder where it lies below
+    failure: str | None  # None: scored
+    scans: int = 0  # of the estimate
+    scored: int = 0
+    verdict: str | None = None
+    numbers: tuple[tuple[str, Number], ...] = ()  # by metric (see `summarise.numbers`)
+    notes: tuple[str, ...] = ()
+    gauge: str | None = None  # the alignment that was used
+    joint: str | None = None  # which joint covariance was claimed: given, implied or unknown
+    scored_under: str | None = None  # which covariance of the residuals (`evaluation.claim`)
+    alternatives: tuple[Alternative, ...] = ()  # with other choices, where that is asked for
+
+    @property
+    def is_absorbed(self) -> bool:
+        """Whether the fit can have absorbed what is claimed: scores of the belief prove nothing.
+
+        Residuals were scored under covariances that knew nothing of the fit, or too little, and
+        lie within what these allow.
+        """
+        return self.scored_under in AFTER_A_FIT and self.verdict != "overconfident"
+
+    @property
+    def two_sided_k(self) -> Number | None:
+        """k that may be above or below 1 for what the belief is: None after a fit with J unknown.
+
+        After a fit with J given or implied it is that of relative motion; without a fit that of
+        the positions, or of relative motion where positions wander too much for an interval. The
+        mean of a chi-squared variable of nu degrees over nu is 1, that of its logarithm -1 / nu:
+        k of relative motion is moved by that, for logarithms are to be pooled.
+        """
+        numbers = dict(self.numbers)
+        k, relative = numbers.get("k"), numbers.get("relative_k")
+        if self.scored_under in (None, "reported") and (relative is None or _has_interval(k)):
+            return k
+        if relative is None or not relative.n_effective:
+            return relative
+        up = exp(1 / (SPATIAL * relative.n_effective))
+        return relative.map(lambda value: up * value, relative.unit)
+
+    @property
+    def is_gap(self) -> bool:
+        """Whether there was no file to score; then nothing ran."""
+        return self.failure == NO_FILE
+
+
+PAIR_NUMBERS = ("k_pair", "nees_median", "k_pair_reference", "opposed", "opposed_p")
+
+
+@dataclass(frozen=True)
+class PairResult:
+    """Two estimators compared on one track, or why they could not be."""
+
+    a: str
+    b: str
+    group: str
+    track: str
+    repeat: int
+    key: str
+    failure: str | None
+    matched: int = 0
+    verdict: str | None = None
+    k_pair: Number | None = None
+    nees_median: Number | None = None
+    k_pair_reference: Number | None = None  # with each of the two aligned to the reference
+    opposed: Number | None = None  # factor by which k_pair could be too large: 1, none is opposed
+    opposed_p: Number | None = None  # how often chance makes independent errors as opposed
+    unchecked: str | None = None  # why the reference says nothing about the two
+    alternatives: tuple[Alternative, ...] = ()  # under other gauges and clocks
+
+    @property
+    def numbers(self) -> dict[str, Number | None]:
+        """What was found, by name."""
+        return {name: getattr(self, name) for name in PAIR_NUMBERS}
+
+
+@dataclass(frozen=True)
+class Study:
+    """The whole study, finished."""
+
+    plan: Plan
+    results: tuple[TaskResult, ...]  # in the order of the plan, whoever computed them
+    pair_results: tuple[PairResult, ...]
+    sections: tuple[Section, ...]  # per group, and over all tracks; then on converged tracks only
+    pair_sections: tuple[Section, ...]
+    notes: tuple[str, ...] = ()
+    sensitivity: tuple[Section, ...] = ()  # k and k_pair under alternatives, where asked for
+
+    @property
+    def failed_runs(self) -> tuple[TaskResult, ...]:
+        """Runs that failed; a missing file is none."""
+        return tuple(r for r in self.results if r.failure is not None and not r.is_gap)
+
+    @property
+    def missing(self) -> tuple[TaskResult, ...]:
+        """Estimators on tracks without a file."""
+        return tuple(r for r in self.results if r.is_gap)
+
+
+def intern_task(result: TaskResult, *, source: str) -> TaskResult:
+    """The same result, with its source named so; equal texts of many results are kept once."""
+    return TaskResult(
+        estimator=intern(result.estimator),
+        group=intern(result.group),
+        track=intern(result.track),
+        repeat=result.repeat,
+        key=result.key,
+        source=source,
+        failure=_intern_text(result.failure),
+        scans=result.scans,
+        scored=result.scored,
+        verdict=_intern_text(result.verdict),
+        numbers=tuple((intern(name), _intern_number(number)) for name, number in result.numbers),
+        notes=tuple(map(intern, result.notes)),
+        gauge=_intern_text(result.gauge),
+        joint=_intern_text(result.joint),
+        scored_under=_intern_text(result.scored_under),
+        alternatives=result.alternatives,
+    )
+
+
+def intern_pair(result: PairResult) -> PairResult:
+    """The same result; equal texts of many results are kept once."""
+    return replace(
+        result,
+        a=intern(result.a),
+        b=intern(result.b),
+        group=intern(result.group),
+        track=intern(result.track),
+        verdict=_intern_text(result.verdict),
+        k_pair=_intern_number(result.k_pair),
+        nees_median=_intern_number(result.nees_median),
+        k_pair_reference=_intern_number(result.k_pair_reference),
+        opposed=_intern_number(result.opposed),
+        opposed_p=_intern_number(result.opposed_p),
+        unchecked=_intern_text(result.unchecked),
+    )
+
+
+def _has_interval(number: Number | None) -> bool:
+    return number is not None and number.low is not None
+
+
+@overload
+def _intern_number(number: Number) -> Number: ...
+@overload
+def _intern_number(number: Number | None) -> Number | None: ...
+def _intern_number(number: Number | None) -> Number | None:
+    if number is None:
+        return None
+    return replace(number, unit=intern(number.unit), reason=_intern_text(number.reason))
+
+
+def _intern_text(text: str | None) -> str | None:
+    return None if text is None else intern(text)

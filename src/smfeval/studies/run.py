@@ -1,0 +1,278 @@
+"""Running a study: every task once, here or on a cluster, and the results in the plan's order."""
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from uuid import uuid4
+
+from smfeval import words
+from smfeval.align.gauge import AlignmentKind, alignment_of
+from smfeval.compare.frames import GAUGES_BY_FREEDOM
+from smfeval.errors import OptionError, SmfevalError
+from smfeval.io import declared_gauge
+from smfeval.studies.cache import Cache, TaskOutcome, load_or_evaluate
+from smfeval.studies.cluster import run_on_cluster
+from smfeval.studies.digest import code_version
+from smfeval.studies.find import MissingEstimate, StudyTasks
+from smfeval.studies.local import (
+    ResultStream,
+    Step,
+    run_here,
+    run_in_processes,
+    usable_cores,
+)
+from smfeval.studies.plan import Plan
+from smfeval.studies.result import NO_FILE, PairResult, Study, TaskResult, intern_pair, intern_task
+from smfeval.studies.sensitivity import pair_sensitivity_section, sensitivity_section
+from smfeval.studies.store import (
+    link_scans,
+    remove_other_scans,
+    scans_path,
+    write_pairs,
+    write_tasks,
+)
+from smfeval.studies.tables import pair_sections, sections
+from smfeval.studies.task import PairTask, Task
+
+CACHE = "cache"
+Progress = Callable[[int, int, int], None]  # hears: done, failed, total
+
+
+@dataclass(frozen=True)
+class StudyRun:
+    """A finished study, and what this run of it found and left on the disk."""
+
+    study: Study
+    known: int  # runs and pairs whose result an earlier run had left
+    removed: int  # files with the scans of runs that the study has no more
+
+
+@dataclass(frozen=True)
+class RunResults:
+    """What came of all tasks, in the order of the plan, whoever computed them."""
+
+    results: tuple[TaskResult, ...]
+    pair_results: tuple[PairResult, ...]
+    cached: int  # tasks and pairs whose result was known before
+    removed: int  # files of scans that belonged to tasks the study has no more
+
+
+def run_study(
+    plan: Plan,
+    found: StudyTasks,
+    *,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    fresh: bool = False,
+    progress: Progress = lambda done, failed, total: None,
+) -> StudyRun:
+    """Do all tasks of a plan; an estimator without a file on a track has a gap there."""
+    tasks, gauge_notes = in_one_gauge(plan, found.tasks)
+    ran = run_tasks(
+        plan,
+        tasks,
+        found.pair_tasks,
+        workers=workers,
+        scheduler=scheduler,
+        fresh=fresh,
+        progress=progress,
+    )
+    results = with_gaps(plan, ran.results, found.missing)
+    write_tasks(results, plan.output)
+    study = Study(
+        plan=plan,
+        results=results,
+        pair_results=ran.pair_results,
+        sections=sections(plan, results),
+        pair_sections=pair_sections(plan, results, ran.pair_results),
+        notes=(*found.notes, *gauge_notes),
+        sensitivity=tuple(
+            section
+            for section in (
+                sensitivity_section(plan, results),
+                pair_sensitivity_section(plan, ran.pair_results),
+            )
+            if section is not None
+        ),
+    )
+    return StudyRun(study, ran.cached, ran.removed)
+
+
+def in_one_gauge(plan: Plan, tasks: tuple[Task, ...]) -> tuple[tuple[Task, ...], tuple[str, ...]]:
+    """The tasks with one gauge for all, the one with most freedoms; a note where that changed any.
+
+    Fewer freedoms leave larger errors, so that a table over several gauges compares these. What
+    files declare is known before any of them is scored.
+    """
+    if plan.options.alignment is not None:
+        return tasks, ()
+    kinds = [_declared_alignment(task) for task in tasks]
+    gauges: dict[AlignmentKind, dict[str, None]] = {}
+    for task, kind in zip(tasks, kinds, strict=True):
+        if kind is not None:
+            gauges.setdefault(kind, {})[task.estimator] = None
+    if len(gauges) < 2:
+        return tasks, ()
+    told = "; ".join(f"{kind}: {words.join(list(names))}" for kind, names in gauges.items())
+    if plan.own_gauges:
+        return tasks, (f"estimates are aligned by different gauges, as asked for ({told})",)
+    common = max(gauges, key=GAUGES_BY_FREEDOM.index)
+    note = (
+        f"estimates declare different gauges ({told}): all are aligned by {common}, the one with "
+        'most freedoms (gauge = "own" in [options] leaves each its own)'
+    )
+    return tuple(
+        task
+        if kind in (None, common)
+        else replace(task, options=replace(task.options, alignment=common))
+        for task, kind in zip(tasks, kinds, strict=True)
+    ), (note,)
+
+
+def _declared_alignment(task: Task) -> AlignmentKind | None:
+    """The alignment of the gauge that an estimate declares; None for one that cannot be read."""
+    try:
+        gauge = declared_gauge(task.estimate.source, **dict(task.estimate.reading))
+    except SmfevalError:
+        return None
+    return alignment_of(gauge)
+
+
+def with_gaps(
+    plan: Plan, results: Sequence[TaskResult], missing: Sequence[MissingEstimate]
+) -> tuple[TaskResult, ...]:
+    """Results and gaps, in the order of the plan."""
+    gaps = [
+        TaskResult(
+            gap.estimator,
+            gap.group,
+            gap.track,
+            repeat=0,
+            key="",
+            source=gap.pattern,
+            failure=NO_FILE,
+        )
+        for gap in missing
+    ]
+    tracks = {track.name: i for i, track in enumerate(plan.tracks)}
+    estimators = {each.name: i for i, each in enumerate(plan.estimators)}
+    return tuple(
+        sorted(
+            [*results, *gaps],
+            key=lambda each: (tracks[each.track], estimators[each.estimator], each.repeat),
+        )
+    )
+
+
+def run_tasks(
+    plan: Plan,
+    tasks: Sequence[Task],
+    pair_tasks: Sequence[PairTask] = (),
+    *,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    fresh: bool = False,
+    progress: Progress = lambda done, failed, total: None,
+) -> RunResults:
+    """Do all tasks and write the results below the plan's output folder (see `store`).
+
+    `workers` are processes of this machine (None: one per core; 1: this process); with a
+    `scheduler` the workers of a Dask cluster do it. `fresh` does again what is known.
+    """
+    _refuse_duplicate_tasks(tasks)
+    output = _make_folder(plan.output.absolute())
+    cache = Cache(_make_folder(output / CACHE))
+
+    jobs: list[Task | PairTask] = [*tasks, *pair_tasks]
+    order = sorted(range(len(jobs)), key=lambda index: _shared_track_key(jobs[index]))
+    step = partial(
+        load_or_evaluate, cache=cache, fresh=fresh, version=code_version(), run=uuid4().hex
+    )
+    found = _choose_runner(step, [jobs[index] for index in order], workers, scheduler)
+
+    done = _collect(found, order, progress, lambda each: _file_result(each, cache, plan, output))
+    results = tuple(each.result for each in done if isinstance(each.result, TaskResult))
+    pairs = tuple(each.result for each in done if isinstance(each.result, PairResult))
+    kept = (scans_path(output, each) for each in results if each.failure is None)
+    removed = remove_other_scans(output, kept)
+    write_tasks(results, output)
+    write_pairs(pairs, output)
+    return RunResults(results, pairs, sum(each.cached for each in done), removed)
+
+
+def _refuse_duplicate_tasks(tasks: Sequence[Task]) -> None:
+    """Raise where the results of two tasks would have the same name."""
+    seen = set()
+    for task in tasks:
+        name = (task.group, task.estimator, task.track, task.repeat)
+        if name in seen:
+            group, estimator, track, repeat = name
+            raise OptionError(
+                f"estimator {estimator} on track {track} of {group} stands twice as run {repeat}"
+            )
+        seen.add(name)
+
+
+def _make_folder(folder: Path) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OptionError(f"{folder}: cannot be made ({error.strerror or error})") from error
+    return folder
+
+
+def _shared_track_key(job: Task | PairTask) -> tuple[bool, str]:
+    """Tasks that share a track come after each other, so that a process reads it once."""
+    if isinstance(job, Task):
+        return False, job.reference.source
+    return True, job.first.source
+
+
+def _choose_runner(
+    step: Step, jobs: list[Task | PairTask], workers: int | None, scheduler: str | None
+) -> ResultStream:
+    """Who does it."""
+    if workers is not None and workers < 1:
+        raise OptionError(f"{workers} workers do nothing; at least one is needed")
+    if scheduler is not None:
+        if workers is not None:
+            raise OptionError("a scheduler has workers of its own; their number cannot be chosen")
+        return run_on_cluster(step, jobs, scheduler=scheduler)
+    count = min(workers or usable_cores(), len(jobs))
+    return run_in_processes(step, jobs, workers=count) if count > 1 else run_here(step, jobs)
+
+
+def _collect(
+    found: ResultStream,
+    order: list[int],
+    progress: Progress,
+    filed: Callable[[TaskOutcome], TaskOutcome],
+) -> list[TaskOutcome]:
+    """All results, filed as they come, in the order of the plan."""
+    gathered: dict[int, TaskOutcome] = {}
+    failures = 0
+    progress(0, 0, len(order))
+    with closing(found):
+        for place, done in found:
+            gathered[order[place]] = filed(done)
+            failures += done.result.failure is not None
+            progress(len(gathered), failures, len(order))
+    return [gathered[index] for index in range(len(order))]
+
+
+def _file_result(done: TaskOutcome, cache: Cache, plan: Plan, output: Path) -> TaskOutcome:
+    """Name the source as the plan does, and show the scans of the task in their partition."""
+    result = done.result
+    if isinstance(result, PairResult):
+        return TaskOutcome(intern_pair(result), done.cached)
+    if result.failure is None:
+        link_scans(cache.scans(result.key), scans_path(output, result), aside=cache.folder)
+    source = words.visible(_relative(result.source, plan.folder.absolute()))
+    return TaskOutcome(intern_task(result, source=source), done.cached)
+
+
+def _relative(source: str, folder: Path) -> str:
+    path = Path(source)
+    return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else source

@@ -1,0 +1,342 @@
+"""A task of a study: one estimate against one reference, or two estimates against each other.
+
+The way of a task: `cache.load_or_evaluate` looks up what is known under its key, or else
+`evaluate_task` (`evaluate_pair`) reads both tracks, scores, and collects the numbers.
+"""
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import floor, log10
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from smfeval import words
+from smfeval.align.extent import Extent
+from smfeval.compare.sensitivity import Alternative
+from smfeval.errors import FormatError, SmfevalError
+from smfeval.evaluation import REQUIRED_RULES, Evaluation, Options, evaluate
+from smfeval.io import files_to_read, format_of, read
+from smfeval.io.extrinsic import read_extrinsic
+from smfeval.io.source import is_file
+from smfeval.maths import se3
+from smfeval.maths.stamps import NANOSECONDS
+from smfeval.score import RULES
+from smfeval.studies.digest import CHANGED, digest_path, unchanged
+from smfeval.studies.plan import Reading
+from smfeval.studies.result import PairResult, TaskResult
+from smfeval.summarise.number import Number
+from smfeval.summarise.numbers import metrics
+from smfeval.track import AnyTrack
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from smfeval.compare import Pair
+
+WINDOWS_PER_TRACK = 30  # of the horizon for relative scores: gaps may leave 12, which are needed
+TRACKS_KEPT = 4  # per process; estimators on one track come after each other
+
+BUG = "a bug of ours"
+NO_MEMORY = "there is not enough memory for it"
+
+
+@dataclass(frozen=True)
+class Input:
+    """A file to read, and how."""
+
+    source: str  # absolute, or bag.mcap:/topic
+    reading: Reading = ()
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The file, second files that its options name, and those that a format would find."""
+        return tuple(files_to_read(self.source, **dict(self.reading)))
+
+
+Runs = dict[tuple[str, str], tuple[Input, ...]]  # by (estimator, track): its repeats
+
+
+@dataclass(frozen=True)
+class Task:
+    """Score one run of an estimator on a track."""
+
+    estimator: str
+    group: str
+    track: str
+    repeat: int  # 0, 1, 2 ... over the runs of this estimator on this track
+    estimate: Input
+    reference: Input
+    extrinsic: str | None  # a file, absolute, or numbers
+    options: Options
+    sensitivity: bool = False  # score it again with other choices, too
+
+    @property
+    def inputs(self) -> tuple[Input, Input]:
+        """The two tracks that it reads."""
+        return self.estimate, self.reference
+
+    @property
+    def extrinsics(self) -> tuple[str | None]:
+        """The extrinsics that it reads."""
+        return (self.extrinsic,)
+
+    def empty_result(self, key: str) -> TaskResult:
+        """The result before anything is found."""
+        return TaskResult(
+            estimator=self.estimator,
+            group=self.group,
+            track=self.track,
+            repeat=self.repeat,
+            key=key,
+            source=self.estimate.source,
+            failure=None,
+        )
+
+
+@dataclass(frozen=True)
+class PairTask:
+    """Compare two estimators on a track, without its reference."""
+
+    a: str
+    b: str
+    group: str
+    track: str
+    repeat: int
+    first: Input
+    second: Input
+    extrinsics: tuple[str | None, str | None]  # to the reference's body, so that the bodies agree
+    options: Options
+    reference: Input | None = None  # to check how the errors of the two depend on each other
+    reference_offset_s: float = 0.0  # added to the estimates' stamps before they meet it
+    sensitivity: bool = False  # under other gauges and clocks, too
+
+    @property
+    def inputs(self) -> tuple[Input, ...]:
+        """The tracks that it reads."""
+        both = (self.first, self.second)
+        return both if self.reference is None else (*both, self.reference)
+
+    def empty_result(self, key: str) -> PairResult:
+        """The result before anything is found."""
+        return PairResult(self.a, self.b, self.group, self.track, self.repeat, key, failure=None)
+
+
+def files_of(task: Task | PairTask) -> tuple[Path, ...]:
+    """All files that a task reads: tracks with their second files, and extrinsics."""
+    tracks = [file for given in task.inputs for file in given.files]
+    named = [Path(text) for text in task.extrinsics if text is not None]
+    return tuple(dict.fromkeys([*tracks, *(file for file in named if is_file(file))]))
+
+
+def evaluate_task(task: Task, key: str = "") -> "tuple[TaskResult, pl.DataFrame | None]":
+    """Score an estimate; the second is a row per scored scan, None if the task failed."""
+    nothing = task.empty_result(key)
+    try:
+        reference = _read_cached(task.reference)
+        estimate = _read_with_origin(task.estimate, reference)
+        options = _with_extrinsic(task.options, task.extrinsic)
+        options = replace(options, relative_horizon=common_horizon(reference))
+
+        evaluation = evaluate(estimate, reference, options=options)
+        claim = evaluation.claim
+        result = replace(
+            nothing,
+            scans=evaluation.pairs.scans,
+            scored=len(evaluation.position.residuals),
+            verdict=evaluation.verdict.label,
+            numbers=_metric_numbers(evaluation),
+            notes=tuple(without_folders(note, task) for note in _told(evaluation)),
+            gauge=evaluation.alignment.kind,
+            joint=None if claim is None else claim.joint.kind,
+            scored_under=None if claim is None else claim.how,
+            alternatives=_alternatives(task, evaluation),
+        )
+        return result, _scan_table(evaluation)
+    except Exception as error:
+        return replace(nothing, failure=failure_sentence(error, task)), None
+
+
+def _alternatives(task: Task, evaluation: Evaluation) -> tuple[Alternative, ...]:
+    if not task.sensitivity:
+        return ()
+    from smfeval.compare.sensitivity import score_alternatives  # noqa: PLC0415  rarely asked for
+
+    return tuple(
+        replace(each, failure=words.visible(without_folders(each.failure, task)))
+        if each.failure is not None
+        else each
+        for each in score_alternatives(evaluation)
+    )
+
+
+def _pair_alternatives(pair: "Pair") -> tuple[Alternative, ...]:
+    """Of the sweeps of a pair: gauges that were not chosen, and clocks."""
+    from smfeval.compare.sensitivity import CLOCK_STEPS_MS, clock_name  # noqa: PLC0415
+
+    gauges = (
+        Alternative(f"gauge {row.gauge}", row.k, failure=row.reason)
+        for row in pair.gauges
+        if not row.chosen
+    )
+    clocks = (
+        Alternative(clock_name(row.offset_ms), row.k)
+        for row in pair.clock
+        if row.offset_ms in CLOCK_STEPS_MS
+    )
+    return (*gauges, *clocks)
+
+
+def common_horizon(reference: AnyTrack) -> Extent | None:
+    """The horizon of relative scores on a track, for all estimators alike; seconds, two digits."""
+    seconds = float(reference.stamp[-1] - reference.stamp[0]) / NANOSECONDS / WINDOWS_PER_TRACK
+    if not seconds > 0:
+        return None
+    digit = 10.0 ** (floor(log10(seconds)) - 1)
+    return Extent(round(floor(seconds / digit) * digit, 12), "s")
+
+
+def evaluate_pair(task: PairTask, key: str = "") -> tuple[PairResult, None]:
+    """Compare two estimates about one body; there are no rows per scan.
+
+    The reference, if there is one, only checks how their errors depend on each other; where it
+    cannot, the pair is compared without it.
+    """
+    nothing = task.empty_result(key)
+    try:
+        first = _read_cached(task.first)
+        second = _read_with_origin(task.second, first)
+        pair, unchecked = _compare_both(task, first, second)
+        found = pair.hypothesis
+        result = replace(
+            nothing,
+            matched=len(pair.pairs),
+            verdict=pair.claim.label,
+            k_pair=_plain_number(pair.k),
+            nees_median=_plain_number(pair.nees_median),
+            k_pair_reference=None if found is None else Number(found.k_pair, "1"),
+            opposed=None if found is None else Number(found.factor, "1"),
+            opposed_p=None if found is None or found.p is None else Number(found.p, "1"),
+            unchecked=unchecked,
+            alternatives=_pair_alternatives(pair),
+        )
+        return result, None
+    except Exception as error:
+        return replace(nothing, failure=failure_sentence(error, task)), None
+
+
+def _compare_both(task: PairTask, a: AnyTrack, b: AnyTrack) -> "tuple[Pair, str | None]":
+    """The pair, and why the reference says nothing about it; None where it does."""
+    from smfeval.compare import compare_pair  # noqa: PLC0415  many studies compare no pairs
+    from smfeval.compare.frames import in_one_body  # noqa: PLC0415
+
+    extrinsics = [_load_extrinsic(text) for text in task.extrinsics]
+    why, sweeps = None, task.sensitivity
+    if task.reference is not None:
+        try:
+            reference = _read_cached(task.reference)
+            offset_ns = round(task.reference_offset_s * NANOSECONDS)
+            reference = reference.shift_stamps(-offset_ns) if offset_ns else reference
+            both = in_one_body([a, b], extrinsics, body=reference.about.body)
+            found = compare_pair(*both, options=task.options, reference=reference, sweeps=sweeps)
+        except SmfevalError as error:
+            why = failure_sentence(error, task)
+        else:
+            return found, None
+    both = in_one_body([a, b], extrinsics)
+    return compare_pair(*both, options=task.options, sweeps=sweeps), why
+
+
+def _told(evaluation: Evaluation) -> tuple[str, ...]:
+    """Notes, and what looks wrong."""
+    return (*evaluation.all_notes, *(f"doubt: {doubt}" for doubt in evaluation.doubts))
+
+
+def _metric_numbers(evaluation: Evaluation) -> tuple[tuple[str, Number], ...]:
+    """The metrics of a study that this evaluation has."""
+    found = ((name, evaluation.get(name)) for name in metrics())
+    return tuple((name, _plain_number(number)) for name, number in found if number is not None)
+
+
+def _scan_table(evaluation: Evaluation) -> "pl.DataFrame":
+    """A row per scored scan; columns that a belief does not have are there, and empty."""
+    import polars as pl  # noqa: PLC0415  slow to import
+
+    from smfeval.io.results import per_scan_table  # noqa: PLC0415
+
+    frame, axes = per_scan_table(evaluation), evaluation.options.axes
+    rules = {*evaluation.options.chosen_rules, *REQUIRED_RULES}
+    names = [
+        *("stamp", "reference_stamp"),
+        *(f"error_{axis}" for axis in axes),
+        *(f"covariance_{row}{axis}" for i, row in enumerate(axes) for axis in axes[: i + 1]),
+        *(rule for rule in RULES if rule in rules),
+        *(f"{rule}_{space}" for space in ("rotation", "pose") for rule in ("nees", "pit")),
+    ]
+    empty = pl.lit(None, dtype=pl.Float64)
+    return frame.select(name if name in frame.columns else empty.alias(name) for name in names)
+
+
+def _with_extrinsic(options: Options, text: str | None) -> Options:
+    return options if text is None else replace(options, extrinsic=read_extrinsic(text))
+
+
+def _load_extrinsic(text: str | None) -> se3.Pose | None:
+    return None if text is None else read_extrinsic(text)
+
+
+def _read_with_origin(given: Input, other: AnyTrack) -> AnyTrack:
+    """Read a track; a GNSS solution about the origin of the other, as `smfeval score` does."""
+    options = dict(given.reading)
+    origin = dict(other.about.extra).get("ENU_ORIGIN")
+    if origin and "origin" not in options and format_of(given.source, **options) == "rtklib":
+        options["origin"] = origin
+    return read(given.source, **options)
+
+
+def _read_cached(given: Input) -> AnyTrack:
+    """Read a track that the next tasks will want, too."""
+    content = tuple(digest_path(file) for file in given.files)
+    return _read_content(replace(given, reading=_hashable(given.reading)), content)
+
+
+@lru_cache(maxsize=TRACKS_KEPT)
+def _read_content(given: Input, content: tuple[str, ...]) -> AnyTrack:
+    with unchanged(lambda: given.files) as now:
+        track = read(given.source, **dict(given.reading))
+        if now != content:  # otherwise it would be remembered as what it is not
+            raise FormatError(f"{given.source}: {CHANGED}")
+    return track
+
+
+def _hashable(reading: Reading) -> Reading:
+    return tuple((name, tuple(v) if isinstance(v, list) else v) for name, v in reading)
+
+
+def _plain_number(number: Number) -> Number:
+    """The number in Python's own floats, which a file keeps exactly."""
+    low, high, effective = (
+        None if each is None else float(each)
+        for each in (number.low, number.high, number.n_effective)
+    )
+    return Number(float(number.value), number.unit, low, high, effective, number.reason)
+
+
+def failure_sentence(error: Exception, task: Task | PairTask) -> str:
+    """What went wrong, in words that are the same on every machine."""
+    if isinstance(error, SmfevalError):
+        return words.visible(without_folders(str(error), task))
+    if isinstance(error, MemoryError):
+        return NO_MEMORY
+    if isinstance(error, OSError):
+        return words.visible(without_folders(f"the system refuses: {error}", task))
+    return words.visible(without_folders(f"{BUG}: {type(error).__name__}: {error}", task))
+
+
+def without_folders(text: str, task: Task | PairTask) -> str:
+    """The text with the files of the task named without their folders."""
+    files = {file for given in task.inputs for file in given.files}
+    named = {str(file): file.name for file in files}
+    named |= {given: given.rpartition("/")[2] for given in task.extrinsics if given}
+    for path in sorted(named, key=len, reverse=True):
+        text = text.replace(path, named[path])
+    return text

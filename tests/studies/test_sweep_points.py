@@ -1,0 +1,82 @@
+"""Points of a sweep from files: every run is scored, and what is missing is told."""
+
+import numpy as np
+import pytest
+
+from smfeval.compare.sweep import sweep_of
+from smfeval.errors import FormatError
+from smfeval.show.sweep import text
+from smfeval.studies.sweep_plan import read_sweep
+from smfeval.studies.sweep_points import points_of_files
+from support.study_folders import SIGMA_M, planned
+from support.sweep_folders import PLAN, turned
+
+
+@pytest.fixture
+def files(tmp_path):
+    return read_sweep(planned(turned(tmp_path), PLAN, "sweep.toml")).source
+
+
+def test_each_run_has_the_numbers_that_were_put_in(files):
+    points, failures = points_of_files(files)
+    assert (len(points), failures) == (30, ())
+    for point in points:
+        factor = float(dict(point.settings)["R"])
+        assert point.precision.value == pytest.approx(-3 * np.log(factor * SIGMA_M**2), rel=1e-9)
+        size = 1.0 if point.estimator == "bold" else factor**0.5
+        assert point.mae.value == pytest.approx(1.596 * size * SIGMA_M, rel=0.2)
+        assert point.scored == 60
+    assert points[0].source == "bold/one_R0.01.square"
+
+
+def test_each_run_and_setting_has_k_of_the_rotation(files):
+    points, _ = points_of_files(files)
+    for point in points:
+        honest = 1.0 if point.estimator == "honest" else 1 / float(dict(point.settings)["R"])
+        assert point.k_rotation.value == pytest.approx(honest, rel=0.6)  # 60 scans
+    for row in sweep_of(points).rows:
+        honest = 1.0 if row.estimator == "honest" else 1 / float(dict(row.settings)["R"])
+        assert row.k_rotation.value == pytest.approx(honest, rel=0.35)
+        assert row.k_pose.value == pytest.approx(honest, rel=0.35)
+    shown = text(sweep_of(points), verbose=True)
+    assert "rotation k" in shown
+    assert "pose k" in shown
+
+
+def test_errors_that_follow_are_told_from_errors_that_stay(files):
+    points, _ = points_of_files(files)
+    bold, honest = sweep_of(points).effects
+    assert (bold.estimator, bold.label) == ("bold", "unearned")
+    assert (honest.estimator, honest.label) == ("honest", "earned")
+    assert bold.nees_slope.value == pytest.approx(0.1448, abs=0.02)
+    assert honest.error_slope.value == pytest.approx(-0.0724, abs=0.01)
+
+
+def test_a_missing_run_is_a_failure_and_no_end(files, tmp_path):
+    (tmp_path / "bold" / "two_R1.square").unlink()
+    points, failures = points_of_files(files)
+    assert len(points) == 29
+    assert [(each.track, each.settings, each.sentence) for each in failures] == [
+        ("two", (("R", "1"),), "no file: bold/{track}_R1.square")
+    ]
+
+
+def test_a_broken_file_is_a_failure_and_no_end(files, tmp_path):
+    (tmp_path / "bold" / "two_R1.square").write_text("#% nonsense\n1 2 3\n")
+    points, failures = points_of_files(files)
+    assert len(points) == 29
+    assert "two_R1.square" in failures[0].sentence
+
+
+def test_a_value_without_any_file_stops_the_sweep(files, tmp_path):
+    for path in (tmp_path / "bold").glob("*_R10.square"):
+        path.unlink()
+    with pytest.raises(FormatError, match=r"estimator bold R 10: .* matches no file on any track"):
+        points_of_files(files)
+
+
+def test_progress_hears_of_every_run(files):
+    heard = []
+    points_of_files(files, progress=lambda done, total: heard.append((done, total)))
+    assert heard[0] == (0, 30)
+    assert heard[-1] == (29, 30)
