@@ -10,6 +10,7 @@ from smfeval import About, Options, evaluate
 from smfeval.align.extent import parse_extent
 from smfeval.cli.demo import honest_estimate, planar_belief, sample_particles, simulate_walk
 from smfeval.show import brief, scores
+from smfeval.show.check import doubt_text
 from smfeval.show.report import Report, last_lines, text
 from smfeval.summarise.inflation import best_scale, scaled_log_score
 from smfeval.track import Track
@@ -153,7 +154,7 @@ def test_all_is_said_on_request(evaluation):
     for label, said in scores.rows(evaluation):
         assert label in shown
         assert said in shown
-    for said in (*evaluation.all_notes, *map(str, evaluation.doubts)):
+    for said in (*evaluation.all_notes, *map(doubt_text, evaluation.doubts)):
         assert said in shown
 
 

@@ -49,6 +49,7 @@ ENDING_SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if has
 BUG_EXIT_CODE = 3  # neither bad input (2) nor a condition that holds (1)
 
 REMEDIES = {
+    "axes": "--axes chooses them",
     "bad_rows": "--bad-rows drop leaves such rows out",
     "limit": "--limit 20GB lets it pass, given the memory",
     "lossy": "--lossy allows it",

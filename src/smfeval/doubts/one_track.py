@@ -83,16 +83,18 @@ NO_CORRELATION = 1e-9  # relative to the largest entry
 class Doubt:
     """A suspicion by its name, and the sentence that explains it.
 
-    `explains` says that a verdict may come from this alone: none is given beside it.
+    `explains` says that a verdict may come from this alone: none is given beside it. `remedy` names
+    options to try, each with its value; commands and pages write them as flags.
     """
 
     name: str
     sentence: str
     explains: bool = False
-    remedy: str | None = None  # what to try, with its numbers
+    remedy: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:
-        return self.sentence if self.remedy is None else f"{self.sentence}; {self.remedy}"
+        tries = ", ".join(f"{option} {value}" for option, value in self.remedy)
+        return f"{self.sentence}; try {tries}" if tries else self.sentence
 
 
 @dataclass(frozen=True)

@@ -253,8 +253,7 @@ def _extrinsic(tracks: MatchedTracks) -> Doubt | None:
             f"{_inverse_hint(tracks.extrinsic, missing)}"
         )
     pose = ",".join(words.fixed(float(x), 4) for x in (*missing[0], *missing[1]))
-    remedy = f"by the motion it would be --extrinsic {pose}"
-    return Doubt("extrinsic", what, explains=angle > MOUNTED_RAD, remedy=remedy)
+    return Doubt("extrinsic", what, angle > MOUNTED_RAD, remedy=(("extrinsic", pose),))
 
 
 def _inverse_hint(extrinsic: Pose, shown: Pose) -> str:
@@ -313,12 +312,16 @@ def _unmatched(tracks: MatchedTracks) -> Doubt | None:
     share = 1 - len(tracks.pairs) / tracks.pairs.scans
     if share < UNMATCHED:
         return None
-    continuous = tracks.pairs.tolerance_s == 0
-    return Doubt(
-        "unmatched",
-        f"{words.share(share)} of the scans meet no reference pose in time",
-        remedy=None if continuous else "try a larger --tolerance, --offset auto, --association gp",
-    )
+    what = f"{words.share(share)} of the scans meet no reference pose in time"
+    return Doubt("unmatched", what, remedy=_nearer_in_time(tracks.pairs.tolerance_s))
+
+
+def _nearer_in_time(tolerance_s: float) -> tuple[tuple[str, str], ...]:
+    """Options by which more scans may meet the reference; none where it is continuous already."""
+    if tolerance_s == 0:
+        return ()
+    wider = words.number(10 * tolerance_s)
+    return ("tolerance", wider), ("offset", "auto"), ("association", "gp")
 
 
 RELATIONS: dict[str, Callable[[MatchedTracks], Doubt | None]] = {

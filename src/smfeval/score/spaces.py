@@ -14,7 +14,7 @@ from typing import ClassVar, Literal, Protocol
 import numpy as np
 
 from smfeval import words
-from smfeval.errors import OptionError, TrackError
+from smfeval.errors import OptionError, Remedy, TrackError
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Bools, Floats
 from smfeval.maths.stamps import seconds_text
@@ -176,13 +176,14 @@ class PositionSpace:
             f"{axis} {words.number(value)}"
             for axis, value in zip(self.axes, np.diag(covariance), strict=True)
         )
-        several = int(singular.sum())
+        several, fewer = int(singular.sum()), self._suggest_axes(residuals)
+        remedy: Remedy | None = "axes" if fewer else None if singular.all() else "bad_rows"
         return TrackError(
             f"the covariance is singular on axes {self.axes} (variances {variances}; smallest "
             f"eigenvalue {words.number(smallest)}; {several} of {len(singular)} scans)"
-            f"{self._suggest_axes(residuals)}",
+            f"{fewer}",
             place=f"{estimate.provenance.name}, stamp {seconds_text(int(estimate.stamp[scan]))}",
-            remedy=None if singular.all() else "bad_rows",
+            remedy=remedy,
         )
 
     def _suggest_axes(self, residuals: Residuals) -> str:

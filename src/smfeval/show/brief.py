@@ -15,6 +15,7 @@ from smfeval.associate.nearest import RISK_LIMIT
 from smfeval.doubts import Doubt, loss
 from smfeval.evaluation import Evaluation
 from smfeval.evaluation.result import SpaceScores
+from smfeval.show.check import doubt_text, remedy_text
 from smfeval.show.scores import energy_text, relative_rows
 from smfeval.show.scores import text as everything
 from smfeval.summarise.inflation import scaled_log_score
@@ -209,7 +210,7 @@ def doubt_rows(evaluation: Evaluation, *, most: int) -> Rows:
 
 
 def _doubt_text(doubt: Doubt, headline: str) -> str:
-    return (doubt.remedy or "") if doubt.sentence in headline else str(doubt)
+    return remedy_text(doubt) if doubt.sentence in headline else doubt_text(doubt)
 
 
 MORE = ("-v (all numbers)", "--html FILE (figures)")
@@ -294,7 +295,7 @@ def remark_rows(evaluations: list[Evaluation]) -> list[tuple[str, str]]:
         for each in evaluations
     ]
     notes = _said_once(evaluations, told)
-    doubts = _said_once(evaluations, [tuple(map(str, each.doubts)) for each in evaluations])
+    doubts = _said_once(evaluations, [tuple(map(doubt_text, each.doubts)) for each in evaluations])
     try_next = ("next", ", ".join(["-q (a reason for each)", *MORE]))
     return [*(("note", said) for said in notes), *(("doubt", said) for said in doubts), try_next]
 

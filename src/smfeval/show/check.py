@@ -12,7 +12,7 @@ from smfeval.track import AnyTrack, DroppedRows, GaussianTrack, ParticleTrack
 
 if TYPE_CHECKING:
     from smfeval.doubts.health import Health, TrackMotion
-    from smfeval.doubts.one_track import Examination
+    from smfeval.doubts.one_track import Doubt, Examination
     from smfeval.io.ros.topics import Candidate
 
     Found = Examination | list[Candidate]  # what is in a track, or in a bag without a topic
@@ -110,10 +110,21 @@ def last_line(examination: "Examination") -> str:
     return f"cannot be scored: {found.reason}"
 
 
+def doubt_text(doubt: "Doubt") -> str:
+    """A doubt, and the flags to try."""
+    return "; ".join(filter(None, (doubt.sentence, remedy_text(doubt))))
+
+
+def remedy_text(doubt: "Doubt") -> str:
+    """The flags that a doubt says to try; empty where it names none."""
+    flags = ", ".join(f"--{option} {value}" for option, value in doubt.remedy)
+    return flags and f"try {flags}"
+
+
 def reasons_for_doubt(examination: "Examination") -> list[str]:
     """What a strict check refuses: doubts, notes, rows left out, assumptions, useless beliefs."""
     track = examination.track
-    reasons = [str(doubt) for doubt in examination.doubts]
+    reasons = [doubt_text(doubt) for doubt in examination.doubts]
     reasons += [_format_dropped(left) for left in track.provenance.dropped]
     reasons += track.provenance.notes
     if "(assumed)" in (track.provenance.convention or ""):

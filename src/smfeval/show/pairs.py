@@ -11,7 +11,7 @@ from smfeval.compare.attribution import SHARED_PART, EstimatorAttribution
 from smfeval.compare.frames import name_of
 from smfeval.compare.hypothesis import Hypothesis
 from smfeval.doubts import Doubt
-from smfeval.show.check import REPRESENTATION_WORDS, frames
+from smfeval.show.check import REPRESENTATION_WORDS, doubt_text, frames
 from smfeval.show.scores import relative_rows
 from smfeval.summarise.inflation import median_chi_squared
 
@@ -53,7 +53,7 @@ def text(comparison: Comparison, *, verbose: bool = False) -> str:
 
 def _doubt_rows(comparison: Comparison) -> list[tuple[str, str]]:
     """What looks wrong, each said once."""
-    found = dict.fromkeys(str(doubt) for pair in comparison.pairs for doubt in pair.doubts)
+    found = dict.fromkeys(doubt_text(doubt) for pair in comparison.pairs for doubt in pair.doubts)
     return [("doubt", said) for said in found]
 
 

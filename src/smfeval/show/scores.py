@@ -8,7 +8,7 @@ from smfeval import words
 from smfeval.associate.nearest import RISK_LIMIT
 from smfeval.evaluation import Evaluation
 from smfeval.evaluation.result import SpaceScores
-from smfeval.show.check import REPRESENTATION_WORDS, frames
+from smfeval.show.check import REPRESENTATION_WORDS, doubt_text, frames
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.judgement import Bound
 from smfeval.summarise.number import Intervals, Number
@@ -42,7 +42,7 @@ def rows(evaluation: Evaluation) -> list[tuple[str, str]]:
         *[("relative", _relative_text(error)) for error in evaluation.relative],
         *_effective_rows(evaluation),
         *[("note", note) for note in evaluation.all_notes],
-        *[("doubt", str(doubt)) for doubt in evaluation.doubts],
+        *[("doubt", doubt_text(doubt)) for doubt in evaluation.doubts],
     ]
 
 

@@ -10,7 +10,7 @@ from smfeval import words
 from smfeval.compare import Attribution, Comparison, Pair
 from smfeval.compare.attribution import EstimatorAttribution
 from smfeval.compare.frames import name_of
-from smfeval.show.check import frames
+from smfeval.show.check import doubt_text, frames
 from smfeval.show.page.document import document
 from smfeval.show.page.parts import (
     DASH,
@@ -216,5 +216,5 @@ def _alignment(pair: Pair) -> str:
 
 def _doubts(comparison: Comparison) -> list[str]:
     """What looks wrong, each said once."""
-    found = (str(doubt) for pair in comparison.pairs for doubt in pair.doubts)
+    found = (doubt_text(doubt) for pair in comparison.pairs for doubt in pair.doubts)
     return [f"doubt: {said}" for said in dict.fromkeys(found)]

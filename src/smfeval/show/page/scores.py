@@ -11,6 +11,7 @@ from smfeval.associate.nearest import RISK_LIMIT
 from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
 from smfeval.show import scores
+from smfeval.show.check import doubt_text
 from smfeval.show.page.document import document
 from smfeval.show.page.parts import (
     DASH,
@@ -165,7 +166,7 @@ def warning(evaluation: Evaluation) -> str:
     """What looks wrong; scans not matched, or matched over gaps too long, where they are many."""
     pairs, risk = evaluation.pairs, evaluation.gap_risk
     lost = pairs.scans - len(pairs)
-    warnings = [f"Doubt: {doubt}" for doubt in evaluation.doubts]
+    warnings = [f"Doubt: {doubt_text(doubt)}" for doubt in evaluation.doubts]
     if lost > MANY * pairs.scans:
         share = words.share(lost / pairs.scans)
         warnings.append(
