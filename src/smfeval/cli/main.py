@@ -21,6 +21,7 @@ VERBS = {
     "pair": "overconfidence without a reference: two or more estimates against each other",
     "study": "many estimators on many tracks: tables with intervals, tests and ranks",
     "sweep": "a knob turned: does sharper mean better, or only more confident?",
+    "explain": "where a LiDAR filter's precision comes from, from what it logs at each update",
     "check": "what is in this file, and can it be scored?",
     "convert": "any supported format to any other",
     "lab": "worlds whose answer is known: simulate them, run filters, explain what they claim",

@@ -6,6 +6,8 @@
     diagnoses     what is wrong with the belief itself
     credit        how much of a reported precision comes from counting points; N / k
     degeneracy    is the belief worse where the geometry says little?
-    displacement  all points of a scan off together: what it takes back, what k = 1 needs
-    innovation    how much of that the innovations show
+    updates       these three for the updates of one filter, whoever wrote it
+    telemetry     what a filter logged, beside its belief
+    scans         condition numbers from scans alone
+    displacement  all points of a scan off together: what shows it, takes it back, needs it
 """

@@ -94,7 +94,7 @@ def parts(matched: Ints, normals: Floats, sigma_m: Floats) -> CreditParts:
 
 def budget(prior: Floats, posterior: Floats, credited: Floats) -> Budget:
     """Prior, credit and posterior of every update. (n, 3, 3) each."""
-    before, after = -_regular(prior, "prior"), -_regular(posterior, "posterior")
+    before, after = -regular_log_det(prior, "prior"), -regular_log_det(posterior, "posterior")
     return Budget(
         prior=before,
         posterior=after,
@@ -124,7 +124,7 @@ def log_det(matrix: Floats) -> Floats:
     return np.where(singular, -np.inf, np.log(safe).sum(axis=-1))
 
 
-def _regular(covariance: Floats, what: str) -> Floats:
+def regular_log_det(covariance: Floats, what: str) -> Floats:
     """log det of covariances, refused where one is singular."""
     found = log_det(covariance)
     bad = np.flatnonzero(~np.isfinite(found))

@@ -33,6 +33,9 @@ SMALLEST_M, LARGEST_M = 1e-7, 1e3  # displacements among which the one that is n
 STEPS = 30  # of bisection over ten decades: to 2e-8 of the displacement
 
 
+CovarianceOf = Callable[[float], Floats]  # covariances (n, 3, 3) of a displacement in metres
+
+
 @dataclass(frozen=True)
 class Updates:
     """The updates of a run: position covariances and the information that each scan brought."""
@@ -107,11 +110,11 @@ def recovered_nats(covariance: Floats, reported: Floats) -> float:
     return float(np.median(log_det(covariance) - log_det(reported)))
 
 
-def needed_displacement_m(error: Floats, covariance_of: Callable[[float], Floats]) -> float | None:
+def needed_displacement_m(error: Floats, covariance_of: CovarianceOf) -> float | None:
     """Displacement at which k = 1, by bisection; None where none does. (n, 3).
 
-    `covariance_of` gives the covariances (n, 3, 3) of a displacement in metres, and grows with it:
-    `at_one_update`, `at_every_update`, or P + s^2 D. An error that is honest already needs 0.
+    `covariance_of` grows with the displacement: that of `single_update_posterior`, of
+    `marginalised_posterior`, or P + s^2 D. An error that is honest already needs 0.
     """
     honest = median_chi_squared(error.shape[-1])
 

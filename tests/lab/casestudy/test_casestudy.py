@@ -158,8 +158,8 @@ def test_the_credit_moves_with_noise_and_points_and_with_nothing_else(study):
 
 def test_credit_and_prior_make_the_reported_precision(study):
     (easy, _) = study.explanations
-    credit, j = easy.credit, POINTS / 3 / VARIANCE
-    assert (credit.matched, easy.left_out) == (POINTS, 0)
+    credit, j = easy.explanation.credit, POINTS / 3 / VARIANCE
+    assert (credit.matched, easy.explanation.left_out.total) == (POINTS, 0)
     assert credit.credit == pytest.approx(3 * np.log(j), abs=1e-3)
     assert credit.count + credit.noise + credit.shape == pytest.approx(credit.credit, abs=1e-3)
     assert credit.posterior == pytest.approx(3 * np.log(2 * j))

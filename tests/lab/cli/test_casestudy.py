@@ -83,6 +83,29 @@ def test_a_sweep_in_the_document_is_that_of_the_sweep_verb():
     assert {name: part[name] for name in whole["$defs"]} == whole["$defs"]
 
 
+def test_explain_says_of_a_run_what_the_case_study_says(undrawn, capsys, folder):
+    if not (folder / "casestudy.json").exists():
+        run(capsys, "lab", "casestudy", "--quick", "-o", folder, "-q")
+    document = json.loads((folder / "casestudy.json").read_text())
+    assert len(document["explained"]) == 2
+    for row in document["explained"]:
+        track = folder / "runs" / row["track"]
+        outcome = run(
+            capsys,
+            *("explain", track / "ieskf.square", "--telemetry", track / "ieskf.parquet"),
+            *("--ref", track / "reference.square", "--json"),
+        )
+        alone = json.loads(outcome.out, parse_constant=pytest.fail)
+        jsonschema.validate(alone, schema("explain"))
+        assert {"track": row["track"], **alone["explained"]} == row
+        (score,) = [
+            each
+            for each in document["scores"]
+            if (each["track"], each["filter"]) == (row["track"], "ieskf")
+        ]
+        assert (alone["k"], alone["verdict"]) == (score["k"], score["verdict"])
+
+
 def test_quiet_prints_where_it_is(undrawn, capsys, folder):
     outcome = run(capsys, "lab", "casestudy", "--quick", "-o", folder, "-q")
     assert outcome.out.count("\n") == 1

@@ -66,15 +66,17 @@ def _affected_tracks(effect: KnobEffect) -> list[TrackEffect]:
 
 
 def _credit(study: CaseStudy) -> Iterator[str]:
-    if study.explanations:
-        off = max(abs(row.credit.unexplained) for row in study.explanations)
+    rows = [row.explanation.credit for row in study.explanations]
+    differences = [abs(row.unexplained) for row in rows if row.unexplained is not None]
+    if differences:
+        off = max(differences)
         yield (
             f"a credit made of nothing but the number of points, their normals and R, added to the "
             f"prior, gives the reported precision within {words.number(off)} nat (largest median "
             "of a track)"
         )
-        few = [row.credit.effective_points for row in study.explanations]
-        many = [row.credit.matched for row in study.explanations]
+        few = [row.effective_points for row in rows if row.effective_points is not None]
+        many = [row.matched for row in rows]
         yield (
             f"{words.number_range(many)} matched points carry the information of "
             f"{words.number_range(few)} independent ones"
@@ -82,7 +84,9 @@ def _credit(study: CaseStudy) -> Iterator[str]:
 
 
 def _degeneracy(study: CaseStudy) -> Iterator[str]:
-    found = [row.degeneracy[0] for row in study.explanations]  # the condition number comes first
+    found = [
+        row.explanation.degeneracy[0] for row in study.explanations
+    ]  # the condition number comes first
     if found:
         clear = sum(_excludes_zero(each.slope.low, each.slope.high) for each in found)
         share = max(each.r_squared for each in found)
@@ -97,10 +101,14 @@ def _excludes_zero(low: float | None, high: float | None) -> bool:
 
 
 def _displacement(study: CaseStudy) -> Iterator[str]:
-    rows = [row for row in study.explanations if row.displacement.needed_every_m is not None]
+    found = [row.explanation.displacement for row in study.explanations]
+    rows = [
+        (each.shown.sigma_m, each.needed_every_m)
+        for each in found
+        if each is not None and each.shown is not None and each.needed_every_m is not None
+    ]
     if rows:
-        shown = [row.displacement.shown.sigma_m for row in rows]
-        needed = [row.displacement.needed_every_m or 0.0 for row in rows]
+        shown, needed = [size for size, _ in rows], [size for _, size in rows]
         short = sum(low < high for low, high in zip(shown, needed, strict=True))
         yield (
             f"a displacement that all points of a scan share makes k = 1 if its sigma is "

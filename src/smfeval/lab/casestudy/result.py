@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 from smfeval.compare.sweep import KnobEffect, Sweep
 from smfeval.evaluation import Evaluation
-from smfeval.explain.degeneracy import Regression
-from smfeval.explain.displacement import DisplacementVariance
+from smfeval.explain.updates import Explanation
 from smfeval.lab.casestudy.plan import CaseStudyPlan, Job
 from smfeval.lab.filters.run import Run
 from smfeval.summarise.number import Number
@@ -36,17 +35,6 @@ Failures = dict[Job, str]
 
 
 @dataclass(frozen=True)
-class Displacement:
-    """A shared displacement S_d = s^2 I: what the innovation shows, and what k = 1 needs."""
-
-    shown: DisplacementVariance
-    recovered_one_nats: float  # by the shown one, at one update
-    recovered_every_nats: float  # and at every update
-    needed_one_m: float | None  # None: not even without the update's information
-    needed_every_m: float | None
-
-
-@dataclass(frozen=True)
 class ScoreRow:
     """Error, reported uncertainty and verdict of a filter on a track."""
 
@@ -65,34 +53,11 @@ class ScoreRow:
 
 
 @dataclass(frozen=True)
-class CreditRow:
-    """Where the precision of a run comes from: medians over updates, nats unless said."""
-
-    matched: float  # points
-    count: float  # 3 log(N / 3)
-    noise: float  # -6 log sigma
-    shape: float  # log(27 det M / N^3)
-    credit: float  # log det J: the sum of the three, from N, normals and sigma alone
-    prior: float  # -log det of the position's covariance before an update
-    predicted: float  # log det(P_prior^-1 + J)
-    posterior: float  # -log det of the covariance after it, as the filter reports
-    unexplained: float  # posterior - predicted
-    gained: float  # by an update
-    lost: float  # between two updates
-    effective_points: float  # N / k
-    excess: float  # 3 log k: what the belief has too much
-
-
-@dataclass(frozen=True)
 class ExplanationRow:
     """Why the lab's own filter reports what it reports, on one track."""
 
     track: str
-    updates: int
-    left_out: int  # scored scans without an update that sees every direction
-    credit: CreditRow
-    degeneracy: tuple[Regression, ...]
-    displacement: Displacement
+    explanation: Explanation
 
 
 @dataclass(frozen=True)

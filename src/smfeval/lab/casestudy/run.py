@@ -8,8 +8,8 @@ import numpy as np
 from smfeval.compare.sweep import LOST_M
 from smfeval.errors import OptionError, SeriesError, SmfevalError
 from smfeval.evaluation import Options, evaluate
+from smfeval.explain.updates import explain_updates
 from smfeval.lab.casestudy.cache import RunCache, Walk
-from smfeval.lab.casestudy.explanation import explanation_row
 from smfeval.lab.casestudy.plan import FULL, OWN_FILTER, CaseStudyPlan, Job, filter_job, jobs_of
 from smfeval.lab.casestudy.result import (
     CaseStudy,
@@ -116,7 +116,8 @@ def _explanation_rows(
     rows, notes = [], []
     for outcome in outcomes:
         try:
-            rows.append(explanation_row(outcome))
+            found = explain_updates(outcome.run.updates, outcome.evaluation)
+            rows.append(ExplanationRow(outcome.job.track.name, found))
         except SeriesError as error:
             notes.append(f"{outcome.job.track.name} is not explained: {error}")
     return tuple(rows), tuple(notes)

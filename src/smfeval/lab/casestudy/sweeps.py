@@ -7,8 +7,7 @@ import numpy as np
 from smfeval.compare.sweep import Sweep, sweep_of
 from smfeval.compare.sweep_points import Failure, KnobSettings, Origin, Point
 from smfeval.errors import SeriesError
-from smfeval.explain.credit import credit, log_det
-from smfeval.lab.casestudy.explanation import scored_updates
+from smfeval.explain.updates import credit_nats
 from smfeval.lab.casestudy.plan import OWN_FILTER, CaseStudyPlan, Job, knob_jobs, variant_jobs
 from smfeval.lab.casestudy.result import CreditReach, Outcome, Outcomes, VariantRow
 from smfeval.lab.sweep import SIMULATED, point_of_evaluation
@@ -32,18 +31,12 @@ def credit_reach(plan: CaseStudyPlan, outcomes: Outcomes) -> Iterator[CreditReac
     """How far each knob moves the credit, which is what an update brings."""
     for knob in plan.knobs:
         reach = [
-            float(np.ptp([credit_nats(each) for each in runs]))
+            float(np.ptp([credit_nats(each.run.updates, each.evaluation) for each in runs]))
             for track in plan.swept
             if len(runs := _runs_over_knob(knob.name, plan, track, outcomes)) > 1
         ]
         if reach:
             yield CreditReach(knob.name, max(reach))
-
-
-def credit_nats(outcome: Outcome) -> float:
-    """Median of log det J over the updates that see every direction."""
-    updates, _, _ = scored_updates(outcome.run, outcome.evaluation)
-    return float(np.median(log_det(credit(updates.normals, updates.sigma_m))))
 
 
 def variant_sweep(plan: CaseStudyPlan, outcomes: Outcomes) -> Sweep | None:

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from smfeval.errors import FormatError
+from smfeval.errors import FormatError, SeriesError
+from smfeval.explain.updates import UpdateLog
 from smfeval.io.atomic import replacing
 from smfeval.io.parquet import read_table
+from smfeval.io.telemetry import matrix_of_columns
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.track import AnyTrack, GaussianTrack
 
@@ -34,6 +36,12 @@ class Telemetry:
     prior: Floats  # (n, 3, 3) covariance of the position before the update
     posterior: Floats  # (n, 3, 3) and after it
 
+    @property
+    def updates(self) -> UpdateLog:
+        """What explains the updates."""
+        names = [each.name for each in fields(UpdateLog) if each.name in vars(self)]
+        return UpdateLog(**{name: getattr(self, name) for name in names})
+
 
 @dataclass(frozen=True)
 class Run:
@@ -43,6 +51,13 @@ class Run:
     telemetry: Telemetry | None  # None: the filter does not tell
     cpu_s: float
     notes: tuple[str, ...] = ()
+
+    @property
+    def updates(self) -> UpdateLog:
+        """What it did at every scan; raises where the filter does not tell."""
+        if self.telemetry is None:
+            raise SeriesError("the filter leaves no telemetry, so its updates cannot be explained")
+        return self.telemetry.updates
 
     @property
     def sigma_m(self) -> float | None:
@@ -72,25 +87,18 @@ def write_telemetry(telemetry: Telemetry, path: Path) -> None:
         telemetry_table(telemetry).write_parquet(temporary)
 
 
-AXES = "xyz"
-
-
 def read_telemetry(path: Path) -> Telemetry:
     """The arrays of a run, bit for bit."""
     _, frame = read_table(path)
-    try:
-        columns = {each.name: _column(frame, each.name) for each in fields(Telemetry)}
-    except pl.exceptions.PolarsError as error:
-        raise FormatError(f"{path}: no table of telemetry") from error
+    columns = {each.name: _column(frame, each.name, path) for each in fields(Telemetry)}
     return Telemetry(**columns)
 
 
-def _column(frame: pl.DataFrame, name: str) -> Any:
+def _column(frame: pl.DataFrame, name: str, path: Path) -> Any:
     """(n,), or (n, 3, 3) from the entries of a lower triangle."""
     if name in frame.columns:
         return frame[name].to_numpy()
-    matrix = np.empty((len(frame), 3, 3))
-    for i, row in enumerate(AXES):
-        for j, column in enumerate(AXES[: i + 1]):
-            matrix[:, i, j] = matrix[:, j, i] = frame[f"{name}_{row}{column}"].to_numpy()
+    matrix = matrix_of_columns(frame, name, path)
+    if matrix is None:
+        raise FormatError(f"{path}: no table of telemetry: {name} is missing")
     return matrix

@@ -4,9 +4,7 @@ Stamps are those of the headers. What the bag does not say (mounting, noise) com
 beside it, from the user, or is assumed with a note.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -14,18 +12,11 @@ from typing import Any
 import numpy as np
 
 from smfeval import words
-from smfeval.errors import FormatError
 from smfeval.io.ros.bag import Bag, open_bag, translate_damage
+from smfeval.io.ros.clouds import CLOUD, Cloud, cloud_decoder, find_topic, lidar_topic
 from smfeval.io.ros.poses import settle_stamps
-from smfeval.io.ros.topics import named_topic
 from smfeval.io.source import is_file
-from smfeval.lab.recording.bag_clouds import (
-    Cloud,
-    assemble_scans,
-    decode_livox_ros1,
-    decode_livox_ros2,
-    decode_pointcloud2,
-)
+from smfeval.lab.recording.bag_clouds import assemble_scans
 from smfeval.lab.recording.data import (
     Imu,
     ImuNoise,
@@ -39,8 +30,6 @@ from smfeval.lab.recording.folder import read_reference
 from smfeval.lab.recording.usable import drop_unusable
 from smfeval.maths import se3
 
-CLOUD = "sensor_msgs/msg/PointCloud2"
-LIVOX = ("livox_ros_driver2/msg/CustomMsg", "livox_ros_driver/msg/CustomMsg")
 IMU = "sensor_msgs/msg/Imu"
 USUAL_RANGE_SIGMA_M = 0.02
 IDENTITY = (np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0]))
@@ -72,10 +61,10 @@ def read_bag(path: Path, options: RecordingOptions) -> Recording:
 
 
 def _read_topics(bag: Bag, options: RecordingOptions) -> BagContents:
-    lidar, lidar_notes = lidar_topic(bag, options.lidar_topic)
+    lidar, lidar_notes = lidar_topic(bag, options.lidar_topic, "--lidar-topic")
     imu, imu_notes = imu_topic(bag, options.imu_topic)
     livox, timed = bag.topics[lidar].type != CLOUD, not options.no_point_times
-    decode = _cloud_decoder(bag, livox=livox, timed=timed)
+    decode = cloud_decoder(bag, livox=livox, timed=timed)
     samples: list[tuple[int, Any]] = []
     clouds: list[tuple[int, Cloud]] = []
     for topic, received, message in bag.messages([lidar, imu], raw=[lidar] if livox else []):
@@ -91,12 +80,6 @@ def _read_topics(bag: Bag, options: RecordingOptions) -> BagContents:
     frames = samples[0][1].header.frame_id, clouds[0][1].frame
     all_notes = (*lidar_notes, *imu_notes, *notes, *stamp_notes)
     return BagContents(sampled, scans, mounting(bag, *frames), all_notes)
-
-
-def _cloud_decoder(bag: Bag, *, livox: bool, timed: bool) -> Callable[[Any, str], Cloud]:
-    if not livox:
-        return partial(decode_pointcloud2, timed=timed)
-    return decode_livox_ros2 if bag.kind == "ROS 2 bag" else decode_livox_ros1
 
 
 def _resolve_metadata(
@@ -136,41 +119,9 @@ def _assumed_values() -> list[tuple[str, Any, str]]:
     ]
 
 
-def lidar_topic(bag: Bag, name: str | None) -> tuple[str, list[str]]:
-    """The LiDAR topic, and a note if it was not named."""
-    return _find_topic(bag, name, (CLOUD, *LIVOX), "LiDAR", "--lidar-topic")
-
-
 def imu_topic(bag: Bag, name: str | None) -> tuple[str, list[str]]:
     """The IMU topic, and a note if it was not named."""
-    return _find_topic(bag, name, (IMU,), "IMU", "--imu-topic")
-
-
-def _find_topic(
-    bag: Bag, name: str | None, types: tuple[str, ...], what: str, flag: str
-) -> tuple[str, list[str]]:
-    if name is not None:
-        return _check_topic(bag, name, types), []
-    found = sorted(t.name for t in bag.topics.values() if t.type in types and t.count)
-    kinds = " or ".join(kind.replace("/msg/", "/") for kind in types)
-    if not found:
-        there = ", ".join(sorted(f"{t.name} ({t.type_words})" for t in bag.topics.values()))
-        raise FormatError(f"{bag.path}: no {what} topic ({kinds}); there are: {there or 'none'}")
-    if len(found) > 1:
-        raise FormatError(
-            f"{bag.path}: {len(found)} {what} topics, name one with {flag}: {', '.join(found)}"
-        )
-    return found[0], [f"{what} topic {found[0]} was chosen: there is no other"]
-
-
-def _check_topic(bag: Bag, name: str, types: tuple[str, ...]) -> str:
-    topic = named_topic(bag, name)
-    if topic.type not in types:
-        kinds = " or ".join(kind.replace("/msg/", "/") for kind in types)
-        raise FormatError(f"{bag.path}:{topic.name}: {topic.type_words}; {kinds} is needed")
-    if topic.count == 0:
-        raise FormatError(f"{bag.path}:{topic.name}: the topic has no message")
-    return topic.name
+    return find_topic(bag, name, (IMU,), "IMU", "--imu-topic")
 
 
 STATIC_TRANSFORMS = "/tf_static"

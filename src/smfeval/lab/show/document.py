@@ -6,7 +6,8 @@ from typing import Any
 from smfeval import __version__
 from smfeval.lab.casestudy import CaseStudy, CaseStudyPlan
 from smfeval.lab.casestudy.conclusions import sentences
-from smfeval.lab.casestudy.result import ExplanationRow, ScoreRow, VariantRow
+from smfeval.lab.casestudy.result import ScoreRow, VariantRow
+from smfeval.show.explain import explanation_data
 from smfeval.summarise.number import Number
 
 SCHEMA = "smfeval.casestudy/1"
@@ -22,7 +23,9 @@ def document(study: CaseStudy) -> dict[str, Any]:
         "scores": [_score(row) for row in study.scores],
         "knobs": None if study.knobs is None else study.knobs.to_dict(),
         "credit_reach": {each.knob: each.nats for each in study.credit_reach},
-        "explained": [_explanation(row) for row in study.explanations],
+        "explained": [
+            {"track": row.track, **explanation_data(row.explanation)} for row in study.explanations
+        ],
         "variants": [_variant(row) for row in study.variants],
         "variant_sweep": None if swept is None else swept.to_dict(),
         "not_run": [asdict(each) | {"tracks": list(each.tracks)} for each in study.not_run],
@@ -60,29 +63,6 @@ def _score(row: ScoreRow) -> dict[str, Any]:
         "verdict": row.verdict,
         "lost": row.lost,
         "cpu_per_scan_s": row.cpu_per_scan_s,
-    }
-
-
-def _explanation(row: ExplanationRow) -> dict[str, Any]:
-    found = row.displacement
-    return {
-        "track": row.track,
-        "updates": row.updates,
-        "left_out": row.left_out,
-        "credit": asdict(row.credit),
-        "degeneracy": {
-            each.measure: {"slope": each.slope.to_dict(), "r_squared": each.r_squared}
-            for each in row.degeneracy
-        },
-        "displacement": {
-            "shown_m2": found.shown.displacement.to_dict(),
-            "shown_m": found.shown.sigma_m,
-            "own_m2": found.shown.point_noise.to_dict(),
-            "recovered_one_nats": found.recovered_one_nats,
-            "recovered_every_nats": found.recovered_every_nats,
-            "needed_one_m": found.needed_one_m,
-            "needed_every_m": found.needed_every_m,
-        },
     }
 
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 from matplotlib.figure import Figure
 
 from smfeval.errors import SmfevalError
+from smfeval.explain.updates import condition_and_nees
 from smfeval.lab.casestudy import CaseStudy
-from smfeval.lab.casestudy.explanation import condition_and_nees
 from smfeval.lab.casestudy.plan import OWN_FILTER
 from smfeval.lab.casestudy.result import Outcome
 from smfeval.show.figures.gallery import Gallery, gallery_of_sweep
@@ -58,4 +58,4 @@ def _error(outcomes: list[Outcome]) -> Callable[[], Figure]:
 
 
 def _degeneracy(outcome: Outcome) -> Callable[[], Figure]:
-    return lambda: draw("degeneracy", *condition_and_nees(outcome))
+    return lambda: draw("degeneracy", *condition_and_nees(outcome.run.updates, outcome.evaluation))

@@ -13,15 +13,20 @@ from smfeval.compare.sweep import (
     unearned_slope,
 )
 from smfeval.compare.sweep_points import format_settings
+from smfeval.explain.updates import CreditRow, Displacement
 from smfeval.lab.casestudy import CaseStudy
 from smfeval.lab.casestudy.conclusions import sentences
 from smfeval.lab.casestudy.result import (
-    CreditRow,
-    Displacement,
-    ExplanationRow,
     FailedRuns,
     ScoreRow,
     VariantRow,
+)
+from smfeval.show.explain import (
+    credit_cells,
+    measure_name,
+    nats,
+    needed_displacement,
+    shown_displacement,
 )
 from smfeval.show.study.markdown import escape_markdown
 from smfeval.show.sweep import format_slope
@@ -233,20 +238,25 @@ def _failure_lines(sweep: Sweep) -> list[str]:
 
 CREDIT_HEADINGS = (
     *("track", "N", "count", "noise", "shape", "credit", "prior", "prior + credit", "reported"),
-    *("difference", "gained", "lost", "N / k", "excess"),
+    *("difference", "above credit", "gained", "lost", "N / k", "sigma sqrt(k)", "excess"),
 )
 
 
 def credit_sheet(study: CaseStudy) -> Sheet | None:
     """The precision of the lab's own filter, predicted from its configuration."""
-    rows = tuple((row.track, *_credit(row.credit)) for row in study.explanations)
-    left = [f"{row.track} {row.left_out}" for row in study.explanations if row.left_out]
+    rows = tuple((row.track, *credit_cells(row.explanation.credit)) for row in study.explanations)
+    left = [
+        f"{row.track} {lost}"
+        for row in study.explanations
+        if (lost := row.explanation.left_out.total)
+    ]
     remarks = (
         "nats, medians over updates; credit = log det J = count + noise + shape, from N, sigma and "
         "normals alone (medians need not add up)",
         "prior, prior + credit, reported: -log det of the position's covariance; difference: what "
-        "the rest of the state takes away or adds",
-        "N / k: points that would make the belief honest; excess: 3 log k, what it has too much",
+        "the rest of the state takes away or adds; above credit: reported less credit",
+        "N / k: points that would make the belief honest; sigma sqrt(k): noise per point that "
+        "would, with a prior wider alike; excess: 3 log k, nats above consistency",
         *(
             (f"scans without an update that sees every direction: {', '.join(left)}",)
             if left
@@ -256,20 +266,6 @@ def credit_sheet(study: CaseStudy) -> Sheet | None:
     return Sheet("3. Credit", CREDIT_HEADINGS, rows, remarks) if rows else None
 
 
-def _credit(row: CreditRow) -> Row:
-    nats = (row.count, row.noise, row.shape, row.credit, row.prior, row.predicted, row.posterior)
-    return (
-        words.number(row.matched),
-        *(words.fixed(value, 2) for value in nats),
-        words.fixed(row.unexplained, 3, signed=True),
-        words.fixed(row.gained, 2),
-        words.fixed(row.lost, 2),
-        words.number(row.effective_points),
-        words.fixed(row.excess, 2),
-    )
-
-
-MEASURES = {"condition": "condition number", "trace": "trace", "determinant": "determinant"}
 DEGENERACY_HEADINGS = ("track", "measure", "slope", "R^2", "scans")
 
 
@@ -278,13 +274,13 @@ def degeneracy_sheet(study: CaseStudy) -> Sheet | None:
     rows = tuple(
         (
             row.track,
-            MEASURES.get(each.measure, f"{each.measure} eigenvalue"),
+            measure_name(each),
             str(each.slope),
             words.fixed(each.r_squared, 2),
             str(each.scans),
         )
         for row in study.explanations
-        for each in row.degeneracy
+        for each in row.explanation.degeneracy
     )
     remarks = ("decades of NEES per decade of a measure of sum n n^T, the matched normals",)
     return Sheet("4. Degeneracy", DEGENERACY_HEADINGS, rows, remarks) if rows else None
@@ -298,7 +294,11 @@ DISPLACEMENT_HEADINGS = (
 
 def displacement_sheet(study: CaseStudy) -> Sheet | None:
     """What a displacement that a scan's points share would explain."""
-    rows = tuple(_displacement(row) for row in study.explanations)
+    rows = tuple(
+        _displacement(row.track, row.explanation.credit, row.explanation.displacement)
+        for row in study.explanations
+        if row.explanation.displacement is not None
+    )
     remarks = (
         "shown: sigma of a displacement S_d = s^2 I that innovations show; recovered: nats of "
         "precision that knowing it takes back; excess: nats that honesty asks for",
@@ -308,30 +308,16 @@ def displacement_sheet(study: CaseStudy) -> Sheet | None:
     return Sheet(title, DISPLACEMENT_HEADINGS, rows, remarks) if rows else None
 
 
-def _displacement(row: ExplanationRow) -> Row:
-    found = row.displacement
+def _displacement(track: str, credit: CreditRow, found: Displacement) -> Row:
     return (
-        row.track,
-        _displacement_interval(found),
-        f"{words.fixed(found.recovered_one_nats, 2)} nat",
-        f"{words.fixed(found.recovered_every_nats, 2)} nat",
-        f"{words.fixed(row.credit.excess, 2)} nat",
-        _needed_size(found.needed_one_m),
-        _needed_size(found.needed_every_m),
+        track,
+        shown_displacement(found),
+        f"{nats(found.recovered_one_nats)} nat",
+        f"{nats(found.recovered_every_nats)} nat",
+        f"{nats(credit.excess)} nat",
+        needed_displacement(found, found.needed_one_m),
+        needed_displacement(found, found.needed_every_m),
     )
-
-
-def _displacement_interval(found: Displacement) -> str:
-    """s with its interval; a variance below 0 is none."""
-    square = found.shown.displacement
-    if square.low is None or square.high is None:
-        return words.length(found.shown.sigma_m)
-    ends = " to ".join(words.length(max(end, 0.0) ** 0.5) for end in (square.low, square.high))
-    return f"{words.length(found.shown.sigma_m)} [{ends}]"
-
-
-def _needed_size(size_m: float | None) -> str:
-    return "none suffices" if size_m is None else words.length(size_m)
 
 
 VARIANT_HEADINGS = (

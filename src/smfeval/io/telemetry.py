@@ -1,0 +1,187 @@
+"""Telemetry of a filter's updates from Parquet or CSV: one row per scan, columns by name.
+
+A symmetric matrix has the columns of its lower triangle, such as information_xx, information_yx,
+information_yy; those of the upper one are taken, too. Rows and columns are x y z for the position
+and, in a 6 x 6 information, a b c for the rotation about them.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from smfeval import words
+from smfeval.errors import FormatError
+from smfeval.explain.telemetry import TelemetryTable
+from smfeval.io.parquet import read_table
+from smfeval.io.source import existing_file, refuse_size
+from smfeval.maths.arrays import Bools, Floats, Ints
+from smfeval.maths.stamps import NANOSECONDS
+
+POSITION, POSE = "xyz", "xyzabc"
+STAMPS, NOISES = ("stamp", "stamp_s"), ("sigma_m", "variance_m2")
+COUNT = "matched"
+CSV_BYTES = 8  # in memory, for a byte of text
+
+
+def read_telemetry_table(path: Path) -> TelemetryTable:
+    """Read, check and sort a table; what is left out is counted in its notes."""
+    frame = _read_frame(path)
+    if not len(frame):
+        raise FormatError(f"{path}: a table of telemetry without a row")
+    stamp, stamped = _stamps(frame, path)
+    matched, sigma = _numbers(frame, COUNT, path), _sigma(frame, path)
+    information, normals = _information(frame, path, sigma)
+    optional = {name: matrix_of_columns(frame, name, path) for name in ("prior", "posterior")}
+    optional |= {
+        name: _numbers(frame, name, path) if name in frame.columns else None
+        for name in ("residual_rms_m", "innovation_rms_m")
+    }
+    good = stamped & _finite([matched, sigma, information, *optional.values()])
+    _check_range(path, matched[good], sigma[good])
+    order, notes = _order(stamp, good)
+    table = TelemetryTable(
+        stamp=stamp,
+        matched=np.where(good, matched, 0).astype(np.int64),
+        sigma_m=sigma,
+        information=information,
+        normals=normals,
+        **optional,
+        notes=tuple(notes),
+    )
+    if not len(order):
+        raise FormatError(f"{path}: no row of telemetry has all its numbers")
+    return table.at(order)
+
+
+def _read_frame(path: Path) -> pl.DataFrame:
+    if path.suffix.lower() in (".parquet", ".pq"):
+        return read_table(path)[1]
+    size = existing_file(path).stat().st_size
+    refuse_size(path, CSV_BYTES * size)
+    try:
+        frame = pl.read_csv(path.read_bytes(), infer_schema_length=None)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        first = (str(error).splitlines() or [type(error).__name__])[0]
+        raise FormatError(f"{path}: no CSV table of telemetry ({first})") from error
+    return frame.rename({name: name.strip().lstrip("# ") for name in frame.columns})
+
+
+def _stamps(frame: pl.DataFrame, path: Path) -> tuple[Ints, Bools]:
+    """Nanoseconds, and which of them are there: `stamp` whole ns, `stamp_s` seconds."""
+    name = _one_of(frame, STAMPS, "a stamp", path)
+    if name == "stamp" and not frame[name].dtype.is_integer():
+        raise FormatError(f"{path}: stamp is whole nanoseconds; call seconds stamp_s")
+    if name == "stamp":
+        return frame[name].fill_null(0).to_numpy().astype(np.int64), ~frame[
+            name
+        ].is_null().to_numpy()
+    seconds = _numbers(frame, name, path)
+    good = np.isfinite(seconds)
+    whole = np.floor(np.where(good, seconds, 0.0))  # apart from the fraction: exact to 1e-7 s
+    rest = np.rint((np.where(good, seconds, 0.0) - whole) * NANOSECONDS)
+    return whole.astype(np.int64) * NANOSECONDS + rest.astype(np.int64), good
+
+
+def _sigma(frame: pl.DataFrame, path: Path) -> Floats:
+    """Of one residual, from its deviation or its variance. (n,)."""
+    name = _one_of(frame, NOISES, "the noise of a point", path)
+    values = _numbers(frame, name, path)
+    with np.errstate(invalid="ignore"):
+        return values if name == "sigma_m" else np.copysign(np.sqrt(np.abs(values)), values)
+
+
+def _information(
+    frame: pl.DataFrame, path: Path, sigma: Floats
+) -> tuple[Floats | None, Floats | None]:
+    """J as logged (n, 3, 3) or (n, 6, 6), and sum n n^T (n, 3, 3), one from the other."""
+    square = (sigma**2)[:, None, None]
+    for letters in (POSE, POSITION):
+        found = matrix_of_columns(frame, "information", path, letters)
+        if found is not None:
+            return found, square * found[:, :3, :3]
+    normals = matrix_of_columns(frame, "normals", path)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return (None if normals is None else normals / square), normals
+
+
+def matrix_of_columns(
+    frame: pl.DataFrame, name: str, path: Path, letters: str = POSITION
+) -> Floats | None:
+    """A symmetric matrix of columns; None if it has none at all (or, 6 x 6, none of rotation)."""
+    size = len(letters)
+    names = {
+        (i, j): _entry(frame, name, letters[i] + letters[j])
+        for i in range(size)
+        for j in range(i + 1)
+    }
+    asked = {at: each for at, each in names.items() if at[0] >= size - 3}  # last rows: the new ones
+    if all(each is None for each in asked.values()):
+        return None
+    missing = [f"{name}_{letters[i]}{letters[j]}" for (i, j), each in names.items() if each is None]
+    if missing:
+        raise FormatError(
+            f"{path}: {words.join(missing, most=3)} "
+            f"{'is' if len(missing) == 1 else 'are'} missing beside the other columns of {name}"
+        )
+    matrix = np.empty((len(frame), size, size))
+    for (i, j), each in names.items():
+        matrix[:, i, j] = matrix[:, j, i] = _numbers(frame, str(each), path)
+    return matrix
+
+
+def _entry(frame: pl.DataFrame, name: str, place: str) -> str | None:
+    """The column of an entry of the lower triangle, or of its mirror image."""
+    both = f"{name}_{place}", f"{name}_{place[::-1]}"
+    return next((each for each in both if each in frame.columns), None)
+
+
+def _one_of(frame: pl.DataFrame, names: tuple[str, str], what: str, path: Path) -> str:
+    found = [name for name in names if name in frame.columns]
+    if len(found) != 1:
+        state = "is missing" if not found else "is there twice"
+        raise FormatError(f"{path}: {what} {state}: one column {names[0]} or {names[1]} is needed")
+    return found[0]
+
+
+def _numbers(frame: pl.DataFrame, name: str, path: Path) -> Floats:
+    """A column as numbers, NaN where one is empty. (n,)."""
+    if name not in frame.columns:
+        there = words.join(frame.columns, most=8)
+        raise FormatError(f"{path}: the column {name} is missing; there are {there}")
+    column = frame[name]
+    if not (column.dtype.is_numeric() or column.null_count() == len(column)):
+        raise FormatError(f"{path}: the column {name} has something that is no number")
+    return column.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+
+
+def _finite(columns: list[Floats | None]) -> Bools:
+    """Rows in which every number is finite. (n,)."""
+    found = [
+        np.isfinite(each.reshape(len(each), -1)).all(axis=1) for each in columns if each is not None
+    ]
+    return np.logical_and.reduce(found)
+
+
+def _check_range(path: Path, matched: Floats, sigma: Floats) -> None:
+    if (matched < 0).any() or (matched != np.rint(matched)).any():
+        raise FormatError(f"{path}: {COUNT} is a number of points, 0 or more")
+    bad = int((sigma <= 0).sum())
+    if bad:
+        raise FormatError(
+            f"{path}: the noise of a point is to be positive; it is not in "
+            f"{words.count_of(bad, len(sigma), 'row')}"
+        )
+
+
+def _order(stamp: Ints, good: Bools) -> tuple[Ints, list[str]]:
+    """Good rows in the order of time, the first of each stamp, and what is not among them."""
+    kept = np.flatnonzero(good)
+    _, first = np.unique(stamp[kept], return_index=True)
+    lost, again = len(good) - len(kept), len(kept) - len(first)
+    notes = []
+    if lost:
+        notes.append(f"{words.count(lost, 'row')} of telemetry without all its numbers left out")
+    if again:
+        notes.append(f"{words.count(again, 'row')} of telemetry with the stamp of another left out")
+    return kept[first], notes

@@ -1,0 +1,284 @@
+"""Updates explained: as text, as cells of tables, and as JSON data."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from smfeval import __version__, words
+from smfeval.evaluation import Evaluation
+from smfeval.explain.degeneracy import Regression
+from smfeval.explain.scans import ScanGeometry
+from smfeval.explain.updates import CreditRow, Displacement, Explanation, LeftOut
+
+SCHEMA = "smfeval.explain/1"
+MEASURES = {"condition": "condition number", "trace": "trace", "determinant": "determinant"}
+REASONS = {
+    "untold": "without a row of telemetry",
+    "no_points": "without a matched point (N = 0)",
+    "few_points": "with fewer than 4 matched points",
+    "singular": "whose information is singular",
+    "no_gain": "whose covariance the update did not shrink in every direction",
+}
+NONE = "-"
+
+
+def left_out_lines(left_out: LeftOut) -> list[str]:
+    """'3 scans without a matched point (N = 0)', for each reason that applies."""
+    return [
+        f"{words.count(number, 'scan')} {REASONS[name]}"
+        for name, number in asdict(left_out).items()
+        if number
+    ]
+
+
+def nats(value: float | None, *, places: int = 2, signed: bool = False) -> str:
+    """A precision in nats, or '-'."""
+    return NONE if value is None else words.fixed(value, places, signed=signed)
+
+
+def measure_name(found: Regression) -> str:
+    """'condition number', 'smallest eigenvalue'."""
+    return MEASURES.get(found.measure, f"{found.measure} eigenvalue")
+
+
+def credit_cells(row: CreditRow) -> tuple[str, ...]:
+    """N, count, noise, shape, credit, prior, both, reported, difference, gained, lost, N/k ..."""
+    parts = (row.count, row.noise, row.shape, row.credit, row.prior, row.predicted, row.posterior)
+    return (
+        words.number(row.matched),
+        *map(nats, parts),
+        nats(row.unexplained, places=3, signed=True),
+        nats(row.above_credit, signed=True),
+        nats(row.gained),
+        nats(row.lost),
+        NONE if row.effective_points is None else words.number(row.effective_points),
+        NONE if row.honest_sigma_m is None else words.length(row.honest_sigma_m),
+        nats(row.excess),
+    )
+
+
+def shown_displacement(found: Displacement) -> str:
+    """The shown s with its interval; a variance below 0 is none."""
+    if found.shown is None:
+        return NONE
+    square = found.shown.displacement
+    if square.low is None or square.high is None:
+        return words.length(found.shown.sigma_m)
+    ends = " to ".join(words.length(max(end, 0.0) ** 0.5) for end in (square.low, square.high))
+    return f"{words.length(found.shown.sigma_m)} [{ends}]"
+
+
+def needed_displacement(found: Displacement, size_m: float | None) -> str:
+    """'2.4 cm', 'none suffices', or '-' where errors are not known."""
+    if not found.known:
+        return NONE
+    return "none suffices" if size_m is None else words.length(size_m)
+
+
+def explanation_data(found: Explanation) -> dict[str, Any]:
+    """The numbers of an explanation, strict JSON data."""
+    return {
+        "updates": found.updates,
+        "left_out": found.left_out.total,
+        "left_out_by_reason": asdict(found.left_out),
+        "credit": asdict(found.credit),
+        "degeneracy": degeneracy_data(found.degeneracy),
+        "displacement": _displacement_data(found),
+    }
+
+
+def degeneracy_data(found: tuple[Regression, ...]) -> dict[str, Any]:
+    """Slope, its interval and R^2 by measure."""
+    return {
+        each.measure: {"slope": each.slope.to_dict(), "r_squared": each.r_squared} for each in found
+    }
+
+
+def _displacement_data(explanation: Explanation) -> dict[str, Any] | None:
+    found = explanation.displacement
+    if found is None:
+        return None
+    shown = found.shown
+    return {
+        "updates": explanation.displaced_updates,
+        "shown_m2": None if shown is None else shown.displacement.to_dict(),
+        "shown_m": None if shown is None else shown.sigma_m,
+        "own_m2": None if shown is None else shown.point_noise.to_dict(),
+        "recovered_one_nats": found.recovered_one_nats,
+        "recovered_every_nats": found.recovered_every_nats,
+        "needed_known": found.known,
+        "needed_one_m": found.needed_one_m,
+        "needed_every_m": found.needed_every_m,
+    }
+
+
+@dataclass(frozen=True)
+class Explained:
+    """What `explain` found for one belief."""
+
+    belief: str
+    evaluation: Evaluation | None  # None: there is no reference
+    explanation: Explanation | None  # None: no telemetry was given
+    scans: ScanGeometry | None  # None: no clouds were given
+    notes: tuple[str, ...]
+
+
+def text(found: Explained, *, verbose: bool = False) -> str:
+    """A line for each question; `verbose` has every measure of the geometry."""
+    rows = list(_verdict_rows(found))
+    if found.explanation is not None:
+        rows += _credit_rows(found.explanation.credit)
+        rows += _degeneracy_rows("degeneracy", found.explanation.degeneracy, verbose=verbose)
+        rows += _displacement_rows(found.explanation)
+        rows += [("left out", line) for line in left_out_lines(found.explanation.left_out)]
+    if found.scans is not None:
+        rows += _scan_rows(found.scans, verbose=verbose)
+    rows += [("note", note) for note in found.notes]
+    return f"{_title(found)}\n{words.columns(rows)}\n{last_line(found)}\n"
+
+
+def last_line(found: Explained) -> str:
+    """What is concluded, in one sentence."""
+    if found.explanation is None:
+        return _scans_conclusion(found)
+    row = found.explanation.credit
+    said = (
+        f"{found.belief}: reports {nats(row.posterior)} nat, {_above(row.above_credit)} what its "
+        "points are credited with"
+    )
+    if row.effective_points is None or row.excess is None:
+        return f"{said}; without a reference it is not known how much of it is too much"
+    kind = "too much" if row.excess > 0 else "too little"
+    return (
+        f"{said}; by k {words.fixed(abs(row.excess), 2)} nat are {kind}: "
+        f"{words.number(row.matched)} points are worth {words.number(row.effective_points)}"
+    )
+
+
+def document(found: Explained) -> dict[str, Any]:
+    """Everything as strict JSON data."""
+    scored, scans = found.evaluation, found.scans
+    return {
+        "schema": SCHEMA,
+        "version": __version__,
+        "belief": found.belief,
+        "verdict": None if scored is None else scored.verdict.label,
+        "k": None if scored is None else scored["k"].to_dict(),
+        "explained": None if found.explanation is None else explanation_data(found.explanation),
+        "scans": None if scans is None else _scans_data(scans),
+        "notes": list(found.notes),
+    }
+
+
+def _scans_data(scans: ScanGeometry) -> dict[str, Any]:
+    return {
+        "clouds": scans.clouds,
+        "singular": scans.singular,
+        "matched": scans.matched,
+        "condition_median": float(np.median(scans.condition)),
+        "condition_max": float(scans.condition.max()),
+        "degeneracy": degeneracy_data(scans.degeneracy),
+    }
+
+
+def _title(found: Explained) -> str:
+    if found.explanation is None:
+        return f"explain: {found.belief}"
+    total = found.explanation.updates + found.explanation.left_out.total
+    return (
+        f"explain: {found.belief}, {words.count_of(found.explanation.updates, total, 'scan')} "
+        "explained (medians over them)"
+    )
+
+
+def _verdict_rows(found: Explained) -> Iterator[tuple[str, str]]:
+    if found.evaluation is None:
+        yield "k", "not known without a reference"
+        return
+    yield "verdict", found.evaluation.verdict.label
+    yield "k", f"{found.evaluation['k']}, aligned by {found.evaluation.alignment.kind}"
+    if found.evaluation.verdict.label != "overconfident":
+        yield "", "overconfidence is not shown here: what follows takes k as it stands"
+
+
+def _credit_rows(row: CreditRow) -> Iterator[tuple[str, str]]:
+    yield (
+        "credit",
+        f"{nats(row.credit)} nat from {words.number(row.matched)} points of sigma "
+        f"{words.length(row.sigma_m)}: count {nats(row.count)}, noise {nats(row.noise)}, shape "
+        f"{nats(row.shape)}",
+    )
+    yield "reported", f"{nats(row.posterior)} nat, {_above(row.above_credit)} the credit"
+    if row.prior is not None:
+        yield (
+            "predicted",
+            f"{nats(row.predicted)} nat by prior ({nats(row.prior)}) and credit; the report "
+            f"differs by {nats(row.unexplained, places=3, signed=True)}",
+        )
+    if row.effective_points is not None and row.honest_sigma_m is not None:
+        yield "N / k", f"{words.number(row.effective_points)} independent points would be honest"
+        yield (
+            "sigma sqrt(k)",
+            f"{words.length(row.honest_sigma_m)} per point would be honest (with a prior wider "
+            "alike)",
+        )
+        yield "excess", f"{nats(row.excess)} nat above consistency (3 ln k)"
+
+
+def _above(difference: float) -> str:
+    """'0.99 nat above'."""
+    return f"{nats(abs(difference))} nat {'above' if difference >= 0 else 'below'}"
+
+
+def _degeneracy_rows(
+    label: str, found: tuple[Regression, ...], *, verbose: bool
+) -> Iterator[tuple[str, str]]:
+    for each in found if verbose else found[:1]:
+        yield (
+            label,
+            f"{measure_name(each)} explains {words.share(each.r_squared)} of the variance of log "
+            f"NEES (R^2), slope {each.slope}",
+        )
+
+
+def _displacement_rows(explanation: Explanation) -> Iterator[tuple[str, str]]:
+    found, label = explanation.displacement, "displacement"
+    if found is None:
+        yield label, "shared by the points of a scan: not known without the covariance before"
+        return
+    if found.shown is not None:
+        yield (
+            label,
+            f"innovations show {shown_displacement(found)} that a scan's points share; knowing it "
+            f"takes back {nats(found.recovered_one_nats)} nat at one update, "
+            f"{nats(found.recovered_every_nats)} at every",
+        )
+    if found.known:
+        one, every = (
+            needed_displacement(found, size) for size in (found.needed_one_m, found.needed_every_m)
+        )
+        yield label, f"k = 1 would need, at one update: {one}; at every update: {every}"
+
+
+def _scan_rows(scans: ScanGeometry, *, verbose: bool) -> Iterator[tuple[str, str]]:
+    yield (
+        "scans",
+        f"{words.count(scans.clouds, 'cloud')}, condition number of their normals "
+        f"{words.number(float(np.median(scans.condition)))} (median), up to "
+        f"{words.number(float(scans.condition.max()))}",
+    )
+    if scans.singular:
+        yield "scans", f"{words.count(scans.singular, 'cloud')} do not see every direction"
+    yield from _degeneracy_rows("scans", scans.degeneracy, verbose=verbose)
+
+
+def _scans_conclusion(found: Explained) -> str:
+    if found.scans is None or not found.scans.degeneracy:
+        return f"{found.belief}: without a reference, no NEES to hold against the geometry"
+    first = found.scans.degeneracy[0]
+    return (
+        f"{found.belief}: the condition number of its scans explains "
+        f"{words.share(first.r_squared)} of the variance of log NEES"
+    )
