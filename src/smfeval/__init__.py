@@ -12,6 +12,7 @@ The way of the data, and where each step lives::
     evaluate   all of that in one call                                           evaluation
     compare    estimates against each other, over tracks, along a knob           compare
     explain    what else could explain a verdict, and what is wrong              explain
+    calibrate  what to publish instead, proven on other tracks                   calibration
     study      many estimators on many tracks, from a plan                       studies
     show       text, tables, figures, the page                                   show
 
@@ -29,6 +30,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from smfeval.calibration import Calibration, Correction, calibrate
     from smfeval.doubts.one_track import Examination, examine
     from smfeval.errors import (
         ConventionError,
@@ -59,7 +61,9 @@ __version__ = "0.1.0"
 # Public name -> module that holds it. Looked up on first use, so that `import smfeval` is instant.
 _HOMES = {
     "About": "smfeval.track",
+    "Calibration": "smfeval.calibration",
     "ConventionError": "smfeval.errors",
+    "Correction": "smfeval.calibration",
     "CrossCovariance": "smfeval.track",
     "Evaluation": "smfeval.evaluation",
     "Examination": "smfeval.doubts.one_track",
@@ -75,6 +79,7 @@ _HOMES = {
     "SquareWriter": "smfeval.io.recorder",
     "Track": "smfeval.track",
     "TrackError": "smfeval.errors",
+    "calibrate": "smfeval.calibration",
     "coverage": "smfeval.summarise.inflation",
     "crps": "smfeval.score.crps",
     "energy_body": "smfeval.score.pose",
@@ -97,7 +102,9 @@ _HOMES = {
 
 __all__ = [
     "About",
+    "Calibration",
     "ConventionError",
+    "Correction",
     "CrossCovariance",
     "Evaluation",
     "Examination",
@@ -113,6 +120,7 @@ __all__ = [
     "SquareWriter",
     "Track",
     "TrackError",
+    "calibrate",
     "coverage",
     "crps",
     "energy_body",

@@ -36,7 +36,9 @@ HEAVY = (
 def test_public_names_are_pinned():
     assert sorted(smfeval.__all__) == [
         "About",
+        "Calibration",
         "ConventionError",
+        "Correction",
         "CrossCovariance",
         "Evaluation",
         "Examination",
@@ -52,6 +54,7 @@ def test_public_names_are_pinned():
         "SquareWriter",
         "Track",
         "TrackError",
+        "calibrate",
         "coverage",
         "crps",
         "energy_body",

@@ -30,11 +30,13 @@ def run(arguments: list[str]) -> int:
     chosen = _flags().parse_args(arguments)
     target = Path(chosen.target)
     options = read_options(chosen, gauge=True)
-    inputs = [*files_to_read(chosen.source, **options), *given_files(chosen.extrinsic)]
+    given = given_files(chosen.extrinsic, chosen.calibration, chosen.telemetry)
+    inputs = [*files_to_read(chosen.source, **options), *given]
     check_outputs(files_to_write(target, chosen.to), inputs=inputs, force=chosen.force)
 
     with progress("converting"):
-        track = _change_body(read(chosen.source, **options), chosen)
+        track = _correct(read(chosen.source, **options), chosen)
+        track = _change_body(track, chosen)
         files = write(
             track,
             target,
@@ -93,9 +95,22 @@ def _flags() -> argparse.ArgumentParser:
     add("--lossy", action="store_true", help="allow to lose covariances or particles")
     add("--extrinsic", metavar="FILE|x,y,z,qx,qy,qz,qw", help="pose of another body in the track's")
     add("--to-body", metavar="NAME", help="name of that other body")
+    add("--calibration", metavar="FILE", help="correct covariances, by smfeval calibrate --save")
+    add("--telemetry", metavar="TABLE", help="columns that such a correction follows")
     add_read_flags(flags, gauge=True)
     add_output_flags(flags)
     return flags
+
+
+def _correct(track: AnyTrack, chosen: argparse.Namespace) -> AnyTrack:
+    """The track with corrected covariances if the user gave a correction."""
+    if chosen.calibration is None:
+        if chosen.telemetry is not None:
+            raise OptionError("--telemetry means nothing without --calibration")
+        return track
+    from smfeval.io.corrections import correct_track  # noqa: PLC0415  only where asked for
+
+    return correct_track(track, chosen.calibration, chosen.telemetry)
 
 
 def _change_body(track: AnyTrack, chosen: argparse.Namespace) -> AnyTrack:

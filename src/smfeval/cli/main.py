@@ -22,6 +22,7 @@ VERBS = {
     "study": "many estimators on many tracks: tables with intervals, tests and ranks",
     "sweep": "a knob turned: does sharper mean better, or only more confident?",
     "explain": "where a LiDAR filter's precision comes from, from what it logs at each update",
+    "calibrate": "what to publish instead: a correction, proven on other tracks",
     "check": "what is in this file, and can it be scored?",
     "convert": "any supported format to any other",
     "lab": "worlds whose answer is known: simulate them, run filters, explain what they claim",

@@ -62,6 +62,7 @@ def run(arguments: list[str]) -> int:
             read(source, **_estimate_options(chosen, source, reference))
             for source in chosen.estimates
         ]
+        estimates = [_correct(estimate, chosen) for estimate in estimates]
         estimates = [
             _in_the_body_of(reference, estimate, (source, chosen.ref), options)
             for estimate, source in zip(estimates, chosen.estimates, strict=True)
@@ -90,6 +91,7 @@ def _flags() -> argparse.ArgumentParser:
     add("--ref", required=True, metavar="REF", help="the reference")
     for title in (PAIRING, SCORING, REFERENCE):
         _add_option_group(flags, title)
+    _add_correction_flags(flags)
     _add_cause_flags(flags)
     _add_result_flags(flags)
     add_figure_flags(flags)
@@ -113,6 +115,25 @@ def _add_option_group(flags: argparse.ArgumentParser, title: str) -> None:
     if title == PAIRING:
         words = "score several estimates on the scans common to all"
         group.add_argument("--common", action="store_true", help=words)
+
+
+def _add_correction_flags(flags: argparse.ArgumentParser) -> None:
+    add = flags.add_argument_group("correction").add_argument
+    add("--calibration", metavar="FILE", help="correct covariances, by smfeval calibrate --save")
+    add("--telemetry", metavar="TABLE", help="columns that such a correction follows")
+
+
+def _correct(estimate: AnyTrack, chosen: argparse.Namespace) -> AnyTrack:
+    """The estimate with corrected covariances if the user gave a correction."""
+    if chosen.calibration is None:
+        if chosen.telemetry is not None:
+            raise OptionError("--telemetry means nothing without --calibration")
+        return estimate
+    if chosen.telemetry is not None and len(chosen.estimates) > 1:
+        raise OptionError("--telemetry is of one estimate; score them one at a time")
+    from smfeval.io.corrections import correct_track  # noqa: PLC0415  only where asked for
+
+    return correct_track(estimate, chosen.calibration, chosen.telemetry)
 
 
 def _add_cause_flags(flags: argparse.ArgumentParser) -> None:
@@ -198,7 +219,7 @@ def _inputs(chosen: argparse.Namespace) -> list[Path]:
     sources = [(source, read_options(chosen)) for source in chosen.estimates]
     sources.append((chosen.ref, _reference_options(chosen)))
     tracks = [file for source, options in sources for file in files_to_read(source, **options)]
-    return [*tracks, *given_files(chosen.extrinsic)]
+    return [*tracks, *given_files(chosen.extrinsic, chosen.calibration, chosen.telemetry)]
 
 
 def _targets(chosen: argparse.Namespace) -> list[Path]:

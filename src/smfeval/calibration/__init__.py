@@ -1,0 +1,394 @@
+"""CALIBRATE: what to publish instead of the reported covariances, proven on other tracks.
+
+::
+
+    correction   what is done to covariances, what it was learnt on, where it may be applied
+    models       how each kind of correction is learnt from residuals
+    held_out     tracks that are not learnt from, lost tracks, gains of models
+    regions      regions that hold on new tracks, whatever the distribution
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from smfeval import words
+from smfeval.calibration.correction import Correction, ScanColumns
+from smfeval.calibration.held_out import (
+    CalibrationTrack,
+    Fit,
+    HeldOut,
+    ModelGain,
+    Part,
+    gain_number,
+    hold_out,
+    learn,
+    lost_parts,
+    predicted_k,
+    time_blocks,
+)
+from smfeval.calibration.models import MODELS, ROTATION, pooled_scale, robust_scale
+from smfeval.calibration.regions import Regions, conformal_regions
+from smfeval.errors import OptionError, SeriesError
+from smfeval.evaluation import Options, evaluate
+from smfeval.schema import unknown_word
+from smfeval.summarise.number import Number
+from smfeval.track import AnyTrack, GaussianTrack
+
+__all__ = ["Calibration", "Correction", "ScanColumns", "calibrate"]
+
+SCHEMA = "smfeval.calibrate/1"
+FEWEST_TRACKS = 2  # to learn from; one says nothing about another
+FEWEST_SCANS = 50  # of a track that is cut into parts
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A correction, and how it does on tracks that it was not learnt from.
+
+    Attributes
+    ----------
+    correction
+        Learnt on all training tracks that are not lost.
+    k, robust_k
+        Mean over tracks of mean NEES / d; median over tracks of median NEES / median chi-squared.
+    predicted
+        Interval in which k of a new track lies, if tracks are alike.
+    held_out
+        Every test track; without test tracks every training track, left out in turn.
+    gain
+        What the correction gains in log score over the reported covariances, held out.
+    models
+        What other models gain over `scale` on training tracks that are left out in turn.
+    """
+
+    correction: Correction
+    k: float
+    robust_k: float
+    predicted: tuple[float, float] | None
+    lost: tuple[tuple[str, str], ...]  # training tracks that were not learnt from, and why
+    held_out: tuple[HeldOut, ...]
+    how: str  # leave-one-track-out, test tracks, or time blocks
+    gain: Number
+    models: tuple[ModelGain, ...]
+    regions: Regions | None
+    notes: tuple[str, ...]
+
+    @property
+    def counted(self) -> tuple[HeldOut, ...]:
+        """Held-out tracks that are not lost; all, if all are."""
+        return tuple(each for each in self.held_out if each.lost is None) or self.held_out
+
+    @property
+    def worst(self) -> HeldOut:
+        """The held-out track with the worst log score after the correction, but for lost ones."""
+        return max(self.counted, key=lambda each: each.after.log_score)
+
+    def mean(self, when: str) -> Fit:
+        """Mean over held-out tracks that are not lost, `before` or `after`."""
+        fits: list[Fit] = [getattr(each, when) for each in self.counted]
+        return Fit(
+            *(float(np.mean([getattr(fit, name) for fit in fits])) for name in vars(fits[0]))
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Strict JSON data (schema `smfeval.calibrate/1`)."""
+        return {
+            "schema": SCHEMA,
+            "correction": self.correction.to_dict(),
+            "k": self.k,
+            "robust_k": self.robust_k,
+            "predicted_k": None if self.predicted is None else list(self.predicted),
+            "how": self.how,
+            "before": self.mean("before").to_dict(),
+            "after": self.mean("after").to_dict(),
+            "gain": self.gain.to_dict(),
+            "held_out": [_row(each) for each in self.held_out],
+            "worst": self.worst.name,
+            "lost": [{"track": name, "reason": reason} for name, reason in self.lost],
+            "models": [
+                {
+                    "model": each.model,
+                    "gain": None if each.gain is None else each.gain.to_dict(),
+                    "chosen": each.chosen,
+                    "reason": each.reason,
+                }
+                for each in self.models
+            ],
+            "regions": None if self.regions is None else self.regions.to_dict(),
+            "notes": list(self.notes),
+        }
+
+
+def _row(each: HeldOut) -> dict[str, Any]:
+    rotation = each.rotation
+    return {
+        "track": each.name,
+        "scans": each.scans,
+        "before": each.before.to_dict(),
+        "after": each.after.to_dict(),
+        "rotation_before": None if rotation is None else rotation[0].to_dict(),
+        "rotation_after": None if rotation is None else rotation[1].to_dict(),
+        "lost": each.lost,
+    }
+
+
+Pair = tuple[AnyTrack, AnyTrack]  # estimate and reference
+
+
+def calibrate(
+    train: Sequence[Pair],
+    on: Sequence[Pair] = (),
+    *,
+    options: Options | None = None,
+    model: str | None = None,
+    telemetry: Sequence[ScanColumns] = (),
+    columns: tuple[str, ...] = (),
+    force_one: bool = False,
+    regions: float | None = None,
+) -> Calibration:
+    """Learn a correction of covariances on some tracks, and prove it on others.
+
+    Parameters
+    ----------
+    train, on
+        Pairs of estimate and reference. Without `on`, every training track is left out in turn.
+    options
+        How to pair, align and score, for all tracks alike.
+    model
+        One of `scale`, `blocks`, `axes`, `floor`, `growth`, `telemetry`; None: `scale`, unless
+        another is shown to have a better log score on training tracks that are left out.
+    telemetry, columns
+        What the estimator tells beside each track (training tracks first), and which columns a
+        factor may follow.
+    force_one
+        Learn from one track, on parts of it in time if there is no other.
+    regions
+        Also find regions that hold on this share of new tracks.
+    """
+    tracks = _score_all([*train, *on], options or Options(), telemetry, columns)
+    parts = [Part(track) for track in tracks[: len(train)]]
+    tests = [Part(track) for track in tracks[len(train) :]]
+    parts, how, lost = _choose_parts(parts, tests, force_one=force_one)
+    usable = [part for part in parts if part.name not in lost]
+    left_out = [name for name in lost if name in {part.track.name for part in parts}]
+
+    name, own_rotation, models = _choose_model(parts, model, columns, one=how == TIME)
+    correction = learn(usable, name, columns=columns, own_rotation=own_rotation, left_out=left_out)
+    if tests:
+        far = lost_parts([*usable, *tests])
+        rows = [hold_out(part, correction, far.get(part.name)) for part in tests]
+    else:
+        rows = list(leave_out(parts, name, columns, own_rotation=own_rotation))
+    kept = [row for row in rows if row.lost is None] or rows
+    gains = [row.before.log_score - row.after.log_score for row in kept]
+    samples = [part.sample for part in usable]
+    everything = [part.track.sample for part in ([*parts, *tests] if how != TIME else parts[:1])]
+    return Calibration(
+        correction=correction,
+        k=pooled_scale(samples),
+        robust_k=robust_scale(samples),
+        predicted=predicted_k(usable) if how != TIME else None,
+        lost=tuple(lost.items()),
+        held_out=tuple(rows),
+        how=how,
+        gain=gain_number(gains),
+        models=models,
+        regions=None
+        if regions is None
+        else conformal_regions(
+            [sample.residuals.likelihood_terms.nees for sample in everything],
+            everything[0].residuals.dimension,
+            level=regions,
+        ),
+        notes=_notes(parts, tests, how),
+    )
+
+
+TRACKS = "leave-one-track-out"
+TESTS = "test tracks"
+TIME = "time blocks of one track"
+
+
+def _score_all(
+    pairs: Sequence[Pair],
+    options: Options,
+    telemetry: Sequence[ScanColumns],
+    columns: tuple[str, ...],
+) -> list[CalibrationTrack]:
+    """Every track scored once, by names that tell them apart."""
+    if not pairs:
+        raise OptionError("there is no track to learn from")
+    if telemetry and len(telemetry) != len(pairs):
+        raise OptionError(
+            f"{words.count(len(telemetry), 'table')} of telemetry for "
+            f"{words.count(len(pairs), 'track')}; one for each is needed"
+        )
+    sources = [estimate.provenance.name for estimate, _ in pairs]
+    names = _distinct(_without_common_end(words.names(sources)))
+    lean = replace(options, intervals=replace(options.intervals, method=None), rules=("log",))
+    beside: list[ScanColumns | None] = list(telemetry) or [None] * len(pairs)
+    found = []
+    for name, (estimate, reference), table in zip(names, pairs, beside, strict=True):
+        if not isinstance(estimate, GaussianTrack):
+            raise SeriesError(f"{name} has no covariances; a correction needs some to correct")
+        evaluation = evaluate(estimate, reference, options=lean)
+        if not float(np.max(np.abs(evaluation.position.residuals.error))) > 0:
+            raise SeriesError(f"{name}: no scan has an error; is it compared with itself?")
+        found.append(CalibrationTrack.of(name, evaluation, table, columns))
+    return found
+
+
+def _without_common_end(names: list[str]) -> list[str]:
+    """'easy/college_1/fastlio2.txt', 'hard/tunnel/fastlio2.txt' as 'easy/college_1' and so on."""
+    split = [name.rpartition("/") for name in names]
+    alike = len({last for _, _, last in split}) == 1 and all(folder for folder, _, _ in split)
+    return [folder for folder, _, _ in split] if alike else names
+
+
+def _distinct(names: Iterable[str]) -> list[str]:
+    """Names of which none stands twice: the second `run` is `run (2)`."""
+    seen: dict[str, int] = {}
+    out = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        out.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return out
+
+
+def _choose_parts(
+    parts: list[Part], tests: list[Part], *, force_one: bool
+) -> tuple[list[Part], str, dict[str, str]]:
+    """What is learnt from, what is held out, and which of the first is lost."""
+    lost = lost_parts(parts)
+    usable = [part for part in parts if part.name not in lost]
+    if not usable:
+        raise SeriesError(
+            "every training track is lost, and no factor mends that: "
+            f"{parts[0].name}: {lost[parts[0].name]}"
+        )
+    if len(usable) < FEWEST_TRACKS and not force_one:
+        besides = f" ({words.count(len(lost), 'other')} lost)" if lost else ""
+        raise OptionError(
+            f"one track to learn from{besides} says nothing about another; "
+            "it has to be asked for (force_one)"
+        )
+    if tests:
+        return parts, TESTS, lost
+    if len(usable) >= FEWEST_TRACKS:
+        return parts, TRACKS, lost
+    if len(usable[0].sample.residuals) < FEWEST_SCANS:
+        raise SeriesError(
+            f"{usable[0].name} has {words.count(len(usable[0].sample.residuals), 'scan')}; "
+            f"{FEWEST_SCANS} are needed to learn on one part and test on another"
+        )
+    return time_blocks(usable[0].track), TIME, lost
+
+
+def leave_out(
+    parts: Sequence[Part], model: str, columns: tuple[str, ...], *, own_rotation: bool
+) -> Iterable[HeldOut]:
+    """Every part, corrected by what is learnt on the others; the lost among these are left out."""
+    all_lost = lost_parts(parts)
+    for held in parts:
+        others = [part for part in parts if part is not held]
+        lost = lost_parts(others)
+        usable = [part for part in others if part.name not in lost]
+        correction = learn(usable or others, model, columns=columns, own_rotation=own_rotation)
+        yield hold_out(held, correction, all_lost.get(held.name))
+
+
+def _choose_model(
+    parts: Sequence[Part], asked: str | None, columns: tuple[str, ...], *, one: bool
+) -> tuple[str, bool, tuple[ModelGain, ...]]:
+    """Model of the position, whether the rotation has a factor of its own, and all gains."""
+    if asked is not None and asked not in (*MODELS, ROTATION):
+        raise unknown_word("model", asked, (*MODELS, ROTATION))
+    samples = [part.sample for part in parts]
+    rotated = all(sample.rotation is not None for sample in samples)
+    if asked is not None:
+        name = "scale" if asked == ROTATION else asked
+        why = next(filter(None, map(MODELS[name].needs, samples)), None)
+        if why is None and asked == ROTATION and not rotated:
+            why = "it needs a rotation that is scored on every track"
+        if why is not None:
+            raise OptionError(f"model {asked}: {why}")
+        return name, asked == ROTATION, (ModelGain(asked, None, chosen=True, reason="asked for"),)
+    if one:
+        why = "one track cannot show that another model is better on others"
+        return "scale", False, (ModelGain("scale", None, chosen=True, reason=why),)
+    return _compare_models(parts, columns, rotated=rotated)
+
+
+def _compare_models(
+    parts: Sequence[Part], columns: tuple[str, ...], *, rotated: bool
+) -> tuple[str, bool, tuple[ModelGain, ...]]:
+    """Every model that can be tried, on tracks left out in turn."""
+    samples = [part.sample for part in parts]
+    base = list(leave_out(parts, "scale", columns, own_rotation=rotated))
+    kept = [at for at, row in enumerate(base) if row.lost is None]
+    gains: dict[str, list[float]] = {}
+    untried: list[ModelGain] = []
+    for model in MODELS.values():
+        why = next(filter(None, map(model.needs, samples)), None)
+        if model.name == "scale" or why is not None:
+            untried += [] if why is None else [ModelGain(model.name, None, reason=why)]
+            continue
+        rows = list(leave_out(parts, model.name, columns, own_rotation=False))
+        gains[model.name] = [base[at].after.log_score - rows[at].after.log_score for at in kept]
+    if rotated:
+        gains[ROTATION] = _rotation_gains(parts, base, kept)
+    found = [
+        ModelGain(name, gain_number(values, tests=len(gains))) for name, values in gains.items()
+    ]
+    better = [
+        each for each in found if each.gain and each.gain.low is not None and each.gain.low > 0
+    ]
+    own_rotation = any(each.model == ROTATION for each in better)
+    position = [each for each in better if each.model != ROTATION]
+    best = max(position, key=lambda each: each.gain.value if each.gain else 0.0, default=None)
+    name = "scale" if best is None else best.model
+    chosen = {name, *([ROTATION] if own_rotation else [])}
+    return (
+        name,
+        own_rotation,
+        (
+            ModelGain("scale", None, chosen=name == "scale"),
+            *(replace(each, chosen=each.model in chosen) for each in found),
+            *untried,
+        ),
+    )
+
+
+def _rotation_gains(
+    parts: Sequence[Part], base: Sequence[HeldOut], kept: Sequence[int]
+) -> list[float]:
+    """Log score of the rotation that its own factor gains over that of the position."""
+    shared = list(leave_out(parts, "scale", (), own_rotation=False))
+    both = [(shared[at].rotation, base[at].rotation) for at in kept]
+    return [
+        one[1].log_score - own[1].log_score
+        for one, own in both
+        if one is not None and own is not None
+    ]
+
+
+def _notes(parts: Sequence[Part], tests: Sequence[Part], how: str) -> tuple[str, ...]:
+    """What the numbers do not say."""
+    notes = []
+    every = [part.track.evaluation for part in (*parts, *tests)]
+    fitted = [each for each in every if each.claim is not None and each.claim.how == "after a fit"]
+    if fitted:
+        notes.append(
+            f"errors are those that an alignment by {fitted[0].alignment.kind} leaves, and the "
+            "estimates do not say how errors of different scans move together: in the estimator's "
+            "own world they are larger, and so is k"
+        )
+    if how == TIME:
+        notes.append(
+            "parts of one track share its scene, its calibration and the alignment: the numbers "
+            "say little about another track"
+        )
+    return tuple(notes)

@@ -1,0 +1,276 @@
+"""A correction of reported covariances, and what it was learnt on.
+
+With S_t the reported covariance of scan t (right perturbation, body axes), the published one is
+
+    S'_t = D_t S_t D_t + diag((f + g l_t) I, 0),    D_t^2 = exp(b . x_t) diag(k_x, k_y, k_z, k_r I)
+
+where l_t is the path from the start in metres and x_t are columns of telemetry, as logarithms with
+the mean and the spread of the tracks that were learnt on. Most models leave most of this out.
+"""
+
+from dataclasses import asdict, dataclass, replace
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from smfeval import words
+from smfeval.errors import ConventionError, FormatError, OptionError, TrackError
+from smfeval.maths.arrays import Floats, Ints
+from smfeval.summarise.windows import path_length
+from smfeval.track import AnyTrack, CrossCovariance, GaussianTrack
+
+SCHEMA = "smfeval.correction/1"
+APPLIED = "CALIBRATION"  # header key of a track whose covariances are corrected
+STAMP_TOLERANCE_NS = 5_000_000  # between a scan and its row of telemetry
+
+
+@dataclass(frozen=True)
+class ScanColumns:
+    """What an estimator tells beside its belief: positive numbers per scan, by column."""
+
+    stamp: Ints  # (m,) ns, increasing
+    columns: tuple[str, ...]
+    values: Floats  # (m, c)
+    name: str = "telemetry"
+
+    def at(self, stamp: Ints, columns: tuple[str, ...]) -> Floats:
+        """Logarithms of some columns at the stamps of scans. (n, c)."""
+        missing = [column for column in columns if column not in self.columns]
+        if missing:
+            known = words.join(self.columns, most=8)
+            raise OptionError(f"{self.name} has no column {missing[0]!r}; its columns are {known}")
+        after = np.clip(np.searchsorted(self.stamp, stamp), 1, max(1, len(self.stamp) - 1))
+        before = after - 1 if len(self.stamp) > 1 else np.zeros_like(after)
+        after = np.minimum(after, len(self.stamp) - 1)
+        closer = np.abs(self.stamp[after] - stamp) < np.abs(self.stamp[before] - stamp)
+        row = np.where(closer, after, before)
+        far = int(np.sum(np.abs(self.stamp[row] - stamp) > STAMP_TOLERANCE_NS))
+        if far:
+            raise OptionError(f"{self.name}: {words.count_of(far, len(stamp), 'scan')} lack a row")
+        chosen = self.values[row][:, [self.columns.index(column) for column in columns]]
+        if not (chosen > 0).all():
+            raise OptionError(f"{self.name}: columns that scale a covariance are to be positive")
+        return np.log(chosen)
+
+
+@dataclass(frozen=True)
+class TelemetryTerm:
+    """log k_t changes by `slope` per `spread` that the logarithm of a column is above `mean`."""
+
+    column: str
+    slope: float
+    mean: float
+    spread: float
+
+
+@dataclass(frozen=True)
+class LearntOn:
+    """What a correction was learnt on, and what it therefore holds for."""
+
+    estimator: str | None
+    convention: str | None
+    body: str | None
+    gauge: str
+    axes: str
+    scored_under: tuple[str, ...]
+    tracks: tuple[str, ...]
+    left_out: tuple[str, ...]  # lost tracks
+    version: str | None = None  # of smfeval, set where it is written
+
+
+@dataclass(frozen=True)
+class Correction:
+    """What to publish instead of the reported covariances."""
+
+    model: str
+    factors: tuple[float, float, float]  # on the variance of the position along body axes
+    rotation: float  # on the variance of the rotation
+    learnt: LearntOn
+    floor_m2: float = 0.0
+    growth_m2_per_m: float = 0.0
+    telemetry: tuple[TelemetryTerm, ...] = ()
+
+    @property
+    def scale(self) -> float:
+        """The one factor, or the geometric mean of those of the axes."""
+        return float(np.exp(np.mean(np.log(self.factors))))
+
+    @property
+    def is_one_factor(self) -> bool:
+        """Whether the whole covariance is multiplied by one number."""
+        plain = not (self.floor_m2 or self.growth_m2_per_m or self.telemetry)
+        return plain and len({*self.factors, self.rotation}) == 1
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns of telemetry that it needs."""
+        return tuple(term.column for term in self.telemetry)
+
+    def covariance(self, track: GaussianTrack, telemetry: ScanColumns | None = None) -> Floats:
+        """S'_t of a track. (n, 6, 6)."""
+        root = self._roots(track, telemetry)
+        corrected = track.covariance * root[:, :, None] * root[:, None, :]
+        added = self.floor_m2 + self.growth_m2_per_m * path_length(track.position)
+        corrected[:, range(3), range(3)] += added[:, None]
+        return corrected
+
+    def _roots(self, track: GaussianTrack, telemetry: ScanColumns | None) -> Floats:
+        """Diagonal of D_t. (n, 6)."""
+        diagonal = np.sqrt([*self.factors, *[self.rotation] * 3])
+        if not self.telemetry:
+            return np.broadcast_to(diagonal, (len(track), 6))
+        if telemetry is None:
+            raise OptionError(
+                f"{track.provenance.name}: the correction needs telemetry "
+                f"({words.join(self.columns)}) of this track"
+            )
+        logs = telemetry.at(track.stamp, self.columns)
+        terms = self.telemetry
+        shift = sum(
+            term.slope * (logs[:, i] - term.mean) / term.spread for i, term in enumerate(terms)
+        )
+        return np.exp(0.5 * np.asarray(shift))[:, None] * diagonal
+
+    def apply(
+        self, track: AnyTrack, telemetry: ScanColumns | None = None, *, checked: bool = True
+    ) -> GaussianTrack:
+        """The track with corrected covariances; refused where they are not of the same kind.
+
+        `checked=False` is for tracks that the correction was learnt beside.
+        """
+        if not isinstance(track, GaussianTrack):
+            raise TrackError(
+                f"{track.provenance.name} has no covariances; a correction needs some to correct"
+            )
+        notes = self.check(track) if checked else ()
+        root = self._roots(track, telemetry)
+        cross, lost = self._cross(track, root)
+        extra = (*track.about.extra, (APPLIED, self.sentence))
+        corrected = track.with_arrays(
+            {"covariance": self.covariance(track, telemetry)},
+            cross=cross,
+            about=replace(track.about, extra=extra),
+        )
+        return corrected.with_notes(f"covariances corrected: {self.sentence}", *notes, *lost)
+
+    def _cross(
+        self, track: GaussianTrack, root: Floats
+    ) -> tuple[CrossCovariance | None, tuple[str, ...]]:
+        """Cross-covariances scaled along; what grows with the path adds to them, unknown how."""
+        if track.cross is None:
+            return None, ()
+        if self.growth_m2_per_m:
+            return None, ("cross-covariances left out: the growth per metre is not among them",)
+        i, j = track.cross.pairs.T
+        block = track.cross.block * root[i][:, :, None] * root[j][:, None, :]
+        return replace(track.cross, block=block), ()
+
+    def check(self, track: AnyTrack) -> tuple[str, ...]:
+        """Raise on another convention or body, or a second correction; notes on what is doubted."""
+        name, learnt = track.provenance.name, self.learnt
+        if APPLIED in dict(track.about.extra):
+            done = dict(track.about.extra)[APPLIED]
+            raise ConventionError(f"{name}: its covariances are corrected already ({done})")
+        for what, ours, theirs in (
+            ("convention", learnt.convention, track.provenance.convention),
+            ("body", learnt.body, track.about.body),
+        ):
+            if ours is not None and theirs is not None and ours != theirs:
+                raise ConventionError(
+                    f"{name}: the correction was learnt on {what} {ours!r}, and this is {theirs!r}"
+                )
+        who = estimator_of(track)
+        if learnt.estimator is None or who == learnt.estimator:
+            return ()
+        whose = "the track does not say whose it is" if who is None else f"this is of {who}"
+        return (f"the correction was learnt on {learnt.estimator}, and {whose}: doubtful",)
+
+    @property
+    def sentence(self) -> str:
+        """'scale: position and rotation times 113'."""
+        factors = sorted(set(self.factors))
+        if self.is_one_factor:
+            return f"{self.model}: times {words.number(self.rotation)}"
+        shown = ", ".join(map(words.number, self.factors if len(factors) > 1 else factors))
+        said = [f"position times {shown}", f"rotation times {words.number(self.rotation)}"]
+        if self.floor_m2:
+            said.append(f"a floor of {words.length(self.floor_m2**0.5)}")
+        if self.growth_m2_per_m:
+            said.append(f"{words.length(self.growth_m2_per_m**0.5)} per root metre of path")
+        said += [
+            f"k times {words.number(float(np.exp(term.slope)))} per {words.number(term.spread)} "
+            f"in log {term.column}"
+            for term in self.telemetry
+        ]
+        return f"{self.model}: {', '.join(said)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Strict JSON data (schema `smfeval.correction/1`)."""
+        return {
+            "schema": SCHEMA,
+            "model": self.model,
+            "factors": list(self.factors),
+            "rotation": self.rotation,
+            "floor_m2": self.floor_m2,
+            "growth_m2_per_m": self.growth_m2_per_m,
+            "telemetry": [asdict(term) for term in self.telemetry],
+            "parameters": self.parameters(),
+            "learnt_on": {
+                name: list(value) if isinstance(value, tuple) else value
+                for name, value in vars(self.learnt).items()
+            },
+        }
+
+    def parameters(self) -> dict[str, float]:
+        """The same as parameters of known systems, where a constant factor is all there is."""
+        if self.floor_m2 or self.growth_m2_per_m or self.telemetry or len(set(self.factors)) > 1:
+            return {}
+        found = {
+            "position_covariance_scale": self.factors[0],  # slam_toolbox
+            "yaw_covariance_scale": self.rotation,
+        }
+        if self.is_one_factor:  # S is nearly proportional to R where prior information is weak
+            found["measurement_noise_factor"] = self.factors[0]
+        return found
+
+
+def estimator_of(track: AnyTrack) -> str | None:
+    """Who made a track, as it declares it."""
+    return track.about.algorithm
+
+
+def correction_from(data: Any, name: str) -> Correction:
+    """The correction that strict JSON data hold; raises on what is none."""
+    try:
+        if data["schema"] != SCHEMA:
+            raise FormatError(f"{name}: schema {data['schema']!r}; {SCHEMA} is needed")
+        learnt = dict(data["learnt_on"])
+        for field in ("scored_under", "tracks", "left_out"):
+            learnt[field] = tuple(map(str, learnt[field]))
+        x, y, z = map(_positive, data["factors"])
+        return Correction(
+            model=str(data["model"]),
+            factors=(x, y, z),
+            rotation=_positive(data["rotation"]),
+            learnt=LearntOn(**learnt),
+            floor_m2=_positive(data["floor_m2"], or_zero=True),
+            growth_m2_per_m=_positive(data["growth_m2_per_m"], or_zero=True),
+            telemetry=tuple(_term(term) for term in data["telemetry"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise FormatError(f"{name}: no correction of smfeval calibrate ({error})") from error
+
+
+def _term(term: Any) -> TelemetryTerm:
+    numbers = {name: float(term[name]) for name in ("slope", "mean", "spread")}
+    if not all(map(isfinite, numbers.values())) or numbers["spread"] <= 0:
+        raise ValueError("a term of telemetry is out of range")
+    return TelemetryTerm(str(term["column"]), **numbers)
+
+
+def _positive(value: Any, *, or_zero: bool = False) -> float:
+    number = float(value)
+    if not isfinite(number) or number < 0 or (number == 0 and not or_zero):
+        raise ValueError(f"{value!r} is no factor")
+    return number

@@ -1,0 +1,267 @@
+"""Out of sample: which tracks are learnt from, and how a correction does on the others."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import inf, sqrt
+
+import numpy as np
+
+from smfeval import words
+from smfeval.align.body import to_common_body
+from smfeval.align.gauge import choose_alignment
+from smfeval.calibration.correction import Correction, LearntOn, ScanColumns, estimator_of
+from smfeval.calibration.models import (
+    MODELS,
+    ROTATION,
+    CalibrationSample,
+    PositionPart,
+    pooled_scale,
+    rotation_scale,
+    sample_of,
+)
+from smfeval.evaluation import Evaluation
+from smfeval.evaluation.claim import align_claim, claimed_joint
+from smfeval.maths import normal
+from smfeval.maths.arrays import Ints
+from smfeval.maths.special import chi_squared_tail_quantile, t_quantile
+from smfeval.score import Residuals
+from smfeval.summarise.number import Number, finite_or_none
+
+LOST_FACTOR = 100.0  # a track whose k is this many times that of the median track is lost
+FEWEST_TO_COMPARE = 3  # tracks: with fewer none stands out from the rest
+BLOCKS = 5  # parts of one long track, each held out in turn
+FEWEST_HELD_OUT = 4  # tracks for the interval of a gain: three degrees of freedom
+GAIN_LEVEL = 0.95
+REGION_LEVEL = 0.9  # of the regions whose coverage is counted
+
+
+@dataclass(frozen=True)
+class CalibrationTrack:
+    """A track as it was scored: before any correction."""
+
+    name: str
+    evaluation: Evaluation
+    sample: CalibrationSample
+    telemetry: ScanColumns | None = None
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        evaluation: Evaluation,
+        telemetry: ScanColumns | None = None,
+        columns: tuple[str, ...] = (),
+    ) -> "CalibrationTrack":
+        """The track of an evaluation, with the columns that a model may follow."""
+        logs = None
+        if telemetry is not None and columns:
+            logs = telemetry.at(evaluation.position.estimate.stamp, columns)
+        sample = replace(sample_of(evaluation, logs), name=name)
+        return cls(name, evaluation, sample, telemetry)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A track, or some of its scored scans."""
+
+    track: CalibrationTrack
+    scans: Ints | None = None  # None: all
+
+    @property
+    def name(self) -> str:
+        """Of the track, with the place of the part in it."""
+        if self.scans is None:
+            return self.track.name
+        stamp = self.track.evaluation.position.estimate.stamp
+        ends = (stamp[self.scans[[0, -1]]] - stamp[0]) / 1e9
+        return f"{self.track.name}, {words.duration_range(*map(float, ends))}"
+
+    @property
+    def sample(self) -> CalibrationSample:
+        """Its residuals before any correction."""
+        whole = self.track.sample
+        return whole if self.scans is None else whole[self.scans]
+
+
+def time_blocks(track: CalibrationTrack) -> list[Part]:
+    """A track in parts of equal numbers of scans."""
+    scans = np.arange(len(track.sample.residuals))
+    return [Part(track, part) for part in np.array_split(scans, BLOCKS)]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How residuals fit the covariances that they are scored under."""
+
+    log_score: float  # nat, mean
+    coverage: float  # of the 90 % regions
+    k: float  # best factor for the log score
+
+    def to_dict(self) -> dict[str, float | None]:
+        """Strict JSON data."""
+        return {name: finite_or_none(value) for name, value in vars(self).items()}
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """A track or part that was not learnt from, before and after the correction."""
+
+    name: str
+    scans: int
+    before: Fit
+    after: Fit
+    lost: str | None  # why it counts as lost
+    rotation: tuple[Fit, Fit] | None = None
+
+
+def learn(
+    parts: Sequence[Part],
+    model: str,
+    *,
+    columns: tuple[str, ...],
+    own_rotation: bool,
+    left_out: Sequence[str] = (),
+) -> Correction:
+    """A correction from some tracks."""
+    samples = [part.sample for part in parts]
+    position: PositionPart = MODELS[model].learn(samples, columns)
+    rotation = rotation_scale(samples) if own_rotation else None
+    name = f"{model} and {ROTATION}" if own_rotation and model != "scale" else model
+    return Correction(
+        model=ROTATION if own_rotation and model == "scale" else name,
+        factors=position.factors,
+        rotation=rotation if rotation is not None else pooled_scale(samples),
+        learnt=provenance(parts, left_out),
+        floor_m2=position.floor_m2,
+        growth_m2_per_m=position.growth_m2_per_m,
+        telemetry=position.telemetry,
+    )
+
+
+def provenance(parts: Sequence[Part], left_out: Sequence[str]) -> LearntOn:
+    """What is common to the tracks that are learnt from."""
+    evaluations = [part.track.evaluation for part in parts]
+
+    def common(values: list[str | None]) -> str | None:
+        return values[0] if len(set(values)) == 1 else None
+
+    first = evaluations[0]
+    return LearntOn(
+        estimator=common([estimator_of(each.estimate) for each in evaluations]),
+        convention=common([each.estimate.provenance.convention for each in evaluations]),
+        body=common([each.estimate.about.body for each in evaluations]),
+        gauge=first.alignment.kind,
+        axes=first.options.axes,
+        scored_under=tuple(
+            dict.fromkeys(each.claim.how for each in evaluations if each.claim is not None)
+        ),
+        tracks=tuple(dict.fromkeys(part.track.name for part in parts)),
+        left_out=tuple(left_out),
+    )
+
+
+def corrected_residuals(track: CalibrationTrack, correction: Correction) -> Residuals:
+    """Residuals of the position as `evaluate` would score the corrected track.
+
+    Poses, and with them pairs and alignment, are as before; what the covariances claim about the
+    residuals after the alignment is found anew.
+    """
+    evaluation, scored = track.evaluation, track.evaluation.position
+    options, alignment = evaluation.options, evaluation.alignment
+    corrected = correction.apply(evaluation.estimate, track.telemetry, checked=False)
+    estimate, _ = to_common_body(corrected, evaluation.reference, options.extrinsic)
+    matched = estimate[evaluation.pairs.estimate]
+    joint = claimed_joint(estimate, options.joint, matched)
+    aligned = alignment(matched)
+    kind, _ = choose_alignment(estimate, options.alignment)
+    claim = align_claim(aligned, joint, alignment, kind)
+    at = np.searchsorted(aligned.stamp, scored.estimate.stamp)
+    claimed = None if claim is None or claim.covariance is None else claim.covariance[at]
+    return options.space.residuals(aligned[at], scored.reference, claimed)
+
+
+def fit_of(residuals: Residuals) -> Fit:
+    """Log score, coverage and k of residuals."""
+    terms = normal.likelihood_terms(residuals.error, residuals.predicted_covariance)
+    limit = chi_squared_tail_quantile(residuals.dimension, 1 - REGION_LEVEL)
+    return Fit(
+        -float(np.mean(normal.log_density(terms, residuals.dimension))),
+        float(np.mean(terms.nees <= limit)),
+        float(np.mean(terms.nees)) / residuals.dimension,
+    )
+
+
+def hold_out(part: Part, correction: Correction, lost: str | None) -> HeldOut:
+    """A part that was not learnt from, before and after."""
+    after = corrected_residuals(part.track, correction)
+    if part.scans is not None:
+        after = after[part.scans]
+    return HeldOut(
+        part.name,
+        len(after),
+        fit_of(part.sample.residuals),
+        fit_of(after),
+        lost,
+        _rotation_fits(part.sample.rotation, correction.rotation),
+    )
+
+
+def _rotation_fits(rotation: Residuals | None, factor: float) -> tuple[Fit, Fit] | None:
+    """Of the rotation, whose covariance is multiplied."""
+    if rotation is None or rotation.covariance is None:
+        return None
+    scaled = replace(rotation, covariance=factor * rotation.covariance)
+    return fit_of(rotation), fit_of(scaled)
+
+
+def lost_parts(parts: Sequence[Part]) -> dict[str, str]:
+    """Parts that are lost, with the reason: by their errors, or a k far beyond that of the rest."""
+    k = {part.name: part.sample.k for part in parts}
+    found = {part.name: part.sample.lost for part in parts if part.sample.lost is not None}
+    left = [value for name, value in k.items() if name not in found]
+    if len(left) >= FEWEST_TO_COMPARE:
+        usual = float(np.median(left))
+        for name, value in k.items():
+            if name not in found and value > LOST_FACTOR * usual:
+                found[name] = (
+                    f"k {words.number(value)} is {words.number(value / usual)} times that of the "
+                    "median track"
+                )
+    return found
+
+
+@dataclass(frozen=True)
+class ModelGain:
+    """What a model gains in log score over `scale`, held out; of the position or the rotation."""
+
+    model: str
+    gain: Number | None  # nat; with its interval where there can be one
+    chosen: bool = False
+    reason: str | None = None  # why it was not tried, or is not chosen
+
+
+def gain_number(gains: Sequence[float], *, tests: int = 1) -> Number:
+    """Mean gain over tracks with Student's interval, corrected for the number of models tried."""
+    values = np.asarray(gains, dtype=np.float64)
+    mean, count = float(values.mean()), len(values)
+    if count < FEWEST_HELD_OUT:
+        reason = f"held-out tracks: {count}; {FEWEST_HELD_OUT} are needed for an interval"
+        return Number(mean, "nat", n_effective=count, reason=reason)
+    error = float(values.std(ddof=1)) / sqrt(count)
+    reach = -t_quantile(count - 1, (1 - GAIN_LEVEL) / 2 / tests) * error
+    return Number(mean, "nat", mean - reach, mean + reach, n_effective=count)
+
+
+def predicted_k(parts: Sequence[Part]) -> tuple[float, float] | None:
+    """Interval in which k of a new track lies if log k scatters normally over tracks."""
+    logs = np.log([part.sample.k for part in parts])
+    count = len(logs)
+    if count < FEWEST_TO_COMPARE:
+        return None
+    reach = -t_quantile(count - 1, (1 - GAIN_LEVEL) / 2) * float(logs.std(ddof=1))
+    reach *= sqrt(1 + 1 / count)
+    middle = float(logs.mean())
+    low, high = (
+        float(np.exp(min(max(end, -700), 700))) for end in (middle - reach, middle + reach)
+    )
+    return (low, high) if 0 < low <= high < inf else None

@@ -1,0 +1,361 @@
+"""Models of a correction: how each is learnt from residuals, by the log score.
+
+A sample is a track, or a part of one. All samples weigh the same, whatever their length: the mean
+log score over samples is least. Its optimum for one factor is k = mean over samples of the mean
+NEES / d. Other models start there and are found by a search over logarithms of their parameters.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from smfeval.calibration.correction import TelemetryTerm
+from smfeval.errors import SeriesError
+from smfeval.evaluation import Evaluation
+from smfeval.maths import normal
+from smfeval.maths.arrays import Floats, Ints
+from smfeval.score import Residuals
+from smfeval.summarise.inflation import best_scale, median_chi_squared
+from smfeval.summarise.windows import path_length
+
+MOST_SCANS = 500  # of a sample that a search looks at, evenly spaced
+SHORTEST_WINDOW = 10  # scans, of relative errors
+LONGEST_WINDOW = 4  # parts of a sample
+NEGLIGIBLE_M2 = 1e-14  # a floor or growth below (0.1 um)^2 is none
+WORST = 1e300  # score of covariances that overflow
+FARTHEST = 25.0  # in logarithms, that a search goes from its start
+
+Likelihood = Callable[[Floats], float]  # mean log score by logarithms of parameters
+
+
+@dataclass(frozen=True)
+class CalibrationSample:
+    """Residuals of a track, or of a part of it, under the covariances that they are scored under.
+
+    Attributes
+    ----------
+    residuals
+        Of the position, in world axes.
+    body
+        The same in body axes, where all axes are scored and the body has some.
+    rotation
+        Of the rotation, None where it is not scored.
+    path_m
+        Path of the estimate from its start. (n,)
+    telemetry
+        Logarithms of the chosen columns. (n, c)
+    lost
+        Why the track counts as lost by itself, in words.
+    """
+
+    name: str
+    residuals: Residuals
+    body: Residuals | None
+    rotation: Residuals | None
+    path_m: Floats
+    telemetry: Floats | None = None
+    lost: str | None = None
+
+    def __getitem__(self, scans: Ints) -> "CalibrationSample":
+        """Some of the scans; rotations are taken along where they are of the same scans."""
+        whole, parts = len(self.residuals), (self.body, self.rotation)
+        body, rotation = (
+            None if part is None or len(part) != whole else part[scans] for part in parts
+        )
+        telemetry = None if self.telemetry is None else self.telemetry[scans]
+        return replace(
+            self,
+            residuals=self.residuals[scans],
+            body=body,
+            rotation=rotation,
+            path_m=self.path_m[scans],
+            telemetry=telemetry,
+        )
+
+    @cached_property
+    def some(self) -> "CalibrationSample":
+        """Evenly spaced scans that stand for it in a search."""
+        count = len(self.residuals)
+        return self[np.unique(np.linspace(0, count - 1, min(count, MOST_SCANS)).astype(np.int64))]
+
+    @property
+    def k(self) -> float:
+        """The factor that is best for its log score: mean NEES / d if the reference is exact."""
+        return scale_of(self.residuals)
+
+    @property
+    def k_median(self) -> float:
+        """Median NEES over that of an honest belief: few large errors do not move it."""
+        nees = self.residuals.likelihood_terms.nees
+        return float(np.median(nees)) / median_chi_squared(self.residuals.dimension)
+
+
+def scale_of(residuals: Residuals) -> float:
+    """The factor on the covariance that is best for the mean log score."""
+    if residuals.covariance is None:
+        raise SeriesError("poses without covariances have no factor")
+    return best_scale(residuals.error, residuals.covariance, residuals.noise)
+
+
+def sample_of(evaluation: Evaluation, telemetry: Floats | None = None) -> CalibrationSample:
+    """The residuals of an evaluated track; `telemetry` is of its scored scans."""
+    scored, space = evaluation.position, evaluation.options.space
+    body = None
+    if space.is_whole and scored.estimate.about.oriented and scored.has_belief:
+        body = space.body_residuals(scored.estimate, scored.residuals)
+    lost = next((doubt.sentence for doubt in evaluation.doubts if doubt.name == "lost"), None)
+    return CalibrationSample(
+        evaluation.estimate.provenance.name,
+        scored.residuals,
+        body,
+        None if evaluation.rotation is None else evaluation.rotation.residuals,
+        path_length(scored.estimate.position),
+        telemetry,
+        lost,
+    )
+
+
+@dataclass(frozen=True)
+class PositionPart:
+    """Parameters of a correction, but for the rotation."""
+
+    factors: tuple[float, float, float]
+    floor_m2: float = 0.0
+    growth_m2_per_m: float = 0.0
+    telemetry: tuple[TelemetryTerm, ...] = ()
+
+
+@dataclass(frozen=True)
+class Model:
+    """How the position's part of a correction is learnt, and what it asks of the samples."""
+
+    name: str
+    description: str
+    learn: Callable[[Sequence[CalibrationSample], tuple[str, ...]], PositionPart]
+    needs: Callable[[CalibrationSample], str | None]  # what a sample lacks, in words
+
+
+def pooled_scale(samples: Sequence[CalibrationSample]) -> float:
+    """The factor that is best for the mean over samples of their mean log scores."""
+    if all(sample.residuals.noise is None for sample in samples):
+        return float(np.mean([sample.k for sample in samples]))
+
+    def score(log_scale: Floats) -> float:
+        return _mean(
+            _log_score(each.error, np.exp(log_scale[0]) * _claimed(each), each.noise)
+            for each in (sample.some.residuals for sample in samples)
+        )
+
+    start = float(np.log(np.median([sample.k for sample in samples])))
+    return float(np.exp(minimise(score, np.array([start]))[0]))
+
+
+def robust_scale(samples: Sequence[CalibrationSample]) -> float:
+    """Median over samples of median NEES / median chi-squared."""
+    return float(np.median([sample.k_median for sample in samples]))
+
+
+def rotation_scale(samples: Sequence[CalibrationSample]) -> float | None:
+    """The same factor for the rotation; None where a sample has none."""
+    found = [sample.rotation for sample in samples]
+    known = [each for each in found if each is not None]
+    return float(np.mean([scale_of(each) for each in known])) if len(known) == len(found) else None
+
+
+def learn_scale(samples: Sequence[CalibrationSample], columns: tuple[str, ...]) -> PositionPart:
+    """One factor."""
+    del columns
+    k = pooled_scale(samples)
+    return PositionPart((k, k, k))
+
+
+def learn_axes(samples: Sequence[CalibrationSample], columns: tuple[str, ...]) -> PositionPart:
+    """A factor for each axis of the body."""
+    del columns
+    bodies = [sample.some.body for sample in samples]
+
+    def score(logs: Floats) -> float:
+        root = np.exp(0.5 * logs)
+        shape = root[:, None] * root
+        return _mean(
+            _log_score(each.error, shape * _claimed(each), each.noise)
+            for each in bodies
+            if each is not None
+        )
+
+    x, y, z = np.exp(minimise(score, np.full(3, np.log(pooled_scale(samples)))))
+    return PositionPart((float(x), float(y), float(z)))
+
+
+def learn_floor(samples: Sequence[CalibrationSample], columns: tuple[str, ...]) -> PositionPart:
+    """One factor, and the same variance added in all directions at all times."""
+    del columns
+    some = [sample.some.residuals for sample in samples]
+
+    def score(logs: Floats) -> float:
+        k, floor = np.exp(logs)
+        return _mean(
+            _log_score(each.error, k * _claimed(each) + floor * np.eye(each.dimension), each.noise)
+            for each in some
+        )
+
+    k, floor = _two_parts(score, some, pooled_scale(samples))
+    return PositionPart((k, k, k), floor_m2=floor if floor > NEGLIGIBLE_M2 else 0.0)
+
+
+def learn_growth(samples: Sequence[CalibrationSample], columns: tuple[str, ...]) -> PositionPart:
+    """One factor and a variance per metre, from errors of displacements.
+
+    delta = e_j - e_i over windows of several lengths has the covariance k (S_i + S_j) + g (l_j -
+    l_i) I: the part k S is taken as independent between the ends, the other as a random walk.
+    """
+    del columns
+    windows = [window for sample in samples for window in displacements(sample)]
+
+    def score(logs: Floats) -> float:
+        k, growth = np.exp(logs)
+        return _mean(
+            _log_score(each.error, k * each.covariance + growth * each.path, each.noise)
+            for each in windows
+        )
+
+    start = [Residuals(each.error, each.covariance, each.noise) for each in windows]
+    metres = float(np.mean([np.mean(each.path[:, 0, 0]) for each in windows]))
+    k, growth = _two_parts(score, start, 1.0, per=metres)
+    return PositionPart((k, k, k), growth_m2_per_m=growth if growth > NEGLIGIBLE_M2 else 0.0)
+
+
+def learn_telemetry(samples: Sequence[CalibrationSample], columns: tuple[str, ...]) -> PositionPart:
+    """A factor that follows columns of telemetry: log k_t = a + b . x_t."""
+    every = [sample.some for sample in samples]
+    logs = np.concatenate([each.telemetry for each in every if each.telemetry is not None])
+    mean, spread = logs.mean(axis=0), logs.std(axis=0)
+    if not (spread > 0).all():
+        raise SeriesError("a column of telemetry is constant on the tracks that are learnt from")
+    found = [
+        (each.residuals, (each.telemetry - mean) / spread)
+        for each in every
+        if each.telemetry is not None
+    ]
+
+    def score(theta: Floats) -> float:
+        return _mean(
+            _log_score(
+                each.error,
+                np.exp(theta[0] + x @ theta[1:])[:, None, None] * _claimed(each),
+                each.noise,
+            )
+            for each, x in found
+        )
+
+    start = np.concatenate([[np.log(pooled_scale(samples))], np.zeros(len(columns))])
+    theta = minimise(score, start)
+    k = float(np.exp(theta[0]))
+    terms = tuple(
+        TelemetryTerm(column, float(slope), float(middle), float(width))
+        for column, slope, middle, width in zip(columns, theta[1:], mean, spread, strict=True)
+    )
+    return PositionPart((k, k, k), telemetry=terms)
+
+
+@dataclass(frozen=True)
+class Displacements:
+    """Errors of displacements over windows of one length, in world axes."""
+
+    error: Floats  # (m, d)
+    covariance: Floats  # (m, d, d): S_i + S_j
+    path: Floats  # (m, d, d): metres times identity
+    noise: Floats | None
+
+
+def displacements(sample: CalibrationSample) -> list[Displacements]:
+    """Windows that do not overlap, of 10, 20, 40 ... scans up to a quarter of the sample."""
+    residuals, found = sample.residuals, []
+    reported = _claimed(residuals) if residuals.reported is None else residuals.reported
+    step = SHORTEST_WINDOW
+    while step * LONGEST_WINDOW <= len(residuals):
+        ends = np.arange(0, len(residuals), step)
+        i, j = ends[:-1], ends[1:]
+        noise = None if residuals.noise is None else residuals.noise[i] + residuals.noise[j]
+        metres = (sample.path_m[j] - sample.path_m[i])[:, None, None]
+        found.append(
+            Displacements(
+                residuals.error[j] - residuals.error[i],
+                reported[i] + reported[j],
+                metres * np.eye(residuals.dimension),
+                noise,
+            )
+        )
+        step *= 2
+    return found
+
+
+def _two_parts(
+    score: Likelihood, samples: Sequence[Residuals], k: float, *, per: float = 1.0
+) -> tuple[float, float]:
+    """A factor and an added variance, from the better of two starts: mostly the one or other."""
+    square = float(np.mean([np.mean(each.error**2) for each in samples])) / per
+    starts = (np.log([k, 1e-3 * square]), np.log([min(1.0, k), square]))
+    ends = [minimise(score, start) for start in starts]
+    factor, added = np.exp(min(ends, key=score))
+    return float(factor), float(added)
+
+
+def minimise(score: Likelihood, start: Floats) -> Floats:
+    """Where the score is least, near enough to the start."""
+    from scipy.optimize import minimize  # noqa: PLC0415  slow to import
+
+    bounds = [(each - FARTHEST, each + FARTHEST) for each in start]
+    with np.errstate(all="ignore"):
+        found = minimize(score, start, method="L-BFGS-B", bounds=bounds)
+    return np.asarray(found.x)
+
+
+def _claimed(residuals: Residuals) -> Floats:
+    if residuals.covariance is None:
+        raise SeriesError("poses without covariances have nothing to correct")
+    return residuals.covariance
+
+
+def _log_score(error: Floats, covariance: Floats, noise: Floats | None) -> float:
+    predicted = covariance if noise is None else covariance + noise
+    terms = normal.likelihood_terms(error, predicted)
+    return -float(np.mean(normal.log_density(terms, error.shape[-1])))
+
+
+def _mean(values: Iterable[float]) -> float:
+    mean = float(np.mean(list(values)))
+    return mean if np.isfinite(mean) else WORST
+
+
+def _needs_nothing(sample: CalibrationSample) -> str | None:
+    del sample
+    return None
+
+
+def _needs_body(sample: CalibrationSample) -> str | None:
+    return "it needs all three axes and an orientation" if sample.body is None else None
+
+
+def _needs_windows(sample: CalibrationSample) -> str | None:
+    few = len(sample.residuals) < SHORTEST_WINDOW * LONGEST_WINDOW
+    return f"it needs {SHORTEST_WINDOW * LONGEST_WINDOW} scans on every track" if few else None
+
+
+def _needs_telemetry(sample: CalibrationSample) -> str | None:
+    return "it needs telemetry of every track" if sample.telemetry is None else None
+
+
+MODELS = {
+    model.name: model
+    for model in (
+        Model("scale", "one factor", learn_scale, _needs_nothing),
+        Model("axes", "a factor for each axis of the body", learn_axes, _needs_body),
+        Model("floor", "a factor and a constant variance", learn_floor, _needs_nothing),
+        Model("growth", "a factor and a variance per metre", learn_growth, _needs_windows),
+        Model("telemetry", "a factor that follows columns", learn_telemetry, _needs_telemetry),
+    )
+}
+ROTATION = "blocks"  # a factor of its own for the rotation, beside whichever model

@@ -1,0 +1,144 @@
+"""What to publish, as text: the correction, its proof on other tracks, and what it cannot do."""
+
+from smfeval import words
+from smfeval.calibration import Calibration
+from smfeval.calibration.held_out import Fit, HeldOut
+
+ARROW = "->"
+
+
+def text(calibration: Calibration, *, verbose: bool = False) -> str:
+    """The conclusion, where it comes from, every held-out track, and notes."""
+    rows = [
+        ("learnt on", _learnt(calibration)),
+        ("held out", _held_out(calibration)),
+        ("worst", _outcome(calibration.worst)),
+        *(("lost", line) for line in _lost(calibration)),
+        *(("models", line) for line in _models(calibration, verbose=verbose)),
+        *([("regions", calibration.regions.sentence)] if calibration.regions else []),
+        *(("publish", line) for line in _parameters(calibration)),
+        *(("note", note) for note in calibration.notes),
+    ]
+    table = _table(calibration)
+    return f"{last_line(calibration)}\n{words.columns(rows)}\n\n" + "\n".join(table) + "\n"
+
+
+def last_line(calibration: Calibration) -> str:
+    """The conclusion in one line."""
+    gain, correction = calibration.gain, calibration.correction
+    if gain.low is not None and gain.low <= 0 and gain.value <= 0:
+        return "publish the covariance as it is: no correction is shown to help on other tracks"
+    if correction.is_one_factor:
+        k = correction.rotation
+        said = f"{words.number(k)} times the reported covariance"
+        said += f" (sigma times {words.number(k**0.5)})"
+    else:
+        said = f"the covariance corrected by {correction.sentence}"
+    return f"publish {said}: {_proof(calibration)}"
+
+
+def _proof(calibration: Calibration) -> str:
+    before, after = calibration.mean("before"), calibration.mean("after")
+    return (
+        f"held out, the log score goes from {words.number(before.log_score)} to "
+        f"{words.number(after.log_score)} nat, the 90 % region holds "
+        f"{words.share(after.coverage)} of scans instead of {words.share(before.coverage)}"
+    )
+
+
+def _learnt(calibration: Calibration) -> str:
+    tracks = calibration.correction.learnt.tracks
+    said = f"{words.count(len(tracks), 'track')} ({words.join(tracks, most=4)})"
+    said += f": k {words.number(calibration.k)} (mean NEES / d)"
+    said += f", {words.number(calibration.robust_k)} by medians"
+    if calibration.predicted is not None:
+        low, high = calibration.predicted
+        said += f"; k of a new track: {words.number(low)} to {words.number(high)}"
+    return said
+
+
+def _held_out(calibration: Calibration) -> str:
+    counted = calibration.counted
+    better = sum(each.after.log_score < each.before.log_score for each in counted)
+    said = f"{calibration.how}: log score better on {words.count_of(better, len(counted), 'track')}"
+    gain = calibration.gain
+    said += f", by {gain}" if gain.low is not None else f", by {gain} ({gain.reason})"
+    lost = len(calibration.held_out) - len(counted)
+    return said + (f"; {words.count(lost, 'lost track')} not counted" if lost else "")
+
+
+def _outcome(held: HeldOut) -> str:
+    said = f"{held.name}: log score {words.number(held.before.log_score)} {ARROW} "
+    said += f"{words.number(held.after.log_score)} nat, 90 % region holds "
+    said += words.share(held.after.coverage)
+    return said + (f", still k {words.number(held.after.k)}" if held.after.k > 1 else "")
+
+
+def _lost(calibration: Calibration) -> list[str]:
+    """Lost tracks: not learnt from, and after the correction as lost as before."""
+    held = {each.name: each for each in calibration.held_out if each.lost is not None}
+    unseen = [(name, why) for name, why in calibration.lost if name not in held]
+    return [
+        *(f"{_outcome(each)}; {each.lost}" for each in held.values()),
+        *(f"{name}: {why}; not learnt from" for name, why in unseen),
+        *(["no factor mends a lost track"] if held or unseen else []),
+    ]
+
+
+def _models(calibration: Calibration, *, verbose: bool) -> list[str]:
+    """Models that were tried, with their gains over `scale`."""
+    lines = []
+    for each in calibration.models:
+        if each.gain is not None:
+            text = f"{each.model} gains {each.gain}"
+            text += f" ({each.gain.reason})" if each.gain.reason else ""
+            lines.append(f"{text}: chosen" if each.chosen else text)
+        elif each.reason is not None and (verbose or each.chosen):
+            lines.append(f"{each.model}: {each.reason}")
+    if len(lines) > 1 and not verbose:
+        chosen = [line for line in lines if line.endswith("chosen")]
+        named = [each.model for each in calibration.models if each.gain is not None]
+        none = f"of {words.join(named)} none is shown to be better than scale on other tracks (-v)"
+        return chosen or [none]
+    return lines
+
+
+def _parameters(calibration: Calibration) -> list[str]:
+    """The correction as parameters of known systems."""
+    found = calibration.correction.parameters()
+    if "position_covariance_scale" not in found:
+        return []
+    position, yaw = (
+        words.number(found[f"{what}_covariance_scale"]) for what in ("position", "yaw")
+    )
+    lines = [
+        f"slam_toolbox: position_covariance_scale {position}, yaw_covariance_scale {yaw}",
+    ]
+    if "measurement_noise_factor" in found:
+        lines.append(
+            f"in the filter: R times {position} (Fast-LIO2: LASER_POINT_COV) does nearly the same "
+            "where sharpening was unearned; smfeval sweep tells"
+        )
+    return lines
+
+
+def _table(calibration: Calibration) -> list[str]:
+    rows: list[tuple[str, ...]] = [
+        ("", "", "before", "", "", "after", ""),
+        ("track", "scans", "k", "log score", "coverage", "log score", "coverage"),
+    ]
+    rows += [
+        (
+            each.name + (" (lost)" if each.lost else ""),
+            words.count(each.scans),
+            words.number(each.before.k),
+            *_cells(each.before),
+            *_cells(each.after),
+        )
+        for each in calibration.held_out
+    ]
+    return [f"  {line}" for line in words.table(rows, right=True)]
+
+
+def _cells(fit: Fit) -> tuple[str, str]:
+    return words.number(fit.log_score), words.share(fit.coverage)
