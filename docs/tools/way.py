@@ -60,14 +60,16 @@ ROOMS = (
             "summarise": ("SUMMARISE", "number, interval", "and verdict of", "the track"),
         }.items())
     ),
-    Room("doubts", 271, 292, 163, 62, "around",
-         ("are the files what they", "claim? do they fit?")),
-    Room("compare", 450, 292, 163, 62, "around",
-         ("with each other, over", "tracks, along a knob")),
-    Room("explain", 629, 292, 163, 62, "around",
-         ("why: alibis, diagnoses,", "degeneracy")),
-    Room("studies", 808, 292, 163, 62, "around",
-         ("many estimators, many", "tracks, from a plan")),
+    Room("doubts", 271, 292, 128, 62, "around",
+         ("are files what they", "claim? do they fit?")),
+    Room("compare", 414, 292, 128, 62, "around",
+         ("each other, over", "tracks and knobs")),
+    Room("explain", 557, 292, 128, 62, "around",
+         ("why: alibis,", "diagnoses")),
+    Room("calibration", 700, 292, 128, 62, "around",
+         ("what to publish,", "proven held out")),
+    Room("studies", 843, 292, 128, 62, "around",
+         ("many estimators,", "many tracks")),
     Room("show", 271, 386, 700, 46, "rim",
          ("text, tables, figures and the page, from the results above; returns, never writes",)),
     Room("cli", 271, 464, 700, 46, "rim",
@@ -163,7 +165,7 @@ def uses() -> Iterator[str]:
     start = AT["explain"].x + AT["explain"].width / 2
     yield text(start + 10, end + 24, "Evaluation: every series and number, frozen")
     yield f'<path d="M{start:g} {end}V{fork}" stroke="{LINE}" stroke-width="2"/>'
-    for name in ("doubts", "compare", "explain", "studies"):
+    for name in ("doubts", "compare", "explain", "calibration", "studies"):
         centre = AT[name].x + AT[name].width / 2
         yield arrow((start, fork), (centre, fork), (centre, AT[name].y - 2))
         yield arrow((centre, AT[name].bottom), (centre, AT["show"].y - 2))

@@ -4,36 +4,36 @@
 
     correction   what is done to covariances, what it was learnt on, where it may be applied
     models       how each kind of correction is learnt from residuals
-    held_out     tracks that are not learnt from, lost tracks, gains of models
+    choice       models compared on training tracks that are left out in turn
+    held_out     tracks that are not learnt from, lost tracks
     regions      regions that hold on new tracks, whatever the distribution
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import comb
 from typing import Any
 
 import numpy as np
 
 from smfeval import words
+from smfeval.calibration.choice import ModelGain, choose_model, gain_number, leave_out
 from smfeval.calibration.correction import Correction, ScanColumns
 from smfeval.calibration.held_out import (
     CalibrationTrack,
     Fit,
     HeldOut,
-    ModelGain,
     Part,
-    gain_number,
     hold_out,
     learn,
     lost_parts,
     predicted_k,
     time_blocks,
 )
-from smfeval.calibration.models import MODELS, ROTATION, pooled_scale, robust_scale
+from smfeval.calibration.models import pooled_scale, robust_scale
 from smfeval.calibration.regions import Regions, conformal_regions
 from smfeval.errors import OptionError, SeriesError
 from smfeval.evaluation import Options, evaluate
-from smfeval.schema import unknown_word
 from smfeval.summarise.number import Number
 from smfeval.track import AnyTrack, GaussianTrack
 
@@ -41,10 +41,11 @@ __all__ = ["Calibration", "Correction", "ScanColumns", "calibrate"]
 
 SCHEMA = "smfeval.calibrate/1"
 FEWEST_TRACKS = 2  # to learn from; one says nothing about another
+SIGN_TEST = 0.025  # chance that so many tracks are better if better and worse are alike
 FEWEST_SCANS = 50  # of a track that is cut into parts
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Calibration:
     """A correction, and how it does on tracks that it was not learnt from.
 
@@ -93,10 +94,56 @@ class Calibration:
             *(float(np.mean([getattr(fit, name) for fit in fits])) for name in vars(fits[0]))
         )
 
+    def __repr__(self) -> str:
+        return self.sentence
+
+    @property
+    def better(self) -> int:
+        """Held-out tracks, lost ones not counted, whose log score is better."""
+        return sum(each.after.log_score < each.before.log_score for each in self.counted)
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the gain is beyond chance: by its interval, or by a sign test over tracks.
+
+        The interval is Student's, which a few large gains make wide.
+        """
+        count = len(self.counted)
+        by_sign = sum(comb(count, at) for at in range(self.better, count + 1)) / 2**count
+        return (self.gain.low is not None and self.gain.low > 0) or by_sign <= SIGN_TEST
+
+    @property
+    def sentence(self) -> str:
+        """What to publish, and what that does on tracks that were not learnt from."""
+        proof, caution = self._proof(), ""
+        if self.how == TIME:
+            caution = ", on this track"
+        elif not self.is_shown:
+            if self.better < len(self.counted):
+                return f"publish the covariance as it is: no correction is shown to help; {proof}"
+            caution = f", with caution ({words.count(self.better, 'track')} cannot show it)"
+        correction = self.correction
+        said = f"the covariance corrected by {correction.sentence}"
+        if correction.is_one_factor:
+            k = correction.rotation
+            said = f"{words.number(k)} times the reported covariance"
+            said += f" (sigma times {words.number(k**0.5)})"
+        return f"publish {said}{caution}: {proof}"
+
+    def _proof(self) -> str:
+        before, after = self.mean("before"), self.mean("after")
+        return (
+            f"held out, the log score goes from {words.number(before.log_score)} to "
+            f"{words.number(after.log_score)} nat, and the 90 % region holds "
+            f"{words.share(after.coverage)} of scans instead of {words.share(before.coverage)}"
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Strict JSON data (schema `smfeval.calibrate/1`)."""
         return {
             "schema": SCHEMA,
+            "sentence": self.sentence,
+            "shown": self.is_shown,
             "correction": self.correction.to_dict(),
             "k": self.k,
             "robust_k": self.robust_k,
@@ -175,7 +222,7 @@ def calibrate(
     usable = [part for part in parts if part.name not in lost]
     left_out = [name for name in lost if name in {part.track.name for part in parts}]
 
-    name, own_rotation, models = _choose_model(parts, model, columns, one=how == TIME)
+    name, own_rotation, models = choose_model(parts, model, columns, one=how == TIME)
     correction = learn(usable, name, columns=columns, own_rotation=own_rotation, left_out=left_out)
     if tests:
         far = lost_parts([*usable, *tests])
@@ -285,94 +332,6 @@ def _choose_parts(
             f"{FEWEST_SCANS} are needed to learn on one part and test on another"
         )
     return time_blocks(usable[0].track), TIME, lost
-
-
-def leave_out(
-    parts: Sequence[Part], model: str, columns: tuple[str, ...], *, own_rotation: bool
-) -> Iterable[HeldOut]:
-    """Every part, corrected by what is learnt on the others; the lost among these are left out."""
-    all_lost = lost_parts(parts)
-    for held in parts:
-        others = [part for part in parts if part is not held]
-        lost = lost_parts(others)
-        usable = [part for part in others if part.name not in lost]
-        correction = learn(usable or others, model, columns=columns, own_rotation=own_rotation)
-        yield hold_out(held, correction, all_lost.get(held.name))
-
-
-def _choose_model(
-    parts: Sequence[Part], asked: str | None, columns: tuple[str, ...], *, one: bool
-) -> tuple[str, bool, tuple[ModelGain, ...]]:
-    """Model of the position, whether the rotation has a factor of its own, and all gains."""
-    if asked is not None and asked not in (*MODELS, ROTATION):
-        raise unknown_word("model", asked, (*MODELS, ROTATION))
-    samples = [part.sample for part in parts]
-    rotated = all(sample.rotation is not None for sample in samples)
-    if asked is not None:
-        name = "scale" if asked == ROTATION else asked
-        why = next(filter(None, map(MODELS[name].needs, samples)), None)
-        if why is None and asked == ROTATION and not rotated:
-            why = "it needs a rotation that is scored on every track"
-        if why is not None:
-            raise OptionError(f"model {asked}: {why}")
-        return name, asked == ROTATION, (ModelGain(asked, None, chosen=True, reason="asked for"),)
-    if one:
-        why = "one track cannot show that another model is better on others"
-        return "scale", False, (ModelGain("scale", None, chosen=True, reason=why),)
-    return _compare_models(parts, columns, rotated=rotated)
-
-
-def _compare_models(
-    parts: Sequence[Part], columns: tuple[str, ...], *, rotated: bool
-) -> tuple[str, bool, tuple[ModelGain, ...]]:
-    """Every model that can be tried, on tracks left out in turn."""
-    samples = [part.sample for part in parts]
-    base = list(leave_out(parts, "scale", columns, own_rotation=rotated))
-    kept = [at for at, row in enumerate(base) if row.lost is None]
-    gains: dict[str, list[float]] = {}
-    untried: list[ModelGain] = []
-    for model in MODELS.values():
-        why = next(filter(None, map(model.needs, samples)), None)
-        if model.name == "scale" or why is not None:
-            untried += [] if why is None else [ModelGain(model.name, None, reason=why)]
-            continue
-        rows = list(leave_out(parts, model.name, columns, own_rotation=False))
-        gains[model.name] = [base[at].after.log_score - rows[at].after.log_score for at in kept]
-    if rotated:
-        gains[ROTATION] = _rotation_gains(parts, base, kept)
-    found = [
-        ModelGain(name, gain_number(values, tests=len(gains))) for name, values in gains.items()
-    ]
-    better = [
-        each for each in found if each.gain and each.gain.low is not None and each.gain.low > 0
-    ]
-    own_rotation = any(each.model == ROTATION for each in better)
-    position = [each for each in better if each.model != ROTATION]
-    best = max(position, key=lambda each: each.gain.value if each.gain else 0.0, default=None)
-    name = "scale" if best is None else best.model
-    chosen = {name, *([ROTATION] if own_rotation else [])}
-    return (
-        name,
-        own_rotation,
-        (
-            ModelGain("scale", None, chosen=name == "scale"),
-            *(replace(each, chosen=each.model in chosen) for each in found),
-            *untried,
-        ),
-    )
-
-
-def _rotation_gains(
-    parts: Sequence[Part], base: Sequence[HeldOut], kept: Sequence[int]
-) -> list[float]:
-    """Log score of the rotation that its own factor gains over that of the position."""
-    shared = list(leave_out(parts, "scale", (), own_rotation=False))
-    both = [(shared[at].rotation, base[at].rotation) for at in kept]
-    return [
-        one[1].log_score - own[1].log_score
-        for one, own in both
-        if one is not None and own is not None
-    ]
 
 
 def _notes(parts: Sequence[Part], tests: Sequence[Part], how: str) -> tuple[str, ...]:

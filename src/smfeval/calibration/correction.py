@@ -92,11 +92,6 @@ class Correction:
     telemetry: tuple[TelemetryTerm, ...] = ()
 
     @property
-    def scale(self) -> float:
-        """The one factor, or the geometric mean of those of the axes."""
-        return float(np.exp(np.mean(np.log(self.factors))))
-
-    @property
     def is_one_factor(self) -> bool:
         """Whether the whole covariance is multiplied by one number."""
         plain = not (self.floor_m2 or self.growth_m2_per_m or self.telemetry)

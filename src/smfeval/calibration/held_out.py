@@ -15,7 +15,6 @@ from smfeval.calibration.models import (
     ROTATION,
     CalibrationSample,
     PositionPart,
-    pooled_scale,
     rotation_scale,
     sample_of,
 )
@@ -25,12 +24,11 @@ from smfeval.maths import normal
 from smfeval.maths.arrays import Ints
 from smfeval.maths.special import chi_squared_tail_quantile, t_quantile
 from smfeval.score import Residuals
-from smfeval.summarise.number import Number, finite_or_none
+from smfeval.summarise.number import finite_or_none
 
 LOST_FACTOR = 100.0  # a track whose k is this many times that of the median track is lost
 FEWEST_TO_COMPARE = 3  # tracks: with fewer none stands out from the rest
 BLOCKS = 5  # parts of one long track, each held out in turn
-FEWEST_HELD_OUT = 4  # tracks for the interval of a gain: three degrees of freedom
 GAIN_LEVEL = 0.95
 REGION_LEVEL = 0.9  # of the regions whose coverage is counted
 
@@ -130,7 +128,7 @@ def learn(
     return Correction(
         model=ROTATION if own_rotation and model == "scale" else name,
         factors=position.factors,
-        rotation=rotation if rotation is not None else pooled_scale(samples),
+        rotation=position.scale if rotation is None else rotation,
         learnt=provenance(parts, left_out),
         floor_m2=position.floor_m2,
         growth_m2_per_m=position.growth_m2_per_m,
@@ -228,28 +226,6 @@ def lost_parts(parts: Sequence[Part]) -> dict[str, str]:
                     "median track"
                 )
     return found
-
-
-@dataclass(frozen=True)
-class ModelGain:
-    """What a model gains in log score over `scale`, held out; of the position or the rotation."""
-
-    model: str
-    gain: Number | None  # nat; with its interval where there can be one
-    chosen: bool = False
-    reason: str | None = None  # why it was not tried, or is not chosen
-
-
-def gain_number(gains: Sequence[float], *, tests: int = 1) -> Number:
-    """Mean gain over tracks with Student's interval, corrected for the number of models tried."""
-    values = np.asarray(gains, dtype=np.float64)
-    mean, count = float(values.mean()), len(values)
-    if count < FEWEST_HELD_OUT:
-        reason = f"held-out tracks: {count}; {FEWEST_HELD_OUT} are needed for an interval"
-        return Number(mean, "nat", n_effective=count, reason=reason)
-    error = float(values.std(ddof=1)) / sqrt(count)
-    reach = -t_quantile(count - 1, (1 - GAIN_LEVEL) / 2 / tests) * error
-    return Number(mean, "nat", mean - reach, mean + reach, n_effective=count)
 
 
 def predicted_k(parts: Sequence[Part]) -> tuple[float, float] | None:

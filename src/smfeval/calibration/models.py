@@ -5,7 +5,7 @@ log score over samples is least. Its optimum for one factor is k = mean over sam
 NEES / d. Other models start there and are found by a search over logarithms of their parameters.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -24,6 +24,7 @@ MOST_SCANS = 500  # of a sample that a search looks at, evenly spaced
 SHORTEST_WINDOW = 10  # scans, of relative errors
 LONGEST_WINDOW = 4  # parts of a sample
 NEGLIGIBLE_M2 = 1e-14  # a floor or growth below (0.1 um)^2 is none
+FLAT = 1e-9  # spread of the logarithm of a column below which it is constant
 WORST = 1e300  # score of covariances that overflow
 FARTHEST = 25.0  # in logarithms, that a search goes from its start
 
@@ -126,6 +127,12 @@ class PositionPart:
     growth_m2_per_m: float = 0.0
     telemetry: tuple[TelemetryTerm, ...] = ()
 
+    @property
+    def scale(self) -> float:
+        """The one factor, or the geometric mean of those of the axes."""
+        x, y, z = self.factors
+        return x if x == y == z else float((x * y * z) ** (1 / 3))
+
 
 @dataclass(frozen=True)
 class Model:
@@ -137,19 +144,52 @@ class Model:
     needs: Callable[[CalibrationSample], str | None]  # what a sample lacks, in words
 
 
+@dataclass(frozen=True)
+class Stack:
+    """Residuals of several samples one after the other; every sample has the same weight."""
+
+    error: Floats  # (n, d)
+    covariance: Floats  # (n, d, d)
+    noise: Floats | None
+    weight: Floats  # (n,), sums to 1
+
+    @classmethod
+    def of(cls, parts: Sequence[Residuals]) -> "Stack":
+        """Stack residuals."""
+        noise = None
+        if any(part.noise is not None for part in parts):
+            noise = np.concatenate(
+                [
+                    np.zeros_like(_claimed(part)) if part.noise is None else part.noise
+                    for part in parts
+                ]
+            )
+        weight = [np.full(len(part), 1 / len(part) / len(parts)) for part in parts]
+        return cls(
+            np.concatenate([part.error for part in parts]),
+            np.concatenate([_claimed(part) for part in parts]),
+            noise,
+            np.concatenate(weight),
+        )
+
+    def log_score(self, covariance: Floats) -> float:
+        """Mean over samples of the mean log score under other covariances."""
+        predicted = covariance if self.noise is None else covariance + self.noise
+        terms = normal.likelihood_terms(self.error, predicted)
+        score = -float(self.weight @ normal.log_density(terms, self.error.shape[1]))
+        return score if np.isfinite(score) else WORST
+
+
 def pooled_scale(samples: Sequence[CalibrationSample]) -> float:
     """The factor that is best for the mean over samples of their mean log scores."""
     if all(sample.residuals.noise is None for sample in samples):
         return float(np.mean([sample.k for sample in samples]))
-
-    def score(log_scale: Floats) -> float:
-        return _mean(
-            _log_score(each.error, np.exp(log_scale[0]) * _claimed(each), each.noise)
-            for each in (sample.some.residuals for sample in samples)
-        )
-
-    start = float(np.log(np.median([sample.k for sample in samples])))
-    return float(np.exp(minimise(score, np.array([start]))[0]))
+    stack = Stack.of([sample.some.residuals for sample in samples])
+    start = np.log(np.median([sample.k for sample in samples]))
+    found = minimise(
+        lambda logs: stack.log_score(np.exp(logs[0]) * stack.covariance), np.array([start])
+    )
+    return float(np.exp(found[0]))
 
 
 def robust_scale(samples: Sequence[CalibrationSample]) -> float:
@@ -175,15 +215,11 @@ def learn_axes(samples: Sequence[CalibrationSample], columns: tuple[str, ...]) -
     """A factor for each axis of the body."""
     del columns
     bodies = [sample.some.body for sample in samples]
+    stack = Stack.of([each for each in bodies if each is not None])
 
     def score(logs: Floats) -> float:
         root = np.exp(0.5 * logs)
-        shape = root[:, None] * root
-        return _mean(
-            _log_score(each.error, shape * _claimed(each), each.noise)
-            for each in bodies
-            if each is not None
-        )
+        return stack.log_score(root[:, None] * root * stack.covariance)
 
     x, y, z = np.exp(minimise(score, np.full(3, np.log(pooled_scale(samples)))))
     return PositionPart((float(x), float(y), float(z)))
@@ -192,63 +228,48 @@ def learn_axes(samples: Sequence[CalibrationSample], columns: tuple[str, ...]) -
 def learn_floor(samples: Sequence[CalibrationSample], columns: tuple[str, ...]) -> PositionPart:
     """One factor, and the same variance added in all directions at all times."""
     del columns
-    some = [sample.some.residuals for sample in samples]
-
-    def score(logs: Floats) -> float:
-        k, floor = np.exp(logs)
-        return _mean(
-            _log_score(each.error, k * _claimed(each) + floor * np.eye(each.dimension), each.noise)
-            for each in some
-        )
-
-    k, floor = _two_parts(score, some, pooled_scale(samples))
-    return PositionPart((k, k, k), floor_m2=floor if floor > NEGLIGIBLE_M2 else 0.0)
+    stack = Stack.of([sample.some.residuals for sample in samples])
+    k, floor = _two_parts(stack, np.ones(len(stack.error)), pooled_scale(samples))
+    return PositionPart((k, k, k), floor_m2=floor)
 
 
 def learn_growth(samples: Sequence[CalibrationSample], columns: tuple[str, ...]) -> PositionPart:
-    """One factor and a variance per metre, from errors of displacements.
+    """One factor and a variance per metre, the latter from errors of displacements.
 
-    delta = e_j - e_i over windows of several lengths has the covariance k (S_i + S_j) + g (l_j -
-    l_i) I: the part k S is taken as independent between the ends, the other as a random walk.
+    delta = e_j - e_i over windows of several lengths has the covariance c (S_i + S_j) + g (l_j -
+    l_i) I; c also takes up how errors of the two ends depend on each other. Given g, the factor is
+    that of the residuals under k S_t + g l_t I.
     """
     del columns
     windows = [window for sample in samples for window in displacements(sample)]
+    metres = np.concatenate([each.metres for each in windows])
+    _, growth = _two_parts(Stack.of([each.residuals for each in windows]), metres, 1.0)
+    some = [sample.some for sample in samples]
+    stack = Stack.of([each.residuals for each in some])
+    added = _isotropic(growth * np.concatenate([each.path_m for each in some]), stack)
 
     def score(logs: Floats) -> float:
-        k, growth = np.exp(logs)
-        return _mean(
-            _log_score(each.error, k * each.covariance + growth * each.path, each.noise)
-            for each in windows
-        )
+        return stack.log_score(np.exp(logs[0]) * stack.covariance + added)
 
-    start = [Residuals(each.error, each.covariance, each.noise) for each in windows]
-    metres = float(np.mean([np.mean(each.path[:, 0, 0]) for each in windows]))
-    k, growth = _two_parts(score, start, 1.0, per=metres)
-    return PositionPart((k, k, k), growth_m2_per_m=growth if growth > NEGLIGIBLE_M2 else 0.0)
+    starts = (np.zeros(1), np.array([np.log(pooled_scale(samples))]))
+    log_k = min((minimise(score, start) for start in starts), key=score)
+    k = float(np.exp(log_k[0]))
+    return PositionPart((k, k, k), growth_m2_per_m=growth)
 
 
 def learn_telemetry(samples: Sequence[CalibrationSample], columns: tuple[str, ...]) -> PositionPart:
     """A factor that follows columns of telemetry: log k_t = a + b . x_t."""
-    every = [sample.some for sample in samples]
-    logs = np.concatenate([each.telemetry for each in every if each.telemetry is not None])
+    some = [sample.some for sample in samples]
+    logs = np.concatenate([each.telemetry for each in some if each.telemetry is not None])
     mean, spread = logs.mean(axis=0), logs.std(axis=0)
-    if not (spread > 0).all():
-        raise SeriesError("a column of telemetry is constant on the tracks that are learnt from")
-    found = [
-        (each.residuals, (each.telemetry - mean) / spread)
-        for each in every
-        if each.telemetry is not None
-    ]
+    if not (spread > FLAT).all():
+        flat = columns[int(np.argmin(spread))]
+        raise SeriesError(f"column {flat} is constant on the tracks that are learnt from")
+    x = (logs - mean) / spread
+    stack = Stack.of([each.residuals for each in some])
 
     def score(theta: Floats) -> float:
-        return _mean(
-            _log_score(
-                each.error,
-                np.exp(theta[0] + x @ theta[1:])[:, None, None] * _claimed(each),
-                each.noise,
-            )
-            for each, x in found
-        )
+        return stack.log_score(np.exp(theta[0] + x @ theta[1:])[:, None, None] * stack.covariance)
 
     start = np.concatenate([[np.log(pooled_scale(samples))], np.zeros(len(columns))])
     theta = minimise(score, start)
@@ -264,10 +285,8 @@ def learn_telemetry(samples: Sequence[CalibrationSample], columns: tuple[str, ..
 class Displacements:
     """Errors of displacements over windows of one length, in world axes."""
 
-    error: Floats  # (m, d)
-    covariance: Floats  # (m, d, d): S_i + S_j
-    path: Floats  # (m, d, d): metres times identity
-    noise: Floats | None
+    residuals: Residuals  # with S_i + S_j
+    metres: Floats  # (m,)
 
 
 def displacements(sample: CalibrationSample) -> list[Displacements]:
@@ -279,28 +298,29 @@ def displacements(sample: CalibrationSample) -> list[Displacements]:
         ends = np.arange(0, len(residuals), step)
         i, j = ends[:-1], ends[1:]
         noise = None if residuals.noise is None else residuals.noise[i] + residuals.noise[j]
-        metres = (sample.path_m[j] - sample.path_m[i])[:, None, None]
-        found.append(
-            Displacements(
-                residuals.error[j] - residuals.error[i],
-                reported[i] + reported[j],
-                metres * np.eye(residuals.dimension),
-                noise,
-            )
-        )
+        moved = Residuals(residuals.error[j] - residuals.error[i], reported[i] + reported[j], noise)
+        found.append(Displacements(moved, sample.path_m[j] - sample.path_m[i]))
         step *= 2
     return found
 
 
-def _two_parts(
-    score: Likelihood, samples: Sequence[Residuals], k: float, *, per: float = 1.0
-) -> tuple[float, float]:
-    """A factor and an added variance, from the better of two starts: mostly the one or other."""
-    square = float(np.mean([np.mean(each.error**2) for each in samples])) / per
+def _isotropic(variance: Floats, stack: Stack) -> Floats:
+    """The same variance in all directions. (n,) -> (n, d, d)."""
+    return variance[:, None, None] * np.eye(stack.error.shape[1])
+
+
+def _two_parts(stack: Stack, unit: Floats, k: float) -> tuple[float, float]:
+    """A factor, and what is added per unit, from the better of two starts: one or the other."""
+    added = _isotropic(unit, stack)
+
+    def score(logs: Floats) -> float:
+        factor, variance = np.exp(logs)
+        return stack.log_score(factor * stack.covariance + variance * added)
+
+    square = float(np.mean(stack.error**2)) / max(float(unit.mean()), NEGLIGIBLE_M2)
     starts = (np.log([k, 1e-3 * square]), np.log([min(1.0, k), square]))
-    ends = [minimise(score, start) for start in starts]
-    factor, added = np.exp(min(ends, key=score))
-    return float(factor), float(added)
+    factor, variance = np.exp(min((minimise(score, start) for start in starts), key=score))
+    return float(factor), float(variance) if variance > NEGLIGIBLE_M2 else 0.0
 
 
 def minimise(score: Likelihood, start: Floats) -> Floats:
@@ -317,17 +337,6 @@ def _claimed(residuals: Residuals) -> Floats:
     if residuals.covariance is None:
         raise SeriesError("poses without covariances have nothing to correct")
     return residuals.covariance
-
-
-def _log_score(error: Floats, covariance: Floats, noise: Floats | None) -> float:
-    predicted = covariance if noise is None else covariance + noise
-    terms = normal.likelihood_terms(error, predicted)
-    return -float(np.mean(normal.log_density(terms, error.shape[-1])))
-
-
-def _mean(values: Iterable[float]) -> float:
-    mean = float(np.mean(list(values)))
-    return mean if np.isfinite(mean) else WORST
 
 
 def _needs_nothing(sample: CalibrationSample) -> str | None:

@@ -2,6 +2,7 @@
 
 import argparse
 from dataclasses import replace
+from glob import glob
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,7 @@ def run(arguments: list[str]) -> int:
     """Learn a correction and prove it; returns the exit code."""
     chosen = _flags().parse_args(arguments)
     options = _options(chosen)
+    chosen.train, chosen.on = expand_patterns(chosen.train), expand_patterns(chosen.on)
     references = fill_in(chosen.ref, [*chosen.train, *chosen.on], "--ref")
     tables = fill_in(chosen.telemetry, [*chosen.train, *chosen.on], "--telemetry")
     _refuse_shared(chosen)
@@ -64,7 +66,7 @@ def run(arguments: list[str]) -> int:
     if chosen.json:
         print(json_text(result.to_dict()), end="")
     elif chosen.quiet:
-        print(show.last_line(result))
+        print(result.sentence)
     else:
         print(show.text(result, verbose=chosen.verbose), end="")
     return 0
@@ -84,7 +86,7 @@ def _flags() -> argparse.ArgumentParser:
         nargs="+",
         required=True,
         metavar="REF",
-        help="one for each estimate, or one pattern with {folder} and {name} of the estimate",
+        help="one for each estimate, or a pattern of its {folder}, {parent} and {name}",
     )
     add("--on", nargs="+", default=[], metavar="TEST", help="estimates to prove it on")
     models = [*MODELS, ROTATION]
@@ -127,6 +129,19 @@ def _options(chosen: argparse.Namespace) -> Options:
     return with_values(start, given_values(chosen, PAIR_OPTIONS))
 
 
+def expand_patterns(sources: list[str]) -> list[str]:
+    """Files of patterns with `*` that the shell has left, in order; other names as they are."""
+    found = []
+    for source in sources:
+        files = [source]
+        if "*" in source and not Path(source).exists():
+            files = sorted(glob(source))  # noqa: PTH207  patterns of users may be absolute
+        if not files:
+            raise OptionError(f"{source}: no file has such a name")
+        found += files
+    return found
+
+
 def fill_in(patterns: list[str], estimates: list[str], flag: str) -> list[str]:
     """A file for each estimate: one pattern for all, or as many names as estimates."""
     if not patterns:
@@ -135,6 +150,7 @@ def fill_in(patterns: list[str], estimates: list[str], flag: str) -> list[str]:
         return [
             patterns[0]
             .replace("{folder}", str(Path(estimate).parent))
+            .replace("{parent}", Path(estimate).parent.name)
             .replace("{name}", words.stem(estimate))
             for estimate in estimates
         ]

@@ -20,30 +20,7 @@ def text(calibration: Calibration, *, verbose: bool = False) -> str:
         *(("note", note) for note in calibration.notes),
     ]
     table = _table(calibration)
-    return f"{last_line(calibration)}\n{words.columns(rows)}\n\n" + "\n".join(table) + "\n"
-
-
-def last_line(calibration: Calibration) -> str:
-    """The conclusion in one line."""
-    gain, correction = calibration.gain, calibration.correction
-    if gain.low is not None and gain.low <= 0 and gain.value <= 0:
-        return "publish the covariance as it is: no correction is shown to help on other tracks"
-    if correction.is_one_factor:
-        k = correction.rotation
-        said = f"{words.number(k)} times the reported covariance"
-        said += f" (sigma times {words.number(k**0.5)})"
-    else:
-        said = f"the covariance corrected by {correction.sentence}"
-    return f"publish {said}: {_proof(calibration)}"
-
-
-def _proof(calibration: Calibration) -> str:
-    before, after = calibration.mean("before"), calibration.mean("after")
-    return (
-        f"held out, the log score goes from {words.number(before.log_score)} to "
-        f"{words.number(after.log_score)} nat, the 90 % region holds "
-        f"{words.share(after.coverage)} of scans instead of {words.share(before.coverage)}"
-    )
+    return f"{calibration.sentence}\n{words.columns(rows)}\n\n" + "\n".join(table) + "\n"
 
 
 def _learnt(calibration: Calibration) -> str:

@@ -1,0 +1,154 @@
+"""What is learnt on some tracks holds on others; what cannot be learnt is refused in words."""
+
+import numpy as np
+import pytest
+from scipy.stats import ttest_1samp
+
+from smfeval import OptionError, Options, SeriesError, calibrate, evaluate
+from smfeval.calibration.choice import gain_number
+from smfeval.calibration.held_out import BLOCKS
+from smfeval.calibration.models import MODELS
+from smfeval.maths import normal
+from support.calibration import tight_by, tracks, unclaimed_drift, unclaimed_noise
+from support.drifting import dead_reckoning, outages
+
+
+@pytest.fixture(scope="module")
+def tight():
+    """Six tracks of a filter that claims a tenth of its covariance."""
+    return tracks(1, scans=100)
+
+
+@pytest.fixture(scope="module")
+def learnt(tight):
+    return calibrate(tight, model="scale")
+
+
+def test_k_is_the_mean_over_tracks_of_nees_over_d(tight, learnt):
+    found = [evaluate(*pair).position.residuals for pair in tight]
+    k = [np.mean(normal.nees(each.error, each.covariance)) / 3 for each in found]
+    assert learnt.k == pytest.approx(np.mean(k), rel=1e-12)
+    assert learnt.correction.factors == (learnt.k,) * 3
+    assert 5 < learnt.robust_k < 20
+
+
+def test_held_out_rows_are_what_score_says_of_the_corrected_track(tight, learnt):
+    others = calibrate(tight[1:], model="scale")
+    corrected = others.correction.apply(tight[0][0])
+    found = evaluate(corrected, tight[0][1])
+    row = learnt.held_out[0]
+    assert row.after.log_score == pytest.approx(found["log"].value, rel=1e-9)
+    assert row.after.coverage == pytest.approx(found["coverage_90"].value, rel=1e-9)
+    assert row.before.log_score == pytest.approx(evaluate(*tight[0])["log"].value, rel=1e-9)
+
+
+def test_the_same_holds_after_a_fit_of_an_estimate_that_implies_how_errors_move_together():
+    pairs = tracks(2, 3, world=dead_reckoning, scans=200)
+    options = Options(alignment="se3")
+    learnt = calibrate(pairs, options=options, model="scale")
+    assert learnt.correction.learnt.scored_under == ("projected",)
+    other = calibrate(pairs[1:], options=options, model="scale").correction
+    found = evaluate(other.apply(pairs[0][0]), pairs[0][1], options=options)
+    assert learnt.held_out[0].after.log_score == pytest.approx(found["log"].value, rel=1e-9)
+    assert 4 < learnt.k < 25
+
+
+def test_a_tenth_is_corrected_on_tracks_that_were_not_learnt_from(learnt):
+    assert learnt.is_shown
+    assert learnt.how == "leave-one-track-out"
+    assert learnt.mean("before").coverage < 0.25
+    assert 0.8 < learnt.mean("after").coverage < 0.97
+    assert learnt.sentence.startswith("publish 1")
+    assert learnt.worst.after.log_score == max(row.after.log_score for row in learnt.held_out)
+
+
+def test_test_tracks_are_not_learnt_from(tight):
+    split = calibrate(tight[:3], tight[3:], model="scale")
+    alone = calibrate(tight[:3], model="scale")
+    assert split.correction == alone.correction
+    assert [row.name for row in split.held_out] == ["arrays (4)", "arrays (5)", "arrays (6)"]
+
+
+def test_an_honest_covariance_is_published_as_it_is():
+    honest = calibrate(tracks(3, change=lambda world, rng: world), model="scale")
+    assert 0.7 < honest.k < 1.4
+    assert honest.sentence.startswith("publish the covariance as it is")
+
+
+CASES = {
+    "axes": (tight_by(40, 40, 1, 1), {"scans": 80}),
+    "floor": (unclaimed_noise(0.2), {"world": outages}),
+    "growth": (unclaimed_drift(0.15), {"scans": 120}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_model_that_fits_has_a_better_log_score_held_out(name):
+    change, more = CASES[name]
+    pairs = tracks(4, 4, change=change, **more)
+    own, scale = (calibrate(pairs, model=model) for model in (name, "scale"))
+    gain = scale.mean("after").log_score - own.mean("after").log_score
+    assert gain > 0.05
+    if name == "axes":
+        assert own.correction.factors == pytest.approx((40, 40, 1), rel=0.5)
+    if name == "floor":
+        assert own.correction.floor_m2**0.5 == pytest.approx(0.2, rel=0.2)
+    if name == "growth":
+        assert own.correction.growth_m2_per_m**0.5 == pytest.approx(0.15, rel=0.3)
+
+
+def test_scale_is_kept_where_no_other_model_is_better_and_left_where_one_is():
+    few = {"scans": 60}
+    plain = calibrate(tracks(5, 5, **few))
+    assert plain.correction.model == "scale"
+    assert {each.model for each in plain.models} == {*MODELS, "blocks"}
+    turned = calibrate(tracks(5, 5, change=tight_by(10, 10, 10, 300), **few))
+    assert turned.correction.model == "blocks"
+    assert turned.correction.rotation == pytest.approx(300, rel=0.4)
+    assert turned.correction.factors[0] == pytest.approx(plain.correction.factors[0], rel=1e-6)
+
+
+def test_a_lost_track_is_not_learnt_from_and_shown(tight):
+    estimate, reference = tight[0]
+    away = np.linspace(0, 300, len(estimate))[:, None] * np.array([0.0, 0.0, 1.0])
+    lost = estimate.with_arrays({"position": estimate.position + away})
+    found = calibrate([(lost, reference), *tight[1:]], model="scale")
+    assert found.correction.learnt.left_out == ("arrays",)
+    assert found.correction.factors == calibrate(tight[1:], model="scale").correction.factors
+    row = found.held_out[0]
+    assert row.lost is not None
+    assert row.after.k > 1000
+    assert row not in found.counted
+
+
+def test_one_track_is_refused_unless_asked_for(tight):
+    with pytest.raises(OptionError, match="one track to learn from says nothing about another"):
+        calibrate(tight[:1])
+    forced = calibrate(tight[:1], force_one=True)
+    assert forced.how == "time blocks of one track"
+    assert len(forced.held_out) == BLOCKS
+    assert forced.correction.model == "scale"
+    assert any("say little about another track" in note for note in forced.notes)
+    assert sum(row.scans for row in forced.held_out) == len(tight[0][0])
+
+
+def test_what_cannot_be_learnt_is_refused_in_one_sentence(tight):
+    estimate, reference = tight[0]
+    with pytest.raises(SeriesError, match="no scan has an error"):
+        calibrate([(estimate, estimate), tight[1]])
+    with pytest.raises(SeriesError, match="has no covariances"):
+        calibrate([(reference, reference), tight[1]])
+    with pytest.raises(OptionError, match="model 'scales' is unknown"):
+        calibrate(tight, model="scales")
+    with pytest.raises(OptionError, match="telemetry: it needs telemetry of every track"):
+        calibrate(tight, model="telemetry")
+    with pytest.raises(OptionError, match="no track to learn from"):
+        calibrate([])
+
+
+def test_the_interval_of_a_gain_is_students():
+    gains = np.array([0.1, 0.3, -0.2, 0.5, 0.4])
+    expected = ttest_1samp(gains, 0).confidence_interval(0.95)
+    found = gain_number(gains)
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+    assert gain_number(gains[:3]).low is None
