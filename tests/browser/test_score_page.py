@@ -4,8 +4,7 @@ from selenium.webdriver import ActionChains, Keys
 
 from smfeval.evaluation import evaluate
 from smfeval.show import page
-from support import drifting
-from support.evaluations import EXACT, plain, reference
+from support.evaluations import EXACT, reference
 from support.known_errors import belief, remembering
 
 SCANS = 300
@@ -30,6 +29,11 @@ def slide(tab, scan):
         f"const slider = document.getElementById('scan'); slider.value = {scan};"
         "slider.dispatchEvent(new Event('input'))"
     )
+
+
+def cursors(tab):
+    """The instants at which the plots over time have their line."""
+    return tab.js("[...document.querySelectorAll('.cursor')].map((e) => Number(e.dataset.instant))")
 
 
 def test_the_page_says_its_verdict_draws_every_scan_and_asks_nobody(tab):
@@ -61,8 +65,30 @@ def test_the_slider_moves_the_ellipsoid_the_words_and_the_line(tab, evaluation):
     centre = np.nanmean(after[:, :49], axis=1)  # of the first circle, closed
     assert centre == pytest.approx(evaluation.position.estimate.position[120], abs=0.2)
     assert "Scan 121 of 300, 12.0 s" in tab.js("document.getElementById('readout').textContent")
-    line = tab.js("document.getElementById('over-time').layout.shapes[0].x0")
-    assert line == pytest.approx(12.0)
+    assert cursors(tab) == pytest.approx([12.0, 12.0])
+
+
+def test_the_scan_under_the_pointer_is_marked_in_all_plots(tab, evaluation):
+    slide(tab, 5)
+    plot = tab.chrome.find_element("css selector", "#over-time .nsewdrag")
+    tab.chrome.execute_script("arguments[0].scrollIntoView({block: 'center'})", plot)
+    ActionChains(tab.chrome).move_to_element(plot).perform()
+    tab.wait("Number(document.getElementById('scan').value) > 100")
+    scan = tab.js("Number(document.getElementById('scan').value)")
+    assert scan == pytest.approx(SCANS / 2, abs=3)  # the pointer is in the middle
+    assert cursors(tab) == pytest.approx([scan / 10, scan / 10])
+    mark = len(tab.names("scene")) - 2
+    marked = [tab.data("scene", mark, c)[0] for c in "xyz"]
+    assert marked == pytest.approx(evaluation.position.estimate.position[scan], abs=1e-4)
+
+
+def test_ellipsoids_have_the_colour_of_their_nees(tab, evaluation):
+    along = next(n for n, name in enumerate(tab.names("scene")) if name.startswith("95 %"))
+    drawn = np.array(tab.data("scene", along, "intensity")).reshape(24, -1)
+    assert np.ptp(drawn, axis=1).max() == 0  # one colour each
+    scans = np.round(np.arange(24) * (SCANS - 1) / 23).astype(int)
+    ratio = evaluation.position.series["nees"][scans] / 2.36597  # chi-squared, three axes
+    assert drawn[:, 0] == pytest.approx(np.log10(ratio), abs=1e-4)
 
 
 def test_the_close_up_is_the_95_percent_region_to_scale(tab, evaluation):
@@ -88,6 +114,7 @@ def test_buttons_go_to_the_worst_scans(tab, evaluation):
 
 def test_words_are_explained_to_keyboard_and_mouse_and_escape_closes(tab):
     tip = "document.getElementById('tip')"
+    tab.do("document.getElementById('theme').focus()")
     ActionChains(tab.chrome).send_keys(Keys.TAB).perform()  # to the first word: the label
     assert tab.js(f"{tip}.hidden") is False
     assert "larger than the reported covariance" in tab.js(f"{tip}.textContent")
@@ -100,6 +127,20 @@ def test_words_are_explained_to_keyboard_and_mouse_and_escape_closes(tab):
     assert 0 <= left < right <= tab.js("innerWidth")
 
 
+def test_the_button_turns_page_and_plots_dark_and_back(tab):
+    def press():
+        tab.do("document.getElementById('theme').click()")
+        return (
+            tab.js("getComputedStyle(document.body).backgroundColor"),
+            tab.js("document.getElementById('over-time').layout.font.color"),
+        )
+
+    dark, light = press(), press()
+    assert dark[0] != light[0]
+    assert dark[1] != light[1]
+    tab.do("delete document.documentElement.dataset.theme")
+
+
 def test_the_plots_follow_the_dark(tab):
     def scheme(value):
         feature = {"name": "prefers-color-scheme", "value": value}
@@ -110,34 +151,3 @@ def test_the_plots_follow_the_dark(tab):
     light, dark = scheme("light"), scheme("dark")
     scheme("light")
     assert light != dark
-
-
-def test_rotation_and_the_nees_of_every_space_are_drawn_for_who_is_looked_at(opened):
-    world = drifting.dead_reckoning(np.random.default_rng(4), 200)
-    honest, truth = world.tracks()
-    tight, _ = world.scaled(1 / 9).tracks()
-    found = [evaluate(each, truth, options=EXACT) for each in (honest, tight)]
-    tab = opened(page.score_page(found, command="smfeval score"))
-    names = tab.names("orientation")
-    error = next(at for at, name in enumerate(names) if name.endswith(": rotation error"))
-    angle = np.degrees(np.linalg.norm(found[0].rotation.residuals.error, axis=1))
-    assert tab.data("orientation", error, "y") == pytest.approx(angle, rel=1e-5)
-
-    for at, each in enumerate(found):
-        tab.choose("chosen", at)
-        names = tab.names("orientation")
-        for space, k in (("position", "k"), ("rotation", "k_rotation"), ("pose", "k_pose")):
-            line = next(n for n, name in enumerate(names) if f"NEES of {space} (" in name)
-            drawn = tab.data("orientation", line, "y")
-            assert np.median(drawn) == pytest.approx(each[k].value, rel=1e-5)
-    slide(tab, 50)
-    line = tab.js("document.getElementById('orientation').layout.shapes[0].x0")
-    assert line == pytest.approx(5.0)
-    assert tab.complaints == []
-
-
-def test_a_page_without_rotation_has_no_plot_of_it(opened, rng):
-    plot = "document.getElementById('orientation')"
-    bare = opened(page.score_page([plain(rng)], command="smfeval score"))
-    assert bare.js(f"{plot} === null")
-    assert bare.complaints == []

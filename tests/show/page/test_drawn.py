@@ -41,7 +41,8 @@ def test_sigma_is_the_error_that_the_belief_predicts(rng):
         np.zeros(3), evaluation.position.residuals.predicted_covariance[0], size=200_000
     )
     rmse = np.sqrt(np.mean(np.sum(drawn_from**2, axis=1)))
-    assert numbers(track_of(evaluation)["belief"]["sigma"])[0] == pytest.approx(rmse, rel=5e-3)
+    entries = numbers(track_of(evaluation)["belief"]["covariance"])[:6]
+    assert np.sqrt(entries[[0, 3, 5]].sum()) == pytest.approx(rmse, rel=5e-3)
 
 
 def test_a_long_track_is_thinned_and_keeps_what_stands_out(rng, monkeypatch):
@@ -119,12 +120,17 @@ def test_positions_far_away_keep_their_millimetres():
     assert (origin_of(far - far[0]) == 0).all()
 
 
+def orientation_of(evaluation):
+    (found,) = drawn_orientations([evaluation], [track_of(evaluation)])
+    return found
+
+
 def test_rotation_error_sigma_and_nees_of_every_space_are_drawn(rng):
     evaluation = evaluated(rng, 60)
-    (found,) = drawn_orientations([evaluation])
+    found = orientation_of(evaluation)
     assert [each["space"] for each in found["nees"]] == ["position", "rotation", "pose"]
-    ratio = [np.median(numbers(each["ratio"])) for each in found["nees"]]
-    k = [evaluation[name].value for name in ("k", "k_rotation", "k_pose")]
+    ratio = [np.median(numbers(each["ratio"])) for each in found["nees"][1:]]
+    k = [evaluation[name].value for name in ("k_rotation", "k_pose")]
     assert ratio == pytest.approx(k, rel=1e-6)
     rotation = found["rotation"]
     assert np.mean(numbers(rotation["error"])) == pytest.approx(evaluation["rotation"].value)
@@ -133,10 +139,22 @@ def test_rotation_error_sigma_and_nees_of_every_space_are_drawn(rng):
     assert numbers(rotation["sigma"]) == pytest.approx(sigma, rel=1e-6)
 
 
+def test_what_the_track_has_is_not_written_twice(rng):
+    evaluation = evaluated(rng, 60)
+    found = orientation_of(evaluation)
+    assert set(found["rotation"]) == {"error", "sigma"}
+    assert set(found["nees"][0]) == {"space", "axes"}
+    other = track_of(evaluated(rng, 60, keep=np.arange(1, 60)))
+    (apart,) = drawn_orientations([evaluation], [other])
+    assert np.median(numbers(apart["nees"][0]["ratio"])) == pytest.approx(evaluation["k"].value)
+    assert len(numbers(apart["rotation"]["time"])) == 60
+
+
 def test_gaps_break_the_lines_of_rotation_too(rng):
-    (found,) = drawn_orientations([evaluated(rng, keep=gapped())])
+    evaluation = evaluated(rng, keep=gapped())
+    (found,) = drawn_orientations([evaluation], [track_of(evaluated(rng))])
     assert found["rotation"]["breaks"] == found["nees"][2]["breaks"] == [20]
 
 
 def test_poses_without_uncertainty_have_no_rotation_to_draw(rng):
-    assert drawn_orientations([plain(rng)]) == [None]
+    assert orientation_of(plain(rng)) is None

@@ -4,14 +4,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from smfeval import __version__
+from smfeval import __version__, words
 from smfeval.associate.nearest import GapRisk
 from smfeval.compare import compare_all
 from smfeval.errors import SeriesError
 from smfeval.explain.alibis import alibis
 from smfeval.explain.diagnoses import diagnose
 from smfeval.show import page
-from smfeval.show.page.scores import warning
+from smfeval.show.page.scores import warnings
 from smfeval.studies.result import Study
 from smfeval.words import printable
 from support.evaluations import EXACT, FAST, evaluated, plain
@@ -103,8 +103,9 @@ def test_the_verdict_stands_before_every_number(overconfident, pages):
 
 def test_numbers_have_their_intervals(overconfident, pages):
     k = overconfident["k"]
-    row = re.search(r"<tr><th[^>]*><a[^>]*>k</a></th>(.*?)</tr>", pages["score"])[1]
-    value, interval, _ = re.findall("<td.*?>(.*?)</td>", row)
+    pattern = r"<tr><th[^>]*><a[^>]*>k</a><span[^>]*>[^<]*</span></th>(.*?)</tr>"
+    row = re.search(pattern, pages["score"])[1]
+    value, interval = re.findall("<td.*?>(.*?)</td>", row)
     assert float(value) == pytest.approx(k.value, rel=5e-3)
     assert [float(end) for end in interval.split(" to ")] == pytest.approx(
         [k.low, k.high], rel=5e-3
@@ -156,25 +157,27 @@ def test_alibis_say_whether_they_hold_before_anything_else(overconfident):
 
 
 def test_many_unmatched_scans_and_gaps_at_risk_stand_beside_the_verdict(overconfident):
-    assert warning(overconfident) == (
+    assert list(warnings(overconfident)) == [
         "Doubt: estimate: the covariance is the same in every scan: it was configured, not "
         "estimated."
-    )
+    ]
     overconfident = replace(overconfident, doubts=())
-    assert warning(overconfident) == ""
+    assert list(warnings(overconfident)) == []
     few = replace(overconfident.pairs, scans=500)
     risky = GapRisk(0.1, 0.9, 2.0, 0.21, 0.0, 1.0)
     found = replace(overconfident, pairs=few, gap_risk=risky)
-    assert 'class="warning"' in page.score_page([found], command=COMMAND)
-    assert warning(found) == (
-        "100 of 500 scans (20 %) have no reference in time; in 21 % of scans the gap to the "
-        "reference leaves more than 0.3 sigma open."
-    )
+    told = [
+        "100 of 500 scans (20 %) have no reference in time.",
+        "In 21 % of scans the gap to the reference leaves more than 0.3 sigma open.",
+    ]
+    assert list(warnings(found)) == told
+    shown = re.search('<ul class="warnings">(.*?)</ul>', page.score_page([found], command=""), re.S)
+    assert re.findall("<li>(.*?)</li>", shown[1]) == told
 
 
 def test_the_mean_nees_stands_beside_the_number_of_axes(pages):
-    row = re.search(r"<tr><th[^>]*><a[^>]*>mean NEES</a></th>(.*?)</tr>", pages["score"])[1]
-    assert "<td>3 if honest; " in row
+    row = re.search(r"<tr><th[^>]*><a[^>]*>mean NEES</a>(.*?)</th>", pages["score"])[1]
+    assert ">3 if honest; " in row
 
 
 def test_sigma_is_explained_where_it_is_drawn(pages):
@@ -223,8 +226,27 @@ def test_several_estimates_are_compared_and_can_be_chosen(overconfident, rng):
     others = [evaluated(rng, 60, name="b", options=EXACT), plain(rng)]
     found = Page(page.score_page([overconfident, *others], command=COMMAND))
     assert len(found.all("option")) == 3
-    assert "All estimates" in found.text
     assert {each["data-of"] for each in found.all("div") if "data-of" in each} == {"0", "1", "2"}
+
+
+def test_each_space_has_a_card_with_its_label_k_and_error(rng):
+    found = evaluated(rng, 300, tightness=4.0, options=EXACT)
+    html = page.score_page([found], command=COMMAND)
+    cards = [Page(each).text for each in re.findall('<div class="space .*?</div>', html, re.S)]
+    assert [card.split()[0] for card in cards] == ["position", "rotation", "pose"]
+    for card, scored, name in zip(cards, found.spaces, ("k", "k_rotation", "k_pose"), strict=True):
+        assert (scored.verdict or found.verdict).label in card
+        k = float(re.search(r"=\s+([\d.]+)", card)[1])
+        assert k == pytest.approx(found[name].value, rel=5e-3)
+    variance = np.trace(found.position.residuals.predicted_covariance, axis1=1, axis2=2)
+    sigma = words.length(float(np.sqrt(np.median(variance))))
+    rmse = words.length(found["rmse"].value)
+    assert f"RMS error {rmse}, claimed {sigma}" in cards[0]
+    assert "RMS error" not in cards[2]
+
+
+def test_a_page_without_rotation_has_no_plot_of_it(rng):
+    assert 'id="orientation"' not in page.score_page([plain(rng)], command=COMMAND)
 
 
 def test_one_scan_gets_a_page(rng):

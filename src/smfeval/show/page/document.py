@@ -19,6 +19,7 @@ SCRIPTS = (
     "theme.js",
     "terms.js",
     "tables.js",
+    "time_plot.js",
     "over_time.js",
     "orientation.js",
     "curve.js",
@@ -29,6 +30,7 @@ SCRIPTS = (
     "spread.js",
     "main.js",
 )
+BARE = re.compile(r"^ *(?:(?://|/\*\*).*)?\n?", re.MULTILINE)  # indents and comments of scripts
 
 
 def document(template: str, *, title: str, command: str, data: dict[str, Any], **parts: Any) -> str:
@@ -71,7 +73,7 @@ def plotly() -> str:
 
 
 def _own_script() -> str:
-    parts = "\n".join(read_asset(f"scripts/{name}") for name in SCRIPTS)
+    parts = BARE.sub("", "\n".join(read_asset(f"scripts/{name}") for name in SCRIPTS))
     return f'"use strict";\n(() => {{\n{parts}\n}})();'
 
 

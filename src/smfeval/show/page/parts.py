@@ -25,7 +25,7 @@ class Card:
     headline: str
     evidence: tuple[str, ...] = ()  # sentences
     who: str = ""
-    warning: str = ""
+    warnings: tuple[str, ...] = ()  # sentences: what looks wrong
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,18 @@ class Cell:
     ends: tuple[str, ...] = ()  # of its interval
     look: str = ""  # class of the cell
     is_label: bool = False  # a verdict, in its colour
+
+
+@dataclass(frozen=True)
+class SpaceCard:
+    """A space in a few numbers: its label, k and what stands below it."""
+
+    name: str
+    axes: str
+    label: str
+    sentence: str
+    k: Cell | None
+    lines: tuple[str, ...]
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,8 @@ def origin_of(positions: Floats) -> Floats:
 
 
 def _corners(scored: ScoredScans) -> Floats:
-    position = scored.estimate.position
+    """Ends of the reference, which no lost estimate moves. (2, 3)."""
+    position = scored.reference.position
     return np.stack([position.min(axis=0), position.max(axis=0)])
 
 
@@ -105,7 +106,6 @@ def _belief(scored: ScoredScans, axes: str, kept: Ints) -> dict[str, Any]:
     residuals = scored.residuals
     return {
         "nees": pack_floats(scored.series["nees"][kept]),
-        "sigma": pack_floats(_sigma(residuals)[kept]),
         "covariance": pack_floats(in_space(residuals.predicted_covariance[kept], axes)),
         "honest": {
             name: pack_floats(_once(honest_quantile(residuals, share)[kept]))
@@ -114,26 +114,43 @@ def _belief(scored: ScoredScans, axes: str, kept: Ints) -> dict[str, Any]:
     }
 
 
-def drawn_orientations(evaluations: Sequence[Evaluation]) -> list[dict[str, Any] | None]:
-    """Rotation error, claimed sigma and NEES by space; None where no rotation was scored."""
+def drawn_orientations(
+    evaluations: Sequence[Evaluation], tracks: Sequence[dict[str, Any]]
+) -> list[dict[str, Any] | None]:
+    """Rotation error, claimed sigma and NEES by space; None where no rotation was scored.
+
+    `tracks` are the `drawn_tracks`: where a space has the same scans, their stamps, and the NEES of
+    the position, are not written twice.
+    """
     most = max(MOST // len(evaluations), FEWEST)
     start = min(int(each.position.estimate.stamp[0]) for each in evaluations)
-    return [_orientation_data(each, most, start) for each in evaluations]
+    return [
+        _orientation_data(each, track, most, start)
+        for each, track in zip(evaluations, tracks, strict=True)
+    ]
 
 
-def _orientation_data(evaluation: Evaluation, most: int, start_ns: int) -> dict[str, Any] | None:
+def _orientation_data(
+    evaluation: Evaluation, track: dict[str, Any], most: int, start_ns: int
+) -> dict[str, Any] | None:
     if evaluation.rotation is None:
         return None
     residuals = evaluation.rotation.residuals
     angle = np.degrees(np.linalg.norm(residuals.error, axis=1))
     sigma = np.degrees(_sigma(residuals))
+
+    def drawn(scored: ScoredScans, series: dict[str, Floats]) -> dict[str, Any]:
+        found = _series_data(scored, series, most, start_ns)
+        if found["time"] != track["time"]:
+            return found
+        known = {"time", "breaks"} | ({"ratio"} if scored is evaluation.position else set())
+        return {name: value for name, value in found.items() if name not in known}
+
     return {
-        "rotation": _series_data(
-            evaluation.rotation, {"error": angle, "sigma": sigma}, most, start_ns
-        ),
+        "rotation": drawn(evaluation.rotation, {"error": angle, "sigma": sigma}),
         "nees": [
             {"space": each.space.name, "axes": ", ".join(each.space.axis_names)}
-            | _series_data(each, {"ratio": nees_ratio(each)}, most, start_ns)
+            | drawn(each, {"ratio": nees_ratio(each)})
             for each in evaluation.spaces
         ],
     }

@@ -6,10 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from smfeval import words
 from smfeval.associate.nearest import RISK_LIMIT
 from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
+from smfeval.evaluation.result import SpaceScores
 from smfeval.show import scores
 from smfeval.show.check import doubt_text
 from smfeval.show.page.document import document
@@ -20,6 +23,7 @@ from smfeval.show.page.parts import (
     Cell,
     Fact,
     Row,
+    SpaceCard,
     length_cell,
     number_cell,
     plain_cell,
@@ -37,6 +41,7 @@ from smfeval.show.report import (
 from smfeval.show.series import LEVELS, empirical_coverage
 from smfeval.summarise.number import finite_or_none
 from smfeval.summarise.numbers import NUMBERS, NumberRow, rows_of
+from smfeval.summarise.quantities import NOMINAL
 from smfeval.summarise.verdict import K_AT_95
 from smfeval.track import ParticleTrack
 
@@ -54,6 +59,8 @@ if TYPE_CHECKING:  # causes are found only where they are asked for
 
 NOTHING_TO_JUDGE = "It reports no uncertainty: there is nothing to judge."
 ONLY_ERRORS = "Poses without covariance have errors, which are below, and no claim to hold them to."
+LEVEL = words.level(NOMINAL)
+COVERAGE = f"coverage_{words.exact(100 * NOMINAL)}"
 MANY = 0.1  # share of scans: more of them unmatched, or at risk, stand beside the verdict
 
 # Rows of the text that stand in tables of their own here, or are terms by another name.
@@ -74,12 +81,13 @@ def score_page(
         raise SeriesError("there is no evaluation to make a page of")
     names = [each.estimate.provenance.name for each in evaluations]
     none = [None] * len(names)
-    found = zip(evaluations, alibis or none, diagnoses or none, strict=True)
+    short = words.without_common_folders(names) if len(names) > 1 else [""]
+    found = zip(evaluations, alibis or none, diagnoses or none, short, strict=True)
     tracks = drawn_tracks(
         [(n, e.position, e.options.axes) for n, e in zip(names, evaluations, strict=True)]
     )
     horizons = [_horizon_curve(each) for each in evaluations]
-    orientations = drawn_orientations(evaluations)
+    orientations = drawn_orientations(evaluations, tracks)
     references = dict.fromkeys(each.reference.provenance.name for each in evaluations)
     return document(
         "score.html",
@@ -100,7 +108,7 @@ def score_page(
         has_orientations=any(orientations),
         thinning=thinning_note(tracks),
         overview=["estimate", "verdict", *(row.title for row in overview_rows())],
-        estimates=[_estimate(at, *each, several=len(names) > 1) for at, each in enumerate(found)],
+        estimates=[_estimate(at, *each) for at, each in enumerate(found)],
     )
 
 
@@ -109,23 +117,17 @@ def _estimate(
     evaluation: Evaluation,
     alibis: Alibis | None,
     diagnoses: Diagnoses | None,
-    *,
-    several: bool,
+    short: str,
 ) -> dict[str, Any]:
-    """What the page says of one estimate, which is called by its name where there are several."""
-    name = evaluation.estimate.provenance.name
+    """What the page says of one estimate, which is called by its short name if there are others."""
     return {
         "number": at,
-        "name": name,
-        "of": f": {name}" if several else "",
-        "verdict": _verdict(evaluation, alibis, who=name if several else ""),
-        "compared": _comparison_row(evaluation),
+        "name": short or evaluation.estimate.provenance.name,
+        "of": f": {short}" if short else "",
+        "verdict": _verdict(evaluation, alibis, who=short),
+        "compared": _comparison_row(evaluation, short),
         "numbers": list(number_rows(evaluation)),
-        "spaces": [
-            Fact(each.space.name, sentence(each.verdict.sentence))
-            for each in evaluation.spaces
-            if each.verdict is not None
-        ],
+        "spaces": [_space_card(evaluation, each) for each in evaluation.spaces],
         "relative": _relative_rows(evaluation),
         "growth": _growth_sentence(evaluation),
         "alibis": None if alibis is None else _alibis(alibis),
@@ -150,42 +152,73 @@ def _verdict(evaluation: Evaluation, alibis: Alibis | None, *, who: str) -> Card
         HEADLINES[label] if believes else NOTHING_TO_JUDGE,
         tuple(filter(None, evidence)),
         who=who,
-        warning=warning(evaluation),
+        warnings=tuple(warnings(evaluation)),
     )
 
 
 def _decisive_interval(evaluation: Evaluation) -> str:
     """k with the interval that decides, whatever level the numbers below are shown at."""
     k = evaluation.position.numbers.get(K_AT_95)
-    if k is None or k.low is None or evaluation.verdict.evidence == "relative motion":
+    shown = evaluation.options.intervals.level == 0.95  # on the card of the position
+    if shown or k is None or k.low is None or evaluation.verdict.evidence == "relative motion":
         return ""
     return f"k = {k} (95 %)."
 
 
-def warning(evaluation: Evaluation) -> str:
+def warnings(evaluation: Evaluation) -> Iterator[str]:
     """What looks wrong; scans not matched, or matched over gaps too long, where they are many."""
     pairs, risk = evaluation.pairs, evaluation.gap_risk
+    for doubt in evaluation.doubts:
+        yield sentence(f"doubt: {doubt_text(doubt)}")
     lost = pairs.scans - len(pairs)
-    warnings = [f"Doubt: {doubt_text(doubt)}" for doubt in evaluation.doubts]
     if lost > MANY * pairs.scans:
         share = words.share(lost / pairs.scans)
-        warnings.append(
-            f"{words.count_of(lost, pairs.scans, 'scan')} ({share}) have no reference in time"
-        )
+        yield f"{words.count_of(lost, pairs.scans, 'scan')} ({share}) have no reference in time."
     if risk is not None and risk.above_limit > MANY:
         share = words.share(risk.above_limit)
-        warnings.append(
-            f"in {share} of scans the gap to the reference leaves more than "
-            f"{words.exact(RISK_LIMIT)} sigma open"
-        )
-    return sentence("; ".join(warnings))
+        limit = words.exact(RISK_LIMIT)
+        yield f"In {share} of scans the gap to the reference leaves more than {limit} sigma open."
 
 
-def _comparison_row(evaluation: Evaluation) -> Row:
+def _space_card(evaluation: Evaluation, scored: SpaceScores) -> SpaceCard:
+    """The label of a space, its k, how often its 90 % region holds, and error beside sigma."""
+    name = scored.space.name
+    verdict = scored.verdict or evaluation.verdict
+    tail = "" if name == "position" else f"_{name}"
+    k, held = scored.numbers.get(f"k{tail}"), scored.numbers.get(f"{COVERAGE}{tail}")
+    lines = [] if held is None else [f"the {LEVEL} region holds {number_cell(held, '%').text}"]
+    if scored.constant is not None:
+        lines.append(f"k {number_cell(scored.constant.k).text} without a constant rotation")
+    return SpaceCard(
+        name=name,
+        axes=", ".join(scored.space.axis_names),
+        label=verdict.label,
+        sentence=sentence(verdict.sentence),
+        k=None if k is None else number_cell(k),
+        lines=(*lines, *_error_lines(scored)),
+    )
+
+
+def _error_lines(scored: SpaceScores) -> list[str]:
+    """RMS of the error and sigma that is claimed, in metres or degrees; a pose has no one unit."""
+    if scored.space.name == "pose":
+        return []
+    write = words.length if scored.space.name == "position" else words.angle
+    scale = 1.0 if scored.space.name == "position" else float(np.degrees(1.0))
+    residuals = scored.residuals
+    rms = write(scale * float(np.sqrt(np.mean(np.sum(residuals.error**2, axis=1)))))
+    if residuals.covariance is None:
+        return [f"RMS error {rms}"]
+    variance = np.trace(residuals.predicted_covariance, axis1=1, axis2=2)
+    sigma = write(scale * float(np.sqrt(np.median(variance))))
+    return [f"RMS error {rms}, claimed {sigma}"]
+
+
+def _comparison_row(evaluation: Evaluation, name: str) -> Row:
     """An estimate beside others: verdict, k, coverage and scores."""
     numbers = ((evaluation.get(row.name), _unit(row)) for row in overview_rows())
     return (
-        Cell(evaluation.estimate.provenance.name),
+        Cell(name),
         Cell(evaluation.verdict.label, is_label=True),
         *(number_cell(number, unit) for number, unit in numbers),
     )

@@ -8,17 +8,20 @@ function unpacked(text) {
   return new Float32Array(bytes.buffer);
 }
 
+/** Root of the trace of xx, xy, xz, yy, yz, zz. */
+const rootOfTrace = (entries) => Math.sqrt(entries[0] + entries[3] + entries[5]);
+
 /** A track with its series as arrays. */
 function unpackedTrack(told) {
   const track = { ...told };
   for (const name of ["time", "position", "error", "distance"]) track[name] = unpacked(told[name]);
   if (told.belief) {
-    const { nees, sigma, covariance, honest } = told.belief;
+    const { nees, honest } = told.belief, covariance = unpacked(told.belief.covariance);
     const law = Object.entries(honest).map(([name, values]) => [name, unpacked(values)]);
     Object.assign(track, {
       nees: unpacked(nees),
-      sigma: unpacked(sigma),
-      covariance: unpacked(covariance),
+      sigma: track.time.map((_, i) => rootOfTrace(covariance.subarray(6 * i, 6 * i + 6))),
+      covariance,
       honest: Object.fromEntries(law),
     });
   }

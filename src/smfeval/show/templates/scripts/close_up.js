@@ -2,27 +2,23 @@
 
 const UNITS = [[1, "m"], [1e-2, "cm"], [1e-3, "mm"], [1e-6, "um"]];
 
-function closeUp(place, tracks, words) {
-  let chosen = 0, scan = 0;
+function closeUp(place, tracks, words, looked) {
+  const instead = place.parentElement.querySelector(".instead");
   const draw = () => {
-    const track = tracks[chosen], instead = place.parentElement.querySelector(".instead");
+    const track = tracks[looked.chosen];
     place.hidden = !track.nees;
     if (instead) instead.hidden = !place.hidden;
     if (place.hidden) return;
-    const shown = closeUpOf(track, scan, words);
-    const layout = layoutOf({
+    const shown = closeUpOf(track, looked.scan, words);
+    Plotly.react(place, shown.traces, layoutOf({
       uirevision: "same",
       margin: { l: 0, r: 0, t: 0, b: 0 },
-      legend: { orientation: "h", x: 0, y: 0, yanchor: "top", font: { size: 12 } },
-      scene: roomFor(shown.traces, AXES.map((name) => `${name} (${shown.unit})`), 0.8),
-    });
-    Plotly.react(place, shown.traces, layout, CONFIG);
+      legend: { orientation: "h", x: 0, y: 1, yanchor: "top", font: { size: 12 } },
+      scene: cubeFor(shown.traces, AXES.map((name) => `${name} (${shown.unit})`)),
+    }), CONFIG);
   };
   themed(draw);
-  return {
-    choose(n) { chosen = n; scan = 0; draw(); },
-    moveTo(next) { scan = next; draw(); },
-  };
+  return { redraw: draw, moveTo: draw };
 }
 
 function closeUpOf(track, scan, words) {
@@ -38,7 +34,7 @@ function closeUpOf(track, scan, words) {
     unit,
     traces: [
       {
-        type: "mesh3d", ...surface(root, radius / scale), opacity: 0.25, color: colour("accent"),
+        type: "mesh3d", ...surface([{ root, radius: radius / scale }]), opacity: 0.25, color: colour("accent"),
         name: words.region, showlegend: true, hoverinfo: "skip",
       },
       {

@@ -1,7 +1,5 @@
 // Covariances as ellipsoids: a sphere seen through the root of the covariance.
 
-const TURNS = 24, RINGS = 12; // of the net on the sphere
-
 /** Lower triangular L with L L' = S, from xx, xy, xz, yy, yz, zz; flat directions stay flat. */
 function rootOf(covariance, scan) {
   const [xx, xy, xz, yy, yz, zz] = covariance.subarray(6 * scan, 6 * scan + 6);
@@ -16,14 +14,9 @@ function rootOf(covariance, scan) {
 const through = ([a, b, c, d, e, f], [x, y, z], radius) =>
   [radius * a * x, radius * (b * x + c * y), radius * (d * x + e * y + f * z)];
 
-const spherePoint = (ring, turn) => {
-  const polar = (Math.PI * ring) / RINGS, around = (2 * Math.PI * turn) / TURNS;
-  return [Math.sin(polar) * Math.cos(around), Math.sin(polar) * Math.sin(around), Math.cos(polar)];
-};
-
 /** Three great circles as one line with gaps. */
 function circles(root, radius, centre = [0, 0, 0]) {
-  const around = Array.from({ length: 2 * TURNS + 1 }, (_, i) => (Math.PI * i) / TURNS);
+  const around = Array.from({ length: 49 }, (_, i) => (Math.PI * i) / 24);
   const onSphere = [
     (t) => [Math.cos(t), Math.sin(t), 0],
     (t) => [Math.cos(t), 0, Math.sin(t)],
@@ -36,19 +29,23 @@ function circles(root, radius, centre = [0, 0, 0]) {
   return columnsOf(points);
 }
 
-/** The surface as triangles of a mesh. */
-function surface(root, radius) {
+/** Surfaces of ellipsoids as the triangles of one mesh; each has `rings` by `turns` points. */
+function surface(ellipsoids, turns = 24, rings = 12) {
   const points = [], triangles = [];
-  for (let ring = 0; ring <= RINGS; ring++) {
-    for (let turn = 0; turn < TURNS; turn++) {
-      points.push(through(root, spherePoint(ring, turn), radius));
-    }
-  }
-  for (let ring = 0; ring < RINGS; ring++) {
-    for (let turn = 0; turn < TURNS; turn++) {
-      const next = (turn + 1) % TURNS, here = ring * TURNS, below = here + TURNS;
-      triangles.push([here + turn, here + next, below + turn]);
-      triangles.push([here + next, below + next, below + turn]);
+  for (const { root, radius, centre = [0, 0, 0] } of ellipsoids) {
+    const first = points.length;
+    for (let ring = 0; ring <= rings; ring++) {
+      for (let turn = 0; turn < turns; turn++) {
+        const polar = (Math.PI * ring) / rings, around = (2 * Math.PI * turn) / turns;
+        const onSphere = [
+          Math.sin(polar) * Math.cos(around), Math.sin(polar) * Math.sin(around), Math.cos(polar),
+        ];
+        points.push(through(root, onSphere, radius).map((value, i) => value + centre[i]));
+        if (ring === rings) continue;
+        const next = (turn + 1) % turns, here = first + ring * turns, below = here + turns;
+        triangles.push([here + turn, here + next, below + turn]);
+        triangles.push([here + next, below + next, below + turn]);
+      }
     }
   }
   const [i, j, k] = [0, 1, 2].map((corner) => triangles.map((triangle) => triangle[corner]));

@@ -34,58 +34,87 @@ async function showTracks(told) {
   const tracks = told.tracks.map(unpackedTrack);
   const words = told.pairs ? PAIR_WORDS : ERROR_WORDS;
   const slider = element("scan"), readout = element("readout"), select = element("chosen");
+  const looked = { chosen: 0, scan: 0 }; // track and scan that are looked at
   const views = [];
-  const lines = [];
-  let chosen = 0, waiting = false;
+  let waiting = false;
 
   const update = () => {
-    const track = tracks[chosen], scan = Number(slider.value);
-    readout.textContent = sentenceAt(track, scan, words);
-    for (const view of views) view.moveTo(scan);
-    for (const line of lines) line.moveTo(track.time[scan]);
+    readout.textContent = sentenceAt(tracks[looked.chosen], looked.scan, words);
+    time.moveTo(tracks[looked.chosen].time[looked.scan]);
+    for (const view of views) view.moveTo();
   };
   const moveTo = (scan) => {
+    if (scan === looked.scan) return;
+    looked.scan = scan;
     slider.value = scan;
     if (waiting) return;
     waiting = true;
     requestAnimationFrame(() => { waiting = false; update(); });
   };
+  const pointAt = (instant) => moveTo(nearest(tracks[looked.chosen].time, instant));
+  const time = timeAxis(wholeTime(tracks), pointAt);
   const choose = (n) => {
-    chosen = n;
+    const instant = tracks[looked.chosen].time[looked.scan];
+    looked.chosen = n;
+    looked.scan = nearest(tracks[n].time, instant);
     for (const panel of document.querySelectorAll(".panel")) {
       panel.hidden = Number(panel.dataset.of) !== n;
     }
+    markRow(element("overview"), n);
     slider.max = tracks[n].time.length - 1;
+    slider.value = looked.scan;
     element("to-nees").hidden = !tracks[n].nees;
-    slider.value = 0;
-    for (const view of views) view.choose(n);
-    for (const line of lines) line.choose(n);
+    time.redraw();
+    for (const view of views) view.redraw();
     update();
   };
 
   slider.addEventListener("input", () => moveTo(Number(slider.value)));
-  element("to-error").addEventListener("click", () => moveTo(largest(tracks[chosen].distance)));
-  element("to-nees").addEventListener("click", () => moveTo(largest(tracks[chosen].nees)));
+  element("to-error").addEventListener("click", () => moveTo(largest(tracks[looked.chosen].distance)));
+  element("to-nees").addEventListener("click", () => moveTo(largest(tracks[looked.chosen].nees)));
   if (select) select.addEventListener("change", () => choose(Number(select.value)));
+  chooseByRow(element("overview"), select);
   choose(0);
   await breath();
-  const goTo = (instant) => moveTo(nearest(tracks[chosen].time, instant));
-  lines.push(overTime(element("over-time"), tracks, words, goTo));
+  views.push(scene(element("scene"), tracks, words, looked, pointAt));
+  await breath();
+  overTime(element("over-time"), tracks, words, looked, time);
   await breath();
   if (element("orientation")) {
-    lines.push(orientationOverTime(element("orientation"), tracks, told.orientations, goTo));
+    orientationOverTime(element("orientation"), tracks, told.orientations, looked, time);
     await breath();
   }
   if (element("curve")) coverageCurve(element("curve"), tracks, told.curves);
   if (element("horizons")) horizonCurves(element("horizons"), tracks, told.horizons);
   await breath();
-  views.push(scene(element("scene"), tracks, words));
-  await breath();
-  if (element("close-up")) views.push(closeUp(element("close-up"), tracks, words));
+  if (element("close-up")) views.push(closeUp(element("close-up"), tracks, words, looked));
 }
 
+/** The row of the one that is looked at. */
+function markRow(overview, n) {
+  for (const row of overview?.querySelectorAll("tbody tr") ?? []) {
+    row.classList.toggle("looked-at", Number(row.dataset.of) === n);
+  }
+}
+
+/** A click on a row of the table of all looks closer at it. */
+function chooseByRow(overview, select) {
+  [...(overview?.querySelectorAll("tbody tr") ?? [])].forEach((row, n) => {
+    row.dataset.of = n;
+    row.addEventListener("click", ({ target }) => {
+      if (target.closest("a, button")) return;
+      select.value = n;
+      select.dispatchEvent(new Event("change"));
+    });
+  });
+}
+
+enableThemeButton(element("theme"));
 document.querySelectorAll("table:not(.still)").forEach(enliven);
 explainTerms();
 const told = JSON.parse(element("data").textContent);
 if (told.spread && element("spread")) spread(element("spread"), element("metric"), told.spread);
-(told.tracks ? showTracks(told) : breath()).then(() => { root.dataset.ready = "yes"; });
+(told.tracks ? showTracks(told) : breath()).then(() => {
+  fitPlotsToPaper();
+  root.dataset.ready = "yes";
+});

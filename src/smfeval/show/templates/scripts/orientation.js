@@ -1,81 +1,55 @@
 // Rotation error and claimed sigma of all tracks, and NEES by space of the one that is looked at.
 
-function orientationOverTime(place, tracks, told, onChoose) {
-  const found = told.map((each) => each && {
-    rotation: unpackedSeries(each.rotation, ["error", "sigma"]),
-    nees: each.nees.map((space) => unpackedSeries(space, ["ratio"])),
+function orientationOverTime(place, tracks, told, looked, time) {
+  const found = told.map((each, n) => each && {
+    rotation: unpackedSeries(each.rotation, tracks[n], ["error", "sigma"]),
+    nees: each.nees.map((space) => unpackedSeries(space, tracks[n], ["ratio"])),
   });
   const scored = found.filter(Boolean);
-  const times = tracks.map((track) => track.time);
-  const whole = [
-    Math.min(...times.map((time) => time[0])),
-    Math.max(...times.map((time) => time[time.length - 1])),
-  ];
-  let range = null, chosen = 0, instant = whole[0];
-  const who = () => (tracks.length > 1 ? `${legendName(tracks[chosen].short)}: ` : "");
-
-  const traces = () => {
-    const [from, to] = range ?? whole;
-    const spaces = found[chosen]?.nees ?? [];
-    return [
-      ...found.flatMap((each, n) => (each ? rotationLines(each.rotation, tracks[n], n, from, to) : [])),
-      ...spaces.map((space, n) => ratioLine(space, who(), tracks.length + n, from, to)),
-      {
-        type: "scatter", mode: "lines", name: "median if honest", yaxis: "y2", hoverinfo: "skip",
-        x: [from, to], y: [1, 1], line: { color: colour("quiet"), dash: "dash", width: 1 },
-      },
-    ];
-  };
-  const layout = () => layoutOf({
-    dragmode: touch ? false : "zoom",
-    hovermode: "closest",
-    uirevision: "same",
-    xaxis: axis("time (s)", { anchor: "y2", range: range ?? padded(whole) }),
-    yaxis: axis("rotation error (deg)", {
-      type: "log", domain: [0.54, 1],
-      ...decades(scored.map((each) => each.rotation), ["error", "sigma"]),
-    }),
-    yaxis2: axis("NEES / honest median", {
-      type: "log", domain: [0, 0.46], ...decades(scored.flatMap((each) => each.nees), ["ratio"]),
-    }),
-    shapes: [cursorAt(instant)],
+  const who = () => (tracks.length > 1 ? `${legendName(tracks[looked.chosen].short)}: ` : "");
+  time.add(place, (from, to) => {
+    const spaces = found[looked.chosen]?.nees ?? [];
+    return {
+      traces: [
+        ...found.flatMap((each, n) =>
+          (each ? rotationLines(each.rotation, tracks[n], n, from, to, looked.chosen) : [])),
+        ...spaces.map((space, n) => ratioLine(space, who(), tracks.length + n, from, to)),
+        {
+          type: "scatter", mode: "lines", name: "median if honest", yaxis: "y2", hoverinfo: "skip",
+          x: [from, to], y: [1, 1], line: { color: colour("quiet"), dash: "dash", width: 1 },
+        },
+      ],
+      xaxis: { anchor: "y2" },
+      yaxis: axis("rotation error (deg)", {
+        type: "log", domain: [0.52, 1],
+        ...decades(scored.map((each) => each.rotation), ["error", "sigma"]),
+      }),
+      yaxis2: axis("NEES / honest median", {
+        type: "log", domain: [0, 0.48], ...decades(spaces, ["ratio"]),
+      }),
+    };
   });
-  const draw = () => Plotly.react(place, traces(), layout(), CONFIG);
-
-  themed(draw);
-  place.on("plotly_relayout", (change) => {
-    const asked = rangeOf(change);
-    if (asked !== undefined) { range = asked; draw(); }
-  });
-  place.on("plotly_click", ({ points }) => onChoose(points[0].x));
-  return {
-    choose(n) { chosen = n; draw(); },
-    moveTo(seconds) { instant = seconds; Plotly.relayout(place, { shapes: [cursorAt(seconds)] }); },
-  };
 }
 
-function unpackedSeries(told, names) {
-  const values = ["time", ...names].map((name) => [name, unpacked(told[name])]);
-  return { ...told, ...Object.fromEntries(values) };
+/** Series as arrays; scans that are those of the track, and its ratio, are not told twice. */
+function unpackedSeries(told, track, names) {
+  const clock = told.time ? { time: unpacked(told.time) } : { time: track.time, breaks: track.breaks };
+  const values = names.map((name) => [
+    name, told[name] ? unpacked(told[name]) : track.nees.map((nees, i) => nees / honestAt(track, "middle", i)),
+  ]);
+  return { ...told, ...clock, ...Object.fromEntries(values) };
 }
 
-/** A line of one of the series, broken where there is a gap. */
-function seriesLine(series, name, among, from, to, more) {
-  const scans = thinned(series.time, among.map((each) => series[each]), from, to, COLUMNS);
-  const x = broken(series, scans, (i) => series.time[i]);
-  const y = broken(series, scans, (i) => series[name][i]);
-  return { type: "scatter", x, y, ...lineMode(x, 4), hoverinfo: "x+y+name", ...more };
-}
-
-function rotationLines(rotation, track, n, from, to) {
+function rotationLines(rotation, track, n, from, to, chosen) {
   const look = lineOf(n), name = legendName(track.short), both = ["error", "sigma"];
+  const more = { legendgroup: String(n), opacity: n === chosen ? 1 : 0.55 };
   return [
     seriesLine(rotation, "error", both, from, to, {
-      name: `${name}: rotation error`, legendgroup: String(n), line: { ...look, width: 1.4 },
+      ...more, name: `${name}: rotation error`, line: { ...look, width: 1.6 },
     }),
     seriesLine(rotation, "sigma", both, from, to, {
-      name: `${name}: claimed sigma`, legendgroup: String(n),
-      line: { color: look.color, width: 1.2, dash: "dot" },
+      ...more, name: `${name}: claimed sigma`,
+      line: { color: look.color, width: 1.4, dash: "dot" },
     }),
   ];
 }
@@ -83,5 +57,5 @@ function rotationLines(rotation, track, n, from, to) {
 /** Spaces have colours of their own, after those of the tracks. */
 const ratioLine = (space, who, n, from, to) => seriesLine(space, "ratio", ["ratio"], from, to, {
   name: `${who}NEES of ${space.space} (${label(space.axes)})`, yaxis: "y2",
-  line: { ...lineOf(n), width: 1 },
+  line: { ...lineOf(n), width: 1.1 },
 });

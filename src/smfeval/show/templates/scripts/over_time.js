@@ -1,101 +1,47 @@
-// Error, claimed sigma and NEES over time: one figure, one time axis, more detail when zoomed in.
+// Error, claimed sigma and NEES over time.
 
-const COLUMNS = 1000; // of pixels, about as wide as the page
-
-function overTime(place, tracks, words, onChoose) {
+function overTime(place, tracks, words, looked, time) {
   const believes = tracks.some((track) => track.nees);
-  const whole = [
-    Math.min(...tracks.map((track) => track.time[0])),
-    Math.max(...tracks.map((track) => track.time[track.time.length - 1])),
-  ];
-  let range = null, chosen = 0, instant = tracks[0].time[0];
   place.classList.toggle("single", !believes);
-
-  const traces = () => {
-    const [from, to] = range ?? whole;
-    const shown = together(tracks, chosen, words);
-    const lines = shown.flatMap(([track, n]) => linesOf(track, n, from, to, words));
-    const lawful = tracks[chosen].nees ? tracks[chosen] : tracks.find((track) => track.nees);
-    return [...(lawful ? bandOf(lawful, from, to) : []), ...lines];
-  };
-  const layout = () => layoutOf({
-    dragmode: touch ? false : "zoom",
-    hovermode: "closest",
-    uirevision: "same",
-    xaxis: axis("time (s)", { anchor: believes ? "y2" : "y", range: range ?? padded(whole) }),
-    yaxis: axis(`${words.error} (m)`, {
-      type: "log", domain: believes ? [0.54, 1] : [0, 1], ...decades(tracks, ["distance", "sigma"]),
-    }),
-    ...(believes && {
-      yaxis2: axis("NEES", { type: "log", domain: [0, 0.46], ...decades(tracks, ["nees"]) }),
-    }),
-    shapes: [cursorAt(instant)],
+  time.add(place, (from, to) => {
+    const shown = together(tracks, looked.chosen, words);
+    const lawful = tracks[looked.chosen].nees
+      ? tracks[looked.chosen] : tracks.find((track) => track.nees);
+    const drawn = shown.map(([track]) => track);
+    return {
+      traces: [
+        ...(lawful ? bandOf(lawful, from, to) : []),
+        ...shown.flatMap(([track, n]) => linesOf(track, n, from, to, words, looked.chosen)),
+      ],
+      xaxis: { anchor: believes ? "y2" : "y" },
+      yaxis: axis(`${words.error} (m)`, {
+        type: "log", domain: believes ? [0.52, 1] : [0, 1], ...decades(drawn, ["distance", "sigma"]),
+      }),
+      ...(believes && {
+        yaxis2: axis("NEES", { type: "log", domain: [0, 0.48], ...decades(drawn, ["nees"]) }),
+      }),
+    };
   });
-  const draw = () => Plotly.react(place, traces(), layout(), CONFIG);
-
-  themed(draw);
-  place.on("plotly_relayout", (change) => {
-    const asked = rangeOf(change);
-    if (asked !== undefined) { range = asked; draw(); }
-  });
-  place.on("plotly_click", ({ points }) => onChoose(points[0].x));
-  return {
-    choose(n) { chosen = n; draw(); },
-    moveTo(seconds) { instant = seconds; Plotly.relayout(place, { shapes: [cursorAt(seconds)] }); },
-  };
 }
 
-/** The line at the instant that the slider is at. */
-const cursorAt = (instant) => ({
-  type: "line", xref: "x", yref: "paper", x0: instant, x1: instant, y0: 0, y1: 1,
-  line: { color: colour("accent"), width: 1.5 },
-});
-
-/** Ticks of a logarithmic axis: at 1, 2 and 5 where it spans little more than one decade. */
-function decades(tracks, names) {
-  let least = Infinity, most = 0;
-  for (const values of tracks.flatMap((track) => names.map((name) => track[name] ?? []))) {
-    for (const value of values) {
-      if (value > 0 && value < least) least = value;
-      if (value > most) most = value;
-    }
-  }
-  return { exponentformat: "power", dtick: most / least > 50 ? 1 : "D2" };
-}
-
-const padded = ([from, to]) => {
-  const room = 0.01 * (to - from) || 1;
-  return [from - room, to + room];
-};
-
-/** The range that was zoomed to, null for the whole, undefined where time was not touched. */
-function rangeOf(change) {
-  if (change["xaxis.autorange"]) return null;
-  if (change["xaxis.range"]) return change["xaxis.range"];
-  if ("xaxis.range[0]" in change) return [change["xaxis.range[0]"], change["xaxis.range[1]"]];
-  return undefined;
-}
-
-function linesOf(track, n, from, to, words) {
-  const series = track.nees ? [track.distance, track.sigma, track.nees] : [track.distance];
-  const scans = thinned(track.time, series, from, to, COLUMNS);
-  const x = broken(track, scans, (i) => track.time[i]);
+function linesOf(track, n, from, to, words, chosen) {
   const look = lineOf(n), name = legendName(track.short);
-  const line = (values, more) => ({
-    type: "scatter", x, y: broken(track, scans, (i) => values[i]), ...lineMode(x, 4),
-    legendgroup: String(n), hoverinfo: "x+y+name", ...more,
+  const among = track.nees ? ["distance", "sigma", "nees"] : ["distance"];
+  const faint = n === chosen ? 1 : 0.55;
+  const line = (series, more) => seriesLine(track, series, among, from, to, {
+    legendgroup: String(n), opacity: faint, ...more,
   });
-  const error = line(track.distance, {
-    name: `${name}: ${words.error}`, line: { ...look, width: 1.4 },
+  const error = line("distance", {
+    name: `${name}: ${words.error}`, line: { ...look, width: 1.6 },
   });
   if (!track.nees) return [error];
   return [
     error,
-    line(track.sigma, {
-      name: `${name}: ${words.sigma}`, line: { color: look.color, width: 1.2, dash: "dot" },
+    line("sigma", {
+      name: `${name}: ${words.sigma}`, line: { color: look.color, width: 1.4, dash: "dot" },
     }),
-    line(track.nees, {
-      name: `${name}: NEES`, yaxis: "y2", showlegend: false, line: { ...look, width: 1 },
+    line("nees", {
+      name: `${name}: NEES`, yaxis: "y2", showlegend: false, line: { ...look, width: 1.1 },
     }),
   ];
 }

@@ -1,48 +1,64 @@
-// The tracks in space, ellipsoids along the chosen one, and where the slider is.
+// The tracks in space, ellipsoids along the chosen one coloured by NEES, and the scan looked at.
 
 const IN_SPACE = 600; // columns: a line in space needs fewer points than one over time
-const ALONG = 14; // ellipsoids along the track
-const VISIBLE = 0.01, SHOWN = 0.03; // of the extent: smaller cannot be seen; brought near to
+const ALONG = 24; // ellipsoids along the track
+const VISIBLE = 0.007, SHOWN = 0.015; // of the extent: smaller cannot be seen; brought near to
+const LOST = 0.5; // of the reference's extent: scans with a larger error do not widen the view
 
-function scene(place, tracks, words) {
-  let chosen = 0, scan = 0;
-  const factor = tracks.map(magnification);
+// Blue below the honest median, red above; both seen on light and dark ground.
+const NEES_COLOURS = [[0, "#2b6cb0"], [0.5, "#b9bec6"], [0.75, "#e8833a"], [1, "#b3001b"]];
+const NEES_DECADES = 2; // NEES over its honest median, from 0.01 to 100
+
+function scene(place, tracks, words, looked, onPoint) {
+  const factor = tracks.map(magnification), outside = element("out-of-view");
+  let showAll = false;
 
   const traces = () => {
-    const track = tracks[chosen];
-    const shown = together(tracks, chosen, words);
-    const paths = shown.map(([each, n]) => pathOf(each, n, shown.length, words));
+    const track = tracks[looked.chosen];
+    const shown = together(tracks, looked.chosen, words);
+    const paths = shown.map(([each, n]) => pathOf(each, n, looked.chosen, words));
     const fixed = [referenceOf(track, words), ...paths];
-    return [...fixed, ...(track.nees ? [alongOf(track, factor[chosen])] : []), ...here()];
+    return [...fixed, ...(track.nees ? [alongOf(track, factor[looked.chosen])] : []), ...here()];
   };
   const here = () => {
-    const track = tracks[chosen], position = placeOf(track, scan);
+    const track = tracks[looked.chosen], position = placeOf(track, looked.scan);
     const mark = {
       type: "scatter3d", mode: "markers", ...columnsOf([position]), name: "this scan",
-      marker: { size: 5, color: colour("text") }, hoverinfo: "name",
+      marker: { size: 6, color: colour("text") }, hoverinfo: "skip",
     };
     if (!track.nees) return [mark];
     return [mark, {
-      type: "scatter3d", mode: "lines", ...ringsAt(track, scan, factor[chosen]),
-      line: { color: colour("text"), width: 3 }, hoverinfo: "skip", showlegend: false,
+      type: "scatter3d", mode: "lines", ...ringsAt(track, looked.scan, factor[looked.chosen]),
+      line: { color: colour("text"), width: 4 }, hoverinfo: "skip", showlegend: false,
     }];
   };
-  const layout = (drawn) => layoutOf({
-    uirevision: "same",
-    margin: { l: 0, r: 0, t: 0, b: 0 },
-    legend: { orientation: "h", x: 0, y: 0, yanchor: "top", font: { size: 12 } },
-    scene: roomFor(drawn, AXES.map((name, i) => name + away(tracks[0], i)), narrow() ? 1.0 : 1.3),
-  });
-  const draw = () => {
-    const drawn = traces();
-    Plotly.react(place, drawn, layout(drawn), CONFIG);
+  const view = () => {
+    const shown = together(tracks, looked.chosen, words).map(([track]) => track);
+    const near = shown.map((track) => nearScans(track, showAll));
+    const lost = shown.map((track, n) => [track, inSpace(track).length - near[n].length]);
+    tellLost(outside, lost.filter(([, count]) => count), showAll);
+    return roomFor(
+      shown.flatMap((track, n) => near[n].map((i) => placeOf(track, i)))
+        .concat(referencePoints(tracks[looked.chosen])),
+      AXES.map((name, i) => name + away(tracks[0], i)), place,
+    );
   };
+  const draw = () => Plotly.react(place, traces(), layoutOf({
+    uirevision: `${looked.chosen} ${showAll}`,
+    margin: { l: 0, r: 0, t: 0, b: 0 },
+    legend: { orientation: "h", x: 0, y: 1, yanchor: "top", font: { size: 12 } },
+    scene: view(),
+  }), CONFIG);
 
   themed(draw);
+  place.on("plotly_hover", ({ points }) => {
+    const pointed = points[0].customdata;
+    if (pointed && pointed[2] === looked.chosen) onPoint(pointed[0]);
+  });
+  outside.querySelector("button").addEventListener("click", () => { showAll = !showAll; draw(); });
   return {
-    choose(n) { chosen = n; scan = 0; draw(); },
-    moveTo(next) {
-      scan = next;
+    redraw: draw,
+    moveTo() {
       const moving = here(), first = place.data.length - moving.length;
       const columns = Object.fromEntries(AXES.map((c) => [c, moving.map((each) => each[c])]));
       Plotly.restyle(place, columns, moving.map((_, i) => first + i));
@@ -51,6 +67,26 @@ function scene(place, tracks, words) {
 }
 
 const placeOf = (track, i) => [...track.position.subarray(3 * i, 3 * i + 3)];
+const referencePlace = (track, i) =>
+  placeOf(track, i).map((value, axis) => value - track.error[3 * i + axis]);
+const referencePoints = (track) => inSpace(track).map((i) => referencePlace(track, i));
+
+/** Scans whose error is small beside the way that the reference takes; or all of them. */
+function nearScans(track, all) {
+  const scans = inSpace(track);
+  const ends = AXES.map((_, axis) => endsOf(scans.map((i) => referencePlace(track, i)[axis])));
+  const extent = Math.max(...ends.map(([low, high]) => high - low));
+  if (all || !(extent > 0)) return scans;
+  return scans.filter((i) => Math.hypot(...track.error.subarray(3 * i, 3 * i + 3)) <= LOST * extent);
+}
+
+function tellLost(place, lost, showAll) {
+  place.hidden = !showAll && !lost.length;
+  place.querySelector("span").textContent = showAll
+    ? "Everything is in view."
+    : `Out of view, because far from the reference: ${lost.map(([{ short }]) => short).join(", ")}.`;
+  place.querySelector("button").textContent = showAll ? "Zoom to the reference" : "Show everything";
+}
 
 /** ' - 456700 (m)': positions far from the world's origin are told from a place near to them. */
 function away(track, i) {
@@ -58,30 +94,19 @@ function away(track, i) {
   return origin ? ` ${origin > 0 ? "-" : "+"} ${Math.abs(origin)} (m)` : " (m)";
 }
 
-function pathOf(track, n, count, words) {
-  const scans = inSpace(track);
+function pathOf(track, n, chosen, words) {
+  const scans = inSpace(track), look = lineOf(n);
   const path = lineThrough(track, scans, (i) => placeOf(track, i));
-  const look = lineOf(n);
-  const byError = count === 1 && {
-    color: broken(track, scans, (i) => track.distance[i]), colorscale: "Viridis",
-    colorbar: {
-      title: { text: `${legendName(track.short)}: ${words.error} (m)`, side: "right" },
-      thickness: 10, len: 0.7, x: 1,
-    },
-  };
   return {
     type: "scatter3d", name: legendName(track.short), ...path, ...inSpaceMode(path, look.color),
-    line: { color: look.color, dash: look.dash, width: 4, ...byError },
-    showlegend: !byError, // the colour scale names it
-    customdata: broken(track, scans, (i) => [track.time[i], track.distance[i]]),
+    line: { color: look.color, dash: look.dash, width: n === chosen ? 5 : 3 },
+    customdata: broken(track, scans, (i) => [track.time[i], track.distance[i], n]),
     hovertemplate: `%{customdata[0]:.1f} s: ${words.error} %{customdata[1]:.3g} m<extra></extra>`,
   };
 }
 
 function referenceOf(track, words) {
-  const scans = inSpace(track);
-  const at = (i) => placeOf(track, i).map((value, axis) => value - track.error[3 * i + axis]);
-  const path = lineThrough(track, scans, at);
+  const path = lineThrough(track, inSpace(track), (i) => referencePlace(track, i));
   return {
     type: "scatter3d", name: words.reference, ...path, ...inSpaceMode(path, colour("quiet")),
     line: { color: colour("quiet"), width: 3, dash: "dash" }, hoverinfo: "skip",
@@ -93,19 +118,27 @@ function inSpaceMode(path, shade) {
   return { mode, marker: { ...marker, color: shade } };
 }
 
-/** Ellipsoids spread evenly over the scans, as one line. */
+/** Ellipsoids spread evenly over the scans, in the colour of their NEES, as one mesh. */
 function alongOf(track, factor) {
-  const count = Math.min(ALONG, track.time.length);
+  const count = Math.min(ALONG, track.time.length), turns = 16, rings = 8;
   const scans = Array.from({ length: count }, (_, i) =>
     Math.round((i * (track.time.length - 1)) / Math.max(count - 1, 1)));
-  const rings = scans.map((scan) => ringsAt(track, scan, factor));
   const size = factor === 1 ? "to scale" : `magnified ${factor.toLocaleString("en")} times`;
+  const shapes = scans.map((scan) => ({
+    root: rootOf(track.covariance, scan),
+    radius: factor * Math.sqrt(honestAt(track, "region", scan)),
+    centre: placeOf(track, scan),
+  }));
+  const ratio = scans.map((scan) => Math.log10(track.nees[scan] / honestAt(track, "middle", scan)));
   return {
-    type: "scatter3d", mode: "lines", name: `95 % ellipsoids, ${size}`, hoverinfo: "skip",
-    line: { color: colour("accent"), width: 2 },
-    x: rings.flatMap((ring) => ring.x),
-    y: rings.flatMap((ring) => ring.y),
-    z: rings.flatMap((ring) => ring.z),
+    type: "mesh3d", name: `95 % ellipsoids, ${size}`, showlegend: true, hoverinfo: "skip",
+    ...surface(shapes, turns, rings), opacity: 0.6,
+    intensity: ratio.flatMap((value) => Array(turns * (rings + 1)).fill(value)),
+    cmin: -NEES_DECADES, cmax: NEES_DECADES, colorscale: NEES_COLOURS,
+    colorbar: {
+      title: { text: "NEES / honest median", side: "right", font: { size: 12 } }, thickness: 10, len: 0.7, x: 1,
+      outlinewidth: 0, tickvals: [-2, -1, 0, 1, 2], ticktext: ["0.01", "0.1", "1", "10", "100"],
+    },
   };
 }
 
@@ -115,8 +148,13 @@ const ringsAt = (track, scan, factor) => circles(
   placeOf(track, scan),
 );
 
-const inSpace = (track) =>
-  thinned(track.time, [0, 1, 2].map((axis) => columnOf(track, axis)), -Infinity, Infinity, IN_SPACE);
+/** Scans of a line in space; found once, for they never change. */
+function inSpace(track) {
+  track.inSpace ??= thinned(
+    track.time, AXES.map((_, axis) => columnOf(track, axis)), -Infinity, Infinity, IN_SPACE,
+  );
+  return track.inSpace;
+}
 
 const columnOf = (track, axis) => track.time.map((_, i) => track.position[3 * i + axis]);
 
@@ -128,9 +166,9 @@ function lineThrough(track, scans, at) {
 /** 1 if ellipsoids can be seen beside the track; else 2, 5, 10 ... that brings them near to SHOWN. */
 function magnification(track) {
   if (!track.nees) return 1;
-  const extent = Math.max(...[0, 1, 2].map((axis) => {
-    const column = columnOf(track, axis);
-    return column.reduce((a, b) => Math.max(a, b)) - column.reduce((a, b) => Math.min(a, b));
+  const extent = Math.max(...AXES.map((_, axis) => {
+    const [low, high] = endsOf(referencePoints(track).map((point) => point[axis]));
+    return high - low;
   }));
   const sorted = Float32Array.from(track.sigma).sort();
   const size = sorted[sorted.length >> 1];

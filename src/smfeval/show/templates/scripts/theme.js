@@ -12,7 +12,8 @@ const DASHES = ["solid", "dash", "dashdot", "dot"];
 
 /** A colour of the style sheet. */
 const colour = (name) => getComputedStyle(root).getPropertyValue(`--${name}`).trim();
-const inDark = () => dark.matches && !root.classList.contains("printing");
+const inDark = () => !root.classList.contains("printing")
+  && (root.dataset.theme ? root.dataset.theme === "dark" : dark.matches);
 
 /** Look of the n-th line. */
 function lineOf(n) {
@@ -46,7 +47,8 @@ const axis = (title, more = {}) => ({
 
 /** An axis of a plot in space. */
 const spaceAxis = (title, more = {}) => ({
-  title: { text: title },
+  title: { text: title, font: { size: 13 } },
+  tickfont: { size: 11 },
   gridcolor: colour("line"),
   zerolinecolor: colour("line"),
   showbackground: false,
@@ -55,30 +57,81 @@ const spaceAxis = (title, more = {}) => ({
 });
 
 const AXES = ["x", "y", "z"];
-const EYE = { x: -1.0, y: -1.6, z: 1.25 }; // far enough for the titles of the axes
-const CENTRE = { x: 0, y: 0, z: -0.12 }; // they hang below the box
+const FIELD = 0.828; // height that is seen at distance 1: 2 tan(fov / 2), fov = 45 degrees
+const EYE_DISTANCE = 2;
 
-/** Room in space for all the points, to scale; the longest side is `reach` long. */
-function roomFor(columns, titles, reach) {
-  const ends = AXES.map((name) => {
-    let low = Infinity, high = -Infinity;
-    for (const column of columns) {
-      for (const value of column[name]) {
-        if (value !== null) { low = Math.min(low, value); high = Math.max(high, value); }
-      }
-    }
-    return [low, high];
-  });
+/** Least and largest of some numbers. */
+function endsOf(values) {
+  let low = Infinity, high = -Infinity;
+  for (const value of values) {
+    if (value !== null) { low = Math.min(low, value); high = Math.max(high, value); }
+  }
+  return [low, high];
+}
+
+/** Axes about some points, to scale: the longest side is `reach` long. */
+function axesAbout(ends, titles, reach, ticks) {
   const longest = Math.max(...ends.map(([low, high]) => high - low)) || 1;
   const sides = ends.map(([low, high]) => Math.max(1.1 * (high - low), 0.08 * longest));
   const [x, y, z] = ends.map(([low, high], i) => spaceAxis(titles[i], {
     range: [0.5 * (low + high - sides[i]), 0.5 * (low + high + sides[i])],
-    nticks: Math.max(2, Math.round((6 * sides[i]) / longest)),
+    nticks: Math.max(2, Math.round((ticks * sides[i]) / longest)),
   }));
   const [a, b, c] = sides.map((side) => (reach * side) / longest);
   return {
     aspectmode: "manual", aspectratio: { x: a, y: b, z: c }, dragmode: "orbit",
-    xaxis: x, yaxis: y, zaxis: z, camera: { eye: EYE, center: CENTRE },
+    xaxis: x, yaxis: y, zaxis: z,
+  };
+}
+
+/** Where the eye is: `azimuth` about the vertical, `elevation` above the ground, radians. */
+const eyeAt = (azimuth, elevation) => ({
+  x: EYE_DISTANCE * Math.cos(azimuth) * Math.cos(elevation),
+  y: EYE_DISTANCE * Math.sin(azimuth) * Math.cos(elevation),
+  z: EYE_DISTANCE * Math.sin(elevation),
+});
+
+/** Room for points [x, y, z], seen with their longest way across the plot, as large as fits. */
+function roomFor(points, titles, place) {
+  const ends = AXES.map((_, axis) => endsOf(points.map((point) => point[axis])));
+  const longest = Math.max(...ends.map(([low, high]) => high - low)) || 1;
+  const along = longestWay(points);
+  const [length, width] = [along, along + Math.PI / 2].map((angle) => {
+    const [low, high] = endsOf(points.map(([x, y]) => x * Math.cos(angle) + y * Math.sin(angle)));
+    return Math.max(high - low, 0.08 * longest);
+  });
+  const height = Math.max(ends[2][1] - ends[2][0], 0.08 * longest);
+  const elevation = width > 0.5 * length ? 0.95 : 0.7;
+  const seen = FIELD * EYE_DISTANCE, aspect = place.clientWidth / place.clientHeight || 1;
+  const tall = width * Math.sin(elevation) + height * Math.cos(elevation);
+  const reach = longest * seen * Math.min((0.74 * aspect) / length, 0.6 / tall);
+  const behind = along - Math.PI / 2;
+  return {
+    ...axesAbout(ends, titles, reach, narrow() ? 3 : 6),
+    camera: {
+      eye: eyeAt(Math.sin(behind) > 0 ? behind + Math.PI : behind, elevation),
+      center: { x: 0, y: 0, z: -0.1 },
+    },
+  };
+}
+
+/** Angle of the direction in which points on the ground are spread most, by second moments. */
+function longestWay(points) {
+  const mean = [0, 1].map((axis) => points.reduce((sum, p) => sum + p[axis], 0) / points.length);
+  let xx = 0, xy = 0, yy = 0;
+  for (const [x, y] of points) {
+    const dx = x - mean[0], dy = y - mean[1];
+    xx += dx * dx; xy += dx * dy; yy += dy * dy;
+  }
+  return 0.5 * Math.atan2(2 * xy, xx - yy);
+}
+
+/** Room for traces in space, about as wide as high. */
+function cubeFor(traces, titles) {
+  const ends = AXES.map((name) => endsOf(traces.flatMap((trace) => trace[name])));
+  return {
+    ...axesAbout(ends, titles, 0.8, 4),
+    camera: { eye: eyeAt(-2.13, 0.58), center: { x: 0, y: 0, z: -0.08 } },
   };
 }
 
@@ -90,7 +143,9 @@ const layoutOf = (more) => ({
   hoverlabel: {
     bgcolor: colour("paper"), bordercolor: colour("line"), font: { color: colour("text") },
   },
-  legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { size: 12 } },
+  legend: {
+    orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { size: 12 }, traceorder: "normal",
+  },
   modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("quiet"), activecolor: colour("accent") },
   margin: { l: 10, r: 10, t: 10, b: 10 },
   ...more,
@@ -107,6 +162,34 @@ const CONFIG = {
 function themed(draw) {
   draw();
   dark.addEventListener("change", draw);
+  root.addEventListener("themed", draw);
   addEventListener("beforeprint", () => { root.classList.add("printing"); draw(); });
   addEventListener("afterprint", () => { root.classList.remove("printing"); draw(); });
+}
+
+const PAPER = { width: 690, height: 350 }; // pixels: as wide as A4 between its margins
+
+/** While the page is printed, all plots have the size that fits paper; called once all are drawn. */
+function fitPlotsToPaper() {
+  const resize = (size) => {
+    for (const plot of document.querySelectorAll(".js-plotly-plot")) Plotly.relayout(plot, size);
+  };
+  addEventListener("beforeprint", () => resize({ autosize: false, ...PAPER }));
+  addEventListener("afterprint", () => resize({ autosize: true, width: null, height: null }));
+}
+
+/** The button that turns light to dark and back; until it is pressed, the system decides. */
+function enableThemeButton(button) {
+  const show = () => {
+    button.setAttribute("aria-pressed", inDark());
+    button.textContent = inDark() ? "Light" : "Dark";
+  };
+  button.hidden = false;
+  button.addEventListener("click", () => {
+    root.dataset.theme = inDark() ? "light" : "dark";
+    show();
+    root.dispatchEvent(new Event("themed"));
+  });
+  dark.addEventListener("change", show);
+  show();
 }
