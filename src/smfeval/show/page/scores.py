@@ -14,6 +14,7 @@ from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
 from smfeval.evaluation.result import SpaceScores
 from smfeval.show import scores
+from smfeval.show.brief import CONSTANT_PART
 from smfeval.show.check import doubt_text
 from smfeval.show.page.document import document
 from smfeval.show.page.parts import (
@@ -187,8 +188,9 @@ def _space_card(evaluation: Evaluation, scored: SpaceScores) -> SpaceCard:
     tail = "" if name == "position" else f"_{name}"
     k, held = scored.numbers.get(f"k{tail}"), scored.numbers.get(f"{COVERAGE}{tail}")
     lines = [] if held is None else [f"the {LEVEL} region holds {number_cell(held, '%').text}"]
-    if scored.constant is not None:
-        lines.append(f"k {number_cell(scored.constant.k).text} without a constant rotation")
+    constant = scored.constant
+    if constant is not None and k is not None and k.value > CONSTANT_PART * constant.k.value:
+        lines.append(f"k {number_cell(constant.k).text} without a constant rotation")
     return SpaceCard(
         name=name,
         axes=", ".join(scored.space.axis_names),

@@ -20,11 +20,11 @@ function orientationOverTime(place, tracks, told, looked, time) {
         },
       ],
       xaxis: { anchor: "y2" },
-      yaxis: axis("rotation error (deg)", {
+      yaxis: axis("rotation (deg)", {
         type: "log", domain: [0.52, 1],
         ...decades(scored.map((each) => each.rotation), ["error", "sigma"]),
       }),
-      yaxis2: axis("NEES / honest median", {
+      yaxis2: axis("NEES / median", {
         type: "log", domain: [0, 0.48], ...decades(spaces, ["ratio"]),
       }),
     };

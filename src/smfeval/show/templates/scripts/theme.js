@@ -169,13 +169,27 @@ function themed(draw) {
 
 const PAPER = { width: 690, height: 350 }; // pixels: as wide as A4 between its margins
 
-/** While the page is printed, all plots have the size that fits paper; called once all are drawn. */
+// While the page is printed, plots have a size that fits paper; called once all are drawn.
+// Plots in space are shrunk as they are: WebGL would draw a new size only after the print.
 function fitPlotsToPaper() {
-  const resize = (size) => {
-    for (const plot of document.querySelectorAll(".js-plotly-plot")) Plotly.relayout(plot, size);
-  };
-  addEventListener("beforeprint", () => resize({ autosize: false, ...PAPER }));
-  addEventListener("afterprint", () => resize({ autosize: true, width: null, height: null }));
+  const flat = (plot) => !plot._fullLayout.scene;
+  const plots = () => [...document.querySelectorAll(".js-plotly-plot")];
+  addEventListener("beforeprint", () => {
+    for (const plot of plots()) {
+      const { offsetWidth: width, offsetHeight: height } = plot;
+      if (flat(plot)) Plotly.relayout(plot, { autosize: false, ...PAPER });
+      else if (width) {
+        const zoom = Math.min(1, PAPER.width / width);
+        Object.assign(plot.style, { zoom, width: `${width}px`, height: `${height}px` });
+      }
+    }
+  });
+  addEventListener("afterprint", () => {
+    for (const plot of plots()) {
+      if (flat(plot)) Plotly.relayout(plot, { autosize: true, width: null, height: null });
+      else Object.assign(plot.style, { zoom: "", width: "", height: "" });
+    }
+  });
 }
 
 /** The button that turns light to dark and back; until it is pressed, the system decides. */
