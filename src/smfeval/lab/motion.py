@@ -11,7 +11,7 @@ from smfeval import words
 from smfeval.errors import OptionError
 from smfeval.lab.scene import Ground
 from smfeval.maths import se3, so3
-from smfeval.maths.arrays import Floats
+from smfeval.maths.arrays import Bools, Floats
 
 STEP_M = 0.1
 BEYOND_M = 12.0  # the path goes straight on at both ends, so that rounding does not shorten it
@@ -137,6 +137,19 @@ class Gait:
     pitch_rad: float = 0.02
     roll_rad: float = 0.015
     look_rad: float = 0.15  # slow turns of the head
+    hand_rad: float = 0.0  # how an arm wanders: rms about each axis
+    hand_m: float = 0.0  # and along each axis
+    glance_rad: float = 0.0  # a turn to the side that is taken back, about every 20 s
+    pause_s: float = 0.0  # standing still, about every minute
+
+
+HANDHELD = Gait(
+    sway_m=0.03, bob_m=0.025, yaw_rad=0.03, pitch_rad=0.035, roll_rad=0.03,
+    hand_rad=0.05, hand_m=0.02, glance_rad=0.5, pause_s=3.0,
+)  # fmt: skip
+HAND_HZ = (0.15, 2.5)  # how fast an arm wanders
+GLANCE_EVERY_S, PAUSE_EVERY_S = 20.0, 60.0
+RISE_S = 1.2  # to turn to the side, to come to a halt
 
 
 def simulate_walk(
@@ -152,11 +165,12 @@ def simulate_walk(
     phase = rng.uniform(0, 2 * np.pi, size=8)
     pace = gait.speed * rng.uniform(0.92, 1.05)
     time = _knots(route, gait)
-    distance, effort = _progress(time, gait, pace, phase)
+    hand = _draw_hand(time, gait, rng)
+    distance, effort = _progress(time, gait, pace, phase, hand.walking)
     duration_s = _resolve_duration(route, time, distance, duration_s)
     used = time <= duration_s + MARGIN_S
 
-    t, s, effort = time[used], distance[used], effort[used]
+    t, s, effort, hand = time[used], distance[used], effort[used], hand.cut(used)
     heading = _heading(route, s)
     place = route.path(s)
     sway = effort * gait.sway_m * np.sin(np.pi * gait.step_hz * t + phase[0])
@@ -164,21 +178,85 @@ def simulate_walk(
     height = SENSOR_HEIGHT_M + (ground or Ground()).height(*place.T)
     height = height + effort * gait.bob_m * np.sin(2 * np.pi * gait.step_hz * t + phase[1])
 
-    position = np.column_stack([place, height])
-    return interpolate_motion(t, position, _angles(t, heading, effort, gait, phase), duration_s)
+    position = np.column_stack([place, height]) + hand.shift
+    angles = _angles(t, heading, effort, gait, phase) + hand.turn
+    return interpolate_motion(t, position, angles, duration_s)
+
+
+@dataclass(frozen=True, eq=False)
+class _Hand:
+    """What holding a scanner in the hand adds to a walk."""
+
+    turn: Floats  # (n, 3) yaw, pitch, roll in rad
+    shift: Floats  # (n, 3) m
+    walking: Floats  # (n,) 1 while one walks, 0 in pauses
+
+    def cut(self, used: Bools) -> "_Hand":
+        return _Hand(self.turn[used], self.shift[used], self.walking[used])
+
+
+def _draw_hand(time: Floats, gait: Gait, rng: np.random.Generator) -> _Hand:
+    """Wandering of the arm, glances to the sides and pauses; nothing while one stands at first."""
+    begun = _rise((time - gait.standing_s) / gait.starting_s)
+    turn, shift = gait.hand_rad * _wander(time, rng), gait.hand_m * _wander(time, rng)
+    glances, pauses = 0 * time, 0 * time
+    if gait.glance_rad:
+        for start in _times(time[-1], GLANCE_EVERY_S, rng):
+            side = gait.glance_rad * rng.uniform(-1, 1)
+            _add_bump(glances, time, side, start, rng.uniform(0.5, 2.0))
+    if gait.pause_s:
+        for start in _times(time[-1], PAUSE_EVERY_S, rng):
+            _add_bump(pauses, time, 1.0, start, gait.pause_s * rng.uniform(0.5, 1.5))
+    turn[:, 0] += glances
+    return _Hand(begun[:, None] * turn, begun[:, None] * shift, 1 - pauses)
+
+
+def _times(end: float, every: float, rng: np.random.Generator) -> Floats:
+    """One time in each stretch of `every` s after the first, not near its ends."""
+    start = np.arange(every, end, every)
+    return start + rng.uniform(0.1, 0.6, size=len(start)) * every
+
+
+def _wander(time: Floats, rng: np.random.Generator) -> Floats:
+    """Three smooth random series with rms 1: sums of waves of drawn rates. (n,) -> (n, 3)."""
+    waves = 24
+    rate = np.exp(rng.uniform(*np.log(HAND_HZ), size=(waves, 3)))
+    phase = rng.uniform(0, 2 * np.pi, size=(waves, 3))
+    size = rate**-0.5  # fast wandering is smaller
+    size *= np.sqrt(2 / (size**2).sum(axis=0))
+    out = np.zeros((len(time), 3))
+    for i in range(waves):
+        out += size[i] * np.sin(2 * np.pi * rate[i] * time[:, None] + phase[i])
+    return out
+
+
+def _add_bump(out: Floats, time: Floats, size: float, start: float, hold_s: float) -> None:
+    """Add, in place, what goes smoothly from 0 to a size, is held, and goes back."""
+    first, last = np.searchsorted(time, [start, start + hold_s + 2 * RISE_S])
+    since = time[first:last] - start
+    out[first:last] += size * (_rise(since / RISE_S) - _rise((since - hold_s) / RISE_S - 1))
+
+
+def _rise(share: Floats) -> Floats:
+    """From 0 at 0 to 1 at 1 with three smooth derivatives. (n,) -> (n,)."""
+    share = np.clip(share, 0, 1)
+    return share**4 * (35 - 84 * share + 70 * share**2 - 20 * share**3)
 
 
 def _knots(route: Route, gait: Gait) -> Floats:
     """Times that surely cover the whole route."""
     slowest = 0.8 * gait.speed
-    last = gait.standing_s + gait.starting_s + (route.length_m + 10) / slowest
+    walked = (route.length_m + 10) / slowest
+    pauses = (1.5 * gait.pause_s + 2 * RISE_S) / PAUSE_EVERY_S if gait.pause_s else 0.0
+    last = gait.standing_s + gait.starting_s + walked / (1 - pauses)
     return np.arange(-MARGIN_S, last + 2 * MARGIN_S, KNOT_S)
 
 
-def _progress(time: Floats, gait: Gait, pace: float, phase: Floats) -> tuple[Floats, Floats]:
+def _progress(
+    time: Floats, gait: Gait, pace: float, phase: Floats, walking: Floats
+) -> tuple[Floats, Floats]:
     """Distance walked, and the effort, which rises smoothly from 0 (standing) to 1 (walking)."""
-    rise = np.clip((time - gait.standing_s) / gait.starting_s, 0, 1)
-    effort = rise**4 * (35 - 84 * rise + 70 * rise**2 - 20 * rise**3)  # three smooth derivatives
+    effort = walking * _rise((time - gait.standing_s) / gait.starting_s)
     slow = np.sin(2 * np.pi * 0.045 * time + phase[2]) + np.sin(2 * np.pi * 0.11 * time + phase[3])
     speed = pace * effort * (1 + gait.speed_change * slow / 2)
     steps = (speed[1:] + speed[:-1]) / 2 * np.diff(time)

@@ -1,12 +1,16 @@
-"""Scenes of boxes, tubes and ground, and the distance to the nearest surface along each ray."""
+"""Scenes: boxes, tubes, porous crowns and ground, at rest or moving, and rays cast into them."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from smfeval.maths.arrays import Bools, Floats, Ints
+from smfeval.maths.arrays import Floats, Ints
+
+if TYPE_CHECKING:
+    from smfeval.lab.rays import Crowns, GroundShape, Slices, Solids
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,10 @@ class Footprints:
 def stack_footprints(prints: list[Footprint]) -> Footprints:
     """Many rectangles as arrays."""
     rows = np.array([(f.x, f.y, f.half_x, f.half_y, f.yaw) for f in prints]).reshape(-1, 5)
-    centre, half, yaw = rows[:, :2], rows[:, 2:4], rows[:, 4]
+    return _frame_rectangles(rows[:, :2], rows[:, 2:4], rows[:, 4])
+
+
+def _frame_rectangles(centre: Floats, half: Floats, yaw: Floats) -> Footprints:
     signs = np.array([(1, 1), (1, -1), (-1, -1), (-1, 1)])
     local = half[:, None] * signs
     cos, sin = np.cos(yaw)[:, None], np.sin(yaw)[:, None]
@@ -66,22 +73,10 @@ class Box:
         half_x, half_y = np.abs(level) @ self.half
         return Footprint(self.centre[0], self.centre[1], half_x, half_y, yaw)
 
-    def hit(self, origin: Floats, direction: Floats) -> Floats:
-        """Distance to the first face along each ray, inf without one. (3, n), (3, n) -> (n,).
-
-        Along axis i the ray is inside while |o_i + t d_i| <= half_i (slab method); it is inside
-        the box while it is so along all three.
-        """
-        back = self.rotation.T
-        start, half = back @ (origin - self.centre[:, None]), self.half[:, None]
-        with np.errstate(divide="ignore", invalid="ignore"):  # a ray in a face: NaN, a miss
-            inverse = 1 / (back @ direction)
-            one, other = (-half - start) * inverse, (half - start) * inverse
-            enter = np.minimum(one, other).max(axis=0)
-            leave = np.maximum(one, other).min(axis=0)
-            first = np.where(enter > 0, enter, leave)
-            is_hit = (enter <= leave) & (first > 0)
-        return np.where(is_hit, first, np.inf)
+    @property
+    def row(self) -> Floats:
+        """Centre, rotation and half edges. (15,)."""
+        return np.concatenate([self.centre, self.rotation.ravel(), self.half])
 
 
 def box(
@@ -110,26 +105,11 @@ class Tube:
         yaw = float(np.arctan2(y, x))
         return Footprint(self.centre[0], self.centre[1], along, self.radius, yaw)
 
-    def hit(self, origin: Floats, direction: Floats) -> Floats:
-        """Distance to the first wall along each ray, inf without one. (3, n), (3, n) -> (n,).
-
-        With both parts across the axis, |o + t d|^2 = radius^2 is quadratic in t.
-        """
-        start = origin - self.centre[:, None]
-        start_along, step_along = self.axis @ start, self.axis @ direction
-        start = start - self.axis[:, None] * start_along
-        step = direction - self.axis[:, None] * step_along
-        a, b = (step * step).sum(axis=0), (start * step).sum(axis=0)
-        c = (start * start).sum(axis=0) - self.radius**2
-        with np.errstate(divide="ignore", invalid="ignore"):  # no root, or along the axis: a miss
-            root = np.sqrt(b * b - a * c)
-            near, far = (-b - root) / a, (-b + root) / a
-            near_hit = self._is_hit(near, start_along, step_along)
-            far_hit = self._is_hit(far, start_along, step_along)
-        return np.where(near_hit, near, np.where(far_hit, far, np.inf))
-
-    def _is_hit(self, distance: Floats, start: Floats, step: Floats) -> Bools:
-        return (distance > 0) & (np.abs(start + distance * step) <= self.half_length)
+    @property
+    def row(self) -> Floats:
+        """Centre, axis, radius and half length, filled up with zeros. (15,)."""
+        size = [self.radius, self.half_length]
+        return np.concatenate([self.centre, self.axis, size, np.zeros(7)])
 
 
 def pillar(x: float, y: float, radius: float, low: float, high: float) -> Tube:
@@ -138,88 +118,119 @@ def pillar(x: float, y: float, radius: float, low: float, high: float) -> Tube:
     return Tube(centre, np.array([0.0, 0.0, 1.0]), radius, (high - low) / 2)
 
 
-CLOSE_M = 1e-9  # clearance that counts as contact
-STEPS = 60  # grazing rays need some 20; what is not met by then passes over the ground
+@dataclass(frozen=True, eq=False)
+class Crown:
+    """Leaves in an ellipsoid: a ray of length L in it meets none with probability exp(-mu L).
+
+    The leaves stay where they are, in clumps of some 20 cm; returns come from the depth of the
+    crown, at distances from where the ray enters it with the density mu exp(-mu x). `extinction`,
+    mu, is half the leaf area in a cubic metre for leaves that look in all directions.
+    """
+
+    centre: Floats  # (3,) m
+    half: Floats  # (3,) m, semi-axes along x, y and z
+    extinction: float  # 1/m
+
+    @cached_property
+    def footprint(self) -> Footprint:
+        """The rectangle around it."""
+        return Footprint(self.centre[0], self.centre[1], self.half[0], self.half[1], 0.0)
+
+
+@dataclass(frozen=True)
+class Tufts:
+    """Texture of the ground: heights drawn for the corners of a grid, bilinear in between."""
+
+    rms_m: float  # of the height over the waves
+    cell_m: float  # edge of a cell of the grid
+    seed: int = 0
+
+    @property
+    def highest_m(self) -> float:
+        """What corners are drawn from, evenly: uniform has variance 1/3, and 4/9 of it is left."""
+        return self.rms_m * np.sqrt(27 / 4)
 
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """A plane at height `level` with waves on it; no waves: flat."""
+    """A plane at height `level` with waves on it, and perhaps tufts; no waves: flat."""
 
     level: float = 0.0  # m
     amplitude: Floats = field(default_factory=lambda: np.zeros(0))  # (w,) m
     wave: Floats = field(default_factory=lambda: np.zeros((0, 2)))  # (w, 2) rad/m
     phase: Floats = field(default_factory=lambda: np.zeros(0))  # (w,) rad
+    tufts: Tufts | None = None
 
     def height(self, x: Floats, y: Floats) -> Floats:
-        """Height of the ground at points. (...), (...) -> (...)."""
+        """Height of the waves at points, which a foot levels. (...), (...) -> (...)."""
         angle = self.wave[:, 0] * x[..., None] + self.wave[:, 1] * y[..., None] + self.phase
         return self.level + (self.amplitude * np.sin(angle)).sum(axis=-1)
 
-    def hit(self, origin: Floats, direction: Floats, limit: Floats) -> Floats:
-        """Distance to the ground along each ray, inf if not before `limit`. (3, n) -> (n,)."""
-        crest = self.level + np.abs(self.amplitude).sum()
-        with np.errstate(divide="ignore", invalid="ignore"):
-            fall = (crest - origin[2]) / direction[2]  # where the ray sinks below all crests
-        above = origin[2] > crest
-        start = np.where(above, np.where(direction[2] < 0, fall, np.inf), 0.0)
-        reached = start <= limit
-        if not len(self.amplitude):
-            return np.where(reached & above, start, np.inf)
-        out = np.full(len(limit), np.inf)
-        rays = np.flatnonzero(reached)
-        out[rays] = self._march_rays(origin[:, rays], direction[:, rays], start[rays], limit[rays])
-        return out
+    def textured_height(self, x: Floats, y: Floats) -> Floats:
+        """Height with the tufts, which a ray meets. (n,), (n,) -> (n,)."""
+        from smfeval.lab.rays import tuft_heights  # noqa: PLC0415  numba only when rays are cast
 
-    def _march_rays(
-        self, origin: Floats, direction: Floats, start: Floats, limit: Floats
-    ) -> Floats:
-        """Walk along the rays from `start` without ever passing the ground."""
-        distance = np.full(len(start), np.inf)
-        rate = self.wave @ direction[:2]
-        bend = np.abs(self.amplitude) @ (rate * rate)
-        angle = self.wave @ origin[:2] + self.phase[:, None]
-        at, active = start.copy(), np.arange(len(start))
-        for _ in range(STEPS):
-            wave_angle = angle + rate * at
-            gap = origin[2] + direction[2] * at - self.level - self.amplitude @ np.sin(wave_angle)
-            slope = direction[2] - self.amplitude @ (rate * np.cos(wave_angle))
-            touched = gap <= CLOSE_M
-            distance[active[touched]] = at[touched]
-            with np.errstate(divide="ignore"):  # a vertical ray does not bend
-                step = 2 * gap / (np.sqrt(slope * slope + 2 * bend * gap) - slope)
-            at = at + step
-            on = ~touched & (at < limit)
-            if not on.any():
-                break
-            active, at, limit, bend = active[on], at[on], limit[on], bend[on]
-            origin, direction, angle, rate = (
-                origin[:, on],
-                direction[:, on],
-                angle[:, on],
-                rate[:, on],
-            )
-        return distance
+        return self.height(x, y) + tuft_heights(x, y, self.shape)
+
+    @property
+    def shape(self) -> "GroundShape":
+        """What rays are cast against."""
+        from smfeval.lab.rays import GroundShape  # noqa: PLC0415  numba only when rays are cast
+
+        tufts = self.tufts or Tufts(0.0, 1.0)
+        return GroundShape(
+            float(self.level),
+            self.amplitude,
+            self.wave,
+            self.phase,
+            float(tufts.highest_m),
+            float(tufts.cell_m),
+            int(tufts.seed),
+        )
 
 
-def candidates(
+KNOT_S = 0.1  # paths of moving bodies are straight in between
+
+
+@dataclass(frozen=True, eq=False)
+class Moving:
+    """Surfaces that move together: in the axes of a body whose path is given every 0.1 s."""
+
+    surfaces: tuple[Box | Tube, ...]  # in the body's axes: x ahead, y left, z up
+    pose: Floats  # (knots, 4) x, y, z in m and yaw in rad, without jumps of a turn
+
+    def poses(self, time: Floats) -> Floats:
+        """x, y, z and yaw at times in s; it rests before its path begins and after. (n, 4)."""
+        knot = np.arange(len(self.pose)) * KNOT_S
+        return np.stack([np.interp(time, knot, column) for column in self.pose.T], axis=-1)
+
+    @cached_property
+    def reach_m(self) -> list[float]:
+        """How far each surface reaches from the body's origin, seen from above."""
+        prints = (surface.footprint for surface in self.surfaces)
+        return [float(np.hypot(f.x, f.y) + np.hypot(f.half_x, f.half_y)) for f in prints]
+
+
+def _find_slices(
     prints: Footprints, centre: Floats, spread: float, azimuth: Floats, farthest: float
-) -> Iterator[tuple[int, slice]]:
-    """Surfaces within reach and the rays that may meet them, as slices of sorted azimuths."""
+) -> "Slices":
+    """Surfaces within reach, nearest first, and the rays that may meet them."""
+    from smfeval.lab.rays import Slices  # noqa: PLC0415  numba only when rays are cast
+
     gap = prints.gap(centre)
     low, width = _views(prints, centre, gap, spread)
     first = np.searchsorted(azimuth, low, side="left")
     last = np.searchsorted(azimuth, low + width, side="right")
     again = np.searchsorted(azimuth, low + width - 2 * np.pi, side="right")
-    near: Ints = np.flatnonzero(gap <= farthest + spread)
-    for i in near[np.argsort(gap[near], kind="stable")]:
-        if width[i] >= 2 * np.pi:
-            yield int(i), slice(0, len(azimuth))
-            continue
-        if last[i] > first[i]:
-            yield int(i), slice(int(first[i]), int(last[i]))
-        if again[i] > 0:  # the view goes on beyond pi, at the start of the azimuths
-            yield int(i), slice(0, int(again[i]))
+    whole = width >= 2 * np.pi
+    first, last = np.where(whole, 0, first), np.where(whole, len(azimuth), last)
+    again = np.where(whole, 0, again)  # the view goes on beyond pi, at the start of the azimuths
+
+    index: Ints = np.tile(np.arange(len(gap)), 2)
+    first, last = np.concatenate([first, 0 * again]), np.concatenate([last, again])
+    used = np.flatnonzero((gap[index] <= farthest + spread) & (last > first))
+    used = used[np.argsort(gap[index[used]], kind="stable")]
+    return Slices(index[used], first[used], last[used], gap[index[used]] - spread)
 
 
 def _views(prints: Footprints, centre: Floats, gap: Floats, spread: float) -> tuple[Floats, Floats]:
@@ -235,46 +246,118 @@ def _views(prints: Footprints, centre: Floats, gap: Floats, spread: float) -> tu
 
 
 BATCH = 2**15  # rays that are cast together: their coordinates stay in cache
+LEAF_SEED = 0  # crowns differ by their places: leaves are drawn for places in the world
+REST = -1  # the path of a surface that does not move
 
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """Surfaces that stand on the ground."""
+    """Surfaces that stand on the ground, crowns, and bodies that move among them."""
 
     surfaces: tuple[Box | Tube, ...]
     ground: Ground | None = None
+    crowns: tuple[Crown, ...] = ()
+    moving: tuple[Moving, ...] = ()
 
     @cached_property
     def footprints(self) -> Footprints:
         """What each surface covers, seen from above."""
         return stack_footprints([surface.footprint for surface in self.surfaces])
 
+    @cached_property
+    def crown_footprints(self) -> Footprints:
+        """What each crown covers, seen from above."""
+        return stack_footprints([crown.footprint for crown in self.crowns])
 
-def cast(scene: Scene, origin: Floats, direction: Floats, farthest_m: float) -> Floats:
+    def moving_footprints(self, start_s: float, end_s: float) -> Footprints:
+        """Squares that contain each surface of a moving body from one time to another."""
+        solids = self.moving_solids
+        last = solids.pose.shape[1] - 1
+        first, end = (int(np.clip(t // KNOT_S, 0, last - 1)) for t in (start_s, end_s))
+        places = solids.pose[:, first : end + 2, :2]
+        low, high = places.min(axis=1)[solids.path], places.max(axis=1)[solids.path]
+        reach = np.concatenate([body.reach_m for body in self.moving])[:, None]
+        return _frame_rectangles((low + high) / 2, (high - low) / 2 + reach, np.zeros(len(low)))
+
+    @cached_property
+    def packed_crowns(self) -> "Crowns":
+        """Crowns as arrays."""
+        from smfeval.lab.rays import Crowns  # noqa: PLC0415  numba only when rays are cast
+
+        centre, half = (np.array([getattr(c, n) for c in self.crowns]) for n in ("centre", "half"))
+        return Crowns(centre, half, np.array([c.extinction for c in self.crowns]), LEAF_SEED)
+
+    @cached_property
+    def solids(self) -> "Solids":
+        """Surfaces at rest."""
+        return _pack_solids(self.surfaces, [REST] * len(self.surfaces), np.zeros((1, 2, 4)))
+
+    @cached_property
+    def moving_solids(self) -> "Solids":
+        """Surfaces of all moving bodies."""
+        surfaces = [surface for body in self.moving for surface in body.surfaces]
+        path = [i for i, body in enumerate(self.moving) for _ in body.surfaces]
+        knots = max(len(body.pose) for body in self.moving)
+        rests = [np.tile(body.pose[-1:], (knots - len(body.pose), 1)) for body in self.moving]
+        poses = zip((body.pose for body in self.moving), rests, strict=True)
+        return _pack_solids(surfaces, path, np.stack([np.concatenate(pair) for pair in poses]))
+
+
+def _pack_solids(surfaces: Sequence[Box | Tube], path: list[int], pose: Floats) -> "Solids":
+    from smfeval.lab.rays import BOX, Solids  # noqa: PLC0415  numba only when rays are cast
+
+    kind = np.array([BOX if isinstance(each, Box) else BOX + 1 for each in surfaces], dtype=int)
+    row = np.array([each.row for each in surfaces], dtype=float).reshape(-1, 15)
+    return Solids(kind, row, np.array(path, dtype=int), pose, KNOT_S)
+
+
+def cast(
+    scene: Scene,
+    origin: Floats,
+    direction: Floats,
+    farthest_m: float,
+    *,
+    time: Floats | None = None,
+) -> Floats:
     """Distance to the first surface along each ray, inf if none is near enough.
 
-    Rays (n, 3) with unit directions; neighbours should start near each other. -> (n,).
+    Rays (n, 3) with unit directions; neighbours should start near each other. `time` (n,) in s
+    is when each is sent, for bodies that move; all at 0 unless given. -> (n,).
     """
+    time = np.zeros(len(origin)) if time is None else time
     out = np.empty(len(origin))
     for first in range(0, len(origin), BATCH):
         part = slice(first, first + BATCH)
-        out[part] = _batch(scene, origin[part], direction[part], farthest_m)
+        out[part] = _batch(scene, origin[part], direction[part], time[part], farthest_m)
     return out
 
 
-def _batch(scene: Scene, origin: Floats, direction: Floats, farthest_m: float) -> Floats:
+def _batch(
+    scene: Scene, origin: Floats, direction: Floats, time: Floats, farthest_m: float
+) -> Floats:
+    from smfeval.lab import rays as compiled  # noqa: PLC0415  numba only when rays are cast
+
     azimuth = np.arctan2(direction[:, 1], direction[:, 0])
-    order = np.argsort(azimuth, kind="stable")
-    azimuth, start, step = azimuth[order], origin[order].T.copy(), direction[order].T.copy()
-    centre = (start[:2].min(axis=1) + start[:2].max(axis=1)) / 2
-    spread = float(np.hypot(*(start[:2] - centre[:, None])).max())
+    order = np.argsort(azimuth)
+    azimuth = azimuth[order]
+    low, high = origin[:, :2].min(axis=0), origin[:, :2].max(axis=0)
+    centre = (low + high) / 2
+    spread = float(np.hypot(*(high - low))) / 2
 
     nearest = np.full(len(order), np.nextafter(farthest_m, np.inf))
-    for i, rays in candidates(scene.footprints, centre, spread, azimuth, farthest_m):
-        distance = scene.surfaces[i].hit(start[:, rays], step[:, rays])
-        np.minimum(nearest[rays], distance, out=nearest[rays])
+    rays = compiled.Rays(origin[order], direction[order], time[order], nearest)
+    if scene.surfaces:
+        slices = _find_slices(scene.footprints, centre, spread, azimuth, farthest_m)
+        compiled.cast_solids(rays, slices, scene.solids)
+    if scene.moving:
+        prints = scene.moving_footprints(float(time.min()), float(time.max()))
+        slices = _find_slices(prints, centre, spread, azimuth, farthest_m)
+        compiled.cast_solids(rays, slices, scene.moving_solids)
     if scene.ground is not None:
-        np.minimum(nearest, scene.ground.hit(start, step, nearest), out=nearest)
+        compiled.cast_ground(rays, scene.ground.shape)
+    if scene.crowns:
+        slices = _find_slices(scene.crown_footprints, centre, spread, azimuth, farthest_m)
+        compiled.cast_crowns(rays, slices, scene.packed_crowns)
 
     out = np.empty(len(order))
     out[order] = np.where(nearest <= farthest_m, nearest, np.inf)

@@ -1,10 +1,11 @@
 """SENSORS: IMU and LiDAR of a motion, with noise, and with faults that a filter is not told."""
 
-from smfeval.lab.sensors.faults import NO_FAULTS, TYPICAL_FAULTS, Faults
+from smfeval.lab.sensors.faults import HANDHELD_FAULTS, NO_FAULTS, TYPICAL_FAULTS, Faults
 from smfeval.lab.sensors.imu import ImuModel
 from smfeval.lab.sensors.lidar import LIDARS, LidarModel, Rosette, Spinning
 
 __all__ = [
+    "HANDHELD_FAULTS",
     "LIDARS",
     "NO_FAULTS",
     "TYPICAL_FAULTS",

@@ -131,20 +131,33 @@ def _simulate_batch(
 ) -> tuple[Floats, Ints, Ints, Ints]:
     """Points, times, rings and number of points of some scans that follow each other."""
     model, truth, pattern = rig.model, rig.truth, rig.model.pattern
-    looks = [pattern.angles(first + i) for i in range(len(since))]
-    azimuth, elevation = (np.stack(each) for each in zip(*looks, strict=True))
+    azimuth, elevation = _angles(pattern, first, len(since))
     after = firing_times(model)
     taken = (since[:, None] + after) / NANOSECONDS + truth.clock_s
 
+    shape = (len(since), pattern.firings, pattern.rings)
     beam = directions(azimuth, elevation + truth.elevation_rad)
-    origin, ray = _world_rays(rig, taken.ravel(), beam.reshape(-1, pattern.rings, 3))
-    distance = cast(rig.scene, origin, ray, model.farthest_m).reshape(azimuth.shape)
+    told = directions(azimuth, elevation) if truth.elevation_rad.any() else beam
+    beam = np.broadcast_to(beam, (*shape, 3)).reshape(-1, pattern.rings, 3)
+    origin, ray = _world_rays(rig, taken.ravel(), beam)
+    sent = np.repeat(taken.ravel(), pattern.rings)
+    distance = cast(rig.scene, origin, ray, model.farthest_m, time=sent).reshape(shape)
     kept, distance = _simulate_ranges(distance, rig, rng)
 
-    point = (distance[kept][:, None] * directions(azimuth[kept], elevation[kept])).astype("f4")
-    time = np.broadcast_to(after[:, None], azimuth.shape)[kept].astype("i4")
-    ring = np.broadcast_to(np.arange(pattern.rings), azimuth.shape)[kept].astype("u2")
+    point = (distance[kept][:, None] * np.broadcast_to(told, (*shape, 3))[kept]).astype("f4")
+    time = np.broadcast_to(after[:, None], shape)[kept].astype("i4")
+    ring = np.broadcast_to(np.arange(pattern.rings), shape)[kept].astype("u2")
     return point, time, ring, kept.sum(axis=(1, 2))
+
+
+def _angles(pattern: Pattern, first: int, count: int) -> tuple[Floats, Floats]:
+    """Azimuth and elevation of scans that follow each other; one stands for all if they repeat.
+
+    -> (count or 1, firings, rings) each.
+    """
+    scans = range(first, first + (1 if isinstance(pattern, Spinning) else count))
+    azimuth, elevation = zip(*(pattern.angles(i) for i in scans), strict=True)
+    return np.stack(azimuth), np.stack(elevation)
 
 
 def firing_times(model: LidarModel) -> Ints:

@@ -1,4 +1,4 @@
-"""WORLDS: scenes and routes by name, drawn from a seed; the easy and the adversarial set."""
+"""WORLDS: scenes and routes by name, drawn from a seed; the easy, the adversarial and the hand-held set."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -6,11 +6,11 @@ from functools import partial
 import numpy as np
 
 from smfeval.errors import OptionError
-from smfeval.lab.sensors.faults import TYPICAL_FAULTS, Faults
-from smfeval.lab.worlds import courtyards, featureless
+from smfeval.lab.sensors.faults import HANDHELD_FAULTS, TYPICAL_FAULTS, Faults
+from smfeval.lab.worlds import courtyards, featureless, outdoors
 from smfeval.lab.worlds.parts import Builder, BuiltWorld
 
-__all__ = ["ADVERSARIAL", "EASY", "WORLDS", "BuiltWorld", "SeededWorld", "World", "world_named"]
+__all__ = ["ADVERSARIAL", "EASY", "HANDHELD", "WORLDS", "BuiltWorld", "SeededWorld", "World", "world_named"]
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,25 @@ WORLDS = {
         ),
         World("field", "open ground, few distant objects", featureless.field),
         World("corridor", "indoors, few features, one corner", featureless.corridor),
+        World(
+            "park",
+            "400 m over grass among leafy trees, with people",
+            outdoors.park,
+            HANDHELD_FAULTS,
+        ),
+        World("street", "300 m of street with cars and people", outdoors.street, HANDHELD_FAULTS),
+        World(
+            "campus",
+            "courtyards, gardens and streets, 1.4 km of new ground",
+            outdoors.campus,
+            HANDHELD_FAULTS,
+        ),
+        World(
+            "campus_loop",
+            "the same in a ring of 1 km, ends in the first courtyard",
+            outdoors.campus_loop,
+            HANDHELD_FAULTS,
+        ),
     )
 }
 
@@ -72,6 +91,14 @@ EASY = (
     SeededWorld("college_loop", 3),
 )
 ADVERSARIAL = tuple(SeededWorld(name, 1) for name in ("tunnel_ribs", "tunnel", "corridor", "field"))
+
+
+HANDHELD = (
+    SeededWorld("park", 1),
+    SeededWorld("street", 1),
+    SeededWorld("campus", 1),
+    SeededWorld("campus_loop", 1),
+)
 
 
 def world_named(name: str) -> World:

@@ -29,13 +29,13 @@ def field(rng: np.random.Generator) -> BuiltWorld:
     return BuiltWorld(Scene(tuple(surfaces), relief(rng)), route)
 
 
-def relief(rng: np.random.Generator) -> Ground:
+def relief(rng: np.random.Generator, waves: int = 5) -> Ground:
     """Waves of 8 to 40 m length and a few centimetres height, in all directions."""
-    length = rng.uniform(8, 40, size=5)
-    turn = rng.uniform(0, 2 * np.pi, size=5)
+    length = rng.uniform(8, 40, size=waves)
+    turn = rng.uniform(0, 2 * np.pi, size=waves)
     wave = 2 * np.pi / length * np.stack([np.cos(turn), np.sin(turn)])
-    amplitude = rng.uniform(0.5, 1.0, size=5) * length / 300
-    return Ground(0.0, amplitude, wave.T, rng.uniform(0, 2 * np.pi, size=5))
+    amplitude = rng.uniform(0.5, 1.0, size=waves) * length / 300
+    return Ground(0.0, amplitude, wave.T, rng.uniform(0, 2 * np.pi, size=waves))
 
 
 HALF_WIDTH_M = 1.3

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from smfeval.lab.motion import Gait, Route
-from smfeval.lab.scene import Box, Scene, Tube, box, pillar
+from smfeval.lab.scene import Box, Crown, Scene, Tube, box, pillar
 from smfeval.maths.arrays import Floats
 
-Surface = Box | Tube
+Surface = Box | Tube  # what does not let rays through and does not move
 Place = tuple[float, float]
 
 
@@ -39,6 +39,28 @@ def tree(x: float, y: float, rng: np.random.Generator) -> list[Surface]:
     size = (rng.uniform(1.5, 3.0), rng.uniform(1.5, 3.0), rng.uniform(1.5, 2.5))
     crown = box((x, y, crown_low + size[2] / 2), size, rng.uniform(0, np.pi))
     return [pillar(x, y, rng.uniform(0.12, 0.3), -1.0, crown_low), crown]
+
+
+def leafy_tree(x: float, y: float, rng: np.random.Generator) -> tuple[Tube, Crown]:
+    """A trunk, and a crown that half to nine tenths of the level rays through it do not pass."""
+    half = np.array([*rng.uniform(1.3, 2.8, size=2), rng.uniform(1.2, 2.5)])
+    low = rng.uniform(1.9, 2.8)
+    crown = Crown(np.array([x, y, low + half[2]]), half, extinction(rng.uniform(0.1, 0.5), half))
+    return pillar(x, y, rng.uniform(0.12, 0.3), -1.0, low + half[2]), crown
+
+
+def bush(x: float, y: float, rng: np.random.Generator) -> Crown:
+    """Dense leaves down to the ground."""
+    half = np.array([*rng.uniform(0.6, 1.2, size=2), rng.uniform(0.6, 1.1)])
+    return Crown(np.array([x, y, 0.6 * half[2]]), half, extinction(rng.uniform(0.02, 0.1), half))
+
+
+def extinction(porosity: float, half: Floats) -> float:
+    """The extinction at which this share of level rays through the middle of a crown pass it.
+
+    exp(-mu L) = porosity for L twice the geometric mean of the level semi-axes.
+    """
+    return float(-np.log(porosity) / (2 * np.sqrt(half[0] * half[1])))
 
 
 def bench(x: float, y: float, rng: np.random.Generator) -> list[Surface]:
