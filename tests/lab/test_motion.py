@@ -1,12 +1,15 @@
 """Walks: derivatives agree with each other, and people walk like people."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
 from smfeval.errors import OptionError
-from smfeval.lab.motion import Gait, Route, simulate_walk
+from smfeval.lab.motion import HANDHELD, Gait, Route, simulate_walk
 from smfeval.lab.scene import Ground
+from smfeval.lab.worlds import HANDHELD as HANDHELD_SET
 from smfeval.lab.worlds import WORLDS
 
 ROUTE = Route(np.array([(0.0, 0), (20, 0), (20, 15), (40, 18)]), rounding_m=2.5)
@@ -104,9 +107,12 @@ def test_a_duration_cuts_the_walk_and_cannot_lengthen_it(rng):
         simulate_walk(ROUTE, rng=rng, duration_s=0.05)
 
 
-@pytest.mark.parametrize("name", WORLDS)
+WALKED = [name for name in WORLDS if name not in {each.world for each in HANDHELD_SET}]
+
+
+@pytest.mark.parametrize("name", WALKED)
 def test_nobody_turns_faster_than_a_walker_in_any_world(name):
-    for seed in range(1, 9):
+    for seed in range(1, 6):
         built = WORLDS[name].build(seed)
         walk = simulate_walk(built.route, rng=np.random.default_rng(seed), gait=built.gait)
         time = np.arange(0, walk.duration_s, 0.02)
@@ -114,3 +120,28 @@ def test_nobody_turns_faster_than_a_walker_in_any_world(name):
         speed = np.linalg.norm(walk.velocity(time)[time > 6, :2], axis=1)
         assert speed.min() > 1.0
         assert speed.max() < 1.7
+
+
+def test_a_scanner_in_the_hand_turns_more_and_pauses(rng):
+    """Up to 3 rad/s; it stands still about once a minute, and wanders as much as is said."""
+    route = Route(np.column_stack([np.arange(0, 200, 20.0), np.zeros(10)]))
+    walk = simulate_walk(route, rng=rng, gait=HANDHELD)
+    time = np.arange(8, walk.duration_s, 0.02)
+    rate = np.abs(walk.rate(time)).max(axis=1)
+    assert 1.0 < rate.max() < 3.0
+    speed = np.linalg.norm(walk.velocity(time)[:, :2], axis=1)
+    stops = np.count_nonzero(np.diff((speed < 0.2).astype(int)) == 1)
+    assert 1 <= stops <= 1 + walk.duration_s / 60
+    still = np.linspace(0, 2.9, 100)
+    assert np.abs(walk.velocity(still)).max() < 1e-6
+    steady = replace(HANDHELD, glance_rad=0.0, pitch_rad=0.0, pause_s=0.0)
+    pitch = simulate_walk(route, rng=rng, gait=steady).angles(time)[:, 1]
+    assert np.sqrt(np.mean(pitch**2)) == pytest.approx(HANDHELD.hand_rad, rel=0.15)
+
+
+def test_the_hand_changes_no_walk_without_it(rng):
+    plain = simulate_walk(ROUTE, rng=np.random.default_rng(4))
+    hand = simulate_walk(ROUTE, rng=np.random.default_rng(4), gait=Gait(hand_m=0.01))
+    time = np.linspace(5, 30, 500)
+    apart = hand.position(time) - plain.position(time)
+    assert np.sqrt(np.mean(apart**2)) == pytest.approx(0.01, rel=0.3)

@@ -5,10 +5,10 @@ import pytest
 
 from smfeval.errors import OptionError
 from smfeval.lab.motion import simulate_walk
-from smfeval.lab.scene import cast
+from smfeval.lab.scene import Scene, cast
 from smfeval.lab.sensors import LidarModel
 from smfeval.lab.simulate import simulate
-from smfeval.lab.worlds import ADVERSARIAL, EASY, WORLDS, world_named
+from smfeval.lab.worlds import ADVERSARIAL, EASY, HANDHELD, WORLDS, world_named
 
 LENGTHS_M = {
     "college": (340, 460),
@@ -19,6 +19,10 @@ LENGTHS_M = {
     "tunnel_ribs": (125, 140),
     "field": (145, 175),
     "corridor": (110, 125),
+    "park": (395, 450),
+    "street": (270, 310),
+    "campus": (1150, 1400),
+    "campus_loop": (850, 1000),
 }
 
 
@@ -28,7 +32,7 @@ def around(count=72):
 
 
 @pytest.mark.parametrize("name", WORLDS)
-@pytest.mark.parametrize("seed", [1, 2, 3, 4])
+@pytest.mark.parametrize("seed", [1, 2])
 def test_the_way_is_free(name, seed):
     """At the height of the body nothing is nearer than half a metre, wherever one walks."""
     built = WORLDS[name].build(seed)
@@ -36,15 +40,16 @@ def test_the_way_is_free(name, seed):
     origin = np.column_stack([place, np.full(len(place), 1.1)])
     if built.scene.ground is not None:
         origin[:, 2] += built.scene.ground.height(*place.T)
-    rays = around()
-    starts = np.repeat(origin, len(rays), axis=0)
-    assert cast(built.scene, starts, np.tile(rays, (len(origin), 1)), 30.0).min() > 0.5
+    rays = around(24)
+    for stretch in np.array_split(origin, len(origin) // 30):
+        starts = np.repeat(stretch, len(rays), axis=0)
+        assert cast(built.scene, starts, np.tile(rays, (len(stretch), 1)), 3.0).min() > 0.5
 
 
 @pytest.mark.parametrize("name", WORLDS)
 def test_routes_have_the_lengths_that_are_told(name):
     low, high = LENGTHS_M[name]
-    for seed in range(1, 6):
+    for seed in range(1, 4):
         assert low < WORLDS[name].build(seed).route.length_m < high
 
 
@@ -93,10 +98,53 @@ def test_a_field_has_few_things_and_far():
     assert 0 < np.isfinite(distance).mean() < 0.5
 
 
+def test_the_campus_is_a_kilometre_of_new_ground_and_its_ring_comes_back():
+    route = WORLDS["campus"].build(2).route
+    walked = np.arange(0, route.length_m, 4.0)
+    place = route.path(walked)
+    apart = np.hypot(*(place[:, None] - place).transpose(2, 0, 1))
+    assert apart[np.subtract.outer(walked, walked) > 60].min() > 15
+    ring = WORLDS["campus_loop"].build(2).route
+    assert np.hypot(*(ring.path(ring.length_m) - ring.path(0.0))) < 6
+
+
+@pytest.mark.parametrize("name", [each.world for each in HANDHELD])
+def test_people_and_cars_move_at_their_speeds_and_keep_out_of_the_way(name):
+    built = WORLDS[name].build(1)
+    motion = simulate_walk(built.route, rng=np.random.default_rng(1), gait=built.gait)
+    time = np.arange(0, motion.duration_s, 0.1)
+    walker, nearest = motion.position(time)[:, :2], []
+    for body in built.scene.moving:
+        place = body.poses(time)
+        step = np.hypot(*np.diff(place[:, :2], axis=0).T) / 0.1
+        is_car = len(body.surfaces) == 2 and body.surfaces[0].footprint.half_x > 1
+        assert step.max() < (10.1 if is_car else 4.0)  # round corners people hurry
+        assert not 0 < step.max() < (4.9 if is_car else 0.8)
+        seen = place[:, 2] > -5
+        if seen.any():
+            nearest.append(np.hypot(*(place[:, :2] - walker)[seen].T).min())
+    assert min(nearest) > 0.8
+    assert min(nearest) < 5
+
+
+def test_leaves_make_up_a_share_of_what_is_seen_in_a_park():
+    built = WORLDS["park"].build(1)
+    bare = Scene(built.scene.surfaces, built.scene.ground)
+    place = built.route.path(200.0)
+    origin = np.array([*place, 1.2 + built.scene.ground.height(*place.reshape(2, 1))[0]])
+    rays = np.concatenate([around(180) + np.array([0, 0, h]) for h in (-0.05, 0.05, 0.15, 0.25)])
+    rays /= np.linalg.norm(rays, axis=1, keepdims=True)
+    starts = np.tile(origin, (len(rays), 1))
+    leafy, without = cast(built.scene, starts, rays, 60.0), cast(bare, starts, rays, 60.0)
+    assert (leafy <= without).all()
+    assert 0.2 < (leafy < without).mean() < 0.95
+
+
 def test_sets_are_made_of_worlds():
     assert [each.name for each in EASY] == ["college_short_1", "college_short_2", "college_loop_3"]
     assert {each.world for each in ADVERSARIAL} == {"tunnel", "tunnel_ribs", "corridor", "field"}
-    assert all(each.world in WORLDS for each in (*EASY, *ADVERSARIAL))
+    assert {each.world for each in HANDHELD} == {"park", "street", "campus", "campus_loop"}
+    assert all(each.world in WORLDS for each in (*EASY, *ADVERSARIAL, *HANDHELD))
     with pytest.raises(OptionError, match="'moon' is no world; the worlds are college"):
         world_named("moon")
 

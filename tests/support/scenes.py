@@ -21,8 +21,35 @@ def from_tube(tube, point):
 def from_ground(ground: Ground, point):
     """A lower bound of the distance: the height above it, less what the steepest slope allows."""
     steepest = (np.abs(ground.amplitude) * np.linalg.norm(ground.wave, axis=1)).sum()
-    above = np.abs(point[..., 2] - ground.height(point[..., 0], point[..., 1]))
+    if ground.tufts is not None:
+        steepest += 2 * np.sqrt(2) * ground.tufts.highest_m / ground.tufts.cell_m
+        height = ground.textured_height(point[:, 0].copy(), point[:, 1].copy())
+    else:
+        height = ground.height(point[..., 0], point[..., 1])
+    above = np.abs(point[..., 2] - height)
     return above / np.sqrt(1 + steepest**2)
+
+
+def from_crowns(scene: Scene, point):
+    """Zero in a crown, a metre or more outside of all. (n, 3) -> (n,)."""
+    inside = np.zeros(len(point), dtype=bool)
+    for crown in scene.crowns:
+        inside |= (((point - crown.centre) / crown.half) ** 2).sum(axis=-1) < 1 + 1e-4
+    return np.where(inside, 0.0, 1.0)
+
+
+def from_moving(scene: Scene, point, time):
+    """Distance to the nearest moving body, each point at its time. (n, 3), (n,) -> (n,)."""
+    nearest = np.full(len(point), np.inf)
+    for moving in scene.moving:
+        x, y, z, yaw = moving.poses(time).T
+        ahead, left = point[:, 0] - x, point[:, 1] - y
+        cos, sin = np.cos(yaw), np.sin(yaw)
+        local = np.stack([cos * ahead + sin * left, cos * left - sin * ahead, point[:, 2] - z], 1)
+        for surface in moving.surfaces:
+            distance = from_box if isinstance(surface, Box) else from_tube
+            nearest = np.minimum(nearest, distance(surface, local))
+    return nearest
 
 
 def from_scene(scene: Scene, point):

@@ -43,6 +43,11 @@ class Route:
         tail = walked[len(walked) // 2 :]
         return float(tail[np.argmin(np.hypot(*(path(tail) - last).T))])
 
+    @cached_property
+    def places(self) -> Floats:
+        """Places every half a metre. (n, 2)."""
+        return self.path(np.arange(0.0, self.length_m, 0.5))
+
     def _sample_lines(self) -> Floats:
         """Points every step along the lines, which go on straight at both ends."""
         first, last = self._extend_end(0, 1), self._extend_end(-1, -2)
@@ -220,7 +225,7 @@ def _times(end: float, every: float, rng: np.random.Generator) -> Floats:
 def _wander(time: Floats, rng: np.random.Generator) -> Floats:
     """Three smooth random series with rms 1: sums of waves of drawn rates. (n,) -> (n, 3)."""
     waves = 24
-    rate = np.exp(rng.uniform(*np.log(HAND_HZ), size=(waves, 3)))
+    rate = np.exp(rng.uniform(np.log(HAND_HZ[0]), np.log(HAND_HZ[1]), size=(waves, 3)))
     phase = rng.uniform(0, 2 * np.pi, size=(waves, 3))
     size = rate**-0.5  # fast wandering is smaller
     size *= np.sqrt(2 / (size**2).sum(axis=0))

@@ -31,9 +31,9 @@ class Rays(NamedTuple):
 
 
 class Slices(NamedTuple):
-    """Rays first[i] to last[i] may meet surface index[i], not before distance near[i]."""
+    """Rays first[i] to last[i] may meet surface[i], not before distance near[i]."""
 
-    index: Ints
+    surface: Ints
     first: Ints
     last: Ints
     near: Floats
@@ -57,8 +57,8 @@ class Solids(NamedTuple):
 def cast_solids(rays: Rays, slices: Slices, solids: Solids) -> None:
     """Boxes and tubes, at rest or moving."""
     start, step = np.empty(3), np.empty(3)
-    for k in range(len(slices.index)):
-        i, near = slices.index[k], slices.near[k]
+    for k in range(len(slices.surface)):
+        i, near = slices.surface[k], slices.near[k]
         row, path = solids.row[i], solids.path[i]
         for j in range(slices.first[k], slices.last[k]):
             if rays.nearest[j] <= near:
@@ -66,8 +66,8 @@ def cast_solids(rays: Rays, slices: Slices, solids: Solids) -> None:
             start[:], step[:] = rays.start[j], rays.step[j]
             if path >= 0:
                 into_body(start, step, solids.pose[path], rays.time[j] / solids.knot_s)
-            distance = hit_box(row, start, step) if solids.kind[i] == BOX else hit_tube(
-                row, start, step
+            distance = (
+                hit_box(row, start, step) if solids.kind[i] == BOX else hit_tube(row, start, step)
             )
             rays.nearest[j] = min(rays.nearest[j], distance)
 
@@ -330,8 +330,8 @@ class Crowns(NamedTuple):
 @compile_loops
 def cast_crowns(rays: Rays, slices: Slices, crowns: Crowns) -> None:
     """Leaves between the places where a ray enters a crown and leaves it."""
-    for k in range(len(slices.index)):
-        i, near = slices.index[k], slices.near[k]
+    for k in range(len(slices.surface)):
+        i, near = slices.surface[k], slices.near[k]
         for j in range(slices.first[k], slices.last[k]):
             if rays.nearest[j] <= near:
                 continue
@@ -347,13 +347,13 @@ def cast_crowns(rays: Rays, slices: Slices, crowns: Crowns) -> None:
             enter, leave = max((-b - root) / a, 0.0), min((-b + root) / a, rays.nearest[j])
             if enter < leave:
                 ray = rays.start[j], rays.step[j]
-                leaf = first_leaf(*ray, enter, leave, crowns.extinction[i], crowns.seed)
+                leaf = first_leaf(ray, enter, leave, crowns.extinction[i], crowns.seed)
                 rays.nearest[j] = min(rays.nearest[j], leaf)
 
 
 @compile_loops
 def first_leaf(
-    start: Floats, step: Floats, enter: float, leave: float, extinction: float, seed: int
+    ray: tuple[Floats, Floats], enter: float, leave: float, extinction: float, seed: int
 ) -> float:
     """Distance to the first leaf that a ray meets between two distances, inf without one.
 
@@ -362,6 +362,7 @@ def first_leaf(
     extinction times the way in it reaches E. Cells are independent, so a way L is free with
     probability exp(-extinction L) in any direction, and the same ray meets the same leaf.
     """
+    start, step = ray
     cell, side, ahead, across = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
     for m in range(3):
         cell[m] = np.floor((start[m] + enter * step[m]) / LEAF_CELL_M)

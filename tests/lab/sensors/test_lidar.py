@@ -9,16 +9,27 @@ from scipy.spatial.transform import Rotation
 from smfeval.errors import OptionError
 from smfeval.lab.motion import simulate_walk
 from smfeval.lab.scene import Scene, box
-from smfeval.lab.sensors import NO_FAULTS, TYPICAL_FAULTS, Faults, LidarModel, Rosette, Spinning
+from smfeval.lab.sensors import (
+    HANDHELD_FAULTS,
+    NO_FAULTS,
+    TYPICAL_FAULTS,
+    Faults,
+    LidarModel,
+    Rosette,
+    Spinning,
+)
 from smfeval.lab.sensors.faults import draw_truth, format_faults, parse_faults
 from smfeval.lab.sensors.lidar import Rig, directions, firing_times, simulate_scans
 from smfeval.lab.simulate import MOUNTING
-from smfeval.lab.worlds import WORLDS
+from smfeval.lab.worlds import HANDHELD, WORLDS
 from smfeval.maths import se3, so3
-from support.scenes import from_scene
+from support.scenes import from_crowns, from_moving, from_scene
 
 EXACT = LidarModel(Spinning(rings=8, firings=60), range_sigma_m=0.0, dropout=0.0)
 ROSETTE = replace(EXACT, pattern=Rosette(rings=4, firings=100))
+
+
+STILL = [name for name in WORLDS if name not in {each.world for each in HANDHELD}]
 
 
 def rig_of(world, faults=NO_FAULTS, model=EXACT, duration_s=8.0):
@@ -45,13 +56,30 @@ def in_world(rig, scans, *, point=None, mounting=MOUNTING, late_s=0.0):
 
 
 @pytest.mark.parametrize("model", [EXACT, ROSETTE], ids=["spinning", "rosette"])
-@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("world", STILL)
 def test_points_at_the_poses_of_their_instants_lie_on_the_scene(world, model):
     rig = rig_of(world, model=model)
     scans = seen(rig)
     assert len(scans.point) > 10_000
     some = in_world(rig, scans)[::7]
     assert from_scene(rig.scene, some).max() < 1e-4
+
+
+def test_points_of_a_street_lie_on_it_on_leaves_or_on_what_moves():
+    """Each at its own instant; every kind of thing is seen."""
+    rig = rig_of("street", duration_s=26.0)
+    scans = seen(rig)
+    point = in_world(rig, scans)[-30_000::3]
+    taken = ((np.repeat(scans.start, np.diff(scans.offset)) + scans.time) / 1e9)[-30_000::3]
+    gap = {
+        "surface": from_scene(rig.scene, point),
+        "leaf": from_crowns(rig.scene, point),
+        "body": from_moving(rig.scene, point, taken),
+    }
+    assert np.min(list(gap.values()), axis=0).max() < 1e-3
+    for each in gap:
+        others = np.min([gap[name] for name in gap if name != each], axis=0)
+        assert (others > 1e-2).sum() > 20, each
 
 
 def test_motion_distorts_a_scan(rng):
@@ -215,6 +243,8 @@ def test_faults_in_words_are_read_back(faults):
 
 def test_faults_have_units_and_names():
     assert parse_faults("typical") == TYPICAL_FAULTS
+    handheld = "extrinsic=1cm,0.5deg,clock=10ms,beams=0.1deg"
+    assert parse_faults("handheld") == HANDHELD_FAULTS == parse_faults(handheld)
     assert parse_faults("none") == NO_FAULTS
     assert not NO_FAULTS
     given = parse_faults("extrinsic=1cm,0.2deg, clock=-3ms,scale=0.1%,range=2mm")

@@ -155,7 +155,9 @@ def _parse_size(word: str, size: str, part: str) -> tuple[Dial, float]:
     found = [dial for dial in DIALS if dial.word == word]
     if not found:
         known = ", ".join(dict.fromkeys(dial.word for dial in DIALS))
-        raise OptionError(f"{part!r} is no fault; write {', '.join(PRESETS)} or WORD=SIZE of {known}")
+        raise OptionError(
+            f"{part!r} is no fault; write {', '.join(PRESETS)} or WORD=SIZE of {known}"
+        )
     units = [unit for dial in found for unit in dial.units]
     match = SIZE_PATTERN.fullmatch(size)
     dial = next((d for d in found if match and match["unit"] in d.units), None)

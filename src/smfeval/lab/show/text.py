@@ -12,7 +12,7 @@ from smfeval.errors import OptionError
 from smfeval.lab.filters import FILTERS, Filter
 from smfeval.lab.filters.run import Run
 from smfeval.lab.recording import Imu, Recording, Scans
-from smfeval.lab.worlds import ADVERSARIAL, EASY, WORLDS
+from smfeval.lab.worlds import ADVERSARIAL, EASY, HANDHELD, WORLDS
 from smfeval.maths.stamps import NANOSECONDS, seconds_text
 
 RUN_SCHEMA = "smfeval.run/1"
@@ -251,7 +251,7 @@ def _defaults(entry: Filter) -> dict[str, str]:
 
 
 WORLDS_SCHEMA = "smfeval.worlds/1"
-SETS = {"easy": EASY, "adversarial": ADVERSARIAL}
+SETS = {"easy": EASY, "adversarial": ADVERSARIAL, "handheld": HANDHELD}
 
 
 def worlds_text() -> str:

@@ -10,7 +10,16 @@ from smfeval.lab.sensors.faults import HANDHELD_FAULTS, TYPICAL_FAULTS, Faults
 from smfeval.lab.worlds import courtyards, featureless, outdoors
 from smfeval.lab.worlds.parts import Builder, BuiltWorld
 
-__all__ = ["ADVERSARIAL", "EASY", "HANDHELD", "WORLDS", "BuiltWorld", "SeededWorld", "World", "world_named"]
+__all__ = [
+    "ADVERSARIAL",
+    "EASY",
+    "HANDHELD",
+    "WORLDS",
+    "BuiltWorld",
+    "SeededWorld",
+    "World",
+    "world_named",
+]
 
 
 @dataclass(frozen=True)

@@ -60,11 +60,11 @@ def park(rng: np.random.Generator) -> BuiltWorld:
     for left, right in pairwise(np.arange(-40.0, PARK_LENGTH_M + 41, 20.0)):
         middle = float(np.interp((left + right) / 2, x, y))
         low, high = (float(left), middle - 30), (float(right), middle + 30)
-        places = clear_places(14, low, high, route=route, clearance=PARK_CLEARANCE_M, rng=rng)
-        for place in places[:9]:
+        places = clear_places(22, low, high, route=route, clearance=PARK_CLEARANCE_M, rng=rng)
+        for place in places[:14]:
             things.plant_tree(place, rng)
-        things.crowns += [bush(*place, rng) for place in places[9:12]]
-        for place in places[12:]:
+        things.crowns += [bush(*place, rng) for place in places[14:20]]
+        for place in places[20:]:
             things.surfaces += bench(*place, rng)
     huts = clear_places(5, (0, y.min() - 30), (PARK_LENGTH_M, y.max() + 30), route=route,
                         clearance=12.0, rng=rng)  # fmt: skip
@@ -144,7 +144,9 @@ def campus_loop(rng: np.random.Generator) -> BuiltWorld:
     """Round a campus, back to the first courtyard."""
     plan: Plan = [((0, 0), COURT)]
     for move, kind, count in LOOP:
-        plan += [(_moved(plan[-1][0], (i * move[0], i * move[1])), kind) for i in range(1, count + 1)]
+        plan += [
+            (_moved(plan[-1][0], (i * move[0], i * move[1])), kind) for i in range(1, count + 1)
+        ]
     return _built(plan, rng)
 
 
@@ -177,7 +179,7 @@ def _centre(cell: Cell) -> Floats:
     return CELL_M * np.array(cell, dtype=float)
 
 
-PAVEMENT_M = 6.5  # from the middle of a street
+PAVEMENT_M = 7.5  # from the middle of a street
 
 
 def _route(plan: Plan, rng: np.random.Generator) -> Route:
@@ -185,11 +187,16 @@ def _route(plan: Plan, rng: np.random.Generator) -> Route:
     stops = []
     for (cell, kind), following in zip(plan, [*plan[1:], None], strict=True):
         aside = np.array([0.0, PAVEMENT_M]) if kind == STREET else np.zeros(2)
-        stops.append(_centre(cell) + aside + rng.uniform(-1, 1, size=2) * (2 - (kind == STREET)))
+        stops.append(_centre(cell) + aside + _stray(kind, rng))
         if following is not None:
             gate = (_centre(cell) + _centre(following[0])) / 2
             stops.append(gate + (aside if following[1] == kind else 0.0))
     return Route(np.array(stops), rounding_m=2.8)
+
+
+def _stray(kind: str, rng: np.random.Generator) -> Floats:
+    """How far the route passes from where it would: less on a pavement."""
+    return rng.uniform(-1, 1, size=2) * (0.5 if kind == STREET else 2.0)
 
 
 def _neighbours(cell: Cell, cells: list[Cell]) -> set[Cell]:
@@ -237,19 +244,21 @@ def _furnish_garden(things: _Things, cell: Cell, route: Route, rng: np.random.Ge
         things.surfaces += bench(*place, rng)
 
 
-PARKED_M, LANE_M, KERB_TREE_M = 4.0, 1.7, 9.5  # from the middle of the street
+PARKED_M, LANE_M, KERB_TREE_M = 3.6, 1.3, 10.8  # from the middle of the street
+CAR_CLEARANCE_M = 3.0  # from the middle of a parked car to the route
 CAR_SPEED = (5.0, 10.0)  # m/s
 CARS_EVERY_S = 7.0
 HIDDEN_M = -20.0  # where a car waits below the ground until it comes, and goes when it is gone
 
 
 def _furnish_street(things: _Things, cell: Cell, route: Route, rng: np.random.Generator) -> None:
-    del route
     x, y = _centre(cell)
     for side in (-1, 1):
         for along in (-9.0, -3.0, 3.0, 9.0):
-            if rng.random() < 0.6:
-                things.surfaces += car(x + along + rng.uniform(-0.5, 0.5), y + side * PARKED_M)
+            place = np.array([x + along + rng.uniform(-0.5, 0.5), y + side * PARKED_M])
+            free = np.hypot(*(route.places - place).T).min() > CAR_CLEARANCE_M
+            if rng.random() < 0.6 and free:
+                things.surfaces += car(*place.tolist())
         things.plant_tree((float(x + rng.uniform(-8, 8)), y + side * KERB_TREE_M), rng)
 
 

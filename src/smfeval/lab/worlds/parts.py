@@ -87,9 +87,11 @@ def clear_places(
     rng: np.random.Generator,
 ) -> list[Place]:
     """Random places in a rectangle that keep away from the route; at most `count`."""
-    path: Floats = route.path(np.arange(0.0, route.length_m, 0.5))
+    path = route.places
+    near = ((path >= np.array(low) - clearance) & (path <= np.array(high) + clearance)).all(axis=1)
     tried = rng.uniform(low, high, size=(8 * count, 2))
-    gap = np.hypot(*(tried[:, None] - path).transpose(2, 0, 1)).min(axis=1)
+    apart = np.hypot(*(tried[:, None] - path[near]).transpose(2, 0, 1))
+    gap = apart.min(axis=1, initial=np.inf)
     return [(float(x), float(y)) for x, y in tried[gap > clearance][:count]]
 
 
