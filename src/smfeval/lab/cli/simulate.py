@@ -64,11 +64,8 @@ def _flags() -> argparse.ArgumentParser:
     add("--list", action="store_true", help="list the worlds and the sets of them")
     add("--seed", type=int, default=1, help="draws scene, walk, noise and faults (default: 1)")
     add("--duration", type=float, metavar="S", help="seconds (default: the whole route)")
-    add(
-        "--faults",
-        metavar="FAULTS",
-        help=f"what filters are not told: {HELP} (default: typical; handheld in park, street, campus and campus_loop)",
-    )
+    faults = f"what filters are not told: {HELP} (default: handheld in park, street, campus and "
+    add("--faults", metavar="FAULTS", help=faults + "campus_loop, else typical)")
     add("--lidar", choices=LIDARS, default="spinning", help="default: spinning")
     add("--force", action="store_true", help="replace what is there")
     add_output_flags(flags)

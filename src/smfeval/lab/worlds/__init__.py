@@ -1,4 +1,4 @@
-"""WORLDS: scenes and routes by name, drawn from a seed; the easy, the adversarial and the hand-held set."""
+"""WORLDS: scenes and routes by name, drawn from a seed; the easy, adversarial, hand-held sets."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -81,13 +81,13 @@ WORLDS = {
         World("street", "300 m of street with cars and people", outdoors.street, HANDHELD_FAULTS),
         World(
             "campus",
-            "courtyards, gardens and streets, 1.4 km of new ground",
+            "courtyards, gardens and streets, 1.2 km of new ground",
             outdoors.campus,
             HANDHELD_FAULTS,
         ),
         World(
             "campus_loop",
-            "the same in a ring of 1 km, ends in the first courtyard",
+            "the same in a ring of 900 m, ends in the first courtyard",
             outdoors.campus_loop,
             HANDHELD_FAULTS,
         ),

@@ -279,7 +279,7 @@ def cars(
 ) -> Iterator[Moving]:
     """Cars along a straight street in both lanes while one walks there."""
     near, far = (_centre(cell)[0] for cell in (cells[0], cells[-1]))
-    ends, y = np.sort([near, far]) + [2.0, -2.0], _centre(cells[0])[1]
+    ends, y = np.sort([near, far]) + np.array([2.0, -2.0]), _centre(cells[0])[1]
     walked = np.arange(0.0, route.length_m)
     inside = np.abs(route.path(walked) - [np.mean(ends), y + PAVEMENT_M]) < [np.ptp(ends) / 2, 3.0]
     here = walked[inside.all(axis=1)] / PERSON_SPEED
