@@ -51,7 +51,7 @@ def run(arguments: list[str]) -> int:
     if chosen.init is not None:
         return write_draft(chosen)
     conditions = [study_condition(text) for text in chosen.fail_if]
-    check_figure_flags(chosen, "study", "ranks", inputs=[chosen.plan])
+    check_figure_flags(chosen, "study", "repeats", "ranks", inputs=[chosen.plan])
     plan = read_plan(chosen.plan)
     plan = replace(plan, sensitivity=plan.sensitivity or chosen.sensitivity)
     found = find_tasks(plan)

@@ -14,6 +14,7 @@ from smfeval.io.atomic import replacing
 from smfeval.maths.arrays import Floats
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.score import RULES
+from smfeval.score.pit import effective_particles
 
 
 def per_scan_table(evaluation: Evaluation) -> pl.DataFrame:
@@ -29,6 +30,9 @@ def per_scan_table(evaluation: Evaluation) -> pl.DataFrame:
         for i, row in enumerate(axes):
             for j, column in enumerate(axes[: i + 1]):
                 columns[f"covariance_{row}{column}"] = residuals.covariance[:, i, j]
+    particles = effective_particles(residuals)
+    if particles is not None:
+        columns["particles"] = particles
     return pl.DataFrame(columns | scored.series | _space_columns(evaluation))
 
 

@@ -6,6 +6,7 @@ from sys import intern
 from typing import overload
 
 from smfeval.compare.duels import Section
+from smfeval.compare.monte_carlo import MonteCarlo
 from smfeval.compare.sensitivity import Alternative
 from smfeval.studies.plan import Plan
 from smfeval.summarise.number import Number
@@ -110,6 +111,7 @@ class Study:
     pair_sections: tuple[Section, ...]
     notes: tuple[str, ...] = ()
     sensitivity: tuple[Section, ...] = ()  # k and k_pair under alternatives, where asked for
+    monte_carlo: tuple[MonteCarlo, ...] = ()  # estimators on tracks that have enough repeats
 
     @property
     def failed_runs(self) -> tuple[TaskResult, ...]:

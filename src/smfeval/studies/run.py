@@ -24,6 +24,7 @@ from smfeval.studies.local import (
     usable_cores,
 )
 from smfeval.studies.plan import Plan
+from smfeval.studies.repeats import repeated_runs
 from smfeval.studies.result import NO_FILE, PairResult, Study, TaskResult, intern_pair, intern_task
 from smfeval.studies.sensitivity import pair_sensitivity_section, sensitivity_section
 from smfeval.studies.store import (
@@ -96,6 +97,7 @@ def run_study(
             )
             if section is not None
         ),
+        monte_carlo=repeated_runs(plan, results),
     )
     return StudyRun(study, ran.cached, ran.removed)
 

@@ -146,12 +146,14 @@ RANKED_METRICS = ("mae", "energy", "log", "k")
 
 
 def gallery_of_study(study: Study, *, make: FigureFactory = Figure) -> Gallery:
-    """The forest of k over tracks, and rank diagrams over all tracks."""
+    """The forest of k over tracks, ANEES of repeats, and rank diagrams over all tracks."""
     figures, refused = {}, {}
     try:
         figures["forest"] = draw("forest", forest_rows(study), make=make)
     except SmfevalError as error:
         refused["forest"] = str(error)
+    if study.monte_carlo:
+        figures["anees"] = draw("anees", study.monte_carlo, make=make)
     for column in _overall_columns(study):
         if column.metric in RANKED_METRICS and column.ranks is not None:
             name = f"ranks_{column.metric}"

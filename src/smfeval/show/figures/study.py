@@ -1,4 +1,4 @@
-"""Forest plot of a study: k of every estimator on every track, with its interval."""
+"""Figures of a study: k of every estimator and track, ANEES of repeats, mean ranks."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,13 +6,17 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from smfeval import words
+from smfeval.compare.monte_carlo import BAND, MonteCarlo
 from smfeval.errors import SeriesError
+from smfeval.maths.stamps import NANOSECONDS
 from smfeval.show.figures.style import (
+    BAND_GREY,
     COLUMN_IN,
     HONEST_GREY,
     colour,
     escape_name,
     legend_above,
+    line_style,
     marker_style,
     set_log_ticks,
 )
@@ -60,6 +64,34 @@ def _draw_estimator(
     axes.plot(value[known], y[known], **shown, label=escape_name(name))
     label = None if known.any() else escape_name(name)
     axes.plot(value[~known], y[~known], **shown, markerfacecolor="white", label=label)
+
+
+def anees_over_time(axes: Axes, repeats: Sequence[MonteCarlo]) -> None:
+    """Mean over runs of NEES / d at each time, over the band of an honest belief."""
+    start = min(int(each.stamp[0]) for each in repeats)
+    bands: set[tuple[int, float, float]] = set()
+    for number, each in enumerate(repeats):
+        time = (each.stamp - start) / NANOSECONDS
+        name = f"{each.estimator} on {each.track}, {words.count(each.runs, 'run')}"
+        outside = f"{words.share(each.outside)} outside"
+        shown = check_positive(each.anees, f"ANEES of {each.estimator}")
+        axes.plot(
+            time, shown, **line_style(number), lw=0.8, label=f"{escape_name(name)} ({outside})"
+        )
+        band = (each.runs, float(each.low[0]), float(each.high[0]))
+        if band not in bands:
+            label = None if bands else f"if honest: {words.level(BAND)}"
+            axes.fill_between(
+                time, each.low, each.high, color=BAND_GREY, lw=0, zorder=0, label=label
+            )
+            bands.add(band)
+    axes.axhline(1, color=HONEST_GREY, ls="--", lw=0.8)
+    axes.set_yscale("log")
+    axes.margins(x=0.01)
+    set_log_ticks(axes.yaxis)
+    axes.set_xlabel("time (s)")
+    axes.set_ylabel("ANEES")
+    legend_above(axes)
 
 
 AXIS_HEIGHT = 0.0  # height of the axis of ranks; names hang below it

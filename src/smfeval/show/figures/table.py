@@ -25,7 +25,7 @@ from smfeval.show.figures.nees import (
 )
 from smfeval.show.figures.relative import k_over_horizon
 from smfeval.show.figures.sensitivity import clock_sensitivity, gauge_sensitivity, pair_matrix
-from smfeval.show.figures.study import forest, forest_size_in, rank_diagram
+from smfeval.show.figures.study import anees_over_time, forest, forest_size_in, rank_diagram
 from smfeval.show.figures.style import COLUMN_IN, WIDE_IN, paper_style, stacked_axes
 from smfeval.show.figures.sweep import sweep_error, sweep_nees
 from smfeval.show.figures.track import (
@@ -37,7 +37,16 @@ from smfeval.show.figures.track import (
 
 # "evaluations" are drawn into one figure, for an "evaluation" each estimate has its own.
 Needs = Literal[
-    "track", "evaluations", "evaluation", "comparison", "pairs", "study", "ranks", "sweep", "arrays"
+    "track",
+    "evaluations",
+    "evaluation",
+    "comparison",
+    "pairs",
+    "study",
+    "repeats",
+    "ranks",
+    "sweep",
+    "arrays",
 ]
 
 
@@ -91,6 +100,7 @@ FIGURES: dict[str, FigureKind] = {
         FigureKind("gauge", "pairs", gauge_sensitivity, fixed_size(COLUMN_IN, 3.2)),
         FigureKind("clock", "pairs", clock_sensitivity, SMALL_SIZE),
         FigureKind("forest", "study", forest, forest_size_in),
+        FigureKind("anees", "repeats", anees_over_time, LINE_SIZE),
         FigureKind("ranks", "ranks", rank_diagram, fixed_size(WIDE_IN, 1.8)),
         FigureKind("sweep_nees", "sweep", sweep_nees, SMALL_SIZE),
         FigureKind("sweep_error", "sweep", sweep_error, SMALL_SIZE),

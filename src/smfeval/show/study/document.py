@@ -86,6 +86,7 @@ def document(study: Study) -> dict[str, Any]:
             "sections": [_section(each, {}) for each in study.sensitivity],
             "verdicts": [_moves(each) for each in verdict_moves(study.results)],
         },
+        "monte_carlo": [each.to_dict() for each in study.monte_carlo],
         "tasks": [_task(each) for each in study.results],
         "pair_tasks": [_pair_task(each) for each in study.pair_results],
         "notes": list(study.notes),

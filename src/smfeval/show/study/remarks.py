@@ -243,11 +243,20 @@ def unscored_runs(study: Study) -> tuple[Remark, ...]:
     return (*failures(study), *missing_files(study))
 
 
+def monte_carlo_lines(study: Study) -> tuple[Remark, ...]:
+    """A line for each estimator on each track that has enough repeats."""
+    return tuple(Remark("repeats", printable(each.sentence)) for each in study.monte_carlo)
+
+
 def study_remarks(study: Study) -> tuple[Remark, ...]:
-    """Of the whole study: what holds for all tables, notes, failures and gaps."""
+    """Of the whole study: repeats, what holds for all tables, notes, failures and gaps."""
     common = (*shared_notes(study.sections), *shared_notes(study.pair_sections))
     notes = dict.fromkeys((*common, *study.notes))
-    return (*(Remark("note", printable(note)) for note in notes), *unscored_runs(study))
+    return (
+        *monte_carlo_lines(study),
+        *(Remark("note", printable(note)) for note in notes),
+        *unscored_runs(study),
+    )
 
 
 def _run_name(each: TaskResult | PairResult) -> str:

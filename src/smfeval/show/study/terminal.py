@@ -9,6 +9,7 @@ from smfeval.show.study.remarks import (
     BEST_MEANING,
     Remark,
     meaning,
+    monte_carlo_lines,
     study_remarks,
     study_title,
     unscored_runs,
@@ -50,6 +51,7 @@ def headlines(study: Study) -> tuple[tuple[Grid, ...], list[Remark]]:
     notes = [Remark("note", printable(note)) for note in study.notes]
     return tables, [
         *_legend(study, tables),
+        *monte_carlo_lines(study),
         *notes,
         *unscored_runs(study),
         Remark("more", MORE_HINT),
