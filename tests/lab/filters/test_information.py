@@ -63,7 +63,7 @@ def test_points_at_the_true_pose_have_no_residual():
     )
     assert np.allclose(rotation[0], [0, 0, 0, 1], atol=1e-12)
     turned = scans[4].point @ np.array(_matrix(room.MOUNTING[1])).T + room.MOUNTING[0]
-    residual, H, place = linearise(turned, state, room.Walls())
+    residual, H, place, _ = linearise(turned, state, room.Walls())
     expected = 0.01 * H[:, 0]
     np.testing.assert_allclose(residual, expected, atol=1e-9)
     assert len(place) == len(residual) == len(turned)
@@ -113,7 +113,7 @@ def test_a_shared_displacement_is_a_dense_covariance_of_the_residuals(rng):
 def test_many_points_cannot_beat_a_shared_displacement(rng):
     S = np.diag([0.02**2] * 3 + [0.003**2] * 3)
     _, H = some_residuals(rng, n=5000)
-    A, _ = inflate_by_displacement(1e6 * H.T @ H, np.zeros(6), S)
+    A, _, _ = inflate_by_displacement(1e6 * H.T @ H, np.zeros(6), S)
     np.testing.assert_allclose(np.linalg.inv(A), S, rtol=1e-3, atol=1e-9)
 
 
@@ -148,7 +148,7 @@ def test_a_weak_direction_gets_no_information_and_the_others_keep_theirs(rng):
     residual, H = tunnel(rng)
     A, b = H.T @ H / VARIANCE, H.T @ residual / VARIANCE
     least = 0.05 * len(H) / VARIANCE
-    A_new, b_new = drop_weak_directions(A, b, least)
+    A_new, b_new, kept = drop_weak_directions(A, b, least)
 
     free = A[:3, :3] - A[:3, 3:] @ np.linalg.solve(A[3:, 3:], A[3:, :3])
     value, vector = np.linalg.eigh(free)
@@ -161,6 +161,7 @@ def test_a_weak_direction_gets_no_information_and_the_others_keep_theirs(rng):
     others = np.linalg.svd((A @ motion)[None])[2][1:]
     np.testing.assert_allclose(others @ A_new @ others.T, others @ A @ others.T, rtol=1e-6)
     np.testing.assert_allclose(others @ b_new, others @ b, rtol=1e-6)
+    np.testing.assert_allclose(kept @ A, A_new, atol=1e-9 * np.abs(A).max())
 
 
 def test_the_test_of_observability_leaves_a_room_alone(rng):

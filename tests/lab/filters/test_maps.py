@@ -6,6 +6,7 @@ import pytest
 from smfeval.errors import OptionError
 from smfeval.lab.filters.ieskf.maps import (
     FIRST_SIZE,
+    KEEP,
     MIN_SPACING,
     NEIGHBOURS,
     PER_VOXEL,
@@ -23,7 +24,7 @@ from smfeval.lab.filters.ieskf.maps import (
 
 def filled(point, voxel_m=0.5, size=4096):
     table = empty_table(voxel_m, size)
-    insert_points(point, voxel_number(point, voxel_m), table)
+    insert_points(point, voxel_number(point, voxel_m), table, 0, KEEP)
     return table
 
 
@@ -37,7 +38,7 @@ def test_the_nearest_points_are_those_of_a_search_over_all(rng):
     table = filled(rng.uniform(-4, 4, size=(3000, 3)))
     stored = kept(table)
     places = rng.uniform(-4, 4, size=(200, 3))
-    found, have = nearest_points(places, table, NEIGHBOURS)
+    found, have, _ = nearest_points(places, table, NEIGHBOURS)
     for place, near, count in zip(places, found, have, strict=True):
         around = np.abs(np.floor(stored / 0.5) - np.floor(place / 0.5)).max(axis=1) <= 1
         distance = np.sort(np.linalg.norm(stored[around] - place, axis=1))[:NEIGHBOURS]

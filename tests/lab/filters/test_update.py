@@ -55,7 +55,7 @@ def test_the_posterior_adds_the_credit_to_the_information_of_the_prior(rng):
 def test_one_iteration_is_the_textbook_extended_kalman_filter(rng):
     prior, point = prior_and_points(rng)
     update = update_state(prior, point, room.Walls(), VARIANCE, replace(KNOWN, iterations=1))
-    residual, H6, _ = linearise(point, prior, room.Walls())
+    residual, H6, _, _ = linearise(point, prior, room.Walls())
     H = np.hstack([H6, np.zeros((len(H6), SIZE - 6))])
     P = prior.covariance
     K = P @ H.T @ np.linalg.inv(H @ P @ H.T + VARIANCE * np.eye(len(H)))

@@ -7,6 +7,7 @@ With rate w and force a, freed of their biases, over a short time h, the turn ta
     t' = t + v h + (R Exp(w h / 2) a + g) h^2 / 2
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -110,7 +111,7 @@ def propagate_covariance(covariance: Floats, F: Floats, Q: Floats) -> Floats:
     return symmetrise(covariance)
 
 
-def transition_product(F: Floats) -> Floats:
+def transition_product(F: Iterable[Floats]) -> Floats:
     """The transition over all intervals, the last one leftmost. (k, 17, 17) -> (17, 17)."""
     product = np.eye(SIZE)
     for transition in F:

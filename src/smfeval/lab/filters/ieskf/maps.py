@@ -4,16 +4,16 @@ A voxel map grows in place, unlike all other data here: a copy per scan would co
 filter. Its loops are compiled by numba.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import process_time
-from typing import Any, NamedTuple, Protocol, TypeVar, cast
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from scipy.spatial import cKDTree
 
 from smfeval import words
 from smfeval.errors import OptionError
+from smfeval.lab.filters.compiled import jit_compile
 from smfeval.lab.filters.ieskf.rotations import cross_product
 from smfeval.maths.arrays import Bools, Floats, Ints
 
@@ -24,6 +24,7 @@ class Planes(NamedTuple):
     normal: Floats  # (n, 3) world
     offset: Floats  # (n,) m
     good: Bools  # (n,)
+    birth: Ints | None = None  # (n, k) which call of `add` brought each point of the plane
 
 
 class Map(Protocol):
@@ -32,8 +33,8 @@ class Map(Protocol):
     def planes(self, point: Floats) -> Planes:
         """The plane near each point. (n, 3) world."""
 
-    def add(self, point: Floats) -> None:
-        """Learn points on surfaces. (n, 3) world."""
+    def add(self, point: Floats) -> int:
+        """Learn points on surfaces, and say how many were kept. (n, 3) world."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,9 @@ class KnownMap:
         offset = -np.einsum("ni,ni->n", normal, self.point[nearest])
         return Planes(normal, offset, near)
 
-    def add(self, point: Floats) -> None:
-        """Does nothing: the map is complete."""
+    def add(self, point: Floats) -> int:
+        """Keeps nothing: the map is complete."""
+        return 0
 
 
 FIRST_SIZE = 1 << 16  # slots of the table at the start
@@ -72,24 +74,36 @@ LONG_COMPILE_S = 1.0  # compiling is worth a word; reading what was compiled bef
 NEIGHBOURS = 5  # points that make a plane (Fast-LIO2)
 
 
-class VoxelMap:
-    """Points in voxels, found by hash."""
+MapRule = Literal["keep", "replace", "average"]
+RULES: dict[MapRule, int] = {"keep": 0, "replace": 1, "average": 2}
+KEEP, REPLACE, AVERAGE = RULES.values()
 
-    def __init__(self, voxel_m: float):
+
+class VoxelMap:
+    """Points in voxels, found by hash.
+
+    Rules: `keep` the first few points of a voxel, if they are apart; `replace` the one point of a
+    voxel by one that is nearer to its centre (as the tree of Fast-LIO2 does); `average` all points
+    of a voxel into one.
+    """
+
+    def __init__(self, voxel_m: float, rule: MapRule = "keep"):
         self._table = empty_table(voxel_m, FIRST_SIZE)
+        self._rule = RULES[rule]
         self._used = 0
+        self._births = 0
 
     def __len__(self) -> int:
         return self._used
 
     def planes(self, point: Floats) -> Planes:
         """The plane through the five nearest points of the map, near enough and flat."""
-        found, have = nearest_points(point, self._table, NEIGHBOURS)
+        found, have, birth = nearest_points(point, self._table, NEIGHBOURS)
         planes = planes_through(found, self._table.voxel_m)
-        return planes._replace(good=planes.good & (have == NEIGHBOURS))
+        return planes._replace(good=planes.good & (have == NEIGHBOURS), birth=birth)
 
-    def add(self, point: Floats) -> None:
-        """Keep points in voxels that are not full, if they are not close to one that is there."""
+    def add(self, point: Floats) -> int:
+        """Put points into their voxels by the map's rule; returns how many it keeps."""
         size = len(self._table.number)
         while self._used + len(point) > MAX_LOAD * size:
             size *= 2
@@ -98,14 +112,17 @@ class VoxelMap:
             copy_voxels(self._table, table)
             self._table = table
         number = voxel_number(point, self._table.voxel_m)
-        self._used += insert_points(point, number, self._table)
+        fresh, kept = insert_points(point, number, self._table, self._births, self._rule)
+        self._used += fresh
+        self._births += 1
+        return kept
 
 
 def compile_loops() -> tuple[str, ...]:
     """Run every compiled loop once; a word if that took long, as it does at the first use."""
     begin = process_time()
     table, origin = empty_table(1.0, 2), np.zeros((1, 3))
-    insert_points(origin, voxel_number(origin, 1.0), table)
+    insert_points(origin, voxel_number(origin, 1.0), table, 0, KEEP)
     nearest_points(origin, table, NEIGHBOURS)
     copy_voxels(table, empty_table(1.0, 4))
     waited = process_time() - begin
@@ -162,20 +179,6 @@ def null_directions(C: Floats, value: Floats) -> Floats:
     return across[best, rows] / np.where(length > 0, length, 1.0)[:, None]
 
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def jit_compile(function: F) -> F:
-    """The function in machine code: compiled at its first call, read from disk at later ones."""
-    try:
-        from numba import njit  # noqa: PLC0415  an extra: the sentence below is said if it is missing
-    except ImportError as error:
-        raise OptionError(
-            "the lab's filter needs numba: pip install numba (or '.[lab]' in the checkout)"
-        ) from error
-    return cast(F, njit(cache=True)(function))
-
-
 HALF_EXTENT = 1 << 20  # voxels to either side of the origin along an axis: 524 km at 0.5 m
 HASH_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: neighbours land far apart
 FREE = -1  # no voxel has this number
@@ -188,13 +191,20 @@ class VoxelTable(NamedTuple):
     number: Ints  # (size,)
     point: Floats  # (size, PER_VOXEL, 3)
     point_count: Ints  # (size,)
+    birth: Ints  # (size, PER_VOXEL) int32: the insertion that brought each point
+    averaged: Ints  # (size,) points in the mean, for maps that average
 
 
 def empty_table(voxel_m: float, size: int) -> VoxelTable:
     """A table without voxels; its size is a power of two."""
     number = np.full(size, FREE, dtype=np.int64)
     return VoxelTable(
-        voxel_m, number, np.empty((size, PER_VOXEL, 3)), np.zeros(size, dtype=np.int64)
+        voxel_m,
+        number,
+        np.empty((size, PER_VOXEL, 3)),
+        np.zeros(size, dtype=np.int64),
+        np.zeros((size, PER_VOXEL), dtype=np.int32),
+        np.zeros(size, dtype=np.int32),
     )
 
 
@@ -221,25 +231,89 @@ def find_slot(numbers: Ints, number: int) -> int:
 
 
 @jit_compile
-def insert_points(new: Floats, number: Ints, table: VoxelTable) -> int:
-    """Add points, given with the numbers of their voxels; returns how many voxels are new."""
-    fresh = 0
+def insert_points(
+    new: Floats, number: Ints, table: VoxelTable, birth: int, rule: int
+) -> tuple[int, int]:
+    """Add points, given with the numbers of their voxels, by a rule of `RULES`.
+
+    Returns how many voxels are new, and how many points were kept.
+    """
+    fresh, kept = 0, 0
     for i in range(len(new)):
         slot = find_slot(table.number, number[i])
-        if table.number[slot] == FREE:
+        empty = table.number[slot] == FREE
+        if empty:
             table.number[slot] = number[i]
             fresh += 1
-        room = table.point_count[slot] < table.point.shape[1]
-        for j in range(table.point_count[slot]):
-            square = 0.0
-            for axis in range(3):
-                square += (table.point[slot, j, axis] - new[i, axis]) ** 2
-            room = room and square > (MIN_SPACING * table.voxel_m) ** 2
-        if room:
-            for axis in range(3):
-                table.point[slot, table.point_count[slot], axis] = new[i, axis]
-            table.point_count[slot] += 1
-    return fresh
+        if empty or rule == KEEP:
+            at = table.point_count[slot]
+            if at < table.point.shape[1] and is_apart(new[i], slot, table):
+                put_point(new[i], slot, at, table, birth)
+                table.point_count[slot] += 1
+                table.averaged[slot] = 1
+                kept += 1
+        elif rule == REPLACE:
+            if is_nearer_centre(new[i], table.point[slot, 0], table.voxel_m):
+                put_point(new[i], slot, 0, table, birth)
+                kept += 1
+        else:
+            kept += average_point(new[i], slot, table, birth)
+    return fresh, kept
+
+
+@jit_compile
+def is_apart(new: Floats, slot: int, table: VoxelTable) -> bool:
+    """Whether a point is not close to one that its voxel has."""
+    least = (MIN_SPACING * table.voxel_m) ** 2
+    for j in range(table.point_count[slot]):
+        square = 0.0
+        for axis in range(3):
+            square += (table.point[slot, j, axis] - new[axis]) ** 2
+        if square <= least:
+            return False
+    return True
+
+
+@jit_compile
+def put_point(new: Floats, slot: int, at: int, table: VoxelTable, birth: int) -> None:
+    """Write a point of a voxel, and when it was born."""
+    for axis in range(3):
+        table.point[slot, at, axis] = new[axis]
+    table.birth[slot, at] = birth
+
+
+@jit_compile
+def is_nearer_centre(new: Floats, old: Floats, voxel_m: float) -> bool:
+    """Whether a point is nearer to the centre of its voxel than another in it."""
+    new_square, old_square = 0.0, 0.0
+    for axis in range(3):
+        centre = (np.floor(new[axis] / voxel_m) + 0.5) * voxel_m
+        new_square += (new[axis] - centre) ** 2
+        old_square += (old[axis] - centre) ** 2
+    return new_square < old_square
+
+
+MOST_AVERAGED = 20  # points in the mean of a voxel: it is not moved by more
+
+
+@jit_compile
+def average_point(new: Floats, slot: int, table: VoxelTable, birth: int) -> int:
+    """Move the mean of a voxel; returns 1 if it counts as born anew.
+
+    A mean has many births. It carries one of them, drawn so that each is as likely as its part in
+    the mean: shares of births over many points are right on average. The draw is a hash.
+    """
+    count = table.averaged[slot] + 1
+    if count > MOST_AVERAGED:
+        return 0
+    for axis in range(3):
+        table.point[slot, 0, axis] += (new[axis] - table.point[slot, 0, axis]) / count
+    table.averaged[slot] = count
+    drawn = (np.uint64(table.number[slot] + 7919 * birth) * HASH_MULTIPLIER) >> np.uint64(33)
+    if drawn % np.uint64(count) == 0:
+        table.birth[slot, 0] = birth
+        return 1
+    return 0
 
 
 @jit_compile
@@ -249,7 +323,9 @@ def copy_voxels(old: VoxelTable, new: VoxelTable) -> None:
         if old.number[i] != FREE:
             slot = find_slot(new.number, old.number[i])
             new.number[slot], new.point_count[slot] = old.number[i], old.point_count[i]
+            new.averaged[slot] = old.averaged[i]
             for m in range(old.point_count[i]):
+                new.birth[slot, m] = old.birth[i, m]
                 for axis in range(3):
                     new.point[slot, m, axis] = old.point[i, m, axis]
 
@@ -258,14 +334,15 @@ NEIGHBOUR_STEPS = (0, -1, 1)  # the voxel itself first: its points are the likel
 
 
 @jit_compile
-def nearest_points(places: Floats, table: "VoxelTable", most: int) -> tuple[Floats, Ints]:
-    """The nearest points in the 27 voxels around each place, and how many there are.
+def nearest_points(places: Floats, table: "VoxelTable", most: int) -> tuple[Floats, Ints, Ints]:
+    """The nearest points in the 27 voxels around each place, how many there are, and their births.
 
-    (n, 3) -> (n, most, 3), (n,)
+    (n, 3) -> (n, most, 3), (n,), (n, most)
     """
     n, size = len(places), table.voxel_m
     found, have = np.zeros((n, most, 3)), np.zeros(n, dtype=np.int64)
-    square = np.empty(most)
+    birth: Ints = np.zeros((n, most), dtype=np.int64)
+    square, where = np.empty(most), np.empty(most, dtype=np.int64)
     for q in range(n):
         x, y, z = places[q, 0], places[q, 1], places[q, 2]
         for m in range(most):
@@ -291,10 +368,20 @@ def nearest_points(places: Floats, table: "VoxelTable", most: int) -> tuple[Floa
                     have[q] = min(have[q] + 1, most)
                     at = insert_sorted(square, far)
                     for p in range(most - 1, at, -1):
-                        for axis in range(3):
-                            found[q, p, axis] = found[q, p - 1, axis]
-                    found[q, at, 0], found[q, at, 1], found[q, at, 2] = a, b, c
-    return found, have
+                        where[p] = where[p - 1]
+                    where[at] = slot * PER_VOXEL + m
+        gather_points(where[: have[q]], table, found[q], birth[q])
+    return found, have, birth
+
+
+@jit_compile
+def gather_points(where: Ints, table: "VoxelTable", found: Floats, birth: Ints) -> None:
+    """Copy points and births from their places slot * PER_VOXEL + m in the table."""
+    for p in range(len(where)):
+        slot, m = where[p] // PER_VOXEL, where[p] % PER_VOXEL
+        birth[p] = table.birth[slot, m]
+        for axis in range(3):
+            found[p, axis] = table.point[slot, m, axis]
 
 
 @jit_compile

@@ -1,7 +1,7 @@
 """The filter, from a recording to a run: predict, undistort, update, add to the map."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from time import process_time
 
 import numpy as np
@@ -10,7 +10,8 @@ from smfeval import __version__
 from smfeval.errors import OptionError
 from smfeval.io.progress import report
 from smfeval.lab.filters.ieskf.cloud import preprocess_scan
-from smfeval.lab.filters.ieskf.inertial import densities, predict
+from smfeval.lab.filters.ieskf.inertial import densities, predict, transition_product
+from smfeval.lab.filters.ieskf.map_error import MapError
 from smfeval.lab.filters.ieskf.maps import Map, VoxelMap, compile_loops
 from smfeval.lab.filters.ieskf.start import state_from_reference, state_from_standstill
 from smfeval.lab.filters.ieskf.state import POSE, POSITION, Settings, State
@@ -19,7 +20,7 @@ from smfeval.lab.filters.run import Run, Telemetry
 from smfeval.lab.recording import Recording
 from smfeval.lab.recording.usable import check_recording, usable_scans
 from smfeval.maths import se3, so3
-from smfeval.maths.arrays import Floats
+from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.filter_cross import filter_cross
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.track import About, CrossCovariance, Gauge, GaussianTrack, Provenance
@@ -45,6 +46,7 @@ def run(
     intake = usable_scans(recording, state.stamp, undistort=settings.undistort)
     density = densities(recording.imu_noise, settings.process_scale)
     learned, learning = NOISE_ESTIMATORS[settings.noise], _map_growth_rule(settings, state.stamp)
+    map_error = MapError(state, settings) if settings.map_error == "carried" else None
 
     waited = compile_loops()
     clock = process_time()
@@ -58,13 +60,21 @@ def run(
         update = update_state(state, point, field, variance, settings)
         state, variance = update.posterior, learned(update)
         records.append(record_update(update, transition))
+        if map_error is not None:
+            scan_s = (scan.end - scan.start) / NANOSECONDS
+            believed = map_error.follow(update, transition, way, scan_s)
+            records[-1] = replace(records[-1], belief=replace(state, covariance=believed))
 
         if learning(scan.end):
-            field.add(to_world(point, state))
+            kept = field.add(to_world(point, state))
+            if map_error is not None:
+                map_error.add_birth(kept, state)
         report(done + 1, len(intake.scans))
 
+    belief, turn = belief_of(records[:: settings.report_every], _about(settings), recording.name)
+    cross = _cross_covariance(records, settings) if map_error is None else map_error.cross()
     return Run(
-        belief=belief_of(records, _about(settings), recording.name, lags=settings.cross_lags),
+        belief=belief if cross is None else belief.with_cross(turn_cross(cross, turn)),
         telemetry=telemetry_of(records),
         cpu_s=process_time() - clock,
         notes=(*waited, *stand, *intake.notes, *_unmatched_notes(records)),
@@ -73,7 +83,7 @@ def run(
 
 def _map(settings: Settings, known: Map | None) -> Map:
     if settings.map != "known":
-        return VoxelMap(settings.map_spacing_m)
+        return VoxelMap(settings.map_spacing_m, settings.map_rule)
     if known is None:
         raise OptionError("map=known needs the map: run(recording, settings, known=KnownMap(...))")
     return known
@@ -181,9 +191,9 @@ def telemetry_of(records: Sequence[ScanRecord]) -> Telemetry:
 
 
 def belief_of(
-    records: Sequence[ScanRecord], about: About, name: str, *, lags: int
-) -> GaussianTrack:
-    """Beliefs at the ends of the scans, with cross-covariances so many scans back.
+    records: Sequence[ScanRecord], about: About, name: str
+) -> tuple[GaussianTrack, Floats]:
+    """Beliefs at the ends of the scans, and what turns error states into right perturbations.
 
     The filter's error state adds the position in world axes; the right perturbation of a track has
     it in body axes: rho = R^T d.
@@ -201,20 +211,31 @@ def belief_of(
         about=about,
         provenance=Provenance(name, "ieskf"),
     )
-    return belief.with_cross(_cross_covariance(records, turn, lags))
+    return belief, turn
 
 
 def _cross_covariance(
-    records: Sequence[ScanRecord], turn: Floats, lags: int
-) -> CrossCovariance | None:
-    """Of the poses, from the full error state; `turn` brings each to its right perturbation."""
-    if lags == 0 or len(records) == 1:
+    records: Sequence[ScanRecord], settings: Settings
+) -> tuple[Ints, Floats] | None:
+    """Pairs of reported scans and Cov(e_i, e_j) of their poses, from the full error state."""
+    every, lags = settings.report_every, settings.cross_lags
+    reported = records[::every]
+    if lags == 0 or len(reported) == 1:
         return None
-    step = np.stack([record.step for record in records])
-    posterior = np.stack([record.belief.covariance[POSE] for record in records])
-    pairs, block = filter_cross(step, posterior, lags=lags)
+    steps = [
+        transition_product(record.step for record in records[max(last - every + 1, 0) : last + 1])
+        for last in range(0, len(records), every)
+    ]
+    posterior = np.stack([record.belief.covariance[POSE] for record in reported])
+    pairs, block = filter_cross(np.stack(steps), posterior, lags=lags)
+    return pairs, block[:, :, POSE]
+
+
+def turn_cross(cross: tuple[Ints, Floats], turn: Floats) -> CrossCovariance:
+    """Of right perturbations; `turn` (n, 6, 6) brings the error of each scan to that."""
+    pairs, block = cross
     first, second = turn[pairs.T]
-    return CrossCovariance(pairs, first @ block[:, :, POSE] @ np.swapaxes(second, 1, 2))
+    return CrossCovariance(pairs, first @ block @ np.swapaxes(second, 1, 2))
 
 
 def _unmatched_notes(records: list[ScanRecord]) -> list[str]:

@@ -19,6 +19,7 @@ import numpy as np
 
 from smfeval.errors import OptionError
 from smfeval.lab.filters.ieskf import rotations
+from smfeval.lab.filters.ieskf.maps import MapRule
 from smfeval.lab.filters.settings import Range, refuse_outside
 from smfeval.maths.arrays import Floats
 
@@ -68,6 +69,7 @@ class State:
 MapKind = Literal["incremental", "frozen", "known"]
 Noise = Literal["fixed", "residuals", "innovations"]
 Kernel = Literal["none", "huber", "cauchy"]
+MapErrorKind = Literal["ignored", "carried"]
 
 # Wider than any sensor asks for, and narrow enough that no covariance overflows or is singular.
 RANGES = {
@@ -86,6 +88,13 @@ RANGES = {
     "shared_m": Range(0.0, 1e3),
     "shared_rad": Range(0.0, 3.2),
     "cross_lags": Range(0, 1000),
+    "report_every": Range(1, 1000),
+    "map_classes": Range(4, 256),
+    "prior_extrinsic_m": Range(0.0, 1.0),
+    "prior_extrinsic_deg": Range(0.0, 30.0),
+    "prior_clock_s": Range(0.0, 1.0),
+    "prior_range_m": Range(0.0, 1.0),
+    "prior_view_m": Range(0.1, 1e3),
 }
 
 
@@ -111,7 +120,18 @@ class Settings:
     observability: float = 0.0  # directions on which fewer than this share of points bear are left
     shared_m: float = 0.0  # sigma of a displacement that all points of a scan share
     shared_rad: float = 0.0
-    cross_lags: int = 0  # scans back to which cross-covariances are reported
+    cross_lags: int = 0  # reported scans back to which cross-covariances are reported
+    report_every: int = 1  # scan of which a belief is reported
+    map_rule: MapRule = "keep"  # points of a voxel: the first few, the one amid it, or their mean
+    map_error: MapErrorKind = "ignored"  # or carried: the covariance knows what the map is worth
+    map_classes: int = 16  # parts of the map whose errors are carried
+    prior_extrinsic_m: float = (
+        0.0  # sigmas of the data sheet, used where the map's error is carried
+    )
+    prior_extrinsic_deg: float = 0.0
+    prior_clock_s: float = 0.0
+    prior_range_m: float = 0.0  # by which biases of ranges displace a scan
+    prior_view_m: float = 10.0  # way after which they displace it otherwise
 
     def __post_init__(self) -> None:
         refuse_outside(self, RANGES)

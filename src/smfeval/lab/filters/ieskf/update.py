@@ -30,6 +30,8 @@ class Information:
     normals: Floats  # (3, 3) sum of n n^T, whatever the kernel makes of the points
     square: float  # r^T R^-1 r
     weight: float = 1.0  # mean weight that the kernel gives a point
+    row_weight: Floats | None = None  # (m,) W: 1 / R, times the weight of the kernel
+    kept: Floats = field(default_factory=lambda: np.eye(6))  # b = kept H^T W r; A likewise
 
 
 def compute_information(
@@ -40,16 +42,17 @@ def compute_information(
     weighted = H * weight[:, None]
     normals = H[:, :3].T @ H[:, :3]
     A, b = weighted.T @ H / variance, weighted.T @ residual / variance
-    square = float(weight @ residual**2 / variance)
+    square, kept = float(weight @ residual**2 / variance), np.eye(6)
 
     if settings.observability > 0:
-        A, b = drop_weak_directions(A, b, settings.observability * weight.sum() / variance)
+        A, b, kept = drop_weak_directions(A, b, settings.observability * weight.sum() / variance)
     if settings.shared_m > 0 or settings.shared_rad > 0:
         S = displacement_covariance(settings)
         undisplaced = b
-        A, b = inflate_by_displacement(A, b, S)
+        A, b, inflated = inflate_by_displacement(A, b, S)
+        kept = inflated @ kept
         square -= float(undisplaced @ S @ b)
-    return Information(A, b, normals, square, float(weight.mean()))
+    return Information(A, b, normals, square, float(weight.mean()), weight / variance, kept)
 
 
 def displacement_covariance(settings: Settings) -> Floats:
@@ -57,20 +60,23 @@ def displacement_covariance(settings: Settings) -> Floats:
     return np.diag(np.repeat([settings.shared_m**2, settings.shared_rad**2], 3))
 
 
-def inflate_by_displacement(A: Floats, b: Floats, S: Floats) -> tuple[Floats, Floats]:
-    """Information under R + H S H^T: by Woodbury, (I + A S)^-1 A = (A^-1 + S)^-1, and b alike."""
+def inflate_by_displacement(A: Floats, b: Floats, S: Floats) -> tuple[Floats, Floats, Floats]:
+    """Information under R + H S H^T: by Woodbury, (I + A S)^-1 A = (A^-1 + S)^-1, and b alike.
+
+    Also (I + A S)^-1 itself.
+    """
     kept = np.asarray(np.linalg.inv(np.eye(6) + A @ S), dtype=np.float64)
     matrix = kept @ A
-    return symmetrise(matrix), kept @ b
+    return symmetrise(matrix), kept @ b, kept
 
 
-def drop_weak_directions(A: Floats, b: Floats, least: float) -> tuple[Floats, Floats]:
+def drop_weak_directions(A: Floats, b: Floats, least: float) -> tuple[Floats, Floats, Floats]:
     """Information without the position's weak directions.
 
     What is known of the position while the rotation is free is L = A_tt - A_tr A_rr^-1 A_rt. Along
     an eigenvector u of L with a value l below `least`, the motion e = (u, -A_rr^-1 A_rt u) has
     e^T A e = l and A e = (l u, 0): taking l u u^T away from A and (e^T b) u from b leaves no
-    information along e, and all of it elsewhere.
+    information along e, and all of it elsewhere. Also the matrix that does this to A and b.
     """
     turn = -np.linalg.solve(A[3:, 3:], A[3:, :3])
     value, direction = np.linalg.eigh(A[:3, :3] + A[:3, 3:] @ turn)
@@ -78,9 +84,9 @@ def drop_weak_directions(A: Floats, b: Floats, least: float) -> tuple[Floats, Fl
     gone = np.zeros((6, 6))
     gone[:3, :3] = weak * value[value < least] @ weak.T
     motion = np.concatenate([weak, turn @ weak])
-    b = b.copy()
-    b[:3] -= weak @ (motion.T @ b)
-    return A - gone, b
+    kept = np.eye(6)
+    kept[:3] -= weak @ motion.T
+    return A - gone, kept @ b, kept
 
 
 def _unit_weight(z: Floats) -> Floats:
@@ -114,7 +120,7 @@ def to_world(point: Floats, state: State) -> Floats:
 def orient_normals(planes: Planes, place: Floats, position: Floats) -> Planes:
     """The planes with normals towards the body, so that a point before its plane is positive."""
     side = np.where(np.einsum("ni,ni->n", planes.normal, position - place) < 0, -1.0, 1.0)
-    return Planes(side[:, None] * planes.normal, side * planes.offset, planes.good)
+    return planes._replace(normal=side[:, None] * planes.normal, offset=side * planes.offset)
 
 
 def residuals(place: Floats, planes: Planes) -> Floats:
@@ -133,13 +139,17 @@ def credible_matches(residual: Floats, point: Floats, good: Bools) -> Bools:
     return good & (np.square(residual * residual) < GATE**4 * squared_range)
 
 
-def linearise(point: Floats, state: State, field: Map) -> tuple[Floats, Floats, Floats]:
-    """Residuals (m,), their derivative (m, 6) and places (m, 3) of points that have a plane."""
+def linearise(
+    point: Floats, state: State, field: Map
+) -> tuple[Floats, Floats, Floats, Ints | None]:
+    """Residuals (m,), derivative (m, 6), places (m, 3) and births of points that have a plane."""
     place = to_world(point, state)
     planes = orient_normals(field.planes(place), place, state.position)
     residual = residuals(place, planes)
     used = np.flatnonzero(credible_matches(residual, point, planes.good))
-    return residual[used], jacobian(point[used], planes.normal[used], state.rotation), place[used]
+    H = jacobian(point[used], planes.normal[used], state.rotation)
+    birth = None if planes.birth is None else planes.birth[used]
+    return residual[used], H, place[used], birth
 
 
 CONVERGED_STEP = 1e-3  # m and rad: the pose moves by less (Fast-LIO2)
@@ -153,6 +163,7 @@ class Linearisation:
     H: Floats  # (m, 6)
     place: Floats  # (m, 3) world
     information: Information
+    birth: Ints | None = None  # (m, k) insertions that brought the map points of each plane
 
 
 @dataclass(frozen=True)
@@ -182,12 +193,11 @@ def update_state(
     known = invert_symmetric(prior.covariance)
     state, looks = prior, list[Linearisation]()
     for _ in range(settings.iterations):
-        residual, H, place = linearise(point, state, field)
+        residual, H, place, birth = linearise(point, state, field)
         if len(residual) == 0:
             return Update(prior, prior, None, None, residual, len(point), variance, len(looks))
-        looks.append(
-            Linearisation(residual, H, place, compute_information(residual, H, variance, settings))
-        )
+        said = compute_information(residual, H, variance, settings)
+        looks.append(Linearisation(residual, H, place, said, birth))
         delta = state.minus(prior)
         step, total = solve_step(known, delta, looks[-1].information)
         state = state.plus(step)
