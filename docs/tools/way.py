@@ -72,18 +72,21 @@ ROOMS = (
          ("many estimators,", "many tracks")),
     Room("show", 271, 386, 700, 46, "rim",
          ("text, tables, figures and the page, from the results above; returns, never writes",)),
-    Room("cli", 271, 464, 700, 46, "rim",
-         ("the verbs: flags, one call, one show, an exit code; prints and writes",)),
+    Room("verbs", 271, 464, 300, 46, "rim",
+         ("the verbs as functions: paths or tracks in",)),
+    Room("cli", 591, 464, 380, 46, "rim",
+         ("the verbs: flags, one call, one show, an exit code; writes",)),
     Room("lab", 26, 292, 215, 218, "lab", (
         "a house of its own beside the", "others, behind one verb:",
         "worlds whose answer is known,", "sensors and their faults,",
         "filters that report beliefs,", "the case study that explains",
         "them; its own show and cli")),
-    Room("maths", 26, 548, 177, 46, "base", ("arrays in, arrays out",)),
-    Room("words", 218, 548, 177, 46, "base", ("how a number is written",)),
-    Room("schema", 410, 548, 177, 46, "base", ("how an option is declared",)),
-    Room("options", 602, 548, 177, 46, "base", ("what a user may choose",)),
-    Room("errors", 794, 548, 177, 46, "base", ("what can go wrong",)),
+    Room("maths", 26, 548, 145, 46, "base", ("arrays in, arrays out",)),
+    Room("words", 186, 548, 145, 46, "base", ("writing a number",)),
+    Room("schema", 346, 548, 145, 46, "base", ("naming an option",)),
+    Room("options", 506, 548, 145, 46, "base", ("what users choose",)),
+    Room("results", 666, 548, 145, 46, "base", ("what results can do",)),
+    Room("errors", 826, 548, 145, 46, "base", ("what can go wrong",)),
 )  # fmt: skip
 AT = {room.name: room for room in ROOMS}
 EVALUATION = (404, 22, 580, 186)  # x, y, width, height of what `evaluate` does in one call
@@ -169,7 +172,9 @@ def uses() -> Iterator[str]:
         centre = AT[name].x + AT[name].width / 2
         yield arrow((start, fork), (centre, fork), (centre, AT[name].y - 2))
         yield arrow((centre, AT[name].bottom), (centre, AT["show"].y - 2))
-    yield arrow((start, AT["show"].bottom), (start, AT["cli"].y - 2))
+    for name in ("verbs", "cli"):
+        centre = AT[name].x + AT[name].width / 2
+        yield arrow((centre, AT["show"].bottom), (centre, AT[name].y - 2))
     yield arrow((63, AT["lab"].y), (63, TOP + 128))
     yield text(73, 262, "belief files")
 

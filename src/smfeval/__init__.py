@@ -17,13 +17,13 @@ The way of the data, and where each step lives::
     show       text, tables, figures, the page                                   show
 
 Below them: `maths` (arrays in, arrays out), `words` (how a number is written), `schema` and
-`options` (what a user may decide), `errors`.
-Above them: `cli`, the verbs, and `lab`, worlds whose answer is known.
+`options` (what a user may decide), `results` (what a result can do in Python), `errors`.
+Above them: `verbs`, functions; `cli`, the command line; `lab`, worlds whose answer is known.
 
 ::
 
-    from smfeval import evaluate, read
-    print(evaluate(read("est.square"), read("ref.tum")))
+    import smfeval
+    print(smfeval.evaluate("est.square", "ref.tum", gauge="yaw"))
 """
 
 from importlib import import_module
@@ -31,7 +31,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from smfeval.calibration import Calibration, Correction, calibrate
-    from smfeval.doubts.one_track import Examination, examine
+    from smfeval.compare import Comparison
+    from smfeval.compare.sweep import Sweep
+    from smfeval.doubts.one_track import Examination
     from smfeval.errors import (
         ConventionError,
         FormatError,
@@ -41,8 +43,9 @@ if TYPE_CHECKING:
         SmfevalError,
         TrackError,
     )
-    from smfeval.evaluation import Evaluation, Options, evaluate
+    from smfeval.evaluation import Evaluation, Options
     from smfeval.io import read, write
+    from smfeval.io.documents import SavedResult, load
     from smfeval.io.extrinsic import read_extrinsic
     from smfeval.io.recorder import SquareWriter
     from smfeval.maths.normal import nees
@@ -52,9 +55,11 @@ if TYPE_CHECKING:
     from smfeval.score.log import log_score
     from smfeval.score.pose import energy_body, log_pose
     from smfeval.score.rotation import energy_rotation, log_rotation
+    from smfeval.studies.result import Study
     from smfeval.summarise.inflation import coverage, inflation
     from smfeval.summarise.interval import Interval, interval, paired_interval
     from smfeval.track import About, CrossCovariance, GaussianTrack, ParticleTrack, Track
+    from smfeval.verbs import evaluate, examine, pair, study, sweep
 
 __version__ = "0.1.0"
 
@@ -62,6 +67,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "About": "smfeval.track",
     "Calibration": "smfeval.calibration",
+    "Comparison": "smfeval.compare",
     "ConventionError": "smfeval.errors",
     "Correction": "smfeval.calibration",
     "CrossCovariance": "smfeval.track",
@@ -74,9 +80,12 @@ _HOMES = {
     "Options": "smfeval.evaluation",
     "PairingError": "smfeval.errors",
     "ParticleTrack": "smfeval.track",
+    "SavedResult": "smfeval.io.documents",
     "SeriesError": "smfeval.errors",
     "SmfevalError": "smfeval.errors",
     "SquareWriter": "smfeval.io.recorder",
+    "Study": "smfeval.studies.result",
+    "Sweep": "smfeval.compare.sweep",
     "Track": "smfeval.track",
     "TrackError": "smfeval.errors",
     "calibrate": "smfeval.calibration",
@@ -85,24 +94,29 @@ _HOMES = {
     "energy_body": "smfeval.score.pose",
     "energy_rotation": "smfeval.score.rotation",
     "energy_score": "smfeval.maths.normal_distance",
-    "evaluate": "smfeval.evaluation",
-    "examine": "smfeval.doubts.one_track",
+    "evaluate": "smfeval.verbs",
+    "examine": "smfeval.verbs",
     "inflation": "smfeval.summarise.inflation",
     "interval": "smfeval.summarise.interval",
     "interval_score": "smfeval.score.interval",
+    "load": "smfeval.io.documents",
     "log_pose": "smfeval.score.pose",
     "log_rotation": "smfeval.score.rotation",
     "log_score": "smfeval.score.log",
     "nees": "smfeval.maths.normal",
+    "pair": "smfeval.verbs",
     "paired_interval": "smfeval.summarise.interval",
     "read": "smfeval.io",
     "read_extrinsic": "smfeval.io.extrinsic",
+    "study": "smfeval.verbs",
+    "sweep": "smfeval.verbs",
     "write": "smfeval.io",
 }
 
 __all__ = [
     "About",
     "Calibration",
+    "Comparison",
     "ConventionError",
     "Correction",
     "CrossCovariance",
@@ -115,9 +129,12 @@ __all__ = [
     "Options",
     "PairingError",
     "ParticleTrack",
+    "SavedResult",
     "SeriesError",
     "SmfevalError",
     "SquareWriter",
+    "Study",
+    "Sweep",
     "Track",
     "TrackError",
     "calibrate",
@@ -131,13 +148,17 @@ __all__ = [
     "inflation",
     "interval",
     "interval_score",
+    "load",
     "log_pose",
     "log_rotation",
     "log_score",
     "nees",
+    "pair",
     "paired_interval",
     "read",
     "read_extrinsic",
+    "study",
+    "sweep",
     "write",
 ]
 
@@ -151,4 +172,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return ["__version__", *__all__]

@@ -23,10 +23,12 @@ VERBS = {
     "sweep": "a knob turned: does sharper mean better, or only more confident?",
     "explain": "where a LiDAR filter's precision comes from, from what it logs at each update",
     "calibrate": "what to publish instead: a correction, proven on other tracks",
+    "table": "past results in one table",
     "check": "what is in this file, and can it be scored?",
     "convert": "any supported format to any other",
     "lab": "worlds whose answer is known: simulate them, run filters, explain what they claim",
     "demo": "score two beliefs made on the spot; no files needed",
+    "completion": "a script that completes verbs and flags in bash, zsh or fish",
 }
 
 LAB_MODULES = {  # to the lab, a house of its own: the only place that knows it
@@ -168,7 +170,7 @@ def _drop_output() -> None:
 
 def usage() -> str:
     """The text of `smfeval --help`."""
-    lines = [f"  {verb:9} {words}" for verb, words in VERBS.items()]
+    lines = [f"  {verb:10} {words}" for verb, words in VERBS.items()]
     return USAGE.format(verbs="\n".join(lines))
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from smfeval.align.body import move_to_body
 from smfeval.associate.pairing import nearest_pairs
 from smfeval.cli.conditions import Condition, score_condition
 from smfeval.cli.drawing import (
@@ -32,7 +31,7 @@ from smfeval.cli.flags import (
 from smfeval.errors import OptionError, PairingError
 from smfeval.evaluation import Evaluation, Options, evaluate
 from smfeval.evaluation.result import SCHEMA
-from smfeval.io import extrinsic_in_bags, files_to_read, format_of, read
+from smfeval.io import files_to_read, read
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.options import ReadOptions
 from smfeval.options import PAIRING, REFERENCE, SCORING, refuse_unused_tolerance
@@ -40,6 +39,7 @@ from smfeval.schema import options_at, with_values
 from smfeval.show.render import json_text
 from smfeval.show.report import Report, document, last_lines, text
 from smfeval.track import AnyTrack
+from smfeval.verbs import in_body_of, read_beside
 
 if TYPE_CHECKING:
     from smfeval.explain.alibis import ExtrinsicTolerance
@@ -59,12 +59,11 @@ def run(arguments: list[str]) -> int:
     with progress("scoring"):
         reference = read(chosen.ref, **_reference_options(chosen))
         estimates = [
-            read(source, **_estimate_options(chosen, source, reference))
-            for source in chosen.estimates
+            read_beside(source, reference, read_options(chosen)) for source in chosen.estimates
         ]
         estimates = [_correct(estimate, chosen) for estimate in estimates]
         estimates = [
-            _in_the_body_of(reference, estimate, (source, chosen.ref), options)
+            in_body_of(reference, estimate, (source, chosen.ref), extrinsic=options.extrinsic)
             for estimate, source in zip(estimates, chosen.estimates, strict=True)
         ]
         evaluations = _evaluate_all(estimates, reference, options, common=chosen.common)
@@ -187,31 +186,6 @@ def _reference_options(chosen: argparse.Namespace) -> dict[str, Any]:
     """How to read the reference: bad rows and duplicates as in the estimates."""
     shared = given_values(chosen, options_at(ReadOptions, "options"))
     return given_values(chosen, REFERENCE_OPTIONS, prefix="ref-") | shared
-
-
-def _estimate_options(
-    chosen: argparse.Namespace, source: str, reference: AnyTrack
-) -> dict[str, Any]:
-    """The user's options; a GNSS estimate is read about the reference's origin."""
-    options = read_options(chosen)
-    shared = dict(reference.about.extra).get("ENU_ORIGIN")
-    if shared and "origin" not in options and format_of(source, **options) == "rtklib":
-        options["origin"] = shared
-    return options
-
-
-def _in_the_body_of(
-    reference: AnyTrack, estimate: AnyTrack, sources: tuple[str, str], options: Options
-) -> AnyTrack:
-    """The estimate about the reference's body where a bag tells how the two are mounted."""
-    if options.extrinsic is not None:
-        return estimate
-    other = reference.about.body
-    found = extrinsic_in_bags(estimate.about.body, other, sources)
-    if found is None:
-        return estimate
-    extrinsic, note = found
-    return move_to_body(estimate, extrinsic, other).with_notes(note)
 
 
 def _inputs(chosen: argparse.Namespace) -> list[Path]:

@@ -29,13 +29,13 @@ from smfeval.studies.run import Progress, StudyRun, run_study
 from smfeval.studies.store import PAIRS, TASKS
 from smfeval.studies.task import PairTask, Task, files_of
 from smfeval.summarise.numbers import metrics
+from smfeval.verbs import check_output_folder, write_tables
 
 FAILED = "failed"  # the number of runs that failed
 MISSING = "missing"  # the number of estimators on tracks without a file
 DIVERGED = "diverged"  # the number of tracks that a contender lost
 OUTCOMES = (FAILED, MISSING, DIVERGED)
 DEFAULT_PLAN = Path("study.toml")
-STUDY_FILES = ("cache", "tasks.parquet", "tables.json")  # what an output folder of a study holds
 INIT_FLAGS = ("output",)
 RUN_FLAGS = (
     *("plan", "workers", "scheduler", "fresh", "sensitivity", "list", "fail_if", "format", "json"),
@@ -60,7 +60,7 @@ def run(arguments: list[str]) -> int:
         print(f"{plan_extent(plan, found)}\n" if chosen.quiet else listing(plan, found), end="")
         return 0
 
-    _check_output_folder(plan)
+    check_output_folder(plan.output)
     for line in missing_lines(plan, found):
         print(f"smfeval: {line}", file=sys.stderr)
     with _progress_bar() as progress:
@@ -72,7 +72,7 @@ def run(arguments: list[str]) -> int:
             fresh=chosen.fresh,
             progress=progress,
         )
-    _save(done.study)
+    write_tables(done.study)
     _check_any_scored(done.study)
     _print(done, chosen)
     _draw(done.study, chosen, arguments)
@@ -145,19 +145,6 @@ def _check_inputs(chosen: argparse.Namespace, plan: Plan, found: StudyTasks) -> 
     check_outputs(there, inputs=inputs, force=True)
 
 
-def _check_output_folder(plan: Plan) -> None:
-    """Complain, before any work is done, about a folder that holds something else."""
-    folder = plan.output
-    if not folder.is_dir():
-        return
-    inside = [each.name for each in folder.iterdir()]
-    if inside and not any(name in inside for name in STUDY_FILES):
-        raise OptionError(
-            f"{folder}: the output folder holds other things, such as {min(inside)}; "
-            "name another in the plan"
-        )
-
-
 def _check_any_scored(study: Study) -> None:
     """Complain where no run was scored; what was found out about them is on the disk."""
     if len(study.failed_runs) + len(study.missing) == len(study.results):
@@ -196,13 +183,6 @@ def _progress_bar() -> Iterator[Progress]:
         yield lambda done, failed, total: bar.update(
             task, completed=done, total=total, failed=failed
         )
-
-
-def _save(study: Study) -> None:
-    """The tables in every format."""
-    for entry in FORMATS.values():
-        with writing(study.plan.output / f"tables{entry.suffix}") as stream:
-            stream.write(entry.text(study).encode())
 
 
 def _print(done: StudyRun, chosen: argparse.Namespace) -> None:

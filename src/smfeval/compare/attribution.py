@@ -48,6 +48,7 @@ from smfeval.evaluation import Options
 from smfeval.evaluation.claim import UNFITTED
 from smfeval.maths import normal
 from smfeval.maths.arrays import Bools, Floats
+from smfeval.results import Result
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import Intervals, Number
 from smfeval.summarise.windows import FEWEST_WINDOWS, horizons
@@ -434,7 +435,7 @@ def _size(covariance: Floats) -> float:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(Result):
     """Every pair of the tracks, in their order; the attribution is None for two."""
 
     tracks: tuple[AnyTrack, ...]

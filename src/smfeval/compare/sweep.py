@@ -18,6 +18,7 @@ from smfeval.compare.sweep_points import (
     lines_of,
 )
 from smfeval.errors import SeriesError
+from smfeval.results import Result
 from smfeval.summarise.number import Number
 
 EARNED_SLOPE = 0.0  # slope of log10 NEES per nat; of log10 |e| where errors stay as they are
@@ -147,7 +148,7 @@ class SettingRow:
 
 
 @dataclass(frozen=True, repr=False)
-class Sweep:
+class Sweep(Result):
     """A finished sweep."""
 
     name: str

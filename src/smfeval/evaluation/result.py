@@ -2,6 +2,7 @@
 
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from smfeval.evaluation.claim import AlignedClaim
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.dependence import wanders
 from smfeval.options import Options
+from smfeval.results import Result
 from smfeval.score import Residuals
 from smfeval.score.pit import relative_nees
 from smfeval.score.spaces import Space
@@ -26,8 +28,10 @@ from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
 
 if TYPE_CHECKING:
     from smfeval.associate.clock import ClockOffset
+    from smfeval.results import Frame
 
 SCHEMA = "smfeval.score/1"
+PER_SCAN = "smfeval.io.results"  # opened by name: the core knows no files
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,7 @@ PATH_PARTS = (1 / 8, 1 / 4, 1 / 2)
 
 
 @dataclass(frozen=True, repr=False)
-class Evaluation:
+class Evaluation(Result):
     """An estimate, scored."""
 
     estimate: AnyTrack
@@ -209,6 +213,10 @@ class Evaluation:
         if shown.method is None:
             return None
         return f"numbers in brackets are {words.level(shown.level)} intervals ({shown.method})"
+
+    def per_scan(self) -> "Frame":
+        """A row for each scored scan: stamps, errors, covariances and every rule."""
+        return import_module(PER_SCAN).per_scan_table(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Strict JSON data (schema `smfeval.score/1`)."""

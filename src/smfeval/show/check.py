@@ -80,6 +80,12 @@ def several_document(sources: Sequence[str], found: "Sequence[Found | str]") -> 
 
 def text(examination: "Examination", *, verbose: bool = False) -> str:
     """The whole report; the last line says whether the track can be scored."""
+    name, rows = examination.track.provenance.name, track_rows(examination, verbose=verbose)
+    return f"{name}\n{words.columns(rows)}\n{last_line(examination)}\n"
+
+
+def track_rows(examination: "Examination", *, verbose: bool = False) -> list[tuple[str, str]]:
+    """What is in the track, as labels and texts."""
     track = examination.track
     rows = [
         ("format", f"{track.provenance.format}: {REPRESENTATION_WORDS[track.representation]}"),
@@ -96,8 +102,7 @@ def text(examination: "Examination", *, verbose: bool = False) -> str:
     rows += cross_rows(track)
     rows += detail_rows(examination) if verbose else []
     rows += provenance_rows(track)
-    rows += [("doubt", str(doubt)) for doubt in examination.doubts]
-    return f"{track.provenance.name}\n{words.columns(rows)}\n{last_line(examination)}\n"
+    return rows + [("doubt", str(doubt)) for doubt in examination.doubts]
 
 
 def last_line(examination: "Examination") -> str:

@@ -8,6 +8,7 @@ from typing import overload
 from smfeval.compare.duels import Section
 from smfeval.compare.monte_carlo import MonteCarlo
 from smfeval.compare.sensitivity import Alternative
+from smfeval.results import Result
 from smfeval.studies.plan import Plan
 from smfeval.summarise.number import Number
 
@@ -101,7 +102,7 @@ class PairResult:
 
 
 @dataclass(frozen=True)
-class Study:
+class Study(Result):
     """The whole study, finished."""
 
     plan: Plan

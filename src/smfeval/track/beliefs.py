@@ -11,6 +11,7 @@ from smfeval import words
 from smfeval.errors import TrackError
 from smfeval.maths.arrays import Bools, Floats, Ints, read_only
 from smfeval.maths.stamps import NANOSECONDS
+from smfeval.results import Drawable
 from smfeval.track.row_checks import DroppedRows
 
 Gauge = Literal["fixed", "se3", "gravity_yaw", "sim3"]
@@ -56,7 +57,7 @@ Rows = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Beliefs:
+class Beliefs(Drawable):
     """Beliefs over time: the part of a track that does not depend on how a belief is written."""
 
     stamp: Ints
@@ -67,8 +68,11 @@ class Beliefs:
         return len(self.stamp)
 
     def __repr__(self) -> str:
-        kind, name = type(self).__name__, self.provenance.name
-        return f"{kind}({name}: {len(self)} scans in {words.duration(self.duration_s)})"
+        frames = {"body": self.about.body, "world": self.about.world, "gauge": self.about.gauge}
+        said = [f"{name} {word}" for name, word in frames.items() if word is not None]
+        extent = f"{words.count(len(self), 'scan')} in {words.duration(self.duration_s)}"
+        what = "; ".join([extent, *filter(None, [", ".join(map(words.visible, said))])])
+        return f"{type(self).__name__}({self.provenance.name}: {what})"
 
     def __getitem__(self, index: Index) -> Self:
         """The scans of a number, slice, mask or increasing numbers, as a track of the same kind."""

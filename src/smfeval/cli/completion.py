@@ -1,0 +1,60 @@
+"""`smfeval completion bash|zsh|fish`: a script that completes verbs, flags and files in a shell."""
+
+import argparse
+import re
+from importlib import import_module
+
+import shtab
+
+from smfeval.cli.flags import parser
+from smfeval.cli.main import LAB_MODULES, VERBS
+
+SHELLS = ("bash", "zsh", "fish")
+NAMES_A_FILE = re.compile(r"FILE|FOLDER|EST|REF|TRACK|SRC|DST|\.toml|\.json|RECORDING")
+
+
+def run(arguments: list[str]) -> int:
+    """Print the script; returns the exit code."""
+    chosen = _flags().parse_args(arguments)
+    print(shtab.complete(whole_parser(), chosen.shell))
+    return 0
+
+
+def _flags() -> argparse.ArgumentParser:
+    flags = parser(
+        "completion",
+        "Complete verbs, flags and file names: a script for your shell.",
+        "bash",
+        "zsh",
+    )
+    flags.add_argument("shell", choices=SHELLS, help="the shell that the script is for")
+    return flags
+
+
+def whole_parser() -> argparse.ArgumentParser:
+    """One parser with all verbs, as the script needs it; nothing is parsed with it."""
+    whole = argparse.ArgumentParser(prog="smfeval")
+    whole.add_argument("--version", action="store_true", help="print the version")
+    verbs = whole.add_subparsers()
+    for verb, words in VERBS.items():
+        if verb != "lab":
+            _add(verbs, verb, words, import_module(f"smfeval.cli.{verb}")._flags())  # noqa: SLF001  each verb has them
+    lab = import_module(LAB_MODULES["lab"])
+    below = verbs.add_parser("lab", help=VERBS["lab"]).add_subparsers()
+    for verb, words in lab.VERBS.items():
+        module = f"{LAB_MODULES['lab']}.{lab.MODULES.get(verb, verb)}"
+        _add(below, verb, words, import_module(module)._flags())  # noqa: SLF001
+    return whole
+
+
+def _add(
+    verbs: "argparse._SubParsersAction[argparse.ArgumentParser]",
+    verb: str,
+    words: str,
+    flags: argparse.ArgumentParser,
+) -> None:
+    """A verb with all of its flags; values that are files are completed as such."""
+    made = verbs.add_parser(verb, help=words, parents=[flags], add_help=False)
+    for action in made._actions:  # noqa: SLF001  argparse has no other list
+        if NAMES_A_FILE.search(str(action.metavar)) and not action.choices:
+            action.complete = shtab.FILE  # type: ignore[attr-defined]

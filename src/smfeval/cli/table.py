@@ -1,0 +1,55 @@
+"""`smfeval table RESULT.json...`: past results side by side."""
+
+import argparse
+from pathlib import Path
+
+from smfeval.cli.flags import add_output_flags, parser
+from smfeval.io.documents import read_document
+from smfeval.show import results_table
+from smfeval.show.render import json_text
+from smfeval.show.results_table import ResultTable, cells, table_of
+
+FORMATS = ("text", "markdown", "csv")
+
+
+def run(arguments: list[str]) -> int:
+    """Print one table of saved results; returns the exit code."""
+    chosen = _flags().parse_args(arguments)
+    table = table_of([(str(path), read_document(path)) for path in chosen.results])
+    if chosen.sort is not None:
+        table = table.sorted_by(chosen.sort)
+    _print(table, chosen)
+    return 0
+
+
+def _flags() -> argparse.ArgumentParser:
+    flags = parser(
+        "table",
+        "Past results in one table: what --json printed, or save wrote in Python.",
+        "runs/*.json",
+        "a.json b.json --columns k,rmse --sort k --format markdown",
+    )
+    add = flags.add_argument
+    add("results", nargs="+", type=Path, metavar="RESULT.json", help="of score, study, pair, sweep")
+    add("--columns", type=_names, metavar="A,B", help="numbers to show (default: those that fit)")
+    add("--sort", metavar="COLUMN", help="by this column, the smallest first")
+    add("--format", choices=FORMATS, default="text", help="csv has all columns (default text)")
+    add_output_flags(flags)
+    return flags
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",")]
+
+
+def _print(table: ResultTable, chosen: argparse.Namespace) -> None:
+    if chosen.json:
+        print(json_text(results_table.document(table)), end="")
+    elif chosen.quiet:
+        print(results_table.verdicts(table), end="")
+    elif chosen.format == "csv":
+        print(results_table.table_frame(table).write_csv(), end="")
+    else:
+        rows = cells(table, chosen.columns, verbose=chosen.verbose)
+        write = results_table.markdown if chosen.format == "markdown" else results_table.text
+        print(write(rows), end="")

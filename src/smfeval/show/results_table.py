@@ -1,0 +1,329 @@
+"""Results as one table: a row for each estimate, pair or run, made from JSON documents.
+
+`to_polars` and `smfeval table` use it, so that a result has the same table when it is made, and
+when its document is read again.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from math import nan
+from typing import TYPE_CHECKING, Any
+
+from smfeval import words
+from smfeval.errors import FormatError, OptionError
+from smfeval.schema import suggest_word
+from smfeval.summarise.number import Number
+from smfeval.summarise.numbers import NUMBERS, number_named
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+RESULT = "result"  # the column that names the file, where there are several
+SHOWN = ("rmse", "energy", "log", "k", "coverage_90")
+SHOWN_OF = {
+    "pair": ("k_pair", "surely_above", "nees_median", "distance", "energy", "log"),
+    "sweep": ("precision", "nees_median", "mae"),
+}
+COVERAGES = {row.level: row.name for row in NUMBERS.values() if row.space == "position"}
+NOT_NUMBERS = ("relative", "coverage", "coverage_from")  # beside numbers in a document
+
+
+@dataclass(frozen=True)
+class ResultRow:
+    """One estimate, pair or run: words and counts about it, and its numbers by name."""
+
+    about: dict[str, str | int | None]
+    numbers: dict[str, Number] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ResultTable:
+    """Rows of one or several results of one kind."""
+
+    kind: str  # score (also those of studies), pair or sweep
+    rows: tuple[ResultRow, ...]
+
+    @property
+    def words(self) -> list[str]:
+        """Columns of words and counts: those that say something."""
+        names = dict.fromkeys(name for row in self.rows for name in row.about)
+        return [name for name in names if any(row.about.get(name) is not None for row in self.rows)]
+
+    @property
+    def numbers(self) -> list[str]:
+        """Columns of numbers."""
+        return list(dict.fromkeys(name for row in self.rows for name in row.numbers))
+
+    @property
+    def shown(self) -> list[str]:
+        """The numbers that fit on a screen."""
+        return [name for name in SHOWN_OF.get(self.kind, SHOWN) if name in self.numbers]
+
+    def sorted_by(self, name: str) -> "ResultTable":
+        """The rows by a column, smallest first; those that lack it come last."""
+        if name not in [*self.words, *self.numbers]:
+            raise _unknown_column(name, self)
+
+        def key(row: ResultRow) -> tuple[bool, Any]:
+            number = row.numbers.get(name)
+            value = row.about.get(name) if number is None else number.value
+            return value is None or value != value, value  # noqa: PLR0124  a NaN is not itself
+
+        lacking = [row for row in self.rows if key(row)[0]]
+        having = sorted((row for row in self.rows if not key(row)[0]), key=key)
+        return ResultTable(self.kind, (*having, *lacking))
+
+
+def table_of(documents: Sequence[tuple[str, dict[str, Any]]]) -> ResultTable:
+    """The table of documents, each with the name of its file; kinds that differ are refused."""
+    several = len(documents) > 1
+    names = words.without_common_folders([words.visible(name) for name, _ in documents])
+    kinds: dict[str, str] = {}
+    rows: list[ResultRow] = []
+    for name, (path, document) in zip(names, documents, strict=True):
+        kinds.setdefault(_kind(document), path)
+        first = {RESULT: name} if several else {}
+        rows += [ResultRow({**first, **row.about}, row.numbers) for row in _rows(path, document)]
+    if len(kinds) > 1:
+        (one, of_one), (other, of_other), *_ = kinds.items()
+        raise FormatError(
+            f"{of_one} is of {one} and {of_other} of {other}; a table has results of one kind"
+        )
+    return ResultTable(next(iter(kinds)), tuple(rows))
+
+
+def _kind(document: dict[str, Any]) -> str:
+    """What a row is about; runs of a study are scores."""
+    verb = str(document["schema"]).partition("/")[0].removeprefix("smfeval.")
+    return "score" if verb == "study" else verb
+
+
+def _rows(name: str, document: dict[str, Any]) -> list[ResultRow]:
+    """The rows of a document, if it is as its schema says."""
+    verb = str(document["schema"]).partition("/")[0].removeprefix("smfeval.")
+    try:
+        return list(ROWS[verb](document))
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise FormatError(
+            f"{name}: not as the schema {document['schema']} says ({type(error).__name__}: {error})"
+        ) from error
+
+
+def _score_rows(document: dict[str, Any]) -> Iterable[ResultRow]:
+    return map(_score_row, document.get("results", [document]))
+
+
+def _score_row(found: dict[str, Any]) -> ResultRow:
+    calibration = found["calibration"] or {}
+    coverage = calibration.get("coverage", {})
+    spaces = [found[space]["numbers"] for space in ("rotation", "pose") if found[space]]
+    numbers = _numbers(found["scores"], calibration, *spaces) | {
+        COVERAGES[float(level)]: number
+        for level, number in _numbers(coverage).items()
+        if float(level) in COVERAGES
+    }
+    about = {
+        "estimate": found["estimate"]["name"],
+        "reference": found["reference"]["name"],
+        "verdict": found["verdict"]["label"],
+        "scans": found["association"]["estimate_scans"],
+        "scored": found["association"]["scored"],
+        "alignment": found["gauge"]["alignment"],
+        "axes": found["axes"],
+    }
+    return _row(about, numbers)
+
+
+def _study_rows(document: dict[str, Any]) -> Iterable[ResultRow]:
+    for task in document["tasks"]:
+        about = {"estimate": task["estimator"]}
+        about |= {name: task[name] for name in ("group", "track", "repeat", "verdict", "failure")}
+        about |= {"scans": task["scans"], "scored": task["scored"], "alignment": task["gauge"]}
+        yield _row(about, _numbers(task["numbers"]))
+
+
+def _pair_rows(document: dict[str, Any]) -> Iterable[ResultRow]:
+    for pair in document["pairs"]:
+        about = {"a": pair["a"], "b": pair["b"], "verdict": pair["verdict"]["label"]}
+        about |= {name: pair[name] for name in ("matched", "scored", "alignment")}
+        about |= {"axes": document["axes"]}
+        numbers = _numbers({name: pair[name] for name in SHOWN_OF["pair"] if name in pair})
+        low = pair["verdict"]["low"]
+        sure = {} if low is None else {"surely_above": Number(float(low), "1")}
+        yield _row(about, numbers | sure)
+
+
+def _sweep_rows(document: dict[str, Any]) -> Iterable[ResultRow]:
+    for point in document["points"]:
+        settings = ", ".join(f"{knob} {value}" for knob, value in point["settings"].items())
+        about = {"estimate": point["estimator"], "track": point["track"], "settings": settings}
+        numbers = {name: each for name, each in point.items() if isinstance(each, dict)}
+        numbers.pop("settings")
+        yield _row(about | {"scored": point["scored"]}, _numbers(numbers))
+
+
+ROWS: dict[str, Callable[[dict[str, Any]], Iterable[ResultRow]]] = {
+    "score": _score_rows,
+    "study": _study_rows,
+    "pair": _pair_rows,
+    "sweep": _sweep_rows,
+}
+
+
+def _row(about: dict[str, Any], numbers: dict[str, Number]) -> ResultRow:
+    """A row whose words a terminal may show, whoever wrote the document."""
+    for name, value in about.items():
+        if not isinstance(value, str | int | None):
+            raise TypeError(f"{name} is to be a text or a count")
+    shown = {
+        name: words.visible(value) if isinstance(value, str) else value
+        for name, value in about.items()
+    }
+    return ResultRow(shown, numbers)
+
+
+def _numbers(*groups: dict[str, Any]) -> dict[str, Number]:
+    return {
+        name: _number(each)
+        for group in groups
+        for name, each in group.items()
+        if each is not None and name not in NOT_NUMBERS
+    }
+
+
+def _number(found: dict[str, Any]) -> Number:
+    """A number as `Number.to_dict` writes it."""
+    value, low, high = (None if found[key] is None else float(found[key]) for key in ENDS)
+    return Number(nan if value is None else value, str(found["unit"]), low, high)
+
+
+ENDS = ("value", "low", "high")
+
+
+def frame(document: dict[str, Any]) -> "pl.DataFrame":
+    """The table of one document for polars; `k_low` and `k_high` are the ends of k's interval."""
+    return table_frame(table_of([("the result", document)]))
+
+
+def table_frame(table: ResultTable) -> "pl.DataFrame":
+    """A table for polars; what a row lacks is null."""
+    import polars as pl  # noqa: PLC0415  slow to import
+
+    return pl.DataFrame(_columns(table), strict=False)
+
+
+def pandas_frame(document: dict[str, Any]) -> "pd.DataFrame":
+    """The table of one document for pandas."""
+    try:
+        import pandas as pd  # noqa: PLC0415  an extra
+    except ImportError as error:
+        raise OptionError('pandas is not installed here: pip install ".[pandas]"') from error
+    return pd.DataFrame(_columns(table_of([("the result", document)])))
+
+
+def _columns(table: ResultTable) -> dict[str, list[Any]]:
+    columns: dict[str, list[Any]] = {
+        name: [row.about.get(name) for row in table.rows] for name in table.words
+    }
+    for name in table.numbers:
+        found = [row.numbers.get(name) for row in table.rows]
+        columns[name] = [None if each is None else each.value for each in found]
+        for end in ("low", "high"):
+            columns[f"{name}_{end}"] = [each and getattr(each, end) for each in found]
+    return columns
+
+
+def cells(
+    table: ResultTable, names: Sequence[str] | None = None, *, verbose: bool = False
+) -> list[list[str]]:
+    """Headings, and the cells of each row; `names` chooses numbers, `verbose` adds intervals."""
+    chosen = list(names) if names is not None else table.numbers if verbose else table.shown
+    for name in chosen:
+        if name not in table.numbers:
+            raise _unknown_column(name, table)
+    about = [name for name in table.words if verbose or _tells_apart(table, name)]
+    body = [
+        [
+            *(_word(row.about.get(name)) for name in about),
+            *(_cell(name, row.numbers.get(name), verbose=verbose) for name in chosen),
+        ]
+        for row in table.rows
+    ]
+    return [[*about, *map(_heading, chosen)], *body]
+
+
+# Shown by -v, or where rows differ in them
+LONG_WORDS = ("reference", "scans", "axes", "group", "alignment", "repeat", "matched")
+
+
+def _tells_apart(table: ResultTable, name: str) -> bool:
+    return name not in LONG_WORDS or len({row.about.get(name) for row in table.rows}) > 1
+
+
+def _unknown_column(name: str, table: ResultTable) -> OptionError:
+    known = [*table.words, *table.numbers]
+    return OptionError(f"there is no column {name!r}; {suggest_word(name, known)}")
+
+
+def _heading(name: str) -> str:
+    row = number_named(name)
+    return name if row is None else row.heading
+
+
+def _word(value: str | int | None) -> str:
+    if value is None:
+        return "-"
+    return value if isinstance(value, str) else words.count(value)
+
+
+def _cell(name: str, number: Number | None, *, verbose: bool) -> str:
+    if number is None:
+        return "-"
+    row = number_named(name)
+    unit = "%" if row is not None and row.level is not None else number.unit
+    ends = (number.low, number.high) if verbose else (None, None)
+    return words.quantity(number.value, "1" if unit == "nat" else unit, *ends)
+
+
+def verdicts(table: ResultTable) -> str:
+    """A line for each row: what it is about, and its verdict."""
+    lines = []
+    for row in table.rows:
+        about = [name for name in table.words if name not in JUDGED and _tells_apart(table, name)]
+        subject = ", ".join(str(row.about[name]) for name in about if row.about.get(name))
+        lines.append(f"{subject}: {row.about.get('verdict') or row.about.get('failure') or '-'}\n")
+    return "".join(lines)
+
+
+JUDGED = ("verdict", "failure", "scans", "matched", "scored")
+SCHEMA = "smfeval.table/1"
+
+
+def document(table: ResultTable) -> dict[str, Any]:
+    """The table as strict JSON data."""
+    return {
+        "schema": SCHEMA,
+        "kind": table.kind,
+        "rows": [
+            {
+                "about": row.about,
+                "numbers": {name: number.to_dict() for name, number in row.numbers.items()},
+            }
+            for row in table.rows
+        ],
+    }
+
+
+def text(rows: list[list[str]]) -> str:
+    """Cells under each other."""
+    return "\n".join(words.table(rows)) + "\n"
+
+
+def markdown(rows: list[list[str]]) -> str:
+    """The same for Markdown."""
+    from smfeval.show.study.markdown import escape_markdown  # noqa: PLC0415  brings scipy along
+
+    head, *body = [[escape_markdown(cell) for cell in row] for row in rows]
+    lines = [head, ["---"] * len(head), *body]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)

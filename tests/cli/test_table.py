@@ -1,0 +1,80 @@
+"""`smfeval table` and `smfeval completion`."""
+
+import json
+import subprocess
+from importlib.resources import files
+
+import jsonschema
+import polars as pl
+import pytest
+
+from smfeval.cli.main import VERBS
+from support.commands import refused, run
+from support.evaluations import evaluated
+
+SCHEMA = json.loads(files("smfeval").joinpath("schemas/table.json").read_text())
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch, rng):
+    monkeypatch.chdir(tmp_path)
+    for name, tightness in (("good", 1.0), ("bold", 16.0)):
+        evaluated(rng, name=name, tightness=tightness).save(f"{name}.json")
+    return tmp_path
+
+
+def test_results_are_rows_named_by_their_files(here, capsys):
+    head, first, second = run(capsys, "table", "bold.json", "good.json").out.splitlines()
+    assert head.split()[:3] == ["result", "estimate", "verdict"]
+    assert first.split()[:2] == ["bold.json", "bold"]
+    assert second.split()[:2] == ["good.json", "good"]
+
+
+def test_rows_are_sorted_and_columns_chosen(here, capsys):
+    words = ("table", "bold.json", "good.json", "--columns", "k,rmse", "--sort", "k")
+    head, _, *rows = run(capsys, *words, "--format", "markdown").out.splitlines()
+    assert head == "| result | estimate | verdict | scored | k | RMSE |"
+    assert [row.split(" | ")[1] for row in rows] == ["good", "bold"]
+
+
+def test_csv_and_json_have_every_number(here, capsys):
+    frame = pl.read_csv(run(capsys, "table", "bold.json", "--format", "csv").out.encode())
+    found = json.loads(run(capsys, "table", "bold.json", "--json").out)
+    jsonschema.validate(found, SCHEMA)
+    numbers = found["rows"][0]["numbers"]
+    assert frame["k"][0] == numbers["k"]["value"]
+    assert set(numbers) <= set(frame.columns)
+
+
+def test_quiet_says_the_verdicts(here, capsys):
+    said = run(capsys, "table", "bold.json", "good.json", "-q").out.splitlines()
+    assert [line.partition(":")[0] for line in said] == ["bold.json, bold", "good.json, good"]
+
+
+def test_what_cannot_be_a_table_is_refused(here, capsys):
+    assert "there is no column 'kk'; 'k' may be meant" in refused(
+        capsys, "table", "bold.json", "--columns", "kk"
+    )
+    assert "there is no column" in refused(capsys, "table", "bold.json", "--sort", "kk")
+    assert "no such file" in refused(capsys, "table", "nothing.json")
+    (here / "pair.json").write_text('{"schema": "smfeval.pair/1", "axes": "xyz", "pairs": []}')
+    assert "a table has results of one kind" in refused(capsys, "table", "bold.json", "pair.json")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_knows_every_verb_and_their_flags(shell, capsys):
+    script = run(capsys, "completion", shell).out
+    assert all(verb in script for verb in VERBS)
+    assert all(flag in script for flag in ("fail-if", "sensitivity", "horizon"))
+
+
+def test_bash_completes_flags(tmp_path, capsys):
+    (tmp_path / "c.bash").write_text(run(capsys, "completion", "bash").out)
+    ask = (
+        "source c.bash; COMP_WORDS=(smfeval score --ali); COMP_CWORD=2; "
+        "_shtab_smfeval; echo ${COMPREPLY[*]}"
+    )
+    done = subprocess.run(
+        ["bash", "-c", ask], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["--alibis"]
