@@ -4,15 +4,15 @@
     python experiments/map_error.py RESULTS --only none sweep # some groups
     python experiments/map_error.py RESULTS --report          # Markdown of what is there
 
-Each case is one run of the filter; its result is a JSON file in RESULTS and is not made again. Beliefs
-are reported once a second with all cross-covariances, so that scores after a fit are under M J M^T.
+Each case is one run of the filter; its result is a JSON file in RESULTS and is not made again.
+Beliefs are reported once a second with all cross-covariances, so that scores after a fit are under M J M^T.
 Settings and priors were fixed before the seeds of this table were looked at; those that they were
 chosen on are in docs/map.md.
 """
 
 import argparse
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -25,8 +25,8 @@ from smfeval.lab.simulate import simulate
 from smfeval.maths import so3
 from smfeval.track import GaussianTrack
 
-# Sigmas of data sheets: the nominal size of each fault; biases of 24 rings of which three axes have a
-# share displace a scan by sqrt(3 / 24) of their sigma (beams: 0.1 deg at 10 m).
+# Sigmas of data sheets: the nominal size of each fault; biases of 24 rings of which three axes have
+# a share displace a scan by sqrt(3 / 24) of their sigma (beams: 0.1 deg at 10 m).
 PRIORS = {
     "none": {},
     "typical": {
@@ -61,6 +61,7 @@ class Case:
 
     @property
     def name(self) -> str:
+        """Of the file with its result."""
         said = "".join(f"_{name}={value}" for name, value in self.settings)
         return f"{self.group}_{self.world}_{self.seed}_{self.faults}{said}"
 
@@ -75,7 +76,9 @@ def _cases() -> list[Case]:
             cases.append(Case("sweep", world, 101, settings=(("point_variance", variance),)))
     for faults in ("typical", "handheld"):
         for seed in (101, 102):
-            cases += [Case(faults, world, seed, faults) for world in ("college_short", "college_loop")]
+            cases += [
+                Case(faults, world, seed, faults) for world in ("college_short", "college_loop")
+            ]
     cases += [Case("none", "college", 102), Case("none", "campus", 101)]
     for rule in ("replace", "average"):
         for world in ("college_short", "college_loop"):
