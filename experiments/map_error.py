@@ -5,7 +5,8 @@
     python experiments/map_error.py RESULTS --report          # Markdown of what is there
 
 Each case is one run of the filter; its result is a JSON file in RESULTS and is not made again.
-Beliefs are reported once a second with all cross-covariances, so that scores after a fit are under M J M^T.
+Beliefs are reported once a second with all cross-covariances, so that scores after a fit are under
+M J M^T.
 Settings and priors were fixed before the seeds of this table were looked at; those that they were
 chosen on are in docs/map.md.
 """
