@@ -17,13 +17,14 @@ from smfeval.cli.outputs import check_outputs
 from smfeval.compare.duels import Section
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.atomic import writing
-from smfeval.show.study import terminal
+from smfeval.show.study import paper, terminal
 from smfeval.show.study.formats import FORMATS
 from smfeval.show.study.plans import listing, missing_lines, plan_extent, summary
 from smfeval.studies.draft import Draft, plan_of_folder
 from smfeval.studies.find import StudyTasks, find_tasks
 from smfeval.studies.plan import Plan
 from smfeval.studies.plan_file import read_plan
+from smfeval.studies.recipes import RECIPES, apply_recipe, recipe_named
 from smfeval.studies.result import Study
 from smfeval.studies.run import Progress, StudyRun, run_study
 from smfeval.studies.store import PAIRS, TASKS
@@ -54,6 +55,8 @@ def run(arguments: list[str]) -> int:
     check_figure_flags(chosen, "study", "repeats", "ranks", inputs=[chosen.plan])
     plan = read_plan(chosen.plan)
     plan = replace(plan, sensitivity=plan.sensitivity or chosen.sensitivity)
+    if chosen.recipe is not None:
+        plan = apply_recipe(plan, recipe_named(chosen.recipe))
     found = find_tasks(plan)
     _check_inputs(chosen, plan, found)
     if chosen.list:
@@ -73,6 +76,8 @@ def run(arguments: list[str]) -> int:
             progress=progress,
         )
     write_tables(done.study)
+    if chosen.recipe is not None:
+        _write_paper(done.study, chosen.recipe)
     _check_any_scored(done.study)
     _print(done, chosen)
     _draw(done.study, chosen, arguments)
@@ -109,6 +114,11 @@ def _flags() -> argparse.ArgumentParser:
         metavar="'k>2'",
         help="exit with 1 if this holds for a contender, or for the runs failed or missing",
     )
+    add(
+        "--recipe",
+        choices=list(RECIPES),
+        help="settings of a publication and its tables in LaTeX; with --init, a plan with them",
+    )
     group = flags.add_argument_group("drafting a plan")
     group.add_argument("--init", type=Path, metavar="FOLDER", help="write a plan for this folder")
     group.add_argument("-o", "--output", type=Path, metavar="FILE", help="default study.toml")
@@ -131,6 +141,8 @@ def _check_flags(chosen: argparse.Namespace) -> None:
         raise OptionError("a plan is needed: smfeval study STUDY.toml; --init FOLDER writes one")
     if chosen.list and (chosen.json or chosen.format):
         raise OptionError("--list is plain text; it takes neither --json nor --format")
+    if chosen.recipe and not drafting and (chosen.json or chosen.format):
+        raise OptionError("--recipe prints its own tables; it takes neither --json nor --format")
     if chosen.json and chosen.format:
         raise OptionError("--json and --format name two formats for stdout; one is needed")
 
@@ -185,6 +197,12 @@ def _progress_bar() -> Iterator[Progress]:
         )
 
 
+def _write_paper(study: Study, recipe: str) -> None:
+    """The tables of a recipe, beside the others."""
+    with writing(study.plan.output / f"{recipe}.tex") as stream:
+        stream.write(paper.text(study).encode())
+
+
 def _print(done: StudyRun, chosen: argparse.Namespace) -> None:
     """The tables, or with -q the summary alone; where both are shown it goes to stderr."""
     if chosen.quiet and not chosen.json:
@@ -192,7 +210,9 @@ def _print(done: StudyRun, chosen: argparse.Namespace) -> None:
         return
     study = done.study
     name = "json" if chosen.json else chosen.format or "terminal"
-    if name != "terminal":
+    if chosen.recipe is not None:
+        print(paper.text(study), end="")
+    elif name != "terminal":
         print(FORMATS[name].text(study), end="")
     elif chosen.verbose or chosen.format:
         print(terminal.text(study), end="")
@@ -308,7 +328,8 @@ def write_draft(chosen: argparse.Namespace) -> int:
     """Write a plan and say what is in it; returns the exit code."""
     path = chosen.output or DEFAULT_PLAN
     check_outputs([path], force=chosen.force)
-    draft = plan_of_folder(chosen.init, start=_folder_in_plan(chosen.init, path))
+    recipe = None if chosen.recipe is None else recipe_named(chosen.recipe)
+    draft = plan_of_folder(chosen.init, start=_folder_in_plan(chosen.init, path), recipe=recipe)
     with writing(path) as stream:
         stream.write(draft.text.encode())
     plan = read_plan(path)

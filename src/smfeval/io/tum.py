@@ -16,8 +16,9 @@ from smfeval.io.source import refuse_other_count, refuse_other_stamps, valid_sid
 from smfeval.io.square import LOWER_TRIANGLE
 from smfeval.io.text_layout import Layout, NumberTable, PackedColumns
 from smfeval.io.text_reader import read_numbers
-from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Provenance, Track
+from smfeval.track import About, AnyTrack, GaussianTrack, ParticleTrack, Provenance, Track
 
+POSITIONS_ONLY = "all quaternions are 0 0 0 0; taken as positions without orientation"
 LAYOUT = Layout({8: "stamp tx ty tz qx qy qz qw"})
 SIDECAR_LAYOUT = Layout(
     {22: "stamp and 21 covariance numbers"}, tail="drop", packed=PackedColumns(1, LOWER_TRIANGLE)
@@ -30,11 +31,16 @@ def read(path: Path, options: ReadOptions) -> AnyTrack:
     numbers = read_numbers(path, LAYOUT)
     if options.covariance is not None:
         return _read_with_sidecar(numbers, options.covariance, options)
+    rotation, notes, about = numbers.columns(4, 8), numbers.notes, About()
+    if not rotation.any():  # written so by total stations: all rows, or it is a fault
+        rotation, about = np.tile([0.0, 0.0, 0.0, 1.0], (len(numbers), 1)), About(oriented=False)
+        notes = (*notes, POSITIONS_ONLY)
     return Track(
         numbers.stamp,
         numbers.columns(1, 4),
-        numbers.columns(4, 8),
-        provenance=Provenance(numbers.name, "TUM", notes=numbers.notes),
+        rotation,
+        about=about,
+        provenance=Provenance(numbers.name, "TUM", notes=notes),
         intake=options.intake(numbers.where),
     )
 

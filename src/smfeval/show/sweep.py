@@ -118,20 +118,20 @@ def _predictions(sweep: Sweep) -> list[str]:
         f"  error divided out: slope of NEES / error^2, {words.slope(unearned)} whatever errors do "
         "if covariances keep their shape",
         *(f"  {label}: {SENTENCES[label]}" for label in SENTENCES if label in found),
-        *_counts(sweep, unearned),
+        *(f"  {line}" for line in interval_counts(sweep)),
     ]
 
 
-def _counts(sweep: Sweep, unearned: float) -> list[str]:
+def interval_counts(sweep: Sweep) -> list[str]:
     """'claims, sigma: 22 of 23 intervals hold +0.145; with the error divided out 23 of 23'."""
-    lines = []
+    lines, unearned = [], unearned_slope(sweep.dimension)
     for effect in sweep.effects:
         (held, of), (divided, of_divided) = (
             effect.counts(slope, unearned) for slope in ("nees_slope", "divided_slope")
         )
         if len(effect.tracks) > 1 and of:
             lines.append(
-                f"  {effect.estimator}, {effect.knob}: {held} of {of} intervals of a track hold "
+                f"{effect.estimator}, {effect.knob}: {held} of {of} intervals of a track hold "
                 f"{words.slope(unearned)}; with the error divided out {divided} of {of_divided}"
             )
     return lines

@@ -2,7 +2,7 @@
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from glob import escape
 from itertools import groupby
 from pathlib import Path
@@ -10,6 +10,7 @@ from pathlib import Path
 from smfeval.errors import OptionError
 from smfeval.io.presets import PRESETS, Preset
 from smfeval.io.source import is_folder
+from smfeval.studies.datasets import inspect_datasets
 from smfeval.studies.layout import (
     ESTIMATE_FOLDERS,
     REFERENCE_FOLDERS,
@@ -19,6 +20,7 @@ from smfeval.studies.layout import (
     inspect_folder,
 )
 from smfeval.studies.plan import DIVERGED_M
+from smfeval.studies.recipes import Recipe
 
 PLAN_HEAD = """\
 # A study: every estimator on every track. Run it with `smfeval study` and the name of this file.
@@ -32,11 +34,14 @@ pairs = true  # every two estimators against each other, too: no reference is ne
 diverged_m = {diverged:g}  # m; a track with a larger mean error counts as lost
 
 [options]  # as the flags of `smfeval score`
+{options}"""
+USUAL_OPTIONS = """\
 # gauge = "se3"  # how worlds are aligned; without it, by the one with most freedoms declared
 # tolerance = "5ms"  # between the stamps of a scan and of its reference
 # axes = "xyz"
 # seed = 0
 """
+DUPLICATES = 'duplicates = "first"  # a reference has stamps that stand twice\n'
 DIFFERENT_GAUGES = """\
 # The presets below declare different gauges ({gauges}): all estimators are aligned by the
 # one with most freedoms, for fewer leave larger errors. gauge = "own" leaves each its own.
@@ -53,11 +58,13 @@ class Draft:
     skip_notes: tuple[str, ...]
 
 
-def plan_of_folder(folder: Path, *, start: str | None = None) -> Draft:
+def plan_of_folder(
+    folder: Path, *, start: str | None = None, recipe: Recipe | None = None
+) -> Draft:
     """A commented plan for a folder; `start` is how the plan will call the folder."""
     if not is_folder(folder):
         raise OptionError(f"{folder}: there is no such folder")
-    seen = inspect_folder(folder)
+    seen = inspect_datasets(folder) or inspect_folder(folder)
     if not seen.tracks or not seen.estimators:
         raise OptionError(
             f"{folder}: no estimates with references are found; they may lie in "
@@ -69,21 +76,34 @@ def plan_of_folder(folder: Path, *, start: str | None = None) -> Draft:
     start = str(folder) if start is None else start
     if any(sign in start for sign in "{}"):
         raise OptionError(f"{folder}: a plan cannot name a folder with braces")
-    return Draft(plan_text(seen, folder.resolve().name or "study", escape(start)), aside)
+    name = folder.resolve().name or "study"
+    return Draft(plan_text(seen, name, escape(start), recipe), aside)
 
 
-def plan_text(seen: FolderContents, name: str, start: str) -> str:
+def plan_text(seen: FolderContents, name: str, start: str, recipe: Recipe | None = None) -> str:
     """The whole plan; `start` is how the plan calls the folder."""
     head = PLAN_HEAD.format(
-        name=quote_toml(name), output=quote_toml(f"{name}_results"), diverged=DIVERGED_M
+        name=quote_toml(name),
+        output=quote_toml(f"{name}_results"),
+        diverged=DIVERGED_M if recipe is None else recipe.diverged_m,
+        options=_option_lines(recipe) + (DUPLICATES if seen.duplicates else ""),
     )
-    entries = groupby(seen.tracks, key=lambda each: (each.group, each.reference, each.body))
+    entries = groupby(seen.tracks, key=lambda each: replace(each, name="", others=()))
     blocks = [
         head + _gauge_warning(seen),
         *(_tracks_text(list(each), start) for _, each in entries),
-        *(_estimator_text(each, seen, start) for each in seen.estimators),
+        *(_estimator_text(each, seen, start, recipe) for each in seen.estimators),
     ]
     return "\n".join(blocks)
+
+
+def _option_lines(recipe: Recipe | None) -> str:
+    """The table [options] of a recipe, or what may be chosen."""
+    if recipe is None:
+        return USUAL_OPTIONS
+    lines = [f"# recipe {recipe.name}", *(f"# {each}" for each in recipe.remarks)]
+    lines += [f"{key} = {quote_toml(value)}" for key, value in recipe.options]
+    return "\n".join(lines) + "\n"
 
 
 def _gauge_warning(seen: FolderContents) -> str:
@@ -100,8 +120,15 @@ def _tracks_text(tracks: list[DraftTrack], start: str) -> str:
     lines += _name_lines([each.name for each in tracks])
     lines.append(f"reference = {quote_toml(_join_start(start, first.reference))}")
     if first.body:
-        lines.append(f"body = {quote_toml(first.body)}  # as the name of the reference says")
-    return "\n".join(lines) + "\n"
+        source = "of the data set" if first.extrinsics else "as the name of the reference says"
+        lines.append(f"body = {quote_toml(first.body)}  # {source}")
+    if first.tolerance:
+        lines.append(f"tolerance = {quote_toml(first.tolerance)}")
+    if first.extrinsics:
+        lines.append("# pose of that body in the body of an estimator, by its name")
+        pairs = ", ".join(f"{body} = {quote_toml(pose)}" for body, pose in first.extrinsics)
+        lines.append(f"extrinsics = {{ {pairs} }}")
+    return "\n".join([*(f"# {each}" for each in first.remarks), *lines]) + "\n"
 
 
 def _name_lines(names: list[str]) -> list[str]:
@@ -113,7 +140,9 @@ def _name_lines(names: list[str]) -> list[str]:
     return ["names = [", *(f"  {quote_toml(name)}," for name in names), "]"]
 
 
-def _estimator_text(each: DraftEstimator, seen: FolderContents, start: str) -> str:
+def _estimator_text(
+    each: DraftEstimator, seen: FolderContents, start: str, recipe: Recipe | None
+) -> str:
     preset = guess_preset(each.name)
     lines = [
         "[[estimators]]",
@@ -123,6 +152,10 @@ def _estimator_text(each: DraftEstimator, seen: FolderContents, start: str) -> s
     if preset is not None:
         lines.append(f"preset = {quote_toml(preset.name)}  # guessed from the name: please check")
         lines += _own_reference_lines(preset, seen, start)
+    elif each.bodiless and any(track.extrinsics for track in seen.tracks):
+        lines.append('body = "lidar"  # its files do not say: please check')
+    if recipe is not None and preset is not None and preset.name in recipe.baselines:
+        lines.append('role = "baseline"')
     return "\n".join(lines) + "\n"
 
 

@@ -7,10 +7,12 @@ from os.path import normpath
 from pathlib import Path
 
 from smfeval import words
-from smfeval.errors import FormatError, OptionError
+from smfeval.errors import FormatError, OptionError, SmfevalError
 from smfeval.evaluation import Options
+from smfeval.io import read
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.formats import sidecar_options
+from smfeval.io.presets import preset_named
 from smfeval.io.source import exists
 from smfeval.options import TOLERANCE_S
 from smfeval.studies.patterns import fill_pattern, source_file
@@ -46,6 +48,26 @@ class Extrinsics:
     def __init__(self, plan: Plan):
         self._plan = plan
         self._known: dict[str, str] = {}
+        self._bodies: dict[str, str | None] = {}
+
+    def of_run(self, each: PlannedEstimator, track: PlannedTrack, run: Input) -> str | None:
+        """The estimator's own, or that of the track for the body that the estimate is about."""
+        pattern, known = each.extrinsic, track.described_bodies
+        if pattern is None and each.reference is None and known:
+            pattern = known.get(self._body(run) or "")
+        return self.of(pattern, track, each.name)
+
+    def _body(self, run: Input) -> str | None:
+        """The body of an estimate: as the plan or its preset says, or else its file."""
+        reading = dict(run.reading)
+        preset = preset_named(reading.get("preset"))
+        said: str | None = reading.get("body") or (None if preset is None else preset.body)
+        if said is None and run.source not in self._bodies:
+            try:
+                self._bodies[run.source] = read(run.source, **reading).about.body
+            except SmfevalError:
+                self._bodies[run.source] = None  # the task will say why
+        return said or self._bodies[run.source]
 
     def of(self, pattern: str | None, track: PlannedTrack, estimator: str) -> str | None:
         """The extrinsic for a track: an absolute path, or numbers as they are written."""
@@ -84,8 +106,8 @@ def find_tasks(plan: Plan) -> StudyTasks:
             repeat,
             estimate,
             _own_reference(each, track, plan) or references[track.name],
-            extrinsics.of(each.extrinsic, track, each.name),
-            plan.options,
+            extrinsics.of_run(each, track, estimate),
+            _options(plan, track),
             plan.sensitivity,
         )
         for track in plan.tracks
@@ -97,6 +119,13 @@ def find_tasks(plan: Plan) -> StudyTasks:
         pair_tasks_of(plan, runs, references, extrinsics) if plan.pairs else ((), ())
     )
     return StudyTasks(tasks, pair_tasks, missing, notes + pair_notes)
+
+
+def _options(plan: Plan, track: PlannedTrack) -> Options:
+    """The plan's, with the tolerance that a track has of its own."""
+    if track.tolerance_s is None or plan.options.association == "gp":
+        return plan.options
+    return replace(plan.options, tolerance_s=track.tolerance_s)
 
 
 def _find_references(plan: Plan) -> dict[str, Input]:
@@ -267,7 +296,7 @@ def pair_tasks_of(
                 PairTask(
                     *(a.name, b.name, track.group, track.name, repeat),
                     *both,
-                    _pair_extrinsics(a, b, track, extrinsics),
+                    _pair_extrinsics((a, b), both, track, extrinsics),
                     options,
                     known,
                     0.0 if offset_s == "auto" else offset_s,
@@ -317,16 +346,20 @@ def _are_comparable(a: PlannedEstimator, b: PlannedEstimator) -> bool:
 
 
 def _pair_extrinsics(
-    a: PlannedEstimator, b: PlannedEstimator, track: PlannedTrack, extrinsics: Extrinsics
+    estimators: tuple[PlannedEstimator, PlannedEstimator],
+    runs: tuple[Input, Input],
+    track: PlannedTrack,
+    extrinsics: Extrinsics,
 ) -> tuple[str | None, str | None]:
     """Extrinsics that bring both to one body."""
+    a, b = estimators
     first, second = (
-        each.extrinsic
+        extrinsics.of_run(each, track, run)
         if a.reference == b.reference or each.reference is None
-        else each.pair_extrinsic
-        for each in (a, b)
+        else extrinsics.of(each.pair_extrinsic, track, each.name)
+        for each, run in zip(estimators, runs, strict=True)
     )
-    return extrinsics.of(first, track, a.name), extrinsics.of(second, track, b.name)
+    return first, second
 
 
 def _unpaired_notes(plan: Plan) -> tuple[str, ...]:

@@ -45,6 +45,9 @@ class DraftTrack:
     group: str | None = None
     body: str | None = None
     others: tuple[tuple[str, str], ...] = ()  # (body, pattern)
+    extrinsics: tuple[tuple[str, str], ...] = ()  # (body of an estimator, pose of `body` in it)
+    tolerance: str | None = None  # where the reference asks for another than the plan's
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,7 @@ class DraftEstimator:
 
     name: str
     path: str
+    bodiless: bool = False  # its first file does not say which body it is about
 
 
 @dataclass
@@ -62,6 +66,7 @@ class FolderContents:
     tracks: list[DraftTrack] = field(default_factory=list)
     estimators: list[DraftEstimator] = field(default_factory=list)
     skip_notes: list[str] = field(default_factory=list)
+    duplicates: bool = False  # a reference has stamps that stand twice
 
     @property
     def unique_skip_notes(self) -> tuple[str, ...]:
@@ -82,11 +87,10 @@ def inspect_truth_layout(folder: Path, truth: Path) -> FolderContents:
     for path in track_files(truth, seen):
         if references.setdefault(bare_name(path), path) != path:
             seen.skip_notes.append(f"{path}: a second reference of {bare_name(path)}")
-    root = find_folder(folder, ESTIMATE_FOLDERS) or folder
     used: set[str] = set()
-    for algorithm in nameable_folders(root, seen):
+    for algorithm in algorithm_folders(folder, seen):
         if algorithm != truth:
-            used |= _add_algorithm(algorithm, folder, set(references), seen)
+            used |= add_algorithm(algorithm, folder, set(references), seen)
     seen.skip_notes += [
         f"{references[name]}: no estimate" for name in references if name not in used
     ]
@@ -98,7 +102,12 @@ def inspect_truth_layout(folder: Path, truth: Path) -> FolderContents:
     return seen
 
 
-def _add_algorithm(
+def algorithm_folders(folder: Path, seen: FolderContents) -> list[Path]:
+    """Folders of algorithms: those in a folder for them, or all."""
+    return nameable_folders(find_folder(folder, ESTIMATE_FOLDERS) or folder, seen)
+
+
+def add_algorithm(
     algorithm: Path, folder: Path, tracks: set[str], seen: FolderContents
 ) -> set[str]:
     """Add an algorithm; returns the tracks on which it has estimates."""

@@ -24,6 +24,13 @@ class PlannedTrack:
     group: str = "all"  # such as the dataset
     body: str | None = None  # body frame of the reference
     reading: Reading = ()
+    tolerance_s: float | None = None  # None: that of the plan
+    extrinsics: tuple[tuple[str, str], ...] = ()  # (body of an estimator, pose of `body` in it)
+
+    @property
+    def described_bodies(self) -> dict[str, str]:
+        """Extrinsics by the body of an estimator."""
+        return dict(self.extrinsics)
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from smfeval.schema import (
     TABLES,
     TEXT,
     TEXTS,
+    TIME,
     Kind,
     check_keys,
     format_value,
@@ -29,6 +30,7 @@ from smfeval.schema import (
     options_at,
     options_of,
     parse_table,
+    seconds,
     unknown_word,
     with_values,
 )
@@ -66,6 +68,8 @@ TRACK_KEYS: Keys = {
     "names": TEXTS,
     "reference": TEXT,
     "group": TEXT,
+    "tolerance": TIME,
+    "extrinsics": TABLE,
     **keys_of(options_at(ReadOptions, "track")),
 }
 ESTIMATOR_KEYS: Keys = {
@@ -165,6 +169,7 @@ def parse_tracks(entry: dict[str, Any], where: str, reading: Reading) -> list[Pl
             f"{where}: {len(names)} tracks cannot have one reference; "
             f"{given['reference']!r} needs {{track}}"
         )
+    extrinsics = _parse_extrinsics(given.get("extrinsics", {}), where)
     own = _parse_reading(given, where, "track")
     body = own.pop("body", None)
     return [
@@ -174,9 +179,27 @@ def parse_tracks(entry: dict[str, Any], where: str, reading: Reading) -> list[Pl
             given.get("group", PlannedTrack.group),
             body,
             (*reading, *own.items()),
+            _parse_tolerance(given, where),
+            extrinsics,
         )
         for name in names
     ]
+
+
+def _parse_tolerance(given: dict[str, Any], where: str) -> float | None:
+    if "tolerance" not in given:
+        return None
+    with locate_errors(f"{where} tolerance"):
+        return Options(tolerance_s=seconds(given["tolerance"])).tolerance_s
+
+
+def _parse_extrinsics(table: dict[str, Any], where: str) -> tuple[tuple[str, str], ...]:
+    """(body, pose or file) of a table such as { imu = "0,0,0,0,0,0,1" }."""
+    for body, value in table.items():
+        if not TEXT.accepts(value):
+            raise OptionError(f"{where} extrinsics: {body} is to be {TEXT.words}")
+        refuse_unknown_placeholders(value, f"{where} extrinsics")
+    return tuple(table.items())
 
 
 def parse_estimator(
@@ -321,9 +344,10 @@ def _same_output_sentence(one: str, other: str) -> str:
 
 
 def _refuse_duplicate_references(plan: Plan, where: str) -> None:
-    seen: dict[str, PlannedTrack] = {}
+    seen: dict[tuple[str, str], PlannedTrack] = {}
     for track in plan.tracks:
-        other = seen.setdefault(normpath(fill_pattern(track.reference, track, plan).text), track)
+        path = normpath(fill_pattern(track.reference, track, plan).text)
+        other = seen.setdefault((track.group, path), track)
         if other is not track:
             raise OptionError(
                 f"{where}: tracks {other.name!r} and {track.name!r} have the same reference, "

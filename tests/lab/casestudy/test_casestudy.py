@@ -12,6 +12,7 @@ from smfeval.lab.casestudy import FULL, QUICK, adapt_plan, cache, case_study
 from smfeval.lab.casestudy.conclusions import sentences, sign_test
 from smfeval.lab.casestudy.plan import OWN_FILTER, Job, jobs_of
 from smfeval.lab.casestudy.result import CreditReach
+from smfeval.lab.casestudy.run import sensitivity_rows
 from smfeval.lab.casestudy.sweeps import closed_share
 from smfeval.lab.filters import filter_named
 from smfeval.lab.filters.run import read_telemetry, write_telemetry
@@ -86,6 +87,39 @@ def test_a_slow_filter_is_spared_where_no_knob_turns():
     assert Job(HARD, "kiss-icp", ("voxel_m=1.0",)) in jobs_of(SMALL, HARD)
     assert Job(HARD, "kiss-icp", ("voxel_m=1.0",)) not in jobs_of(spared, HARD)
     assert Job(EASY, "kiss-icp", ("voxel_m=1.0",)) in jobs_of(spared, EASY)
+
+
+def test_the_noise_alone_turns_where_the_plan_says_so():
+    wide = replace(SMALL, noise_swept=(HARD,))
+    more = set(jobs_of(wide, HARD)) - set(jobs_of(SMALL, HARD))
+    assert {job.settings for job in more} == {("point_variance=0.0001",), ("point_variance=0.01",)}
+    assert jobs_of(wide, EASY) == jobs_of(SMALL, EASY)
+
+
+def test_slopes_are_counted_over_all_tracks_on_which_the_noise_turns(folder):
+    wide = replace(SMALL, noise_swept=(HARD,), variants=(), filters=(OWN_FILTER,))
+    study = case_study(folder, wide, run=pretend)
+    effect = study.knob_effect("point_variance")
+    assert [each.track for each in effect.tracks] == [EASY.name, HARD.name]
+    assert [each.track for each in study.knob_effect("voxel_m").tracks] == [EASY.name]
+    said = "\n".join(sentences(study))
+    assert "2 of 2 intervals hold 0.145; with the error divided out 2 of 2, slopes 0.145" in said
+    assert "ieskf, point_variance: 2 of 2 intervals of a track hold +0.145" in text(study)
+
+
+def test_sensitivity_has_k_under_other_choices(study):
+    (one,) = sensitivity_rows(
+        [each for each in study.outcomes if each.job == Job(EASY, OWN_FILTER)]
+    )
+    assert (one.track, one.k) == (EASY.name, row(study, EASY, OWN_FILTER).k.value)
+    found = {each.name: each.k for each in one.alternatives}
+    assert found["clock +50 ms"] != one.k
+    shown = replace(study, sensitivity=(one,))
+    assert "7. Sensitivity" in text(shown)
+    assert "k is moved by the choice of clock by a factor of" in "\n".join(sentences(shown))
+    assert document(shown)["sensitivity"][0]["alternatives"][0].keys() == {
+        *("name", "k", "verdict", "failure")
+    }
 
 
 def test_without_the_labs_own_filter_no_knob_is_turned():
@@ -292,7 +326,7 @@ def test_telemetry_comes_back_bit_for_bit(tmp_path):
 def test_the_report_has_a_table_for_every_sheet(study):
     page = markdown(study)
     titles = [line for line in page.splitlines() if line.startswith("## ")]
-    assert [title[3] for title in titles] == list("1234567")
+    assert [title[3] for title in titles] == list("1234568")
     tables = [part for part in page.split("\n\n") if part.startswith("|")]
     assert len(tables) == 6
     for table in tables:

@@ -54,6 +54,21 @@ def _knobs(study: CaseStudy) -> Iterator[str]:
             f"as R shrinks, log10 NEES grows per nat by {words.join(slopes)}; errors that stay "
             f"give {words.fixed(unearned_slope(), 3)}"
         )
+        yield _held_intervals(noise)
+
+
+def _held_intervals(noise: KnobEffect) -> str:
+    """'6 of 7 intervals hold 0.145, and 7 of 7 with the error divided out (...)'."""
+    (held, of), (divided, of_divided) = (
+        noise.counts(slope, unearned_slope()) for slope in ("nees_slope", "divided_slope")
+    )
+    corrected = [
+        each.divided_slope.value for each in noise.tracks if each.divided_slope is not None
+    ]
+    return (
+        f"{held} of {of} intervals hold {words.fixed(unearned_slope(), 3)}; with the error divided "
+        f"out {divided} of {of_divided}, slopes {words.number_range(corrected, places=3)}"
+    )
 
 
 def _format_slope(slope: Number | None) -> str:
@@ -145,6 +160,22 @@ def _r_slope(study: CaseStudy, variant: str) -> str:
     )
 
 
+def _sensitivity(study: CaseStudy) -> Iterator[str]:
+    """How far the choices that a reader may doubt move k, gauges that charge freedoms aside."""
+    ratios: dict[str, list[float]] = {}
+    for row in study.sensitivity:
+        for each in row.alternatives:
+            if each.k is not None and not each.name.startswith("gauge"):
+                kind = each.name.split()[0]
+                ratios.setdefault(kind, []).append(max(each.k / row.k, row.k / each.k))
+    if ratios:
+        moved = [
+            f"{name} by a factor of {words.number(max(found))} at most"
+            for name, found in ratios.items()
+        ]
+        yield f"k is moved by the choice of {words.join(moved)}"
+
+
 def compare_smoother(study: CaseStudy) -> Iterator[str]:
     """Whether the smoother is less overconfident than the filter at similar accuracy."""
     pairs = _on_common_tracks(study, SMOOTHER, OWN_FILTER)
@@ -198,4 +229,13 @@ def _is_similar(one: float, other: float) -> bool:
     return max(one, other) <= SIMILAR_FACTOR * min(one, other)
 
 
-TOPICS = (_overconfidence, _knobs, _credit, _degeneracy, _displacement, _variants, compare_smoother)
+TOPICS = (
+    _overconfidence,
+    _knobs,
+    _credit,
+    _degeneracy,
+    _displacement,
+    _variants,
+    _sensitivity,
+    compare_smoother,
+)

@@ -57,18 +57,35 @@ class CaseStudyPlan:
     knobs: tuple[Knob, ...] = KNOBS
     variants: tuple[Variant, ...] = VARIANTS
     noises: tuple[str, ...] = ("0.0001", "0.001", "0.01")  # R of the variants
+    noise_swept: tuple[SeededWorld, ...] = ()  # where R alone turns, beside those that are swept
+    sensitivity: bool = True  # score every filter as it is under other choices, too
 
     @property
     def worlds(self) -> tuple[SeededWorld, ...]:
         """All tracks, each once."""
-        return tuple(dict.fromkeys((*self.easy, *self.adversarial, *self.swept, *self.tried)))
+        return tuple(
+            dict.fromkeys(
+                (*self.easy, *self.adversarial, *self.swept, *self.tried, *self.noise_swept)
+            )
+        )
+
+    @property
+    def turning(self) -> tuple[SeededWorld, ...]:
+        """Tracks on which some knob turns."""
+        return tuple(dict.fromkeys((*self.swept, *self.noise_swept)))
+
+    def turned_on(self, track: SeededWorld) -> tuple[str, ...]:
+        """Names of the knobs that turn on a track."""
+        if track in self.swept:
+            return tuple(knob.name for knob in self.knobs)
+        return (NOISE_KNOB,) if track in self.noise_swept else ()
 
     def set_of(self, chosen: SeededWorld) -> str:
         """Which set a track is of."""
         return "easy" if chosen in self.easy else "adversarial"
 
 
-FULL = CaseStudyPlan()
+FULL = CaseStudyPlan(noise_swept=(*EASY[1:], *ADVERSARIAL[1:]))
 QUICK = CaseStudyPlan(
     easy=EASY[:1],
     adversarial=ADVERSARIAL[:1],
@@ -106,6 +123,7 @@ def adapt_plan(
         adversarial=drawn(plan.adversarial),
         swept=drawn(plan.swept),
         tried=drawn(plan.tried),
+        noise_swept=drawn(plan.noise_swept),
     )
 
 
@@ -129,9 +147,15 @@ def filter_job(track: SeededWorld, name: str) -> Job:
 
 
 def knob_jobs(plan: CaseStudyPlan, track: SeededWorld) -> Iterator[tuple[KnobSettings, Job]]:
-    """Each knob over its values while the others are at their default, with all settings."""
+    """Each knob over its values while the others are at their default, with all settings.
+
+    Only R is turned on tracks of `noise_swept`, and nothing on others than those and the swept.
+    """
     usual = {knob.name: knob.default for knob in plan.knobs}
+    turned = plan.turned_on(track)
     for settings in one_at_a_time(plan.knobs):
+        if any(value != usual[name] and name not in turned for name, value in settings):
+            continue
         words = tuple(f"{name}={value}" for name, value in settings if value != usual[name])
         yield settings, Job(track, OWN_FILTER, words)
 
@@ -155,8 +179,9 @@ def jobs_of(plan: CaseStudyPlan, track: SeededWorld) -> tuple[Job, ...]:
         return tuple(jobs)
     if track in plan.tried:
         jobs += [Job(track, OWN_FILTER, variant.settings) for variant in plan.variants]
-    if track in plan.swept:
+    if track in plan.turning:
         jobs += [job for _, job in knob_jobs(plan, track)]
+    if track in plan.swept:
         jobs += [job for each in plan.variants for _, job in variant_jobs(plan, track, each)]
     return tuple(dict.fromkeys(jobs))
 

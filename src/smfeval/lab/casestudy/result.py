@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from smfeval.compare.sensitivity import Alternative
 from smfeval.compare.sweep import KnobEffect, Sweep
 from smfeval.evaluation import Evaluation
 from smfeval.explain.updates import Explanation
@@ -76,6 +77,16 @@ class VariantRow:
 
 
 @dataclass(frozen=True)
+class SensitivityRow:
+    """k of a run as it was aligned and paired, and with one choice made otherwise."""
+
+    track: str
+    filter: str
+    k: float
+    alternatives: tuple[Alternative, ...]
+
+
+@dataclass(frozen=True)
 class CreditReach:
     """How far a knob moves the credit of the lab's own filter: log det J, median over updates."""
 
@@ -104,6 +115,7 @@ class CaseStudy:
     explanations: tuple[ExplanationRow, ...]
     variants: tuple[VariantRow, ...]
     variant_sweep: Sweep | None  # the noise R of each variant turned
+    sensitivity: tuple[SensitivityRow, ...]
     not_run: tuple[FailedRuns, ...]
     notes: tuple[str, ...]
     cpu_s: float  # of all runs, one core

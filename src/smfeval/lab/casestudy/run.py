@@ -1,10 +1,11 @@
 """The case study from its plan to its findings: run what is missing, score all, explain."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from smfeval.compare.sensitivity import score_alternatives
 from smfeval.compare.sweep import LOST_M
 from smfeval.errors import OptionError, SeriesError, SmfevalError
 from smfeval.evaluation import Options, evaluate
@@ -20,6 +21,7 @@ from smfeval.lab.casestudy.result import (
     Outcome,
     Outcomes,
     ScoreRow,
+    SensitivityRow,
 )
 from smfeval.lab.casestudy.sweeps import credit_reach, knob_sweep, variant_rows, variant_sweep
 from smfeval.lab.filters import RunFilter, run_filter
@@ -58,6 +60,7 @@ def case_study(
         explanations=explanations,
         variants=tuple(variant_rows(plan, outcomes)),
         variant_sweep=variant_sweep(plan, outcomes),
+        sensitivity=tuple(sensitivity_rows(usual)) if plan.sensitivity else (),
         not_run=not_run,
         notes=(*notes, *reach_notes),
         cpu_s=sum(each.run.cpu_s for each in outcomes.values()),
@@ -107,6 +110,14 @@ def score_row(plan: CaseStudyPlan, outcome: Outcome) -> ScoreRow:
         lost=outcome.mae_m > LOST_M,
         cpu_per_scan_s=outcome.run.cpu_s / len(outcome.run.belief),
     )
+
+
+def sensitivity_rows(outcomes: Sequence[Outcome]) -> Iterator[SensitivityRow]:
+    """Each run that has a k, under other gauges, clocks and the other kind of reference."""
+    for outcome in outcomes:
+        if outcome.k is not None:
+            found = score_alternatives(outcome.evaluation)
+            yield SensitivityRow(outcome.job.track.name, outcome.job.filter, outcome.k, found)
 
 
 def _explanation_rows(

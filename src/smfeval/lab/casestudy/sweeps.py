@@ -21,7 +21,7 @@ def knob_sweep(plan: CaseStudyPlan, outcomes: Outcomes) -> Sweep | None:
     """A sweep of each knob of the lab's own filter, the others at their defaults."""
     named = (
         (OWN_FILTER, settings, job)
-        for track in plan.swept
+        for track in plan.turning
         for settings, job in knob_jobs(plan, track)
     )
     return _build_sweep("knobs", named, outcomes)

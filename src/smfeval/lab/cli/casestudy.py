@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from time import perf_counter
 
 from smfeval.cli.flags import add_output_flags, parser
 from smfeval.errors import OptionError
@@ -24,7 +25,7 @@ def run(arguments: list[str]) -> int:
     chosen = _flags().parse_args(arguments)
     plan = _plan(chosen)
     _prepare(chosen.output)
-    with _progress_bar() as progress:
+    with _progress_shown(quiet=chosen.quiet) as progress:
         study = case_study(chosen.output, plan, progress=progress)
     _write(chosen.output / DOCUMENT, json_text(document(study)))
     _write(chosen.output / REPORT, report.markdown(study))
@@ -79,10 +80,18 @@ def _draw(study: CaseStudy, folder: Path) -> None:
 
 
 @contextmanager
-def _progress_bar() -> Iterator[Progress]:
-    """A bar with the runs on a terminal, and nothing elsewhere."""
-    if not sys.stderr.isatty():
+def _progress_shown(*, quiet: bool) -> Iterator[Progress]:
+    """A bar with the runs on a terminal, a line for each run elsewhere, nothing if quiet."""
+    if quiet:
         yield lambda done, total, words: None
+        return
+    if not sys.stderr.isatty():
+        begin = perf_counter()
+        yield lambda done, total, words: print(
+            f"smfeval: run {done + 1} of {total} after {perf_counter() - begin:.0f} s: {words}",
+            file=sys.stderr,
+            flush=True,
+        )
         return
     from rich.console import Console  # noqa: PLC0415  only on a terminal
     from rich.progress import Progress as Bar  # noqa: PLC0415

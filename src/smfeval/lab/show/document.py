@@ -28,6 +28,15 @@ def document(study: CaseStudy) -> dict[str, Any]:
         ],
         "variants": [_variant(row) for row in study.variants],
         "variant_sweep": None if swept is None else swept.to_dict(),
+        "sensitivity": [
+            {
+                "track": row.track,
+                "filter": row.filter,
+                "k": row.k,
+                "alternatives": [asdict(each) for each in row.alternatives],
+            }
+            for row in study.sensitivity
+        ],
         "not_run": [asdict(each) | {"tracks": list(each.tracks)} for each in study.not_run],
         "notes": list(study.notes),
         "cpu_s": study.cpu_s,
@@ -39,7 +48,7 @@ def _plan(plan: CaseStudyPlan) -> dict[str, Any]:
     return {
         **{
             name: [track.name for track in getattr(plan, name)]
-            for name in ("easy", "adversarial", "swept", "tried")
+            for name in ("easy", "adversarial", "swept", "tried", "noise_swept")
         },
         "walk_s": plan.walk_s,
         "filters": list(plan.filters),

@@ -16,9 +16,11 @@ from smfeval.compare.sweep_points import format_settings
 from smfeval.explain.updates import CreditRow, Displacement
 from smfeval.lab.casestudy import CaseStudy
 from smfeval.lab.casestudy.conclusions import sentences
+from smfeval.lab.casestudy.plan import NOISE_KNOB
 from smfeval.lab.casestudy.result import (
     FailedRuns,
     ScoreRow,
+    SensitivityRow,
     VariantRow,
 )
 from smfeval.show.explain import (
@@ -29,7 +31,7 @@ from smfeval.show.explain import (
     shown_displacement,
 )
 from smfeval.show.study.markdown import escape_markdown
-from smfeval.show.sweep import format_slope
+from smfeval.show.sweep import format_slope, interval_counts
 
 Row = tuple[str, ...]
 
@@ -44,7 +46,7 @@ class Sheet:
     remarks: tuple[str, ...] = ()
 
 
-CLOSING = "7. What the numbers say"
+CLOSING = "8. What the numbers say"
 
 
 def text(study: CaseStudy) -> str:
@@ -176,7 +178,8 @@ def _score_cells(row: ScoreRow) -> Row:
 
 
 KNOB_HEADINGS = (
-    *("knob", "values", "credit, nat", "precision, nat", "NEES slope", "error slope", "verdict"),
+    *("knob", "values", "credit, nat", "precision, nat", "NEES slope", "error slope"),
+    *("error divided out", "verdict"),
 )
 
 
@@ -193,13 +196,22 @@ def knobs_sheet(study: CaseStudy) -> Sheet | None:
     )
     remarks = (
         f"turned one at a time on {', '.join(track.name for track in study.plan.swept)}",
+        *_noise_tracks(study),
         "credit: how far log det J moves; precision: likewise -log det of the covariance (largest "
         "of a track)",
         *_predictions(study.knobs),
+        "error divided out: slope of NEES / error^2, the same whatever errors do if covariances "
+        "keep their shape",
+        *interval_counts(study.knobs),
         *study.knobs.notes,
         *_failure_lines(study.knobs),
     )
     return Sheet("2. Knobs", KNOB_HEADINGS, rows, remarks)
+
+
+def _noise_tracks(study: CaseStudy) -> list[str]:
+    more = [track.name for track in study.plan.noise_swept if track not in study.plan.swept]
+    return [f"{NOISE_KNOB} alone also on {', '.join(more)}"] if more else []
 
 
 def _knob(effect: KnobEffect, values: str, credit: str) -> Iterator[Row]:
@@ -214,6 +226,7 @@ def _effect_cells(effect: KnobEffect | TrackEffect) -> Row:
         words.fixed(effect.reach_nats, 2),
         format_slope(effect.nees_slope),
         format_slope(effect.error_slope),
+        format_slope(effect.divided_slope),
         effect.label,
     )
 
@@ -363,7 +376,28 @@ def _noise(row: VariantRow, study: CaseStudy) -> Row:
     return f"{words.fixed(found.reach_nats, 2)} nat", format_slope(found.nees_slope), found.label
 
 
+def sensitivity_sheet(study: CaseStudy) -> Sheet | None:
+    """k of every run with one choice made otherwise."""
+    names = list(dict.fromkeys(each.name for row in study.sensitivity for each in row.alternatives))
+    if not names:
+        return None
+    rows = tuple(_sensitivity(row, names) for row in study.sensitivity)
+    remarks = (
+        "k as scored, and with one choice made otherwise: another gauge, a clock moved, the other "
+        "kind of reference; - where that cannot be scored",
+        "a gauge with fewer freedoms than a filter leaves open charges them to its belief",
+    )
+    return Sheet("7. Sensitivity", ("track", "filter", "k", *names), rows, remarks)
+
+
+def _sensitivity(row: SensitivityRow, names: list[str]) -> Row:
+    found = {each.name: each.k for each in row.alternatives}
+    shown = (found.get(name) for name in names)
+    cells = ("-" if k is None else words.number(k) for k in shown)
+    return row.track, row.filter, words.number(row.k), *cells
+
+
 SHEETS = (
     *(scores_sheet, knobs_sheet, credit_sheet, degeneracy_sheet, displacement_sheet),
-    variants_sheet,
+    *(variants_sheet, sensitivity_sheet),
 )

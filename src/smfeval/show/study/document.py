@@ -54,7 +54,10 @@ def options_document(options: Options) -> dict[str, Any]:
 
 def _planned_document(planned: PlannedTrack | PlannedEstimator) -> dict[str, Any]:
     reading = {name: _json_value(value) for name, value in planned.reading}
-    return asdict(planned) | {"reading": reading}
+    told: dict[str, Any] = asdict(planned) | {"reading": reading}
+    if isinstance(planned, PlannedTrack):
+        told["extrinsics"] = planned.described_bodies
+    return told
 
 
 def _json_value(value: Any) -> Any:

@@ -146,6 +146,19 @@ def grids(study: Study) -> tuple[Grid, ...]:
     )
 
 
+def whole_grids(study: Study, *, pairs: bool = False) -> dict[str, Grid]:
+    """The table of each group over all its tracks, by group."""
+    sections = [
+        each
+        for each in (study.pair_sections if pairs else study.sections)
+        if pairs or not each.converged_only
+    ]
+    scales = _scales(sections)
+    baselines = {each.name for each in study.plan.estimators if each.role == "baseline"}
+    of = "pair" if pairs else "estimator"
+    return {each.group: _grid(each, of, scales, baselines, ()) for each in sections}
+
+
 def _grid(
     section: Section,
     of: str,
