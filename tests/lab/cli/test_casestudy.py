@@ -56,7 +56,7 @@ def test_it_prints_the_tables_and_writes_everything_to_a_folder(undrawn, capsys,
     outcome = run(capsys, "lab", "casestudy", "--quick", "-o", folder)
     assert outcome.code == 0
     shown = outcome.err.splitlines()  # to a pipe, too: a line for each run
-    assert re.fullmatch(r"smfeval: run 1 of 21 after \d+ s: courtyard_1 ieskf", shown[0])
+    assert re.fullmatch(r"smfeval: run 1 of 21 after [\d.]+ \w+: courtyard_1 ieskf", shown[0])
     assert len(shown) == 21
     titles = re.findall(r"^(\d)\. ", outcome.out, re.M)
     assert titles == list("1234568")  # sensitivity is not asked for

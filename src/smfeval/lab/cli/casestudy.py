@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
 
+from smfeval import words
 from smfeval.cli.flags import add_output_flags, parser
 from smfeval.errors import OptionError
 from smfeval.io.atomic import writing
@@ -83,15 +84,17 @@ def _draw(study: CaseStudy, folder: Path) -> None:
 def _progress_shown(*, quiet: bool) -> Iterator[Progress]:
     """A bar with the runs on a terminal, a line for each run elsewhere, nothing if quiet."""
     if quiet:
-        yield lambda done, total, words: None
+        yield lambda done, total, run: None
         return
     if not sys.stderr.isatty():
         begin = perf_counter()
-        yield lambda done, total, words: print(
-            f"smfeval: run {done + 1} of {total} after {perf_counter() - begin:.0f} s: {words}",
-            file=sys.stderr,
-            flush=True,
-        )
+
+        def print_run(done: int, total: int, run: str) -> None:
+            passed = words.duration(perf_counter() - begin)
+            line = f"smfeval: run {done + 1} of {total} after {passed}: {run}"
+            print(line, file=sys.stderr, flush=True)
+
+        yield print_run
         return
     from rich.console import Console  # noqa: PLC0415  only on a terminal
     from rich.progress import Progress as Bar  # noqa: PLC0415
@@ -99,8 +102,8 @@ def _progress_shown(*, quiet: bool) -> Iterator[Progress]:
     with Bar(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("runs")
 
-        def show_run(done: int, total: int, words: str) -> None:
-            bar.update(task, completed=done, total=total, description=words)
+        def show_run(done: int, total: int, run: str) -> None:
+            bar.update(task, completed=done, total=total, description=run)
 
         yield show_run
 

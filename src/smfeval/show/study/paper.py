@@ -6,6 +6,7 @@ energy score and all that needs one, though the score of its bare poses could be
 
 from dataclasses import dataclass, replace
 
+from smfeval import words
 from smfeval.show.render import render_latex
 from smfeval.show.study.layout import Grid, TableCell, TableRow, whole_grids
 from smfeval.show.study.remarks import BEST_MEANING, Remark, meaning, metric_title
@@ -65,12 +66,11 @@ def text(study: Study) -> str:
 
 def settings(study: Study) -> str:
     """'nearest pose within 5 ms, aligned by se3, lost beyond a mean error of 5 m, ...'."""
-    options = study.plan.options
+    options, lost = study.plan.options, words.length(study.plan.diverged_m)
     return (
-        f"{options.association} pose within {1e3 * options.tolerance_s:g} ms, aligned by "
-        f"{options.alignment}, lost beyond a mean error of {study.plan.diverged_m:g} m; tests by "
-        "Wilcoxon over tracks, corrected by Holm within each metric; a dash where an estimator "
-        "reports no covariance"
+        f"{options.association} pose within {words.duration(options.tolerance_s)}, aligned by "
+        f"{options.alignment}, lost beyond a mean error of {lost}; tests by Wilcoxon over tracks, "
+        "corrected by Holm within each metric; a dash where an estimator reports no covariance"
     )
 
 
