@@ -6,15 +6,14 @@ from world import estimate, reference
 from smfeval import evaluate
 from smfeval.show.figures import draw, save
 
+TIGHTNESS = (0.1, 1, 10, 100)
 truth = reference()
-found = [
-    evaluate(estimate(truth, "filter", tightness=tightness), truth)
-    for tightness in (0.1, 1, 10, 100)
-]
+found = [evaluate(estimate(truth, "filter", tightness=tightness), truth) for tightness in TIGHTNESS]
 runs = {
     "filter": (
         np.array([each["precision"].value for each in found]),
         np.array([each["mae"].value for each in found]),
     )
 }
-save({"sweep_error": draw("sweep_error", runs)}, "sweep_error.svg")
+values = {"filter": [str(each) for each in TIGHTNESS]}
+save({"sweep_error": draw("sweep_error", runs, knob="tightness", values=values)}, "sweep_error.svg")

@@ -123,6 +123,7 @@ class Line:
     log_nees: Floats  # log10
     log_error: Floats  # log10 of metres
     scans: tuple[ScanSeries | None, ...] = ()
+    values: tuple[str, ...] = ()  # of the knob
 
     @property
     def log_nees_per_error(self) -> Floats:
@@ -148,17 +149,18 @@ def lines_of(points: Iterable[Point], knob: str) -> tuple[Line, ...]:
         if knob in dict(point.settings):
             others = tuple(pair for pair in point.settings if pair[0] != knob)
             groups.setdefault(others, []).append(point)
-    return tuple(_line(group) for group in groups.values() if len(_values(group, knob)) > 1)
+    return tuple(_line(group, knob) for group in groups.values() if len(_values(group, knob)) > 1)
 
 
 def _values(points: Iterable[Point], knob: str) -> set[str]:
     return {dict(point.settings)[knob] for point in points}
 
 
-def _line(points: list[Point]) -> Line:
+def _line(points: list[Point], knob: str) -> Line:
     return Line(
         np.array([point.precision.value for point in points]),
         np.log10([point.nees_median.value for point in points]),
         np.log10([point.mae.value for point in points]),
         tuple(point.scans for point in points),
+        tuple(dict(point.settings)[knob] for point in points),
     )

@@ -1,7 +1,7 @@
 """What figures are drawn from: evaluations that are checked, and series thinned for drawing."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -146,6 +146,41 @@ def stretch_index(stamp: Ints) -> Ints:
 
 
 LEVELS = np.linspace(0, 1, 41)[1:-1]  # of the coverage curve
+
+
+@dataclass(frozen=True)
+class CoverageCurve:
+    """Share of scans inside the region of each of LEVELS, with the ends of its interval. (39,).
+
+    The true coverage rises with the level, so the low end of a level holds for all above it, and
+    the high end for all below. Where a level has no interval of its own (too few independent scans
+    on its rarer side) it has these ends of the nearest levels that have one. NaN: none has.
+    """
+
+    share: Floats
+    low: Floats
+    high: Floats
+    borrowed: int  # levels whose interval is that of their neighbours
+
+
+def coverage_curve(evaluation: Evaluation) -> CoverageCurve:
+    """Coverage at every level; no band has a hole."""
+    found = [empirical_coverage(evaluation, float(level)) for level in LEVELS]
+    ends = [(np.nan, np.nan) if s.low is None or s.high is None else (s.low, s.high) for s in found]
+    low, high = np.array(ends, dtype=np.float64).T
+    missing = np.isnan(low)
+    if not missing.all():
+        low = _carry(low, first=0.0)
+        high = _carry(high[::-1], first=1.0)[::-1]
+    share = np.array([each.value for each in found])
+    return CoverageCurve(share, low, high, int(missing.sum()) if not missing.all() else 0)
+
+
+def _carry(values: Floats, *, first: float) -> Floats:
+    """Each NaN replaced by the last number before it, `first` where there is none. (n,)."""
+    padded = np.concatenate([[first], values])
+    last = np.maximum.accumulate(np.where(np.isnan(padded), 0, np.arange(len(padded))))
+    return padded[last][1:]
 
 
 def empirical_coverage(evaluation: Evaluation, level: float) -> Number:

@@ -10,7 +10,7 @@ from smfeval.maths.autocovariance import block_length
 from smfeval.show.figures import draw
 from smfeval.show.figures.calibration import BINS, honest_band
 from smfeval.show.figures.nees import correlation, memory_scans
-from smfeval.show.series import LEVELS, empirical_coverage
+from smfeval.show.series import LEVELS, coverage_curve, empirical_coverage
 from support.evaluations import EXACT, FAST, evaluated, legend_texts, line_of, reference
 from support.known_errors import S, belief, normal
 
@@ -43,12 +43,45 @@ def test_the_band_of_the_coverage_is_the_pointwise_interval(rng):
     assert ends == pytest.approx((middle.low, middle.high))
 
 
-def test_levels_without_an_interval_are_counted_in_the_legend(rng):
-    short = evaluated(rng, n=30, options=EXACT)
+def test_levels_without_an_interval_have_that_of_their_neighbours_and_are_counted():
+    short = evaluated(np.random.default_rng(0), n=60, options=EXACT)
+    own = [empirical_coverage(short, level) for level in LEVELS]
+    lost = np.array([each.low is None for each in own])
+    assert 0 < lost.sum() < len(LEVELS)
+    curve = coverage_curve(short)
+    for at, each in enumerate(own):
+        below = [o.low for o in own[: at + 1] if o.low is not None]
+        above = [o.high for o in own[at:] if o.high is not None]
+        assert curve.low[at] == (below[-1] if below else 0.0)
+        assert curve.high[at] == (above[0] if above else 1.0)
+        assert each.low is None or (curve.low[at], curve.high[at]) == (each.low, each.high)
     (axes,) = draw("coverage", short).axes
-    lost = sum(empirical_coverage(short, level).low is None for level in LEVELS)
-    assert lost > 0
-    assert f"made (no interval at {lost} of {len(LEVELS)} levels)" in legend_texts(axes)
+    note = f"made (interval of neighbours at {lost.sum()} of {len(LEVELS)} levels)"
+    assert note in legend_texts(axes)
+    (band,) = axes.collections
+    assert len(band.get_paths()) == 1  # no hole
+
+
+@pytest.mark.slow
+def test_intervals_of_neighbours_hold_the_true_coverage(rng):
+    """Of 300 short honest tracks, at levels that have no interval of their own."""
+    held = []
+    for _ in range(300):
+        found = evaluated(rng, n=40, options=EXACT)
+        curve = coverage_curve(found)
+        lost = [empirical_coverage(found, level).low is None for level in LEVELS[[1, 2, 36, 37]]]
+        inside = (curve.low <= LEVELS) & (curve.high >= LEVELS)
+        held += list(inside[[1, 2, 36, 37]][lost])
+    assert len(held) > 100
+    assert np.mean(held) > 0.93
+
+
+def test_errors_that_wander_have_no_band(rng):
+    wandering = np.cumsum(normal(rng, 300), axis=0)
+    found = evaluate(belief(wandering), reference(300), options=EXACT)
+    (axes,) = draw("coverage", found).axes
+    assert "made (no interval)" in legend_texts(axes)
+    assert not axes.collections
 
 
 def test_the_histogram_has_the_counts_of_the_pit(rng):

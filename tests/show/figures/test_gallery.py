@@ -34,9 +34,9 @@ def test_an_evaluation_has_all_its_figures(rng):
 def test_several_evaluations_share_some_and_have_others_each(rng):
     pair = [evaluated(rng, name="runs/a.txt"), evaluated(rng, name="b $2$")]
     names = list(figures_of(pair))
-    assert names[:4] == ["error", "nees", "coverage", "log"]
-    assert set(names[4:]) == {
-        f"{name}_{tail}" for name in OF_ONE - set(names[:4]) for tail in ("1_a", "2_b_2")
+    assert names[:5] == ["error", "nees", "coverage", "log", "tracks"]
+    assert set(names[5:]) == {
+        f"{name}_{tail}" for name in OF_ONE - set(names[:5]) for tail in ("1_a", "2_b_2")
     }
 
 

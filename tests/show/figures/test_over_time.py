@@ -132,21 +132,42 @@ def test_the_time_of_several_estimates_begins_at_the_first_of_them(rng):
 
 @pytest.mark.parametrize(
     ("outside", "scan"),
-    [("0011", 2), ("1011", 2), ("1111", 0), ("1110", None), ("0000", None), ("0001", 3)],
+    [
+        ("0011", 2),
+        ("000001111111111", 5),
+        ("0010000001111111111", 9),  # one before is outside
+        ("00000111111111101111", 5),  # one after is inside
+        ("1111", None),  # all along
+        ("1101111111111", None),  # nearly all along: it left at no time
+        ("0000", None),
+        ("0101010101", None),
+        ("0001110000", None),  # it came back
+    ],
 )
-def test_the_scan_that_leaves_for_good_is_followed_by_none_inside(outside, scan):
+def test_a_divergence_has_few_outside_before_and_nearly_all_after(outside, scan):
     assert divergence_scan(np.array([letter == "1" for letter in outside])) == scan
 
 
 def test_a_divergence_is_marked_where_it_begins(rng):
     found = evaluated(rng, tightness=1e6)
     (axes,) = draw("divergence", found).axes
-    assert any("from start to end" in text for text in legend_texts(axes))
+    assert "outside all along" in legend_texts(axes)
     (honest_axes,) = draw("divergence", evaluated(rng, tightness=0.01)).axes
-    assert any("never outside" in text for text in legend_texts(honest_axes))
+    assert any("no time after which" in text for text in legend_texts(honest_axes))
     assert axes.get_yscale() == "linear"
     (polygon,) = band_of(axes, "reported 3")
     np.testing.assert_allclose(polygon[:, 1].max(), 3e-3 * np.sqrt(np.trace(S)))
+
+
+def test_a_single_missing_scan_breaks_no_band_and_a_lone_scan_has_a_bar(rng):
+    keep = np.r_[0:20, 21:40, 50, 55:60]
+    found = evaluated(rng, keep=keep, options=FAST)
+    (axes,) = draw("error", found).axes
+    stretches = band_of(axes, "reported 1")
+    assert [round(p[:, 0].min(), 2) for p in stretches] == pytest.approx([0.0, 4.95, 5.5])
+    assert [round(p[:, 0].max(), 2) for p in stretches] == pytest.approx([3.9, 5.05, 5.9])
+    top = sigma(found)[list(keep).index(50)]
+    assert stretches[1][:, 1].max() == pytest.approx(top)
 
 
 def test_nees_is_drawn_over_the_chi_squared_band_with_both_medians(rng):
@@ -242,13 +263,13 @@ def test_the_log_score_of_particles_does_not_split(rng):
         draw("log", particle_evaluation(rng))
 
 
-def test_the_mark_of_a_divergence_stands_at_the_first_scan_outside_for_good(rng):
+def test_the_mark_of_a_divergence_stands_where_the_error_leaves_the_band(rng):
     error = normal(rng, 60)
     error[10] += 1.0  # outside, but not for good
     error[30:] += 1.0
     found = evaluate(belief(error), reference(60), options=FAST)
     (axes,) = draw("divergence", found).axes
-    line = line_of(axes, "for good from 3 s")
+    line = line_of(axes, "diverges at 3 s: 3.3 % outside before, 100 % after")
     assert line.get_xdata() == pytest.approx([3.0, 3.0])
     (dot,) = [each for each in axes.lines if each.get_marker() == "o"]
     assert dot.get_ydata()[0] == pytest.approx(found.position.series["ape"][30])

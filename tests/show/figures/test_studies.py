@@ -108,6 +108,14 @@ def test_a_sweep_shows_its_runs_and_the_two_predictions():
         assert np.log10(line.get_ydata()).mean() == pytest.approx(np.log10(50))
 
 
+def test_the_runs_of_a_sweep_have_the_value_of_the_knob_beside_them():
+    runs = {"f": (np.array([40.0, 30.0]), np.array([500.0, 5.0]))}
+    (axes,) = draw("sweep_nees", runs, knob="R", values={"f": ["x0.1", "$1"]}).axes
+    beside = {text.get_text(): text.xy for text in axes.texts}
+    assert beside == {"x0.1": (40.0, 500.0), r"\$1": (30.0, 5.0)}
+    assert "at the marks: R" in legend_texts(axes)
+
+
 def test_errors_of_a_sweep_are_set_against_the_decline():
     runs = {"f": (np.array([30.0, 40.0]), np.array([0.02, 0.03]))}
     (axes,) = draw("sweep_error", runs).axes

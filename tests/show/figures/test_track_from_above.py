@@ -1,13 +1,16 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from matplotlib.collections import LineCollection
 from matplotlib.patches import Ellipse
 
 from smfeval.errors import OptionError
-from smfeval.evaluation import Options
+from smfeval.evaluation import Options, evaluate
 from smfeval.show.figures import draw
 from smfeval.show.figures.track import magnification, principal_axes
-from support.evaluations import FAST, S, evaluated, gapped, legend_texts, plain
+from smfeval.track.beliefs import Provenance
+from support.evaluations import FAST, S, evaluated, gapped, legend_texts, line_of, plain
 
 
 def segments(axes):
@@ -102,3 +105,17 @@ def test_a_track_needs_x_and_y(rng):
 def test_scans_that_are_not_there_are_refused(scans, rng):
     with pytest.raises(OptionError, match="among the scored scans 0 to 59"):
         draw("track", evaluated(rng), scans=scans)
+
+
+def test_all_estimates_are_in_one_figure_and_a_lost_one_does_not_shrink_it(rng):
+    near = evaluated(rng, name="near")
+    estimate, truth = near.estimate, near.reference
+    away = estimate.position + np.linspace(0, 1, 60)[:, None] ** 2 * np.array([5e4, 0, 0])
+    lost = replace(estimate, position=away, provenance=Provenance(name="lost"))
+    far = evaluate(lost, truth, options=FAST)
+    (axes,) = draw("tracks", [near, far]).axes
+    np.testing.assert_allclose(line_of(axes, "near").get_xdata(), estimate.position[:, 0])
+    extent = np.ptp(truth.position[:, :2], axis=0).max()
+    beyond = int((far.position.series["ape"] > 0.5 * extent).sum())
+    assert len(line_of(axes, f"lost ({beyond} scans beyond the axes)").get_xdata()) == 60
+    assert np.diff(axes.get_xlim())[0] < 3 * np.ptp(truth.position[:, 0])

@@ -9,7 +9,6 @@ from scipy.stats import binom
 from smfeval import words
 from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
-from smfeval.maths.arrays import Floats
 from smfeval.score.log import consistency, sharpness
 from smfeval.show.figures.style import (
     BAND_GREY,
@@ -23,15 +22,15 @@ from smfeval.show.figures.style import (
 )
 from smfeval.show.series import (
     LEVELS,
+    CoverageCurve,
     Evaluations,
-    empirical_coverage,
+    coverage_curve,
     estimate_name,
     numbered_beliefs,
     origin_ns,
     polyline,
     single_belief,
 )
-from smfeval.summarise.number import Number
 
 AXIS_LIMITS = (-0.01, 1.01)  # a curve along the frame is seen whole
 
@@ -39,42 +38,36 @@ AXIS_LIMITS = (-0.01, 1.01)  # a curve along the frame is seen whole
 def coverage(axes: Axes, evaluations: Evaluations) -> None:
     """Share of scans whose PIT is at most the level, with pointwise intervals.
 
-    The intervals know that neighbouring scans depend on each other; where there are too few
-    independent scans for one, the band is missing and the legend counts how often.
+    The intervals know that neighbouring scans depend on each other; a level that has none has the
+    ends of its neighbours (`coverage_curve`), and the legend counts how often.
     """
     kept = numbered_beliefs(evaluations)
     found = list(kept.values())
     axes.plot([0, 1], [0, 1], color=HONEST_GREY, ls="--", label="if honest")
     for number, name, each in zip(kept, estimator_names(found), found, strict=True):
-        shares = [empirical_coverage(each, level) for level in LEVELS]
-        low, high = _interval_ends(shares)
-        legend = f"{name}{_missing_note(each, low)}"
-        nominal, held_share = _full_curve([share.value for share in shares])
+        curve = coverage_curve(each)
+        nominal = np.concatenate([[0.0], LEVELS, [1.0]])
+        held_share = np.concatenate([[0.0], curve.share, [1.0]])
+        legend = f"{name}{_band_note(each, curve)}"
         axes.plot(nominal, held_share, **line_style(number), label=legend)
-        axes.fill_between(LEVELS, low, high, color=colour(number), alpha=0.2, lw=0)
+        if not np.isnan(curve.low).all():
+            ends = np.concatenate([[0.0], curve.low, [1.0]]), np.concatenate([[0], curve.high, [1]])
+            axes.fill_between(nominal, *ends, color=colour(number), alpha=0.2, lw=0)
     axes.set(xlim=AXIS_LIMITS, ylim=AXIS_LIMITS, aspect="equal")
     axes.set_xlabel("nominal level")
     axes.set_ylabel("share of scans inside")
     legend_above(axes)
 
 
-def _interval_ends(shares: list[Number]) -> tuple[Floats, Floats]:
-    """Ends of the intervals, NaN where there is none."""
-    ends = [(s.low, s.high) if s.low is not None else (np.nan, np.nan) for s in shares]
-    low, high = np.array(ends, dtype=np.float64).T
-    return low, high
-
-
-def _missing_note(evaluation: Evaluation, low: Floats) -> str:
-    lost = int(np.isnan(low).sum())
-    if not lost or evaluation.options.intervals.method is None:
+def _band_note(evaluation: Evaluation, curve: CoverageCurve) -> str:
+    """How many levels have no interval of their own; '' where none was asked for."""
+    if evaluation.options.intervals.method is None:
         return ""
-    return f" (no interval at {lost} of {len(LEVELS)} levels)"
-
-
-def _full_curve(shares: list[float]) -> tuple[Floats, Floats]:
-    """The curve from (0, 0) to (1, 1)."""
-    return np.concatenate([[0.0], LEVELS, [1.0]]), np.array([0.0, *shares, 1.0])
+    if np.isnan(curve.low).all():
+        return " (no interval)"
+    if not curve.borrowed:
+        return ""
+    return f" (interval of neighbours at {curve.borrowed} of {len(LEVELS)} levels)"
 
 
 BINS = 20

@@ -17,6 +17,7 @@ from smfeval.show.figures.style import (
     WIDE_IN,
     band_style,
     colour,
+    draw_band,
     draw_series,
     error_label,
     escape_name,
@@ -140,7 +141,7 @@ def _draw_bands(axes: Axes, drawn: ErrorCurves, floor: float, *, named: bool) ->
         for times, opacity in BAND_OPACITY.items():
             legend = f"reported {times}{SIGMA}" + f" ({SIGMA_MEANING})" * (times == 1)
             label = legend if named else None
-            axes.fill_between(time, low, times * each, **band_style(opacity), label=label)
+            draw_band(axes, time, low, times * each, **band_style(opacity), label=label)
             low = times * each
 
 
@@ -185,11 +186,11 @@ def axis_errors(axes: Sequence[Axes], evaluation: Evaluation) -> None:
 def _draw_axis_error(axes: Axes, drawn: list[Floats], name: str) -> None:
     time, error, spread = drawn
     draw_series(axes, time, error, color=colour(0), label=f"{name}: error")
-    axes.fill_between(time, -spread, spread, **band_style(BAND_OPACITY[1]), label=f"±1{SIGMA}")
+    draw_band(axes, time, -spread, spread, **band_style(BAND_OPACITY[1]), label=f"±1{SIGMA}")
     for times in (2, 3):
         inner, outer, legend = (times - 1) * spread, times * spread, f"±{times}{SIGMA}"
-        axes.fill_between(time, inner, outer, **band_style(BAND_OPACITY[times]), label=legend)
-        axes.fill_between(time, -outer, -inner, **band_style(BAND_OPACITY[times]))
+        draw_band(axes, time, inner, outer, **band_style(BAND_OPACITY[times]), label=legend)
+        draw_band(axes, time, -outer, -inner, **band_style(BAND_OPACITY[times]))
     axes.axhline(0, color=HONEST_GREY, ls="--", lw=0.6)
 
 
@@ -225,19 +226,23 @@ BAND_SIGMAS = (
 
 
 def divergence(axes: Axes, evaluation: Evaluation) -> None:
-    """|e| over the band up to 3 sigma, and the first scan after which it stays outside."""
+    """|e| over the band up to 3 sigma, and the scan at which it leaves the band, if there is one.
+
+    A divergence is a scan before which few and after which nearly all errors are outside
+    (`divergence_scan`). Errors that are outside all along have left at no time.
+    """
     found = single_belief(evaluation)
     stamp, error = found.position.estimate.stamp, found.position.series["ape"]
     band = BAND_SIGMAS * sigma(found)
     time, line, edge = polyline(stamp, error, band)
     draw_series(axes, time, line, color=colour(0), label=f"{estimator_names([found])[0]}: error")
     legend = f"reported 3{SIGMA} ({SIGMA}: {SIGMA_MEANING})"
-    axes.fill_between(time, 0 * edge, edge, **band_style(0.35), label=legend)
+    draw_band(axes, time, 0 * edge, edge, **band_style(0.35), label=legend)
     outside = error > band
     axes.plot(
         [], [], ls="none", label=f"{words.share(float(outside.mean()))} of scans outside 3{SIGMA}"
     )
-    _mark_divergence(axes, (stamp - stamp[0]) / NANOSECONDS, error, divergence_scan(outside))
+    _mark_divergence(axes, (stamp - stamp[0]) / NANOSECONDS, error, outside)
     axes.set_ylim(bottom=0)
     axes.margins(x=0.01)
     axes.set_xlabel("time (s)")
@@ -245,19 +250,33 @@ def divergence(axes: Axes, evaluation: Evaluation) -> None:
     legend_above(axes)
 
 
+FEW_OUTSIDE, NEARLY_ALL = 0.2, 0.9  # shares of scans outside before and after a divergence
+
+
 def divergence_scan(outside: Bools) -> int | None:
-    """First scan from which on all are outside; None if the last one is inside."""
-    inside = np.flatnonzero(~outside)
-    first = int(inside[-1]) + 1 if len(inside) else 0
-    return first if first < len(outside) else None
+    """The scan that best splits inside from outside; None where the split is poor.
+
+    It minimises the number of scans outside before it and inside from it on; at most FEW_OUTSIDE of
+    the scans before it and at least NEARLY_ALL from it on are outside.
+    """
+    misplaced = np.concatenate([[0], np.cumsum(outside)])
+    misplaced += np.concatenate([np.cumsum(~outside[::-1])[::-1], [0]])
+    scan = int(np.argmin(misplaced))
+    if not 0 < scan < len(outside):
+        return None
+    splits = outside[:scan].mean() <= FEW_OUTSIDE and outside[scan:].mean() >= NEARLY_ALL
+    return scan if splits else None
 
 
-def _mark_divergence(axes: Axes, time: Floats, error: Floats, scan: int | None) -> None:
+def _mark_divergence(axes: Axes, time: Floats, error: Floats, outside: Bools) -> None:
+    scan = divergence_scan(outside)
     if scan is None:
-        axes.plot([], [], ls="none", label=f"never outside 3{SIGMA} for good")
+        always = outside.mean() >= NEARLY_ALL
+        legend = "outside all along" if always else "no time after which nearly all are outside"
+        axes.plot([], [], ls="none", label=legend)
         return
     at = float(time[scan])
-    since = f"for good from {words.number(at)} s" if scan else "from start to end"
-    legend = f"outside 3{SIGMA} {since}"
+    before, after = (words.share(float(part.mean())) for part in (outside[:scan], outside[scan:]))
+    legend = f"diverges at {words.number(at)} s: {before} outside before, {after} after"
     axes.axvline(at, color=colour(1), ls="--", lw=0.8, label=legend)
     axes.plot([at], [error[scan]], "o", color=colour(1), clip_on=False)

@@ -85,7 +85,11 @@ def figures_of_pairs(comparison: Comparison, *, make: FigureFactory = Figure) ->
 def gallery_of(evaluations: Evaluations, *, make: FigureFactory = Figure) -> Gallery:
     """Figures that several evaluations share, then those of each, named after the estimate."""
     found = [evaluations] if isinstance(evaluations, Evaluation) else list(evaluations)
-    shared = [(name, name, found) for name, kind in FIGURES.items() if kind.needs == "evaluations"]
+    shared = [
+        (name, name, found)
+        for name, kind in FIGURES.items()
+        if kind.needs == "evaluations" and (name != "tracks" or len(found) > 1)
+    ]
     gallery = _draw_jobs([*shared, *_single_jobs(found)], make)
     names = [each.estimate.provenance.name for each in found]
     return replace(
@@ -207,8 +211,11 @@ def gallery_of_sweep(sweep: Sweep, *, make: FigureFactory = Figure) -> Gallery:
         for figure, quantity in QUANTITIES.items():
             name = f"{figure}_{_knob_file_name(knob)}"
             runs = {of: (line.precision, quantity(line)) for of, line in lines.items()}
+            values = {of: line.values for of, line in lines.items()}
             try:
-                figures[name] = draw(figure, runs, make=make, dimension=sweep.dimension)
+                figures[name] = draw(
+                    figure, runs, make=make, dimension=sweep.dimension, knob=knob, values=values
+                )
             except SmfevalError as error:
                 refused[name] = str(error)
     return Gallery(figures, refused)

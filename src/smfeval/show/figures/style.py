@@ -176,6 +176,17 @@ def draw_series(axes: Axes, time: Floats, values: Floats, **look: Any) -> None:
         axes.plot(time[alone], values[alone], ".", ms=3, color=line.get_color())
 
 
+def draw_band(axes: Axes, time: Floats, low: Floats, high: Floats, **look: Any) -> None:
+    """A band that breaks at NaN; a scan alone between two breaks has a bar one step wide."""
+    alone = np.flatnonzero(isolated_points(high))
+    step = np.diff(time[~np.isnan(high)])
+    half = 0.5 * float(np.median(step)) if len(step) else 0.5
+    wide = np.insert(time, alone + 1, time[alone] + half)
+    wide[alone + np.arange(len(alone))] -= half
+    below, above = (np.insert(each, alone + 1, each[alone]) for each in (low, high))
+    axes.fill_between(wide, below, above, **look)
+
+
 def isolated_points(values: Floats) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Numbers with NaN, or nothing, on either side. (n,) -> (n,)."""
     missing = np.concatenate([[True], np.isnan(values), [True]])

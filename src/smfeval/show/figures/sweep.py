@@ -5,7 +5,8 @@ belief's error shrinks along: |e| ~ sqrt(c) = exp(-P / 2d), and NEES stays. If t
 change at all, NEES ~ 1/c = exp(P / d).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -39,24 +40,49 @@ def honest_error_slope(dimension: int = 3) -> float:
     return -unearned_nees_slope(dimension) / 2
 
 
-def draw_runs(axes: Axes, runs: SweepRuns, what: str) -> None:
-    """The runs of each estimator as marks, joined in the order of their precision."""
+Values = Mapping[str, Sequence[str]]  # name -> value of the knob, per run
+MAX_LABELLED = 3  # lines whose marks are labelled; more labels would hide the marks
+
+
+def draw_runs(axes: Axes, runs: SweepRuns, what: str, knob: str, values: Values) -> None:
+    """The runs of each estimator as marks with the knob's value, joined by their precision."""
     if not runs:
         raise SeriesError("the sweep has no run to draw")
     for number, (name, (precision, quantity)) in enumerate(runs.items()):
         check_same_length(np.asarray(precision), np.asarray(quantity), "precision and quantity")
         order = np.argsort(precision)
-        values = check_positive(quantity, what)
+        drawn = check_positive(quantity, what)
         axes.plot(
             np.asarray(precision)[order],
-            values[order],
+            drawn[order],
             **marker_style(number),
             lw=0.6,
             label=escape_name(name),
         )
+        if number < MAX_LABELLED:
+            _label_marks(axes, np.asarray(precision), values.get(name, ()), drawn, number)
+    if knob:
+        axes.plot([], [], ls="none", label=f"at the marks: {escape_name(knob)}")
+    axes.margins(x=0.08, y=0.12)
     axes.set_yscale("log")
     set_log_ticks(axes.yaxis)
     axes.set_xlabel(r"precision $-\log\,\det\,S$ (nat)")
+
+
+def _label_marks(
+    axes: Axes, precision: Floats, values: Sequence[str], quantity: Floats, number: int
+) -> None:
+    """The value of the knob beside each mark: above it for the first line, below for others."""
+    for x, y, value in zip(precision, quantity, values, strict=False):
+        axes.annotate(
+            escape_name(value),
+            (x, y),
+            xytext=(0, -9 if number % 2 else 4),
+            textcoords="offset points",
+            ha="center",
+            fontsize=6,
+            color=colour(number),
+        )
 
 
 def draw_prediction(axes: Axes, runs: SweepRuns, slope: float, style: str, legend: str) -> None:
@@ -70,12 +96,19 @@ def draw_prediction(axes: Axes, runs: SweepRuns, slope: float, style: str, legen
         label = None
 
 
-def sweep_error(axes: Axes, runs: SweepRuns, *, dimension: int = 3) -> None:
-    """Mean error of each run, in metres, over its precision.
+def sweep_error(
+    axes: Axes,
+    runs: SweepRuns,
+    *,
+    dimension: int = 3,
+    knob: str = "",
+    values: Values = MappingProxyType({}),
+) -> None:
+    """Mean error of each run, in metres, over its precision; `values` of the `knob` at the marks.
 
     The line falls by log10(e) / 2d per nat: errors that shrink as the covariance says.
     """
-    draw_runs(axes, runs, "error")
+    draw_runs(axes, runs, "error", knob, values)
     slope = honest_error_slope(dimension)
     legend = f"errors shrink as reported (slope {words.fixed(slope, 3)} per nat)".replace(
         "-", "\N{MINUS SIGN}"
@@ -85,13 +118,20 @@ def sweep_error(axes: Axes, runs: SweepRuns, *, dimension: int = 3) -> None:
     legend_above(axes)
 
 
-def sweep_nees(axes: Axes, runs: SweepRuns, *, dimension: int = 3) -> None:
+def sweep_nees(
+    axes: Axes,
+    runs: SweepRuns,
+    *,
+    dimension: int = 3,
+    knob: str = "",
+    values: Values = MappingProxyType({}),
+) -> None:
     """Median NEES of each run over its precision, with what two worlds predict.
 
     Slope 0: the errors shrink as the covariance says. Slope log10(e) / d per nat: the errors do
     not change, the belief only grows more confident.
     """
-    draw_runs(axes, runs, "NEES")
+    draw_runs(axes, runs, "NEES", knob, values)
     draw_prediction(axes, runs, 0.0, "--", "errors shrink as reported (slope 0)")
     slope = unearned_nees_slope(dimension)
     draw_prediction(axes, runs, slope, ":", f"errors stay (slope {words.fixed(slope, 3)} per nat)")

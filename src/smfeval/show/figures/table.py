@@ -33,6 +33,8 @@ from smfeval.show.figures.track import (
     path_size_in,
     track_from_above,
     track_size_in,
+    tracks_from_above,
+    tracks_size_in,
 )
 
 # "evaluations" are drawn into one figure, for an "evaluation" each estimate has its own.
@@ -80,6 +82,7 @@ FIGURES: dict[str, FigureKind] = {
         FigureKind("nees", "evaluations", nees_over_time, LINE_SIZE),
         FigureKind("coverage", "evaluations", coverage, fixed_size(COLUMN_IN, 3.4)),
         FigureKind("log", "evaluations", log_score, fixed_size(WIDE_IN, 1.6), lambda subject: 2),
+        FigureKind("tracks", "evaluations", tracks_from_above, tracks_size_in),
         FigureKind("rotation", "evaluation", rotation_error, LINE_SIZE),
         FigureKind("nees_of_spaces", "evaluation", nees_of_spaces, LINE_SIZE),
         FigureKind("divergence", "evaluation", divergence, LINE_SIZE),

@@ -23,8 +23,9 @@ from smfeval.show.figures.style import (
     escape_name,
     estimator_names,
     legend_above,
+    line_style,
 )
-from smfeval.show.series import evaluation_list, polyline, stretch_index, thin_scans
+from smfeval.show.series import Evaluations, evaluation_list, polyline, stretch_index, thin_scans
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
 
 ELLIPSE_LEVEL = 0.95
@@ -141,6 +142,48 @@ def track_from_above(
     axes.set_xlabel("x (m)")
     axes.set_ylabel("y (m)")
     legend_above(axes)
+
+
+LOST = 0.5  # of the reference's extent: scans with a larger error do not widen the drawing
+
+
+def tracks_from_above(axes: Axes, evaluations: Evaluations) -> None:
+    """All estimates and the reference of the first; a lost one does not shrink the others.
+
+    Scans whose error is larger than LOST times the extent of the reference are drawn, but the axes
+    end before them, and the legend says so.
+    """
+    found = evaluation_list(evaluations)
+    _draw_reference(axes, found[0])
+    near = [found[0].position.reference.position[:, :2]]
+    for number, (name, each) in enumerate(zip(estimator_names(found), found, strict=True)):
+        scored = each.position
+        position = scored.estimate.position
+        _, x, y = polyline(scored.estimate.stamp, position[:, 0], position[:, 1])
+        kept = scored.series["ape"] <= LOST * float(
+            np.ptp(scored.reference.position[:, :2], axis=0).max()
+        )
+        far = "" if kept.all() else f" ({words.count(int((~kept).sum()), 'scan')} beyond the axes)"
+        axes.plot(x, y, **line_style(number), label=f"{name}{far}")
+        near.append(position[kept, :2])
+    _set_equal_limits(axes, np.concatenate(near))
+    axes.set_xlabel("x (m)")
+    axes.set_ylabel("y (m)")
+    legend_above(axes)
+
+
+def _set_equal_limits(axes: Axes, points: Floats) -> None:
+    """Limits around points, with the same scale on both axes. (n, 2)."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    room = 0.05 * float((high - low).max()) or 1.0
+    axes.set_xlim(low[0] - room, high[0] + room)
+    axes.set_ylim(low[1] - room, high[1] + room)
+    axes.set_aspect("equal", adjustable="box")
+
+
+def tracks_size_in(evaluations: Evaluations) -> tuple[float, float]:
+    """Size of a figure that fits the reference."""
+    return path_size_in(evaluation_list(evaluations)[0].position.reference)
 
 
 def track_size_in(evaluation: Evaluation) -> tuple[float, float]:

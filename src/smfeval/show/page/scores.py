@@ -39,7 +39,7 @@ from smfeval.show.report import (
     format_need,
     outcome_text,
 )
-from smfeval.show.series import LEVELS, empirical_coverage
+from smfeval.show.series import LEVELS, coverage_curve
 from smfeval.summarise.number import finite_or_none
 from smfeval.summarise.numbers import NUMBERS, NumberRow, rows_of
 from smfeval.summarise.quantities import NOMINAL
@@ -435,12 +435,12 @@ def _curve(evaluation: Evaluation) -> dict[str, Any] | None:
     """Coverage at every level, with its interval where there is one."""
     if not evaluation.position.has_belief:
         return None
-    shares = [empirical_coverage(evaluation, float(level)) for level in LEVELS]
+    curve = coverage_curve(evaluation)
     return {
         "level": LEVELS.tolist(),
-        "share": [each.value for each in shares],
-        "low": [each.low for each in shares],
-        "high": [each.high for each in shares],
+        "share": curve.share.tolist(),
+        "low": [None if np.isnan(end) else end for end in curve.low.tolist()],
+        "high": [None if np.isnan(end) else end for end in curve.high.tolist()],
     }
 
 
