@@ -11,6 +11,7 @@ from smfeval.schema import suggest_word
 VERBS = {
     "simulate": "walk through a world with a LiDAR and an IMU; writes a recording",
     "run": "run a filter over a recording; writes its belief",
+    "tune": "search settings of a filter by the log score, and prove the best on other tracks",
     "casestudy": "why a LiDAR-inertial filter is overconfident; tables and figures in a folder",
 }
 

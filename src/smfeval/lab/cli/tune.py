@@ -1,0 +1,217 @@
+"""`smfeval lab tune`: settings of a filter searched by the log score, proven on other tracks."""
+
+import argparse
+import re
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from smfeval import words
+from smfeval.cli.calibrate import fill_in
+from smfeval.cli.flags import add_output_flags, add_read_flags, parser, progress, read_options
+from smfeval.errors import OptionError, SeriesError
+from smfeval.evaluation import Options
+from smfeval.io import read
+from smfeval.io.progress import report
+from smfeval.lab.filters import filter_named, run_filter
+from smfeval.lab.show import tuning as show
+from smfeval.lab.simulate import simulate
+from smfeval.lab.tune import RunBelief, TunedKnob, TuningTrack, tune
+from smfeval.options import GAUGE_WORDS
+from smfeval.show.render import json_text
+from smfeval.track import AnyTrack
+
+KNOB = re.compile(r"(?P<name>[\w.-]+)=(?P<low>[^:]+):(?P<high>[^:]+)(:(?P<start>[^:]+))?")
+LAB_FLAGS = ("worlds", "seeds", "on_seeds", "duration")
+COMMAND_FLAGS = ("tracks", "on", "ref")
+
+
+def run(arguments: list[str]) -> int:
+    """Tune a filter; returns the exit code."""
+    chosen = _flags().parse_args(arguments)
+    _check_flags(chosen)
+    with progress("tuning"), tempfile.TemporaryDirectory() as folder:
+        if chosen.command is None:
+            knobs = [_knob(text, _defaults(chosen.filter)) for text in chosen.knob]
+            runs, train, on = _of_lab(chosen)
+        else:
+            knobs = [_knob(text, {}) for text in chosen.knob]
+            runs, train, on = _of_command(chosen, Path(folder))
+        gauge = GAUGE_WORDS[chosen.align] if chosen.align else None
+        found = tune(
+            runs,
+            knobs,
+            train,
+            on,
+            options=Options(alignment=gauge),
+            tries=chosen.tries,
+            told=report,
+        )
+    if chosen.json:
+        print(json_text(found.to_dict()), end="")
+    elif chosen.quiet:
+        print(show.last_line(found))
+    else:
+        print(show.text(found, verbose=chosen.verbose), end="")
+    return 0
+
+
+def _flags() -> argparse.ArgumentParser:
+    flags = parser(
+        "lab tune",
+        "Search settings of a filter by the log score, and prove the best on other tracks.",
+        "--worlds courtyard --seeds 1,2 --on-seeds 3,4 --knob point_variance=1e-4:1",
+        "--command './filter {track} {output} {R}' --tracks a.bag --on b.bag "
+        "--ref '{name}.tum' --knob R=1e-4:1:0.01",
+    )
+    add = flags.add_argument
+    add(
+        "--knob",
+        action="append",
+        required=True,
+        metavar="NAME=LOW:HIGH[:START]",
+        help="a positive setting and its range; may repeat",
+    )
+    add("--tries", type=int, default=12, metavar="N", help="settings to try (default: 12)")
+    add("--align", choices=GAUGE_WORDS, metavar="GAUGE", help="default: as the belief declares")
+    lab = flags.add_argument_group("filters of the lab").add_argument
+    lab("--filter", default="ieskf", metavar="NAME", help="default: ieskf")
+    lab("--worlds", metavar="NAME,NAME", help="worlds of lab simulate")
+    lab("--seeds", metavar="1,2", help="walks to learn from (default: 1,2)")
+    lab("--on-seeds", metavar="3,4", help="walks to prove it on (default: 3,4)")
+    lab("--duration", type=float, metavar="S", help="seconds (default: the whole route)")
+    own = flags.add_argument_group("a filter of your own").add_argument
+    own(
+        "--command",
+        metavar="TEMPLATE",
+        help="how it is run: {track}, {output} and the name of each knob are filled in; no shell",
+    )
+    own("--tracks", nargs="+", metavar="FILE", help="recordings to learn from")
+    own("--on", nargs="+", metavar="FILE", help="recordings to prove it on")
+    own("--ref", nargs="+", metavar="REF", help="references, as of smfeval calibrate")
+    own("--timeout", type=float, default=3600.0, metavar="S", help="of one run (default: 3600)")
+    own("--output-ending", default=".square", metavar=".END", help="of what it writes")
+    add_read_flags(flags)
+    add_output_flags(flags)
+    return flags
+
+
+def _check_flags(chosen: argparse.Namespace) -> None:
+    """Complain about flags that would be ignored or are missing."""
+    others, needed = (
+        (COMMAND_FLAGS, ("worlds",)) if chosen.command is None else (LAB_FLAGS, COMMAND_FLAGS)
+    )
+    for name in others:
+        if getattr(chosen, name) is not None:
+            word = "without" if chosen.command is None else "with"
+            raise OptionError(f"--{name.replace('_', '-')} means nothing {word} --command")
+    for name in needed:
+        if getattr(chosen, name) is None:
+            raise OptionError(f"--{name} is needed; see smfeval lab tune --help")
+
+
+def _defaults(filter_name: str) -> dict[str, Any]:
+    return vars(filter_named(filter_name).settings())
+
+
+def _knob(text: str, defaults: dict[str, Any]) -> TunedKnob:
+    match = KNOB.fullmatch(text)
+    try:
+        low, high = (float(match[end]) for end in ("low", "high")) if match else (0.0, 0.0)
+        start = float(match["start"]) if match and match["start"] else None
+    except ValueError:
+        match = None
+    if match is None:
+        raise OptionError(f"--knob {text!r}: write NAME=LOW:HIGH or NAME=LOW:HIGH:START")
+    name = match["name"]
+    if defaults and not isinstance(defaults.get(name), float):
+        known = [each for each, value in defaults.items() if isinstance(value, float)]
+        raise OptionError(f"--knob {name!r} is none of the filter's numbers: {words.join(known)}")
+    middle = (low * high) ** 0.5 if low > 0 and high > 0 else low
+    return TunedKnob(name, low, high, start or defaults.get(name) or middle)
+
+
+Runs = tuple[RunBelief, list[TuningTrack], list[TuningTrack]]
+
+
+def _of_lab(chosen: argparse.Namespace) -> Runs:
+    """Simulated walks, and a filter of the lab."""
+
+    def walks(seeds: str) -> list[TuningTrack]:
+        made = []
+        for world in chosen.worlds.split(","):
+            for seed in _whole_numbers(seeds):
+                recording = simulate(world, seed, duration_s=chosen.duration)
+                if recording.reference is None:
+                    raise SeriesError(f"{recording.name} has no reference")
+                made.append(TuningTrack(recording.name, recording, recording.reference))
+        return made
+
+    first, others = chosen.seeds or "1,2", chosen.on_seeds or "3,4"
+    both = set(_whole_numbers(first)) & set(_whole_numbers(others))
+    if both:
+        raise OptionError(f"seed {min(both)} is learnt from and proven on; a proof needs another")
+
+    def run_it(track: TuningTrack, settings: dict[str, str]) -> AnyTrack:
+        said = [f"{name}={value}" for name, value in settings.items()]
+        return run_filter(chosen.filter, track.recording, said).belief
+
+    return run_it, walks(first), walks(others)
+
+
+def _whole_numbers(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError as error:
+        raise OptionError(f"{text!r}: write seeds as whole numbers, such as 1,2") from error
+
+
+def _of_command(chosen: argparse.Namespace, folder: Path) -> Runs:
+    """Recordings of the user, and a program that is run on each."""
+    sources = [*chosen.tracks, *chosen.on]
+    if len({Path(source).resolve() for source in sources}) < len(sources):
+        raise OptionError("a recording is named twice; a proof needs another")
+    references = fill_in(chosen.ref, sources, "--ref")
+    tracks = [
+        TuningTrack(words.stem(source), source, read(reference))
+        for source, reference in zip(sources, references, strict=True)
+    ]
+    template = shlex.split(chosen.command)
+    if not any("{output}" in word for word in template):
+        raise OptionError("--command: {output}, the file that the filter is to write, is missing")
+
+    def run_it(track: TuningTrack, settings: dict[str, str]) -> AnyTrack:
+        target = folder / f"belief{chosen.output_ending}"
+        target.unlink(missing_ok=True)
+        filled = {"track": str(track.recording), "output": str(target)} | settings
+        _run_program([_fill(word, filled) for word in template], chosen.timeout)
+        if not target.is_file():
+            raise SeriesError(f"{template[0]} wrote no {chosen.output_ending} file to {{output}}")
+        return read(target, **read_options(chosen))
+
+    count = len(chosen.tracks)
+    return run_it, tracks[:count], tracks[count:]
+
+
+def _fill(word: str, values: dict[str, str]) -> str:
+    for name, value in values.items():
+        word = word.replace(f"{{{name}}}", value)
+    return word
+
+
+def _run_program(arguments: Sequence[str], timeout_s: float) -> None:
+    """Run a program; what goes wrong is one sentence with the end of its complaints."""
+    try:
+        done = subprocess.run(
+            arguments, capture_output=True, text=True, timeout=timeout_s, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise SeriesError(f"{arguments[0]} took longer than {words.duration(timeout_s)}") from error
+    except OSError as error:
+        raise OptionError(f"{arguments[0]}: cannot be run ({error.strerror or error})") from error
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["it says nothing"])[-1]
+        raise SeriesError(f"{arguments[0]} ended with code {done.returncode}: {last}")
