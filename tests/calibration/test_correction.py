@@ -74,16 +74,17 @@ def test_another_body_or_convention_is_refused_and_another_estimator_doubted(tra
     with pytest.raises(ConventionError, match="learnt on body 'imu', and this is 'lidar'"):
         SCALE.apply(track.with_about(body="lidar"))
     left = replace(SCALE, learnt=replace(LEARNT, convention="left"))
-    other = track.with_arrays({}, provenance=replace(track.provenance, convention="right"))
+    said = "right (the option)"
+    other = track.with_arrays({}, provenance=replace(track.provenance, convention=said))
     with pytest.raises(ConventionError, match="learnt on convention 'left', and this is 'right'"):
         left.apply(other)
+    same = replace(SCALE, learnt=replace(LEARNT, convention="right"))
+    assert np.allclose(same.apply(other).covariance, 9 * track.covariance, rtol=1e-14)
     assert (
         "this is of vio: doubtful"
-        in SCALE.apply(track.with_about(algorithm="vio")).provenance.notes[-1]
+        in SCALE.apply(track.with_about(algorithm="vio")).provenance.notes[0]
     )
-    assert (
-        "does not say whose" in SCALE.apply(track.with_about(algorithm=None)).provenance.notes[-1]
-    )
+    assert "does not say whose" in SCALE.apply(track.with_about(algorithm=None)).provenance.notes[0]
     assert not any("doubtful" in note for note in SCALE.apply(track).provenance.notes)
 
 

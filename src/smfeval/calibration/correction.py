@@ -8,6 +8,7 @@ where l_t is the path from the start in metres and x_t are columns of telemetry,
 the mean and the spread of the tracks that were learnt on. Most models leave most of this out.
 """
 
+import re
 from dataclasses import asdict, dataclass, replace
 from math import isfinite
 from typing import Any
@@ -22,6 +23,7 @@ from smfeval.track import AnyTrack, CrossCovariance, GaussianTrack
 
 SCHEMA = "smfeval.correction/1"
 APPLIED = "CALIBRATION"  # header key of a track whose covariances are corrected
+WHO_SAID = re.compile(r" \([^()]*\)(?=;|$)")  # who decided each part of a convention
 STAMP_TOLERANCE_NS = 5_000_000  # between a scan and its row of telemetry
 
 
@@ -147,7 +149,7 @@ class Correction:
             cross=cross,
             about=replace(track.about, extra=extra),
         )
-        return corrected.with_notes(f"covariances corrected: {self.sentence}", *notes, *lost)
+        return corrected.with_notes(*notes, f"covariances corrected: {self.sentence}", *lost)
 
     def _cross(
         self, track: GaussianTrack, root: Floats
@@ -168,7 +170,7 @@ class Correction:
             done = dict(track.about.extra)[APPLIED]
             raise ConventionError(f"{name}: its covariances are corrected already ({done})")
         for what, ours, theirs in (
-            ("convention", learnt.convention, track.provenance.convention),
+            ("convention", learnt.convention, convention_of(track)),
             ("body", learnt.body, track.about.body),
         ):
             if ours is not None and theirs is not None and ours != theirs:
@@ -233,6 +235,12 @@ class Correction:
 def estimator_of(track: AnyTrack) -> str | None:
     """Who made a track, as it declares it."""
     return track.about.algorithm
+
+
+def convention_of(track: AnyTrack) -> str | None:
+    """How its covariances were read, whoever said so."""
+    said = track.provenance.convention
+    return None if said is None else WHO_SAID.sub("", said)
 
 
 def correction_from(data: Any, name: str) -> Correction:

@@ -9,7 +9,13 @@ import numpy as np
 from smfeval import words
 from smfeval.align.body import to_common_body
 from smfeval.align.gauge import choose_alignment
-from smfeval.calibration.correction import Correction, LearntOn, ScanColumns, estimator_of
+from smfeval.calibration.correction import (
+    Correction,
+    LearntOn,
+    ScanColumns,
+    convention_of,
+    estimator_of,
+)
 from smfeval.calibration.models import (
     MODELS,
     ROTATION,
@@ -146,7 +152,7 @@ def provenance(parts: Sequence[Part], left_out: Sequence[str]) -> LearntOn:
     first = evaluations[0]
     return LearntOn(
         estimator=common([estimator_of(each.estimate) for each in evaluations]),
-        convention=common([each.estimate.provenance.convention for each in evaluations]),
+        convention=common([convention_of(each.estimate) for each in evaluations]),
         body=common([each.estimate.about.body for each in evaluations]),
         gauge=first.alignment.kind,
         axes=first.options.axes,
