@@ -62,6 +62,7 @@ def docs(session: nox.Session) -> None:
     install(session, "test", "docs")
     session.install("--editable", ".[lab]")
     session.run("pytest", "-m", "", "tests/house/test_docs.py", *session.posargs)
+    session.run("python", "docs/prepare.py")
     session.run("mkdocs", "build", "--strict", env={"NO_MKDOCS_2_WARNING": "1"})
 
 

@@ -1,5 +1,7 @@
 """Run the blocks of the pages and write the outputs that they show: `python docs/refresh.py`.
 
+Outputs are folded at 80 columns, so that no block of the site scrolls sideways.
+
     python docs/refresh.py [PAGE.md ...]
 
 Read the difference before you keep it.
@@ -13,6 +15,7 @@ DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS))
 
 from tools.blocks import files_of, pages  # noqa: E402
+from tools.folding import fold  # noqa: E402
 from tools.made import remade  # noqa: E402
 from tools.material import lay_out  # noqa: E402
 from tools.running import Session  # noqa: E402
@@ -24,7 +27,7 @@ def refreshed(text: str, folder: Path) -> str:
     text = remade(text)
     for output in reversed(list(Session(folder).outputs(text))):
         if output.shown:
-            text = text[: output.start] + output.printed + text[output.end :]
+            text = text[: output.start] + fold(output.printed) + text[output.end :]
     return text
 
 

@@ -27,6 +27,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 sys.path.insert(0, str(DOCS))
 
 from tools.blocks import blocks_of, files_of, pages  # noqa: E402
+from tools.folding import fold, fold_page  # noqa: E402
 from tools.made import remade  # noqa: E402
 from tools.material import lay_out  # noqa: E402
 from tools.running import CHECKS, UNCHECKED, Session  # noqa: E402
@@ -65,6 +66,22 @@ def test_every_block_runs_and_shows_what_it_prints(name, tmp_path, monkeypatch):
             found, expected = split(output.printed), split(output.shown)
             assert found[0] == expected[0], output.source
             assert found[1] == pytest.approx(expected[1], rel=0.011), output.source
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_outputs_are_as_wide_as_a_terminal(name):
+    text = NAMED[name].read_text()
+    assert fold_page(text) == text
+
+
+def test_a_long_line_goes_on_below_its_text_and_a_table_stays():
+    long = "  note     " + "word " * 20 + "end"
+    first, second = fold(long).split("\n")
+    assert len(first) <= 80
+    assert second.startswith(" " * 11 + "word")
+    table = "a  b  c" + "  cell" * 20
+    assert fold(table) == table
+    assert fold(long).split() == long.split()
 
 
 def test_a_wrong_output_is_found(tmp_path):
