@@ -6,10 +6,11 @@ from smfeval import words
 from smfeval.errors import OptionError
 from smfeval.lab.motion import SimulatedMotion, simulate_walk
 from smfeval.lab.recording import Recording, Scans
-from smfeval.lab.sensors import Faults, ImuModel, LidarModel
+from smfeval.lab.sensors import Faults, ImuModel, LidarModel, Survey
 from smfeval.lab.sensors.faults import draw_truth, format_faults
 from smfeval.lab.sensors.imu import simulate_imu
 from smfeval.lab.sensors.lidar import Rig, simulate_scans
+from smfeval.lab.sensors.survey import body_pose, measure_reference
 from smfeval.lab.worlds import World, world_named
 from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Ints
@@ -29,6 +30,7 @@ def simulate(
     imu: ImuModel | None = None,
     lidar: LidarModel | None = None,
     imu_T_lidar: se3.Pose = MOUNTING,
+    survey: Survey | None = None,
 ) -> Recording:
     """Walk through a world with an IMU and a LiDAR.
 
@@ -44,6 +46,8 @@ def simulate(
         Sensor models, as a filter is told.
     imu_T_lidar
         The mounting that a filter is told.
+    survey
+        How the reference is measured, beside the exact one.
     """
     if seed < 0:
         raise OptionError(f"a seed is zero or more, not {seed}")
@@ -51,8 +55,8 @@ def simulate(
     imu, lidar = imu or ImuModel(), lidar or LidarModel()
     faults = world.faults if faults is None else faults
     built = world.build(seed)
-    walk, imu_chance, lidar_chance, fault_chance = (
-        np.random.default_rng([seed, part]) for part in range(1, 5)
+    walk, imu_chance, lidar_chance, fault_chance, survey_chance = (
+        np.random.default_rng([seed, part]) for part in range(1, 6)
     )
 
     ground = built.scene.ground
@@ -62,6 +66,9 @@ def simulate(
     samples, since = simulate_imu(motion, imu, start=START, rng=imu_chance)
     truth = draw_truth(faults, imu_T_lidar, lidar.pattern.rings, fault_chance)
     scans = simulate_scans(Rig(built.scene, motion, lidar, truth), start=START, rng=lidar_chance)
+    measured, told = None, ()
+    if survey is not None:
+        measured, told = measure_reference(motion, survey, start=START, rng=survey_chance)
 
     return Recording(
         f"{world.name}_{seed}",
@@ -74,8 +81,11 @@ def simulate(
         (
             f"simulated: world {world.name}, seed {seed}",
             f"faults that filters are not told: {format_faults(faults)}",
+            *told,
             *_empty_scan_notes(scans),
         ),
+        measured,
+        None if survey is None else body_pose(survey),
     )
 
 

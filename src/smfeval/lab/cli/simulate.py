@@ -5,12 +5,14 @@ from pathlib import Path
 
 from smfeval.cli.flags import add_output_flags, parser, progress
 from smfeval.errors import OptionError
-from smfeval.lab.recording import Recording, refuse_overwrite, write_recording
-from smfeval.lab.sensors import LIDARS
+from smfeval.lab.recording import LAYOUTS, Recording, refuse_overwrite, write_recording
+from smfeval.lab.sensors import LIDARS, SURVEYS, Survey
 from smfeval.lab.sensors.faults import HELP, parse_faults
 from smfeval.lab.show import text
 from smfeval.lab.simulate import simulate
 from smfeval.show.render import json_text
+
+EXACT = "exact"
 
 
 def run(arguments: list[str]) -> int:
@@ -23,11 +25,11 @@ def run(arguments: list[str]) -> int:
         raise OptionError(
             "name a world and where to write it: smfeval lab simulate WORLD -o FOLDER"
         )
-    refuse_overwrite(chosen.output, force=chosen.force)
+    refuse_overwrite(chosen.output, layout=chosen.layout, force=chosen.force)
 
     recording = _simulate_world(chosen)
     with progress("writing"):
-        files = write_recording(recording, chosen.output, force=chosen.force)
+        files = write_recording(recording, chosen.output, layout=chosen.layout, force=chosen.force)
 
     done = text.WrittenRecording(recording, chosen.output, tuple(files))
     if chosen.json:
@@ -48,7 +50,19 @@ def _simulate_world(chosen: argparse.Namespace) -> Recording:
             duration_s=chosen.duration,
             faults=faults,
             lidar=LIDARS[chosen.lidar],
+            survey=_survey(chosen),
         )
+
+
+SURVEY_OF_LAYOUT = {"spires": "scanner", "geode": "prism"}
+
+
+def _survey(chosen: argparse.Namespace) -> Survey | None:
+    """As chosen, or as the data set of the layout has it."""
+    name = chosen.reference or SURVEY_OF_LAYOUT.get(chosen.layout or "", EXACT)
+    if name == EXACT and chosen.layout:
+        raise OptionError(f"the layout {chosen.layout} has a measured reference, not an exact one")
+    return None if name == EXACT else SURVEYS[name]
 
 
 def _flags() -> argparse.ArgumentParser:
@@ -57,6 +71,7 @@ def _flags() -> argparse.ArgumentParser:
         "Walk through a world with a LiDAR and an IMU.",
         "courtyard -o walk",
         "field -o walk.mcap --seed 2",
+        "campus -o data --layout spires",
     )
     add = flags.add_argument
     add("world", nargs="?", help="name of a world; --list shows them")
@@ -67,6 +82,10 @@ def _flags() -> argparse.ArgumentParser:
     faults = f"what filters are not told: {HELP} (default: handheld in park, street, campus and "
     add("--faults", metavar="FAULTS", help=faults + "campus_loop, else typical)")
     add("--lidar", choices=LIDARS, default="spinning", help="default: spinning")
+    kinds = "; ".join(f"{name}: {survey.description}" for name, survey in SURVEYS.items())
+    references = f"write a measured one beside the exact one ({kinds})"
+    add("--reference", choices=(EXACT, *SURVEYS), help=references)
+    add("--layout", choices=LAYOUTS, help="write the folder as that data set is laid out")
     add("--force", action="store_true", help="replace what is there")
     add_output_flags(flags)
     return flags

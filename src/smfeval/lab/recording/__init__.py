@@ -20,6 +20,7 @@ from smfeval.lab.recording.data import (
 
 __all__ = [
     "GRAVITY_M_S2",
+    "LAYOUTS",
     "Imu",
     "ImuNoise",
     "Recording",
@@ -32,7 +33,9 @@ __all__ = [
 ]
 
 BAG_SUFFIX = ".mcap"
-FILES = {METADATA_FILE, "imu.parquet", "scans.parquet", "points.parquet", "reference.square"}
+LAYOUTS = ("spires", "geode")  # data sets whose folders can be written
+FILES = {METADATA_FILE, "imu.parquet", "scans.parquet", "points.parquet", "reference.square",
+         "measured.square"}  # fmt: skip
 UNWRITABLE_SUFFIXES = {".bag", ".db3", ".parquet"}
 
 
@@ -53,18 +56,29 @@ def read_recording(path: str | Path, **options: Any) -> Recording:
     return replace(read_folder(path), **given.replacements)
 
 
-def write_recording(recording: Recording, path: str | Path, *, force: bool = False) -> list[Path]:
-    """Write a bag if the path ends in .mcap, a folder of tables otherwise; returns the files."""
+def write_recording(
+    recording: Recording, path: str | Path, *, layout: str | None = None, force: bool = False
+) -> list[Path]:
+    """Write a bag if the path ends in .mcap, a folder of tables otherwise; returns the files.
+
+    With a `layout` of `LAYOUTS` the folder is laid out as that data set is.
+    """
     from smfeval.lab.recording.bag_write import write_bag  # noqa: PLC0415  rosbags only when used
     from smfeval.lab.recording.folder import write_folder  # noqa: PLC0415  polars likewise
 
     path = Path(path)
-    refuse_overwrite(path, force=force)
+    refuse_overwrite(path, layout=layout, force=force)
+    if layout is not None:
+        from smfeval.lab.recording.datasets import write_dataset  # noqa: PLC0415  rosbags likewise
+
+        return write_dataset(recording, path, layout)
     return (write_bag if path.suffix == BAG_SUFFIX else write_folder)(recording, path)
 
 
-def refuse_overwrite(path: Path, *, force: bool) -> None:
+def refuse_overwrite(path: Path, *, layout: str | None = None, force: bool) -> None:
     """Raise on a path that cannot be written to, or that would replace what is there."""
+    if layout is not None and (exists(path) or path.suffix == BAG_SUFFIX):
+        raise OptionError(f"{path}: the layout {layout} needs a folder that is not there yet")
     if path.suffix in UNWRITABLE_SUFFIXES:
         raise OptionError(f"{path}: a recording is written to a folder or to an .mcap file")
     if not is_folder(path.absolute().parent):

@@ -47,7 +47,7 @@ class BagContents:
 
 def read_bag(path: Path, options: RecordingOptions) -> Recording:
     """Read the LiDAR and the IMU of a bag; drop what no filter could use."""
-    _, metadata_file, reference_file = bag_files(path)
+    _, metadata_file, reference_file, measured_file = bag_files(path)
     with open_bag(path) as bag:
         contents = _read_topics(bag, options)
     kept = drop_unusable(contents.imu, contents.scans, str(path))
@@ -57,6 +57,7 @@ def read_bag(path: Path, options: RecordingOptions) -> Recording:
         imu=kept.imu,
         scans=kept.scans,
         reference=read_reference(reference_file),
+        measured=read_reference(measured_file),
     )
 
 

@@ -1,4 +1,6 @@
-"""Write a recording as an MCAP bag of ROS 2, with its metadata and the reference beside it.
+"""Write a recording as a bag: MCAP with metadata and reference beside it, or that of a data set.
+
+The bag of the lab's own:
 
 ::
 
@@ -11,10 +13,12 @@
 import shutil
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from rosbags.rosbag1 import Writer as Writer1
 from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 
@@ -26,17 +30,38 @@ from smfeval.lab.recording.data import Recording, Scan, bag_files, metadata_json
 from smfeval.maths.stamps import NANOSECONDS
 
 POINTS, IMU, STATIC = "/points", "/imu", "/tf_static"
-LAYOUT = {"x": "<f4", "y": "<f4", "z": "<f4", "intensity": "<f4", "time": "<f4", "t": "<u4",
-          "ring": "<u2"}  # fmt: skip
-POINT_FIELD = {"<f4": 7, "<u4": 6, "<u2": 4}  # the numbers that PointField gives to types
+XYZ = {"x": "<f4", "y": "<f4", "z": "<f4", "intensity": "<f4"}
+POINT_FIELD = {"<f4": 7, "<f8": 8, "<u4": 6, "<u2": 4}  # the numbers that PointField gives to types
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """Names of topics and frames, and the fields of a point."""
+
+    points: str = POINTS
+    imu: str = IMU
+    lidar_frame: str = "lidar"
+    imu_frame: str = "imu"
+    layout: dict[str, str] = field(
+        default_factory=lambda: XYZ | {"time": "<f4", "t": "<u4", "ring": "<u2"}
+    )
+    ros: Literal[1, 2] = 2
+    storage: StoragePlugin = StoragePlugin.MCAP
+    says_mounting: bool = True
+
+
+OWN = Dialect()
 
 
 def write_bag(recording: Recording, path: Path) -> list[Path]:
     """Write all files, or none."""
-    made = bag_files(path) if recording.reference is not None else bag_files(path)[:2]
+    made = bag_files(path)[: 2 if recording.reference is None else 3]
+    made += bag_files(path)[3:] if recording.measured is not None else []
     try:
         with replacing_all(*made) as temporary:
             _write_mcap(recording, temporary[0], path.stem)
+            if recording.measured is not None:
+                write_track(recording.measured, temporary[3], format="square")
             temporary[1].write_text(metadata_json(recording))
             if recording.reference is not None:
                 write_track(recording.reference, temporary[2], format="square")
@@ -49,44 +74,60 @@ def _write_mcap(recording: Recording, target: Path, name: str) -> None:
     """The writer makes a folder with the bag in it; the bag alone is whole without the rest."""
     with tempfile.TemporaryDirectory(prefix=".smfeval.", dir=target.parent) as scratch:
         folder = Path(scratch) / name
-        with Writer(folder, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
-            maker = _MessageFactory()
-            topics = {
-                POINTS: "sensor_msgs/msg/PointCloud2",
-                IMU: "sensor_msgs/msg/Imu",
-                STATIC: "tf2_msgs/msg/TFMessage",
-            }
-            connection = {
-                topic: writer.add_connection(topic, kind, typestore=maker.store)
-                for topic, kind in topics.items()
-            }
-            for topic, stamp, message in maker.messages(recording):
-                data = maker.store.serialize_cdr(message, topics[topic])
-                writer.write(connection[topic], stamp, data)
+        write_messages(recording, folder, OWN)
         shutil.move(folder / f"{name}.mcap", target)
 
 
-class _MessageFactory:
-    """Makes ROS 2 messages of a recording."""
+def write_messages(recording: Recording, target: Path, dialect: Dialect) -> None:
+    """Write the messages of a recording: a folder of ROS 2, or a file of ROS 1."""
+    maker = _MessageFactory(dialect)
+    topics = {
+        dialect.points: "sensor_msgs/msg/PointCloud2",
+        dialect.imu: "sensor_msgs/msg/Imu",
+        STATIC: "tf2_msgs/msg/TFMessage",
+    }
+    if not dialect.says_mounting:
+        del topics[STATIC]
+    opened: Any = (
+        Writer1(target)
+        if dialect.ros == 1
+        else Writer(target, version=9, storage_plugin=dialect.storage)
+    )
+    store = maker.store
+    serialize = store.serialize_ros1 if dialect.ros == 1 else store.serialize_cdr
+    with opened as writer:
+        connection = {
+            topic: writer.add_connection(topic, kind, typestore=store)
+            for topic, kind in topics.items()
+        }
+        for topic, stamp, message in maker.messages(recording):
+            writer.write(connection[topic], stamp, serialize(message, topics[topic]))
 
-    def __init__(self) -> None:
-        self.store = get_typestore(Stores.ROS2_HUMBLE)
+
+class _MessageFactory:
+    """Makes messages of a recording."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self.dialect = dialect
+        self.store = get_typestore(Stores.ROS2_HUMBLE if dialect.ros == 2 else Stores.ROS1_NOETIC)
+        self.sent = 0
 
     def messages(self, recording: Recording) -> Iterator[tuple[str, int, Any]]:
         """All messages in the order of time; a scan is sent when it ends."""
         imu, scans = recording.imu, recording.scans
-        yield STATIC, int(imu.stamp[0]), self.mounting(recording)
+        if self.dialect.says_mounting:
+            yield STATIC, int(imu.stamp[0]), self.mounting(recording)
         sent = np.concatenate([imu.stamp, scans.end])
         for done, i in enumerate(np.argsort(sent, kind="stable")):
             report(done + 1, len(sent))
             if i < len(imu.stamp):
                 message = self.imu(imu.stamp[i], imu.gyro[i], imu.acceleration[i])
-                yield IMU, int(sent[i]), message
+                yield self.dialect.imu, int(sent[i]), message
             else:
                 k = int(i) - len(imu.stamp)
                 first, last = scans.offset[k], scans.offset[k + 1]
                 ring = None if scans.ring is None else scans.ring[first:last]
-                yield POINTS, int(sent[i]), self.cloud(scans[k], ring)
+                yield self.dialect.points, int(sent[i]), self.cloud(scans[k], ring)
 
     def make(self, kind: str, **parts: Any) -> Any:
         return self.store.types[kind](**parts)
@@ -94,7 +135,9 @@ class _MessageFactory:
     def header(self, stamp: int, frame: str) -> Any:
         second, rest = divmod(int(stamp), NANOSECONDS)
         time = self.make("builtin_interfaces/msg/Time", sec=second, nanosec=rest)
-        return self.make("std_msgs/msg/Header", stamp=time, frame_id=frame)
+        self.sent += 1
+        number = {"seq": self.sent} if self.dialect.ros == 1 else {}
+        return self.make("std_msgs/msg/Header", stamp=time, frame_id=frame, **number)
 
     def vector(self, numbers: Any) -> Any:
         x, y, z = (float(number) for number in numbers)
@@ -113,8 +156,8 @@ class _MessageFactory:
         )
         stamped = self.make(
             "geometry_msgs/msg/TransformStamped",
-            header=self.header(recording.imu.stamp[0], "imu"),
-            child_frame_id="lidar",
+            header=self.header(recording.imu.stamp[0], self.dialect.imu_frame),
+            child_frame_id=self.dialect.lidar_frame,
             transform=transform,
         )
         return self.make("tf2_msgs/msg/TFMessage", transforms=[stamped])
@@ -125,7 +168,7 @@ class _MessageFactory:
         unknown[0] = -1.0
         return self.make(
             "sensor_msgs/msg/Imu",
-            header=self.header(stamp, "imu"),
+            header=self.header(stamp, self.dialect.imu_frame),
             orientation=self.quaternion([0, 0, 0, 1]),
             orientation_covariance=unknown,
             angular_velocity=self.vector(gyro),
@@ -135,12 +178,17 @@ class _MessageFactory:
         )
 
     def cloud(self, scan: Scan, ring: Any) -> Any:
-        rows = np.zeros(len(scan.point), dtype=list(LAYOUT.items()))
-        for i, axis in enumerate("xyz"):
-            rows[axis] = scan.point[:, i]
-        rows["t"], rows["time"] = scan.time, scan.time / NANOSECONDS
-        rows["intensity"] = 1.0
-        rows["ring"] = 0 if ring is None else ring
+        layout = self.dialect.layout
+        rows = np.zeros(len(scan.point), dtype=list(layout.items()))
+        values = {axis: scan.point[:, i] for i, axis in enumerate("xyz")} | {
+            "intensity": 1.0,
+            "t": scan.time,
+            "time": scan.time / NANOSECONDS,
+            "timestamp": scan.start / NANOSECONDS + scan.time / NANOSECONDS,
+            "ring": 0 if ring is None else ring,
+        }
+        for name in layout:
+            rows[name] = values[name]
         fields = [
             self.make(
                 "sensor_msgs/msg/PointField",
@@ -149,11 +197,11 @@ class _MessageFactory:
                 datatype=POINT_FIELD[kind],
                 count=1,
             )
-            for name, kind in LAYOUT.items()
+            for name, kind in layout.items()
         ]
         return self.make(
             "sensor_msgs/msg/PointCloud2",
-            header=self.header(scan.start, "lidar"),
+            header=self.header(scan.start, self.dialect.lidar_frame),
             height=1,
             width=len(rows),
             fields=fields,

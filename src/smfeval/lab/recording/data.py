@@ -78,6 +78,8 @@ class Recording:
     range_sigma_m: float  # white noise of a range, as told
     reference: Track | None  # body "imu", exact; None for a user's own recording
     notes: tuple[str, ...] = ()
+    measured: Track | None = None  # the reference as a survey would measure it
+    imu_T_measured: se3.Pose | None = None  # of which body
 
 
 BAG_ONLY = ("lidar_topic", "imu_topic", "stamp_at", "no_point_times")
@@ -125,8 +127,9 @@ SCHEMA = "smfeval.recording/1"
 
 
 def bag_files(path: Path) -> list[Path]:
-    """A bag, the metadata beside it and the exact reference."""
-    return [path, path.with_suffix(".recording.json"), path.with_suffix(".reference.square")]
+    """A bag, the metadata beside it, the exact reference, and the measured one."""
+    beside = (".recording.json", ".reference.square", ".measured.square")
+    return [path, *(path.with_suffix(suffix) for suffix in beside)]
 
 
 def metadata_json(recording: Recording) -> str:
@@ -140,6 +143,9 @@ def metadata_json(recording: Recording) -> str:
         "range_sigma_m": recording.range_sigma_m,
         "notes": list(recording.notes),
     }
+    if recording.imu_T_measured is not None:
+        shift, turn = recording.imu_T_measured
+        metadata["imu_T_measured"] = {"t": shift.tolist(), "q_xyzw": turn.tolist()}
     return json.dumps(metadata, indent=2, allow_nan=False) + "\n"
 
 
@@ -149,10 +155,13 @@ def read_metadata(path: Path) -> dict[str, Any]:
         metadata = json.loads(read_small(path, METADATA_BYTES))
         if metadata["schema"] != SCHEMA:
             raise FormatError(f"{path}: the schema is {metadata['schema']}; {SCHEMA} is read")
-        mounting = metadata["imu_T_lidar"]
-        return {
+        poses = {
+            name: (np.array(metadata[name]["t"]), np.array(metadata[name]["q_xyzw"]))
+            for name in ("imu_T_lidar", "imu_T_measured")
+            if name == "imu_T_lidar" or name in metadata
+        }
+        return poses | {
             "name": str(metadata["name"]),
-            "imu_T_lidar": (np.array(mounting["t"]), np.array(mounting["q_xyzw"])),
             "imu_noise": ImuNoise(**metadata["imu_noise"]),
             "range_sigma_m": float(metadata["range_sigma_m"]),
             "notes": tuple(metadata["notes"]),

@@ -7,6 +7,7 @@
     scans.parquet      start, end (ns), count
     points.parquet     x y z (m, float32), time (ns since the scan's start), ring
     reference.square   the exact poses of the IMU
+    measured.square    the reference as a survey would measure it, if that was asked for
 """
 
 import shutil
@@ -36,16 +37,19 @@ from smfeval.maths.arrays import Floats, Ints
 from smfeval.track import Track
 
 REFERENCE_FILE = "reference.square"
+MEASURED_FILE = "measured.square"
 IMU_COLUMNS = ["stamp", "gx", "gy", "gz", "ax", "ay", "az"]
 
 
 def write_folder(recording: Recording, path: Path) -> list[Path]:
     """Write the folder: it appears whole or not at all."""
-    with _replace_folder(path) as new:
+    with replacing_folder(path) as new:
         for name, frame in _tables(recording).items():
             frame.write_parquet(new / name)
         if recording.reference is not None:
             write_track(recording.reference, new / REFERENCE_FILE)
+        if recording.measured is not None:
+            write_track(recording.measured, new / MEASURED_FILE)
         (new / METADATA_FILE).write_text(metadata_json(recording))
     return sorted(path.iterdir())
 
@@ -72,6 +76,7 @@ def read_folder(path: Path) -> Recording:
         imu=_imu(path),
         scans=_scans(path),
         reference=read_reference(path / REFERENCE_FILE),
+        measured=read_reference(path / MEASURED_FILE),
     )
 
 
@@ -121,7 +126,7 @@ def _stack_columns(frame: pl.DataFrame, columns: str) -> Floats:
 
 
 @contextmanager
-def _replace_folder(path: Path) -> Iterator[Path]:
+def replacing_folder(path: Path) -> Iterator[Path]:
     """A new folder that becomes `path` if the block ends well, and vanishes if it does not."""
     path = Path(realpath(path))  # a link stays a link
     try:

@@ -3,15 +3,18 @@
 from smfeval.lab.sensors.faults import HANDHELD_FAULTS, NO_FAULTS, TYPICAL_FAULTS, Faults
 from smfeval.lab.sensors.imu import ImuModel
 from smfeval.lab.sensors.lidar import LIDARS, LidarModel, Rosette, Spinning
+from smfeval.lab.sensors.survey import SURVEYS, Survey
 
 __all__ = [
     "HANDHELD_FAULTS",
     "LIDARS",
     "NO_FAULTS",
+    "SURVEYS",
     "TYPICAL_FAULTS",
     "Faults",
     "ImuModel",
     "LidarModel",
     "Rosette",
     "Spinning",
+    "Survey",
 ]
