@@ -97,6 +97,23 @@ def test_faults_and_lidar_are_chosen(capsys):
     assert np.degrees(np.abs(np.arctan2(point[:, 1], point[:, 0]))).max() < 60
 
 
+def test_a_measured_reference_and_the_layout_of_a_data_set_are_chosen(capsys, folder):
+    courtyard = ("lab", "simulate", "courtyard", "--duration", "3")
+    outcome = run(capsys, *courtyard, "-o", "m", "--reference", "prism")
+    assert "measured reference: prism followed by a total station; imu_T_prism" in outcome.out
+    assert "measured.square" in files_in(folder / "m")
+    assert run(capsys, *courtyard, "-o", "s", "--layout", "spires", "-q").out.startswith(
+        "wrote s ("
+    )
+    assert {"calibration", "exact", "sequences"} == {each.name for each in (folder / "s").iterdir()}
+    assert "measured reference: registration" in (
+        next((folder / "s" / "exact").rglob("recording.json")).read_text()
+    )
+    refusal = refused(capsys, *courtyard, "-o", "e", "--layout", "geode", "--reference", "exact")
+    assert "the layout geode has a measured reference, not an exact one" in refusal
+    assert "not there yet" in refused(capsys, *courtyard, "-o", "s", "--layout", "spires")
+
+
 def test_what_is_there_stays_unless_forced(capsys):
     command = ("lab", "simulate", "courtyard", "-o", "a", *SHORT)
     run(capsys, *command)
