@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from smfeval.errors import OptionError
 from smfeval.maths.arrays import Floats, Ints
 
 if TYPE_CHECKING:
@@ -198,6 +199,10 @@ class Moving:
 
     surfaces: tuple[Box | Tube, ...]  # in the body's axes: x ahead, y left, z up
     pose: Floats  # (knots, 4) x, y, z in m and yaw in rad, without jumps of a turn
+
+    def __post_init__(self) -> None:
+        if self.pose.ndim != 2 or self.pose.shape[1] != 4 or len(self.pose) < 2:
+            raise OptionError("the path of a moving body has two knots of x, y, z and yaw or more")
 
     def poses(self, time: Floats) -> Floats:
         """x, y, z and yaw at times in s; it rests before its path begins and after. (n, 4)."""

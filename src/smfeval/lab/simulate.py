@@ -66,9 +66,7 @@ def simulate(
     samples, since = simulate_imu(motion, imu, start=START, rng=imu_chance)
     truth = draw_truth(faults, imu_T_lidar, lidar.pattern.rings, fault_chance)
     scans = simulate_scans(Rig(built.scene, motion, lidar, truth), start=START, rng=lidar_chance)
-    measured, told = None, ()
-    if survey is not None:
-        measured, told = measure_reference(motion, survey, start=START, rng=survey_chance)
+    measured, told = _measured(motion, survey, survey_chance)
 
     return Recording(
         f"{world.name}_{seed}",
@@ -87,6 +85,15 @@ def simulate(
         measured,
         None if survey is None else body_pose(survey),
     )
+
+
+def _measured(
+    motion: SimulatedMotion, survey: Survey | None, rng: np.random.Generator
+) -> tuple[Track | None, tuple[str, ...]]:
+    """The measured reference and its notes, if one is asked for."""
+    if survey is None:
+        return None, ()
+    return measure_reference(motion, survey, start=START, rng=rng)
 
 
 def _empty_scan_notes(scans: Scans) -> list[str]:
