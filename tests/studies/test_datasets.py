@@ -298,3 +298,16 @@ def test_mistakes_in_what_a_track_says_are_one_sentence(line, sentence, both, tm
     )
     with pytest.raises(SmfevalError, match=sentence):
         find_tasks(read_plan(tmp_path / "study.toml"))
+
+
+def test_a_data_set_without_estimates_or_with_damaged_references_is_one_sentence(tmp_path):
+    stamp, poses = way(6)
+    truth = tmp_path / "2024-03-12-keble-college-04" / "gt-tum.txt"
+    put_truth(truth, stamp, poses)
+    with pytest.raises(OptionError, match="1 reference of a known data set, and no estimate"):
+        plan_of_folder(tmp_path)
+    put_estimate(tmp_path / "runs" / "keble-college-04.square", stamp, poses, "base", 6)
+    assert plan_of_folder(tmp_path).skip_notes == ()
+    truth.write_text("hello\n")
+    with pytest.raises(OptionError, match=r"none can be read: .*gt-tum\.txt"):
+        plan_of_folder(tmp_path)

@@ -131,8 +131,8 @@ def inspect_datasets(folder: Path) -> FolderContents | None:
     geode = {key: path for root in roots for key, path in _geode_references(root)}
     if not spires and not geode:
         return None
-    seen = FolderContents()
     paths = [*spires.values(), *geode.values()]
+    seen = FolderContents(of_datasets=len(paths))
     owned = {path.relative_to(folder).parts[0] for path in paths if path.parent != folder}
     algorithms = [each for each in algorithm_folders(folder, seen) if each.name not in owned]
     found: dict[str, Reference] = {}

@@ -7,6 +7,7 @@ from glob import escape
 from itertools import groupby
 from pathlib import Path
 
+from smfeval import words
 from smfeval.errors import OptionError
 from smfeval.io.presets import PRESETS, Preset
 from smfeval.io.source import is_folder
@@ -65,6 +66,8 @@ def plan_of_folder(
     if not is_folder(folder):
         raise OptionError(f"{folder}: there is no such folder")
     seen = inspect_datasets(folder) or inspect_folder(folder)
+    if seen.of_datasets and not (seen.tracks and seen.estimators):
+        raise OptionError(_no_recording_sentence(folder, seen))
     if not seen.tracks or not seen.estimators:
         raise OptionError(
             f"{folder}: no estimates with references are found; they may lie in "
@@ -78,6 +81,17 @@ def plan_of_folder(
         raise OptionError(f"{folder}: a plan cannot name a folder with braces")
     name = folder.resolve().name or "study"
     return Draft(plan_text(seen, name, escape(start), recipe), aside)
+
+
+def _no_recording_sentence(folder: Path, seen: FolderContents) -> str:
+    """What is missing beside the references of a data set, or wrong with them."""
+    found = words.count(seen.of_datasets, "reference")
+    if not seen.estimators:
+        return (
+            f"{folder}: {found} of a known data set, and no estimate that is called as one of its "
+            f"recordings; they may lie in {ESTIMATE_FOLDERS[0]}/<algorithm>/<recording>.*"
+        )
+    return f"{folder}: {found} of a known data set, and none can be read: {seen.skip_notes[0]}"
 
 
 def plan_text(seen: FolderContents, name: str, start: str, recipe: Recipe | None = None) -> str:

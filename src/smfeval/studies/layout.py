@@ -67,6 +67,7 @@ class FolderContents:
     estimators: list[DraftEstimator] = field(default_factory=list)
     skip_notes: list[str] = field(default_factory=list)
     duplicates: bool = False  # a reference has stamps that stand twice
+    of_datasets: int = 0  # references of data sets that are known by their layout
 
     @property
     def unique_skip_notes(self) -> tuple[str, ...]:
