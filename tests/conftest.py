@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-settings.register_profile("house", derandomize=True, deadline=None)  # the same cases every time
+settings.register_profile(
+    "house", derandomize=True, deadline=None, max_examples=60
+)  # the same cases every time
 settings.load_profile("house")
 
 

@@ -315,11 +315,8 @@ def simulated_residuals(make, gauge, runs, fitted):
     [
         (6, "se3", 60),
         (6, "sim3", 60),
-        (6, "first-pose", 60),
         (6, "yaw", 20),
-        (4, "se3", 60),
         (4, "first-pose", 60),
-        (3, "yaw", 60),
         (3, "first-pose", 60),
     ],
 )

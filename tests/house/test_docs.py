@@ -35,7 +35,14 @@ from tools.way import NAMES as DRAWN  # noqa: E402
 from tools.way import PICTURE, picture  # noqa: E402
 
 NUMBER = re.compile(r"\d[\d,]*\.?\d*(?:e[+-]?\d+)?")
-LONG = ("alibis.md", "figures.md", "lab.md", "page.md")  # several seconds each
+LONG = (
+    "alibis.md",
+    "figures.md",
+    "lab.md",
+    "page.md",
+    "studies.md",
+    "sweeps.md",
+)  # several seconds each
 NAMED = {str(page.relative_to(DOCS)): page for page in pages(DOCS)}
 
 

@@ -115,7 +115,7 @@ def test_a_bad_row_is_refused_with_its_line(tmp_path, row, error, sentence):
         read(path)
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(at=st.integers(0, 10**6), byte=st.integers(0, 255), cut=st.booleans())
 def test_a_damaged_file_gives_an_error_of_ours_or_as_many_rows(tmp_path, at, byte, cut):
     rows = (line(STAMPS[0] + i * 10**7, 1.5, i, 3.25, 1, 0, 0, 0) for i in range(6))

@@ -185,7 +185,7 @@ def test_milliseconds_in_the_times_file_are_refused_with_a_hint(tmp_path):
         read(path)
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(at=st.integers(0, 10**6), byte=st.integers(0, 255), cut=st.booleans())
 def test_a_damaged_file_gives_an_error_of_ours_or_as_many_rows(tmp_path, at, byte, cut):
     path = written(tmp_path, rows(6)[0], [str(i) for i in range(6)])

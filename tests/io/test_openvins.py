@@ -226,7 +226,7 @@ def test_the_real_recording_has_the_published_numbers():
     np.testing.assert_allclose(np.trace(track.covariance[:, 3:, 3:], axis1=1, axis2=2), trace)
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(at=st.integers(0, 10**6), byte=st.integers(0, 255), cut=st.booleans(), second=st.booleans())
 def test_damaged_files_give_an_error_of_ours_or_as_many_rows(tmp_path, at, byte, cut, second):
     path, _ = state_pair(tmp_path)

@@ -324,7 +324,7 @@ def test_a_deviation_that_is_not_finite_is_refused_with_its_line(path, word):
         read(path)
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     heading=st.sampled_from([LLH, ECEF, BASELINE]),
     at=st.integers(0, 10**6),

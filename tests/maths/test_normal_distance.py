@@ -284,7 +284,7 @@ def belief(powers: list[float], seed: int) -> tuple[Floats, Floats]:
 
 
 @given(exponents, betas, seeds)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_turning_the_axes_changes_no_score(powers: list[float], beta: float, seed: int) -> None:
     error, covariance = belief(powers, seed)
     turn = ortho_group.rvs(3, random_state=seed + 1 if seed < 2**32 - 1 else 0)
@@ -294,7 +294,7 @@ def test_turning_the_axes_changes_no_score(powers: list[float], beta: float, see
 
 
 @given(exponents, betas, seeds, st.floats(-100, 100))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_the_unit_of_length_only_scales_the_score(
     powers: list[float], beta: float, seed: int, decades: float
 ) -> None:
@@ -306,7 +306,7 @@ def test_the_unit_of_length_only_scales_the_score(
 
 
 @given(exponents, betas, seeds)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_score_lies_between_its_bounds(powers: list[float], beta: float, seed: int) -> None:
     """(1 - 2^(b/2-1)) E|Z|^b <= ES <= E|Y|^b, since the distance grows with |m| (Anderson)."""
     error, covariance = belief(powers, seed)
@@ -316,7 +316,7 @@ def test_score_lies_between_its_bounds(powers: list[float], beta: float, seed: i
 
 
 @given(exponents, betas, seeds)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_distance_grows_with_the_mean_and_with_the_covariance(
     powers: list[float], beta: float, seed: int
 ) -> None:

@@ -86,10 +86,10 @@ def test_small_angles_have_the_score_of_the_gaussian(error, rng):
 @pytest.mark.parametrize("beta", [0.5, 1.0, 1.5])
 def test_energy_is_that_of_draws(sigma, limit, beta, rng):
     """Monte Carlo of what distinguishes chords from distances of Gaussians, which are exact."""
-    for thin in (1.0, 0.3, 0.02):
+    for thin in (1.0, 0.02):
         S = covariance(sigma, rng, thin)
         L = np.linalg.cholesky(S)
-        phi, other = rng.normal(size=(2, 100_000, 3)) @ L.T
+        phi, other = rng.normal(size=(2, 50_000, 3)) @ L.T
         for error in (np.zeros(3), L @ [0.6, -1.2, 0.5]):
             seen = chords(phi, error) ** beta - np.linalg.norm(phi - error, axis=1) ** beta
             apart = chords(phi, other) ** beta - np.linalg.norm(phi - other, axis=1) ** beta

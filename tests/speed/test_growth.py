@@ -8,7 +8,7 @@ from smfeval.compare.pair import compare_pair
 from support.costs import hottest_line, peak_bytes
 from support.speed_tracks import files, tracks
 
-SCANS = 5_000  # and four times as many
+SCANS = 3_000  # and four times as many
 PER_SCAN = (
     0.25  # runs of a line per scan; 0.05 is the most in a loop over chunks, 1 in one over scans
 )
@@ -80,7 +80,7 @@ def test_no_line_runs_for_every_scan(name, folder):
 )
 def test_a_loop_over_scans_is_noticed(loop, folder):
     def slowed(n):
-        work, rows = evaluating(n, folder), np.ones((n, 3))
+        work, rows = WORK["interval of a mean"](n, folder), np.ones((n, 3))
         return lambda: (work(), loop(rows))
 
     runs, line = hottest_line(slowed, SCANS)

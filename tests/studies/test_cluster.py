@@ -62,6 +62,7 @@ def worker(address: str, nanny: str = "--no-nanny"):
         yield running
 
 
+@pytest.mark.slow
 def test_a_cluster_that_loses_a_worker_writes_what_one_process_writes(tmp_path):
     plan = quick(tmp_path, tracks=20)
     tasks, pairs = tasks_of(plan), pairs_of(plan)

@@ -82,8 +82,10 @@ def test_the_honest_of_two_that_drift_is_marked(folder, tmp_path):
     assert "is left out" not in terminal.text(study)
 
 
-@pytest.mark.parametrize("joint", ["auto", "none"])
-@pytest.mark.parametrize("horizons", [(), (Extent(2.0, "s"),), (Extent(6.0, "m"),)])
+@pytest.mark.parametrize(
+    ("horizons", "joint"),
+    [((), "auto"), ((Extent(2.0, "s"),), "auto"), ((Extent(6.0, "m"),), "auto"), ((), "none")],
+)
 def test_relative_scores_mark_the_honest_one(folder, tmp_path, horizons, joint):
     """Over one horizon for all; without cross-covariances there are none."""
     options = Options(intervals=PLAIN, singular="drop", horizons=horizons, joint=joint)

@@ -295,7 +295,7 @@ def sentence_of(path: Path) -> str | None:
     return None
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     place=st.integers(0, len(FULL)),
     length=st.integers(0, 12),

@@ -5,7 +5,8 @@ proof; `check --strict` refuses a file that raises any.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -95,6 +96,10 @@ class Doubt:
     def __str__(self) -> str:
         tries = ", ".join(f"{option} {value}" for option, value in self.remedy)
         return f"{self.sentence}; try {tries}" if tries else self.sentence
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as lists and plain values, for JSON."""
+        return asdict(self) | {"remedy": [list(each) for each in self.remedy]}
 
 
 @dataclass(frozen=True)

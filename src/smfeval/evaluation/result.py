@@ -239,7 +239,7 @@ class Evaluation(Result):
             "k_growth": None if growth is None else growth.to_dict(),
             "relative_bounds": [] if motion is None else motion.bound_dicts(),
             "verdict": self.verdict.to_dict(),
-            "doubts": [asdict(doubt) for doubt in self.doubts],
+            "doubts": [doubt.to_dict() for doubt in self.doubts],
             "notes": list(self.all_notes),
         }
 

@@ -260,7 +260,7 @@ def document(examination: "Examination") -> dict[str, Any]:
         "cross": _cross_document(track),
         "dropped": [asdict(left) for left in track.provenance.dropped],
         "notes": [*track.provenance.notes, *track.provenance.remarks],
-        "doubts": [asdict(doubt) for doubt in examination.doubts],
+        "doubts": [doubt.to_dict() for doubt in examination.doubts],
         "scorable": asdict(examination.scorable),
     }
 

@@ -71,7 +71,7 @@ def _pair_data(pair: Pair) -> dict[str, Any]:
         "gauge_sensitivity": [asdict(row) for row in pair.gauges],
         "clock_sweep": [asdict(row) for row in pair.clock],
         "hypothesis": _hypothesis_data(pair.hypothesis),
-        "doubts": [asdict(doubt) for doubt in pair.doubts],
+        "doubts": [doubt.to_dict() for doubt in pair.doubts],
         "notes": list(pair.notes),
     }
 

@@ -130,6 +130,7 @@ def test_figures_need_no_window_and_only_figures_need_matplotlib():
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
+@pytest.mark.slow
 def test_real_odometry_has_all_figures(shared_data, tmp_path):
     folder = shared_data / "spires"
     options = Options(extrinsic=read_extrinsic(folder / "imu_to_lidar.json"))
