@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from smfeval.io import read, write
     from smfeval.io.documents import SavedResult, load
     from smfeval.io.extrinsic import read_extrinsic
+    from smfeval.io.innovations import read_innovations, write_innovations
     from smfeval.io.recorder import SquareWriter
     from smfeval.maths.normal import nees
     from smfeval.maths.normal_distance import energy_score
@@ -57,8 +58,10 @@ if TYPE_CHECKING:
     from smfeval.score.rotation import energy_rotation, log_rotation
     from smfeval.studies.result import Study
     from smfeval.summarise.inflation import coverage, inflation
+    from smfeval.summarise.innovations import InnovationReport, judge_innovations
     from smfeval.summarise.interval import Interval, interval, paired_interval
     from smfeval.track import About, CrossCovariance, GaussianTrack, ParticleTrack, Track
+    from smfeval.track.innovations import Innovations, SensorInnovations
     from smfeval.verbs import evaluate, examine, pair, study, sweep
 
 __version__ = "0.1.0"
@@ -75,12 +78,15 @@ _HOMES = {
     "Examination": "smfeval.doubts.one_track",
     "FormatError": "smfeval.errors",
     "GaussianTrack": "smfeval.track",
+    "InnovationReport": "smfeval.summarise.innovations",
+    "Innovations": "smfeval.track.innovations",
     "Interval": "smfeval.summarise.interval",
     "OptionError": "smfeval.errors",
     "Options": "smfeval.evaluation",
     "PairingError": "smfeval.errors",
     "ParticleTrack": "smfeval.track",
     "SavedResult": "smfeval.io.documents",
+    "SensorInnovations": "smfeval.track.innovations",
     "SeriesError": "smfeval.errors",
     "SmfevalError": "smfeval.errors",
     "SquareWriter": "smfeval.io.recorder",
@@ -99,6 +105,7 @@ _HOMES = {
     "inflation": "smfeval.summarise.inflation",
     "interval": "smfeval.summarise.interval",
     "interval_score": "smfeval.score.interval",
+    "judge_innovations": "smfeval.summarise.innovations",
     "load": "smfeval.io.documents",
     "log_pose": "smfeval.score.pose",
     "log_rotation": "smfeval.score.rotation",
@@ -108,9 +115,11 @@ _HOMES = {
     "paired_interval": "smfeval.summarise.interval",
     "read": "smfeval.io",
     "read_extrinsic": "smfeval.io.extrinsic",
+    "read_innovations": "smfeval.io.innovations",
     "study": "smfeval.verbs",
     "sweep": "smfeval.verbs",
     "write": "smfeval.io",
+    "write_innovations": "smfeval.io.innovations",
 }
 
 __all__ = [
@@ -124,12 +133,15 @@ __all__ = [
     "Examination",
     "FormatError",
     "GaussianTrack",
+    "InnovationReport",
+    "Innovations",
     "Interval",
     "OptionError",
     "Options",
     "PairingError",
     "ParticleTrack",
     "SavedResult",
+    "SensorInnovations",
     "SeriesError",
     "SmfevalError",
     "SquareWriter",
@@ -148,6 +160,7 @@ __all__ = [
     "inflation",
     "interval",
     "interval_score",
+    "judge_innovations",
     "load",
     "log_pose",
     "log_rotation",
@@ -157,9 +170,11 @@ __all__ = [
     "paired_interval",
     "read",
     "read_extrinsic",
+    "read_innovations",
     "study",
     "sweep",
     "write",
+    "write_innovations",
 ]
 
 

@@ -24,6 +24,7 @@ VERBS = {
     "explain": "where a LiDAR filter's precision comes from, from what it logs at each update",
     "calibrate": "what to publish instead: a correction, proven on other tracks",
     "table": "past results in one table",
+    "nis": "a filter's innovations: too tight, or not white?",
     "check": "what is in this file, and can it be scored?",
     "convert": "any supported format to any other",
     "lab": "worlds whose answer is known: simulate them, run filters, explain what they claim",

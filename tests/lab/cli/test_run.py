@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from smfeval import read
+from smfeval import read, read_innovations
 from smfeval.errors import OptionError
 from smfeval.lab.filters.run import Run
 from smfeval.lab.recording import write_recording
@@ -33,7 +33,10 @@ def recorded(tmp_path_factory):
 
 def test_a_run_writes_belief_and_telemetry_and_says_how_it_went(recorded, tmp_path, capsys):
     belief, told = tmp_path / "est.square", tmp_path / "told.parquet"
-    outcome = run(capsys, "lab", "run", recorded, "-o", belief, "--telemetry", told)
+    table = tmp_path / "innovations.parquet"
+    outcome = run(
+        capsys, "lab", "run", recorded, "-o", belief, "--telemetry", told, "--innovations", table
+    )
     assert outcome.code == 0, outcome.err
     assert "20 of 30" in outcome.out
     for word in ("CPU", "times real time", "matched", "sigma", "10 scans left out"):
@@ -45,6 +48,10 @@ def test_a_run_writes_belief_and_telemetry_and_says_how_it_went(recorded, tmp_pa
         table["posterior_yx"], track.position_covariance[:, 1, 0], atol=1e-12, rtol=1e-6
     )
     assert table.columns[:2] == ["stamp", "matched"]
+    (lidar,) = read_innovations(tmp_path / "innovations.parquet").sensors
+    assert lidar.stamp.tolist() == track.stamp.tolist()[-len(lidar) :]
+    assert (lidar.sensor, lidar.dimension) == ("lidar", 6)
+    assert np.median(lidar.nis[5:]) / 6 < 10
 
 
 def test_settings_change_the_belief_and_are_echoed(recorded, tmp_path, capsys):
@@ -128,6 +135,7 @@ def test_a_filter_without_covariance_and_telemetry_is_shown_as_one():
         (["-o", "est.tum"], "would lose the covariance"),
         (["-o", "est.square", "--telemetry", "no/told.parquet"], "there is no folder"),
         (["-o", "est.square", "--telemetry", "told.csv"], "written to a .parquet file"),
+        (["-o", "est.square", "--innovations", "told.txt"], "innovations are .csv, .parquet"),
         (["-o", "est.parquet", "--telemetry", "est.parquet"], "two outputs of this command"),
         (["-o", "est.square", "--telemetry", "a.parquet"], "this is a folder"),
         (["-o", "est.square", "--telemetry", "b.parquet", "--filter", "kiss-icp"], "no telemetry"),

@@ -3,7 +3,7 @@
 import argparse
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from time import perf_counter
 
@@ -14,6 +14,7 @@ from smfeval.io import files_to_write, write
 from smfeval.io.atomic import replacing
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.formats import format_for_writing
+from smfeval.io.innovations import WRITERS, write_innovations
 from smfeval.io.progress import listening
 from smfeval.lab.filters import FILTERS, Filter, filter_named
 from smfeval.lab.filters.run import Run, write_telemetry
@@ -62,6 +63,12 @@ def _refuse_outputs(entry: Filter, chosen: argparse.Namespace) -> None:
     if chosen.telemetry is not None:
         _refuse_telemetry(entry, chosen)
         files.append(chosen.telemetry)
+    if chosen.innovations is not None:
+        if not entry.telemetry:
+            raise OptionError(f"filter {chosen.filter} leaves no innovations to write")
+        if chosen.innovations.suffix not in WRITERS:
+            raise OptionError(f"{chosen.innovations}: innovations are {', '.join(WRITERS)}")
+        files.append(chosen.innovations)
     inputs = [Path(chosen.recording), *given_files(chosen.extrinsic)]
     check_outputs(files, inputs=inputs, force=chosen.force)
 
@@ -85,12 +92,19 @@ def _recording_options(chosen: argparse.Namespace) -> dict[str, object]:
 
 
 def _write_run(run: Run, chosen: argparse.Namespace) -> tuple[Path, ...]:
-    """Belief and telemetry, both or none."""
-    if chosen.telemetry is None or run.telemetry is None:
-        return tuple(write(run.belief, chosen.output))
-    with replacing(chosen.telemetry) as temporary:
-        write_telemetry(run.telemetry, temporary)
-        return (*write(run.belief, chosen.output), chosen.telemetry)
+    """Belief, telemetry and innovations: all that were asked for, or none."""
+    with ExitStack() as stack:
+        beside = []
+        if chosen.telemetry is not None and run.telemetry is not None:
+            write_telemetry(run.telemetry, stack.enter_context(replacing(chosen.telemetry)))
+            beside.append(chosen.telemetry)
+        if chosen.innovations is not None:
+            if run.innovations is None:
+                raise OptionError("no scan determined the pose: there are no innovations to write")
+            temporary = stack.enter_context(replacing(chosen.innovations))
+            write_innovations(run.innovations, temporary, ending=chosen.innovations.suffix)
+            beside.append(chosen.innovations)
+        return (*write(run.belief, chosen.output), *beside)
 
 
 @contextmanager
@@ -128,6 +142,7 @@ def _flags() -> argparse.ArgumentParser:
     add("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting; repeatable")
     add("--list", action="store_true", help="list the filters and their settings")
     add("--telemetry", type=Path, metavar="FILE.parquet", help="how each belief came about")
+    add("--innovations", type=Path, metavar="FILE", help="a table for smfeval nis: .csv, .parquet")
     add("--force", action="store_true", help="overwrite the files")
     say = flags.add_argument_group("what the recording does not say").add_argument
     say("--lidar-topic", metavar="/TOPIC", help="bags: the LiDAR among several")

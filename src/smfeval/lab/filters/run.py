@@ -14,6 +14,7 @@ from smfeval.io.parquet import read_table
 from smfeval.io.telemetry import matrix_of_columns
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.track import AnyTrack, GaussianTrack
+from smfeval.track.innovations import Innovations
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ class Run:
     telemetry: Telemetry | None  # None: the filter does not tell
     cpu_s: float
     notes: tuple[str, ...] = ()
+    innovations: Innovations | None = None  # None: the filter does not tell
 
     @property
     def updates(self) -> UpdateLog:

@@ -15,7 +15,13 @@ from smfeval.lab.filters.ieskf.map_error import MapError
 from smfeval.lab.filters.ieskf.maps import Map, VoxelMap, compile_loops
 from smfeval.lab.filters.ieskf.start import state_from_reference, state_from_standstill
 from smfeval.lab.filters.ieskf.state import POSE, POSITION, Settings, State
-from smfeval.lab.filters.ieskf.update import NOISE_ESTIMATORS, Update, to_world, update_state
+from smfeval.lab.filters.ieskf.update import (
+    NOISE_ESTIMATORS,
+    Update,
+    invert_symmetric,
+    to_world,
+    update_state,
+)
 from smfeval.lab.filters.run import Run, Telemetry
 from smfeval.lab.recording import Recording
 from smfeval.lab.recording.usable import check_recording, usable_scans
@@ -24,6 +30,7 @@ from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.filter_cross import filter_cross
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.track import About, CrossCovariance, Gauge, GaussianTrack, Provenance
+from smfeval.track.innovations import Innovations, SensorInnovations
 from smfeval.words import count
 
 
@@ -78,6 +85,7 @@ def run(
         telemetry=telemetry_of(records),
         cpu_s=process_time() - clock,
         notes=(*waited, *stand, *intake.notes, *_unmatched_notes(records)),
+        innovations=innovations_of(records, recording.name),
     )
 
 
@@ -135,6 +143,7 @@ class ScanRecord:
     prior: Floats
     posterior: Floats
     step: Floats  # (17, 17) what became of the error of the scan before
+    displacement: tuple[Floats, Floats] | None  # (6,), (6, 6) see `pose_innovation`
 
 
 def record_update(update: Update, transition: Floats) -> ScanRecord:
@@ -155,7 +164,39 @@ def record_update(update: Update, transition: Floats) -> ScanRecord:
         prior=update.prior.covariance[POSITION, POSITION],
         posterior=update.posterior.covariance[POSITION, POSITION],
         step=update.contraction @ transition,
+        displacement=pose_innovation(update),
     )
+
+
+REGULAR = 1e10  # condition of the information from which the points determine the pose
+
+
+def pose_innovation(update: Update) -> tuple[Floats, Floats] | None:
+    """What the points say of the pose at the prior, A^-1 b, and its covariance P + A^-1.
+
+    The residuals enter the update through b = H^T R^-1 r and A = H^T R^-1 H alone, so this is the
+    innovation of the scan in six numbers: position in world axes, rotation in body axes. None where
+    nothing matched or the points leave a direction open.
+    """
+    if update.first is None:
+        return None
+    A, b = update.first.information.matrix, update.first.information.vector
+    size = np.sqrt(np.maximum(np.diag(A), np.finfo(float).tiny))
+    if not np.linalg.cond(A / np.outer(size, size)) < REGULAR:
+        return None
+    inverse = invert_symmetric(A)
+    return -inverse @ b, update.prior.covariance[POSE, POSE] + inverse
+
+
+def innovations_of(records: Sequence[ScanRecord], name: str) -> Innovations | None:
+    """The innovations of all scans that have one; None where none has."""
+    told = [(each.stamp, *each.displacement) for each in records if each.displacement is not None]
+    if not told:
+        return None
+    stamp, innovation, covariance = (np.array(column) for column in zip(*told, strict=True))
+    accepted = np.ones(len(told), dtype=bool)
+    table = SensorInnovations("lidar", stamp, innovation, covariance, accepted)
+    return Innovations((table,), name)
 
 
 def effective_sigma(update: Update) -> float:

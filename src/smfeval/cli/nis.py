@@ -1,0 +1,90 @@
+"""`smfeval nis FILE`: are a filter's innovations what it claims?"""
+
+import argparse
+import sys
+
+from smfeval.cli.conditions import Condition, parse_condition
+from smfeval.cli.flags import add_output_flags, parser
+from smfeval.errors import OptionError
+from smfeval.io.innovations import read_innovations
+from smfeval.show import nis
+from smfeval.show.render import json_text
+from smfeval.summarise.innovations import FALSE_ALARMS, InnovationReport, judge_innovations
+
+CONDITION_NAMES = ("k", "refuted", "rejected", "lag_1")
+
+
+def run(arguments: list[str]) -> int:
+    """Judge the innovations of one log; returns the exit code."""
+    chosen = _flags().parse_args(arguments)
+    conditions = [parse_condition(text, CONDITION_NAMES, example="k>2") for text in chosen.fail_if]
+    gates = dict(_parse_gate(text) for text in chosen.gate)
+    innovations = read_innovations(chosen.file)
+    report = judge_innovations(innovations, gates=gates, false_alarms=chosen.false_alarms)
+    if chosen.json:
+        print(json_text(nis.document(report)), end="")
+    elif chosen.quiet:
+        print(nis.headline(report))
+    else:
+        print(nis.text(report, verbose=chosen.verbose), end="")
+    return _exit_code(report, conditions)
+
+
+def _flags() -> argparse.ArgumentParser:
+    flags = parser(
+        "nis",
+        "Are a filter's innovations what it claims? No reference is needed.",
+        "innovations.csv",
+        "innovations.parquet --gate gps=11.34 --fail-if 'refuted>0'",
+    )
+    flags.add_argument(
+        "file", metavar="FILE", help="table of innovations: CSV, .parquet, JSON lines"
+    )
+    flags.add_argument(
+        "--gate",
+        action="append",
+        default=[],
+        metavar="[SENSOR=]NIS",
+        help="largest NIS that the filter accepts (default: from the rejected rows)",
+    )
+    flags.add_argument(
+        "--false-alarms",
+        type=float,
+        default=FALSE_ALARMS,
+        metavar="SHARE",
+        help="of honest filters that are refuted at most (default: 0.05)",
+    )
+    flags.add_argument(
+        "--fail-if", action="append", default=[], metavar="'k>2'", help="exit with 1 if so"
+    )
+    add_output_flags(flags)
+    return flags
+
+
+def _parse_gate(text: str) -> tuple[str, float]:
+    sensor, _, value = text.rpartition("=")
+    try:
+        return sensor, float(value)
+    except ValueError as error:
+        raise OptionError(f"--gate {text!r}: a NIS is a number, as in gps=11.34") from error
+
+
+def _exit_code(report: InnovationReport, conditions: list[Condition]) -> int:
+    """Exit code 1 if any condition holds for any sensor."""
+    failed = []
+    for each in report.sensors:
+        values = {
+            "k": None if each.k is None else each.k.value,
+            "refuted": float(each.convicted),
+            "rejected": each.rejected_share,
+            "lag_1": each.lags[0].value if each.lags else None,
+        }
+        for condition in conditions:
+            value = values[condition.name]
+            if value is None:
+                raise OptionError(f"--fail-if {condition}: {each.sensor} has too few rows for it")
+            failed.append(condition.violation_by(value, each.sensor))
+    found = [sentence for sentence in failed if sentence is not None]
+    for sentence in found:
+        print(f"smfeval: --fail-if: {sentence}", file=sys.stderr)
+    return 1 if found else 0

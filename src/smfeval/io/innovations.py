@@ -1,0 +1,384 @@
+"""Tables of innovations: CSV, Parquet or JSON lines, one row per measurement.
+
+===============  ===================================================  ============================
+column           CSV                                                  Parquet, JSON lines
+===============  ===================================================  ============================
+stamp            `stamp` seconds, or `stamp_ns`                       `stamp_ns` (JSON also `stamp`)
+sensor           `sensor`, a name (default: "sensor")                 the same
+accepted         `accepted`, true or false, 1 or 0 (default: true)    the same
+innovation       `innovation_1` ... `innovation_d`                    `innovation`, a list
+its covariance   `covariance_11`, `covariance_21`, `covariance_22`    `covariance`, a list: lower
+                 ...: lower triangle, row by row                      triangle, or all d x d
+===============  ===================================================  ============================
+
+In CSV a sensor with fewer components than the table has columns leaves cells empty; a table
+without the entries beside the diagonal is taken as diagonal. Other columns are not used.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from smfeval import words
+from smfeval.errors import FormatError, OptionError, TrackError
+from smfeval.io.atomic import replacing
+from smfeval.io.parquet import read_table
+from smfeval.io.source import BOM, STANDARD_INPUT, is_binary, open_input, standard_input
+from smfeval.maths.arrays import Ints
+from smfeval.maths.stamps import NANOSECONDS, seconds_text
+from smfeval.maths.symmetric import pack_lower, unpack_lower
+from smfeval.track.innovations import Innovations, SensorInnovations
+
+DEFAULT_SENSOR = "sensor"
+TRUTH = {"true": True, "1": True, "false": False, "0": False}
+MOST_SENSORS = 1000  # of one table; more are numbers mistaken for names
+LAST_SECOND = 9.2e9  # of stamps in nanoseconds that int64 holds
+
+
+@dataclass(frozen=True)
+class SensorRows:
+    """Rows of one sensor, and their places among all rows of a chunk."""
+
+    row: Ints
+    innovations: SensorInnovations
+
+
+def read_innovations(source: str | Path) -> Innovations:
+    """Read a table of innovations: CSV (a row of names first), Parquet or JSON lines.
+
+    Parameters
+    ----------
+    source
+        A path, or "-" for standard input.
+
+    Returns
+    -------
+    Innovations
+        One table per sensor; a sensor with innovations of several sizes is split by size.
+    """
+    name = str(source)
+    path = standard_input() if name == STANDARD_INPUT else Path(source)
+    if path.suffix == ".parquet":
+        return _collect(name, _frame_of_parquet(path))
+    with open_input(path) as stream:
+        content = stream.read().removeprefix(BOM)
+    if is_binary(content[:4096]):
+        raise FormatError(f"{name}: this is binary data; innovations are CSV, .parquet or JSON")
+    if content.lstrip()[:1] == b"{":
+        return _collect(name, frame_of_json(name, content.splitlines(), first=1))
+    header, _, rows = content.partition(b"\n")
+    columns = parse_names(name, header)
+    return _collect(name, frame_of_csv(name, columns, rows, first=2), notes=columns.notes)
+
+
+def _collect(name: str, frame: pl.DataFrame, notes: tuple[str, ...] = ()) -> Innovations:
+    if not len(frame):
+        raise FormatError(f"{name}: there is no row of an innovation")
+    return Innovations(
+        tuple(each.innovations for each in split_sensors(name, frame)), name, notes=notes
+    )
+
+
+def split_sensors(name: str, frame: pl.DataFrame) -> list[SensorRows]:
+    """The rows of each sensor, by name; a sensor of several sizes d is called `name (d)`."""
+    sizes = frame.with_columns(
+        pl.col("innovation").list.len().alias("d"), pl.int_range(pl.len()).alias("row")
+    )
+    kinds = sizes.select("sensor", "d").unique().sort("sensor", "d")
+    if len(kinds) > MOST_SENSORS:
+        raise FormatError(f"{name}: {words.count(len(kinds))} sensors; is that column a name?")
+    several = kinds["sensor"].is_duplicated()
+    found = []
+    for (sensor, d), split in zip(kinds.iter_rows(), several, strict=True):
+        part = sizes.filter((pl.col("sensor") == sensor) & (pl.col("d") == d))
+        title = f"{sensor} ({d})" if split else sensor
+        found.append(SensorRows(part["row"].to_numpy(), _sensor_table(name, title, d, part)))
+    return found
+
+
+def _sensor_table(name: str, title: str, d: int, part: pl.DataFrame) -> SensorInnovations:
+    if d == 0:
+        raise FormatError(f"{name}: sensor {title!r} has a row without an innovation")
+    innovation = part["innovation"].list.to_array(d).to_numpy()
+    lengths = part["covariance"].list.len()
+    full, half = d * d, d * (d + 1) // 2
+    wrong = ~lengths.is_in([full, half])
+    if wrong.any():
+        count = lengths.filter(wrong)[0]
+        raise FormatError(
+            f"{name}: sensor {title!r} has {count} numbers of a covariance for {d} of an "
+            f"innovation; {half} (lower triangle) or {full} are needed"
+        )
+    if (lengths == half).all():
+        covariance = unpack_lower(part["covariance"].list.to_array(half).to_numpy())
+    elif (lengths == full).all():
+        covariance = part["covariance"].list.to_array(full).to_numpy().reshape(-1, d, d)
+    else:
+        raise FormatError(f"{name}: sensor {title!r} has triangles and whole covariances")
+    try:
+        return SensorInnovations(
+            title, part["stamp"].to_numpy(), innovation, covariance, part["accepted"].to_numpy()
+        )
+    except TrackError as error:
+        raise FormatError(f"{name}: {error}") from error
+
+
+@dataclass(frozen=True)
+class InnovationColumns:
+    """What the columns of a CSV table are, by their names."""
+
+    names: tuple[str, ...]
+    innovation: tuple[str, ...]
+    covariance: dict[tuple[int, int], str]  # lower triangle, from zero
+    unit: str  # of the stamps: "s" or "ns"
+
+    @property
+    def is_diagonal(self) -> bool:
+        """Whether no entry beside the diagonal has a column."""
+        return len(self.innovation) > 1 and all(i == j for i, j in self.covariance)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know."""
+        return ("covariances are diagonal: no other entry is in the table",) * self.is_diagonal
+
+
+def parse_names(name: str, header: bytes) -> InnovationColumns:
+    """The columns that a row of names declares; raises where one is missing."""
+    names = tuple(word.strip().strip('"') for word in header.decode("utf-8", "replace").split(","))
+    stamp = next((each for each in ("stamp_ns", "stamp") if each in names), None)
+    if stamp is None:
+        raise FormatError(
+            f"{name}:1: there is no column 'stamp'; a table of innovations has stamp, sensor, "
+            "accepted, innovation_1 ..., covariance_11 ..."
+        )
+    d = 0
+    while f"innovation_{d + 1}" in names:
+        d += 1
+    if d == 0:
+        raise FormatError(f"{name}:1: there is no column 'innovation_1'")
+    twice = sorted({each for each in names if names.count(each) > 1})
+    if twice:
+        raise FormatError(f"{name}:1: two columns are called {twice[0]!r}")
+    entries = {(i, j): f"covariance_{i + 1}{j + 1}" for i in range(d) for j in range(i + 1)}
+    if d > 9:
+        entries = {(i, j): f"covariance_{i + 1}_{j + 1}" for i, j in entries}
+    known = {place: each for place, each in entries.items() if each in names}
+    missing = [each for place, each in entries.items() if place not in known]
+    diagonal = [entries[i, i] for i in range(d)]
+    if missing and set(known.values()) != set(diagonal):
+        raise FormatError(f"{name}:1: there is no column {missing[0]!r}")
+    unit = "ns" if stamp == "stamp_ns" else "s"
+    return InnovationColumns(names, tuple(f"innovation_{i + 1}" for i in range(d)), known, unit)
+
+
+def frame_of_csv(name: str, columns: InnovationColumns, rows: bytes, *, first: int) -> pl.DataFrame:
+    """Rows of a CSV table, the first of them on line `first`."""
+    lines = [line for line in rows.splitlines() if line.strip()]
+    if not lines:
+        return _empty_frame()
+    width = len(columns.names)
+    for at, line in enumerate(lines):
+        if line.count(b",") + 1 != width:
+            raise FormatError(
+                f"{name}:{first + at}: {line.count(b',') + 1} columns; there are {width} names"
+            )
+    schema = dict.fromkeys(columns.names, pl.String())
+    try:
+        text = pl.read_csv(b"\n".join(lines), has_header=False, schema=schema)
+    except pl.exceptions.PolarsError as error:
+        reason = str(error).splitlines()[0]
+        raise FormatError(f"{name}: the rows cannot be read ({reason})") from error
+    numbers = {each: _number_column(name, text, each, first) for each in columns.innovation}
+    for each in columns.covariance.values():
+        numbers[each] = _number_column(name, text, each, first)
+    frame = pl.DataFrame(numbers)
+    there = [pl.col(each).is_not_null() for each in columns.innovation]
+    d = len(columns.innovation)
+    triangle = [
+        pl.col(columns.covariance[i, j])
+        if (i, j) in columns.covariance
+        else pl.when(there[i]).then(0.0)
+        for i in range(d)
+        for j in range(i + 1)
+    ]
+    count = len(frame)
+    return frame.select(
+        stamp=_stamps(name, text, columns.unit, first),
+        sensor=text["sensor"].str.strip_chars() if "sensor" in columns.names else pl.lit(
+            DEFAULT_SENSOR
+        ),
+        accepted=_truths(name, text, first) if "accepted" in columns.names else pl.Series(
+            [True] * count
+        ),
+        innovation=pl.concat_list([pl.col(each) for each in columns.innovation]).list.drop_nulls(),
+        covariance=pl.concat_list(triangle).list.drop_nulls(),
+    )  # fmt: skip
+
+
+def _number_column(name: str, text: pl.DataFrame, column: str, first: int) -> pl.Series:
+    """Numbers of a column, null where a cell is empty."""
+    words_of = text[column].str.strip_chars()
+    words_of = words_of.set(words_of == "", None)
+    values = words_of.cast(pl.Float64, strict=False)
+    _refuse_cell(name, values.is_null() & words_of.is_not_null(), words_of, column, first)
+    return values
+
+
+def _refuse_cell(name: str, wrong: pl.Series, words_of: pl.Series, column: str, first: int) -> None:
+    if wrong.any():
+        row = int(wrong.arg_max() or 0)
+        shown = repr((words_of[row] or "")[:40])
+        raise FormatError(f"{name}:{first + row}: column {column!r} is {shown}")
+
+
+def _stamps(name: str, text: pl.DataFrame, unit: str, first: int) -> pl.Series:
+    """Exact nanoseconds."""
+    column = "stamp_ns" if unit == "ns" else "stamp"
+    words_of = text[column].str.strip_chars()
+    if unit == "ns":
+        stamp = words_of.cast(pl.Int64, strict=False)
+    else:
+        exact = words_of.cast(pl.Decimal(38, 9), strict=False)
+        stamp = exact.to_physical().cast(pl.Int64, strict=False)
+    _refuse_cell(name, stamp.is_null(), words_of, column, first)
+    return stamp
+
+
+def _truths(name: str, text: pl.DataFrame, first: int) -> pl.Series:
+    words_of = text["accepted"].str.strip_chars().str.to_lowercase()
+    truths = words_of.replace_strict(TRUTH, default=None, return_dtype=pl.Boolean)
+    _refuse_cell(name, truths.is_null(), words_of, "accepted", first)
+    return truths
+
+
+FRAME: dict[str, Any] = {
+    "stamp": pl.Int64,
+    "sensor": pl.String,
+    "accepted": pl.Boolean,
+    "innovation": pl.List(pl.Float64),
+    "covariance": pl.List(pl.Float64),
+}
+
+
+def _empty_frame() -> pl.DataFrame:
+    return pl.DataFrame(schema=FRAME)
+
+
+def frame_of_json(name: str, lines: Sequence[bytes], *, first: int) -> pl.DataFrame:
+    """Rows from one JSON object per line, the first of them on line `first`."""
+    rows = [
+        _json_row(f"{name}:{first + at}", line) for at, line in enumerate(lines) if line.strip()
+    ]
+    return pl.DataFrame(rows, schema=FRAME, orient="row") if rows else _empty_frame()
+
+
+def _json_row(place: str, line: bytes) -> tuple[int, str, bool, list[float], list[float]]:
+    try:
+        said = json.loads(line)
+        innovation = [float(value) for value in said["innovation"]]
+        covariance = [float(value) for value in _flat(said["covariance"])]
+        accepted = said.get("accepted", True)
+        sensor = said.get("sensor", DEFAULT_SENSOR)
+        if not isinstance(accepted, bool) or not isinstance(sensor, str):
+            raise TypeError("accepted is true or false, sensor a text")
+        return json_stamp(said), sensor, accepted, innovation, covariance
+    except KeyError as error:
+        raise FormatError(f"{place}: there is no {error.args[0]!r}") from error
+    except (ValueError, TypeError, AttributeError) as error:
+        raise FormatError(f"{place}: no JSON object of an innovation ({error})") from error
+
+
+def _flat(values: Any) -> Iterable[Any]:
+    return [each for row in values for each in row] if isinstance(values[0], list) else values
+
+
+def json_stamp(said: Any) -> int:
+    """Nanoseconds of `stamp_ns`, or of `stamp` in seconds."""
+    if "stamp_ns" in said:
+        if not isinstance(said["stamp_ns"], int):
+            raise TypeError("stamp_ns is a whole number")
+        return int(said["stamp_ns"])
+    seconds = float(said["stamp"])
+    if not abs(seconds) < LAST_SECOND:
+        raise ValueError(f"stamp {seconds} is no time in seconds")
+    whole = int(seconds)
+    return whole * NANOSECONDS + round((seconds - whole) * NANOSECONDS)
+
+
+def _frame_of_parquet(path: Path) -> pl.DataFrame:
+    _, frame = read_table(path)
+    stamp = next((each for each in ("stamp_ns", "stamp") if each in frame.columns), None)
+    missing = [each for each in ("innovation", "covariance") if each not in frame.columns]
+    if stamp is None or missing:
+        raise FormatError(f"{path}: there is no column {(missing or ['stamp_ns'])[0]!r}")
+    try:
+        return frame.select(
+            stamp=pl.col(stamp).cast(pl.Int64),
+            sensor=pl.col("sensor") if "sensor" in frame.columns else pl.lit(DEFAULT_SENSOR),
+            accepted=pl.col("accepted") if "accepted" in frame.columns else pl.lit(value=True),
+            innovation=pl.col("innovation").cast(pl.List(pl.Float64)),
+            covariance=pl.col("covariance").cast(pl.List(pl.Float64)),
+        )
+    except pl.exceptions.PolarsError as error:
+        reason = str(error).splitlines()[0]
+        raise FormatError(f"{path}: no table of innovations ({reason})") from error
+
+
+def write_innovations(
+    innovations: Innovations, path: str | Path, *, ending: str | None = None
+) -> None:
+    """Write a table by its ending: .csv, .parquet or .jsonl; rows in the order of their stamps."""
+    target = Path(path)
+    kind = target.suffix if ending is None else ending
+    if kind not in WRITERS:
+        raise OptionError(f"{path}: innovations are written to {', '.join(WRITERS)}")
+    frame = pl.concat([_frame_of(each) for each in innovations.sensors])
+    with replacing(target) as temporary:
+        WRITERS[kind](frame.sort("stamp", maintain_order=True), temporary)
+
+
+def _frame_of(sensor: SensorInnovations) -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "stamp": sensor.stamp,
+            "sensor": [sensor.sensor] * len(sensor),
+            "accepted": sensor.accepted,
+            "innovation": sensor.innovation.tolist(),
+            "covariance": pack_lower(sensor.covariance).tolist(),
+        },
+        schema=FRAME,
+    )
+
+
+def _write_parquet(frame: pl.DataFrame, path: Path) -> None:
+    frame.rename({"stamp": "stamp_ns"}).write_parquet(path)
+
+
+def _write_csv(frame: pl.DataFrame, path: Path) -> None:
+    d = max(frame["innovation"].list.len().to_list())
+    gap = "_" if d > 9 else ""
+    entries = [f"covariance_{i + 1}{gap}{j + 1}" for i in range(d) for j in range(i + 1)]
+    header = ["stamp", "sensor", "accepted", *(f"innovation_{i + 1}" for i in range(d)), *entries]
+    with path.open("w", encoding="utf-8") as stream:
+        stream.write(f"{','.join(header)}\n")
+        for stamp, sensor, accepted, innovation, covariance in frame.iter_rows():
+            if any(sign in sensor for sign in ',"\n\r'):
+                raise OptionError(f"sensor {sensor!r}: such a name cannot stand in CSV")
+            cells = [seconds_text(stamp), sensor, str(accepted).lower()]
+            cells += [*map(repr, innovation), *[""] * (d - len(innovation))]
+            cells += [*map(repr, covariance), *[""] * (len(entries) - len(covariance))]
+            stream.write(f"{','.join(cells)}\n")
+
+
+def _write_json(frame: pl.DataFrame, path: Path) -> None:
+    with path.open("w", encoding="utf-8") as stream:
+        for row in frame.rename({"stamp": "stamp_ns"}).iter_rows(named=True):
+            stream.write(f"{json.dumps(row)}\n")
+
+
+WRITERS = {".csv": _write_csv, ".parquet": _write_parquet, ".jsonl": _write_json}

@@ -1,0 +1,64 @@
+"""`smfeval nis`: text, JSON, exit codes."""
+
+import json
+from importlib.resources import files
+
+import pytest
+from jsonschema import validate
+
+from smfeval import Innovations, write_innovations
+from smfeval.cli.main import main
+from support.kalman import random_walk_filter
+
+SCHEMA = json.loads(files("smfeval").joinpath("schemas/nis.json").read_text())
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch, rng):
+    monkeypatch.chdir(tmp_path)
+    sensors = (
+        random_walk_filter(rng, axes=1, sensor="baro"),
+        random_walk_filter(rng, claimed_r=0.25, gate=11.34, sensor="gps"),
+        random_walk_filter(rng, scans=20, sensor="rare"),
+    )
+    write_innovations(Innovations(sensors), "a.csv")
+    write_innovations(Innovations(sensors[:1]), "honest.parquet")
+
+
+def test_the_text_names_the_sensor_the_fault_and_what_is_not_seen(here, capsys):
+    assert main(["nis", "a.csv", "-v"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("a.csv: gps too tight")
+    assert "hint      gps: gain too high: R too small" in shown
+    assert "drifts with the estimate is not seen" in shown
+    assert "correlation by lag 1: -" in shown
+    assert "fewer than 50" in shown
+
+
+def test_the_document_matches_its_schema(here, capsys):
+    assert main(["nis", "a.csv", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    validate(document, SCHEMA)
+    assert document["verdict"]["label"] == "refuted"
+    assert document["sensors"][2]["k"] is None
+
+
+def test_an_honest_filter_is_not_refuted(here, capsys):
+    assert main(["nis", "honest.parquet", "-q", "--fail-if", "refuted>0"]) == 0
+    assert "refute" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "sentence"),
+    [
+        (["a.csv", "--fail-if", "rejected>0.1"], 1, "gps: rejected > 0.1"),
+        (["a.csv", "--fail-if", "k>1.2"], 2, "rare has too few rows"),
+        (["a.csv", "--gate", "gps=x"], 2, "a NIS is a number"),
+        (["a.csv", "--gate", "radar=9"], 2, "sensors are"),
+        (["a.csv", "--false-alarms", "2"], 2, "is not between 0 and 1"),
+        (["nothing.csv"], 2, "there is no such file"),
+    ],
+)
+def test_exit_codes(here, capsys, words, code, sentence):
+    assert main(["nis", *words]) == code
+    assert sentence in capsys.readouterr().err
