@@ -161,7 +161,8 @@ class CarriedCovariance:
         self.shared = slice(d, d + SHARED)
         self.ranges = slice(self.shared.stop, self.shared.stop + SHARED)
         self.calibration = slice(self.ranges.stop, self.ranges.stop + CALIBRATION)
-        self.first_anchor = self.calibration.stop
+        self.repeated = slice(self.calibration.stop, self.calibration.stop + SHARED)
+        self.first_anchor = self.repeated.stop
         size = self.first_anchor + 6 * (classes + 2)
         self.X = np.zeros((size, size))
         self.X[:d, :d] = covariance
@@ -176,6 +177,8 @@ class CarriedCovariance:
         self._position: Floats | None = None
         self._unseen = False  # the newest class has not been matched yet
         self._patch_ratio = 0.0  # patch noise over the filter's r
+        self._part = np.zeros(classes + 2)  # of each class, that the last update matched
+        self._seen_at: Floats | None = None  # where that was
 
     @property
     def covariance(self) -> Floats:
@@ -260,8 +263,9 @@ class CarriedCovariance:
         T[:, :d] = matches.contraction
         T[:, self.shared] = -gain @ A
         T[:, self.first_anchor :] = (gain @ shares @ lever).swapaxes(0, 1).reshape(d, 6 * k)
+        T[:, self.repeated] = gain
+        self._repeat(shares, lever, motion.position)
         noise = ratio * self.noise.scan_m2 * A
-        noise = noise + self._patch_ratio * self._unshared(shares, lever, A, gain)
         self._replace(slice(0, d), T, slice(0, n), gain @ noise @ gain.T)
 
     def _learn_newborn(self, information: Floats, A: Floats, lever: Floats) -> None:
@@ -275,21 +279,41 @@ class CarriedCovariance:
         self.classes.information[at] = lever.T @ least @ lever
         self._unseen = False
 
-    def _unshared(self, shares: Floats, lever: Floats, A: Floats, gain: Floats) -> Floats:
-        """Noise of the matched points of classes that is not the noise of the whole class.
+    def _repeat(self, shares: Floats, lever: Floats, position: Floats) -> None:
+        """Noise of the matched points of a class that is not the noise of the whole class.
 
-        Matched are A_a of the class's information I_a; Y = sum_a A_a - A_a I_a^-1 A_a is left.
-        It repeats in the following scans; noise that repeats has (2 - g) / g times the effect of
-        noise that is new, with the filter's gain g = tr(K H) / 6.
+        Matched are A_a of the class's information I_a; f = sum H^T W (their own noise) has the
+        covariance Y = sum_a A_a - A_a I_a^-1 A_a, in units of the patch noise. The next scan sees
+        most of these points again: f goes on as far as the matched information does.
         """
+        k, rows = len(shares), self.repeated
         back = np.linalg.inv(lever)
-        own = back.swapaxes(1, 2) @ self.classes.information[: len(shares)] @ back
-        known = np.einsum("kii->k", own) > 0
-        left = shares[known] - shares[known] @ np.linalg.solve(own[known], shares[known])
-        value, vector = np.linalg.eigh(symmetrise(left.sum(axis=0)))
-        left = (vector * np.maximum(value, 0.0)) @ vector.T
-        g = float(np.clip(np.trace(gain[:6] @ A) / 6, 0.05, 1.0))
-        return left * (2 - g) / g
+        own = back.swapaxes(1, 2) @ self.classes.information[:k] @ back
+        whole = np.einsum("kii->k", own)
+        known = whole > 0
+        left = np.zeros((k, 6, 6))
+        left[known] = shares[known] - shares[known] @ np.linalg.solve(own[known], shares[known])
+        part = np.einsum("kii->k", shares) / np.where(known, whole, 1.0)
+
+        M = np.eye(6)
+        if self._seen_at is not None:
+            M = levers((position - self._seen_at)[None])[0]
+        J = self._share_kept(part, whole) * M.T
+        Y = self._patch_ratio * positive_part(left.sum(axis=0))
+        self._replace(rows, J, rows, positive_part(Y - J @ self.X[rows, rows] @ J.T))
+        self._part[:k], self._seen_at = part, position
+
+    def _share_kept(self, part: Floats, whole: Floats) -> float:
+        """How much of f goes on, when parts p of the classes were matched and now p'. (k,) each.
+
+        With nested parts Cov(f, f') = min(p, p') (1 - max(p, p')) of the class's information
+        `whole`, and Cov(f) = p (1 - p).
+        """
+        before = np.clip(self._part[: len(part)], 0.0, 1.0)
+        now = np.clip(part, 0.0, 1.0)
+        total = float(whole @ (before * (1 - before)))
+        shared = float(whole @ (np.minimum(before, now) * (1 - np.maximum(before, now))))
+        return shared / total if total > 0 else 0.0
 
     def add_birth(self, kept: int, position: Floats, rotation: Floats) -> None:
         """Points of this scan entered the map: a new class, with the error x_new = C e + s.
@@ -347,6 +371,10 @@ class CarriedCovariance:
         self.past[: n - 6] = self.past[keep]
         c.place[at], c.information[at], c.points[at] = place, total, count
         c.used[at], c.end_m[at] = max(c.used[at], c.used[at + 1]), c.end_m[at + 1]
+        size = np.einsum("kii->k", own)
+        if size.sum() > 0:
+            self._part[at] = size @ self._part[at : at + 2] / size.sum()
+        self._part[at + 1 : -1] = self._part[at + 2 :]
         c.remove(at + 1)
 
 
@@ -357,6 +385,12 @@ def _share(first: Floats, total: Floats, otherwise: float) -> Floats:
     scale = 1e-9 * np.diag(np.diag(total))
     share = np.linalg.solve(total + scale, first + otherwise * scale)
     return np.asarray(share, dtype=np.float64)
+
+
+def positive_part(matrix: Floats) -> Floats:
+    """A symmetric matrix without its negative eigenvalues."""
+    value, vector = np.linalg.eigh(symmetrise(matrix))
+    return (vector * np.maximum(value, 0.0)) @ vector.T
 
 
 def levers(arm: Floats) -> Floats:
