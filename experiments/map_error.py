@@ -151,10 +151,10 @@ def report(folder: Path) -> None:
         cells = [case.name, f"{found['path_m']:.0f}", f"{own['k']:.1f}", f"{own['log']:.1f}"]
         for gauge in OPTIONS:
             ours = found[gauge]
-            low, high = ours["k_interval"]
+            low, high = (f"{end:.2f}" if end is not None else "?" for end in ours["k_interval"])
             cells += [
                 f"{1e3 * ours['mae']:.1f}",
-                f"{ours['k']:.2f} [{low:.2f}, {high:.2f}]",
+                f"{ours['k']:.2f} [{low}, {high}]",
                 f"{ours['anees']:.2f}",
                 f"{ours['covered_90']:.2f}",
                 f"{ours['log']:.1f}",

@@ -11,8 +11,10 @@ from smfeval.lab.filters.carried import (
     class_information,
     levers,
 )
+from smfeval.lab.filters.ieskf import Settings, run
 from smfeval.lab.filters.patch_noise import PATCH_M, FixedNoise, LearntNoise
 from smfeval.maths import so3
+from support import room
 from support.toy_map import follow, line_world, planar_world
 
 BEGUN = 20  # scans after which ratios are looked at
@@ -208,3 +210,45 @@ def test_what_repeats_in_residuals_is_learnt(rng):
     bias_variance = np.mean(bias**2)
     assert noise.patch_m2 == pytest.approx(rows * bias_variance, rel=0.3)
     assert noise.scan_m2 == pytest.approx(0.02**2, rel=0.1)
+
+
+@pytest.fixture(scope="module")
+def runs():
+    """A short walk with the map's error ignored and carried, reported every second scan."""
+    recording = room.recording(31, duration_s=4.0, count=600, sweep=True)
+    return {
+        kind: run(recording, Settings(map_error=kind, report_every=2, cross_lags=5)).belief
+        for kind in ("ignored", "carried")
+    }
+
+
+def test_the_mean_is_the_filters_own(runs):
+    np.testing.assert_array_equal(runs["carried"].position, runs["ignored"].position)
+    np.testing.assert_array_equal(runs["carried"].rotation, runs["ignored"].rotation)
+
+
+def test_the_carried_covariance_is_wider_than_that_of_a_filter_that_trusts_its_map(runs):
+    wide, tight = (
+        np.einsum("nii->n", runs[kind].position_covariance)[5:] for kind in ("carried", "ignored")
+    )
+    assert np.median(wide / tight) > 1.5
+
+
+def test_pairs_of_reported_scans_have_cross_covariances(runs):
+    for belief in runs.values():
+        assert belief.cross.lags == (1, 5)
+        assert len(belief.cross) == sum(len(belief) - lag for lag in range(1, 6))
+
+
+def test_errors_of_neighbours_are_more_alike_than_the_filter_thinks(runs):
+    """What both share through the map is most of the error."""
+
+    def correlation(belief):
+        last = belief.cross.pairs[:, 1] == len(belief) - 1
+        C = belief.cross.block[last][-1]
+        i, j = belief.cross.pairs[last][-1]
+        return np.trace(C[:3, :3]) / np.sqrt(
+            np.trace(belief.position_covariance[i]) * np.trace(belief.position_covariance[j])
+        )
+
+    assert correlation(runs["carried"]) > correlation(runs["ignored"])

@@ -122,3 +122,39 @@ def test_a_known_map_gives_the_tangent_plane_of_the_nearest_point():
 def test_a_known_map_without_points_is_refused():
     with pytest.raises(OptionError, match="known map needs points"):
         KnownMap(np.empty((0, 3)), np.empty((0, 3)))
+
+
+def test_a_map_that_replaces_keeps_the_point_nearest_to_the_centre(rng):
+    point = rng.uniform(0, 0.5, size=(40, 3))
+    voxels = VoxelMap(0.5, "replace")
+    kept = [voxels.add(each[None]) for each in point]
+    away = np.linalg.norm(point - 0.25, axis=1)
+    nearest = np.minimum.accumulate(away)
+    assert kept == [1, *(nearest[1:] < nearest[:-1]).astype(int)]
+    found, have, birth = nearest_points(point[:1], voxels._table, NEIGHBOURS)
+    assert have[0] == 1
+    np.testing.assert_array_equal(found[0, 0], point[np.argmin(away)])
+    assert birth[0, 0] == np.argmin(away)
+
+
+def test_a_map_that_averages_has_means_and_births_drawn_by_their_part(rng):
+    """400 voxels, four insertions: each is the birth of about a quarter of the means."""
+    cells = np.stack(np.meshgrid(np.arange(20), np.arange(20), [0]), axis=-1).reshape(-1, 3)
+    voxels = VoxelMap(0.5, "average")
+    parts = [0.5 * (cells + rng.uniform(0.05, 0.95, size=cells.shape)) for _ in range(4)]
+    for part in parts:
+        voxels.add(part)
+    mean = np.mean(parts, axis=0)
+    found, _, birth = nearest_points(mean, voxels._table, NEIGHBOURS)
+    np.testing.assert_allclose(found[:, 0], mean, atol=1e-12)
+    drawn = np.bincount(birth[:, 0], minlength=4)
+    assert (np.abs(drawn - 100) < 5 * np.sqrt(75)).all()
+
+
+def test_planes_know_when_their_points_were_born(rng):
+    flat = np.concatenate([rng.uniform(-4, 4, size=(3000, 2)), np.zeros((3000, 1))], axis=1)
+    voxels = VoxelMap(0.5)
+    voxels.add(flat[flat[:, 0] < 0])
+    voxels.add(flat[flat[:, 0] >= 0])
+    planes = voxels.planes(np.array([[-2.0, 0, 0], [2.0, 0, 0]]))
+    np.testing.assert_array_equal(planes.birth, [[0] * 5, [1] * 5])

@@ -255,7 +255,8 @@ class CarriedCovariance:
         shares = turn @ shares @ turn.T
         A, gain = shares.sum(axis=0), matches.gain @ turn.T
         self.classes.used[:k][np.einsum("kii->k", shares) > 0] = self.scan
-        lever = levers(motion.position - self.classes.place[:k])
+        arm = motion.position - self.classes.place[:k]
+        lever = levers(arm)
         if self._unseen:
             self._learn_newborn(shares[-1], A, lever[-1])
 
@@ -264,7 +265,7 @@ class CarriedCovariance:
         T[:, self.shared] = -gain @ A
         T[:, self.first_anchor :] = (gain @ shares @ lever).swapaxes(0, 1).reshape(d, 6 * k)
         T[:, self.repeated] = gain
-        self._repeat(shares, lever, motion.position)
+        self._repeat(shares, levers(-arm), motion.position)
         noise = ratio * self.noise.scan_m2 * A
         self._replace(slice(0, d), T, slice(0, n), gain @ noise @ gain.T)
 
@@ -279,7 +280,7 @@ class CarriedCovariance:
         self.classes.information[at] = lever.T @ least @ lever
         self._unseen = False
 
-    def _repeat(self, shares: Floats, lever: Floats, position: Floats) -> None:
+    def _repeat(self, shares: Floats, back: Floats, position: Floats) -> None:
         """Noise of the matched points of a class that is not the noise of the whole class.
 
         Matched are A_a of the class's information I_a; f = sum H^T W (their own noise) has the
@@ -287,7 +288,6 @@ class CarriedCovariance:
         most of these points again: f goes on as far as the matched information does.
         """
         k, rows = len(shares), self.repeated
-        back = np.linalg.inv(lever)
         own = back.swapaxes(1, 2) @ self.classes.information[:k] @ back
         whole = np.einsum("kii->k", own)
         known = whole > 0
@@ -356,8 +356,7 @@ class CarriedCovariance:
         c, n = self.classes, self.used
         count = c.points[at] + c.points[at + 1]
         place = (c.points[at] * c.place[at] + c.points[at + 1] * c.place[at + 1]) / count
-        M = levers(place - c.place[at : at + 2])
-        back = np.linalg.inv(M)
+        M, back = levers(place - c.place[at : at + 2]), levers(c.place[at : at + 2] - place)
         own = back.swapaxes(1, 2) @ c.information[at : at + 2] @ back
         total = own.sum(axis=0)
         weight = _share(own[0], total, c.points[at] / count)
@@ -365,10 +364,9 @@ class CarriedCovariance:
         both = slice(self.first_anchor + 6 * at, self.first_anchor + 6 * at + 12)
         rows = slice(both.start, both.start + 6)
         self._replace(rows, J, both)
-        keep = np.delete(np.arange(n), np.arange(rows.stop, both.stop))
-        self.X[: n - 6, : n - 6] = self.X[np.ix_(keep, keep)]
-        self.X[n - 6 : n] = self.X[:, n - 6 : n] = 0.0
-        self.past[: n - 6] = self.past[keep]
+        self.X[rows.stop : n - 6, :n] = self.X[both.stop : n, :n]
+        self.X[:n, rows.stop : n - 6] = self.X[:n, both.stop : n]
+        self.past[rows.stop : n - 6] = self.past[both.stop : n]
         c.place[at], c.information[at], c.points[at] = place, total, count
         c.used[at], c.end_m[at] = max(c.used[at], c.used[at + 1]), c.end_m[at + 1]
         size = np.einsum("kii->k", own)
@@ -400,36 +398,49 @@ def levers(arm: Floats) -> Floats:
     return M
 
 
+LOWER = np.tril_indices(6)
+
+
 def class_information(H: Floats, weight: Floats, birth: Ints, first: Ints) -> Floats:
     """A_a = sum of weight h h^T times the share of a row's map points that are of class a.
 
     `first` (k,) are the first births of the classes, ascending. (m, 6), (m,), (m, j) -> (k, 6, 6).
     """
-    lower = _lower_information(H, weight, birth, first)
-    return lower + np.tril(lower, -1).swapaxes(1, 2)
-
-
-@jit_compile
-def _lower_information(H: Floats, weight: Floats, birth: Ints, first: Ints) -> Floats:
-    points = birth.shape[1]
-    out = np.zeros((len(first), 6, 6))
-    share = np.zeros(len(first))
-    for row in range(len(H)):
-        share[:] = 0.0
-        for m in range(points):
-            share[_class_of(birth[row, m], first)] += weight[row] / points
-        for a in range(len(first)):
-            if share[a] > 0.0:
-                for i in range(6):
-                    for j in range(i + 1):
-                        out[a, i, j] += share[a] * H[row, i] * H[row, j]
+    out = np.empty((len(first), 6, 6))
+    out[:, LOWER[0], LOWER[1]] = _lower_information(H, weight, birth, first)
+    out[:, LOWER[1], LOWER[0]] = out[:, LOWER[0], LOWER[1]]
     return out
 
 
 @jit_compile
-def _class_of(birth: int, first: Ints) -> int:
-    """The class that a birth is in: the last that begins with it or before."""
-    a = len(first) - 1
-    while a > 0 and first[a] > birth:
-        a -= 1
-    return a
+def _lower_information(H: Floats, weight: Floats, birth: Ints, first: Ints) -> Floats:
+    """The lower triangles, row by row. (k, 21)."""
+    points = birth.shape[1]
+    out, product = np.zeros((len(first), 21)), np.empty(21)
+    share, a = np.zeros(len(first)), 0
+    for row in range(len(H)):
+        at = 0
+        for i in range(6):
+            left = weight[row] * H[row, i] / points
+            for j in range(i + 1):
+                product[at] = left * H[row, j]
+                at += 1
+        for m in range(points):
+            a = _class_of(birth[row, m], first, a)
+            share[a] += 1.0
+        for b in range(len(first)):
+            if share[b] > 0.0:
+                for at in range(21):
+                    out[b, at] += share[b] * product[at]
+                share[b] = 0.0
+    return out
+
+
+@jit_compile
+def _class_of(birth: int, first: Ints, guess: int) -> int:
+    """The class that a birth is in, the last that begins with it or before; often the guess."""
+    while guess > 0 and first[guess] > birth:
+        guess -= 1
+    while guess + 1 < len(first) and first[guess + 1] <= birth:
+        guess += 1
+    return guess

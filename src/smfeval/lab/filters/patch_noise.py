@@ -53,15 +53,15 @@ class LearntNoise:
 
         Call it once for each scan with matches, before its variances are used.
         """
-        phase, newest = self._scans % PAIR_EVERY, birth.max(axis=1)
+        phase = self._scans % PAIR_EVERY
         self._scans += 1
         if self._pairs == 0:
             self.scan_m2 += (float(np.mean(residual**2)) - self.scan_m2) / self._scans
             self.patch_m2 = FIRST_PATCH * self.scan_m2
         if phase == 0:
-            self._first = patches(place, normal), residual, int(newest.max())
+            self._first = patches(place, normal), residual, int(birth.max())
         elif phase == PAIR_APART and self._first is not None:
-            old = newest < self._first[2]
+            old = birth.max(axis=1) < self._first[2]
             if old.any():
                 self._compare(self._first, patches(place[old], normal[old]), residual[old])
             self._first = None
