@@ -6,11 +6,12 @@ measurement. The filter takes the map as exact. All is linear and the gain does 
 data, so many runs are simulated at once and the true covariance is that of their errors.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from smfeval.lab.filters.carried import CarriedCovariance, Matches, Motion, levers
+from smfeval.lab.filters.births import levers
+from smfeval.lab.filters.carried import CarriedCovariance, Matches, Motion
 from smfeval.lab.filters.patch_noise import FixedNoise
 
 
@@ -102,7 +103,7 @@ def follow(
     variance=1e-2,
     patch=1.0,
     classes=16,
-    change=lambda carried: None,
+    schmidt=False,
 ):
     """Simulate many runs of the filter and carry the covariance beside it."""
     scans, rows = len(world.position), len(world.place)
@@ -137,22 +138,21 @@ def follow(
             residual += np.sqrt(variance) * rng.standard_normal(residual.shape)
             A = h.T @ h / variance
             after = np.linalg.inv(np.linalg.inv(P) + A)
-            gain = after @ h.T / variance
-            contraction = np.eye(6) - gain @ h
-            e = e + residual @ gain.T
-            P = after
-            carried.update(
-                Matches(
-                    H=h,
-                    weight=np.full(len(h), 1 / variance),
-                    residual=residual[0],
-                    birth=born[at][:, None],
-                    gain=after,
-                    contraction=contraction,
-                    place=world.place[at],
-                ),
-                motion,
+            matches = Matches(
+                H=h,
+                weight=np.full(len(h), 1 / variance),
+                residual=residual[0],
+                birth=born[at][:, None],
+                gain=after,
+                contraction=np.eye(6) - after @ A,
+                place=world.place[at],
             )
+            if schmidt:
+                gain = carried.schmidt_gain(matches, motion)
+                matches = replace(matches, gain=gain, contraction=np.eye(6) - gain @ A)
+            e = e + residual @ h @ matches.gain.T / variance
+            P = after
+            carried.update(matches, motion)
         new = seen[~old]
         error[:, new] = e @ H[~old].T
         error[:, new] += np.sqrt(patch * variance) * rng.standard_normal((runs, len(new)))

@@ -30,10 +30,9 @@ from typing import Protocol
 
 import numpy as np
 
-from smfeval.lab.filters.compiled import jit_compile
+from smfeval.lab.filters.births import BirthClasses, class_information, levers
 from smfeval.lab.filters.patch_noise import LearntNoise
 from smfeval.maths.arrays import Floats, Ints
-from smfeval.maths.so3 import hat
 from smfeval.maths.symmetric import symmetrise
 
 CLASSES = 16  # anchors that are kept, beside the newest: more change little (docs/map.md)
@@ -87,33 +86,6 @@ class Matches:
     gain: Floats  # (d, 6) G of K = G H^T W
     contraction: Floats  # (d, d) I - K H
     place: Floats  # (m, 3) of the points, world
-
-
-@dataclass
-class _Classes:
-    """Classes of births, oldest first; row i is anchor i."""
-
-    first: Ints  # number of the first birth
-    place: Floats  # (k, 3) about which the anchor turns
-    information: Floats  # (k, 6, 6) of its points, each seen once
-    points: Floats  # (k,) how many
-    used: Ints  # (k,) scan of the last match
-    begin_m: Floats  # (k,) way walked at the first birth
-    end_m: Floats  # (k,) and at the last
-    count: int = 0
-
-    @classmethod
-    def empty(cls, size: int) -> "_Classes":
-        whole, real = np.zeros(size, dtype=np.int64), np.zeros(size)
-        matrix = np.zeros((size, 6, 6))
-        return cls(whole, np.zeros((size, 3)), matrix, real, whole.copy(), real.copy(), real.copy())
-
-    def remove(self, at: int) -> None:
-        """Close the gap that a joined class leaves."""
-        for name in ("first", "place", "information", "points", "used", "begin_m", "end_m"):
-            array = getattr(self, name)
-            array[at : self.count - 1] = array[at + 1 : self.count]
-        self.count -= 1
 
 
 class Noise(Protocol):
@@ -170,7 +142,7 @@ class CarriedCovariance:
         self.X[self.ranges, self.ranges] = self.priors.ranges()
         self.X[self.calibration, self.calibration] = self.priors.calibration()
         self.past = np.zeros((size, 0))  # covariance with the poses of remembered scans
-        self.classes = _Classes.empty(classes + 2)
+        self.classes = BirthClasses.empty(classes + 2)
         self.scan = -1
         self.births = 0
         self.walked_m = 0.0
@@ -249,10 +221,7 @@ class CarriedCovariance:
         self.noise.observe(rows.residual, rows.place, rows.H[:, :3], rows.birth)
         ratio = float(rows.weight @ rows.weight / rows.weight.sum())  # 1 / r
         self._patch_ratio = ratio * self.noise.patch_m2
-        turn = np.eye(6)
-        turn[3:, 3:] = motion.rotation
-        shares = class_information(matches.H, matches.weight, matches.birth, self.classes.first[:k])
-        shares = turn @ shares @ turn.T
+        turn, shares = self._shares(matches, motion)
         A, gain = shares.sum(axis=0), matches.gain @ turn.T
         self.classes.used[:k][np.einsum("kii->k", shares) > 0] = self.scan
         arm = motion.position - self.classes.place[:k]
@@ -268,6 +237,35 @@ class CarriedCovariance:
         self._repeat(shares, levers(-arm), motion.position)
         noise = ratio * self.noise.scan_m2 * A
         self._replace(slice(0, d), T, slice(0, n), gain @ noise @ gain.T)
+
+    def _shares(self, matches: Matches, motion: Motion) -> tuple[Floats, Floats]:
+        """C, and the information of matches with each class, in world axes. (6, 6), (k, 6, 6)."""
+        turn = np.eye(6)
+        turn[3:, 3:] = motion.rotation
+        first = self.classes.first[: self.classes.count]
+        shares = class_information(matches.H, matches.weight, matches.birth, first)
+        return turn, turn @ shares @ turn.T
+
+    def schmidt_gain(self, matches: Matches, motion: Motion) -> Floats:
+        """G of the gain that makes the carried variance of the error state least. (d, 6).
+
+        The rows say y = A^-1 H^T W r = C e + s - A^-1 (sum_a A_a M_a x_a + f) plus noise, all of
+        which is in the joint covariance; the anchors are considered, not corrected (Schmidt 1966).
+        """
+        n, d, k = self.used, self.size, self.classes.count
+        turn, shares = self._shares(matches, motion)
+        A = shares.sum(axis=0)
+        inverse = np.linalg.inv(A)
+        seen = np.zeros((6, n))
+        seen[:, :6], seen[:, self.shared], seen[:, self.repeated] = turn, np.eye(6), -inverse
+        lever = levers(motion.position - self.classes.place[:k])
+        seen[:, self.first_anchor :] = -(inverse @ shares @ lever).swapaxes(0, 1).reshape(6, 6 * k)
+        ratio = float(matches.weight @ matches.weight / matches.weight.sum())
+        noise = ratio * (self.noise.scan_m2 + self.noise.patch_m2) * inverse
+        values = seen @ self.X[:n, :n]
+        expected = symmetrise(values @ seen.T + noise)
+        gain = np.linalg.solve(expected, values[:, :d]).T @ inverse @ turn
+        return np.asarray(gain, dtype=np.float64)
 
     def _learn_newborn(self, information: Floats, A: Floats, lever: Floats) -> None:
         """The newest class is seen for the first time: its own noise is that of its matches."""
@@ -389,58 +387,3 @@ def positive_part(matrix: Floats) -> Floats:
     """A symmetric matrix without its negative eigenvalues."""
     value, vector = np.linalg.eigh(symmetrise(matrix))
     return (vector * np.maximum(value, 0.0)) @ vector.T
-
-
-def levers(arm: Floats) -> Floats:
-    """M = [I, -[arm]x; 0, I]: displacement and turn about p, carried to p + arm. (k, 6, 6)."""
-    M = np.tile(np.eye(6), (len(arm), 1, 1))
-    M[:, :3, 3:] = -hat(arm)
-    return M
-
-
-LOWER = np.tril_indices(6)
-
-
-def class_information(H: Floats, weight: Floats, birth: Ints, first: Ints) -> Floats:
-    """A_a = sum of weight h h^T times the share of a row's map points that are of class a.
-
-    `first` (k,) are the first births of the classes, ascending. (m, 6), (m,), (m, j) -> (k, 6, 6).
-    """
-    out = np.empty((len(first), 6, 6))
-    out[:, LOWER[0], LOWER[1]] = _lower_information(H, weight, birth, first)
-    out[:, LOWER[1], LOWER[0]] = out[:, LOWER[0], LOWER[1]]
-    return out
-
-
-@jit_compile
-def _lower_information(H: Floats, weight: Floats, birth: Ints, first: Ints) -> Floats:
-    """The lower triangles, row by row. (k, 21)."""
-    points = birth.shape[1]
-    out, product = np.zeros((len(first), 21)), np.empty(21)
-    share, a = np.zeros(len(first)), 0
-    for row in range(len(H)):
-        at = 0
-        for i in range(6):
-            left = weight[row] * H[row, i] / points
-            for j in range(i + 1):
-                product[at] = left * H[row, j]
-                at += 1
-        for m in range(points):
-            a = _class_of(birth[row, m], first, a)
-            share[a] += 1.0
-        for b in range(len(first)):
-            if share[b] > 0.0:
-                for at in range(21):
-                    out[b, at] += share[b] * product[at]
-                share[b] = 0.0
-    return out
-
-
-@jit_compile
-def _class_of(birth: int, first: Ints, guess: int) -> int:
-    """The class that a birth is in, the last that begins with it or before; often the guess."""
-    while guess > 0 and first[guess] > birth:
-        guess -= 1
-    while guess + 1 < len(first) and first[guess + 1] <= birth:
-        guess += 1
-    return guess

@@ -1,9 +1,12 @@
 """What the filter hands to `carried`, so that the error of its map is carried beside it."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from smfeval.lab.filters.carried import CarriedCovariance, Matches, Motion, Priors
 from smfeval.lab.filters.ieskf.inertial import ImuTrajectory
+from smfeval.lab.filters.ieskf.start import LEAST_SIGMA
 from smfeval.lab.filters.ieskf.state import (
     GYRO_BIAS,
     POSE,
@@ -38,24 +41,32 @@ class MapError:
             start.covariance, priors=priors_of(settings), classes=settings.map_classes
         )
         self._covariance = start.covariance
+        self._schmidt = settings.map_error == "schmidt"
         self._every, self._lags = settings.report_every, settings.cross_lags
         self._scans, self._pairs, self._blocks = 0, list[Ints](), list[Floats]()
 
     def follow(
         self, update: Update, transition: Floats, way: ImuTrajectory, scan_s: float
-    ) -> Floats:
-        """Covariance of the error state after the update. (17, 17)."""
+    ) -> tuple[State, Floats]:
+        """The filter's state after the update, and the covariance (17, 17) to publish with it."""
         P = self._covariance
         added = update.prior.covariance - transition @ P @ transition.T
         self.carried.predict(transition, added, motion_of(update.prior, way, scan_s))
-        matches = matches_of(update)
+        matches, state = matches_of(update), update.posterior
         if matches is not None:
-            self.carried.update(matches, motion_of(update.posterior, way, scan_s))
-        self._covariance = update.posterior.covariance
+            motion = motion_of(update.posterior, way, scan_s)
+            if self._schmidt:
+                gain = self.carried.schmidt_gain(matches, motion)
+                matches, state = with_gain(update, matches, gain)
+            self.carried.update(matches, motion)
+        believed = self.carried.covariance.copy()
+        if self._schmidt:
+            state = replace(state, covariance=believed + LEAST_SIGMA**2 * np.eye(SIZE))
+        self._covariance = state.covariance
         if self._lags and self._scans % self._every == 0:
             self._remember(self._scans // self._every)
         self._scans += 1
-        return self.carried.covariance.copy()
+        return state, believed
 
     def _remember(self, number: int) -> None:
         """Cross-covariances of this scan with those remembered; then it is one of them."""
@@ -92,6 +103,16 @@ def matches_of(update: Update) -> Matches | None:
         contraction=update.contraction,
         place=look.place,
     )
+
+
+def with_gain(update: Update, matches: Matches, gain: Floats) -> tuple[Matches, State]:
+    """The same rows with another gain, and the state that it leads to from the prior."""
+    assert update.last is not None  # there are matches
+    A, b = update.last.information.matrix, update.last.information.vector
+    contraction = np.eye(SIZE)
+    contraction[:, POSE] -= gain @ A
+    state = update.prior.plus(-gain @ (b - A @ update.moved[POSE]))
+    return replace(matches, gain=gain, contraction=contraction), state
 
 
 def motion_of(state: State, way: ImuTrajectory, scan_s: float) -> Motion:

@@ -53,7 +53,7 @@ def run(
     intake = usable_scans(recording, state.stamp, undistort=settings.undistort)
     density = densities(recording.imu_noise, settings.process_scale)
     learned, learning = NOISE_ESTIMATORS[settings.noise], _map_growth_rule(settings, state.stamp)
-    map_error = MapError(state, settings) if settings.map_error == "carried" else None
+    map_error = None if settings.map_error == "ignored" else MapError(state, settings)
 
     waited = compile_loops()
     clock = process_time()
@@ -69,7 +69,7 @@ def run(
         records.append(record_update(update, transition))
         if map_error is not None:
             scan_s = (scan.end - scan.start) / NANOSECONDS
-            believed = map_error.follow(update, transition, way, scan_s)
+            state, believed = map_error.follow(update, transition, way, scan_s)
             records[-1] = replace(records[-1], belief=replace(state, covariance=believed))
 
         if learning(scan.end):

@@ -69,7 +69,7 @@ class State:
 MapKind = Literal["incremental", "frozen", "known"]
 Noise = Literal["fixed", "residuals", "innovations"]
 Kernel = Literal["none", "huber", "cauchy"]
-MapErrorKind = Literal["ignored", "carried"]
+MapErrorKind = Literal["ignored", "carried", "schmidt"]
 
 # Wider than any sensor asks for, and narrow enough that no covariance overflows or is singular.
 RANGES = {
@@ -123,7 +123,7 @@ class Settings:
     cross_lags: int = 0  # reported scans back to which cross-covariances are reported
     report_every: int = 1  # scan of which a belief is reported
     map_rule: MapRule = "keep"  # points of a voxel: the first few, the one amid it, or their mean
-    map_error: MapErrorKind = "ignored"  # or carried: the covariance knows what the map is worth
+    map_error: MapErrorKind = "ignored"  # carried beside the filter, or by a Schmidt gain within it
     map_classes: int = 16  # parts of the map whose errors are carried
     prior_extrinsic_m: float = (
         0.0  # sigmas of the data sheet, used where the map's error is carried
