@@ -57,6 +57,9 @@ def test_what_cannot_be_a_table_is_refused(here, capsys):
     )
     assert "there is no column" in refused(capsys, "table", "bold.json", "--sort", "kk")
     assert "no such file" in refused(capsys, "table", "nothing.json")
+    ignored = ("--columns", "k", "--format", "csv")
+    assert "--columns chooses what text" in refused(capsys, "table", "bold.json", *ignored)
+    assert "two formats" in refused(capsys, "table", "bold.json", "--json", "--format", "csv")
     (here / "pair.json").write_text('{"schema": "smfeval.pair/1", "axes": "xyz", "pairs": []}')
     assert "a table has results of one kind" in refused(capsys, "table", "bold.json", "pair.json")
 

@@ -204,3 +204,21 @@ def test_every_name_of_the_code_in_a_page_is_there(name):
     for dotted in set(re.findall(r"\bsmfeval(?:\.[a-z_]\w*)+", NAMED[name].read_text())):
         if not dotted.endswith(("_", ".py", ".toml", ".md", ".json")):
             resolve_name(dotted)
+
+
+def test_files_of_the_site_are_made_before_it_is_built(tmp_path, monkeypatch):
+    import prepare  # noqa: PLC0415  of docs/
+
+    monkeypatch.setenv("COLUMNS", "80")  # and NO_COLOR: set by `prepare`, and put back
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr(prepare, "PAGES", tmp_path)
+    monkeypatch.setattr(prepare, "drawn", dict)
+    prepare.main()
+    commands = (tmp_path / "commands.md").read_text()
+    assert all(f"\n## smfeval {verb}\n" in commands for verb in VERBS)
+    assert "schemas/table.json" in (tmp_path / "json.md").read_text()
+    assert (tmp_path / "schemas" / "table.json").is_file()
+    assert not re.search("<!-- (help|table) of", commands)
+    site = (DOCS.parent / "mkdocs.yml").read_text()
+    assert "hooks:" not in site
+    assert all((tmp_path / name).is_file() for name in re.findall(r"    - ([\w-]+\.js)", site))

@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from smfeval.cli.flags import add_output_flags, parser
+from smfeval.errors import OptionError
 from smfeval.io.documents import read_document
 from smfeval.show import results_table
 from smfeval.show.render import json_text
@@ -15,6 +16,7 @@ FORMATS = ("text", "markdown", "csv")
 def run(arguments: list[str]) -> int:
     """Print one table of saved results; returns the exit code."""
     chosen = _flags().parse_args(arguments)
+    _check_flags(chosen)
     table = table_of([(str(path), read_document(path)) for path in chosen.results])
     if chosen.sort is not None:
         table = table.sorted_by(chosen.sort)
@@ -36,6 +38,14 @@ def _flags() -> argparse.ArgumentParser:
     add("--format", choices=FORMATS, default="text", help="csv has all columns (default text)")
     add_output_flags(flags)
     return flags
+
+
+def _check_flags(chosen: argparse.Namespace) -> None:
+    """Complain about flags that would be ignored."""
+    if chosen.columns is not None and (chosen.json or chosen.quiet or chosen.format == "csv"):
+        raise OptionError("--columns chooses what text and markdown show; csv and JSON have all")
+    if chosen.json and chosen.format != "text":
+        raise OptionError("--json and --format name two formats for stdout; one is needed")
 
 
 def _names(text: str) -> list[str]:
