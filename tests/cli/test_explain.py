@@ -15,6 +15,7 @@ from smfeval.track import About, GaussianTrack, Track
 from support.beliefs import stamps
 from support.commands import refused, run
 from support.updates import filtered
+from support.user_bags import UserBag
 
 SCANS = 300
 LETTERS = "xyzabc"
@@ -241,3 +242,31 @@ def test_the_precision_of_fast_lio2_is_one_nat_above_what_its_points_are_credite
     here = np.isin(np.rint(stamp * 1e6), np.rint(belief.stamp / 1e3))
     by_hand = -spread - 3 * np.log(matched[here] / 3 / variance[here])
     assert found["credit"]["above_credit"] == pytest.approx(np.median(by_hand))
+
+
+def test_condition_numbers_come_from_the_clouds_of_a_bag_without_point_times(
+    made, capsys, tmp_path
+):
+    """A floor, two walls, and ever fewer points on one of them; two scans do not see it at all."""
+    folder, frame, _ = made
+    side = np.arange(-3.75, 4, 0.5, dtype=np.float32)
+    u, v = (part.ravel() for part in np.meshgrid(side, side))
+    flat = np.full(len(u), 9.25, dtype=np.float32)
+    bag = UserBag(tmp_path)
+    for i, stamp in enumerate(frame["stamp"][:40].to_list()):
+        seen = slice(0, 0) if i < 2 else slice(0, 16 * (4 + i % 12))
+        x = np.concatenate([u, flat, u[seen]])
+        y = np.concatenate([v, u, flat[seen]])
+        z = np.concatenate([-flat, v, v[seen]])
+        bag.add_cloud(stamp + 20_000_000, {"x": x, "y": y, "z": z})
+    words = ("explain", folder / "est.square", "--scans", bag.write())
+    outcome = run(capsys, *words, "--ref", folder / "ref.square", "--json")
+    assert outcome.code == 0, outcome
+    document = json.loads(outcome.out)
+    schema = json.loads((files("smfeval") / "schemas" / "explain.json").read_text())
+    jsonschema.validate(document, schema)
+    scans = document["scans"]
+    assert (scans["clouds"], scans["singular"], scans["matched"]) == (40, 2, 38)
+    assert scans["condition_max"] == pytest.approx(4)  # 16 rows of points over 4
+    assert document["explained"] is None
+    assert "40 clouds, condition number" in run(capsys, *words).out

@@ -162,6 +162,14 @@ def test_the_quick_study_runs_for_real(capsys, tmp_path):
     outcome = run(capsys, "lab", "casestudy", "--quick", "-o", tmp_path / "a", "--json")
     document = json.loads(outcome.out)
     jsonschema.validate(document, schema("casestudy"))
+    for row in document["explained"]:
+        track = tmp_path / "a" / "runs" / row["track"]
+        alone = run(
+            capsys,
+            *("explain", track / "ieskf.square", "--telemetry", track / "ieskf.parquet"),
+            *("--ref", track / "reference.square", "--json"),
+        )
+        assert {"track": row["track"], **json.loads(alone.out)["explained"]} == row
     own = [row for row in document["scores"] if row["filter"] == "ieskf"]
     assert len(own) == 2
     assert all(row["mae"]["value"] < 0.05 and row["k"]["value"] > 1 for row in own)
