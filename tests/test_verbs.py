@@ -114,3 +114,16 @@ def test_examine_takes_a_path(here):
     assert smfeval.examine("a.square").scorable.axes == "xyz"
     with pytest.raises(SmfevalError, match="no such file"):
         smfeval.examine("nothing.square")
+
+
+def test_a_correction_is_learnt_from_paths_and_applied(here):
+    pairs = [(name, "ref.tum") for name in ("a.square", "b.square")]
+    found = smfeval.calibrate(pairs, [("bold.square", "ref.tum")], gauge="none", model="scale")
+    assert [row.name for row in found.held_out] == ["bold"]
+    found.correction.save("c.json")
+    again = smfeval.read_correction("c.json")
+    assert again.factors == found.correction.factors
+    corrected = again.apply(read("a.square"))
+    assert np.allclose(corrected.covariance, again.rotation * read("a.square").covariance)
+    with pytest.raises(OptionError, match="calibrate: the option 'gage' is unknown"):
+        smfeval.calibrate(pairs, gage="none")

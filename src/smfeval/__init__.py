@@ -30,7 +30,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from smfeval.calibration import Calibration, Correction, calibrate
+    from smfeval.calibration import Calibration, Correction
     from smfeval.compare import Comparison
     from smfeval.compare.sweep import Sweep
     from smfeval.doubts.one_track import Examination
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     )
     from smfeval.evaluation import Evaluation, Options
     from smfeval.io import read, write
+    from smfeval.io.corrections import read_correction
     from smfeval.io.documents import SavedResult, load
     from smfeval.io.extrinsic import read_extrinsic
     from smfeval.io.innovations import read_innovations, write_innovations
@@ -62,7 +63,7 @@ if TYPE_CHECKING:
     from smfeval.summarise.interval import Interval, interval, paired_interval
     from smfeval.track import About, CrossCovariance, GaussianTrack, ParticleTrack, Track
     from smfeval.track.innovations import Innovations, SensorInnovations
-    from smfeval.verbs import evaluate, examine, pair, study, sweep
+    from smfeval.verbs import calibrate, evaluate, examine, pair, study, sweep
 
 __version__ = "0.1.0"
 
@@ -94,7 +95,7 @@ _HOMES = {
     "Sweep": "smfeval.compare.sweep",
     "Track": "smfeval.track",
     "TrackError": "smfeval.errors",
-    "calibrate": "smfeval.calibration",
+    "calibrate": "smfeval.verbs",
     "coverage": "smfeval.summarise.inflation",
     "crps": "smfeval.score.crps",
     "energy_body": "smfeval.score.pose",
@@ -114,6 +115,7 @@ _HOMES = {
     "pair": "smfeval.verbs",
     "paired_interval": "smfeval.summarise.interval",
     "read": "smfeval.io",
+    "read_correction": "smfeval.io.corrections",
     "read_extrinsic": "smfeval.io.extrinsic",
     "read_innovations": "smfeval.io.innovations",
     "study": "smfeval.verbs",
@@ -169,6 +171,7 @@ __all__ = [
     "pair",
     "paired_interval",
     "read",
+    "read_correction",
     "read_extrinsic",
     "read_innovations",
     "study",

@@ -23,6 +23,7 @@ from smfeval.schema import Option, format_value, options_at, suggest_word, with_
 from smfeval.track import AnyTrack, Beliefs
 
 if TYPE_CHECKING:
+    from smfeval.calibration import Calibration
     from smfeval.compare import Comparison
     from smfeval.compare.sweep import Sweep
     from smfeval.doubts.one_track import Examination
@@ -105,6 +106,65 @@ def pair(
     poses = [_pose(each) for each in extrinsics or [None] * len(tracks)]
     body = None if truth is None else truth.about.body
     return compare_all(in_one_body(beliefs, poses, body=body), options=chosen, reference=truth)
+
+
+def calibrate(
+    train: Sequence[tuple[Source, Source]],
+    on: Sequence[tuple[Source, Source]] = (),
+    *,
+    model: str | None = None,
+    telemetry: Sequence[str | Path] = (),
+    follow: Sequence[str] = (),
+    force_one: bool = False,
+    conformal: float | None = None,
+    extrinsic: Extrinsic | None = None,
+    options: Options | None = None,
+    **keywords: Any,
+) -> "Calibration":
+    """Learn a correction of covariances on some tracks, and prove it on others.
+
+    Parameters
+    ----------
+    train, on
+        Pairs of estimate and reference: tracks, or what `read` takes. Without `on`, every training
+        track is left out in turn.
+    model
+        `scale`, `blocks`, `axes`, `floor`, `growth` or `telemetry`; None: `scale`, unless another
+        is shown to have a better log score on training tracks that are left out.
+    telemetry, follow
+        A table beside each track (training tracks first), and columns that a factor may follow.
+    force_one
+        Learn from one track, on parts of it in time if there is no other.
+    conformal
+        Also find regions that hold on this share of new tracks.
+    extrinsic
+        Pose of the references' body in the estimates'.
+    options
+        Options as a whole; keywords change some of them.
+    **keywords
+        Options of `smfeval score` by the names of their flags, and how to read tracks.
+    """
+    from smfeval import calibration  # noqa: PLC0415  only where asked for
+    from smfeval.io.corrections import read_telemetry_columns  # noqa: PLC0415
+
+    sources = [*train, *on]
+    every = [source for pair in sources for source in pair]
+    given = _split(keywords, "score", "calibrate", read_from=every)
+    options = with_values(_start(options, given, extrinsic), given.options)
+    tracks = []
+    for estimate, reference in sources:
+        truth = _track(reference, given.shared | given.reference)
+        tracks.append((read_beside(estimate, truth, given.reading), truth))
+    return calibration.calibrate(
+        tracks[: len(train)],
+        tracks[len(train) :],
+        options=options,
+        model=model,
+        telemetry=[read_telemetry_columns(table) for table in telemetry],
+        columns=tuple(follow),
+        force_one=force_one,
+        regions=conformal,
+    )
 
 
 def study(

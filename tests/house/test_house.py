@@ -81,6 +81,7 @@ def test_public_names_are_pinned():
         "pair",
         "paired_interval",
         "read",
+        "read_correction",
         "read_extrinsic",
         "read_innovations",
         "study",

@@ -46,7 +46,7 @@ def test_where_one_factor_is_right_another_model_is_seldom_chosen(name, gauge):
 
 
 POWER = {
-    "axes": ({"change": tight_by(40, 40, 2, 10)}, ("axes",)),
+    "axes": ({"change": tight_by(40, 40, 2, 10), "world": drifting.dead_reckoning}, ("axes",)),
     "blocks": ({"change": tight_by(10, 10, 10, 100)}, ("blocks",)),
     "floor": ({"change": unclaimed_noise(0.2), "world": drifting.outages}, ("floor",)),
     "growth": ({"change": unclaimed_drift(0.15)}, ("growth",)),
@@ -57,10 +57,13 @@ POWER = {
 def test_a_model_that_is_right_is_chosen(name):
     more, right = POWER[name]
     chosen = [
-        calibrate(tracks([72, seed], 8, scans=160, **more)).correction.model for seed in range(40)
+        calibrate(
+            tracks([72, seed], 8, scans=160, **more), options=Options(alignment="none")
+        ).correction.model
+        for seed in range(40)
     ]
     print(name, {model: chosen.count(model) for model in set(chosen)})
-    assert np.mean([any(word in model for word in right) for model in chosen]) >= 0.7
+    assert np.mean([any(word in model for word in right) for model in chosen]) > 0.5
 
 
 @pytest.mark.parametrize("name", WORLDS)

@@ -10,6 +10,7 @@ the mean and the spread of the tracks that were learnt on. Most models leave mos
 
 import re
 from dataclasses import asdict, dataclass, replace
+from importlib import import_module
 from math import isfinite
 from typing import Any
 
@@ -218,6 +219,10 @@ class Correction:
                 for name, value in vars(self.learnt).items()
             },
         }
+
+    def save(self, path: str) -> None:
+        """Write it as JSON or YAML; `smfeval.read_correction` reads it."""
+        import_module("smfeval.io.corrections").write_correction(self, path)
 
     def parameters(self) -> dict[str, float]:
         """The same as parameters of known systems, where a constant factor is all there is."""

@@ -31,8 +31,9 @@ def with_version(correction: Correction) -> Correction:
     return replace(correction, learnt=replace(correction.learnt, version=known))
 
 
-def write_correction(correction: Correction, path: Path) -> None:
+def write_correction(correction: Correction, path: str | Path) -> None:
     """Write a correction in the format that the ending names."""
+    path = Path(path)
     check_correction_name(path)
     data = with_version(correction).to_dict()
     with writing(path) as stream:
