@@ -148,11 +148,11 @@ def follow(
                 place=world.place[at],
             )
             if schmidt:
-                gain = carried.schmidt_gain(matches, motion)
+                gain = carried.schmidt_gain(matches, motion.position, motion.rotation)
                 matches = replace(matches, gain=gain, contraction=np.eye(6) - gain @ A)
             e = e + residual @ h @ matches.gain.T / variance
             P = after
-            carried.update(matches, motion)
+            carried.update(matches, motion.position, motion.rotation)
         new = seen[~old]
         error[:, new] = e @ H[~old].T
         error[:, new] += np.sqrt(patch * variance) * rng.standard_normal((runs, len(new)))

@@ -107,7 +107,7 @@ def test_with_a_certain_map_it_is_the_filters_own_covariance(rng):
         P = P + Q
         carried.predict(np.eye(6), Q, still())
         matches = matches_of(rng, P)
-        carried.update(matches, still())
+        carried.update(matches, np.zeros(3), np.eye(3))
         P = matches.gain
         np.testing.assert_allclose(carried.covariance, P, rtol=1e-7, atol=1e-15)
 
@@ -138,7 +138,7 @@ def test_it_stays_positive_and_bounded_however_long_it_goes(rng):
         carried.predict(np.eye(6), 1e-6 * np.eye(6), still(place))
         if scan:
             matches = matches_of(rng, P, birth=scan - 1)
-            carried.update(matches, still(place))
+            carried.update(matches, place, np.eye(3))
             P = matches.gain
         carried.add_birth(20, place, np.eye(3))
         assert carried.classes.count <= 6
@@ -174,7 +174,8 @@ def test_a_wrong_extrinsic_cancels_until_the_body_turns(rng):
         carried.add_birth(100, np.zeros(3), np.eye(3))
         motion = Motion(np.zeros(3), rotation, np.zeros(3), np.zeros(3), np.zeros((6, 6)))
         carried.predict(np.eye(6), np.zeros((6, 6)), motion)
-        carried.update(matches_of(rng, 1e4 * np.eye(6)), motion)  # all weight on the scan
+        all_weight = matches_of(rng, 1e4 * np.eye(6))  # on the scan
+        carried.update(all_weight, motion.position, motion.rotation)
         return carried.covariance[:3, :3]
 
     np.testing.assert_allclose(variance_after(np.eye(3)), 0, atol=1e-12)
@@ -191,7 +192,7 @@ def test_a_late_clock_displaces_along_the_motion(rng):
     carried.add_birth(100, np.zeros(3), np.eye(3))
     motion = Motion(np.zeros(3), np.eye(3), np.array([2.0, 0, 0]), np.zeros(3), np.zeros((6, 6)))
     carried.predict(np.eye(6), np.zeros((6, 6)), motion)
-    carried.update(matches_of(rng, 1e4 * np.eye(6)), motion)
+    carried.update(matches_of(rng, 1e4 * np.eye(6)), motion.position, motion.rotation)
     np.testing.assert_allclose(carried.covariance[:3, :3], np.diag([0.02, 0, 0]) ** 2, atol=1e-9)
 
 

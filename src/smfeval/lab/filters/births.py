@@ -6,7 +6,6 @@ import numpy as np
 
 from smfeval.lab.filters.compiled import jit_compile
 from smfeval.maths.arrays import Floats, Ints
-from smfeval.maths.so3 import hat
 
 
 @dataclass
@@ -37,10 +36,17 @@ class BirthClasses:
         self.count -= 1
 
 
+IDENTITY = np.eye(6)
+
+
 def levers(arm: Floats) -> Floats:
     """M = [I, -[arm]x; 0, I]: displacement and turn about p, carried to p + arm. (k, 6, 6)."""
-    M = np.tile(np.eye(6), (len(arm), 1, 1))
-    M[:, :3, 3:] = -hat(arm)
+    M = np.zeros((len(arm), 6, 6))
+    M[:] = IDENTITY
+    x, y, z = arm.T
+    M[:, 0, 4], M[:, 0, 5] = z, -y
+    M[:, 1, 3], M[:, 1, 5] = -z, x
+    M[:, 2, 3], M[:, 2, 4] = y, -x
     return M
 
 

@@ -215,16 +215,19 @@ class CarriedCovariance:
         J[3:, self.calibration.stop - 1] = motion.rotation @ motion.rate
         self._replace(self.shared, J, slice(0, self.first_anchor))
 
-    def update(self, matches: Matches, motion: Motion) -> None:
-        """Follow an update of the filter: its gain, and the classes that its rows rest on."""
+    def update(self, matches: Matches, position: Floats, rotation: Floats) -> None:
+        """Follow an update of the filter: its gain, and the classes that its rows rest on.
+
+        The pose is that of the posterior.
+        """
         k, n, d, rows = self.classes.count, self.used, self.size, matches
         self.noise.observe(rows.residual, rows.place, rows.H[:, :3], rows.birth)
         ratio = float(rows.weight @ rows.weight / rows.weight.sum())  # 1 / r
         self._patch_ratio = ratio * self.noise.patch_m2
-        turn, shares = self._shares(matches, motion)
+        turn, shares = self._shares(matches, rotation)
         A, gain = shares.sum(axis=0), matches.gain @ turn.T
         self.classes.used[:k][np.einsum("kii->k", shares) > 0] = self.scan
-        arm = motion.position - self.classes.place[:k]
+        arm = position - self.classes.place[:k]
         lever = levers(arm)
         if self._unseen:
             self._learn_newborn(shares[-1], A, lever[-1])
@@ -234,31 +237,31 @@ class CarriedCovariance:
         T[:, self.shared] = -gain @ A
         T[:, self.first_anchor :] = (gain @ shares @ lever).swapaxes(0, 1).reshape(d, 6 * k)
         T[:, self.repeated] = gain
-        self._repeat(shares, levers(-arm), motion.position)
+        self._repeat(shares, levers(-arm), position)
         noise = ratio * self.noise.scan_m2 * A
         self._replace(slice(0, d), T, slice(0, n), gain @ noise @ gain.T)
 
-    def _shares(self, matches: Matches, motion: Motion) -> tuple[Floats, Floats]:
+    def _shares(self, matches: Matches, rotation: Floats) -> tuple[Floats, Floats]:
         """C, and the information of matches with each class, in world axes. (6, 6), (k, 6, 6)."""
         turn = np.eye(6)
-        turn[3:, 3:] = motion.rotation
+        turn[3:, 3:] = rotation
         first = self.classes.first[: self.classes.count]
         shares = class_information(matches.H, matches.weight, matches.birth, first)
         return turn, turn @ shares @ turn.T
 
-    def schmidt_gain(self, matches: Matches, motion: Motion) -> Floats:
+    def schmidt_gain(self, matches: Matches, position: Floats, rotation: Floats) -> Floats:
         """G of the gain that makes the carried variance of the error state least. (d, 6).
 
         The rows say y = A^-1 H^T W r = C e + s - A^-1 (sum_a A_a M_a x_a + f) plus noise, all of
         which is in the joint covariance; the anchors are considered, not corrected (Schmidt 1966).
         """
         n, d, k = self.used, self.size, self.classes.count
-        turn, shares = self._shares(matches, motion)
+        turn, shares = self._shares(matches, rotation)
         A = shares.sum(axis=0)
         inverse = np.linalg.inv(A)
         seen = np.zeros((6, n))
         seen[:, :6], seen[:, self.shared], seen[:, self.repeated] = turn, np.eye(6), -inverse
-        lever = levers(motion.position - self.classes.place[:k])
+        lever = levers(position - self.classes.place[:k])
         seen[:, self.first_anchor :] = -(inverse @ shares @ lever).swapaxes(0, 1).reshape(6, 6 * k)
         ratio = float(matches.weight @ matches.weight / matches.weight.sum())
         noise = ratio * (self.noise.scan_m2 + self.noise.patch_m2) * inverse

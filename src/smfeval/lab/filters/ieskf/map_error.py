@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from smfeval.lab.filters.births import levers
 from smfeval.lab.filters.carried import CarriedCovariance, Matches, Motion, Priors
 from smfeval.lab.filters.ieskf.inertial import ImuTrajectory
 from smfeval.lab.filters.ieskf.start import LEAST_SIGMA
@@ -18,7 +19,6 @@ from smfeval.lab.filters.ieskf.state import (
 )
 from smfeval.lab.filters.ieskf.update import Update
 from smfeval.maths.arrays import Floats, Ints
-from smfeval.maths.so3 import hat
 
 
 def priors_of(settings: Settings) -> Priors:
@@ -54,11 +54,11 @@ class MapError:
         self.carried.predict(transition, added, motion_of(update.prior, way, scan_s))
         matches, state = matches_of(update), update.posterior
         if matches is not None:
-            motion = motion_of(update.posterior, way, scan_s)
+            pose = state.position, state.rotation
             if self._schmidt:
-                gain = self.carried.schmidt_gain(matches, motion)
+                gain = self.carried.schmidt_gain(matches, *pose)
                 matches, state = with_gain(update, matches, gain)
-            self.carried.update(matches, motion)
+            self.carried.update(matches, *pose)
         believed = self.carried.covariance.copy()
         if self._schmidt:
             state = replace(state, covariance=believed + LEAST_SIGMA**2 * np.eye(SIZE))
@@ -124,6 +124,6 @@ def motion_of(state: State, way: ImuTrajectory, scan_s: float) -> Motion:
     """
     sweep, tau = np.zeros((6, SIZE)), 0.5 * scan_s
     sweep[:3, VELOCITY] = -tau * np.eye(3)
-    sweep[:3, ROTATION] = -tau * hat(state.velocity) @ state.rotation
+    sweep[:3, ROTATION] = tau * levers(state.velocity[None])[0, :3, 3:] @ state.rotation
     sweep[3:, GYRO_BIAS] = tau * state.rotation
     return Motion(state.position, state.rotation, state.velocity, way.rate[-1], sweep)
