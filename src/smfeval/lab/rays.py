@@ -58,17 +58,16 @@ def cast_solids(rays: Rays, slices: Slices, solids: Solids) -> None:
     """Boxes and tubes, at rest or moving."""
     start, step = np.empty(3), np.empty(3)
     for k in range(len(slices.surface)):
-        i, near = slices.surface[k], slices.near[k]
-        row, path = solids.row[i], solids.path[i]
+        near, row = slices.near[k], solids.row[slices.surface[k]]
+        kind, path = solids.kind[slices.surface[k]], solids.path[slices.surface[k]]
         for j in range(slices.first[k], slices.last[k]):
             if rays.nearest[j] <= near:
                 continue
-            start[:], step[:] = rays.start[j], rays.step[j]
+            for i in range(3):
+                start[i], step[i] = rays.start[j, i], rays.step[j, i]
             if path >= 0:
                 into_body(start, step, solids.pose[path], rays.time[j] / solids.knot_s)
-            distance = (
-                hit_box(row, start, step) if solids.kind[i] == BOX else hit_tube(row, start, step)
-            )
+            distance = hit_box(row, start, step) if kind == BOX else hit_tube(row, start, step)
             rays.nearest[j] = min(rays.nearest[j], distance)
 
 

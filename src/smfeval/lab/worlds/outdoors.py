@@ -54,7 +54,7 @@ def park(rng: np.random.Generator) -> BuiltWorld:
     x = np.arange(0.0, PARK_LENGTH_M + 1, 20.0)
     y = np.cumsum(rng.uniform(-9, 9, size=len(x)))
     route = Route(np.column_stack([x, y]), rounding_m=4.0)
-    ground = _textured(relief(rng, waves=3), GRASS_RMS_M, rng)
+    ground = _textured(relief(rng, waves=2), GRASS_RMS_M, rng)
 
     things = _Things()
     for left, right in pairwise(np.arange(-40.0, PARK_LENGTH_M + 41, 20.0)):
@@ -162,7 +162,7 @@ def _moved(cell: Cell, move: Cell) -> Cell:
 
 def _built(plan: Plan, rng: np.random.Generator) -> BuiltWorld:
     route = _route(plan, rng)
-    ground = _textured(relief(rng, waves=3), GRAVEL_RMS_M, rng, size=0.3)
+    ground = _textured(relief(rng, waves=2), GRAVEL_RMS_M, rng, size=0.3)
     things, cells = _Things(), [cell for cell, _ in plan]
     kinds = dict(reversed(plan))  # a cell that is met again is what it was at first
     for cell, kind in kinds.items():
