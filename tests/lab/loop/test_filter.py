@@ -52,6 +52,15 @@ def test_it_is_overconfident_and_most_so_when_it_explores():
     assert explores > 2 * stays
 
 
+@pytest.mark.parametrize("world", ["street", "park"])
+def test_hard_worlds_bring_centimetres_of_error_and_k_in_the_thousands(world):
+    """Measured: 5 cm and k 2,100 in the street, 11 cm and k 8,400 in the park (seed 1)."""
+    _, evaluation = judged(world)
+    error = errors(evaluation).mean()
+    assert 0.015 < error < 0.003 * path_m(recorded(world))
+    assert 500 < evaluation["k"].value < 50_000
+
+
 def test_variance_and_voxel_move_the_credit_and_process_noise_and_iterations_do_not():
     plain, short = credit(judged("college_short", duration_s=30.0)[0]), 30.0
 
