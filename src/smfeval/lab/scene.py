@@ -346,7 +346,7 @@ def _batch(
     azimuth = np.arctan2(direction[:, 1], direction[:, 0])
     grain = ((azimuth + np.pi) / GRAIN_RAD).astype(np.uint16)
     order = np.argsort(grain, kind="stable")  # 16 bits are sorted in linear time
-    azimuth = GRAIN_RAD * grain[order] - np.pi
+    azimuth = GRAIN_RAD * grain[order].astype(np.float64) - np.pi
     low, high = (np.array([end(origin[:, i]) for i in range(2)]) for end in (np.min, np.max))
     centre = (low + high) / 2
     spread = float(np.hypot(*(high - low))) / 2
