@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from selenium.webdriver import Chrome, ChromeOptions, ChromeService
+from selenium.webdriver import ActionChains, Chrome, ChromeOptions, ChromeService
 from selenium.webdriver.support.wait import WebDriverWait
 
 FLAGS = (
@@ -96,6 +96,12 @@ class Tab:
             f"const select = document.getElementById('{select}'); select.value = '{value}';"
             "select.dispatchEvent(new Event('change'))"
         )
+
+    def point_at_the_middle(self, plot: str) -> None:
+        """Move the mouse to the middle of a plot over time."""
+        area = self.chrome.find_element("css selector", f"#{plot} .nsewdrag")
+        self.chrome.execute_script("arguments[0].scrollIntoView({block: 'center'})", area)
+        ActionChains(self.chrome).move_to_element(area).perform()
 
     @property
     def complaints(self):

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from smfeval.compare import compare_all
+from smfeval.compare.sweep import sweep_of
+from smfeval.doubts.one_track import examine
 from smfeval.evaluation import evaluate
 from smfeval.show import page
 from support import drifting
@@ -18,7 +20,8 @@ from support.evaluations import (
     plain,
     reference,
 )
-from support.known_errors import S, belief, remembering
+from support.known_errors import S, belief, normal, remembering
+from support.sweep_points import line
 
 NASTY = "<script>alert(1)</script>"
 LOUD = "<b>loud&lt;"
@@ -164,4 +167,33 @@ def test_a_pair_is_chosen_and_drawn_alone(opened):
     named = [name for name in tab.names("over-time") if "difference" in name]
     assert named == ["of 70 and of 80: difference"]
     assert len(tab.data("over-time", tab.names("over-time").index(named[0]), "x")) == 70
+    assert tab.complaints == []
+
+
+def test_a_checked_track_is_drawn_with_its_sigma_and_pointing_marks_the_scan(opened, rng):
+    track = belief(normal(rng, 80), S, name=LOUD)
+    tab = opened(page.check_page(examine(track), command=""))
+    x = tab.data("scene", 0, "x")
+    assert x == pytest.approx(track.position[:, 0], abs=1e-4)
+    eigenvalue = np.linalg.eigvalsh(track.position_covariance)
+    drawn = [tab.data("over-time", n, "y") for n in (0, 1)]
+    assert drawn[0] == pytest.approx(np.sqrt(eigenvalue[:, -1]), rel=1e-5)
+    assert drawn[1] == pytest.approx(np.sqrt(eigenvalue[:, 0]), rel=1e-5)
+    tab.point_at_the_middle("over-time")
+    instant = "Number(document.querySelector('.cursor').dataset.instant)"
+    tab.wait(f"{instant} > 1")
+    scan = round(10 * tab.js(instant))
+    assert scan == pytest.approx(40, abs=2)  # of 80
+    mark = [tab.data("scene", len(tab.names("scene")) - 1, c)[0] for c in "xyz"]
+    assert mark == pytest.approx(track.position[scan].tolist(), abs=1e-4)
+    assert tab.complaints == []
+
+
+def test_the_marks_of_a_sweep_have_the_value_of_the_knob(opened):
+    swept = sweep_of([*line(0.1, estimator=NASTY), *line(0.0, estimator="b")], name="turned")
+    tab = opened(page.sweep_page(swept, command=""))
+    first = [point for point in swept.points if point.estimator == NASTY]
+    assert tab.data("knob-0", 1, "text") == [dict(point.settings)["R"] for point in first]
+    assert tab.data("knob-0", 1, "y") == pytest.approx([p.nees_median.value for p in first])
+    assert tab.data("knob-0", 3, "y") == pytest.approx([p.mae.value for p in first])
     assert tab.complaints == []

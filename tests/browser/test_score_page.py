@@ -70,9 +70,7 @@ def test_the_slider_moves_the_ellipsoid_the_words_and_the_line(tab, evaluation):
 
 def test_the_scan_under_the_pointer_is_marked_in_all_plots(tab, evaluation):
     slide(tab, 5)
-    plot = tab.chrome.find_element("css selector", "#over-time .nsewdrag")
-    tab.chrome.execute_script("arguments[0].scrollIntoView({block: 'center'})", plot)
-    ActionChains(tab.chrome).move_to_element(plot).perform()
+    tab.point_at_the_middle("over-time")
     tab.wait("Number(document.getElementById('scan').value) > 100")
     scan = tab.js("Number(document.getElementById('scan').value)")
     assert scan == pytest.approx(SCANS / 2, abs=3)  # the pointer is in the middle

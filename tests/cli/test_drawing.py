@@ -45,11 +45,18 @@ def test_figures_as_png_have_a_file_each(capsys, here):
     }
 
 
-@pytest.mark.parametrize("words", [SCORE, PAIR])
+@pytest.mark.parametrize("words", [SCORE, PAIR, ("check", "honest.square", "-q")])
 def test_the_page_ends_with_the_command(capsys, here, words):
     assert run(capsys, *words, "--html", "page.html").code == 0
     page = (here / "page.html").read_text()
     assert f"smfeval {' '.join(words)} --html page.html" in page
+
+
+def test_a_page_of_several_checked_files_is_refused(capsys, here):
+    outcome = run(capsys, "check", "honest.square", "second.square", "--html", "page.html")
+    assert outcome.code == 2
+    assert "of one file at a time" in outcome.err
+    assert not (here / "page.html").exists()
 
 
 @pytest.mark.parametrize(

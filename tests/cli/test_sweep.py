@@ -44,7 +44,9 @@ def test_a_sweep_says_which_sharpening_is_earned(capsys, folder):
 
 
 def test_quiet_is_one_line(capsys):
-    outcome = run(capsys, "sweep", "sweep.toml", "-q")
+    outcome = run(capsys, "sweep", "sweep.toml", "-q", "--html", "sweep.html")
+    page = Path("sweep.html").read_text()
+    assert "smfeval sweep sweep.toml -q --html sweep.html" in page
     assert outcome.out == "bold: R unearned; honest: R earned\n"
 
 

@@ -5,7 +5,13 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from smfeval.cli.drawing import add_figure_flags, check_figure_flags, draw
+from smfeval.cli.drawing import (
+    add_figure_flags,
+    check_figure_flags,
+    command_line,
+    draw,
+    write_page,
+)
 from smfeval.cli.flags import (
     add_output_flags,
     add_read_flags,
@@ -37,11 +43,22 @@ def run(arguments: list[str]) -> int:
         print(check.last_line(found))
     else:
         print(check.text_of(found, verbose=chosen.verbose), end="")
-    if isinstance(found, Examination) and (chosen.plot or chosen.save_plot is not None):
+    if isinstance(found, Examination):
+        _draw(found, chosen, arguments)
+    elif chosen.html is not None:
+        raise OptionError(f"{chosen.html}: a page shows one track; name a topic of the bag")
+    return _strict_exit_code([found]) if chosen.strict else 0
+
+
+def _draw(found: Examination, chosen: argparse.Namespace, arguments: list[str]) -> None:
+    if chosen.html is not None:
+        from smfeval.show.page import check_page  # noqa: PLC0415  only where asked for
+
+        write_page(chosen.html, check_page(found, command=command_line("check", arguments)))
+    if chosen.plot or chosen.save_plot is not None:
         from smfeval.show.figures import gallery_of_track  # noqa: PLC0415  slow to import
 
         draw(chosen, gallery_of_track, found.track)
-    return _strict_exit_code([found]) if chosen.strict else 0
 
 
 def _flags() -> argparse.ArgumentParser:
@@ -58,8 +75,8 @@ def _flags() -> argparse.ArgumentParser:
         help="a track, or bag.mcap:/topic; a bag alone lists its topics",
     )
     flags.add_argument("--strict", action="store_true", help="exit with 2 on any doubt")
-    flags.add_argument("--force", action="store_true", help="overwrite figures")
-    add_figure_flags(flags, page=False)
+    flags.add_argument("--force", action="store_true", help="overwrite figures and page")
+    add_figure_flags(flags)
     add_read_flags(flags, gauge=True)
     add_output_flags(flags)
     return flags
@@ -76,8 +93,8 @@ def _look_into(source: str, options: dict[str, Any]) -> "check.Found":
 
 def _check_several(chosen: argparse.Namespace, options: dict[str, Any]) -> int:
     """A short block for each file; one that cannot be read has the sentence that says why."""
-    if chosen.plot or chosen.save_plot is not None:
-        raise OptionError("figures are drawn of one file at a time; name one")
+    if chosen.plot or chosen.save_plot is not None or chosen.html is not None:
+        raise OptionError("figures and pages are made of one file at a time; name one")
     found: list[check.Found | str] = []
     for source in chosen.files:
         try:

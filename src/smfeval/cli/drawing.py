@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 FIGURE_SUFFIXES = (".pdf", ".png", ".svg")
 
 
-def add_figure_flags(flags: argparse.ArgumentParser, *, page: bool = True) -> None:
-    """The flags; --force belongs to the verb. Not every verb has a page."""
-    flags.set_defaults(html=None)
+def add_figure_flags(flags: argparse.ArgumentParser) -> None:
+    """The flags; --force belongs to the verb."""
     add = flags.add_argument_group("figures").add_argument
     add("--plot", action="store_true", help="show the figures in windows")
     add(
@@ -30,8 +29,7 @@ def add_figure_flags(flags: argparse.ArgumentParser, *, page: bool = True) -> No
         metavar="FILE.pdf",
         help="all figures as pages of a PDF, or each as FILE_name.png or .svg",
     )
-    if page:
-        add("--html", type=Path, metavar="FILE.html", help="one page that opens in any browser")
+    add("--html", type=Path, metavar="FILE.html", help="one page that opens in any browser")
 
 
 def check_figure_flags(
@@ -82,7 +80,7 @@ def draw(chosen: argparse.Namespace, gallery: Callable[..., "Gallery"], subject:
 
 def command_line(verb: str, arguments: list[str]) -> str:
     """What the user typed, for the foot of a page."""
-    return shlex.join(["smfeval", verb, *arguments])
+    return shlex.join(["smfeval", *verb.split(), *arguments])
 
 
 def write_page(path: Path, page: str) -> None:

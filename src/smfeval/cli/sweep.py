@@ -7,7 +7,13 @@ from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 
-from smfeval.cli.drawing import add_figure_flags, check_figure_flags, draw
+from smfeval.cli.drawing import (
+    add_figure_flags,
+    check_figure_flags,
+    command_line,
+    draw,
+    write_page,
+)
 from smfeval.cli.flags import add_output_flags, parser
 from smfeval.cli.main import LAB_MODULES
 from smfeval.compare.sweep import SENTENCES, Sweep, sweep_of
@@ -38,7 +44,7 @@ def run(arguments: list[str]) -> int:
         level=plan.options.intervals.level,
     )
     _print(sweep, chosen)
-    _draw(sweep, chosen)
+    _draw(sweep, chosen, arguments)
     return _exit_code(sweep, chosen.fail_if)
 
 
@@ -65,8 +71,8 @@ def _flags() -> argparse.ArgumentParser:
         metavar="LABEL",
         help=f"exit with 1 if a knob is {', '.join(SENTENCES)} (may repeat)",
     )
-    add("--force", action="store_true", help="overwrite figures")
-    add_figure_flags(flags, page=False)
+    add("--force", action="store_true", help="overwrite figures and page")
+    add_figure_flags(flags)
     add_output_flags(flags)
     return flags
 
@@ -108,7 +114,11 @@ def _print(sweep: Sweep, chosen: argparse.Namespace) -> None:
         print(show.text(sweep, verbose=chosen.verbose), end="")
 
 
-def _draw(sweep: Sweep, chosen: argparse.Namespace) -> None:
+def _draw(sweep: Sweep, chosen: argparse.Namespace, arguments: list[str]) -> None:
+    if chosen.html is not None:
+        from smfeval.show.page import sweep_page  # noqa: PLC0415  only where asked for
+
+        write_page(chosen.html, sweep_page(sweep, command=command_line("sweep", arguments)))
     if chosen.save_plot is None and not chosen.plot:
         return
     from smfeval.show.figures.gallery import gallery_of_sweep  # noqa: PLC0415  slow to import

@@ -1,6 +1,6 @@
 """A sweep as text: what each knob does, and with `-v` every run."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from smfeval import words
 from smfeval.compare.sweep import (
@@ -13,7 +13,7 @@ from smfeval.compare.sweep import (
     earned_error_slope,
     unearned_slope,
 )
-from smfeval.compare.sweep_points import format_settings
+from smfeval.compare.sweep_points import Line, format_settings, lines_of
 from smfeval.summarise.number import Number
 from smfeval.summarise.numbers import NUMBERS
 
@@ -34,10 +34,10 @@ def text(sweep: Sweep, *, verbose: bool = False) -> str:
     """What each knob does; the last line has the verdicts."""
     parts = [
         extent(sweep),
-        *_table(_knob_rows(sweep)),
-        *_predictions(sweep),
+        *_table(effect_table(sweep)),
+        *predictions(sweep),
         *(["", *_table(_setting_rows(sweep))] if verbose else []),
-        *_failures(sweep),
+        *failure_lines(sweep),
         *(f"  note  {note}" for note in _notes(sweep, verbose=verbose)),
         verdicts(sweep),
     ]
@@ -63,7 +63,8 @@ def verdicts(sweep: Sweep) -> str:
     return "; ".join(f"{name}: {', '.join(labels)}" for name, labels in by_estimator.items())
 
 
-def _knob_rows(sweep: Sweep) -> list[tuple[str, ...]]:
+def effect_table(sweep: Sweep) -> list[tuple[str, ...]]:
+    """Headings, then a row for each knob of each estimator, and for its tracks."""
     rows: list[tuple[str, ...]] = [HEADINGS]
     for effect in sweep.effects:
         rows.append(_effect_row(effect))
@@ -108,7 +109,8 @@ def format_slope(number: Number | None) -> str:
     return "-" if number is None else words.slope(number.value, number.low, number.high)
 
 
-def _predictions(sweep: Sweep) -> list[str]:
+def predictions(sweep: Sweep) -> list[str]:
+    """How the slopes are to be read, and what the labels mean."""
     found = {effect.label for effect in sweep.effects}
     unearned, shrinking = unearned_slope(sweep.dimension), earned_error_slope(sweep.dimension)
     return [
@@ -158,7 +160,8 @@ def _setting_row(row: SettingRow, shown: Sequence[str]) -> tuple[str, ...]:
     )
 
 
-def _failures(sweep: Sweep) -> list[str]:
+def failure_lines(sweep: Sweep) -> list[str]:
+    """A line for each run that could not be scored."""
     return [
         f"  failed  {each.estimator} {format_settings(each.settings)} on {each.track}: "
         f"{each.sentence}"
@@ -176,3 +179,15 @@ def _notes(sweep: Sweep, *, verbose: bool) -> list[str]:
 
 def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
     return [f"  {line}".rstrip() for line in words.table(rows)]
+
+
+def knob_lines(sweep: Sweep, knob: str) -> Iterator[tuple[str, Line]]:
+    """The lines of a knob, by estimator, by track where there are several, and by number."""
+    several = len({point.track for point in sweep.points}) > 1
+    whose = dict.fromkeys((point.estimator, point.track) for point in sweep.points)
+    for estimator, track in whose:
+        mine = [p for p in sweep.points if (p.estimator, p.track) == (estimator, track)]
+        lines = lines_of(mine, knob)
+        for number, line in enumerate(lines, start=1):
+            name = f"{estimator}, {track}" if several else estimator
+            yield f"{name} ({number})" if len(lines) > 1 else name, line

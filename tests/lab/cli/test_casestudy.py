@@ -8,6 +8,7 @@ from importlib.resources import files
 
 import jsonschema
 import pytest
+from markupsafe import escape
 
 from smfeval.lab.casestudy import cache, case_study
 from smfeval.lab.cli import casestudy
@@ -40,13 +41,22 @@ def pretended(monkeypatch):
 
 @pytest.fixture
 def undrawn(pretended, monkeypatch):
-    monkeypatch.setattr(casestudy, "_draw", lambda study, folder: None)
+    monkeypatch.setattr(casestudy, "_draw", lambda study, chosen, arguments: None)
 
 
-def test_figures_are_drawn(pretended, capsys, tmp_path, monkeypatch):
+def test_figures_and_page_are_drawn(pretended, capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(casestudy, "QUICK", ONE_TRACK)
-    outcome = run(capsys, "lab", "casestudy", "--quick", "-o", tmp_path / "a", "-q")
-    assert (outcome.code, outcome.err) == (0, "")
+    html = tmp_path / "case.html"
+    words = ("lab", "casestudy", "--quick", "-o", tmp_path / "a", "-q", "--html", html)
+    outcome = run(capsys, *words)
+    assert (outcome.code, outcome.err) == (0, f"smfeval: page in {html}\n")
+    page = html.read_text()
+    assert page.count('src="data:image/png;base64,') == len(FIGURES)
+    assert "plotly.js v" not in page  # there is nothing to plot
+    told = json.loads((tmp_path / "a" / "casestudy.json").read_text())
+    assert all(str(escape(each)) in page for each in told["sentences"])
+    assert f"smfeval lab casestudy --quick -o {tmp_path / 'a'}" in page
+    assert "the file exists" in refused(capsys, *words)
     made = {name for name in files_in(tmp_path / "a") if name.startswith("figures/")}
     assert made == {f"figures/{name}.png" for name in FIGURES}
     assert (tmp_path / "a" / "casestudy.pdf").read_bytes().count(b"/Type /Page ") == len(FIGURES)

@@ -7,6 +7,8 @@ import pytest
 from smfeval import __version__, words
 from smfeval.associate.nearest import GapRisk
 from smfeval.compare import compare_all
+from smfeval.compare.sweep import sweep_of
+from smfeval.doubts.one_track import examine
 from smfeval.errors import SeriesError
 from smfeval.explain.alibis import alibis
 from smfeval.explain.diagnoses import diagnose
@@ -18,8 +20,10 @@ from support.evaluations import EXACT, FAST, evaluated, plain
 from support.html import Page, digest
 from support.known_errors import S, belief, remembering
 from support.study_results import ODD, study
+from support.sweep_points import UNEARNED, line
 
 NASTY = "<script>alert(1)</script>"
+KINDS = ["score", "pairs", "study", "check", "sweep"]
 COMMAND = "smfeval score 'a b.square' --ref r.tum --html <out>.html"
 
 
@@ -47,10 +51,18 @@ def pages(overconfident, comparison):
         "score": page.score_page([overconfident], command=COMMAND),
         "pairs": page.pairs_page(comparison, command=COMMAND),
         "study": page.study_page(study(), command=COMMAND),
+        "check": page.check_page(examine(overconfident.estimate), command=COMMAND),
+        "sweep": page.sweep_page(turned(), command=COMMAND),
     }
 
 
-@pytest.mark.parametrize("kind", ["score", "pairs", "study"])
+def turned():
+    """A knob of two estimators: one that only claims, one whose errors shrink along."""
+    claims = line(UNEARNED, estimator=NASTY)
+    return sweep_of([*claims, *line(0.0, estimator="improves")], name="turned")
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_page_is_well_formed_and_runs_only_its_own_scripts(pages, kind):
     found = Page(pages[kind])
     (policy,) = [m["content"] for m in found.all("meta") if "http-equiv" in m]
@@ -61,7 +73,7 @@ def test_a_page_is_well_formed_and_runs_only_its_own_scripts(pages, kind):
     assert allowed == [digest(script) for script in code]
 
 
-@pytest.mark.parametrize("kind", ["score", "pairs", "study"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_page_points_to_nothing_outside(pages, kind):
     found = Page(pages[kind])
     pointers = [
@@ -76,7 +88,7 @@ def test_a_page_points_to_nothing_outside(pages, kind):
     assert {pointer[1:] for pointer in pointers} <= ids
 
 
-@pytest.mark.parametrize("kind", ["score", "pairs", "study"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_command_and_versions_stand_at_the_foot(pages, kind):
     foot = Page(pages[kind]).text.rpartition("This page was made by")[2]
     assert COMMAND in foot
@@ -84,7 +96,7 @@ def test_command_and_versions_stand_at_the_foot(pages, kind):
     assert re.search(r"plotly\.js \d+\.\d+", foot)
 
 
-@pytest.mark.parametrize("kind", ["score", "pairs", "study"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_nasty_name_is_text(pages, kind):
     assert NASTY not in pages[kind]
     assert (ODD if kind == "study" else NASTY) in Page(pages[kind]).text
@@ -313,3 +325,18 @@ def test_a_study_in_which_everything_failed_says_so():
     failed = tuple(replace(r, failure="gone", verdict=None, numbers=()) for r in whole.results)
     text = Page(page.study_page(Study(whole.plan, failed, (), (), ()), command=COMMAND)).text
     assert "No run could be scored." in text
+
+
+def test_a_checked_track_has_its_doubts_before_its_facts(overconfident, pages):
+    text = Page(pages["check"]).text
+    assert "doubtful" in text
+    doubt = examine(overconfident.estimate).doubts[0]
+    assert text.index(str(doubt.sentence)[1:]) < text.index("What is in it")
+
+
+def test_the_page_of_a_sweep_has_verdicts_and_every_run(pages):
+    text, sweep = Page(pages["sweep"]).text, turned()
+    for effect in sweep.effects:
+        assert f"{effect.estimator}, {effect.knob}: {effect.sentence}." in text
+    runs = pages["sweep"][pages["sweep"].index("<h2>Every run</h2>") :]
+    assert runs.count('<th scope="row">') == len(sweep.points)

@@ -8,7 +8,9 @@ from pathlib import Path
 from time import perf_counter
 
 from smfeval import words
+from smfeval.cli.drawing import command_line, write_page
 from smfeval.cli.flags import add_output_flags, parser
+from smfeval.cli.outputs import check_outputs
 from smfeval.errors import OptionError
 from smfeval.io.atomic import writing
 from smfeval.lab.casestudy import FULL, QUICK, CaseStudy, CaseStudyPlan, adapt_plan, case_study
@@ -25,12 +27,15 @@ def run(arguments: list[str]) -> int:
     """Run, or resume, the case study; returns the exit code."""
     chosen = _flags().parse_args(arguments)
     plan = _plan(chosen)
+    if chosen.html is not None and chosen.html.suffix.lower() not in (".html", ".htm"):
+        raise OptionError(f"{chosen.html}: a page is written as .html")
+    check_outputs([chosen.html] if chosen.html else [], force=chosen.force)
     _prepare(chosen.output)
     with _progress_shown(quiet=chosen.quiet) as progress:
         study = case_study(chosen.output, plan, progress=progress)
     _write(chosen.output / DOCUMENT, json_text(document(study)))
     _write(chosen.output / REPORT, report.markdown(study))
-    _draw(study, chosen.output)
+    _draw(study, chosen, arguments)
     if chosen.json:
         print(json_text(document(study)), end="")
     elif chosen.quiet:
@@ -64,8 +69,9 @@ def _write(path: Path, text: str) -> None:
         stream.write(text.encode())
 
 
-def _draw(study: CaseStudy, folder: Path) -> None:
+def _draw(study: CaseStudy, chosen: argparse.Namespace, arguments: list[str]) -> None:
     """All figures as pages of a PDF and each as a PNG; why some cannot be goes to stderr."""
+    folder = chosen.output
     from smfeval.lab.show.figures import gallery_of_case_study  # noqa: PLC0415  matplotlib
     from smfeval.show.figures import save  # noqa: PLC0415
 
@@ -78,6 +84,11 @@ def _draw(study: CaseStudy, folder: Path) -> None:
         pictures.mkdir(exist_ok=True)
         for name, figure in gallery.figures.items():
             save({name: figure}, pictures / f"{name}.png")
+    if chosen.html is not None:
+        from smfeval.lab.show.page import case_study_page  # noqa: PLC0415  matplotlib
+
+        command = command_line("lab casestudy", arguments)
+        write_page(chosen.html, case_study_page(study, gallery, command=command))
 
 
 @contextmanager
@@ -124,6 +135,8 @@ def _flags() -> argparse.ArgumentParser:
         metavar="FOLDER",
         help="where to write, and to resume from (default: casestudy)",
     )
+    add("--html", type=Path, metavar="FILE.html", help="one page that opens in any browser")
+    add("--force", action="store_true", help="overwrite the page")
     add("--quick", action="store_true", help="one short walk of each set: a minute, not ten")
     add("--filters", metavar="NAME,NAME", help="some of the lab's filters (default: all)")
     add("--seed", type=int, default=1, help="draws scenes, walks, noise and faults (default: 1)")

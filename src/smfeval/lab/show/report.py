@@ -53,7 +53,7 @@ def text(study: CaseStudy) -> str:
     """The case study as plain text."""
     parts = [
         extent(study),
-        *(f"  {line}" for line in _left_out_lines(study)),
+        *(f"  {line}" for line in left_out_lines(study)),
         *(f"\n{as_text(sheet)}" for sheet in sheets(study)),
         f"\n{CLOSING}",
         *(f"  {sentence}" for sentence in sentences(study)),
@@ -63,7 +63,7 @@ def text(study: CaseStudy) -> str:
 
 def markdown(study: CaseStudy) -> str:
     """The case study as Markdown."""
-    left = "\n".join(f"- {escape_markdown(line)}" for line in _left_out_lines(study))
+    left = "\n".join(f"- {escape_markdown(line)}" for line in left_out_lines(study))
     conclusions = "\n".join(f"- {escape_markdown(sentence)}" for sentence in sentences(study))
     parts = [
         "# Case study",
@@ -91,7 +91,8 @@ def extent(study: CaseStudy) -> str:
     )
 
 
-def _left_out_lines(study: CaseStudy) -> list[str]:
+def left_out_lines(study: CaseStudy) -> list[str]:
+    """Filters that did not run, and notes."""
     every = len(study.plan.worlds)
     missing = [_not_run(each, every=len(each.tracks) == every) for each in study.not_run]
     return [*missing, *(f"note: {note}" for note in study.notes)]

@@ -16,7 +16,7 @@ from smfeval import words
 from smfeval.compare import Comparison
 from smfeval.compare.duels import Column, Ranks
 from smfeval.compare.sweep import Sweep
-from smfeval.compare.sweep_points import Line, lines_of
+from smfeval.compare.sweep_points import Line
 from smfeval.errors import OptionError, SmfevalError
 from smfeval.evaluation import Evaluation
 from smfeval.io.atomic import replacing_all
@@ -26,6 +26,7 @@ from smfeval.show.figures.study import ForestRow
 from smfeval.show.figures.style import STYLE, paper_style
 from smfeval.show.figures.table import FIGURES, draw
 from smfeval.show.series import Evaluations, estimate_name, has_belief
+from smfeval.show.sweep import knob_lines
 from smfeval.studies.result import Study
 from smfeval.summarise.numbers import NUMBERS
 from smfeval.track import AnyTrack
@@ -207,7 +208,7 @@ def gallery_of_sweep(sweep: Sweep, *, make: FigureFactory = Figure) -> Gallery:
     """Two figures for each knob, named after it; every estimator and track has its own line."""
     figures, refused = {}, {}
     for knob in dict.fromkeys(effect.knob for effect in sweep.effects):
-        lines = dict(_knob_lines(sweep, knob))
+        lines = dict(knob_lines(sweep, knob))
         for figure, quantity in QUANTITIES.items():
             name = f"{figure}_{_knob_file_name(knob)}"
             runs = {of: (line.precision, quantity(line)) for of, line in lines.items()}
@@ -223,18 +224,6 @@ def gallery_of_sweep(sweep: Sweep, *, make: FigureFactory = Figure) -> Gallery:
 
 def _knob_file_name(knob: str) -> str:
     return re.sub(r"[^\w.-]+", "_", knob)
-
-
-def _knob_lines(sweep: Sweep, knob: str) -> Iterator[tuple[str, Line]]:
-    """The lines of a knob, by estimator, by track where there are several, and by number."""
-    several = len({point.track for point in sweep.points}) > 1
-    whose = dict.fromkeys((point.estimator, point.track) for point in sweep.points)
-    for estimator, track in whose:
-        mine = [p for p in sweep.points if (p.estimator, p.track) == (estimator, track)]
-        lines = lines_of(mine, knob)
-        for number, line in enumerate(lines, start=1):
-            name = f"{estimator}, {track}" if several else estimator
-            yield f"{name} ({number})" if len(lines) > 1 else name, line
 
 
 # Files carry no date, so that the same figure gives the same file.

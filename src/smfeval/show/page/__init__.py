@@ -12,9 +12,11 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
+    "check_page": "check",
     "pairs_page": "pairs",
     "score_page": "scores",
     "study_page": "study",
+    "sweep_page": "sweep",
 }
 
 __all__ = list(_HOMES)

@@ -28,6 +28,7 @@ SCRIPTS = (
     "scene.js",
     "close_up.js",
     "spread.js",
+    "reports.js",
     "main.js",
 )
 BARE = re.compile(r"^ *(?:(?://|/\*\*).*)?\n?", re.MULTILINE)  # indents and comments of scripts
@@ -35,7 +36,7 @@ BARE = re.compile(r"^ *(?:(?://|/\*\*).*)?\n?", re.MULTILINE)  # indents and com
 
 def document(template: str, *, title: str, command: str, data: dict[str, Any], **parts: Any) -> str:
     """The template of a page, filled in with its parts; `data` is what its scripts draw."""
-    scripts = [plotly(), _own_script()]
+    scripts = [plotly(), _own_script()] if data else [_own_script()]
     return render_html(
         template,
         title=title,

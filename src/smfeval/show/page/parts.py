@@ -26,6 +26,7 @@ class Card:
     evidence: tuple[str, ...] = ()  # sentences
     who: str = ""
     warnings: tuple[str, ...] = ()  # sentences: what looks wrong
+    look: str = ""  # label whose colour and icon it has, where it is not its own
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,20 @@ class Fact:
 
 DASH = Cell("-")
 Row = tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a report: a title, and below it what there is of plots, rows, facts and notes."""
+
+    title: str
+    lead: str = ""
+    plots: tuple[tuple[str, str], ...] = ()  # id and title
+    headings: tuple[str, ...] = ()
+    rows: tuple[Row, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    notes: tuple[str, ...] = ()
+    pictures: tuple[tuple[str, str], ...] = ()  # title and PNG in base64
 
 
 def number_cell(found: Number | None, unit: str | None = None) -> Cell:

@@ -14,6 +14,7 @@ from smfeval.maths.stamps import NANOSECONDS
 from smfeval.score import Residuals
 from smfeval.score.pit import honest_quantile
 from smfeval.show.series import nees_ratio, stretch_index, thin_scans
+from smfeval.track import AnyTrack, GaussianTrack
 from smfeval.words import printable
 
 MOST = 60_000  # scans of all tracks of a page together: about 90 bytes each
@@ -164,6 +165,29 @@ def _series_data(
     kept = _kept_scans(stamp, list(series.values()), most)
     packed = {name: pack_floats(values[kept]) for name, values in series.items()}
     return _clock_data(stamp, kept, start_ns) | packed
+
+
+def drawn_path(track: AnyTrack) -> dict[str, Any]:
+    """A track by itself: positions, covariances, and sigma along its extreme directions."""
+    belief = track if isinstance(track, GaussianTrack) else None
+    series: dict[str, Floats] = {}
+    if belief is not None:
+        eigenvalue = np.linalg.eigvalsh(belief.position_covariance)
+        sigma = np.sqrt(np.maximum(eigenvalue, 0))
+        series = {"most": sigma[:, -1], "least": sigma[:, 0]}
+    kept = _kept_scans(track.stamp, [*series.values(), *track.position.T], MOST)
+    origin = origin_of(track.position)
+    found: dict[str, Any] = {
+        "name": printable(track.provenance.name),
+        "short": printable(words.stem(track.provenance.name)),
+        "origin": origin.tolist(),
+        **_clock_data(track.stamp, kept, int(track.stamp[0])),
+        "position": pack_floats(track.position[kept] - origin),
+        **{name: pack_floats(values[kept]) for name, values in series.items()},
+    }
+    if belief is not None:
+        found["covariance"] = pack_floats(in_space(belief.position_covariance[kept], SPACE))
+    return found
 
 
 def in_space(covariance: Floats, axes: str) -> Floats:

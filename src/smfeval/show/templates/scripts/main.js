@@ -114,7 +114,9 @@ document.querySelectorAll("table:not(.still)").forEach(enliven);
 explainTerms();
 const told = JSON.parse(element("data").textContent);
 if (told.spread && element("spread")) spread(element("spread"), element("metric"), told.spread);
-(told.tracks ? showTracks(told) : breath()).then(() => {
+for (const [n, knob] of (told.knobs ?? []).entries()) knobPlot(element(`knob-${n}`), knob);
+const shown = told.tracks ? showTracks(told) : told.path ? showPath(told.path) : breath();
+shown.then(() => {
   fitPlotsToPaper();
   root.dataset.ready = "yes";
 });

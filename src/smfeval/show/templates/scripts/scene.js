@@ -118,11 +118,16 @@ function inSpaceMode(path, shade) {
   return { mode, marker: { ...marker, color: shade } };
 }
 
+/** At most ALONG scans, spread evenly over the track. */
+function evenScans(track) {
+  const count = Math.min(ALONG, track.time.length);
+  return Array.from({ length: count }, (_, i) =>
+    Math.round((i * (track.time.length - 1)) / Math.max(count - 1, 1)));
+}
+
 /** Ellipsoids spread evenly over the scans, in the colour of their NEES, as one mesh. */
 function alongOf(track, factor) {
-  const count = Math.min(ALONG, track.time.length), turns = 16, rings = 8;
-  const scans = Array.from({ length: count }, (_, i) =>
-    Math.round((i * (track.time.length - 1)) / Math.max(count - 1, 1)));
+  const scans = evenScans(track), turns = 16, rings = 8;
   const size = factor === 1 ? "to scale" : `magnified ${factor.toLocaleString("en")} times`;
   const shapes = scans.map((scan) => ({
     root: rootOf(track.covariance, scan),

@@ -93,7 +93,7 @@ function decades(tracks, names) {
   return {
     exponentformat: "power",
     range: [Math.log10(low) - 0.06 * span, Math.log10(high) + 0.06 * span],
-    dtick: span > 1.7 ? Math.ceil(span / 5) : "D2",
+    ...(span < 0.6 ? { nticks: 4 } : { dtick: span > 1.7 ? Math.ceil(span / 5) : "D2" }),
   };
 }
 

@@ -1,0 +1,50 @@
+"""The case study as one HTML file: what the numbers say, the tables and the figures."""
+
+from base64 import b64encode
+from io import BytesIO
+
+from matplotlib.figure import Figure
+
+from smfeval.lab.casestudy import CaseStudy
+from smfeval.lab.casestudy.conclusions import sentences
+from smfeval.lab.show.report import extent, left_out_lines, sheets
+from smfeval.show.figures.gallery import Gallery
+from smfeval.show.figures.style import paper_style
+from smfeval.show.page.document import document
+from smfeval.show.page.parts import Card, Cell, Section, sentence
+
+PICTURE_DPI = 130
+
+
+def case_study_page(study: CaseStudy, gallery: Gallery, *, command: str) -> str:
+    """Conclusions first, then every table of the report, then every figure."""
+    tables = [
+        Section(
+            sheet.title,
+            headings=sheet.headings,
+            rows=tuple(tuple(Cell(text) for text in row) for row in sheet.rows),
+            notes=sheet.remarks,
+        )
+        for sheet in sheets(study)
+    ]
+    pictures = tuple((name, _png(figure)) for name, figure in gallery.figures.items())
+    conclusions = tuple(map(str, sentences(study)))
+    left_out = tuple(sentence(line) for line in left_out_lines(study))
+    return document(
+        "report.html",
+        title="Case study",
+        command=command,
+        data={},
+        question="Why is a LiDAR-inertial filter overconfident?",
+        heading=extent(study),
+        verdict=Card("case study", "What the numbers say", conclusions, warnings=left_out),
+        sections=[*tables, *([Section("Figures", pictures=pictures)] if pictures else [])],
+    )
+
+
+def _png(figure: Figure) -> str:
+    """The picture in base64; the same figure gives the same text."""
+    made = BytesIO()
+    with paper_style():
+        figure.savefig(made, format="png", dpi=PICTURE_DPI, metadata={"Software": None})
+    return b64encode(made.getvalue()).decode("ascii")
