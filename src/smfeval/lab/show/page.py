@@ -11,7 +11,7 @@ from smfeval.lab.show.report import extent, left_out_lines, sheets
 from smfeval.show.figures.gallery import Gallery
 from smfeval.show.figures.style import paper_style
 from smfeval.show.page.document import document
-from smfeval.show.page.parts import Card, Cell, Section, sentence
+from smfeval.show.page.parts import Card, Cell, PageSection, sentence
 
 PICTURE_DPI = 130
 
@@ -19,7 +19,7 @@ PICTURE_DPI = 130
 def case_study_page(study: CaseStudy, gallery: Gallery, *, command: str) -> str:
     """Conclusions first, then every table of the report, then every figure."""
     tables = [
-        Section(
+        PageSection(
             sheet.title,
             headings=sheet.headings,
             rows=tuple(tuple(Cell(text) for text in row) for row in sheet.rows),
@@ -38,7 +38,7 @@ def case_study_page(study: CaseStudy, gallery: Gallery, *, command: str) -> str:
         question="Why is a LiDAR-inertial filter overconfident?",
         heading=extent(study),
         verdict=Card("case study", "What the numbers say", conclusions, warnings=left_out),
-        sections=[*tables, *([Section("Figures", pictures=pictures)] if pictures else [])],
+        sections=[*tables, *([PageSection("Figures", pictures=pictures)] if pictures else [])],
     )
 
 

@@ -3,7 +3,7 @@
 from smfeval.doubts.one_track import Examination
 from smfeval.show.check import doubt_text, last_line, track_rows
 from smfeval.show.page.document import document
-from smfeval.show.page.parts import Card, Fact, Section, sentence
+from smfeval.show.page.parts import Card, Fact, PageSection, sentence
 from smfeval.show.page.plots import drawn_path
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
 
@@ -25,8 +25,8 @@ def check_page(examination: Examination, *, command: str) -> str:
         heading=name,
         verdict=_card(examination),
         sections=[
-            Section("The track", plots=tuple(plots)),
-            Section("What is in it", facts=tuple(Fact(label, text) for label, text in rows)),
+            PageSection("The track", plots=tuple(plots)),
+            PageSection("What is in it", facts=tuple(Fact(label, text) for label, text in rows)),
         ],
     )
 

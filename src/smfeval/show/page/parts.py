@@ -66,7 +66,7 @@ Row = tuple[Cell, ...]
 
 
 @dataclass(frozen=True)
-class Section:
+class PageSection:
     """A part of a report: a title, and below it what there is of plots, rows, facts and notes."""
 
     title: str

@@ -7,7 +7,7 @@ from smfeval import words
 from smfeval.compare.sweep import Sweep
 from smfeval.compare.sweep_points import Point, format_settings
 from smfeval.show.page.document import document
-from smfeval.show.page.parts import Card, Cell, Row, Section, number_cell, sentence
+from smfeval.show.page.parts import Card, Cell, PageSection, Row, number_cell, sentence
 from smfeval.show.sweep import (
     effect_table,
     extent,
@@ -50,19 +50,19 @@ def _card(sweep: Sweep) -> Card:
     return Card(label, f"{verdicts(sweep)}.", evidence, warnings=failed, look=LOOKS.get(label, ""))
 
 
-def _sections(sweep: Sweep, knobs: list[str]) -> Iterator[Section]:
+def _sections(sweep: Sweep, knobs: list[str]) -> Iterator[PageSection]:
     plots = tuple((f"knob-{n}", f"{knob}: its value at each mark") for n, knob in enumerate(knobs))
-    yield Section("NEES and error over precision", plots=plots)
+    yield PageSection("NEES and error over precision", plots=plots)
     headings, *rows = effect_table(sweep)
-    yield Section(
+    yield PageSection(
         "What each knob does",
         headings=headings,
         rows=tuple(tuple(Cell(text) for text in row) for row in rows),
         notes=tuple(line.strip() for line in predictions(sweep)),
     )
-    yield Section("Every run", headings=RUN_HEADINGS, rows=tuple(map(_run, sweep.points)))
+    yield PageSection("Every run", headings=RUN_HEADINGS, rows=tuple(map(_run, sweep.points)))
     if sweep.notes:
-        yield Section("Conventions and assumptions", notes=sweep.notes)
+        yield PageSection("Conventions and assumptions", notes=sweep.notes)
 
 
 def _run(point: Point) -> Row:
