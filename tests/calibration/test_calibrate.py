@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_1samp
 
-from smfeval import OptionError, Options, SeriesError, calibrate, evaluate
+from smfeval import ConventionError, OptionError, Options, SeriesError, calibrate, evaluate
 from smfeval.calibration.choice import gain_number
 from smfeval.calibration.held_out import BLOCKS
 from smfeval.calibration.models import MODELS
@@ -142,6 +142,10 @@ def test_what_cannot_be_learnt_is_refused_in_one_sentence(tight):
         calibrate(tight, model="scales")
     with pytest.raises(OptionError, match="telemetry: it needs telemetry of every track"):
         calibrate(tight, model="telemetry")
+    with pytest.raises(SeriesError, match="has 5 scored scans; 20 are needed"):
+        calibrate([(estimate[:5], reference), tight[1]])
+    with pytest.raises(ConventionError, match=r"different bodies \(lidar and imu\)"):
+        calibrate([(estimate.with_about(body="lidar"), reference), tight[1]])
     with pytest.raises(OptionError, match="no track to learn from"):
         calibrate([])
 

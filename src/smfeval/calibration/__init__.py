@@ -18,7 +18,12 @@ import numpy as np
 
 from smfeval import words
 from smfeval.calibration.choice import ModelGain, choose_model, gain_number, leave_out
-from smfeval.calibration.correction import Correction, ScanColumns
+from smfeval.calibration.correction import (
+    Correction,
+    ScanColumns,
+    convention_of,
+    estimator_of,
+)
 from smfeval.calibration.held_out import (
     CalibrationTrack,
     Fit,
@@ -32,7 +37,7 @@ from smfeval.calibration.held_out import (
 )
 from smfeval.calibration.models import pooled_scale, robust_scale
 from smfeval.calibration.regions import Regions, conformal_regions
-from smfeval.errors import OptionError, SeriesError
+from smfeval.errors import ConventionError, OptionError, SeriesError
 from smfeval.evaluation import Options, evaluate
 from smfeval.summarise.number import Number
 from smfeval.track import AnyTrack, GaussianTrack
@@ -42,6 +47,7 @@ __all__ = ["Calibration", "Correction", "ScanColumns", "calibrate"]
 SCHEMA = "smfeval.calibrate/1"
 FEWEST_TRACKS = 2  # to learn from; one says nothing about another
 SIGN_TEST = 0.025  # chance that so many tracks are better if better and worse are alike
+FEWEST_SCANS_OF_A_TRACK = 20  # scored; fewer say nothing of a track
 FEWEST_SCANS = 50  # of a track that is cut into parts
 
 
@@ -113,14 +119,19 @@ class Calibration:
         return (self.gain.low is not None and self.gain.low > 0) or by_sign <= SIGN_TEST
 
     @property
+    def is_recommended(self) -> bool:
+        """Whether to publish the correction: it is shown to help, or better on every track."""
+        return self.is_shown or self.better == len(self.counted)
+
+    @property
     def sentence(self) -> str:
         """What to publish, and what that does on tracks that were not learnt from."""
         proof, caution = self._proof(), ""
+        if not self.is_recommended:
+            return f"publish the covariance as it is: no correction is shown to help; {proof}"
         if self.how == TIME:
             caution = ", on this track"
         elif not self.is_shown:
-            if self.better < len(self.counted):
-                return f"publish the covariance as it is: no correction is shown to help; {proof}"
             caution = f", with caution ({words.count(self.better, 'track')} cannot show it)"
         correction = self.correction
         said = f"the covariance corrected by {correction.sentence}"
@@ -215,6 +226,7 @@ def calibrate(
     regions
         Also find regions that hold on this share of new tracks.
     """
+    _refuse_mixed([estimate for estimate, _ in (*train, *on)])
     tracks = _score_all([*train, *on], options or Options(), telemetry, columns)
     parts = [Part(track) for track in tracks[: len(train)]]
     tests = [Part(track) for track in tracks[len(train) :]]
@@ -282,10 +294,27 @@ def _score_all(
         if not isinstance(estimate, GaussianTrack):
             raise SeriesError(f"{name} has no covariances; a correction needs some to correct")
         evaluation = evaluate(estimate, reference, options=lean)
+        scans = len(evaluation.position.residuals)
+        if scans < FEWEST_SCANS_OF_A_TRACK:
+            needed = f"{FEWEST_SCANS_OF_A_TRACK} are needed of every track"
+            raise SeriesError(f"{name} has {words.count(scans, 'scored scan')}; {needed}")
         if not float(np.max(np.abs(evaluation.position.residuals.error))) > 0:
             raise SeriesError(f"{name}: no scan has an error; is it compared with itself?")
         found.append(CalibrationTrack.of(name, evaluation, table, columns))
     return found
+
+
+def _refuse_mixed(estimates: Sequence[AnyTrack]) -> None:
+    """Raise on tracks whose covariances do not mean the same: other conventions or bodies."""
+    for what, found in (
+        ("conventions", [convention_of(each) for each in estimates]),
+        ("bodies", [each.about.body for each in estimates]),
+    ):
+        several = list(dict.fromkeys(each for each in found if each is not None))
+        if len(several) > 1:
+            raise ConventionError(
+                f"the tracks have different {what} ({words.join(several)}); a correction is of one"
+            )
 
 
 def _without_common_end(names: list[str]) -> list[str]:
@@ -337,6 +366,11 @@ def _choose_parts(
 def _notes(parts: Sequence[Part], tests: Sequence[Part], how: str) -> tuple[str, ...]:
     """What the numbers do not say."""
     notes = []
+    named = {estimator_of(part.track.evaluation.estimate) for part in (*parts, *tests)} - {None}
+    if len(named) > 1:
+        notes.append(
+            f"the tracks are of different estimators ({words.join(sorted(map(str, named)))})"
+        )
     every = [part.track.evaluation for part in (*parts, *tests)]
     fitted = [each for each in every if each.claim is not None and each.claim.how == "after a fit"]
     if fitted:

@@ -82,7 +82,7 @@ def _models(calibration: Calibration, *, verbose: bool) -> list[str]:
 
 def _parameters(calibration: Calibration) -> list[str]:
     """The correction as parameters of known systems."""
-    found = calibration.correction.parameters()
+    found = calibration.correction.parameters() if calibration.is_recommended else {}
     if "position_covariance_scale" not in found:
         return []
     position, yaw = (
