@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from smfeval.errors import OptionError, SeriesError
 from smfeval.evaluation import Evaluation
@@ -57,6 +56,8 @@ def scan_normals(clouds: Iterable[tuple[int, Floats]], *, voxel_m: float = VOXEL
 
 def plane_moments(point: Floats, voxel_m: float = VOXEL_M) -> tuple[int, Floats]:
     """Number of planes in a cloud (n, 3), and the sum of n n^T over them (3, 3)."""
+    from scipy.spatial import cKDTree  # noqa: PLC0415  slow to import
+
     thin = downsample(point, voxel_m)
     if len(thin) < NEIGHBOURS:
         return 0, np.zeros((3, 3))

@@ -8,7 +8,7 @@ from smfeval.errors import OptionError
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def compile_loops(function: F) -> F:
+def jit_compile(function: F) -> F:
     """The function in machine code: compiled at its first call, read from disk at later ones."""
     try:
         from numba import njit  # noqa: PLC0415  an extra: the sentence below is said if it is missing

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from smfeval.lab.compiled import compile_loops
+from smfeval.lab.compiled import jit_compile
 from smfeval.maths.arrays import Floats, Ints
 
 CLOSE_M = 1e-9  # clearance over waves that counts as contact
@@ -53,7 +53,7 @@ class Solids(NamedTuple):
     knot_s: float
 
 
-@compile_loops
+@jit_compile
 def cast_solids(rays: Rays, slices: Slices, solids: Solids) -> None:
     """Boxes and tubes, at rest or moving."""
     start, step = np.empty(3), np.empty(3)
@@ -71,7 +71,7 @@ def cast_solids(rays: Rays, slices: Slices, solids: Solids) -> None:
             rays.nearest[j] = min(rays.nearest[j], distance)
 
 
-@compile_loops
+@jit_compile
 def into_body(start: Floats, step: Floats, pose: Floats, knot: float) -> None:
     """Express a ray, in place, in the axes of a body between two knots of its path."""
     last = len(pose) - 1
@@ -86,7 +86,7 @@ def into_body(start: Floats, step: Floats, pose: Floats, knot: float) -> None:
     step[0], step[1] = cos * step[0] + sin * step[1], cos * step[1] - sin * step[0]
 
 
-@compile_loops
+@jit_compile
 def hit_box(row: Floats, start: Floats, step: Floats) -> float:
     """Distance to the first face of a box, inf without one.
 
@@ -112,7 +112,7 @@ def hit_box(row: Floats, start: Floats, step: Floats) -> float:
     return first if first > 0 else np.inf
 
 
-@compile_loops
+@jit_compile
 def hit_tube(row: Floats, start: Floats, step: Floats) -> float:
     """Distance to the first wall of a tube, inf without one.
 
@@ -149,7 +149,7 @@ class GroundShape(NamedTuple):
     seed: int
 
 
-@compile_loops
+@jit_compile
 def cast_ground(rays: Rays, shape: GroundShape) -> None:
     """The ground, from above."""
     crest = shape.level + shape.tuft_m
@@ -172,7 +172,7 @@ def cast_ground(rays: Rays, shape: GroundShape) -> None:
         rays.nearest[j] = min(rays.nearest[j], at)
 
 
-@compile_loops
+@jit_compile
 def waves_below(
     start: Floats, step: Floats, at: float, shape: GroundShape
 ) -> tuple[float, float, float]:
@@ -193,7 +193,7 @@ TURN = 4096  # angles of the table in a turn
 SIN, COS = (f(2 * np.pi / TURN * np.arange(TURN)) for f in (np.sin, np.cos))
 
 
-@compile_loops
+@jit_compile
 def sin_cos(angle: float) -> tuple[float, float]:
     """Sine and cosine from those of the nearest angle in a table, to 1e-12; most time goes here."""
     nearest = np.floor(angle * (TURN / (2 * np.pi)) + 0.5)
@@ -203,7 +203,7 @@ def sin_cos(angle: float) -> tuple[float, float]:
     return sin * even + cos * odd, cos * even - sin * odd
 
 
-@compile_loops
+@jit_compile
 def march_waves(start: Floats, step: Floats, at: float, limit: float, shape: GroundShape) -> float:
     """Walk along a ray without ever passing the waves with the highest tufts on them.
 
@@ -227,7 +227,7 @@ def march_waves(start: Floats, step: Floats, at: float, limit: float, shape: Gro
     return np.inf
 
 
-@compile_loops
+@jit_compile
 def march_tufts(start: Floats, step: Floats, at: float, limit: float, shape: GroundShape) -> float:
     """Walk along a ray in steps of a quarter of a cell or more, then close in on the crossing.
 
@@ -266,7 +266,7 @@ def march_tufts(start: Floats, step: Floats, at: float, limit: float, shape: Gro
     return at
 
 
-@compile_loops
+@jit_compile
 def gap_to_tufts(
     start: Floats, step: Floats, at: float, height: float, shape: GroundShape
 ) -> float:
@@ -277,7 +277,7 @@ def gap_to_tufts(
     return height - shape.tuft_m * tuft_height(x / shape.cell_m, y / shape.cell_m, shape.seed)
 
 
-@compile_loops
+@jit_compile
 def tuft_height(x: float, y: float, seed: int) -> float:
     """Between the corners of a cell, bilinear; a corner is drawn evenly from -1 to 1."""
     i, j = np.floor(x), np.floor(y)
@@ -287,13 +287,13 @@ def tuft_height(x: float, y: float, seed: int) -> float:
     return (1 - v) * low + v * high
 
 
-@compile_loops
+@jit_compile
 def corner_height(i: float, j: float, seed: int) -> float:
     """Drawn by the numbers of the corner. -1 to 1."""
     return 2.0 * float(mix(int(i), int(j), 0, seed) >> np.uint64(11)) * 2.0**-53 - 1.0
 
 
-@compile_loops
+@jit_compile
 def mix(i: int, j: int, k: int, seed: int) -> np.uint64:
     """A number of 64 random bits that is the same for the same four numbers (SplitMix64)."""
     bits = (
@@ -307,7 +307,7 @@ def mix(i: int, j: int, k: int, seed: int) -> np.uint64:
     return bits ^ (bits >> np.uint64(31))
 
 
-@compile_loops
+@jit_compile
 def tuft_heights(x: Floats, y: Floats, shape: GroundShape) -> Floats:
     """Heights of the tufts at places, m. (n,), (n,) -> (n,)."""
     out = np.empty(len(x))
@@ -326,7 +326,7 @@ class Crowns(NamedTuple):
     seed: int
 
 
-@compile_loops
+@jit_compile
 def cast_crowns(rays: Rays, slices: Slices, crowns: Crowns) -> None:
     """Leaves between the places where a ray enters a crown and leaves it."""
     for k in range(len(slices.surface)):
@@ -350,7 +350,7 @@ def cast_crowns(rays: Rays, slices: Slices, crowns: Crowns) -> None:
                 rays.nearest[j] = min(rays.nearest[j], leaf)
 
 
-@compile_loops
+@jit_compile
 def first_leaf(
     ray: tuple[Floats, Floats], enter: float, leave: float, extinction: float, seed: int
 ) -> float:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from smfeval.lab.filters.compiled import jit_compile
+from smfeval.lab.compiled import jit_compile
 from smfeval.maths.arrays import Floats, Ints
 
 

@@ -13,7 +13,7 @@ from scipy.spatial import cKDTree
 
 from smfeval import words
 from smfeval.errors import OptionError
-from smfeval.lab.filters.compiled import jit_compile
+from smfeval.lab.compiled import jit_compile
 from smfeval.lab.filters.ieskf.rotations import cross_product
 from smfeval.maths.arrays import Bools, Floats, Ints
 
