@@ -213,13 +213,24 @@ def test_what_repeats_in_residuals_is_learnt(rng):
 
 
 @pytest.fixture(scope="module")
-def runs():
+def finished():
     """A short walk with the map's error ignored and carried, reported every second scan."""
     recording = room.recording(31, duration_s=4.0, count=600, sweep=True)
     return {
-        kind: run(recording, Settings(map_error=kind, report_every=2, cross_lags=5)).belief
+        kind: run(recording, Settings(map_error=kind, report_every=2, cross_lags=5))
         for kind in ("ignored", "carried")
     }
+
+
+@pytest.fixture
+def runs(finished):
+    return {kind: done.belief for kind, done in finished.items()}
+
+
+def test_all_scans_are_used_and_every_second_is_reported(finished):
+    for done in finished.values():
+        assert len(done.belief) == (done.scans + 1) // 2
+        np.testing.assert_array_equal(done.belief.stamp, done.telemetry.stamp[::2])
 
 
 def test_the_mean_is_the_filters_own(runs):

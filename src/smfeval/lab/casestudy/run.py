@@ -108,7 +108,7 @@ def score_row(plan: CaseStudyPlan, outcome: Outcome) -> ScoreRow:
         coverage=found.get("coverage_90"),
         verdict=found.verdict.label,
         lost=outcome.mae_m > LOST_M,
-        cpu_per_scan_s=outcome.run.cpu_s / len(outcome.run.belief),
+        cpu_per_scan_s=outcome.run.cpu_s / outcome.run.scans,
     )
 
 

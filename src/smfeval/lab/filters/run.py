@@ -62,6 +62,11 @@ class Run:
         return self.telemetry.updates
 
     @property
+    def scans(self) -> int:
+        """Scans that were used; beliefs may be reported of some of them."""
+        return len(self.belief if self.telemetry is None else self.telemetry.stamp)
+
+    @property
     def sigma_m(self) -> float | None:
         """Reported sigma of the position along an axis, median over scans; None without one."""
         if not isinstance(self.belief, GaussianTrack):

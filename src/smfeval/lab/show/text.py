@@ -31,7 +31,7 @@ class FinishedRun:
     @property
     def cpu_per_scan_s(self) -> float:
         """Time of one core for a scan."""
-        return self.run.cpu_s / len(self.run.belief)
+        return self.run.cpu_s / self.run.scans
 
     @property
     def times_real_time(self) -> float | None:
@@ -49,7 +49,7 @@ def run_text(done: FinishedRun, *, verbose: bool = False) -> str:
     """What ran, how fast, what it claims and what was written."""
     rows = [
         ("filter", " ".join((done.filter, *done.settings))),
-        ("scans", words.count_of(len(done.run.belief), len(done.recording.scans), "")),
+        ("scans", words.count_of(done.run.scans, len(done.recording.scans), "")),
         ("CPU", _cpu(done)),
         ("matched", _matched_text(done)),
         ("sigma", _sigma(done)),
