@@ -13,6 +13,7 @@ The way of the data, and where each step lives::
     compare    estimates against each other, over tracks, along a knob           compare
     explain    what else could explain a verdict, and what is wrong              explain
     calibrate  what to publish instead, proven on other tracks                   calibration
+    monitor    an alarm while it runs, from evidence that holds at any time      monitor
     study      many estimators on many tracks, from a plan                       studies
     show       text, tables, figures, the page                                   show
 
@@ -52,6 +53,9 @@ if TYPE_CHECKING:
     from smfeval.io.recorder import SquareWriter
     from smfeval.maths.normal import nees
     from smfeval.maths.normal_distance import energy_score
+    from smfeval.monitor.beliefs import BeliefWatch
+    from smfeval.monitor.edetector import EDetector
+    from smfeval.monitor.eprocess import EProcess
     from smfeval.score.crps import crps
     from smfeval.score.interval import interval_score
     from smfeval.score.log import log_score
@@ -70,11 +74,14 @@ __version__ = "0.1.0"
 # Public name -> module that holds it. Looked up on first use, so that `import smfeval` is instant.
 _HOMES = {
     "About": "smfeval.track",
+    "BeliefWatch": "smfeval.monitor.beliefs",
     "Calibration": "smfeval.calibration",
     "Comparison": "smfeval.compare",
     "ConventionError": "smfeval.errors",
     "Correction": "smfeval.calibration",
     "CrossCovariance": "smfeval.track",
+    "EDetector": "smfeval.monitor.edetector",
+    "EProcess": "smfeval.monitor.eprocess",
     "Evaluation": "smfeval.evaluation",
     "Examination": "smfeval.doubts.one_track",
     "FormatError": "smfeval.errors",
@@ -126,11 +133,14 @@ _HOMES = {
 
 __all__ = [
     "About",
+    "BeliefWatch",
     "Calibration",
     "Comparison",
     "ConventionError",
     "Correction",
     "CrossCovariance",
+    "EDetector",
+    "EProcess",
     "Evaluation",
     "Examination",
     "FormatError",

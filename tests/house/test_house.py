@@ -36,11 +36,14 @@ HEAVY = (
 def test_public_names_are_pinned():
     assert sorted(smfeval.__all__) == [
         "About",
+        "BeliefWatch",
         "Calibration",
         "Comparison",
         "ConventionError",
         "Correction",
         "CrossCovariance",
+        "EDetector",
+        "EProcess",
         "Evaluation",
         "Examination",
         "FormatError",

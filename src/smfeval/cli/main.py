@@ -25,6 +25,7 @@ VERBS = {
     "calibrate": "what to publish instead: a correction, proven on other tracks",
     "table": "past results in one table",
     "nis": "a filter's innovations: too tight, or not white?",
+    "watch": "an alarm while it runs: two estimates, one and a reference, or innovations",
     "check": "what is in this file, and can it be scored?",
     "convert": "any supported format to any other",
     "lab": "worlds whose answer is known: simulate them, run filters, explain what they claim",

@@ -18,7 +18,7 @@ def run(arguments: list[str]) -> int:
     """Judge the innovations of one log; returns the exit code."""
     chosen = _flags().parse_args(arguments)
     conditions = [parse_condition(text, CONDITION_NAMES, example="k>2") for text in chosen.fail_if]
-    gates = dict(_parse_gate(text) for text in chosen.gate)
+    gates = dict(parse_gate(text) for text in chosen.gate)
     innovations = read_innovations(chosen.file)
     report = judge_innovations(innovations, gates=gates, false_alarms=chosen.false_alarms)
     if chosen.json:
@@ -61,7 +61,8 @@ def _flags() -> argparse.ArgumentParser:
     return flags
 
 
-def _parse_gate(text: str) -> tuple[str, float]:
+def parse_gate(text: str) -> tuple[str, float]:
+    """Sensor ("": all) and largest NIS."""
     sensor, _, value = text.rpartition("=")
     try:
         return sensor, float(value)

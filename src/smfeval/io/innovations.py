@@ -83,8 +83,12 @@ def _collect(name: str, frame: pl.DataFrame, notes: tuple[str, ...] = ()) -> Inn
     )
 
 
-def split_sensors(name: str, frame: pl.DataFrame) -> list[SensorRows]:
-    """The rows of each sensor, by name; a sensor of several sizes d is called `name (d)`."""
+def split_sensors(name: str, frame: pl.DataFrame, *, sized: bool = False) -> list[SensorRows]:
+    """The rows of each sensor, by name; one of several sizes d is called `name (d)`.
+
+    With `sized` every sensor is called so: of a part of a table, nobody knows whether other sizes
+    are to come.
+    """
     sizes = frame.with_columns(
         pl.col("innovation").list.len().alias("d"), pl.int_range(pl.len()).alias("row")
     )
@@ -95,7 +99,7 @@ def split_sensors(name: str, frame: pl.DataFrame) -> list[SensorRows]:
     found = []
     for (sensor, d), split in zip(kinds.iter_rows(), several, strict=True):
         part = sizes.filter((pl.col("sensor") == sensor) & (pl.col("d") == d))
-        title = f"{sensor} ({d})" if split else sensor
+        title = f"{sensor} ({d})" if split or sized else sensor
         found.append(SensorRows(part["row"].to_numpy(), _sensor_table(name, title, d, part)))
     return found
 
@@ -274,14 +278,17 @@ def frame_of_json(name: str, lines: Sequence[bytes], *, first: int) -> pl.DataFr
     rows = [
         _json_row(f"{name}:{first + at}", line) for at, line in enumerate(lines) if line.strip()
     ]
-    return pl.DataFrame(rows, schema=FRAME, orient="row") if rows else _empty_frame()
+    if not rows:
+        return _empty_frame()
+    columns = zip(FRAME, zip(*rows, strict=True), strict=True)
+    return pl.DataFrame({name: list(values) for name, values in columns}, schema=FRAME)
 
 
 def _json_row(place: str, line: bytes) -> tuple[int, str, bool, list[float], list[float]]:
     try:
         said = json.loads(line)
-        innovation = [float(value) for value in said["innovation"]]
-        covariance = [float(value) for value in _flat(said["covariance"])]
+        innovation = list(map(float, said["innovation"]))
+        covariance = list(map(float, _flat(said["covariance"])))
         accepted = said.get("accepted", True)
         sensor = said.get("sensor", DEFAULT_SENSOR)
         if not isinstance(accepted, bool) or not isinstance(sensor, str):

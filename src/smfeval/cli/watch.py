@@ -1,0 +1,164 @@
+"""`smfeval watch A B`, `watch EST --ref REF`, `watch --nis FILE`: a running alarm."""
+
+import argparse
+import json
+from pathlib import Path
+from time import monotonic, sleep
+
+from smfeval.cli.flags import add_output_flags, parser
+from smfeval.cli.nis import parse_gate
+from smfeval.cli.watching import (
+    BeliefWatcher,
+    InnovationWatcher,
+    Waiting,
+    Watcher,
+    load_state,
+    save_state,
+)
+from smfeval.errors import FormatError, OptionError
+from smfeval.io.convention import CONVENTIONS
+from smfeval.io.source import STANDARD_INPUT
+from smfeval.io.stream import BeliefStream, InnovationStream, LineStream
+from smfeval.monitor.beliefs import AXES, BeliefWatch
+from smfeval.monitor.eprocess import EVALUES, FALSE_ALARMS, EProcess
+from smfeval.schema import seconds
+from smfeval.show import watch
+
+POLL_S = 0.05  # between looks at files that have not grown
+
+
+def run(arguments: list[str]) -> int:
+    """Watch until an alarm (1) or the end (0); returns the exit code."""
+    chosen = _flags().parse_args(arguments)
+    watcher = _watcher(chosen)
+    if chosen.state is not None and load_state(watcher, chosen.state) and watcher.alarm:
+        return _report("alarm", watcher, chosen)
+    try:
+        return _follow(watcher, chosen)
+    finally:
+        if chosen.state is not None:
+            save_state(watcher, chosen.state)
+
+
+def _follow(watcher: Watcher, chosen: argparse.Namespace) -> int:
+    """Read, weigh and report until there is an alarm or an end."""
+    every, idle = seconds(chosen.every), None if chosen.idle is None else seconds(chosen.idle)
+    told = grown = monotonic()
+    while True:
+        new = watcher.step()
+        now = monotonic()
+        grown = now if new else grown
+        if watcher.alarm:
+            return _report("alarm", watcher, chosen)
+        if now - told >= every:
+            told = now
+            _report("status", watcher, chosen)
+            if chosen.state is not None:
+                save_state(watcher, chosen.state)
+        if new:
+            continue
+        if chosen.once or watcher.ended or (idle is not None and now - grown >= idle):
+            if chosen.state is None:  # else what waits is weighed after a restart
+                watcher.finish()
+            return _report("alarm" if watcher.alarm else "end", watcher, chosen)
+        sleep(POLL_S)
+
+
+def _report(kind: str, watcher: Watcher, chosen: argparse.Namespace) -> int:
+    """Print one line, unless it is a mere status and quiet was asked for; returns the exit code."""
+    if kind != "status" or not chosen.quiet:
+        status = watcher.status()
+        if chosen.json:
+            print(json.dumps(watch.event(kind, status), allow_nan=False), flush=True)
+        else:
+            print(watch.line(kind, status), flush=True)
+    return 1 if kind == "alarm" else 0
+
+
+def _flags() -> argparse.ArgumentParser:
+    flags = parser(
+        "watch",
+        "Raise an alarm when a running estimator is overconfident. Exit code 1: alarm.",
+        "a.square b.square --state watch.json",
+        "est.square --ref ref.tum --once",
+    )
+    add = flags.add_argument
+    add(
+        "tracks",
+        nargs="*",
+        metavar="STREAM",
+        help="one or two growing files, or -: SQUARE, TUM, JSON lines, ros2 topic echo --csv",
+    )
+    add("--ref", metavar="REF", help="a reference; its covariance is granted if it has one")
+    add("--nis", metavar="FILE", help="a growing table of innovations instead of beliefs")
+    add(
+        "--gate",
+        action="append",
+        default=[],
+        metavar="[SENSOR=]NIS",
+        help="with --nis: largest NIS that the filter accepts",
+    )
+    add(
+        "--false-alarms",
+        type=float,
+        default=FALSE_ALARMS,
+        metavar="SHARE",
+        help="chance of a false alarm, however long it runs (default: 0.01)",
+    )
+    add(
+        "--tails",
+        choices=list(EVALUES),
+        default="gaussian",
+        help="long: trust covariances, not Gaussians; far weaker",
+    )
+    add("--axes", default=AXES, help="axes to compare (default: xyz)")
+    add(
+        "--gauge",
+        choices=("none", "first-pose"),
+        help="default: first-pose, unless the header declares a fixed gauge",
+    )
+    add("--convention", choices=list(CONVENTIONS), help="of covariances (JSON: right, ROS: ros)")
+    add("--bad-rows", choices=("refuse", "drop"), default="refuse", help="default: refuse")
+    add("--state", type=Path, metavar="FILE.json", help="go on from here after a restart")
+    add("--once", action="store_true", help="read what is there and end")
+    add("--idle", metavar="TIME", help="end if nothing new comes for so long")
+    add("--every", default="1s", metavar="TIME", help="a line this often (default: 1s)")
+    add_output_flags(flags)
+    return flags  # fmt: skip
+
+
+def _watcher(chosen: argparse.Namespace) -> Watcher:
+    """The comparison that was asked for."""
+    count = len(chosen.tracks)
+    if chosen.nis is not None:
+        if count or chosen.ref is not None:
+            raise OptionError("--nis watches one table; name no track beside it")
+        _refuse_missing(chosen, chosen.nis)
+        gates = dict(map(parse_gate, chosen.gate))
+        EProcess(chosen.false_alarms)  # refuses a chance that is none
+        return InnovationWatcher(
+            InnovationStream(LineStream(chosen.nis)), chosen.false_alarms, gates
+        )
+    if chosen.gate:
+        raise OptionError("--gate is about innovations; it goes with --nis")
+    if count + (chosen.ref is not None) != 2:
+        raise OptionError("name two streams, or one and --ref, or --nis and a table")
+    first, second = [*chosen.tracks, chosen.ref][:2]
+    if first == second:
+        raise OptionError(f"{first} cannot be watched against itself")
+    for name in (first, second):
+        _refuse_missing(chosen, name)
+    process = EProcess(chosen.false_alarms, chosen.tails)
+    one, other = (
+        Waiting(BeliefStream(LineStream(name), chosen.convention, bad_rows=chosen.bad_rows))
+        for name in (first, second)
+    )
+    mode = "pair" if chosen.ref is None else "reference"
+    known = BeliefWatch(process, process, axes=chosen.axes)
+    return BeliefWatcher(one, other, known, mode, chosen.gauge)
+
+
+def _refuse_missing(chosen: argparse.Namespace, name: str) -> None:
+    """A file that is not there yet is waited for, unless the watch is to end at once."""
+    if chosen.once and name != STANDARD_INPUT and not Path(name).exists():
+        raise FormatError(f"{name}: there is no such file")

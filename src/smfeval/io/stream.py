@@ -1,0 +1,347 @@
+"""Files that grow, and standard input: whole lines as they come, and the beliefs in them.
+
+A stream of beliefs is one of
+
+- SQUARE: its header, then rows as `SquareWriter` appends them (29 numbers; 8 without covariance);
+- TUM: 8 numbers, stamp in seconds, position, quaternion x y z w;
+- JSON lines: `stamp` (s) or `stamp_ns`, `position`, `orientation` (x y z w), and `covariance`,
+  6 x 6, its 36 numbers or the 21 of its lower triangle;
+- what `ros2 topic echo --csv` prints of nav_msgs/Odometry, or PoseWithCovarianceStamped.
+
+The kind is known by the first row. A line counts once its line end is there.
+"""
+
+import json
+import os
+import select
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from smfeval.errors import FormatError, OptionError
+from smfeval.io.convention import CONVENTIONS, to_right
+from smfeval.io.header import parse_header
+from smfeval.io.innovations import (
+    InnovationColumns,
+    SensorRows,
+    frame_of_csv,
+    frame_of_json,
+    json_stamp,
+    parse_names,
+    split_sensors,
+)
+from smfeval.io.source import BOM, LINE_BYTES, STANDARD_INPUT
+from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.symmetric import unpack_lower
+from smfeval.track import About, GaussianTrack, Intake, Provenance, Track
+from smfeval.track.beliefs import normalise_quaternions
+
+CHUNK_BYTES = 2**21  # read at a time
+WAIT_S = 0.2  # how long standard input is waited for
+ROS_COLUMNS = {89: (4, 11), 46: (3, 10)}  # Odometry, PoseWithCovarianceStamped: pose, covariance
+
+
+@dataclass
+class LineStream:
+    """Whole lines of a growing file, or of standard input ("-"), from a byte on."""
+
+    name: str
+    offset: int = 0  # bytes that were given out
+    line: int = 0  # lines that were given out
+    ended: bool = False  # standard input only
+    _rest: bytes = b""
+
+    @property
+    def is_standard_input(self) -> bool:
+        """Whether it cannot be read twice."""
+        return self.name == STANDARD_INPUT
+
+    def read(self) -> bytes:
+        """The next whole lines, or nothing if there are none yet."""
+        data = self._read_input() if self.is_standard_input else self._read_file()
+        cut = data.rfind(b"\n") + 1
+        if self.is_standard_input:
+            self._rest = data[cut:]
+            if self.ended:
+                cut, self._rest = len(data), b""
+        if not cut and len(data) > LINE_BYTES:
+            raise FormatError(f"{self.name}:{self.line + 1}: the line has no end")
+        self.offset += cut
+        self.line += data.count(b"\n", 0, cut)
+        return data[:cut]
+
+    def _read_file(self) -> bytes:
+        path = Path(self.name)
+        try:
+            with path.open("rb") as stream:
+                size = os.fstat(stream.fileno()).st_size
+                if size < self.offset:
+                    raise FormatError(
+                        f"{self.name}: the file is shorter than what was read of it before; was it "
+                        "begun anew?"
+                    )
+                stream.seek(self.offset)
+                return stream.read(CHUNK_BYTES)
+        except FileNotFoundError:
+            return b""
+        except OSError as error:
+            raise FormatError(f"{self.name}: cannot be read ({error.strerror})") from error
+
+    def _read_input(self) -> bytes:
+        if self.ended:
+            return self._rest
+        descriptor = sys.stdin.fileno()
+        ready, _, _ = select.select([descriptor], [], [], WAIT_S)
+        new = os.read(descriptor, CHUNK_BYTES) if ready else None
+        self.ended = new == b""
+        return self._rest + (new or b"")
+
+
+@dataclass
+class BeliefStream:
+    """Beliefs of a growing file; `read` returns the new ones.
+
+    `kind` and `gauge` are known after the first row, and given again after a restart.
+    """
+
+    lines: LineStream
+    convention: str | None = None
+    kind: str | None = None  # "square", "poses", "json", "ros"
+    gauge: str | None = None  # that the header declares
+    bad_rows: Any = "refuse"
+    dropped: int = 0
+    last_stamp: int | None = None
+    order: Any = "translation-first"
+    declared: str | None = None  # convention of the header
+    _header: list[tuple[int, str]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if self.convention is not None and self.convention not in CONVENTIONS:
+            raise OptionError(f"convention {self.convention!r} is unknown")
+
+    def read(self) -> tuple[Track, Ints] | None:
+        """New beliefs, and where their lines stand (byte, lines before); None: nothing new."""
+        at, number = self.lines.offset, self.lines.line
+        data = self.lines.read()
+        if not data:
+            return None
+        rows, start, line = [], [], []
+        for text in data.splitlines(keepends=True):
+            number += 1
+            content = text.strip().removeprefix(BOM)
+            if content.startswith(b"#"):
+                self._header.append((number, content.decode("utf-8", "replace")))
+            elif content and not content.startswith(b"---"):
+                rows.append(content)
+                start.append(at)
+                line.append(number)
+            at += len(text)
+        if not rows:
+            return None
+        if self.kind is None:
+            self._recognise(rows[0], line[0])
+        track, kept = self._track(rows, np.array(line))
+        place = np.stack([np.array(start), np.array(line) - 1], axis=1)
+        return (track, place[kept]) if track is not None else None
+
+    def _recognise(self, row: bytes, number: int) -> None:
+        """Find the kind by the header or the first row."""
+        if any(text.startswith("#%") for _, text in self._header):
+            header = parse_header(self.lines.name, tuple(self._header))
+            if header.representation == "ensemble_se3":
+                raise FormatError(f"{self.lines.name}: particles cannot be watched; Gaussians can")
+            self.gauge = header.about().gauge
+            self.declared, self.order = (
+                header.convention[0], header.convention[1] or "translation-first"
+            )  # fmt: skip
+            self.kind = "square" if header.representation == "gaussian_se3" else "poses"
+        elif row.startswith(b"{"):
+            self.kind = "json"
+        elif row.count(b",") + 1 in ROS_COLUMNS:
+            self.kind = "ros"
+        elif len(row.split()) in (8, 29):
+            self.kind = "poses" if len(row.split()) == 8 else "square"
+        else:
+            raise FormatError(
+                f"{self.lines.name}:{number}: this is no row of SQUARE, TUM, JSON lines or of "
+                "ros2 topic echo --csv"
+            )
+
+    def _track(self, rows: list[bytes], line: Ints) -> tuple[Track | None, Ints]:
+        """The rows as a track, and which of them it has."""
+        place = self.lines.name
+        stamp, position, rotation, covariance = PARSERS[str(self.kind)](place, rows, line)
+        before = np.iinfo(np.int64).min if self.last_stamp is None else self.last_stamp
+        newest = np.maximum.accumulate(np.concatenate([[before], stamp]))[:-1]
+        fresh = np.flatnonzero(stamp > newest)  # read before, or of a clock that went back
+        self.dropped += len(stamp) - len(fresh)
+        if not len(fresh):
+            return None, fresh
+        stamp, line = stamp[fresh], line[fresh]
+        position, rotation = position[fresh], rotation[fresh]
+        more: dict[str, Any] = {
+            "about": About(gauge=self.gauge),  # type: ignore[arg-type]  # as the header has it
+            "provenance": Provenance(place, str(self.kind)),
+            "intake": Intake(self.bad_rows, where=lambda row: f"{place}:{line[row]}"),
+        }
+        if covariance is None:
+            track = Track(stamp, position, rotation, **more)
+        else:
+            name = self.convention or self.declared or ("ros" if self.kind == "ros" else "right")
+            pose = position, normalise_quaternions(rotation)
+            turned = to_right(covariance[fresh], pose, CONVENTIONS[name], self.order)
+            track = GaussianTrack(stamp, position, rotation, turned, **more)
+        self.dropped += len(stamp) - len(track)
+        self.last_stamp = int(track.stamp[-1])
+        return track, fresh[np.searchsorted(stamp, track.stamp)]
+
+
+Parsed = tuple[Ints, Floats, Floats, Floats | None]
+
+
+def _parse_numbers(name: str, rows: list[bytes], line: Ints, width: int) -> tuple[Ints, Floats]:
+    """Stamps in nanoseconds, and the other numbers of rows of text."""
+    import polars as pl  # noqa: PLC0415  slow to import
+
+    text = b"\n".join(rows)
+    if b"\t" in text or b"  " in text:
+        text = b"\n".join(b" ".join(row.split()) for row in rows)
+    schema: dict[str, Any] = {str(at): pl.String if at == 0 else pl.Float64 for at in range(width)}
+    try:
+        frame = pl.read_csv(text, has_header=False, separator=" ", schema=schema)
+        stamp = frame["0"].cast(pl.Decimal(38, 9)).to_physical().cast(pl.Int64)
+        numbers = frame.select(pl.exclude("0")).to_numpy()
+        sound = len(frame) == len(rows) and not np.isnan(numbers).any() and not stamp.null_count()
+    except pl.exceptions.PolarsError:
+        sound = False
+    if not sound:
+        _refuse_row(name, rows, line, width)
+    return stamp.to_numpy(), numbers
+
+
+def _refuse_row(name: str, rows: list[bytes], line: Ints, width: int) -> None:
+    """Raise on the first row that is wrong."""
+    for row, number in zip(rows, line, strict=True):
+        parts = row.split()
+        if len(parts) != width:
+            raise FormatError(f"{name}:{number}: {len(parts)} numbers; {width} are needed")
+        for word in parts:
+            try:
+                finite = np.isfinite(float(word))
+            except ValueError:
+                finite = False
+            if not finite:
+                shown = word[:40].decode("utf-8", "replace")
+                raise FormatError(f"{name}:{number}: {shown!r} is no number")
+    raise FormatError(f"{name}:{line[0]}: the rows from here on cannot be read")
+
+
+def _parse_square(name: str, rows: list[bytes], line: Ints) -> Parsed:
+    stamp, numbers = _parse_numbers(name, rows, line, 29)
+    return stamp, numbers[:, :3], numbers[:, 3:7], unpack_lower(numbers[:, 7:])
+
+
+def _parse_poses(name: str, rows: list[bytes], line: Ints) -> Parsed:
+    stamp, numbers = _parse_numbers(name, rows, line, 8)
+    return stamp, numbers[:, :3], numbers[:, 3:7], None
+
+
+def _parse_json(name: str, rows: list[bytes], line: Ints) -> Parsed:
+    stamp, pose, covariance = [], [], []
+    for row, number in zip(rows, line, strict=True):
+        try:
+            said = json.loads(row)
+            stamp.append(json_stamp(said))
+            pose.append([*map(float, said["position"]), *map(float, said["orientation"])])
+            if len(pose[-1]) != 7:
+                raise ValueError("a pose has 3 and 4 numbers")
+            covariance.append(_matrix(said.get("covariance")))
+        except KeyError as error:
+            raise FormatError(f"{name}:{number}: there is no {error.args[0]!r}") from error
+        except (ValueError, TypeError, AttributeError) as error:
+            raise FormatError(f"{name}:{number}: no JSON object of a belief ({error})") from error
+    numbers = np.array(pose)
+    with_covariance = [each for each in covariance if each is not None]
+    if with_covariance and len(with_covariance) != len(covariance):
+        raise FormatError(f"{name}:{line[0]}: some rows from here on have a covariance, some not")
+    return (
+        np.array(stamp),
+        numbers[:, :3],
+        numbers[:, 3:],
+        np.array(with_covariance) if with_covariance else None,
+    )
+
+
+def _matrix(values: Any) -> Floats | None:
+    if values is None:
+        return None
+    flat = np.array(values, dtype=np.float64).ravel()
+    if flat.size == 21:
+        return unpack_lower(flat)
+    if flat.size != 36:
+        raise ValueError(f"a covariance has 36 or 21 numbers, not {flat.size}")
+    return flat.reshape(6, 6)
+
+
+def _parse_ros(name: str, rows: list[bytes], line: Ints) -> Parsed:
+    """Seconds, nanoseconds, frames, position, quaternion and 36 numbers row by row."""
+    stamp, numbers = [], []
+    for row, number in zip(rows, line, strict=True):
+        cells = row.split(b",")
+        if len(cells) not in ROS_COLUMNS:
+            raise FormatError(f"{name}:{number}: {len(cells)} cells; Odometry has 89, "
+                              "PoseWithCovarianceStamped 46")  # fmt: skip
+        pose, covariance = ROS_COLUMNS[len(cells)]
+        try:
+            stamp.append(int(cells[0]) * 10**9 + int(cells[1]))
+            numbers.append(list(map(float, cells[pose : covariance + 36])))
+        except ValueError as error:
+            raise FormatError(f"{name}:{number}: {error}") from error
+    table = np.array(numbers)
+    return np.array(stamp), table[:, :3], table[:, 3:7], table[:, 7:].reshape(-1, 6, 6)
+
+
+PARSERS = {
+    "square": _parse_square,
+    "poses": _parse_poses,
+    "json": _parse_json,
+    "ros": _parse_ros,
+}
+
+
+@dataclass
+class InnovationStream:
+    """Innovations of a growing table (CSV with its row of names, or JSON lines)."""
+
+    lines: LineStream
+    header: str | None = None  # the row of names; "" for JSON lines
+
+    def read(self) -> list[SensorRows]:
+        """New rows by sensor; empty if there are none."""
+        first = self.lines.line + 1
+        data = self.lines.read()
+        if data and self.header is None:
+            data, first = self._recognise(data, first)
+        if not data.strip():
+            return []
+        name = self.lines.name
+        if self.header:
+            frame = frame_of_csv(name, self._columns(), data, first=first)
+        else:
+            frame = frame_of_json(name, data.splitlines(), first=first)
+        return split_sensors(name, frame, sized=True) if len(frame) else []
+
+    def _recognise(self, data: bytes, first: int) -> tuple[bytes, int]:
+        if data.lstrip().removeprefix(BOM)[:1] == b"{":
+            self.header = ""
+            return data, first
+        header, _, rest = data.partition(b"\n")
+        self.header = header.removeprefix(BOM).decode("utf-8", "replace").strip()
+        self._columns()
+        return rest, first + 1
+
+    def _columns(self) -> InnovationColumns:
+        return parse_names(self.lines.name, str(self.header).encode())

@@ -1,0 +1,268 @@
+"""Two streams of beliefs, or one and a reference: how far they differ, scan by scan.
+
+A scan of the first stream at time t is compared with the second at the same time, interpolated
+between the neighbours t1 <= t <= t2 with the weight a of the later one:
+
+- its error is (1 - a) e1 + a e2, whose covariance is (1 - a) S1 + a S2 at most, whatever the
+  correlation;
+- what a straight line misses of the way is a (1 - a) dt^2 / 2 times the acceleration. It is
+  granted: the distance of the two is shortened by twice that before it is squared.
+
+Worlds that differ are brought together at the first common scan ("first-pose"). Its errors stay in
+all later ones: with d the way since, D = [I, -[d]x] and C the covariances of position and rotation
+of both at the start, D C D^T is added. So an alignment alone raises no alarm. The sum of
+covariances is right, or too large, if errors are not opposed; `terms` times it holds whatever they
+are.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from smfeval.errors import ConventionError, OptionError
+from smfeval.maths import normal, so3
+from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.stamps import NANOSECONDS
+from smfeval.monitor.eprocess import EProcess
+from smfeval.track import GaussianTrack, Track
+
+LARGEST_GAP_S = 0.5  # between neighbours of the second stream that are interpolated
+SAFETY = 2.0  # times what a straight line is estimated to miss
+AXES = "xyz"
+
+Gauge = Literal["none", "first-pose"]
+
+
+@dataclass(frozen=True)
+class Start:
+    """The first common scan: poses of both, and the covariance of the two together there."""
+
+    first_position: Floats  # (3,)
+    second_position: Floats  # (3,) in its own world
+    turn: Floats  # quaternion xyzw from the second world to the first
+    covariance: Floats  # (6, 6) of position and rotation, in axes of the first world
+    terms: int  # beliefs that it has the errors of
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, for a state that survives the process."""
+        arrays = ("first_position", "second_position", "turn", "covariance")
+        return {name: getattr(self, name).tolist() for name in arrays} | {"terms": self.terms}
+
+
+def start_from_dict(said: dict[str, Any]) -> Start:
+    """The inverse of `Start.to_dict`."""
+    arrays = {name: np.array(said[name]) for name in said if name != "terms"}
+    return Start(terms=int(said["terms"]), **arrays)
+
+
+@dataclass(frozen=True)
+class Matches:
+    """Scans of the first stream with the second at their times. Rows of those that meet it."""
+
+    row: Ints  # in the first stream
+    position: Floats  # (n, 3) of the second
+    rotation: Floats  # (n, 4) of the second
+    covariance: Floats  # (n, 6, 6) of position and rotation in world axes; zero: exact
+    missed_m: Floats  # (n,) what a straight line may miss
+    consumed: int  # rows of the first stream that are decided
+    needed: int  # the first row of the second stream that later scans need
+
+
+@dataclass(frozen=True)
+class Differences:
+    """NEES of matched scans under the summed covariances."""
+
+    stamp: Ints
+    nees: Floats
+    error_m: Floats
+    singular: int  # scans without a regular covariance, left out
+
+
+@dataclass(frozen=True)
+class BeliefWatch:
+    """What is known so far; `advance` returns the next one.
+
+    Attributes
+    ----------
+    process
+        Evidence if errors are not opposed.
+    whatever
+        Evidence whatever the correlations of the errors are.
+    axes
+        Axes of the first world, such as "xyz" or "xy".
+    gauge
+        "none": one world; "first-pose": brought together at the first common scan.
+    start
+        That scan; None before it, or with gauge "none".
+    matched, unmatched, singular
+        Scans compared; without a partner in time; without a regular covariance.
+    last_stamp, last_nees, last_error_m
+        Of the last scan that was compared.
+    """
+
+    process: EProcess = field(default_factory=EProcess)
+    whatever: EProcess = field(default_factory=EProcess)
+    axes: str = AXES
+    gauge: Gauge = "first-pose"
+    start: Start | None = None
+    matched: int = 0
+    unmatched: int = 0
+    singular: int = 0
+    last_stamp: int | None = None
+    last_nees: float | None = None
+    last_error_m: float | None = None
+
+    def __post_init__(self) -> None:
+        if not self.axes or set(self.axes) - set(AXES) or len(set(self.axes)) != len(self.axes):
+            raise OptionError(f"axes {self.axes!r} are none; they are some of x, y and z")
+
+    def advance(
+        self, first: Track, second: Track, *, ended: bool = False
+    ) -> tuple["BeliefWatch", int, int]:
+        """Compare the scans of the first stream that the second has reached.
+
+        Returns what is known then, how many rows of the first are done, and how many of the second
+        are no longer needed. With `ended` the second will not grow: what it lacks is unmatched.
+        """
+        matches = match(first, second, ended=ended)
+        lost = matches.consumed - len(matches.row)
+        watch = replace(self, unmatched=self.unmatched + lost)
+        if not len(matches.row):
+            return watch, matches.consumed, matches.needed
+        start = watch.start
+        if start is None and watch.gauge == "first-pose":
+            start = first_common(first, second, matches)
+            watch = replace(watch, start=start)
+        terms = isinstance(first, GaussianTrack) + isinstance(second, GaussianTrack)
+        terms += 0 if start is None else start.terms
+        found = differences(first, matches, start, [AXES.index(axis) for axis in watch.axes])
+        d = len(watch.axes)
+        process = watch.process.advance(found.nees, d)
+        counted = process.scans - watch.process.scans
+        watch = replace(
+            watch,
+            process=process,
+            whatever=watch.whatever.advance(found.nees[:counted] / max(terms, 1), d),
+            matched=watch.matched + counted,
+            singular=watch.singular + found.singular,
+        )
+        if counted:
+            watch = replace(
+                watch,
+                last_stamp=int(found.stamp[counted - 1]),
+                last_nees=float(found.nees[counted - 1]),
+                last_error_m=float(found.error_m[counted - 1]),
+            )
+        return watch, matches.consumed, matches.needed
+
+
+def match(first: Track, second: Track, *, ended: bool = False) -> Matches:
+    """Find the neighbours in the second stream of the scans of the first that it has reached."""
+    reach = len(first) if ended else int(np.searchsorted(first.stamp, second.stamp[-1], "right"))
+    stamp = first.stamp[:reach]
+    later = np.searchsorted(second.stamp, stamp, "left")
+    last = len(second) - 1
+    upper = np.minimum(later, last)
+    exact = second.stamp[upper] == stamp
+    lower = np.where(exact, upper, np.maximum(upper - 1, 0))
+    gap = (second.stamp[upper] - second.stamp[lower]) / NANOSECONDS
+    inside = (second.stamp[lower] <= stamp) & (stamp <= second.stamp[upper])
+    between = inside & (gap <= LARGEST_GAP_S) & (lower >= 1)
+    row = np.flatnonzero(exact | between)
+    lower, upper, gap = lower[row], upper[row], gap[row]
+    part = (stamp[row] - second.stamp[lower]) / NANOSECONDS
+    a = np.divide(part, gap, out=np.zeros_like(part), where=gap > 0)
+
+    coming = first.stamp[reach] if reach < len(first) else first.stamp[-1] + 1
+    needed = int(np.searchsorted(second.stamp, coming, "left")) - 2  # its lower neighbour's own
+    return Matches(
+        row=row,
+        position=_between(second.position, lower, upper, a),
+        rotation=_turned(second.rotation, lower, upper, a),
+        covariance=_between(world_covariance(second), lower, upper, a),
+        missed_m=_missed(second, lower, upper, a),
+        consumed=reach,
+        needed=max(needed, 0),
+    )
+
+
+def _between(values: Floats, lower: Ints, upper: Ints, a: Floats) -> Floats:
+    part = a.reshape(-1, *[1] * (values.ndim - 1))
+    return np.asarray((1 - part) * values[lower] + part * values[upper])
+
+
+def _turned(rotation: Floats, lower: Ints, upper: Ints, a: Floats) -> Floats:
+    step = so3.log(so3.compose(so3.inverse(rotation[lower]), rotation[upper]))
+    return so3.compose(rotation[lower], so3.exp(a[:, None] * step))
+
+
+def _missed(second: Track, lower: Ints, upper: Ints, a: Floats) -> Floats:
+    """SAFETY a (1 - a) dt^2 / 2 |acceleration|, from the speeds before and between neighbours."""
+    before = np.maximum(lower - 1, 0)
+    time = [(second.stamp[rows] - second.stamp[0]) / NANOSECONDS for rows in (before, lower, upper)]
+    place = [second.position[rows] for rows in (before, lower, upper)]
+    past, now = np.maximum(time[1] - time[0], 1e-9), np.maximum(time[2] - time[1], 1e-9)
+    change = (place[2] - place[1]) / now[:, None] - (place[1] - place[0]) / past[:, None]
+    acceleration = 2 * np.linalg.norm(change, axis=1) / (past + now)
+    return np.asarray(SAFETY * a * (1 - a) * now**2 / 2 * acceleration)
+
+
+def world_covariance(track: Track) -> Floats:
+    """Covariance of position and rotation in world axes, zero where none is claimed. (n, 6, 6)."""
+    if not isinstance(track, GaussianTrack):
+        return np.zeros((len(track), 6, 6))
+    turn = np.zeros((len(track), 6, 6))
+    turn[:, :3, :3] = turn[:, 3:, 3:] = so3.matrix(track.rotation)
+    return np.asarray(turn @ track.covariance @ turn.swapaxes(1, 2))
+
+
+def first_common(first: Track, second: Track, matches: Matches) -> Start:
+    """The first scan that both have, and what both claim to know there."""
+    for track in (first, second):
+        if not track.about.oriented:
+            raise ConventionError(
+                f"{track.provenance.name} has no orientations, so the worlds cannot be brought "
+                "together at the first pose"
+            )
+    row = int(matches.row[0])
+    turn = so3.compose(first.rotation[row], so3.inverse(matches.rotation[0]))
+    carried = np.zeros((6, 6))
+    carried[:3, :3] = carried[3:, 3:] = so3.matrix(turn)
+    covariance = world_covariance(first[row : row + 1])[0]
+    covariance = covariance + carried @ matches.covariance[0] @ carried.T
+    terms = isinstance(first, GaussianTrack) + isinstance(second, GaussianTrack)
+    return Start(first.position[row], matches.position[0], turn, covariance, terms)
+
+
+def differences(
+    first: Track, matches: Matches, start: Start | None, axes: list[int]
+) -> Differences:
+    """Position of the first less that of the second, under the covariance that is granted."""
+    row = matches.row
+    position, covariance = matches.position, matches.covariance[:, :3, :3]
+    granted = first[row] if len(row) != len(first) else first
+    own = granted.position_covariance if isinstance(granted, GaussianTrack) else 0.0
+    if start is not None:
+        turn = so3.matrix(start.turn)
+        way = (position - start.second_position) @ turn.T
+        position = start.first_position + way
+        covariance = turn @ covariance @ turn.T
+        lever = np.concatenate(
+            [np.broadcast_to(np.eye(3), (len(row), 3, 3)), -so3.hat(way)], axis=2
+        )
+        covariance = covariance + lever @ start.covariance @ lever.swapaxes(1, 2)
+    error = (first.position[row] - position)[:, axes]
+    total = (own + covariance)[:, axes][:, :, axes]
+    regular = ~normal.is_singular(total) & (np.einsum("nii->n", total) > 0)
+    error, total, missed = error[regular], total[regular], matches.missed_m[regular]
+    distance = np.sqrt(normal.nees(error, total))
+    if missed.any():
+        inverse = np.einsum("nii->n", np.linalg.inv(total))
+        distance = np.maximum(distance - missed * np.sqrt(inverse), 0)
+    return Differences(
+        stamp=first.stamp[row][regular],
+        nees=distance**2,
+        error_m=np.linalg.norm(error, axis=1),
+        singular=int(np.sum(~regular)),
+    )

@@ -1,0 +1,66 @@
+"""A running watch as lines of text, and as JSON events."""
+
+from typing import Any
+
+from smfeval import words
+from smfeval.maths.stamps import seconds_text
+
+SCHEMA = "smfeval.watch/1"
+
+
+def event(kind: str, status: dict[str, Any]) -> dict[str, Any]:
+    """A JSON event: "status", "alarm" or "end"."""
+    return {"schema": SCHEMA, "event": kind, "sentence": line(kind, status)} | status
+
+
+def line(kind: str, status: dict[str, Any]) -> str:
+    """One line about where the watch stands."""
+    if kind == "alarm":
+        return f"ALARM at {_place(status)}: {_conclusion(status)} ({_evidence(status)})"
+    end = "; no alarm, which acquits nobody" if kind == "end" else ""
+    return f"{_place(status)}: {_evidence(status)}{_now(status)}{_left_out(status)}{end}"
+
+
+def _place(status: dict[str, Any]) -> str:
+    noun = "measurement" if status["mode"] == "nis" else "scan"
+    stamp = status["stamp_ns"]
+    when = "" if stamp is None else f" (at {seconds_text(stamp).rstrip('0').rstrip('.')} s)"
+    return f"{noun} {words.count(status['scans'])}{when}"
+
+
+def _evidence(status: dict[str, Any]) -> str:
+    sensor = f" of {status['sensor']}" if status.get("sensor") else ""
+    limit = words.number(status["limit"])
+    return f"evidence{sensor} {words.number(status['evidence'])}, alarm at {limit}"
+
+
+def _now(status: dict[str, Any]) -> str:
+    if status.get("nees") is None:
+        return ""
+    apart = words.length(status["error_m"])
+    return f"; {apart} apart, NEES {words.number(status['nees'])} of {status['dimension']}"
+
+
+def _left_out(status: dict[str, Any]) -> str:
+    """What was not weighed."""
+    said = {
+        "unmatched": "unmatched",
+        "singular": "without a regular covariance",
+        "dropped": "bad or out of order",
+        "rejected": "rejected",
+    }
+    parts = [f"{words.count(status[key])} {text}" for key, text in said.items() if status.get(key)]
+    return f"; {words.join(parts)}" if parts else ""
+
+
+def _conclusion(status: dict[str, Any]) -> str:
+    if status["mode"] == "nis":
+        return f"the innovations of {status['sensor']} are {status['fault']}"
+    first, second = status["names"]
+    who = (
+        f"{first} is overconfident"
+        if status["mode"] == "reference"
+        else f"{first} or {second} is overconfident"
+    )
+    sure = status["evidence_whatever"] >= status["limit"]
+    return f"{who}, {'whatever the correlations' if sure else 'if errors are not opposed'}"

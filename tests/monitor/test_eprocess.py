@@ -1,0 +1,172 @@
+"""The e-process: means of e-values, weights, and false alarms under every dependence."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.integrate import quad
+
+from smfeval import OptionError
+from smfeval.monitor.eprocess import (
+    EVALUES,
+    SCALES,
+    EProcess,
+    gaussian_evalue,
+    long_tailed_evalue,
+    student_moment,
+    weights,
+)
+from support.kalman import remembering
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 3, 6])
+def test_an_evalue_has_a_mean_of_one_if_the_claim_is_honest(dimension):
+    """By quadrature; the largest scales put their mean where chi-squared is below 1e-300."""
+    chi = stats.chi2(dimension)
+
+    def weighed(x, c):
+        return np.exp(chi.logpdf(x) + x * (1 - 1 / c) / 2 - dimension / 2 * np.log(c))
+
+    for c in SCALES[:4]:
+        mean = quad(weighed, 0, 400 * c, args=(c,), limit=500, points=[c, 10 * c])[0]
+        assert mean == pytest.approx(1.0, abs=1e-6)
+    whole = np.mean(SCALES ** (-dimension / 2) * np.exp(7.0 * (1 - 1 / SCALES) / 2))
+    assert gaussian_evalue(np.array([7.0]), dimension)[0] == pytest.approx(whole)
+
+
+@pytest.mark.parametrize("dimension", [1, 3])
+@pytest.mark.parametrize("power", [1.0, 1.5, 2.0])
+def test_moments_of_students_t_are_those_of_an_f_distribution(dimension, power):
+    f = stats.f(dimension, 5)
+    expected = f.expect(lambda y: (3 / 5 * dimension * y) ** power)
+    assert student_moment(power, dimension) == pytest.approx(expected, rel=1e-4)
+    assert student_moment(1.0, dimension) == pytest.approx(dimension)
+
+
+def test_long_tailed_evalues_of_gaussians_have_a_mean_below_one(rng):
+    assert 0.5 < long_tailed_evalue(rng.chisquare(3, 200_000), 3).mean() < 0.75
+
+
+def test_weights_sum_to_what_is_left():
+    assert weights(1, 5000).sum() == pytest.approx(1 - 1 / np.log(np.e + 5000))
+    np.testing.assert_allclose(
+        np.concatenate([weights(1, 7), weights(8, 5)]), weights(1, 12), rtol=1e-14
+    )
+
+
+def test_how_scans_are_grouped_does_not_matter(rng):
+    nees = 3.0 * rng.chisquare(3, 500)
+    whole = EProcess().advance(nees, 3)
+    assert whole.alarm is not None
+    parts = EProcess()
+    for start in range(0, 500, 7):
+        parts = parts.advance(nees[start : start + 7], 3)
+    assert parts == whole
+    assert whole.advance(nees, 3) == whole
+
+
+def test_numbers_beyond_all_floats_raise_the_alarm():
+    assert EProcess().advance(np.array([1e300]), 3).alarm == 1
+
+
+def test_chances_and_tails_that_are_none_are_refused():
+    with pytest.raises(OptionError, match="between 0 and 1"):
+        EProcess(false_alarms=0.0)
+    with pytest.raises(OptionError, match="gaussian or long"):
+        EProcess(tails="short")
+
+
+def outages(rng, n, axes=3):
+    """Errors that wander while the covariance grows with them, set back now and then: honest."""
+    length = 100
+    steps = rng.standard_normal((n // length, length, axes))
+    walk = np.cumsum(steps, axis=1) / np.sqrt(np.arange(1, length + 1))[None, :, None]
+    return walk.reshape(-1, axes)
+
+
+def random_walk(rng, n, axes=3):
+    """A random walk, scaled by its own sigma: honest at every scan, one mistake for all."""
+    return np.cumsum(rng.standard_normal((n, axes)), axis=0) / np.sqrt(np.arange(1, n + 1))[:, None]
+
+
+def student(rng, n, correlation):
+    """Student's t of 5 freedoms, covariance I; scales of 20 scans are one."""
+    block = 20
+    scale = np.repeat(np.sqrt(3 / rng.chisquare(5, n // block)), block)
+    return remembering(rng, correlation, (n, 3)) * scale[:, None]
+
+
+WORLDS = {
+    "white": lambda rng, n: rng.standard_normal((n, 3)),
+    "AR(0.9)": lambda rng, n: remembering(rng, 0.9, (n, 3)),
+    "AR(0.99)": lambda rng, n: remembering(rng, 0.99, (n, 3)),
+    "AR(0.999)": lambda rng, n: remembering(rng, 0.999, (n, 3)),
+    "constant": lambda rng, n: np.repeat(rng.standard_normal((1, 3)), n, axis=0),
+    "random walk": random_walk,
+    "outages": outages,
+}
+
+
+def alarms(runs, world, *, n, seed, scale=1.0, **options):
+    """Share of runs with an alarm, and the scans of the alarms."""
+    found = []
+    for run in range(runs):
+        errors = world(np.random.default_rng([seed, run]), n)
+        found.append(EProcess(**options).advance(scale * np.square(errors).sum(axis=1), 3).alarm)
+    return np.mean([each is not None for each in found]), [each for each in found if each]
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_false_alarms_are_rarer_than_promised(world):
+    rate, _ = alarms(150, WORLDS[world], n=500, seed=5, false_alarms=0.05)
+    assert rate * 150 <= stats.binom.ppf(0.999, 150, 0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chance", [0.05, 0.01])
+@pytest.mark.parametrize("world", WORLDS)
+def test_false_alarms_are_rarer_than_promised_in_1500_runs(world, chance):
+    rate, _ = alarms(1500, WORLDS[world], n=3000, seed=6, false_alarms=chance)
+    assert rate <= chance
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.99])
+def test_long_tails_alarm_the_gaussian_process_and_not_the_other(correlation):
+    def world(rng, n):
+        return student(rng, n, correlation)
+
+    gaussian, _ = alarms(60, world, n=1000, seed=7)
+    assert gaussian > 0.1
+    rate, _ = alarms(200, world, n=1000, seed=8, tails="long", false_alarms=0.05)
+    assert rate * 200 <= stats.binom.ppf(0.999, 200, 0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("correlation", [0.0, 0.9, 0.999])
+def test_long_tails_are_rarer_than_promised_in_1500_runs(correlation):
+    rate, _ = alarms(1500, lambda rng, n: student(rng, n, correlation), n=2000, seed=9,
+                     tails="long", false_alarms=0.05)  # fmt: skip
+    assert rate <= 0.05
+
+
+def test_products_of_evalues_would_raise_false_alarms():
+    """Why they are summed: multiplied, as if scans were independent, they alarm for honest ones."""
+    false, c = 0, 2.0
+    for run in range(100):
+        nees = np.square(remembering(np.random.default_rng([10, run]), 0.99, (1000, 3))).sum(axis=1)
+        product = np.cumsum(nees * (1 - 1 / c) / 2 - 1.5 * np.log(c))
+        false += product.max() >= np.log(100)
+    assert false >= 10  # where one is promised
+
+
+@pytest.mark.parametrize(("scale", "share", "latest"), [(4.0, 0.9, 600), (9.0, 1.0, 30)])
+def test_beliefs_that_are_too_tight_raise_the_alarm(scale, share, latest):
+    rate, scans = alarms(40, WORLDS["AR(0.99)"], n=3000, seed=11, scale=scale)
+    assert rate >= share
+    assert np.median(scans) < latest
+
+
+@pytest.mark.parametrize("tails", EVALUES)
+def test_a_jump_of_the_map_raises_the_alarm_late(tails, rng):
+    nees = rng.chisquare(3, 5000)
+    nees[4000:] += {"gaussian": 60.0, "long": 1e5}[tails]
+    assert EProcess(tails=tails).advance(nees, 3).alarm in range(4001, 4010)
