@@ -57,7 +57,7 @@ def start_from_dict(said: dict[str, Any]) -> Start:
 
 
 @dataclass(frozen=True)
-class Matches:
+class StreamMatches:
     """Scans of the first stream with the second at their times. Rows of those that meet it."""
 
     row: Ints  # in the first stream
@@ -157,7 +157,7 @@ class BeliefWatch:
         return watch, matches.consumed, matches.needed
 
 
-def match(first: Track, second: Track, *, ended: bool = False) -> Matches:
+def match(first: Track, second: Track, *, ended: bool = False) -> StreamMatches:
     """Find the neighbours in the second stream of the scans of the first that it has reached."""
     reach = len(first) if ended else int(np.searchsorted(first.stamp, second.stamp[-1], "right"))
     stamp = first.stamp[:reach]
@@ -176,7 +176,7 @@ def match(first: Track, second: Track, *, ended: bool = False) -> Matches:
 
     coming = first.stamp[reach] if reach < len(first) else first.stamp[-1] + 1
     needed = int(np.searchsorted(second.stamp, coming, "left")) - 2  # its lower neighbour's own
-    return Matches(
+    return StreamMatches(
         row=row,
         position=_between(second.position, lower, upper, a),
         rotation=_turned(second.rotation, lower, upper, a),
@@ -217,7 +217,7 @@ def world_covariance(track: Track) -> Floats:
     return np.asarray(turn @ track.covariance @ turn.swapaxes(1, 2))
 
 
-def first_common(first: Track, second: Track, matches: Matches) -> Start:
+def first_common(first: Track, second: Track, matches: StreamMatches) -> Start:
     """The first scan that both have, and what both claim to know there."""
     for track in (first, second):
         if not track.about.oriented:
@@ -236,7 +236,7 @@ def first_common(first: Track, second: Track, matches: Matches) -> Start:
 
 
 def differences(
-    first: Track, matches: Matches, start: Start | None, axes: list[int]
+    first: Track, matches: StreamMatches, start: Start | None, axes: list[int]
 ) -> Differences:
     """Position of the first less that of the second, under the covariance that is granted."""
     row = matches.row
