@@ -46,22 +46,38 @@ def alarms(runs, make, seed, **options):
     return [each for each in found if each.alarm is not None]
 
 
-def honest(rng, n, gate=None):
+def of_a_filter(rng, n, gate):
     """Whitened innovations of an honest Kalman filter that its gate accepts."""
     table = random_walk_filter(rng, scans=n, axes=2, gate=gate)
     return table.whitened[table.accepted]
 
 
-@pytest.mark.parametrize("gate", [None, 6.0])
-def test_honest_filters_raise_few_alarms(gate):
-    found = alarms(80, lambda rng: honest(rng, 200, gate), seed=1, false_alarms=0.05, gate=gate)
-    assert len(found) <= stats.binom.ppf(0.999, 80, 0.05)
+def cut_off(rng, n, gate):
+    """White innovations that a gate cuts off."""
+    white = rng.standard_normal((n, 2))
+    return white[np.square(white).sum(axis=1) <= gate]
+
+
+# A tighter gate leaves an honest filter with errors that it did not correct: see docs/watch.md.
+HONEST = {
+    "filter": (of_a_filter, None),
+    "filter, gate of 99 %": (of_a_filter, 9.21),
+    "cut off at 90 %": (cut_off, 4.61),
+}
+
+
+@pytest.mark.parametrize("world", HONEST)
+def test_honest_filters_raise_few_alarms(world):
+    make, gate = HONEST[world]
+    found = alarms(60, lambda rng: make(rng, 200, gate), seed=1, false_alarms=0.05, gate=gate)
+    assert len(found) <= stats.binom.ppf(0.999, 60, 0.05)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("gate", [None, 6.0])
-def test_honest_filters_raise_few_alarms_in_500_runs(gate):
-    found = alarms(500, lambda rng: honest(rng, 1000, gate), seed=2, false_alarms=0.05, gate=gate)
+@pytest.mark.parametrize("world", HONEST)
+def test_honest_filters_raise_few_alarms_in_500_runs(world):
+    make, gate = HONEST[world]
+    found = alarms(500, lambda rng: make(rng, 1000, gate), seed=2, false_alarms=0.05, gate=gate)
     assert len(found) <= 25
 
 

@@ -33,7 +33,7 @@ from smfeval.io.innovations import (
     parse_names,
     split_sensors,
 )
-from smfeval.io.source import BOM, LINE_BYTES, STANDARD_INPUT
+from smfeval.io.source import BOM, HEAD_BYTES, LINE_BYTES, STANDARD_INPUT, is_binary
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.symmetric import unpack_lower
 from smfeval.track import About, GaussianTrack, Intake, Provenance, Track
@@ -84,11 +84,16 @@ class LineStream:
                         "begun anew?"
                     )
                 stream.seek(self.offset)
-                return stream.read(CHUNK_BYTES)
+                data = stream.read(CHUNK_BYTES)
         except FileNotFoundError:
             return b""
         except OSError as error:
             raise FormatError(f"{self.name}: cannot be read ({error.strerror})") from error
+        if not self.offset and is_binary(data[:HEAD_BYTES]):
+            raise FormatError(
+                f"{self.name}: this is binary or packed; lines of text are watched, as from zcat"
+            )
+        return data
 
     def _read_input(self) -> bytes:
         if self.ended:
