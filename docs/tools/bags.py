@@ -27,6 +27,27 @@ def write_bag(path: Path, topics: dict[str, Topic]) -> None:
         shutil.move(folder / "bag.mcap", path)
 
 
+def write_fixes(path: Path, stamps: Any, places: Any, sigma: Any) -> None:
+    """Write sensor_msgs/NavSatFix of latitudes, longitudes and heights on the topic /fix."""
+    full = "sensor_msgs/msg/NavSatFix"
+    with tempfile.TemporaryDirectory() as aside:
+        folder = Path(aside) / "bag"
+        with Writer(folder, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
+            connection = writer.add_connection("/fix", full, typestore=STORE)
+            for stamp, place in zip(stamps, places, strict=True):
+                message = _make(
+                    "sensor_msgs",
+                    "NavSatFix",
+                    header=_header(stamp, "antenna"),
+                    status=_make("sensor_msgs", "NavSatStatus", status=0, service=1),
+                    **dict(zip(("latitude", "longitude", "altitude"), place.tolist(), strict=True)),
+                    position_covariance=np.diag(np.square(sigma)).reshape(9),
+                    position_covariance_type=2,
+                )
+                writer.write(connection, stamp, STORE.serialize_cdr(message, full))
+        shutil.move(folder / "bag.mcap", path)
+
+
 def _write_topic(writer: Any, name: str, topic: Topic) -> None:
     track, covariance, frame, child = topic
     package = "geometry_msgs" if child is None else "nav_msgs"

@@ -137,6 +137,10 @@ def gnss(folder: Path) -> None:
     error = rng.normal(size=truth.shape) * sigma[[1, 0, 2]]
     _write_pos(folder / "rover.pos", truth + error, sigma)
     _write_pos(folder / "base.pos", truth, np.array([0.01, 0.01, 0.02]))
+    from tools.bags import write_fixes  # noqa: PLC0415  rosbags is slow to import
+
+    stamps = [MORNING_NS + i * 500_000_000 for i in range(len(truth))]
+    write_fixes(folder / "drive.mcap", stamps, _places(truth + error), sigma[[1, 0, 2]])
 
 
 HEADING = (
@@ -144,6 +148,7 @@ HEADING = (
     "%  GPST                  latitude(deg) longitude(deg)  height(m)   Q  ns   sdn(m)   sde(m)"
     "   sdu(m)  sdne(m)  sdeu(m)  sdun(m) age(s)  ratio\n"
 )
+MORNING_NS = 1_772_359_200 * 10**9  # 2026-03-01 10:00, when the solutions begin
 ORIGIN = (35.165361, 136.881409, 41.391)
 
 
@@ -180,7 +185,7 @@ def openvins(folder: Path) -> None:
 
 def bag(folder: Path) -> None:
     """What known estimators publish of one walk, each in its own way, in one MCAP."""
-    from tools.bags import write_bag  # noqa: PLC0415  rosbags is slow to import
+    from tools.bags import write_bag, write_fixes  # noqa: PLC0415  rosbags is slow to import
 
     track = _part(folder)
     pose = track.position, track.rotation

@@ -14,7 +14,7 @@ from smfeval.align.body import move_to_body
 from smfeval.associate import Pairs
 from smfeval.errors import OptionError
 from smfeval.evaluation import Evaluation, Options
-from smfeval.io import extrinsic_in_bags, format_of, read
+from smfeval.io import extrinsic_in_bags, is_geodetic, read
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.options import ReadOptions
 from smfeval.maths import se3
@@ -242,7 +242,7 @@ def read_beside(source: Source, reference: AnyTrack, reading: Mapping[str, Any])
     if isinstance(source, Beliefs):
         return source
     shared, options = dict(reference.about.extra).get("ENU_ORIGIN"), dict(reading)
-    if shared and "origin" not in options and format_of(source, **options) == "rtklib":
+    if shared and "origin" not in options and is_geodetic(source, **options):
         options["origin"] = shared
     return read(source, **options)
 

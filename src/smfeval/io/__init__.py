@@ -37,6 +37,7 @@ __all__ = [
     "files_to_read",
     "files_to_write",
     "format_of",
+    "is_geodetic",
     "losses",
     "read",
     "write",
@@ -109,6 +110,18 @@ def format_of(source: str | Path, **options: Any) -> str:
     path, _ = split_source(source)
     with _naming(source, path):
         return options.get("format") or recognise_format(path).name
+
+
+def is_geodetic(source: str | Path, **options: Any) -> bool:
+    """Whether a source holds places on Earth, to be read about an origin."""
+    path, topic = split_source(source)
+    chosen = ReadOptions(**options | _named_topic(source, topic, options.get("topic")))
+    entry = format_named(chosen.format) if chosen.format else recognise_format(path)
+    if entry.name != "bag":
+        return "origin" in entry.options
+    from smfeval.io.ros import holds_fixes  # noqa: PLC0415  rosbags is slow to import
+
+    return holds_fixes(path, chosen)
 
 
 def write(track: AnyTrack, path: str | Path, *, lossy: bool = False, **options: Any) -> list[Path]:

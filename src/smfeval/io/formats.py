@@ -169,7 +169,7 @@ FORMATS: dict[str, Format] = {
             "ROS 1 bag, ROS 2 bag or MCAP",
             "smfeval.io.ros",
             _is_bag,
-            CONVENTION_OPTIONS | {"topic", "tf", "lag"},
+            CONVENTION_OPTIONS | {"topic", "tf", "lag", "origin"},
             (".mcap",),
             frozenset({"covariance"}),
             tells_gauge=True,

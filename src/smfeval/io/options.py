@@ -180,7 +180,7 @@ class ReadOptions:
     origin: tuple[float, float, float] | None = option(  # latitude, longitude, height
         None,
         GEODETIC_POSITION,
-        "RTKLIB: origin of the local frame",
+        "GNSS: origin of the local frame",
         at=("reference of score", *OF_FILES),
         metavar="LAT,LON,H",
     )

@@ -21,14 +21,19 @@ import numpy as np
 import polars as pl
 
 from smfeval.errors import FormatError, OptionError
+from smfeval.io.geodetic import (
+    ABOUT,
+    LocalPositions,
+    local_from_ecef,
+    local_from_llh,
+    refuse_off_earth,
+)
 from smfeval.io.options import ReadOptions
 from smfeval.io.source import BOM, open_input
 from smfeval.io.text_layout import DECIMALS
-from smfeval.maths import geodesy
 from smfeval.maths.arrays import Floats, Ints
-from smfeval.maths.se3 import sandwich
 from smfeval.maths.stamps import NANOSECONDS
-from smfeval.track import About, GaussianTrack, Provenance, Track
+from smfeval.track import GaussianTrack, Provenance, Track
 
 Axes = Literal["llh", "ecef", "baseline"]
 Line = tuple[int, str]
@@ -249,13 +254,7 @@ def _parse_positions(
         south, west = (words[:, at].str.starts_with("-").to_numpy() for at in (2, 5))
         angles = [_degrees(values[:, :3], south), _degrees(values[:, 3:6], west), values[:, 6]]
         position = np.stack(angles, axis=-1)
-    beyond = (np.abs(position[:, 0]) > 90) | (np.abs(position[:, 1]) > 360)
-    if beyond.any():
-        row = int(np.argmax(beyond))
-        latitude, longitude, _ = position[row]
-        raise FormatError(
-            f"{where(row)}: latitude {latitude:.9g}, longitude {longitude:.9g} is no place on Earth"
-        )
+    refuse_off_earth(position, where)
     return position
 
 
@@ -281,8 +280,6 @@ def _commented_row_notes(path: Path, comments: list[Line], width: int) -> tuple[
     return tuple(f"{path}:{number}: a row is commented out; it was left out" for number in rows)
 
 
-ABOUT = About(body="antenna", world="enu", gauge="fixed", oriented=False)
-ORIGIN_KEY = "ENU_ORIGIN"  # header key of the local frame's origin
 QUALITY_NAMES = {
     "1": "fix", "2": "float", "3": "sbas", "4": "dgps", "5": "single", "6": "ppp", "7": "dr",
 }  # fmt: skip
@@ -291,16 +288,6 @@ QUALITY_NAMES = {
 # columns n e u ne eu un; and for axes 1, 2, 3 from columns 1 2 3 12 23 31.
 FROM_NEU = np.array([[1, 3, 4], [3, 0, 5], [4, 5, 2]])
 FROM_CYCLE = np.array([[0, 3, 5], [3, 1, 4], [5, 4, 2]])
-
-
-@dataclass(frozen=True)
-class LocalPositions:
-    """Positions (n, 3) and covariances (n, 3, 3) in one local frame, and where that is."""
-
-    position: Floats
-    covariance: Floats
-    note: str
-    origin: str | None = None  # latitude, longitude and height, to read another file about it
 
 
 def declared_gauge(path: Path, options: ReadOptions) -> str | None:
@@ -318,12 +305,12 @@ def read(path: Path, options: ReadOptions) -> Track:
 
 
 def _track(table: Solution, local: LocalPositions, options: ReadOptions) -> Track:
-    pose = local.position, np.tile([0.0, 0.0, 0.0, 1.0], (len(table.line), 1))
+    pose = local.pose
     provenance = Provenance(
         table.name, "RTKLIB", notes=table.notes, remarks=(local.note, *_notes(table))
     )
     intake = options.intake(table.where)
-    about = replace(ABOUT, extra=((ORIGIN_KEY, local.origin),) if local.origin else ())
+    about = local.about()
     if not table.deviation.any():
         plain = Track(table.stamp, *pose, about=about, provenance=provenance, intake=intake)
         return plain.with_notes(
@@ -332,7 +319,7 @@ def _track(table: Solution, local: LocalPositions, options: ReadOptions) -> Trac
     return GaussianTrack(
         table.stamp,
         *pose,
-        np.pad(local.covariance, ((0, 0), (0, 3), (0, 3))),
+        local.belief,
         about=about,
         provenance=replace(provenance, convention="position only, in world axes"),
         intake=intake,
@@ -340,25 +327,11 @@ def _track(table: Solution, local: LocalPositions, options: ReadOptions) -> Trac
 
 
 def _local_from_llh(table: Solution, options: ReadOptions) -> LocalPositions:
-    llh = table.position
-    origin = _origin(options, llh)
-    turn = geodesy.enu_axes(origin) @ geodesy.enu_axes(llh).swapaxes(-1, -2)
-    return LocalPositions(
-        geodesy.enu_from_ecef(geodesy.ecef_from_llh(llh), origin),
-        sandwich(turn, _covariance(table, FROM_NEU)),
-        _origin_note(options, origin),
-        ",".join(repr(float(value)) for value in np.ravel(origin)),
-    )
+    return local_from_llh(table.position, _covariance(table, FROM_NEU), options)
 
 
 def _local_from_ecef(table: Solution, options: ReadOptions) -> LocalPositions:
-    origin = _origin(options, geodesy.llh_from_ecef(table.position))
-    return LocalPositions(
-        geodesy.enu_from_ecef(table.position, origin),
-        sandwich(geodesy.enu_axes(origin), _covariance(table, FROM_CYCLE)),
-        _origin_note(options, origin),
-        ",".join(repr(float(value)) for value in np.ravel(origin)),
-    )
+    return local_from_ecef(table.position, _covariance(table, FROM_CYCLE), options)
 
 
 def _local_from_baseline(table: Solution, options: ReadOptions) -> LocalPositions:
@@ -378,29 +351,6 @@ TO_LOCAL = {"llh": _local_from_llh, "ecef": _local_from_ecef, "baseline": _local
 def _covariance(table: Solution, index: Ints) -> Floats:
     """Covariances in the axes of the file, from roots with a sign. (n, 3, 3)."""
     return (np.sign(table.deviation) * table.deviation**2)[:, index]
-
-
-def _origin(options: ReadOptions, llh: Floats) -> Floats:
-    """The origin that was given, or the first fix that is finite."""
-    if options.origin is None:
-        return llh[int(np.argmax(np.isfinite(llh).all(axis=1)))]
-    origin = np.array(options.origin, dtype=np.float64)
-    if not np.isfinite(origin).all() or abs(origin[0]) > 90 or abs(origin[1]) > 360:
-        raise OptionError(
-            f"origin {options.origin} is no place on Earth; "
-            "latitude and longitude in degrees and height in metres are needed"
-        )
-    return origin
-
-
-def _origin_note(options: ReadOptions, origin: Floats) -> str:
-    place = f"{origin[0]:.9f} {origin[1]:.9f} {origin[2]:.4f} (latitude, longitude, height)"
-    if options.origin is not None:
-        return f"east-north-up axes about the given origin {place}"
-    return (
-        f"east-north-up axes about the first fix {place}; "
-        "another file is in this frame only if it is read with this origin"
-    )
 
 
 def _notes(table: Solution) -> tuple[str, ...]:

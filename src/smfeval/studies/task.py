@@ -15,7 +15,7 @@ from smfeval.align.extent import Extent
 from smfeval.compare.sensitivity import Alternative
 from smfeval.errors import FormatError, SmfevalError
 from smfeval.evaluation import REQUIRED_RULES, Evaluation, Options, evaluate
-from smfeval.io import files_to_read, format_of, read
+from smfeval.io import files_to_read, read
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.source import is_file
 from smfeval.maths import se3
@@ -288,7 +288,7 @@ def _read_with_origin(given: Input, other: AnyTrack) -> AnyTrack:
     """Read a track; a GNSS solution about the origin of the other, as `smfeval score` does."""
     options = dict(given.reading)
     origin = dict(other.about.extra).get("ENU_ORIGIN")
-    if origin and "origin" not in options and format_of(given.source, **options) == "rtklib":
+    if origin and "origin" not in options and is_geodetic(given.source, **options):
         options["origin"] = origin
     return read(given.source, **options)
 

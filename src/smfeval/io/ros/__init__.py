@@ -8,8 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from smfeval.errors import OptionError
+from smfeval.io.geodetic import ABOUT
 from smfeval.io.options import ReadOptions
 from smfeval.io.ros.bag import Bag, Topic, open_bag
+from smfeval.io.ros.fixes import read_fixes
 from smfeval.io.ros.particles import read_particles
 from smfeval.io.ros.poses import read_poses
 from smfeval.io.ros.tf_chain import read_chain, read_transforms, static_extrinsic
@@ -18,15 +20,18 @@ from smfeval.io.ros.write import write
 from smfeval.maths import se3
 from smfeval.track import AnyTrack
 
-__all__ = ["candidates", "declared_gauge", "extrinsic_between", "read", "write"]
+__all__ = ["candidates", "declared_gauge", "extrinsic_between", "holds_fixes", "read", "write"]
 
 
 def read(path: Path, options: ReadOptions) -> AnyTrack:
     """Read a topic of a bag, or a chain of transforms."""
     with open_bag(path) as bag:
         if options.tf is not None:
+            refuse_origin(f"{path} tf {options.tf}", options)
             return read_chain(bag, options)
         topic, shape, notes = choose_topic(bag, options)
+        if shape.kind != "fixes":
+            refuse_origin(f"{path}:{topic.name}", options)
         return READERS[shape.kind](bag, topic, shape, options).with_notes(*notes)
 
 
@@ -36,7 +41,24 @@ def declared_gauge(path: Path, options: ReadOptions) -> str | None:
         return None
     with open_bag(path) as bag:
         _, shape, _ = choose_topic(bag, options)
+    if shape.kind == "fixes":
+        return ABOUT.gauge
     return None if shape.gauge is None else read(path, options).about.gauge
+
+
+def holds_fixes(path: Path, options: ReadOptions) -> bool:
+    """Whether what would be read are latitudes and longitudes."""
+    if options.tf is not None:
+        return False
+    with open_bag(path) as bag:
+        _, shape, _ = choose_topic(bag, options)
+    return shape.kind == "fixes"
+
+
+def refuse_origin(name: str, options: ReadOptions) -> None:
+    """Raise on an origin for poses, which have a frame of their own."""
+    if options.origin is not None:
+        raise OptionError(f"{name}: option origin means nothing for poses; it is for GNSS fixes")
 
 
 def extrinsic_between(path: Path, body: str, other: str) -> se3.Pose | None:
@@ -67,4 +89,5 @@ READERS: dict[str, Callable[[Bag, Topic, MessageShape, ReadOptions], AnyTrack]] 
     "poses": read_poses,
     "particles": read_particles,
     "transforms": _refuse_transforms,
+    "fixes": read_fixes,
 }

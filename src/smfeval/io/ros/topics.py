@@ -1,7 +1,7 @@
 """Which topics of a bag can be read, and which one to read."""
 
-from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
@@ -17,7 +17,7 @@ from smfeval.errors import FormatError
 from smfeval.io.options import ReadOptions
 from smfeval.io.presets import preset_named
 from smfeval.io.ros.bag import Bag, Topic
-from smfeval.maths.arrays import Bools, Floats
+from smfeval.maths.arrays import Bools, Floats, Ints
 
 POSE = "geometry_msgs/msg/Pose"
 POSE_WITH_COVARIANCE = "geometry_msgs/msg/PoseWithCovariance"
@@ -26,10 +26,11 @@ TRANSFORM_STAMPED = "geometry_msgs/msg/TransformStamped"
 SUPPORTED = (
     "nav_msgs/Odometry, geometry_msgs/PoseWithCovarianceStamped, geometry_msgs/PoseStamped, "
     "geometry_msgs/TransformStamped, geometry_msgs/PoseArray, nav2_msgs/ParticleCloud, "
-    "tf2_msgs/TFMessage by a chain, and any message with a header, a pose and a float64[36]"
+    "tf2_msgs/TFMessage by a chain, sensor_msgs/NavSatFix, gps_msgs/GPSFix, and any message with "
+    "a header, a pose and a float64[36]"
 )
 
-MessageKind = Literal["poses", "particles", "transforms"]
+MessageKind = Literal["poses", "particles", "transforms", "fixes"]
 Definitions = Mapping[str, Any]
 Fields = list[tuple[str, Any]]
 
@@ -83,6 +84,8 @@ KNOWN_SHAPES = {
     "tf/msg/tfMessage": MessageShape("transforms"),
 }
 
+FIX_FIELDS = {"latitude", "longitude", "altitude", "position_covariance_type"}
+
 
 def shape_of(type_name: str | None, definitions: Definitions) -> MessageShape | None:
     """The shape of a message type, or None if it holds no belief or is not defined."""
@@ -95,6 +98,8 @@ def _shape_by_structure(fields: Fields) -> MessageShape | None:
     header = _first_field(fields, lambda kind: _is_named(kind, "std_msgs/msg/Header"))
     if header is None:
         return None
+    if {name for name, _ in fields} >= FIX_FIELDS:
+        return MessageShape("fixes", header, covariance="position_covariance")
     frames = {"body": _text_field(fields, "child_frame_id"), "gauge": _text_field(fields, "gauge")}
     both = _first_field(fields, lambda kind: _is_named(kind, POSE_WITH_COVARIANCE))
     bare = _first_field(fields, lambda kind: _is_named(kind, POSE))
@@ -135,7 +140,7 @@ UNKNOWN_MARK = -1.0  # ROS drivers write this where they have no covariance
 
 
 def describe_covariance(covariance: Floats) -> str:
-    """In words: filled, constant, all zero, or marked unknown. (n, 6, 6), n > 0."""
+    """In words: filled, constant, all zero, or marked unknown. (n, d, d), n > 0."""
     zero, unknown = _is_zero(covariance), _is_unknown(covariance)
     if zero.all():
         return "all zero"
@@ -270,6 +275,9 @@ def _preset_topic(shapes: dict[str, MessageShape], options: ReadOptions) -> tupl
 
 def _only_topic(bag: Bag, shapes: dict[str, MessageShape], options: ReadOptions) -> tuple[str, str]:
     found = [name for name, shape in shapes.items() if shape.kind != "transforms"]
+    poses = [name for name in found if shapes[name].kind != "fixes"]
+    if len(poses) == 1 < len(found):
+        return poses[0], f"topic {poses[0]} was chosen: the others that can be read are GNSS fixes"
     if len(found) == 1:
         return found[0], f"topic {found[0]} was chosen: no other can be read"
     if not shapes:
@@ -285,14 +293,31 @@ def _only_topic(bag: Bag, shapes: dict[str, MessageShape], options: ReadOptions)
 
 def _covariance_words(bag: Bag, shapes: dict[str, MessageShape]) -> dict[str, str]:
     """What can be said of the covariance of each topic, in one pass through the bag."""
-    kinds = {"poses": "none", "particles": "particles", "transforms": "tf"}
+    kinds = {"poses": "none", "particles": "particles", "transforms": "tf", "fixes": "none"}
     said = {name: kinds[shape.kind] for name, shape in shapes.items()}
     paths = {name: shape.covariance for name, shape in shapes.items() if shape.covariance}
     getters = {name: attrgetter(path) for name, path in paths.items()}
-    matrices = defaultdict(list)
+    matrices, types = defaultdict(list), defaultdict(list)
     for name, _, message in bag.messages(getters) if getters else ():
         matrices[name].append(getters[name](message))
-    filled = {
-        name: describe_covariance(np.reshape(rows, (-1, 6, 6))) for name, rows in matrices.items()
-    }
-    return said | filled
+        if shapes[name].kind == "fixes":
+            types[name].append(message.position_covariance_type)
+    for name, rows in matrices.items():
+        size = 3 if name in types else 6
+        said[name] = describe_covariance(np.reshape(rows, (-1, size, size)))
+        if name in types:
+            said[name] = f"{said[name]}, {describe_types(types[name])}"
+    return said
+
+
+COVARIANCE_TYPES = ("unknown", "approximated", "diagonal", "known")  # of NavSatFix, 0 to 3
+
+
+def describe_types(types: Sequence[int] | Ints) -> str:
+    """How often each `position_covariance_type` occurs, in words."""
+    counts = Counter(int(each) for each in types)
+    names = dict(enumerate(COVARIANCE_TYPES))
+    titles = {each: f"type {each} ({names.get(each, 'not defined')})" for each in sorted(counts)}
+    if len(counts) == 1:
+        return next(iter(titles.values()))
+    return ", ".join(f"{counts[each]} of {title}" for each, title in titles.items())
