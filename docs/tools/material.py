@@ -185,7 +185,7 @@ def openvins(folder: Path) -> None:
 
 def bag(folder: Path) -> None:
     """What known estimators publish of one walk, each in its own way, in one MCAP."""
-    from tools.bags import write_bag, write_fixes  # noqa: PLC0415  rosbags is slow to import
+    from tools.bags import write_bag  # noqa: PLC0415  rosbags is slow to import
 
     track = _part(folder)
     pose = track.position, track.rotation

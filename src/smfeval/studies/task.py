@@ -15,7 +15,7 @@ from smfeval.align.extent import Extent
 from smfeval.compare.sensitivity import Alternative
 from smfeval.errors import FormatError, SmfevalError
 from smfeval.evaluation import REQUIRED_RULES, Evaluation, Options, evaluate
-from smfeval.io import files_to_read, read
+from smfeval.io import files_to_read, is_geodetic, read
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.source import is_file
 from smfeval.maths import se3
