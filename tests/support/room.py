@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from smfeval.lab.filters.ieskf.maps import Planes
+from smfeval.lab.filters.ieskf.planes import Planes
 from smfeval.lab.recording import GRAVITY_M_S2, Imu, ImuNoise, Recording, Scans
 from smfeval.maths import so3
 from smfeval.track import About, Track

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from smfeval.lab.filters.ieskf.maps import Planes
 from smfeval.lab.filters.ieskf.odometry import nis, record_update
+from smfeval.lab.filters.ieskf.planes import Planes
 from smfeval.lab.filters.ieskf.state import POSE, SIZE, Settings
 from smfeval.lab.filters.ieskf.update import (
     CAUCHY,
@@ -22,6 +22,7 @@ from smfeval.lab.filters.ieskf.update import (
     inflate_by_displacement,
     jacobian,
     linearise,
+    match_planes,
     orient_normals,
     residuals,
     to_world,
@@ -63,7 +64,7 @@ def test_points_at_the_true_pose_have_no_residual():
     )
     assert np.allclose(rotation[0], [0, 0, 0, 1], atol=1e-12)
     turned = scans[4].point @ np.array(_matrix(room.MOUNTING[1])).T + room.MOUNTING[0]
-    residual, H, place, _ = linearise(turned, state, room.Walls())
+    residual, H, place, _ = linearise(turned, state, match_planes(turned, state, room.Walls()))
     expected = 0.01 * H[:, 0]
     np.testing.assert_allclose(residual, expected, atol=1e-9)
     assert len(place) == len(residual) == len(turned)

@@ -14,12 +14,11 @@ from smfeval.lab.filters.ieskf.maps import (
     VoxelMap,
     empty_table,
     insert_points,
-    lower_eigenvalues,
     nearest_points,
-    null_directions,
-    planes_through,
+    search_steps,
     voxel_number,
 )
+from smfeval.lab.filters.ieskf.planes import lower_eigenvalues, null_directions, planes_through
 
 
 def filled(point, voxel_m=0.5, size=4096):
@@ -38,7 +37,7 @@ def test_the_nearest_points_are_those_of_a_search_over_all(rng):
     table = filled(rng.uniform(-4, 4, size=(3000, 3)))
     stored = kept(table)
     places = rng.uniform(-4, 4, size=(200, 3))
-    found, have, _ = nearest_points(places, table, NEIGHBOURS)
+    found, have, _ = nearest_points(places, table, NEIGHBOURS, search_steps("27"))
     for place, near, count in zip(places, found, have, strict=True):
         around = np.abs(np.floor(stored / 0.5) - np.floor(place / 0.5)).max(axis=1) <= 1
         distance = np.sort(np.linalg.norm(stored[around] - place, axis=1))[:NEIGHBOURS]

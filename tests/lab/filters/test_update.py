@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 from scipy.optimize import least_squares
 
-from smfeval.lab.filters.ieskf.maps import Planes
+from smfeval.lab.filters.ieskf.planes import Planes
 from smfeval.lab.filters.ieskf.state import POSE, SIZE, Settings
-from smfeval.lab.filters.ieskf.update import CONVERGED_STEP, linearise, residuals, update_state
+from smfeval.lab.filters.ieskf.update import linearise, match_planes, residuals, update_state
 from support import room
 from support.filter_states import some_state
 
@@ -41,7 +41,9 @@ def test_the_posterior_is_the_least_of_residuals_and_prior_together(rng):
 
     best = least_squares(cost, np.zeros(SIZE), xtol=1e-14, ftol=1e-14, gtol=1e-14).x
     # the last step is below CONVERGED; what is left of it is of second order
-    np.testing.assert_allclose(found.minus(prior)[POSE], best[POSE], atol=10 * CONVERGED_STEP**2)
+    np.testing.assert_allclose(
+        found.minus(prior)[POSE], best[POSE], atol=10 * KNOWN.converged_step**2
+    )
 
 
 def test_the_posterior_adds_the_credit_to_the_information_of_the_prior(rng):
@@ -55,7 +57,7 @@ def test_the_posterior_adds_the_credit_to_the_information_of_the_prior(rng):
 def test_one_iteration_is_the_textbook_extended_kalman_filter(rng):
     prior, point = prior_and_points(rng)
     update = update_state(prior, point, room.Walls(), VARIANCE, replace(KNOWN, iterations=1))
-    residual, H6, _, _ = linearise(point, prior, room.Walls())
+    residual, H6, _, _ = linearise(point, prior, match_planes(point, prior, room.Walls()))
     H = np.hstack([H6, np.zeros((len(H6), SIZE - 6))])
     P = prior.covariance
     K = P @ H.T @ np.linalg.inv(H @ P @ H.T + VARIANCE * np.eye(len(H)))

@@ -15,6 +15,7 @@ from smfeval.maths.arrays import Bools, Ints
 from smfeval.maths.stamps import NANOSECONDS
 
 FEWEST_SAMPLES = 2  # of the IMU: fewer span no scan
+NO_IMU = Imu(np.empty(0, dtype=np.int64), np.empty((0, 3)), np.empty((0, 3)))
 GAP_PERIODS = 5  # an IMU gap is this many times the usual step; filters then extrapolate
 
 
@@ -105,17 +106,21 @@ GAP_SAMPLES = 5
 LONGEST_GAP_S = 1.0  # without IMU for longer, nobody knows where the body is: the run stops
 
 
-def check_recording(recording: Recording) -> None:
-    """Raise if there is nothing to run on, or time runs backward."""
-    imu, scans = recording.imu, recording.scans
-    if len(imu.stamp) < 2 or len(scans) == 0:
-        has = f"{len(imu.stamp)} IMU samples and {len(scans)} scans"
+def check_recording(recording: Recording, *, imu: bool = True) -> None:
+    """Raise if there is nothing to run on, or time runs backward; `imu`: whether it is needed."""
+    sampled, scans = recording.imu, recording.scans
+    if not imu:
+        sampled = NO_IMU
+        if len(scans) == 0:
+            raise OptionError(f"{recording.name}: there are no scans")
+    elif len(sampled.stamp) < FEWEST_SAMPLES or len(scans) == 0:
+        has = f"{len(sampled.stamp)} IMU samples and {len(scans)} scans"
         raise OptionError(f"{recording.name}: the filter needs both IMU and scans; there are {has}")
-    for what, stamp in (("IMU samples", imu.stamp), ("scans", scans.end)):
+    for what, stamp in (("IMU samples", sampled.stamp), ("scans", scans.end)):
         if not (np.diff(stamp) > 0).all():
             row = int(np.argmin(np.diff(stamp) > 0)) + 1
             raise OptionError(f"{recording.name}: {what} run backward in time at number {row + 1}")
-    if not (np.isfinite(imu.gyro).all() and np.isfinite(imu.acceleration).all()):
+    if not (np.isfinite(sampled.gyro).all() and np.isfinite(sampled.acceleration).all()):
         raise OptionError(f"{recording.name}: some IMU values are no numbers")
 
 
@@ -127,11 +132,19 @@ class ScanSelection:
     notes: tuple[str, ...]
 
 
-def usable_scans(recording: Recording, begin: int, *, undistort: bool) -> ScanSelection:
-    """The scans that end after `begin` and before the IMU falls silent."""
-    imu, scans = recording.imu, recording.scans
+def usable_scans(
+    recording: Recording, begin: int, *, undistort: bool, imu: bool = True
+) -> ScanSelection:
+    """The scans that end after `begin` and, if it is needed, before the IMU falls silent."""
     if undistort:
-        refuse_without_times(scans)
+        refuse_without_times(recording.scans)
+    if not imu:
+        return ScanSelection(np.arange(len(recording.scans)), ())
+    return _scans_with_imu(recording, begin)
+
+
+def _scans_with_imu(recording: Recording, begin: int) -> ScanSelection:
+    imu, scans = recording.imu, recording.scans
     early = int(np.sum(scans.end <= begin))
     late, silence = first_uncovered_scan(imu, scans, begin)
     silence_notes = _imu_silence_notes(len(scans) - late, silence)

@@ -1,11 +1,13 @@
 """A scan made ready: every point brought to the body at the end of the scan, one per voxel."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from smfeval.lab.filters.ieskf.inertial import ImuTrajectory
 from smfeval.lab.filters.ieskf.maps import voxel_number
 from smfeval.lab.filters.ieskf.rotations import cross_product
-from smfeval.lab.filters.ieskf.state import Settings
+from smfeval.lab.filters.ieskf.state import Settings, Thinning
 from smfeval.lab.recording import Scan
 from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Floats, Ints
@@ -19,18 +21,18 @@ def preprocess_scan(
 
     -> (n, 3)
     """
-    seen = far_points(scan.point, settings.nearest_m)
+    seen = far_points(scan.point, settings.nearest_m, settings.every)
     when = scan.time[seen] if settings.undistort else np.full(len(seen), scan.end - scan.start)
     time = (when + np.int64(scan.start - begin)) / NANOSECONDS
     mounted = so3.rotate_all(so3.matrix(imu_T_lidar[1]), scan.point[seen].astype(np.float64))
     point = undistort(mounted + imu_T_lidar[0], time, way)
-    return downsample(point, settings.voxel_m) if settings.voxel_m else point
+    return THINNINGS[settings.thinning](point, settings.voxel_m) if settings.voxel_m else point
 
 
-def far_points(point: Floats, nearest_m: float) -> Ints:
-    """Points that are finite and not on the carrier of the LiDAR itself."""
+def far_points(point: Floats, nearest_m: float, every: int = 1) -> Ints:
+    """Every n-th of the points that are finite and not on the carrier of the LiDAR itself."""
     square = np.einsum("ni,ni->n", point, point)
-    return np.flatnonzero(np.isfinite(square) & (square >= nearest_m**2))
+    return np.flatnonzero(np.isfinite(square) & (square >= nearest_m**2))[::every]
 
 
 def undistort(point: Floats, time: Floats, way: ImuTrajectory) -> Floats:
@@ -62,3 +64,19 @@ def downsample(point: Floats, voxel_m: float) -> Floats:
         voxel_number(point, voxel_m), return_inverse=True, return_counts=True
     )
     return np.stack([np.bincount(voxel, axis) / count for axis in point.T], axis=1)
+
+
+def first_points(point: Floats, voxel_m: float) -> Floats:
+    """A point of each voxel as it was measured, drawn without preference. (k, 3).
+
+    The draw is the same each time: points are taken in an order that is shuffled by a fixed seed.
+    """
+    shuffled = point[np.random.default_rng(0).permutation(len(point))]
+    _, first = np.unique(voxel_number(shuffled, voxel_m), return_index=True)
+    return shuffled[first]
+
+
+THINNINGS: dict[Thinning, Callable[[Floats, float], Floats]] = {
+    "mean": downsample,
+    "first": first_points,
+}

@@ -22,6 +22,8 @@ from smfeval.lab.filters.ieskf.state import (
     SIZE,
     TILT,
     VELOCITY,
+    AttitudeTransition,
+    Settings,
     State,
 )
 from smfeval.lab.recording import GRAVITY_M_S2, Imu, ImuNoise
@@ -120,11 +122,17 @@ def transition_product(F: Iterable[Floats]) -> Floats:
 
 
 def predict(
-    state: State, imu: Imu, end: int, density: Floats
+    state: State,
+    imu: Imu,
+    end: int,
+    density: Floats,
+    attitude: AttitudeTransition = "exact",
 ) -> tuple[State, ImuTrajectory, Floats]:
     """The state carried to `end` by the IMU, the way it took, and what became of its error.
 
-    The way is timed from the state's stamp; the transition of the error state is (17, 17).
+    The way is timed from the state's stamp; the transition of the error state is (17, 17). Its
+    block of the rotation is Exp(-w h); `identity` is what an integer division makes of it in
+    filters of the Fast-LIO2 family.
     """
     time, gyro, force = knots(imu, state.stamp, end)
     h = np.diff(time)
@@ -133,6 +141,8 @@ def predict(
 
     way = integrate(state, time, rate, force)
     F = transitions(h, way.rotation[:-1], rate, force, state.tilt)
+    if attitude == "identity":
+        F[:, ROTATION, ROTATION] = np.eye(3)
     arrived = replace(
         state,
         stamp=end,
@@ -170,3 +180,19 @@ def densities(noise: ImuNoise, scale: float) -> Floats:
     """Noise densities of gyro, accelerometer and their walks; `scale` is on their squares. (4,)."""
     density = [noise.gyro, noise.acceleration, noise.gyro_bias, noise.acceleration_bias]
     return np.sqrt(scale) * np.array(density)
+
+
+def chosen_densities(imu: Imu, noise: ImuNoise, settings: Settings) -> Floats:
+    """Densities of the process noise as the settings choose them. (4,).
+
+    Filters of the Fast-LIO2 family take Q as the variance of a sample, (dt G) Q (dt G)^T in a step
+    of dt: a density of sqrt(Q dt), so that the same Q says less at a higher rate of the IMU.
+    """
+    if settings.process == "told":
+        return densities(noise, settings.process_scale)
+    names = ("gyro", "acceleration", "gyro_bias", "acceleration_bias")
+    variance = np.array([getattr(settings, f"{name}_variance") for name in names])
+    step_s = 1.0
+    if settings.process == "sample":
+        step_s = float(np.median(np.diff(imu.stamp))) / NANOSECONDS
+    return np.sqrt(settings.process_scale * variance * step_s)

@@ -6,6 +6,7 @@ import numpy as np
 
 from smfeval.lab.filters.births import levers
 from smfeval.lab.filters.carried import CarriedCovariance, Matches, Motion, Priors
+from smfeval.lab.filters.ieskf import constant_velocity
 from smfeval.lab.filters.ieskf.inertial import ImuTrajectory
 from smfeval.lab.filters.ieskf.start import LEAST_SIGMA
 from smfeval.lab.filters.ieskf.state import (
@@ -42,6 +43,7 @@ class MapError:
         )
         self._covariance = start.covariance
         self._schmidt = settings.map_error == "schmidt"
+        self._motion = motion_of if settings.motion == "imu" else constant_velocity.motion_of
         self._every, self._lags = settings.report_every, settings.cross_lags
         self._scans, self._pairs, self._blocks = 0, list[Ints](), list[Floats]()
 
@@ -51,7 +53,7 @@ class MapError:
         """The filter's state after the update, and the covariance (17, 17) to publish with it."""
         P = self._covariance
         added = update.prior.covariance - transition @ P @ transition.T
-        self.carried.predict(transition, added, motion_of(update.prior, way, scan_s))
+        self.carried.predict(transition, added, self._motion(update.prior, way, scan_s))
         matches, state = matches_of(update), update.posterior
         if matches is not None:
             pose = state.position, state.rotation

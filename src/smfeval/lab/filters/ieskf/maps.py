@@ -14,17 +14,8 @@ from scipy.spatial import cKDTree
 from smfeval import words
 from smfeval.errors import OptionError
 from smfeval.lab.compiled import jit_compile
-from smfeval.lab.filters.ieskf.rotations import cross_product
+from smfeval.lab.filters.ieskf.planes import LEAST_SPREAD, Planes, planes_through
 from smfeval.maths.arrays import Bools, Floats, Ints
-
-
-class Planes(NamedTuple):
-    """A plane n x + d = 0 for each of some points, where there is one."""
-
-    normal: Floats  # (n, 3) world
-    offset: Floats  # (n,) m
-    good: Bools  # (n,)
-    birth: Ints | None = None  # (n, k) which call of `add` brought each point of the plane
 
 
 class Map(Protocol):
@@ -74,9 +65,22 @@ LONG_COMPILE_S = 1.0  # compiling is worth a word; reading what was compiled bef
 NEIGHBOURS = 5  # points that make a plane (Fast-LIO2)
 
 
-MapRule = Literal["keep", "replace", "average"]
-RULES: dict[MapRule, int] = {"keep": 0, "replace": 1, "average": 2}
-KEEP, REPLACE, AVERAGE = RULES.values()
+MapRule = Literal["keep", "replace", "average", "nearer", "first"]
+RULES: dict[MapRule, int] = {"keep": 0, "replace": 1, "average": 2, "nearer": 3, "first": 4}
+KEEP, REPLACE, AVERAGE, NEARER, _ = RULES.values()
+
+Search = Literal["7", "19", "27", "125"]
+
+
+def search_steps(search: Search) -> Ints:
+    """Voxels around one, itself among them, the nearest first; faces and edges, or a cube. (s, 3).
+
+    7 and 19 are the neighbourhoods of iVox that are named by 6 and 18.
+    """
+    reach = 2 if search == "125" else 1
+    step = np.stack(np.meshgrid(*[np.arange(-reach, reach + 1)] * 3), axis=-1).reshape(-1, 3)
+    order = np.argsort(np.sum(step**2, axis=1), kind="stable")
+    return np.ascontiguousarray(step[order][: int(search)])
 
 
 class VoxelMap:
@@ -84,12 +88,22 @@ class VoxelMap:
 
     Rules: `keep` the first few points of a voxel, if they are apart; `replace` the one point of a
     voxel by one that is nearer to its centre (as the tree of Fast-LIO2 does); `average` all points
-    of a voxel into one.
+    of a voxel into one; keep those that are `nearer` to the centre than all before them, and these
+    too (as Faster-LIO does); keep only the `first` (as Point-LIO does).
     """
 
-    def __init__(self, voxel_m: float, rule: MapRule = "keep"):
+    def __init__(
+        self,
+        voxel_m: float,
+        rule: MapRule = "keep",
+        *,
+        search: Search = "27",
+        fewest: int = NEIGHBOURS,
+        least_spread: float = LEAST_SPREAD,
+    ):
         self._table = empty_table(voxel_m, FIRST_SIZE)
         self._rule = RULES[rule]
+        self._steps, self._fewest, self._least = search_steps(search), fewest, least_spread
         self._used = 0
         self._births = 0
 
@@ -97,10 +111,18 @@ class VoxelMap:
         return self._used
 
     def planes(self, point: Floats) -> Planes:
-        """The plane through the five nearest points of the map, near enough and flat."""
-        found, have, birth = nearest_points(point, self._table, NEIGHBOURS)
-        planes = planes_through(found, self._table.voxel_m)
-        return planes._replace(good=planes.good & (have == NEIGHBOURS), birth=birth)
+        """The plane through the five nearest points of the map, near enough and flat.
+
+        Where fewer are near, but not too few, it goes through these.
+        """
+        found, have, birth = nearest_points(point, self._table, NEIGHBOURS, self._steps)
+        size, least = self._table.voxel_m, self._least
+        if self._fewest == NEIGHBOURS:
+            planes = planes_through(found, size, least_spread=least)
+        else:
+            planes = planes_through(found, size, have, least_spread=least)
+            birth = np.where(np.arange(NEIGHBOURS) < have[:, None], birth, birth[:, :1])
+        return planes._replace(good=planes.good & (have >= self._fewest), birth=birth)
 
     def add(self, point: Floats) -> int:
         """Put points into their voxels by the map's rule; returns how many it keeps."""
@@ -123,60 +145,10 @@ def compile_loops() -> tuple[str, ...]:
     begin = process_time()
     table, origin = empty_table(1.0, 2), np.zeros((1, 3))
     insert_points(origin, voxel_number(origin, 1.0), table, 0, KEEP)
-    nearest_points(origin, table, NEIGHBOURS)
+    nearest_points(origin, table, NEIGHBOURS, search_steps("7"))
     copy_voxels(table, empty_table(1.0, 4))
     waited = process_time() - begin
     return (f"loops compiled in {words.duration(waited)}, once",) if waited > LONG_COMPILE_S else ()
-
-
-FLAT_M = 0.1  # no point may lie farther from the plane (Fast-LIO2)
-LEAST_SPREAD = 0.02  # of the second direction, in squared voxels: points on a line are no plane
-
-
-def planes_through(point: Floats, voxel_m: float) -> Planes:
-    """Planes n x + d = 0 through sets of k points, good if the points are flat. (n, k, 3)."""
-    centre = point.mean(axis=1)
-    apart = point - centre[:, None]
-    C = np.einsum("nki,nkj->ijn", apart, apart) / point.shape[1]
-
-    low, middle = lower_eigenvalues(C)
-    normal = null_directions(C, low)
-    farthest = np.abs(np.einsum("nki,ni->nk", apart, normal)).max(axis=1)
-    good = (middle > LEAST_SPREAD * voxel_m**2) & (farthest < FLAT_M)
-    return Planes(normal, -np.einsum("ni,ni->n", normal, centre), good)
-
-
-def lower_eigenvalues(C: Floats) -> tuple[Floats, Floats]:
-    """The smallest and the middle eigenvalue of symmetric matrices, by angles (Smith 1961).
-
-    (3, 3, n) -> (n,), (n,)
-    """
-    mean = (C[0, 0] + C[1, 1] + C[2, 2]) / 3
-    a, b, c = C[0, 0] - mean, C[1, 1] - mean, C[2, 2] - mean
-    d, e, f = C[0, 1], C[0, 2], C[1, 2]
-    scale = np.sqrt((a * a + b * b + c * c + 2 * (d * d + e * e + f * f)) / 6)
-    determinant = a * (b * c - f * f) - d * (d * c - f * e) + e * (d * f - b * e)
-    half = 0.5 * determinant / np.maximum(scale, np.finfo(np.float64).tiny ** 0.25) ** 3
-    angle = np.arccos(np.clip(half, -1.0, 1.0)) / 3
-    high = mean + 2 * scale * np.cos(angle)
-    low = mean + 2 * scale * np.cos(angle + 2 * np.pi / 3)
-    return low, 3 * mean - high - low
-
-
-def null_directions(C: Floats, value: Floats) -> Floats:
-    """Unit eigenvectors of single eigenvalues: across the two rows of C - value I that differ most.
-
-    (3, 3, n), (n,) -> (n, 3); zero where all rows are alike.
-    """
-    A = np.ascontiguousarray(np.moveaxis(C, -1, 1))  # row, n, column
-    for i in range(3):
-        A[i, :, i] -= value
-    across = np.stack([cross_product(A[i], A[(i + 1) % 3]) for i in range(3)])
-    square = np.einsum("rni,rni->rn", across, across)
-    best = np.argmax(square, axis=0)
-    rows = np.arange(len(value))
-    length = np.sqrt(square[best, rows])
-    return across[best, rows] / np.where(length > 0, length, 1.0)[:, None]
 
 
 HALF_EXTENT = 1 << 20  # voxels to either side of the origin along an axis: 524 km at 0.5 m
@@ -256,8 +228,15 @@ def insert_points(
             if is_nearer_centre(new[i], table.point[slot, 0], table.voxel_m):
                 put_point(new[i], slot, 0, table, birth)
                 kept += 1
-        else:
+        elif rule == AVERAGE:
             kept += average_point(new[i], slot, table, birth)
+        elif rule == NEARER:
+            at = table.point_count[slot]
+            nearest = table.point[slot, at - 1]
+            if at < table.point.shape[1] and is_nearer_centre(new[i], nearest, table.voxel_m):
+                put_point(new[i], slot, at, table, birth)
+                table.point_count[slot] += 1
+                kept += 1
     return fresh, kept
 
 
@@ -330,14 +309,13 @@ def copy_voxels(old: VoxelTable, new: VoxelTable) -> None:
                     new.point[slot, m, axis] = old.point[i, m, axis]
 
 
-NEIGHBOUR_STEPS = (0, -1, 1)  # the voxel itself first: its points are the likely ones
-
-
 @jit_compile
-def nearest_points(places: Floats, table: "VoxelTable", most: int) -> tuple[Floats, Ints, Ints]:
-    """The nearest points in the 27 voxels around each place, how many there are, and their births.
+def nearest_points(
+    places: Floats, table: "VoxelTable", most: int, steps: Ints
+) -> tuple[Floats, Ints, Ints]:
+    """The nearest points in the voxels around each place, how many there are, and their births.
 
-    (n, 3) -> (n, most, 3), (n,), (n, most)
+    `steps` (s, 3) lead to these voxels. (n, 3) -> (n, most, 3), (n,), (n, most)
     """
     n, size = len(places), table.voxel_m
     found, have = np.zeros((n, most, 3)), np.zeros(n, dtype=np.int64)
@@ -347,10 +325,10 @@ def nearest_points(places: Floats, table: "VoxelTable", most: int) -> tuple[Floa
         x, y, z = places[q, 0], places[q, 1], places[q, 2]
         for m in range(most):
             square[m] = np.inf
-        for step in range(27):
-            i = int(np.floor(x / size)) + NEIGHBOUR_STEPS[step // 9]
-            j = int(np.floor(y / size)) + NEIGHBOUR_STEPS[step // 3 % 3]
-            k = int(np.floor(z / size)) + NEIGHBOUR_STEPS[step % 3]
+        for step in range(len(steps)):
+            i = int(np.floor(x / size)) + steps[step, 0]
+            j = int(np.floor(y / size)) + steps[step, 1]
+            k = int(np.floor(z / size)) + steps[step, 2]
             gap = (
                 distance_outside(x, i, size) ** 2
                 + distance_outside(y, j, size) ** 2

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from time import process_time
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,7 +11,19 @@ from smfeval import __version__
 from smfeval.errors import OptionError
 from smfeval.io.progress import report
 from smfeval.lab.filters.ieskf.cloud import preprocess_scan
-from smfeval.lab.filters.ieskf.inertial import densities, predict, transition_product
+from smfeval.lab.filters.ieskf.constant_velocity import (
+    adapted_variances,
+    predict_constant,
+    process_variances,
+    state_at_rest,
+    way_between,
+)
+from smfeval.lab.filters.ieskf.inertial import (
+    ImuTrajectory,
+    chosen_densities,
+    predict,
+    transition_product,
+)
 from smfeval.lab.filters.ieskf.map_error import MapError
 from smfeval.lab.filters.ieskf.maps import Map, VoxelMap, compile_loops
 from smfeval.lab.filters.ieskf.start import state_from_reference, state_from_standstill
@@ -23,7 +36,7 @@ from smfeval.lab.filters.ieskf.update import (
     update_state,
 )
 from smfeval.lab.filters.run import Run, Telemetry
-from smfeval.lab.recording import Recording
+from smfeval.lab.recording import Recording, Scan
 from smfeval.lab.recording.usable import check_recording, usable_scans
 from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Floats, Ints
@@ -47,11 +60,12 @@ def run(
     while the body stands (or taken from the reference, in a known map).
     """
     settings = settings or Settings()
-    check_recording(recording)
+    inertial = settings.motion == "imu"
+    check_recording(recording, imu=inertial)
     field = _map(settings, known)
     state, stand = _initial_state(recording, settings, start)
-    intake = usable_scans(recording, state.stamp, undistort=settings.undistort)
-    density = densities(recording.imu_noise, settings.process_scale)
+    intake = usable_scans(recording, state.stamp, undistort=settings.undistort, imu=inertial)
+    predictor = _predictor(recording, settings, field)
     learned, learning = NOISE_ESTIMATORS[settings.noise], _map_growth_rule(settings, state.stamp)
     map_error = None if settings.map_error == "ignored" else MapError(state, settings)
 
@@ -60,11 +74,7 @@ def run(
     variance, records = settings.point_variance, list[ScanRecord]()
     for done, i in enumerate(intake.scans):
         scan = recording.scans[i]
-        begin = state.stamp
-        state, way, transition = predict(state, recording.imu, scan.end, density)
-        point = preprocess_scan(scan, way, begin, recording.imu_T_lidar, settings)
-
-        update = update_state(state, point, field, variance, settings)
+        update, point, way, transition = predictor.update(state, scan, variance)
         state, variance = update.posterior, learned(update)
         records.append(record_update(update, transition))
         if map_error is not None:
@@ -89,9 +99,82 @@ def run(
     )
 
 
+class ScanUpdate(NamedTuple):
+    """An update, and the prediction it corrects."""
+
+    update: Update
+    point: Floats  # (n, 3) of the scan, undistorted and thinned, body axes
+    way: ImuTrajectory
+    transition: Floats  # (17, 17) of the error state
+
+
+@dataclass(frozen=True)
+class ByImu:
+    """Updates of scans that the IMU predicts and undistorts."""
+
+    recording: Recording
+    settings: Settings
+    field: Map
+    density: Floats  # (4,) of the process noise
+
+    def update(self, state: State, scan: Scan, variance: float) -> ScanUpdate:
+        """Predict, undistort, update."""
+        imu, attitude = self.recording.imu, self.settings.attitude_transition
+        prior, way, transition = predict(state, imu, scan.end, self.density, attitude)
+        mounting = self.recording.imu_T_lidar
+        point = preprocess_scan(scan, way, state.stamp, mounting, self.settings)
+        update = update_state(prior, point, self.field, variance, self.settings)
+        return ScanUpdate(update, point, way, transition)
+
+
+@dataclass(frozen=True)
+class WithoutImu:
+    """Updates of scans that constant velocity predicts and that their own update undistorts."""
+
+    recording: Recording
+    settings: Settings
+    field: Map
+
+    def update(self, state: State, scan: Scan, variance: float) -> ScanUpdate:
+        """Predict; undistort and update in turns."""
+        settings, field = self.settings, self.field
+        noise = process_variances(settings)
+        prior, way, transition = predict_constant(state, scan.end, noise)
+        point = self._undistort(scan, way, state.stamp)
+        if settings.adaptive_process:
+            step = update_state(prior, point, field, variance, replace(settings, iterations=1))
+            noise = adapted_variances(prior, step.posterior, settings)
+            prior, way, transition = predict_constant(state, scan.end, noise)
+        update = update_state(prior, point, field, variance, settings)
+        for _ in range(settings.undistortions - 1):
+            here = update.posterior
+            way = way_between(state, here)
+            point = self._undistort(scan, way, state.stamp)
+            again = update_state(prior, point, field, variance, settings, start=here)
+            passes = update.iterations + again.iterations
+            update = replace(again, first=update.first, iterations=passes)
+        return ScanUpdate(update, point, way, transition)
+
+    def _undistort(self, scan: Scan, way: ImuTrajectory, begin: int) -> Floats:
+        return preprocess_scan(scan, way, begin, self.recording.imu_T_lidar, self.settings)
+
+
+def _predictor(recording: Recording, settings: Settings, field: Map) -> ByImu | WithoutImu:
+    if settings.motion == "constant_velocity":
+        return WithoutImu(recording, settings, field)
+    density = chosen_densities(recording.imu, recording.imu_noise, settings)
+    return ByImu(recording, settings, field, density)
+
+
 def _map(settings: Settings, known: Map | None) -> Map:
     if settings.map != "known":
-        return VoxelMap(settings.map_spacing_m, settings.map_rule)
+        return VoxelMap(
+            settings.map_spacing_m,
+            settings.map_rule,
+            search=settings.search,
+            fewest=settings.fewest_neighbours,
+            least_spread=settings.least_spread,
+        )
     if known is None:
         raise OptionError("map=known needs the map: run(recording, settings, known=KnownMap(...))")
     return known
@@ -110,6 +193,8 @@ def _initial_state(
 ) -> tuple[State, tuple[str, ...]]:
     if start is not None:
         return start, ()
+    if settings.motion == "constant_velocity":
+        return state_at_rest(recording), ()
     if settings.map == "known":
         return state_from_reference(recording, settings), ()
     return state_from_standstill(recording, settings)
@@ -285,7 +370,7 @@ def _unmatched_notes(records: list[ScanRecord]) -> list[str]:
     blind = sum(record.points > 0 and record.matched == 0 for record in records[1:])
     notes = []
     if empty:
-        notes.append(f"{count(empty, 'scan')} without points: carried over by the IMU alone")
+        notes.append(f"{count(empty, 'scan')} without points: carried over by prediction alone")
     if blind:
-        notes.append(f"{count(blind, 'scan')} without a match: carried over by the IMU alone")
+        notes.append(f"{count(blind, 'scan')} without a match: carried over by prediction alone")
     return notes

@@ -31,6 +31,7 @@ BIAS_RAD_S = 0.1  # nor is a steady rate above this the bias of any gyroscope in
 STILL_M_S2 = 0.5  # nor are stronger shakes
 VELOCITY_M_S = 0.02  # sigma of the first velocity: hands that hold a sensor are never quite still
 LEAST_SIGMA = 1e-6  # nothing is known for certain: the covariance is inverted
+LEAST_UPRIGHT = 0.5  # of the axis z of a body whose axes are those of the world
 PLAUSIBLE_GRAVITY = (0.8, 1.2)  # of gravity: what an accelerometer at rest may show
 
 
@@ -48,7 +49,8 @@ def state_from_standstill(
         )
     refuse_implausible(float(np.linalg.norm(force.mean(axis=0))))
 
-    rotation = level_rotation(force.mean(axis=0))
+    up = force.mean(axis=0) / np.linalg.norm(force.mean(axis=0))
+    rotation = level_rotation(up) if settings.level else np.eye(3)
     state = State(
         stamp=end,
         position=np.zeros(3),
@@ -56,7 +58,7 @@ def state_from_standstill(
         velocity=np.zeros(3),
         gyro_bias=gyro.mean(axis=0),
         acceleration_bias=np.zeros(3),
-        tilt=np.zeros(2),
+        tilt=np.zeros(2) if settings.level else refuse_steep(up)[:2],
         covariance=first_covariance(recording, rotation, settings),
     )
     return state, tuple(standstill_warnings(gyro, force))
@@ -69,6 +71,13 @@ def refuse_implausible(length: float) -> None:
             f"the acceleration at the start is {words.number(length)} m/s^2, not about "
             f"{GRAVITY_M_S2}: the body does not stand still, or the unit is another"
         )
+
+
+def refuse_steep(up: Floats) -> Floats:
+    """The direction up in the axes of the body, if its axis z points there by and large. (3,)."""
+    if up[2] < LEAST_UPRIGHT:
+        raise OptionError("level=false needs an IMU whose axis z points up; level=true runs on any")
+    return up
 
 
 def standstill_warnings(gyro: Floats, force: Floats) -> list[str]:
@@ -100,6 +109,8 @@ def level_rotation(force: Floats) -> Floats:
 
 def first_covariance(recording: Recording, rotation: Floats, settings: Settings) -> Floats:
     """Covariance of the first state; tilt and bias of the accelerometer go together. (17, 17)."""
+    if settings.start_covariance == "shipped":
+        return shipped_covariance()
     noise, span = recording.imu_noise, settings.standing_s
     sigma = np.empty(SIZE)
     sigma[POSITION] = settings.start_m
@@ -112,6 +123,13 @@ def first_covariance(recording: Recording, rotation: Floats, settings: Settings)
     tilt_by_bias = np.eye(SIZE)
     tilt_by_bias[TILT, ACCELERATION_BIAS] = -rotation[:2] / GRAVITY_M_S2
     return tilt_by_bias @ P @ tilt_by_bias.T
+
+
+def shipped_covariance() -> Floats:
+    """Covariance of the first state as Fast-LIO2 and Faster-LIO ship it. (17, 17)."""
+    variance = np.ones(SIZE)
+    variance[GYRO_BIAS], variance[ACCELERATION_BIAS], variance[TILT] = 1e-4, 1e-3, 1e-5
+    return np.diag(variance)
 
 
 def state_from_reference(recording: Recording, settings: Settings) -> State:

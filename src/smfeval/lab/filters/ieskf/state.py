@@ -7,6 +7,8 @@
     acceleration_bias   body, m/s^2       added
     tilt                -                 added      gravity = -G (tilt, sqrt(1 - |tilt|^2))
 
+`constant_velocity` has other things in the slots of velocity and gyro_bias.
+
 The world is level at the start up to what the accelerometer's bias hides; `tilt` is that rest, the
 horizontal part of the direction up. Two numbers in a flat chart: gravity keeps its length, and its
 error needs no sphere.
@@ -19,7 +21,8 @@ import numpy as np
 
 from smfeval.errors import OptionError
 from smfeval.lab.filters.ieskf import rotations
-from smfeval.lab.filters.ieskf.maps import MapRule
+from smfeval.lab.filters.ieskf.maps import NEIGHBOURS, MapRule, Search
+from smfeval.lab.filters.ieskf.planes import LEAST_SPREAD
 from smfeval.lab.filters.settings import Range, refuse_outside
 from smfeval.maths.arrays import Floats
 
@@ -70,6 +73,12 @@ MapKind = Literal["incremental", "frozen", "known"]
 Noise = Literal["fixed", "residuals", "innovations"]
 Kernel = Literal["none", "huber", "cauchy"]
 MapErrorKind = Literal["ignored", "carried", "schmidt"]
+ProcessNoise = Literal["told", "sample", "density"]
+AttitudeTransition = Literal["exact", "identity"]
+StartCovariance = Literal["standing", "shipped"]
+Rematch = Literal["always", "converged"]
+MotionKind = Literal["imu", "constant_velocity"]
+Thinning = Literal["mean", "first"]
 
 # Wider than any sensor asks for, and narrow enough that no covariance overflows or is singular.
 RANGES = {
@@ -78,6 +87,15 @@ RANGES = {
     "voxel_m": Range(1e-3, 100.0, or_zero=True),
     "map_voxel_m": Range(1e-3, 100.0, or_zero=True),
     "iterations": Range(1, 1000),
+    "every": Range(1, 1000),
+    "gyro_variance": Range(1e-12, 1e6),
+    "acceleration_variance": Range(1e-12, 1e6),
+    "gyro_bias_variance": Range(1e-12, 1e6),
+    "acceleration_bias_variance": Range(1e-12, 1e6),
+    "fewest_neighbours": Range(3, NEIGHBOURS),
+    "least_spread": Range(0.0, 1.0),
+    "converged_step": Range(1e-9, 1.0),
+    "undistortions": Range(1, 100),
     "frozen_after_s": Range(0.0, 1e6),
     "nearest_m": Range(0.0, 1e3),
     "standing_s": Range(1e-3, 1e4),
@@ -100,7 +118,11 @@ RANGES = {
 
 @dataclass(frozen=True)
 class Settings:
-    """What a user may decide. Those from `noise` on go beyond the published filter and are off."""
+    """What a user may decide.
+
+    Those from `noise` to `prior_view_m` go beyond the published filter and are off; those from
+    `every` on are what published filters do otherwise (docs/families.md).
+    """
 
     point_variance: float = 1e-3  # m^2: R of one point-to-plane residual
     process_scale: float = 1.0  # on the variances of the IMU that the recording tells: Q
@@ -132,11 +154,36 @@ class Settings:
     prior_clock_s: float = 0.0
     prior_range_m: float = 0.0  # by which biases of ranges displace a scan
     prior_view_m: float = 10.0  # way after which they displace it otherwise
+    every: int = 1  # n-th point of a scan that is used
+    process: ProcessNoise = (
+        "told"  # Q: of the recording; or the variances below, of a sample or as densities squared
+    )
+    gyro_variance: float = 0.1  # (rad/s)^2
+    acceleration_variance: float = 0.1  # (m/s^2)^2
+    gyro_bias_variance: float = 1e-4
+    acceleration_bias_variance: float = 1e-4
+    attitude_transition: AttitudeTransition = "exact"  # of the rotation's error; or left as it is
+    start_covariance: StartCovariance = "standing"  # what a stand tells; or as Fast-LIO2 ships it
+    level: bool = True  # the world; or it has the axes of the body at the start
+    rematch: Rematch = "always"  # planes in each iteration; or only after one that converged
+    search: Search = "27"  # voxels in which neighbours are looked for
+    fewest_neighbours: int = NEIGHBOURS  # that a plane goes through
+    least_spread: float = LEAST_SPREAD  # squared voxels; points that spread less are no plane
+    converged_step: float = 1e-3  # m and rad: a pose that moves by less stands still
+    thinning: Thinning = "mean"  # of the points of a voxel of the scan
+    motion: MotionKind = "imu"  # what predicts; without an IMU the body goes on as it went
+    undistortions: int = 1  # of a scan, each by the pose of the update before; without an IMU
+    adaptive_process: bool = False  # q by how far the first step goes; without an IMU
 
     def __post_init__(self) -> None:
         refuse_outside(self, RANGES)
         if self.map != "known" and not self.voxel_m + self.map_voxel_m > 0:
             raise OptionError("with voxel_m=0 the map needs a voxel of its own: map_voxel_m=0.5")
+        if self.motion == "imu" and (self.undistortions > 1 or self.adaptive_process):
+            raise OptionError(
+                "undistortions and adaptive_process are for motion=constant_velocity; an IMU tells "
+                "the motion within a scan"
+            )
 
     @property
     def map_spacing_m(self) -> float:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from smfeval.lab.filters.ieskf.maps import Map, Planes
+from smfeval.lab.filters.ieskf.maps import Map
+from smfeval.lab.filters.ieskf.planes import Planes
 from smfeval.lab.filters.ieskf.rotations import cross_product, right_jacobian
 from smfeval.lab.filters.ieskf.state import POSE, ROTATION, SIZE, Kernel, Noise, Settings, State
 from smfeval.maths.arrays import Bools, Floats, Ints
@@ -139,20 +140,22 @@ def credible_matches(residual: Floats, point: Floats, good: Bools) -> Bools:
     return good & (np.square(residual * residual) < GATE**4 * squared_range)
 
 
+def match_planes(point: Floats, state: State, field: Map) -> Planes:
+    """The planes near points in body axes, their normals towards the body."""
+    place = to_world(point, state)
+    return orient_normals(field.planes(place), place, state.position)
+
+
 def linearise(
-    point: Floats, state: State, field: Map
+    point: Floats, state: State, planes: Planes
 ) -> tuple[Floats, Floats, Floats, Ints | None]:
     """Residuals (m,), derivative (m, 6), places (m, 3) and births of points that have a plane."""
     place = to_world(point, state)
-    planes = orient_normals(field.planes(place), place, state.position)
     residual = residuals(place, planes)
     used = np.flatnonzero(credible_matches(residual, point, planes.good))
     H = jacobian(point[used], planes.normal[used], state.rotation)
     birth = None if planes.birth is None else planes.birth[used]
     return residual[used], H, place[used], birth
-
-
-CONVERGED_STEP = 1e-3  # m and rad: the pose moves by less (Fast-LIO2)
 
 
 @dataclass(frozen=True)
@@ -188,13 +191,28 @@ class Update:
 
 
 def update_state(
-    prior: State, point: Floats, field: Map, variance: float, settings: Settings
+    prior: State,
+    point: Floats,
+    field: Map,
+    variance: float,
+    settings: Settings,
+    *,
+    start: State | None = None,
 ) -> Update:
-    """Linearise, match and move until the pose stands still. (n, 3) points in body axes."""
+    """Linearise, match and move until the pose stands still. (n, 3) points in body axes.
+
+    The first linearisation is at `start`, at the prior unless given.
+
+    With rematch="converged" the planes stay until the pose stands still; then they are matched
+    anew, and once more before the last iteration, and the pose has to stand still again.
+    """
     known = invert_symmetric(prior.covariance)
-    state, looks = prior, list[Linearisation]()
-    for _ in range(settings.iterations):
-        residual, H, place, birth = linearise(point, state, field)
+    state, looks, stood, search = start or prior, list[Linearisation](), 0, True
+    enough = 1 if settings.rematch == "always" else 2
+    for left in reversed(range(settings.iterations)):
+        if search:
+            planes = match_planes(point, state, field)
+        residual, H, place, birth = linearise(point, state, planes)
         if len(residual) == 0:
             return Update(prior, prior, None, None, residual, len(point), variance, len(looks))
         said = compute_information(residual, H, variance, settings)
@@ -202,16 +220,18 @@ def update_state(
         delta = state.minus(prior)
         step, total = solve_step(known, delta, looks[-1].information)
         state = state.plus(step)
-        if np.abs(step[POSE]).max() < CONVERGED_STEP:
+        standing = bool(np.abs(step[POSE]).max() < settings.converged_step)
+        stood += standing
+        search = settings.rematch == "always" or standing or left == 1
+        if stood == enough:
             break
     posterior = replace(state, covariance=invert_symmetric(total))
-    left = residual + H @ step[POSE]
     return Update(
         prior,
         posterior,
         looks[0],
         looks[-1],
-        left,
+        residual + H @ step[POSE],
         len(point),
         variance,
         len(looks),
