@@ -18,7 +18,7 @@ from smfeval.lab.filters.ieskf.maps import (
     search_steps,
     voxel_number,
 )
-from smfeval.lab.filters.ieskf.planes import lower_eigenvalues, null_directions, planes_through
+from smfeval.lab.filters.ieskf.planes import fit_planes, lower_eigenvalues, planes_through
 
 
 def filled(point, voxel_m=0.5, size=4096):
@@ -94,10 +94,10 @@ def test_planes_are_those_of_the_eigenvectors(rng):
     apart = point - point.mean(axis=1, keepdims=True)
     C = np.einsum("nki,nkj->nij", apart, apart) / 5
     value, vector = np.linalg.eigh(C)
-    low, middle = lower_eigenvalues(np.moveaxis(C, 0, -1))
+    low, middle = np.transpose([lower_eigenvalues(each) for each in C])
     np.testing.assert_allclose(low, value[:, 0], atol=1e-12)
     np.testing.assert_allclose(middle, value[:, 1], atol=1e-12)
-    normal = null_directions(np.moveaxis(C, 0, -1), low)
+    normal, _, _, _ = fit_planes(point, np.full(len(point), 5))
     np.testing.assert_allclose(np.abs(np.einsum("ni,ni->n", normal, vector[:, :, 0])), 1, rtol=1e-9)
 
 

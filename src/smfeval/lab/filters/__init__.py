@@ -86,6 +86,11 @@ FILTERS = {
         telemetry=True,
         family=(*FAST_LIO, "map_rule=nearer", "search=19", "fewest_neighbours=3"),
     ),
+    "point-lio": Filter(
+        "smfeval.lab.filters.point_lio",
+        "an update at the time of each point, the IMU as a measurement (Point-LIO family)",
+        telemetry=True,
+    ),
     "i2ekf-lo": Filter(
         "smfeval.lab.filters.ieskf",
         "LiDAR only: constant velocity, scans undistorted again by each update (I2EKF-LO family)",

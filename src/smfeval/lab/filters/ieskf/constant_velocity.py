@@ -114,7 +114,6 @@ def motion_of(state: State, way: ImuTrajectory, scan_s: float) -> Motion:
     """
     sweep, tau = np.zeros((6, SIZE)), 0.5 * scan_s
     sweep[:3, VELOCITY] = -tau * state.rotation
-    sweep[:3, ROTATION] = tau * state.rotation @ hat(state.velocity)
     sweep[3:, RATE] = -tau * state.rotation
     velocity = state.rotation @ state.velocity
     return Motion(state.position, state.rotation, velocity, way.rate[-1], sweep)

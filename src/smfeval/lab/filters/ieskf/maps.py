@@ -14,7 +14,7 @@ from scipy.spatial import cKDTree
 from smfeval import words
 from smfeval.errors import OptionError
 from smfeval.lab.compiled import jit_compile
-from smfeval.lab.filters.ieskf.planes import LEAST_SPREAD, Planes, planes_through
+from smfeval.lab.filters.ieskf.planes import LEAST_SPREAD, Planes, fit_planes, planes_through
 from smfeval.maths.arrays import Bools, Floats, Ints
 
 
@@ -110,6 +110,11 @@ class VoxelMap:
     def __len__(self) -> int:
         return self._used
 
+    @property
+    def search(self) -> "PointSearch":
+        """For compiled loops that look for neighbours themselves."""
+        return PointSearch(self._table, self._steps)
+
     def planes(self, point: Floats) -> Planes:
         """The plane through the five nearest points of the map, near enough and flat.
 
@@ -145,7 +150,8 @@ def compile_loops() -> tuple[str, ...]:
     begin = process_time()
     table, origin = empty_table(1.0, 2), np.zeros((1, 3))
     insert_points(origin, voxel_number(origin, 1.0), table, 0, KEEP)
-    nearest_points(origin, table, NEIGHBOURS, search_steps("7"))
+    found, have, _ = nearest_points(origin, table, NEIGHBOURS, search_steps("7"))
+    fit_planes(found, have)
     copy_voxels(table, empty_table(1.0, 4))
     waited = process_time() - begin
     return (f"loops compiled in {words.duration(waited)}, once",) if waited > LONG_COMPILE_S else ()
@@ -165,6 +171,13 @@ class VoxelTable(NamedTuple):
     point_count: Ints  # (size,)
     birth: Ints  # (size, PER_VOXEL) int32: the insertion that brought each point
     averaged: Ints  # (size,) points in the mean, for maps that average
+
+
+class PointSearch(NamedTuple):
+    """Where neighbours are looked for: a table, and the steps to the voxels around one."""
+
+    table: VoxelTable
+    steps: Ints
 
 
 def empty_table(voxel_m: float, size: int) -> VoxelTable:
@@ -321,22 +334,19 @@ def nearest_points(
     found, have = np.zeros((n, most, 3)), np.zeros(n, dtype=np.int64)
     birth: Ints = np.zeros((n, most), dtype=np.int64)
     square, where = np.empty(most), np.empty(most, dtype=np.int64)
+    cell, gaps = np.empty(3, dtype=np.int64), np.empty((3, 5))
     for q in range(n):
         x, y, z = places[q, 0], places[q, 1], places[q, 2]
         for m in range(most):
             square[m] = np.inf
+        locate_place(places[q], size, cell, gaps)
         for step in range(len(steps)):
-            i = int(np.floor(x / size)) + steps[step, 0]
-            j = int(np.floor(y / size)) + steps[step, 1]
-            k = int(np.floor(z / size)) + steps[step, 2]
-            gap = (
-                distance_outside(x, i, size) ** 2
-                + distance_outside(y, j, size) ** 2
-                + distance_outside(z, k, size) ** 2
-            )
+            i, j, k = steps[step, 0], steps[step, 1], steps[step, 2]
+            gap = gaps[0, i + 2] + gaps[1, j + 2] + gaps[2, k + 2]
             if gap >= square[most - 1]:
                 continue
-            slot = find_slot(table.number, voxel_number_at(i, j, k))
+            number = voxel_number_at(cell[0] + i, cell[1] + j, cell[2] + k)
+            slot = find_slot(table.number, number)
             if table.number[slot] == FREE:
                 continue
             for m in range(table.point_count[slot]):
@@ -350,6 +360,16 @@ def nearest_points(
                     where[at] = slot * PER_VOXEL + m
         gather_points(where[: have[q]], table, found[q], birth[q])
     return found, have, birth
+
+
+@jit_compile
+def locate_place(place: Floats, size: float, cell: Ints, gaps: Floats) -> None:
+    """Write the voxel of a place, and squared distances to slabs up to two voxels away. (3, 5)."""
+    for axis in range(3):
+        cell[axis] = int(np.floor(place[axis] / size))
+        for away in range(5):
+            far = distance_outside(place[axis], cell[axis] + away - 2, size)
+            gaps[axis, away] = far * far
 
 
 @jit_compile

@@ -94,7 +94,7 @@ def run(
         belief=belief if cross is None else belief.with_cross(turn_cross(cross, turn)),
         telemetry=telemetry_of(records),
         cpu_s=process_time() - clock,
-        notes=(*waited, *stand, *intake.notes, *_unmatched_notes(records)),
+        notes=(*waited, *stand, *intake.notes, *unmatched_notes(records)),
         innovations=innovations_of(records, recording.name),
     )
 
@@ -335,7 +335,7 @@ def belief_of(
         so3.quaternion(rotation),
         se3.sandwich(turn, np.stack([state.covariance[POSE, POSE] for state in states])),
         about=about,
-        provenance=Provenance(name, "ieskf"),
+        provenance=Provenance(name, about.algorithm or "ieskf"),
     )
     return belief, turn
 
@@ -364,7 +364,7 @@ def turn_cross(cross: tuple[Ints, Floats], turn: Floats) -> CrossCovariance:
     return CrossCovariance(pairs, first @ block @ np.swapaxes(second, 1, 2))
 
 
-def _unmatched_notes(records: list[ScanRecord]) -> list[str]:
+def unmatched_notes(records: list[ScanRecord]) -> list[str]:
     """Words on scans that were only predicted; the first one has no map to match with."""
     empty = sum(record.points == 0 for record in records)
     blind = sum(record.points > 0 and record.matched == 0 for record in records[1:])
