@@ -70,6 +70,7 @@ RULES: dict[MapRule, int] = {"keep": 0, "replace": 1, "average": 2, "nearer": 3,
 KEEP, REPLACE, AVERAGE, NEARER, _ = RULES.values()
 
 Search = Literal["7", "19", "27", "125"]
+CUBE = 27  # voxels around one and itself
 
 
 def search_steps(search: Search) -> Ints:
@@ -79,7 +80,7 @@ def search_steps(search: Search) -> Ints:
     """
     reach = 2 if search == "125" else 1
     step = np.stack(np.meshgrid(*[np.arange(-reach, reach + 1)] * 3), axis=-1).reshape(-1, 3)
-    order = np.argsort(np.sum(step**2, axis=1), kind="stable")
+    order = np.lexsort((np.sum(step**2, axis=1), np.abs(step).max(axis=1)))
     return np.ascontiguousarray(step[order][: int(search)])
 
 
@@ -328,7 +329,8 @@ def nearest_points(
 ) -> tuple[Floats, Ints, Ints]:
     """The nearest points in the voxels around each place, how many there are, and their births.
 
-    `steps` (s, 3) lead to these voxels. (n, 3) -> (n, most, 3), (n,), (n, most)
+    `steps` (s, 3) lead to these voxels; those beyond the first 27 are looked into only where the
+    cube has too few. (n, 3) -> (n, most, 3), (n,), (n, most)
     """
     n, size = len(places), table.voxel_m
     found, have = np.zeros((n, most, 3)), np.zeros(n, dtype=np.int64)
@@ -341,6 +343,8 @@ def nearest_points(
             square[m] = np.inf
         locate_place(places[q], size, cell, gaps)
         for step in range(len(steps)):
+            if step == CUBE and have[q] == most:
+                break
             i, j, k = steps[step, 0], steps[step, 1], steps[step, 2]
             gap = gaps[0, i + 2] + gaps[1, j + 2] + gaps[2, k + 2]
             if gap >= square[most - 1]:
