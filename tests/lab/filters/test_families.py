@@ -30,7 +30,9 @@ from smfeval.lab.recording.usable import NO_IMU
 from smfeval.maths import so3
 from support import room
 
-FAMILIES = [name for name, each in FILTERS.items() if each.family and each.telemetry]
+FAMILIES = [
+    name for name, each in FILTERS.items() if each.family and "ieskf" in each.implementation
+]
 DENSE = ("every=1", "voxel_m=0.25", "map_voxel_m=0.5")  # a room has few points
 
 

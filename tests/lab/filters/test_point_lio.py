@@ -10,8 +10,8 @@ from smfeval.lab.filters.ieskf.maps import VoxelMap
 from smfeval.lab.filters.ieskf.rotations import log
 from smfeval.lab.filters.point_lio import Settings, first_covariance, noise_of, run, thin_scan
 from smfeval.lab.filters.point_updates import (
-    Belief,
     ImuSamples,
+    PointBelief,
     TimedPoints,
     advance,
     follow_scan,
@@ -42,11 +42,11 @@ def some_mean(rng):
 
 
 def standing():
-    return Belief(np.zeros(2), np.eye(3), np.zeros((7, 3)), first_covariance())
+    return PointBelief(np.zeros(2), np.eye(3), np.zeros((7, 3)), first_covariance())
 
 
 def copied(mean):
-    return Belief(*(each.copy() for each in mean))
+    return PointBelief(*(each.copy() for each in mean))
 
 
 def apart(mean, other):

@@ -9,7 +9,7 @@ pytest.importorskip("gtsam", reason="gtsam is not installed")
 pytest.importorskip("small_gicp", reason="small-gicp is not installed")
 
 from smfeval.errors import OptionError
-from smfeval.lab.filters import ieskf
+from smfeval.lab.filters import filter_named, ieskf
 from smfeval.lab.filters.gtsam_smoother import Keyframes, Settings, run
 from smfeval.lab.recording import Scans
 from support import long_room, room
@@ -37,6 +37,31 @@ def test_it_tracks_the_imu_at_the_ends_of_the_scans(recording, finished):
     assert (belief.about.body, belief.about.gauge) == ("imu", "se3")
     assert np.array_equal(belief.stamp, recording.scans.end[-len(belief) :])
     assert np.linalg.norm(long_room.errors(belief), axis=1).max() < 0.05
+
+
+def test_telemetry_has_the_covariances_before_and_after_and_what_registrations_add(finished):
+    told = finished.telemetry
+    np.testing.assert_allclose(finished.belief.position_covariance, told.posterior, rtol=1e-6)
+    seen = told.matched > 0
+    assert seen[1:].all()
+    assert (np.linalg.eigvalsh((told.prior - told.posterior)[seen]) > -1e-12).all()
+    credit = told.normals[seen] / told.sigma_m[seen, None, None] ** 2
+    most = np.linalg.inv(told.prior[seen]) + credit  # were the keyframes exact
+    gained = np.linalg.slogdet(np.linalg.inv(told.posterior[seen]))[1]
+    assert np.median(gained - np.linalg.slogdet(most)[1]) < 0.1
+    assert 0.5 < np.median(told.residual_rms_m[seen]) / 0.02 < 2.0  # noise of a point
+    assert (told.innovation_rms_m >= told.residual_rms_m).all()
+
+
+def test_spheres_make_a_covariance_that_no_scan_moves(recording):
+    told = filter_named("glim-like").run(recording)
+    value = np.linalg.eigvalsh(told.belief.position_covariance[20:])
+    assert value.max() / value.min() < 1.5  # the room is seen worst along its length
+    sphere = 1e3 * (1 + np.sqrt(5)) / 2  # x = 1e3 + 1 / (1 / x + 1e-3)
+    assert value.max() < 1 / sphere
+    assert told.belief.cross is not None
+    assert told.belief.about.algorithm == "glim-like"
+    np.testing.assert_allclose(told.telemetry.normals[-1] / 1e-3, 2e3 * np.eye(3), atol=1e-6)
 
 
 def test_it_is_least_certain_along_the_room_whatever_the_heading(finished):

@@ -111,6 +111,13 @@ FILTERS = {
     "gtsam-smoother": Filter(
         "smfeval.lab.filters.gtsam_smoother",
         "fixed-lag smoother of registrations and IMU: gtsam and small-gicp (GLIM family)",
+        telemetry=True,
+    ),
+    "glim-like": Filter(
+        "smfeval.lab.filters.gtsam_smoother",
+        "the same with the fixed precisions of GLIM's module for the CPU, cross-covariances told",
+        telemetry=True,
+        family=("factor=sphere", "imu_noise=glim", "cross_lags=10"),
     ),
     "kiss-icp": Filter(
         "smfeval.lab.filters.kiss_icp",

@@ -6,74 +6,27 @@ variable for all. States that leave the window are marginalised.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from time import process_time
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from smfeval.errors import OptionError
 from smfeval.io.progress import report
 from smfeval.lab.filters.ieskf import Settings as FilterSettings
 from smfeval.lab.filters.ieskf.cloud import preprocess_scan
-from smfeval.lab.filters.ieskf.inertial import ImuTrajectory, densities, integrate, knots
-from smfeval.lab.filters.ieskf.start import VELOCITY_M_S, state_from_standstill
-from smfeval.lab.filters.ieskf.state import ACCELERATION_BIAS, GYRO_BIAS, POSE, State
-from smfeval.lab.filters.run import Run
-from smfeval.lab.filters.settings import Range, refuse_outside, require_module
-from smfeval.lab.recording import GRAVITY_M_S2, Imu, ImuNoise, Recording
+from smfeval.lab.filters.ieskf.rotations import log
+from smfeval.lab.filters.ieskf.start import state_from_standstill
+from smfeval.lab.filters.ieskf.state import POSE, State
+from smfeval.lab.filters.run import Run, Telemetry
+from smfeval.lab.filters.settings import require_module
+from smfeval.lab.filters.smoother_window import Registration, Settings, SmootherWindow, predict
+from smfeval.lab.recording import ImuNoise, Recording
 from smfeval.lab.recording.usable import check_recording, usable_scans
 from smfeval.maths import so3
 from smfeval.maths.arrays import Floats
-from smfeval.maths.stamps import NANOSECONDS
 from smfeval.track import About, CrossCovariance, GaussianTrack, Intake, Provenance
-
-OldKeyframes = Literal["fixed", "none"]
-RANGES = {
-    "point_variance": Range(1e-10, 1e4),
-    "process_scale": Range(1e-6, 1e6),
-    "voxel_m": Range(1e-3, 100.0),
-    "lag_s": Range(1.0, 1e4),
-    "keyframe_m": Range(1e-3, 1e3),
-    "keyframe_deg": Range(0.01, 360.0),
-    "matches": Range(1, 1000),
-    "reach_m": Range(1e-3, 100.0),
-    "nearest_m": Range(0.0, 1e3),
-    "standing_s": Range(1e-3, 1e4),
-    "start_m": Range(1e-6, 1e3),
-    "start_rad": Range(1e-6, 3.2),
-    "start_acceleration_bias": Range(0.0, 10.0),
-    "cross_lags": Range(0, 1000),
-}
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What a user may decide."""
-
-    point_variance: float = 1e-3  # m^2 along the normal of a pair of points, as R of a filter
-    process_scale: float = 1.0  # on the variances of the IMU that the recording tells
-    voxel_m: float = 0.5  # one point of the scan per voxel
-    lag_s: float = 5.0  # states older than this are marginalised
-    old_keyframes: OldKeyframes = (
-        "fixed"  # those that left the window: their poses taken as exact, or unused
-    )
-    keyframe_m: float = 1.0  # a scan this far from the last keyframe becomes one
-    keyframe_deg: float = 15.0  # or turned by so much
-    matches: int = 3  # keyframes that a scan is registered to
-    reach_m: float = 1.0  # points farther apart are no pair
-    undistort: bool = True
-    nearest_m: float = 0.5  # points nearer to the LiDAR than this are its own carrier
-    standing_s: float = 1.0  # the start is learned from so long a stand
-    start_m: float = 1e-5  # sigma of the first position: it defines the world
-    start_rad: float = 1e-5  # and of the first rotation, which a long way turns into metres
-    start_acceleration_bias: float = 0.05  # m/s^2, sigma
-    cross_lags: int = 0  # scans back to which cross-covariances are reported, within the window
-
-    def __post_init__(self) -> None:
-        refuse_outside(self, RANGES)
-
 
 NAME = "gtsam-smoother"
 MARGIN_S = 0.5  # a keyframe this near to leaving the window gets no new factor
@@ -86,13 +39,18 @@ def run(recording: Recording, settings: Settings | None = None) -> Run:
     shared = _filter_settings(settings)
     state, stand = state_from_standstill(recording, shared)
     intake = usable_scans(recording, state.stamp, undistort=settings.undistort)
-    keyframes, window = Keyframes(settings), SmootherWindow(state, recording.imu_noise, settings)
+    keyframes, window = (
+        Keyframes(settings),
+        SmootherWindow(state, imu_noise(recording, settings), settings),
+    )
 
     clock = process_time()
     states, crosses, blind = list[State](), dict[tuple[int, int], Floats](), 0
+    rows = list[dict[str, Any]]()
     for number, i in enumerate(intake.scans, start=1):
         scan = recording.scans[i]
         guess, way, leg = predict(state, recording.imu, scan.end)
+        prior = window.predict_scan(number, guess, leg)
         point = preprocess_scan(scan, way, state.stamp, recording.imu_T_lidar, shared)
 
         cloud = keyframes.preprocess(point)
@@ -101,7 +59,10 @@ def run(recording: Recording, settings: Settings | None = None) -> Run:
         found = [] if cloud is None else list(keyframes.register(cloud, pose_matrix(guess), usable))
         between = [each for each in found if each.keyframe in inside]
         fixed = [_world_pose(each, keyframes) for each in found if each.keyframe not in inside]
-        state = window.add_scan(number, guess, leg, between, fixed)
+        if settings.factor == "sphere" and found:
+            between, fixed = _spheres(found[0], keyframes, number, state)
+        state = window.add_registrations(guess, between, fixed)
+        rows.append(_telemetry_row(found, keyframes, prior, state, settings))
 
         keyframes.pose |= window.poses(list(keyframes.pose))
         fresh = window.remaining_scans(
@@ -115,12 +76,89 @@ def run(recording: Recording, settings: Settings | None = None) -> Run:
         report(number, len(intake.scans))
 
     notes = (*stand, *intake.notes, *_unregistered_notes(blind))
+    telemetry = Telemetry(**{name: np.array([row[name] for row in rows]) for name in rows[0]})
     belief = _belief(states, recording.name)
     if crosses:
         pairs = np.array(list(crosses)) - 1  # scans are counted from 1 in the window
         cross = CrossCovariance(pairs, np.stack(list(crosses.values())))
         belief = belief.with_cross(cross, intake=Intake(bad_rows="drop"))
-    return Run(belief, None, process_time() - clock, notes)
+    return Run(belief, telemetry, process_time() - clock, notes)
+
+
+# As GLIM ships it, but for the walk of the accelerometer's bias: gtsam cannot solve with 1e-5, and
+# ten times as much moves the reported sigma by less than 1e-4 of it.
+GLIM_IMU = ImuNoise(gyro=0.02, acceleration=0.05, gyro_bias=1e-5, acceleration_bias=1e-4)
+SPHERE = 1e3  # 1/m^2 and 1/rad^2: precision of a registration in GLIM's module for the CPU
+
+
+def imu_noise(recording: Recording, settings: Settings) -> ImuNoise:
+    """Of the recording, or as GLIM ships it."""
+    return GLIM_IMU if settings.imu_noise == "glim" else recording.imu_noise
+
+
+def _spheres(
+    found: Registration, keyframes: "Keyframes", number: int, last: State
+) -> tuple[list[Registration], list[tuple[Floats, Floats]]]:
+    """A registration as GLIM's module for the CPU enters it: whatever the scan says of its worth.
+
+    The pose in the world and the step from the last scan, each with a fixed precision.
+    """
+    pose, _ = _world_pose(found, keyframes)
+    step = relative_pose(pose_matrix(last), pose)
+    information = SPHERE * np.eye(6)
+    between = [Registration(number - 1, step, information)] if number > 1 else []
+    return between, [(pose, information)]
+
+
+def _telemetry_row(
+    found: Sequence[Registration],
+    keyframes: "Keyframes",
+    prior: State,
+    state: State,
+    settings: Settings,
+) -> dict[str, Any]:
+    """A row of `Telemetry`; the credit is that of registrations to poses that are exact.
+
+    Innovations follow from the residuals of the registrations and how far they are from the
+    prediction: sum r^2 + sigma^2 e^T A e, to first order.
+    """
+    A, square, apart, shifted = np.zeros((6, 6)), 0.0, 0.0, 0.0
+    P = prior.covariance[POSE, POSE]
+    for each in found:
+        pose, information = _world_pose(each, keyframes)
+        e = step_vector(relative_pose(pose, pose_matrix(prior)))
+        A += information
+        square += each.square
+        apart += float(e @ information @ e)
+        spread = np.linalg.inv(information) + np.roll(P, 3, axis=(0, 1))
+        shifted += float(e @ np.linalg.solve(spread, e))
+    if settings.factor == "sphere" and found:
+        A = 2 * SPHERE * np.eye(6)
+    r, n = settings.point_variance, max(sum(each.pairs for each in found), 1)
+    R = state.rotation
+    return {
+        "stamp": state.stamp,
+        "matched": sum(each.pairs for each in found),
+        "normals": r * R @ A[3:, 3:] @ R.T,
+        "sigma_m": np.sqrt(r),
+        "residual_rms_m": np.sqrt(square / n),
+        "innovation_mean_m": 0.0,
+        "innovation_rms_m": np.sqrt((square + r * apart) / n),
+        "innovation_nis": (square / r + shifted) / n,
+        "iterations": len(found),
+        "prior": prior.rotation @ P[:3, :3] @ prior.rotation.T,
+        "posterior": R @ state.covariance[:3, :3] @ R.T,
+    }
+
+
+def relative_pose(first: Floats, second: Floats) -> Floats:
+    """The second pose as seen from the first. (4, 4) each."""
+    return np.asarray(np.linalg.solve(first, second), dtype=np.float64)
+
+
+def step_vector(step: Floats) -> Floats:
+    """Rotation and translation of a small step, rotation first. (4, 4) -> (6,)."""
+    return np.concatenate([log(step[:3, :3]), step[:3, 3]])
 
 
 def _filter_settings(settings: Settings) -> FilterSettings:
@@ -167,14 +205,6 @@ class PreprocessedCloud(NamedTuple):
     tree: Any
 
 
-class Registration(NamedTuple):
-    """The pose of a scan in a keyframe."""
-
-    keyframe: int  # number of its scan
-    pose: Floats  # (4, 4) keyframe from scan
-    information: Floats  # (6, 6) rotation first, right
-
-
 @dataclass
 class Keyframes:
     """All keyframes so far. Poses are kept up to date by the window until they leave it."""
@@ -210,7 +240,10 @@ class Keyframes:
             )
             if found.converged and found.num_inliers >= FEWEST_POINTS:
                 scale = PAIR_VARIANCE / self.settings.point_variance
-                yield Registration(i, found.T_target_source, scale * found.H)
+                square = 2 * PAIR_VARIANCE * found.error
+                yield Registration(
+                    i, found.T_target_source, scale * found.H, found.num_inliers, square
+                )
 
     def is_new(self, pose: Floats) -> bool:
         """Whether a scan at a pose is far enough from the last keyframe to be the next."""
@@ -227,191 +260,3 @@ class Keyframes:
 def _world_pose(found: Registration, keyframes: Keyframes) -> tuple[Floats, Floats]:
     """The scan in the world, the keyframe's own pose taken as exact."""
     return keyframes.pose[found.keyframe] @ found.pose, found.information
-
-
-INTEGRATION_VARIANCE = 1e-8  # m^2/s: what the integration itself gets wrong
-EXTRA_ITERATIONS = 2  # further steps of the optimiser after new factors
-
-
-@dataclass(frozen=True)
-class ImuSegment:
-    """What the IMU says between two scans: steps of time with mean rates and forces, raw."""
-
-    step_s: Floats  # (k,)
-    gyro: Floats  # (k, 3)
-    force: Floats  # (k, 3)
-
-
-def predict(state: State, imu: Imu, end: int) -> tuple[State, ImuTrajectory, ImuSegment]:
-    """The state at `end` as the IMU predicts it, the way there, and what the IMU measured."""
-    time, gyro, force = knots(imu, state.stamp, end)
-    gyro, force = 0.5 * (gyro[:-1] + gyro[1:]), 0.5 * (force[:-1] + force[1:])
-    way = integrate(state, time, gyro - state.gyro_bias, force - state.acceleration_bias)
-    guess = replace(
-        state,
-        stamp=end,
-        position=way.position[-1],
-        rotation=way.rotation[-1],
-        velocity=way.velocity[-1],
-    )
-    return guess, way, ImuSegment(np.diff(time), gyro, force)
-
-
-class SmootherWindow:
-    """The graph. The state of scan i has the keys x_i, v_i, b_i; gravity has g_0."""
-
-    def __init__(self, start: State, noise: ImuNoise, settings: Settings) -> None:
-        self.gtsam = gtsam = require_module("gtsam", "gtsam", "gtsam-smoother")
-        if not hasattr(gtsam, "CombinedImuFactorWithGravityDirection"):
-            raise OptionError("gtsam-smoother needs gtsam 4.3: pip install 'gtsam>=4.3'")
-        self.settings = settings
-        self.smoother = gtsam.IncrementalFixedLagSmoother(settings.lag_s, self._optimiser())
-        self.measured = self._imu_parameters(noise)
-        self.gravity = gtsam.symbol("g", 0)
-        self.begin, self.last, self.state = start.stamp, 0, start
-        self._start(start)
-
-    def poses(self, numbers: Sequence[int]) -> dict[int, Floats]:
-        """Poses of those scans that are still in the window. (4, 4) each."""
-        values = self.smoother.calculateEstimate()
-        keys = {i: self.gtsam.symbol("x", i) for i in numbers}
-        return {i: values.atPose3(key).matrix() for i, key in keys.items() if values.exists(key)}
-
-    def cross_covariances(self, number: int, lags: int) -> dict[tuple[int, int], Floats]:
-        """Cov(xi_i, xi_number) of earlier scans i in the window, as the data up to now tell it.
-
-        It is that of the belief reported for scan i, too: the error at the newest scan is
-        uncorrelated with what data since have taught about i. gtsam has the rotation first.
-        """
-        times = self.smoother.timestamps()
-        keys = {i: self.gtsam.symbol("x", i) for i in range(max(1, number - lags), number + 1)}
-        keys = {i: key for i, key in keys.items() if key in times}
-        if len(keys) < 2 or lags == 0:
-            return {}
-        joint = self.smoother.getISAM2().jointMarginalCovariance(list(keys.values()))
-        newest = keys.pop(number)
-        return {
-            (i, number): np.roll(joint.at(key, newest), 3, axis=(0, 1)) for i, key in keys.items()
-        }
-
-    def remaining_scans(self, numbers: Sequence[int], stamp: int, further_s: float) -> set[int]:
-        """Those scans that will still be in the window some seconds after a stamp."""
-        oldest = (stamp - self.begin) / NANOSECONDS - self.settings.lag_s + further_s
-        times = self.smoother.timestamps()
-        keys = {i: self.gtsam.symbol("x", i) for i in numbers}
-        return {i for i, key in keys.items() if times.get(key, -np.inf) > oldest}
-
-    def add_scan(
-        self,
-        number: int,
-        guess: State,
-        leg: ImuSegment,
-        between: Sequence[Registration],
-        fixed: Sequence[tuple[Floats, Floats]],
-    ) -> State:
-        """The state of a new scan, after the IMU and the registrations have been weighed.
-
-        `fixed` are poses in the world with their information.
-        """
-        gtsam, graph = self.gtsam, self.gtsam.NonlinearFactorGraph()
-        graph.push_back(self._imu_factor(number, leg))
-        x = gtsam.symbol("x", number)
-        for each in between:
-            pose, noise = gtsam.Pose3(each.pose), self._information_noise(each.information)
-            key = gtsam.symbol("x", each.keyframe)
-            graph.push_back(gtsam.BetweenFactorPose3(key, x, pose, noise))
-        for world_T_scan, information in fixed:
-            noise = self._information_noise(information)
-            graph.push_back(gtsam.PriorFactorPose3(x, gtsam.Pose3(world_T_scan), noise))
-        self._update(graph, self._values(number, guess), number, guess.stamp)
-        self.last, self.state = number, self._estimate(number, guess)
-        return self.state
-
-    def _start(self, start: State) -> None:
-        gtsam, graph, s = self.gtsam, self.gtsam.NonlinearFactorGraph(), self.settings
-        values = self._values(0, start)
-        gravity = gtsam.Unit3(np.array([0.0, 0.0, -1.0]))
-        values.insert(self.gravity, gravity)
-        x, v, b = (gtsam.symbol(letter, 0) for letter in "xvb")
-        sigma = np.sqrt(np.diag(start.covariance))
-        bias = np.concatenate([sigma[ACCELERATION_BIAS], sigma[GYRO_BIAS]])
-        tilt = s.start_acceleration_bias / GRAVITY_M_S2 + sigma[-1]
-        pose = np.repeat([s.start_rad, s.start_m], 3)
-        graph.push_back(gtsam.PriorFactorPose3(x, values.atPose3(x), self._sigma_noise(pose)))
-        graph.push_back(
-            gtsam.PriorFactorVector(v, start.velocity, self._sigma_noise(np.full(3, VELOCITY_M_S)))
-        )
-        graph.push_back(
-            gtsam.PriorFactorConstantBias(b, values.atConstantBias(b), self._sigma_noise(bias))
-        )
-        graph.push_back(
-            gtsam.PriorFactorUnit3(self.gravity, gravity, self._sigma_noise(np.full(2, tilt)))
-        )
-        self._update(graph, values, 0, start.stamp)
-
-    def _imu_factor(self, number: int, leg: ImuSegment) -> Any:
-        gtsam, (i, j) = self.gtsam, (self.last, number)
-        measured = gtsam.PreintegratedCombinedMeasurements(self.measured, self._bias(self.state))
-        for force, gyro, step in zip(leg.force, leg.gyro, leg.step_s, strict=True):
-            measured.integrateMeasurement(force, gyro, step)
-        keys = [gtsam.symbol(letter, k) for k in (i, j) for letter in "xv"]
-        biases = [gtsam.symbol("b", k) for k in (i, j)]
-        return gtsam.CombinedImuFactorWithGravityDirection(*keys, *biases, self.gravity, measured)
-
-    def _update(self, graph: Any, values: Any, number: int, stamp: int) -> None:
-        time = (stamp - self.begin) / NANOSECONDS
-        times = {self.gtsam.symbol(letter, number): time for letter in "xvb"}
-        self.smoother.update(graph, values, times | {self.gravity: time})
-        for _ in range(EXTRA_ITERATIONS):
-            self.smoother.update()
-
-    def _estimate(self, number: int, guess: State) -> State:
-        gtsam, values = self.gtsam, self.smoother.calculateEstimate()
-        x, v, b = (gtsam.symbol(letter, number) for letter in "xvb")
-        pose, bias = values.atPose3(x), values.atConstantBias(b)
-        covariance = guess.covariance.copy()
-        covariance[:6, :6] = np.roll(self.smoother.marginalCovariance(x), 3, axis=(0, 1))
-        return replace(
-            guess,
-            position=pose.translation(),
-            rotation=pose.rotation().matrix(),
-            velocity=values.atVector(v),
-            gyro_bias=bias.gyroscope(),
-            acceleration_bias=bias.accelerometer(),
-            tilt=-values.atUnit3(self.gravity).point3()[:2],
-            covariance=covariance,
-        )
-
-    def _values(self, number: int, state: State) -> Any:
-        gtsam, values = self.gtsam, self.gtsam.Values()
-        x, v, b = (gtsam.symbol(letter, number) for letter in "xvb")
-        values.insert(x, gtsam.Pose3(gtsam.Rot3(state.rotation), state.position))
-        values.insert(v, state.velocity)
-        values.insert(b, self._bias(state))
-        return values
-
-    def _bias(self, state: State) -> Any:
-        return self.gtsam.imuBias.ConstantBias(state.acceleration_bias, state.gyro_bias)
-
-    def _sigma_noise(self, sigma: Floats) -> Any:
-        return self.gtsam.noiseModel.Diagonal.Sigmas(sigma)
-
-    def _information_noise(self, information: Floats) -> Any:
-        return self.gtsam.noiseModel.Gaussian.Information(information)
-
-    def _optimiser(self) -> Any:
-        parameters = self.gtsam.ISAM2Params()
-        parameters.setRelinearizeThreshold(1e-3)
-        parameters.relinearizeSkip = 1
-        parameters.findUnusedFactorSlots = True
-        return parameters
-
-    def _imu_parameters(self, noise: ImuNoise) -> Any:
-        gyro, force, gyro_walk, force_walk = densities(noise, self.settings.process_scale)
-        parameters = self.gtsam.PreintegrationCombinedParams.MakeSharedU(GRAVITY_M_S2)
-        parameters.setGyroscopeCovariance(gyro**2 * np.eye(3))
-        parameters.setAccelerometerCovariance(force**2 * np.eye(3))
-        parameters.setIntegrationCovariance(INTEGRATION_VARIANCE * np.eye(3))
-        parameters.setBiasOmegaCovariance(gyro_walk**2 * np.eye(3))
-        parameters.setBiasAccCovariance(force_walk**2 * np.eye(3))
-        return parameters

@@ -34,9 +34,9 @@ from smfeval.lab.filters.ieskf.odometry import (
 from smfeval.lab.filters.ieskf.start import state_from_standstill
 from smfeval.lab.filters.ieskf.state import POSE, POSITION, State
 from smfeval.lab.filters.point_updates import (
-    Belief,
     ImuSamples,
-    Noise,
+    PointBelief,
+    PointNoise,
     Tally,
     TimedPoints,
     follow_scan,
@@ -133,13 +133,13 @@ def run(recording: Recording, settings: Settings | None = None) -> Run:
     return Run(track, telemetry_of(records), process_time() - clock, notes)
 
 
-def first_belief(start: State) -> Belief:
+def first_belief(start: State) -> PointBelief:
     """Of a body that stands: it feels gravity and nothing else."""
     up = np.array([0.0, 0.0, GRAVITY_M_S2])
     zero = np.zeros(3)
     vectors = [start.position, zero, zero, start.rotation.T @ up, -up, start.gyro_bias, zero]
     rotation = start.rotation.copy()
-    return Belief(np.zeros(2), rotation, np.stack(vectors), first_covariance())
+    return PointBelief(np.zeros(2), rotation, np.stack(vectors), first_covariance())
 
 
 def first_covariance() -> Floats:
@@ -149,7 +149,7 @@ def first_covariance() -> Floats:
     return np.diag(variance)
 
 
-def noise_of(settings: Settings) -> Noise:
+def noise_of(settings: Settings) -> PointNoise:
     """Variances of process and measurements, as arrays."""
     process = np.zeros(SIZE)
     process[6:9], process[9:12] = settings.velocity_variance, settings.rate_variance
@@ -159,7 +159,7 @@ def noise_of(settings: Settings) -> Noise:
     crowded = settings.point_variance
     if settings.many_rows == "multiply":
         crowded = 1 / crowded
-    return Noise(
+    return PointNoise(
         settings.process_scale * process,
         np.repeat(sample, 3),
         0.99 * np.repeat(most, 3),
@@ -191,7 +191,7 @@ def thin_scan(scan: Scan, begin: int, imu_T_lidar: se3.Pose, settings: Settings)
     return TimedPoints(np.ascontiguousarray(mean[:, :3]), np.ascontiguousarray(mean[:, 3]))
 
 
-def _record(found: Belief, tally: Tally, stamp: int, settings: Settings) -> ScanRecord:
+def _record(found: PointBelief, tally: Tally, stamp: int, settings: Settings) -> ScanRecord:
     """What is kept of a scan."""
     position, velocity, _, _, _, gyro_bias, acceleration_bias = found.vector.copy()
     P, rotation = found.covariance.copy(), found.rotation.copy()

@@ -19,7 +19,7 @@ POSITION, VELOCITY, RATE, ACCELERATION, GRAVITY, GYRO_BIAS, ACCELERATION_BIAS = 
 CROWD = 30  # rows of one update from which Point-LIO takes another branch: its number of states
 
 
-class Belief(NamedTuple):
+class PointBelief(NamedTuple):
     """Mean and covariance, changed in place."""
 
     time: Floats  # (2,) s: of the mean, and of the covariance
@@ -42,7 +42,7 @@ class TimedPoints(NamedTuple):
     time: Floats  # (n,) s since the start
 
 
-class Noise(NamedTuple):
+class PointNoise(NamedTuple):
     """Variances."""
 
     process: Floats  # (24,) times dt^2 in a step
@@ -65,7 +65,11 @@ class Tally(NamedTuple):
 
 @jit_compile
 def follow_scan(
-    belief: Belief, imu: ImuSamples, points: TimedPoints, search: PointSearch, noise: Noise
+    belief: PointBelief,
+    imu: ImuSamples,
+    points: TimedPoints,
+    search: PointSearch,
+    noise: PointNoise,
 ) -> Tally:
     """Go through the points of a scan."""
     point, time = points.point, points.time
@@ -115,7 +119,7 @@ def product(A: Floats, B: Floats) -> Floats:
 
 
 @jit_compile
-def advance(belief: Belief, time: float) -> None:
+def advance(belief: PointBelief, time: float) -> None:
     """Predict the mean to a time."""
     h = time - belief.time[0]
     belief.time[0] = time
@@ -165,7 +169,7 @@ def cross_matrix(x: float, y: float, z: float) -> Floats:
 
 
 @jit_compile
-def transition(belief: Belief, h: float) -> Floats:
+def transition(belief: PointBelief, h: float) -> Floats:
     """F: how an error of the state becomes one after a time h. (24, 24)."""
     x, R = belief.vector, belief.rotation
     F = np.zeros((24, 24))
@@ -195,7 +199,9 @@ def carry(P: Floats, F: Floats, h: float, process: Floats) -> None:
 
 
 @jit_compile
-def weigh_sample(belief: Belief, time: float, value: Floats, noise: Noise, tally: Tally) -> None:
+def weigh_sample(
+    belief: PointBelief, time: float, value: Floats, noise: PointNoise, tally: Tally
+) -> None:
     """Propagate to a sample of the IMU, and weigh it."""
     P, T, h = belief.covariance, tally.step, time - belief.time[1]
     F = transition(belief, h)
@@ -253,7 +259,7 @@ def learn(step: Floats, T: Floats, K: Floats, row: Floats, innovation: float) ->
 
 
 @jit_compile
-def move(belief: Belief, step: Floats) -> None:
+def move(belief: PointBelief, step: Floats) -> None:
     """Add an error state to the mean."""
     turn_by(belief.rotation, step[3], step[4], step[5])
     for axis in range(3):
@@ -263,7 +269,7 @@ def move(belief: Belief, step: Floats) -> None:
 
 
 @jit_compile
-def to_world(belief: Belief, point: Floats, out: Floats) -> None:
+def to_world(belief: PointBelief, point: Floats, out: Floats) -> None:
     """A point in body axes, put into the world."""
     R = belief.rotation
     for i in range(3):
@@ -274,7 +280,7 @@ def to_world(belief: Belief, point: Floats, out: Floats) -> None:
 
 @jit_compile
 def match_point(
-    belief: Belief, point: Floats, search: PointSearch, h: Floats, residual: Floats
+    belief: PointBelief, point: Floats, search: PointSearch, h: Floats, residual: Floats
 ) -> int:
     """Whether a point has a plane; writes its row and its residual. (3,) body."""
     place, normal, n = np.empty((1, 3)), np.zeros(3), np.zeros(3)
@@ -300,7 +306,9 @@ def match_point(
 
 
 @jit_compile
-def weigh_points(belief: Belief, H: Floats, residual: Floats, noise: Noise, tally: Tally) -> None:
+def weigh_points(
+    belief: PointBelief, H: Floats, residual: Floats, noise: PointNoise, tally: Tally
+) -> None:
     """The update by points of one time."""
     variance = noise.crowded if len(H) > CROWD else noise.point
     step, row = np.zeros(24), np.zeros(24)
