@@ -15,7 +15,7 @@ CLOSE_M = 1e-9  # clearance over waves that counts as contact
 STEPS = 60  # grazing rays need some 20; what is not met by then passes over the ground
 EXPANDED_M = 0.3  # waves of 8 m are followed to 0.1 mm so far
 TEXTURE_CLOSE_M = 1e-4  # clearance over tufts that counts as contact
-CLOSING_STEPS = 12
+CLOSING_STEPS = 24  # every second one halves: from a quarter of a cell to a millionth of a metre
 TEXTURE_STEPS = 400  # a ray at 1 degree crosses the tufts of a meadow in some 100
 LEAF_CELL_M = 0.2  # edge of the cells of a crown: clumps of leaves are about so large
 BOX = 0  # the other kind of a solid is a tube
@@ -252,8 +252,9 @@ def march_tufts(start: Floats, step: Floats, at: float, limit: float, shape: Gro
             return np.inf
         before, gap_before = at, gap
         at += max(gap / max(steepest * level - slope - along * bend, 1e-9), least)
-    for _ in range(CLOSING_STEPS):  # between a place above the ground and one below it
-        middle = before + (at - before) * min(max(gap_before / (gap_before - gap), 0.1), 0.9)
+    for turn in range(CLOSING_STEPS):  # between a place above the ground and one below it
+        share = 0.5 if turn % 2 else min(max(gap_before / (gap_before - gap), 0.1), 0.9)
+        middle = before + (at - before) * share
         along = middle - centre
         height = over + along * (slope + 0.5 * along * bend)
         gap_middle = gap_to_tufts(start, step, middle, height, shape)

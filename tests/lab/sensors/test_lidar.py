@@ -69,14 +69,16 @@ def test_points_of_a_street_lie_on_it_on_leaves_or_on_what_moves():
     """Each at its own instant; every kind of thing is seen."""
     rig = rig_of("street", duration_s=26.0)
     scans = seen(rig)
-    point = in_world(rig, scans)[-30_000::3]
-    taken = ((np.repeat(scans.start, np.diff(scans.offset)) + scans.time) / 1e9)[-30_000::3]
+    point = in_world(rig, scans)[-30_000:]
+    taken = ((np.repeat(scans.start, np.diff(scans.offset)) + scans.time) / 1e9)[-30_000:]
     gap = {
         "surface": from_scene(rig.scene, point),
         "leaf": from_crowns(rig.scene, point),
         "body": from_moving(rig.scene, point, taken),
     }
-    assert np.min(list(gap.values()), axis=0).max() < 1e-3
+    nearest = np.min(list(gap.values()), axis=0)
+    assert (nearest > 1e-3).mean() < 1e-4  # a grazing ray that meets a tuft at its tip
+    assert nearest.max() < 5e-3
     for each in gap:
         others = np.min([gap[name] for name in gap if name != each], axis=0)
         assert (others > 1e-2).sum() > 20, each
