@@ -16,6 +16,7 @@ from smfeval.lab.filters import filter_named, kiss_icp
 from smfeval.lab.filters.foreign import GENZ_LIO, SE3_LIO
 from smfeval.lab.filters.settings import require_module
 from smfeval.lab.recording import Scans
+from smfeval.lab.recording.usable import NO_IMU, select_scans
 from smfeval.lab.simulate import simulate
 from smfeval.maths import so3
 from support import long_room, room
@@ -72,6 +73,12 @@ def test_kiss_icp_tracks_and_reports_no_covariance():
     turned = so3.compose(so3.inverse(truth.rotation[first]), truth.rotation[last])
     off = so3.log(so3.compose(so3.inverse(belief.rotation[-1]), turned))
     assert np.linalg.norm(off) < 0.05
+    few = replace(
+        recording, scans=select_scans(recording.scans, np.arange(len(recording.scans)) < 5)
+    )
+    blind = kiss_icp.run(replace(few, imu=NO_IMU)).belief
+    np.testing.assert_array_equal(blind.position, belief.position[:5])
+    assert blind.about.body == "imu"  # the mounting is known
 
 
 def test_kiss_icp_brings_all_points_to_the_instant_of_the_last_one():

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from smfeval.errors import FormatError
+from smfeval.errors import FormatError, OptionError
+from smfeval.lab.filters import run_filter
 from smfeval.lab.recording import read_recording
 from support.user_bags import (
     CLOSE_NS,
@@ -213,9 +214,24 @@ def test_times_that_span_no_scan_are_refused(tmp_path, rng):
 
 def test_a_missing_topic_is_named_with_what_is_there(tmp_path, rng):
     bag, _ = vendor_bag(tmp_path, rng)
-    bag.messages = [each for each in bag.messages if each[0] == "/points"]
+    bag.messages = [each for each in bag.messages if each[0] != "/points"]
     words = refusal(bag.write())
-    assert "no IMU topic (sensor_msgs/Imu); there are: /points (sensor_msgs/PointCloud2)" in words
+    assert "no LiDAR topic" in words
+    assert "there are: /imu/data (sensor_msgs/Imu)" in words
+
+
+def test_a_bag_without_imu_is_read_for_filters_that_need_none(tmp_path, rng):
+    bag, (starts, _, _) = vendor_bag(tmp_path, rng)
+    bag.messages = [each for each in bag.messages if each[0] == "/points"]
+    path = bag.write()
+    recording = read_recording(path)
+    assert len(recording.scans) == len(starts)
+    assert (len(recording.imu.stamp), recording.body) == (0, "lidar")
+    assert any("no IMU in the bag" in note for note in recording.notes)
+    with pytest.raises(OptionError, match="needs both IMU and scans; there are 0 IMU samples"):
+        run_filter("ieskf", recording)
+    with pytest.raises(FormatError, match="/imu"):
+        read_recording(path, imu_topic="/imu")
 
 
 def test_of_several_topics_one_is_to_be_chosen(tmp_path, rng):

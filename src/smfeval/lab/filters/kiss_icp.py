@@ -45,7 +45,7 @@ class Settings:
 
 
 def run(recording: Recording, settings: Settings | None = None) -> Run:
-    """Poses of the IMU at the ends of the scans."""
+    """Poses of the IMU at the ends of the scans; of the LiDAR where there is no IMU."""
     settings = settings or Settings()
     odometry = make_odometry(settings)
     kept = drop_unusable(recording.imu, recording.scans, recording.name)
@@ -61,7 +61,8 @@ def run(recording: Recording, settings: Settings | None = None) -> Run:
     cpu_s = process_time() - clock
 
     position, rotation = imu_poses(poses, recording.imu_T_lidar)
-    about = About(body="imu", world="map", gauge="se3", algorithm=NAME, version=version(NAME))
+    body, made = recording.body, version(NAME)
+    about = About(body=body, world="map", gauge="se3", algorithm=NAME, version=made)
     provenance = Provenance(recording.name, NAME)
     stamp = last_point_stamps(kept.scans)
     track = Track(stamp, position, rotation, about=about, provenance=provenance)

@@ -27,7 +27,7 @@ from smfeval.lab.recording.data import (
     read_metadata,
 )
 from smfeval.lab.recording.folder import read_reference
-from smfeval.lab.recording.usable import drop_unusable
+from smfeval.lab.recording.usable import NO_IMU, drop_unusable
 from smfeval.maths import se3
 
 IMU = "sensor_msgs/msg/Imu"
@@ -64,11 +64,12 @@ def read_bag(path: Path, options: RecordingOptions) -> Recording:
 def _read_topics(bag: Bag, options: RecordingOptions) -> BagContents:
     lidar, lidar_notes = lidar_topic(bag, options.lidar_topic, "--lidar-topic")
     imu, imu_notes = imu_topic(bag, options.imu_topic)
+    topics = [lidar] if imu is None else [lidar, imu]
     livox, timed = bag.topics[lidar].type != CLOUD, not options.no_point_times
     decode = cloud_decoder(bag, livox=livox, timed=timed)
     samples: list[tuple[int, Any]] = []
     clouds: list[tuple[int, Cloud]] = []
-    for topic, received, message in bag.messages([lidar, imu], raw=[lidar] if livox else []):
+    for topic, received, message in bag.messages(topics, raw=[lidar] if livox else []):
         if topic == imu:
             samples.append((received, message))
         else:
@@ -77,6 +78,8 @@ def _read_topics(bag: Bag, options: RecordingOptions) -> BagContents:
 
     place = f"{bag.path}:{lidar}"
     scans, notes = assemble_scans(clouds, place, options.stamp_at, timed=timed)
+    if imu is None:
+        return BagContents(NO_IMU, scans, IDENTITY, (*lidar_notes, *imu_notes, *notes))
     sampled, stamp_notes = imu_from_messages(samples)
     frames = samples[0][1].header.frame_id, clouds[0][1].frame
     all_notes = (*lidar_notes, *imu_notes, *notes, *stamp_notes)
@@ -120,8 +123,10 @@ def _assumed_values() -> list[tuple[str, Any, str]]:
     ]
 
 
-def imu_topic(bag: Bag, name: str | None) -> tuple[str, list[str]]:
-    """The IMU topic, and a note if it was not named."""
+def imu_topic(bag: Bag, name: str | None) -> tuple[str | None, list[str]]:
+    """The IMU topic, and a note if it was not named; None if the bag has none."""
+    if name is None and not any(topic.type == IMU and topic.count for topic in bag.topics.values()):
+        return None, ["no IMU in the bag: only filters that need none run on it"]
     return find_topic(bag, name, (IMU,), "IMU", "--imu-topic")
 
 

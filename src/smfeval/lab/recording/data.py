@@ -81,6 +81,12 @@ class Recording:
     measured: Track | None = None  # the reference as a survey would measure it
     imu_T_measured: se3.Pose | None = None  # of which body
 
+    @property
+    def body(self) -> str:
+        """What filters report the pose of: the IMU; the LiDAR where no IMU and no mounting is."""
+        mounted = bool(np.any(self.imu_T_lidar[0]) or np.any(self.imu_T_lidar[1][:3]))
+        return "imu" if mounted or len(self.imu.stamp) else "lidar"
+
 
 BAG_ONLY = ("lidar_topic", "imu_topic", "stamp_at", "no_point_times")
 

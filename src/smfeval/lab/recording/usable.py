@@ -29,7 +29,12 @@ class SensorStreams:
 
 
 def drop_unusable(imu: Imu, scans: Scans, place: str) -> SensorStreams:
-    """Sort the IMU, drop scans that are empty or that the IMU does not span, note the gaps."""
+    """Sort the IMU, drop scans that are empty or that the IMU does not span, note the gaps.
+
+    Without any sample, only empty scans are dropped.
+    """
+    if len(imu.stamp) == 0:
+        return _drop_empty(scans, place)
     imu, notes = _sort_imu(imu)
     if len(imu.stamp) < FEWEST_SAMPLES:
         raise FormatError(
@@ -47,6 +52,14 @@ def drop_unusable(imu: Imu, scans: Scans, place: str) -> SensorStreams:
     if len(kept) == 0:
         raise FormatError(f"{place}: no scan is left ({'; '.join(notes) or 'there is none'})")
     return SensorStreams(imu, kept, tuple(notes))
+
+
+def _drop_empty(scans: Scans, place: str) -> SensorStreams:
+    filled = np.diff(scans.offset) > 0
+    if not filled.any():
+        raise FormatError(f"{place}: no scan has points")
+    notes = _count_notes(int((~filled).sum()), "empty scan", "left out")
+    return SensorStreams(NO_IMU, select_scans(scans, filled), tuple(notes))
 
 
 def select_scans(scans: Scans, mask: Bools) -> Scans:

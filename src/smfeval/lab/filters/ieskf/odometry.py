@@ -88,7 +88,8 @@ def run(
                 map_error.add_birth(kept, state)
         report(done + 1, len(intake.scans))
 
-    belief, turn = belief_of(records[:: settings.report_every], _about(settings), recording.name)
+    about = _about(settings, recording.body)
+    belief, turn = belief_of(records[:: settings.report_every], about, recording.name)
     cross = _cross_covariance(records, settings) if map_error is None else map_error.cross()
     return Run(
         belief=belief if cross is None else belief.with_cross(turn_cross(cross, turn)),
@@ -200,14 +201,14 @@ def _initial_state(
     return state_from_standstill(recording, settings)
 
 
-def _about(settings: Settings) -> About:
+def _about(settings: Settings, body: str) -> About:
     """The world is where the body starts, level but for the accelerometer's bias.
 
     The covariance does not hold that rest of tilt, since it is of the pose in the map's own world:
     so the gauge is se3, not gravity_yaw. A known map has its own world.
     """
     gauge: Gauge = "fixed" if settings.map == "known" else "se3"
-    return About(body="imu", world="map", gauge=gauge, algorithm="ieskf", version=__version__)
+    return About(body=body, world="map", gauge=gauge, algorithm="ieskf", version=__version__)
 
 
 @dataclass(frozen=True)
