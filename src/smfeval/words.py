@@ -143,6 +143,14 @@ def duration(time_s: float, *, signed: bool = False) -> str:
     return durations(time_s, signed=signed)
 
 
+def waiting_time(time_s: float) -> str:
+    """A time to wait, to two units at most: '40 s', '12 min', '3 h 5 min'."""
+    if time_s < 60:
+        return f"{max(1, round(time_s))} s"
+    hours, rest = divmod(round(time_s / 60), 60)
+    return " ".join([*([f"{count(hours)} h"] if hours else []), *([f"{rest} min"] if rest else [])])
+
+
 def durations(*times_s: float, signed: bool = False) -> str:
     """Times in the unit of the largest: '0.1, 2, 5 ms'."""
     return _in_one_unit(times_s, time_unit(max(times_s, key=abs)), signed=signed)

@@ -283,3 +283,21 @@ def test_references_of_another_world_are_failures_not_crashes(capsys, folder):
     outcome = run(capsys, "study", "study.toml", *HERE, "-q")
     assert outcome.code == 0
     assert "2 runs scored, 2 failed" in outcome.out
+
+
+def test_a_pair_without_a_covariance_on_both_sides_is_left_out_and_has_not_failed(capsys, folder):
+    for name in ("one", "two"):
+        put(truth(), folder / "plain" / f"{name}.tum")
+    plain = '\n[[estimators]]\nname = "plain"\npath = "plain/{track}.tum"\n'
+    planned(folder, f"pairs = true\n{FAST}{plain}")
+    outcome = run(capsys, "study", "study.toml", *HERE, "--json")
+    assert "2 pairs compared, 0 failed, 4 left out (no covariance)" in outcome.err
+    document = strict_json(outcome.out)
+    jsonschema.validate(document, SCHEMA)
+    said = "pairs: plain reports no covariance on 2 of 2 tracks: in no pair there"
+    assert said in document["notes"]
+    cells = document["pair_sections"][0]["columns"][0]["cells"]
+    assert [cell["estimator"] for cell in cells] == ["good | bold"]
+    failures = {task["failure"] for task in document["pair_tasks"]}
+    assert failures == {None, "no covariance: plain"}
+    assert "failed" not in run(capsys, "study", "study.toml", *HERE).out

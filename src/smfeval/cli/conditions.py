@@ -1,16 +1,21 @@
-"""`--fail-if "k>2"`: conditions on an evaluation, for a gate in continuous integration."""
+"""`--fail-if "k>2"`: conditions on an evaluation or a study, for continuous integration."""
 
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import isfinite, isnan
+from typing import TYPE_CHECKING
 
 from smfeval import words
 from smfeval.errors import OptionError
 from smfeval.evaluation import Evaluation
 from smfeval.schema import unknown_word
-from smfeval.summarise.numbers import NUMBERS
+from smfeval.summarise.numbers import NUMBERS, metrics
+
+if TYPE_CHECKING:
+    from smfeval.compare.duels import Section
+    from smfeval.studies.result import Study
 
 OPERATORS: dict[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
@@ -21,6 +26,11 @@ OPERATORS: dict[str, Callable[[float, float], bool]] = {
 PATTERN = re.compile(r"\s*(?P<name>[\w.]+)\s*(?P<sign>[<>]=?)\s*(?P<limit>[-+\d.eE]+)\s*")
 
 COUNTS = ("matched", "scored")
+FAILED = "failed"  # the number of runs that failed
+MISSING = "missing"  # the number of estimators on tracks without a file
+DIVERGED = "diverged"  # the number of tracks that a contender lost
+OUTCOMES = (FAILED, MISSING, DIVERGED)
+LabelledValue = tuple[str, float | None]  # where a number stands; None: there is none
 
 
 @dataclass(frozen=True)
@@ -84,3 +94,79 @@ def _value(evaluation: Evaluation, name: str) -> float | None:
         return float(len(evaluation.position.residuals))
     found = evaluation.get(name)
     return None if found is None else found.value
+
+
+@dataclass(frozen=True)
+class ConditionOutcome:
+    """What came of conditions, in words."""
+
+    violations: tuple[str, ...]  # conditions that hold, each with where it does
+    skipped: tuple[str, ...]  # where there is no number to hold to a condition
+    untestable: tuple[str, ...]  # conditions on a number that nobody has
+
+
+def study_condition(text: str) -> Condition:
+    """Read `k>2`, `coverage_90<0.8`, `failed>0`, `missing>0`, `diverged>=3`."""
+    return parse_condition(text, (*metrics(), *OUTCOMES))
+
+
+def check_conditions(study: "Study", conditions: Sequence[Condition]) -> ConditionOutcome:
+    """Hold the contenders to the conditions; who has no number somewhere is left out there."""
+    places = [(condition, list(_condition_values(study, condition))) for condition in conditions]
+    every = [(condition, *place) for condition, some in places for place in some]
+    return ConditionOutcome(
+        violations=tuple(
+            sentence
+            for condition, where, value in every
+            if value is not None and not isnan(value)
+            if (sentence := condition.violation_by(value, where)) is not None
+        ),
+        skipped=tuple(
+            f"{where}: there is no {condition.name}; not held to {condition}"
+            for condition, where, value in every
+            if value is None
+        ),
+        untestable=(
+            *(
+                f"{condition}: no contender has {condition.name} in any table"
+                for condition, some in places
+                if all(value is None for _, value in some)
+            ),
+            *(
+                f"{condition}: {condition.name} of {where} is not a number"
+                for condition, where, value in every
+                if value is not None and isnan(value)
+            ),
+        ),
+    )
+
+
+def _condition_values(study: "Study", condition: Condition) -> Iterator[LabelledValue]:
+    counted = {FAILED: study.failed_runs, MISSING: study.missing}.get(condition.name)
+    if counted is not None:
+        yield "runs", float(len(counted))
+        return
+    for section in study.sections:
+        if not section.converged_only:
+            yield from _section_values(section, study.plan.contenders, condition)
+
+
+def _section_values(
+    section: "Section", contenders: tuple[str, ...], condition: Condition
+) -> Iterator[LabelledValue]:
+    if condition.name == DIVERGED:
+        found = {name: float(lost) for name, lost, _ in section.diverged}
+    else:
+        found = _medians(section, condition.name)
+    for name in contenders:
+        yield f"{section.group}, {name}", found.get(name)
+
+
+def _medians(section: "Section", metric: str) -> dict[str, float]:
+    return {
+        cell.estimator: cell.median.value
+        for column in section.columns
+        if column.metric == metric
+        for cell in column.cells
+        if cell.median is not None
+    }

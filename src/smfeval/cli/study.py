@@ -4,45 +4,45 @@ import argparse
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from math import isnan
+from dataclasses import replace
 from pathlib import Path
 
-from smfeval.cli.conditions import Condition, parse_condition
+from smfeval.cli.conditions import Condition, check_conditions, study_condition
 from smfeval.cli.drawing import add_figure_flags, check_figure_flags, command_line, draw, write_page
 from smfeval.cli.flags import add_output_flags, parser
 from smfeval.cli.outputs import check_outputs
-from smfeval.compare.duels import Section
+from smfeval.cli.progress import study_progress
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.atomic import writing
 from smfeval.show.study import paper, terminal
 from smfeval.show.study.formats import FORMATS
-from smfeval.show.study.plans import listing, missing_lines, plan_extent, summary
+from smfeval.show.study.plans import (
+    listing,
+    missing_lines,
+    part_failures,
+    part_summary,
+    plan_extent,
+    summary,
+)
 from smfeval.studies.draft import Draft, plan_of_folder
 from smfeval.studies.find import StudyTasks, find_tasks
 from smfeval.studies.plan import Plan
 from smfeval.studies.plan_file import read_plan
 from smfeval.studies.recipes import RECIPES, apply_recipe, recipe_named
 from smfeval.studies.result import Study
-from smfeval.studies.run import Progress, StudyRun, run_study
+from smfeval.studies.run import Part, StudyRun, run_part, run_study
 from smfeval.studies.store import PAIRS, TASKS
 from smfeval.studies.task import PairTask, Task, files_of
-from smfeval.summarise.numbers import metrics
 from smfeval.verbs import check_output_folder, write_tables
 
-FAILED = "failed"  # the number of runs that failed
-MISSING = "missing"  # the number of estimators on tracks without a file
-DIVERGED = "diverged"  # the number of tracks that a contender lost
-OUTCOMES = (FAILED, MISSING, DIVERGED)
 DEFAULT_PLAN = Path("study.toml")
 INIT_FLAGS = ("output",)
 RUN_FLAGS = (
-    *("plan", "workers", "scheduler", "fresh", "sensitivity", "list", "fail_if", "format", "json"),
-    *("plot", "save_plot", "html"),
+    *("plan", "part", "workers", "scheduler", "fresh", "sensitivity", "list", "fail_if", "format"),
+    *("json", "plot", "save_plot", "html"),
 )
-LabelledValue = tuple[str, float | None]  # where a number stands; None: there is none
+# of a whole study
+WHOLE_FLAGS = ("scheduler", "list", "fail_if", "format", "json", "plot", "save_plot", "html")
 
 
 def run(arguments: list[str]) -> int:
@@ -66,7 +66,9 @@ def run(arguments: list[str]) -> int:
     check_output_folder(plan.output)
     for line in missing_lines(plan, found):
         print(f"smfeval: {line}", file=sys.stderr)
-    with _progress_bar() as progress:
+    if chosen.part is not None:
+        return _run_part(plan, found, chosen)
+    with study_progress(quiet=chosen.quiet) as progress:
         done = run_study(
             plan,
             found,
@@ -94,6 +96,7 @@ def _flags() -> argparse.ArgumentParser:
     add = flags.add_argument
     add("plan", nargs="?", metavar="STUDY.toml", help="estimators, tracks and options")
     add("--list", action="store_true", help="what would be done and what is missing; run nothing")
+    add("--part", metavar="I/N", help="do the I-th of N parts only; a run without it gathers all")
     add("--workers", type=int, metavar="N", help="processes (default: one per core)")
     add("--scheduler", metavar="tcp://HOST:PORT", help="a Dask cluster that does the work")
     add(
@@ -128,6 +131,34 @@ def _flags() -> argparse.ArgumentParser:
     return flags
 
 
+def _part(text: str) -> Part:
+    """Read `2/8`."""
+    numbers = text.split("/")
+    if len(numbers) != len(("number", "count")) or not all(n.isdecimal() for n in numbers):
+        raise OptionError(f"--part {text!r} is no part; write for example 2/8")
+    try:
+        return Part(*map(int, numbers))
+    except OptionError as error:
+        raise OptionError(f"--part: {error}") from error
+
+
+def _run_part(plan: Plan, found: StudyTasks, chosen: argparse.Namespace) -> int:
+    """Do a part of a study and say what came of it; returns the exit code."""
+    with study_progress(quiet=chosen.quiet) as progress:
+        done = run_part(
+            plan,
+            found,
+            _part(chosen.part),
+            workers=chosen.workers,
+            fresh=chosen.fresh,
+            progress=progress,
+        )
+    for sentence in part_failures(done):
+        print(f"smfeval: failed: {sentence}", file=sys.stderr)
+    print(part_summary(done, plan))
+    return 0
+
+
 def _check_flags(chosen: argparse.Namespace) -> None:
     """Complain about flags that would be ignored."""
     drafting = chosen.init is not None
@@ -139,6 +170,12 @@ def _check_flags(chosen: argparse.Namespace) -> None:
         raise OptionError("--force means nothing without --init, --save-plot or --html")
     if not drafting and chosen.plan is None:
         raise OptionError("a plan is needed: smfeval study STUDY.toml; --init FOLDER writes one")
+    for name in WHOLE_FLAGS if chosen.part is not None else ():
+        if getattr(chosen, name):
+            raise OptionError(
+                f"--{name.replace('_', '-')} means nothing with --part, which leaves results in "
+                "the cache; give it to the run that gathers"
+            )
     if chosen.list and (chosen.json or chosen.format):
         raise OptionError("--list is plain text; it takes neither --json nor --format")
     if chosen.recipe and not drafting and (chosen.json or chosen.format):
@@ -165,35 +202,6 @@ def _check_any_scored(study: Study) -> None:
             f"no run could be scored: {len(study.failed_runs)} failed; the first, "
             f"{first.estimator} on "
             f"{first.track}: {first.failure}; all of them are in {study.plan.output / TASKS}"
-        )
-
-
-@contextmanager
-def _progress_bar() -> Iterator[Progress]:
-    """A bar with the number of runs and failures on a terminal, and nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield lambda done, failed, total: None
-        return
-    from rich.console import Console  # noqa: PLC0415  only on a terminal
-    from rich.progress import (  # noqa: PLC0415
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[failed]} failed"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("runs", failed=0)
-        yield lambda done, failed, total: bar.update(
-            task, completed=done, total=total, failed=failed
         )
 
 
@@ -246,82 +254,6 @@ def _exit_code(study: Study, conditions: list[Condition]) -> int:
     if outcome.untestable and not outcome.violations:
         raise OptionError(f"--fail-if: {outcome.untestable[0]}")
     return 1 if outcome.violations else 0
-
-
-@dataclass(frozen=True)
-class ConditionOutcome:
-    """What came of conditions, in words."""
-
-    violations: tuple[str, ...]  # conditions that hold, each with where it does
-    skipped: tuple[str, ...]  # where there is no number to hold to a condition
-    untestable: tuple[str, ...]  # conditions on a number that nobody has
-
-
-def study_condition(text: str) -> Condition:
-    """Read `k>2`, `coverage_90<0.8`, `failed>0`, `missing>0`, `diverged>=3`."""
-    return parse_condition(text, (*metrics(), *OUTCOMES))
-
-
-def check_conditions(study: Study, conditions: Sequence[Condition]) -> ConditionOutcome:
-    """Hold the contenders to the conditions; who has no number somewhere is left out there."""
-    places = [(condition, list(_condition_values(study, condition))) for condition in conditions]
-    every = [(condition, *place) for condition, some in places for place in some]
-    return ConditionOutcome(
-        violations=tuple(
-            sentence
-            for condition, where, value in every
-            if value is not None and not isnan(value)
-            if (sentence := condition.violation_by(value, where)) is not None
-        ),
-        skipped=tuple(
-            f"{where}: there is no {condition.name}; not held to {condition}"
-            for condition, where, value in every
-            if value is None
-        ),
-        untestable=(
-            *(
-                f"{condition}: no contender has {condition.name} in any table"
-                for condition, some in places
-                if all(value is None for _, value in some)
-            ),
-            *(
-                f"{condition}: {condition.name} of {where} is not a number"
-                for condition, where, value in every
-                if value is not None and isnan(value)
-            ),
-        ),
-    )
-
-
-def _condition_values(study: Study, condition: Condition) -> Iterator[LabelledValue]:
-    counted = {FAILED: study.failed_runs, MISSING: study.missing}.get(condition.name)
-    if counted is not None:
-        yield "runs", float(len(counted))
-        return
-    for section in study.sections:
-        if not section.converged_only:
-            yield from _section_values(section, study.plan.contenders, condition)
-
-
-def _section_values(
-    section: Section, contenders: tuple[str, ...], condition: Condition
-) -> Iterator[LabelledValue]:
-    if condition.name == DIVERGED:
-        found = {name: float(lost) for name, lost, _ in section.diverged}
-    else:
-        found = _medians(section, condition.name)
-    for name in contenders:
-        yield f"{section.group}, {name}", found.get(name)
-
-
-def _medians(section: Section, metric: str) -> dict[str, float]:
-    return {
-        cell.estimator: cell.median.value
-        for column in section.columns
-        if column.metric == metric
-        for cell in column.cells
-        if cell.median is not None
-    }
 
 
 def write_draft(chosen: argparse.Namespace) -> int:

@@ -14,6 +14,8 @@ from smfeval.summarise.number import Number
 
 AFTER_A_FIT = ("after a fit", "granted")  # not the covariance that the claim leaves after the fit
 SPATIAL = 3  # degrees of freedom of a window of relative motion
+NO_COVARIANCE = "no covariance"  # of a pair that is left out; who has none stands behind it
+BOTH = "both"
 NO_FILE = "no file"  # the failure of a gap; where it was looked for is the source of the result
 
 
@@ -100,6 +102,18 @@ class PairResult:
         """What was found, by name."""
         return {name: getattr(self, name) for name in PAIR_NUMBERS}
 
+    @property
+    def without_covariance(self) -> tuple[str, ...]:
+        """Those of the two that report no uncertainty."""
+        who = {BOTH: (self.a, self.b), self.a: (self.a,), self.b: (self.b,)}
+        said, _, name = (self.failure or "").partition(": ")
+        return who.get(name, ()) if said == NO_COVARIANCE else ()
+
+    @property
+    def lacks_covariance(self) -> bool:
+        """Whether one of the two reports no uncertainty: there is nothing to compare."""
+        return bool(self.without_covariance)
+
 
 @dataclass(frozen=True)
 class Study(Result):
@@ -117,12 +131,23 @@ class Study(Result):
     @property
     def failed_runs(self) -> tuple[TaskResult, ...]:
         """Runs that failed; a missing file is none."""
-        return tuple(r for r in self.results if r.failure is not None and not r.is_gap)
+        return tuple(r for r in self.results if is_failure(r))
+
+    @property
+    def failed_pairs(self) -> tuple[PairResult, ...]:
+        """Pairs that failed; one without a covariance on both sides is none."""
+        return tuple(r for r in self.pair_results if is_failure(r))
 
     @property
     def missing(self) -> tuple[TaskResult, ...]:
         """Estimators on tracks without a file."""
         return tuple(r for r in self.results if r.is_gap)
+
+
+def is_failure(result: TaskResult | PairResult) -> bool:
+    """Whether something went wrong: not where there is no file, or no covariance to compare."""
+    left_out = result.is_gap if isinstance(result, TaskResult) else result.lacks_covariance
+    return result.failure is not None and not left_out
 
 
 def intern_task(result: TaskResult, *, source: str) -> TaskResult:

@@ -25,7 +25,15 @@ from smfeval.studies.local import (
 )
 from smfeval.studies.plan import Plan
 from smfeval.studies.repeats import repeated_runs
-from smfeval.studies.result import NO_FILE, PairResult, Study, TaskResult, intern_pair, intern_task
+from smfeval.studies.result import (
+    NO_FILE,
+    PairResult,
+    Study,
+    TaskResult,
+    intern_pair,
+    intern_task,
+    is_failure,
+)
 from smfeval.studies.sensitivity import pair_sensitivity_section, sensitivity_section
 from smfeval.studies.store import (
     link_scans,
@@ -48,6 +56,36 @@ class StudyRun:
     study: Study
     known: int  # runs and pairs whose result an earlier run had left
     removed: int  # files with the scans of runs that the study has no more
+
+
+@dataclass(frozen=True)
+class Part:
+    """One of several parts of a study, which share its cache and know nothing of each other."""
+
+    number: int  # 1, 2 ... count
+    count: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.number <= self.count:
+            raise OptionError(f"{self} is no part: parts are counted from 1 to their number")
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.count}"
+
+    def of(self, jobs: Sequence[Task | PairTask]) -> list[Task | PairTask]:
+        """A block of the jobs; blocks of all parts are all jobs, and differ by one job at most."""
+        first, end = ((self.number - back) * len(jobs) // self.count for back in (1, 0))
+        return list(jobs[first:end])
+
+
+@dataclass(frozen=True)
+class PartRun:
+    """What came of a part of a study; its results are in the cache."""
+
+    part: Part
+    results: tuple[TaskResult | PairResult, ...]
+    known: int  # of them, by an earlier run
+    total: int  # runs and pairs of the whole study
 
 
 @dataclass(frozen=True)
@@ -82,24 +120,55 @@ def run_study(
     )
     results = with_gaps(plan, ran.results, found.missing)
     write_tasks(results, plan.output)
+    compared = tuple(each for each in ran.pair_results if not each.lacks_covariance)
     study = Study(
         plan=plan,
         results=results,
         pair_results=ran.pair_results,
         sections=sections(plan, results),
-        pair_sections=pair_sections(plan, results, ran.pair_results),
-        notes=(*found.notes, *gauge_notes),
+        pair_sections=pair_sections(plan, results, compared),
+        notes=(*found.notes, *gauge_notes, *left_out_notes(plan, ran.pair_results)),
         sensitivity=tuple(
             section
             for section in (
                 sensitivity_section(plan, results),
-                pair_sensitivity_section(plan, ran.pair_results),
+                pair_sensitivity_section(plan, compared),
             )
             if section is not None
         ),
         monte_carlo=repeated_runs(plan, results),
     )
     return StudyRun(study, ran.cached, ran.removed)
+
+
+def run_part(
+    plan: Plan,
+    found: StudyTasks,
+    part: Part,
+    *,
+    workers: int | None = None,
+    fresh: bool = False,
+    progress: Progress = lambda done, failed, total: None,
+) -> PartRun:
+    """Do one part of a plan's tasks and of its pairs, and leave the results in the cache.
+
+    Which tasks belong to a part depends on the plan and its files alone, not on what is known.
+    """
+    tasks, _ = in_one_gauge(plan, found.tasks)
+    _refuse_duplicate_tasks(tasks)
+    jobs = [
+        *part.of(sorted(tasks, key=_shared_track_key)),
+        *part.of(sorted(found.pair_tasks, key=_shared_track_key)),
+    ]
+    step = _cached_step(_study_cache(plan), fresh=fresh)
+    stream = _choose_runner(step, jobs, workers, None)
+    done = _collect(stream, list(range(len(jobs))), progress, lambda each: each)
+    return PartRun(
+        part,
+        tuple(each.result for each in done),
+        sum(each.cached for each in done),
+        len(tasks) + len(found.pair_tasks),
+    )
 
 
 def in_one_gauge(plan: Plan, tasks: tuple[Task, ...]) -> tuple[tuple[Task, ...], tuple[str, ...]]:
@@ -140,6 +209,20 @@ def _declared_alignment(task: Task) -> AlignmentKind | None:
     except SmfevalError:
         return None
     return alignment_of(gauge)
+
+
+def left_out_notes(plan: Plan, pairs: Sequence[PairResult]) -> tuple[str, ...]:
+    """A note on each estimator that was in no pair on some tracks: it reports no covariance."""
+    tracks: dict[str, set[str]] = {each.name: set() for each in plan.estimators}
+    for each in pairs:
+        for name in each.without_covariance:
+            tracks[name].add(each.track)
+    return tuple(
+        f"pairs: {name} reports no covariance on "
+        f"{words.count_of(len(found), len(plan.tracks), 'track')}: in no pair there"
+        for name, found in tracks.items()
+        if found
+    )
 
 
 def with_gaps(
@@ -184,14 +267,11 @@ def run_tasks(
     `scheduler` the workers of a Dask cluster do it. `fresh` does again what is known.
     """
     _refuse_duplicate_tasks(tasks)
-    output = _make_folder(plan.output.absolute())
-    cache = Cache(_make_folder(output / CACHE))
+    output, cache = plan.output.absolute(), _study_cache(plan)
 
     jobs: list[Task | PairTask] = [*tasks, *pair_tasks]
     order = sorted(range(len(jobs)), key=lambda index: _shared_track_key(jobs[index]))
-    step = partial(
-        load_or_evaluate, cache=cache, fresh=fresh, version=code_version(), run=uuid4().hex
-    )
+    step = _cached_step(cache, fresh=fresh)
     found = _choose_runner(step, [jobs[index] for index in order], workers, scheduler)
 
     done = _collect(found, order, progress, lambda each: _file_result(each, cache, plan, output))
@@ -202,6 +282,17 @@ def run_tasks(
     write_tasks(results, output)
     write_pairs(pairs, output)
     return RunResults(results, pairs, sum(each.cached for each in done), removed)
+
+
+def _study_cache(plan: Plan) -> Cache:
+    """The cache below the output folder; both are made."""
+    return Cache(_make_folder(_make_folder(plan.output.absolute()) / CACHE))
+
+
+def _cached_step(cache: Cache, *, fresh: bool) -> Step:
+    """What is done with each task of this run."""
+    version = code_version()
+    return partial(load_or_evaluate, cache=cache, fresh=fresh, version=version, run=uuid4().hex)
 
 
 def _refuse_duplicate_tasks(tasks: Sequence[Task]) -> None:
@@ -259,7 +350,7 @@ def _collect(
     with closing(found):
         for place, done in found:
             gathered[order[place]] = filed(done)
-            failures += done.result.failure is not None
+            failures += is_failure(done.result)
             progress(len(gathered), failures, len(order))
     return [gathered[index] for index in range(len(order))]
 

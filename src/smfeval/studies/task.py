@@ -23,10 +23,10 @@ from smfeval.maths.stamps import NANOSECONDS
 from smfeval.score import RULES
 from smfeval.studies.digest import CHANGED, digest_path, unchanged
 from smfeval.studies.plan import Reading
-from smfeval.studies.result import PairResult, TaskResult
+from smfeval.studies.result import BOTH, NO_COVARIANCE, PairResult, TaskResult
 from smfeval.summarise.number import Number
 from smfeval.summarise.numbers import metrics
-from smfeval.track import AnyTrack
+from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
 
 if TYPE_CHECKING:
     import polars as pl
@@ -205,6 +205,8 @@ def evaluate_pair(task: PairTask, key: str = "") -> tuple[PairResult, None]:
     try:
         first = _read_cached(task.first)
         second = _read_with_origin(task.second, first)
+        if (without := _without_covariance(task, first, second)) is not None:
+            return replace(nothing, failure=f"{NO_COVARIANCE}: {without}"), None
         pair, unchecked = _compare_both(task, first, second)
         found = pair.hypothesis
         result = replace(
@@ -222,6 +224,13 @@ def evaluate_pair(task: PairTask, key: str = "") -> tuple[PairResult, None]:
         return result, None
     except Exception as error:
         return replace(nothing, failure=failure_sentence(error, task)), None
+
+
+def _without_covariance(task: PairTask, first: AnyTrack, second: AnyTrack) -> str | None:
+    """Which of the two reports no uncertainty; None where neither lacks it."""
+    named = ((task.a, first), (task.b, second))
+    bare = [name for name, t in named if not isinstance(t, GaussianTrack | ParticleTrack)]
+    return BOTH if len(bare) == len(named) else next(iter(bare), None)
 
 
 def _compare_both(task: PairTask, a: AnyTrack, b: AnyTrack) -> "tuple[Pair, str | None]":

@@ -1,10 +1,11 @@
 """A plan in words: how large it is, what is missing, what it would do, what came of it."""
 
 from smfeval import words
-from smfeval.show.study.remarks import format_tracks
+from smfeval.show.study.remarks import MAX_FAILURES, format_tracks, run_name
 from smfeval.studies.find import StudyTasks
 from smfeval.studies.plan import Plan
-from smfeval.studies.run import StudyRun
+from smfeval.studies.result import is_failure
+from smfeval.studies.run import PartRun, StudyRun
 
 
 def plan_extent(plan: Plan, found: StudyTasks) -> str:
@@ -53,18 +54,37 @@ def listing(plan: Plan, found: StudyTasks) -> str:
 def summary(done: StudyRun) -> str:
     """The last line: how many runs were scored, how many were not, and where all of it lies."""
     study = done.study
-    pairs = [each.failure for each in study.pair_results]
+    pairs, failed_pairs = study.pair_results, len(study.failed_pairs)
+    without = sum(each.lacks_covariance for each in pairs)
+    compared = len(pairs) - failed_pairs - without
     failed, missing = len(study.failed_runs), len(study.missing)
     parts = [
         f"{words.count(len(study.results) - failed - missing, 'run')} scored",
         f"{failed} failed",
         *([f"{missing} without a file"] if missing else []),
-        *([f"{words.count(pairs.count(None), 'pair')} compared"] if pairs else []),
-        *([f"{len(pairs) - pairs.count(None)} failed"] if pairs else []),
+        *([f"{words.count(compared, 'pair')} compared", f"{failed_pairs} failed"] if pairs else []),
+        *([f"{without} left out (no covariance)"] if without else []),
         *([f"{done.known} of them known from an earlier run"] if done.known else []),
         *([f"{done.removed} old files of scans removed"] if done.removed else []),
     ]
     return f"{', '.join(parts)}; results in {study.plan.output}"
+
+
+def part_summary(done: PartRun, plan: Plan) -> str:
+    """How much of the study this part was, and how it is gathered."""
+    failed = sum(map(is_failure, done.results))
+    parts = [
+        f"part {done.part}: {words.count_of(len(done.results), done.total, 'run')} and pairs",
+        f"{failed} failed",
+        *([f"{done.known} known from an earlier run"] if done.known else []),
+    ]
+    return f"{', '.join(parts)}; kept in {plan.output}, to be gathered by a run without a part"
+
+
+def part_failures(done: PartRun) -> list[str]:
+    """A sentence for each of the first runs and pairs that failed."""
+    failed = [each for each in done.results if is_failure(each)]
+    return [f"{run_name(each)}: {each.failure}" for each in failed[:MAX_FAILURES]]
 
 
 def _run_number(repeat: int) -> str:

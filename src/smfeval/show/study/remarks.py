@@ -211,12 +211,11 @@ def shared_notes(sections: tuple[Section, ...]) -> RemarkTexts:
 
 def failures(study: Study, *, limit: int = MAX_FAILURES) -> tuple[Remark, ...]:
     """One sentence for each run that failed; the rest is counted. Runs without a file: `gaps`."""
-    every: tuple[TaskResult | PairResult, ...] = (*study.failed_runs, *study.pair_results)
-    failed = [each for each in every if each.failure is not None]
+    every: tuple[TaskResult | PairResult, ...] = (*study.failed_runs, *study.failed_pairs)
     listed = [
-        Remark("failed", printable(f"{_run_name(each)}: {each.failure}")) for each in failed[:limit]
+        Remark("failed", printable(f"{run_name(each)}: {each.failure}")) for each in every[:limit]
     ]
-    rest = len(failed) - len(listed)
+    rest = len(every) - len(listed)
     return tuple([*listed, Remark("failed", f"and {words.count(rest)} more")] if rest else listed)
 
 
@@ -259,7 +258,8 @@ def study_remarks(study: Study) -> tuple[Remark, ...]:
     )
 
 
-def _run_name(each: TaskResult | PairResult) -> str:
+def run_name(each: TaskResult | PairResult) -> str:
+    """Which run: 'alpha, all/walk_0, run 2'."""
     who = each.estimator if isinstance(each, TaskResult) else f"{each.a} | {each.b}"
     again = f", run {each.repeat + 1}" if each.repeat else ""
     return f"{who}, {each.group}/{each.track}{again}"
