@@ -9,7 +9,7 @@ import pytest
 import smfeval
 from smfeval.cli.progress import ProgressLines
 from smfeval.errors import OptionError
-from smfeval.studies.run import Part
+from smfeval.studies.run import StudyPart
 from support.commands import refused, run
 from support.study_folders import FAST, HERE, entered, planned
 from support.study_plans import files_below
@@ -23,7 +23,7 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize("jobs", [0, 1, 7, 24])
 @pytest.mark.parametrize("count", [1, 2, 5, 30])
 def test_every_job_is_in_one_part_and_parts_are_alike_in_size(jobs, count):
-    parts = [Part(number, count).of(range(jobs)) for number in range(1, count + 1)]
+    parts = [StudyPart(number, count).of(range(jobs)) for number in range(1, count + 1)]
     assert [job for part in parts for job in part] == list(range(jobs))
     sizes = [len(part) for part in parts]
     assert max(sizes) - min(sizes) <= 1
@@ -32,7 +32,7 @@ def test_every_job_is_in_one_part_and_parts_are_alike_in_size(jobs, count):
 @pytest.mark.parametrize(("number", "count"), [(0, 4), (5, 4), (1, 0)])
 def test_a_part_that_cannot_be_is_refused(number, count):
     with pytest.raises(OptionError, match=f"{number}/{count} is no part"):
-        Part(number, count)
+        StudyPart(number, count)
 
 
 SOURCE = str(Path(smfeval.__file__).parents[1])

@@ -30,7 +30,7 @@ from smfeval.studies.plan import Plan
 from smfeval.studies.plan_file import read_plan
 from smfeval.studies.recipes import RECIPES, apply_recipe, recipe_named
 from smfeval.studies.result import Study
-from smfeval.studies.run import Part, StudyRun, run_part, run_study
+from smfeval.studies.run import StudyPart, StudyRun, run_part, run_study
 from smfeval.studies.store import PAIRS, TASKS
 from smfeval.studies.task import PairTask, Task, files_of
 from smfeval.verbs import check_output_folder, write_tables
@@ -131,13 +131,13 @@ def _flags() -> argparse.ArgumentParser:
     return flags
 
 
-def _part(text: str) -> Part:
+def _part(text: str) -> StudyPart:
     """Read `2/8`."""
     numbers = text.split("/")
     if len(numbers) != len(("number", "count")) or not all(n.isdecimal() for n in numbers):
         raise OptionError(f"--part {text!r} is no part; write for example 2/8")
     try:
-        return Part(*map(int, numbers))
+        return StudyPart(*map(int, numbers))
     except OptionError as error:
         raise OptionError(f"--part: {error}") from error
 

@@ -59,7 +59,7 @@ class StudyRun:
 
 
 @dataclass(frozen=True)
-class Part:
+class StudyPart:
     """One of several parts of a study, which share its cache and know nothing of each other."""
 
     number: int  # 1, 2 ... count
@@ -82,7 +82,7 @@ class Part:
 class PartRun:
     """What came of a part of a study; its results are in the cache."""
 
-    part: Part
+    part: StudyPart
     results: tuple[TaskResult | PairResult, ...]
     known: int  # of them, by an earlier run
     total: int  # runs and pairs of the whole study
@@ -144,7 +144,7 @@ def run_study(
 def run_part(
     plan: Plan,
     found: StudyTasks,
-    part: Part,
+    part: StudyPart,
     *,
     workers: int | None = None,
     fresh: bool = False,
