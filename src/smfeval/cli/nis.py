@@ -6,7 +6,6 @@ import sys
 from smfeval.cli.conditions import Condition, parse_condition
 from smfeval.cli.flags import add_output_flags, parser
 from smfeval.errors import OptionError
-from smfeval.io.innovations import read_innovations
 from smfeval.show import nis
 from smfeval.show.render import json_text
 from smfeval.summarise.innovations import FALSE_ALARMS, InnovationReport, judge_innovations
@@ -17,6 +16,8 @@ CONDITION_NAMES = ("k", "refuted", "rejected", "lag_1")
 def run(arguments: list[str]) -> int:
     """Judge the innovations of one log; returns the exit code."""
     chosen = _flags().parse_args(arguments)
+    from smfeval.io.innovations import read_innovations  # noqa: PLC0415  polars: not for --help
+
     conditions = [parse_condition(text, CONDITION_NAMES, example="k>2") for text in chosen.fail_if]
     gates = dict(parse_gate(text) for text in chosen.gate)
     innovations = read_innovations(chosen.file)

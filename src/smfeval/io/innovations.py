@@ -29,14 +29,13 @@ from smfeval.io.atomic import replacing
 from smfeval.io.parquet import read_table
 from smfeval.io.source import BOM, STANDARD_INPUT, is_binary, open_input, standard_input
 from smfeval.maths.arrays import Ints
-from smfeval.maths.stamps import NANOSECONDS, seconds_text
+from smfeval.maths.stamps import json_stamp, seconds_text
 from smfeval.maths.symmetric import pack_lower, unpack_lower
 from smfeval.track.innovations import Innovations, SensorInnovations
 
 DEFAULT_SENSOR = "sensor"
 TRUTH = {"true": True, "1": True, "false": False, "0": False}
 MOST_SENSORS = 1000  # of one table; more are numbers mistaken for names
-LAST_SECOND = 9.2e9  # of stamps in nanoseconds that int64 holds
 
 
 @dataclass(frozen=True)
@@ -302,19 +301,6 @@ def _json_row(place: str, line: bytes) -> tuple[int, str, bool, list[float], lis
 
 def _flat(values: Any) -> Iterable[Any]:
     return [each for row in values for each in row] if isinstance(values[0], list) else values
-
-
-def json_stamp(said: Any) -> int:
-    """Nanoseconds of `stamp_ns`, or of `stamp` in seconds."""
-    if "stamp_ns" in said:
-        if not isinstance(said["stamp_ns"], int):
-            raise TypeError("stamp_ns is a whole number")
-        return int(said["stamp_ns"])
-    seconds = float(said["stamp"])
-    if not abs(seconds) < LAST_SECOND:
-        raise ValueError(f"stamp {seconds} is no time in seconds")
-    whole = int(seconds)
-    return whole * NANOSECONDS + round((seconds - whole) * NANOSECONDS)
 
 
 def _frame_of_parquet(path: Path) -> pl.DataFrame:

@@ -17,27 +17,22 @@ import select
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.convention import CONVENTIONS, to_right
 from smfeval.io.header import parse_header
-from smfeval.io.innovations import (
-    InnovationColumns,
-    SensorRows,
-    frame_of_csv,
-    frame_of_json,
-    json_stamp,
-    parse_names,
-    split_sensors,
-)
 from smfeval.io.source import BOM, HEAD_BYTES, LINE_BYTES, STANDARD_INPUT, is_binary
 from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.stamps import json_stamp
 from smfeval.maths.symmetric import unpack_lower
 from smfeval.track import About, GaussianTrack, Intake, Provenance, Track
 from smfeval.track.beliefs import normalise_quaternions
+
+if TYPE_CHECKING:
+    from smfeval.io.innovations import InnovationColumns, SensorRows
 
 CHUNK_BYTES = 2**21  # read at a time
 WAIT_S = 0.2  # how long standard input is waited for
@@ -324,8 +319,10 @@ class InnovationStream:
     lines: LineStream
     header: str | None = None  # the row of names; "" for JSON lines
 
-    def read(self) -> list[SensorRows]:
+    def read(self) -> "list[SensorRows]":
         """New rows by sensor; empty if there are none."""
+        from smfeval.io import innovations  # noqa: PLC0415  polars is slow to import
+
         first = self.lines.line + 1
         data = self.lines.read()
         if data and self.header is None:
@@ -334,10 +331,10 @@ class InnovationStream:
             return []
         name = self.lines.name
         if self.header:
-            frame = frame_of_csv(name, self._columns(), data, first=first)
+            frame = innovations.frame_of_csv(name, self._columns(), data, first=first)
         else:
-            frame = frame_of_json(name, data.splitlines(), first=first)
-        return split_sensors(name, frame, sized=True) if len(frame) else []
+            frame = innovations.frame_of_json(name, data.splitlines(), first=first)
+        return innovations.split_sensors(name, frame, sized=True) if len(frame) else []
 
     def _recognise(self, data: bytes, first: int) -> tuple[bytes, int]:
         if data.lstrip().removeprefix(BOM)[:1] == b"{":
@@ -348,5 +345,7 @@ class InnovationStream:
         self._columns()
         return rest, first + 1
 
-    def _columns(self) -> InnovationColumns:
+    def _columns(self) -> "InnovationColumns":
+        from smfeval.io.innovations import parse_names  # noqa: PLC0415  polars is slow to import
+
         return parse_names(self.lines.name, str(self.header).encode())

@@ -1,8 +1,11 @@
 """Stamps are int64 nanoseconds; this turns them into text and back without losing a digit."""
 
+from typing import Any
+
 from smfeval.errors import OptionError
 
 NANOSECONDS = 1_000_000_000
+LAST_SECOND = 9.2e9  # of stamps in nanoseconds that int64 holds
 UNITS_S = {"ms": 1e-3, "us": 1e-6, "s": 1.0, "": 1.0}
 
 
@@ -20,3 +23,16 @@ def seconds_text(stamp_ns: int) -> str:
     sign = "-" if stamp_ns < 0 else ""
     whole, fraction = divmod(abs(int(stamp_ns)), NANOSECONDS)
     return f"{sign}{whole}.{fraction:09d}"
+
+
+def json_stamp(said: Any) -> int:
+    """Nanoseconds of `stamp_ns`, or of `stamp` in seconds."""
+    if "stamp_ns" in said:
+        if not isinstance(said["stamp_ns"], int):
+            raise TypeError("stamp_ns is a whole number")
+        return int(said["stamp_ns"])
+    seconds = float(said["stamp"])
+    if not abs(seconds) < LAST_SECOND:
+        raise ValueError(f"stamp {seconds} is no time in seconds")
+    whole = int(seconds)
+    return whole * NANOSECONDS + round((seconds - whole) * NANOSECONDS)
