@@ -347,14 +347,20 @@ def fit_covariance_bound(fit: FitWeights, claim: Claim) -> Floats:
     unit = np.ones(q)
     arm = position - fit.origin
     unit[3:] = np.sqrt(np.einsum("ni,ni->", arm, arm) / len(arm))
+    if fit.inverse is None:
+        A = fit.weights(position, slice(0, 1))[0]
+        return A @ claim[:1].in_world()[0] @ A.T
+    V = (fit.inverse * unit**2) @ fit.inverse
     total, trace = np.zeros((q, q)), 0.0
     for part in _chunks(fit.fitted):
-        A = fit.weights(position, part)
-        Q = A @ claim[part].in_world() @ np.swapaxes(A, 1, 2)
-        size = np.sqrt(np.einsum("nii,i->n", Q, unit**2))
+        G = fit.jacobian(position[part])[:, :3]
+        rows = _scale_rows(G, fit.weight, part)
+        spread = so3.rotate_covariance(claim.rotation[part], claim.covariance[part, :3, :3]) @ rows
+        size = np.sqrt(np.maximum(np.einsum("niq,niq->n", rows @ V, spread), 0.0))
         trace += float(size.sum())
-        total += np.tensordot(1 / np.where(size > 0, size, np.inf), Q, 1)
-    return total * trace
+        share = 1 / np.where(size > 0, size, np.inf)
+        total += _sum_of_products(rows * share[:, None, None], spread)
+    return trace * fit.inverse @ total @ fit.inverse
 
 
 def bound_covariance(
