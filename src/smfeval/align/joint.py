@@ -21,7 +21,7 @@ entropy, and positive semidefinite by construction.
 """
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -208,8 +208,9 @@ def growth(claim: Claim, *, up: tuple[float, float, float] = UP) -> Growth:
         return Growth(None, (), {}, f"{len(claim)} scans are too few to see how they grow")
     shrinking = {}
     problems = []
+    over_lags = [_steps_over(lag, claim) for lag in lags]
     for level in LEVELS:
-        shares, problem = _at_level(level, lags, claim, np.array(up))
+        shares, problem = _at_level(level, lags, over_lags, claim, np.array(up))
         shrinking[level] = shares
         if problem is None:
             return Growth(level, lags, shrinking, GROWS_AS[level])
@@ -240,20 +241,35 @@ def _lags(scans: int) -> tuple[int, ...]:
     return tuple(sorted(lag for lag in lags if first <= lag)) if scans >= FEWEST_SCANS else ()
 
 
+class Steps(NamedTuple):
+    """Pairs of scans s < t: p_s - p_t, and the covariances of (e, theta) in world axes."""
+
+    arm: Floats  # (m, 3)
+    earlier: Floats  # (m, 6, 6)
+    later: Floats  # (m, 6, 6)
+
+
+def steps_between(s: Claim, t: Claim) -> Steps:
+    """Steps from scans to later ones."""
+    return Steps(s.position - t.position, s.in_world(), t.in_world())
+
+
+def _steps_over(lag: int, claim: Claim) -> Steps:
+    """Steps over a lag, evenly along the track."""
+    s = np.unique(np.linspace(0, len(claim) - 1 - lag, SAMPLES).astype(np.intp))
+    return steps_between(claim[s], claim[s + lag])
+
+
 def _at_level(
-    level: int, lags: tuple[int, ...], claim: Claim, up: Floats
+    level: int, lags: tuple[int, ...], over_lags: list[Steps], claim: Claim, up: Floats
 ) -> tuple[tuple[float, ...], str | None]:
     """Share of shrinking scans at each lag, and what speaks against the level, if anything."""
     n = len(claim)
-    grown = [
-        growth_between(level, claim[s], claim[s + lag], up)
-        for lag in lags
-        for s in [np.unique(np.linspace(0, n - 1 - lag, SAMPLES).astype(np.intp))]
-    ]
+    grown = [growth_over(level, steps, up) for steps in over_lags]
     shares = tuple(float(np.mean(g < SHRUNK)) if len(g) else 1.0 for g in grown)
     if max(shares) > SHRUNK_SHARE:
         return shares, f"covariances shrink in {words.share(max(shares))} of the scans"
-    whole = growth_between(level, claim[1:2], claim[n - 1 :], up)
+    whole = growth_over(level, steps_between(claim[1:2], claim[n - 1 :]), up)
     if not (whole >= GROWN).all() or not len(whole):
         return shares, "covariances hardly grow from the start to the end"
     if level == 3 and np.quantile(grown[0], 0.05) < RANDOM_WALK_GROWTH * lags[0] / n:
@@ -272,10 +288,10 @@ def _lacks_blocks(ends: Claim) -> bool:
     return bool(missing and last > WIDER * first)
 
 
-def growth_between(level: int, s: Claim, t: Claim, up: Floats) -> Floats:
+def growth_over(level: int, steps: Steps, up: Floats) -> Floats:
     """g = 1 - lambda_max(P_t^-1 P_s->t); pairs whose P_t is singular are left out. (m,)."""
-    later = integrated_covariance(level, np.zeros_like(t.position), t.in_world(), up)
-    earlier = integrated_covariance(level, s.position - t.position, s.in_world(), up)
+    later = integrated_covariance(level, np.zeros_like(steps.arm), steps.later, up)
+    earlier = integrated_covariance(level, steps.arm, steps.earlier, up)
     scale = np.sqrt(np.diagonal(later, axis1=1, axis2=2))
     regular = (scale > 0).all(axis=1)
     scale = scale[regular, :, None] * scale[regular, None, :]

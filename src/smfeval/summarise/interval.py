@@ -281,6 +281,11 @@ class Ends:
     n_rare: Floats
     beyond: Bools
 
+    def __getitem__(self, row: int) -> "Ends":
+        """Ends of one of the series."""
+        each = (self.low, self.high, self.n_effective, self.n_rare, self.beyond)
+        return Ends(*(part[row] for part in each))
+
     @property
     def is_refused(self) -> Bools:
         """Whether a series is too short for its dependence."""
@@ -310,8 +315,26 @@ def auto_interval(
     if statistic.name == "mean" and is_fraction(series) and series.min() == series.max():
         return _unanimous_interval(series, level, related)
     check_varying(statistic.averaged(series))
+    return _interval_between(auto_ends(series, statistic, level), series, statistic, level)
 
-    ends = auto_ends(series, statistic, level)
+
+def auto_intervals(rows: Floats, statistic: Statistic, level: float) -> list[Interval]:
+    """Intervals of series over the same scans, at once; all of one `kind_of_series`. (m, n)."""
+    ends = auto_ends(rows, statistic, level)
+    return [_interval_between(ends[i], row, statistic, level) for i, row in enumerate(rows)]
+
+
+def kind_of_series(series: Floats, statistic: Statistic) -> Literal["numbers", "fraction"] | None:
+    """What `auto_intervals` can do together; None: `interval` has something to say about it."""
+    try:
+        check_varying(statistic.averaged(check_series(series)))
+    except SeriesError:
+        return None
+    return "fraction" if statistic.name == "mean" and is_fraction(series) else "numbers"
+
+
+def _interval_between(ends: Ends, series: Floats, statistic: Statistic, level: float) -> Interval:
+    """The ends of one series as its interval, or why they are refused."""
     reason = ends.reason()
     return Interval(
         value=statistic.of(series),

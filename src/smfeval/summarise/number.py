@@ -1,6 +1,6 @@
 """A number of a summary: its value, unit and interval, and how much the scans had to say."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +9,16 @@ import numpy as np
 from smfeval import words
 from smfeval.errors import OptionError, SeriesError
 from smfeval.maths.arrays import Floats
-from smfeval.summarise.interval import Interval, StatisticName, interval
+from smfeval.summarise.interval import (
+    Interval,
+    StatisticName,
+    auto_intervals,
+    interval,
+    kind_of_series,
+    parse_statistic,
+)
 
+SHORT = 8192  # scans: intervals of longer series cost what each scan costs, together or not
 LEAST_TAIL = 1e-4  # a thousand replicates, or a few hundred scans, say nothing beyond
 
 
@@ -83,6 +91,23 @@ class Intervals:
         except SeriesError as error:
             return Number(plain_statistic(series, statistic), unit, reason=str(error))
         return _number(found, unit)
+
+    def of_each(
+        self, series: Sequence[Floats], statistic: StatisticName, units: Sequence[str]
+    ) -> list[Number]:
+        """The same of several series over the same scans; of short ones, all at once."""
+        which, found = parse_statistic(statistic), dict[int, Number]()
+        if self.method == "auto" and len(series) > 1 and len(series[0]) <= SHORT:
+            kinds = [kind_of_series(each, which) for each in series]
+            for kind in {*kinds} - {None}:
+                at = [i for i, each in enumerate(kinds) if each == kind]
+                rows = np.stack([series[i] for i in at])
+                every = auto_intervals(rows, which, self.level)
+                found |= {i: _number(each, units[i]) for i, each in zip(at, every, strict=True)}
+        return [
+            found[i] if i in found else self.of(each, statistic, units[i])
+            for i, each in enumerate(series)
+        ]
 
 
 def plain_statistic(series: Floats, statistic: StatisticName) -> float:

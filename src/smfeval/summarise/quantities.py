@@ -4,7 +4,7 @@ Every function takes the sample and the numbers of the rows before (`summarise.n
 and returns a number with its interval, or None where the track has no such number.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf, log
@@ -29,6 +29,7 @@ WANDERS = "the error wanders over the whole track: it has no mean that a track t
 ROUNDING = 1e-9  # errors this small beside the positions are what rounding leaves of zero
 LEVELS = (0.5, 0.68, 0.9, 0.95, 0.99)
 NOMINAL = 0.9  # the coverage that tables show
+UNITLESS = ("1",) * len(LEVELS)
 FEWEST_FOR_SHAPE = 4  # scans: fewer than d + 1 errors always lie in a plane
 LEAST_CORRELATION = 0.05  # claimed: less of it cannot be told from none
 
@@ -68,14 +69,39 @@ class Sample:
             return Number(plain_statistic(series, statistic), unit, reason=WANDERS)
         return self.intervals.of(series, statistic, unit, related=related)
 
+    def numbers(
+        self, series: Sequence[Floats], statistic: StatisticName, units: Sequence[str]
+    ) -> list[Number]:
+        """The same of several series."""
+        if self.error_wanders and self.intervals.method is not None:
+            return [
+                self.number(each, statistic, unit) for each, unit in zip(series, units, strict=True)
+            ]
+        return self.intervals.of_each(series, statistic, units)
+
     def mean(self, rule: str) -> Number | None:
-        """Mean of a rule over the scans, with its interval; computed once."""
-        if rule not in self.series:
-            return None
-        if rule not in self._means:
-            unit = RULES[rule].unit_for(self.settings)
-            self._means[rule] = self.number(self.series[rule], "mean", unit)
-        return self._means[rule]
+        """Mean of a rule over the scans, with its interval."""
+        return self._means.get(rule)
+
+    @cached_property
+    def medians(self) -> dict[str, Number]:
+        """Medians of the NEES and, where it is that of the residuals, of the precision."""
+        series = {"nees": self.series["nees"]}
+        if self._precise and not self.error_wanders:
+            series["precision"] = -self.residuals.likelihood_terms.logdet
+        units = ["1", "nat"][: len(series)]
+        found = self.numbers(list(series.values()), "median", units)
+        return dict(zip(series, found, strict=True))
+
+    @cached_property
+    def coverages(self) -> dict[float, Number]:
+        """Share of scans whose region of each level holds the reference."""
+        inside = [self.series["pit"] <= level for level in LEVELS]
+        if self.error_wanders:
+            found = self.numbers([each.astype(np.float64) for each in inside], "mean", UNITLESS)
+        else:
+            found = coverage_numbers(inside, self.relative_nees, self.intervals)
+        return dict(zip(LEVELS, found, strict=True))
 
     @cached_property
     def correlation(self) -> CorrelationTerms | None:
@@ -84,7 +110,18 @@ class Sample:
 
     @cached_property
     def _means(self) -> dict[str, Number]:
-        return {}
+        """Of every rule that is a number of its own."""
+        shown = {name: each for name, each in self.series.items() if RULES[name].title is not None}
+        if self.space.name == "position":
+            shown["ape"] = self.series["ape"]
+        units = [RULES[name].unit_for(self.settings) for name in shown]
+        found = self.numbers(list(shown.values()), "mean", units)
+        return dict(zip(shown, found, strict=True))
+
+    @property
+    def _precise(self) -> bool:
+        residuals = self.residuals
+        return residuals.noise is None and residuals.reported is None
 
 
 Computed = dict[str, Number]  # the numbers of the rows before
@@ -108,7 +145,9 @@ def k_at_verdict_level(sample: Sample, k: Number) -> Number:
 def compute_mae(sample: Sample, computed: Computed) -> Number:
     """Mean distance from the reference."""
     del computed
-    return sample.number(sample.series["ape"], "mean", "m")
+    mae = sample.mean("ape")
+    assert mae is not None  # it is always scored
+    return mae
 
 
 def compute_rmse(sample: Sample, computed: Computed) -> Number:
@@ -145,6 +184,8 @@ def compute_nees(
     del computed
     if sample.residuals.covariance is None:
         return None
+    if statistic == "median":
+        return sample.medians["nees"]
     return sample.number(sample.series["nees"], statistic, "1")
 
 
@@ -188,20 +229,27 @@ def compute_nats(sample: Sample, computed: Computed) -> Number | None:
 def compute_coverage(sample: Sample, computed: Computed, *, level: float) -> Number | None:
     """Share of scans whose region of a level holds the reference."""
     del computed
-    if sample.residuals.covariance is None:
-        return None
-    inside = sample.series["pit"] <= level
-    if sample.error_wanders:
-        return sample.number(inside.astype(np.float64), "mean", "1")
-    return coverage_number(inside, sample.relative_nees, sample.intervals)
+    return None if sample.residuals.covariance is None else sample.coverages[level]
 
 
-def coverage_number(inside: Bools, relative_nees: Floats, intervals: Intervals) -> Number:
-    """A coverage: a share whose memory is that of the NEES, its ends within 0 and 1."""
-    related = None
-    if inside.all() or not inside.any():
-        related = np.log(np.maximum(relative_nees, np.finfo(np.float64).tiny))
-    number = intervals.of(inside.astype(np.float64), "mean", "1", related=related)
+def coverage_numbers(
+    inside: Sequence[Bools], relative_nees: Floats, intervals: Intervals
+) -> list[Number]:
+    """Coverages: shares whose memory is that of the NEES, their ends within 0 and 1. (n,) each."""
+    rows = [each.astype(np.float64) for each in inside]
+    mixed = [i for i, each in enumerate(inside) if each.any() and not each.all()]
+    several = intervals.of_each([rows[i] for i in mixed], "mean", UNITLESS) if mixed else []
+    found = dict(zip(mixed, several, strict=True))
+    related = np.log(np.maximum(relative_nees, np.finfo(np.float64).tiny))
+    numbers = [
+        found[i] if i in found else intervals.of(each, "mean", "1", related=related)
+        for i, each in enumerate(rows)
+    ]
+    return [_share(number) for number in numbers]
+
+
+def _share(number: Number) -> Number:
+    """With its ends within 0 and 1."""
     low, high = (
         None if end is None else min(max(end, 0.0), 1.0) for end in (number.low, number.high)
     )
@@ -224,6 +272,8 @@ def compute_precision(sample: Sample, computed: Computed) -> Number | None:
     residuals = sample.residuals
     if residuals.covariance is None:
         return None
+    if "precision" in sample.medians:
+        return sample.medians["precision"]
     if residuals.noise is None and residuals.reported is None:
         return sample.intervals.of(-residuals.likelihood_terms.logdet, "median", "nat")
     covariance = residuals.covariance if residuals.reported is None else residuals.reported
@@ -290,4 +340,4 @@ def compute_relative_coverage(sample: Sample, computed: Computed) -> Number | No
         return None
     nees = sample.relative.scores["nees"]
     inside = nees <= chi_squared_tail_quantile(3, 1 - NOMINAL)
-    return coverage_number(inside, nees, sample.intervals)
+    return coverage_numbers([inside], nees, sample.intervals)[0]
