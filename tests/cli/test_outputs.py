@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from smfeval.cli import study
+from smfeval.cli import conditions
 from smfeval.cli.conditions import score_condition
 from smfeval.cli.outputs import check_outputs
 from smfeval.errors import OptionError
@@ -196,7 +196,7 @@ def test_nan_passes_no_gate(sign):
 
 def test_nan_passes_no_gate_of_a_study(monkeypatch):
     values = [("all, bold", float("nan")), ("all, good", 1.0)]
-    monkeypatch.setattr(study, "_condition_values", lambda *_: iter(values))
-    outcome = study.check_conditions(None, [study.study_condition("k>2")])
+    monkeypatch.setattr(conditions, "_condition_values", lambda *_: iter(values))
+    outcome = conditions.check_conditions(None, [conditions.study_condition("k>2")])
     assert outcome.untestable == ("k > 2: k of all, bold is not a number",)
     assert outcome.violations == ()
