@@ -8,12 +8,15 @@ from questions import (
     bootstrap,
     crps,
     energy,
+    fitting,
     interpolation,
+    orientation,
     pairing,
     reading,
     relative,
     scoring,
     startup,
+    verbs,
 )
 
 QUESTIONS: tuple[Question, ...] = (
@@ -28,4 +31,7 @@ QUESTIONS: tuple[Question, ...] = (
     energy.QUESTION,
     crps.QUESTION,
     interpolation.QUESTION,
+    orientation.QUESTION,
+    fitting.QUESTION,
+    verbs.QUESTION,
 )

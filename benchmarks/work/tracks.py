@@ -11,9 +11,11 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 from scipy.signal import lfilter
 from scipy.spatial.transform import Rotation
 
+from smfeval import Innovations, SensorInnovations, write_innovations
 from smfeval.io import write
 from smfeval.maths.arrays import Floats
 from smfeval.track import About, GaussianTrack, Track
@@ -64,6 +66,34 @@ def write_all(scans: int, folder: Path) -> None:
     np.save(folder / "error.npy", estimate.position - reference.position)
     np.save(folder / "covariance.npy", estimate.covariance[:, :3, :3])
     np.save(folder / "series.npy", remembering(rng.normal(size=scans)))
+    for name, factor in (("tight", 0.01), ("wide", 100.0)):
+        scaled = estimate.with_arrays({"covariance": factor * estimate.covariance})
+        write(scaled, folder / f"{name}.square")
+    write_logs(folder, estimate, rng)
+
+
+def write_logs(folder: Path, track: GaussianTrack, rng: np.random.Generator) -> None:
+    """What a filter would log: innovations of one sensor, and telemetry of its updates."""
+    scans = len(track)
+    root = rng.normal(size=(scans, 3, 4))
+    covariance = root @ root.swapaxes(1, 2)
+    innovation = np.einsum("nij,nj->ni", root, rng.normal(size=(scans, 4)))
+    sensor = SensorInnovations(
+        "lidar", track.stamp, innovation, covariance, np.ones(scans, dtype=bool)
+    )
+    write_innovations(Innovations((sensor,)), folder / "innovations.parquet")
+    information = np.einsum("nij,nkj->nik", root, root) / 0.03**2
+    entries = {
+        f"information_{'xyz'[i]}{'xyz'[j]}": information[:, i, j]
+        for i in range(3)
+        for j in range(i + 1)
+    }
+    columns = {
+        "stamp": track.stamp,
+        "matched": np.full(scans, 1000),
+        "sigma_m": np.full(scans, 0.03),
+    }
+    pl.DataFrame(columns | entries).write_parquet(folder / "telemetry.parquet")
 
 
 def write_track(folder: Path, name: str, track: Track) -> None:

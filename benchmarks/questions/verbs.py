@@ -1,0 +1,49 @@
+"""The other verbs, whole processes, against `score` of the same files."""
+
+from suite.cost import Command
+from suite.files import Files
+from suite.ours import SMFEVAL, verb
+from suite.rows import Goal, Pairing, Question
+
+SCORE = "smfeval score"
+CHECK, HTML = "smfeval check", "smfeval score --html"
+CALIBRATE, NIS = "smfeval calibrate, two tracks", "smfeval nis, as many innovations"
+WATCH, EXPLAIN = "smfeval watch --once", "smfeval explain"
+DIAGNOSE, ALIBIS = "smfeval score --diagnose", "smfeval score --alibis"
+
+
+def commands(files: Files) -> tuple[Command, ...]:
+    est, other, ref = (files.path(name) for name in ("est.square", "other.square", "ref.tum"))
+    scored = ("score", est, "--ref", ref)
+    page = (SMFEVAL, *scored, "--html", files.path("page.html"), "--force", "--json")
+    wide = files.path("wide.square")  # no alarm, so that all of it is read
+    watched = ("watch", wide, "--ref", ref, "--gauge", "none", "--once", "-q")
+    return (
+        verb(SCORE, *scored),
+        verb(CHECK, "check", est),
+        Command(HTML, page),
+        verb(DIAGNOSE, *scored, "--diagnose"),
+        verb(ALIBIS, "score", files.path("tight.square"), "--ref", ref, "--alibis"),
+        verb(CALIBRATE, "calibrate", est, other, "--ref", ref, "--estimator", "made"),
+        verb(NIS, "nis", files.path("innovations.parquet")),
+        Command(WATCH, (SMFEVAL, *watched)),
+        verb(EXPLAIN, "explain", est, "--telemetry", files.path("telemetry.parquet"), "--ref", ref),
+    )
+
+
+QUESTION = Question(
+    "other verbs",
+    "Whole processes. What another verb costs beside `score` of the same track.",
+    commands,
+    (
+        Pairing(CHECK, SCORE, goal=Goal(1.0, 100_000)),
+        Pairing(HTML, SCORE),
+        Pairing(DIAGNOSE, SCORE, goal=Goal(1 / 1.5, 100_000)),
+        Pairing(ALIBIS, SCORE, goal=Goal(1 / 4, 100_000)),
+        Pairing(CALIBRATE, SCORE),
+        Pairing(NIS, SCORE),
+        Pairing(WATCH, SCORE),
+        Pairing(EXPLAIN, SCORE),
+    ),
+    sizes=(1_000, 10_000, 100_000),
+)

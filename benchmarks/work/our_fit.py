@@ -1,0 +1,38 @@
+"""A step of judging a claim after a fit, on a dead reckoning. STEP SCANS."""
+
+import sys
+
+import numpy as np
+from timing import best, tell
+
+from smfeval.align.joint import Claim, Joint, growth
+from smfeval.align.projection import bound_covariance, fit_weights, projected_covariance
+from smfeval.maths import so3
+from smfeval.summarise.judgement import gather_rows
+
+step, scans = sys.argv[1], int(sys.argv[2])
+rng = np.random.default_rng(0)
+position = np.cumsum(0.1 * rng.normal(size=(scans, 3)), axis=0)
+rotation = so3.exp(np.cumsum(0.02 * rng.normal(size=(scans, 3)), axis=0))
+R = so3.matrix(rotation)
+# Independent steps of (e, theta) about the origin, carried to each pose and into its axes
+arm = np.zeros((scans, 6, 6))
+arm[:, range(6), range(6)], arm[:, :3, 3:] = 1.0, -so3.hat(position)
+left = (1e-8 * np.arange(1, scans + 1))[:, None, None] * np.diag([1, 1, 1, 0.01, 0.01, 0.01])
+both = np.zeros((scans, 6, 6))
+both[:, :3, :3] = both[:, 3:, 3:] = R
+turned = both.swapaxes(1, 2) @ arm
+covariance = turned @ left @ turned.swapaxes(1, 2)
+claim = Claim(position, rotation, 0.5 * (covariance + covariance.swapaxes(1, 2)))
+fit, joint = fit_weights("se3", position), Joint("implied", 6)
+stamp = 100_000_000 * np.arange(scans)
+
+work = {
+    "floor": lambda: both @ covariance @ both.swapaxes(1, 2),
+    "growth": lambda: growth(claim),
+    "projection": lambda: projected_covariance(fit, joint, claim),
+    "bound": lambda: bound_covariance(fit, claim),
+    "windows": lambda: gather_rows(joint, "se3", claim, (position, rotation), stamp),
+}
+assert growth(claim).level == 6 or scans < 1000
+tell(best(work[step])[0])
