@@ -10,7 +10,7 @@ import pytest
 
 from smfeval.errors import OptionError, PairingError, SeriesError
 from smfeval.evaluation import Options
-from smfeval.lab.tune import TunedKnob, TuningTrack, golden_section, tune
+from smfeval.lab.tune import TunedKnob, TuningTrack, tune
 from smfeval.track import GaussianTrack
 from support.commands import refused, run
 from support.study_folders import put, truth
@@ -37,17 +37,6 @@ def improves(track, settings):
     """Errors are least at Q = 3; the claim is always honest."""
     error = BEST_ERROR_M * (1 + np.log(float(settings["Q"]) / 3) ** 2)
     return belief(track.recording, error, error)
-
-
-def test_golden_section_finds_the_least_value_by_few_tries():
-    tried = []
-
-    def score(x):
-        tried.append(x)
-        return (x - 1.3) ** 2
-
-    assert golden_section(score, -5, 5, 14) == pytest.approx(1.3, abs=0.05)
-    assert len(tried) == 14
 
 
 def test_a_covariance_that_only_claims_is_tuned_and_nothing_of_it_is_earned():

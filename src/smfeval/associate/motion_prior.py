@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from math import comb, factorial
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from smfeval.associate.kalman import Chain, SmoothedStates, innovations, smooth_chain
 from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.minimum import golden_section
 
 
 def transition(step: Floats, order: int) -> Floats:
@@ -244,7 +244,7 @@ LEAST_OBSERVATIONS = 12  # fewer cannot tell motion from noise
 # Noise over the motion of one step, both as variances: below the lowest, noise does not show;
 # above the highest, hundreds of observations are averaged and motion does not show.
 LOG10_RATIOS = np.arange(-8.0, 10.1, 2.0)
-TOLERANCE = 0.04  # in log10: a tenth of the ratio, less than its error from 2000 observations
+TRIES = 12  # to 0.02 in log10 of the ratio, less than its error from 2000 observations
 
 
 @dataclass(frozen=True)
@@ -304,11 +304,5 @@ def _profile(step: Floats, seen: Floats, order: int, ratio: Floats) -> tuple[Flo
 def _minimise(cost: Callable[[Floats], Floats], grid: Floats) -> float:
     """Where a function of one number is least: the best of a grid, refined between neighbours."""
     best = int(np.argmin(cost(grid)))
-    low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
-    found = minimize_scalar(
-        lambda x: float(cost(np.array([x]))[0]),
-        bounds=(low, high),
-        method="bounded",
-        options={"xatol": TOLERANCE},
-    )
-    return float(found.x)
+    low, high = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, len(grid) - 1)])
+    return golden_section(lambda x: float(cost(np.array([x]))[0]), low, high, TRIES)

@@ -3,10 +3,9 @@
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from math import ceil, log2
+from math import ceil, lgamma, log2
 
 import numpy as np
-from scipy.special import betainc, gammaln, ndtr
 
 from smfeval.compare.duels import Column, Duel, MetricCell, duels
 from smfeval.compare.ranks import ranks
@@ -41,6 +40,8 @@ def fewest_for_median(level: float) -> int:
 
 def expanded_tail(count: int, tail: float) -> float:
     """The percentile that makes up for the narrowness of the bootstrap of a few tracks."""
+    from scipy.special import ndtr  # noqa: PLC0415  slow to import
+
     return float(ndtr(np.sqrt(count / (count - 1)) * t_quantile(count - 1, tail)))
 
 
@@ -75,6 +76,8 @@ def middle_draws(count: int) -> tuple[Ints, Ints, Floats]:
 
 def _at_track(place: Ints, count: int) -> Floats:
     """Probability that the lower middle draw is the track at a place (from 0)."""
+    from scipy.special import betainc  # noqa: PLC0415  slow to import
+
     rank = (count + 1) // 2
     below, upto = (betainc(rank, count - rank + 1, (place + i) / count) for i in (0, 1))
     return upto - below
@@ -83,7 +86,7 @@ def _at_track(place: Ints, count: int) -> Floats:
 def _two_tracks(place: Ints, count: int) -> Floats:
     """Probability that the middle draws of an even count are at places i < j. (p, p)."""
     half = count // 2
-    ways = gammaln(count + 1) - 2 * gammaln(half + 1)
+    ways = lgamma(count + 1) - 2 * lgamma(half + 1)
     lower, upper = (_log_power_step(p, half, count) for p in (place + 1, count - place))
     rising = place[:, None] < place[None, :]
     return np.exp(np.where(rising, ways + lower[:, None] + upper[None, :], -np.inf))

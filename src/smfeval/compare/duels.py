@@ -16,7 +16,6 @@ from itertools import combinations
 from math import ceil, log2
 
 import numpy as np
-from scipy.special import ndtr
 
 from smfeval.compare.hypothesis import HypothesisCount
 from smfeval.compare.pooled import PooledK
@@ -195,6 +194,8 @@ def _two_sided(ranks: Ints, lesser: int) -> float:
     """Twice the probability that W+ (doubled) is at most the lesser of the two sums."""
     if len(ranks) > EXACT_UP_TO:
         spread = 0.5 * np.sqrt(np.sum(ranks.astype(np.float64) ** 2))
+        from scipy.special import ndtr  # noqa: PLC0415  slow to import
+
         return float(min(1.0, 2 * ndtr((lesser - 0.5 * ranks.sum()) / spread)))
     null = _null_distribution(tuple(np.sort(ranks).tolist()))
     return float(min(1.0, 2 * null[: lesser + 1].sum()))

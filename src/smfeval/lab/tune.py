@@ -14,7 +14,7 @@ left is what a factor could still gain.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from math import exp, inf, isfinite, log, sqrt
+from math import exp, inf, isfinite, log
 from typing import Any
 
 import numpy as np
@@ -25,13 +25,13 @@ from smfeval.calibration.models import WORST
 from smfeval.errors import OptionError, SeriesError, SmfevalError
 from smfeval.evaluation import Options, evaluate
 from smfeval.maths.arrays import Floats
+from smfeval.maths.minimum import golden_section
 from smfeval.score import Residuals
 from smfeval.summarise.inflation import best_scale, scaled_log_score
 from smfeval.summarise.number import Intervals, Number
 from smfeval.track import AnyTrack
 
 SCHEMA = "smfeval.tune/1"
-GOLDEN = (sqrt(5) - 1) / 2
 FEWEST_TRIES = 4  # of a golden section: its first two, and a step to either side
 END = 0.05  # part of the range, as logarithms, from which on the best lies at its end
 
@@ -261,22 +261,6 @@ def search_along_knobs(search: Search) -> None:
             return search.score([*logs[:at], x, *logs[at + 1 :]])
 
         golden_section(along, log(knob.low), log(knob.high), share)
-
-
-def golden_section(score: Callable[[float], float], low: float, high: float, tries: int) -> float:
-    """Where a function with one minimum is least, by so many values of it."""
-    left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-    at_left, at_right = score(left), score(right)
-    for _ in range(tries - 2):
-        if at_left <= at_right:
-            high, right, at_right = right, left, at_left
-            left = high - GOLDEN * (high - low)
-            at_left = score(left)
-        else:
-            low, left, at_left = left, right, at_right
-            right = low + GOLDEN * (high - low)
-            at_right = score(right)
-    return left if at_left <= at_right else right
 
 
 def search_simplex(search: Search) -> None:

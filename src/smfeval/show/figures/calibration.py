@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from scipy.stats import binom
 
 from smfeval import words
 from smfeval.errors import SeriesError
@@ -117,6 +116,8 @@ def honest_band(scans: float | None) -> tuple[float, float] | None:
     whole = int(scans or 0)
     if whole < 1:
         return None
+    from scipy.stats import binom  # noqa: PLC0415  slow to import, for this figure only
+
     low, high = binom.interval(BAND_LEVEL, whole, 1 / BINS)
     return float(low) * BINS / whole, float(high) * BINS / whole
 

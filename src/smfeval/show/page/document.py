@@ -5,10 +5,10 @@ import re
 from base64 import b64encode
 from functools import cache
 from hashlib import sha256
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-import scipy
 
 from smfeval import __version__
 from smfeval.show.page.terms import Glossary
@@ -83,10 +83,10 @@ def _versions() -> str:
         "smfeval": __version__,
         "Python": platform.python_version(),
         "NumPy": np.__version__,
-        "SciPy": scipy.__version__,
+        "SciPy": version("scipy"),
         "plotly.js": _plotly_version(),
     }
-    return ", ".join(f"{name} {version}" for name, version in versions.items())
+    return ", ".join(f"{name} {each}" for name, each in versions.items())
 
 
 def _plotly_version() -> str:
