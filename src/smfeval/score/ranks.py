@@ -25,7 +25,7 @@ from smfeval.score.ape import ape
 from smfeval.score.residuals import Ensemble
 
 MOST = 1000  # particles of a scan that are ranked: a step of 0.1 % between ranks
-PAIRS_AT_ONCE = 1_000_000  # distances between particles held at a time
+PAIRS_AT_ONCE = 131_072  # distances held at a time: 1 MB, which stays in the cache
 FLAT = 1e-12  # directions with less of the largest variance have no spread
 
 
@@ -57,13 +57,8 @@ def _rank(x: Floats, p: Floats, chance: Floats) -> Floats:
     z = _whitened(x, p)
     reach = _silverman(1 / own, x.shape[-1]) ** 2
 
-    square = np.zeros((len(x), x.shape[1], x.shape[1]))
-    for axis in np.moveaxis(z, -1, 0):
-        apart = axis[:, :, None] - axis[:, None, :]
-        square += np.multiply(apart, apart, out=apart)
-    between = _kernel(square, reach[:, None, None])
     to_reference = _kernel(np.einsum("nid,nid->ni", z, z), reach[:, None])
-    others = np.einsum("nij,nj->ni", between, p) - p + own[:, None] * to_reference
+    others = _density(z, p, reach) - p + own[:, None] * to_reference
     others /= 1 - p
     at_reference = np.einsum("ni,ni->n", p, to_reference) / (1 - own)
 
@@ -72,11 +67,27 @@ def _rank(x: Floats, p: Floats, chance: Floats) -> Floats:
     return inside + chance * (tied + own)
 
 
+def _density(z: Floats, p: Floats, reach: Floats) -> Floats:
+    """Weighted sum of the kernels of all points at each. (n, m, d), (n, m), (n,) -> (n, m)."""
+    density = np.empty_like(p)
+    axes = np.ascontiguousarray(np.moveaxis(z, -1, 0))
+    step = max(1, PAIRS_AT_ONCE // p.size)
+    for start in range(0, p.shape[1], step):
+        at = slice(start, start + step)
+        square = np.zeros((len(z), min(step, p.shape[1] - start), p.shape[1]))
+        for axis in axes:
+            apart = axis[:, at, None] - axis[:, None, :]
+            square += np.multiply(apart, apart, out=apart)
+        density[:, at] = (_kernel(square, reach[:, None, None]) @ p[..., None])[..., 0]
+    return density
+
+
 def _kernel(square: Floats, reach: Floats) -> Floats:
     """1 / (1 + q / h^2)^2: never zero, so that far points keep their order."""
     square /= reach
     square += 1.0
-    return 1 / np.multiply(square, square, out=square)
+    np.multiply(square, square, out=square)
+    return np.divide(1.0, square, out=square)
 
 
 def _silverman(points: Floats, dimension: int) -> Floats:
