@@ -8,7 +8,7 @@ N(0, S_ref). (S_ref in the first term only would be lowest at S + 2 S_ref, so no
 """
 
 from collections.abc import Iterator
-from math import isqrt
+from math import isqrt, prod
 
 import numpy as np
 
@@ -113,26 +113,42 @@ def _distances_between(ensemble: Ensemble, noise: Floats | None, beta: float) ->
         row = ensemble.offset[scans][:, None] + np.arange(size)
         x, p = ensemble.difference[row], ensemble.probability[row]
         both = None if noise is None else 2 * noise[scans]
-        for i, j in _blocks(size):
-            distance = _block_distances(x[:, i], x[:, j], both, beta)
+        room = pair_room(len(scans), size)
+        for i, j in pair_blocks(size):
+            distance = _block_distances(x[:, i], x[:, j], both, beta, room)
             if i == j:  # kernels keep a particle from itself, and only other pairs count
                 distance[:, np.arange(distance.shape[1]), np.arange(distance.shape[1])] = 0.0
-            part = np.einsum("ni,nij,nj->n", p[:, i], distance, p[:, j], optimize=True)
+            part = np.einsum("ni,ni->n", p[:, i], (distance @ p[:, j, None])[..., 0])
             total[scans] += part if i == j else 2 * part
     return total
 
 
-def _block_distances(one: Floats, other: Floats, noise: Floats | None, beta: float) -> Floats:
+def _block_distances(
+    one: Floats, other: Floats, noise: Floats | None, beta: float, room: Floats
+) -> Floats:
     """E|x_i - x_j + noise|^beta. (n, a, d), (n, b, d), (n, d, d) -> (n, a, b)."""
     if noise is not None:
         apart = one[:, :, None, :] - other[:, None, :, :]
         both = np.broadcast_to(noise[:, None, None], (*apart.shape, apart.shape[-1]))
         return _distance(apart, both, beta)
-    square = np.zeros((len(one), one.shape[1], other.shape[1]))
-    for axis in range(one.shape[-1]):
-        apart = one[:, :, None, axis] - other[:, None, :, axis]
-        square += np.multiply(apart, apart, out=apart)
+    square = squares_apart(one, other, room)
     return np.sqrt(square, out=square) if beta == 1 else square ** (beta / 2)
+
+
+def pair_room(scans: int, size: int) -> Floats:
+    """Memory for the squares of a block of pairs, asked for once and not with every block."""
+    return np.empty((2, scans * _block_size(size) ** 2))
+
+
+def squares_apart(one: Floats, other: Floats, room: Floats) -> Floats:
+    """|x_i - x_j|^2 in the memory given (`pair_room`). (n, a, d), (n, b, d) -> (n, a, b)."""
+    shape = len(one), one.shape[1], other.shape[1]
+    square, apart = (each[: prod(shape)].reshape(shape) for each in room)
+    square[...] = 0.0
+    for axis in range(one.shape[-1]):
+        np.subtract(one[:, :, None, axis], other[:, None, :, axis], out=apart)
+        square += np.multiply(apart, apart, out=apart)
+    return square
 
 
 def _groups_by_count(count: Ints) -> Iterator[tuple[Ints, int]]:
@@ -144,9 +160,14 @@ def _groups_by_count(count: Ints) -> Iterator[tuple[Ints, int]]:
             yield scans[start : start + step], int(size)
 
 
-def _blocks(size: int) -> Iterator[tuple[slice, slice]]:
+def _block_size(size: int) -> int:
+    """Particles on either side of a block."""
+    return min(size, max(1, isqrt(PAIRS_AT_ONCE)))
+
+
+def pair_blocks(size: int) -> Iterator[tuple[slice, slice]]:
     """Pairs of slices that together hold each pair of particles once, the diagonal ones first."""
-    step = min(size, max(1, isqrt(PAIRS_AT_ONCE)))
+    step = _block_size(size)
     parts = [slice(start, min(start + step, size)) for start in range(0, size, step)]
     for at, part in enumerate(parts):
         for other in parts[at:]:

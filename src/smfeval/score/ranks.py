@@ -22,10 +22,10 @@ import numpy as np
 
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.score.ape import ape
+from smfeval.score.energy import PAIRS_AT_ONCE, pair_blocks, pair_room, squares_apart
 from smfeval.score.residuals import Ensemble
 
 MOST = 1000  # particles of a scan that are ranked: a step of 0.1 % between ranks
-PAIRS_AT_ONCE = 131_072  # distances held at a time: 1 MB, which stays in the cache
 FLAT = 1e-12  # directions with less of the largest variance have no spread
 
 
@@ -69,16 +69,13 @@ def _rank(x: Floats, p: Floats, chance: Floats) -> Floats:
 
 def _density(z: Floats, p: Floats, reach: Floats) -> Floats:
     """Weighted sum of the kernels of all points at each. (n, m, d), (n, m), (n,) -> (n, m)."""
-    density = np.empty_like(p)
-    axes = np.ascontiguousarray(np.moveaxis(z, -1, 0))
-    step = max(1, PAIRS_AT_ONCE // p.size)
-    for start in range(0, p.shape[1], step):
-        at = slice(start, start + step)
-        square = np.zeros((len(z), min(step, p.shape[1] - start), p.shape[1]))
-        for axis in axes:
-            apart = axis[:, at, None] - axis[:, None, :]
-            square += np.multiply(apart, apart, out=apart)
-        density[:, at] = (_kernel(square, reach[:, None, None]) @ p[..., None])[..., 0]
+    density = np.zeros_like(p)
+    room = pair_room(len(p), p.shape[1])
+    for i, j in pair_blocks(p.shape[1]):
+        between = _kernel(squares_apart(z[:, i], z[:, j], room), reach[:, None, None])
+        density[:, i] += (between @ p[:, j, None])[..., 0]
+        if i != j:
+            density[:, j] += (p[:, None, i] @ between)[:, 0]
     return density
 
 
