@@ -272,7 +272,7 @@ def test_pit_of_honest_particles_is_uniform_however_few_they_are(k, noisy, rng):
     difference = rng.normal(size=(n, k, d)) - truth[:, None]
     particles = Ensemble(np.arange(n + 1) * k, difference.reshape(-1, d), np.full(n * k, 1 / k))
     noise = np.repeat(9 * np.eye(d)[None], n, axis=0) if noisy else None
-    found = pit(residuals(particles, noise), rng=rng)
+    found = pit(residuals(particles, noise), seed=0)
     assert stats.kstest(found, "uniform").pvalue > 0.01
     if not noisy:
         belief = residuals(particles)

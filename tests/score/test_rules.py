@@ -141,7 +141,7 @@ def test_nees_and_pit_are_mahalanobis_length_and_its_chi_squared_probability(d, 
     pairs = zip(residuals.error, residuals.predicted_covariance, strict=True)
     nees = [e @ np.linalg.solve(c, e) for e, c in pairs]
     np.testing.assert_allclose(residuals.likelihood_terms.nees, nees, rtol=1e-9)
-    np.testing.assert_allclose(pit(residuals, rng=rng), stats.chi2(d).cdf(nees), rtol=1e-9)
+    np.testing.assert_allclose(pit(residuals, seed=0), stats.chi2(d).cdf(nees), rtol=1e-9)
 
 
 @pytest.mark.parametrize("noisy", [False, True])

@@ -28,7 +28,7 @@ import numpy as np
 from smfeval import words
 from smfeval.errors import PairingError
 from smfeval.maths import so3
-from smfeval.maths.arrays import Bools, Floats, Ints
+from smfeval.maths.arrays import Bools, Floats, Ints, spaced_indices
 from smfeval.maths.se3 import Pose
 
 Kind = Literal["implied", "given", "unknown"]
@@ -256,7 +256,7 @@ def steps_between(s: Claim, t: Claim) -> Steps:
 
 def _steps_over(lag: int, claim: Claim) -> Steps:
     """Steps over a lag, evenly along the track."""
-    s = np.unique(np.linspace(0, len(claim) - 1 - lag, SAMPLES).astype(np.intp))
+    s = spaced_indices(len(claim) - lag, SAMPLES)
     return steps_between(claim[s], claim[s + lag])
 
 

@@ -15,7 +15,7 @@ from smfeval.calibration.correction import TelemetryTerm
 from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
 from smfeval.maths import normal
-from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.arrays import Floats, Ints, spaced_indices
 from smfeval.score import Residuals
 from smfeval.summarise.inflation import best_scale, median_chi_squared
 from smfeval.summarise.windows import path_length
@@ -79,7 +79,7 @@ class CalibrationSample:
     def some(self) -> "CalibrationSample":
         """Evenly spaced scans that stand for it in a search."""
         count = len(self.residuals)
-        return self[np.unique(np.linspace(0, count - 1, min(count, MOST_SCANS)).astype(np.int64))]
+        return self[spaced_indices(count, MOST_SCANS)]
 
     @property
     def k(self) -> float:

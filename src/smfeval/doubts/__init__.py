@@ -9,11 +9,10 @@
 
 from dataclasses import replace
 
-import numpy as np
-
 from smfeval.doubts.health import health, motion
 from smfeval.doubts.one_track import Doubt, ExaminedTrack, doubts
 from smfeval.doubts.two_tracks import COHERENT, ROLES, MatchedTracks, doubts_between
+from smfeval.maths.arrays import spaced_indices
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
 
 __all__ = ["Doubt", "MatchedTracks", "doubts_beside", "explanation", "loss"]
@@ -59,7 +58,5 @@ def _own(track: AnyTrack) -> tuple[Doubt, ...]:
     belief = track.moments if isinstance(track, ParticleTrack) else track
     condition = None
     if isinstance(belief, GaussianTrack):
-        last = len(belief) - 1
-        some = np.unique(np.linspace(0, last, min(last + 1, HEALTH_SCANS)).astype(np.int64))
-        condition = health(belief[some])
+        condition = health(belief[spaced_indices(len(belief), HEALTH_SCANS)])
     return doubts(ExaminedTrack(belief, motion(belief), condition))

@@ -34,7 +34,7 @@ from smfeval.align.projection import (
     projected_covariance,
 )
 from smfeval.maths import normal, so3
-from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.arrays import Floats, Ints, spaced_indices
 from smfeval.maths.special import chi_squared_tail_quantile
 from smfeval.options import JointChoice
 from smfeval.score.interval import quantiles
@@ -381,4 +381,4 @@ def _axes_bound(
 
 def spaced_scans(count: int) -> Ints:
     """Scans that stand for a track: evenly spaced, or all."""
-    return np.unique(np.linspace(0, count - 1, min(count, MOST_BOUND_SCANS)).astype(np.int64))
+    return spaced_indices(count, MOST_BOUND_SCANS)

@@ -1,4 +1,4 @@
-"""The array types that every signature speaks of."""
+"""The array types that every signature speaks of, and indices spread over an array."""
 
 from typing import TypeVar
 
@@ -17,3 +17,10 @@ def read_only(array: NDArray[_Scalar]) -> NDArray[_Scalar]:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def spaced_indices(count: int, most: int) -> Ints:
+    """At most so many indices of `count` rows, evenly spaced from the first to the last."""
+    if count <= most:
+        return np.arange(count)
+    return np.linspace(0, count - 1, most).astype(np.int64)

@@ -19,9 +19,13 @@ from smfeval.score.ranks import density_ranks
 from smfeval.score.residuals import Residuals
 
 
-def pit(residuals: Residuals, *, rng: np.random.Generator) -> Floats:
-    """How far out the reference lies in the belief: 0 at its centre, 1 far outside. (n,)."""
+def pit(residuals: Residuals, *, seed: int) -> Floats:
+    """How far out the reference lies in the belief: 0 at its centre, 1 far outside. (n,).
+
+    Chance, of the seed, spreads the ranks of particles.
+    """
     if residuals.ensemble is not None:
+        rng = np.random.default_rng(seed)
         return density_ranks(residuals.ensemble, residuals.noise, rng=rng)
     return normal.probability_within(residuals.likelihood_terms.nees, residuals.dimension)
 

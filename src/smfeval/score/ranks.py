@@ -30,7 +30,7 @@ FLAT = 1e-12  # directions with less of the largest variance have no spread
 
 
 def density_ranks(
-    ensemble: Ensemble, noise: Floats | None = None, *, rng: np.random.Generator
+    ensemble: Ensemble, noise: Floats | None = None, *, rng: "np.random.Generator"
 ) -> Floats:
     """Share of the density that is higher than at the reference; uniform if honest. (n,)."""
     ensemble = distinct(thinned(ensemble))
@@ -138,7 +138,7 @@ def distinct(ensemble: Ensemble) -> Ensemble:
     return Ensemble(offset, x[first], p)
 
 
-def _moved(ensemble: Ensemble, noise: Floats, rng: np.random.Generator) -> Ensemble:
+def _moved(ensemble: Ensemble, noise: Floats, rng: "np.random.Generator") -> Ensemble:
     """Each particle with an error of the reference's own.
 
     Neither the order of the particles nor the axes of the world decide who gets which draw: the

@@ -240,7 +240,7 @@ RULES: dict[str, Rule] = {
         Rule(
             "pit",
             "1",
-            lambda r, s: pit(r, rng=np.random.default_rng(s.seed)),
+            lambda r, s: pit(r, seed=s.seed),
             exists=_has_uncertainty,
             proper=False,
             space=None,

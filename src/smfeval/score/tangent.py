@@ -14,7 +14,7 @@ import numpy as np
 from smfeval import words
 from smfeval.align.joint import rotate_blocks
 from smfeval.maths import normal, so3
-from smfeval.maths.arrays import Floats
+from smfeval.maths.arrays import Floats, spaced_indices
 from smfeval.maths.se3 import Pose
 from smfeval.maths.symmetric import chunks
 from smfeval.score.pose import AXES, ROTATION
@@ -185,7 +185,7 @@ def find_claimed(covariance: Floats, rotation: Floats) -> ClaimedAxes:
     A row is not claimed where its variance is zero, or a rotation's sigma above SIGMA_REFUSED_RAD,
     in half of the scans or more. (n, 6, 6), (n, 4).
     """
-    at = np.unique(np.linspace(0, len(covariance) - 1, SAMPLED).astype(np.int64))
+    at = spaced_indices(len(covariance), SAMPLED)
     found = _claimed_rows(covariance[at], "body")
     if _is_regular(covariance[at], found):
         return found

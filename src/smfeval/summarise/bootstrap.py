@@ -101,7 +101,7 @@ class Blocks:
 
 
 def circular_blocks(
-    n: int, length: float, replicates: int, rng: np.random.Generator
+    n: int, length: float, replicates: int, rng: "np.random.Generator"
 ) -> Iterator[Blocks]:
     """Blocks of one length on the ring, the last of each replicate cut to make it n long."""
     whole = whole_length(n, length)
@@ -114,7 +114,7 @@ def circular_blocks(
 
 
 def stationary_blocks(
-    n: int, length: float, replicates: int, rng: np.random.Generator
+    n: int, length: float, replicates: int, rng: "np.random.Generator"
 ) -> Iterator[Blocks]:
     """Blocks of geometric length on the ring: most of them, and then a tail to make them n long."""
     rest = np.full(replicates, n)
@@ -133,7 +133,7 @@ def stationary_blocks(
 
 
 def _draw_starts(
-    count: int, starts: int, replicates: int, rng: np.random.Generator
+    count: int, starts: int, replicates: int, rng: "np.random.Generator"
 ) -> Iterator[Blocks]:
     """Draw the starts of `count` blocks for each replicate, segment by segment, yet no lengths."""
     if count == 0:
@@ -148,7 +148,7 @@ def _draw_starts(
             yield Blocks(np.arange(first, first + len(here)), here, segment * SEGMENT, offset, 0)
 
 
-def _draw_tail_lengths(rest: Ints, length: float, rng: np.random.Generator) -> Ints:
+def _draw_tail_lengths(rest: Ints, length: float, rng: "np.random.Generator") -> Ints:
     """Geometric lengths that add up to the rest of each replicate, then zeros. (B,) -> (B, k)."""
     expected = rest.max() / length
     shape = len(rest), int(expected + 4 * np.sqrt(expected)) + 4
@@ -159,7 +159,7 @@ def _draw_tail_lengths(rest: Ints, length: float, rng: np.random.Generator) -> I
     return np.diff(np.minimum(end, rest[:, None]), axis=-1, prepend=0)
 
 
-def _draw_geometric(mean: float, shape: tuple[int, ...], rng: np.random.Generator) -> Ints:
+def _draw_geometric(mean: float, shape: tuple[int, ...], rng: "np.random.Generator") -> Ints:
     """Draw whole numbers from 1 with a geometric law: exponential ones, rounded up."""
     if mean == 1:
         return np.ones(shape, dtype=np.int64)
@@ -172,7 +172,7 @@ def whole_length(n: int, length: float) -> int:
     return min(n, max(1, int(np.ceil(length))))
 
 
-Draw = Callable[[int, float, int, np.random.Generator], Iterator[Blocks]]
+Draw = Callable[[int, float, int, "np.random.Generator"], Iterator[Blocks]]
 
 
 SCHEMES: dict[str, Draw] = {
@@ -200,7 +200,7 @@ class BootstrapPlan:
 
 
 def plan_bootstrap(
-    n: int, length: float, *, scheme: str, replicates: int, rng: np.random.Generator
+    n: int, length: float, *, scheme: str, replicates: int, rng: "np.random.Generator"
 ) -> BootstrapPlan:
     """Plan the replicates of a series of n scans with the given (mean) block length."""
     seed = int.from_bytes(rng.bytes(16), "little")

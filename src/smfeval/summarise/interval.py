@@ -106,7 +106,7 @@ def interval(
     *,
     level: float = 0.95,
     method: str = "auto",
-    rng: np.random.Generator | None = None,
+    rng: "np.random.Generator | None" = None,
     block_length: float | None = None,
     replicates: int = REPLICATES,
     related: ArrayLike | None = None,
@@ -170,7 +170,7 @@ def paired_interval(
     *,
     level: float = 0.95,
     method: str = "auto",
-    rng: np.random.Generator | None = None,
+    rng: "np.random.Generator | None" = None,
 ) -> Interval:
     """Interval of the mean or median of first - second, two series on common scans, (n,) and (n,).
 
@@ -517,7 +517,7 @@ def bootstrap_interval(
     method: str,
     block_length: float | None,
     replicates: int,
-    rng: np.random.Generator,
+    rng: "np.random.Generator",
 ) -> Interval:
     """Interval by the percentiles of a block bootstrap."""
     averaged = check_varying(statistic.averaged(series))

@@ -28,7 +28,7 @@ from smfeval.align.projection import (
 )
 from smfeval.errors import PairingError
 from smfeval.maths import normal
-from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.arrays import Floats, Ints, spaced_indices
 from smfeval.maths.se3 import Pose
 from smfeval.maths.special import chi_squared_tail_quantile
 from smfeval.summarise.windows import (
@@ -263,7 +263,7 @@ def _separate_window_bounds(apart: Windows, stamp: Ints, doubt: float) -> list[B
 
 
 def projected_k_range(
-    fit: FitWeights, joint: Joint, claim: Claim, *, rng: np.random.Generator
+    fit: FitWeights, joint: Joint, claim: Claim, *, rng: "np.random.Generator"
 ) -> tuple[float, float]:
     """95 % range of k (median NEES over its median) of an honest belief under M J M^T.
 
@@ -271,7 +271,7 @@ def projected_k_range(
     implied joint covariance on nodes evenly along the track. An interval of an observed k is
     (k / high, k / low). Shown, not judged by: relative motion says more.
     """
-    at = np.unique(np.linspace(0, len(claim) - 1, NODES).astype(np.int64))
+    at = spaced_indices(len(claim), NODES)
     nodes, fitted = claim[at], max(3, int(np.searchsorted(at, fit.fitted)))
     coarse = fit_weights(fit.gauge, nodes.position, fitted=fitted, up=tuple(fit.axis.tolist()))
     residual = _draw_residuals(coarse, joint, nodes, rng)
@@ -285,7 +285,7 @@ def projected_k_range(
 
 
 def _draw_residuals(
-    fit: FitWeights, joint: Joint, claim: Claim, rng: np.random.Generator
+    fit: FitWeights, joint: Joint, claim: Claim, rng: "np.random.Generator"
 ) -> Floats:
     """Position residuals after the fit of tracks drawn from the claim. (draws, n, 3)."""
     if joint.level is None:
@@ -302,7 +302,7 @@ def _draw_residuals(
     return y[..., :3] - np.einsum("nij,rj->rni", fit.jacobian(claim.position)[:, :3], theta)
 
 
-def _draw_normal(covariance: Floats, rng: np.random.Generator) -> Floats:
+def _draw_normal(covariance: Floats, rng: "np.random.Generator") -> Floats:
     """Independent normal vectors, of covariances that may be singular. -> (draws, n, d)."""
     value, vector = np.linalg.eigh(covariance)
     root = vector * np.sqrt(np.maximum(value, 0.0))[:, None, :]  # below zero by rounding only

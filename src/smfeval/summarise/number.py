@@ -83,7 +83,7 @@ class Intervals:
         """A statistic of a series as a number, with its interval if there can be one."""
         if self.method is None:
             return Number(plain_statistic(series, statistic), unit)
-        rng = np.random.default_rng(self.seed)
+        rng = None if self.method == "auto" else np.random.default_rng(self.seed)
         try:
             found = interval(
                 series, statistic, level=self.level, method=self.method, rng=rng, related=related

@@ -34,7 +34,7 @@ from smfeval.align.joint import (
 )
 from smfeval.align.projection import Gauge, widest_sum
 from smfeval.maths import normal, so3
-from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.arrays import Floats, Ints, spaced_indices
 from smfeval.maths.normal_distance import energy_score
 from smfeval.maths.se3 import Pose
 from smfeval.summarise.number import Intervals, Number
@@ -344,7 +344,7 @@ def sampled_starts(scans: int, horizon: int) -> Ints:
     A horizon of 0 samples scans.
     """
     count = scans - horizon
-    return np.unique(np.linspace(0, count - 1, min(count, SAMPLED)).astype(np.int64))
+    return spaced_indices(count, SAMPLED)
 
 
 def alternate_starts(scans: int, horizon: int) -> Ints:
