@@ -106,10 +106,11 @@ def coefficients(response: Floats, base: Floats) -> Floats:
     """
     flat = base.reshape(base.shape[0] * base.shape[1], base.shape[2])
     many = response.reshape(len(flat), -1)
-    size = np.sqrt(np.einsum("np,np->p", flat, flat))
+    moment = flat.T @ flat
+    size = np.sqrt(np.diagonal(moment))
     size = np.where(size > 0, size, 1.0)
-    unit = flat / size
-    found = np.linalg.lstsq(unit.T @ unit, unit.T @ many, rcond=1e-10)[0] / size[:, None]
+    scaled = moment / np.outer(size, size), flat.T @ many / size[:, None]
+    found = np.linalg.lstsq(*scaled, rcond=1e-10)[0] / size[:, None]
     return found.reshape(base.shape[-1], *response.shape[2:])
 
 
@@ -202,14 +203,15 @@ def select_causes(
 ) -> Selection:
     """Add causes, one or two at a time, while they are accepted beside those before them."""
     found: list[Finding] = []
-    alone = _findings(response, base, causes, most)
-    while added := _next_cause(
-        response, _extend_base(base, found), causes, accept=accept, most=most
-    ):
+    alone = single = _findings(response, base, causes, most)
+    whole = base
+    while added := _next_cause(response, whole, causes, single, accept=accept, most=most):
         names = {each.name for each in added}
         causes = [cause for cause in causes if cause.name not in names]
         found = refit_jointly(response, base, [*found, *added], most=most)
         found = refit_jointly(response, base, [each for each in found if accept(each)], most=most)
+        whole = _extend_base(base, found)
+        single = _findings(response, whole, causes, most)
     found.sort(key=lambda each: -each.share)
     whole = _extend_base(base, found)
     return Selection(tuple(found), alone, whole, _gain(response, base, whole))
@@ -229,25 +231,34 @@ def refit_jointly(
 
 
 def _next_cause(
-    response: Floats, base: Floats, causes: list[Cause], *, accept: Accept, most: float
+    response: Floats,
+    base: Floats,
+    causes: list[Cause],
+    single: dict[str, Finding],
+    *,
+    accept: Accept,
+    most: float,
 ) -> list[Finding]:
-    """The cause that explains most beside the base; else the pair whose both parts are accepted."""
-    single = _findings(response, base, causes, most).values()
-    accepted = [each for each in single if accept(each)]
+    """The cause that explains most beside the base; else the pair whose both parts are accepted.
+
+    `single` is what each cause alone explains beside the base.
+    """
+    accepted = [each for each in single.values() if accept(each)]
     if accepted:
         return [max(accepted, key=lambda each: each.share)]
-    pairs = (_measure_pair(response, base, *two, most=most) for two in combinations(causes, 2))
+    pairs = (
+        _measure_pair(response, base, single[one.name], other, most=most)
+        for one, other in combinations(causes, 2)
+        if one.name in single
+    )
     good = [pair for pair in pairs if pair and all(accept(each) for each in pair)]
     return max(good, key=lambda pair: min(each.share for each in pair), default=[])
 
 
 def _measure_pair(
-    response: Floats, base: Floats, one: Cause, other: Cause, *, most: float
+    response: Floats, base: Floats, first: Finding, other: Cause, *, most: float
 ) -> list[Finding]:
     """Two causes measured beside each other; empty where the motion cannot tell them apart."""
-    first = measure_cause(response, base, one, most=most)
-    if first is None:
-        return []
     second = measure_cause(response, _extend_base(base, [first]), other, most=most)
     return [] if second is None else refit_jointly(response, base, [first, second], most=most)
 
