@@ -195,6 +195,26 @@ def test_the_best_scale_is_where_the_mean_log_score_is_least(noisy, d, rng):
     assert best_scale(error, covariance, noise) == pytest.approx(np.exp(found.x), rel=1e-4)
 
 
+def test_the_best_scale_of_a_long_track_is_that_of_all_its_scans(rng):
+    n = 12_000
+    root, other = rng.normal(size=(2, n, 3, 5))
+    covariance, noise = root @ root.swapaxes(1, 2), 0.3 * other @ other.swapaxes(1, 2)
+    growing = np.linspace(0.2, 3, n)[:, None]  # some scans say something else than others
+    error = growing * rng.standard_t(4, size=(n, 3))
+
+    def mean_log_score(log_scale):
+        return -np.mean(stats_log_density(error, np.exp(log_scale) * covariance + noise))
+
+    found = minimize_scalar(mean_log_score, bounds=(-9, 9), method="bounded")
+    assert best_scale(error, covariance, noise) == pytest.approx(np.exp(found.x), rel=1e-4)
+
+
+def stats_log_density(error, covariance):
+    """By numpy's own factorisations."""
+    solved = np.linalg.solve(covariance, error[..., None])[..., 0]
+    return -0.5 * (np.sum(error * solved, axis=1) + np.linalg.slogdet(covariance)[1])
+
+
 @pytest.mark.parametrize("axes", ["x", "xy", "xyz"])
 def test_nats_above_consistency_count_the_axes(tracks, axes):
     found = scored(tracks, axes=axes, intervals=Intervals())
