@@ -375,12 +375,13 @@ def _by_row(label: Label, row: WindowRow) -> Judgement:
     within = max(1 / low, high) if label in ("consistent", "cannot tell") else None
     part = "the first half of " if row.first_half else ""
     k = words.quantity(row.k, "1", low, high)
-    sentence = f"relative motion over {row.horizon} scans of {part}the track has k = {k}"
+    over = words.count(row.horizon, "scan")
+    sentence = f"relative motion over {over} of {part}the track has k = {k}"
     return Judgement(label, RELATIVE_MOTION, sentence, row.k, low, high, within, row.horizon)
 
 
 def _beyond(bound: Bound, by_windows: Judgement) -> Judgement:
-    over = "" if bound.horizon is None else f" over {bound.horizon} scans"
+    over = "" if bound.horizon is None else f" over {words.count(bound.horizon, 'scan')}"
     times = words.number(bound.k)
     text = f"squared errors{over} are {times} times what any correlation allows"
     sentence = f"{text}; by chance, an honest belief stays below {words.number(bound.limit)}"
