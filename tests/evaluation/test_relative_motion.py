@@ -92,6 +92,29 @@ def test_numbers_of_windows_are_what_the_windows_give():
         assert found[name].low <= found[name].value <= found[name].high
 
 
+@pytest.mark.parametrize("gauge", ["se3", "sim3"])
+def test_numbers_of_all_windows_are_of_every_start(gauge):
+    found = scored(gauge=gauge)
+    claim, joint = found.claim.claim, found.claim.joint
+    horizon, n = found.relative_motion.scored.horizon, len(claim)
+    first = np.arange(n - horizon)
+    truth = found.reference.position, found.reference.rotation
+    made = windows(joint, horizon, claim, truth, gauge=gauge, ends=(first, first + horizon))
+    scores, free = window_scores(made), 1 - made.fitted / (3 * (n - 1) // horizon)
+    assert found["relative_energy_all"].value == pytest.approx(scores["energy"].mean())
+    assert found["relative_log_all"].value == pytest.approx(scores["log"].mean())
+    assert found["relative_nees_all"].value == pytest.approx(scores["nees"].mean())
+    assert found["relative_k_all"].value == pytest.approx(scores["nees"].mean() / 3 / free, 1e-3)
+    inside = np.mean(scores["nees"] <= 6.251388631170325)
+    assert found["relative_coverage_90_all"].value == pytest.approx(inside)
+    assert found["relative_nees"].value == pytest.approx(
+        window_scores(found.relative_motion.windows)["nees"].mean()
+    )
+    for name in RELATIVE:
+        assert found[f"{name}_all"].low < found[f"{name}_all"].high
+        assert found[f"{name}_all"].n_effective < 2 * (n - 1) / horizon  # not one per start
+
+
 @pytest.mark.parametrize("gauge", ["se3", "fixed"])
 @pytest.mark.parametrize("make", [drifting.dead_reckoning, drifting.random_walk])
 def test_a_liar_does_not_beat_the_honest_belief(make, gauge):

@@ -150,7 +150,8 @@ def number_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
 def _number_text(row: NumberRow, number: Number, evaluation: Evaluation) -> str:
     """A number with its interval, and what else is to be said of it."""
     if row.space == "relative":
-        return f"{row.title.removeprefix('relative ')} {number.text('%' if row.level else None)}"
+        name = row.title.removeprefix("relative ").removesuffix(f", {row.label}")
+        return f"{name} {number.text('%' if row.level else None)}"
     if row.level is not None:
         return f"{words.level(row.level)}: {number.text('%')}"
     return TEXTS.get(row.name, _plain_text)(number, evaluation)
@@ -234,6 +235,13 @@ def _windows_end(evaluation: Evaluation) -> str:
     return f" ({windows} of {motion.scored.horizon} scans)"
 
 
+def _overlapping_end(evaluation: Evaluation) -> str:
+    motion = evaluation.relative_motion
+    assert motion is not None
+    assert motion.overlapping is not None
+    return f" ({words.count(len(motion.overlapping.first), 'window')} that overlap)"
+
+
 def _psi_text(psi: Number, evaluation: Evaluation) -> str:
     del evaluation
     return f"psi {words.number(psi.value)} (1: errors have the covariance's shape)"
@@ -260,6 +268,7 @@ TEXTS: dict[str, Callable[[Number, Evaluation], str]] = {
 LINE_ENDS: dict[str, Callable[[Evaluation], str]] = {
     "coverage": _coverage_end,
     "relative scores": _windows_end,
+    "all windows": _overlapping_end,
 }
 
 

@@ -39,6 +39,7 @@ from smfeval.summarise.windows import (
     bound_horizons,
     bound_windows,
     chi_squared_quantile,
+    drop_singular,
     given_horizons,
     grant_scale,
     horizons,
@@ -195,7 +196,7 @@ def _fit_bound(
     if reference_covariance is not None:
         noise = claim.with_covariance(reference_covariance)
         largest = largest + bound_covariance(fit, noise, at=at)
-    error, largest = _drop_singular(reference[0][at] - claim.position[at], largest)
+    error, largest = drop_singular(reference[0][at] - claim.position[at], largest)
     if not len(error):
         return []
     return [Bound("fit bound", None, _median_k(error, largest), _limit(DOUBT / 2))]
@@ -229,17 +230,11 @@ def _window_bounds(
 def horizon_bounds(everywhere: Windows, apart: Windows, stamp: Ints, doubt: float) -> list[Bound]:
     """Bounds of one horizon: by all its windows, and by every second one as independent."""
     found = []
-    error, claimed = _drop_singular(everywhere.error, everywhere.covariance)
+    error, claimed = drop_singular(everywhere.error, everywhere.covariance)
     if len(error):
         limit = _limit(doubt / 2)
         found.append(Bound("window bound", everywhere.horizon, _median_k(error, claimed), limit))
     return found + _separate_window_bounds(apart, stamp, doubt)
-
-
-def _drop_singular(error: Floats, covariance: Floats) -> tuple[Floats, Floats]:
-    """Without scans that claim a singular covariance, such as a start that is known exactly."""
-    keep = ~normal.is_singular(covariance)
-    return error[keep], covariance[keep]
 
 
 def _median_k(error: Floats, covariance: Floats) -> float:
