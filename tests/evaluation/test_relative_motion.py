@@ -19,6 +19,7 @@ from smfeval.summarise.number import Intervals
 from smfeval.summarise.numbers import NUMBERS
 from smfeval.summarise.windows import window_scores, windows
 from support import drifting
+from support.positions import judge_position, moved
 
 RELATIVE = ("relative_energy", "relative_log", "relative_k", "relative_coverage_90")
 SCANS = 600
@@ -115,13 +116,28 @@ def test_numbers_of_all_windows_are_of_every_start(gauge):
         assert found[f"{name}_all"].n_effective < 2 * (n - 1) / horizon  # not one per start
 
 
-@pytest.mark.parametrize("gauge", ["se3", "fixed"])
+@pytest.mark.parametrize("gauge", ["se3", "none"])
 @pytest.mark.parametrize("make", [drifting.dead_reckoning, drifting.random_walk])
 def test_a_liar_does_not_beat_the_honest_belief(make, gauge):
     for seed in range(5):
-        honest, liar = (scored(make, factor=f, gauge=gauge, seed=seed) for f in (1.0, 1 / 7))
-        for name in ("relative_energy", "relative_log"):
-            assert honest[name].value < liar[name].value, (name, seed)
+        world = make(np.random.default_rng(seed), SCANS)
+        honest, liar = (
+            moved(*world.scaled(factor).tracks(), Options(alignment=gauge))[2].sample.scores
+            for factor in (1.0, 1 / 7)
+        )
+        for name in ("energy", "log"):
+            assert honest[name].mean() < liar[name].mean(), (name, seed)
+
+
+@pytest.mark.parametrize("make", [drifting.dead_reckoning, drifting.smoother])
+@pytest.mark.parametrize("gauge", ["se3", "none"])
+def test_judging_positions_alone_is_what_an_evaluation_does(make, gauge):
+    """What tests of many runs rest on (`support.positions`)."""
+    estimate, truth = make(np.random.default_rng(2), SCANS).scaled(1 / 3).tracks()
+    options = Options(alignment=gauge)
+    assert judge_position(estimate, truth, options) == (
+        evaluate(estimate, truth, options=options).verdict
+    )
 
 
 @pytest.mark.parametrize("factor", [1.0, 1 / 7])
