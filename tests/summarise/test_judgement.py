@@ -94,6 +94,18 @@ def test_bounds_convict_and_never_acquit():
     assert judge(evidence(row(1.0), bounds=(beyond,))).label == "consistent"
 
 
+def test_positive_correlation_is_shown_and_not_judged_by(rng):
+    """Its bound S_i + S_j is at most the widest, of any correlation, so its k is larger."""
+    found = gathered(drifting.smoother(rng, 400).scaled(0.2))
+    bounds = [each for each in found.bounds if each.name == "window bound"]
+    assert len(bounds) >= 4
+    for each in bounds:  # the widest is 2 (S_i + S_j) for equal traces, more in some directions
+        assert 1.5 * each.k < each.k_if_positive <= 4 * each.k
+    k = 0.99 * bounds[0].limit
+    within = replace(bounds[0], k=k, k_if_positive=2 * k)
+    assert judge(evidence(bounds=(within,), joint=UNKNOWN)).label == "cannot tell"
+
+
 def test_limits_are_markovs():
     fit_bound = gathered(drifting.steady_filter(np.random.default_rng(1), 600)).bounds[0]
     assert fit_bound.name == "fit bound"

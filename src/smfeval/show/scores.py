@@ -323,7 +323,7 @@ def relative_rows(
 ) -> list[tuple[str, str]]:
     """Relative motion of an estimate, or of a pair."""
     if motion.worst_bound is not None:
-        return [("relative", _bound_text(motion.worst_bound))]
+        return [("relative", _bound_text(motion.worst_bound, verbose=verbose))]
     if motion.reason is not None and not motion.rows:
         return [("relative", f"motion is not judged: {motion.reason}")]
     if verbose:
@@ -365,10 +365,13 @@ def _path_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
     return shown
 
 
-def _bound_text(bound: Bound) -> str:
+def _bound_text(bound: Bound, *, verbose: bool = False) -> str:
+    positive = ""
+    if verbose and bound.k_if_positive is not None:
+        positive = f" ({words.number(bound.k_if_positive)} times if correlated positively)"
     return (
         f"squared errors over {bound.horizon} scans are {words.number(bound.k)} times what any "
-        f"correlation allows ({bound.name}); by chance, an honest belief stays below "
+        f"correlation allows{positive} ({bound.name}); by chance, an honest belief stays below "
         f"{words.number(bound.limit)}"
     )
 

@@ -67,12 +67,15 @@ class Bound:
     """Median NEES under a bound, and the largest that an honest belief reaches in doubt.
 
     `k` is the median NEES over its median under the bound: at least so many times too tight.
+    `k_if_positive` is the same under the bound of errors of two scans that are positively
+    correlated, as those of drift are; shown, not judged by, for a claim does not say so.
     """
 
     name: str
     horizon: int | None
     k: float
     limit: float
+    k_if_positive: float | None = None
 
     @property
     def factor(self) -> float:
@@ -214,27 +217,50 @@ def _window_bounds(
     n, chosen = len(claim), bound_horizons(len(claim))
     found = []
     for horizon in chosen:
-        everywhere, apart = (
+        every, separate = sampled_starts(n, horizon), alternate_starts(n, horizon)
+        everywhere, positive, apart = (
             bound_windows(
-                horizon, starts, claim, reference, reference_covariance=reference_covariance
+                horizon,
+                starts,
+                claim,
+                reference,
+                positively_correlated=correlated,
+                reference_covariance=reference_covariance,
             )
-            for starts in (sampled_starts(n, horizon), alternate_starts(n, horizon))
+            for starts, correlated in ((every, False), (every, True), (separate, False))
         )
         if scaled:
-            everywhere = grant_scale(everywhere, claim, least="median")
+            everywhere, positive = (
+                grant_scale(each, claim, least="median") for each in (everywhere, positive)
+            )
             apart = grant_scale(apart, claim, least="mean")
-        found += horizon_bounds(everywhere, apart, stamp, DOUBT / len(chosen))
+        found += horizon_bounds(everywhere, apart, stamp, DOUBT / len(chosen), positive=positive)
     return found
 
 
-def horizon_bounds(everywhere: Windows, apart: Windows, stamp: Ints, doubt: float) -> list[Bound]:
-    """Bounds of one horizon: by all its windows, and by every second one as independent."""
+def horizon_bounds(
+    everywhere: Windows,
+    apart: Windows,
+    stamp: Ints,
+    doubt: float,
+    *,
+    positive: Windows | None = None,
+) -> list[Bound]:
+    """Bounds of one horizon: by all its windows, and by every second one as independent.
+
+    `positive` are all windows under the bound of positively correlated errors.
+    """
+    k = _window_k(everywhere)
     found = []
-    error, claimed = drop_singular(everywhere.error, everywhere.covariance)
-    if len(error):
-        limit = _limit(doubt / 2)
-        found.append(Bound("window bound", everywhere.horizon, _median_k(error, claimed), limit))
+    if k is not None:
+        other = None if positive is None else _window_k(positive)
+        found.append(Bound("window bound", everywhere.horizon, k, _limit(doubt / 2), other))
     return found + _separate_window_bounds(apart, stamp, doubt)
+
+
+def _window_k(found: Windows) -> float | None:
+    error, claimed = drop_singular(found.error, found.covariance)
+    return _median_k(error, claimed) if len(error) else None
 
 
 def _median_k(error: Floats, covariance: Floats) -> float:

@@ -233,6 +233,12 @@ class RelativeMotion:
     def bound_dicts(self) -> list[dict[str, Any]]:
         """JSON data of every bound: k and what an honest belief stays below."""
         return [
-            {"name": each.name, "scans": each.horizon, "k": each.k, "limit": each.limit}
+            {
+                "name": each.name,
+                "scans": each.horizon,
+                "k": each.k,
+                "k_if_positively_correlated": each.k_if_positive,
+                "limit": each.limit,
+            }
             for each in self.evidence.bounds
         ]
