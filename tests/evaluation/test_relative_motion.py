@@ -155,6 +155,14 @@ def test_under_a_bound_nothing_is_scored(factor):
     assert "honest belief stays below" in line
 
 
+@pytest.mark.parametrize("gauge", ["se3", "fixed"])
+def test_the_assumption_is_echoed_with_a_fit_and_without(gauge):
+    shown = text([Report(scored(gauge=gauge))], verbose=True)
+    assert "covariances grow as of dead reckoning: cross-covariances implied" in shown
+    refused = text([Report(scored(gauge=gauge, joint="none"))], verbose=True)
+    assert ("no joint covariance is assumed (asked for)" in refused) == (gauge == "se3")
+
+
 def test_without_a_fit_and_with_j_unknown_nothing_is_said():
     found = scored(drifting.steady_filter, gauge="fixed")
     assert found.relative_motion is None

@@ -107,7 +107,7 @@ def _gauge_text(evaluation: Evaluation) -> str:
 def _claim_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
     """What is assumed about errors of different scans together, where it matters."""
     claim = evaluation.claim
-    if claim is None or claim.how == "reported":
+    if claim is None or (claim.how == "reported" and claim.joint.kind == "unknown"):
         return []
     return [("claim", claim.sentence)]
 
