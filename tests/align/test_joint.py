@@ -81,12 +81,34 @@ def test_a_turned_world_of_inertial_odometry_needs_its_own_vertical(rng):
     assert joint.growth(turned.claim).level is None
 
 
-def test_dead_reckoning_without_the_block_between_position_and_rotation_implies_nothing(world):
+def test_dead_reckoning_without_the_block_between_position_and_rotation_implies_nothing(world, rng):
     bare = world.covariance.copy()
     bare[:, :3, 3:] = bare[:, 3:, :3] = 0
     found = joint.growth(world.claim.with_covariance(bare))
     assert found.level is None
+    assert "no block between position and rotation is reported" in found.reason
     assert "not implied" in found.reason
+    assert "no block" not in joint.growth(drifting.loop_closures(rng, 400).claim).reason
+
+
+def test_a_missing_block_is_seen_from_another_body_too():
+    """On straight roads, positions of inertial odometry grow as of a random walk."""
+    n = 600
+    position = np.stack([0.3 * np.arange(n), np.zeros(n), np.zeros(n)], axis=1)
+    rotation = np.tile([0.0, 0.0, 0.0, 1.0], (n, 1))
+    scan = np.arange(1.0, n + 1)[:, None]
+    variance = np.concatenate([1e-4 * scan + 1e-8 * scan**3] * 3 + [1e-6 * scan] * 3, axis=1)
+    bare = variance[:, :, None] * np.eye(6)
+    still = variance.copy()
+    still[:, 3:] = 1e-6  # rotations measured by other means: a random walk
+    for arm in (np.zeros(6), np.array([0.3, 0.1, -0.2, 0.0, 0.0, 0.0])):
+        extrinsic = se3.exp(arm)
+        there = se3.compose((position, rotation), extrinsic)
+        back = se3.adjoint(se3.inverse(extrinsic))
+        found = joint.growth(joint.Claim(*there, se3.sandwich(back, bare)))
+        assert (found.level, "no block with the position" in found.reason) == (None, True)
+        wandering = se3.sandwich(back, still[:, :, None] * np.eye(6))
+        assert joint.growth(joint.Claim(*there, wandering)).level == 3
 
 
 def test_a_short_track_implies_nothing(rng):

@@ -280,12 +280,11 @@ def test_moving_the_whole_world_turns_the_answer(gauge, rng):
         assert_close(answer(there), turn @ answer(world.claim) @ turn.T, 1e-8)
 
 
-def simulated_residuals(make, gauge, runs, fitted):
+def simulated_residuals(level, gauge, runs, fitted):
     """Residuals of real fits, in units of the projected covariance of each run. (runs, n, 3)."""
     white = []
     for seed in range(runs):
-        world = make(np.random.default_rng(seed), 60)
-        level = joint.growth(world.claim).level
+        world = MAKE[level](np.random.default_rng(seed), 60)
         if gauge == "first-pose":
             turn = so3.matrix(world.truth_rotation[0]) @ so3.matrix(world.rotation[0]).T
             position = world.truth_position[0] + (world.position - world.position[0]) @ turn.T
@@ -322,7 +321,7 @@ def simulated_residuals(make, gauge, runs, fitted):
 )
 def test_residuals_of_simulated_fits_have_the_projected_covariance(level, gauge, fitted):
     runs = 200
-    white = simulated_residuals(MAKE[level], gauge, runs, fitted)
+    white = simulated_residuals(level, gauge, runs, fitted)
     moment = np.einsum("rni,rnj->nij", white, white) / runs
     sigma = np.sqrt(2 / runs)  # of a mean of squares of unit normals; scans share the runs
     assert np.abs(moment - np.eye(3)).max() < 5.0 * sigma

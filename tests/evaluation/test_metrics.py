@@ -9,6 +9,7 @@ from smfeval.cli.demo import simulate_walk
 from smfeval.evaluation.metrics import remaining_k_ratio
 from smfeval.score import Residuals
 from smfeval.summarise.number import Number
+from support.positions import judge_position
 
 SCANS, RHO, SIGMA_M = 1000, 0.9, 0.05
 
@@ -40,11 +41,11 @@ def belief(reference, spread, seed, *, tightness=1.0):
 def test_honest_but_uneven_beliefs_are_seldom_convicted(reference):
     """Without the excuse a quarter of such runs were."""
     spread = loose_in_turns(reference)
+    options = Options(rules=("ape",))
     found = [
-        evaluate(belief(reference, spread, seed), reference, options=Options(rules=("ape",)))
-        for seed in range(40)
+        judge_position(belief(reference, spread, seed), reference, options) for seed in range(40)
     ]
-    assert sum(each.verdict.label == "overconfident" for each in found) <= 4
+    assert sum(each.label == "overconfident" for each in found) <= 4
 
 
 def test_beliefs_that_are_too_tight_still_are(reference):

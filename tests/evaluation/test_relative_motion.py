@@ -19,6 +19,7 @@ from smfeval.summarise.number import Intervals
 from smfeval.summarise.numbers import NUMBERS
 from smfeval.summarise.windows import window_scores, windows
 from support import drifting
+from support.positions import judge_position, moved
 
 RELATIVE = ("relative_energy", "relative_log", "relative_k", "relative_coverage_90")
 SCANS = 600
@@ -92,13 +93,51 @@ def test_numbers_of_windows_are_what_the_windows_give():
         assert found[name].low <= found[name].value <= found[name].high
 
 
-@pytest.mark.parametrize("gauge", ["se3", "fixed"])
+@pytest.mark.parametrize("gauge", ["se3", "sim3"])
+def test_numbers_of_all_windows_are_of_every_start(gauge):
+    found = scored(gauge=gauge)
+    claim, joint = found.claim.claim, found.claim.joint
+    horizon, n = found.relative_motion.scored.horizon, len(claim)
+    first = np.arange(n - horizon)
+    truth = found.reference.position, found.reference.rotation
+    made = windows(joint, horizon, claim, truth, gauge=gauge, ends=(first, first + horizon))
+    scores, free = window_scores(made), 1 - made.fitted / (3 * (n - 1) // horizon)
+    assert found["relative_energy_all"].value == pytest.approx(scores["energy"].mean())
+    assert found["relative_log_all"].value == pytest.approx(scores["log"].mean())
+    assert found["relative_nees_all"].value == pytest.approx(scores["nees"].mean())
+    assert found["relative_k_all"].value == pytest.approx(scores["nees"].mean() / 3 / free, 1e-3)
+    inside = np.mean(scores["nees"] <= 6.251388631170325)
+    assert found["relative_coverage_90_all"].value == pytest.approx(inside)
+    assert found["relative_nees"].value == pytest.approx(
+        window_scores(found.relative_motion.windows)["nees"].mean()
+    )
+    for name in RELATIVE:
+        assert found[f"{name}_all"].low < found[f"{name}_all"].high
+        assert found[f"{name}_all"].n_effective < 2 * (n - 1) / horizon  # not one per start
+
+
+@pytest.mark.parametrize("gauge", ["se3", "none"])
 @pytest.mark.parametrize("make", [drifting.dead_reckoning, drifting.random_walk])
 def test_a_liar_does_not_beat_the_honest_belief(make, gauge):
     for seed in range(5):
-        honest, liar = (scored(make, factor=f, gauge=gauge, seed=seed) for f in (1.0, 1 / 7))
-        for name in ("relative_energy", "relative_log"):
-            assert honest[name].value < liar[name].value, (name, seed)
+        world = make(np.random.default_rng(seed), SCANS)
+        honest, liar = (
+            moved(*world.scaled(factor).tracks(), Options(alignment=gauge))[2].sample.scores
+            for factor in (1.0, 1 / 7)
+        )
+        for name in ("energy", "log"):
+            assert honest[name].mean() < liar[name].mean(), (name, seed)
+
+
+@pytest.mark.parametrize("make", [drifting.dead_reckoning, drifting.smoother])
+@pytest.mark.parametrize("gauge", ["se3", "none"])
+def test_judging_positions_alone_is_what_an_evaluation_does(make, gauge):
+    """What tests of many runs rest on (`support.positions`)."""
+    estimate, truth = make(np.random.default_rng(2), SCANS).scaled(1 / 3).tracks()
+    options = Options(alignment=gauge)
+    assert judge_position(estimate, truth, options) == (
+        evaluate(estimate, truth, options=options).verdict
+    )
 
 
 @pytest.mark.parametrize("factor", [1.0, 1 / 7])
@@ -114,6 +153,14 @@ def test_under_a_bound_nothing_is_scored(factor):
     assert "times what any correlation allows" in line
     (line,) = relative_lines(found, verbose=True)
     assert "honest belief stays below" in line
+
+
+@pytest.mark.parametrize("gauge", ["se3", "fixed"])
+def test_the_assumption_is_echoed_with_a_fit_and_without(gauge):
+    shown = text([Report(scored(gauge=gauge))], verbose=True)
+    assert "covariances grow as of dead reckoning: cross-covariances implied" in shown
+    refused = text([Report(scored(gauge=gauge, joint="none"))], verbose=True)
+    assert ("no joint covariance is assumed (asked for)" in refused) == (gauge == "se3")
 
 
 def test_without_a_fit_and_with_j_unknown_nothing_is_said():

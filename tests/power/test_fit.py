@@ -8,9 +8,11 @@ import sys
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from support import drifting
+from support.positions import judge_position
 
 RUNS = 200
 LINE = 16  # convicted of 200 honest runs: a rate of 5 % gives more in 1.3 % of the cases
@@ -82,7 +84,12 @@ def test_scores_prefer_the_honest_belief(name, gauge, experiment):
     ],
 )
 def test_a_few_runs_of_each_kind(name, gauge, tight, experiment):
-    runs = 5
-    signs, _ = experiment.rates(drifting.WORLDS[name], (gauge,), (HONEST, tight), runs, SEED)
-    assert signs[gauge, HONEST]["O"] <= 1  # 2 or more of 5 at 5 %: 2.3 %
-    assert signs[gauge, tight]["O"] >= 4
+    convicted = {HONEST: 0, tight: 0}
+    for run in range(5):
+        world = drifting.WORLDS[name](np.random.default_rng([SEED, run]), experiment.SCANS)
+        for factor in convicted:
+            tracks = world.scaled(float(factor)).tracks()
+            found = judge_position(*tracks, experiment.OPTIONS[gauge])
+            convicted[factor] += found.label == "overconfident"
+    assert convicted[HONEST] <= 1  # 2 or more of 5 at 5 %: 2.3 %
+    assert convicted[tight] >= 4

@@ -1,6 +1,7 @@
 """What a fit does to a study: who is marked, who is left out, and one gauge for all."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,8 @@ import smfeval
 from smfeval import read, write
 from smfeval.align.extent import Extent
 from smfeval.evaluation import Options
-from smfeval.show.study import csv, document, terminal
+from smfeval.show.study import csv, document, latex, markdown, terminal
+from smfeval.show.study.layout import grids
 from smfeval.studies.find import find_tasks
 from smfeval.studies.plan import Plan, PlannedEstimator, PlannedTrack
 from smfeval.studies.plan_file import read_plan
@@ -198,6 +200,11 @@ def test_each_may_keep_its_own_gauge(folder, tmp_path):
         ("liar", "yaw"),
     }
     assert any("by different gauges, as asked for" in note for note in study.notes)
+    first = grids(study)[0]
+    assert first.facts == ("diverged", "gauge")
+    assert {(row.name, row.gauge) for row in first.rows} == {("honest", "se3"), ("liar", "yaw")}
+    for shown in (terminal.text(study), markdown.text(study), latex.text(study)):
+        assert re.search(r"gauge.*^.*honest.*se3.*^.*liar.*yaw", shown, re.S | re.M)
 
 
 def test_a_plan_asks_for_own_gauges(tmp_path):

@@ -94,6 +94,18 @@ def test_bounds_convict_and_never_acquit():
     assert judge(evidence(row(1.0), bounds=(beyond,))).label == "consistent"
 
 
+def test_positive_correlation_is_shown_and_not_judged_by(rng):
+    """Its bound S_i + S_j is at most the widest, of any correlation, so its k is larger."""
+    found = gathered(drifting.smoother(rng, 400).scaled(0.2))
+    bounds = [each for each in found.bounds if each.name == "window bound"]
+    assert len(bounds) >= 4
+    for each in bounds:  # the widest is 2 (S_i + S_j) for equal traces, more in some directions
+        assert 1.5 * each.k < each.k_if_positive <= 4 * each.k
+    k = 0.99 * bounds[0].limit
+    within = replace(bounds[0], k=k, k_if_positive=2 * k)
+    assert judge(evidence(bounds=(within,), joint=UNKNOWN)).label == "cannot tell"
+
+
 def test_limits_are_markovs():
     fit_bound = gathered(drifting.steady_filter(np.random.default_rng(1), 600)).bounds[0]
     assert fit_bound.name == "fit bound"
@@ -146,7 +158,8 @@ def test_the_range_of_projected_k_is_that_of_simulated_fits(make, gauge, rng):
     observed, ranges = [], []
     for seed in range(80):
         world = make(np.random.default_rng([9, seed]), 150)
-        joint = joint_of(growth(world.claim))
+        if not seed:
+            own = joint_of(growth(world.claim))
         if gauge == "first-pose":
             turn = so3.compose(world.truth_rotation[:1], so3.inverse(world.rotation[:1]))
             turn = so3.matrix(turn[0])
@@ -158,7 +171,7 @@ def test_the_range_of_projected_k_is_that_of_simulated_fits(make, gauge, rng):
         rotation = so3.compose(so3.quaternion(turn), world.rotation)
         stretch = np.array([scale] * 3 + [1.0] * 3)
         claim = Claim(moved, rotation, world.covariance * np.outer(stretch, stretch))
-        joint, fit = align_joint(joint, turn, scale), fit_weights(gauge, moved)
+        joint, fit = align_joint(own, turn, scale), fit_weights(gauge, moved)
         claimed = projected_covariance(fit, joint, claim)[1:]
         nees = normal.nees(world.truth_position[1:] - moved[1:], claimed)
         observed.append(np.median(nees) / judgement.MEDIAN)

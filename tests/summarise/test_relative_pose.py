@@ -1,5 +1,7 @@
 """Relative rotation and pose over windows, in simulated worlds whose claims are exact."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,11 @@ DIMENSION = {(6, "rotation"): 3, (6, "pose"): 6, (4, "rotation"): 1, (4, "pose")
 MAKE = {6: drifting.dead_reckoning, 4: drifting.inertial}
 
 
+@cache
+def made(level, seed, scans=400):
+    return MAKE[level](np.random.default_rng(seed), scans)
+
+
 def found_in(world, level, space, horizon=20, **more):
     return relative_windows(space, IMPLIED[level], horizon, world.claim, world.truth, **more)
 
@@ -23,8 +30,7 @@ def test_honest_windows_have_the_claimed_covariance(level, space):
     """Mean NEES of 60 worlds over its dimension, each with 19 windows."""
     nees = []
     for seed in range(60):
-        world = MAKE[level](np.random.default_rng(seed), 400)
-        found = found_in(world, level, space, gauge="yaw")
+        found = found_in(made(level, seed), level, space, gauge="yaw")
         assert found.error.shape[1] == DIMENSION[level, space]
         nees.append(normal.nees(found.error, found.covariance).mean())
     assert np.mean(nees) / DIMENSION[level, space] == pytest.approx(1, abs=0.06)
@@ -33,7 +39,7 @@ def test_honest_windows_have_the_claimed_covariance(level, space):
 @pytest.mark.parametrize(("level", "space"), DIMENSION)
 def test_a_tight_claim_is_seen_in_k(level, space):
     """The same worlds with a sixteenth of the covariance: k is sixteen times as large."""
-    world = MAKE[level](np.random.default_rng(3), 800)
+    world = made(level, 3, 800)
     rows = []
     for each in (world, world.scaled(1 / 16)):
         found = found_in(each, level, space, gauge="yaw")

@@ -5,15 +5,18 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.signal import lfilter
 
+from smfeval import words
 from smfeval.evaluation import Options, evaluate
 from smfeval.score import Residuals, RuleSettings, scores
 from smfeval.summarise.inflation import median_chi_squared
+from smfeval.summarise.judgement import Judgement
 from smfeval.summarise.number import Intervals, Number
 from smfeval.summarise.numbers import compute_numbers
 from smfeval.summarise.quantities import Sample
-from smfeval.summarise.verdict import K_AT_95, NARROW, verdict
+from smfeval.summarise.verdict import K_AT_95, NARROW, verdict, verdict_after_fit
 from smfeval.track import GaussianTrack
 from support.beliefs import gaussian, poses
+from support.positions import judge_position
 
 FALSE = ("overconfident", "conservative")
 
@@ -85,12 +88,16 @@ def test_the_sentence_starts_with_the_label_and_names_the_right_direction(number
     assert "too tight" not in found.sentence or k >= 1
     if found.label in FALSE:
         assert ("too tight" in found.sentence) == (found.label == "overconfident")
+        ends = (low, high) if k >= 1 else (1 / high, 1 / low)
+        interval = f"[{words.number(ends[0])}, {words.number(ends[1])}]"
+        assert interval in found.sentence
+        assert interval in found.headline
 
 
 def test_the_sentence_gives_the_size_and_the_evidence():
     found = verdict(300, 3, calibration(441.0, 300.0, 600.0, coverage=0.0))
     assert found.sentence == (
-        "overconfident: covariance too tight by a factor 441 (each axis 21 times); "
+        "overconfident: covariance too tight by a factor 441 [300, 600] (each axis 21 times); "
         "the 90 % region holds the reference in 0 % of scans"
     )
     assert found.to_dict() == {
@@ -107,8 +114,64 @@ def test_the_sentence_gives_the_size_and_the_evidence():
 
 def test_a_conservative_belief_is_named_with_its_size():
     found = verdict(300, 3, calibration(0.04, 0.03, 0.05, coverage=1.0))
-    assert "conservative: covariance too wide by a factor 25 (each axis 5 times)" in found.sentence
+    assert "conservative: covariance too wide by a factor 25 [20, 33.3] (each axis 5 times)" in (
+        found.sentence
+    )
     assert "holds the reference in 100 % of scans" in found.sentence
+
+
+def test_what_only_markovs_bound_decides_says_why():
+    limit = stats.chi2(3).isf(0.0125)
+    held = verdict(300, 3, calibration(6.0, 0.8, 40.0))
+    assert held.label == "overconfident"
+    assert held.headline.endswith("too tight by a factor 6 [0.8, 40] (each axis 2.45 times)")
+    assert "k alone could be 1, but a median NEES of 14.2 is above" in held.sentence
+    assert f"above {limit:.3g}, which happens to an honest belief on 2.5 %" in held.sentence
+    wide = verdict(300, 3, calibration(0.01, 1e-3, 1.2)).sentence
+    assert "too wide by a factor 100 [0.833, 1,000] (each axis 10 times): k alone could" in wide
+    assert f"is below {stats.chi2(3).ppf(0.0125):.3g}" in wide
+    none = verdict(300, 3, calibration(6.0, reason="it wanders")).sentence
+    assert "k has no interval (it wanders), but a median NEES" in none
+    assert "Markov" not in verdict(300, 3, calibration(6.0, 2.0, 40.0)).sentence
+
+
+def after_fit(judgement, k, low=None, high=None):
+    return verdict_after_fit(300, calibration(k, low, high), judgement)
+
+
+def test_after_a_fit_the_factor_has_its_interval_too():
+    tight = Judgement("overconfident", "relative motion", "why", 7.0, 6.0, 8.0, horizon=20)
+    assert after_fit(tight, 3.0).headline == (
+        "overconfident: covariance too tight by a factor 7 [6, 8] for motion over 20 scans"
+    )
+    wide = Judgement("conservative", "relative motion", "why", 0.2, 0.1, 0.25, horizon=1)
+    assert after_fit(wide, 3.0).headline == (
+        "conservative: covariance too wide by a factor 5 [4, 10] for motion over 1 scan"
+    )
+
+
+def test_a_bound_is_told_beside_the_k_that_it_bounds():
+    bound = Judgement("overconfident", "fit bound", "beyond chance", 84.0, 18.0)
+    found = after_fit(bound, 450.0, 279.0, 1296.0)
+    assert found.headline == (
+        "overconfident: covariance too tight by a factor 450 [279, 1,296] after the fit, "
+        "84 at least"
+    )
+    assert (found.factor, found.low, found.high) == (450.0, 279.0, 1296.0)
+    assert "could be 1" not in found.sentence
+    doubtful = after_fit(bound, 450.0, 0.5, 1296.0).sentence
+    assert "(k alone could be 1, but beyond chance)" in doubtful
+
+
+def test_a_bound_of_motion_does_not_call_a_small_k_too_tight():
+    """A fit takes drift away: k of what is left may be small where motion convicts."""
+    bound = Judgement("overconfident", "window bound", "beyond chance", 5.0, 1.2, horizon=30)
+    found = after_fit(bound, 0.5, 0.2, 0.9)
+    assert found.headline == (
+        "overconfident: covariance too tight by a factor 5 at least for motion over 30 scans"
+    )
+    assert (found.factor, found.low, found.high) == (5.0, 1.2, None)
+    assert "though k is 0.5 [0.2, 0.9] after the fit (beyond chance)" in found.sentence
 
 
 @pytest.mark.parametrize("scans", [1, 2, 3])
@@ -199,7 +262,7 @@ def test_an_alignment_on_the_scored_scans_withholds_conservative(rng):
             np.tile(np.eye(6), (200, 1, 1)),
             about=truth.about,
         )
-        labels.add(evaluate(belief, truth, options=Options(alignment="se3")).verdict.label)
+        labels.add(judge_position(belief, truth, Options(alignment="se3")).label)
     assert "conservative" not in labels
 
 

@@ -192,13 +192,13 @@ def inertial(rng, n, *, memory=0.8, tilt=2e-3):
     keep = np.diag([1.0, 1.0, 1.0, memory, memory, 1.0])
     kick = rng.normal(size=(n, 6))
     fresh = tilt * np.sqrt(1 - memory**2)
+    F, L = np.tile(keep, (n, 1, 1)), np.zeros((n, 6, 6))
+    F[:, :3, 3:] = -so3.hat(moved)
+    L[:, :3, :3] = R * DRIFT[:3]
+    L[:, range(3, 6), range(3, 6)] = fresh, fresh, DRIFT[5]
+    Q, kicked = L @ np.swapaxes(L, 1, 2), np.einsum("nij,nj->ni", L, kick)
     for t in range(n):
-        F = keep.copy()
-        F[:3, 3:] = -so3.hat(moved[t])
-        L = np.zeros((6, 6))
-        L[:3, :3] = R[t] * DRIFT[:3]
-        L[3, 3], L[4, 4], L[5, 5] = fresh, fresh, DRIFT[5]
-        y, P = F @ y + L @ kick[t], F @ P @ F.T + L @ L.T
+        y, P = F[t] @ y + kicked[t], F[t] @ P @ F[t].T + Q[t]
         error[t], sigma[t] = y, P
     return _from_world_errors(estimate, error, sigma)
 

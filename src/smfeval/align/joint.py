@@ -45,6 +45,7 @@ GROWN = 0.8  # growth from the second scan to the last (see GUARD in summarise/w
 RANDOM_WALK_GROWTH = 0.25  # of h / n, that 95 % of the lags h of a random walk reach
 WIDER = 1.5  # rotation variance at the end over that of the second scan: it is integrated
 FIRST_ORDER_RAD = 0.3  # rotation sigma above which first-order covariances of positions fail
+NO_BLOCK = "no block"
 UNCORRELATED = 1e-9  # a correlation below this is none
 SINGULAR = 1e-10  # smallest eigenvalue of the correlation matrix of a regular covariance
 
@@ -220,6 +221,8 @@ def growth(claim: Claim, *, up: tuple[float, float, float] = UP) -> Growth:
         reason = f"covariances shrink in {words.share(worst)} of the scans or more"
     else:
         reason = problems[-1]
+    if NO_BLOCK not in reason and _has_no_blocks(claim):
+        reason = f"no block between position and rotation is reported, and {reason}"
     return Growth(None, lags, shrinking, f"{reason}: the cross-covariances are not implied")
 
 
@@ -274,18 +277,31 @@ def _at_level(
         return shares, "covariances hardly grow from the start to the end"
     if level == 3 and np.quantile(grown[0], 0.05) < RANDOM_WALK_GROWTH * lags[0] / n:
         return shares, "covariances do not grow steadily"
-    if level < 6 and _lacks_blocks(claim[np.array([1, n - 1])]):
-        return shares, "the rotation covariance grows, but has no block with the position"
+    if level < 6 and _lacks_blocks(claim):
+        return shares, f"the rotation covariance grows, but has {NO_BLOCK} with the position"
     return shares, None
 
 
-def _lacks_blocks(ends: Claim) -> bool:
+def _lacks_blocks(claim: Claim) -> bool:
     """Whether integrated rotations have no covariance with the position: it was left out."""
-    sigma = np.sqrt(np.diagonal(ends.covariance[-1]))
-    cross = np.abs(ends.covariance[-1, :3, 3:])
-    missing = (cross <= UNCORRELATED * np.outer(sigma[:3], sigma[3:])).all()
-    first, last = np.einsum("nii->ni", ends.covariance)[:, 3:].sum(axis=1)
-    return bool(missing and last > WIDER * first)
+    first, last = np.einsum("nii->ni", claim.covariance[[1, -1]])[:, 3:].sum(axis=1)
+    return bool(last > WIDER * first) and _has_no_blocks(claim)
+
+
+def _has_no_blocks(claim: Claim) -> bool:
+    """Whether sigmas, or blocks, alone are reported: no position is correlated with a rotation.
+
+    Moved to another body by a lever arm l, such a claim has Cov(rho, phi) = -l^ Cov(phi) at every
+    scan: one skew matrix for all of them.
+    """
+    at = np.unique(np.linspace(1, len(claim) - 1, SAMPLES).astype(np.intp))
+    covariance = claim.covariance[at]
+    shared, own = covariance[:, :3, 3:], covariance[:, 3:, 3:]
+    arm = shared.sum(axis=0) @ np.linalg.pinv(own.sum(axis=0), hermitian=True)
+    arm = 0.5 * (arm - arm.T)
+    sigma = np.sqrt(np.einsum("nii->ni", covariance))
+    none = UNCORRELATED * sigma[:, :3, None] * sigma[:, None, 3:]
+    return bool((np.abs(shared - arm @ own) <= none).all())
 
 
 def growth_over(level: int, steps: Steps, up: Floats) -> Floats:

@@ -55,8 +55,11 @@ from smfeval.summarise.relative import RelativeMotion
 from smfeval.summarise.windows import (
     FEWEST_SCANS_APART,
     ends_over,
+    overlapping_ends,
+    overlapping_ends_over,
     path_length,
     scans_over,
+    window_ends,
     window_row,
     windows,
 )
@@ -269,31 +272,37 @@ def _with_scores(
 ) -> RelativeMotion:
     """The windows to score and their row, or why there are none."""
     joint, truth = claimed.joint, (reference.position, reference.rotation)
-    path_m, ends = path_length(reference.position), None
     if horizon is None:
         scans = 0 if motion.first is None else motion.first.horizon
     else:
         progress = horizon.progress(reference.stamp, reference.position)
         scans = scans_over(joint, progress, horizon.size)
-        ends = ends_over(progress, horizon.size) if scans and joint.kind != "given" else None
     if not scans:
         few = f"{horizon} are no horizon: no two scans are so far apart, or fewer than "
         few += f"{FEWEST_SCANS_APART} scans lie between"
         return replace(motion, unscored=None if horizon is None else few)
-    found = windows(
-        joint,
-        scans,
-        claimed.claim,
-        truth,
-        gauge=claimed.fit.gauge,
-        ends=ends,
-        reference_covariance=noise,
+    separate = window_ends(joint, scans, len(reference))
+    every = overlapping_ends(joint, scans, len(reference))
+    if horizon is not None and joint.kind != "given":
+        separate = ends_over(progress, horizon.size)
+        every = overlapping_ends_over(progress, horizon.size)
+    found, overlapping = (
+        windows(
+            joint,
+            scans,
+            claimed.claim,
+            truth,
+            gauge=claimed.fit.gauge,
+            ends=ends,
+            reference_covariance=noise,
+        )
+        for ends in (separate, every)
     )
-    row = window_row(found, reference.stamp, path_m)
+    row = window_row(found, reference.stamp, path_length(reference.position))
     why = why_unusable(row)
     if row is None or (horizon is not None and why is not None):
         return replace(motion, unscored=f"over {horizon}, {why}")
-    return replace(motion, windows=found, scored=row)
+    return replace(motion, windows=found, overlapping=overlapping, scored=row)
 
 
 def _allow_tails(bounds: tuple[Bound, ...], tails: float) -> tuple[Bound, ...]:

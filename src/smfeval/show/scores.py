@@ -107,7 +107,7 @@ def _gauge_text(evaluation: Evaluation) -> str:
 def _claim_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
     """What is assumed about errors of different scans together, where it matters."""
     claim = evaluation.claim
-    if claim is None or claim.how == "reported":
+    if claim is None or (claim.how == "reported" and claim.joint.kind == "unknown"):
         return []
     return [("claim", claim.sentence)]
 
@@ -150,7 +150,8 @@ def number_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
 def _number_text(row: NumberRow, number: Number, evaluation: Evaluation) -> str:
     """A number with its interval, and what else is to be said of it."""
     if row.space == "relative":
-        return f"{row.title.removeprefix('relative ')} {number.text('%' if row.level else None)}"
+        name = row.title.removeprefix("relative ").removesuffix(f", {row.label}")
+        return f"{name} {number.text('%' if row.level else None)}"
     if row.level is not None:
         return f"{words.level(row.level)}: {number.text('%')}"
     return TEXTS.get(row.name, _plain_text)(number, evaluation)
@@ -234,6 +235,13 @@ def _windows_end(evaluation: Evaluation) -> str:
     return f" ({windows} of {motion.scored.horizon} scans)"
 
 
+def _overlapping_end(evaluation: Evaluation) -> str:
+    motion = evaluation.relative_motion
+    assert motion is not None
+    assert motion.overlapping is not None
+    return f" ({words.count(len(motion.overlapping.first), 'window')} that overlap)"
+
+
 def _psi_text(psi: Number, evaluation: Evaluation) -> str:
     del evaluation
     return f"psi {words.number(psi.value)} (1: errors have the covariance's shape)"
@@ -260,6 +268,7 @@ TEXTS: dict[str, Callable[[Number, Evaluation], str]] = {
 LINE_ENDS: dict[str, Callable[[Evaluation], str]] = {
     "coverage": _coverage_end,
     "relative scores": _windows_end,
+    "all windows": _overlapping_end,
 }
 
 
@@ -314,7 +323,7 @@ def relative_rows(
 ) -> list[tuple[str, str]]:
     """Relative motion of an estimate, or of a pair."""
     if motion.worst_bound is not None:
-        return [("relative", _bound_text(motion.worst_bound))]
+        return [("relative", _bound_text(motion.worst_bound, verbose=verbose))]
     if motion.reason is not None and not motion.rows:
         return [("relative", f"motion is not judged: {motion.reason}")]
     if verbose:
@@ -356,10 +365,13 @@ def _path_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
     return shown
 
 
-def _bound_text(bound: Bound) -> str:
+def _bound_text(bound: Bound, *, verbose: bool = False) -> str:
+    positive = ""
+    if verbose and bound.k_if_positive is not None:
+        positive = f" ({words.number(bound.k_if_positive)} times if correlated positively)"
     return (
         f"squared errors over {bound.horizon} scans are {words.number(bound.k)} times what any "
-        f"correlation allows ({bound.name}); by chance, an honest belief stays below "
+        f"correlation allows{positive} ({bound.name}); by chance, an honest belief stays below "
         f"{words.number(bound.limit)}"
     )
 

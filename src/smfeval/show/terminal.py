@@ -135,14 +135,13 @@ def _evaluation_table(reports: list[Report], *, verbose: bool) -> list[Renderabl
 def _grid_table(grid: Grid) -> Table:
     table = Table(box=None, pad_edge=False, header_style="cyan")
     table.add_column(grid.of, no_wrap=True)
-    if grid.counts_diverged:
-        table.add_column("diverged", justify="right")
+    for fact in grid.facts:
+        table.add_column(fact, justify="right")
     for head in grid.columns:
         table.add_column(str(head))
     for row in grid.rows:
-        lost = [row.diverged] if grid.counts_diverged else []
         marks = f" ({','.join(row.marks)})" if row.marks else ""
-        table.add_row(Text(f"{row}{marks}"), *lost, *map(_cell, row.cells))
+        table.add_row(Text(f"{row}{marks}"), *grid.facts_of(row), *map(_cell, row.cells))
     return table
 
 

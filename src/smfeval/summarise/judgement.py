@@ -39,6 +39,7 @@ from smfeval.summarise.windows import (
     bound_horizons,
     bound_windows,
     chi_squared_quantile,
+    drop_singular,
     given_horizons,
     grant_scale,
     horizons,
@@ -66,12 +67,15 @@ class Bound:
     """Median NEES under a bound, and the largest that an honest belief reaches in doubt.
 
     `k` is the median NEES over its median under the bound: at least so many times too tight.
+    `k_if_positive` is the same under the bound of errors of two scans that are positively
+    correlated, as those of drift are; shown, not judged by, for a claim does not say so.
     """
 
     name: str
     horizon: int | None
     k: float
     limit: float
+    k_if_positive: float | None = None
 
     @property
     def factor(self) -> float:
@@ -195,7 +199,7 @@ def _fit_bound(
     if reference_covariance is not None:
         noise = claim.with_covariance(reference_covariance)
         largest = largest + bound_covariance(fit, noise, at=at)
-    error, largest = _drop_singular(reference[0][at] - claim.position[at], largest)
+    error, largest = drop_singular(reference[0][at] - claim.position[at], largest)
     if not len(error):
         return []
     return [Bound("fit bound", None, _median_k(error, largest), _limit(DOUBT / 2))]
@@ -213,33 +217,50 @@ def _window_bounds(
     n, chosen = len(claim), bound_horizons(len(claim))
     found = []
     for horizon in chosen:
-        everywhere, apart = (
+        every, separate = sampled_starts(n, horizon), alternate_starts(n, horizon)
+        everywhere, positive, apart = (
             bound_windows(
-                horizon, starts, claim, reference, reference_covariance=reference_covariance
+                horizon,
+                starts,
+                claim,
+                reference,
+                positively_correlated=correlated,
+                reference_covariance=reference_covariance,
             )
-            for starts in (sampled_starts(n, horizon), alternate_starts(n, horizon))
+            for starts, correlated in ((every, False), (every, True), (separate, False))
         )
         if scaled:
-            everywhere = grant_scale(everywhere, claim, least="median")
+            everywhere, positive = (
+                grant_scale(each, claim, least="median") for each in (everywhere, positive)
+            )
             apart = grant_scale(apart, claim, least="mean")
-        found += horizon_bounds(everywhere, apart, stamp, DOUBT / len(chosen))
+        found += horizon_bounds(everywhere, apart, stamp, DOUBT / len(chosen), positive=positive)
     return found
 
 
-def horizon_bounds(everywhere: Windows, apart: Windows, stamp: Ints, doubt: float) -> list[Bound]:
-    """Bounds of one horizon: by all its windows, and by every second one as independent."""
+def horizon_bounds(
+    everywhere: Windows,
+    apart: Windows,
+    stamp: Ints,
+    doubt: float,
+    *,
+    positive: Windows | None = None,
+) -> list[Bound]:
+    """Bounds of one horizon: by all its windows, and by every second one as independent.
+
+    `positive` are all windows under the bound of positively correlated errors.
+    """
+    k = _window_k(everywhere)
     found = []
-    error, claimed = _drop_singular(everywhere.error, everywhere.covariance)
-    if len(error):
-        limit = _limit(doubt / 2)
-        found.append(Bound("window bound", everywhere.horizon, _median_k(error, claimed), limit))
+    if k is not None:
+        other = None if positive is None else _window_k(positive)
+        found.append(Bound("window bound", everywhere.horizon, k, _limit(doubt / 2), other))
     return found + _separate_window_bounds(apart, stamp, doubt)
 
 
-def _drop_singular(error: Floats, covariance: Floats) -> tuple[Floats, Floats]:
-    """Without scans that claim a singular covariance, such as a start that is known exactly."""
-    keep = ~normal.is_singular(covariance)
-    return error[keep], covariance[keep]
+def _window_k(found: Windows) -> float | None:
+    error, claimed = drop_singular(found.error, found.covariance)
+    return _median_k(error, claimed) if len(error) else None
 
 
 def _median_k(error: Floats, covariance: Floats) -> float:
@@ -375,12 +396,13 @@ def _by_row(label: Label, row: WindowRow) -> Judgement:
     within = max(1 / low, high) if label in ("consistent", "cannot tell") else None
     part = "the first half of " if row.first_half else ""
     k = words.quantity(row.k, "1", low, high)
-    sentence = f"relative motion over {row.horizon} scans of {part}the track has k = {k}"
+    over = words.count(row.horizon, "scan")
+    sentence = f"relative motion over {over} of {part}the track has k = {k}"
     return Judgement(label, RELATIVE_MOTION, sentence, row.k, low, high, within, row.horizon)
 
 
 def _beyond(bound: Bound, by_windows: Judgement) -> Judgement:
-    over = "" if bound.horizon is None else f" over {bound.horizon} scans"
+    over = "" if bound.horizon is None else f" over {words.count(bound.horizon, 'scan')}"
     times = words.number(bound.k)
     text = f"squared errors{over} are {times} times what any correlation allows"
     sentence = f"{text}; by chance, an honest belief stays below {words.number(bound.limit)}"

@@ -352,61 +352,93 @@ _CALIBRATION = (
         on_page=False,
     ),
 )
-_RELATIVE = (
-    NumberRow(
-        "relative_energy",
-        "relative energy",
-        "m",
-        "scores",
-        partial(compute_relative_mean, score="energy", unit="m"),
-        "relative scores",
-        compare="lower is better",
-        better="lower",
-        metric=True,
-        short="rel. energy",
-        space="relative",
-    ),
-    NumberRow(
-        "relative_log",
-        "relative log score",
-        "nat",
-        "scores",
-        partial(compute_relative_mean, score="log", unit="nat"),
-        "relative scores",
-        compare="lower is better",
-        better="lower",
-        metric=True,
-        short="rel. log",
-        space="relative",
-    ),
-    NumberRow(
-        "relative_k",
-        "relative k",
-        "1",
-        "calibration",
-        compute_relative_k,
-        honest=lambda dimension: 1.0,
-        compare="1 if honest, above 1 overconfident",
-        better="honest",
-        metric=True,
-        short="rel. k",
-        decades=True,
-        space="relative",
-    ),
-    NumberRow(
-        "relative_coverage_90",
-        "relative 90 % coverage",
-        "1",
-        "calibration",
-        compute_relative_coverage,
-        "relative scores",
-        honest=lambda dimension: NOMINAL,
-        compare="90 % if honest",
-        better="honest",
-        level=NOMINAL,
-        space="relative",
-    ),
-)
+
+
+def _relative_rows(*, overlapping: bool) -> tuple[NumberRow, ...]:
+    """Numbers of relative motion over windows that do not overlap, or over all."""
+    return (
+        NumberRow(
+            "relative_energy",
+            "relative energy",
+            "m",
+            "scores",
+            partial(compute_relative_mean, score="energy", unit="m", overlapping=overlapping),
+            "relative scores",
+            compare="lower is better",
+            better="lower",
+            metric=True,
+            short="rel. energy",
+            space="relative",
+        ),
+        NumberRow(
+            "relative_log",
+            "relative log score",
+            "nat",
+            "scores",
+            partial(compute_relative_mean, score="log", unit="nat", overlapping=overlapping),
+            "relative scores",
+            compare="lower is better",
+            better="lower",
+            metric=True,
+            short="rel. log",
+            space="relative",
+        ),
+        NumberRow(
+            "relative_k",
+            "relative k",
+            "1",
+            "calibration",
+            partial(compute_relative_k, overlapping=overlapping),
+            honest=lambda dimension: 1.0,
+            compare="1 if honest, above 1 overconfident",
+            better="honest",
+            metric=True,
+            short="rel. k",
+            decades=True,
+            space="relative",
+        ),
+        NumberRow(
+            "relative_coverage_90",
+            "relative 90 % coverage",
+            "1",
+            "calibration",
+            partial(compute_relative_coverage, overlapping=overlapping),
+            "relative scores",
+            honest=lambda dimension: NOMINAL,
+            compare="90 % if honest",
+            better="honest",
+            level=NOMINAL,
+            space="relative",
+        ),
+        NumberRow(
+            "relative_nees",
+            "relative mean NEES",
+            "1",
+            "calibration",
+            partial(compute_relative_mean, score="nees", unit="1", overlapping=overlapping),
+            "relative scores",
+            honest=lambda dimension: 3.0,
+            compare="3 if honest",
+            space="relative",
+        ),
+    )
+
+
+def _of_all_windows(row: NumberRow) -> NumberRow:
+    """The same number over all windows, which overlap; studies do not compare it."""
+    return replace(
+        row,
+        name=f"{row.name}_all",
+        title=f"{row.title}, all windows",
+        label="all windows",
+        metric=False,
+        short="",
+        on_page=False,
+    )
+
+
+_RELATIVE = _relative_rows(overlapping=False)
+_OVERLAPPING = tuple(map(_of_all_windows, _relative_rows(overlapping=True)))
 
 
 def space_row(row: NumberRow, space: SpaceName) -> NumberRow:
@@ -457,6 +489,7 @@ NUMBERS: dict[str, NumberRow] = {
         *_DERIVED,
         *_CALIBRATION,
         *_RELATIVE,
+        *_OVERLAPPING,
         *(space_row(row, "rotation") for row in _CALIBRATION),
         *(space_row(row, "pose") for row in _CALIBRATION),
         *_CORRELATION,

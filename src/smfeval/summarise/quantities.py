@@ -22,7 +22,7 @@ from smfeval.score.spaces import CorrelationTerms, PositionSpace, Space
 from smfeval.summarise.inflation import best_scale, median_chi_squared, moment_shape
 from smfeval.summarise.interval import StatisticName
 from smfeval.summarise.number import Intervals, Number, plain_statistic
-from smfeval.summarise.windows import WindowSample
+from smfeval.summarise.windows import SPACE, WindowSample
 
 VERDICT_LEVEL = 0.95
 WANDERS = "the error wanders over the whole track: it has no mean that a track this long could show"
@@ -316,28 +316,49 @@ def compute_correlation(sample: Sample, computed: Computed) -> Number | None:
 
 
 def compute_relative_mean(
-    sample: Sample, computed: Computed, *, score: Literal["energy", "log"], unit: str
+    sample: Sample,
+    computed: Computed,
+    *,
+    score: Literal["energy", "log", "nees"],
+    unit: str,
+    overlapping: bool = False,
 ) -> Number | None:
     """Mean of a score over windows of relative motion."""
     del computed
+    scores = _window_scores(sample, overlapping=overlapping)
+    return None if scores is None else sample.intervals.of(scores[score], "mean", unit)
+
+
+def _window_scores(sample: Sample, *, overlapping: bool) -> dict[str, Floats] | None:
     if sample.relative is None:
         return None
-    return sample.intervals.of(sample.relative.scores[score], "mean", unit)
+    return sample.relative.overlapping if overlapping else sample.relative.scores
 
 
-def compute_relative_k(sample: Sample, computed: Computed) -> Number | None:
-    """Mean NEES of windows over its degrees of freedom, with the interval that judges."""
+def compute_relative_k(
+    sample: Sample, computed: Computed, *, overlapping: bool = False
+) -> Number | None:
+    """Mean NEES of windows over its degrees of freedom, with the interval that judges.
+
+    Of `overlapping` windows, with the interval of a series that depends on itself.
+    """
     del computed
     if sample.relative is None:
         return None
-    return sample.relative.row.number(sample.intervals)
+    if not overlapping:
+        return sample.relative.row.number(sample.intervals)
+    degrees = SPACE * sample.relative.free
+    mean = sample.intervals.of(sample.relative.overlapping["nees"], "mean", "1")
+    return mean.map(lambda nees: nees / degrees, "1")
 
 
-def compute_relative_coverage(sample: Sample, computed: Computed) -> Number | None:
+def compute_relative_coverage(
+    sample: Sample, computed: Computed, *, overlapping: bool = False
+) -> Number | None:
     """Share of windows whose region holds the relative motion."""
     del computed
-    if sample.relative is None:
+    scores = _window_scores(sample, overlapping=overlapping)
+    if scores is None:
         return None
-    nees = sample.relative.scores["nees"]
-    inside = nees <= chi_squared_tail_quantile(3, 1 - NOMINAL)
-    return coverage_numbers([inside], nees, sample.intervals)[0]
+    inside = scores["nees"] <= chi_squared_tail_quantile(SPACE, 1 - NOMINAL)
+    return coverage_numbers([inside], scores["nees"], sample.intervals)[0]

@@ -153,8 +153,9 @@ class RelativeMotion:
     ----------
     evidence
         k over horizons where J is given or implied, and bounds after a fit.
-    windows, scored
-        Windows of the horizon that is scored, and their row; None where there is none.
+    windows, overlapping, scored
+        Windows of the horizon that is scored, those that do not overlap and from every scan on,
+        and the row of the former; None where there is none.
     growth
         k over the length of stretches of the path; None where that cannot be seen.
     reason
@@ -165,6 +166,7 @@ class RelativeMotion:
 
     evidence: Evidence
     windows: Windows | None = None
+    overlapping: Windows | None = None
     scored: WindowRow | None = None
     growth: PathGrowth | None = None
     reason: str | None = None
@@ -188,9 +190,11 @@ class RelativeMotion:
     @cached_property
     def sample(self) -> WindowSample | None:
         """The scored horizon with its scores; None under a bound, which scores nothing."""
-        if self.scored is None or self.windows is None:
+        if self.scored is None or self.windows is None or self.overlapping is None:
             return None
-        return WindowSample(self.scored, window_scores(self.windows))
+        free = 1 - self.windows.fitted / self.windows.error.size
+        scores, overlapping = window_scores(self.windows), window_scores(self.overlapping)
+        return WindowSample(self.scored, scores, overlapping, free)
 
     @property
     def worst_bound(self) -> Bound | None:
@@ -229,6 +233,12 @@ class RelativeMotion:
     def bound_dicts(self) -> list[dict[str, Any]]:
         """JSON data of every bound: k and what an honest belief stays below."""
         return [
-            {"name": each.name, "scans": each.horizon, "k": each.k, "limit": each.limit}
+            {
+                "name": each.name,
+                "scans": each.horizon,
+                "k": each.k,
+                "k_if_positively_correlated": each.k_if_positive,
+                "limit": each.limit,
+            }
             for each in self.evidence.bounds
         ]

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 from smfeval import words
-from smfeval.maths.special import chi_squared_tail
+from smfeval.maths.special import chi_squared_tail, chi_squared_tail_quantile
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.judgement import CONSISTENT, Judgement, Label
 from smfeval.summarise.number import Number
@@ -96,7 +96,7 @@ def verdict(
     nothing = _nothing_to_judge(scans, numbers, same=same)
     if nothing is not None:
         return nothing
-    k = numbers[K_AT_95]
+    k, size = numbers[K_AT_95], _size_text(numbers, most)
     found = _label(k, scans)
     if found.label == "conservative" and fitted * FREEDOM_WEIGHT > dimension * (k.n_effective or 0):
         found = _open(k, "the alignment may have absorbed errors")
@@ -105,10 +105,11 @@ def verdict(
     elif found.label == "overconfident" and k.low is not None and k.low * left <= 1:
         found = _open(k, ALIGNMENT_ERROR_NOTE)
     elif found.label == "cannot tell":
-        bound = beyond_doubt(k.value * left * median_chi_squared(dimension), dimension)
+        median = k.value * left * median_chi_squared(dimension)
+        bound = beyond_doubt(median, dimension)
         if bound is not None and not (fitted and bound == "conservative"):
-            found = _Finding(bound)
-    size = _size_text(numbers, most)
+            why = f"{_why_open(k, found)}, but {_beyond_text(bound, median, dimension)}"
+            found = _Finding(bound, f"{size}: {why}", size)
     return Verdict(
         found.label,
         f"{found.label}: {found.reason or size}; {_coverage_text(numbers)}",
@@ -123,6 +124,24 @@ def verdict(
 
 def _open(k: Number, why: str) -> _Finding:
     return _Finding("cannot tell", f"k = {words.number(k.value)}, but {why}", why)
+
+
+def _why_open(k: Number, found: _Finding) -> str:
+    """Why the interval of k does not decide."""
+    if k.low is None or k.high is None:
+        return f"k has no interval ({found.short})"
+    return "k alone could be 1" if k.low <= 1 <= k.high else str(found.short)
+
+
+def _beyond_text(bound: Label, median_nees: float, dimension: int) -> str:
+    """Markov's bound in words (see `beyond_doubt`)."""
+    rate, tight = FALSE_VERDICT_RATE / 2, bound == "overconfident"
+    limit = chi_squared_tail_quantile(dimension, rate / 2 if tight else 1 - rate / 2)
+    return (
+        f"a median NEES of {words.number(median_nees)} is {'above' if tight else 'below'} "
+        f"{words.number(limit)}, which happens to an honest belief on {words.share(rate)} of "
+        "tracks at most, however its scans depend on each other (Markov's bound)"
+    )
 
 
 def _not_refuted(label: Label, k: Number) -> float | None:
@@ -153,64 +172,82 @@ def verdict_after_fit(
     if nothing is not None:
         return nothing
     k = numbers[K_AT_95]
-    by_bound = judgement.label == "overconfident" and judgement.high is None
-    k = numbers.get("moment_k", k) if by_bound else k  # bounds are of second moments
-    found = (k.value, k.low, k.high) if by_bound else _window_factor(judgement)
-    reason = _fit_reason(judgement, k) if by_bound else _window_reason(judgement, k)
+    if judgement.label == "overconfident" and judgement.high is None:
+        k = numbers.get("moment_k", k)  # bounds are of second moments
+        return _beyond_bound(judgement, k, _coverage_text(numbers))
     return Verdict(
         judgement.label,
-        f"{judgement.label}: {reason}; {_coverage_text(numbers)}",
+        f"{judgement.label}: {_window_reason(judgement, k)}; {_coverage_text(numbers)}",
         judgement.evidence,
-        *found,
+        judgement.factor,
+        judgement.low,
+        judgement.high,
         judgement.not_refuted,
-        short=f"{judgement.label}: {_short_fit_reason(judgement, by_bound=by_bound)}",
+        short=f"{judgement.label}: {_short_window_reason(judgement)}",
     )
 
 
-def _short_fit_reason(judgement: Judgement, *, by_bound: bool) -> str:
+def _beyond_bound(judgement: Judgement, k: Number, coverage: str) -> Verdict:
+    """A bound convicts: k after the fit, and what is left of it under any correlation.
+
+    k may be smaller than the bound, of motion over windows: the fit took long errors away.
+    """
+    assert judgement.factor is not None
+    over = "" if judgement.horizon is None else f" for {_motion(judgement)}"
+    least = f"{words.number(judgement.factor)} at least"
+    whatever = f"{over} whatever the correlations between scans"
+    if k.value < judgement.factor:
+        short = f"covariance too tight by a factor {least}"
+        reason = f"{short}{whatever}, though k is {k} after the fit"
+        return Verdict(
+            "overconfident",
+            f"overconfident: {reason} ({judgement.sentence}); {coverage}",
+            judgement.evidence,
+            judgement.factor,
+            judgement.low,
+            short=f"overconfident: {short}{over}",
+        )
+    tight = f"covariance too tight by a factor {_factor_text(k)} after the fit"
+    why = "" if k.low is None or k.low > 1 else f" (k alone could be 1, but {judgement.sentence})"
+    return Verdict(
+        "overconfident",
+        f"overconfident: {tight}, and by {least}{whatever}{why}; {coverage}",
+        judgement.evidence,
+        k.value,
+        k.low,
+        k.high,
+        short=f"overconfident: {tight}, {least}",
+    )
+
+
+def _motion(judgement: Judgement) -> str:
+    return f"motion over {words.count(judgement.horizon or 0, 'scan')}"
+
+
+def _short_window_reason(judgement: Judgement) -> str:
     """What decided after a fit, in a few words."""
     if judgement.factor is None:
         return HIDDEN_BY_FIT if judgement.evidence == "bounds" else judgement.sentence
-    least, motion = words.number(judgement.factor), f"motion over {judgement.horizon} scans"
-    if by_bound:
-        for_what = "after the fit" if judgement.horizon is None else f"for {motion}"
-        return f"covariance too tight by a factor {least} at least, {for_what}"
-    if judgement.label == "overconfident":
-        return f"covariance too tight by a factor {least} for {motion}"
-    if judgement.label == "conservative":
-        return f"covariance too wide by a factor {words.number(1 / judgement.factor)} for {motion}"
+    if judgement.label in ("overconfident", "conservative"):
+        return f"{_how_far(judgement)} for {_motion(judgement)}"
     if judgement.label == "consistent":
-        return f"{_fits(judgement.not_refuted)}, for {motion}"
-    return f"{_may_be(judgement.low, judgement.high)}, for {motion}"
+        return f"{_fits(judgement.not_refuted)}, for {_motion(judgement)}"
+    return f"{_may_be(judgement.low, judgement.high)}, for {_motion(judgement)}"
 
 
-def _window_factor(judgement: Judgement) -> tuple[float | None, float | None, float | None]:
-    return judgement.factor, judgement.low, judgement.high
-
-
-def _fit_reason(judgement: Judgement, k: Number) -> str:
-    """A bound convicts: k after the fit, and what is left of it under any correlation."""
+def _how_far(judgement: Judgement) -> str:
+    """How far off by relative motion, with its interval."""
     assert judgement.factor is not None
-    size = words.quantity(k.value, "1", k.low, k.high)
-    least = words.number(judgement.factor)
-    what = "" if judgement.horizon is None else f" for motion over {judgement.horizon} scans"
-    why = "" if k.low is None or k.low > 1 else f" (k alone could be 1, but {judgement.sentence})"
-    return (
-        f"covariance too tight by a factor {size} after the fit, and{what} by {least} at least "
-        f"whatever the correlations between scans{why}"
-    )
+    way = "tight" if judgement.label == "overconfident" else "wide"
+    k = Number(judgement.factor, "1", judgement.low, judgement.high)
+    return f"covariance too {way} by a factor {_factor_text(k)}"
 
 
 def _window_reason(judgement: Judgement, k: Number) -> str:
     if judgement.factor is None:
         return f"k = {words.number(k.value)} after a fit, but {judgement.sentence}"
-    size = words.quantity(judgement.factor, "1", judgement.low, judgement.high)
-    if judgement.label == "overconfident":
-        return f"covariance too tight by a factor {size}: {judgement.sentence}"
-    if judgement.label == "conservative":
-        low, high = judgement.low or 1.0, judgement.high or 1.0
-        wide = words.quantity(1 / judgement.factor, "1", 1 / high, 1 / low)
-        return f"covariance too wide by a factor {wide}: {judgement.sentence}"
+    if judgement.label in ("overconfident", "conservative"):
+        return f"{_how_far(judgement)}: {judgement.sentence}"
     assert judgement.not_refuted is not None
     within = words.number(judgement.not_refuted)
     return f"honesty is not refuted within a factor {within}: {judgement.sentence}"
@@ -277,27 +314,31 @@ def _may_be(low: float | None, high: float | None) -> str:
 
 
 def _size_text(numbers: Mapping[str, Number], most: float | None) -> str:
-    k, each = numbers["k"].value, numbers["factor_per_axis"].value
+    k, each = numbers[K_AT_95], numbers["factor_per_axis"].value
     if most is not None:
         return _cloud_text(k, most)
-    if k >= 1:
-        return (
-            f"covariance too tight by a factor {words.number(k)} (each axis {words.number(each)} "
-            "times)"
-        )
-    return (
-        f"covariance too wide by a factor {words.number(1 / k)} (each axis "
-        f"{words.number(1 / each)} times)"
-    )
+    way, each = ("tight", each) if k.value >= 1 else ("wide", 1 / each)
+    times = f"(each axis {words.number(each)} times)"
+    return f"covariance too {way} by a factor {_factor_text(k)} {times}"
 
 
-def _cloud_text(k: float, most: float) -> str:
+def _factor_text(k: Number) -> str:
+    """How many times too tight or too wide, with its interval: '24.9 [22, 28.8]'."""
+    if k.value >= 1:
+        return words.quantity(k.value, "1", k.low, k.high)
+    if not k.low or not k.high:
+        return words.number(1 / k.value)
+    return words.quantity(1 / k.value, "1", 1 / k.high, 1 / k.low)
+
+
+def _cloud_text(k: Number, most: float) -> str:
     """The size of a cloud, by the ranks of the reference among its particles."""
-    if k >= most:
+    if k.value >= most:
         least = f"the cloud is too tight by a factor {words.number(most)} at least"
         return f"{least}: in half of the scans the reference lies outside all particles"
-    how = f"tight by a factor {words.number(k)}" if k >= 1 else f"wide by {words.number(1 / k)}"
-    return f"the cloud is too {how}, by the ranks of the reference among its particles"
+    how = "tight" if k.value >= 1 else "wide"
+    factor = _factor_text(k)
+    return f"the cloud is too {how} by a factor {factor}, by the ranks of the reference in it"
 
 
 def _coverage_text(numbers: Mapping[str, Number]) -> str:

@@ -52,6 +52,7 @@ GUARD = 2
 SPACE = 3  # components of a displacement or a rotation
 SCALES = 101  # of the estimate, tried where a fit left it open
 SAMPLED = 2000  # windows per horizon that a median under a bound looks at
+MOST_OVERLAPPING = 20_000  # windows of a horizon that are scored: of longer tracks, evenly so many
 BOUND_HORIZONS = (10, 30, 100)  # scans, and a tenth, a quarter and a half of the track
 
 
@@ -149,10 +150,24 @@ class WindowRow:
 
 @dataclass(frozen=True)
 class WindowSample:
-    """The first usable horizon: its row, and proper scores of each window (`window_scores`)."""
+    """The horizon that is scored.
+
+    Attributes
+    ----------
+    row
+        Its inflation.
+    scores
+        Proper scores (`window_scores`) of windows that do not overlap. (m,) each.
+    overlapping
+        The same of windows from every scan on, a series that depends on itself. (M,) each.
+    free
+        Part of the degrees of freedom that fitted freedoms leave.
+    """
 
     row: WindowRow
     scores: dict[str, Floats]
+    overlapping: dict[str, Floats]
+    free: float = 1.0
 
 
 def chi_squared_quantile(degrees: float, probability: float) -> float:
@@ -242,6 +257,31 @@ def ends_over(progress: Floats, size: float) -> tuple[Ints, Ints]:
             starts.append(at)
             stops.append(stop)
         at = stop
+
+
+def overlapping_ends(joint: Joint, horizon: int, scans: int) -> tuple[Ints, Ints]:
+    """First and second scans of windows from every scan on, of those that J is given for."""
+    if joint.kind == "given":
+        assert joint.pairs is not None
+        first = joint.pairs[joint.pairs[:, 1] - joint.pairs[:, 0] == horizon, 0]
+    else:
+        first = np.arange(scans - horizon)
+    first = _evenly(first)
+    return first, first + horizon
+
+
+def overlapping_ends_over(progress: Floats, size: float) -> tuple[Ints, Ints]:
+    """Ends of windows of so many seconds or metres from every scan on. (n,) -> (m,) each."""
+    second = np.searchsorted(progress, progress + size)
+    first = np.flatnonzero(second < len(progress))
+    first = first[progress[second[first]] - progress[first] <= TOLERANCE * size]
+    first = _evenly(first)
+    return first, second[first]
+
+
+def _evenly(first: Ints) -> Ints:
+    at = np.linspace(0, len(first) - 1, min(len(first), MOST_OVERLAPPING)).astype(np.int64)
+    return first[at]
 
 
 def scans_over(joint: Joint, progress: Floats, size: float) -> int:
@@ -528,12 +568,19 @@ def window_scores(found: Windows) -> dict[str, Floats]:
 
     Only for covariances that are given or implied: under a bound they are not proper.
     """
-    fit = normal.likelihood_terms(found.error, found.covariance)
+    error, covariance = drop_singular(found.error, found.covariance)
+    fit = normal.likelihood_terms(error, covariance)
     return {
-        "energy": energy_score(found.error, found.covariance),
+        "energy": energy_score(error, covariance),
         "log": -normal.log_density(fit, 3),
         "nees": fit.nees,
     }
+
+
+def drop_singular(error: Floats, covariance: Floats) -> tuple[Floats, Floats]:
+    """Without scans that claim a singular covariance, such as a start that is known exactly."""
+    keep = ~normal.is_singular(covariance)
+    return error[keep], covariance[keep]
 
 
 def path_length(position: Floats) -> Floats:

@@ -66,7 +66,7 @@ MANY = 0.1  # share of scans: more of them unmatched, or at risk, stand beside t
 
 # Rows of the text that stand in tables of their own here, or are terms by another name.
 ELSEWHERE = {"MAE", "RMSE", "energy", "CRPS", "interval", "rotation", "NEES", "k", "coverage"}
-ELSEWHERE |= {"shape", "precision", "relative scores", "note", "doubt", "pose"}
+ELSEWHERE |= {"shape", "precision", "relative scores", "all windows", "note", "doubt", "pose"}
 TERM_OF = {"relative": "relative error", "effective": "effective scans"}
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from smfeval.compare.duels import Column, Duel, MetricCell, Section
 from smfeval.compare.pooled import PooledK
+from smfeval.show.study.layout import gauges
 from smfeval.studies.result import Study
 from smfeval.summarise.number import finite_or_none
 from smfeval.summarise.numbers import NUMBERS
@@ -56,26 +57,17 @@ def text(study: Study) -> str:
     writer = csv.DictWriter(lines, COLUMNS, lineterminator="\n")
     writer.writeheader()
     roles = {each.name: each.role for each in study.plan.estimators}
-    gauges = _gauges(study)
+    used = gauges(study)
     for section in study.sections:
         rows = _rows(section, roles)
         writer.writerows(
-            {"table": "estimators", "gauge": gauges.get(row["estimator"]), **row} for row in rows
+            {"table": "estimators", "gauge": used.get(row["estimator"]), **row} for row in rows
         )
     for section in study.pair_sections:
         writer.writerows({"table": "pairs", **row} for row in _rows(section, {}))
     for section in study.sensitivity:
         writer.writerows({"table": "sensitivity", **row} for row in _rows(section, roles))
     return lines.getvalue()
-
-
-def _gauges(study: Study) -> dict[str, str]:
-    """By estimator, the alignments of its runs."""
-    used: dict[str, dict[str, None]] = {}
-    for each in study.results:
-        if each.gauge is not None:
-            used.setdefault(each.estimator, {})[each.gauge] = None
-    return {name: "+".join(kinds) for name, kinds in used.items()}
 
 
 def _rows(section: Section, roles: dict[str, Any]) -> Iterator[dict[str, Any]]:

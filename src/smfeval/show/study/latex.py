@@ -30,15 +30,15 @@ def text(study: Study) -> str:
 
 def _table(grid: Grid) -> dict[str, Any]:
     """A grid with its columns in blocks that a page is wide enough for."""
-    lost = [len("diverged") + APART] if grid.counts_diverged else []
+    facts = [len(fact) + APART for fact in grid.facts]
     name = max((len(str(row)) + len(row.marks) for row in grid.rows), default=0)
-    blocks = column_blocks(name, lost + _widths(grid), limit=WIDTH)
+    blocks = column_blocks(name, facts + _widths(grid), limit=WIDTH)
     return {
         "grid": grid,
         "blocks": [
             {
-                "diverged": bool(lost) and 0 in block,
-                "columns": [at - len(lost) for at in block if at >= len(lost)],
+                "facts": [grid.facts[at] for at in block if at < len(facts)],
+                "columns": [at - len(facts) for at in block if at >= len(facts)],
             }
             for block in blocks
         ],

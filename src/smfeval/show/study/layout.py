@@ -1,8 +1,9 @@
 """The sections of a study, laid out as grids."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from statistics import median_low
+from types import MappingProxyType
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from smfeval.words import printable
 
 HEADLINE_REMARKS = ("verdict", "errors", "note")  # that a brief table keeps
 DASH = "-"  # where there is no value
+FACTS = ("diverged", "gauge")
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,7 @@ class TableRow:
     lost: int  # the 2
     marks: tuple[str, ...]
     cells: tuple[TableCell, ...]
+    gauge: str = ""  # the alignment of its runs, several joined by "+"; '' for pairs
 
     def __str__(self) -> str:
         return f"{self.name} (baseline)" if self.baseline else self.name
@@ -104,9 +107,18 @@ class Grid:
         return (*marked, *self.remarks)
 
     @property
+    def facts(self) -> tuple[str, ...]:
+        """What stands before the numbers: `diverged` and `gauge`, where a row has it."""
+        return tuple(fact for fact in FACTS if any(getattr(row, fact) for row in self.rows))
+
+    def facts_of(self, row: TableRow) -> list[str]:
+        """These of one row."""
+        return [getattr(row, fact) for fact in self.facts]
+
+    @property
     def counts_diverged(self) -> bool:
         """Whether lost tracks are counted."""
-        return any(row.diverged for row in self.rows)
+        return "diverged" in self.facts
 
     def brief(self, titles: tuple[str, ...]) -> "Grid":
         """The same table with only these columns, and without ranks, tests and power."""
@@ -139,11 +151,24 @@ def grids(study: Study) -> tuple[Grid, ...]:
     scales, pair_scales = _scales(study.sections), _scales(study.pair_sections)
     baselines = {each.name for each in study.plan.estimators if each.role == "baseline"}
     said, pairs_said = shared_notes(study.sections), shared_notes(study.pair_sections)
+    used = gauges(study)
     return (
-        *(_grid(each, "estimator", scales, baselines, said) for each in _distinct_sections(study)),
+        *(
+            _grid(each, "estimator", scales, baselines, said, used=used)
+            for each in _distinct_sections(study)
+        ),
         *(_grid(each, "pair", pair_scales, set(), pairs_said) for each in study.pair_sections),
         *(_grid(each, "belief", _scales([each]), baselines, ()) for each in study.sensitivity),
     )
+
+
+def gauges(study: Study) -> dict[str, str]:
+    """By estimator, the alignments of its runs."""
+    used: dict[str, dict[str, None]] = {}
+    for each in study.results:
+        if each.gauge is not None:
+            used.setdefault(each.estimator, {})[each.gauge] = None
+    return {name: "+".join(kinds) for name, kinds in used.items()}
 
 
 def whole_grids(study: Study, *, pairs: bool = False) -> dict[str, Grid]:
@@ -165,6 +190,8 @@ def _grid(
     scales: dict[str, Scale],
     baselines: set[str],
     said: tuple[str, ...],
+    *,
+    used: Mapping[str, str] = MappingProxyType({}),
 ) -> Grid:
     cells = _cells_by_row(section.columns)
     notes = footnotes(list(cells.values()), section.tracks)
@@ -187,6 +214,7 @@ def _grid(
             lost.get(name, 0),
             notes.rows[at],
             shown,
+            used.get(name, ""),
         )
 
     return Grid(

@@ -31,8 +31,7 @@ def text(study: Study) -> str:
 
 def table(grid: Grid) -> str:
     """One grid under its heading."""
-    lost = ["diverged"] if grid.counts_diverged else []
-    heads = [grid.of, *lost, *(escape_markdown(str(head)) for head in grid.columns)]
+    heads = [grid.of, *grid.facts, *(escape_markdown(str(head)) for head in grid.columns)]
     rule = ["---", *["---:"] * (len(heads) - 1)]
     body = [_line(heads), _line(rule), *(_row(row, grid) for row in grid.rows)]
     below = [Remark(f"({mark})", sentence) for mark, sentence in grid.footnotes]
@@ -41,8 +40,8 @@ def table(grid: Grid) -> str:
 
 
 def _row(row: TableRow, grid: Grid) -> str:
-    lost = [row.diverged] if grid.counts_diverged else []
-    return _line([f"{escape_markdown(str(row))}{_marks(row.marks)}", *lost, *map(_cell, row.cells)])
+    name = f"{escape_markdown(str(row))}{_marks(row.marks)}"
+    return _line([name, *grid.facts_of(row), *map(_cell, row.cells)])
 
 
 def _cell(cell: TableCell) -> str:

@@ -71,11 +71,8 @@ def _legend(study: Study, tables: tuple[Grid, ...]) -> list[Remark]:
 def table(grid: Grid, *, colour: bool = False, width: int = WIDTH) -> str:
     """One grid: a block of columns after the other, then footnotes and remarks."""
     names = _align_left([grid.of, *(f"{row}{_marks(row.marks)}" for row in grid.rows)])
-    lanes = (
-        [_align_right(["diverged", *(row.diverged for row in grid.rows)])]
-        if grid.counts_diverged
-        else []
-    )
+    told = [grid.facts_of(row) for row in grid.rows]
+    lanes = [_align_right([fact, *(row[at] for row in told)]) for at, fact in enumerate(grid.facts)]
     lanes += [
         _column_lines(str(head), [row.cells[at] for row in grid.rows], colour=colour)
         for at, head in enumerate(grid.columns)
