@@ -14,6 +14,13 @@ above (after Nagashima, Noma and Furukawa, Statistical Methods in Medical Resear
 Tracks whose k is one-sided (a fit can absorb what is claimed) have no y_i. They can still convict:
 an honest estimator is called overconfident on a track with probability `FALSE_VERDICT_RATE` at
 most, so that more such tracks than chance allows refute honesty, whatever they are judged by.
+
+Errors that wander over a whole track leave k without an interval. Where nothing was fitted, tracks
+are still independent of each other: the mean NEES of a track is a quadratic form of normal numbers
+whose weights sum to d and are at most 1 each (the covariance of n whitened errors has no
+eigenvalue above n), so the sum over tracks exceeds a large limit most often if every track is one
+error, repeated: then it is chi-squared with d degrees of freedom per track. What that law excludes,
+no dependence between scans explains.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,26 +31,37 @@ import numpy as np
 
 from smfeval import words
 from smfeval.maths.arrays import Floats
-from smfeval.maths.special import chi_squared_cdf, normal_quantile, t_cdf, t_quantile
+from smfeval.maths.special import (
+    chi_squared_cdf,
+    chi_squared_tail_quantile,
+    normal_quantile,
+    t_cdf,
+    t_quantile,
+)
 from smfeval.summarise.judgement import CONSISTENT, Label
 from smfeval.summarise.number import Number
 from smfeval.summarise.verdict import FALSE_VERDICT_RATE
 
 FEWEST_TRACKS = 3  # below, the scatter between tracks has no more than one degree of freedom
 POOLED_LEVEL = 0.95  # of the interval that the verdict rests on
-COUNT_DOUBT = 0.025  # chance that an honest estimator is convicted by the count of its tracks
+COUNT_DOUBT = 0.0125  # chance that an honest estimator is convicted by the count of its tracks
+NEES_DOUBT = 0.0125  # and by their mean NEES
 STEPS = 60  # of a search, each of which halves the interval
 TAU_STEPS = 120  # variances between tracks, over six decades
 
 
 @dataclass(frozen=True)
 class TrackK:
-    """k of an estimator on one track: two-sided, with its interval; or why it is not there."""
+    """k of an estimator on one track: two-sided, with its interval; or why it is not there.
+
+    `nees` is its mean NEES, where an honest belief has chi-squared ones whatever joins the scans.
+    """
 
     track: str
     k: Number | None
     reason: str | None = None
     convicted: bool = False  # called overconfident on this track alone
+    nees: float | None = None
 
 
 @dataclass(frozen=True)
@@ -78,7 +96,12 @@ class PooledK:
     left_out: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
-def pool_tracks(estimator: str, found: Sequence[TrackK], level: float = POOLED_LEVEL) -> PooledK:
+def pool_tracks(
+    estimator: str,
+    found: Sequence[TrackK],
+    level: float = POOLED_LEVEL,
+    dimension: int = 3,
+) -> PooledK:
     """Pool the tracks of one estimator; `level` is that of the intervals of its k."""
     usable = [each for each in found if _standard_error(each.k, level) is not None]
     left_out: dict[str, list[str]] = {}
@@ -86,12 +109,13 @@ def pool_tracks(estimator: str, found: Sequence[TrackK], level: float = POOLED_L
         if each not in usable:
             left_out.setdefault(_why_left_out(each), []).append(each.track)
     convicted = sum(each.convicted for each in found)
+    nees = [each.nees for each in found if each.nees is not None]
     k, predicted, between = None, None, None
     if usable:
         y = np.log([each.k.value for each in usable if each.k is not None])
         s = np.array([_standard_error(each.k, level) for each in usable])
         k, predicted, between = pool(y, levelled(s))
-    label, why = _judge(k, convicted, len(found))
+    label, why = _judge(k, convicted, len(found), excess_nees(nees, dimension))
     return PooledK(
         estimator=estimator,
         label=label,
@@ -184,6 +208,32 @@ def chance_of_convictions(convicted: int, judged: int) -> float:
     return 1.0 if convicted == 0 else float(bdtrc(convicted - 1, judged, FALSE_VERDICT_RATE))
 
 
+@dataclass(frozen=True)
+class ExcessNees:
+    """Mean NEES over d of several tracks, and the largest that dependence explains."""
+
+    ratio: float
+    most: float
+    tracks: int
+
+    def __str__(self) -> str:
+        return (
+            f"over {words.count(self.tracks, 'track')} the mean NEES is "
+            f"{words.number(self.ratio)} times that of an honest belief; dependence between "
+            f"scans explains {words.number(self.most)} at most"
+        )
+
+
+def excess_nees(nees: Sequence[float], dimension: int) -> ExcessNees | None:
+    """The mean NEES of tracks, where no dependence between their scans explains it."""
+    if not nees:
+        return None
+    degrees = dimension * len(nees)
+    ratio = float(np.sum(nees)) / degrees
+    most = chi_squared_tail_quantile(degrees, NEES_DOUBT) / degrees
+    return ExcessNees(ratio, most, len(nees)) if ratio > most else None
+
+
 def _standard_error(k: Number | None, level: float) -> float | None:
     """Of log k, from the width of its interval; None where there is none."""
     if k is None or k.low is None or k.high is None or not 0 < k.low < k.high < inf:
@@ -197,13 +247,17 @@ def _why_left_out(each: TrackK) -> str:
     return "k has no interval" if each.k is None or each.k.reason is None else each.k.reason
 
 
-def _judge(k: Number | None, convicted: int, judged: int) -> tuple[Label, str | None]:
+def _judge(
+    k: Number | None, convicted: int, judged: int, excess: ExcessNees | None
+) -> tuple[Label, str | None]:
     """The verdict, and what decided where it is not the interval of k."""
     if k is not None and k.low is not None and k.low > 1:
         return "overconfident", None
     counted = f"convicted on {words.count_of(convicted, judged, 'track')}, each by itself"
     if convicted and chance_of_convictions(convicted, judged) <= COUNT_DOUBT:
         return "overconfident", counted
+    if excess is not None:
+        return "overconfident", str(excess)
     if k is None or k.low is None or k.high is None:
         return "cannot tell", counted if convicted else None
     if k.high < 1:

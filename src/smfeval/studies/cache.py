@@ -196,6 +196,8 @@ def _encode(result: Result) -> dict[str, Any]:
             "joint": result.joint,
             "scored_under": result.scored_under,
             "alternatives": [asdict(each) for each in result.alternatives],
+            "withheld": result.withheld,
+            "mean_nees": result.mean_nees,
         }
     return {
         "matched": result.matched,
