@@ -82,7 +82,7 @@ def test_scores_prefer_the_honest_belief(name, gauge, experiment):
     ],
 )
 def test_a_few_runs_of_each_kind(name, gauge, tight, experiment):
-    runs = 5
+    runs = 3
     signs, _ = experiment.rates(drifting.WORLDS[name], (gauge,), (HONEST, tight), runs, SEED)
-    assert signs[gauge, HONEST]["O"] <= 1  # 2 or more of 5 at 5 %: 2.3 %
-    assert signs[gauge, tight]["O"] >= 4
+    assert signs[gauge, HONEST]["O"] <= 1  # 2 or more of 3 at 5 %: 0.7 %
+    assert signs[gauge, tight]["O"] == runs
