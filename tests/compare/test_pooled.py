@@ -144,6 +144,23 @@ def test_no_dependence_between_scans_exceeds_the_limit_more_often(shares, rng):
     assert exceeded.mean() <= NEES_DOUBT + 3 * np.sqrt(NEES_DOUBT / 20_000)
 
 
+def test_what_all_tracks_may_share_is_not_averaged_out():
+    """A joint covariance that is only assumed: k may be 1.4 times too large on every track."""
+    shared = [
+        replace(each, k=replace(each.k, low=each.k.low / 1.4), guard=(1 / 1.4, 1.0))
+        for each in tracks([1.2, 1.25, 1.15, 1.2] * 6, half=0.1)
+    ]
+    plain = pool_tracks("A", tracks([1.2, 1.25, 1.15, 1.2] * 6, half=0.1))
+    assert plain.label == "overconfident"
+    found = pool_tracks("A", shared)
+    assert found.label == "consistent"
+    assert found.k.value == pytest.approx(plain.k.value)
+    assert (found.k.low, found.k.high) == pytest.approx((plain.k.low / 1.4, plain.k.high))
+    assert found.predicted == pytest.approx((plain.predicted[0] / 1.4, plain.predicted[1]))
+    wide = [replace(each, k=Number(4.0, "1", 2.0, 5.6)) for each in shared]
+    assert pool_tracks("A", wide).label == "overconfident"
+
+
 def test_a_few_scans_far_off_do_not_convict_by_the_mean():
     """k is small: the mean NEES is that of the few."""
     run = TaskResult(

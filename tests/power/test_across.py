@@ -27,7 +27,7 @@ from smfeval.evaluation import Options, evaluate
 from smfeval.studies.plan import Plan, PlannedEstimator, PlannedTrack
 from smfeval.studies.result import TaskResult
 from smfeval.studies.tables import sections, track_k
-from smfeval.studies.task import mean_nees, why_withheld
+from smfeval.studies.task import mean_nees, motion_guard, why_withheld
 from smfeval.summarise.number import Intervals
 from smfeval.summarise.numbers import NUMBERS, metrics
 from support import drifting
@@ -225,6 +225,7 @@ def track_result(make, gauge, factor, seed, scans=300):
         scored_under=found.claim.how,
         withheld=why_withheld(found),
         mean_nees=mean_nees(found),
+        guard=motion_guard(found),
     )
 
 
@@ -250,6 +251,8 @@ CELLS = [
     (drifting.outages, "none"),
     (drifting.weak_filter, "none"),
     (drifting.loop_closures, "none"),
+    (drifting.weak_positions, "none"),
+    (drifting.weak_positions, "se3"),
 ]
 
 

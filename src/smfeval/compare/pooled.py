@@ -15,6 +15,10 @@ Tracks whose k is one-sided (a fit can absorb what is claimed) have no y_i. They
 an honest estimator is called overconfident on a track with probability `FALSE_VERDICT_RATE` at
 most, so that more such tracks than chance allows refute honesty, whatever they are judged by.
 
+Where k is of relative motion whose joint covariance is only implied, it may be off by factors that
+all tracks of a filter share (`summarise.windows.GUARD`). They widen no s_i: the ends of the
+interval are those of y_i moved by them.
+
 Errors that wander over a whole track leave k without an interval. Where nothing was fitted, tracks
 are still independent of each other: the mean NEES of a track is a quadratic form of normal numbers
 whose weights sum to d and are at most 1 each (the covariance of n whitened errors has no
@@ -24,7 +28,7 @@ no dependence between scans explains.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, inf, log, sqrt
 
 import numpy as np
@@ -55,6 +59,8 @@ class TrackK:
     """k of an estimator on one track: two-sided, with its interval; or why it is not there.
 
     `nees` is its mean NEES, where an honest belief has chi-squared ones whatever joins the scans.
+    `guard` are factors on k, within its interval, that stand for a joint covariance that is only
+    assumed: what all tracks may share, and no number of them averages out.
     """
 
     track: str
@@ -62,6 +68,7 @@ class TrackK:
     reason: str | None = None
     convicted: bool = False  # called overconfident on this track alone
     nees: float | None = None
+    guard: tuple[float, float] = (1.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -103,7 +110,7 @@ def pool_tracks(
     dimension: int = 3,
 ) -> PooledK:
     """Pool the tracks of one estimator; `level` is that of the intervals of its k."""
-    usable = [each for each in found if _standard_error(each.k, level) is not None]
+    usable = [each for each in found if _standard_error(each.k, level, each.guard) is not None]
     left_out: dict[str, list[str]] = {}
     for each in found:
         if each not in usable:
@@ -113,8 +120,9 @@ def pool_tracks(
     k, predicted, between = None, None, None
     if usable:
         y = np.log([each.k.value for each in usable if each.k is not None])
-        s = np.array([_standard_error(each.k, level) for each in usable])
-        k, predicted, between = pool(y, levelled(s))
+        shift = np.log([each.guard for each in usable])
+        widths = [_standard_error(each.k, level, each.guard) for each in usable]
+        k, predicted, between = pool_guarded(y, levelled(np.array(widths)), shift)
     label, why = _judge(k, convicted, len(found), excess_nees(nees, dimension))
     return PooledK(
         estimator=estimator,
@@ -147,6 +155,19 @@ def pool(
     k = Number(exp(mu), "1", _exp(mu - reach), _exp(mu + reach), n_effective=count)
     low, high = predicted_ends(y, s, (1 - level) / 2)
     return k, (_exp(low), _exp(high)), sqrt(tau2)
+
+
+def pool_guarded(
+    y: Floats, s: Floats, shift: Floats
+) -> tuple[Number, tuple[float, float] | None, float | None]:
+    """`pool`, with ends from y as far below and above as all tracks may be. (n,), (n,), (n, 2)."""
+    k, predicted, between = pool(y, s)
+    if predicted is None or not shift.any():
+        return k, predicted, between
+    (low, below, _), (high, above, _) = (pool(y + each, s) for each in shift.T)
+    assert below is not None
+    assert above is not None
+    return replace(k, low=low.low, high=high.high), (below[0], above[1]), between
 
 
 def levelled(s: Floats) -> Floats:
@@ -234,11 +255,14 @@ def excess_nees(nees: Sequence[float], dimension: int) -> ExcessNees | None:
     return ExcessNees(ratio, most, len(nees)) if ratio > most else None
 
 
-def _standard_error(k: Number | None, level: float) -> float | None:
-    """Of log k, from the width of its interval; None where there is none."""
+def _standard_error(
+    k: Number | None, level: float, guard: tuple[float, float] = (1.0, 1.0)
+) -> float | None:
+    """Of log k, from the width of its interval without its guard; None where there is none."""
     if k is None or k.low is None or k.high is None or not 0 < k.low < k.high < inf:
         return None
-    return log(k.high / k.low) / (2 * float(normal_quantile(0.5 + level / 2)))
+    width = log(k.high / k.low) - log(guard[1] / guard[0])
+    return width / (2 * float(normal_quantile(0.5 + level / 2))) if width > 0 else None
 
 
 def _why_left_out(each: TrackK) -> str:

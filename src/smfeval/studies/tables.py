@@ -410,7 +410,9 @@ def track_k(track: str, runs: Sequence[TaskResult], dimension: int = SPATIAL) ->
         float(np.exp(np.mean(np.log([getattr(k, end) for k in whole]))))
         for end in ("value", "low", "high")
     )
-    return replace(found, k=Number(value, "1", low, high))
+    guards = [run.k_guard for run in runs]
+    guard = min(least for least, _ in guards), max(most for _, most in guards)
+    return replace(found, k=Number(value, "1", low, high), guard=guard)
 
 
 def _mean_nees(runs: Sequence[TaskResult], dimension: int) -> float | None:

@@ -23,7 +23,7 @@ from smfeval.maths.stamps import NANOSECONDS
 from smfeval.score import RULES
 from smfeval.studies.digest import CHANGED, digest_path, unchanged
 from smfeval.studies.plan import Reading
-from smfeval.studies.result import BOTH, NO_COVARIANCE, PairResult, TaskResult
+from smfeval.studies.result import BOTH, NO_COVARIANCE, UNGUARDED, PairResult, TaskResult
 from smfeval.summarise.number import Number
 from smfeval.summarise.numbers import metrics
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
@@ -154,6 +154,7 @@ def evaluate_task(task: Task, key: str = "") -> "tuple[TaskResult, pl.DataFrame 
             alternatives=_alternatives(task, evaluation),
             withheld=why_withheld(evaluation),
             mean_nees=mean_nees(evaluation),
+            guard=motion_guard(evaluation),
         )
         return result, _scan_table(evaluation)
     except Exception as error:
@@ -290,6 +291,13 @@ def mean_nees(evaluation: Evaluation) -> float | None:
     if number is None or residuals.ensemble is not None or not exact:
         return None
     return number.value if isfinite(number.value) else None
+
+
+def motion_guard(evaluation: Evaluation) -> tuple[float, float]:
+    """Within which factors k of relative motion may be wrong where its J is only assumed."""
+    motion = evaluation.relative_motion
+    row = None if motion is None else motion.scored
+    return UNGUARDED if row is None else row.guard
 
 
 def _scan_table(evaluation: Evaluation) -> "pl.DataFrame":
