@@ -289,7 +289,7 @@ def test_a_campaign_reference_thinned_to_10_hz_predicts_the_other_poses(shared_d
 def test_spires_references_predict_poses_left_out(shared_data, name, rng):
     track = read(shared_data / "spires" / name)
     held = []
-    for _ in range(10):
+    for _ in range(4):
         kept = rng.random(len(track)) > 0.1
         kept[[0, -1]] = True
         found, error, _ = withheld(track, kept)

@@ -56,7 +56,7 @@ def test_an_outage_does_not_move_the_scans_outside_it():
 def test_the_claimed_covariance_is_that_of_the_differences(gauge):
     """Mean NEES over drives, of scans late on the track, is the number of axes."""
     nees = []
-    for seed in range(60):
+    for seed in range(36):
         found = pair("dead reckoning", seed, gauge=gauge, n=120)
         assert found.how == "projected"
         claimed = found.claimed[0] + found.claimed[1]

@@ -25,7 +25,7 @@ BARE = Options(intervals=Intervals(None))
 
 
 def k_of(a, b, options=BARE):
-    return compare_pair(a, b, options=options).k.value
+    return compare_pair(a, b, options=options, sweeps=False).k.value
 
 
 def test_an_honest_independent_pair_has_k_one(rng):
@@ -57,7 +57,7 @@ def test_one_liar_of_two_equals_is_diluted_to_half(rng, a):
 def test_a_lie_counts_by_its_share_of_the_sum(rng, share):
     a, reported = 25, share * S
     liar = belief(np.sqrt(a) * normal(rng, N, reported), reported)
-    pair = compare_pair(liar, belief(normal(rng, N)), options=BARE)
+    pair = compare_pair(liar, belief(normal(rng, N)), options=BARE, sweeps=False)
     weight = share / (1 + share)
     assert pair.k.value == pytest.approx(1 + (a - 1) * weight, rel=0.04)
     assert pair.share_a == pytest.approx(weight)
@@ -104,11 +104,11 @@ def test_moving_the_world_of_one_changes_no_score(rng):
 
 
 def test_the_lower_bound_seldom_accuses_honest_pairs_that_remember(rng):
-    runs, accused = 50, 0
+    runs, accused = 20, 0
     for _ in range(runs):
         a, b = (belief(remembering(rng, 300, 0.9)) for _ in range(2))
-        accused += compare_pair(a, b).claim.label == "overconfident"
-    assert accused / runs <= 0.08
+        accused += compare_pair(a, b, sweeps=False).claim.label == "overconfident"
+    assert accused <= 3  # 4 or more of 20 at 5 %: 1.6 %
 
 
 def test_a_proof_says_what_it_proves(rng):
@@ -245,7 +245,7 @@ def test_a_pair_is_accused_in_five_percent_of_runs_at_most(rng, rho, scans):
     accused = 0
     for _ in range(RUNS):
         a, b = (belief(remembering(rng, scans, rho)) for _ in range(2))
-        accused += compare_pair(a, b).claim.label == "overconfident"
+        accused += compare_pair(a, b, sweeps=False).claim.label == "overconfident"
     assert accused / RUNS <= 0.05 + SLACK
 
 

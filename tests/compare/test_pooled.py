@@ -1,25 +1,29 @@
 """One k over the tracks of a study: the estimate, its intervals, and what may be said."""
 
+from dataclasses import replace
 from math import exp, log
 
 import numpy as np
 import pytest
 from scipy.optimize import brentq
-from scipy.stats import binom, t
+from scipy.stats import binom, chi2, t
 
 from smfeval.compare.pooled import (
     COUNT_DOUBT,
+    NEES_DOUBT,
     TrackK,
     between_variance,
     chance_of_convictions,
+    excess_nees,
     pool,
     pool_tracks,
 )
 from smfeval.evaluation import Options, evaluate
 from smfeval.studies.result import TaskResult
 from smfeval.studies.tables import track_k
+from smfeval.studies.task import UNMET_STAMPS, mean_nees, why_withheld
 from smfeval.summarise.number import Number
-from support import drifting
+from support import drifting, unmatched
 
 
 def tracks(values, *, half=0.4, convicted=0):
@@ -114,7 +118,84 @@ def test_the_chance_of_convictions_is_binomial():
         for convicted in range(judged + 1):
             wanted = binom.sf(convicted - 1, judged, 0.05)
             assert chance_of_convictions(convicted, judged) == pytest.approx(wanted)
-    assert COUNT_DOUBT + 0.025 == 0.05  # with that of the interval, of honest studies at most
+    assert COUNT_DOUBT + NEES_DOUBT + 0.025 == 0.05  # with the interval's, of honest studies
+
+
+def test_tracks_that_wander_convict_by_their_mean_nees():
+    """One error per track, repeated at every scan: three degrees of freedom each, and no more."""
+    most = chi2.isf(NEES_DOUBT, 18) / 6
+
+    def six(nees):
+        return [TrackK(str(i), None, "the error wanders", nees=nees) for i in range(6)]
+
+    assert pool_tracks("A", six(0.999 * most)).label == "cannot tell"
+    found = pool_tracks("A", six(1.001 * most))
+    assert found.label == "overconfident"
+    assert "over 6 tracks the mean NEES is 1.89 times" in found.sentence
+    assert "dependence between scans explains 1.89 at most" in found.sentence
+
+
+@pytest.mark.parametrize("shares", [(9, 0), (8, 2), (6, 6), (3, 12), (3, 60), (0, 18), (0, 90)])
+def test_no_dependence_between_scans_exceeds_the_limit_more_often(shares, rng):
+    """Three tracks: weights of at most 1 on squares of normal numbers, together 9."""
+    whole, part = shares
+    weight = np.r_[np.ones(whole), np.full(part, (9 - whole) / max(part, 1))]
+    exceeded = rng.chisquare(1, size=(20_000, whole + part)) @ weight > chi2.isf(NEES_DOUBT, 9)
+    assert exceeded.mean() <= NEES_DOUBT + 3 * np.sqrt(NEES_DOUBT / 20_000)
+
+
+def test_what_all_tracks_may_share_is_not_averaged_out():
+    """A joint covariance that is only assumed: k may be 1.4 times too large on every track."""
+    shared = [
+        replace(each, k=replace(each.k, low=each.k.low / 1.4), guard=(1 / 1.4, 1.0))
+        for each in tracks([1.2, 1.25, 1.15, 1.2] * 6, half=0.1)
+    ]
+    plain = pool_tracks("A", tracks([1.2, 1.25, 1.15, 1.2] * 6, half=0.1))
+    assert plain.label == "overconfident"
+    found = pool_tracks("A", shared)
+    assert found.label == "consistent"
+    assert found.k.value == pytest.approx(plain.k.value)
+    assert (found.k.low, found.k.high) == pytest.approx((plain.k.low / 1.4, plain.k.high))
+    assert found.predicted == pytest.approx((plain.predicted[0] / 1.4, plain.predicted[1]))
+    wide = [replace(each, k=Number(4.0, "1", 2.0, 5.6)) for each in shared]
+    assert pool_tracks("A", wide).label == "overconfident"
+
+
+def test_a_few_scans_far_off_do_not_convict_by_the_mean():
+    """k is small: the mean NEES is that of the few."""
+    run = TaskResult(
+        *("A", "all", "t", 0, "", "", None),
+        numbers=(("k", Number(0.8, "1", reason="the error wanders")),),
+        mean_nees=30.0,
+    )
+    assert track_k("t", [run]).nees == pytest.approx(2.4)
+    assert excess_nees([track_k("t", [run]).nees] * 6, 3) is None
+
+
+def test_gaps_between_stamps_convict_nobody_over_a_study():
+    found = []
+    for i in range(6):
+        rng = np.random.default_rng([1609, i])
+        truth = unmatched.drive(rng, 21.0, 15.0)
+        stamps = 0.1 * np.arange(200)
+        late = stamps + rng.uniform(-0.002, 0.002, 200)
+        estimate = unmatched.absolute(rng, truth, late, 0.02)
+        options = Options(alignment="none", association="nearest", rules=())
+        done = evaluate(estimate, unmatched.reference(truth, stamps), options=options)
+        run = TaskResult(
+            *("A", "all", str(i), 0, "", "", None),
+            verdict=done.verdict.label,
+            numbers=(("k", done["k"]),),
+            scored_under=done.claim.how,
+            withheld=why_withheld(done),
+            mean_nees=mean_nees(done),
+        )
+        found.append(track_k(str(i), [run]))
+    pooled = pool_tracks("A", found)
+    assert pooled.label == "cannot tell"
+    assert pooled.left_out == ((UNMET_STAMPS, tuple("012345")),)
+    ungated = [replace(each, k=Number(1.3, "1", 1.1, 1.6)) for each in found]
+    assert pool_tracks("A", ungated).label == "overconfident"  # what k alone would have said
 
 
 @pytest.mark.parametrize("factor", [1.0, 0.25])
@@ -138,11 +219,10 @@ def test_a_few_tracks_of_odometry_from_evaluation_to_verdict(factor):
     assert pooled.tracks >= 5  # one may have no horizon whose windows are independent
 
 
-@pytest.mark.parametrize("count", [3, 6, 12])
-@pytest.mark.parametrize("tau", [0.0, 0.6])
+@pytest.mark.parametrize(("count", "tau"), [(3, 0.6), (12, 0.0)])
 def test_the_intervals_hold_the_mean_and_a_new_track(count, tau, rng):
     """Standard errors are themselves estimated, from some ten independent scans each."""
-    held, new, studies = 0, 0, 200
+    held, new, studies = 0, 0, 120
     for _ in range(studies):
         true = rng.uniform(0.2, 0.8, size=count)
         y = rng.normal(0.3, tau, size=count) + true * rng.normal(size=count)

@@ -1,5 +1,7 @@
 """Each mistake that people make with two files is named beside the verdict; honest files pass."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -153,6 +155,7 @@ def test_a_missing_extrinsic_is_suggested_with_its_numbers(estimate, reference):
     (doubt,) = found.doubts
     assert doubt.name == "extrinsic"
     assert found.verdict.label == "cannot tell"
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["doubts"][0]["explains"] is True
     numbers = np.array([float(x) for x in dict(doubt.remedy)["extrinsic"].split(",")])
     np.testing.assert_allclose(numbers[:3], MOUNTED[0], atol=0.05)
     assert float(so3.angle_between(numbers[None, 3:], MOUNTED[1][None])[0]) < 0.003

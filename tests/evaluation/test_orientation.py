@@ -7,6 +7,7 @@ from smfeval.align.body import move_to_body
 from smfeval.evaluation import Options, evaluate
 from smfeval.maths import se3, so3
 from smfeval.score.tangent import find_claimed, pose_error
+from smfeval.show.scores import k_by_axis_text
 from smfeval.summarise.number import Intervals
 from smfeval.track import GaussianTrack, ParticleTrack, Track
 from support.beliefs import ABOUT, circuit, covariances
@@ -172,6 +173,24 @@ def test_positions_alone_are_said_to_be_so(truth, honest):
     found = evaluate(honest.with_arrays({"covariance": covariance}), truth, options=FIXED)
     assert found.rotation is found.pose is None
     assert "position only: the estimate claims no uncertainty of rotation" in found.notes
+    covariance[:, 3:, 3:] = 1.2**2 * np.eye(3)  # claimed, and refused
+    found = evaluate(honest.with_arrays({"covariance": covariance}), truth, options=FIXED)
+    assert found.rotation is found.pose is None
+    why = "rotation is not scored on roll, pitch and yaw (sigma above 1 rad)"
+    assert f"position only: {why}" in found.notes
+
+
+def test_the_axis_that_is_too_tight_is_named(truth, rng):
+    covariance = np.tile(np.diag([4e-4, 4e-4, 4e-4, 1e-4, 1e-4, 1e-4]), (N, 1, 1))
+    belief = believed(truth, covariance, rng)
+    covariance[:, 5, 5] /= 9
+    tight = belief.with_arrays({"covariance": covariance})
+    evaluation = evaluate(tight, truth, options=FIXED)
+    found = evaluation.rotation
+    assert list(found.k_by_axis) == ["roll", "pitch", "yaw"]
+    assert list(found.k_by_axis.values()) == pytest.approx([1, 1, 9], rel=0.15)
+    assert evaluation.to_dict()["rotation"]["k_by_axis"] == found.k_by_axis
+    assert "k by axis: roll " in k_by_axis_text(found)
 
 
 def test_poses_without_covariance_have_neither_spaces_nor_words_about_them(truth, honest):

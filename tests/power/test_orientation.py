@@ -84,6 +84,6 @@ def test_a_wandering_heading_calls_no_honest_belief_conservative(experiment):
     ],
 )
 def test_a_few_runs_of_each_kind(name, gauge, experiment):
-    runs = 5
-    assert max(convicted(experiment, name, gauge, HONEST, runs).values()) <= 1  # at 5 %: 97.7 %
-    assert convicted(experiment, name, gauge, NINTH, runs)["rotation"] >= 4
+    runs = 3
+    assert max(convicted(experiment, name, gauge, HONEST, runs).values()) <= 1  # at 5 %: 99.3 %
+    assert convicted(experiment, name, gauge, NINTH, runs)["rotation"] == runs

@@ -83,7 +83,7 @@ def pair_labels(by_s, speed, sigma, *, runs, factor=1.0):
             made.absolute(rng, truth, jittered(rng, by_s), sigma, factor=factor) for _ in range(2)
         )
         options = Options(alignment="none", tolerance_s=2.1 * by_s)
-        found[compare_pair(a, b, options=options).claim.label] += 1
+        found[compare_pair(a, b, options=options, sweeps=False).claim.label] += 1
     return found
 
 
@@ -155,7 +155,7 @@ def test_nearest_poses_convict_no_honest_estimate_either(stamps):
 
 @pytest.mark.parametrize("stamps", ["2 ms off", "20 Hz"])
 def test_a_few_runs_at_15_m_per_s(stamps):
-    runs = 5
+    runs = 4
     assert labels(stamps, 15.0, 0.02, runs=runs)["overconfident"] <= 1
     assert labels(stamps, 15.0, 0.02, runs=runs, factor=TIGHT)["overconfident"] >= runs - 1
     assert labels(stamps, 15.0, 0.02, runs=runs, association="nearest")["overconfident"] <= 1
@@ -168,7 +168,7 @@ def test_a_few_runs_of_pairs():
 
 
 def test_a_few_runs_against_a_reference_whose_errors_are_shared():
-    runs = 10
-    assert gnss_labels(1000.0, "moved", runs=runs)["overconfident"] <= 2
+    runs = 5
+    assert gnss_labels(1000.0, "moved", runs=runs)["overconfident"] <= 1
     tight = gnss_labels(1000.0, "moved", runs=runs, factor=TIGHT, noise=0.01)
-    assert tight["overconfident"] >= 6  # fewer at 90 %: 0.2 %
+    assert tight["overconfident"] >= 3  # fewer at 90 %: 0.9 %

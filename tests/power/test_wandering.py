@@ -15,7 +15,7 @@ from smfeval.summarise.number import Intervals
 from smfeval.summarise.numbers import compute_numbers
 from smfeval.summarise.quantities import WANDERS, Sample
 
-QUICK, MANY, TRUTH = 30, 200, 300
+QUICK, MANY = 20, 200
 KINDS = ("mae", "rmse", "nees_mean", "k", "coverage_50", "coverage_90")
 MOST_MISSED = 0.05
 
@@ -71,14 +71,14 @@ def numbers(world, n, rng, method="auto"):
     return compute_numbers(sample)
 
 
-def truths(world, n):
-    drawn = [numbers(world, n, np.random.default_rng([7, n, run]), None) for run in range(TRUTH)]
+def truths(world, n, runs):
+    drawn = [numbers(world, n, np.random.default_rng([7, n, run]), None) for run in range(runs)]
     return {kind: float(np.mean([found[kind].value for found in drawn])) for kind in KINDS}
 
 
 def missed_and_refused(world, n, runs, seed):
     """Of each kind of interval, how many were given and missed the truth, and were refused."""
-    truth = truths(world, n)
+    truth = truths(world, n, max(100, runs))
     missed, refused = dict.fromkeys(KINDS, 0), dict.fromkeys(KINDS, 0)
     for run in range(runs):
         found = numbers(world, n, np.random.default_rng([seed, n, run]))
@@ -97,7 +97,7 @@ def check(world, n, runs, seed):
         assert min(refused.values()) >= 0.8 * runs, refused
 
 
-@pytest.mark.parametrize("world", ["AR(0.9)", "AR(0.98)", "outages", *WANDERING])
+@pytest.mark.parametrize("world", ["AR(0.98)", "outages", *WANDERING])
 def test_intervals_hold_the_truth_or_are_refused(world):
     check(world, 600, QUICK, 201)
 

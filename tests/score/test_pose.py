@@ -230,12 +230,15 @@ def test_particles_score_by_the_distances_between_bodies(beta, unbiased, rng):
         assert found[scan] == pytest.approx(expected, rel=1e-10)
 
 
+MANY = 700
+
+
 @pytest.mark.parametrize("noise", [None, 1e-14])
 def test_many_particles_score_as_their_gaussian(noise, rng):
     S = covariance(0.05, rng)
-    xi = rng.multivariate_normal(np.zeros(6), S, size=1500)
-    seen, _ = cloud(-xi, 1500)
-    even = Ensemble(seen.offset, seen.difference, np.full(1500, 1 / 1500))
+    xi = rng.multivariate_normal(np.zeros(6), S, size=MANY)
+    seen, _ = cloud(-xi, MANY)
+    even = Ensemble(seen.offset, seen.difference, np.full(MANY, 1 / MANY))
     kernel = None if noise is None else noise * np.eye(6)[None]
     found = pose.energy_particles(even, kernel, body_size=2.0, unbiased=True)
     assert found[0] == pytest.approx(smfeval.energy_body(np.zeros(6), S, 2.0), rel=0.06)

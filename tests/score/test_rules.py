@@ -163,13 +163,13 @@ def test_energy_in_one_dimension_is_the_crps(noisy, rng):
 def test_energy_with_an_uncertain_reference_is_that_of_samples_of_the_prediction(d, beta, rng):
     """Both terms from draws of N(mean, S + S_ref); each draw is used in two pairs."""
     residuals = drawn(3, d, rng, noisy=True)
-    z = rng.normal(size=(3, 400_000, d))
+    z = rng.normal(size=(3, 80_000, d))
     root = np.linalg.cholesky(residuals.predicted_covariance)
     x, other = (np.einsum("nij,nkj->nki", root, part) for part in (z, z[:, ::-1]))
     first = np.linalg.norm(residuals.error[:, None] + x, axis=2) ** beta
     second = np.linalg.norm(x - other, axis=2) ** beta
     sample = first - 0.5 * second
-    slack = 5 * sample.std(axis=1) / np.sqrt(200_000)
+    slack = 5 * sample.std(axis=1) / np.sqrt(40_000)
     assert (np.abs(energy(residuals, beta=beta) - sample.mean(axis=1)) < slack).all()
 
 

@@ -51,9 +51,18 @@ def test_a_task_says_what_evaluate_says(tmp_path):
     }
     assert (result.failure, result.verdict) == (None, alone.verdict.label)
     assert (result.gauge, result.joint) == (alone.alignment.kind, alone.claim.joint.kind)
-    assert result.scored_under == alone.claim.how
+    assert result.scored_under == alone.claim.how == "after a fit"
+    assert (result.withheld, result.mean_nees) == (None, None)
     assert (result.scans, result.scored) == (200, 200)
     np.testing.assert_array_equal(frame["energy"], alone.position.series["energy"])
+
+
+def test_the_mean_nees_of_a_task_is_told_where_nothing_was_fitted(tmp_path):
+    task = tasks_of(made_study(tmp_path, tracks=1))[1]
+    options = replace(task.options, alignment="none")
+    result, _ = evaluate_task(replace(task, options=options))
+    estimate, reference = read(task.estimate.source), read(task.reference.source, body="imu")
+    assert result.mean_nees == evaluate(estimate, reference, options=options)["nees_mean"].value
 
 
 def test_an_extrinsic_moves_the_estimate_to_the_reference_body(tmp_path):

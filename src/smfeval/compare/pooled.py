@@ -14,36 +14,61 @@ above (after Nagashima, Noma and Furukawa, Statistical Methods in Medical Resear
 Tracks whose k is one-sided (a fit can absorb what is claimed) have no y_i. They can still convict:
 an honest estimator is called overconfident on a track with probability `FALSE_VERDICT_RATE` at
 most, so that more such tracks than chance allows refute honesty, whatever they are judged by.
+
+Where k is of relative motion whose joint covariance is only implied, it may be off by factors that
+all tracks of a filter share (`summarise.windows.GUARD`). They widen no s_i: the ends of the
+interval are those of y_i moved by them.
+
+Errors that wander over a whole track leave k without an interval. Where nothing was fitted, tracks
+are still independent of each other: the mean NEES of a track is a quadratic form of normal numbers
+whose weights sum to d and are at most 1 each (the covariance of n whitened errors has no
+eigenvalue above n), so the sum over tracks exceeds a large limit most often if every track is one
+error, repeated: then it is chi-squared with d degrees of freedom per track. What that law excludes,
+no dependence between scans explains.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, inf, log, sqrt
 
 import numpy as np
 
 from smfeval import words
 from smfeval.maths.arrays import Floats
-from smfeval.maths.special import chi_squared_cdf, normal_quantile, t_cdf, t_quantile
+from smfeval.maths.special import (
+    chi_squared_cdf,
+    chi_squared_tail_quantile,
+    normal_quantile,
+    t_cdf,
+    t_quantile,
+)
 from smfeval.summarise.judgement import CONSISTENT, Label
 from smfeval.summarise.number import Number
 from smfeval.summarise.verdict import FALSE_VERDICT_RATE
 
 FEWEST_TRACKS = 3  # below, the scatter between tracks has no more than one degree of freedom
 POOLED_LEVEL = 0.95  # of the interval that the verdict rests on
-COUNT_DOUBT = 0.025  # chance that an honest estimator is convicted by the count of its tracks
+COUNT_DOUBT = 0.0125  # chance that an honest estimator is convicted by the count of its tracks
+NEES_DOUBT = 0.0125  # and by their mean NEES
 STEPS = 60  # of a search, each of which halves the interval
 TAU_STEPS = 120  # variances between tracks, over six decades
 
 
 @dataclass(frozen=True)
 class TrackK:
-    """k of an estimator on one track: two-sided, with its interval; or why it is not there."""
+    """k of an estimator on one track: two-sided, with its interval; or why it is not there.
+
+    `nees` is its mean NEES, where an honest belief has chi-squared ones whatever joins the scans.
+    `guard` are factors on k, within its interval, that stand for a joint covariance that is only
+    assumed: what all tracks may share, and no number of them averages out.
+    """
 
     track: str
     k: Number | None
     reason: str | None = None
     convicted: bool = False  # called overconfident on this track alone
+    nees: float | None = None
+    guard: tuple[float, float] = (1.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -78,20 +103,27 @@ class PooledK:
     left_out: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
-def pool_tracks(estimator: str, found: Sequence[TrackK], level: float = POOLED_LEVEL) -> PooledK:
+def pool_tracks(
+    estimator: str,
+    found: Sequence[TrackK],
+    level: float = POOLED_LEVEL,
+    dimension: int = 3,
+) -> PooledK:
     """Pool the tracks of one estimator; `level` is that of the intervals of its k."""
-    usable = [each for each in found if _standard_error(each.k, level) is not None]
+    usable = [each for each in found if _standard_error(each.k, level, each.guard) is not None]
     left_out: dict[str, list[str]] = {}
     for each in found:
         if each not in usable:
             left_out.setdefault(_why_left_out(each), []).append(each.track)
     convicted = sum(each.convicted for each in found)
+    nees = [each.nees for each in found if each.nees is not None]
     k, predicted, between = None, None, None
     if usable:
         y = np.log([each.k.value for each in usable if each.k is not None])
-        s = np.array([_standard_error(each.k, level) for each in usable])
-        k, predicted, between = pool(y, levelled(s))
-    label, why = _judge(k, convicted, len(found))
+        shift = np.log([each.guard for each in usable])
+        widths = [_standard_error(each.k, level, each.guard) for each in usable]
+        k, predicted, between = pool_guarded(y, levelled(np.array(widths)), shift)
+    label, why = _judge(k, convicted, len(found), excess_nees(nees, dimension))
     return PooledK(
         estimator=estimator,
         label=label,
@@ -123,6 +155,19 @@ def pool(
     k = Number(exp(mu), "1", _exp(mu - reach), _exp(mu + reach), n_effective=count)
     low, high = predicted_ends(y, s, (1 - level) / 2)
     return k, (_exp(low), _exp(high)), sqrt(tau2)
+
+
+def pool_guarded(
+    y: Floats, s: Floats, shift: Floats
+) -> tuple[Number, tuple[float, float] | None, float | None]:
+    """`pool`, with ends from y as far below and above as all tracks may be. (n,), (n,), (n, 2)."""
+    k, predicted, between = pool(y, s)
+    if predicted is None or not shift.any():
+        return k, predicted, between
+    (low, below, _), (high, above, _) = (pool(y + each, s) for each in shift.T)
+    assert below is not None
+    assert above is not None
+    return replace(k, low=low.low, high=high.high), (below[0], above[1]), between
 
 
 def levelled(s: Floats) -> Floats:
@@ -184,11 +229,40 @@ def chance_of_convictions(convicted: int, judged: int) -> float:
     return 1.0 if convicted == 0 else float(bdtrc(convicted - 1, judged, FALSE_VERDICT_RATE))
 
 
-def _standard_error(k: Number | None, level: float) -> float | None:
-    """Of log k, from the width of its interval; None where there is none."""
+@dataclass(frozen=True)
+class ExcessNees:
+    """Mean NEES over d of several tracks, and the largest that dependence explains."""
+
+    ratio: float
+    most: float
+    tracks: int
+
+    def __str__(self) -> str:
+        return (
+            f"over {words.count(self.tracks, 'track')} the mean NEES is "
+            f"{words.number(self.ratio)} times that of an honest belief; dependence between "
+            f"scans explains {words.number(self.most)} at most"
+        )
+
+
+def excess_nees(nees: Sequence[float], dimension: int) -> ExcessNees | None:
+    """The mean NEES of tracks, where no dependence between their scans explains it."""
+    if not nees:
+        return None
+    degrees = dimension * len(nees)
+    ratio = float(np.sum(nees)) / degrees
+    most = chi_squared_tail_quantile(degrees, NEES_DOUBT) / degrees
+    return ExcessNees(ratio, most, len(nees)) if ratio > most else None
+
+
+def _standard_error(
+    k: Number | None, level: float, guard: tuple[float, float] = (1.0, 1.0)
+) -> float | None:
+    """Of log k, from the width of its interval without its guard; None where there is none."""
     if k is None or k.low is None or k.high is None or not 0 < k.low < k.high < inf:
         return None
-    return log(k.high / k.low) / (2 * float(normal_quantile(0.5 + level / 2)))
+    width = log(k.high / k.low) - log(guard[1] / guard[0])
+    return width / (2 * float(normal_quantile(0.5 + level / 2))) if width > 0 else None
 
 
 def _why_left_out(each: TrackK) -> str:
@@ -197,13 +271,17 @@ def _why_left_out(each: TrackK) -> str:
     return "k has no interval" if each.k is None or each.k.reason is None else each.k.reason
 
 
-def _judge(k: Number | None, convicted: int, judged: int) -> tuple[Label, str | None]:
+def _judge(
+    k: Number | None, convicted: int, judged: int, excess: ExcessNees | None
+) -> tuple[Label, str | None]:
     """The verdict, and what decided where it is not the interval of k."""
     if k is not None and k.low is not None and k.low > 1:
         return "overconfident", None
     counted = f"convicted on {words.count_of(convicted, judged, 'track')}, each by itself"
     if convicted and chance_of_convictions(convicted, judged) <= COUNT_DOUBT:
         return "overconfident", counted
+    if excess is not None:
+        return "overconfident", str(excess)
     if k is None or k.low is None or k.high is None:
         return "cannot tell", counted if convicted else None
     if k.high < 1:

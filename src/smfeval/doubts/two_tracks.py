@@ -11,6 +11,7 @@ than as it was meant.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import radians
 
 import numpy as np
 
@@ -31,8 +32,8 @@ BLOCKS = 8  # stretches of the track whose rotations X are compared
 MOVING_M = 0.5  # a path shorter than this says nothing about the motion
 COHERENT = 0.9  # two bodies that move together; real filters that are not lost have 0.96 and more
 MUCH_BETTER = 0.25  # part of the incoherence that is left if a track was written otherwise
-LEAST_ROTATION_RAD = np.radians(1.0)  # a smaller one does little to a covariance
-MOUNTED_RAD = np.radians(5.0)  # from here on the bodies are two, and their lever arm is unknown
+LEAST_ROTATION_RAD = radians(1.0)  # a smaller one does little to a covariance
+MOUNTED_RAD = radians(5.0)  # from here on the bodies are two, and their lever arm is unknown
 SCATTERS = 5.0  # a constant rotation is this many times its scatter over the track; drift is not
 NO_UNIT = 1.5  # odometry may well be wrong by some percent; units are wrong by factors
 SAME_SCALE = 0.1  # the whole track and its steps tell the same factor

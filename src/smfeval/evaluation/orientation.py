@@ -33,10 +33,7 @@ from smfeval.maths.special import chi_squared_tail_quantile
 from smfeval.options import Options
 from smfeval.score.pose import ROTATION, check_axes
 from smfeval.score.spaces import PoseSpace, RotationSpace
-from smfeval.score.tangent import (
-    ClaimedAxes,
-    find_claimed,
-)
+from smfeval.score.tangent import NOT_CLAIMED, ClaimedAxes, find_claimed
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.judgement import DOUBT, Bound, Evidence, judge
 from smfeval.summarise.numbers import by_quantity
@@ -95,7 +92,7 @@ def score_orientation(
         return Orientation(notes=(f"position only: {reason}",))
     axes = find_claimed(claim.claim.covariance, claim.claim.rotation)
     if not axes.of_rotation().rows:
-        return Orientation(notes=(f"position only: {NOTHING}",))
+        return Orientation(notes=(f"position only: {_why_no_rotation(axes.of_rotation())}",))
     case = OrientedCase(estimate, reference, claim, left, fit, options)
     rotation, notes = _score_space(case, RotationSpace(axes.of_rotation()))
     pose, more = _score_space(case, PoseSpace(_pose_axes(axes, options)))
@@ -106,6 +103,12 @@ def _not_oriented(estimate: AnyTrack, reference: Track) -> str | None:
     if not estimate.about.oriented:
         return "the estimate has no orientation"
     return None if reference.about.oriented else "the reference has no orientation"
+
+
+def _why_no_rotation(axes: ClaimedAxes) -> str:
+    """Why none of the three axes is scored."""
+    wide = any(why != NOT_CLAIMED for _, why in axes.reasons)
+    return f"rotation is not scored on {axes.left_out}" if wide else NOTHING
 
 
 def _pose_axes(axes: ClaimedAxes, options: Options) -> ClaimedAxes:

@@ -19,6 +19,7 @@ from smfeval.results import Result
 from smfeval.score import Residuals
 from smfeval.score.pit import relative_nees
 from smfeval.score.spaces import Space
+from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import Number, finite_or_none
 from smfeval.summarise.numbers import NUMBERS, number_named, rows_of
 from smfeval.summarise.relative import RelativeError, RelativeMotion
@@ -79,6 +80,14 @@ class SpaceScores(ScoredScans):
     crps_by_axis: dict[str, Number]
     verdict: Verdict | None = None  # of rotation and pose; that of the position is the evaluation's
     constant: ConstantRotation | None = None  # where errors beyond the claim asked for it
+
+    @property
+    def k_by_axis(self) -> dict[str, float]:
+        """k of every axis alone, by its own variance."""
+        variance = np.einsum("nii->ni", self.residuals.predicted_covariance)
+        median = np.median(self.residuals.error**2 / variance, axis=0)
+        k = (median / median_chi_squared(1)).tolist()
+        return dict(zip(self.space.axis_names, k, strict=True))
 
 
 @dataclass(frozen=True)
@@ -325,6 +334,7 @@ def _space(scored: SpaceScores | None) -> dict[str, Any] | None:
         "numbers": {
             row.name: _number(scored.numbers.get(row.name)) for row in rows_of(scored.space.name)
         },
+        "k_by_axis": {axis: finite_or_none(k) for axis, k in scored.k_by_axis.items()},
         "verdict": scored.verdict.to_dict(),
     }
 

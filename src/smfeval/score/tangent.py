@@ -24,8 +24,11 @@ from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
 
 POSITION_ROWS = (0, 1, 2)
 UNCLAIMED = 1e-15  # variance of an axis beside the largest of its kind: nothing is claimed
+NOT_CLAIMED = "nothing is claimed"
 SAMPLED = 2000  # scans, evenly spaced, that show what a track claims
 SMALL_RAD = 1e-3  # below this a series of two terms is exact to the last bit
+
+WIDE = f"sigma above {words.exact(SIGMA_REFUSED_RAD)} rad"
 
 Frame = Literal["body", "world"]
 
@@ -202,9 +205,9 @@ def _claimed_rows(covariance: Floats, frame: Frame) -> ClaimedAxes:
         largest = max((variance[row] for row in rows if row not in wide), default=0.0)
         for row in rows:
             if row in wide:
-                reasons.append((row, f"sigma above {words.exact(SIGMA_REFUSED_RAD)} rad"))
+                reasons.append((row, WIDE))
             elif variance[row] <= UNCLAIMED * largest or variance[row] <= 0:
-                reasons.append((row, "nothing is claimed"))
+                reasons.append((row, NOT_CLAIMED))
     without = {row for row, _ in reasons}
     kept = tuple(row for row in range(len(AXES)) if row not in without)
     return ClaimedAxes(kept, frame, tuple(reasons))

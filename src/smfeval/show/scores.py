@@ -293,9 +293,15 @@ def space_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
     for scored in (evaluation.rotation, evaluation.pose):
         if scored is not None and scored.verdict is not None:
             first = [str(angle)] if scored is evaluation.rotation else []
-            texts = ", ".join([*first, *_space_texts(scored)])
+            texts = ", ".join([*first, *_space_texts(scored), k_by_axis_text(scored)])
             rows += [(scored.space.name, texts), (scored.space.name, scored.verdict.sentence)]
     return rows
+
+
+def k_by_axis_text(scored: SpaceScores) -> str:
+    """About which axis a belief is too tight or too wide."""
+    each = scored.k_by_axis.items()
+    return f"k by axis: {', '.join(f'{axis} {words.number(k)}' for axis, k in each)}"
 
 
 def _space_texts(scored: SpaceScores) -> list[str]:

@@ -196,6 +196,9 @@ def _encode(result: Result) -> dict[str, Any]:
             "joint": result.joint,
             "scored_under": result.scored_under,
             "alternatives": [asdict(each) for each in result.alternatives],
+            "withheld": result.withheld,
+            "mean_nees": result.mean_nees,
+            "guard": list(result.guard),
         }
     return {
         "matched": result.matched,
@@ -218,7 +221,7 @@ def _decode(found: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         elif name == "alternatives":
             yield name, tuple(Alternative(**each) for each in value)
         else:
-            yield name, tuple(value) if name == "notes" else value
+            yield name, tuple(value) if name in ("notes", "guard") else value
 
 
 def _encode_number(number: Number) -> list[Any]:

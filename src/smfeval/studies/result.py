@@ -16,6 +16,7 @@ AFTER_A_FIT = ("after a fit", "granted")  # not the covariance that the claim le
 SPATIAL = 3  # degrees of freedom of a window of relative motion
 NO_COVARIANCE = "no covariance"  # of a pair that is left out; who has none stands behind it
 BOTH = "both"
+UNGUARDED = (1.0, 1.0)
 NO_FILE = "no file"  # the failure of a gap; where it was looked for is the source of the result
 
 
@@ -39,6 +40,9 @@ class TaskResult:
     joint: str | None = None  # which joint covariance was claimed: given, implied or unknown
     scored_under: str | None = None  # which covariance of the residuals (`evaluation.claim`)
     alternatives: tuple[Alternative, ...] = ()  # with other choices, where that is asked for
+    withheld: str | None = None  # why k is no evidence here: gaps between stamps, or a doubt
+    mean_nees: float | None = None  # where an honest belief has chi-squared ones at every scan
+    guard: tuple[float, float] = UNGUARDED  # times k of relative motion: its J is only assumed
 
     @property
     def is_absorbed(self) -> bool:
@@ -53,19 +57,40 @@ class TaskResult:
     def two_sided_k(self) -> Number | None:
         """k that may be above or below 1 for what the belief is: None after a fit with J unknown.
 
+        None, too, where something else than the belief may make it what it is (`withheld`).
         After a fit with J given or implied it is that of relative motion; without a fit that of
         the positions, or of relative motion where positions wander too much for an interval. The
         mean of a chi-squared variable of nu degrees over nu is 1, that of its logarithm -1 / nu:
         k of relative motion is moved by that, for logarithms are to be pooled.
         """
+        if self.withheld is not None:
+            return None
         numbers = dict(self.numbers)
-        k, relative = numbers.get("k"), numbers.get("relative_k")
-        if self.scored_under in (None, "reported") and (relative is None or _has_interval(k)):
-            return k
+        if self._speaks_by_positions:
+            return numbers.get("k")
+        relative = numbers.get("relative_k")
         if relative is None or not relative.n_effective:
             return relative
         up = exp(1 / (SPATIAL * relative.n_effective))
         return relative.map(lambda value: up * value, relative.unit)
+
+    @property
+    def k_guard(self) -> tuple[float, float]:
+        """Factors on `two_sided_k` within which a joint covariance that is assumed may be wrong."""
+        return UNGUARDED if self._speaks_by_positions else self.guard
+
+    @property
+    def _speaks_by_positions(self) -> bool:
+        numbers = dict(self.numbers)
+        instead = numbers.get("relative_k") is None or _has_interval(numbers.get("k"))
+        return self.scored_under in (None, "reported") and instead
+
+    def honest_nees(self, dimension: int) -> float | None:
+        """Mean NEES, or that of k if it is less: no few scans dominate it. None: not judged by."""
+        k = dict(self.numbers).get("k")
+        if self.withheld is not None or self.mean_nees is None or k is None:
+            return None
+        return min(self.mean_nees, dimension * k.value)
 
     @property
     def is_gap(self) -> bool:
@@ -169,6 +194,9 @@ def intern_task(result: TaskResult, *, source: str) -> TaskResult:
         joint=_intern_text(result.joint),
         scored_under=_intern_text(result.scored_under),
         alternatives=result.alternatives,
+        withheld=_intern_text(result.withheld),
+        mean_nees=result.mean_nees,
+        guard=result.guard,
     )
 
 

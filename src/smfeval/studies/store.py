@@ -61,6 +61,8 @@ def task_columns() -> dict[str, Any]:
         "gauge": pl.String,
         "joint": pl.String,
         "scored_under": pl.String,
+        "withheld": pl.String,
+        "mean_nees": pl.Float64,
         **{column: kind for name in metrics() for column, kind in _number_columns(name).items()},
         "notes": pl.List(pl.String),
     }

@@ -13,7 +13,7 @@ from smfeval.compare.hypothesis import REFUTED, HypothesisCount, count_hypothesi
 from smfeval.compare.pooled import COUNT_DOUBT, FEWEST_TRACKS, PooledK, TrackK, pool_tracks
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.studies.plan import Plan
-from smfeval.studies.result import PAIR_NUMBERS, PairResult, TaskResult
+from smfeval.studies.result import PAIR_NUMBERS, SPATIAL, PairResult, TaskResult
 from smfeval.studies.task import WINDOWS_PER_TRACK
 from smfeval.summarise.number import Number
 from smfeval.summarise.numbers import NUMBERS, metrics
@@ -218,7 +218,8 @@ def _pooled_notes(pooled: Sequence[PooledK]) -> tuple[str, ...]:
         "verdict over the study: k of each track, two-sided, is pooled as log k with its standard "
         "error and a variance between tracks (Paule-Mandel; interval of Hartung-Knapp, none below "
         f"{FEWEST_TRACKS} tracks); or more tracks are overconfident, each by itself, than happens "
-        f"to an honest estimator in {words.share(COUNT_DOUBT)} of studies",
+        f"to an honest estimator in {words.share(COUNT_DOUBT)} of studies; or, where nothing was "
+        "fitted, their mean NEES is beyond what any dependence between scans explains in as many",
     )
 
 
@@ -368,7 +369,7 @@ def pooled_estimators(
     plan: Plan, boards: Boards, results: Sequence[TaskResult]
 ) -> tuple[PooledK, ...]:
     """k of every estimator that reports a belief, over the tracks of the boards."""
-    level = plan.options.intervals.level
+    level, dimension = plan.options.intervals.level, plan.options.space.dimension
     shown = next((board.values for board in boards.metrics if board.metric == "k"), None)
     if shown is None:
         return ()
@@ -380,35 +381,49 @@ def pooled_estimators(
         pool_tracks(
             name,
             [
-                track_k(track, runs[name, track])
+                track_k(track, runs[name, track], dimension)
                 for track, value in zip(boards.tracks, values, strict=True)
                 if not np.isnan(value)
             ],
             level,
+            dimension,
         )
         for name, values in zip(boards.names, shown, strict=True)
     )
     return tuple(each for each in found if each.judged)
 
 
-def track_k(track: str, runs: Sequence[TaskResult]) -> TrackK:
+def track_k(track: str, runs: Sequence[TaskResult], dimension: int = SPATIAL) -> TrackK:
     """k of a track from its runs, which share its data: mean logarithms of value and ends.
 
-    It is convicted where most of its runs are.
+    It is convicted where most of its runs are. Its NEES is the mean over the runs.
     """
     convicted = 2 * sum(run.verdict == "overconfident" for run in runs) > len(runs)
+    found = TrackK(track, None, convicted=convicted, nees=_mean_nees(runs, dimension))
     numbers = [k for run in runs if (k := run.two_sided_k) is not None and k.value > 0]
     if not numbers:
-        known = any(run.joint in ("given", "implied") for run in runs)
-        return TrackK(track, None, NO_HORIZON if known else ONE_SIDED, convicted)
+        return replace(found, reason=_why_no_k(runs))
     whole = [k for k in numbers if k.low and k.high is not None]
     if not whole:
-        return TrackK(track, numbers[0], None, convicted)
+        return replace(found, k=numbers[0])
     value, low, high = (
         float(np.exp(np.mean(np.log([getattr(k, end) for k in whole]))))
         for end in ("value", "low", "high")
     )
-    return TrackK(track, Number(value, "1", low, high), None, convicted)
+    guards = [run.k_guard for run in runs]
+    guard = min(least for least, _ in guards), max(most for _, most in guards)
+    return replace(found, k=Number(value, "1", low, high), guard=guard)
+
+
+def _mean_nees(runs: Sequence[TaskResult], dimension: int) -> float | None:
+    found = [nees for run in runs if (nees := run.honest_nees(dimension)) is not None]
+    return float(np.mean(found)) if len(found) == len(runs) else None
+
+
+def _why_no_k(runs: Sequence[TaskResult]) -> str:
+    withheld = next((run.withheld for run in runs if run.withheld is not None), None)
+    known = any(run.joint in ("given", "implied") for run in runs)
+    return withheld or (NO_HORIZON if known else ONE_SIDED)
 
 
 def _pair_section(plan: Plan, boards: Boards, group: str) -> Section:

@@ -6,7 +6,7 @@ The way of a task: `cache.load_or_evaluate` looks up what is known under its key
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import floor, log10
+from math import floor, isfinite, log10
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ from smfeval.maths.stamps import NANOSECONDS
 from smfeval.score import RULES
 from smfeval.studies.digest import CHANGED, digest_path, unchanged
 from smfeval.studies.plan import Reading
-from smfeval.studies.result import BOTH, NO_COVARIANCE, PairResult, TaskResult
+from smfeval.studies.result import BOTH, NO_COVARIANCE, UNGUARDED, PairResult, TaskResult
 from smfeval.summarise.number import Number
 from smfeval.summarise.numbers import metrics
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
@@ -38,6 +38,8 @@ TRACKS_KEPT = 4  # per process; estimators on one track come after each other
 
 BUG = "a bug of ours"
 NO_MEMORY = "there is not enough memory for it"
+DOUBTED = "something looks wrong there that may explain k"
+UNMET_STAMPS = "stamps of estimate and reference are too far apart there"
 
 
 @dataclass(frozen=True)
@@ -150,6 +152,9 @@ def evaluate_task(task: Task, key: str = "") -> "tuple[TaskResult, pl.DataFrame 
             joint=None if claim is None else claim.joint.kind,
             scored_under=None if claim is None else claim.how,
             alternatives=_alternatives(task, evaluation),
+            withheld=why_withheld(evaluation),
+            mean_nees=mean_nees(evaluation),
+            guard=motion_guard(evaluation),
         )
         return result, _scan_table(evaluation)
     except Exception as error:
@@ -264,6 +269,35 @@ def _metric_numbers(evaluation: Evaluation) -> tuple[tuple[str, Number], ...]:
     """The metrics of a study that this evaluation has."""
     found = ((name, evaluation.get(name)) for name in metrics())
     return tuple((name, _plain_number(number)) for name, number in found if number is not None)
+
+
+def why_withheld(evaluation: Evaluation) -> str | None:
+    """Why k of a track tells nothing about its belief; None where it does."""
+    risk = evaluation.gap_risk
+    if evaluation.verdict.as_read is not None:
+        return DOUBTED
+    if risk is not None and (risk.may_convict or risk.may_acquit):
+        return UNMET_STAMPS
+    return None
+
+
+def mean_nees(evaluation: Evaluation) -> float | None:
+    """Mean NEES of Gaussian beliefs where nothing was fitted; None for others.
+
+    There an honest belief has chi-squared ones at every scan, whatever joins the scans.
+    """
+    number, residuals = evaluation.get("nees_mean"), evaluation.position.residuals
+    exact = evaluation.claim is not None and evaluation.claim.how == "reported"
+    if number is None or residuals.ensemble is not None or not exact:
+        return None
+    return number.value if isfinite(number.value) else None
+
+
+def motion_guard(evaluation: Evaluation) -> tuple[float, float]:
+    """Within which factors k of relative motion may be wrong where its J is only assumed."""
+    motion = evaluation.relative_motion
+    row = None if motion is None else motion.scored
+    return UNGUARDED if row is None else row.guard
 
 
 def _scan_table(evaluation: Evaluation) -> "pl.DataFrame":

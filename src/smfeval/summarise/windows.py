@@ -138,7 +138,13 @@ class WindowRow:
         """Interval of k that misses on either side with probability `doubt`."""
         high, low = (chi_squared_quantile(self.nu, p) for p in (doubt, 1 - doubt))
         total = self.k * self.nu
-        return self.lo**GUARD * total / low, self.hi**GUARD * total / high
+        least, most = self.guard
+        return least * total / low, most * total / high
+
+    @property
+    def guard(self) -> tuple[float, float]:
+        """Factors on k within which a joint covariance that is only assumed may be wrong."""
+        return self.lo**GUARD, self.hi**GUARD
 
     def number(self, intervals: Intervals) -> Number:
         """k with its interval at the level asked for; effective samples are windows."""

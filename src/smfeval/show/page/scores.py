@@ -197,8 +197,12 @@ def _space_card(evaluation: Evaluation, scored: SpaceScores) -> SpaceCard:
         label=verdict.label,
         sentence=sentence(verdict.sentence),
         k=None if k is None else number_cell(k),
-        lines=(*lines, *_error_lines(scored)),
+        lines=(*lines, *_error_lines(scored), *_axis_lines(scored)),
     )
+
+
+def _axis_lines(scored: SpaceScores) -> list[str]:
+    return [scores.k_by_axis_text(scored)] if scored.space.name == "rotation" else []
 
 
 def _error_lines(scored: SpaceScores) -> list[str]:

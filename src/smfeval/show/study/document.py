@@ -181,7 +181,8 @@ def _ranks(ranks: Ranks) -> dict[str, Any]:
 def _task(result: TaskResult) -> dict[str, Any]:
     numbers = {metric: number.to_dict() for metric, number in result.numbers}
     made = {"numbers": numbers, "notes": list(result.notes)}
-    return asdict(result) | made | {"alternatives": [_alternative(a) for a in result.alternatives]}
+    alternatives = [_alternative(each) for each in result.alternatives]
+    return asdict(result) | made | {"alternatives": alternatives, "guard": list(result.guard)}
 
 
 def _alternative(found: Alternative) -> dict[str, Any]:
