@@ -46,7 +46,7 @@ def test_a_covariance_that_only_claims_is_tuned_and_nothing_of_it_is_earned():
     assert found.gain.value > 50
     assert found.unearned.value == pytest.approx(found.gain.value, rel=0.01)
     assert abs(found.earned.value) < 1e-6  # the same errors, each with its best factor
-    assert found.factors[0] == pytest.approx(BEST_ERROR_M**2 / 1e-5, rel=0.3)
+    assert found.start.factor == pytest.approx(BEST_ERROR_M**2 / 1e-5, rel=0.3)
     assert found.gain.value == pytest.approx(
         found.unearned.value + found.earned.value - found.left.value, abs=1e-9
     )

@@ -49,6 +49,7 @@ FEWEST_TRACKS = 2  # to learn from; one says nothing about another
 SIGN_TEST = 0.025  # chance that so many tracks are better if better and worse are alike
 FEWEST_SCANS_OF_A_TRACK = 20  # scored; fewer say nothing of a track
 FEWEST_SCANS = 50  # of a track that is cut into parts
+WIDE_SPREAD = 4.0  # ratio of the largest to the smallest k of tracks from which on one is told of
 
 
 @dataclass(frozen=True, repr=False)
@@ -262,7 +263,7 @@ def calibrate(
             everything[0].residuals.dimension,
             level=regions,
         ),
-        notes=_notes(parts, tests, how),
+        notes=(*_notes(parts, tests, how), *_limits(usable, models, how)),
     )
 
 
@@ -383,5 +384,23 @@ def _notes(parts: Sequence[Part], tests: Sequence[Part], how: str) -> tuple[str,
         notes.append(
             "parts of one track share its scene, its calibration and the alignment: the numbers "
             "say little about another track"
+        )
+    return tuple(notes)
+
+
+def _limits(usable: Sequence[Part], models: Sequence[ModelGain], how: str) -> tuple[str, ...]:
+    """What a proof on these tracks leaves open."""
+    notes = []
+    k = [part.sample.k for part in usable]
+    if how != TIME and max(k) > WIDE_SPREAD * min(k):
+        notes.append(
+            f"k of the tracks is {words.number_range([min(k), max(k)])}: one factor is too large "
+            "for some scenes and too small for others, and a new kind of scene may be beyond both"
+        )
+    another = [each.model for each in models if each.chosen and each.gain is not None]
+    if how == TRACKS and another:
+        notes.append(
+            f"{words.join(another)} was chosen by these same tracks, so the numbers held out "
+            "favour it a little; test tracks do not"
         )
     return tuple(notes)

@@ -9,6 +9,7 @@ import numpy as np
 from smfeval import words
 from smfeval.align.body import to_common_body
 from smfeval.align.gauge import choose_alignment
+from smfeval.align.joint import UNKNOWN
 from smfeval.calibration.correction import (
     Correction,
     LearntOn,
@@ -27,9 +28,12 @@ from smfeval.calibration.models import (
 from smfeval.evaluation import Evaluation
 from smfeval.evaluation.claim import align_claim, claimed_joint
 from smfeval.maths import normal
-from smfeval.maths.arrays import Ints
+from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.special import chi_squared_tail_quantile, t_quantile
 from smfeval.score import Residuals
+from smfeval.score.rotation import log_rotation
+from smfeval.score.spaces import RotationSpace
+from smfeval.score.tangent import pose_residuals
 from smfeval.summarise.number import finite_or_none
 
 LOST_FACTOR = 100.0  # a track whose k is this many times that of the median track is lost
@@ -164,8 +168,10 @@ def provenance(parts: Sequence[Part], left_out: Sequence[str]) -> LearntOn:
     )
 
 
-def corrected_residuals(track: CalibrationTrack, correction: Correction) -> Residuals:
-    """Residuals of the position as `evaluate` would score the corrected track.
+def corrected_residuals(
+    track: CalibrationTrack, correction: Correction
+) -> tuple[Residuals, Residuals | None]:
+    """Residuals of position and rotation as `evaluate` would score the corrected track.
 
     Poses, and with them pairs and alignment, are as before; what the covariances claim about the
     residuals after the alignment is found anew.
@@ -175,21 +181,36 @@ def corrected_residuals(track: CalibrationTrack, correction: Correction) -> Resi
     corrected = correction.apply(evaluation.estimate, track.telemetry, checked=False)
     estimate, _ = to_common_body(corrected, evaluation.reference, options.extrinsic)
     matched = estimate[evaluation.pairs.estimate]
-    joint = claimed_joint(estimate, options.joint, matched)
     aligned = alignment(matched)
     kind, _ = choose_alignment(estimate, options.alignment)
+    unfitted = kind == "none"  # residuals are the errors, whatever their joint covariance
+    joint = (UNKNOWN, "") if unfitted else claimed_joint(estimate, options.joint, matched)
     claim = align_claim(aligned, joint, alignment, kind)
     at = np.searchsorted(aligned.stamp, scored.estimate.stamp)
     claimed = None if claim is None or claim.covariance is None else claim.covariance[at]
-    return options.space.residuals(aligned[at], scored.reference, claimed)
+    position = options.space.residuals(aligned[at], scored.reference, claimed)
+
+    turned = evaluation.rotation
+    if turned is None or claim is None or not isinstance(turned.space, RotationSpace):
+        return position, None
+    at = np.searchsorted(aligned.stamp, turned.estimate.stamp)
+    whole = pose_residuals(
+        aligned[at],
+        turned.reference,
+        reference_covariance=options.reference_covariance,
+        claimed=None if claim.pose_covariance is None else claim.pose_covariance[at],
+    )
+    return position, turned.space.select(whole, aligned.rotation[at])
 
 
-def fit_of(residuals: Residuals) -> Fit:
-    """Log score, coverage and k of residuals."""
+def fit_of(residuals: Residuals, log_score: Floats | None = None) -> Fit:
+    """Log score (of a normal distribution, unless it is given), coverage and k of residuals."""
     terms = normal.likelihood_terms(residuals.error, residuals.predicted_covariance)
     limit = chi_squared_tail_quantile(residuals.dimension, 1 - REGION_LEVEL)
+    if log_score is None:
+        log_score = -normal.log_density(terms, residuals.dimension)
     return Fit(
-        -float(np.mean(normal.log_density(terms, residuals.dimension))),
+        float(np.mean(log_score)),
         float(np.mean(terms.nees <= limit)),
         float(np.mean(terms.nees)) / residuals.dimension,
     )
@@ -197,25 +218,22 @@ def fit_of(residuals: Residuals) -> Fit:
 
 def hold_out(part: Part, correction: Correction, lost: str | None) -> HeldOut:
     """A part that was not learnt from, before and after."""
-    after = corrected_residuals(part.track, correction)
+    after, turned = corrected_residuals(part.track, correction)
+    before = part.sample.rotation
     if part.scans is not None:
         after = after[part.scans]
+        turned = None if turned is None or before is None else turned[part.scans]
+    rotation = None
+    if before is not None and turned is not None:
+        rotation = _rotation_fit(before), _rotation_fit(turned)
     return HeldOut(
-        part.name,
-        len(after),
-        fit_of(part.sample.residuals),
-        fit_of(after),
-        lost,
-        _rotation_fits(part.sample.rotation, correction.rotation),
+        part.name, len(after), fit_of(part.sample.residuals), fit_of(after), lost, rotation
     )
 
 
-def _rotation_fits(rotation: Residuals | None, factor: float) -> tuple[Fit, Fit] | None:
-    """Of the rotation, whose covariance is multiplied."""
-    if rotation is None or rotation.covariance is None:
-        return None
-    scaled = replace(rotation, covariance=factor * rotation.covariance)
-    return fit_of(rotation), fit_of(scaled)
+def _rotation_fit(residuals: Residuals) -> Fit:
+    """On the group, where rotations go around."""
+    return fit_of(residuals, log_rotation(residuals.error, residuals.predicted_covariance))
 
 
 def lost_parts(parts: Sequence[Part]) -> dict[str, str]:
