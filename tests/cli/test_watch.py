@@ -5,7 +5,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 
@@ -106,13 +108,28 @@ def test_a_killed_process_alarms_at_the_same_scan(here, capsys):
     assert events(capsys)[-1] | {"dropped": 0} == alone | {"dropped": 0}
 
 
-def piped(content: bytes, *words: str) -> subprocess.CompletedProcess:
-    script = "from smfeval.cli.main import run\nrun()"
-    command = [sys.executable, "-c", script, "watch", *words]
-    return subprocess.run(command, input=content, capture_output=True, check=False)
+@pytest.fixture
+def piped(monkeypatch):
+    """Standard input from a pipe that somebody fills while it is read."""
+    writers = []
+
+    def fill(content: bytes) -> None:
+        into, out = os.pipe()
+        monkeypatch.setattr("sys.stdin", os.fdopen(into))
+        writers.append(threading.Thread(target=write_all, args=(out, content)))
+        writers[-1].start()
+
+    def write_all(out: int, content: bytes) -> None:
+        with suppress(BrokenPipeError), os.fdopen(out, "wb") as stream:
+            stream.write(content)
+
+    yield fill
+    sys.stdin.close()
+    for each in writers:
+        each.join()
 
 
-def test_json_lines_come_through_a_pipe(here):
+def test_json_lines_come_through_a_pipe(here, piped, capsys):
     from smfeval import read  # noqa: PLC0415
 
     track = read("bold.square")
@@ -123,9 +140,9 @@ def test_json_lines_come_through_a_pipe(here):
             track.stamp, track.position, track.rotation, track.covariance, strict=True)
     )  # fmt: skip
     content = "".join(f"{json.dumps(row)}\n" for row in rows).encode()
-    done = piped(content, "-", "--ref", "truth.tum", "--gauge", "none")
-    assert done.returncode == 1, done.stderr
-    assert done.stdout.decode().startswith("ALARM at scan 3")
+    piped(content)
+    assert main(["watch", "-", "--ref", "truth.tum", "--gauge", "none"]) == 1
+    assert capsys.readouterr().out.startswith("ALARM at scan 3")
 
 
 def test_what_ros_prints_is_read_with_its_own_convention(here, capsys):

@@ -17,7 +17,14 @@ from typing import Any
 import numpy as np
 
 from smfeval import words
-from smfeval.calibration.choice import ModelGain, choose_model, gain_number, leave_out
+from smfeval.calibration.choice import (
+    LEAST_GAIN_NAT,
+    ModelGain,
+    check_model,
+    choose_model,
+    gain_number,
+    leave_out,
+)
 from smfeval.calibration.correction import (
     Correction,
     ScanColumns,
@@ -36,7 +43,7 @@ from smfeval.calibration.held_out import (
     time_blocks,
 )
 from smfeval.calibration.models import pooled_scale, robust_scale
-from smfeval.calibration.regions import Regions, conformal_regions
+from smfeval.calibration.regions import Regions, check_tracks, conformal_regions
 from smfeval.errors import ConventionError, OptionError, SeriesError
 from smfeval.evaluation import Options, evaluate
 from smfeval.summarise.number import Number
@@ -49,6 +56,10 @@ FEWEST_TRACKS = 2  # to learn from; one says nothing about another
 SIGN_TEST = 0.025  # chance that so many tracks are better if better and worse are alike
 FEWEST_SCANS_OF_A_TRACK = 20  # scored; fewer say nothing of a track
 FEWEST_SCANS = 50  # of a track that is cut into parts
+ONE_TRACK = (
+    "one track to learn from{besides} says nothing about another; it has to be asked for "
+    "(force_one)"
+)
 WIDE_SPREAD = 4.0  # ratio of the largest to the smallest k of tracks from which on one is told of
 
 
@@ -121,15 +132,28 @@ class Calibration:
 
     @property
     def is_recommended(self) -> bool:
-        """Whether to publish the correction: it is shown to help, or better on every track."""
-        return self.is_shown or self.better == len(self.counted)
+        """Whether to publish the correction: it is shown to help, or better on every track.
+
+        A gain that nobody feels (as where the reference is too coarse to see the errors), or one on
+        lost tracks alone, is none.
+        """
+        helps = self.is_shown or self.better == len(self.counted)
+        return helps and self.gain.value >= LEAST_GAIN_NAT and not self.is_lost
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether every held-out track is lost."""
+        return all(each.lost is not None for each in self.held_out)
 
     @property
     def sentence(self) -> str:
         """What to publish, and what that does on tracks that were not learnt from."""
         proof, caution = self._proof(), ""
         if not self.is_recommended:
-            return f"publish the covariance as it is: no correction is shown to help; {proof}"
+            why = "no correction is shown to help"
+            if self.is_lost:
+                why = "every track to prove a correction on is lost, and no factor mends that"
+            return f"publish the covariance as it is: {why}; {proof}"
         if self.how == TIME:
             caution = ", on this track"
         elif not self.is_shown:
@@ -228,14 +252,22 @@ def calibrate(
         Also find regions that hold on this share of new tracks.
     """
     _refuse_mixed([estimate for estimate, _ in (*train, *on)])
+    if not train:
+        raise OptionError("there is no track to learn from")
+    if len(train) < FEWEST_TRACKS and not force_one:
+        raise OptionError(ONE_TRACK.format(besides=""))
+    check_model(model)
+    if regions is not None:
+        check_tracks(regions, len(train) + len(on))
     tracks = _score_all([*train, *on], options or Options(), telemetry, columns)
     parts = [Part(track) for track in tracks[: len(train)]]
     tests = [Part(track) for track in tracks[len(train) :]]
     parts, how, lost = _choose_parts(parts, tests, force_one=force_one)
     usable = [part for part in parts if part.name not in lost]
+    one = how == TIME or len(usable) < FEWEST_TRACKS
     left_out = [name for name in lost if name in {part.track.name for part in parts}]
 
-    name, own_rotation, models = choose_model(parts, model, columns, one=how == TIME)
+    name, own_rotation, models = choose_model(parts, model, columns, one=one)
     correction = learn(usable, name, columns=columns, own_rotation=own_rotation, left_out=left_out)
     if tests:
         far = lost_parts([*usable, *tests])
@@ -279,8 +311,6 @@ def _score_all(
     columns: tuple[str, ...],
 ) -> list[CalibrationTrack]:
     """Every track scored once, by names that tell them apart."""
-    if not pairs:
-        raise OptionError("there is no track to learn from")
     if telemetry and len(telemetry) != len(pairs):
         raise OptionError(
             f"{words.count(len(telemetry), 'table')} of telemetry for "
@@ -348,10 +378,7 @@ def _choose_parts(
         )
     if len(usable) < FEWEST_TRACKS and not force_one:
         besides = f" ({words.count(len(lost), 'other')} lost)" if lost else ""
-        raise OptionError(
-            f"one track to learn from{besides} says nothing about another; "
-            "it has to be asked for (force_one)"
-        )
+        raise OptionError(ONE_TRACK.format(besides=besides))
     if tests:
         return parts, TESTS, lost
     if len(usable) >= FEWEST_TRACKS:

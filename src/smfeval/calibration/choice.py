@@ -52,12 +52,17 @@ def leave_out(
         yield hold_out(held, correction, all_lost.get(held.name))
 
 
+def check_model(asked: str | None) -> None:
+    """Raise on a model that is none."""
+    if asked is not None and asked not in (*MODELS, ROTATION):
+        raise unknown_word("model", asked, (*MODELS, ROTATION))
+
+
 def choose_model(
     parts: Sequence[Part], asked: str | None, columns: tuple[str, ...], *, one: bool
 ) -> tuple[str, bool, tuple[ModelGain, ...]]:
     """Model of the position, whether the rotation has a factor of its own, and all gains."""
-    if asked is not None and asked not in (*MODELS, ROTATION):
-        raise unknown_word("model", asked, (*MODELS, ROTATION))
+    check_model(asked)
     samples = [part.sample for part in parts]
     rotated = all(sample.rotation is not None for sample in samples)
     if asked is not None:

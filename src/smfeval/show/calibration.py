@@ -92,10 +92,10 @@ def _parameters(calibration: Calibration) -> list[str]:
     lines = [
         f"slam_toolbox: position_covariance_scale {position}, yaw_covariance_scale {yaw}",
     ]
-    return lines + _noise_line(calibration.correction)
+    return lines + noise_line(calibration.correction)
 
 
-def _noise_line(correction: Correction) -> list[str]:
+def noise_line(correction: Correction) -> list[str]:
     """The factor as R of the filter, where covariances follow R and errors do not."""
     if not correction.is_one_factor:
         return []
