@@ -222,6 +222,30 @@ def test_bad_input_is_one_sentence(words, sentence, here, capsys):
     assert sentence in capsys.readouterr().err
 
 
+def test_what_an_error_kept_from_being_weighed_is_read_again(here, capsys):
+    command = ["watch", "bold.square", "--ref", "truth.tum", "--once", "--gauge", "none", "--json"]
+    main(command)
+    (alone,) = events(capsys)
+    rows = Path("bold.square").read_bytes().splitlines(keepends=True)
+    state = ["--state", "s.json"]
+    Path("bold.square").write_bytes(b"".join(rows[:100]))
+    assert main([*command, *state]) == 0
+    Path("bold.square").write_bytes(b"".join([*rows[:500], b"x\n"]))
+    assert main([*command, *state]) == 2
+    Path("bold.square").write_bytes(b"".join(rows))  # the bad row is mended
+    assert main([*command, *state]) == 1
+    assert events(capsys)[-1]["scans"] == alone["scans"]
+
+
+def test_a_state_is_kept_out_of_the_streams(here, capsys):
+    for words, sentence in (
+        (["--state", "none/s.json"], "there is no folder none"),
+        (["--state", "truth.tum"], "this command reads the file"),
+    ):
+        assert main(["watch", "honest.square", "--ref", "truth.tum", "--once", *words]) == 2
+        assert sentence in capsys.readouterr().err
+
+
 def test_a_file_that_was_begun_anew_is_refused(here, capsys):
     command = ["watch", "honest.square", "--ref", "truth.tum", "--once", "--state", "s.json"]
     assert main(command) == 0

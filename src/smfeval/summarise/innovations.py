@@ -29,7 +29,7 @@ from typing import Literal
 import numpy as np
 
 from smfeval import words
-from smfeval.errors import OptionError
+from smfeval.errors import OptionError, SeriesError
 from smfeval.maths.arrays import Bools, Floats
 from smfeval.maths.special import (
     chi_squared_cdf,
@@ -270,11 +270,16 @@ def judge_sensor(
         return replace(counts, notes=(*notes, f"fewer than {FEWEST} measurements to judge by"))
 
     nis = np.square(white).sum(axis=1)
+    if not np.isfinite(nis).all():
+        raise SeriesError(f"{sensor.sensor}: a NIS is too large for a number; check S")
+    if nis.min() == nis.max():
+        same = f"every NIS is {words.number(float(nis[0]))}: is the column filled?"
+        return replace(counts, notes=(*notes, same))
     k, decision = (
         scale_interval(nis, d, gate, level=level) for level in (0.95, 1 - share["scale"])
     )
     if gate is None:
-        notes += _missing_tail(nis, d, k.value)
+        notes += _missing_tail(nis, d, k.value) if accepted == len(sensor) else ()
         notes += (LONG_TAILS,) if _has_long_tails(decision, nis, d) else ()
     lags = lag_correlations(white)
     limit = float(normal_quantile(1 - share["whiteness"] / 2 / (len(lags) + d)))
@@ -323,7 +328,7 @@ def find_gate(
     if accepted.all():
         return None, every, ()
     if not accepted.any():
-        return None, accepted, ()
+        return None, every, ("every row is rejected, by a gate that is not known: all are judged",)
     low, high = float(nis[accepted].max()), float(nis[~accepted].min())
     if low <= high:
         return (low + high) / 2, accepted, ()
