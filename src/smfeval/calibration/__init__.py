@@ -93,6 +93,7 @@ class Calibration:
     gain: Number
     models: tuple[ModelGain, ...]
     regions: Regions | None
+    doubts: tuple[tuple[str, str], ...]  # tracks, and what about their files may explain errors
     notes: tuple[str, ...]
 
     @property
@@ -158,6 +159,8 @@ class Calibration:
             caution = ", on this track"
         elif not self.is_shown:
             caution = f", with caution ({words.count(self.better, 'track')} cannot show it)"
+        if self.doubts:
+            caution += ", if the doubt about the files is cleared"
         correction = self.correction
         said = f"the covariance corrected by {correction.sentence}"
         if correction.is_one_factor:
@@ -201,6 +204,7 @@ class Calibration:
                 for each in self.models
             ],
             "regions": None if self.regions is None else self.regions.to_dict(),
+            "doubts": [{"track": name, "sentence": text} for name, text in self.doubts],
             "notes": list(self.notes),
         }
 
@@ -294,6 +298,12 @@ def calibrate(
             [sample.residuals.likelihood_terms.nees for sample in everything],
             everything[0].residuals.dimension,
             level=regions,
+        ),
+        doubts=tuple(
+            (track.name, doubt.sentence)
+            for track in tracks
+            for doubt in track.evaluation.doubts
+            if doubt.explains and doubt.name != "lost"
         ),
         notes=(*_notes(parts, tests, how), *_limits(usable, models, how)),
     )

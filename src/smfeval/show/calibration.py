@@ -11,6 +11,7 @@ ARROW = "->"
 def text(calibration: Calibration, *, verbose: bool = False) -> str:
     """The conclusion, where it comes from, every held-out track, and notes."""
     rows = [
+        *(("doubt", line) for line in _doubts(calibration, verbose=verbose)),
         ("learnt on", _learnt(calibration)),
         ("held out", _held_out(calibration)),
         ("worst", _outcome(calibration.worst)),
@@ -22,6 +23,14 @@ def text(calibration: Calibration, *, verbose: bool = False) -> str:
     ]
     table = _table(calibration)
     return f"{calibration.sentence}\n{words.columns(rows)}\n\n" + "\n".join(table) + "\n"
+
+
+def _doubts(calibration: Calibration, *, verbose: bool) -> list[str]:
+    """What looks wrong about the files: a factor would hide it."""
+    lines = [f"{name}: {sentence}" for name, sentence in calibration.doubts]
+    if len(lines) > 1 and not verbose:
+        lines = [f"{lines[0]}; {words.count(len(lines) - 1)} more (-v)"]
+    return [*lines, "mend that first: a factor would hide it"] if lines else []
 
 
 def _learnt(calibration: Calibration) -> str:
