@@ -97,6 +97,28 @@ def test_test_tracks_are_not_learnt_from(tight):
     assert [row.name for row in split.held_out] == ["arrays (3)", "arrays (4)"]
 
 
+def test_runs_on_one_recording_are_left_out_together(tight):
+    def again(pair, factor):
+        """Another run: other errors, the same reference."""
+        away = factor * (pair[0].position - pair[1].position)
+        return pair[0].with_arrays({"position": pair[1].position + away}), pair[1]
+
+    runs = [pair for each in tight[:3] for pair in (each, again(each, -1.3))]
+    found = calibrate(runs, model="scale")
+    others = calibrate(runs[2:], model="scale").correction
+    expected = evaluate(others.apply(runs[0][0]), runs[0][1])["log"].value
+    assert found.held_out[0].after.log_score == pytest.approx(expected, rel=1e-9)
+    assert found.gain.n_effective == 3
+    assert "6 tracks are runs on 3 recordings" in found.notes[0]
+    with pytest.raises(OptionError, match=r"one track to learn from \(2 runs on one recording\)"):
+        calibrate(runs[:2])
+    with pytest.raises(OptionError, match=r"arrays \(3\) and arrays are runs on one recording"):
+        calibrate([runs[0], runs[2]], [runs[1]])
+    with pytest.raises(OptionError, match="there are 1"):
+        calibrate(runs[:2], conformal=0.6, force_one=True)
+    assert "1 other run on it not used" in calibrate(runs[:2], force_one=True).notes
+
+
 def test_an_honest_covariance_is_published_as_it_is():
     honest = calibrate(tracks(3, change=lambda world, rng: world), model="scale")
     assert 0.7 < honest.k < 1.4

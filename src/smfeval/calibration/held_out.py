@@ -38,6 +38,7 @@ from smfeval.summarise.number import finite_or_none
 
 LOST_FACTOR = 100.0  # a track whose k is this many times that of the median track is lost
 FEWEST_TO_COMPARE = 3  # tracks: with fewer none stands out from the rest
+SAME_TIME = 0.5  # of the shorter of two runs, that both have, if they are of one recording
 BLOCKS = 5  # parts of one long track, each held out in turn
 GAIN_LEVEL = 0.95
 REGION_LEVEL = 0.9  # of the regions whose coverage is counted
@@ -45,12 +46,16 @@ REGION_LEVEL = 0.9  # of the regions whose coverage is counted
 
 @dataclass(frozen=True)
 class CalibrationTrack:
-    """A track as it was scored: before any correction."""
+    """A track as it was scored: before any correction.
+
+    Runs on one recording are one proof: `recording` is the name of the first of them.
+    """
 
     name: str
     evaluation: Evaluation
     sample: CalibrationSample
     telemetry: ScanColumns | None = None
+    recording: str = ""
 
     @classmethod
     def of(
@@ -65,7 +70,19 @@ class CalibrationTrack:
         if telemetry is not None and columns:
             logs = telemetry.at(evaluation.position.estimate.stamp, columns)
         sample = replace(sample_of(evaluation, logs), name=name)
-        return cls(name, evaluation, sample, telemetry)
+        return cls(name, evaluation, sample, telemetry, recording=name)
+
+    def is_of_recording(self, other: "CalibrationTrack") -> bool:
+        """Whether both have the same reference, at about the same time."""
+        one, two = self.evaluation, other.evaluation
+        if one.reference is not two.reference and not (
+            np.array_equal(one.reference.stamp, two.reference.stamp)
+            and np.array_equal(one.reference.position, two.reference.position)
+        ):
+            return False
+        starts, ends = zip(*(each.estimate.stamp[[0, -1]] for each in (one, two)), strict=True)
+        shortest = min(end - start for start, end in zip(starts, ends, strict=True))
+        return bool(min(ends) - max(starts) > SAME_TIME * shortest)
 
 
 @dataclass(frozen=True)
@@ -83,6 +100,11 @@ class Part:
         stamp = self.track.evaluation.position.estimate.stamp
         ends = (stamp[self.scans[[0, -1]]] - stamp[0]) / 1e9
         return f"{self.track.name}, {words.duration_range(*map(float, ends))}"
+
+    @property
+    def recording(self) -> str:
+        """What is left out together; parts of a track are on their own."""
+        return self.track.recording if self.scans is None else self.name
 
     @property
     def sample(self) -> CalibrationSample:
@@ -120,6 +142,15 @@ class HeldOut:
     after: Fit
     lost: str | None  # why it counts as lost
     rotation: tuple[Fit, Fit] | None = None
+    recording: str = ""  # which runs of it are left out together
+
+
+def by_recording(values: Sequence[float], recordings: Sequence[str]) -> list[float]:
+    """Means over the runs on each recording, which are no independent proofs."""
+    found: dict[str, list[float]] = {}
+    for value, recording in zip(values, recordings, strict=True):
+        found.setdefault(recording, []).append(value)
+    return [float(np.mean(each)) for each in found.values()]
 
 
 def learn(
@@ -227,7 +258,13 @@ def hold_out(part: Part, correction: Correction, lost: str | None) -> HeldOut:
     if before is not None and turned is not None:
         rotation = _rotation_fit(before), _rotation_fit(turned)
     return HeldOut(
-        part.name, len(after), fit_of(part.sample.residuals), fit_of(after), lost, rotation
+        part.name,
+        len(after),
+        fit_of(part.sample.residuals),
+        fit_of(after),
+        lost,
+        rotation,
+        part.recording,
     )
 
 
@@ -254,7 +291,8 @@ def lost_parts(parts: Sequence[Part]) -> dict[str, str]:
 
 def predicted_k(parts: Sequence[Part]) -> tuple[float, float] | None:
     """Interval in which k of a new track lies if log k scatters normally over tracks."""
-    logs = np.log([part.sample.k for part in parts])
+    every = np.log([part.sample.k for part in parts]).tolist()
+    logs = np.array(by_recording(every, [part.recording for part in parts]))
     count = len(logs)
     if count < FEWEST_TO_COMPARE:
         return None
