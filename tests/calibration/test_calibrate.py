@@ -198,6 +198,7 @@ def test_a_lost_track_is_not_learnt_from_and_shown(tight):
     assert row.lost is not None
     assert row.after.k > 1000
     assert row not in found.counted
+    assert not found.doubts  # what is odd about a lost track is that it is lost
 
 
 def test_a_doubt_about_the_files_comes_before_a_factor(tight):

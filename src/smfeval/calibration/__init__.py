@@ -10,7 +10,7 @@
     result       all of that, and the sentence that says what to publish
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -128,7 +128,7 @@ def calibrate(
             everything[0].sample.residuals.dimension,
             level=regions,
         ),
-        doubts=_doubts(tracks),
+        doubts=_doubts(tracks, {*lost, *(row.name for row in rows if row.lost is not None)}),
         notes=(*_notes(tracks, how, lost), *_limits(usable, models, how)),
     )
 
@@ -256,13 +256,15 @@ def _choose_parts(
     return time_blocks(usable[0].track), TIME, lost
 
 
-def _doubts(tracks: Sequence[CalibrationTrack]) -> tuple[tuple[str, str], ...]:
-    """Tracks, and what about their files may explain errors; lost ones are told of elsewhere."""
+def _doubts(
+    tracks: Sequence[CalibrationTrack], lost: Collection[str]
+) -> tuple[tuple[str, str], ...]:
+    """Tracks that are not lost, and what about their files may explain errors."""
     return tuple(
         (track.name, doubt.sentence)
         for track in tracks
         for doubt in track.evaluation.doubts
-        if doubt.explains and doubt.name != "lost"
+        if doubt.explains and track.name not in lost
     )
 
 
