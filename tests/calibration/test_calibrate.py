@@ -4,13 +4,34 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_1samp
 
-from smfeval import ConventionError, OptionError, Options, SeriesError, calibrate, evaluate
+from smfeval import (
+    ConventionError,
+    GaussianTrack,
+    OptionError,
+    Options,
+    SeriesError,
+    calibrate,
+    calibration,
+    evaluate,
+)
+from smfeval.calibration import held_out
 from smfeval.calibration.choice import gain_number
 from smfeval.calibration.held_out import BLOCKS
 from smfeval.calibration.models import MODELS
-from smfeval.maths import normal
+from smfeval.maths import normal, so3
 from support.calibration import tight_by, tracks, unclaimed_drift, unclaimed_noise
 from support.drifting import dead_reckoning, outages
+
+
+def uncertain(reference, sigma_m):
+    covariance = np.diag([sigma_m**2] * 3 + [1e-6] * 3)
+    return GaussianTrack(
+        reference.stamp,
+        reference.position,
+        reference.rotation,
+        np.broadcast_to(covariance, (len(reference), 6, 6)).copy(),
+        about=reference.about,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -43,14 +64,21 @@ def test_held_out_rows_are_what_score_says_of_the_corrected_track(tight, learnt)
 
 
 def test_the_same_holds_after_a_fit_of_an_estimate_that_implies_how_errors_move_together():
-    pairs = tracks(2, 3, world=dead_reckoning, scans=200)
+    """Also of the rotation, whose claim after the fit has parts of the position in it."""
+    made = tracks(2, 3, world=dead_reckoning, scans=120)
     options = Options(alignment="se3")
-    learnt = calibrate(pairs, options=options, model="scale")
+    learnt = calibrate(made, options=options, model="blocks")
     assert learnt.correction.learnt.scored_under == ("projected",)
-    other = calibrate(pairs[1:], options=options, model="scale").correction
-    found = evaluate(other.apply(pairs[0][0]), pairs[0][1], options=options)
-    assert learnt.held_out[0].after.log_score == pytest.approx(found["log"].value, rel=1e-9)
-    assert 4 < learnt.k < 25
+    other = calibrate(made[1:], options=options, model="blocks").correction
+    found = evaluate(other.apply(made[0][0]), made[0][1], options=options)
+    row = learnt.held_out[0]
+    assert row.after.log_score == pytest.approx(found["log"].value, rel=1e-9)
+    assert row.rotation[1].log_score == pytest.approx(
+        found.rotation.numbers["log_rotation"].value, rel=1e-9
+    )
+    assert row.rotation[1].coverage == pytest.approx(
+        found.rotation.numbers["coverage_90_rotation"].value
+    )
 
 
 def test_a_tenth_is_corrected_on_tracks_that_were_not_learnt_from(learnt):
@@ -63,10 +91,32 @@ def test_a_tenth_is_corrected_on_tracks_that_were_not_learnt_from(learnt):
 
 
 def test_test_tracks_are_not_learnt_from(tight):
-    split = calibrate(tight[:3], tight[3:], model="scale")
-    alone = calibrate(tight[:3], model="scale")
+    split = calibrate(tight[:2], tight[2:4], model="scale")
+    alone = calibrate(tight[:2], model="scale")
     assert split.correction == alone.correction
-    assert [row.name for row in split.held_out] == ["arrays (4)", "arrays (5)", "arrays (6)"]
+    assert [row.name for row in split.held_out] == ["arrays (3)", "arrays (4)"]
+
+
+def test_runs_on_one_recording_are_left_out_together(tight):
+    def again(pair, factor):
+        """Another run: other errors, the same reference."""
+        away = factor * (pair[0].position - pair[1].position)
+        return pair[0].with_arrays({"position": pair[1].position + away}), pair[1]
+
+    runs = [pair for each in tight[:3] for pair in (each, again(each, -1.3))]
+    found = calibrate(runs, model="scale")
+    others = calibrate(runs[2:], model="scale").correction
+    expected = evaluate(others.apply(runs[0][0]), runs[0][1])["log"].value
+    assert found.held_out[0].after.log_score == pytest.approx(expected, rel=1e-9)
+    assert found.gain.n_effective == 3
+    assert "6 tracks are runs on 3 recordings" in found.notes[0]
+    with pytest.raises(OptionError, match=r"one track to learn from \(2 runs on one recording\)"):
+        calibrate(runs[:2])
+    with pytest.raises(OptionError, match=r"arrays \(3\) and arrays are runs on one recording"):
+        calibrate([runs[0], runs[2]], [runs[1]])
+    with pytest.raises(OptionError, match="there are 1"):
+        calibrate(runs[:2], conformal=0.6, force_one=True)
+    assert "1 other run on it not used" in calibrate(runs[:2], force_one=True).notes
 
 
 def test_an_honest_covariance_is_published_as_it_is():
@@ -102,28 +152,85 @@ def test_scale_is_kept_where_no_other_model_is_better_and_left_where_one_is():
     plain = calibrate(tracks(5, 5, **few))
     assert plain.correction.model == "scale"
     assert {each.model for each in plain.models} == {*MODELS, "blocks"}
+    assert not plain.notes
     turned = calibrate(tracks(5, 5, change=tight_by(10, 10, 10, 300), **few))
     assert turned.correction.model == "blocks"
+    assert turned.notes[-1].startswith("blocks was chosen by these same tracks")
     assert turned.correction.rotation == pytest.approx(300, rel=0.4)
     assert turned.correction.factors[0] == pytest.approx(plain.correction.factors[0], rel=1e-6)
+
+
+def test_a_track_is_scored_once_as_it_is_and_at_most_five_times_for_a_model(tight, monkeypatch):
+    counts = {"as it is": 0, "corrected": 0}
+
+    def counted(name, function):
+        def count(*words, **options):
+            counts[name] += 1
+            return function(*words, **options)
+
+        return count
+
+    monkeypatch.setattr(calibration, "evaluate", counted("as it is", calibration.evaluate))
+    corrected = counted("corrected", held_out.corrected_residuals)
+    monkeypatch.setattr(held_out, "corrected_residuals", corrected)
+    found = calibrate(tight[:4])
+    tried = sum(each.gain is not None for each in found.models) + 1
+    assert tried == len(MODELS)  # scale, axes, floor, growth and blocks: there is no telemetry
+    assert counts["as it is"] == 4
+    assert 4 * tried <= counts["corrected"] <= 5 * 4 * tried
+
+
+def test_what_one_factor_and_the_same_tracks_cannot_show_is_noted(tight):
+    wide = [(tight[0][0].with_arrays({"covariance": 9 * tight[0][0].covariance}), tight[0][1])]
+    found = calibrate([*wide, *tight[1:3]], model="scale")
+    assert any("a new kind of scene may be beyond both" in note for note in found.notes)
+    assert not calibrate(tight[1:4], model="scale").notes
 
 
 def test_a_lost_track_is_not_learnt_from_and_shown(tight):
     estimate, reference = tight[0]
     away = np.linspace(0, 300, len(estimate))[:, None] * np.array([0.0, 0.0, 1.0])
     lost = estimate.with_arrays({"position": estimate.position + away})
-    found = calibrate([(lost, reference), *tight[1:]], model="scale")
+    found = calibrate([(lost, reference), *tight[1:4]], model="scale")
     assert found.correction.learnt.left_out == ("arrays",)
-    assert found.correction.factors == calibrate(tight[1:], model="scale").correction.factors
+    assert found.correction.factors == calibrate(tight[1:4], model="scale").correction.factors
     row = found.held_out[0]
     assert row.lost is not None
     assert row.after.k > 1000
     assert row not in found.counted
+    assert not found.doubts  # what is odd about a lost track is that it is lost
+
+
+def test_a_doubt_about_the_files_comes_before_a_factor(tight):
+    turned = [
+        (e.with_arrays({"rotation": so3.compose(e.rotation, so3.exp(np.array([0, 0, 0.2])))}), r)
+        for e, r in tight[:2]
+    ]
+    found = calibrate(turned, model="blocks")
+    assert [name for name, _ in found.doubts] == ["arrays", "arrays (2)"]
+    assert "the bodies' axes differ by a constant rotation of 11." in found.doubts[0][1]
+    assert ", if the doubt about the files is cleared:" in found.sentence
+    assert not calibrate(tight[:2], model="scale").doubts
+
+
+def test_what_lost_tracks_or_a_coarse_reference_seem_to_gain_is_not_recommended(tight):
+    away = np.linspace(0, 300, len(tight[0][0]))[:, None] * np.array([0.0, 0.0, 1.0])
+    estimate, reference = tight[0]
+    lost = estimate.with_arrays({"position": estimate.position + away}), reference
+    found = calibrate(tight[1:3], [lost], model="scale")
+    assert found.gain.value > 100
+    assert "every track to prove a correction on is lost" in found.sentence
+    coarse = [(e, uncertain(r, sigma_m=10.0)) for e, r in tight[:2]]
+    found = calibrate(coarse, model="scale")
+    assert found.better == 2
+    assert found.sentence.startswith("publish the covariance as it is: no correction is shown")
 
 
 def test_one_track_is_refused_unless_asked_for(tight):
     with pytest.raises(OptionError, match="one track to learn from says nothing about another"):
         calibrate(tight[:1])
+    tested = calibrate(tight[:1], tight[1:2], force_one=True)
+    assert (tested.how, tested.correction.model) == ("test tracks", "scale")
     forced = calibrate(tight[:1], force_one=True)
     assert forced.how == "time blocks of one track"
     assert len(forced.held_out) == BLOCKS

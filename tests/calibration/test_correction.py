@@ -11,6 +11,7 @@ from smfeval.calibration.correction import Correction, LearntOn, ScanColumns, Te
 from smfeval.io import read, write
 from smfeval.io.corrections import read_correction, read_telemetry_columns, write_correction
 from smfeval.maths import so3
+from smfeval.show.calibration import noise_line
 from smfeval.track import CrossCovariance, Track
 from support.beliefs import gaussian
 
@@ -86,6 +87,8 @@ def test_another_body_or_convention_is_refused_and_another_estimator_doubted(tra
     )
     assert "does not say whose" in SCALE.apply(track.with_about(algorithm=None)).provenance.notes[0]
     assert not any("doubtful" in note for note in SCALE.apply(track).provenance.notes)
+    planar = replace(SCALE, learnt=replace(LEARNT, axes="xy"))
+    assert "axes xy: doubtful on others" in planar.apply(track).provenance.notes[0]
 
 
 def test_a_track_is_corrected_once_also_through_a_file(track, tmp_path):
@@ -115,6 +118,25 @@ def test_what_slam_toolbox_takes_stands_in_the_file(tmp_path):
     assert found["position_covariance_scale"] == found["measurement_noise_factor"] == 9.0
     assert replace(SCALE, floor_m2=1.0).parameters() == {}
     assert "measurement_noise_factor" not in replace(SCALE, rotation=2.0).parameters()
+
+
+@pytest.mark.parametrize(
+    ("estimator", "expected", "line"),
+    [
+        ("FAST_LIO2", {"measurement_noise_factor": 9.0, "LASER_POINT_COV": 0.009},
+         "in FAST_LIO2: LASER_POINT_COV 0.009 instead of 0.001"),
+        ("point-lio", {}, "in point-lio: not by lidar_meas_cov, which changes the errors"),
+        ("lio", {"measurement_noise_factor": 9.0}, "R times 9 does nearly the same where a sweep"),
+    ],
+)  # fmt: skip
+def test_the_factor_goes_into_r_where_covariances_follow_it_and_errors_do_not(
+    estimator, expected, line
+):
+    known = replace(SCALE, learnt=replace(LEARNT, estimator=estimator))
+    found = known.parameters()
+    assert {name: found[name] for name in found if "scale" not in name} == pytest.approx(expected)
+    assert line in noise_line(known)[0]
+    assert noise_line(replace(known, rotation=2.0)) == []
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import json
 from importlib.resources import files
 
+import numpy as np
 import pytest
 from jsonschema import validate
 
@@ -13,16 +14,22 @@ from support.kalman import random_walk_filter
 SCHEMA = json.loads(files("smfeval").joinpath("schemas/nis.json").read_text())
 
 
-@pytest.fixture
-def here(tmp_path, monkeypatch, rng):
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder, rng = tmp_path_factory.mktemp("innovations"), np.random.default_rng(1)
     sensors = (
         random_walk_filter(rng, axes=1, sensor="baro"),
         random_walk_filter(rng, claimed_r=0.25, gate=11.34, sensor="gps"),
         random_walk_filter(rng, scans=20, sensor="rare"),
     )
-    write_innovations(Innovations(sensors), "a.csv")
-    write_innovations(Innovations(sensors[:1]), "honest.parquet")
+    write_innovations(Innovations(sensors), folder / "a.csv")
+    write_innovations(Innovations(sensors[:1]), folder / "honest.parquet")
+    return folder
+
+
+@pytest.fixture
+def here(made, monkeypatch):
+    monkeypatch.chdir(made)
 
 
 def test_the_text_names_the_sensor_the_fault_and_what_is_not_seen(here, capsys):

@@ -2,10 +2,13 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
+from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 
@@ -13,7 +16,7 @@ import numpy as np
 import pytest
 from jsonschema import validate
 
-from smfeval import GaussianTrack, Innovations, SquareWriter, write, write_innovations
+from smfeval import GaussianTrack, Innovations, SquareWriter, read, write, write_innovations
 from smfeval.cli.main import main
 from support.beliefs import gaussian
 from support.kalman import random_walk_filter
@@ -30,14 +33,22 @@ def shaken(truth: GaussianTrack, rng, *, claimed=1.0, from_scan=0) -> GaussianTr
     return truth.with_arrays({"position": position, "covariance": covariance})
 
 
-@pytest.fixture
-def here(tmp_path, monkeypatch, rng):
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder, rng = tmp_path_factory.mktemp("streams"), np.random.default_rng(1)
     truth = gaussian(SCANS, rng)
-    write(truth, "truth.tum", lossy=True)
-    write(shaken(truth, rng), "honest.square")
+    write(truth, folder / "truth.tum", lossy=True)
+    write(shaken(truth, rng), folder / "honest.square")
     for name in ("bold.square", "other.square"):
-        write(shaken(truth, rng, claimed=1 / 16, from_scan=300), name)
+        write(shaken(truth, rng, claimed=1 / 16, from_scan=300), folder / name)
+    return folder
+
+
+@pytest.fixture
+def here(made, tmp_path, monkeypatch):
+    """A copy of them, which tests may let grow."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
@@ -106,15 +117,28 @@ def test_a_killed_process_alarms_at_the_same_scan(here, capsys):
     assert events(capsys)[-1] | {"dropped": 0} == alone | {"dropped": 0}
 
 
-def piped(content: bytes, *words: str) -> subprocess.CompletedProcess:
-    script = "from smfeval.cli.main import run\nrun()"
-    command = [sys.executable, "-c", script, "watch", *words]
-    return subprocess.run(command, input=content, capture_output=True, check=False)
+@pytest.fixture
+def piped(monkeypatch):
+    """Standard input from a pipe that somebody fills while it is read."""
+    writers = []
+
+    def fill(content: bytes) -> None:
+        into, out = os.pipe()
+        monkeypatch.setattr("sys.stdin", os.fdopen(into))
+        writers.append(threading.Thread(target=write_all, args=(out, content)))
+        writers[-1].start()
+
+    def write_all(out: int, content: bytes) -> None:
+        with suppress(BrokenPipeError), os.fdopen(out, "wb") as stream:
+            stream.write(content)
+
+    yield fill
+    sys.stdin.close()
+    for each in writers:
+        each.join()
 
 
-def test_json_lines_come_through_a_pipe(here):
-    from smfeval import read  # noqa: PLC0415
-
+def test_json_lines_come_through_a_pipe(here, piped, capsys):
     track = read("bold.square")
     rows = (
         {"stamp_ns": int(stamp), "position": place.tolist(), "orientation": turn.tolist(),
@@ -123,13 +147,12 @@ def test_json_lines_come_through_a_pipe(here):
             track.stamp, track.position, track.rotation, track.covariance, strict=True)
     )  # fmt: skip
     content = "".join(f"{json.dumps(row)}\n" for row in rows).encode()
-    done = piped(content, "-", "--ref", "truth.tum", "--gauge", "none")
-    assert done.returncode == 1, done.stderr
-    assert done.stdout.decode().startswith("ALARM at scan 3")
+    piped(content)
+    assert main(["watch", "-", "--ref", "truth.tum", "--gauge", "none"]) == 1
+    assert capsys.readouterr().out.startswith("ALARM at scan 3")
 
 
 def test_what_ros_prints_is_read_with_its_own_convention(here, capsys):
-    from smfeval import read  # noqa: PLC0415
     from smfeval.io.convention import CONVENTIONS, from_right  # noqa: PLC0415
 
     track = read("bold.square")
@@ -171,13 +194,15 @@ def test_innovations_raise_the_alarm_and_survive_a_restart(here, capsys, rng):
 
 
 def test_a_recorder_can_be_watched_while_it_writes(here, capsys):
+    track = read("honest.square")
+    command = ["watch", "live.square", "--ref", "truth.tum", "--once", "--json", "--gauge", "none"]
     with SquareWriter("live.square") as writer:
-        for scan in range(20):
-            pose = (np.array([0.1 * scan, 0, 0]), [0, 0, 0, 1])
-            writer.append(10**8 * scan, pose, 1e-4 * np.eye(6))
-        assert main(["watch", "live.square", "honest.square", "--once", "-q", "--axes", "xy",
-                     "--bad-rows", "drop"]) in (0, 1)  # fmt: skip
-    assert "scan" in capsys.readouterr().out
+        for scan in range(40):
+            pose = track.position[scan], track.rotation[scan]
+            writer.append(int(track.stamp[scan]), pose, track.covariance[scan])
+            if scan in (19, 39):
+                assert main([*command, "--state", "s.json"]) == 0
+    assert [each["scans"] for each in events(capsys)] == [20, 40]
 
 
 @pytest.mark.parametrize(
@@ -203,6 +228,30 @@ def test_bad_input_is_one_sentence(words, sentence, here, capsys):
     Path("word.tum").write_text("0 0 x 0 0 0 0 1\n")
     assert main(["watch", *words]) == 2
     assert sentence in capsys.readouterr().err
+
+
+def test_what_an_error_kept_from_being_weighed_is_read_again(here, capsys):
+    command = ["watch", "bold.square", "--ref", "truth.tum", "--once", "--gauge", "none", "--json"]
+    main(command)
+    (alone,) = events(capsys)
+    rows = Path("bold.square").read_bytes().splitlines(keepends=True)
+    state = ["--state", "s.json"]
+    Path("bold.square").write_bytes(b"".join(rows[:100]))
+    assert main([*command, *state]) == 0
+    Path("bold.square").write_bytes(b"".join([*rows[:500], b"x\n"]))
+    assert main([*command, *state]) == 2
+    Path("bold.square").write_bytes(b"".join(rows))  # the bad row is mended
+    assert main([*command, *state]) == 1
+    assert events(capsys)[-1]["scans"] == alone["scans"]
+
+
+def test_a_state_is_kept_out_of_the_streams(here, capsys):
+    for words, sentence in (
+        (["--state", "none/s.json"], "there is no folder none"),
+        (["--state", "truth.tum"], "this command reads the file"),
+    ):
+        assert main(["watch", "honest.square", "--ref", "truth.tum", "--once", *words]) == 2
+        assert sentence in capsys.readouterr().err
 
 
 def test_a_file_that_was_begun_anew_is_refused(here, capsys):

@@ -15,7 +15,7 @@ def test_shares_sum_to_one():
 
 @pytest.mark.parametrize("gate", [None, 3.0])
 def test_ratios_have_a_mean_of_one_at_most(gate, rng):
-    white = rng.standard_normal((400_000, 2))
+    white = rng.standard_normal((100_000, 2))
     if gate is not None:
         white = white[np.square(white).sum(axis=1) <= gate]
     before = np.broadcast_to([0.8, -0.5], white.shape)

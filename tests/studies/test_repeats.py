@@ -9,6 +9,7 @@ import pytest
 
 import smfeval
 from smfeval import nees, read
+from smfeval.studies.repeats import shared_times
 from support.commands import run
 from support.study_folders import estimate, planned, put, truth
 
@@ -54,6 +55,18 @@ def test_runs_are_put_together_by_time(capsys, folder):
     assert found["anees"] == pytest.approx((np.mean(every, axis=0) / 3).tolist(), rel=1e-6)
     text = run(capsys, "study", "study.toml", "--workers", "1").out
     assert "good on walk: consistent, ANEES" in " ".join(text.split())
+
+
+def test_stamps_of_runs_need_not_be_the_same():
+    steps = 100 * np.arange(20)
+    late, gap = steps[3:] + 30, np.delete(steps - 20, 7)
+    stamp, rows, left_out = shared_times([gap, late, steps])
+    np.testing.assert_array_equal(stamp, np.delete(steps, [0, 1, 2, 7]))
+    assert left_out == 4
+    for each, row, shift in zip((gap, late, steps), rows, (-20, 30, 0), strict=True):
+        np.testing.assert_array_equal(each[row], stamp + shift)
+    nowhere, _, left_out = shared_times([steps, steps + 5000])
+    assert (len(nowhere), left_out) == (0, 20)
 
 
 def test_after_a_fit_the_band_is_not_held_against_anybody(capsys, folder):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from smfeval import Innovations, OptionError, TrackError
+from smfeval import Innovations, OptionError, SeriesError, TrackError
 from smfeval.summarise.innovations import (
     judge_innovations,
     judge_sensor,
@@ -187,6 +187,23 @@ def test_a_filter_that_lost_its_sensor_rejects_too_much(rng):
     found = judge_sensor(white_innovations(white, accepted=accepted), gate=9.21)
     assert found.label == "rejects too much"
     assert found.k is None
+
+
+def test_a_sensor_that_is_rejected_altogether_is_judged_by_all_rows(rng):
+    nothing = np.zeros(200, dtype=bool)
+    found = judge_sensor(white_innovations(rng.normal(30, 1, (200, 1)), accepted=nothing))
+    assert found.scale == "too tight"
+    assert "every row is rejected" in found.notes[0]
+
+
+def test_a_column_that_is_not_filled_does_not_stop_the_others(rng):
+    sensors = (white_innovations(np.zeros((200, 1)), "baro"), random_walk_filter(rng))
+    baro, gps = judge_innovations(Innovations(sensors)).sensors
+    assert baro.label == "cannot tell"
+    assert baro.notes == ("every NIS is 0: is the column filled?",)
+    assert gps.k is not None
+    with pytest.raises(SeriesError, match="baro: a NIS is too large"):
+        judge_sensor(white_innovations(np.full((200, 1), 1e200), "baro"))
 
 
 def test_gates_that_cannot_be_are_refused(rng):

@@ -7,17 +7,22 @@
     choice       models compared on training tracks that are left out in turn
     held_out     tracks that are not learnt from, lost tracks
     regions      regions that hold on new tracks, whatever the distribution
+    result       all of that, and the sentence that says what to publish
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from math import comb
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from smfeval import words
-from smfeval.calibration.choice import ModelGain, choose_model, gain_number, leave_out
+from smfeval.calibration.choice import (
+    ModelGain,
+    check_model,
+    choose_model,
+    gain_number,
+    leave_out,
+)
 from smfeval.calibration.correction import (
     Correction,
     ScanColumns,
@@ -26,8 +31,6 @@ from smfeval.calibration.correction import (
 )
 from smfeval.calibration.held_out import (
     CalibrationTrack,
-    Fit,
-    HeldOut,
     Part,
     hold_out,
     learn,
@@ -36,162 +39,23 @@ from smfeval.calibration.held_out import (
     time_blocks,
 )
 from smfeval.calibration.models import pooled_scale, robust_scale
-from smfeval.calibration.regions import Regions, conformal_regions
+from smfeval.calibration.regions import check_tracks, conformal_regions
+from smfeval.calibration.result import TESTS, TIME, TRACKS, Calibration, gains_of
 from smfeval.errors import ConventionError, OptionError, SeriesError
 from smfeval.evaluation import Options, evaluate
-from smfeval.summarise.number import Number
+from smfeval.maths.arrays import Floats
 from smfeval.track import AnyTrack, GaussianTrack
 
 __all__ = ["Calibration", "Correction", "ScanColumns", "calibrate"]
 
-SCHEMA = "smfeval.calibrate/1"
 FEWEST_TRACKS = 2  # to learn from; one says nothing about another
-SIGN_TEST = 0.025  # chance that so many tracks are better if better and worse are alike
 FEWEST_SCANS_OF_A_TRACK = 20  # scored; fewer say nothing of a track
 FEWEST_SCANS = 50  # of a track that is cut into parts
-
-
-@dataclass(frozen=True, repr=False)
-class Calibration:
-    """A correction, and how it does on tracks that it was not learnt from.
-
-    Attributes
-    ----------
-    correction
-        Learnt on all training tracks that are not lost.
-    k, robust_k
-        Mean over tracks of mean NEES / d; median over tracks of median NEES / median chi-squared.
-    predicted
-        Interval in which k of a new track lies, if tracks are alike.
-    held_out
-        Every test track; without test tracks every training track, left out in turn.
-    gain
-        What the correction gains in log score over the reported covariances, held out.
-    models
-        What other models gain over `scale` on training tracks that are left out in turn.
-    """
-
-    correction: Correction
-    k: float
-    robust_k: float
-    predicted: tuple[float, float] | None
-    lost: tuple[tuple[str, str], ...]  # training tracks that were not learnt from, and why
-    held_out: tuple[HeldOut, ...]
-    how: str  # leave-one-track-out, test tracks, or time blocks
-    gain: Number
-    models: tuple[ModelGain, ...]
-    regions: Regions | None
-    notes: tuple[str, ...]
-
-    @property
-    def counted(self) -> tuple[HeldOut, ...]:
-        """Held-out tracks that are not lost; all, if all are."""
-        return tuple(each for each in self.held_out if each.lost is None) or self.held_out
-
-    @property
-    def worst(self) -> HeldOut:
-        """The held-out track with the worst log score after the correction, but for lost ones."""
-        return max(self.counted, key=lambda each: each.after.log_score)
-
-    def mean(self, when: str) -> Fit:
-        """Mean over held-out tracks that are not lost, `before` or `after`."""
-        fits: list[Fit] = [getattr(each, when) for each in self.counted]
-        return Fit(
-            *(float(np.mean([getattr(fit, name) for fit in fits])) for name in vars(fits[0]))
-        )
-
-    def __repr__(self) -> str:
-        return self.sentence
-
-    @property
-    def better(self) -> int:
-        """Held-out tracks, lost ones not counted, whose log score is better."""
-        return sum(each.after.log_score < each.before.log_score for each in self.counted)
-
-    @property
-    def is_shown(self) -> bool:
-        """Whether the gain is beyond chance: by its interval, or by a sign test over tracks.
-
-        The interval is Student's, which a few large gains make wide.
-        """
-        count = len(self.counted)
-        by_sign = sum(comb(count, at) for at in range(self.better, count + 1)) / 2**count
-        return (self.gain.low is not None and self.gain.low > 0) or by_sign <= SIGN_TEST
-
-    @property
-    def is_recommended(self) -> bool:
-        """Whether to publish the correction: it is shown to help, or better on every track."""
-        return self.is_shown or self.better == len(self.counted)
-
-    @property
-    def sentence(self) -> str:
-        """What to publish, and what that does on tracks that were not learnt from."""
-        proof, caution = self._proof(), ""
-        if not self.is_recommended:
-            return f"publish the covariance as it is: no correction is shown to help; {proof}"
-        if self.how == TIME:
-            caution = ", on this track"
-        elif not self.is_shown:
-            caution = f", with caution ({words.count(self.better, 'track')} cannot show it)"
-        correction = self.correction
-        said = f"the covariance corrected by {correction.sentence}"
-        if correction.is_one_factor:
-            k = correction.rotation
-            said = f"{words.number(k)} times the reported covariance"
-            said += f" (sigma times {words.number(k**0.5)})"
-        return f"publish {said}{caution}: {proof}"
-
-    def _proof(self) -> str:
-        before, after = self.mean("before"), self.mean("after")
-        return (
-            f"held out, the log score goes from {words.number(before.log_score)} to "
-            f"{words.number(after.log_score)} nat, and the 90 % region holds "
-            f"{words.share(after.coverage)} of scans instead of {words.share(before.coverage)}"
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Strict JSON data (schema `smfeval.calibrate/1`)."""
-        return {
-            "schema": SCHEMA,
-            "sentence": self.sentence,
-            "shown": self.is_shown,
-            "correction": self.correction.to_dict(),
-            "k": self.k,
-            "robust_k": self.robust_k,
-            "predicted_k": None if self.predicted is None else list(self.predicted),
-            "how": self.how,
-            "before": self.mean("before").to_dict(),
-            "after": self.mean("after").to_dict(),
-            "gain": self.gain.to_dict(),
-            "held_out": [_row(each) for each in self.held_out],
-            "worst": self.worst.name,
-            "lost": [{"track": name, "reason": reason} for name, reason in self.lost],
-            "models": [
-                {
-                    "model": each.model,
-                    "gain": None if each.gain is None else each.gain.to_dict(),
-                    "chosen": each.chosen,
-                    "reason": each.reason,
-                }
-                for each in self.models
-            ],
-            "regions": None if self.regions is None else self.regions.to_dict(),
-            "notes": list(self.notes),
-        }
-
-
-def _row(each: HeldOut) -> dict[str, Any]:
-    rotation = each.rotation
-    return {
-        "track": each.name,
-        "scans": each.scans,
-        "before": each.before.to_dict(),
-        "after": each.after.to_dict(),
-        "rotation_before": None if rotation is None else rotation[0].to_dict(),
-        "rotation_after": None if rotation is None else rotation[1].to_dict(),
-        "lost": each.lost,
-    }
-
+ONE_TRACK = (
+    "one track to learn from{besides} says nothing about another; it has to be asked for "
+    "(force_one)"
+)
+WIDE_SPREAD = 4.0  # ratio of the largest to the smallest k of tracks from which on one is told of
 
 Pair = tuple[AnyTrack, AnyTrack]  # estimate and reference
 
@@ -227,14 +91,17 @@ def calibrate(
         Also find regions that hold on this share of new tracks.
     """
     _refuse_mixed([estimate for estimate, _ in (*train, *on)])
+    _refuse_few(len(train), len(on), force_one=force_one, regions=regions)
+    check_model(model)
     tracks = _score_all([*train, *on], options or Options(), telemetry, columns)
     parts = [Part(track) for track in tracks[: len(train)]]
     tests = [Part(track) for track in tracks[len(train) :]]
     parts, how, lost = _choose_parts(parts, tests, force_one=force_one)
     usable = [part for part in parts if part.name not in lost]
+    one = how == TIME or count_recordings(usable) < FEWEST_TRACKS
     left_out = [name for name in lost if name in {part.track.name for part in parts}]
 
-    name, own_rotation, models = choose_model(parts, model, columns, one=how == TIME)
+    name, own_rotation, models = choose_model(parts, model, columns, one=one)
     correction = learn(usable, name, columns=columns, own_rotation=own_rotation, left_out=left_out)
     if tests:
         far = lost_parts([*usable, *tests])
@@ -242,9 +109,8 @@ def calibrate(
     else:
         rows = list(leave_out(parts, name, columns, own_rotation=own_rotation))
     kept = [row for row in rows if row.lost is None] or rows
-    gains = [row.before.log_score - row.after.log_score for row in kept]
     samples = [part.sample for part in usable]
-    everything = [part.track.sample for part in ([*parts, *tests] if how != TIME else parts[:1])]
+    everything = tracks if how != TIME else [usable[0].track]
     return Calibration(
         correction=correction,
         k=pooled_scale(samples),
@@ -253,22 +119,18 @@ def calibrate(
         lost=tuple(lost.items()),
         held_out=tuple(rows),
         how=how,
-        gain=gain_number(gains),
+        gain=gain_number(gains_of(kept)),
         models=models,
         regions=None
         if regions is None
         else conformal_regions(
-            [sample.residuals.likelihood_terms.nees for sample in everything],
-            everything[0].residuals.dimension,
+            nees_by_recording(everything),
+            everything[0].sample.residuals.dimension,
             level=regions,
         ),
-        notes=_notes(parts, tests, how),
+        doubts=_doubts(tracks, {*lost, *(row.name for row in rows if row.lost is not None)}),
+        notes=(*_notes(tracks, how, lost), *_limits(usable, models, how)),
     )
-
-
-TRACKS = "leave-one-track-out"
-TESTS = "test tracks"
-TIME = "time blocks of one track"
 
 
 def _score_all(
@@ -278,8 +140,6 @@ def _score_all(
     columns: tuple[str, ...],
 ) -> list[CalibrationTrack]:
     """Every track scored once, by names that tell them apart."""
-    if not pairs:
-        raise OptionError("there is no track to learn from")
     if telemetry and len(telemetry) != len(pairs):
         raise OptionError(
             f"{words.count(len(telemetry), 'table')} of telemetry for "
@@ -289,7 +149,7 @@ def _score_all(
     names = _distinct(_without_common_end(words.names(sources)))
     lean = replace(options, intervals=replace(options.intervals, method=None), rules=("log",))
     beside: list[ScanColumns | None] = list(telemetry) or [None] * len(pairs)
-    found = []
+    found: list[CalibrationTrack] = []
     for name, (estimate, reference), table in zip(names, pairs, beside, strict=True):
         if not isinstance(estimate, GaussianTrack):
             raise SeriesError(f"{name} has no covariances; a correction needs some to correct")
@@ -300,8 +160,34 @@ def _score_all(
             raise SeriesError(f"{name} has {words.count(scans, 'scored scan')}; {needed}")
         if not float(np.max(np.abs(evaluation.position.residuals.error))) > 0:
             raise SeriesError(f"{name}: no scan has an error; is it compared with itself?")
-        found.append(CalibrationTrack.of(name, evaluation, table, columns))
+        track = CalibrationTrack.of(name, evaluation, table, columns)
+        first = next((each for each in found if track.is_of_recording(each)), track)
+        found.append(replace(track, recording=first.recording))
     return found
+
+
+def count_recordings(parts: Sequence[Part]) -> int:
+    """Recordings among parts; runs on one of them are one."""
+    return len({part.recording for part in parts})
+
+
+def nees_by_recording(tracks: Sequence[CalibrationTrack]) -> list[Floats]:
+    """NEES of all scans of each recording."""
+    found: dict[str, list[Floats]] = {}
+    for track in tracks:
+        nees = track.sample.residuals.likelihood_terms.nees
+        found.setdefault(track.recording, []).append(nees)
+    return [np.concatenate(each) for each in found.values()]
+
+
+def _refuse_few(train: int, on: int, *, force_one: bool, regions: float | None) -> None:
+    """Raise on too few tracks before any is scored."""
+    if not train:
+        raise OptionError("there is no track to learn from")
+    if train < FEWEST_TRACKS and not force_one:
+        raise OptionError(ONE_TRACK.format(besides=""))
+    if regions is not None:
+        check_tracks(regions, train + on)
 
 
 def _refuse_mixed(estimates: Sequence[AnyTrack]) -> None:
@@ -345,15 +231,22 @@ def _choose_parts(
             "every training track is lost, and no factor mends that: "
             f"{parts[0].name}: {lost[parts[0].name]}"
         )
-    if len(usable) < FEWEST_TRACKS and not force_one:
+    known = {part.recording: part.name for part in parts}
+    for test in tests:
+        if test.recording in known:
+            raise OptionError(
+                f"{test.name} and {known[test.recording]} are runs on one recording; a proof needs "
+                "another"
+            )
+    several = count_recordings(usable) >= FEWEST_TRACKS
+    if not several and not force_one:
         besides = f" ({words.count(len(lost), 'other')} lost)" if lost else ""
-        raise OptionError(
-            f"one track to learn from{besides} says nothing about another; "
-            "it has to be asked for (force_one)"
-        )
+        if len(usable) > 1:
+            besides = f" ({words.count(len(usable), 'run')} on one recording)"
+        raise OptionError(ONE_TRACK.format(besides=besides))
     if tests:
         return parts, TESTS, lost
-    if len(usable) >= FEWEST_TRACKS:
+    if several:
         return parts, TRACKS, lost
     if len(usable[0].sample.residuals) < FEWEST_SCANS:
         raise SeriesError(
@@ -363,15 +256,35 @@ def _choose_parts(
     return time_blocks(usable[0].track), TIME, lost
 
 
-def _notes(parts: Sequence[Part], tests: Sequence[Part], how: str) -> tuple[str, ...]:
+def _doubts(
+    tracks: Sequence[CalibrationTrack], lost: Collection[str]
+) -> tuple[tuple[str, str], ...]:
+    """Tracks that are not lost, and what about their files may explain errors."""
+    return tuple(
+        (track.name, doubt.sentence)
+        for track in tracks
+        for doubt in track.evaluation.doubts
+        if doubt.explains and track.name not in lost
+    )
+
+
+def _notes(
+    tracks: Sequence[CalibrationTrack], how: str, lost: Mapping[str, str]
+) -> tuple[str, ...]:
     """What the numbers do not say."""
-    notes = []
-    named = {estimator_of(part.track.evaluation.estimate) for part in (*parts, *tests)} - {None}
+    notes, every = [], [track.evaluation for track in tracks]
+    named = {estimator_of(each.estimate) for each in every} - {None}
     if len(named) > 1:
         notes.append(
             f"the tracks are of different estimators ({words.join(sorted(map(str, named)))})"
         )
-    every = [part.track.evaluation for part in (*parts, *tests)]
+    recordings = {track.recording for track in tracks}
+    if how != TIME and len(recordings) < len(tracks):
+        notes.append(
+            f"{words.count(len(tracks), 'track')} are runs on "
+            f"{words.count(len(recordings), 'recording')}: runs on one are left out together, and "
+            "count as one"
+        )
     fitted = [each for each in every if each.claim is not None and each.claim.how == "after a fit"]
     if fitted:
         notes.append(
@@ -383,5 +296,25 @@ def _notes(parts: Sequence[Part], tests: Sequence[Part], how: str) -> tuple[str,
         notes.append(
             "parts of one track share its scene, its calibration and the alignment: the numbers "
             "say little about another track"
+        )
+        unused = len(tracks) - len(lost) - 1
+        notes += [f"{words.count(unused, 'other run')} on it not used"] if unused else []
+    return tuple(notes)
+
+
+def _limits(usable: Sequence[Part], models: Sequence[ModelGain], how: str) -> tuple[str, ...]:
+    """What a proof on these tracks leaves open."""
+    notes = []
+    k = [part.sample.k for part in usable]
+    if how != TIME and max(k) > WIDE_SPREAD * min(k):
+        notes.append(
+            f"k of the tracks is {words.number_range([min(k), max(k)])}: one factor is too large "
+            "for some scenes and too small for others, and a new kind of scene may be beyond both"
+        )
+    another = [each.model for each in models if each.chosen and each.gain is not None]
+    if how == TRACKS and another:
+        notes.append(
+            f"{words.join(another)} was chosen by these same tracks, so the numbers held out "
+            "favour it a little; test tracks do not"
         )
     return tuple(notes)

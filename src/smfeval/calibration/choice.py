@@ -6,7 +6,15 @@ from math import sqrt
 
 import numpy as np
 
-from smfeval.calibration.held_out import GAIN_LEVEL, HeldOut, Part, hold_out, learn, lost_parts
+from smfeval.calibration.held_out import (
+    GAIN_LEVEL,
+    HeldOut,
+    Part,
+    by_recording,
+    hold_out,
+    learn,
+    lost_parts,
+)
 from smfeval.calibration.models import MODELS, ROTATION
 from smfeval.errors import OptionError
 from smfeval.maths.special import t_quantile
@@ -42,22 +50,30 @@ def gain_number(gains: Sequence[float], *, tests: int = 1) -> Number:
 def leave_out(
     parts: Sequence[Part], model: str, columns: tuple[str, ...], *, own_rotation: bool
 ) -> Iterable[HeldOut]:
-    """Every part, corrected by what is learnt on the others; the lost among these are left out."""
+    """Every part, corrected by what is learnt on others; the lost among these are left out.
+
+    Other runs on its recording are left out with it.
+    """
     all_lost = lost_parts(parts)
     for held in parts:
-        others = [part for part in parts if part is not held]
+        others = [part for part in parts if part.recording != held.recording]
         lost = lost_parts(others)
         usable = [part for part in others if part.name not in lost]
         correction = learn(usable or others, model, columns=columns, own_rotation=own_rotation)
         yield hold_out(held, correction, all_lost.get(held.name))
 
 
+def check_model(asked: str | None) -> None:
+    """Raise on a model that is none."""
+    if asked is not None and asked not in (*MODELS, ROTATION):
+        raise unknown_word("model", asked, (*MODELS, ROTATION))
+
+
 def choose_model(
     parts: Sequence[Part], asked: str | None, columns: tuple[str, ...], *, one: bool
 ) -> tuple[str, bool, tuple[ModelGain, ...]]:
     """Model of the position, whether the rotation has a factor of its own, and all gains."""
-    if asked is not None and asked not in (*MODELS, ROTATION):
-        raise unknown_word("model", asked, (*MODELS, ROTATION))
+    check_model(asked)
     samples = [part.sample for part in parts]
     rotated = all(sample.rotation is not None for sample in samples)
     if asked is not None:
@@ -89,7 +105,8 @@ def _compare_models(
             untried += [] if why is None else [ModelGain(model.name, None, reason=why)]
             continue
         rows = list(leave_out(parts, model.name, columns, own_rotation=False))
-        gains[model.name] = [base[at].after.log_score - rows[at].after.log_score for at in kept]
+        each = [base[at].after.log_score - rows[at].after.log_score for at in kept]
+        gains[model.name] = by_recording(each, [base[at].recording for at in kept])
     if rotated:
         gains[ROTATION] = _rotation_gains(parts, base, kept)
     found = [
@@ -122,9 +139,10 @@ def _rotation_gains(
 ) -> list[float]:
     """Log score of the rotation that its own factor gains over that of the position."""
     shared = list(leave_out(parts, "scale", (), own_rotation=False))
-    both = [(shared[at].rotation, base[at].rotation) for at in kept]
-    return [
-        one[1].log_score - own[1].log_score
-        for one, own in both
+    both = [(base[at].recording, shared[at].rotation, base[at].rotation) for at in kept]
+    found = [
+        (recording, one[1].log_score - own[1].log_score)
+        for recording, one, own in both
         if one is not None and own is not None
     ]
+    return by_recording([gain for _, gain in found], [recording for recording, _ in found])

@@ -25,7 +25,25 @@ from smfeval.track import AnyTrack, CrossCovariance, GaussianTrack
 SCHEMA = "smfeval.correction/1"
 APPLIED = "CALIBRATION"  # header key of a track whose covariances are corrected
 WHO_SAID = re.compile(r" \([^()]*\)(?=;|$)")  # who decided each part of a convention
+ALL_AXES = "xyz"
 STAMP_TOLERANCE_NS = 5_000_000  # between a scan and its row of telemetry
+
+
+@dataclass(frozen=True)
+class MeasurementNoise:
+    """R of a filter, and what a sweep of it does to the NEES (`docs/sweeps.md`)."""
+
+    parameter: str
+    value: float  # as published, m^2
+    slope: float  # log10 NEES per nat of precision: UNEARNED_SLOPE if errors do not follow R
+    follows: bool  # whether covariances follow R alone, so that a factor may go into it
+
+
+UNEARNED_SLOPE = 0.145  # 1 / (3 ln 10)
+MEASUREMENT_NOISE = {  # by sweeps over four decades of R, real filters on a simulated recording
+    "fastlio2": MeasurementNoise("LASER_POINT_COV", 0.001, 0.158, follows=True),
+    "pointlio": MeasurementNoise("lidar_meas_cov", 0.01, 0.279, follows=False),
+}
 
 
 @dataclass(frozen=True)
@@ -178,11 +196,13 @@ class Correction:
                 raise ConventionError(
                     f"{name}: the correction was learnt on {what} {ours!r}, and this is {theirs!r}"
                 )
-        who = estimator_of(track)
-        if learnt.estimator is None or who == learnt.estimator:
-            return ()
-        whose = "the track does not say whose it is" if who is None else f"this is of {who}"
-        return (f"the correction was learnt on {learnt.estimator}, and {whose}: doubtful",)
+        who, doubts = estimator_of(track), []
+        if learnt.estimator not in (None, who):
+            whose = "the track does not say whose it is" if who is None else f"this is of {who}"
+            doubts.append(f"the correction was learnt on {learnt.estimator}, and {whose}: doubtful")
+        if learnt.axes != ALL_AXES:
+            doubts.append(f"the correction was learnt on axes {learnt.axes}: doubtful on others")
+        return tuple(doubts)
 
     @property
     def sentence(self) -> str:
@@ -224,6 +244,12 @@ class Correction:
         """Write it as JSON or YAML; `smfeval.read_correction` reads it."""
         import_module("smfeval.io.corrections").write_correction(self, path)
 
+    @property
+    def noise(self) -> MeasurementNoise | None:
+        """R of the filter that it was learnt on, where a sweep of it is known."""
+        name = (self.learnt.estimator or "").lower()
+        return MEASUREMENT_NOISE.get("".join(filter(str.isalnum, name)))
+
     def parameters(self) -> dict[str, float]:
         """The same as parameters of known systems, where a constant factor is all there is."""
         if self.floor_m2 or self.growth_m2_per_m or self.telemetry or len(set(self.factors)) > 1:
@@ -232,8 +258,11 @@ class Correction:
             "position_covariance_scale": self.factors[0],  # slam_toolbox
             "yaw_covariance_scale": self.rotation,
         }
-        if self.is_one_factor:  # S is nearly proportional to R where prior information is weak
+        noise = self.noise
+        if self.is_one_factor and (noise is None or noise.follows):
             found["measurement_noise_factor"] = self.factors[0]
+            if noise is not None:
+                found[noise.parameter] = self.factors[0] * noise.value
         return found
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from smfeval import words
 from smfeval.align.body import to_common_body
 from smfeval.align.gauge import choose_alignment
+from smfeval.align.joint import UNKNOWN
 from smfeval.calibration.correction import (
     Correction,
     LearntOn,
@@ -27,13 +28,17 @@ from smfeval.calibration.models import (
 from smfeval.evaluation import Evaluation
 from smfeval.evaluation.claim import align_claim, claimed_joint
 from smfeval.maths import normal
-from smfeval.maths.arrays import Ints
+from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.special import chi_squared_tail_quantile, t_quantile
 from smfeval.score import Residuals
+from smfeval.score.rotation import log_rotation
+from smfeval.score.spaces import RotationSpace
+from smfeval.score.tangent import pose_residuals
 from smfeval.summarise.number import finite_or_none
 
 LOST_FACTOR = 100.0  # a track whose k is this many times that of the median track is lost
 FEWEST_TO_COMPARE = 3  # tracks: with fewer none stands out from the rest
+SAME_TIME = 0.5  # of the shorter of two runs, that both have, if they are of one recording
 BLOCKS = 5  # parts of one long track, each held out in turn
 GAIN_LEVEL = 0.95
 REGION_LEVEL = 0.9  # of the regions whose coverage is counted
@@ -41,12 +46,16 @@ REGION_LEVEL = 0.9  # of the regions whose coverage is counted
 
 @dataclass(frozen=True)
 class CalibrationTrack:
-    """A track as it was scored: before any correction."""
+    """A track as it was scored: before any correction.
+
+    Runs on one recording are one proof: `recording` is the name of the first of them.
+    """
 
     name: str
     evaluation: Evaluation
     sample: CalibrationSample
     telemetry: ScanColumns | None = None
+    recording: str = ""
 
     @classmethod
     def of(
@@ -61,7 +70,19 @@ class CalibrationTrack:
         if telemetry is not None and columns:
             logs = telemetry.at(evaluation.position.estimate.stamp, columns)
         sample = replace(sample_of(evaluation, logs), name=name)
-        return cls(name, evaluation, sample, telemetry)
+        return cls(name, evaluation, sample, telemetry, recording=name)
+
+    def is_of_recording(self, other: "CalibrationTrack") -> bool:
+        """Whether both have the same reference, at about the same time."""
+        one, two = self.evaluation, other.evaluation
+        if one.reference is not two.reference and not (
+            np.array_equal(one.reference.stamp, two.reference.stamp)
+            and np.array_equal(one.reference.position, two.reference.position)
+        ):
+            return False
+        starts, ends = zip(*(each.estimate.stamp[[0, -1]] for each in (one, two)), strict=True)
+        shortest = min(end - start for start, end in zip(starts, ends, strict=True))
+        return bool(min(ends) - max(starts) > SAME_TIME * shortest)
 
 
 @dataclass(frozen=True)
@@ -79,6 +100,11 @@ class Part:
         stamp = self.track.evaluation.position.estimate.stamp
         ends = (stamp[self.scans[[0, -1]]] - stamp[0]) / 1e9
         return f"{self.track.name}, {words.duration_range(*map(float, ends))}"
+
+    @property
+    def recording(self) -> str:
+        """What is left out together; parts of a track are on their own."""
+        return self.track.recording if self.scans is None else self.name
 
     @property
     def sample(self) -> CalibrationSample:
@@ -116,6 +142,15 @@ class HeldOut:
     after: Fit
     lost: str | None  # why it counts as lost
     rotation: tuple[Fit, Fit] | None = None
+    recording: str = ""  # which runs of it are left out together
+
+
+def by_recording(values: Sequence[float], recordings: Sequence[str]) -> list[float]:
+    """Means over the runs on each recording, which are no independent proofs."""
+    found: dict[str, list[float]] = {}
+    for value, recording in zip(values, recordings, strict=True):
+        found.setdefault(recording, []).append(value)
+    return [float(np.mean(each)) for each in found.values()]
 
 
 def learn(
@@ -164,8 +199,10 @@ def provenance(parts: Sequence[Part], left_out: Sequence[str]) -> LearntOn:
     )
 
 
-def corrected_residuals(track: CalibrationTrack, correction: Correction) -> Residuals:
-    """Residuals of the position as `evaluate` would score the corrected track.
+def corrected_residuals(
+    track: CalibrationTrack, correction: Correction
+) -> tuple[Residuals, Residuals | None]:
+    """Residuals of position and rotation as `evaluate` would score the corrected track.
 
     Poses, and with them pairs and alignment, are as before; what the covariances claim about the
     residuals after the alignment is found anew.
@@ -175,21 +212,36 @@ def corrected_residuals(track: CalibrationTrack, correction: Correction) -> Resi
     corrected = correction.apply(evaluation.estimate, track.telemetry, checked=False)
     estimate, _ = to_common_body(corrected, evaluation.reference, options.extrinsic)
     matched = estimate[evaluation.pairs.estimate]
-    joint = claimed_joint(estimate, options.joint, matched)
     aligned = alignment(matched)
     kind, _ = choose_alignment(estimate, options.alignment)
+    unfitted = kind == "none"  # residuals are the errors, whatever their joint covariance
+    joint = (UNKNOWN, "") if unfitted else claimed_joint(estimate, options.joint, matched)
     claim = align_claim(aligned, joint, alignment, kind)
     at = np.searchsorted(aligned.stamp, scored.estimate.stamp)
     claimed = None if claim is None or claim.covariance is None else claim.covariance[at]
-    return options.space.residuals(aligned[at], scored.reference, claimed)
+    position = options.space.residuals(aligned[at], scored.reference, claimed)
+
+    turned = evaluation.rotation
+    if turned is None or claim is None or not isinstance(turned.space, RotationSpace):
+        return position, None
+    at = np.searchsorted(aligned.stamp, turned.estimate.stamp)
+    whole = pose_residuals(
+        aligned[at],
+        turned.reference,
+        reference_covariance=options.reference_covariance,
+        claimed=None if claim.pose_covariance is None else claim.pose_covariance[at],
+    )
+    return position, turned.space.select(whole, aligned.rotation[at])
 
 
-def fit_of(residuals: Residuals) -> Fit:
-    """Log score, coverage and k of residuals."""
+def fit_of(residuals: Residuals, log_score: Floats | None = None) -> Fit:
+    """Log score (of a normal distribution, unless it is given), coverage and k of residuals."""
     terms = normal.likelihood_terms(residuals.error, residuals.predicted_covariance)
     limit = chi_squared_tail_quantile(residuals.dimension, 1 - REGION_LEVEL)
+    if log_score is None:
+        log_score = -normal.log_density(terms, residuals.dimension)
     return Fit(
-        -float(np.mean(normal.log_density(terms, residuals.dimension))),
+        float(np.mean(log_score)),
         float(np.mean(terms.nees <= limit)),
         float(np.mean(terms.nees)) / residuals.dimension,
     )
@@ -197,25 +249,28 @@ def fit_of(residuals: Residuals) -> Fit:
 
 def hold_out(part: Part, correction: Correction, lost: str | None) -> HeldOut:
     """A part that was not learnt from, before and after."""
-    after = corrected_residuals(part.track, correction)
+    after, turned = corrected_residuals(part.track, correction)
+    before = part.sample.rotation
     if part.scans is not None:
         after = after[part.scans]
+        turned = None if turned is None or before is None else turned[part.scans]
+    rotation = None
+    if before is not None and turned is not None:
+        rotation = _rotation_fit(before), _rotation_fit(turned)
     return HeldOut(
         part.name,
         len(after),
         fit_of(part.sample.residuals),
         fit_of(after),
         lost,
-        _rotation_fits(part.sample.rotation, correction.rotation),
+        rotation,
+        part.recording,
     )
 
 
-def _rotation_fits(rotation: Residuals | None, factor: float) -> tuple[Fit, Fit] | None:
-    """Of the rotation, whose covariance is multiplied."""
-    if rotation is None or rotation.covariance is None:
-        return None
-    scaled = replace(rotation, covariance=factor * rotation.covariance)
-    return fit_of(rotation), fit_of(scaled)
+def _rotation_fit(residuals: Residuals) -> Fit:
+    """On the group, where rotations go around."""
+    return fit_of(residuals, log_rotation(residuals.error, residuals.predicted_covariance))
 
 
 def lost_parts(parts: Sequence[Part]) -> dict[str, str]:
@@ -236,7 +291,8 @@ def lost_parts(parts: Sequence[Part]) -> dict[str, str]:
 
 def predicted_k(parts: Sequence[Part]) -> tuple[float, float] | None:
     """Interval in which k of a new track lies if log k scatters normally over tracks."""
-    logs = np.log([part.sample.k for part in parts])
+    every = np.log([part.sample.k for part in parts]).tolist()
+    logs = np.array(by_recording(every, [part.recording for part in parts]))
     count = len(logs)
     if count < FEWEST_TO_COMPARE:
         return None

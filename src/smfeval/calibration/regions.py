@@ -49,18 +49,24 @@ def fewest_tracks(level: float) -> int:
     return ceil(round(level / (1 - level), 9))
 
 
-def conformal_regions(
-    nees: Sequence[Floats], dimension: int, *, level: float, share: float = 0.9
-) -> Regions:
-    """Regions from the NEES of every scan of every track."""
+def check_tracks(level: float, count: int) -> None:
+    """Raise on a level that is none, or that so many tracks do not suffice for."""
     if not 0 < level < 1:
         raise OptionError(f"regions hold with a probability between 0 and 1, not {level}")
-    count, needed = len(nees), fewest_tracks(level)
+    needed = fewest_tracks(level)
     if count < needed:
         raise OptionError(
             f"regions for {words.level(level)} of new tracks need {words.count(needed, 'track')} "
             f"or more; there are {count}"
         )
+
+
+def conformal_regions(
+    nees: Sequence[Floats], dimension: int, *, level: float, share: float = 0.9
+) -> Regions:
+    """Regions from the NEES of every scan of every track."""
+    count = len(nees)
+    check_tracks(level, count)
     quantiles = np.sort([np.quantile(track, share, method="higher") for track in nees])
     q = float(quantiles[ceil(round((count + 1) * level, 9)) - 1])
     usual = chi_squared_tail_quantile(dimension, 1 - share)

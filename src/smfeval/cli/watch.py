@@ -7,6 +7,7 @@ from time import monotonic, sleep
 
 from smfeval.cli.flags import add_output_flags, parser
 from smfeval.cli.nis import parse_gate
+from smfeval.cli.outputs import check_outputs
 from smfeval.cli.watching import (
     BeliefWatcher,
     InnovationWatcher,
@@ -31,13 +32,15 @@ def run(arguments: list[str]) -> int:
     """Watch until an alarm (1) or the end (0); returns the exit code."""
     chosen = _flags().parse_args(arguments)
     watcher = _watcher(chosen)
-    if chosen.state is not None and load_state(watcher, chosen.state) and watcher.alarm:
-        return _report("alarm", watcher, chosen)
-    try:
-        return _follow(watcher, chosen)
-    finally:
-        if chosen.state is not None:
-            save_state(watcher, chosen.state)
+    if chosen.state is not None:
+        streams = [name for name in (*chosen.tracks, chosen.ref, chosen.nis) if name is not None]
+        check_outputs([chosen.state], inputs=streams, force=True)
+        if load_state(watcher, chosen.state) and watcher.alarm:
+            return _report("alarm", watcher, chosen)
+    code = _follow(watcher, chosen)
+    if chosen.state is not None:  # not after an error: what was not weighed is to be read again
+        save_state(watcher, chosen.state)
+    return code
 
 
 def _follow(watcher: Watcher, chosen: argparse.Namespace) -> int:

@@ -189,13 +189,18 @@ class BeliefWatcher:
             "dropped": self.first.stream.dropped + self.second.stream.dropped,
         }
 
+    @property
+    def _asked(self) -> dict[str, str | None]:
+        """Options that a state is of."""
+        return {"gauge": self.gauge, "convention": self.first.stream.convention}
+
     def state(self) -> dict[str, Any]:
         """What a restart needs."""
         watch = asdict(replace(self.watch, start=None))
         start = None if self.watch.start is None else self.watch.start.to_dict()
         return {
             "mode": self.mode,
-            "asked": {"gauge": self.gauge},
+            "asked": self._asked,
             "streams": [self.first.state(), self.second.state()],
             "watch": watch | {"start": start},
         }
@@ -210,7 +215,7 @@ class BeliefWatcher:
         same = (old.axes, old.process.false_alarms, old.process.tails) == (
             now.axes, now.process.false_alarms, now.process.tails
         )  # fmt: skip
-        _refuse_other(same and state["asked"] == {"gauge": self.gauge})
+        _refuse_other(same and state["asked"] == self._asked)
         self.watch = old
         for each, saved in zip((self.first, self.second), state["streams"], strict=True):
             _refuse_other(each.stream.lines.name == saved["name"])

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from smfeval import words
@@ -29,7 +30,7 @@ from smfeval.io.atomic import replacing
 from smfeval.io.parquet import read_table
 from smfeval.io.source import BOM, STANDARD_INPUT, is_binary, open_input, standard_input
 from smfeval.maths.arrays import Ints
-from smfeval.maths.stamps import json_stamp, seconds_text
+from smfeval.maths.stamps import LAST_SECOND, NANOSECONDS, json_stamp, seconds_text
 from smfeval.maths.symmetric import pack_lower, unpack_lower
 from smfeval.track.innovations import Innovations, SensorInnovations
 
@@ -274,6 +275,12 @@ def _empty_frame() -> pl.DataFrame:
 
 def frame_of_json(name: str, lines: Sequence[bytes], *, first: int) -> pl.DataFrame:
     """Rows from one JSON object per line, the first of them on line `first`."""
+    plain = json_columns(
+        [line for line in lines if line.strip()], FRAME, needed=("innovation", "covariance")
+    )
+    if plain is not None:
+        default = {"sensor": pl.lit(DEFAULT_SENSOR), "accepted": pl.lit(value=True)}
+        return plain.with_columns(pl.col(each).fill_null(value) for each, value in default.items())
     rows = [
         _json_row(f"{name}:{first + at}", line) for at, line in enumerate(lines) if line.strip()
     ]
@@ -281,6 +288,30 @@ def frame_of_json(name: str, lines: Sequence[bytes], *, first: int) -> pl.DataFr
         return _empty_frame()
     columns = zip(FRAME, zip(*rows, strict=True), strict=True)
     return pl.DataFrame({name: list(values) for name, values in columns}, schema=FRAME)
+
+
+def json_columns(
+    rows: Sequence[bytes], schema: dict[str, Any], *, needed: Sequence[str]
+) -> pl.DataFrame | None:
+    """Objects of a line each as columns, `stamp` in nanoseconds; None: read them one by one.
+
+    They are where one is not as the schema says, or lacks what is needed: that tells which.
+    """
+    text = b"\n".join(rows)
+    if b"null" in text or not rows:
+        return None
+    try:
+        frame = pl.read_ndjson(text, schema=schema | {"stamp_ns": pl.Int64, "stamp": pl.Float64})
+    except pl.exceptions.PolarsError:
+        return None
+    seconds = frame["stamp"].filter(frame["stamp_ns"].is_null()).to_numpy()
+    lacking = sum(frame[name].null_count() for name in needed)
+    if lacking or len(frame) != len(rows) or not (np.abs(seconds) < LAST_SECOND).all():
+        return None
+    whole = pl.col("stamp").cast(pl.Int64, strict=False)
+    part = ((pl.col("stamp") - whole) * NANOSECONDS).round(mode="half_to_even").cast(pl.Int64)
+    stamp = pl.coalesce("stamp_ns", whole * NANOSECONDS + part)
+    return frame.select(stamp.alias("stamp"), pl.exclude("stamp", "stamp_ns"))
 
 
 def _json_row(place: str, line: bytes) -> tuple[int, str, bool, list[float], list[float]]:

@@ -250,6 +250,36 @@ def _parse_poses(name: str, rows: list[bytes], line: Ints) -> Parsed:
 
 
 def _parse_json(name: str, rows: list[bytes], line: Ints) -> Parsed:
+    return _plain_json(rows) or _json_by_row(name, rows, line)
+
+
+def _plain_json(rows: list[bytes]) -> Parsed | None:
+    """Many rows at once; None where one is not plain: stamp, lists of numbers, no nested ones."""
+    import polars as pl  # noqa: PLC0415  slow to import
+
+    from smfeval.io.innovations import json_columns  # noqa: PLC0415  polars is slow to import
+
+    numbers = ("position", "orientation", "covariance")
+    frame = json_columns(rows, dict.fromkeys(numbers, pl.List(pl.Float64)), needed=numbers[:2])
+    if frame is None or frame["covariance"].null_count() not in (0, len(rows)):
+        return None
+    size = frame["covariance"].list.len()[0]
+    if size not in (None, 21, 36):
+        return None
+    try:
+        position, rotation, covariance = (
+            frame[name].list.to_array(count or 0).to_numpy()
+            for name, count in zip(numbers, (3, 4, size), strict=True)
+        )
+    except pl.exceptions.PolarsError:
+        return None
+    if size is None:
+        return frame["stamp"].to_numpy(), position, rotation, None
+    whole = unpack_lower(covariance) if size == 21 else covariance.reshape(-1, 6, 6)
+    return frame["stamp"].to_numpy(), position, rotation, whole
+
+
+def _json_by_row(name: str, rows: list[bytes], line: Ints) -> Parsed:
     stamp, pose, covariance = [], [], []
     for row, number in zip(rows, line, strict=True):
         try:
@@ -288,6 +318,34 @@ def _matrix(values: Any) -> Floats | None:
 
 def _parse_ros(name: str, rows: list[bytes], line: Ints) -> Parsed:
     """Seconds, nanoseconds, frames, position, quaternion and 36 numbers row by row."""
+    return _plain_ros(rows) or _ros_by_row(name, rows, line)
+
+
+def _plain_ros(rows: list[bytes]) -> Parsed | None:
+    """Many rows at once; None where one is not as it should be."""
+    import polars as pl  # noqa: PLC0415  slow to import
+
+    width = rows[0].count(b",") + 1
+    if any(row.count(b",") + 1 != width for row in rows) or width not in ROS_COLUMNS:
+        return None
+    first, covariance = ROS_COLUMNS[width]
+    used = [0, 1, *range(first, covariance + 36)]
+    kinds: dict[str, Any] = {str(at): pl.String for at in range(width)}
+    kinds |= {str(at): pl.Int64 if at < first else pl.Float64 for at in used}
+    try:
+        frame = pl.read_csv(
+            b"\n".join(rows), has_header=False, schema=kinds, columns=used, quote_char=None
+        )
+    except pl.exceptions.PolarsError:
+        return None
+    if len(frame) != len(rows) or any(frame.null_count().row(0)):
+        return None
+    stamp = (frame["0"] * 10**9 + frame["1"]).to_numpy()
+    table = frame.select(map(str, used[2:])).to_numpy()
+    return stamp, table[:, :3], table[:, 3:7], table[:, 7:].reshape(-1, 6, 6)
+
+
+def _ros_by_row(name: str, rows: list[bytes], line: Ints) -> Parsed:
     stamp, numbers = [], []
     for row, number in zip(rows, line, strict=True):
         cells = row.split(b",")

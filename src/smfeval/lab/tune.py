@@ -71,6 +71,7 @@ class Trial:
 
     values: Values
     log_score: float  # mean over tracks; inf where a run failed
+    factor: float = 1.0  # on the covariance that the tracks ask for
     failed: tuple[str, ...] = ()  # why
 
 
@@ -93,7 +94,6 @@ class Tuning:
     trials: tuple[Trial, ...]
     best: Trial
     start: Trial
-    factors: tuple[float, float]  # on the covariance, learnt: at the start and tuned
     before: tuple[TuningOutcome, ...]
     after: tuple[TuningOutcome, ...]
     notes: tuple[str, ...] = ()
@@ -132,7 +132,7 @@ class Tuning:
             "knobs": [dict(vars(knob)) for knob in self.knobs],
             "start": self.settings(self.start),
             "best": self.settings(self.best),
-            "factors": {"start": self.factors[0], "best": self.factors[1]},
+            "factors": {"start": self.start.factor, "best": self.best.factor},
             "gain": self.gain.to_dict(),
             "unearned": self.unearned.to_dict(),
             "earned": self.earned.to_dict(),
@@ -197,7 +197,13 @@ class Search:
                 failed.append(f"{track.name}: {error}")
         scores = [scaled_log_score(*parts(each), noise=each.noise) for each in found]
         mean = inf if failed else float(np.mean(scores))
-        self.known[values] = Trial(values, mean if isfinite(mean) else inf, tuple(failed))
+        factors = [best_scale(*parts(each)[:2], noise=each.noise) for each in found]
+        self.known[values] = Trial(
+            values,
+            mean if isfinite(mean) else inf,
+            1.0 if failed else float(np.mean(factors)),
+            tuple(failed),
+        )
         self.told(len(self.known), self.budget)
         return self.known[values]
 
@@ -241,13 +247,11 @@ def tune(
     if len(knobs) > 1:
         search_simplex(search)
     best = min(search.known.values(), key=lambda trial: trial.log_score)
-    factors = learnt_factor(search, start), learnt_factor(search, best)
     before, after = (
-        tuple(outcome(search, track, trial, factor) for track in on)
-        for trial, factor in zip((start, best), factors, strict=True)
+        tuple(outcome(search, track, trial) for track in on) for trial in (start, best)
     )
-    trials = tuple(search.known.values())
-    return Tuning(tuple(knobs), trials, best, start, factors, before, after, notes_of(search, best))
+    trials, notes = tuple(search.known.values()), notes_of(search, best)
+    return Tuning(tuple(knobs), trials, best, start, before, after, notes)
 
 
 def search_along_knobs(search: Search) -> None:
@@ -281,19 +285,13 @@ def search_simplex(search: Search) -> None:
     )
 
 
-def learnt_factor(search: Search, trial: Trial) -> float:
-    """The factor on the covariance that the tracks to learn from ask for at a setting."""
-    found = [search.residuals(track, trial.values) for track in search.tracks]
-    return float(np.mean([best_scale(*parts(each)[:2], noise=each.noise) for each in found]))
-
-
-def outcome(search: Search, track: TuningTrack, trial: Trial, factor: float) -> TuningOutcome:
+def outcome(search: Search, track: TuningTrack, trial: Trial) -> TuningOutcome:
     """A track that was not learnt from, at a setting."""
     found = search.residuals(track, trial.values)
     return TuningOutcome(
         track.name,
         scaled_log_score(*parts(found), noise=found.noise),
-        scaled_log_score(*parts(found, factor), noise=found.noise),
+        scaled_log_score(*parts(found, trial.factor), noise=found.noise),
         float(np.mean(np.linalg.norm(found.error, axis=1))),
         best_scale(*parts(found)[:2], noise=found.noise),
     )

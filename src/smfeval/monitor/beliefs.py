@@ -200,9 +200,9 @@ def _turned(rotation: Floats, lower: Ints, upper: Ints, a: Floats) -> Floats:
 def _missed(second: Track, lower: Ints, upper: Ints, a: Floats) -> Floats:
     """SAFETY a (1 - a) dt^2 / 2 |acceleration|, from the speeds before and between neighbours."""
     before = np.maximum(lower - 1, 0)
-    time = [(second.stamp[rows] - second.stamp[0]) / NANOSECONDS for rows in (before, lower, upper)]
+    stamp = [second.stamp[rows] for rows in (before, lower, upper)]
     place = [second.position[rows] for rows in (before, lower, upper)]
-    past, now = np.maximum(time[1] - time[0], 1e-9), np.maximum(time[2] - time[1], 1e-9)
+    past, now = (np.maximum(step, 1) / NANOSECONDS for step in np.diff(stamp, axis=0))
     change = (place[2] - place[1]) / now[:, None] - (place[1] - place[0]) / past[:, None]
     acceleration = 2 * np.linalg.norm(change, axis=1) / (past + now)
     return np.asarray(SAFETY * a * (1 - a) * now**2 / 2 * acceleration)

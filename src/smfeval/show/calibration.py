@@ -2,6 +2,7 @@
 
 from smfeval import words
 from smfeval.calibration import Calibration
+from smfeval.calibration.correction import UNEARNED_SLOPE, Correction
 from smfeval.calibration.held_out import Fit, HeldOut
 
 ARROW = "->"
@@ -10,6 +11,7 @@ ARROW = "->"
 def text(calibration: Calibration, *, verbose: bool = False) -> str:
     """The conclusion, where it comes from, every held-out track, and notes."""
     rows = [
+        *(("doubt", line) for line in _doubts(calibration, verbose=verbose)),
         ("learnt on", _learnt(calibration)),
         ("held out", _held_out(calibration)),
         ("worst", _outcome(calibration.worst)),
@@ -21,6 +23,14 @@ def text(calibration: Calibration, *, verbose: bool = False) -> str:
     ]
     table = _table(calibration)
     return f"{calibration.sentence}\n{words.columns(rows)}\n\n" + "\n".join(table) + "\n"
+
+
+def _doubts(calibration: Calibration, *, verbose: bool) -> list[str]:
+    """What looks wrong about the files: a factor would hide it."""
+    lines = [f"{name}: {sentence}" for name, sentence in calibration.doubts]
+    if len(lines) > 1 and not verbose:
+        lines = [f"{lines[0]}; {words.count(len(lines) - 1)} more (-v)"]
+    return [*lines, "mend that first: a factor would hide it"] if lines else []
 
 
 def _learnt(calibration: Calibration) -> str:
@@ -91,12 +101,29 @@ def _parameters(calibration: Calibration) -> list[str]:
     lines = [
         f"slam_toolbox: position_covariance_scale {position}, yaw_covariance_scale {yaw}",
     ]
-    if "measurement_noise_factor" in found:
-        lines.append(
-            f"in the filter: R times {position} (Fast-LIO2: LASER_POINT_COV) does nearly the same "
-            "where sharpening was unearned; smfeval sweep tells"
-        )
-    return lines
+    return lines + noise_line(calibration.correction)
+
+
+def noise_line(correction: Correction) -> list[str]:
+    """The factor as R of the filter, where covariances follow R and errors do not."""
+    if not correction.is_one_factor:
+        return []
+    factor, noise = words.number(correction.rotation), correction.noise
+    law = f"errors that stay give +{UNEARNED_SLOPE}"
+    if noise is None:
+        return [
+            f"in the filter: R times {factor} does nearly the same where a sweep of R is unearned "
+            f"({law} per nat); smfeval sweep tells"
+        ]
+    slope = f"a sweep of its R has +{noise.slope} per nat, {law}"
+    who = correction.learnt.estimator
+    if not noise.follows:
+        return [f"in {who}: not by {noise.parameter}, which changes the errors, too ({slope})"]
+    value = words.number(correction.parameters()[noise.parameter])
+    return [
+        f"in {who}: {noise.parameter} {value} instead of {words.exact(noise.value)} does nearly "
+        f"the same ({slope})"
+    ]
 
 
 def _table(calibration: Calibration) -> list[str]:

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 
 from smfeval.compare.monte_carlo import FEWEST_RUNS, MonteCarlo, monte_carlo
+from smfeval.maths.arrays import Ints
 from smfeval.studies.plan import Plan
 from smfeval.studies.result import TaskResult
 from smfeval.studies.store import scans_path
@@ -35,36 +36,44 @@ def _of_runs(
 ) -> MonteCarlo | None:
     """The times that all runs have; None where there is none."""
     frames = [_read_scans(scans_path(output, run)) for run in runs]
-    every = pl.concat(frames, how="diagonal")
-    times = every.group_by("reference_stamp").agg(pl.len().alias("runs"), *_particle_mean(every))
-    shared = times.filter(pl.col("runs") == len(runs)).sort("reference_stamp")
-    if not len(shared):
+    stamp, rows, left_out = shared_times([frame["reference_stamp"].to_numpy() for frame in frames])
+    if not len(stamp):
         return None
-    stamp = shared["reference_stamp"].to_numpy()
-    nees = np.stack(
-        [
-            frame.filter(pl.col("reference_stamp").is_in(stamp.tolist()))
-            .sort("reference_stamp")["nees"]
-            .to_numpy()
-            for frame in frames
-        ]
-    )
+    at = [frame[row] for frame, row in zip(frames, rows, strict=True)]
+    particles = None
+    if all("particles" in frame.columns for frame in frames):
+        particles = np.mean([frame["particles"].to_numpy() for frame in at], axis=0)
     exact = all(run.scored_under in EXACT for run in runs)
     return monte_carlo(
-        nees,
+        np.stack([frame["nees"].to_numpy() for frame in at]),
         dimension,
         stamp,
-        particles=shared["particles"].to_numpy() if "particles" in every.columns else None,
+        particles=particles,
         names=names,
-        left_out=len(times) - len(shared),
+        left_out=left_out,
         inexact=None if exact else INEXACT,
     )
+
+
+def shared_times(stamps: Sequence[Ints]) -> tuple[Ints, list[Ints], int]:
+    """Times of the longest run that all have, the rows of each run there, and how many they lack.
+
+    Stamps within half a step of each other are one time: NEES of different runs are independent,
+    and their band does not ask when each was.
+    """
+    times = max(stamps, key=len)
+    half = float(np.median(np.diff(times))) / 2 if len(times) > 1 else 1.0
+    rows, there = [], np.ones(len(times), dtype=bool)
+    for stamp in stamps:
+        after = np.clip(np.searchsorted(stamp, times), 1, max(len(stamp) - 1, 1))
+        before = after - 1
+        after = np.minimum(after, len(stamp) - 1)
+        row = np.where(np.abs(stamp[after] - times) < np.abs(stamp[before] - times), after, before)
+        there &= np.abs(stamp[row] - times) < half
+        rows.append(row)
+    return times[there], [row[there] for row in rows], int(np.sum(~there))
 
 
 def _read_scans(path: Path) -> pl.DataFrame:
     known = pl.read_parquet_schema(path)
     return pl.read_parquet(path, columns=[name for name in COLUMNS if name in known])
-
-
-def _particle_mean(frame: pl.DataFrame) -> list[pl.Expr]:
-    return [pl.col("particles").mean()] if "particles" in frame.columns else []

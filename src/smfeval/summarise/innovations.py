@@ -29,7 +29,7 @@ from typing import Literal
 import numpy as np
 
 from smfeval import words
-from smfeval.errors import OptionError
+from smfeval.errors import OptionError, SeriesError
 from smfeval.maths.arrays import Bools, Floats
 from smfeval.maths.special import (
     chi_squared_cdf,
@@ -49,6 +49,7 @@ FEWEST_EFFECTIVE = 15.0  # independent NIS, below which no scale is judged
 LARGEST_K = 1e3  # a truncated distribution hardly changes beyond; k is then "at least" this
 CONSISTENT_FACTOR = 1.5  # k shown to lie within it of 1: consistent
 HALVINGS = 80
+FARTHEST_SIGMA = 1e150  # of an innovation; the square of a larger one is no number
 MISSING_TAIL = 1e-4  # chance of so small a largest NIS, below which rejected rows seem left out
 
 HINTS: dict[tuple[str, int], str] = {
@@ -255,6 +256,8 @@ def judge_sensor(
     sensor: SensorInnovations, gate: float | None = None, *, false_alarms: float = FALSE_ALARMS
 ) -> SensorJudgement:
     """Judge one sensor; an honest filter is refuted with the chance of `false_alarms` at most."""
+    if not np.abs(sensor.whitened).max() < FARTHEST_SIGMA:
+        raise SeriesError(f"{sensor.sensor}: a NIS is too large for a number; check S")
     given = gate
     gate, used, notes = find_gate(sensor, gate)
     white, d = sensor.whitened[used], sensor.dimension
@@ -270,11 +273,14 @@ def judge_sensor(
         return replace(counts, notes=(*notes, f"fewer than {FEWEST} measurements to judge by"))
 
     nis = np.square(white).sum(axis=1)
+    if nis.min() == nis.max():
+        same = f"every NIS is {words.number(float(nis[0]))}: is the column filled?"
+        return replace(counts, notes=(*notes, same))
     k, decision = (
         scale_interval(nis, d, gate, level=level) for level in (0.95, 1 - share["scale"])
     )
     if gate is None:
-        notes += _missing_tail(nis, d, k.value)
+        notes += _missing_tail(nis, d, k.value) if accepted == len(sensor) else ()
         notes += (LONG_TAILS,) if _has_long_tails(decision, nis, d) else ()
     lags = lag_correlations(white)
     limit = float(normal_quantile(1 - share["whiteness"] / 2 / (len(lags) + d)))
@@ -323,7 +329,7 @@ def find_gate(
     if accepted.all():
         return None, every, ()
     if not accepted.any():
-        return None, accepted, ()
+        return None, every, ("every row is rejected, by a gate that is not known: all are judged",)
     low, high = float(nis[accepted].max()), float(nis[~accepted].min())
     if low <= high:
         return (low + high) / 2, accepted, ()

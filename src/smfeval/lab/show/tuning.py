@@ -6,7 +6,7 @@ from smfeval.lab.tune import Tuning, TuningOutcome
 
 def text(tuning: Tuning, *, verbose: bool = False) -> str:
     """The conclusion, the parts of the gain, every held-out track; with -v every try."""
-    start, best = tuning.factors
+    start, best = tuning.start.factor, tuning.best.factor
     rows = [
         ("gain", f"{tuning.gain} on {words.count(len(tuning.after), 'other track')}"),
         ("unearned", f"{tuning.unearned}: {_times(start)} the covariance at the start"),

@@ -1,0 +1,188 @@
+"""What calibration finds: a correction, and how it does on tracks that it was not learnt from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import comb
+from typing import Any
+
+import numpy as np
+
+from smfeval import words
+from smfeval.calibration.choice import LEAST_GAIN_NAT, ModelGain
+from smfeval.calibration.correction import Correction
+from smfeval.calibration.held_out import Fit, HeldOut, by_recording
+from smfeval.calibration.regions import Regions
+from smfeval.summarise.number import Number
+
+SCHEMA = "smfeval.calibrate/1"
+SIGN_TEST = 0.025  # chance that so many tracks are better if better and worse are alike
+
+TRACKS = "leave-one-track-out"
+TESTS = "test tracks"
+TIME = "time blocks of one track"
+
+
+@dataclass(frozen=True, repr=False)
+class Calibration:
+    """A correction, and how it does on tracks that it was not learnt from.
+
+    Attributes
+    ----------
+    correction
+        Learnt on all training tracks that are not lost.
+    k, robust_k
+        Mean over tracks of mean NEES / d; median over tracks of median NEES / median chi-squared.
+    predicted
+        Interval in which k of a new track lies, if tracks are alike.
+    held_out
+        Every test track; without test tracks every training track, left out in turn.
+    gain
+        What the correction gains in log score over the reported covariances, held out.
+    models
+        What other models gain over `scale` on training tracks that are left out in turn.
+    """
+
+    correction: Correction
+    k: float
+    robust_k: float
+    predicted: tuple[float, float] | None
+    lost: tuple[tuple[str, str], ...]  # training tracks that were not learnt from, and why
+    held_out: tuple[HeldOut, ...]
+    how: str  # leave-one-track-out, test tracks, or time blocks
+    gain: Number
+    models: tuple[ModelGain, ...]
+    regions: Regions | None
+    doubts: tuple[tuple[str, str], ...]  # tracks, and what about their files may explain errors
+    notes: tuple[str, ...]
+
+    @property
+    def counted(self) -> tuple[HeldOut, ...]:
+        """Held-out tracks that are not lost; all, if all are."""
+        return tuple(each for each in self.held_out if each.lost is None) or self.held_out
+
+    @property
+    def worst(self) -> HeldOut:
+        """The held-out track with the worst log score after the correction, but for lost ones."""
+        return max(self.counted, key=lambda each: each.after.log_score)
+
+    def mean(self, when: str) -> Fit:
+        """Mean over held-out tracks that are not lost, `before` or `after`."""
+        fits: list[Fit] = [getattr(each, when) for each in self.counted]
+        return Fit(
+            *(float(np.mean([getattr(fit, name) for fit in fits])) for name in vars(fits[0]))
+        )
+
+    def __repr__(self) -> str:
+        return self.sentence
+
+    @property
+    def better(self) -> int:
+        """Held-out tracks, lost ones not counted, whose log score is better."""
+        return sum(each.after.log_score < each.before.log_score for each in self.counted)
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the gain is beyond chance: by its interval, or by a sign test over tracks.
+
+        The interval is Student's, which a few large gains make wide.
+        """
+        gains = gains_of(self.counted)
+        count, better = len(gains), sum(gain > 0 for gain in gains)
+        by_sign = sum(comb(count, at) for at in range(better, count + 1)) / 2**count
+        return (self.gain.low is not None and self.gain.low > 0) or by_sign <= SIGN_TEST
+
+    @property
+    def is_recommended(self) -> bool:
+        """Whether to publish the correction: it is shown to help, or better on every track.
+
+        A gain that nobody feels (as where the reference is too coarse to see the errors), or one on
+        lost tracks alone, is none.
+        """
+        helps = self.is_shown or self.better == len(self.counted)
+        return helps and self.gain.value >= LEAST_GAIN_NAT and not self.is_lost
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether every held-out track is lost."""
+        return all(each.lost is not None for each in self.held_out)
+
+    @property
+    def sentence(self) -> str:
+        """What to publish, and what that does on tracks that were not learnt from."""
+        proof, caution = self._proof(), ""
+        if not self.is_recommended:
+            why = "no correction is shown to help"
+            if self.is_lost:
+                why = "every track to prove a correction on is lost, and no factor mends that"
+            return f"publish the covariance as it is: {why}; {proof}"
+        if self.how == TIME:
+            caution = ", on this track"
+        elif not self.is_shown:
+            caution = f", with caution ({words.count(self.better, 'track')} cannot show it)"
+        if self.doubts:
+            caution += ", if the doubt about the files is cleared"
+        correction = self.correction
+        said = f"the covariance corrected by {correction.sentence}"
+        if correction.is_one_factor:
+            k = correction.rotation
+            said = f"{words.number(k)} times the reported covariance"
+            said += f" (sigma times {words.number(k**0.5)})"
+        return f"publish {said}{caution}: {proof}"
+
+    def _proof(self) -> str:
+        before, after = self.mean("before"), self.mean("after")
+        return (
+            f"held out, the log score goes from {words.number(before.log_score)} to "
+            f"{words.number(after.log_score)} nat, and the 90 % region holds "
+            f"{words.share(after.coverage)} of scans instead of {words.share(before.coverage)}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Strict JSON data (schema `smfeval.calibrate/1`)."""
+        return {
+            "schema": SCHEMA,
+            "sentence": self.sentence,
+            "shown": self.is_shown,
+            "correction": self.correction.to_dict(),
+            "k": self.k,
+            "robust_k": self.robust_k,
+            "predicted_k": None if self.predicted is None else list(self.predicted),
+            "how": self.how,
+            "before": self.mean("before").to_dict(),
+            "after": self.mean("after").to_dict(),
+            "gain": self.gain.to_dict(),
+            "held_out": [_row(each) for each in self.held_out],
+            "worst": self.worst.name,
+            "lost": [{"track": name, "reason": reason} for name, reason in self.lost],
+            "models": [
+                {
+                    "model": each.model,
+                    "gain": None if each.gain is None else each.gain.to_dict(),
+                    "chosen": each.chosen,
+                    "reason": each.reason,
+                }
+                for each in self.models
+            ],
+            "regions": None if self.regions is None else self.regions.to_dict(),
+            "doubts": [{"track": name, "sentence": text} for name, text in self.doubts],
+            "notes": list(self.notes),
+        }
+
+
+def gains_of(rows: Sequence[HeldOut]) -> list[float]:
+    """Log score that the correction gains on each recording, nat."""
+    gains = [row.before.log_score - row.after.log_score for row in rows]
+    return by_recording(gains, [row.recording for row in rows])
+
+
+def _row(each: HeldOut) -> dict[str, Any]:
+    rotation = each.rotation
+    return {
+        "track": each.name,
+        "scans": each.scans,
+        "before": each.before.to_dict(),
+        "after": each.after.to_dict(),
+        "rotation_before": None if rotation is None else rotation[0].to_dict(),
+        "rotation_after": None if rotation is None else rotation[1].to_dict(),
+        "lost": each.lost,
+    }
