@@ -76,6 +76,11 @@ def test_a_page_is_well_formed_and_runs_only_its_own_scripts(pages, kind):
     assert allowed == [digest(script) for script in code]
 
 
+def test_a_page_of_some_minutes_can_be_sent_by_mail(rng):
+    evaluation = evaluated(rng, 3000, options=FAST)
+    assert len(page.score_page([evaluation], command=COMMAND).encode()) < 1.3e6
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_page_points_to_nothing_outside(pages, kind):
     found = Page(pages[kind])

@@ -47,7 +47,7 @@ MAX_LABELLED = 3  # estimators whose marks are labelled; more labels would hide 
 
 
 def draw_runs(
-    axes: Axes, runs: SweepRuns, what: str, knob: str, values: Values, estimators: Estimators
+    axes: Axes, runs: SweepRuns, what: str, *, knob: str, values: Values, estimators: Estimators
 ) -> None:
     """The runs of each line as marks with the knob's value, joined by their precision.
 
@@ -102,7 +102,7 @@ def _label_marks(
 
 
 def draw_prediction(
-    axes: Axes, runs: SweepRuns, estimators: Estimators, slope: float, style: str, legend: str
+    axes: Axes, runs: SweepRuns, estimators: Estimators, *, slope: float, style: str, legend: str
 ) -> None:
     """A line of the given slope of log10 per nat through the middle of each estimator's runs."""
     label: str | None = legend
@@ -128,12 +128,12 @@ def sweep_error(
 
     The line falls by log10(e) / 2d per nat: errors that shrink as the covariance says.
     """
-    draw_runs(axes, runs, "error", knob, values, estimators)
+    draw_runs(axes, runs, "error", knob=knob, values=values, estimators=estimators)
     slope = honest_error_slope(dimension)
     legend = f"errors shrink as reported (slope {words.fixed(slope, 3)} per nat)".replace(
         "-", "\N{MINUS SIGN}"
     )
-    draw_prediction(axes, runs, estimators, slope, "--", legend)
+    draw_prediction(axes, runs, estimators, slope=slope, style="--", legend=legend)
     axes.set_ylabel("mean error (m)")
     legend_above(axes)
 
@@ -152,11 +152,12 @@ def sweep_nees(
     Slope 0: the errors shrink as the covariance says. Slope log10(e) / d per nat: the errors do
     not change, the belief only grows more confident.
     """
-    draw_runs(axes, runs, "NEES", knob, values, estimators)
-    draw_prediction(axes, runs, estimators, 0.0, "--", "errors shrink as reported (slope 0)")
+    draw_runs(axes, runs, "NEES", knob=knob, values=values, estimators=estimators)
+    shrink = "errors shrink as reported (slope 0)"
+    draw_prediction(axes, runs, estimators, slope=0.0, style="--", legend=shrink)
     slope = unearned_nees_slope(dimension)
     stay = f"errors stay (slope {words.fixed(slope, 3)} per nat)"
-    draw_prediction(axes, runs, estimators, slope, ":", stay)
+    draw_prediction(axes, runs, estimators, slope=slope, style=":", legend=stay)
     axes.axhline(
         median_chi_squared(dimension), color=HONEST_GREY, ls="-", lw=0.8, label="if honest"
     )
