@@ -127,3 +127,5 @@ def test_a_correction_is_learnt_from_paths_and_applied(here):
     assert np.allclose(corrected.covariance, again.rotation * read("a.square").covariance)
     with pytest.raises(OptionError, match="calibrate: the option 'gage' is unknown"):
         smfeval.calibrate(pairs, gage="none")
+    with pytest.raises(OptionError, match=r"in pairs: \[\(estimate, reference\), \.\.\.\]"):
+        smfeval.calibrate(("a.square", "ref.tum"))
