@@ -39,6 +39,7 @@ from smfeval.calibration.models import pooled_scale, robust_scale
 from smfeval.calibration.regions import Regions, conformal_regions
 from smfeval.errors import ConventionError, OptionError, SeriesError
 from smfeval.evaluation import Options, evaluate
+from smfeval.results import Result
 from smfeval.summarise.number import Number
 from smfeval.track import AnyTrack, GaussianTrack
 
@@ -52,7 +53,7 @@ FEWEST_SCANS = 50  # of a track that is cut into parts
 
 
 @dataclass(frozen=True, repr=False)
-class Calibration:
+class Calibration(Result):
     """A correction, and how it does on tracks that it was not learnt from.
 
     Attributes
