@@ -22,7 +22,7 @@ from tools.pictures import BUILT, ROOT, drawn  # noqa: E402
 
 PAGES = BUILT / "pages"
 SCHEMAS = ROOT / "src" / "smfeval" / "schemas"
-BESIDE = ("*.css", "*.png", "*.svg", "*.js")  # of docs/ itself
+BESIDE = ("*.css", "*.png", "*.svg", "*.js", "gallery/*.png")  # files of docs/ that pages show
 WIDTH = "80"
 
 

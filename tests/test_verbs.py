@@ -120,6 +120,15 @@ def test_a_correction_is_learnt_from_paths_and_applied(here):
     pairs = [(name, "ref.tum") for name in ("a.square", "b.square")]
     found = smfeval.calibrate(pairs, [("bold.square", "ref.tum")], gauge="none", model="scale")
     assert [row.name for row in found.held_out] == ["bold"]
+    (row,) = found.to_polars().select("track", "verdict", "k_before", "k_after").to_dicts()
+    assert (row["track"], row["verdict"]) == ("bold", "not better")
+    assert (row["k_before"], row["k_after"]) == tuple(
+        getattr(found.held_out[0], when).k for when in ("before", "after")
+    )
+    found.save("found.json")
+    assert smfeval.load("found.json").to_polars().equals(found.to_polars())
+    assert found.plot().axes[0].get_xlabel() == "inflation $k$"
+    assert "publish" in found._repr_html_()
     found.correction.save("c.json")
     again = smfeval.read_correction("c.json")
     assert again.factors == found.correction.factors
@@ -127,3 +136,5 @@ def test_a_correction_is_learnt_from_paths_and_applied(here):
     assert np.allclose(corrected.covariance, again.rotation * read("a.square").covariance)
     with pytest.raises(OptionError, match="calibrate: the option 'gage' is unknown"):
         smfeval.calibrate(pairs, gage="none")
+    with pytest.raises(OptionError, match=r"in pairs: \[\(estimate, reference\), \.\.\.\]"):
+        smfeval.calibrate(("a.square", "ref.tum"))

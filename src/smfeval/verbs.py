@@ -148,6 +148,8 @@ def calibrate(
     from smfeval.io.corrections import read_telemetry_columns  # noqa: PLC0415
 
     sources = [*train, *on]
+    if not all(isinstance(each, tuple | list) and len(each) == 2 for each in sources):
+        raise OptionError("tracks are given in pairs: [(estimate, reference), ...]")
     every = [source for pair in sources for source in pair]
     given = _split(keywords, "score", "calibrate", read_from=every)
     options = with_values(_start(options, given, extrinsic), given.options)
@@ -178,8 +180,7 @@ def study(
     """Score every estimator on every track of a plan (TOML), and compare them over tracks.
 
     Results are kept in the plan's output folder, as `smfeval study` does; what is known there is
-    not done again unless `fresh`. In a script, call it below `if __name__ == "__main__":`, for it
-    starts processes.
+    not done again unless `fresh`.
 
     Parameters
     ----------

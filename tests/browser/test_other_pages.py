@@ -142,7 +142,7 @@ def test_many_scans_are_thinned_and_show_more_when_zoomed(opened):
     rng = np.random.default_rng(5)
     long = evaluated(rng, 40_000, name="long", options=FAST)
     html = page.score_page([long], command="")
-    assert len(html.encode()) < 9e6
+    assert len(html.encode()) < 2.5e6
     tab = opened(html)
     error = tab.names("over-time").index("long: error")
     whole = np.array(tab.data("over-time", error, "y"))

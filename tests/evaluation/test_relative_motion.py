@@ -12,6 +12,7 @@ from smfeval.align.extent import Extent
 from smfeval.cli.conditions import score_condition
 from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
+from smfeval.maths import so3
 from smfeval.show import page
 from smfeval.show.figures import draw
 from smfeval.show.report import Report, text
@@ -175,6 +176,21 @@ def test_a_reference_without_orientation_judges_no_dead_reckoning():
     assert found.get("relative_k") is None
     (line,) = relative_lines(found)
     assert "not judged: the reference has no orientation" in line
+
+
+def test_motion_of_an_estimate_without_orientation_is_not_seen_from_its_body():
+    """An honest steady filter that reports positions only: its axes would be taken for errors."""
+    world = drifting.steady_filter(np.random.default_rng(1), SCANS)
+    stamp, turned = np.arange(SCANS) * 10**8, so3.matrix(world.rotation)
+    covariance = np.zeros((SCANS, 6, 6))
+    covariance[:, :3, :3] = turned @ world.covariance[:, :3, :3] @ np.swapaxes(turned, 1, 2)
+    about = About(body="imu", gauge="se3", oriented=False)
+    no_turn = np.tile([0.0, 0.0, 0.0, 1.0], (SCANS, 1))
+    positions = GaussianTrack(stamp, world.position, no_turn, covariance, about=about)
+    found = evaluate(positions, Track(stamp, *world.truth, about=About(body="imu")))
+    assert found.verdict.label != "overconfident"
+    assert [each.name for each in found.relative_motion.evidence.bounds] == ["fit bound"]
+    assert found.relative_motion.growth is None
 
 
 def test_some_axes_alone_have_no_relative_motion():

@@ -4,7 +4,7 @@ from base64 import b64encode
 from hashlib import sha256
 from html.parser import HTMLParser
 
-VOID = {"meta", "input", "path", "link", "br"}
+VOID = {"meta", "input", "path", "link", "br", "wbr"}
 
 
 class Page(HTMLParser):

@@ -12,6 +12,7 @@ from smfeval.calibration.choice import LEAST_GAIN_NAT, ModelGain
 from smfeval.calibration.correction import Correction
 from smfeval.calibration.held_out import Fit, HeldOut, by_recording
 from smfeval.calibration.regions import Regions
+from smfeval.results import Result
 from smfeval.summarise.number import Number
 
 SCHEMA = "smfeval.calibrate/1"
@@ -23,7 +24,7 @@ TIME = "time blocks of one track"
 
 
 @dataclass(frozen=True, repr=False)
-class Calibration:
+class Calibration(Result):
     """A correction, and how it does on tracks that it was not learnt from.
 
     Attributes

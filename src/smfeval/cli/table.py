@@ -5,7 +5,7 @@ from pathlib import Path
 
 from smfeval.cli.flags import add_output_flags, parser
 from smfeval.errors import OptionError
-from smfeval.io.documents import read_document
+from smfeval.io.documents import KINDS, read_document
 from smfeval.show import results_table
 from smfeval.show.render import json_text
 from smfeval.show.results_table import ResultTable, cells, table_of
@@ -32,7 +32,8 @@ def _flags() -> argparse.ArgumentParser:
         "a.json b.json --columns k,rmse --sort k --format markdown",
     )
     add = flags.add_argument
-    add("results", nargs="+", type=Path, metavar="RESULT.json", help="of score, study, pair, sweep")
+    known = f"of {', '.join(KINDS)}"
+    add("results", nargs="+", type=Path, metavar="RESULT.json", help=known)
     add("--columns", type=_names, metavar="A,B", help="numbers to show (default: those that fit)")
     add("--sort", metavar="COLUMN", help="by this column, the smallest first")
     add("--format", choices=FORMATS, default="text", help="csv has all columns (default text)")

@@ -6,7 +6,7 @@ beside the track, implied by how its covariances grow, or unknown.
 """
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -107,6 +107,8 @@ class AlignedClaim:
         Poses and covariances after alignment, of every matched scan.
     tails
         How much farther than Gaussian tails those of the belief reach, as a factor on the NEES.
+    oriented
+        Whether the estimate has orientations; without them no motion is seen from its body.
     """
 
     joint: Joint
@@ -116,6 +118,7 @@ class AlignedClaim:
     fit: FitWeights
     claim: Claim
     tails: float = 1.0
+    oriented: bool = True
 
     @cached_property
     def pose_covariance(self) -> Floats | None:
@@ -183,19 +186,18 @@ def align_claim(
     fit = fit_weights(kind, claim.position, fitted=count if kind not in UNFITTED else None)
     joint, reason = own
     joint = align_joint(joint, alignment.rotation, alignment.scale)
+    under = partial(
+        AlignedClaim, joint, reason, fit=fit, claim=claim, oriented=estimate.about.oriented
+    )
     if kind == "none":
-        return AlignedClaim(joint, reason, "reported", None, fit, claim)
+        return under("reported", None)
     if isinstance(estimate, ParticleTrack):
-        return AlignedClaim(
-            joint, reason, "after a fit", None, fit, claim, particle_tails(estimate)
-        )
+        return under("after a fit", None, tails=particle_tails(estimate))
     if is_determined(fit, joint, len(claim)) and is_first_order(claim.covariance):
-        projected = projected_covariance(fit, joint, claim)
-        return AlignedClaim(joint, reason, "projected", projected, fit, claim)
+        return under("projected", projected_covariance(fit, joint, claim))
     if kind == "first-pose" or count < len(claim):
-        granted = granted_covariance(fit, claim)
-        return AlignedClaim(joint, reason, "granted", granted, fit, claim)
-    return AlignedClaim(joint, reason, "after a fit", None, fit, claim)
+        return under("granted", granted_covariance(fit, claim))
+    return under("after a fit", None)
 
 
 def particle_tails(track: ParticleTrack) -> float:
@@ -249,7 +251,7 @@ def judge_motion(
         alone = f"axes {space.axes} alone are scored, and relative motion is seen from the body"
         return RelativeMotion(Evidence(joint, gauge, (), bounds), reason=alone)
 
-    unseen = _unseen(claim, reference)
+    unseen = _unseen(claimed, reference)
     evidence = _gather(claimed, reference, noise, oriented=unseen is None, all_bounds=all_bounds)
     evidence = replace(evidence, bounds=_allow_tails(evidence.bounds, claimed.tails))
     reason = claimed.reason if joint.kind == "unknown" else unseen
@@ -341,11 +343,13 @@ def _gather(
     return Evidence(joint, fit.gauge, rows, ())
 
 
-def _unseen(claim: Claim, reference: Track) -> str | None:
-    """Why relative motion cannot be seen from the reference's body; None where it can."""
+def _unseen(claimed: AlignedClaim, reference: Track) -> str | None:
+    """Why relative motion cannot be seen from the body in both tracks; None where it can."""
+    if not claimed.oriented:
+        return "the estimate has no orientation"
     if not reference.about.oriented:
         return "the reference has no orientation"
-    if has_constant_rotation(claim, reference):
+    if has_constant_rotation(claimed.claim, reference):
         return "the axes of the two bodies differ by a constant rotation"
     return None
 

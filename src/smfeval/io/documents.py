@@ -12,7 +12,7 @@ from smfeval.io.source import read_small
 from smfeval.results import Result
 
 DOCUMENT_BYTES = 1_000_000_000  # of a study with many thousand runs
-KINDS = ("score", "pair", "study", "sweep")  # documents whose results can be a table
+KINDS = ("score", "pair", "study", "sweep", "calibrate")  # documents whose results can be a table
 
 
 @dataclass(frozen=True, repr=False)
@@ -20,7 +20,7 @@ class SavedResult(Result):
     """A result as it was saved: all of its numbers, but not the scans behind them."""
 
     name: str  # of the file
-    kind: str  # the verb that made it: score, pair, study or sweep
+    kind: str  # the verb that made it, one of KINDS
     document: dict[str, Any] = field(repr=False)
 
     def __repr__(self) -> str:

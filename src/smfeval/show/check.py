@@ -232,14 +232,20 @@ def _health(health: "Health") -> str:
     if health.constant:
         parts.append("the same in every scan")
     elif health.growth is not None:
-        parts.append(f"{_trend(health.growth)} ({words.factor(health.growth)} from start to end)")
+        parts.append(_trend(health.growth))
     return ", ".join(parts)
 
 
 def _trend(growth: float) -> str:
+    """What the covariance does over the track, and by which factor where that is not 1."""
+    trend = "steady"
     if growth > GROWTH_LIMIT:
-        return "grows"
-    return "shrinks" if growth < 1 / GROWTH_LIMIT else "steady"
+        trend = "grows"
+    elif growth < 1 / GROWTH_LIMIT:
+        trend = "shrinks"
+    factor = words.factor(growth)
+    same = factor == words.factor(1.0)
+    return f"{trend} from start to end" if same else f"{trend} ({factor} from start to end)"
 
 
 def document(examination: "Examination") -> dict[str, Any]:

@@ -6,6 +6,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from smfeval.calibration import Calibration
 from smfeval.compare import Comparison
 from smfeval.compare.sweep import Sweep
 from smfeval.doubts.one_track import examine
@@ -71,15 +72,25 @@ def card(subject: Drawable) -> NotebookCard:
         return _evaluation_card(subject)
     if isinstance(subject, Beliefs):
         return _track_card(subject)
-    if isinstance(subject, Comparison):
-        return _table_card("pairs", tuple(pairs.last_lines(subject)), subject)
-    if isinstance(subject, Sweep):
-        return _table_card("sweep", (sweep.extent(subject), sweep.verdicts(subject)), subject)
-    if isinstance(subject, Study):
-        return _table_card("study", (study_title(subject),), subject)
-    if isinstance(subject, SavedResult):
-        return _table_card(subject.name, (f"a saved result of {subject.kind}",), subject)
+    if isinstance(subject, Result):
+        title, sentences = _headlines(subject)
+        return _table_card(title, sentences, subject)
     raise OptionError(f"{type(subject).__name__} has nothing to show")
+
+
+def _headlines(result: Result) -> tuple[str, tuple[str, ...]]:
+    """Title and sentences of a result that is shown as a table."""
+    if isinstance(result, Comparison):
+        return "pairs", tuple(pairs.last_lines(result))
+    if isinstance(result, Sweep):
+        return "sweep", (sweep.extent(result), sweep.verdicts(result))
+    if isinstance(result, Study):
+        return "study", (study_title(result),)
+    if isinstance(result, Calibration):
+        return "calibrate", (result.sentence,)
+    if isinstance(result, SavedResult):
+        return result.name, (f"a saved result of {result.kind}",)
+    raise OptionError(f"{type(result).__name__} has nothing to show")
 
 
 def _evaluation_card(found: Evaluation) -> NotebookCard:

@@ -30,6 +30,7 @@ LATEX_SIGNS = {
     '"': r"\symbol{34}",  # a command where babel speaks German
 }
 LATEX_SIGNS |= {sign: f"\\{sign}" for sign in "_&%#${}"}
+PARTS_OF_NAMES = re.compile(r"(?<=[./_-])(?=\w)")
 DASHES = re.compile("-(?=-)")  # two hyphens would become a dash
 LATIN = frozenset("ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜÝßàáâãäåæçèéêëìíîïñòóôõöøùúûüýÿ")
 
@@ -54,6 +55,11 @@ def read_asset(name: str) -> str:
     return (Path(__file__).with_name(FOLDER) / name).read_text(encoding="utf-8")
 
 
+def read_packed(name: str) -> bytes:
+    """A compressed file beside the templates, as it is."""
+    return (Path(__file__).with_name(FOLDER) / name).read_bytes()
+
+
 def escape_latex(text: str) -> str:
     """The same text in LaTeX; letters that pdflatex does not have are named by their code."""
     return DASHES.sub("-{}", "".join(map(_latex_sign, text)))
@@ -69,8 +75,16 @@ def _latex_sign(sign: str) -> str:
 def html_environment() -> "Environment":
     """Templates of HTML; `tojson` refuses what is not a number."""
     made = _environment(printable)
+    made.filters["breakable"] = _breakable
     made.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
     return made
+
+
+def _breakable(name: str) -> Any:
+    """The name as HTML that may be broken where its parts end: after a dot, a slash, a hyphen."""
+    from markupsafe import Markup  # noqa: PLC0415  where a template is rendered
+
+    return Markup("<wbr>").join(PARTS_OF_NAMES.split(printable(str(name))))
 
 
 @cache

@@ -24,7 +24,9 @@ SHOWN = ("rmse", "energy", "log", "k", "coverage_90")
 SHOWN_OF = {
     "pair": ("k_pair", "surely_above", "nees_median", "distance", "energy", "log"),
     "sweep": ("precision", "nees_median", "mae"),
+    "calibrate": ("log_before", "log_after", "k_before", "k_after", "in_90_before", "in_90_after"),
 }
+FIT_NUMBERS = {"log": ("log_score", "nat"), "k": ("k", "1"), "in_90": ("coverage", "1")}
 COVERAGES = {row.level: row.name for row in NUMBERS.values() if row.space == "position"}
 NOT_NUMBERS = ("relative", "coverage", "coverage_from")  # beside numbers in a document
 
@@ -41,7 +43,7 @@ class ResultRow:
 class ResultTable:
     """Rows of one or several results of one kind."""
 
-    kind: str  # score (also those of studies), pair or sweep
+    kind: str  # score (also those of studies), pair, sweep or calibrate
     rows: tuple[ResultRow, ...]
 
     @property
@@ -163,11 +165,27 @@ def _sweep_rows(document: dict[str, Any]) -> Iterable[ResultRow]:
         yield _row(about | {"scored": point["scored"]}, _numbers(numbers))
 
 
+def _calibrate_rows(document: dict[str, Any]) -> Iterable[ResultRow]:
+    """A row for each track that was held out, before the correction and after it."""
+    for held in document["held_out"]:
+        numbers = {
+            f"{name}_{when}": {"value": held[when][key], "unit": unit, "low": None, "high": None}
+            for name, (key, unit) in FIT_NUMBERS.items()
+            for when in FITS
+        }
+        log = [nan if held[when]["log_score"] is None else held[when]["log_score"] for when in FITS]
+        verdict = "better" if log[1] < log[0] else "not better"
+        about = {"track": held["track"], "verdict": verdict, "scored": held["scans"]}
+        yield _row(about | {"lost": held["lost"]}, _numbers(numbers))
+
+
+FITS = ("before", "after")
 ROWS: dict[str, Callable[[dict[str, Any]], Iterable[ResultRow]]] = {
     "score": _score_rows,
     "study": _study_rows,
     "pair": _pair_rows,
     "sweep": _sweep_rows,
+    "calibrate": _calibrate_rows,
 }
 
 

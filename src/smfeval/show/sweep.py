@@ -181,8 +181,8 @@ def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
     return [f"  {line}".rstrip() for line in words.table(rows)]
 
 
-def knob_lines(sweep: Sweep, knob: str) -> Iterator[tuple[str, Line]]:
-    """The lines of a knob, by estimator, by track where there are several, and by number."""
+def knob_lines(sweep: Sweep, knob: str) -> Iterator[tuple[str, str, Line]]:
+    """The lines of a knob: its estimator, a name with track and number if need be, and the line."""
     several = len({point.track for point in sweep.points}) > 1
     whose = dict.fromkeys((point.estimator, point.track) for point in sweep.points)
     for estimator, track in whose:
@@ -190,4 +190,4 @@ def knob_lines(sweep: Sweep, knob: str) -> Iterator[tuple[str, Line]]:
         lines = lines_of(mine, knob)
         for number, line in enumerate(lines, start=1):
             name = f"{estimator}, {track}" if several else estimator
-            yield f"{name} ({number})" if len(lines) > 1 else name, line
+            yield estimator, f"{name} ({number})" if len(lines) > 1 else name, line

@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -87,16 +88,30 @@ def _refuse_unless_alive(pool: ProcessPoolExecutor) -> None:
     try:
         _submit(pool, os.getpid).result()
     except BrokenProcessPool as error:
-        raise OptionError(
-            "processes cannot be started here; use one worker, or put the call under "
-            "`if __name__ == '__main__':`"
-        ) from error
+        raise OptionError("processes cannot be started here; use one worker") from error
 
 
 def _submit(pool: ProcessPoolExecutor, do: Callable[..., Given], *given: object) -> Future[Given]:
     """Hand out work, for which a process may be started."""
-    with defer_interrupt():
+    with defer_interrupt(), _script_left_alone():
         return pool.submit(do, *given)
+
+
+@contextmanager
+def _script_left_alone() -> Iterator[None]:
+    """Processes that start within the block do not run the user's script again.
+
+    A spawned process does so to find what the script defines; tasks are made of our modules alone.
+    """
+    script = sys.modules["__main__"]
+    spec, path = script.__spec__, script.__dict__.pop("__file__", None)
+    script.__spec__ = None
+    try:
+        yield
+    finally:
+        script.__spec__ = spec
+        if path is not None:
+            script.__file__ = path
 
 
 @contextmanager

@@ -304,7 +304,7 @@ _CALIBRATION = (
         "calibration",
         compute_nats,
         honest=lambda dimension: 0.0,
-        compare="0 if honest; d ln k, above 0 overconfident",
+        compare="0 if honest, above 0 overconfident",
         metric=True,
         short="nats",
         aliases=("nats",),

@@ -27,7 +27,12 @@ def test_a_forest_has_a_row_per_track_and_an_interval_per_estimator():
     bars = [bar.get_segments()[0][:, 0].tolist() for bar in axes.collections]
     assert bars == [[5.0, 30.0], [3.0, 6.0]]
     assert axes.get_xscale() == "log"
-    assert legend_texts(axes) == [r"a_\$x\$", "b", "if honest"]
+    assert legend_texts(axes) == [r"a_\$x\$", "b", "if honest", "hollow: no interval"]
+
+
+def test_an_estimator_of_a_forest_has_one_entry_also_without_intervals():
+    (axes,) = draw("forest", {"a": [("one", 2.0, None, None)]}).axes
+    assert legend_texts(axes) == ["a", "if honest", "hollow: no interval"]
 
 
 def test_a_forest_refuses_what_has_no_logarithm_and_no_tracks():
@@ -35,6 +40,19 @@ def test_a_forest_refuses_what_has_no_logarithm_and_no_tracks():
         draw("forest", {"a": [("one", 0.0, None, None)]})
     with pytest.raises(SeriesError, match="no track"):
         draw("forest", {})
+
+
+def test_lines_of_one_estimator_share_colour_entry_and_prediction():
+    precision = np.array([1.0, 2.0, 3.0])
+    runs = {"a, one": (precision, precision), "a, two": (precision, 2 * precision)}
+    runs["b"] = (precision, 3 * precision)
+    whose = {"a, one": "a", "a, two": "a"}
+    (axes,) = draw("sweep_error", runs, knob="R", estimators=whose).axes
+    assert legend_texts(axes)[:3] == ["a", "b", "at the marks: R"]
+    marks = [line for line in axes.lines if line.get_marker() != "None" and len(line.get_xdata())]
+    first, second, other = (line.get_color() for line in marks)
+    assert first == second != other
+    assert sum(line.get_linestyle() == "--" for line in axes.lines) == 2
 
 
 def test_ranks_stand_at_their_place_and_bars_join_groups():

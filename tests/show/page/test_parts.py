@@ -1,3 +1,4 @@
+import gzip
 import json
 import re
 from base64 import b64decode
@@ -85,9 +86,10 @@ def test_every_script_is_on_the_page():
 def test_the_plotting_library_is_the_one_that_was_published_with_its_licence():
     """`npm pack plotly.js-gl3d-dist-min@4.1.1`: plotly-gl3d.min.js and LICENSE."""
     folder = files(PACKAGE) / "templates" / "plotly"
-    assert {path.name for path in folder.iterdir()} == {"LICENSE", "plotly-gl3d.min.js"}
+    assert {path.name for path in folder.iterdir()} == {"LICENSE", "plotly-gl3d.min.js.gz"}
     published = "aab04dcd9c103a92b18723f8c837712fe820f325d0bcd2421e415e8124a75b9f"
-    assert sha256((folder / "plotly-gl3d.min.js").read_bytes()).hexdigest() == published
+    library = gzip.decompress((folder / "plotly-gl3d.min.js.gz").read_bytes())
+    assert sha256(library).hexdigest() == published
     assert "MIT License" in (folder / "LICENSE").read_text()
 
 

@@ -170,10 +170,10 @@ def _sensitivity(study: CaseStudy) -> Iterator[str]:
                 ratios.setdefault(kind, []).append(max(each.k / row.k, row.k / each.k))
     if ratios:
         moved = [
-            f"{name} by a factor of {words.number(max(found))} at most"
+            f"another {name} changes k by a factor of {words.number(max(found))} at most"
             for name, found in ratios.items()
         ]
-        yield f"k is moved by the choice of {words.join(moved)}"
+        yield words.join(moved)
 
 
 def compare_smoother(study: CaseStudy) -> Iterator[str]:

@@ -14,6 +14,13 @@ from smfeval.show.page.document import document
 from smfeval.show.page.parts import Card, Cell, PageSection, sentence
 
 PICTURE_DPI = 130
+FIGURE_TITLES = {
+    "forest": "k of every run, with its interval",
+    "error": "Error and reported sigma over time",
+    "degeneracy": "NEES over the condition number of the update",
+    "sweep_nees": "NEES over precision, one knob turned",
+    "sweep_error": "Error over precision, one knob turned",
+}
 
 
 def case_study_page(study: CaseStudy, gallery: Gallery, *, command: str) -> str:
@@ -27,8 +34,8 @@ def case_study_page(study: CaseStudy, gallery: Gallery, *, command: str) -> str:
         )
         for sheet in sheets(study)
     ]
-    pictures = tuple((name, _png(figure)) for name, figure in gallery.figures.items())
-    conclusions = tuple(map(str, sentences(study)))
+    pictures = tuple((_title(name), _png(figure)) for name, figure in gallery.figures.items())
+    conclusions = tuple(f"{each}." for each in sentences(study))
     left_out = tuple(sentence(line) for line in left_out_lines(study))
     return document(
         "report.html",
@@ -40,6 +47,14 @@ def case_study_page(study: CaseStudy, gallery: Gallery, *, command: str) -> str:
         verdict=Card("case study", "What the numbers say", conclusions, warnings=left_out),
         sections=[*tables, *([PageSection("Figures", pictures=pictures)] if pictures else [])],
     )
+
+
+def _title(name: str) -> str:
+    """The name of a figure in words: its kind, and the track or the knob that it is about."""
+    kind = next((each for each in FIGURE_TITLES if name.startswith(each)), None)
+    if kind is None:
+        return name
+    return ": ".join(filter(None, (FIGURE_TITLES[kind], name.removeprefix(kind).lstrip("_"))))
 
 
 def _png(figure: Figure) -> str:

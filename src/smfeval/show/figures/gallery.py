@@ -205,17 +205,27 @@ QUANTITIES: dict[str, Callable[[Line], Floats]] = {
 
 
 def gallery_of_sweep(sweep: Sweep, *, make: FigureFactory = Figure) -> Gallery:
-    """Two figures for each knob, named after it; every estimator and track has its own line."""
+    """Two figures for each knob, named after it; every estimator and track has its own line.
+
+    Lines of one estimator share a colour.
+    """
     figures, refused = {}, {}
     for knob in dict.fromkeys(effect.knob for effect in sweep.effects):
-        lines = dict(knob_lines(sweep, knob))
+        lines = {name: line for _, name, line in knob_lines(sweep, knob)}
+        estimators = {name: estimator for estimator, name, _ in knob_lines(sweep, knob)}
         for figure, quantity in QUANTITIES.items():
             name = f"{figure}_{_knob_file_name(knob)}"
             runs = {of: (line.precision, quantity(line)) for of, line in lines.items()}
             values = {of: line.values for of, line in lines.items()}
             try:
                 figures[name] = draw(
-                    figure, runs, make=make, dimension=sweep.dimension, knob=knob, values=values
+                    figure,
+                    runs,
+                    make=make,
+                    dimension=sweep.dimension,
+                    knob=knob,
+                    values=values,
+                    estimators=estimators,
                 )
             except SmfevalError as error:
                 refused[name] = str(error)

@@ -5,6 +5,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from smfeval.calibration import Calibration
 from smfeval.compare import Comparison
 from smfeval.compare.sweep import Sweep
 from smfeval.errors import OptionError
@@ -12,6 +13,7 @@ from smfeval.evaluation import Evaluation
 from smfeval.results import Drawable
 from smfeval.schema import suggest_word
 from smfeval.show.figures.gallery import Gallery, gallery_of_study, gallery_of_sweep
+from smfeval.show.figures.study import ForestRow
 from smfeval.show.figures.table import FIGURES, draw
 from smfeval.studies.result import Study
 from smfeval.track import Beliefs
@@ -44,7 +46,17 @@ def _drawn_from(subject: Drawable) -> dict[str, Any]:
         return {"evaluations": [subject], "evaluation": subject}
     if isinstance(subject, Comparison):
         return {"comparison": subject, "pairs": subject.pairs}
+    if isinstance(subject, Calibration):
+        return {"study": _forest_rows(subject)}
     return {"track": subject} if isinstance(subject, Beliefs) else {}
+
+
+def _forest_rows(found: Calibration) -> dict[str, list[ForestRow]]:
+    """k of every track that was held out, as reported and as corrected."""
+    return {
+        name: [(each.name, getattr(each, when).k, None, None) for each in found.held_out]
+        for name, when in (("reported", "before"), ("corrected", "after"))
+    }
 
 
 def _of_gallery(gallery: Gallery, name: str | None) -> Figure:

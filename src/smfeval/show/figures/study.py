@@ -38,6 +38,8 @@ def forest(
         _draw_estimator(axes, name, rows, [tracks.index(row[0]) + aside for row in rows], number)
     axes.set_xscale("log")
     axes.axvline(1, color=HONEST_GREY, ls="--", label="if honest")
+    if any(None in row for rows in study.values() for row in rows):
+        axes.plot([], [], ls="none", label="hollow: no interval")
     axes.set_yticks(range(len(tracks)), [escape_name(track) for track in tracks])
     axes.set_ylim(len(tracks) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
@@ -61,9 +63,10 @@ def _draw_estimator(
     low, high = (np.array([np.nan if r[i] is None else r[i] for r in rows], float) for i in (2, 3))
     y, shown = np.array(height), marker_style(number) | {"ls": "none"}
     axes.hlines(y[known], low[known], high[known], color=colour(number), lw=1.0)
-    axes.plot(value[known], y[known], **shown, label=escape_name(name))
-    label = None if known.any() else escape_name(name)
-    axes.plot(value[~known], y[~known], **shown, markerfacecolor="white", label=label)
+    labels = escape_name(name), None
+    full, hollow = labels if known.any() else labels[::-1]
+    axes.plot(value[known], y[known], **shown, label=full)
+    axes.plot(value[~known], y[~known], **shown, markerfacecolor="white", label=hollow)
 
 
 def anees_over_time(axes: Axes, repeats: Sequence[MonteCarlo]) -> None:

@@ -41,32 +41,48 @@ def honest_error_slope(dimension: int = 3) -> float:
 
 
 Values = Mapping[str, Sequence[str]]  # name -> value of the knob, per run
-MAX_LABELLED = 3  # lines whose marks are labelled; more labels would hide the marks
+Estimators = Mapping[str, str]  # name of a line -> its estimator, where that is another name
+NOBODY: Estimators = MappingProxyType({})
+MAX_LABELLED = 3  # estimators whose marks are labelled; more labels would hide the marks
 
 
-def draw_runs(axes: Axes, runs: SweepRuns, what: str, knob: str, values: Values) -> None:
-    """The runs of each estimator as marks with the knob's value, joined by their precision."""
+def draw_runs(
+    axes: Axes, runs: SweepRuns, what: str, *, knob: str, values: Values, estimators: Estimators
+) -> None:
+    """The runs of each line as marks with the knob's value, joined by their precision.
+
+    Lines of one estimator share a colour and an entry in the legend; the first has the values.
+    """
     if not runs:
         raise SeriesError("the sweep has no run to draw")
-    for number, (name, (precision, quantity)) in enumerate(runs.items()):
-        check_same_length(np.asarray(precision), np.asarray(quantity), "precision and quantity")
-        order = np.argsort(precision)
-        drawn = check_positive(quantity, what)
-        axes.plot(
-            np.asarray(precision)[order],
-            drawn[order],
-            **marker_style(number),
-            lw=0.6,
-            label=escape_name(name),
-        )
-        if number < MAX_LABELLED:
-            _label_marks(axes, np.asarray(precision), values.get(name, ()), drawn, number)
+    for number, (estimator, names) in enumerate(_by_estimator(runs, estimators).items()):
+        for name in names:
+            precision, quantity = map(np.asarray, runs[name])
+            check_same_length(precision, quantity, "precision and quantity")
+            order, drawn = np.argsort(precision), check_positive(quantity, what)
+            axes.plot(
+                precision[order],
+                drawn[order],
+                **marker_style(number),
+                lw=0.6,
+                label=escape_name(estimator) if name == names[0] else None,
+            )
+            if name == names[0] and number < MAX_LABELLED:
+                _label_marks(axes, precision, values.get(name, ()), drawn, number)
     if knob:
         axes.plot([], [], ls="none", label=f"at the marks: {escape_name(knob)}")
     axes.margins(x=0.08, y=0.12)
     axes.set_yscale("log")
     set_log_ticks(axes.yaxis)
     axes.set_xlabel(r"precision $-\log\,\det\,S$ (nat)")
+
+
+def _by_estimator(runs: SweepRuns, estimators: Estimators) -> dict[str, list[str]]:
+    """Estimator -> the names of its lines."""
+    found: dict[str, list[str]] = {}
+    for name in runs:
+        found.setdefault(estimators.get(name, name), []).append(name)
+    return found
 
 
 def _label_marks(
@@ -85,10 +101,13 @@ def _label_marks(
         )
 
 
-def draw_prediction(axes: Axes, runs: SweepRuns, slope: float, style: str, legend: str) -> None:
+def draw_prediction(
+    axes: Axes, runs: SweepRuns, estimators: Estimators, *, slope: float, style: str, legend: str
+) -> None:
     """A line of the given slope of log10 per nat through the middle of each estimator's runs."""
     label: str | None = legend
-    for number, (precision, quantity) in enumerate(runs.values()):
+    for number, names in enumerate(_by_estimator(runs, estimators).values()):
+        precision, quantity = (np.concatenate([runs[name][at] for name in names]) for at in (0, 1))
         ends = np.array([np.min(precision), np.max(precision)], dtype=np.float64)
         middle = float(np.mean(np.log10(quantity)))
         line = 10 ** (middle + slope * (ends - float(np.mean(precision))))
@@ -103,17 +122,18 @@ def sweep_error(
     dimension: int = 3,
     knob: str = "",
     values: Values = MappingProxyType({}),
+    estimators: Estimators = NOBODY,
 ) -> None:
     """Mean error of each run, in metres, over its precision; `values` of the `knob` at the marks.
 
     The line falls by log10(e) / 2d per nat: errors that shrink as the covariance says.
     """
-    draw_runs(axes, runs, "error", knob, values)
+    draw_runs(axes, runs, "error", knob=knob, values=values, estimators=estimators)
     slope = honest_error_slope(dimension)
     legend = f"errors shrink as reported (slope {words.fixed(slope, 3)} per nat)".replace(
         "-", "\N{MINUS SIGN}"
     )
-    draw_prediction(axes, runs, slope, "--", legend)
+    draw_prediction(axes, runs, estimators, slope=slope, style="--", legend=legend)
     axes.set_ylabel("mean error (m)")
     legend_above(axes)
 
@@ -125,16 +145,19 @@ def sweep_nees(
     dimension: int = 3,
     knob: str = "",
     values: Values = MappingProxyType({}),
+    estimators: Estimators = NOBODY,
 ) -> None:
     """Median NEES of each run over its precision, with what two worlds predict.
 
     Slope 0: the errors shrink as the covariance says. Slope log10(e) / d per nat: the errors do
     not change, the belief only grows more confident.
     """
-    draw_runs(axes, runs, "NEES", knob, values)
-    draw_prediction(axes, runs, 0.0, "--", "errors shrink as reported (slope 0)")
+    draw_runs(axes, runs, "NEES", knob=knob, values=values, estimators=estimators)
+    shrink = "errors shrink as reported (slope 0)"
+    draw_prediction(axes, runs, estimators, slope=0.0, style="--", legend=shrink)
     slope = unearned_nees_slope(dimension)
-    draw_prediction(axes, runs, slope, ":", f"errors stay (slope {words.fixed(slope, 3)} per nat)")
+    stay = f"errors stay (slope {words.fixed(slope, 3)} per nat)"
+    draw_prediction(axes, runs, estimators, slope=slope, style=":", legend=stay)
     axes.axhline(
         median_chi_squared(dimension), color=HONEST_GREY, ls="-", lw=0.8, label="if honest"
     )

@@ -1,5 +1,6 @@
 """A page as one HTML file that opens anywhere: styles, scripts and data inside, no network."""
 
+import gzip
 import platform
 import re
 from base64 import b64encode
@@ -12,7 +13,7 @@ import numpy as np
 
 from smfeval import __version__
 from smfeval.show.page.terms import Glossary
-from smfeval.show.render import read_asset, render_html
+from smfeval.show.render import read_asset, read_packed, render_html
 
 SCRIPTS = (
     "arrays.js",
@@ -36,13 +37,14 @@ BARE = re.compile(r"^ *(?:(?://|/\*\*).*)?\n?", re.MULTILINE)  # indents and com
 
 def document(template: str, *, title: str, command: str, data: dict[str, Any], **parts: Any) -> str:
     """The template of a page, filled in with its parts; `data` is what its scripts draw."""
-    scripts = [plotly(), _own_script()] if data else [_own_script()]
+    own = _own_script()
     return render_html(
         template,
         title=title,
-        policy=_policy(scripts),
+        policy=_policy([plotly(), own] if data else [own]),
         styles=read_asset("page.css"),
-        scripts=scripts,
+        library=b64encode(_packed_plotly()).decode("ascii") if data else "",
+        script=own,
         glossary=Glossary(),
         command=command,
         versions=_versions(),
@@ -70,7 +72,13 @@ def _digest(script: str) -> str:
 @cache
 def plotly() -> str:
     """The plotting library: the bundle of plotly.js with lines, marks and plots in space."""
-    return read_asset("plotly/plotly-gl3d.min.js")
+    return gzip.decompress(_packed_plotly()).decode("utf-8")
+
+
+@cache
+def _packed_plotly() -> bytes:
+    """As the page carries it: the browser unpacks it, and runs it if its hash is the policy's."""
+    return read_packed("plotly/plotly-gl3d.min.js.gz")
 
 
 def _own_script() -> str:

@@ -17,9 +17,9 @@ from smfeval.show.series import nees_ratio, stretch_index, thin_scans
 from smfeval.track import AnyTrack, GaussianTrack
 from smfeval.words import printable
 
-MOST = 60_000  # scans of all tracks of a page together: about 90 bytes each
-FEWEST = 2_000  # scans that each track may have, however many tracks there are
-KEPT = 8  # scans that a column keeps: first, last, and the extremes of three series
+MOST = 15_000  # scans of all tracks of a page together: 100 bytes each keep it below 2.5 MB
+FEWEST = 800  # scans that each track may have, however many tracks there are
+KEPT = (6, 8)  # scans that a column keeps, mostly and at most: ends, extremes of three series
 FAR_M = 1_000.0  # float32 resolves 0.06 mm up to here; beyond, positions are told from elsewhere
 QUANTILES = {"low": 0.025, "middle": 0.5, "high": 0.975, "region": 0.95}
 LARGEST = float(np.finfo(np.float32).max)  # a picture needs no more
@@ -87,7 +87,12 @@ def _clock_data(stamp: Ints, kept: Ints, start_ns: int) -> dict[str, Any]:
 
 def _kept_scans(stamp: Ints, series: Sequence[Floats], most: int) -> Ints:
     """Scans to draw, ascending: about `most` at most, even where there are more gaps than that."""
-    kept = thin_scans(stamp, *series, columns=most // KEPT)
+    if len(stamp) <= most:
+        return np.arange(len(stamp))
+    for each in KEPT:
+        kept = thin_scans(stamp, *series, columns=most // each)
+        if len(kept) <= most:
+            return kept
     if len(kept) <= 2 * most:
         return kept
     even = kept[np.linspace(0, len(kept) - 1, most).astype(np.int64)]

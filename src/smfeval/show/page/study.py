@@ -34,7 +34,6 @@ def study_page(study: Study, *, command: str) -> str:
         heading=study.plan.name,
         verdict=_verdict(study),
         tally=_tally(study),
-        study_title=study_title(study),
         meaning=meaning(study).capitalize(),
         best=BEST_MEANING if any(grid.bold for grid in tables) else "",
         grids=tables,
@@ -146,7 +145,8 @@ def _run_row(result: TaskResult, metrics: Sequence[str]) -> Row:
 def _values(study: Study) -> dict[str, Any]:
     """What the script draws: per metric and estimator, the value on each track."""
     names = [printable(each.name) for each in study.plan.estimators]
-    metrics = [_metric(each, study.results) for each in _metrics(study) if each in NUMBERS]
+    shown = sorted((each for each in _metrics(study) if each in NUMBERS), key=_place)
+    metrics = [_metric(each, study.results) for each in shown]
     return {"names": names, "metrics": metrics}
 
 

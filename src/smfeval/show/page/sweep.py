@@ -83,12 +83,13 @@ def _knob(sweep: Sweep, knob: str) -> dict[str, Any]:
         "honest": median_chi_squared(sweep.dimension),
         "lines": [
             {
+                "estimator": printable(estimator),
                 "name": printable(name),
                 "precision": line.precision.tolist(),
                 "nees": (10**line.log_nees).tolist(),
                 "error": (10**line.log_error).tolist(),
                 "values": [printable(value) for value in line.values],
             }
-            for name, line in knob_lines(sweep, knob)
+            for estimator, name, line in knob_lines(sweep, knob)
         ],
     }

@@ -1,12 +1,15 @@
 // Numbers as they come (base64 of float32), and as many of them as a screen can show.
 
-/** Little-endian float32 numbers of a base64 text. */
-function unpacked(text) {
+/** Bytes of a base64 text. */
+function bytesOf(text) {
   const letters = atob(text);
   const bytes = new Uint8Array(letters.length);
   for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
-  return new Float32Array(bytes.buffer);
+  return bytes;
 }
+
+/** Little-endian float32 numbers of a base64 text. */
+const unpacked = (text) => new Float32Array(bytesOf(text).buffer);
 
 /** Root of the trace of xx, xy, xz, yy, yz, zz. */
 const rootOfTrace = (entries) => Math.sqrt(entries[0] + entries[3] + entries[5]);

@@ -109,14 +109,31 @@ function chooseByRow(overview, select) {
   });
 }
 
+/** Unpacks the plotting library and runs it, if its hash is the one that the page names. */
+async function loadLibrary(packed) {
+  const stream = new Blob([bytesOf(packed.textContent)]).stream();
+  const script = document.createElement("script");
+  script.textContent = await new Response(
+    stream.pipeThrough(new DecompressionStream("gzip")),
+  ).text();
+  document.head.append(script);
+  packed.remove();
+}
+
+async function drawPlots(told) {
+  await loadLibrary(element("library"));
+  if (told.spread && element("spread")) spread(element("spread"), element("metric"), told.spread);
+  for (const [n, knob] of (told.knobs ?? []).entries()) knobPlot(element(`knob-${n}`), knob);
+  if (told.tracks) await showTracks(told);
+  else if (told.path) await showPath(told.path);
+  fitPlotsToPaper();
+}
+
 enableThemeButton(element("theme"));
 document.querySelectorAll("table:not(.still)").forEach(enliven);
 explainTerms();
-const told = JSON.parse(element("data").textContent);
-if (told.spread && element("spread")) spread(element("spread"), element("metric"), told.spread);
-for (const [n, knob] of (told.knobs ?? []).entries()) knobPlot(element(`knob-${n}`), knob);
-const shown = told.tracks ? showTracks(told) : told.path ? showPath(told.path) : breath();
-shown.then(() => {
-  fitPlotsToPaper();
-  root.dataset.ready = "yes";
-});
+const drawn = element("library") ? drawPlots(JSON.parse(element("data").textContent)) : breath();
+drawn.catch((error) => {
+  if (typeof DecompressionStream !== "undefined") throw error;
+  element("no-plots").hidden = false;
+}).then(() => { root.dataset.ready = "yes"; });

@@ -9,10 +9,13 @@ function orientationOverTime(place, tracks, told, looked, time) {
   const who = () => (tracks.length > 1 ? `${legendName(tracks[looked.chosen].short)}: ` : "");
   time.add(place, (from, to) => {
     const spaces = found[looked.chosen]?.nees ?? [];
+    const shown = tracks.map((track, n) => [track, n]).filter(([, n]) => found[n]);
+    const legend = estimateEntries(shown, "claimed sigma");
     return {
       traces: [
+        ...legend,
         ...found.flatMap((each, n) =>
-          (each ? rotationLines(each.rotation, tracks[n], n, from, to, looked.chosen) : [])),
+          (each ? rotationLines(each.rotation, tracks[n], n, from, to, looked.chosen, legend) : [])),
         ...spaces.map((space, n) => ratioLine(space, who(), tracks.length + n, from, to)),
         {
           type: "scatter", mode: "lines", name: "median if honest", yaxis: "y2", hoverinfo: "skip",
@@ -40,9 +43,11 @@ function unpackedSeries(told, track, names) {
   return { ...told, ...clock, ...Object.fromEntries(values) };
 }
 
-function rotationLines(rotation, track, n, from, to, chosen) {
+function rotationLines(rotation, track, n, from, to, chosen, legend) {
   const look = lineOf(n), name = legendName(track.short), both = ["error", "sigma"];
-  const more = { legendgroup: String(n), opacity: n === chosen ? 1 : 0.55 };
+  const more = {
+    legendgroup: String(n), opacity: n === chosen ? 1 : 0.55, showlegend: !legend.length,
+  };
   return [
     seriesLine(rotation, "error", both, from, to, {
       ...more, name: `${name}: rotation error`, line: { ...look, width: 1.6 },
@@ -56,6 +61,6 @@ function rotationLines(rotation, track, n, from, to, chosen) {
 
 /** Spaces have colours of their own, after those of the tracks. */
 const ratioLine = (space, who, n, from, to) => seriesLine(space, "ratio", ["ratio"], from, to, {
-  name: `${who}NEES of ${space.space} (${label(space.axes)})`, yaxis: "y2",
+  name: `${who}NEES of ${space.space}${isBrief() ? "" : ` (${label(space.axes)})`}`, yaxis: "y2",
   line: { ...lineOf(n), width: 1.1 },
 });

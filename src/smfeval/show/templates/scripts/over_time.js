@@ -7,11 +7,11 @@ function overTime(place, tracks, words, looked, time) {
     const shown = together(tracks, looked.chosen, words);
     const lawful = tracks[looked.chosen].nees
       ? tracks[looked.chosen] : tracks.find((track) => track.nees);
-    const drawn = shown.map(([track]) => track);
+    const drawn = shown.map(([track]) => track), legend = estimateEntries(shown, words.sigma);
     return {
       traces: [
-        ...(lawful ? bandOf(lawful, from, to) : []),
-        ...shown.flatMap(([track, n]) => linesOf(track, n, from, to, words, looked.chosen)),
+        ...(lawful ? bandOf(lawful, from, to) : []), ...legend,
+        ...shown.flatMap(([track, n]) => linesOf(track, n, from, to, words, looked.chosen, legend)),
       ],
       xaxis: { anchor: believes ? "y2" : "y" },
       yaxis: axis(`${words.error} (m)`, {
@@ -24,12 +24,23 @@ function overTime(place, tracks, words, looked, time) {
   });
 }
 
-function linesOf(track, n, from, to, words, chosen) {
+/** One entry for each of several tracks, and one for all of their dotted lines. */
+function estimateEntries(shown, dotted) {
+  if (shown.length < 2) return [];
+  return [
+    ...shown.map(([track, n]) => legendEntry(
+      legendName(track.short), { ...lineOf(n), width: 2 }, { legendgroup: String(n) },
+    )),
+    legendEntry(dotted, { color: colour("quiet"), dash: "dot", width: 1.4 }),
+  ];
+}
+
+function linesOf(track, n, from, to, words, chosen, legend) {
   const look = lineOf(n), name = legendName(track.short);
   const among = track.nees ? ["distance", "sigma", "nees"] : ["distance"];
   const faint = n === chosen ? 1 : 0.55;
   const line = (series, more) => seriesLine(track, series, among, from, to, {
-    legendgroup: String(n), opacity: faint, ...more,
+    legendgroup: String(n), opacity: faint, showlegend: !legend.length, ...more,
   });
   const error = line("distance", {
     name: `${name}: ${words.error}`, line: { ...look, width: 1.6 },

@@ -1,16 +1,20 @@
 // Plots of the pages of `sweep` and `check`: a knob that is turned, a track by itself.
 
-const LABELLED = 2; // lines whose marks are labelled; the others tell their value when pointed at
-
 /** Median NEES and mean error over precision, with the knob's value at each mark. */
 function knobPlot(place, told) {
-  const marks = (line, n, values, more) => ({
-    type: "scatter", mode: n < LABELLED ? "lines+markers+text" : "lines+markers", x: line.precision, y: values,
-    name: legendName(line.name), legendgroup: String(n), text: line.values.map(label),
-    textposition: "top center", textfont: { size: 11 }, line: { ...lineOf(n), width: 1 },
-    marker: { size: 9, color: lineOf(n).color }, cliponaxis: false,
-    hovertemplate: `%{text}: %{y:.3g} at %{x:.3g} nat<extra>${legendName(line.name)}</extra>`, ...more,
-  });
+  const estimators = [...new Set(told.lines.map((line) => line.estimator))];
+  // Lines of one estimator have one colour and one name; the first has the values at its marks.
+  const marks = (line, at, values, more) => {
+    const n = estimators.indexOf(line.estimator);
+    const isFirst = told.lines.findIndex((each) => each.estimator === line.estimator) === at;
+    return {
+      type: "scatter", mode: isFirst ? "lines+markers+text" : "lines+markers", x: line.precision, y: values,
+      name: legendName(line.estimator), legendgroup: String(n), showlegend: isFirst, text: line.values.map(label),
+      textposition: n % 2 ? "bottom center" : "top center", textfont: { size: 11, color: lineOf(n).color },
+      line: { ...lineOf(n), width: 1 }, marker: { size: 8, color: lineOf(n).color, opacity: 0.8 }, cliponaxis: false,
+      hovertemplate: `%{text}: %{y:.3g} at %{x:.3g} nat<extra>${legendName(line.name)}</extra>`, ...more,
+    };
+  };
   const ends = endsOf(told.lines.flatMap((line) => line.precision));
   const draw = () => Plotly.react(place, [
     {
@@ -85,12 +89,11 @@ function unpackedPath(told) {
 const PATH_RADIUS = Math.sqrt(7.8147); // chi-squared, three axes, 95 %
 
 function ellipsoidsOf(track, factor) {
-  const size = factor === 1 ? "to scale" : `magnified ${factor.toLocaleString("en")} times`;
   const shapes = evenScans(track).map((scan) => ({
     root: rootOf(track.covariance, scan), radius: factor * PATH_RADIUS, centre: placeOf(track, scan),
   }));
   return {
-    type: "mesh3d", name: `95 % ellipsoids, ${size}`, showlegend: true, hoverinfo: "skip",
+    type: "mesh3d", name: ellipsoidName(factor), showlegend: true, hoverinfo: "skip",
     ...surface(shapes, 16, 8), opacity: 0.45, color: colour("accent"),
   };
 }

@@ -43,17 +43,21 @@ function scene(place, tracks, words, looked, onPoint) {
       AXES.map((name, i) => name + away(tracks[0], i)), place,
     );
   };
-  const draw = () => Plotly.react(place, traces(), layoutOf({
-    uirevision: `${looked.chosen} ${showAll}`,
-    margin: { l: 0, r: 0, t: 0, b: 0 },
-    legend: { orientation: "h", x: 0, y: 1, yanchor: "top", font: { size: 12 } },
-    scene: view(),
-  }), CONFIG);
+  const draw = () => {
+    const drawn = traces(), legend = makeRoom(place, drawn);
+    const seen = 1 - legend / (place.clientHeight || 1);
+    Plotly.react(place, drawn, layoutOf({
+      uirevision: `${looked.chosen} ${showAll}`,
+      margin: { l: 0, r: 0, t: 0, b: 0 },
+      legend: { orientation: "h", x: 0, y: 1, yanchor: "top", font: { size: 12 } },
+      scene: { ...view(), domain: { x: [0, 1], y: [0, seen] } },
+    }), CONFIG);
+  };
 
   themed(draw);
   place.on("plotly_hover", ({ points }) => {
     const pointed = points[0].customdata;
-    if (pointed && pointed[2] === looked.chosen) onPoint(pointed[0]);
+    if (pointed) onPoint(pointed[0]);
   });
   outside.querySelector("button").addEventListener("click", () => { showAll = !showAll; draw(); });
   return {
@@ -100,7 +104,7 @@ function pathOf(track, n, chosen, words) {
   return {
     type: "scatter3d", name: legendName(track.short), ...path, ...inSpaceMode(path, look.color),
     line: { color: look.color, dash: look.dash, width: n === chosen ? 5 : 3 },
-    customdata: broken(track, scans, (i) => [track.time[i], track.distance[i], n]),
+    customdata: broken(track, scans, (i) => [track.time[i], track.distance[i]]),
     hovertemplate: `%{customdata[0]:.1f} s: ${words.error} %{customdata[1]:.3g} m<extra></extra>`,
   };
 }
@@ -125,10 +129,13 @@ function evenScans(track) {
     Math.round((i * (track.time.length - 1)) / Math.max(count - 1, 1)));
 }
 
+const ellipsoidName = (factor) => (factor === 1
+  ? "95 % ellipsoids, to scale"
+  : `95 % ellipsoids, ${narrow() ? "x" : "magnified"} ${factor.toLocaleString("en")}${narrow() ? "" : " times"}`);
+
 /** Ellipsoids spread evenly over the scans, in the colour of their NEES, as one mesh. */
 function alongOf(track, factor) {
   const scans = evenScans(track), turns = 16, rings = 8;
-  const size = factor === 1 ? "to scale" : `magnified ${factor.toLocaleString("en")} times`;
   const shapes = scans.map((scan) => ({
     root: rootOf(track.covariance, scan),
     radius: factor * Math.sqrt(honestAt(track, "region", scan)),
@@ -136,7 +143,7 @@ function alongOf(track, factor) {
   }));
   const ratio = scans.map((scan) => Math.log10(track.nees[scan] / honestAt(track, "middle", scan)));
   return {
-    type: "mesh3d", name: `95 % ellipsoids, ${size}`, showlegend: true, hoverinfo: "skip",
+    type: "mesh3d", name: ellipsoidName(factor), showlegend: true, hoverinfo: "skip",
     ...surface(shapes, turns, rings), opacity: 0.6,
     intensity: ratio.flatMap((value) => Array(turns * (rings + 1)).fill(value)),
     cmin: -NEES_DECADES, cmax: NEES_DECADES, colorscale: NEES_COLOURS,

@@ -3,6 +3,7 @@
 const root = document.documentElement;
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const narrow = () => innerWidth < 720;
+const isBrief = () => narrow() || root.classList.contains("printing");
 const touch = !matchMedia("(hover: hover)").matches;
 
 // Okabe and Ito, safe for the colour-blind; the last is the colour of the text.
@@ -37,7 +38,7 @@ function legendName(name) {
 
 /** An axis of a flat plot. */
 const axis = (title, more = {}) => ({
-  title: { text: title, standoff: 8 },
+  title: { text: title, standoff: 8, font: { size: 13 } },
   gridcolor: colour("line"),
   linecolor: colour("line"),
   zeroline: false,
@@ -59,6 +60,7 @@ const spaceAxis = (title, more = {}) => ({
 const AXES = ["x", "y", "z"];
 const FIELD = 0.828; // height that is seen at distance 1: 2 tan(fov / 2), fov = 45 degrees
 const EYE_DISTANCE = 2;
+const FLAT = 0.15; // of the longest side: a lower one has no room for its labels
 
 /** Least and largest of some numbers. */
 function endsOf(values) {
@@ -106,8 +108,10 @@ function roomFor(points, titles, place) {
   const tall = width * Math.sin(elevation) + height * Math.cos(elevation);
   const reach = longest * seen * Math.min((0.74 * aspect) / length, 0.6 / tall);
   const behind = along - Math.PI / 2;
+  const axes = axesAbout(ends, titles, reach, narrow() ? 3 : 6);
+  if (height < FLAT * longest) Object.assign(axes.zaxis, { title: { text: "" }, showticklabels: false });
   return {
-    ...axesAbout(ends, titles, reach, narrow() ? 3 : 6),
+    ...axes,
     camera: {
       eye: eyeAt(Math.sin(behind) > 0 ? behind + Math.PI : behind, elevation),
       center: { x: 0, y: 0, z: -0.1 },
@@ -151,6 +155,25 @@ const layoutOf = (more) => ({
   ...more,
 });
 
+const LEGEND_ROW = 19, LETTER = 7, HANDLE = 55, FEW_ROWS = 2; // pixels, and rows that fit anyway
+
+/** Makes a plot on a narrow screen higher by the rows of its legend; returns these pixels. */
+function makeRoom(place, traces) {
+  const names = traces.filter(({ showlegend }) => showlegend !== false).map(({ name }) => name ?? "");
+  const widest = HANDLE + LETTER * Math.max(...names.map((name) => name.length));
+  const rows = Math.ceil(names.length / Math.max(1, Math.floor(place.clientWidth / widest)));
+  if (root.classList.contains("printing")) return 0;
+  place.style.height = "";
+  if (!narrow() || rows <= FEW_ROWS) return 0;
+  place.style.height = `${place.clientHeight + LEGEND_ROW * rows}px`;
+  return LEGEND_ROW * rows;
+}
+
+/** A name in the legend that stands for several lines. */
+const legendEntry = (name, line, more = {}) => ({
+  type: "scatter", mode: "lines", x: [null], y: [null], name, line, hoverinfo: "skip", ...more,
+});
+
 const CONFIG = {
   displaylogo: false,
   responsive: true,
@@ -167,7 +190,10 @@ function themed(draw) {
   addEventListener("afterprint", () => { root.classList.remove("printing"); draw(); });
 }
 
-const PAPER = { width: 690, height: 350 }; // pixels: as wide as A4 between its margins
+const PAPER_WIDTH = 690; // pixels: as wide as A4 between its margins; the style sheet has heights
+
+/** Two plots above each other need more than one. */
+const paperHeight = (plot) => (plot._fullLayout.yaxis2 ? 430 : 350);
 
 // While the page is printed, plots have a size that fits paper; called once all are drawn.
 // Plots in space are shrunk as they are: WebGL would draw a new size only after the print.
@@ -177,9 +203,9 @@ function fitPlotsToPaper() {
   addEventListener("beforeprint", () => {
     for (const plot of plots()) {
       const { offsetWidth: width, offsetHeight: height } = plot;
-      if (flat(plot)) Plotly.relayout(plot, { autosize: false, ...PAPER });
+      if (flat(plot)) Plotly.relayout(plot, { autosize: false, width: PAPER_WIDTH, height: paperHeight(plot) });
       else if (width) {
-        const zoom = Math.min(1, PAPER.width / width);
+        const zoom = Math.min(1, PAPER_WIDTH / width);
         Object.assign(plot.style, { zoom, width: `${width}px`, height: `${height}px` });
       }
     }

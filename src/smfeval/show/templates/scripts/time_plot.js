@@ -28,6 +28,7 @@ function timeAxis(whole, onPoint) {
       const cursor = document.createElement("div");
       const draw = () => {
         const { traces, ...more } = make(...(range ?? whole));
+        makeRoom(place, traces);
         Plotly.react(place, traces, layout(more), CONFIG);
       };
       const moveCursor = () => placeCursor(cursor, place, instant);
