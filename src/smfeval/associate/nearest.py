@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from smfeval import words
-from smfeval.errors import PairingError
+from smfeval.errors import PairingError, Remedy
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS, seconds_text
 from smfeval.options import TOLERANCE_S
@@ -16,14 +16,17 @@ UNITS = {1e3: "microseconds", 1e6: "milliseconds", 1e9: "seconds"}  # read as na
 
 DURATION_UNITS = {1e3: "milliseconds", 1e6: "microseconds", 1e9: "nanoseconds"}  # read as seconds
 SAME_DURATION = 1.5  # two tracks of one recording are as long as each other within this factor
+SLOW_STEP_S = 5.0  # scans come more often; where they do not, the unit of the stamps is in doubt
 
 
-def explain_mismatch(estimate: Ints, reference: Ints, matched: int, tolerance_s: float) -> str:
+def mismatch(estimate: Ints, reference: Ints, matched: int, tolerance_s: float) -> PairingError:
     """One sentence: how few matched, the two time spans, and a guess at the cause."""
     spans = f"estimate {_span(estimate)}, reference {_span(reference)}"
-    return (
+    cause, remedy = _guess_cause(estimate, reference)
+    return PairingError(
         f"{matched} of {len(estimate)} scans meet a reference pose within "
-        f"{words.duration(tolerance_s)}: {spans}; {_guess_cause(estimate, reference)}"
+        f"{words.duration(tolerance_s)}: {spans}; {cause}",
+        remedy=remedy,
     )
 
 
@@ -31,31 +34,33 @@ def _span(stamp: Ints) -> str:
     return f"{seconds_text(int(stamp[0]))} to {seconds_text(int(stamp[-1]))} s"
 
 
-def _guess_cause(estimate: Ints, reference: Ints) -> str:
-    start = (float(estimate[0]) - float(reference[0])) / NANOSECONDS
+def _guess_cause(estimate: Ints, reference: Ints) -> tuple[str, Remedy | None]:
+    """What is wrong with the clocks, and the option that may mend it."""
     first, second = abs(float(estimate[0])) / NANOSECONDS, abs(float(reference[0])) / NANOSECONDS
-    stretched = _unit_by_duration(_duration_s(estimate), _duration_s(reference))
-    if stretched and max(first, second) < EPOCH_S:
-        return stretched
-    if estimate[0] <= reference[-1] and reference[0] <= estimate[-1]:
-        return "the spans overlap, so the clocks may differ by a fraction or the tolerance is tight"
+    epochs = "one counts from its start, the other from 1970"
+    counted = (first < EPOCH_S) + (second < EPOCH_S)  # from a start, not from 1970
     unit = _unit(first, second)
     if unit:
-        return f"one of them seems to be in {unit}"
-    if (first < EPOCH_S) != (second < EPOCH_S):
-        return (
-            "one counts from its start, the other from 1970: try an offset of "
-            f"{words.fixed(-start, 3)} s"
-        )
+        return f"one of them seems to be in {unit}", None
+    stretched = _unit_by_duration(_duration_s(estimate), _duration_s(reference))
+    slow = max(_step_s(estimate), _step_s(reference)) > SLOW_STEP_S
+    if stretched and (counted or slow):
+        return f"{stretched}; and {epochs}" if counted == 1 else stretched, None
+    if estimate[0] <= reference[-1] and reference[0] <= estimate[-1]:
+        why = "the spans overlap, so the clocks may differ by a fraction or the tolerance is tight"
+        return why, "tolerance"
+    return _guess_offset(estimate, reference, epochs if counted == 1 else None), "offset"
+
+
+def _guess_offset(estimate: Ints, reference: Ints, why: str | None) -> str:
+    """An offset that makes both start together, and why."""
+    start = (float(estimate[0]) - float(reference[0])) / NANOSECONDS
     hours = round(start / HOUR_S)
-    if hours and abs(start - hours * HOUR_S) < max(_duration_s(estimate), _duration_s(reference)):
-        return (
-            f"they are about {hours} h apart: a time zone or GPS time? try offset "
-            f"{words.fixed(-start, 3)} s"
-        )
-    return (
-        f"they start {words.fixed(start, 3)} s apart: try an offset of {words.fixed(-start, 3)} s"
-    )
+    near = abs(start - hours * HOUR_S) < max(_duration_s(estimate), _duration_s(reference))
+    if why is None and hours and near:
+        why = f"they are about {hours} h apart (a time zone or GPS time?)"
+    why = why or f"they start {words.fixed(start, 3)} s apart"
+    return f"{why}: try an offset of {words.fixed(-start, 3)} s"
 
 
 def _unit(first: float, second: float) -> str | None:
@@ -84,6 +89,10 @@ def _duration_s(stamp: Ints) -> float:
     return float(stamp[-1] - stamp[0]) / NANOSECONDS
 
 
+def _step_s(stamp: Ints) -> float:
+    return float(np.median(np.diff(stamp))) / NANOSECONDS if len(stamp) > 1 else 0.0
+
+
 LONGEST_S = 3.2e9  # a century; what is longer is in another unit and would overflow the stamps
 MIN_MATCHED_SHARE = (
     0.02  # of the shorter track: fewer matches than this are an accident, not a pairing
@@ -101,6 +110,7 @@ class Pairs:
     poses: int  # of the reference
     tolerance_s: float
     offset_s: float  # was added to the stamps of the estimate
+    outside: int = 0  # scans before the reference begins or after it ends
     moved_m: Floats | None = None  # how far each pose was moved over its gap (`associate.moved`)
     open_m: Floats | None = None  # sigma on each axis that this leaves open; NaN: not moved
 
@@ -158,7 +168,7 @@ def nearest(
     near = np.flatnonzero(np.abs(gap) <= round(tolerance_s * NANOSECONDS))
     kept = near[_best_of_each(closest[near], np.abs(gap[near]))]
     if len(kept) < MIN_MATCHED_SHARE * min(len(estimate), len(reference)) or len(kept) == 0:
-        raise PairingError(explain_mismatch(shifted, reference, len(kept), tolerance_s))
+        raise mismatch(shifted, reference, len(kept), tolerance_s)
     return Pairs(
         kept,
         closest[kept],
@@ -167,7 +177,15 @@ def nearest(
         len(reference),
         tolerance_s,
         offset_s,
+        outside=outside(shifted, reference, tolerance_s),
     )
+
+
+def outside(stamp: Ints, reference: Ints, tolerance_s: float) -> int:
+    """How many stamps lie before or after the reference, by more than the tolerance."""
+    slack = round(tolerance_s * NANOSECONDS)
+    first, last = np.searchsorted(stamp, [reference[0] - slack, reference[-1] + slack + 1])
+    return int(len(stamp) - (last - first))
 
 
 def _closest(stamp: Ints, among: Ints) -> Ints:

@@ -1,5 +1,6 @@
 """Which pose of the reference each scan meets: the nearest, moved or not, or one in between."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -55,16 +56,7 @@ def pair_scans(
         found = interpolate(reference, estimate.stamp, offset_s=options.given_offset_s)
     except PairingError as error:
         raise PairingError(f"{clock.sentence}: {error}" if clock else str(error)) from error
-    count = len(found.index)
-    pairs = Pairs(
-        found.index,
-        np.arange(count),
-        np.zeros(count),
-        found.scans,
-        len(reference),
-        0.0,
-        options.given_offset_s,
-    )
+    pairs = replace(found.pairs, poses=len(reference))
     how = f"the reference is a continuous motion, white noise on {found.position.prior}"
     return pairs, found.track, (*clock_notes, how, *found.notes)
 
