@@ -80,6 +80,31 @@ def test_missing_file_and_folder(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
+    "words",
+    [("check", "."), ("check", "/"), ("score", ".", "--ref", "."), ("convert", ".", "a.csv"),
+     ("pair", ".", ".."), ("calibrate", ".", "--ref", "a"), ("explain", ".", "--telemetry", "a"),
+     ("lab", "run", ".", "-o", "a.square")],
+)  # fmt: skip
+def test_folders_without_a_name(words, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert "smfeval: " in refused(capsys, *words)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("score", "a", "--reff", "b"), "required: --ref; --reff is unknown; '--ref' may be meant"),
+        (("score", "a", "--ref", "b", "--rules", "enery"), "'energy' may be meant"),
+        (("score", "a", "--ref", "b", "--body-size", "1e308"), "from 0 to 1e+06, not 1e+308"),
+        (("convert", "a", "b.bag"), "bags are written as .mcap"),
+        (("lab", "simulate", "courtyrd", "-o", "w"), "no world; 'courtyard' may be meant"),
+    ],
+)
+def test_what_may_be_meant_is_said(words, sentence, capsys):
+    assert sentence in refused(capsys, *words)
+
+
+@pytest.mark.parametrize(
     ("encoding", "first"),
     [
         ("ascii", r"caf\u00e9 \ud83d\ude00.txt"),

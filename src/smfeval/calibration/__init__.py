@@ -36,7 +36,7 @@ from smfeval.calibration.held_out import (
     time_blocks,
 )
 from smfeval.calibration.models import pooled_scale, robust_scale
-from smfeval.calibration.regions import Regions, conformal_regions
+from smfeval.calibration.regions import Regions, conformal_regions, refuse_level
 from smfeval.errors import ConventionError, OptionError, SeriesError
 from smfeval.evaluation import Options, evaluate
 from smfeval.summarise.number import Number
@@ -227,6 +227,8 @@ def calibrate(
         Also find regions that hold on this share of new tracks.
     """
     _refuse_mixed([estimate for estimate, _ in (*train, *on)])
+    if regions is not None:
+        refuse_level(regions)
     tracks = _score_all([*train, *on], options or Options(), telemetry, columns)
     parts = [Part(track) for track in tracks[: len(train)]]
     tests = [Part(track) for track in tracks[len(train) :]]

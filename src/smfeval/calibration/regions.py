@@ -49,12 +49,17 @@ def fewest_tracks(level: float) -> int:
     return ceil(round(level / (1 - level), 9))
 
 
+def refuse_level(level: float) -> None:
+    """Raise on a level that is no probability."""
+    if not 0 < level < 1:
+        raise OptionError(f"regions hold with a probability between 0 and 1, not {level}")
+
+
 def conformal_regions(
     nees: Sequence[Floats], dimension: int, *, level: float, share: float = 0.9
 ) -> Regions:
     """Regions from the NEES of every scan of every track."""
-    if not 0 < level < 1:
-        raise OptionError(f"regions hold with a probability between 0 and 1, not {level}")
+    refuse_level(level)
     count, needed = len(nees), fewest_tracks(level)
     if count < needed:
         raise OptionError(
