@@ -273,11 +273,7 @@ OPENS_FILES = {  # and limits them, or reads what we wrote ourselves
     "studies/digest.py",
     "studies/repeats.py",
 }
-OPENING = re.compile(
-    r"\.read_(bytes|text)\(|\bread_parquet\(|\bopen\(\"r|gzip\.(open|decompress)"
-)
-    r"\.read_(bytes|text)\(|\bread_parquet\(|\bopen\(\"r|\.open\(\"r|gzip\.(open|decompress)"
-)
+OPENING = re.compile(r"\.read_(bytes|text)\(|\bread_parquet\(|\bopen\(\"r|gzip\.(open|decompress)")
 
 
 def test_inputs_are_opened_by_the_reader_that_limits_them():
