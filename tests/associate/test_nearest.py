@@ -182,6 +182,14 @@ def test_a_unit_is_guessed_beside_another_epoch_and_after_an_offset():
     assert "milliseconds" not in message(stamps(400, rate_hz=0.4) + 50 * MS, stamps(10**3)[:2])
 
 
+def test_two_estimates_are_called_by_their_names():
+    text = message(stamps(50, start_s=12), stamps(50), names=("a.square", "b.square"))
+    assert "0 of 50 scans meet one of b.square within 5 ms: a.square 12." in text
+    wrong = message(1000 * stamps(50, start_s=0), stamps(50), names=("a.square", "b.square"))
+    assert "; a.square is 1,000 times as long" in wrong
+    assert "reference" not in text + wrong
+
+
 def test_a_track_a_hundred_times_as_long_is_in_no_other_unit():
     text = message(stamps(50, start_s=0, rate_hz=0.1) + 50 * MS, stamps(50, start_s=0))
     assert "seem to be in" not in text

@@ -217,3 +217,26 @@ def test_options_that_would_be_ignored_are_refused(tmp_path, capsys):
         assert "means nothing for TUM files" in refused(capsys, "check", tmp_path / "a.txt", *words)
     outcome = run(capsys, "check", tmp_path / "a.txt", "--convention", "left")
     assert "option convention has no effect: there are no covariances" in outcome.out
+
+
+def test_options_about_particles_are_refused_where_there_are_none(tmp_path, rng, capsys):
+    write(gaussian(12, rng), tmp_path / "a.square")
+    words = ("score", tmp_path / "a.square", "--ref", tmp_path / "a.square")
+    for flag in ("--unbiased", "--kernel-density"):
+        assert f"{flag} is about particles" in refused(capsys, *words, flag)
+
+
+@pytest.mark.parametrize(
+    ("target", "lost"),
+    [
+        ("b.csv", "what it declares: body imu, gauge fixed, world map"),
+        ("b.mcap", "what it declares: body imu, gauge fixed"),
+        ("b.parquet", None),
+    ],
+)
+def test_what_a_format_cannot_declare_is_told(target, lost, tmp_path, rng, capsys):
+    """Read again, a track without a gauge would be aligned by another rule."""
+    track = gaussian(5, rng).with_about(body="imu", world="map", gauge="fixed")
+    write(track, tmp_path / "a.square")
+    told = run(capsys, "convert", tmp_path / "a.square", tmp_path / target, "--json").out
+    assert json.loads(told)["lost"] == ([lost] if lost else [])

@@ -19,12 +19,22 @@ SAME_DURATION = 1.5  # two tracks of one recording are as long as each other wit
 SLOW_STEP_S = 5.0  # scans come more often; where they do not, the unit of the stamps is in doubt
 
 
-def mismatch(estimate: Ints, reference: Ints, matched: int, tolerance_s: float) -> PairingError:
+ROLES = ("estimate", "reference")  # of two tracks, unless they have names
+
+
+def mismatch(
+    estimate: Ints,
+    reference: Ints,
+    matched: int,
+    tolerance_s: float,
+    names: tuple[str, str] = ROLES,
+) -> PairingError:
     """One sentence: how few matched, the two time spans, and a guess at the cause."""
-    spans = f"estimate {_span(estimate)}, reference {_span(reference)}"
-    cause, remedy = _guess_cause(estimate, reference)
+    spans = f"{names[0]} {_span(estimate)}, {names[1]} {_span(reference)}"
+    cause, remedy = _guess_cause(estimate, reference, names)
+    met = "a reference pose" if names == ROLES else f"one of {names[1]}"
     return PairingError(
-        f"{matched} of {len(estimate)} scans meet a reference pose within "
+        f"{matched} of {len(estimate)} scans meet {met} within "
         f"{words.duration(tolerance_s)}: {spans}; {cause}",
         remedy=remedy,
     )
@@ -34,7 +44,9 @@ def _span(stamp: Ints) -> str:
     return f"{seconds_text(int(stamp[0]))} to {seconds_text(int(stamp[-1]))} s"
 
 
-def _guess_cause(estimate: Ints, reference: Ints) -> tuple[str, Remedy | None]:
+def _guess_cause(
+    estimate: Ints, reference: Ints, names: tuple[str, str]
+) -> tuple[str, Remedy | None]:
     """What is wrong with the clocks, and the option that may mend it."""
     first, second = abs(float(estimate[0])) / NANOSECONDS, abs(float(reference[0])) / NANOSECONDS
     epochs = "one counts from its start, the other from 1970"
@@ -42,7 +54,7 @@ def _guess_cause(estimate: Ints, reference: Ints) -> tuple[str, Remedy | None]:
     unit = _unit(first, second)
     if unit:
         return f"one of them seems to be in {unit}", None
-    stretched = _unit_by_duration(_duration_s(estimate), _duration_s(reference))
+    stretched = _unit_by_duration(_duration_s(estimate), _duration_s(reference), names)
     slow = max(_step_s(estimate), _step_s(reference)) > SLOW_STEP_S
     if stretched and (counted or slow):
         return f"{stretched}; and {epochs}" if counted == 1 else stretched, None
@@ -72,14 +84,15 @@ def _unit(first: float, second: float) -> str | None:
     return next((unit for factor, unit in UNITS.items() if abs(ratio / factor - 1) < 1e-3), None)
 
 
-def _unit_by_duration(estimate_s: float, reference_s: float) -> str | None:
+def _unit_by_duration(estimate_s: float, reference_s: float, names: tuple[str, str]) -> str | None:
     """Whose stamps are counted in another unit, if that would make the two tracks as long."""
     short, long = sorted((estimate_s, reference_s))
     for factor, unit in DURATION_UNITS.items():
         if short > 0 and factor / SAME_DURATION <= long / short <= factor * SAME_DURATION:
-            whose = "estimate" if estimate_s > reference_s else "reference"
+            whose = names[int(estimate_s < reference_s)]
+            whose = f"the {whose}" if names == ROLES else whose
             return (
-                f"the {whose} is {words.number(long / short)} times as long, "
+                f"{whose} is {words.number(long / short)} times as long, "
                 f"so its stamps seem to be in {unit}, not in seconds"
             )
     return None
@@ -151,7 +164,12 @@ class Moves:
 
 
 def nearest(
-    estimate: Ints, reference: Ints, *, tolerance_s: float = TOLERANCE_S, offset_s: float = 0.0
+    estimate: Ints,
+    reference: Ints,
+    *,
+    tolerance_s: float = TOLERANCE_S,
+    offset_s: float = 0.0,
+    names: tuple[str, str] = ROLES,
 ) -> Pairs:
     """Pair two increasing series of stamps (ns).
 
@@ -168,7 +186,7 @@ def nearest(
     near = np.flatnonzero(np.abs(gap) <= round(tolerance_s * NANOSECONDS))
     kept = near[_best_of_each(closest[near], np.abs(gap[near]))]
     if len(kept) < MIN_MATCHED_SHARE * min(len(estimate), len(reference)) or len(kept) == 0:
-        raise mismatch(shifted, reference, len(kept), tolerance_s)
+        raise mismatch(shifted, reference, len(kept), tolerance_s, names)
     return Pairs(
         kept,
         closest[kept],

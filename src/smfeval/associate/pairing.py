@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from smfeval.associate.moved import move_reference
-from smfeval.associate.nearest import Pairs, nearest
+from smfeval.associate.nearest import ROLES, Pairs, nearest
 from smfeval.errors import PairingError
 from smfeval.maths.symmetric import chunks
 from smfeval.options import Options
@@ -19,13 +19,19 @@ NEGLIGIBLE = 0.01  # sigma: left open by a move, it changes no variance by more 
 FEW, MOVED_M = 10, 1.0  # fewer scans, or a shorter way, may well be without a turn
 
 
-def nearest_pairs(estimate: AnyTrack, reference: AnyTrack, options: Options) -> Pairs:
-    """Nearest stamps, as the options say."""
+def nearest_pairs(
+    estimate: AnyTrack,
+    reference: AnyTrack,
+    options: Options,
+    names: tuple[str, str] = ROLES,
+) -> Pairs:
+    """Nearest stamps, as the options say; `names` are those of the two in a sentence."""
     return nearest(
         estimate.stamp,
         reference.stamp,
         tolerance_s=options.tolerance_s,
         offset_s=options.given_offset_s,
+        names=names,
     )
 
 
