@@ -15,7 +15,7 @@ Messages are one sentence in terms of the data. The command line prints them and
 
 from typing import Literal
 
-Remedy = Literal["axes", "bad_rows", "duplicates", "limit", "lossy"]
+Remedy = Literal["axes", "bad_rows", "duplicates", "limit", "lossy", "offset", "tolerance"]
 
 
 class SmfevalError(Exception):
@@ -64,6 +64,10 @@ class TrackError(SmfevalError):
 
 class PairingError(SmfevalError):
     """Two tracks that do not meet in time, or too few or too degenerate poses to align them."""
+
+    def __init__(self, reason: str, *, remedy: Remedy | None = None):
+        self.remedy = remedy
+        super().__init__(reason)
 
 
 class ConventionError(SmfevalError):

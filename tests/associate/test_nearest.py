@@ -140,7 +140,7 @@ def test_a_time_zone_is_guessed(hours):
     estimate = stamps(50) + hours * 3600 * NANOSECONDS
     text = message(estimate, stamps(50))
     assert f"about {hours} h apart" in text
-    assert f"offset {-3600 * hours:.3f} s" in text
+    assert f"offset of {-3600 * hours:.3f} s" in text
 
 
 def test_a_different_epoch_is_guessed():
@@ -171,6 +171,23 @@ def test_a_unit_of_stamps_from_zero_is_guessed_by_the_durations(unit, factor, wh
     text = message(wrong, right) if whose == "estimate" else message(right, wrong)
     assert f"the {whose} is" in text
     assert f"its stamps seem to be in {unit}, not in seconds" in text
+
+
+def test_a_unit_is_guessed_beside_another_epoch_and_after_an_offset():
+    wrong, right = stamps(400, start_s=0) * 1000, stamps(400)
+    text = message(wrong, right)
+    assert "its stamps seem to be in milliseconds, not in seconds" in text
+    assert "one counts from its start, the other from 1970" in text
+    assert "milliseconds" in message(wrong + right[0], right)  # as if the offset had been given
+    assert "milliseconds" not in message(stamps(400, rate_hz=0.4) + 50 * MS, stamps(10**3)[:2])
+
+
+def test_two_estimates_are_called_by_their_names():
+    text = message(stamps(50, start_s=12), stamps(50), names=("a.square", "b.square"))
+    assert "0 of 50 scans meet one of b.square within 5 ms: a.square 12." in text
+    wrong = message(1000 * stamps(50, start_s=0), stamps(50), names=("a.square", "b.square"))
+    assert "; a.square is 1,000 times as long" in wrong
+    assert "reference" not in text + wrong
 
 
 def test_a_track_a_hundred_times_as_long_is_in_no_other_unit():

@@ -80,6 +80,31 @@ def test_missing_file_and_folder(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
+    "words",
+    [("check", "."), ("check", "/"), ("score", ".", "--ref", "."), ("convert", ".", "a.csv"),
+     ("pair", ".", ".."), ("calibrate", ".", "--ref", "a"), ("explain", ".", "--telemetry", "a"),
+     ("lab", "run", ".", "-o", "a.square")],
+)  # fmt: skip
+def test_folders_without_a_name(words, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert "smfeval: " in refused(capsys, *words)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("score", "a", "--reff", "b"), "required: --ref; --reff is unknown; '--ref' may be meant"),
+        (("score", "a", "--ref", "b", "--rules", "enery"), "'energy' may be meant"),
+        (("score", "a", "--ref", "b", "--body-size", "1e308"), "from 0 to 1e+06, not 1e+308"),
+        (("convert", "a", "b.bag"), "bags are written as .mcap"),
+        (("lab", "simulate", "courtyrd", "-o", "w"), "no world; 'courtyard' may be meant"),
+    ],
+)
+def test_what_may_be_meant_is_said(words, sentence, capsys):
+    assert sentence in refused(capsys, *words)
+
+
+@pytest.mark.parametrize(
     ("encoding", "first"),
     [
         ("ascii", r"caf\u00e9 \ud83d\ude00.txt"),
@@ -192,3 +217,26 @@ def test_options_that_would_be_ignored_are_refused(tmp_path, capsys):
         assert "means nothing for TUM files" in refused(capsys, "check", tmp_path / "a.txt", *words)
     outcome = run(capsys, "check", tmp_path / "a.txt", "--convention", "left")
     assert "option convention has no effect: there are no covariances" in outcome.out
+
+
+def test_options_about_particles_are_refused_where_there_are_none(tmp_path, rng, capsys):
+    write(gaussian(12, rng), tmp_path / "a.square")
+    words = ("score", tmp_path / "a.square", "--ref", tmp_path / "a.square")
+    for flag in ("--unbiased", "--kernel-density"):
+        assert f"{flag} is about particles" in refused(capsys, *words, flag)
+
+
+@pytest.mark.parametrize(
+    ("target", "lost"),
+    [
+        ("b.csv", "what it declares: body imu, gauge fixed, world map"),
+        ("b.mcap", "what it declares: body imu, gauge fixed"),
+        ("b.parquet", None),
+    ],
+)
+def test_what_a_format_cannot_declare_is_told(target, lost, tmp_path, rng, capsys):
+    """Read again, a track without a gauge would be aligned by another rule."""
+    track = gaussian(5, rng).with_about(body="imu", world="map", gauge="fixed")
+    write(track, tmp_path / "a.square")
+    told = run(capsys, "convert", tmp_path / "a.square", tmp_path / target, "--json").out
+    assert json.loads(told)["lost"] == ([lost] if lost else [])

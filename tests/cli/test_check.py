@@ -22,6 +22,13 @@ def here(tmp_path, monkeypatch, rng):
     return tmp_path
 
 
+def test_a_file_that_cannot_be_read_is_told_of_on_stderr_too(here, capsys):
+    outcome = run(capsys, "check", "a.square", "none.tum", "b.tum")
+    assert outcome.code == 2
+    assert "none.tum: there is no such file" in outcome.out
+    assert outcome.err == "smfeval: 1 of 3 files cannot be read\n"
+
+
 def test_each_file_has_a_block(here, capsys):
     outcome = run(capsys, "check", "a.square", "b.tum")
     assert outcome.code == 0

@@ -2,6 +2,7 @@
 
 import json
 from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -64,8 +65,13 @@ def test_an_honest_filter_is_not_refuted(here, capsys):
         (["a.csv", "--gate", "radar=9"], 2, "sensors are"),
         (["a.csv", "--false-alarms", "2"], 2, "is not between 0 and 1"),
         (["nothing.csv"], 2, "there is no such file"),
+        (["tiny.csv"], 2, "tiny.csv: a, row 1: a variance is not from 1e-100 to 1e+30"),
+        (["far.csv"], 2, "far.csv: a, row 1: an innovation is beyond 1e+15"),
     ],
 )
 def test_exit_codes(here, capsys, words, code, sentence):
+    for name, numbers in (("tiny", "1,1e-320"), ("far", "1e300,1")):
+        row = f"stamp,sensor,innovation_1,covariance_11\n0,a,{numbers}\n"
+        Path(f"{name}.csv").write_text(row)
     assert main(["nis", *words]) == code
     assert sentence in capsys.readouterr().err

@@ -220,12 +220,24 @@ def test_a_recorder_can_be_watched_while_it_writes(here, capsys):
         (["honest.square", "bold.square", "--gate", "9"], "goes with --nis"),
         (["--nis", "cut.tum", "--once"], "there is no column 'stamp'"),
         (["honest.square", "bold.square", "--state", "junk.txt"], "no state of smfeval watch"),
+        (["honest.square", "bold.square", "--state", "deep.json"], "no state of smfeval watch"),
+        (["honest.square", "bold.square", "--state", "no/s.json"], "there is no folder no"),
+        (["honest.square", "bold.square", "--state", "bold.square"], "this command reads the file"),
+        (["honest.square", "bold.square", "--every", "nan"], "--every 'nan' is no time to wait"),
+        (["honest.square", "bold.square", "--idle", "-1"], "--idle '-1' is no time to wait"),
+        (["honest.square", "empty.square", "--once"], "no two scans meet in time; nothing was"),
+        (["honest.square", "--ref", "late.tum", "--once"], "no two scans meet in time; nothing"),
+        (["--nis", "head.csv", "--once"], "there is no measurement; nothing was watched"),
     ],
 )
 def test_bad_input_is_one_sentence(words, sentence, here, capsys):
     Path("junk.txt").write_text("hello\n")
     Path("cut.tum").write_text("0 0 0 0 0 0 0 1\n1 2 3 4 5\n")
     Path("word.tum").write_text("0 0 x 0 0 0 0 1\n")
+    Path("deep.json").write_text("[" * 100_000)
+    Path("empty.square").write_text("")
+    Path("late.tum").write_text("9e8 0 0 0 0 0 0 1\n9.1e8 0 0 0 0 0 0 1\n")
+    Path("head.csv").write_text("stamp,sensor,innovation_1,covariance_11\n")
     assert main(["watch", *words]) == 2
     assert sentence in capsys.readouterr().err
 

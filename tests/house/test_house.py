@@ -260,3 +260,28 @@ def test_no_two_classes_have_one_name():
             if isinstance(node, ast.ClassDef) and node.name != "Settings":
                 homes.setdefault(node.name, []).append(file.name)
     assert {name: where for name, where in homes.items() if len(where) > 1} == {}
+
+
+OPENS_FILES = {  # and limits them, or reads what we wrote ourselves
+    "io/source.py",
+    "io/stream.py",
+    "io/parquet.py",
+    "io/ros/bag.py",
+    "show/render.py",
+    "show/notebook.py",
+    "studies/cache.py",
+    "studies/digest.py",
+    "studies/repeats.py",
+}
+OPENING = re.compile(r"\.read_(bytes|text)\(|\bread_parquet\(|\bopen\(\"r|gzip\.(open|decompress)")
+
+
+def test_inputs_are_opened_by_the_reader_that_limits_them():
+    source = ROOT / "src" / "smfeval"
+    found = {
+        path.relative_to(source).as_posix()
+        for path in source.rglob("*.py")
+        if OPENING.search(path.read_text()) and "lab" not in path.parts
+    }
+    assert found <= OPENS_FILES
+    assert "io/source.py" in found

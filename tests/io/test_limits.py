@@ -10,9 +10,19 @@ import pytest
 
 from smfeval.errors import FormatError, OptionError
 from smfeval.io import read, text_reader, write
+from smfeval.io.corrections import read_telemetry_columns
 from smfeval.io.extrinsic import read_extrinsic
+from smfeval.io.innovations import read_innovations
 from smfeval.io.options import ReadOptions
-from smfeval.io.source import HEADER_BYTES, LIMIT_BYTES, LINE_BYTES, YAML_BYTES, read_head
+from smfeval.io.source import (
+    HEADER_BYTES,
+    LIMIT_BYTES,
+    LINE_BYTES,
+    YAML_BYTES,
+    read_head,
+    reading_limit,
+)
+from smfeval.io.telemetry import read_telemetry_table
 from smfeval.studies.plan_file import DEPTH, PLAN_BYTES, read_plan, read_toml
 from support.beliefs import gaussian, poses
 from support.commands import refused, run
@@ -37,6 +47,14 @@ needs_devices = pytest.mark.skipif(not ENDLESS.exists(), reason="no devices on t
         ("study", "{}"),
         ("sweep", "{}"),
         ("lab", "run", "{}", "-o", "b.square"),
+        ("nis", "{}"),
+        ("table", "{}"),
+        ("watch", "{}", "--ref", "a.tum"),
+        ("watch", "--nis", "{}"),
+        ("explain", "a.tum", "--telemetry", "{}"),
+        ("score", "a.tum", "--ref", "a.tum", "--calibration", "{}"),
+        ("score", "a.tum", "--ref", "a.tum", "--calibration", "a", "--telemetry", "{}"),
+        ("calibrate", "a.tum", "--ref", "a.tum", "--telemetry", "{}", "--follow", "n"),
     ],
 )
 def test_a_pipe_or_a_device_is_refused_and_not_waited_for(
@@ -79,6 +97,25 @@ def test_gzip_is_unpacked_up_to_the_limit_only(tmp_path, rng):
     with pytest.raises(FormatError, match=r"more than .* in it, which is the limit") as caught:
         read(tmp_path / "a.tum.gz", limit=size - 1)
     assert caught.value.remedy == "limit"
+
+
+@pytest.mark.parametrize(
+    "reading", [read_innovations, read_telemetry_table, read_telemetry_columns]
+)
+def test_tables_of_text_are_unpacked_up_to_an_eighth_of_the_limit(reading, tmp_path):
+    path = bomb(tmp_path / "a.csv", b"\n" * 1000, times=200)
+    with (
+        reading_limit(8 * 150_000),
+        pytest.raises(FormatError, match="more than 150 kB in it, which is the limit"),
+    ):
+        reading(path)
+
+
+def test_the_name_of_a_table_of_telemetry_is_no_pattern(tmp_path):
+    for name, matched in (("t1", 1), ("t[1]", 2)):
+        table = pl.DataFrame({"stamp": [1, 2], "matched": [matched] * 2})
+        table.write_parquet(tmp_path / f"{name}.parquet")
+    assert read_telemetry_columns(tmp_path / "t[1].parquet").values[0] == [2]
 
 
 def test_a_plain_file_and_a_table_have_the_same_limit(tmp_path, rng):
@@ -136,7 +173,7 @@ def test_a_line_without_an_end_is_refused(packed, head, tmp_path):
 
 
 def test_comments_without_an_end_are_refused(tmp_path):
-    path = bomb(tmp_path / "a.tum.gz", b"# comment\n" * 10_000, times=4 * HEADER_BYTES // 100_000)
+    path = bomb(tmp_path / "a.tum.gz", b"# comment\n" * 10_000, times=1 + HEADER_BYTES // 100_000)
     for reading in (read_head, read, text_reader.read_header):
         with pytest.raises(FormatError, match="no row of numbers in the first 4 MB"):
             reading(path)

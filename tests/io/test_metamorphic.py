@@ -6,7 +6,7 @@ bit, unless a format keeps less.
 import gzip
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -265,6 +265,7 @@ def comment(source, rng):
 
 
 CHANGES = (comment, shuffle, pack, rename, move)  # in this order; each case takes some of them
+CASES_OF_A_TRACK = 8  # the same files, changed in other ways
 BACK = ("square", "parquet", "square.gz")  # formats that keep all that a track has
 
 
@@ -275,8 +276,13 @@ def test_no_number_changes(make, tmp_path):
     for case in range(-(-CASES // len(SOURCES))):
         folder = tmp_path / "work"
         folder.mkdir()
-        source = make(folder, rng)
-        before = source.read()
+        if case % CASES_OF_A_TRACK == 0:
+            made = make(folder, rng)
+            before = made.read()
+            content = {path: path.read_bytes() for path in folder.iterdir()}
+        for path, data in content.items():
+            path.write_bytes(data)
+        source = replace(made)
         taken = [change for change in CHANGES if rng.random() < 0.4]
         for change in taken:
             change(source, rng)

@@ -19,7 +19,7 @@ from smfeval.track import GaussianTrack, ParticleTrack
 from support.beliefs import gaussian, particles, poses
 
 SCANS = 6
-CASES_EACH = 500
+CASES_EACH = 60  # of each format, parser and packing; ten times as many in the slow tests
 
 
 @pytest.fixture(scope="module")
@@ -132,13 +132,14 @@ def assert_same_numbers(track, name, content):
     np.testing.assert_array_equal(rest, expected[:, others])
 
 
+@pytest.mark.parametrize("cases", [CASES_EACH, pytest.param(600, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", COLUMNS)
 @pytest.mark.parametrize("packed", [False, True])
-def test_a_damaged_file_is_refused_or_read_as_it_stands(name, packed, originals, tmp_path):
+def test_a_damaged_file_is_refused_or_read_as_it_stands(name, packed, cases, originals, tmp_path):
     path = tmp_path / name
 
     @settings(
-        max_examples=CASES_EACH // 2 + 1,
+        max_examples=cases,
         deadline=None,
         suppress_health_check=[HealthCheck.function_scoped_fixture],
     )
@@ -158,7 +159,7 @@ def test_a_damaged_file_is_refused_or_read_as_it_stands(name, packed, originals,
 def test_a_damaged_gzip_stream_is_refused_or_read_whole(originals, tmp_path):
     packed = gzip.compress(originals["poses.tum"])
     rng = np.random.default_rng(3)
-    for _ in range(300):
+    for _ in range(100):
         damaged = bytearray(packed)
         damaged[rng.integers(len(damaged))] = rng.integers(256)
         (tmp_path / "a.tum.gz").write_bytes(bytes(damaged))

@@ -1,7 +1,9 @@
 """Tuning: few runs find the best setting, and what of the gain is earned is told apart."""
 
 import json
+import os
 import sys
+import time
 from importlib.resources import files
 
 import jsonschema
@@ -10,6 +12,7 @@ import pytest
 
 from smfeval.errors import OptionError, PairingError, SeriesError
 from smfeval.evaluation import Options
+from smfeval.lab.cli.tune import run_program
 from smfeval.lab.tune import TunedKnob, TuningTrack, tune
 from smfeval.track import GaussianTrack
 from support.commands import refused, run
@@ -101,7 +104,7 @@ def test_what_cannot_be_tuned_is_refused():
     knob = TunedKnob("R", 1e-6, 1.0, 1e-5)
     with pytest.raises(OptionError, match="another to prove it on"):
         tune(only_claims, [knob], TRACKS, [], options=PLAIN)
-    with pytest.raises(OptionError, match="need 4 tries"):
+    with pytest.raises(OptionError, match="takes 4 tries"):
         tune(only_claims, [knob], TRACKS[:1], TRACKS[1:], options=PLAIN, tries=3)
     with pytest.raises(SeriesError, match="reports no covariance"):
         tune(lambda track, settings: truth(), [knob], TRACKS[:1], TRACKS[1:], options=PLAIN)
@@ -146,3 +149,30 @@ def test_a_filter_of_ones_own_is_run_by_a_template(tmp_path, capsys, monkeypatch
     assert "ended with code 1: the map is empty" in refused(capsys, *broken)
     gone = [word.replace(sys.executable, "./no-such-filter") for word in words]
     assert "fails where it starts" in refused(capsys, *gone)
+    assert "--timeout is a time of up to 30 days" in refused(capsys, *words, "--timeout", "nan")
+    late = [word.replace(sys.executable, "sh -c 'sleep 99; echo' ") for word in words]
+    assert "sh took longer than 100 ms" in refused(capsys, *late, "--timeout", "0.1")
+
+
+def test_what_a_late_program_started_ends_with_it(tmp_path):
+    """The program of a user is often a script that starts the filter, which holds a pipe here."""
+    os.mkfifo(tmp_path / "held")
+    end = os.open(tmp_path / "held", os.O_RDONLY | os.O_NONBLOCK)
+    script = f"sleep 99 > {tmp_path / 'held'} & wait"
+    with pytest.raises(SeriesError, match="sh took longer"):
+        run_program(["sh", "-c", script], 0.3)
+    for _ in range(600):  # a killed process lets go when the system gets to it
+        try:
+            assert os.read(end, 1) == b""
+            break
+        except BlockingIOError:
+            time.sleep(0.01)
+    else:
+        pytest.fail("what the program started is still there")
+    os.close(end)
+
+
+def test_few_tries_are_refused_before_a_world_is_simulated(capsys, monkeypatch):
+    monkeypatch.setattr("smfeval.lab.cli.tune.simulate", None)
+    words = ("lab", "tune", "--worlds", "courtyard", "--knob", "point_variance=1e-4:1")
+    assert "takes 4 tries or more" in refused(capsys, *words, "--tries", "3")

@@ -145,7 +145,7 @@ def test_sets_are_made_of_worlds():
     assert {each.world for each in ADVERSARIAL} == {"tunnel", "tunnel_ribs", "corridor", "field"}
     assert {each.world for each in HANDHELD} == {"park", "street", "campus", "campus_loop"}
     assert all(each.world in WORLDS for each in (*EASY, *ADVERSARIAL, *HANDHELD))
-    with pytest.raises(OptionError, match="'moon' is no world; the worlds are college"):
+    with pytest.raises(OptionError, match="'moon' is no world; it is one of college"):
         world_named("moon")
 
 

@@ -198,7 +198,11 @@ def test_a_key_like_no_other_is_told_with_all_of_them(mistake):
         ("", "[options]\ntolerance = '5 apples'\n", "'5 apples' is no time; write 0.005 or 5ms"),
         ("", "[options]\ntolerance = -1\n", "tolerance -1 is no time that could be meant"),
         ("", "[options]\noffset = inf\n", "offset inf is no time that could be meant"),
-        ("", "[options]\nrules = ['energie']\n", "rule 'energie' is unknown; it is one of ape"),
+        (
+            "",
+            "[options]\nrules = ['energie']\n",
+            "'energie' is unknown; 'energy' may be meant",
+        ),
         ("", "[options]\nbeta = 2\n", ": [options]: beta must be between 0 and 2"),
         ("", "[options]\nlevel = 95\n", ": [options]: a level between"),
         ("", "[options]\nseed = -1\n", "a seed is a whole number from 0 on, not -1"),

@@ -14,7 +14,7 @@ import numpy as np
 
 from smfeval import words
 from smfeval.associate.clock_errors import Curve, curve_of
-from smfeval.associate.nearest import explain_mismatch
+from smfeval.associate.nearest import mismatch
 from smfeval.errors import PairingError
 from smfeval.maths import so3
 from smfeval.maths.arrays import Bools, Floats, Ints
@@ -120,7 +120,7 @@ def _curves(estimate: AnyTrack, reference: AnyTrack, reach_s: float) -> tuple[Cu
     ours, theirs = curve_of(estimate, origin), curve_of(reference, origin)
     apart = max(ours.seconds[0] - theirs.seconds[-1], theirs.seconds[0] - ours.seconds[-1])
     if apart > reach_s:
-        raise PairingError(explain_mismatch(estimate.stamp, reference.stamp, 0, reach_s))
+        raise mismatch(estimate.stamp, reference.stamp, 0, reach_s)
     return ours, theirs
 
 

@@ -43,7 +43,7 @@ from smfeval.associate.motion_prior import (
     principal_axes,
     windows,
 )
-from smfeval.associate.nearest import LONGEST_S, Pairs, explain_mismatch
+from smfeval.associate.nearest import LONGEST_S, Pairs, mismatch
 from smfeval.errors import OptionError, PairingError
 from smfeval.maths import so3
 from smfeval.maths.arrays import Bools, Floats, Ints
@@ -198,6 +198,7 @@ class InterpolatedReference:
             poses=len(self),
             tolerance_s=0.0,
             offset_s=self.offset_s,
+            outside=self.outside,
         )
 
 
@@ -283,7 +284,7 @@ def _match_stamps(
     within = (stamp >= reference[0]) & (stamp <= reference[-1])
     near = within & _is_near(reference, stamp, longest_s)
     if not near.any():
-        raise PairingError(explain_mismatch(stamp, reference, 0, 0.0))
+        raise mismatch(stamp, reference, 0, 0.0)
     return np.flatnonzero(near), int((~within).sum()), int((within & ~near).sum())
 
 

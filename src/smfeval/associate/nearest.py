@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from smfeval import words
-from smfeval.errors import PairingError
+from smfeval.errors import PairingError, Remedy
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS, seconds_text
 from smfeval.options import TOLERANCE_S
@@ -16,14 +16,27 @@ UNITS = {1e3: "microseconds", 1e6: "milliseconds", 1e9: "seconds"}  # read as na
 
 DURATION_UNITS = {1e3: "milliseconds", 1e6: "microseconds", 1e9: "nanoseconds"}  # read as seconds
 SAME_DURATION = 1.5  # two tracks of one recording are as long as each other within this factor
+SLOW_STEP_S = 5.0  # scans come more often; where they do not, the unit of the stamps is in doubt
 
 
-def explain_mismatch(estimate: Ints, reference: Ints, matched: int, tolerance_s: float) -> str:
+ROLES = ("estimate", "reference")  # of two tracks, unless they have names
+
+
+def mismatch(
+    estimate: Ints,
+    reference: Ints,
+    matched: int,
+    tolerance_s: float,
+    names: tuple[str, str] = ROLES,
+) -> PairingError:
     """One sentence: how few matched, the two time spans, and a guess at the cause."""
-    spans = f"estimate {_span(estimate)}, reference {_span(reference)}"
-    return (
-        f"{matched} of {len(estimate)} scans meet a reference pose within "
-        f"{words.duration(tolerance_s)}: {spans}; {_guess_cause(estimate, reference)}"
+    spans = f"{names[0]} {_span(estimate)}, {names[1]} {_span(reference)}"
+    cause, remedy = _guess_cause(estimate, reference, names)
+    met = "a reference pose" if names == ROLES else f"one of {names[1]}"
+    return PairingError(
+        f"{matched} of {len(estimate)} scans meet {met} within "
+        f"{words.duration(tolerance_s)}: {spans}; {cause}",
+        remedy=remedy,
     )
 
 
@@ -31,31 +44,35 @@ def _span(stamp: Ints) -> str:
     return f"{seconds_text(int(stamp[0]))} to {seconds_text(int(stamp[-1]))} s"
 
 
-def _guess_cause(estimate: Ints, reference: Ints) -> str:
-    start = (float(estimate[0]) - float(reference[0])) / NANOSECONDS
+def _guess_cause(
+    estimate: Ints, reference: Ints, names: tuple[str, str]
+) -> tuple[str, Remedy | None]:
+    """What is wrong with the clocks, and the option that may mend it."""
     first, second = abs(float(estimate[0])) / NANOSECONDS, abs(float(reference[0])) / NANOSECONDS
-    stretched = _unit_by_duration(_duration_s(estimate), _duration_s(reference))
-    if stretched and max(first, second) < EPOCH_S:
-        return stretched
-    if estimate[0] <= reference[-1] and reference[0] <= estimate[-1]:
-        return "the spans overlap, so the clocks may differ by a fraction or the tolerance is tight"
+    epochs = "one counts from its start, the other from 1970"
+    counted = (first < EPOCH_S) + (second < EPOCH_S)  # from a start, not from 1970
     unit = _unit(first, second)
     if unit:
-        return f"one of them seems to be in {unit}"
-    if (first < EPOCH_S) != (second < EPOCH_S):
-        return (
-            "one counts from its start, the other from 1970: try an offset of "
-            f"{words.fixed(-start, 3)} s"
-        )
+        return f"one of them seems to be in {unit}", None
+    stretched = _unit_by_duration(_duration_s(estimate), _duration_s(reference), names)
+    slow = max(_step_s(estimate), _step_s(reference)) > SLOW_STEP_S
+    if stretched and (counted or slow):
+        return f"{stretched}; and {epochs}" if counted == 1 else stretched, None
+    if estimate[0] <= reference[-1] and reference[0] <= estimate[-1]:
+        why = "the spans overlap, so the clocks may differ by a fraction or the tolerance is tight"
+        return why, "tolerance"
+    return _guess_offset(estimate, reference, epochs if counted == 1 else None), "offset"
+
+
+def _guess_offset(estimate: Ints, reference: Ints, why: str | None) -> str:
+    """An offset that makes both start together, and why."""
+    start = (float(estimate[0]) - float(reference[0])) / NANOSECONDS
     hours = round(start / HOUR_S)
-    if hours and abs(start - hours * HOUR_S) < max(_duration_s(estimate), _duration_s(reference)):
-        return (
-            f"they are about {hours} h apart: a time zone or GPS time? try offset "
-            f"{words.fixed(-start, 3)} s"
-        )
-    return (
-        f"they start {words.fixed(start, 3)} s apart: try an offset of {words.fixed(-start, 3)} s"
-    )
+    near = abs(start - hours * HOUR_S) < max(_duration_s(estimate), _duration_s(reference))
+    if why is None and hours and near:
+        why = f"they are about {hours} h apart (a time zone or GPS time?)"
+    why = why or f"they start {words.fixed(start, 3)} s apart"
+    return f"{why}: try an offset of {words.fixed(-start, 3)} s"
 
 
 def _unit(first: float, second: float) -> str | None:
@@ -67,14 +84,15 @@ def _unit(first: float, second: float) -> str | None:
     return next((unit for factor, unit in UNITS.items() if abs(ratio / factor - 1) < 1e-3), None)
 
 
-def _unit_by_duration(estimate_s: float, reference_s: float) -> str | None:
+def _unit_by_duration(estimate_s: float, reference_s: float, names: tuple[str, str]) -> str | None:
     """Whose stamps are counted in another unit, if that would make the two tracks as long."""
     short, long = sorted((estimate_s, reference_s))
     for factor, unit in DURATION_UNITS.items():
         if short > 0 and factor / SAME_DURATION <= long / short <= factor * SAME_DURATION:
-            whose = "estimate" if estimate_s > reference_s else "reference"
+            whose = names[int(estimate_s < reference_s)]
+            whose = f"the {whose}" if names == ROLES else whose
             return (
-                f"the {whose} is {words.number(long / short)} times as long, "
+                f"{whose} is {words.number(long / short)} times as long, "
                 f"so its stamps seem to be in {unit}, not in seconds"
             )
     return None
@@ -82,6 +100,10 @@ def _unit_by_duration(estimate_s: float, reference_s: float) -> str | None:
 
 def _duration_s(stamp: Ints) -> float:
     return float(stamp[-1] - stamp[0]) / NANOSECONDS
+
+
+def _step_s(stamp: Ints) -> float:
+    return float(np.median(np.diff(stamp))) / NANOSECONDS if len(stamp) > 1 else 0.0
 
 
 LONGEST_S = 3.2e9  # a century; what is longer is in another unit and would overflow the stamps
@@ -101,6 +123,7 @@ class Pairs:
     poses: int  # of the reference
     tolerance_s: float
     offset_s: float  # was added to the stamps of the estimate
+    outside: int = 0  # scans before the reference begins or after it ends
     moved_m: Floats | None = None  # how far each pose was moved over its gap (`associate.moved`)
     open_m: Floats | None = None  # sigma on each axis that this leaves open; NaN: not moved
 
@@ -141,7 +164,12 @@ class Moves:
 
 
 def nearest(
-    estimate: Ints, reference: Ints, *, tolerance_s: float = TOLERANCE_S, offset_s: float = 0.0
+    estimate: Ints,
+    reference: Ints,
+    *,
+    tolerance_s: float = TOLERANCE_S,
+    offset_s: float = 0.0,
+    names: tuple[str, str] = ROLES,
 ) -> Pairs:
     """Pair two increasing series of stamps (ns).
 
@@ -158,7 +186,7 @@ def nearest(
     near = np.flatnonzero(np.abs(gap) <= round(tolerance_s * NANOSECONDS))
     kept = near[_best_of_each(closest[near], np.abs(gap[near]))]
     if len(kept) < MIN_MATCHED_SHARE * min(len(estimate), len(reference)) or len(kept) == 0:
-        raise PairingError(explain_mismatch(shifted, reference, len(kept), tolerance_s))
+        raise mismatch(shifted, reference, len(kept), tolerance_s, names)
     return Pairs(
         kept,
         closest[kept],
@@ -167,7 +195,15 @@ def nearest(
         len(reference),
         tolerance_s,
         offset_s,
+        outside=outside(shifted, reference, tolerance_s),
     )
+
+
+def outside(stamp: Ints, reference: Ints, tolerance_s: float) -> int:
+    """How many stamps lie before or after the reference, by more than the tolerance."""
+    slack = round(tolerance_s * NANOSECONDS)
+    first, last = np.searchsorted(stamp, [reference[0] - slack, reference[-1] + slack + 1])
+    return int(len(stamp) - (last - first))
 
 
 def _closest(stamp: Ints, among: Ints) -> Ints:

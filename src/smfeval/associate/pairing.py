@@ -1,11 +1,12 @@
 """Which pose of the reference each scan meets: the nearest, moved or not, or one in between."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from smfeval.associate.moved import move_reference
-from smfeval.associate.nearest import Pairs, nearest
+from smfeval.associate.nearest import ROLES, Pairs, nearest
 from smfeval.errors import PairingError
 from smfeval.maths.symmetric import chunks
 from smfeval.options import Options
@@ -18,13 +19,19 @@ NEGLIGIBLE = 0.01  # sigma: left open by a move, it changes no variance by more 
 FEW, MOVED_M = 10, 1.0  # fewer scans, or a shorter way, may well be without a turn
 
 
-def nearest_pairs(estimate: AnyTrack, reference: AnyTrack, options: Options) -> Pairs:
-    """Nearest stamps, as the options say."""
+def nearest_pairs(
+    estimate: AnyTrack,
+    reference: AnyTrack,
+    options: Options,
+    names: tuple[str, str] = ROLES,
+) -> Pairs:
+    """Nearest stamps, as the options say; `names` are those of the two in a sentence."""
     return nearest(
         estimate.stamp,
         reference.stamp,
         tolerance_s=options.tolerance_s,
         offset_s=options.given_offset_s,
+        names=names,
     )
 
 
@@ -55,16 +62,7 @@ def pair_scans(
         found = interpolate(reference, estimate.stamp, offset_s=options.given_offset_s)
     except PairingError as error:
         raise PairingError(f"{clock.sentence}: {error}" if clock else str(error)) from error
-    count = len(found.index)
-    pairs = Pairs(
-        found.index,
-        np.arange(count),
-        np.zeros(count),
-        found.scans,
-        len(reference),
-        0.0,
-        options.given_offset_s,
-    )
+    pairs = replace(found.pairs, poses=len(reference))
     how = f"the reference is a continuous motion, white noise on {found.position.prior}"
     return pairs, found.track, (*clock_notes, how, *found.notes)
 

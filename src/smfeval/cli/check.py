@@ -105,8 +105,11 @@ def _check_several(chosen: argparse.Namespace, options: dict[str, Any]) -> int:
         print(json_text(check.several_document(chosen.files, found)), end="")
     else:
         print(check.several_text(chosen.files, found, quiet=chosen.quiet), end="")
-    worst = 2 if any(isinstance(each, str) for each in found) else 0
-    return max(worst, _strict_exit_code(found) if chosen.strict else 0)
+    strict = _strict_exit_code(found) if chosen.strict else 0
+    unread = sum(isinstance(each, str) for each in found)
+    if unread:
+        print(f"smfeval: {unread} of {len(found)} files cannot be read", file=sys.stderr)
+    return 2 if unread else strict
 
 
 def _strict_exit_code(found: "Sequence[check.Found | str]") -> int:

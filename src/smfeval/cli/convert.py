@@ -18,11 +18,11 @@ from smfeval.errors import OptionError
 from smfeval.io import files_to_read, files_to_write, losses, read, write
 from smfeval.io.convention import CONVENTIONS, ORDERS
 from smfeval.io.extrinsic import read_extrinsic
-from smfeval.io.formats import FORMATS, format_for_writing
+from smfeval.io.formats import FORMATS, Format, format_for_writing
 from smfeval.io.header import assumed_words
 from smfeval.show import check
 from smfeval.show.render import json_text
-from smfeval.track import AnyTrack
+from smfeval.track import About, AnyTrack
 
 
 def run(arguments: list[str]) -> int:
@@ -61,13 +61,13 @@ def _summarise_conversion(
 ) -> check.Conversion:
     """What there is to say of a conversion."""
     entry = format_for_writing(files[0], chosen.to)
-    written = entry.title
-    if entry.chooses_convention:
+    written = "MCAP" if entry.name == "bag" else entry.title
+    if entry.chooses_convention and track.representation != "deterministic":
         convention = CONVENTIONS[chosen.to_convention or "right"]
         written += f", {convention.words}, {chosen.to_order or ORDERS[0]}"
     lost = losses(track, entry)
-    if not (track.about.oriented or entry.keeps_header):
-        lost.append("the mark that the orientation is unknown")
+    if not entry.keeps_header:
+        lost += _lost_words(track.about, entry)
     return check.Conversion(
         examine(track),
         tuple(str(file) for file in files),
@@ -75,6 +75,16 @@ def _summarise_conversion(
         tuple(lost),
         tuple(assumed_words(track.about)) if entry.keeps_header else (),
     )
+
+
+def _lost_words(about: About, entry: Format) -> list[str]:
+    """What the track declares of itself and a format without a header cannot say."""
+    declared = {"body": about.body, "gauge": about.gauge}
+    if entry.name != "bag":  # whose messages name the world
+        declared["world"] = about.world
+    lost = [f"{word} {value}" for word, value in declared.items() if value is not None]
+    words_lost = [f"what it declares: {', '.join(lost)}"] if lost else []
+    return [*words_lost, *([] if about.oriented else ["the mark that the orientation is unknown"])]
 
 
 def _flags() -> argparse.ArgumentParser:

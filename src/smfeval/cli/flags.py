@@ -24,11 +24,13 @@ class Parser(argparse.ArgumentParser):
     """A parser whose complaints look like all others: one sentence, exit 2."""
 
     examples: tuple[str, ...] = ()  # command lines that begin the help
+    _words: tuple[str, ...] | list[str] = ()  # that are parsed
 
     def parse_args(self, args: Iterable[str] | None = None, namespace: Any = None) -> Any:
         """Parse; a flag may be followed by a value below zero, such as `-5ms`."""
         words = list(sys.argv[1:] if args is None else args)
         self._refuse_empty(words)
+        self._words = words
         chosen, unknown = self.parse_known_args(join_negative_values(words), namespace)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}{self._near_flag(unknown)}")
@@ -73,7 +75,12 @@ class Parser(argparse.ArgumentParser):
         print(self.format_help(), end="", file=file)
 
     def error(self, message: str) -> Any:
-        """Raise instead of printing the whole usage."""
+        """Raise instead of printing the whole usage; a flag that is missing may be misspelt."""
+        known = {name for action in self._actions for name in action.option_strings}
+        flags = (word.partition("=")[0] for word in self._words if word.startswith("--"))
+        wrong = [flag for flag in flags if flag not in known]
+        if wrong and "required" in message:
+            message += f"; {wrong[0]} is unknown{self._near_flag(wrong)}"
         raise OptionError(f"{message}; see {self.prog} --help")
 
 

@@ -60,6 +60,8 @@ REMEDIES = {
     "limit": "--limit 20GB lets it pass, given the memory",
     "lossy": "--lossy allows it",
     "duplicates": "--duplicates first or last keeps one of them",
+    "offset": "--offset adds it to the stamps of the first",
+    "tolerance": "--offset auto looks for the clock, --tolerance lets stamps be further apart",
 }
 
 

@@ -38,7 +38,7 @@ from smfeval.options import PAIRING, REFERENCE, SCORING, refuse_unused_tolerance
 from smfeval.schema import options_at, with_values
 from smfeval.show.render import json_text
 from smfeval.show.report import Report, document, last_lines, text
-from smfeval.track import AnyTrack
+from smfeval.track import AnyTrack, ParticleTrack
 from smfeval.verbs import in_body_of, read_beside
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ def run(arguments: list[str]) -> int:
         estimates = [
             read_beside(source, reference, read_options(chosen)) for source in chosen.estimates
         ]
+        _refuse_ignored(options, estimates)
         estimates = [_correct(estimate, chosen) for estimate in estimates]
         estimates = [
             in_body_of(reference, estimate, (source, chosen.ref), extrinsic=options.extrinsic)
@@ -76,6 +77,18 @@ def run(arguments: list[str]) -> int:
     for sentence in failed:
         print(f"smfeval: --fail-if: {sentence}", file=sys.stderr)
     return 1 if failed else 0
+
+
+def _refuse_ignored(options: Options, estimates: "list[AnyTrack]") -> None:
+    """Raise on options about particles where no estimate has any."""
+    if any(isinstance(estimate, ParticleTrack) for estimate in estimates):
+        return
+    for flag, chosen in (
+        ("--unbiased", options.settings.unbiased),
+        ("--kernel-density", options.settings.kernel_density),
+    ):
+        if chosen:
+            raise OptionError(f"{flag} is about particles; no estimate here has any")
 
 
 def _flags() -> argparse.ArgumentParser:

@@ -2,9 +2,11 @@
 
 import argparse
 import json
+from math import inf
 from pathlib import Path
 from time import monotonic, sleep
 
+from smfeval import words
 from smfeval.cli.flags import add_output_flags, parser
 from smfeval.cli.nis import parse_gate
 from smfeval.cli.outputs import check_outputs
@@ -45,7 +47,7 @@ def run(arguments: list[str]) -> int:
 
 def _follow(watcher: Watcher, chosen: argparse.Namespace) -> int:
     """Read, weigh and report until there is an alarm or an end."""
-    every, idle = seconds(chosen.every), None if chosen.idle is None else seconds(chosen.idle)
+    every, idle = _time("--every", chosen.every), _time("--idle", chosen.idle)
     told = grown = monotonic()
     while True:
         new = watcher.step()
@@ -60,11 +62,30 @@ def _follow(watcher: Watcher, chosen: argparse.Namespace) -> int:
                 save_state(watcher, chosen.state)
         if new:
             continue
-        if chosen.once or watcher.ended or (idle is not None and now - grown >= idle):
+        if chosen.once or watcher.ended or now - grown >= idle:
             if chosen.state is None:  # else what waits is weighed after a restart
                 watcher.finish()
+            if chosen.once and chosen.state is None:
+                _refuse_nothing(watcher)
             return _report("alarm" if watcher.alarm else "end", watcher, chosen)
         sleep(POLL_S)
+
+
+def _refuse_nothing(watcher: Watcher) -> None:
+    """Raise where nothing was weighed: a gate that saw nothing must not pass."""
+    status = watcher.status()
+    if not status["scans"]:
+        names = words.join(status["names"])
+        what = "there is no measurement" if watcher.mode == "nis" else "no two scans meet in time"
+        raise FormatError(f"{names}: {what}; nothing was watched")
+
+
+def _time(flag: str, said: str | None) -> float:
+    """Seconds that a flag gives; without one, endless."""
+    value = inf if said is None else seconds(said)
+    if not value >= 0:
+        raise OptionError(f"{flag} {said!r} is no time to wait")
+    return value
 
 
 def _report(kind: str, watcher: Watcher, chosen: argparse.Namespace) -> int:

@@ -31,6 +31,8 @@ MOST_WAITING = 50_000  # scans of one stream that wait for the other
 class Watcher(Protocol):
     """A running comparison."""
 
+    mode: str  # "pair", "reference" or "nis"
+
     def step(self) -> bool:
         """Read what is new and weigh it; whether anything was."""
 
@@ -373,6 +375,6 @@ def load_state(watcher: Watcher, path: Path) -> bool:
         watcher.restore(state)
     except SmfevalError as error:
         raise OptionError(f"{path}: {error}") from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise OptionError(f"{path}: no state of smfeval watch ({error})") from error
     return True

@@ -129,13 +129,14 @@ def match_beliefs(
     (first, first_notes), (second, second_notes) = as_gaussian(a), as_gaussian(b)
     body_notes = agree_on_body([first, second, *([] if reference is None else [reference])])
     kind, gauge_notes = open_gauge([first, second], options)
-    met, pairs = match_reference(second, nearest_pairs(first, second, options), options)
+    names = name_of(a), name_of(b)
+    met, pairs = match_reference(second, nearest_pairs(first, second, options, names), options)
     return MatchedBeliefs(
         first,
         first[pairs.estimate],
         as_gaussian(met)[0],
         pairs=pairs,
         kind=kind,
-        names=(name_of(a), name_of(b)),
+        names=names,
         notes=first_notes + second_notes + body_notes + gauge_notes,
     )

@@ -25,14 +25,19 @@ def doubts_beside(
 ) -> tuple[Doubt, ...]:
     """Doubts about both tracks as they were read, and about the two together.
 
-    Motion that agrees with the reference's refutes a doubt about the order of the quaternion.
+    What the two show together refutes a doubt about one: motion that agrees, that about the order
+    of the quaternion; errors no smaller than claimed, that about standard deviations.
     """
-    agrees = matched.shows_motion and matched.coherence > COHERENT
+    refuted = set()
+    if matched.shows_motion and matched.coherence > COHERENT:
+        refuted.add("scalar-first")
+    if not matched.claims_much_more_than_it_errs:
+        refuted.add("deviation-for-variance")
     found = doubts_between(matched)
     names = [name.removeprefix("the ") for name in matched.names]
     mutual = matched.names != ROLES  # two beliefs: a doubt about either may explain a verdict
     for who, track, may_explain in ((names[1], reference, mutual), (names[0], estimate, True)):
-        own = (each for each in _own(track) if not (agrees and each.name == "scalar-first"))
+        own = (each for each in _own(track) if each.name not in refuted)
         named = (
             replace(
                 each, sentence=f"{who}: {each.sentence}", explains=each.explains and may_explain

@@ -244,14 +244,15 @@ def _rotation_first(known: ExaminedTrack) -> str | None:
 def _deviation_for_variance(known: ExaminedTrack) -> str | None:
     """Standard deviations where variances belong.
 
-    Only for purely diagonal covariances: the positions jitter by much less than the sigma that the
-    numbers give as variances, and by about what they give as standard deviations.
+    Only for purely diagonal covariances: the positions jitter by much less than the least sigma
+    that the numbers give as variances (that of dead reckoning grows from its jitter), and by about
+    what they give as standard deviations.
     """
     health, track = known.health, known.gaussian
     if health is None or track is None or len(track) < ENOUGH_SCANS or health.constant:
         return None
     jitter, sigma = _jitter(track.position), health.position_sigma_m.median
-    in_proportion = jitter == 0 or sigma < SMOOTH_FACTOR * jitter
+    in_proportion = jitter == 0 or health.position_sigma_m.smallest < SMOOTH_FACTOR * jitter
     fits = jitter / ALIKE < sigma**2 < jitter * ALIKE
     if in_proportion or not fits or not _diagonal(track.covariance):
         return None

@@ -22,11 +22,13 @@ from smfeval.doubts.one_track import Doubt
 from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.se3 import Pose
-from smfeval.track import AnyTrack, Track
+from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
 
 WINDOWS = 200  # of relative motion; more tell little more about one rotation
 FEWEST_WINDOWS = 24
-CLOSER = 0.5  # an inverse that leaves less than this part of the rotation
+LONG_WINDOWS = 32  # tell a lever arm: in short ones a clock that is late looks like one
+CLOSER = 0.5  # an inverse or a lever arm that leaves less than this part of a rotation or error
+LEAST_LEVER_M = 0.03  # real filters that are honest about their body show 1 cm, seldom 2
 ALTERNATIONS = 20
 BLOCKS = 8  # stretches of the track whose rotations X are compared
 MOVING_M = 0.5  # a path shorter than this says nothing about the motion
@@ -41,7 +43,9 @@ OVERTURNED_DEG = 150.0
 UNSEEN_AXIS = 0.05  # singular values below this part of the largest: the body hardly turns so
 LOST_M = 1.0  # smaller errors are no loss, however small the track
 LOST = 0.5  # RMSE over the spread of the reference's positions: the fit explains 75 % of them
+SEVERAL = 3.0  # sigma over error: k below 1/9, as if deviations stood where variances belong
 UNMATCHED = 1 / 3
+MOSTLY = 0.5  # of the unmatched scans: beyond the ends of the reference, where no option helps
 UNITS = {1e-3: "millimetres", 1e-2: "centimetres", 0.3048: "feet"}
 
 
@@ -114,7 +118,11 @@ class MatchedTracks:
     @cached_property
     def poses(self) -> tuple[Pose, Pose]:
         """Of the estimate and of the reference, at the ends of the windows of relative motion."""
-        at = slice(None, None, max(1, len(self.reference) // WINDOWS))
+        return self.poses_at_ends(WINDOWS)
+
+    def poses_at_ends(self, windows: int) -> tuple[Pose, Pose]:
+        """Of both, at the ends of so many windows, or of some more."""
+        at = slice(None, None, max(1, len(self.reference) // windows))
         return (
             (self.estimate.position[at], self.estimate.rotation[at]),
             (self.reference.position[at], self.reference.rotation[at]),
@@ -131,6 +139,23 @@ class MatchedTracks:
         """Of the estimate's and of the reference's body, as read."""
         ours, theirs = self.poses
         return body_motion(ours), body_motion(theirs)
+
+    @cached_property
+    def error_m(self) -> Floats:
+        """Distance of each position, aligned, from that of the reference. (n,)."""
+        aligned = self.alignment.aligned_position(self.estimate.position)
+        return np.linalg.norm(aligned - self.reference.position, axis=1)
+
+    @cached_property
+    def claims_much_more_than_it_errs(self) -> bool:
+        """Whether sigma is several times the errors, as where deviations stand for variances."""
+        belief = (
+            self.estimate.moments if isinstance(self.estimate, ParticleTrack) else self.estimate
+        )
+        if not isinstance(belief, GaussianTrack):
+            return True
+        claimed = np.sqrt(np.trace(belief.position_covariance, axis1=1, axis2=2))
+        return bool(np.median(claimed) > SEVERAL * np.median(self.error_m))
 
     @cached_property
     def coherence(self) -> float:
@@ -243,7 +268,7 @@ def _extrinsic(tracks: MatchedTracks) -> Doubt | None:
     angle = float(so3.angle(so3.quaternion(between)))
     if angle < max(LEAST_ROTATION_RAD, SCATTERS * _scatter(ours, theirs, between)):
         return None
-    missing = body_between(ours, theirs)
+    missing = body_between(*long_motions(tracks))[0], so3.quaternion(between)
     degrees = words.angle(float(np.degrees(angle)))
     if tracks.extrinsic is None:
         what = f"the bodies' axes differ by a constant rotation of {degrees} (an extrinsic?)"
@@ -253,8 +278,59 @@ def _extrinsic(tracks: MatchedTracks) -> Doubt | None:
             f"the extrinsic leaves a constant rotation of {degrees} between the bodies' axes"
             f"{_inverse_hint(tracks.extrinsic, missing)}"
         )
-    pose = ",".join(words.fixed(float(x), 4) for x in (*missing[0], *missing[1]))
-    return Doubt("extrinsic", what, angle > MOUNTED_RAD, remedy=(("extrinsic", pose),))
+    explains = angle > MOUNTED_RAD or lever_that_explains(tracks) is not None
+    return Doubt("extrinsic", what, explains, remedy=(_extrinsic_option(missing),))
+
+
+def _extrinsic_option(pose: Pose) -> tuple[str, str]:
+    """The option that gives a pose of the reference's body in the estimate's."""
+    position, rotation = pose
+    numbers = (*position, *(rotation if rotation[3] >= 0 else -rotation))
+    return "extrinsic", ",".join(words.fixed(float(x), 4) for x in numbers)
+
+
+def _lever_arm(tracks: MatchedTracks) -> Doubt | None:
+    """Errors that turn with the body: the reference is that of another point of it."""
+    if _extrinsic(tracks) is not None or (missing := lever_that_explains(tracks)) is None:
+        return None
+    length = words.length(float(np.linalg.norm(missing[0])))
+    if so3.angle(missing[1]) < LEAST_ROTATION_RAD:
+        missing = missing[0], np.array([0.0, 0.0, 0.0, 1.0])
+    if tracks.extrinsic is not None:
+        missing = se3.compose(tracks.extrinsic, missing)
+    what = f"the errors turn with the body, and a lever arm of {length} explains them"
+    option = _extrinsic_option(missing)
+    return Doubt("lever-arm", f"{what} (an extrinsic?)", explains=True, remedy=(option,))
+
+
+def lever_that_explains(tracks: MatchedTracks) -> Pose | None:
+    """A pose whose lever arm leaves less than half of the difference in displacement; or None."""
+    moves = len(tracks.reference) > FEWEST_WINDOWS and tracks.path_m > MOVING_M
+    if not (tracks.estimate.about.oriented and moves):
+        return None
+    if tracks.coherence < COHERENT if tracks.shows_motion else _lost(tracks) is not None:
+        return None
+    ours, theirs = long_motions(tracks)
+    lever, rotation = body_between(ours, theirs, turns=tracks.reference.about.oriented)
+    before, after = (_left(ours, theirs, each, rotation) for each in (np.zeros(3), lever))
+    explains = np.linalg.norm(lever) > LEAST_LEVER_M and after < CLOSER * before
+    return (lever, rotation) if explains else None
+
+
+def long_motions(tracks: MatchedTracks) -> tuple[BodyMotion, BodyMotion]:
+    """Of both bodies over long windows; in the axes of the estimate's where the other has none."""
+    ours, theirs = tracks.poses_at_ends(LONG_WINDOWS)
+    if not tracks.reference.about.oriented:
+        aligned = so3.compose(so3.quaternion(tracks.alignment.rotation), ours[1])
+        theirs = theirs[0] / tracks.alignment.scale, aligned
+    return body_motion(ours), body_motion(theirs)
+
+
+def _left(ours: BodyMotion, theirs: BodyMotion, lever: Floats, rotation: Floats) -> float:
+    """Root mean square of the displacement that a lever arm leaves unexplained. m."""
+    turned = so3.matrix(so3.exp(ours.turn)) - np.eye(3)
+    left = so3.rotate(rotation, theirs.displacement) - ours.displacement - turned @ lever
+    return float(np.sqrt(np.mean(np.sum(left**2, axis=1))))
 
 
 def _inverse_hint(extrinsic: Pose, shown: Pose) -> str:
@@ -275,18 +351,19 @@ def _scatter(ours: BodyMotion, theirs: BodyMotion, between: Floats) -> float:
     return float(np.sqrt(np.mean(off**2)))
 
 
-def body_between(ours: BodyMotion, theirs: BodyMotion) -> Pose:
+def body_between(ours: BodyMotion, theirs: BodyMotion, *, turns: bool = True) -> Pose:
     """Pose (l, X) of the reference's body in the estimate's: X v_ref = v + (dR - I) l.
 
     Alternating least squares; l is 0 along an axis about which the body hardly turns otherwise,
-    where nothing shows it.
+    where nothing shows it. X is known to be 1 where it is not one that `turns`.
     """
     turned = so3.matrix(so3.exp(ours.turn)) - np.eye(3)
     lever: Floats = np.zeros(3)
-    for _ in range(ALTERNATIONS):
-        between = rotation_between(
-            replace(ours, displacement=ours.displacement + turned @ lever), theirs
-        )
+    between: Floats = np.eye(3)
+    for _ in range(ALTERNATIONS if turns else 1):
+        if turns:
+            moved = replace(ours, displacement=ours.displacement + turned @ lever)
+            between = rotation_between(moved, theirs)
         left = theirs.displacement @ between.T - ours.displacement
         solution = np.linalg.lstsq(turned.reshape(-1, 3), left.reshape(-1), rcond=UNSEEN_AXIS)
         lever = np.asarray(solution[0], dtype=np.float64)
@@ -295,9 +372,7 @@ def body_between(ours: BodyMotion, theirs: BodyMotion) -> Pose:
 
 def _lost(tracks: MatchedTracks) -> Doubt | None:
     """Errors as large as the track itself: there is no calibration to speak of."""
-    aligned = tracks.alignment.aligned_position(tracks.estimate.position)
-    error = np.linalg.norm(aligned - tracks.reference.position, axis=1)
-    rmse = float(np.sqrt(np.mean(error**2)))
+    rmse = float(np.sqrt(np.mean(tracks.error_m**2)))
     spread = float(np.sqrt(tracks.reference.position.var(axis=0).sum()))
     if rmse < max(LOST * spread, LOST_M):
         return None
@@ -313,6 +388,11 @@ def _unmatched(tracks: MatchedTracks) -> Doubt | None:
     share = 1 - len(tracks.pairs) / tracks.pairs.scans
     if share < UNMATCHED:
         return None
+    unmatched = tracks.pairs.scans - len(tracks.pairs)
+    if tracks.pairs.outside > MOSTLY * unmatched:
+        beyond = words.share(tracks.pairs.outside / tracks.pairs.scans)
+        what = f"{beyond} of the scans are before the first or after the last reference pose"
+        return Doubt("unmatched", f"{what}, and were not scored")
     what = f"{words.share(share)} of the scans meet no reference pose in time"
     return Doubt("unmatched", what, remedy=_nearer_in_time(tracks.pairs.tolerance_s))
 
@@ -330,6 +410,7 @@ RELATIONS: dict[str, Callable[[MatchedTracks], Doubt | None]] = {
     "written-otherwise": _written_otherwise,
     "upside-down": _upside_down,
     "extrinsic": _extrinsic,
+    "lever-arm": _lever_arm,
     "lost": _lost,
     "unmatched": _unmatched,
 }

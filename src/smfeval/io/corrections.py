@@ -11,7 +11,7 @@ from smfeval import __version__, words
 from smfeval.calibration.correction import Correction, ScanColumns, correction_from
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.atomic import writing
-from smfeval.io.source import YAML_BYTES, read_small, refuse_aliases
+from smfeval.io.source import YAML_BYTES, read_small, read_table_text, refuse_aliases
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.track import AnyTrack
 
@@ -75,17 +75,17 @@ def read_telemetry_columns(path: str | Path) -> ScanColumns:
     """
     import polars as pl  # noqa: PLC0415  slow to import, seldom needed
 
+    from smfeval.io.parquet import read_table  # noqa: PLC0415  imports polars
+
     path = Path(path)
-    if not path.is_file():
-        raise FormatError(f"{path}: there is no such file")
     try:
         if path.suffix == ".parquet":
-            frame = pl.read_parquet(path)
+            _, frame = read_table(path)
             numeric = [name for name in frame.columns if frame[name].dtype.is_numeric()]
             stamp = frame[numeric[0]].to_numpy().astype(np.int64)
             return _table(stamp, numeric[1:], frame.select(numeric[1:]).to_numpy(), path)
         names, values = _text_table(path)
-    except (pl.exceptions.PolarsError, ValueError, IndexError, OSError) as error:
+    except (pl.exceptions.PolarsError, ValueError, IndexError) as error:
         first = (str(error).splitlines() or [""])[0]
         raise FormatError(f"{path}: no table of telemetry ({first})") from error
     stamp = np.rint(values[:, 0] * NANOSECONDS).astype(np.int64)
@@ -94,10 +94,7 @@ def read_telemetry_columns(path: str | Path) -> ScanColumns:
 
 def _text_table(path: Path) -> tuple[list[str], Any]:
     """Names and numbers of a text table, packed or not."""
-    import gzip  # noqa: PLC0415  only for packed tables
-
-    raw = path.read_bytes()
-    text = (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode()
+    text = read_table_text(path).decode()
     lines = [line.strip().replace(",", " ") for line in text.splitlines() if line.strip()]
     names = lines[0].lstrip("#").split()
     rows = [line.split() for line in lines[1:] if not line.startswith("#")]

@@ -11,7 +11,7 @@ from smfeval.io.atomic import writing
 from smfeval.io.source import read_small
 from smfeval.results import Result
 
-DOCUMENT_BYTES = 1_000_000_000  # of a study with many thousand runs
+DOCUMENT_BYTES = 256_000_000  # of a study with many thousand runs
 KINDS = ("score", "pair", "study", "sweep", "calibrate")  # documents whose results can be a table
 
 

@@ -57,6 +57,8 @@ class Sidecar:
 
     def found_beside(self, path: Path) -> tuple[Path, ...]:
         """The files beside a file that would be taken for its sidecar, best first."""
+        if not path.name:
+            return ()  # `.` and `/` are folders, with nothing beside them
         return tuple(file for file in self.beside(path) if file != path and is_file(file))
 
 
@@ -102,6 +104,7 @@ class Format:
         return import_module(self.module).write(track, path, options)
 
 
+BAG_SUFFIXES = (".bag", ".db3")  # that are read only
 CONVENTION_OPTIONS = frozenset({"convention", "order"})
 
 
@@ -346,7 +349,8 @@ def format_for_writing(path: Path, name: str | None = None) -> Format:
     )
     writable = ", ".join(f.name for f in FORMATS.values() if f.writable)
     if chosen is None:
-        raise OptionError(f"{path}: the ending names no format to write; name it: {writable}")
+        bag = "; bags are written as .mcap" if suffix in BAG_SUFFIXES else ""
+        raise OptionError(f"{path}: the ending names no format to write; name it: {writable}{bag}")
     if not chosen.writable:
         raise OptionError(f"{chosen.title} files are read, not written; write one of {writable}")
     if chosen.compressed and is_gzip_name(path):

@@ -28,7 +28,7 @@ from smfeval import words
 from smfeval.errors import FormatError, OptionError, TrackError
 from smfeval.io.atomic import replacing
 from smfeval.io.parquet import read_table
-from smfeval.io.source import BOM, STANDARD_INPUT, is_binary, open_input, standard_input
+from smfeval.io.source import STANDARD_INPUT, is_binary, read_table_text, standard_input
 from smfeval.maths.arrays import Ints
 from smfeval.maths.stamps import LAST_SECOND, NANOSECONDS, json_stamp, seconds_text
 from smfeval.maths.symmetric import pack_lower, unpack_lower
@@ -64,8 +64,7 @@ def read_innovations(source: str | Path) -> Innovations:
     path = standard_input() if name == STANDARD_INPUT else Path(source)
     if path.suffix == ".parquet":
         return _collect(name, _frame_of_parquet(path))
-    with open_input(path) as stream:
-        content = stream.read().removeprefix(BOM)
+    content = read_table_text(path)
     if is_binary(content[:4096]):
         raise FormatError(f"{name}: this is binary data; innovations are CSV, .parquet or JSON")
     if content.lstrip()[:1] == b"{":

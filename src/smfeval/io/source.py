@@ -35,6 +35,7 @@ HEAD_BYTES = 4096  # enough to recognise any format, unless comments fill them
 HEADER_BYTES = 4_000_000  # comments and blank lines before the first row
 LINE_BYTES = 2**20  # of one line; no row of numbers is longer
 LIMIT_BYTES = 4_000_000_000  # of the data in one file, once they are unpacked; see `--limit`
+TABLE_FACTOR = 8  # bytes in memory for a byte of a text table that is no track
 YAML_BYTES = 64_000  # of an extrinsic; our YAML parser takes a second for so much
 METADATA_BYTES = 16_000_000  # of the metadata.yaml of a bag
 COPIED_BYTES = 2**20  # of standard input at a time
@@ -206,6 +207,15 @@ def read_small(path: Path, most: int) -> bytes:
     """All bytes of a file that is small: a plan, an extrinsic."""
     with open_input(path, most=most) as stream:
         return stream.read()
+
+
+def read_table_text(path: Path) -> bytes:
+    """All bytes of a text table that becomes numbers and words, which take more room than itself.
+
+    Without a mark of the encoding; a file of more than an eighth of the limit is refused.
+    """
+    with open_input(path, most=_limit.get() // TABLE_FACTOR) as stream:
+        return stream.read().removeprefix(BOM)
 
 
 def read_head(path: Path) -> bytes:

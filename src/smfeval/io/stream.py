@@ -24,7 +24,15 @@ import numpy as np
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.convention import CONVENTIONS, to_right
 from smfeval.io.header import parse_header
-from smfeval.io.source import BOM, HEAD_BYTES, LINE_BYTES, STANDARD_INPUT, is_binary
+from smfeval.io.source import (
+    BOM,
+    HEAD_BYTES,
+    LINE_BYTES,
+    STANDARD_INPUT,
+    existing_file,
+    exists,
+    is_binary,
+)
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import json_stamp
 from smfeval.maths.symmetric import unpack_lower
@@ -70,8 +78,10 @@ class LineStream:
 
     def _read_file(self) -> bytes:
         path = Path(self.name)
+        if not exists(path):
+            return b""
         try:
-            with path.open("rb") as stream:
+            with existing_file(path).open("rb") as stream:
                 size = os.fstat(stream.fileno()).st_size
                 if size < self.offset:
                     raise FormatError(

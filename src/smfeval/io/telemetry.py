@@ -14,14 +14,13 @@ from smfeval import words
 from smfeval.errors import FormatError
 from smfeval.explain.telemetry import TelemetryTable
 from smfeval.io.parquet import read_table
-from smfeval.io.source import existing_file, refuse_size
+from smfeval.io.source import read_table_text
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
 
 POSITION, POSE = "xyz", "xyzabc"
 STAMPS, NOISES = ("stamp", "stamp_s"), ("sigma_m", "variance_m2")
 COUNT = "matched"
-CSV_BYTES = 8  # in memory, for a byte of text
 
 
 def read_telemetry_table(path: Path) -> TelemetryTable:
@@ -57,11 +56,10 @@ def read_telemetry_table(path: Path) -> TelemetryTable:
 def _read_frame(path: Path) -> pl.DataFrame:
     if path.suffix.lower() in (".parquet", ".pq"):
         return read_table(path)[1]
-    size = existing_file(path).stat().st_size
-    refuse_size(path, CSV_BYTES * size)
+    content = read_table_text(path)
     try:
-        frame = pl.read_csv(path.read_bytes(), infer_schema_length=None)
-    except (pl.exceptions.PolarsError, OSError) as error:
+        frame = pl.read_csv(content, infer_schema_length=None)
+    except pl.exceptions.PolarsError as error:
         first = (str(error).splitlines() or [type(error).__name__])[0]
         raise FormatError(f"{path}: no CSV table of telemetry ({first})") from error
     return frame.rename({name: name.strip().lstrip("# ") for name in frame.columns})

@@ -221,6 +221,13 @@ def parts(residuals: Residuals, factor: float = 1.0) -> tuple[Any, Any, float]:
     return residuals.error, residuals.covariance, factor
 
 
+def refuse_few_tries(tries: int, knobs: Sequence[TunedKnob]) -> None:
+    """Raise on a search that could not turn each knob up and down."""
+    few = FEWEST_TRIES * len(knobs)
+    if tries < few:
+        raise OptionError(f"to turn {words.count(len(knobs), 'knob')} takes {few} tries or more")
+
+
 def tune(
     run: RunBelief,
     knobs: Sequence[TunedKnob],
@@ -234,9 +241,7 @@ def tune(
     """Search settings on some tracks, and prove the best on others."""
     if not (knobs and train and on):
         raise OptionError("tuning needs a knob, a track to learn from and another to prove it on")
-    if tries < FEWEST_TRIES * len(knobs):
-        few = FEWEST_TRIES * len(knobs)
-        raise OptionError(f"{words.count(len(knobs), 'knob')} need {few} tries or more")
+    refuse_few_tries(tries, knobs)
     lean = replace(options or Options(), intervals=Intervals(None), rules=("log",))
     search = Search(tuple(knobs), train, run, lean, tries, told=told)
     begin = tuple(float(words.exact(knob.start)) for knob in knobs)

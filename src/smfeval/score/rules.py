@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from math import inf
 
 import numpy as np
 
 from smfeval import words
 from smfeval.errors import OptionError
 from smfeval.maths.arrays import Floats
+from smfeval.schema import unknown_word
 from smfeval.score.ape import ape
 from smfeval.score.energy import energy
 from smfeval.score.interval import LEVEL, interval_score_of_axes
@@ -19,6 +19,7 @@ from smfeval.score.residuals import Residuals, SpaceName
 from smfeval.score.rotation import energy_rotation, log_rotation
 
 POWER, ANGLE_POWER = "m^beta", "rad^beta"
+LARGEST_BODY_M = 1e6  # as far as two bodies that move together may be apart
 LEAST_BETA = 0.001  # closer to 0 or 2 the score is a constant or a difference of rounding errors
 
 
@@ -41,8 +42,11 @@ class RuleSettings:
             )
         if not 0 < self.interval_level < 1:
             raise OptionError(f"a level is between 0 and 1, not {words.exact(self.interval_level)}")
-        if self.body_size_m is not None and not 0 < self.body_size_m < inf:
-            raise OptionError(f"a body size is in metres, not {words.exact(self.body_size_m)}")
+        if self.body_size_m is not None and not 0 < self.body_size_m <= LARGEST_BODY_M:
+            raise OptionError(
+                f"a body size is in metres, from 0 to {words.exact(LARGEST_BODY_M)}, not "
+                f"{words.exact(self.body_size_m)}"
+            )
 
 
 @dataclass(frozen=True)
@@ -307,5 +311,5 @@ def scores(
 def rule_named(name: str) -> Rule:
     """A rule by its name, or an OptionError that lists the known ones."""
     if name not in RULES:
-        raise OptionError(f"rule {name!r} is unknown; it is one of {', '.join(RULES)}")
+        raise unknown_word("rule", name, RULES)
     return RULES[name]

@@ -107,8 +107,9 @@ def _rows(name: str, document: dict[str, Any]) -> list[ResultRow]:
     try:
         return list(ROWS[verb](document))
     except (KeyError, TypeError, AttributeError, ValueError) as error:
+        what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise FormatError(
-            f"{name}: not as the schema {document['schema']} says ({type(error).__name__}: {error})"
+            f"{name}: not as the schema {document['schema']} says ({what})"
         ) from error
 
 

@@ -266,7 +266,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     """What the file says, as TOML; raises with the line where it is none."""
     content = read_small(path, PLAN_BYTES)
     try:
-        text = content.decode("utf-8")
+        text = content.decode("utf-8-sig")  # editors of Windows begin with a mark
         _refuse_deep_keys(path, text)
         return _refuse_deep_tables(path, tomllib.loads(text))
     except UnicodeDecodeError as error:

@@ -13,9 +13,12 @@ import numpy as np
 from smfeval import words
 from smfeval.errors import TrackError
 from smfeval.maths.arrays import Bools, Floats, Ints, read_only
+from smfeval.track.row_checks import LARGEST_VARIANCE, SMALLEST_VARIANCE
 
 MOST_COMPONENTS = 64  # of one innovation; a scan of thousands of points is to be condensed first
 SYMMETRY_TOLERANCE = 1e-6  # relative, as for covariances of tracks
+LARGEST_INNOVATION = 1e15  # in units of no sensor; its NIS is still a float
+SIZES = f"{words.exact(SMALLEST_VARIANCE)} to {words.exact(LARGEST_VARIANCE)}"
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,11 @@ class SensorInnovations:
         numbers = np.concatenate([self.innovation[:, :, None], self.covariance], axis=2)
         finite = np.isfinite(numbers).reshape(len(self), -1)
         self._refuse(~finite.all(axis=1), "a number is not finite")
+        variance = np.diagonal(self.covariance, axis1=1, axis2=2)
+        sized = (variance <= LARGEST_VARIANCE) & ((variance >= SMALLEST_VARIANCE) | (variance <= 0))
+        self._refuse(np.asarray(~sized.all(axis=1)), f"a variance is not from {SIZES}")
+        far = (np.abs(self.innovation) > LARGEST_INNOVATION).any(axis=1)
+        self._refuse(np.asarray(far), f"an innovation is beyond {words.exact(LARGEST_INNOVATION)}")
         self._refuse(np.diff(self.stamp, prepend=self.stamp[:1]) < 0, "the stamp goes back")
         size = np.abs(self.covariance).max(axis=(1, 2), initial=0.0)
         skew = np.abs(self.covariance - self.covariance.swapaxes(1, 2)).max(axis=(1, 2), initial=0)

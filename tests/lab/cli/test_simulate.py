@@ -125,7 +125,7 @@ def test_what_is_there_stays_unless_forced(capsys):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["moon", "-o", "x"], "'moon' is no world; the worlds are college,"),
+        (["moon", "-o", "x"], "'moon' is no world; it is one of college,"),
         (["field"], "name a world and where to write it"),
         (["-o", "x"], "name a world and where to write it"),
         (["field", "-o", "x", "--faults", "clock=fast"], "the size of clock is a number"),

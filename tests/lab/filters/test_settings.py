@@ -44,7 +44,7 @@ def test_words_that_are_no_settings_are_refused(word, sentence):
 
 def test_filters_are_found_by_name():
     assert filter_named("ieskf").settings() == Settings()
-    with pytest.raises(OptionError, match="'eskf' is unknown; it is one of ieskf"):
+    with pytest.raises(OptionError, match="'eskf' is unknown; 'ieskf' may be meant"):
         filter_named("eskf")
 
 

@@ -1,13 +1,16 @@
 """`smfeval lab tune`: settings of a filter searched by the log score, proven on other tracks."""
 
 import argparse
+import os
 import re
 import shlex
+import signal
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from smfeval import words
 from smfeval.cli.calibrate import fill_in
@@ -19,7 +22,7 @@ from smfeval.io.progress import report
 from smfeval.lab.filters import filter_named, run_filter
 from smfeval.lab.show import tuning as show
 from smfeval.lab.simulate import simulate
-from smfeval.lab.tune import RunBelief, TunedKnob, TuningTrack, tune
+from smfeval.lab.tune import RunBelief, TunedKnob, TuningTrack, refuse_few_tries, tune
 from smfeval.options import GAUGE_WORDS
 from smfeval.show.render import json_text
 from smfeval.track import AnyTrack
@@ -27,19 +30,19 @@ from smfeval.track import AnyTrack
 KNOB = re.compile(r"(?P<name>[\w.-]+)=(?P<low>[^:]+):(?P<high>[^:]+)(:(?P<start>[^:]+))?")
 LAB_FLAGS = ("worlds", "seeds", "on_seeds", "duration")
 COMMAND_FLAGS = ("tracks", "on", "ref")
+LONGEST_RUN_DAYS = 30
+LAST_BYTES = 4096  # of what a program complains about
 
 
 def run(arguments: list[str]) -> int:
     """Tune a filter; returns the exit code."""
     chosen = _flags().parse_args(arguments)
     _check_flags(chosen)
+    own = chosen.command is not None
+    knobs = [_knob(text, {} if own else _defaults(chosen.filter)) for text in chosen.knob]
+    refuse_few_tries(chosen.tries, knobs)
     with progress("tuning"), tempfile.TemporaryDirectory() as folder:
-        if chosen.command is None:
-            knobs = [_knob(text, _defaults(chosen.filter)) for text in chosen.knob]
-            runs, train, on = _of_lab(chosen)
-        else:
-            knobs = [_knob(text, {}) for text in chosen.knob]
-            runs, train, on = _of_command(chosen, Path(folder))
+        runs, train, on = _of_command(chosen, Path(folder)) if own else _of_lab(chosen)
         gauge = GAUGE_WORDS[chosen.align] if chosen.align else None
         found = tune(
             runs,
@@ -111,6 +114,8 @@ def _check_flags(chosen: argparse.Namespace) -> None:
     for name in needed:
         if getattr(chosen, name) is None:
             raise OptionError(f"--{name} is needed; see smfeval lab tune --help")
+    if not 0 < chosen.timeout <= 86400 * LONGEST_RUN_DAYS:
+        raise OptionError(f"--timeout is a time of up to {LONGEST_RUN_DAYS} days, in seconds")
 
 
 def _defaults(filter_name: str) -> dict[str, Any]:
@@ -187,7 +192,7 @@ def _of_command(chosen: argparse.Namespace, folder: Path) -> Runs:
         target = folder / f"belief{chosen.output_ending}"
         target.unlink(missing_ok=True)
         filled = {"track": str(track.recording), "output": str(target)} | settings
-        _run_program([_fill(word, filled) for word in template], chosen.timeout)
+        run_program([_fill(word, filled) for word in template], chosen.timeout)
         if not target.is_file():
             raise SeriesError(f"{template[0]} wrote no {chosen.output_ending} file to {{output}}")
         return read(target, **read_options(chosen))
@@ -202,16 +207,32 @@ def _fill(word: str, values: dict[str, str]) -> str:
     return word
 
 
-def _run_program(arguments: Sequence[str], timeout_s: float) -> None:
+def run_program(arguments: Sequence[str], timeout_s: float) -> None:
     """Run a program; what goes wrong is one sentence with the end of its complaints."""
-    try:
-        done = subprocess.run(
-            arguments, capture_output=True, text=True, timeout=timeout_s, check=False
-        )
-    except subprocess.TimeoutExpired as error:
-        raise SeriesError(f"{arguments[0]} took longer than {words.duration(timeout_s)}") from error
-    except OSError as error:
-        raise OptionError(f"{arguments[0]}: cannot be run ({error.strerror or error})") from error
-    if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["it says nothing"])[-1]
-        raise SeriesError(f"{arguments[0]} ended with code {done.returncode}: {last}")
+    with tempfile.TemporaryFile() as complaints:
+        try:
+            code = _wait_for(arguments, complaints, timeout_s)
+        except subprocess.TimeoutExpired as error:
+            late = words.duration(timeout_s)
+            raise SeriesError(f"{arguments[0]} took longer than {late}") from error
+        except OSError as error:
+            reason = error.strerror or error
+            raise OptionError(f"{arguments[0]}: cannot be run ({reason})") from error
+        if code:
+            complaints.seek(max(0, complaints.seek(0, os.SEEK_END) - LAST_BYTES))
+            said = complaints.read().decode(errors="replace").strip().splitlines()
+            last = (said or ["it says nothing"])[-1]
+            raise SeriesError(f"{arguments[0]} ended with code {code}: {last}")
+
+
+def _wait_for(arguments: Sequence[str], complaints: IO[bytes], timeout_s: float) -> int:
+    """The exit code of a program; it and all that it started end with us, or when it is late."""
+    with subprocess.Popen(
+        arguments, stdout=subprocess.DEVNULL, stderr=complaints, start_new_session=True
+    ) as program:
+        try:
+            return program.wait(timeout_s)
+        except BaseException:
+            with suppress(ProcessLookupError):
+                os.killpg(program.pid, signal.SIGKILL)
+            raise

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from smfeval.errors import OptionError, SeriesError
+from smfeval.errors import SeriesError
 from smfeval.lab.filters.run import Run
 from smfeval.lab.filters.settings import parse_settings
 from smfeval.lab.recording import Recording
+from smfeval.schema import unknown_word
 
 RunFilter = Callable[[str, Recording, Sequence[str]], Run]  # name, recording, `name=value` ...
 
@@ -138,7 +139,7 @@ FILTERS = {
 def filter_named(name: str) -> Filter:
     """The filter of a name; raises on one that is not in the table."""
     if name not in FILTERS:
-        raise OptionError(f"filter {name!r} is unknown; it is one of {', '.join(FILTERS)}")
+        raise unknown_word("filter", name, FILTERS)
     return FILTERS[name]
 
 

@@ -135,7 +135,8 @@ SCHEMA = "smfeval.recording/1"
 def bag_files(path: Path) -> list[Path]:
     """A bag, the metadata beside it, the exact reference, and the measured one."""
     beside = (".recording.json", ".reference.square", ".measured.square")
-    return [path, *(path.with_suffix(suffix) for suffix in beside)]
+    name = path if path.name else path / "recording"  # `.` has no name to change the ending of
+    return [path, *(name.with_suffix(suffix) for suffix in beside)]
 
 
 def metadata_json(recording: Recording) -> str:

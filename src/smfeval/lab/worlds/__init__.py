@@ -9,6 +9,7 @@ from smfeval.errors import OptionError
 from smfeval.lab.sensors.faults import HANDHELD_FAULTS, TYPICAL_FAULTS, Faults
 from smfeval.lab.worlds import courtyards, featureless, outdoors
 from smfeval.lab.worlds.parts import Builder, BuiltWorld
+from smfeval.schema import suggest_word
 
 __all__ = [
     "ADVERSARIAL",
@@ -113,5 +114,5 @@ HANDHELD = (
 def world_named(name: str) -> World:
     """The world of a name; raises on one that is not in the table."""
     if name not in WORLDS:
-        raise OptionError(f"{name!r} is no world; the worlds are {', '.join(WORLDS)}")
+        raise OptionError(f"{name!r} is no world; {suggest_word(name, WORLDS)}")
     return WORLDS[name]
