@@ -151,6 +151,8 @@ def _add_result_flags(flags: argparse.ArgumentParser) -> None:
     add = flags.add_argument_group("results").add_argument
     add("--per-scan", type=Path, metavar="FILE.parquet", help="scores of every scan")
     add("--save-evo", type=Path, metavar="FILE.zip", help="APE (and NEES) for evo_res")
+    add("--rerun", type=Path, metavar="FILE.rrd", help="paths, ellipsoids and series for Rerun")
+    add("--mcap", type=Path, metavar="FILE.mcap", help="the same for Foxglove")
     add("--fail-if", action="append", default=[], metavar="'k>2'", help="exit with 1 if this holds")
     add("--force", action="store_true", help="overwrite result files")
 
@@ -211,7 +213,18 @@ def _targets(chosen: argparse.Namespace) -> list[Path]:
         from smfeval.io.results import evo_files  # noqa: PLC0415  only where asked for
 
         targets += evo_files(chosen.save_evo)
-    return targets
+    return [*targets, *_scene_files(chosen).values()]
+
+
+def _scene_files(chosen: argparse.Namespace) -> dict[str, Path]:
+    """Files for viewers that the user asked for, by viewer; refused if they cannot be written."""
+    given = {"rerun": chosen.rerun, "mcap": chosen.mcap}
+    found = {name: path for name, path in given.items() if path is not None}
+    for name, path in found.items():
+        from smfeval.show.viewers import check_viewer  # noqa: PLC0415  only where asked for
+
+        check_viewer(name, path)
+    return found
 
 
 def _evaluate_all(
@@ -248,6 +261,21 @@ def _save(evaluations: list[Evaluation], chosen: argparse.Namespace) -> None:
         from smfeval.io.results import write_evo_results  # noqa: PLC0415
 
         write_evo_results(evaluations[0], chosen.save_evo)
+    if scene_files := _scene_files(chosen):
+        _save_scene(evaluations, scene_files)
+
+
+def _save_scene(evaluations: list[Evaluation], files: dict[str, Path]) -> None:
+    from smfeval.show.viewers import VIEWERS  # noqa: PLC0415  only where asked for
+    from smfeval.show.viewers.scene import scene_of  # noqa: PLC0415
+
+    scene = scene_of(evaluations)
+    for note in scene.notes:
+        print(f"smfeval: {note}", file=sys.stderr)
+    for name, path in files.items():
+        with progress("writing"):
+            VIEWERS[name].write(scene, path)
+        print(f"smfeval: scene in {path}", file=sys.stderr)
 
 
 def _report(evaluation: Evaluation, chosen: argparse.Namespace) -> Report:

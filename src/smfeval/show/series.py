@@ -19,6 +19,8 @@ Evaluations = Evaluation | Sequence[Evaluation]
 PIXEL_COLUMNS = 2100  # pixels of a wide figure at 300 dpi
 GAP_STEPS = 2.5  # steps: a longer pause between scans is a gap, and no line may cross it
 MIN_SCANS = 2  # a line needs two ends
+# Okabe and Ito (2008), without the yellow that vanishes on white paper.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 
 
 def evaluation_list(evaluations: Evaluations) -> list[Evaluation]:
