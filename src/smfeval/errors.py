@@ -15,7 +15,7 @@ Messages are one sentence in terms of the data. The command line prints them and
 
 from typing import Literal
 
-Remedy = Literal["axes", "bad_rows", "duplicates", "limit", "lossy"]
+Remedy = Literal["axes", "bad_rows", "duplicates", "limit", "lossy", "origin"]
 
 
 class SmfevalError(Exception):

@@ -2,6 +2,7 @@
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from smfeval.align.body import move_to_body
 from smfeval.cli.flags import (
@@ -15,7 +16,7 @@ from smfeval.cli.flags import (
 from smfeval.cli.outputs import check_outputs
 from smfeval.doubts.one_track import examine
 from smfeval.errors import OptionError
-from smfeval.io import files_to_read, files_to_write, losses, read, write
+from smfeval.io import files_to_read, files_to_write, is_geodetic, losses, read, write
 from smfeval.io.convention import CONVENTIONS, ORDERS
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.formats import FORMATS, format_for_writing
@@ -29,7 +30,7 @@ def run(arguments: list[str]) -> int:
     """Convert one track; returns the exit code."""
     chosen = _flags().parse_args(arguments)
     target = Path(chosen.target)
-    options = read_options(chosen, gauge=True)
+    options, origin = _split_origin(chosen, read_options(chosen, gauge=True))
     given = given_files(chosen.extrinsic, chosen.calibration, chosen.telemetry)
     inputs = [*files_to_read(chosen.source, **options), *given]
     check_outputs(files_to_write(target, chosen.to), inputs=inputs, force=chosen.force)
@@ -44,6 +45,7 @@ def run(arguments: list[str]) -> int:
             format=chosen.to,
             convention=chosen.to_convention,
             order=chosen.to_order,
+            origin=origin,
         )
 
     result = _summarise_conversion(track, files, chosen)
@@ -56,6 +58,17 @@ def run(arguments: list[str]) -> int:
     return 0
 
 
+def _split_origin(
+    chosen: argparse.Namespace, options: dict[str, Any]
+) -> tuple[dict[str, Any], Any]:
+    """Options of reading, and the origin where it is for writing: of a track in local axes."""
+    target = format_for_writing(Path(chosen.target), chosen.to)
+    others = {name: value for name, value in options.items() if name != "origin"}
+    if "origin" not in options or not target.geodetic or is_geodetic(chosen.source, **others):
+        return options, None
+    return others, options["origin"]
+
+
 def _summarise_conversion(
     track: AnyTrack, files: list[Path], chosen: argparse.Namespace
 ) -> check.Conversion:
@@ -66,7 +79,7 @@ def _summarise_conversion(
         convention = CONVENTIONS[chosen.to_convention or "right"]
         written += f", {convention.words}, {chosen.to_order or ORDERS[0]}"
     lost = losses(track, entry)
-    if not (track.about.oriented or entry.keeps_header):
+    if not (track.about.oriented or entry.keeps_header or entry.geodetic):
         lost.append("the mark that the orientation is unknown")
     return check.Conversion(
         examine(track),

@@ -130,6 +130,8 @@ def write(track: AnyTrack, path: str | Path, *, lossy: bool = False, **options: 
     entry = format_for_writing(Path(path), chosen.format)
     if not entry.chooses_convention and (chosen.convention or chosen.order):
         raise OptionError(f"{entry.title} files have one convention; it cannot be chosen")
+    if chosen.origin is not None and not entry.geodetic:
+        raise OptionError(f"option origin means nothing for {entry.title}, which holds no places")
     lost = losses(track, entry)
     if lost and not lossy:
         raise OptionError(f"{path}: {entry.title} would lose {' and '.join(lost)}", remedy="lossy")
@@ -193,12 +195,13 @@ def _is_bag(source: str | Path) -> bool:
 
 def losses(track: AnyTrack, entry: Format) -> list[str]:
     """What of a belief a format cannot hold."""
+    lost = ["the orientation"] if entry.geodetic and track.about.oriented else []
     if isinstance(track, ParticleTrack) and "particles" not in entry.keeps:
-        kept = "covariance" in entry.keeps
-        return ["the particles (only their mean and covariance stay)" if kept else "the particles"]
+        kept = " (only their mean and covariance stay)" if "covariance" in entry.keeps else ""
+        return [*lost, f"the particles{kept}"]
     if not isinstance(track, GaussianTrack):
-        return []
-    lost = [] if "covariance" in entry.keeps else ["the covariance"]
+        return lost
+    lost += [] if "covariance" in entry.keeps else ["the covariance"]
     without = track.cross is not None and "cross-covariances" not in entry.keeps
     return [*lost, "the cross-covariances"] if without else lost
 

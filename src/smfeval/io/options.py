@@ -98,7 +98,7 @@ class ReadOptions:
         TEXT,
         "format of the source (default: recognised)",
         at=(*OF_REFERENCE, *OF_FILES),
-        choices=FORMATS,
+        choices=[name for name, entry in FORMATS.items() if entry.readable],
         differs={
             place: {"help": "format of the reference (default: recognised)"}
             for place in OF_REFERENCE
@@ -228,13 +228,19 @@ class ReadOptions:
 
 @dataclass(frozen=True)
 class WriteOptions:
-    """Decisions about a file to write. Only CSV and wide TUM can be told their convention."""
+    """Decisions about a file to write.
+
+    Only CSV and wide TUM can be told their convention; `origin` is the place on Earth of the
+    track's zero, for KML and GeoJSON.
+    """
 
     format: str | None = None
     convention: str | None = None
     order: Order | None = None
+    origin: tuple[float, float, float] | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "origin", _parse_origin(self.origin))
         for name, known in (("convention", CONVENTIONS), ("order", ORDERS)):
             if getattr(self, name) not in (None, *known):
                 raise unknown_word(name, getattr(self, name), known)

@@ -16,8 +16,9 @@ from smfeval import words
 from smfeval.evaluation import Evaluation
 from smfeval.maths import so3
 from smfeval.maths.arrays import Bools, Floats, Ints, read_only
+from smfeval.maths.stamps import gap_mask
 from smfeval.score.pit import honest_quantile
-from smfeval.show.series import COLOURS, estimate_name, gap_mask, has_belief, sigma
+from smfeval.show.series import COLOURS, estimate_name, has_belief, sigma
 
 ELLIPSOID_LEVEL = 0.95
 MOST_ELLIPSOIDS = 20_000  # of one estimate; a viewer shows one at a time
