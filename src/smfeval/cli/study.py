@@ -14,6 +14,7 @@ from smfeval.cli.outputs import check_outputs
 from smfeval.cli.progress import study_progress
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.atomic import writing
+from smfeval.io.remote import is_url
 from smfeval.show.study import paper, terminal
 from smfeval.show.study.formats import FORMATS
 from smfeval.show.study.plans import (
@@ -187,7 +188,8 @@ def _check_flags(chosen: argparse.Namespace) -> None:
 def _check_inputs(chosen: argparse.Namespace, plan: Plan, found: StudyTasks) -> None:
     """Complain about outputs that are read: figures and page, tables in the output folder."""
     tasks: list[Task | PairTask] = [*found.tasks, *found.pair_tasks]
-    inputs = {Path(chosen.plan), *(file for task in tasks for file in files_of(task))}
+    local = [each for each in tasks if not any(is_url(given.source) for given in each.inputs)]
+    inputs = {Path(chosen.plan), *(file for task in local for file in files_of(task))}
     check_figure_flags(chosen, inputs=inputs)
     tables = [plan.output / f"tables{entry.suffix}" for entry in FORMATS.values()]
     there = [path for path in (*tables, plan.output / TASKS, plan.output / PAIRS) if path.exists()]

@@ -334,6 +334,17 @@ def sidecars_beside(path: Path) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def possible_sidecars(path: Path) -> tuple[Path, ...]:
+    """Second files that the format of a file would look for beside it, there or not."""
+    try:
+        entry = recognise_format(path)
+    except FormatError:
+        return ()
+    return tuple(
+        dict.fromkeys(f for each in entry.sidecars for f in each.beside(path) if f != path)
+    )
+
+
 def recognise_format(path: Path) -> Format:
     """The format of a file, by its first bytes and its name."""
     if is_file(path / "metadata.yaml"):

@@ -19,6 +19,7 @@ from smfeval.io.convention import CONVENTIONS, ORDERS, Convention, Order, cross_
 from smfeval.io.formats import FORMATS, sidecar_options
 from smfeval.io.header import check_header_value
 from smfeval.io.presets import PRESETS, preset_named, preset_of_algorithm
+from smfeval.io.remote import local_path
 from smfeval.io.source import LIMIT_BYTES
 from smfeval.maths import se3
 from smfeval.maths.arrays import Floats, read_only
@@ -252,11 +253,11 @@ ALWAYS_USED = frozenset(
 
 
 def _as_path(name: str, value: object) -> Path | None:
-    """A file that was named as text or as a path."""
+    """A file that was named as text, as a URL or as a path."""
     if value is None or isinstance(value, Path):
         return value
     if isinstance(value, str) and value:
-        return Path(value)
+        return local_path(value)
     raise OptionError(f"{name} {value!r} is no file name")
 
 
