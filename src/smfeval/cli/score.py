@@ -28,6 +28,11 @@ from smfeval.cli.flags import (
     progress,
     read_options,
 )
+from smfeval.cli.integration import (
+    add_integration_flags,
+    integration_files,
+    write_integration,
+)
 from smfeval.errors import OptionError, PairingError
 from smfeval.evaluation import Evaluation, Options, evaluate
 from smfeval.evaluation.result import SCHEMA
@@ -40,6 +45,7 @@ from smfeval.show.render import json_text
 from smfeval.show.report import Report, document, last_lines, text
 from smfeval.track import AnyTrack
 from smfeval.verbs import in_body_of, read_beside
+from smfeval.words import number
 
 if TYPE_CHECKING:
     from smfeval.explain.alibis import ExtrinsicTolerance
@@ -69,10 +75,17 @@ def run(arguments: list[str]) -> int:
         evaluations = _evaluate_all(estimates, reference, options, common=chosen.common)
         reports = [_report(evaluation, chosen) for evaluation in evaluations]
 
-    failed = _failed_conditions(evaluations, conditions)
+    held = [
+        (each, condition, condition.violation(each))
+        for each in evaluations
+        for condition in conditions
+    ]
+    failed = [sentence for _, _, sentence in held if sentence is not None]
     _save(evaluations, chosen)
     _print(reports, chosen)
     _draw(reports, chosen, arguments)
+    if integration_files(chosen):
+        _integrate(evaluations, held, chosen)
     for sentence in failed:
         print(f"smfeval: --fail-if: {sentence}", file=sys.stderr)
     return 1 if failed else 0
@@ -93,6 +106,7 @@ def _flags() -> argparse.ArgumentParser:
     _add_correction_flags(flags)
     _add_cause_flags(flags)
     _add_result_flags(flags)
+    add_integration_flags(flags)
     add_figure_flags(flags)
     add_read_flags(flags)
     add_output_flags(flags)
@@ -213,7 +227,7 @@ def _targets(chosen: argparse.Namespace) -> list[Path]:
         from smfeval.io.results import evo_files  # noqa: PLC0415  only where asked for
 
         targets += evo_files(chosen.save_evo)
-    return [*targets, *_scene_files(chosen).values()]
+    return [*targets, *_scene_files(chosen).values(), *integration_files(chosen)]
 
 
 def _scene_files(chosen: argparse.Namespace) -> dict[str, Path]:
@@ -328,7 +342,36 @@ def _draw(reports: list[Report], chosen: argparse.Namespace, arguments: list[str
         draw(chosen, gallery_of, evaluations)
 
 
-def _failed_conditions(evaluations: list[Evaluation], conditions: list[Condition]) -> list[str]:
-    """The conditions that hold, for each estimate."""
-    found = (each.violation(evaluation) for evaluation in evaluations for each in conditions)
-    return [sentence for sentence in found if sentence is not None]
+def _integrate(
+    evaluations: list[Evaluation],
+    held: list[tuple[Evaluation, Condition, str | None]],
+    chosen: argparse.Namespace,
+) -> None:
+    """What CI shows: a case for each verdict, which passes, and for each condition."""
+    from smfeval.show.ci import Case, verdict_badge  # noqa: PLC0415  only where asked for
+
+    cases = [
+        Case(each.estimate.provenance.name, "verdict", "passed", each.verdict.headline)
+        for each in evaluations
+    ]
+    cases += [
+        Case(
+            each.estimate.provenance.name,
+            f"not {condition}",
+            "passed" if sentence is None else "failure",
+            f"{condition} does not hold" if sentence is None else sentence,
+        )
+        for each, condition, sentence in held
+    ]
+    fails = next((str(condition) for _, condition, sentence in held if sentence), None)
+    k = evaluations[0].get("k")
+    write_integration(
+        chosen,
+        "smfeval score",
+        cases,
+        lambda: verdict_badge(
+            [each.verdict.label for each in evaluations],
+            k=None if k is None else number(k.value),
+            fails=fails,
+        ),
+    )
