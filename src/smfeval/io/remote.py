@@ -229,8 +229,7 @@ def _system(url: str) -> tuple[Any, str]:
         from fsspec.core import url_to_fs  # noqa: PLC0415  an extra
     except ImportError as error:
         raise FormatError(
-            f'{shown(url)}: URLs need the extra remote: pip install ".[remote]" in the checkout of '
-            "smfeval"
+            f'{shown(url)}: URLs need the extra remote: pip install ".[remote]" in the checkout'
         ) from error
     scheme = _split(url).scheme.lower()
     try:

@@ -37,5 +37,5 @@ def check_viewer(name: str, path: Path) -> None:
         raise OptionError(f"{path}: --{name} writes {viewer.suffix} files; end the name so")
     if find_spec(viewer.package) is None:
         raise OptionError(
-            f'--{name} needs the extra {name}: pip install ".[{name}]" in the checkout of smfeval'
+            f'--{name} needs the extra {name}: pip install ".[{name}]" in the checkout'
         )
