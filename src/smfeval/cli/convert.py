@@ -20,6 +20,7 @@ from smfeval.io import files_to_read, files_to_write, is_geodetic, losses, read,
 from smfeval.io.convention import CONVENTIONS, ORDERS
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.formats import FORMATS, format_for_writing
+from smfeval.io.geodetic import is_of_fixes
 from smfeval.io.header import assumed_words
 from smfeval.show import check
 from smfeval.show.render import json_text
@@ -79,7 +80,8 @@ def _summarise_conversion(
         convention = CONVENTIONS[chosen.to_convention or "right"]
         written += f", {convention.words}, {chosen.to_order or ORDERS[0]}"
     lost = losses(track, entry)
-    if not (track.about.oriented or entry.keeps_header or entry.geodetic):
+    as_fixes = entry.geodetic or (entry.name == "bag" and is_of_fixes(track))
+    if not (track.about.oriented or entry.keeps_header or as_fixes):
         lost.append("the mark that the orientation is unknown")
     return check.Conversion(
         examine(track),

@@ -134,6 +134,11 @@ def geodetic_track(
     return GeodeticTrack(track.provenance.name, belief.stamp, llh, covariance)
 
 
+def is_of_fixes(track: AnyTrack) -> bool:
+    """Whether a track is of positions alone, and says where on Earth they are."""
+    return not track.about.oriented and ORIGIN_KEY in dict(track.about.extra)
+
+
 def _own_origin(track: AnyTrack) -> Floats | None:
     """The origin in the header of a track that was read from fixes."""
     said = dict(track.about.extra).get(ORIGIN_KEY)

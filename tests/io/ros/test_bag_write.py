@@ -10,6 +10,7 @@ from rosbags.typesys import Stores, get_typestore
 from smfeval.errors import OptionError
 from smfeval.io import read, write
 from smfeval.maths import so3
+from smfeval.track import GaussianTrack, Track
 from support.beliefs import gaussian, particles, poses
 from support.commands import refused, run
 
@@ -92,6 +93,28 @@ def test_a_folder_that_is_there_is_not_replaced(tmp_path, capsys, monkeypatch, r
         write(gaussian(N, rng), "bag", format="bag")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.square", "bag"]
     assert [path.name for path in (tmp_path / "bag").iterdir()] == ["mine"]
+
+
+@pytest.mark.parametrize("name", ["a.mcap", "a.bag"])
+def test_fixes_are_written_as_fixes_and_a_real_solution_scores_as_its_file(
+    name, shared_data, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    source = shared_data / "gnss_nagoya" / "2023_rover_1Hz_rtk.pos"
+    track = read(source)[:200]
+    write(track, name)
+    origin = dict(track.about.extra)["ENU_ORIGIN"]
+    found = read(f"{name}:/fix", origin=origin)
+    np.testing.assert_array_equal(found.stamp, track.stamp)
+    np.testing.assert_allclose(found.position, track.position, atol=1e-8)
+    np.testing.assert_allclose(found.covariance, track.covariance, rtol=1e-7, atol=1e-15)
+    assert (found.about.oriented, found.about.body) == (False, "antenna")
+    assert read(f"{name}:/fix").about.gauge == "fixed"
+    plain = Track(track.stamp, track.position, track.rotation, about=track.about)
+    write(plain, "plain.mcap")
+    assert not isinstance(read("plain.mcap:/fix", origin=origin), GaussianTrack)
+    write(track, "a.square")
+    assert "lost" not in run(capsys, "convert", "a.square", "b.mcap").out
 
 
 def test_convert_makes_a_bag_that_check_reads(tmp_path, capsys, monkeypatch, rng):
