@@ -150,6 +150,8 @@ def test_the_command_tells_what_moved_and_its_exit_code(nightly, capsys, monkeyp
     for condition, code in (
         ("worse>0", 1),
         ("better>0", 0),
+        ("worse.rmse>0", 1),
+        ("worse.k>0", 0),
         ("failed>0", 1),
         ("missing>1", 0),
         ("convicted>7", 1),

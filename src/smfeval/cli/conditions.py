@@ -118,8 +118,10 @@ DIFF_COUNTS = ("worse", "better", "failed", "missing", "convicted", "verdicts")
 
 
 def diff_condition(text: str) -> Condition:
-    """Read `worse>0`, `failed>0`, `convicted>0`: counts of what moved between two studies."""
-    return parse_condition(text, DIFF_COUNTS, example="worse>0")
+    """Read `worse>0`, `worse.k>0`, `failed>0`: counts of what moved between two studies."""
+    judged = [name for name, row in metrics().items() if row.loss is not None]
+    of_one = (f"{side}.{name}" for side in ("worse", "better") for name in judged)
+    return parse_condition(text, (*DIFF_COUNTS, *of_one), example="worse.k>0")
 
 
 def condition_places(

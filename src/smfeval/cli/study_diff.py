@@ -37,7 +37,7 @@ def run_diff(chosen: argparse.Namespace) -> int:
     else:
         write = shown.markdown if chosen.format == "markdown" else shown.text
         print(write(found, verbose=chosen.verbose), end="")
-    held = (each.violation_by(len(getattr(found, each.name)), "the studies") for each in conditions)
+    held = (each.violation_by(found.count(each.name), "the studies") for each in conditions)
     failed = [sentence for sentence in held if sentence is not None]
     for sentence in failed:
         print(f"smfeval: --fail-if: {sentence}", file=sys.stderr)

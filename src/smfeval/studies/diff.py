@@ -85,6 +85,11 @@ class StudyDiff:
     missing: tuple[Run, ...]  # scored in the old study, without a file or not planned in the new
     added: tuple[Run, ...]  # scored in the new study alone
 
+    def count(self, name: str) -> int:
+        """How many there are: `worse`, `failed` ..., or `worse.k` of one number."""
+        kind, _, metric = name.partition(".")
+        return sum(metric in ("", getattr(each, "metric", "")) for each in getattr(self, kind))
+
     @property
     def worse(self) -> tuple[MetricMove, ...]:
         """Metrics that became significantly worse."""
