@@ -17,7 +17,7 @@ HEAD = ("estimator", "number", "old", "new", "difference", "tracks", "p", "")
 TEST_NOTE = (
     "medians over the tracks that both have; Wilcoxon signed-rank test over them, Holm over the "
     f"estimators of a number at {words.exact(LEVEL)}; fewer than {FEWEST} tracks that differ are "
-    "not tested; better and worse by the loss of the number (k by its distance from 1)"
+    "not tested; each number for itself; better and worse by its loss (k by its distance from 1)"
 )
 
 
