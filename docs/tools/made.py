@@ -49,6 +49,7 @@ def formats() -> str:
         (
             f"`{entry.name}`",
             entry.title,
+            "yes" if entry.readable else "",
             "yes" if entry.writable else "",
             ", ".join(f"`{ending}`" for ending in entry.suffixes),
             ", ".join(sorted(entry.keeps)) or ("poses" if entry.writable else ""),
@@ -56,7 +57,15 @@ def formats() -> str:
         )
         for entry in FORMATS.values()
     ]
-    head = ("name", "format", "written", "endings for writing", "keeps", "options of its own")
+    head = (
+        "name",
+        "format",
+        "read",
+        "written",
+        "endings for writing",
+        "keeps",
+        "options of its own",
+    )
     return _table(head, rows)
 
 

@@ -15,7 +15,9 @@ Messages are one sentence in terms of the data. The command line prints them and
 
 from typing import Literal
 
-Remedy = Literal["axes", "bad_rows", "duplicates", "limit", "lossy", "offset", "tolerance"]
+Remedy = Literal[
+    "axes", "bad_rows", "duplicates", "limit", "lossy", "offset", "origin", "tolerance"
+]
 
 
 class SmfevalError(Exception):

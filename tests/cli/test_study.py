@@ -223,7 +223,10 @@ def test_what_is_left_aside_is_counted_by_its_reason(capsys, folder):
     [
         ([], "a plan is needed: smfeval study STUDY.toml"),
         (["nowhere.toml"], "nowhere.toml: there is no such file"),
-        (["study.toml", "--force"], "--force means nothing without --init, --save-plot or --html"),
+        (
+            ["study.toml", "--force"],
+            "--force means nothing without --init, --save-plot, --html, --junit or --badge",
+        ),
         (["study.toml", "-o", "x"], "-o means nothing without --init"),
         (["study.toml", "--init", "."], "study.toml means nothing with --init"),
         (["--init", ".", "--fail-if", "k>2"], "--fail-if means nothing with --init"),

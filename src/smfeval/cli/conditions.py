@@ -51,11 +51,15 @@ class Condition:
             raise OptionError(f"--fail-if {self}: this estimate has no {self.name}")
         return self.violation_by(value, evaluation.estimate.provenance.name)
 
+    def holds(self, value: float) -> bool:
+        """Whether it holds for a value; for one that is not a number it does not."""
+        return OPERATORS[self.sign](value, self.limit)
+
     def violation_by(self, value: float, who: str) -> str | None:
         """The same of a value; one that is not a number is neither good nor bad."""
         if isnan(value):
             raise OptionError(f"--fail-if {self}: {self.name} of {who} is not a number")
-        if not OPERATORS[self.sign](value, self.limit):
+        if not self.holds(value):
             return None
         return f"{who}: {self} ({words.exact(value)})"
 
@@ -108,6 +112,27 @@ class ConditionOutcome:
 def study_condition(text: str) -> Condition:
     """Read `k>2`, `coverage_90<0.8`, `failed>0`, `missing>0`, `diverged>=3`."""
     return parse_condition(text, (*metrics(), *OUTCOMES))
+
+
+DIFF_COUNTS = ("worse", "better", "failed", "missing", "convicted", "verdicts")
+
+
+def diff_condition(text: str) -> Condition:
+    """Read `worse>0`, `worse.k>0`, `failed>0`: counts of what moved between two studies."""
+    judged = [name for name, row in metrics().items() if row.loss is not None]
+    of_one = (f"{side}.{name}" for side in ("worse", "better") for name in judged)
+    return parse_condition(text, (*DIFF_COUNTS, *of_one), example="worse.k>0")
+
+
+def condition_places(
+    study: "Study", conditions: Sequence[Condition]
+) -> list[tuple[Condition, str, float | None]]:
+    """Every condition with every place where it is looked at, and the value there."""
+    return [
+        (condition, where, value)
+        for condition in conditions
+        for where, value in _condition_values(study, condition)
+    ]
 
 
 def check_conditions(study: "Study", conditions: Sequence[Condition]) -> ConditionOutcome:

@@ -2,6 +2,7 @@
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from smfeval.align.body import move_to_body
 from smfeval.cli.flags import (
@@ -15,10 +16,11 @@ from smfeval.cli.flags import (
 from smfeval.cli.outputs import check_outputs
 from smfeval.doubts.one_track import examine
 from smfeval.errors import OptionError
-from smfeval.io import files_to_read, files_to_write, losses, read, write
+from smfeval.io import files_to_read, files_to_write, is_geodetic, losses, read, write
 from smfeval.io.convention import CONVENTIONS, ORDERS
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.formats import FORMATS, Format, format_for_writing
+from smfeval.io.geodetic import is_of_fixes
 from smfeval.io.header import assumed_words
 from smfeval.show import check
 from smfeval.show.render import json_text
@@ -29,7 +31,7 @@ def run(arguments: list[str]) -> int:
     """Convert one track; returns the exit code."""
     chosen = _flags().parse_args(arguments)
     target = Path(chosen.target)
-    options = read_options(chosen, gauge=True)
+    options, origin = _split_origin(chosen, read_options(chosen, gauge=True))
     given = given_files(chosen.extrinsic, chosen.calibration, chosen.telemetry)
     inputs = [*files_to_read(chosen.source, **options), *given]
     check_outputs(files_to_write(target, chosen.to), inputs=inputs, force=chosen.force)
@@ -44,6 +46,7 @@ def run(arguments: list[str]) -> int:
             format=chosen.to,
             convention=chosen.to_convention,
             order=chosen.to_order,
+            origin=origin,
         )
 
     result = _summarise_conversion(track, files, chosen)
@@ -56,6 +59,17 @@ def run(arguments: list[str]) -> int:
     return 0
 
 
+def _split_origin(
+    chosen: argparse.Namespace, options: dict[str, Any]
+) -> tuple[dict[str, Any], Any]:
+    """Options of reading, and the origin where it is for writing: of a track in local axes."""
+    target = format_for_writing(Path(chosen.target), chosen.to)
+    others = {name: value for name, value in options.items() if name != "origin"}
+    if "origin" not in options or not target.geodetic or is_geodetic(chosen.source, **others):
+        return options, None
+    return others, options["origin"]
+
+
 def _summarise_conversion(
     track: AnyTrack, files: list[Path], chosen: argparse.Namespace
 ) -> check.Conversion:
@@ -66,7 +80,8 @@ def _summarise_conversion(
         convention = CONVENTIONS[chosen.to_convention or "right"]
         written += f", {convention.words}, {chosen.to_order or ORDERS[0]}"
     lost = losses(track, entry)
-    if not entry.keeps_header:
+    as_fixes = entry.geodetic or (entry.name == "bag" and is_of_fixes(track))
+    if not (entry.keeps_header or as_fixes):
         lost += _lost_words(track.about, entry)
     return check.Conversion(
         examine(track),

@@ -59,6 +59,7 @@ REMEDIES = {
     "bad_rows": "--bad-rows drop leaves such rows out",
     "limit": "--limit 20GB lets it pass, given the memory",
     "lossy": "--lossy allows it",
+    "origin": "--origin LAT,LON,HEIGHT says where its zero is",
     "duplicates": "--duplicates first or last keeps one of them",
     "offset": "--offset adds it to the stamps of the first",
     "tolerance": "--offset auto looks for the clock, --tolerance lets stamps be further apart",

@@ -28,6 +28,11 @@ from smfeval.cli.flags import (
     progress,
     read_options,
 )
+from smfeval.cli.integration import (
+    add_integration_flags,
+    integration_files,
+    write_integration,
+)
 from smfeval.errors import OptionError, PairingError
 from smfeval.evaluation import Evaluation, Options, evaluate
 from smfeval.evaluation.result import SCHEMA
@@ -40,6 +45,7 @@ from smfeval.show.render import json_text
 from smfeval.show.report import Report, document, last_lines, text
 from smfeval.track import AnyTrack, ParticleTrack
 from smfeval.verbs import in_body_of, read_beside
+from smfeval.words import number
 
 if TYPE_CHECKING:
     from smfeval.explain.alibis import ExtrinsicTolerance
@@ -70,10 +76,17 @@ def run(arguments: list[str]) -> int:
         evaluations = _evaluate_all(estimates, reference, options, common=chosen.common)
         reports = [_report(evaluation, chosen) for evaluation in evaluations]
 
-    failed = _failed_conditions(evaluations, conditions)
+    held = [
+        (each, condition, condition.violation(each))
+        for each in evaluations
+        for condition in conditions
+    ]
+    failed = [sentence for _, _, sentence in held if sentence is not None]
     _save(evaluations, chosen)
     _print(reports, chosen)
     _draw(reports, chosen, arguments)
+    if integration_files(chosen):
+        _integrate(evaluations, held, chosen)
     for sentence in failed:
         print(f"smfeval: --fail-if: {sentence}", file=sys.stderr)
     return 1 if failed else 0
@@ -106,6 +119,7 @@ def _flags() -> argparse.ArgumentParser:
     _add_correction_flags(flags)
     _add_cause_flags(flags)
     _add_result_flags(flags)
+    add_integration_flags(flags)
     add_figure_flags(flags)
     add_read_flags(flags)
     add_output_flags(flags)
@@ -164,6 +178,8 @@ def _add_result_flags(flags: argparse.ArgumentParser) -> None:
     add = flags.add_argument_group("results").add_argument
     add("--per-scan", type=Path, metavar="FILE.parquet", help="scores of every scan")
     add("--save-evo", type=Path, metavar="FILE.zip", help="APE (and NEES) for evo_res")
+    add("--rerun", type=Path, metavar="FILE.rrd", help="paths, ellipsoids and series for Rerun")
+    add("--mcap", type=Path, metavar="FILE.mcap", help="the same for Foxglove")
     add("--fail-if", action="append", default=[], metavar="'k>2'", help="exit with 1 if this holds")
     add("--force", action="store_true", help="overwrite result files")
 
@@ -224,7 +240,18 @@ def _targets(chosen: argparse.Namespace) -> list[Path]:
         from smfeval.io.results import evo_files  # noqa: PLC0415  only where asked for
 
         targets += evo_files(chosen.save_evo)
-    return targets
+    return [*targets, *_scene_files(chosen).values(), *integration_files(chosen)]
+
+
+def _scene_files(chosen: argparse.Namespace) -> dict[str, Path]:
+    """Files for viewers that the user asked for, by viewer; refused if they cannot be written."""
+    given = {"rerun": chosen.rerun, "mcap": chosen.mcap}
+    found = {name: path for name, path in given.items() if path is not None}
+    for name, path in found.items():
+        from smfeval.show.viewers import check_viewer  # noqa: PLC0415  only where asked for
+
+        check_viewer(name, path)
+    return found
 
 
 def _evaluate_all(
@@ -261,6 +288,21 @@ def _save(evaluations: list[Evaluation], chosen: argparse.Namespace) -> None:
         from smfeval.io.results import write_evo_results  # noqa: PLC0415
 
         write_evo_results(evaluations[0], chosen.save_evo)
+    if scene_files := _scene_files(chosen):
+        _save_scene(evaluations, scene_files)
+
+
+def _save_scene(evaluations: list[Evaluation], files: dict[str, Path]) -> None:
+    from smfeval.show.viewers import VIEWERS  # noqa: PLC0415  only where asked for
+    from smfeval.show.viewers.scene import scene_of  # noqa: PLC0415
+
+    scene = scene_of(evaluations)
+    for note in scene.notes:
+        print(f"smfeval: {note}", file=sys.stderr)
+    for name, path in files.items():
+        with progress("writing"):
+            VIEWERS[name].write(scene, path)
+        print(f"smfeval: scene in {path}", file=sys.stderr)
 
 
 def _report(evaluation: Evaluation, chosen: argparse.Namespace) -> Report:
@@ -313,7 +355,36 @@ def _draw(reports: list[Report], chosen: argparse.Namespace, arguments: list[str
         draw(chosen, gallery_of, evaluations)
 
 
-def _failed_conditions(evaluations: list[Evaluation], conditions: list[Condition]) -> list[str]:
-    """The conditions that hold, for each estimate."""
-    found = (each.violation(evaluation) for evaluation in evaluations for each in conditions)
-    return [sentence for sentence in found if sentence is not None]
+def _integrate(
+    evaluations: list[Evaluation],
+    held: list[tuple[Evaluation, Condition, str | None]],
+    chosen: argparse.Namespace,
+) -> None:
+    """What CI shows: a case for each verdict, which passes, and for each condition."""
+    from smfeval.show.ci import Case, verdict_badge  # noqa: PLC0415  only where asked for
+
+    cases = [
+        Case(each.estimate.provenance.name, "verdict", "passed", each.verdict.headline)
+        for each in evaluations
+    ]
+    cases += [
+        Case(
+            each.estimate.provenance.name,
+            f"not {condition}",
+            "passed" if sentence is None else "failure",
+            f"{condition} does not hold" if sentence is None else sentence,
+        )
+        for each, condition, sentence in held
+    ]
+    fails = next((str(condition) for _, condition, sentence in held if sentence), None)
+    k = evaluations[0].get("k")
+    write_integration(
+        chosen,
+        "smfeval score",
+        cases,
+        lambda: verdict_badge(
+            [each.verdict.label for each in evaluations],
+            k=None if k is None else number(k.value),
+            fails=fails,
+        ),
+    )

@@ -4,16 +4,25 @@ import argparse
 import os
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from smfeval.cli.conditions import Condition, check_conditions, study_condition
+from smfeval.cli.conditions import (
+    Condition,
+    check_conditions,
+    condition_places,
+    study_condition,
+)
 from smfeval.cli.drawing import add_figure_flags, check_figure_flags, command_line, draw, write_page
 from smfeval.cli.flags import add_output_flags, parser
+from smfeval.cli.integration import add_integration_flags, integration_files, write_integration
 from smfeval.cli.outputs import check_outputs
 from smfeval.cli.progress import study_progress
+from smfeval.cli.study_diff import check_diff_flags, run_diff
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.atomic import writing
+from smfeval.io.remote import is_url
 from smfeval.show.study import paper, terminal
 from smfeval.show.study.formats import FORMATS
 from smfeval.show.study.plans import (
@@ -39,10 +48,13 @@ DEFAULT_PLAN = Path("study.toml")
 INIT_FLAGS = ("output",)
 RUN_FLAGS = (
     *("plan", "part", "workers", "scheduler", "fresh", "sensitivity", "list", "fail_if", "format"),
-    *("json", "plot", "save_plot", "html"),
+    *("json", "plot", "save_plot", "html", "junit", "badge", "diff"),
 )
 # of a whole study
-WHOLE_FLAGS = ("scheduler", "list", "fail_if", "format", "json", "plot", "save_plot", "html")
+WHOLE_FLAGS = (
+    *("scheduler", "list", "fail_if", "format", "json", "plot", "save_plot", "html"),
+    *("junit", "badge", "diff"),
+)
 
 
 def run(arguments: list[str]) -> int:
@@ -51,8 +63,10 @@ def run(arguments: list[str]) -> int:
     _check_flags(chosen)
     if chosen.init is not None:
         return write_draft(chosen)
+    if chosen.diff is not None:
+        return run_diff(chosen)
     conditions = [study_condition(text) for text in chosen.fail_if]
-    check_figure_flags(chosen, "study", "repeats", "ranks", inputs=[chosen.plan])
+    _check_written(chosen, "study", "repeats", "ranks", inputs=[chosen.plan])
     plan = read_plan(chosen.plan)
     plan = replace(plan, sensitivity=plan.sensitivity or chosen.sensitivity)
     if chosen.recipe is not None:
@@ -83,6 +97,8 @@ def run(arguments: list[str]) -> int:
     _check_any_scored(done.study)
     _print(done, chosen)
     _draw(done.study, chosen, arguments)
+    if integration_files(chosen):
+        _integrate(done.study, conditions, chosen)
     return _exit_code(done.study, conditions)
 
 
@@ -122,11 +138,19 @@ def _flags() -> argparse.ArgumentParser:
         choices=list(RECIPES),
         help="settings of a publication and its tables in LaTeX; with --init, a plan with them",
     )
+    add(
+        "--diff",
+        nargs=2,
+        type=Path,
+        metavar=("OLD", "NEW"),
+        help="what moved between the output folders of two studies, significantly or not",
+    )
     group = flags.add_argument_group("drafting a plan")
     group.add_argument("--init", type=Path, metavar="FOLDER", help="write a plan for this folder")
     group.add_argument("-o", "--output", type=Path, metavar="FILE", help="default study.toml")
+    add_integration_flags(flags)
     add_figure_flags(flags)
-    flags.add_argument("--force", action="store_true", help="overwrite the plan, figures or page")
+    flags.add_argument("--force", action="store_true", help="overwrite the plan or result files")
     add_output_flags(flags)
     return flags
 
@@ -166,8 +190,13 @@ def _check_flags(chosen: argparse.Namespace) -> None:
         if getattr(chosen, name):
             word = {"plan": chosen.plan, "output": "-o"}.get(name, f"--{name.replace('_', '-')}")
             raise OptionError(f"{word} means nothing {'with' if drafting else 'without'} --init")
-    if chosen.force and not (drafting or chosen.save_plot or chosen.html):
-        raise OptionError("--force means nothing without --init, --save-plot or --html")
+    if chosen.diff is not None:
+        check_diff_flags(chosen, RUN_FLAGS)
+        return
+    written = (chosen.save_plot, chosen.html, chosen.junit, chosen.badge)
+    if chosen.force and not (drafting or any(written)):
+        flags = "--init, --save-plot, --html, --junit or --badge"
+        raise OptionError(f"--force means nothing without {flags}")
     if not drafting and chosen.plan is None:
         raise OptionError("a plan is needed: smfeval study STUDY.toml; --init FOLDER writes one")
     for name in WHOLE_FLAGS if chosen.part is not None else ():
@@ -176,6 +205,11 @@ def _check_flags(chosen: argparse.Namespace) -> None:
                 f"--{name.replace('_', '-')} means nothing with --part, which leaves results in "
                 "the cache; give it to the run that gathers"
             )
+    _check_format_flags(chosen, drafting=drafting)
+
+
+def _check_format_flags(chosen: argparse.Namespace, *, drafting: bool) -> None:
+    """Complain about two formats of one stream."""
     if chosen.list and (chosen.json or chosen.format):
         raise OptionError("--list is plain text; it takes neither --json nor --format")
     if chosen.recipe and not drafting and (chosen.json or chosen.format):
@@ -184,11 +218,38 @@ def _check_flags(chosen: argparse.Namespace) -> None:
         raise OptionError("--json and --format name two formats for stdout; one is needed")
 
 
+def _check_written(
+    chosen: argparse.Namespace, *drawn_from: str, inputs: Iterable[str | Path]
+) -> None:
+    """Complain about the files that would be written, before any work is done."""
+    check_figure_flags(chosen, *drawn_from, inputs=inputs, more=integration_files(chosen))
+
+
+def _integrate(study: Study, conditions: list[Condition], chosen: argparse.Namespace) -> None:
+    """What CI shows: a case for each run and for each condition on each contender."""
+    from smfeval.show.ci import verdict_badge  # noqa: PLC0415  only where asked for
+    from smfeval.show.study.ci import condition_cases, contender_labels, run_cases  # noqa: PLC0415
+
+    places = condition_places(study, conditions)
+    held = [
+        (str(condition), where, value, value is not None and condition.holds(value))
+        for condition, where, value in places
+    ]
+    fails = next((name for name, _, _, holds in held if holds), None)
+    write_integration(
+        chosen,
+        f"smfeval study {study.plan.name}",
+        [*run_cases(study), *condition_cases(held)],
+        lambda: verdict_badge(contender_labels(study), fails=fails),
+    )
+
+
 def _check_inputs(chosen: argparse.Namespace, plan: Plan, found: StudyTasks) -> None:
     """Complain about outputs that are read: figures and page, tables in the output folder."""
     tasks: list[Task | PairTask] = [*found.tasks, *found.pair_tasks]
-    inputs = {Path(chosen.plan), *(file for task in tasks for file in files_of(task))}
-    check_figure_flags(chosen, inputs=inputs)
+    local = [each for each in tasks if not any(is_url(given.source) for given in each.inputs)]
+    inputs = {Path(chosen.plan), *(file for task in local for file in files_of(task))}
+    _check_written(chosen, inputs=inputs)
     tables = [plan.output / f"tables{entry.suffix}" for entry in FORMATS.values()]
     there = [path for path in (*tables, plan.output / TASKS, plan.output / PAIRS) if path.exists()]
     check_outputs(there, inputs=inputs, force=True)

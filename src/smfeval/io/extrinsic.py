@@ -13,6 +13,7 @@ import numpy as np
 
 from smfeval import words
 from smfeval.errors import FormatError
+from smfeval.io.remote import local_path
 from smfeval.io.source import YAML_BYTES, exists, read_small, refuse_aliases
 from smfeval.io.text_reader import NUMBER
 from smfeval.maths import se3, so3
@@ -53,7 +54,7 @@ def read_extrinsic(source: str | Path) -> se3.Pose:
     parts = str(source).split(",")
     if len(parts) > 1 and not exists(Path(source)):
         return _parse_pose(str(source), parts)
-    fields = _read_fields(Path(source))
+    fields = _read_fields(local_path(source))
     translation = _number_array(source, fields, "t", 3)
     _refuse_far(str(source), translation)
     rotation = _number_array(source, fields, "R", 9).reshape(3, 3)

@@ -75,7 +75,9 @@ class Format:
     keeps: frozenset[str] = frozenset()  # of "covariance", "particles", "cross-covariances"
     keeps_header: bool = False  # it has a header: body, world, gauge, algorithm ...
     tells_gauge: bool = False  # its module has `declared_gauge(path, options)`
+    readable: bool = True
     writable: bool = False
+    geodetic: bool = False  # it holds places on Earth: writing needs an origin, and no rotation
     chooses_convention: bool = False  # whether convention and order can be chosen for writing
     compressed: bool = False  # by itself: a name that ends in .gz is refused
     sidecars: tuple[Sidecar, ...] = ()
@@ -91,6 +93,8 @@ class Format:
 
     def read(self, path: Path, options: Any) -> AnyTrack:
         """Read a track."""
+        if not self.readable:
+            raise FormatError(f"{path}: {self.title} is written, not read")
         return import_module(self.module).read(path, options)
 
     def declared_gauge(self, path: Path, options: Any) -> str | None:
@@ -173,7 +177,7 @@ FORMATS: dict[str, Format] = {
             "smfeval.io.ros",
             _is_bag,
             CONVENTION_OPTIONS | {"topic", "tf", "lag", "origin"},
-            (".mcap",),
+            (".mcap", ".bag", ".db3"),
             frozenset({"covariance"}),
             tells_gauge=True,
             writable=True,
@@ -229,6 +233,28 @@ FORMATS: dict[str, Format] = {
             ),
             frozenset({"origin"}),
             tells_gauge=True,
+        ),
+        Format(
+            "kml",
+            "KML",
+            "smfeval.io.kml",
+            lambda found: found.suffix == ".kml" or b"opengis.net/kml" in found.start,
+            suffixes=(".kml",),
+            keeps=frozenset({"covariance"}),
+            readable=False,
+            writable=True,
+            geodetic=True,
+        ),
+        Format(
+            "geojson",
+            "GeoJSON",
+            "smfeval.io.geojson",
+            lambda found: found.suffix == ".geojson" or b'"FeatureCollection"' in found.start,
+            suffixes=(".geojson",),
+            keeps=frozenset({"covariance"}),
+            readable=False,
+            writable=True,
+            geodetic=True,
         ),
         Format(
             "csv",
@@ -311,6 +337,17 @@ def sidecars_beside(path: Path) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def possible_sidecars(path: Path) -> tuple[Path, ...]:
+    """Second files that the format of a file would look for beside it, there or not."""
+    try:
+        entry = recognise_format(path)
+    except FormatError:
+        return ()
+    return tuple(
+        dict.fromkeys(f for each in entry.sidecars for f in each.beside(path) if f != path)
+    )
+
+
 def recognise_format(path: Path) -> Format:
     """The format of a file, by its first bytes and its name."""
     if is_file(path / "metadata.yaml"):
@@ -326,9 +363,10 @@ def recognise_format(path: Path) -> Format:
     if is_binary(found.start):
         raise FormatError(f"{path}: this is binary data of no format that smfeval reads")
     columns = len(found.first_row)
+    readable = (entry.name for entry in FORMATS.values() if entry.readable)
     raise FormatError(
         f"{path}: the format is not recognised (first row: {columns} columns); "
-        f"name it: {', '.join(FORMATS)}"
+        f"name it: {', '.join(readable)}"
     )
 
 

@@ -19,6 +19,7 @@ from smfeval.io.convention import CONVENTIONS, ORDERS, Convention, Order, cross_
 from smfeval.io.formats import FORMATS, sidecar_options
 from smfeval.io.header import check_header_value
 from smfeval.io.presets import PRESETS, preset_named, preset_of_algorithm
+from smfeval.io.remote import local_path
 from smfeval.io.source import LIMIT_BYTES
 from smfeval.maths import se3
 from smfeval.maths.arrays import Floats, read_only
@@ -98,7 +99,7 @@ class ReadOptions:
         TEXT,
         "format of the source (default: recognised)",
         at=(*OF_REFERENCE, *OF_FILES),
-        choices=FORMATS,
+        choices=[name for name, entry in FORMATS.items() if entry.readable],
         differs={
             place: {"help": "format of the reference (default: recognised)"}
             for place in OF_REFERENCE
@@ -228,13 +229,19 @@ class ReadOptions:
 
 @dataclass(frozen=True)
 class WriteOptions:
-    """Decisions about a file to write. Only CSV and wide TUM can be told their convention."""
+    """Decisions about a file to write.
+
+    Only CSV and wide TUM can be told their convention; `origin` is the place on Earth of the
+    track's zero, for KML and GeoJSON.
+    """
 
     format: str | None = None
     convention: str | None = None
     order: Order | None = None
+    origin: tuple[float, float, float] | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "origin", _parse_origin(self.origin))
         for name, known in (("convention", CONVENTIONS), ("order", ORDERS)):
             if getattr(self, name) not in (None, *known):
                 raise unknown_word(name, getattr(self, name), known)
@@ -246,11 +253,11 @@ ALWAYS_USED = frozenset(
 
 
 def _as_path(name: str, value: object) -> Path | None:
-    """A file that was named as text or as a path."""
+    """A file that was named as text, as a URL or as a path."""
     if value is None or isinstance(value, Path):
         return value
     if isinstance(value, str) and value:
-        return Path(value)
+        return local_path(value)
     raise OptionError(f"{name} {value!r} is no file name")
 
 

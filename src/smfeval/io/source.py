@@ -142,7 +142,7 @@ def reading_limit(most: int | None) -> Iterator[None]:
         _limit.reset(token)
 
 
-def refuse_size(path: Path, size: int, most: int | None = None) -> None:
+def refuse_size(path: Path | str, size: int, most: int | None = None) -> None:
     """Raise on a file that holds more than the limit, or than a kind of file may hold at most."""
     if size > (_limit.get() if most is None else most):
         limit = words.byte_size(_limit.get() if most is None else most)

@@ -58,3 +58,9 @@ def enu_from_ecef(ecef: Floats, origin_llh: Floats) -> Floats:
     """Position in the east-north-up axes at an origin. (..., 3), (3,) -> (..., 3)."""
     away = ecef - ecef_from_llh(origin_llh)
     return np.einsum("ij,...j->...i", enu_axes(origin_llh), away)
+
+
+def ecef_from_enu(enu: Floats, origin_llh: Floats) -> Floats:
+    """Earth-centred position of one in the east-north-up axes at an origin. (..., 3) both."""
+    turned = np.einsum("...ji,...j->...i", enu_axes(origin_llh), enu)
+    return ecef_from_llh(origin_llh) + turned

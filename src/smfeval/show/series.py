@@ -9,16 +9,17 @@ from smfeval import words
 from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
 from smfeval.evaluation.result import ScoredScans
-from smfeval.maths.arrays import Bools, Floats, Ints
+from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.dependence import wanders
-from smfeval.maths.stamps import NANOSECONDS
+from smfeval.maths.stamps import NANOSECONDS, gap_mask
 from smfeval.score.pit import honest_median, relative_nees
 from smfeval.summarise.number import Number
 
 Evaluations = Evaluation | Sequence[Evaluation]
 PIXEL_COLUMNS = 2100  # pixels of a wide figure at 300 dpi
-GAP_STEPS = 2.5  # steps: a longer pause between scans is a gap, and no line may cross it
 MIN_SCANS = 2  # a line needs two ends
+# Okabe and Ito (2008), without the yellow that vanishes on white paper.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 
 
 def evaluation_list(evaluations: Evaluations) -> list[Evaluation]:
@@ -99,12 +100,6 @@ def check_same_length(first: Floats, second: Floats, what: str) -> None:
     """Two series of one length."""
     if len(first) != len(second):
         raise SeriesError(f"{len(first)} and {len(second)} numbers; {what} come in pairs")
-
-
-def gap_mask(stamp: Ints) -> Bools:
-    """Whether the next scan is further away than GAP_STEPS median steps. (n,) -> (n - 1,)."""
-    step = np.diff(stamp)
-    return step > GAP_STEPS * np.median(step) if len(step) else np.zeros(0, dtype=np.bool_)
 
 
 def thin_scans(stamp: Ints, *series: Floats, columns: int = PIXEL_COLUMNS) -> Ints:

@@ -22,6 +22,7 @@ from smfeval.errors import FormatError, OptionError
 from smfeval.io import split_source
 from smfeval.io.atomic import replacing
 from smfeval.io.formats import sidecar_options
+from smfeval.io.remote import local_path
 from smfeval.io.source import is_file
 from smfeval.studies.digest import (
     code_version,
@@ -125,9 +126,9 @@ def _input_key(given: Input) -> tuple[Any, ...]:
 
 
 def _extrinsic_key(text: str | None) -> tuple[Any, ...] | str | None:
-    if text is None or not is_file(Path(text)):
+    if text is None or not is_file(path := local_path(text)):
         return text
-    return Path(text).name, digest_path(Path(text))
+    return path.name, digest_path(path)
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,9 @@ def _client(scheduler: str) -> "Iterator[Client]":
     try:
         from distributed import Client  # noqa: PLC0415  an extra
     except ImportError as error:
-        raise OptionError("a cluster needs Dask: pip install 'dask[distributed]'") from error
+        raise OptionError(
+            'a cluster needs the extra cluster: pip install ".[cluster]" in the checkout'
+        ) from error
     _check_address(scheduler)
     try:
         client = Client(scheduler, timeout=ANSWER_TIMEOUT_S, set_as_default=False)

@@ -15,6 +15,7 @@ import numpy as np
 
 from smfeval import __version__
 from smfeval.errors import FormatError
+from smfeval.io.remote import forget_copies
 from smfeval.io.source import existing_file, is_folder
 
 PACKAGE_FOLDER = Path(__file__).parents[1]
@@ -130,7 +131,7 @@ def unchanged(files: Callable[[], Iterable[Path]]) -> Iterator[tuple[str, ...]]:
 
 
 def forget_digests(run: str) -> None:
-    """Drop the remembered digests if they are of another run.
+    """Drop the remembered digests, and copies of URLs, if they are of another run.
 
     A worker of a cluster outlives a run, and on some file systems a file can change and keep its
     size and its times.
@@ -138,6 +139,7 @@ def forget_digests(run: str) -> None:
     if [run] != _LAST_RUN:
         _LAST_RUN[:] = [run]
         _remembered_digest.cache_clear()
+        forget_copies()
 
 
 _LAST_RUN: list[str] = []

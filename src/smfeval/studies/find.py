@@ -13,6 +13,7 @@ from smfeval.io import read
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.formats import sidecar_options
 from smfeval.io.presets import preset_named
+from smfeval.io.remote import is_url
 from smfeval.io.source import exists
 from smfeval.options import TOLERANCE_S
 from smfeval.studies.patterns import fill_pattern, source_file
@@ -263,6 +264,8 @@ def refuse_misplaced_files(plan: Plan, tasks: Sequence[Task]) -> None:
 
 
 def _refuse_in_output(plan: Plan, given: Input, whose: str) -> None:
+    if is_url(given.source):
+        return
     path = Path(normpath(source_file(given.source)))
     if path.is_relative_to(plan.output):
         raise OptionError(

@@ -7,7 +7,7 @@ from glob import escape, glob
 from pathlib import Path
 
 from smfeval.errors import OptionError
-from smfeval.io import TOPIC
+from smfeval.io import TOPIC, remote
 from smfeval.io.source import is_file
 from smfeval.schema import suggest_word
 from smfeval.studies.plan import Plan, PlannedTrack
@@ -36,11 +36,13 @@ def depends_on_track(pattern: str) -> bool:
 class FilledPattern:
     """A pattern for one track: as text, and as what a glob is to look for."""
 
-    text: str  # absolute
+    text: str  # absolute, or a URL
     search: str
 
     def sources(self) -> tuple[str, ...]:
         """Files that are there, run_2 before run_10; bags with their topic."""
+        if remote.is_url(self.text):
+            return self._urls()
         if _is_source(Path(self.text)):
             return (self.text,)
         path, topic = _split_topic(self.text)
@@ -50,12 +52,23 @@ class FilledPattern:
         runs = [each for each in found if _is_source(Path(each))]
         return tuple(f"{each}{topic}" for each in sorted(runs, key=natural_sort_key))
 
+    def _urls(self) -> tuple[str, ...]:
+        """URLs of files that are there; only stars stand for others, for a query begins with ?."""
+        url, topic = remote.split_topic(self.text)
+        suffix = "" if topic is None else f":{topic}"
+        if "*" not in url:
+            return (self.text,) if remote.url_exists(url) else ()
+        found = remote.find_urls(remote.split_topic(self.search)[0])
+        return tuple(f"{each}{suffix}" for each in sorted(found, key=natural_sort_key))
+
 
 def fill_pattern(pattern: str, track: PlannedTrack, plan: Plan) -> FilledPattern:
     """The pattern for a track, from the folder of the plan on."""
     values = {"track": track.name, "group": track.group}
     text = PLACEHOLDER_PATTERN.sub(lambda place: values[place[1]], pattern)
     search = PLACEHOLDER_PATTERN.sub(lambda place: escape(values[place[1]]), pattern)
+    if remote.is_url(text):
+        return FilledPattern(text, search)
     return FilledPattern(
         str(plan.folder / expand_home(text)),
         str(Path(escape(str(plan.folder))) / expand_home(search)),

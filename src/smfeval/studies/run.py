@@ -11,7 +11,7 @@ from smfeval import words
 from smfeval.align.gauge import AlignmentKind, alignment_of
 from smfeval.compare.frames import GAUGES_BY_FREEDOM
 from smfeval.errors import OptionError, SmfevalError
-from smfeval.io import declared_gauge
+from smfeval.io import declared_gauge, remote
 from smfeval.studies.cache import Cache, TaskOutcome, load_or_evaluate
 from smfeval.studies.cluster import run_on_cluster
 from smfeval.studies.digest import code_version
@@ -367,5 +367,7 @@ def _file_result(done: TaskOutcome, cache: Cache, plan: Plan, output: Path) -> T
 
 
 def _relative(source: str, folder: Path) -> str:
+    if remote.is_url(source):
+        return remote.shown(source)
     path = Path(source)
     return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else source

@@ -17,6 +17,7 @@ from smfeval.errors import FormatError, SmfevalError
 from smfeval.evaluation import REQUIRED_RULES, Evaluation, Options, evaluate
 from smfeval.io import files_to_read, is_geodetic, read
 from smfeval.io.extrinsic import read_extrinsic
+from smfeval.io.remote import file_name, is_url, local_path, shown, split_topic
 from smfeval.io.source import is_file
 from smfeval.maths import se3
 from smfeval.maths.stamps import NANOSECONDS
@@ -126,7 +127,7 @@ class PairTask:
 def files_of(task: Task | PairTask) -> tuple[Path, ...]:
     """All files that a task reads: tracks with their second files, and extrinsics."""
     tracks = [file for given in task.inputs for file in given.files]
-    named = [Path(text) for text in task.extrinsics if text is not None]
+    named = [local_path(text) for text in task.extrinsics if text is not None]
     return tuple(dict.fromkeys([*tracks, *(file for file in named if is_file(file))]))
 
 
@@ -375,10 +376,20 @@ def failure_sentence(error: Exception, task: Task | PairTask) -> str:
     return words.visible(without_folders(f"{BUG}: {type(error).__name__}: {error}", task))
 
 
+def _known_files(given: Input) -> tuple[Path, ...]:
+    """The files of an input; none of a URL that cannot be had, which may be what is told."""
+    try:
+        return given.files
+    except SmfevalError:
+        return ()
+
+
 def without_folders(text: str, task: Task | PairTask) -> str:
     """The text with the files of the task named without their folders."""
-    files = {file for given in task.inputs for file in given.files}
+    files = {file for given in task.inputs for file in _known_files(given)}
     named = {str(file): file.name for file in files}
+    urls = (split_topic(given.source)[0] for given in task.inputs if is_url(given.source))
+    named |= {shown(url): file_name(url) for url in urls}
     named |= {given: given.rpartition("/")[2] for given in task.extrinsics if given}
     for path in sorted(named, key=len, reverse=True):
         text = text.replace(path, named[path])

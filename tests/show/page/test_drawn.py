@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from smfeval.show.page import plots
-from smfeval.show.page.plots import drawn_orientations, drawn_tracks, in_space, origin_of
+from smfeval.show.page.plots import drawn_orientations, drawn_tracks, origin_of, triangle
 from support.evaluations import FAST, evaluated, gapped, particle_evaluation, plain
 
 
@@ -102,7 +102,7 @@ def test_a_covariance_on_some_axes_is_put_where_they_are(axes, rng):
     covariance = root @ root.swapaxes(1, 2)
     full = lift @ covariance @ lift.T
     entries = [full[:, i, j] for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))]
-    assert np.allclose(in_space(covariance, axes), np.stack(entries, axis=1))
+    assert np.allclose(triangle(covariance, axes), np.stack(entries, axis=1))
 
 
 def test_a_flat_evaluation_is_drawn_flat(rng):

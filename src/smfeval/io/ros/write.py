@@ -1,58 +1,129 @@
-"""A track as an MCAP bag of ROS 2: one topic of stamped poses, with covariance where there is one.
+"""A track as a ROS bag: stamped poses, or fixes, with covariance where there is one.
 
-The covariance is written as `geometry_msgs/PoseWithCovariance` means it: in fixed axes of the
-parent frame, translation first. Such messages name the world but not the body.
+The ending chooses the kind: `.mcap` and `.db3` (SQLite) are files of ROS 2, `.bag` is ROS 1, and a
+name without an ending is a folder of ROS 2 with an MCAP file and its metadata.yaml. The covariance
+is written as `geometry_msgs/PoseWithCovariance` means it: in fixed axes of the parent frame,
+translation first. Such messages name the world but not the body. A track without orientation that
+says where on Earth it is becomes `sensor_msgs/NavSatFix`, with the covariance in east, north and up
+at each fix.
 """
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from smfeval.errors import OptionError
-from smfeval.io.atomic import replacing, row_slices
+from smfeval.io.atomic import replacing, row_slices, unwritable
 from smfeval.io.convention import CONVENTIONS, from_right
+from smfeval.io.geodetic import ABOUT, GeodeticTrack, geodetic_track, is_of_fixes
 from smfeval.io.progress import report
 from smfeval.maths.stamps import NANOSECONDS, seconds_text
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
 
-TOPIC = "/pose"
+TOPIC, FIX_TOPIC = "/pose", "/fix"
 PLAIN, WITH_COVARIANCE = "PoseStamped", "PoseWithCovarianceStamped"
+POSES, FIXES = "geometry_msgs/msg/", "sensor_msgs/msg/NavSatFix"
+GPS_FIX, GPS_SERVICE = 0, 1  # NavSatStatus: a fix, by GPS
+UNKNOWN_COVARIANCE, KNOWN_COVARIANCE = 0, 3
+ANTENNA = ABOUT.body or "antenna"
 WORLD = "world"  # frame of the messages where the track names none
 LAST_SECOND = 2**31 - 1  # of a stamp in ROS
+ROS1, MCAP, SQLITE, FOLDER = ".bag", ".mcap", ".db3", ""
 
 
 def write(track: AnyTrack, path: Path, options: object) -> tuple[Path, ...]:
-    """Write the poses to an MCAP file."""
+    """Write the poses to a bag of the kind that the ending names."""
     del options  # a message has one convention
     belief = track.moments if isinstance(track, ParticleTrack) else track
-    if path.suffix.lower() != ".mcap":
-        raise OptionError(f"{path}: bags are written as MCAP; end the name in .mcap")
+    ending = path.suffix.lower()
+    if ending not in (ROS1, MCAP, SQLITE, FOLDER):
+        raise OptionError(
+            f"{path}: bags are written as .mcap, .db3 or .bag, or as a folder; end the name so"
+        )
     for stamp in (int(belief.stamp[0]), int(belief.stamp[-1])):
         if not 0 <= stamp // NANOSECONDS <= LAST_SECOND:
             raise OptionError(f"{path}: ROS has no stamp {seconds_text(stamp)} s; 1970 to 2038")
-    with replacing(path) as temporary:
-        _write_mcap(belief, temporary)
+    content = _content(belief, path)
+    if ending == FOLDER:
+        _write_folder(content, path)
+    else:
+        with replacing(path) as temporary:
+            (_write_ros1 if ending == ROS1 else _write_file)(content, temporary, ending)
     return (path,)
 
 
-def _write_mcap(track: Track, target: Path) -> None:
+@dataclass(frozen=True)
+class TopicContent:
+    """A topic to write: its messages are made with the types of a store."""
+
+    topic: str
+    type: str
+    count: int
+    messages: Callable[[Any], Iterator[tuple[int, Any]]]  # stamp and message
+
+
+def _content(track: Track, path: Path) -> TopicContent:
+    if is_of_fixes(track):
+        fixes = geodetic_track(track, None, path)
+        frame = track.about.body or ANTENNA
+        return TopicContent(FIX_TOPIC, FIXES, len(track), partial(_fixes, fixes, frame))
+    kind = WITH_COVARIANCE if isinstance(track, GaussianTrack) else PLAIN
+    return TopicContent(TOPIC, f"{POSES}{kind}", len(track), partial(_messages, track))
+
+
+def _write_folder(content: TopicContent, path: Path) -> None:
+    """A folder that appears whole or not at all; one that is there is never replaced."""
+    if path.exists():
+        raise OptionError(f"{path}: this is there already; a bag of ROS 2 is a new folder")
+    try:
+        with tempfile.TemporaryDirectory(prefix=".smfeval.", dir=path.parent) as scratch:
+            folder = Path(scratch) / path.name
+            _write_ros2(content, folder, MCAP)
+            folder.rename(path)
+    except OSError as error:
+        raise unwritable(path, error) from error
+
+
+def _write_file(content: TopicContent, target: Path, ending: str) -> None:
     """The writer makes a folder with the bag in it; the bag alone is whole without the rest."""
+    with tempfile.TemporaryDirectory(prefix=".smfeval.", dir=target.parent) as scratch:
+        folder = Path(scratch) / "bag"
+        _write_ros2(content, folder, ending)
+        shutil.move(folder / f"bag{ending}", target)
+
+
+def _write_ros2(content: TopicContent, folder: Path, ending: str) -> None:
     from rosbags.rosbag2 import StoragePlugin, Writer  # noqa: PLC0415  slow to import
     from rosbags.typesys import Stores, get_typestore  # noqa: PLC0415
 
-    store = get_typestore(Stores.ROS2_HUMBLE)
-    kind = WITH_COVARIANCE if isinstance(track, GaussianTrack) else PLAIN
+    store, name = get_typestore(Stores.ROS2_HUMBLE), content.type
+    plugin = StoragePlugin.MCAP if ending == MCAP else StoragePlugin.SQLITE3
+    with Writer(folder, version=9, storage_plugin=plugin) as writer:
+        connection = writer.add_connection(content.topic, name, typestore=store)
+        for done, (stamp, message) in enumerate(content.messages(store), start=1):
+            writer.write(connection, stamp, store.serialize_cdr(message, name))
+            report(done, content.count)
+
+
+def _write_ros1(content: TopicContent, target: Path, ending: str) -> None:
+    from rosbags.rosbag1 import Writer  # noqa: PLC0415  slow to import
+    from rosbags.typesys import Stores, get_typestore  # noqa: PLC0415
+
+    store, name = get_typestore(Stores.ROS1_NOETIC), content.type
     with tempfile.TemporaryDirectory(prefix=".smfeval.", dir=target.parent) as scratch:
-        folder = Path(scratch) / "bag"
-        with Writer(folder, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
-            name = f"geometry_msgs/msg/{kind}"
-            connection = writer.add_connection(TOPIC, name, typestore=store)
-            for done, (stamp, message) in enumerate(_messages(track, store), start=1):
-                writer.write(connection, stamp, store.serialize_cdr(message, name))
-                report(done, len(track))
-        shutil.move(folder / "bag.mcap", target)
+        bag = Path(scratch) / f"bag{ending}"
+        with Writer(bag) as writer:
+            connection = writer.add_connection(content.topic, name, typestore=store)
+            for done, (stamp, message) in enumerate(content.messages(store), start=1):
+                writer.write(connection, stamp, store.serialize_ros1(message, name))
+                report(done, content.count)
+        shutil.move(bag, target)
 
 
 def _messages(track: Track, store: Any) -> Iterator[tuple[int, Any]]:
@@ -66,9 +137,7 @@ def _messages(track: Track, store: Any) -> Iterator[tuple[int, Any]]:
             own, ros = track.covariance[part], CONVENTIONS["ros"]
             covariance = from_right(own, (position, rotation), ros, "translation-first")
         for row, stamp in enumerate(track.stamp[part].tolist()):
-            second, rest = divmod(stamp, NANOSECONDS)
-            time = store.types["builtin_interfaces/msg/Time"](sec=second, nanosec=rest)
-            header = store.types["std_msgs/msg/Header"](stamp=time, frame_id=world)
+            header = _header(store, stamp, world, part.start + row)
             pose = make["Pose"](
                 position=make["Point"](*position[row].tolist()),
                 orientation=make["Quaternion"](*rotation[row].tolist()),
@@ -78,3 +147,36 @@ def _messages(track: Track, store: Any) -> Iterator[tuple[int, Any]]:
                 continue
             belief = make["PoseWithCovariance"](pose=pose, covariance=covariance[row].reshape(36))
             yield stamp, make[WITH_COVARIANCE](header=header, pose=belief)
+
+
+def _header(store: Any, stamp: int, frame: str, number: int) -> Any:
+    """A header; those of ROS 1 are numbered."""
+    second, rest = divmod(stamp, NANOSECONDS)
+    time = store.types["builtin_interfaces/msg/Time"](sec=second, nanosec=rest)
+    kind = store.types["std_msgs/msg/Header"]
+    seq = {"seq": number} if "seq" in kind.__dataclass_fields__ else {}
+    return kind(stamp=time, frame_id=frame, **seq)
+
+
+def _fixes(track: GeodeticTrack, frame: str, store: Any) -> Iterator[tuple[int, Any]]:
+    """Stamp and message of each fix."""
+    fix, status = store.types[FIXES], store.types["sensor_msgs/msg/NavSatStatus"]
+    found = status(status=GPS_FIX, service=GPS_SERVICE)
+    nothing = np.zeros(9)
+    known = UNKNOWN_COVARIANCE if track.covariance is None else KNOWN_COVARIANCE
+    for row, stamp in enumerate(track.stamp.tolist()):
+        latitude, longitude, height = track.llh[row].tolist()
+        yield (
+            stamp,
+            fix(
+                header=_header(store, stamp, frame, row),
+                status=found,
+                latitude=latitude,
+                longitude=longitude,
+                altitude=height,
+                position_covariance=nothing
+                if track.covariance is None
+                else track.covariance[row].reshape(9),
+                position_covariance_type=known,
+            ),
+        )

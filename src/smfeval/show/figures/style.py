@@ -21,11 +21,10 @@ from matplotlib.ticker import (
 from smfeval import words
 from smfeval.evaluation import Evaluation
 from smfeval.maths.arrays import Floats
+from smfeval.show.series import COLOURS
 
 COLUMN_IN, WIDE_IN = 3.4, 7.0  # one and two columns of a paper
 
-# Okabe and Ito (2008), without the yellow that vanishes on white paper.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 DASHES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 HONEST_GREY = "0.45"  # the grey of references: what an honest belief, or the truth, looks like

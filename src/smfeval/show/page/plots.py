@@ -14,6 +14,7 @@ from smfeval.maths.stamps import NANOSECONDS
 from smfeval.score import Residuals
 from smfeval.score.pit import honest_quantile
 from smfeval.show.series import nees_ratio, stretch_index, thin_scans
+from smfeval.show.viewers.scene import SPACE, in_space
 from smfeval.track import AnyTrack, GaussianTrack
 from smfeval.words import printable
 
@@ -23,7 +24,6 @@ KEPT = (6, 8)  # scans that a column keeps, mostly and at most: ends, extremes o
 FAR_M = 1_000.0  # float32 resolves 0.06 mm up to here; beyond, positions are told from elsewhere
 QUANTILES = {"low": 0.025, "middle": 0.5, "high": 0.975, "region": 0.95}
 LARGEST = float(np.finfo(np.float32).max)  # a picture needs no more
-SPACE = "xyz"
 
 
 Named = tuple[str, ScoredScans, str]  # name, scans, axes that were scored
@@ -112,7 +112,7 @@ def _belief(scored: ScoredScans, axes: str, kept: Ints) -> dict[str, Any]:
     residuals = scored.residuals
     return {
         "nees": pack_floats(scored.series["nees"][kept]),
-        "covariance": pack_floats(in_space(residuals.predicted_covariance[kept], axes)),
+        "covariance": pack_floats(triangle(residuals.predicted_covariance[kept], axes)),
         "honest": {
             name: pack_floats(_once(honest_quantile(residuals, share)[kept]))
             for name, share in QUANTILES.items()
@@ -191,16 +191,13 @@ def drawn_path(track: AnyTrack) -> dict[str, Any]:
         **{name: pack_floats(values[kept]) for name, values in series.items()},
     }
     if belief is not None:
-        found["covariance"] = pack_floats(in_space(belief.position_covariance[kept], SPACE))
+        found["covariance"] = pack_floats(triangle(belief.position_covariance[kept], SPACE))
     return found
 
 
-def in_space(covariance: Floats, axes: str) -> Floats:
+def triangle(covariance: Floats, axes: str) -> Floats:
     """Entries xx, xy, xz, yy, yz, zz; zero on axes that are not scored. (n, d, d) -> (n, 6)."""
-    place = [SPACE.index(letter) for letter in axes]
-    full = np.zeros((len(covariance), 3, 3))
-    full[:, np.array(place)[:, None], np.array(place)] = covariance
-    return full[:, *np.triu_indices(3)]
+    return in_space(covariance, axes)[:, *np.triu_indices(3)]
 
 
 def _sigma(residuals: Residuals) -> Floats:

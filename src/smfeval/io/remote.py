@@ -1,0 +1,263 @@
+"""Inputs by URL (`s3://`, `https://`, `memory://` ...): copied once, then read like any file.
+
+fsspec opens them. Bytes are kept in a folder of the user's, by URL and by the version that the
+store tells (ETag, time of change and size); where it tells none, the copy is gone with the process.
+What is read is a link to the copy under the name that the URL has, so that formats are recognised,
+and files beside it (`NAME.cross`) are looked for beside the URL, too. Results of studies rest on
+the bytes, not on where they came from.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from smfeval import words
+from smfeval.errors import FormatError, SmfevalError
+from smfeval.io.atomic import replacing
+from smfeval.io.progress import report
+from smfeval.io.source import refuse_size
+
+if TYPE_CHECKING:
+    from urllib.parse import SplitResult
+
+URL = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+)://(?P<rest>.*)", re.S)
+TOPIC = re.compile(r"(?P<path>.+):(?P<topic>/[\w/~.\-]*)", re.S)
+FOLDER = "SMFEVAL_CACHE"  # environment: where copies are kept
+VERSION_KEYS = (  # what stores tell of a file that changes with it
+    *("ETag", "etag", "Content-MD5", "md5Hash", "contentHash", "generation", "VersionId"),
+    *("Last-Modified", "LastModified", "last_modified", "mtime", "updated", "created"),
+)
+PACKAGES = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "az": "adlfs"}
+GONE, FORBIDDEN = (404, 410), (401, 403)  # answers of HTTP
+CONNECT_TIMEOUT_S, SILENCE_TIMEOUT_S = 20, 60
+
+
+def is_url(source: object) -> bool:
+    """Whether a source is a URL."""
+    return isinstance(source, str) and URL.fullmatch(source) is not None
+
+
+def split_topic(url: str) -> tuple[str, str | None]:
+    """URL and topic of `s3://bucket/bag.mcap:/topic`."""
+    parts = URL.fullmatch(url)
+    found = None if parts is None else TOPIC.fullmatch(parts["rest"])
+    if parts is None or found is None:
+        return url, None
+    return f"{parts['scheme']}://{found['path']}", found["topic"]
+
+
+def shown(url: str) -> str:
+    """The URL as results may show it: without a password, and without a query, which can be one."""
+    parts = _split(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def file_name(url: str) -> str:
+    """The last part of the path."""
+    from urllib.parse import unquote  # noqa: PLC0415  only for URLs
+
+    parts = _split(url)
+    return unquote(parts.path.rstrip("/").rpartition("/")[2]) or parts.netloc
+
+
+def _split(url: str) -> "SplitResult":
+    from urllib.parse import urlsplit  # noqa: PLC0415  only for URLs
+
+    return urlsplit(url)
+
+
+def local_copy(url: str, *, beside: Callable[[Path], Iterable[Path]] = lambda copy: ()) -> Path:
+    """A copy of what the URL names, under the same name; fetched once by a process.
+
+    `beside` tells which files are to be beside it where there are such beside the URL. Raises a
+    sentence where it cannot be had, or holds more than the limit of reading.
+    """
+    if url not in _COPIES:
+        copy = _fetch(url, _view_folder(url))
+        for each in beside(copy):
+            _fetch_beside(url, each)
+        _COPIES[url] = copy
+    return _COPIES[url]
+
+
+_COPIES: dict[str, Path] = {}
+
+
+def local_path(source: str | Path) -> Path:
+    """The path of a file, or that of the copy of a URL."""
+    return local_copy(source) if isinstance(source, str) and is_url(source) else Path(source)
+
+
+def forget_copies() -> None:
+    """Look at every URL anew: for a process that outlives a run of a study."""
+    _COPIES.clear()
+
+
+def _fetch_beside(url: str, target: Path) -> None:
+    parts = _split(url)
+    folder = parts._replace(query="", fragment="").geturl().rpartition("/")[0]
+    found = f"{folder}/{target.name}{f'?{parts.query}' if parts.query else ''}"
+    if url_exists(found, forbidden=False):
+        _fetch(found, target.parent)
+
+
+def url_exists(url: str, *, forbidden: bool | None = None) -> bool:
+    """Whether there is a file; `forbidden`: the answer where one may not look, None: raise.
+
+    Many stores forbid to ask for what is not there.
+    """
+    with _translated(url):
+        system, place = _system(url)
+        try:
+            return bool(system.info(place).get("type") != "directory")
+        except OSError as error:
+            if _status(error) in GONE:
+                return False
+            if forbidden is not None and _status(error) in FORBIDDEN:
+                return forbidden
+            raise
+
+
+def _status(error: BaseException) -> int | None:
+    """What a server answers: 404 where there is no file, 403 where one may not look; None: else."""
+    cause = error.__cause__ or error
+    if isinstance(cause, PermissionError):
+        return 403
+    return getattr(cause, "status", 404 if isinstance(cause, FileNotFoundError) else None)
+
+
+def find_urls(pattern: str) -> list[str]:
+    """URLs of files that a pattern with stars matches."""
+    with _translated(pattern):
+        system, place = _system(pattern)
+        return [str(system.unstrip_protocol(each)) for each in system.glob(place)]
+
+
+def _fetch(url: str, folder: Path) -> Path:
+    """Put what the URL names into a folder, by way of the kept copies."""
+    target = folder / file_name(url)
+    with _translated(url):
+        system, place = _system(url)
+        told = system.info(place)
+        if told.get("type") == "directory":
+            raise FormatError(f"{shown(url)}: this is a folder; a URL names one file")
+        if told.get("size") is not None:
+            refuse_size(shown(url), int(told["size"]))
+        kept = _kept_copy(url, told)
+        if kept is None:
+            _download(system, place, url, target)
+            return target
+        if not kept.exists():
+            _download(system, place, url, kept)
+    try:
+        target.symlink_to(kept)
+    except OSError:  # not every system lets everyone make links
+        import shutil  # noqa: PLC0415  brings packers along
+
+        shutil.copyfile(kept, target)
+    return target
+
+
+def _download(system: Any, place: str, url: str, target: Path) -> None:
+    """Copy; the file appears whole or not at all, and what grows beyond the limit is refused."""
+    from fsspec.callbacks import Callback  # noqa: PLC0415  an extra
+
+    class Counter(Callback):  # type: ignore[misc]  # fsspec has no types
+        def relative_update(self, inc: int = 1) -> None:
+            super().relative_update(inc)
+            refuse_size(shown(url), self.value)
+            report(self.value, self.size or self.value)
+
+    with replacing(target) as temporary:
+        system.get_file(place, str(temporary), callback=Counter())
+        refuse_size(shown(url), temporary.stat().st_size)
+
+
+def _kept_copy(url: str, told: dict[str, Any]) -> Path | None:
+    """Where the bytes of this version are kept; None where versions cannot be told apart."""
+    version = [f"{key}={told[key]}" for key in VERSION_KEYS if told.get(key)]
+    folder = _kept_folder()
+    if not version or folder is None:
+        return None
+    return folder / _digest("\n".join([url, str(told.get("size")), *version]))
+
+
+def _digest(text: str) -> str:
+    import hashlib  # noqa: PLC0415  only for URLs
+
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _kept_folder() -> Path | None:
+    """The folder of copies, made where it is not; None where it cannot be."""
+    cache_home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = Path(os.environ.get(FOLDER) or cache_home / "smfeval") / "remote"
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError:
+        return None
+    return folder
+
+
+@cache
+def _process_folder() -> Path:
+    import atexit  # noqa: PLC0415  only for URLs
+    import shutil  # noqa: PLC0415
+    import tempfile  # noqa: PLC0415
+
+    folder = Path(tempfile.mkdtemp(prefix="smfeval-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def _view_folder(url: str) -> Path:
+    """A folder for a URL and what lies beside it; its own, since names alone may be the same."""
+    folder = _process_folder() / _digest(url)[:16]
+    folder.mkdir(exist_ok=True)
+    for each in folder.iterdir():  # of an earlier version
+        each.unlink()
+    return folder
+
+
+def _system(url: str) -> tuple[Any, str]:
+    """The file system of a URL, and the place in it."""
+    try:
+        from fsspec.core import url_to_fs  # noqa: PLC0415  an extra
+    except ImportError as error:
+        raise FormatError(
+            f'{shown(url)}: URLs need the extra remote: pip install ".[remote]" in the checkout'
+        ) from error
+    scheme = _split(url).scheme.lower()
+    try:
+        return url_to_fs(url, **_http_options() if scheme in ("http", "https") else {})
+    except ImportError as error:
+        package = PACKAGES.get(scheme, "another package")
+        raise FormatError(f"{shown(url)}: {scheme}:// needs {package}: pip install it") from error
+
+
+def _http_options() -> dict[str, Any]:
+    """No limit on the time of a whole download, but on silence."""
+    from aiohttp import ClientTimeout  # noqa: PLC0415  an extra
+
+    timeout = ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT_S, sock_read=SILENCE_TIMEOUT_S)
+    return {"client_kwargs": {"timeout": timeout}}
+
+
+@contextmanager
+def _translated(url: str) -> Iterator[None]:
+    """One sentence for whatever stores and networks raise, which can be nearly anything."""
+    try:
+        yield
+    except SmfevalError:
+        raise
+    except Exception as error:
+        if _status(error) in GONE:
+            raise FormatError(f"{shown(url)}: there is no such file") from error
+        cause = error.__cause__ or error
+        reason = (str(cause).splitlines() or [""])[0].strip().replace(url, shown(url))
+        told = words.visible(reason.rstrip(".") or type(cause).__name__)
+        raise FormatError(f"{shown(url)}: cannot be read ({told})") from error

@@ -1,0 +1,41 @@
+"""Files for viewers of 3D scenes over time: one scene, written for Rerun and for Foxglove."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+from smfeval.errors import OptionError
+from smfeval.show.viewers.scene import Scene
+
+
+@dataclass(frozen=True)
+class Viewer:
+    """A kind of file: its ending, the package that writes it, and the module that calls it."""
+
+    suffix: str
+    package: str  # as it is imported; the extra has the name of the flag
+    module: str
+
+    def write(self, scene: Scene, path: Path) -> None:
+        """Write a scene to a file, which appears whole or not at all."""
+        writer: Callable[[Scene, Path], None] = import_module(self.module).write
+        writer(scene, path)
+
+
+VIEWERS = {  # by the name of the flag and of the extra
+    "rerun": Viewer(".rrd", "rerun", "smfeval.show.viewers.rerun"),
+    "mcap": Viewer(".mcap", "mcap", "smfeval.show.viewers.foxglove"),
+}
+
+
+def check_viewer(name: str, path: Path) -> None:
+    """Raise where the ending is another, or the package that writes the file is not there."""
+    viewer = VIEWERS[name]
+    if path.suffix.lower() != viewer.suffix:
+        raise OptionError(f"{path}: --{name} writes {viewer.suffix} files; end the name so")
+    if find_spec(viewer.package) is None:
+        raise OptionError(
+            f'--{name} needs the extra {name}: pip install ".[{name}]" in the checkout'
+        )

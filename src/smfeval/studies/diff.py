@@ -1,0 +1,298 @@
+"""Two studies of the same tracks: what moved between their stores, significantly or not.
+
+Runs meet by estimator and track; a track with several runs counts once, by their median. Each
+metric of each estimator is tested over the tracks that both stores have a value on: Wilcoxon's
+signed-rank test on the losses (so that k is compared by its distance from 1), Holm over the
+estimators of a metric, as between estimators within one study (`compare.duels`). Scores of a belief
+on tracks where a fit can have absorbed what is claimed are in no test there, and in none here.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from smfeval import words
+from smfeval.compare.across import losses_of
+from smfeval.compare.duels import FEWEST, LEVEL, SignedRank, differences, holm, signed_rank
+from smfeval.errors import FormatError
+from smfeval.maths.arrays import Bools, Floats
+from smfeval.studies.result import AFTER_A_FIT, NO_FILE
+from smfeval.studies.store import TASKS
+from smfeval.studies.tables import ABSORBED, OF_ERRORS, is_relative
+from smfeval.summarise.numbers import NumberRow, metrics
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Outcome = Literal["better", "worse", "moved", "not significant", "not tested", "same"]
+Run = tuple[str, str, str, int]  # estimator, group, track, repeat
+OVERCONFIDENT = "overconfident"
+
+
+@dataclass(frozen=True)
+class MetricMove:
+    """One metric of one estimator in both studies."""
+
+    estimator: str
+    metric: str
+    unit: str
+    tracks: int  # that both have a value on
+    changed: int  # of these, on which the values differ
+    old: float  # median over these tracks
+    new: float
+    difference: float  # median of new minus old, track by track
+    apart: int  # tracks on which the intervals of old and new do not overlap
+    p: float | None  # two-sided; None: not tested
+    p_holm: float | None  # corrected over the estimators of the metric
+    outcome: Outcome
+    left_out: int = 0  # tracks on which a fit can have absorbed the claim: in no test
+    reason: str | None = None  # why it was not tested
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether the metric moved beyond chance."""
+        return self.outcome in ("better", "worse", "moved")
+
+
+@dataclass(frozen=True)
+class VerdictMove:
+    """A run whose verdict is another; None: it was not scored."""
+
+    run: Run
+    old: str | None
+    new: str | None
+
+
+@dataclass(frozen=True)
+class StudyDiff:
+    """What moved from one study to another."""
+
+    old: str  # names of the folders
+    new: str
+    old_runs: int  # scored ones
+    new_runs: int
+    shared_runs: int  # scored in both
+    same_runs: int  # of these, resting on the same files, options and code
+    tracks: int  # with a run that is scored in both
+    estimators: tuple[str, ...]  # with such a run
+    moves: tuple[MetricMove, ...]  # by metric, then estimator
+    verdicts: tuple[VerdictMove, ...]  # of runs that are scored in both
+    failed: tuple[tuple[Run, str], ...]  # scored in the old study, failed in the new one, and why
+    missing: tuple[Run, ...]  # scored in the old study, without a file or not planned in the new
+    added: tuple[Run, ...]  # scored in the new study alone
+
+    def count(self, name: str) -> int:
+        """How many there are: `worse`, `failed` ..., or `worse.k` of one number."""
+        kind, _, metric = name.partition(".")
+        return sum(metric in ("", getattr(each, "metric", "")) for each in getattr(self, kind))
+
+    @property
+    def worse(self) -> tuple[MetricMove, ...]:
+        """Metrics that became significantly worse."""
+        return tuple(each for each in self.moves if each.outcome == "worse")
+
+    @property
+    def better(self) -> tuple[MetricMove, ...]:
+        """Metrics that became significantly better."""
+        return tuple(each for each in self.moves if each.outcome == "better")
+
+    @property
+    def convicted(self) -> tuple[VerdictMove, ...]:
+        """Runs that are called overconfident now and were not before."""
+        return tuple(each for each in self.verdicts if each.new == OVERCONFIDENT)
+
+
+def diff_studies(old: Path, new: Path) -> StudyDiff:
+    """Compare the stores of two studies: their output folders."""
+    before, after = _load(old), _load(new)
+    scored_before, scored_after = (
+        {r for r, t in s.items() if _is_scored(t)} for s in (before, after)
+    )
+    shared = sorted(scored_before & scored_after)
+    if not shared:
+        raise FormatError(
+            f"{old} and {new}: no run of an estimator on a track is scored in both studies"
+        )
+    lost = sorted(scored_before - scored_after)
+    failed = tuple(
+        (run, _failure(after[run])) for run in lost if run in after and _has_failed(after[run])
+    )
+    gone = {run for run, _ in failed}
+    return StudyDiff(
+        str(old),
+        str(new),
+        len(scored_before),
+        len(scored_after),
+        len(shared),
+        sum(before[run]["key"] == after[run]["key"] for run in shared),
+        len({run[2] for run in shared}),
+        tuple(dict.fromkeys(run[0] for run in before if run in set(shared))),
+        _moves(before, after, shared),
+        tuple(
+            VerdictMove(run, before[run]["verdict"], after[run]["verdict"])
+            for run in shared
+            if before[run]["verdict"] != after[run]["verdict"]
+        ),
+        failed,
+        tuple(run for run in lost if run not in gone),
+        tuple(sorted(scored_after - scored_before)),
+    )
+
+
+Store = dict[Run, dict[str, Any]]
+
+
+def _load(folder: Path) -> Store:
+    """The rows of a store, by run, in its order."""
+    import polars as pl  # noqa: PLC0415  slow to import
+
+    path = folder / TASKS
+    if not path.is_file():
+        raise FormatError(f"{folder}: this is no output folder of a study; there is no {TASKS}")
+    try:
+        frame = pl.read_parquet(path)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise FormatError(f"{path}: cannot be read ({str(error).splitlines()[0]})") from error
+    _refuse_columns(frame, path)
+    rows = frame.iter_rows(named=True)
+    return {(r["estimator"], r["group"], r["track"], r["repeat"]): r for r in rows}
+
+
+def _refuse_columns(frame: "pl.DataFrame", path: Path) -> None:
+    needed = ("estimator", "group", "track", "repeat", "key", "failure", "verdict")
+    lacking = [name for name in needed if name not in frame.columns]
+    if lacking:
+        raise FormatError(f"{path}: this is no table of a study; it lacks {words.join(lacking)}")
+
+
+def _is_scored(row: dict[str, Any]) -> bool:
+    return row["failure"] is None
+
+
+def _has_failed(row: dict[str, Any]) -> bool:
+    return row["failure"] not in (None, NO_FILE)
+
+
+def _failure(row: dict[str, Any]) -> str:
+    return str(row["failure"])
+
+
+def _moves(before: Store, after: Store, shared: Sequence[Run]) -> tuple[MetricMove, ...]:
+    """Every metric that both stores have, estimator by estimator."""
+    by_estimator: dict[str, list[Run]] = defaultdict(list)
+    for run in shared:
+        by_estimator[run[0]].append(run)
+    found: list[MetricMove] = []
+    for row in metrics().values():
+        pairs = {
+            name: values
+            for name, runs in by_estimator.items()
+            if (values := _paired(before, after, runs, row.name)) is not None
+        }
+        found += _metric_moves(row, pairs)
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class _Paired:
+    """Values of one metric on the tracks that both have. (n,) each."""
+
+    old: Floats
+    new: Floats
+    counts: Bools  # in the test: no fit can have absorbed the claim
+    apart: int
+
+
+def _paired(before: Store, after: Store, runs: Iterable[Run], metric: str) -> _Paired | None:
+    by_track: dict[tuple[str, str], list[Run]] = defaultdict(list)
+    for run in runs:
+        if all(store[run].get(metric) is not None for store in (before, after)):
+            by_track[run[1:3]].append(run)
+    if not by_track:
+        return None
+    old, new = (
+        np.array([np.median([store[run][metric] for run in each]) for each in by_track.values()])
+        for store in (before, after)
+    )
+    proves = metric in OF_ERRORS or is_relative(metric)
+    counts = [
+        proves or not any(_is_absorbed(store[run]) for store in (before, after) for run in each)
+        for each in by_track.values()
+    ]
+    apart = sum(
+        all(_disjoint(before[run], after[run], metric) for run in each)
+        for each in by_track.values()
+    )
+    return _Paired(old, new, np.array(counts), apart)
+
+
+def _is_absorbed(row: dict[str, Any]) -> bool:
+    """As `TaskResult.is_absorbed`."""
+    return row.get("scored_under") in AFTER_A_FIT and row["verdict"] != OVERCONFIDENT
+
+
+def _disjoint(old: dict[str, Any], new: dict[str, Any], metric: str) -> bool:
+    """Whether the intervals of a number do not overlap; False where there are none."""
+    (old_low, old_high), (new_low, new_high) = (
+        (row.get(f"{metric}_low"), row.get(f"{metric}_high")) for row in (old, new)
+    )
+    if old_low is None or old_high is None or new_low is None or new_high is None:
+        return False
+    return bool(old_high < new_low or new_high < old_low)
+
+
+def _metric_moves(row: NumberRow, pairs: dict[str, _Paired]) -> list[MetricMove]:
+    loss = row.loss or float
+    tests: dict[str, SignedRank] = {}
+    for name, values in pairs.items():
+        kept = (each[values.counts][None] for each in (values.old, values.new))
+        old, new = (losses_of(each, loss)[0] for each in kept)
+        tests[name] = signed_rank(differences(old, new))
+    tested = [name for name, test in tests.items() if test.signed >= FEWEST]
+    corrected = holm(np.array([tests[name].p for name in tested])).tolist()
+    p_holm = dict(zip(tested, corrected, strict=True))
+    return [
+        _move(row, name, values, tests[name], p_holm.get(name)) for name, values in pairs.items()
+    ]
+
+
+def _move(
+    row: NumberRow, estimator: str, values: _Paired, test: SignedRank, p_holm: float | None
+) -> MetricMove:
+    changed = int(np.count_nonzero(differences(values.old, values.new)))
+    outcome = _outcome(test, p_holm, changed, judged=row.loss is not None)
+    left_out = int(np.count_nonzero(~values.counts))
+    fit = f" (without {words.count(left_out, 'track')} on which {ABSORBED})" if left_out else ""
+    few = f"tracks that differ: {test.signed}; {FEWEST} are needed{fit}"
+    return MetricMove(
+        estimator,
+        row.name,
+        row.unit,
+        len(values.old),
+        changed,
+        float(np.median(values.old)),
+        float(np.median(values.new)),
+        float(np.median(values.new - values.old)),
+        values.apart,
+        None if p_holm is None else test.p,
+        p_holm,
+        outcome,
+        left_out,
+        few if outcome == "not tested" else None,
+    )
+
+
+def _outcome(test: SignedRank, p_holm: float | None, changed: int, *, judged: bool) -> Outcome:
+    if changed == 0:
+        return "same"
+    if p_holm is None:
+        return "not tested"
+    if p_holm > LEVEL:
+        return "not significant"
+    if not judged:
+        return "moved"
+    return "worse" if test.lean > 0 else "better"
