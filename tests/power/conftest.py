@@ -10,7 +10,8 @@ def coverage_experiment():
     """The very code that makes docs/coverage.md."""
     folder = Path(__file__).parents[2] / "experiments"
     sys.path.insert(0, str(folder))
-    spec = importlib.util.spec_from_file_location("coverage_experiment", folder / "coverage.py")
+    path = folder / "interval_coverage.py"
+    spec = importlib.util.spec_from_file_location("coverage_experiment", path)
     experiment = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(experiment)
     yield experiment

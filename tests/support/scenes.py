@@ -65,11 +65,12 @@ def from_scene(scene: Scene, point):
 
 def traced(scene: Scene, origin, direction, farthest: float):
     """Sphere tracing: step by the distance to the nearest surface until there is none left."""
-    at = np.zeros(len(origin))
+    at, left = np.zeros(len(origin)), np.arange(len(origin))
     for _ in range(3000):
-        gap = from_scene(scene, origin + at[:, None] * direction)
-        moving = (gap > 1e-9) & (at < farthest)
-        if not moving.any():
+        gap = from_scene(scene, origin[left] + at[left, None] * direction[left])
+        moving = (gap > 1e-9) & (at[left] < farthest)
+        left = left[moving]
+        if len(left) == 0:
             break
-        at = np.where(moving, at + gap, at)
+        at[left] += gap[moving]
     return np.where(at < farthest, at, np.inf)

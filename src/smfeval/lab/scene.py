@@ -182,7 +182,7 @@ class Ground:
         return GroundShape(
             float(self.level),
             self.amplitude,
-            self.wave,
+            np.ascontiguousarray(self.wave),  # one layout: compiled once
             self.phase,
             float(tufts.highest_m),
             float(tufts.cell_m),

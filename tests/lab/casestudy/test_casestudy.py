@@ -10,7 +10,7 @@ from smfeval.compare.sweep import unearned_slope
 from smfeval.errors import OptionError
 from smfeval.lab.casestudy import FULL, QUICK, adapt_plan, cache, case_study
 from smfeval.lab.casestudy.conclusions import sentences, sign_test
-from smfeval.lab.casestudy.plan import OWN_FILTER, Job, jobs_of
+from smfeval.lab.casestudy.plan import OWN_FILTER, FamilyNoise, Job, jobs_of
 from smfeval.lab.casestudy.result import CreditReach
 from smfeval.lab.casestudy.run import sensitivity_rows
 from smfeval.lab.casestudy.sweeps import closed_share
@@ -105,6 +105,48 @@ def test_slopes_are_counted_over_all_tracks_on_which_the_noise_turns(folder):
     said = "\n".join(sentences(study))
     assert "2 of 2 intervals hold 0.145; with the error divided out 2 of 2, slopes 0.145" in said
     assert "ieskf, point_variance: 2 of 2 intervals of a track hold +0.145" in text(study)
+
+
+def erring_with_noise(name, recording, words):
+    """A filter that errs by R^(-1/4), as one that follows its points; others pretend as usual."""
+    done = pretend(name, recording, words)
+    if name != "point-lio":
+        return done
+    said = dict(word.split("=") for word in words)
+    exact = recording.reference[np.searchsorted(recording.reference.stamp, done.belief.stamp)]
+    grown = (VARIANCE / float(said.get("point_variance", VARIANCE))) ** 0.25
+    position = exact.position + grown * (done.belief.position - exact.position)
+    return replace(done, belief=replace(done.belief, position=position))
+
+
+def test_a_family_that_errs_with_its_noise_has_a_steeper_slope_and_the_usual_one_divided(tmp_path):
+    knob = replace(SMALL.knobs[0], values=("0.0001", "0.001", "0.01"))
+    plan = replace(
+        SMALL,
+        filters=(OWN_FILTER, "point-lio"),
+        family_noises=(FamilyNoise("point-lio", knob),),
+        adversarial=(),
+        tried=(),
+        variants=(),
+    )
+    assert Job(EASY, "point-lio", ("point_variance=0.01",)) in jobs_of(plan, EASY)
+    study = case_study(tmp_path, plan, run=erring_with_noise)
+    (family,) = study.family_effects
+    assert family.nees_slope.value == pytest.approx(1.5 * unearned_slope(), abs=1e-3)
+    assert family.divided_slope.value == pytest.approx(unearned_slope(), abs=1e-3)
+    assert study.knob_effect("point_variance").nees_slope.value == pytest.approx(unearned_slope())
+    said = "\n".join(sentences(study))
+    assert "for point-lio it is +0.217 [+0.217, +0.217] on courtyard_1; 0 of 1 intervals" in said
+    assert "point_variance of point-lio" in text(study)
+
+
+@pytest.mark.parametrize("plan", [FULL, QUICK])
+def test_the_noise_of_a_family_turns_about_what_it_ships(plan):
+    pytest.importorskip("numba", reason="the settings of the lab's filter need the extra 'lab'")
+    for each in plan.family_noises:
+        entry = filter_named(each.filter)
+        assert entry.settings([f"{each.knob.name}={each.knob.default}"]) == entry.settings()
+        assert each.knob.default in each.knob.values
 
 
 def test_sensitivity_has_k_under_other_choices(study):

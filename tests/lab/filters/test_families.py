@@ -1,6 +1,9 @@
 """The paper's filters as settings over shared parts: what a setting does, and that they track."""
 
+import importlib.util
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,6 +30,8 @@ from smfeval.lab.filters.ieskf.state import (
     VELOCITY,
 )
 from smfeval.lab.recording.usable import NO_IMU
+from smfeval.lab.sensors.lidar import LIDARS
+from smfeval.lab.simulate import simulate
 from smfeval.maths import so3
 from support import room
 
@@ -119,7 +124,7 @@ def test_a_world_that_is_not_levelled_has_the_axes_of_the_body(recording):
 def test_a_plane_through_fewer_points_is_that_of_these_alone(rng, count):
     point = rng.normal(size=(50, 5, 3)) * [1.0, 1.0, 0.01]
     some = planes_through(point, 0.5, np.full(50, count))
-    these = planes_through(point[:, :count], 0.5)
+    these = planes_through(np.ascontiguousarray(point[:, :count]), 0.5)
     np.testing.assert_allclose(some.normal, these.normal, atol=1e-9)
     np.testing.assert_allclose(some.offset, these.offset, atol=1e-9)
     np.testing.assert_array_equal(some.good, these.good)
@@ -200,3 +205,28 @@ def test_the_error_of_the_map_is_carried_beside_a_family_too(recording, runs, na
     assert np.isfinite(done.belief.covariance).all()
     assert (np.linalg.eigvalsh(done.belief.covariance) > 0).all()
     assert done.belief.cross is not None
+
+
+@pytest.fixture(scope="module")
+def experiment():
+    """The very code that makes the tables of docs/families.md."""
+    path = Path(__file__).parents[3] / "experiments" / "families.py"
+    spec = importlib.util.spec_from_file_location("families_experiment", path)
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def walk():
+    return simulate("college_short", 1, lidar=LIDARS["dense"], duration_s=40.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["fast-lio2", "faster-lio", "point-lio", "i2ekf-lo"])
+def test_a_family_errs_and_believes_as_the_real_filter_does(shared_data, experiment, walk, name):
+    ours = experiment.run_case(experiment.Case("fidelity", "college_short", 1, name), walk)
+    real = experiment.real_scores(shared_data / "campaign", "easy/college_1", name, 40.0)
+    assert ours["above_credit"] == pytest.approx(real["above_credit"], abs=0.6)
+    for score in ("mae", "k"):
+        assert 1 / 3 < ours[score] / real[score] < 3

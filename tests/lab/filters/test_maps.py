@@ -37,7 +37,7 @@ def test_the_nearest_points_are_those_of_a_search_over_all(rng):
     table = filled(rng.uniform(-4, 4, size=(3000, 3)))
     stored = kept(table)
     places = rng.uniform(-4, 4, size=(200, 3))
-    found, have, _ = nearest_points(places, table, NEIGHBOURS, search_steps("27"))
+    found, have, _ = nearest_points(places, table, search_steps("27"))
     for place, near, count in zip(places, found, have, strict=True):
         around = np.abs(np.floor(stored / 0.5) - np.floor(place / 0.5)).max(axis=1) <= 1
         distance = np.sort(np.linalg.norm(stored[around] - place, axis=1))[:NEIGHBOURS]
@@ -130,7 +130,7 @@ def test_a_map_that_replaces_keeps_the_point_nearest_to_the_centre(rng):
     away = np.linalg.norm(point - 0.25, axis=1)
     nearest = np.minimum.accumulate(away)
     assert kept == [1, *(nearest[1:] < nearest[:-1]).astype(int)]
-    found, have, birth = nearest_points(point[:1], voxels._table, NEIGHBOURS, search_steps("27"))
+    found, have, birth = nearest_points(point[:1], voxels._table, search_steps("27"))
     assert have[0] == 1
     np.testing.assert_array_equal(found[0, 0], point[np.argmin(away)])
     assert birth[0, 0] == np.argmin(away)
@@ -144,7 +144,7 @@ def test_a_map_that_averages_has_means_and_births_drawn_by_their_part(rng):
     for part in parts:
         voxels.add(part)
     mean = np.mean(parts, axis=0)
-    found, _, birth = nearest_points(mean, voxels._table, NEIGHBOURS, search_steps("27"))
+    found, _, birth = nearest_points(mean, voxels._table, search_steps("27"))
     np.testing.assert_allclose(found[:, 0], mean, atol=1e-12)
     drawn = np.bincount(birth[:, 0], minlength=4)
     assert (np.abs(drawn - 100) < 5 * np.sqrt(75)).all()

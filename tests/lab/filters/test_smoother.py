@@ -93,13 +93,14 @@ def test_without_points_its_cross_covariances_are_those_of_the_filter():
     assert np.abs(filtered.cross.block / scale).max() > 0.9
 
 
-def test_cross_covariances_reach_as_far_as_told_and_as_the_window(recording):
+def test_cross_covariances_reach_as_far_as_told_and_as_the_window():
+    recording = long_room.recording(7, duration_s=4.0, count=1500)
     belief = run(recording, Settings(cross_lags=3)).belief
     assert belief.cross.lags == (1, 3)
     assert len(belief.cross) == sum(len(belief) - lag for lag in (1, 2, 3))
     assert belief.provenance.dropped == ()
     short = run(recording, Settings(cross_lags=60, lag_s=2.0)).belief
-    assert short.cross.lags[1] <= 21
+    assert short.cross.lags[1] <= 21 < len(short) - 1
 
 
 def test_a_registration_informs_as_its_normals_say():

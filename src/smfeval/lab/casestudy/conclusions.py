@@ -55,6 +55,13 @@ def _knobs(study: CaseStudy) -> Iterator[str]:
             f"give {words.fixed(unearned_slope(), 3)}"
         )
         yield _held_intervals(noise)
+    for effect in study.family_effects:
+        if effect.nees_slope is not None:
+            slopes = [
+                f"{_format_slope(each.nees_slope)} on {each.track}"
+                for each in _affected_tracks(effect)
+            ]
+            yield f"for {effect.estimator} it is {words.join(slopes)}; {_held_intervals(effect)}"
 
 
 def _held_intervals(noise: KnobEffect) -> str:

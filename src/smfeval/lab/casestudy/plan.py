@@ -15,6 +15,14 @@ NOISE_KNOB = "point_variance"  # R, the knob that every variant is swept over
 
 
 @dataclass(frozen=True)
+class FamilyNoise:
+    """R of another filter than the lab's own, turned about the value that it ships."""
+
+    filter: str
+    knob: Knob
+
+
+@dataclass(frozen=True)
 class Variant:
     """Settings that make the lab's own filter learn its noise, or allow for a shared error."""
 
@@ -39,6 +47,12 @@ VARIANTS = (
     Variant("shared displacement", ("shared_m=0.005", "shared_rad=0.0025")),
 )
 
+# Sharper by two decades and wider by two: a filter that follows its points errs with R.
+FAMILY_NOISES = (
+    FamilyNoise("fast-lio2", KNOBS[0]),
+    FamilyNoise("point-lio", Knob(NOISE_KNOB, ("0.0001", "0.001", "0.01", "0.1", "1"), "0.01")),
+)
+
 # KISS-ICP at 1 % of its range, as it ships: finer voxels cost four times as much.
 SETTINGS: dict[str, tuple[str, ...]] = {"kiss-icp": ("voxel_m=1.0",)}
 
@@ -58,6 +72,7 @@ class CaseStudyPlan:
     variants: tuple[Variant, ...] = VARIANTS
     noises: tuple[str, ...] = ("0.0001", "0.001", "0.01")  # R of the variants
     noise_swept: tuple[SeededWorld, ...] = ()  # where R alone turns, beside those that are swept
+    family_noises: tuple[FamilyNoise, ...] = FAMILY_NOISES  # turned where knobs turn
     sensitivity: bool = True  # score every filter as it is under other choices, too
 
     @property
@@ -99,6 +114,10 @@ QUICK = CaseStudyPlan(
             (("0.0001", "0.001", "0.01"), ("0.5", "0.8", "1.2"), ("1", "10"), ("1", "4")),
             strict=True,
         )
+    ),
+    family_noises=tuple(
+        replace(each, knob=replace(each.knob, values=each.knob.values[1:4]))
+        for each in FAMILY_NOISES
     ),
 )
 
@@ -160,6 +179,18 @@ def knob_jobs(plan: CaseStudyPlan, track: SeededWorld) -> Iterator[tuple[KnobSet
         yield settings, Job(track, OWN_FILTER, words)
 
 
+def family_jobs(
+    plan: CaseStudyPlan, track: SeededWorld, family: FamilyNoise
+) -> Iterator[tuple[KnobSettings, Job]]:
+    """Another filter of the plan over its R, where knobs turn."""
+    knob = family.knob
+    if family.filter not in plan.filters or track not in plan.swept:
+        return
+    for value in knob.values:
+        words = () if value == knob.default else (f"{knob.name}={value}",)
+        yield ((knob.name, value),), Job(track, family.filter, words)
+
+
 def variant_jobs(
     plan: CaseStudyPlan, track: SeededWorld, variant: Variant
 ) -> Iterator[tuple[KnobSettings, Job]]:
@@ -175,8 +206,9 @@ def jobs_of(plan: CaseStudyPlan, track: SeededWorld) -> tuple[Job, ...]:
     """All runs on a track, each once."""
     here = [name for name in plan.filters if name not in plan.sweep_only or track in plan.swept]
     jobs = [filter_job(track, name) for name in here]
+    jobs += [job for each in plan.family_noises for _, job in family_jobs(plan, track, each)]
     if OWN_FILTER not in plan.filters:
-        return tuple(jobs)
+        return tuple(dict.fromkeys(jobs))
     if track in plan.tried:
         jobs += [Job(track, OWN_FILTER, variant.settings) for variant in plan.variants]
     if track in plan.turning:

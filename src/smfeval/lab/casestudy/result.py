@@ -6,7 +6,7 @@ from smfeval.compare.sensitivity import Alternative
 from smfeval.compare.sweep import KnobEffect, Sweep
 from smfeval.evaluation import Evaluation
 from smfeval.explain.updates import Explanation
-from smfeval.lab.casestudy.plan import CaseStudyPlan, Job
+from smfeval.lab.casestudy.plan import OWN_FILTER, CaseStudyPlan, Job
 from smfeval.lab.filters.run import Run
 from smfeval.summarise.number import Number
 
@@ -110,7 +110,7 @@ class CaseStudy:
 
     plan: CaseStudyPlan
     scores: tuple[ScoreRow, ...]
-    knobs: Sweep | None  # of the lab's own filter; None: it did not run
+    knobs: Sweep | None  # of the lab's own filter, and R of some others; None: none ran
     credit_reach: tuple[CreditReach, ...]
     explanations: tuple[ExplanationRow, ...]
     variants: tuple[VariantRow, ...]
@@ -124,7 +124,14 @@ class CaseStudy:
     def knob_effect(self, knob: str) -> KnobEffect | None:
         """What a knob of the lab's own filter does, if it was turned."""
         found = () if self.knobs is None else self.knobs.effects
-        return next((each for each in found if each.knob == knob), None)
+        own = (each for each in found if each.estimator == OWN_FILTER)
+        return next((each for each in own if each.knob == knob), None)
+
+    @property
+    def family_effects(self) -> tuple[KnobEffect, ...]:
+        """What R does in other filters."""
+        found = () if self.knobs is None else self.knobs.effects
+        return tuple(each for each in found if each.estimator != OWN_FILTER)
 
     def variant_effect(self, variant: str) -> KnobEffect | None:
         """What R does in a variant."""

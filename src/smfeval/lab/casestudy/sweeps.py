@@ -1,6 +1,7 @@
 """What knobs and variants of the lab's own filter do, from runs that were scored."""
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 import numpy as np
 
@@ -8,7 +9,14 @@ from smfeval.compare.sweep import Sweep, sweep_of
 from smfeval.compare.sweep_points import Failure, KnobSettings, Origin, Point
 from smfeval.errors import SeriesError
 from smfeval.explain.updates import credit_nats
-from smfeval.lab.casestudy.plan import OWN_FILTER, CaseStudyPlan, Job, knob_jobs, variant_jobs
+from smfeval.lab.casestudy.plan import (
+    OWN_FILTER,
+    CaseStudyPlan,
+    Job,
+    family_jobs,
+    knob_jobs,
+    variant_jobs,
+)
 from smfeval.lab.casestudy.result import CreditReach, Outcome, Outcomes, VariantRow
 from smfeval.lab.sweep import SIMULATED, point_of_evaluation
 from smfeval.lab.worlds import SeededWorld
@@ -18,13 +26,22 @@ NamedJob = tuple[str, KnobSettings, Job]  # estimator's name in the sweep, its s
 
 
 def knob_sweep(plan: CaseStudyPlan, outcomes: Outcomes) -> Sweep | None:
-    """A sweep of each knob of the lab's own filter, the others at their defaults."""
-    named = (
+    """A sweep of each knob of the lab's own filter, the others at their defaults.
+
+    Filters of the plan whose R turns, too, are in it under their names.
+    """
+    own = (
         (OWN_FILTER, settings, job)
         for track in plan.turning
         for settings, job in knob_jobs(plan, track)
     )
-    return _build_sweep("knobs", named, outcomes)
+    families = (
+        (family.filter, settings, job)
+        for family in plan.family_noises
+        for track in plan.swept
+        for settings, job in family_jobs(plan, track, family)
+    )
+    return _build_sweep("knobs", chain(own, families), outcomes)
 
 
 def credit_reach(plan: CaseStudyPlan, outcomes: Outcomes) -> Iterator[CreditReach]:

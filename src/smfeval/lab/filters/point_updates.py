@@ -285,7 +285,7 @@ def match_point(
     """Whether a point has a plane; writes its row and its residual. (3,) body."""
     place, normal, n = np.empty((1, 3)), np.zeros(3), np.zeros(3)
     to_world(belief, point, place[0])
-    found, have, _ = nearest_points(place, search.table, NEIGHBOURS, search.steps)
+    found, have, _ = nearest_points(place, search.table, search.steps)
     if have[0] < NEIGHBOURS:
         return 0
     off, _, farthest = fit_plane(found[0], normal)

@@ -56,6 +56,7 @@ def _plan(plan: CaseStudyPlan) -> dict[str, Any]:
         "knobs": {knob.name: list(knob.values) for knob in plan.knobs},
         "variants": {each.name: list(each.settings) for each in plan.variants},
         "noises": list(plan.noises),
+        "family_noises": {each.filter: list(each.knob.values) for each in plan.family_noises},
     }
 
 

@@ -16,7 +16,7 @@ from smfeval.compare.sweep_points import format_settings
 from smfeval.explain.updates import CreditRow, Displacement
 from smfeval.lab.casestudy import CaseStudy
 from smfeval.lab.casestudy.conclusions import sentences
-from smfeval.lab.casestudy.plan import NOISE_KNOB
+from smfeval.lab.casestudy.plan import NOISE_KNOB, OWN_FILTER
 from smfeval.lab.casestudy.result import (
     FailedRuns,
     ScoreRow,
@@ -189,11 +189,12 @@ def knobs_sheet(study: CaseStudy) -> Sheet | None:
     if study.knobs is None:
         return None
     reach = {each.knob: words.fixed(each.nats, 2) for each in study.credit_reach}
-    values = {knob.name: ", ".join(knob.values) for knob in study.plan.knobs}
+    values = {(OWN_FILTER, knob.name): knob.values for knob in study.plan.knobs}
+    values |= {(each.filter, each.knob.name): each.knob.values for each in study.plan.family_noises}
     rows = tuple(
         row
         for effect in study.knobs.effects
-        for row in _knob(effect, values[effect.knob], reach.get(effect.knob, "-"))
+        for row in _knob(effect, ", ".join(values[effect.estimator, effect.knob]), reach)
     )
     remarks = (
         f"turned one at a time on {', '.join(track.name for track in study.plan.swept)}",
@@ -215,9 +216,12 @@ def _noise_tracks(study: CaseStudy) -> list[str]:
     return [f"{NOISE_KNOB} alone also on {', '.join(more)}"] if more else []
 
 
-def _knob(effect: KnobEffect, values: str, credit: str) -> Iterator[Row]:
+def _knob(effect: KnobEffect, values: str, reach: dict[str, str]) -> Iterator[Row]:
     """A row over tracks, and one for each if there are several."""
-    yield effect.knob, values, credit, *_effect_cells(effect)
+    own = effect.estimator == OWN_FILTER
+    name = effect.knob if own else f"{effect.knob} of {effect.estimator}"
+    credit = reach.get(effect.knob, "-") if own else "-"
+    yield name, values, credit, *_effect_cells(effect)
     if len(effect.tracks) > 1:
         yield from (("", each.track, "", *_effect_cells(each)) for each in effect.tracks)
 

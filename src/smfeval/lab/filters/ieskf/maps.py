@@ -121,7 +121,7 @@ class VoxelMap:
 
         Where fewer are near, but not too few, it goes through these.
         """
-        found, have, birth = nearest_points(point, self._table, NEIGHBOURS, self._steps)
+        found, have, birth = nearest_points(point, self._table, self._steps)
         size, least = self._table.voxel_m, self._least
         if self._fewest == NEIGHBOURS:
             planes = planes_through(found, size, least_spread=least)
@@ -151,7 +151,7 @@ def compile_loops() -> tuple[str, ...]:
     begin = process_time()
     table, origin = empty_table(1.0, 2), np.zeros((1, 3))
     insert_points(origin, voxel_number(origin, 1.0), table, 0, KEEP)
-    found, have, _ = nearest_points(origin, table, NEIGHBOURS, search_steps("7"))
+    found, have, _ = nearest_points(origin, table, search_steps("7"))
     fit_planes(found, have)
     copy_voxels(table, empty_table(1.0, 4))
     waited = process_time() - begin
@@ -324,15 +324,13 @@ def copy_voxels(old: VoxelTable, new: VoxelTable) -> None:
 
 
 @jit_compile
-def nearest_points(
-    places: Floats, table: "VoxelTable", most: int, steps: Ints
-) -> tuple[Floats, Ints, Ints]:
+def nearest_points(places: Floats, table: "VoxelTable", steps: Ints) -> tuple[Floats, Ints, Ints]:
     """The nearest points in the voxels around each place, how many there are, and their births.
 
     `steps` (s, 3) lead to these voxels; those beyond the first 27 are looked into only where the
-    cube has too few. (n, 3) -> (n, most, 3), (n,), (n, most)
+    cube has too few. (n, 3) -> (n, NEIGHBOURS, 3), (n,), (n, NEIGHBOURS)
     """
-    n, size = len(places), table.voxel_m
+    n, most, size = len(places), NEIGHBOURS, table.voxel_m
     found, have = np.zeros((n, most, 3)), np.zeros(n, dtype=np.int64)
     birth: Ints = np.zeros((n, most), dtype=np.int64)
     square, where = np.empty(most), np.empty(most, dtype=np.int64)

@@ -1,7 +1,7 @@
 """How often do the intervals hold the truth? Regenerates docs/coverage.md.
 
-    python experiments/coverage.py                    # the table of the docs, about half an hour
-    python experiments/coverage.py --replications 50 --resampled 10 --out /tmp/coverage.md
+    python experiments/interval_coverage.py      # the table of the docs, about half an hour
+    python experiments/interval_coverage.py --replications 50 --resampled 10 --out /tmp/coverage.md
 
 Every cell has its own seed, so the numbers do not depend on --jobs or on the order of the work.
 """
@@ -196,8 +196,8 @@ def method_tables(replications: int, pool: ProcessPoolExecutor) -> Iterator[str]
 
 PAGE = """# Do the intervals hold what they promise?
 
-Made by `python experiments/coverage.py --replications {replications} --resampled {resampled}`
-(seeded; the same numbers every time). Do not edit by hand.
+Made by `python experiments/interval_coverage.py --replications {replications}
+--resampled {resampled}` (seeded; the same numbers every time). Do not edit by hand.
 
 Each cell: how often a nominal 95 % interval held the truth, then its median width over that of an
 oracle that knows how much the statistic varies (+-1.96 of its true standard deviation at this very
