@@ -1,6 +1,6 @@
 """What figures are drawn from: evaluations that are checked, and series thinned for drawing."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,6 +14,7 @@ from smfeval.maths.dependence import wanders
 from smfeval.maths.stamps import NANOSECONDS, gap_mask
 from smfeval.score.pit import honest_median, relative_nees
 from smfeval.summarise.number import Number
+from smfeval.summarise.quantities import coverage_numbers
 
 Evaluations = Evaluation | Sequence[Evaluation]
 PIXEL_COLUMNS = 2100  # pixels of a wide figure at 300 dpi
@@ -160,7 +161,7 @@ class CoverageCurve:
 
 def coverage_curve(evaluation: Evaluation) -> CoverageCurve:
     """Coverage at every level; no band has a hole."""
-    found = [empirical_coverage(evaluation, float(level)) for level in LEVELS]
+    found = empirical_coverages(evaluation, LEVELS.tolist())
     ends = [(np.nan, np.nan) if s.low is None or s.high is None else (s.low, s.high) for s in found]
     low, high = np.array(ends, dtype=np.float64).T
     missing = np.isnan(low)
@@ -178,17 +179,12 @@ def _carry(values: Floats, *, first: float) -> Floats:
     return padded[last][1:]
 
 
-def empirical_coverage(evaluation: Evaluation, level: float) -> Number:
-    """Share of scans that the region of this level holds, with its interval."""
+def empirical_coverages(evaluation: Evaluation, levels: Iterable[float]) -> list[Number]:
+    """Share of scans that the region of each level holds, with its interval."""
     scored = evaluation.position
     relative = relative_nees(scored.residuals, scored.series["nees"], scored.series["pit"])
-    related = np.log(np.maximum(relative, np.finfo(np.float64).tiny))
-    inside = (scored.series["pit"] <= level).astype(np.float64)
     intervals = evaluation.options.intervals
     if wanders(scored.residuals.error):  # the numbers have no interval either
         intervals = replace(intervals, method=None)
-    number = intervals.of(inside, "mean", "1", related=related)
-    low, high = (
-        None if end is None else min(max(end, 0.0), 1.0) for end in (number.low, number.high)
-    )
-    return replace(number, low=low, high=high)
+    inside = [scored.series["pit"] <= level for level in levels]
+    return coverage_numbers(inside, relative, intervals)

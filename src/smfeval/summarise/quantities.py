@@ -29,7 +29,6 @@ WANDERS = "the error wanders over the whole track: it has no mean that a track t
 ROUNDING = 1e-9  # errors this small beside the positions are what rounding leaves of zero
 LEVELS = (0.5, 0.68, 0.9, 0.95, 0.99)
 NOMINAL = 0.9  # the coverage that tables show
-UNITLESS = ("1",) * len(LEVELS)
 FEWEST_FOR_SHAPE = 4  # scans: fewer than d + 1 errors always lie in a plane
 LEAST_CORRELATION = 0.05  # claimed: less of it cannot be told from none
 
@@ -98,7 +97,8 @@ class Sample:
         """Share of scans whose region of each level holds the reference."""
         inside = [self.series["pit"] <= level for level in LEVELS]
         if self.error_wanders:
-            found = self.numbers([each.astype(np.float64) for each in inside], "mean", UNITLESS)
+            rows = [each.astype(np.float64) for each in inside]
+            found = self.numbers(rows, "mean", ["1"] * len(rows))
         else:
             found = coverage_numbers(inside, self.relative_nees, self.intervals)
         return dict(zip(LEVELS, found, strict=True))
@@ -238,7 +238,8 @@ def coverage_numbers(
     """Coverages: shares whose memory is that of the NEES, their ends within 0 and 1. (n,) each."""
     rows = [each.astype(np.float64) for each in inside]
     mixed = [i for i, each in enumerate(inside) if each.any() and not each.all()]
-    several = intervals.of_each([rows[i] for i in mixed], "mean", UNITLESS) if mixed else []
+    units = ["1"] * len(mixed)
+    several = intervals.of_each([rows[i] for i in mixed], "mean", units) if mixed else []
     found = dict(zip(mixed, several, strict=True))
     related = np.log(np.maximum(relative_nees, np.finfo(np.float64).tiny))
     numbers = [

@@ -10,7 +10,7 @@ from smfeval.maths.autocovariance import block_length
 from smfeval.show.figures import draw
 from smfeval.show.figures.calibration import BINS, honest_band
 from smfeval.show.figures.nees import correlation, memory_scans
-from smfeval.show.series import LEVELS, coverage_curve, empirical_coverage
+from smfeval.show.series import LEVELS, coverage_curve, empirical_coverages
 from support.evaluations import EXACT, FAST, evaluated, legend_texts, line_of, reference
 from support.known_errors import S, belief, normal
 
@@ -29,7 +29,9 @@ def test_coverage_and_its_interval_are_those_of_the_evaluation(rng):
     found = evaluated(rng, n=300, tightness=2, options=EXACT)
     assert found.position.has_belief
     for level in (0.5, 0.9):
-        assert empirical_coverage(found, level) == found[f"coverage_{100 * level:g}"]
+        (coverage,), same = empirical_coverages(found, [level]), found[f"coverage_{100 * level:g}"]
+        assert (coverage.value, coverage.unit) == (same.value, same.unit)
+        assert (coverage.low, coverage.high) == pytest.approx((same.low, same.high), rel=1e-9)
 
 
 def test_the_band_of_the_coverage_is_the_pointwise_interval(rng):
@@ -37,7 +39,7 @@ def test_the_band_of_the_coverage_is_the_pointwise_interval(rng):
     (axes,) = draw("coverage", found).axes
     (band,) = axes.collections
     vertices = np.concatenate([path.vertices for path in band.get_paths()])
-    middle = empirical_coverage(found, float(LEVELS[19]))
+    (middle,) = empirical_coverages(found, [float(LEVELS[19])])
     at = np.isclose(vertices[:, 0], LEVELS[19])
     ends = vertices[at, 1].min(), vertices[at, 1].max()
     assert ends == pytest.approx((middle.low, middle.high))
@@ -45,7 +47,7 @@ def test_the_band_of_the_coverage_is_the_pointwise_interval(rng):
 
 def test_levels_without_an_interval_have_that_of_their_neighbours_and_are_counted():
     short = evaluated(np.random.default_rng(0), n=60, options=EXACT)
-    own = [empirical_coverage(short, level) for level in LEVELS]
+    own = empirical_coverages(short, LEVELS)
     lost = np.array([each.low is None for each in own])
     assert 0 < lost.sum() < len(LEVELS)
     curve = coverage_curve(short)
@@ -69,7 +71,7 @@ def test_intervals_of_neighbours_hold_the_true_coverage(rng):
     for _ in range(300):
         found = evaluated(rng, n=40, options=EXACT)
         curve = coverage_curve(found)
-        lost = [empirical_coverage(found, level).low is None for level in LEVELS[[1, 2, 36, 37]]]
+        lost = [each.low is None for each in empirical_coverages(found, LEVELS[[1, 2, 36, 37]])]
         inside = (curve.low <= LEVELS) & (curve.high >= LEVELS)
         held += list(inside[[1, 2, 36, 37]][lost])
     assert len(held) > 100
