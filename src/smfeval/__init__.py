@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from smfeval.io.corrections import read_correction
     from smfeval.io.documents import SavedResult, load
     from smfeval.io.extrinsic import read_extrinsic
+    from smfeval.io.gtsam_marginals import from_gtsam
     from smfeval.io.innovations import read_innovations, write_innovations
     from smfeval.io.recorder import SquareWriter
     from smfeval.maths.normal import nees
@@ -110,6 +111,7 @@ _HOMES = {
     "energy_score": "smfeval.maths.normal_distance",
     "evaluate": "smfeval.verbs",
     "examine": "smfeval.verbs",
+    "from_gtsam": "smfeval.io.gtsam_marginals",
     "inflation": "smfeval.summarise.inflation",
     "interval": "smfeval.summarise.interval",
     "interval_score": "smfeval.score.interval",
@@ -169,6 +171,7 @@ __all__ = [
     "energy_score",
     "evaluate",
     "examine",
+    "from_gtsam",
     "inflation",
     "interval",
     "interval_score",
