@@ -22,6 +22,13 @@ def test_the_estimators_of_the_case_study_and_the_common_ones_are_known():
         "openvins",
         "robot-localization",
         "amcl",
+        "slam-toolbox",
+        "rtabmap",
+        "autoware",
+        "fuse",
+        "kiss-slam",
+        "dlio",
+        "mola",
     ]
 
 
@@ -55,15 +62,16 @@ def test_filters_on_r3_x_so3_are_world_position_and_gtsam_is_right():
     assert {name for name, kind in kinds.items() if kind == "right"} == {"glim", "lio-sam"}
 
 
-@pytest.mark.parametrize("name", ["point-lio", "i2ekf-lo", "glim", "kiss-icp", "lio-sam"])
+@pytest.mark.parametrize("name", ["point-lio", "i2ekf-lo", "glim", "kiss-icp", "lio-sam",
+                                  "slam-toolbox", "rtabmap", "kiss-slam", "dlio"])  # fmt: skip
 def test_estimators_whose_stock_message_is_no_belief_carry_a_caution(name):
     assert PRESETS[name].caution
 
 
 def test_no_preset_is_none_and_an_unknown_one_lists_the_known():
     assert preset_named(None) is None
-    with pytest.raises(OptionError, match="'slam' is unknown; it is one of fast-lio2, faster-lio"):
-        preset_named("slam")
+    with pytest.raises(OptionError, match="'xyz' is unknown; it is one of fast-lio2, faster-lio"):
+        preset_named("xyz")
 
 
 @pytest.mark.parametrize("name", ["fast_lio2_belief", "FAST-LIO2", "Fast LIO 2 (ours)"])
@@ -78,7 +86,7 @@ def test_a_preset_is_suggested_by_the_algorithm_of_the_header(name, tmp_path, rn
         assert read(tmp_path / "a.square", **said).provenance.remarks == ()
 
 
-@pytest.mark.parametrize("name", ["made", "slow_lio", "glim"])
+@pytest.mark.parametrize("name", ["made", "slow_lio", "glim", "fused_lio", "molasses"])
 def test_no_preset_is_suggested_for_an_unknown_estimator_or_one_that_agrees(name, tmp_path, rng):
     write(gaussian(4, rng).with_about(algorithm=name), tmp_path / "a.square")
     assert read(tmp_path / "a.square").provenance.remarks == ()

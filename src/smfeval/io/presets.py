@@ -4,10 +4,14 @@
 which a patched filter fills from its state. `message_order` is that of its standard ROS message,
 which may differ. Files have an order of their own, so no preset decides theirs. `lag` counts the
 scans by which a standard message's covariance is late: 1 means that it carries the covariance of
-the scan before.
+the scan before. `lost_variance` is what a message has on its whole diagonal while the estimator is
+lost: such messages hold no pose. A gauge of None depends on the settings, or was not found in what
+was read.
 """
 
+import re
 from dataclasses import dataclass
+from functools import cache
 
 from smfeval.io.convention import Order
 from smfeval.schema import unknown_word
@@ -28,6 +32,7 @@ class Preset:
     reason: str
     read_in: str
     lag: int = 0
+    lost_variance: float | None = None
     caution: str | None = None
 
 
@@ -176,18 +181,134 @@ PRESETS: dict[str, Preset] = {
             caution="the pose is the mean of the heaviest cluster, the covariance that of all "
             "particles; the cloud's own topic has both",
         ),
+        Preset(
+            name="slam-toolbox",
+            convention="ros",
+            state_order="translation-first",
+            message_order="translation-first",
+            body="base_footprint",
+            gauge="se3",
+            topics=("/pose",),
+            reason="planar: x, y, their covariance and yaw of the scan matcher, in the map frame, "
+            "so the 6x6 is singular; the map begins at the first pose",
+            read_in="SteveMacenski/slam_toolbox: src/slam_toolbox_common.cpp publishPose, README "
+            "position_covariance_scale",
+            caution="its covariance is of the last scan match alone, times two parameters "
+            "(position_covariance_scale, yaw_covariance_scale), not of the pose in the map",
+        ),
+        Preset(
+            name="rtabmap",
+            convention="ros",
+            state_order="translation-first",
+            message_order="translation-first",
+            body="base_link",
+            gauge="se3",
+            topics=("/rtabmap/odom", "/odom"),
+            reason="a diagonal: twice the covariance of the last registration; while the odometry "
+            "is lost, a null pose with 9999 on the diagonal is sent",
+            read_in="introlab/rtabmap_ros: rtabmap_odom/src/OdometryROS.cpp BAD_COVARIANCE, "
+            "processData",
+            lost_variance=9999.0,
+            caution="its covariance is of the last registration alone, doubled: it does not grow "
+            "with the way, as the error does",
+        ),
+        Preset(
+            name="autoware",
+            convention="ros",
+            state_order="translation-first",
+            message_order="translation-first",
+            body="base_link",
+            gauge="fixed",
+            topics=(
+                "/localization/kinematic_state",
+                "/localization/pose_twist_fusion_filter/kinematic_state",
+            ),
+            reason="EKF over x, y, yaw in the map frame; z, roll and pitch have variances of "
+            "filters of their own, without correlations",
+            read_in="autowarefoundation/autoware_core: localization/autoware_ekf_localizer/src/"
+            "covariance.cpp, src/ekf_module.cpp get_current_pose_covariance, README.md",
+            caution="roll, pitch and yaw are rotations about the fixed axes only while the vehicle "
+            "is level; the variance of yaw is without that of its estimated bias",
+        ),
+        Preset(
+            name="fuse",
+            convention="ros",
+            state_order="translation-first",
+            message_order="translation-first",
+            body="base_link",
+            gauge=None,
+            topics=("/odometry/filtered",),
+            reason="planar (Odometry2DPublisher): marginals of x, y and yaw in the world frame, so "
+            "the 6x6 is singular; the gauge depends on what is fused",
+            read_in="locusrobotics/fuse: fuse_models/src/odometry_2d_publisher.cpp "
+            "notifyCallback, publishTimerCallback; parameters/odometry_2d_publisher_params.h",
+            caution="where the covariance could not be computed it is zero; with "
+            "predict_to_current_time it is predicted without the correlation of pose and velocity",
+        ),
+        Preset(
+            name="kiss-slam",
+            convention="ros",
+            state_order="translation-first",
+            message_order="translation-first",
+            body="lidar",
+            gauge="se3",
+            topics=("/odom",),
+            reason="KISS-SLAM is a Python pipeline whose results are poses, without a covariance; "
+            "the topic is that of a node around it in a fork",
+            read_in="PRBonn/kiss-slam: README.md; nhewitt99/kiss-slam: kiss_slam/ros/src/"
+            "kiss_slam_ros/kiss_slam_ros/kiss_slam_node.py",
+            caution="the covariance of that node is a diagonal of two parameters (0.1 by default), "
+            "not a belief",
+        ),
+        Preset(
+            name="dlio",
+            convention="ros",
+            state_order="translation-first",
+            message_order="translation-first",
+            body="base_link",
+            gauge=None,
+            topics=("/robot/dlio/odom_node/odom", "/dlio/odom_node/odom"),
+            reason="a geometric observer, which has no covariance; the odometry message leaves its "
+            "own zero; whether the world is level was not found in what was read",
+            read_in="vectr-ucla/direct_lidar_inertial_odometry: src/dlio/odom.cc publishPose, "
+            "launch/dlio.launch",
+            caution="DLIO estimates no covariance: poses can be compared, a belief cannot be "
+            "scored",
+        ),
+        Preset(
+            name="mola",
+            convention="ros",
+            state_order="translation-first",
+            message_order="translation-first",
+            body="base_link",
+            gauge="se3",
+            topics=("/lidar_odometry/pose", "/state_estimator/pose"),
+            reason="the pose's Gaussian of MRPT (x, y, z, yaw, pitch, roll), with the angles put "
+            "into the order of ROS; zero where a module gives no covariance",
+            read_in="MOLAorg/mola: mola_bridge_ros2/src/BridgeROS2.cpp timerPubLocalization; "
+            "MOLAorg/mola_lidar_odometry: LidarOdometry doPublishUpdatedLocalization; MRPT/mrpt: "
+            "ros2bridge pose.cpp toROS_Pose",
+            caution="its rotation block is of yaw, pitch and roll; these are rotations about the "
+            "fixed axes only while the robot is level; stamps are those of publishing unless "
+            "publish_in_sim_time is set",
+        ),
     )
 }
 
 
 def preset_of_algorithm(algorithm: str | None) -> Preset | None:
-    """The preset of an estimator by what a header calls it: `FAST_LIO2`, `fast_lio2_belief`."""
-    bare = _letters(algorithm or "")
-    return next((each for name, each in PRESETS.items() if bare.startswith(_letters(name))), None)
+    """The preset of an estimator by what a header calls it: `FAST_LIO2`, `fast_lio2_belief`.
+
+    Signs between letters do not count; a longer word is another name (`fused` is not `fuse`).
+    """
+    said = (algorithm or "").lower()
+    return next((each for name, each in PRESETS.items() if _spelling(name).match(said)), None)
 
 
-def _letters(name: str) -> str:
-    return "".join(letter for letter in name.lower() if letter.isalnum())
+@cache
+def _spelling(name: str) -> re.Pattern[str]:
+    letters = [letter for letter in name if letter.isalnum()]
+    return re.compile(r"[^a-z0-9]*" + r"[^a-z0-9]*".join(letters) + r"(?![a-z])")
 
 
 def preset_named(name: str | None) -> Preset | None:

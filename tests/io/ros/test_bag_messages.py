@@ -388,3 +388,25 @@ def test_reading_tells_how_many_messages_are_done(bag, poses, covariances):
     with listening(lambda done, total: heard.append((done, total))):
         read(path, topic="/odom")
     assert heard[-4:] == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+def test_messages_of_rtabmap_while_it_was_lost_are_left_out_and_counted(bag, poses, covariances):
+    """A null pose with 9999 on the diagonal; 9999 on one axis alone is a variance."""
+    seven, covariance = poses(6), covariances(6)
+    seven[[1, 4]], covariance[[1, 4]] = 0, 9999 * np.eye(6)
+    covariance[2] = np.diag([9999.0, 1, 1, 1, 1, 1])
+    path = add_odometry(bag, seven, covariance, "/rtabmap/odom").write()
+    track = read(path, preset="rtabmap")
+    assert track.stamp.tolist() == [STAMPS[i] for i in (0, 2, 3, 5)]
+    (left,) = track.provenance.dropped
+    assert (left.reason, left.count) == ("rtabmap was lost (variance 9999)", 2)
+    assert left.first.endswith("/rtabmap/odom message 2")
+    with pytest.raises(TrackError, match="message 2: the quaternion is zero"):
+        read(path)
+
+
+def test_a_bag_of_rtabmap_that_was_always_lost_is_refused(new_bag):
+    bag = new_bag("mcap")
+    path = add_odometry(bag, np.zeros((2, 7)), np.tile(9999 * np.eye(6), (2, 1, 1))).write()
+    with pytest.raises(FormatError, match=r"was lost \(variance 9999\) in every message"):
+        read(path, preset="rtabmap")

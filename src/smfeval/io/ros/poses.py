@@ -54,15 +54,17 @@ class PoseMessages:
     about: About
     notes: tuple[str, ...] = ()
     dropped: tuple[DroppedRows, ...] = ()
+    message: Ints | None = None  # place of each row in the topic; None: the rows are the messages
 
     def where(self, row: int) -> str:
         """The place of a row, for people."""
-        return f"{self.name} message {row + 1}"
+        place = row if self.message is None else int(self.message[row])
+        return f"{self.name} message {place + 1}"
 
 
 def read_poses(bag: Bag, topic: Topic, shape: MessageShape, options: ReadOptions) -> Track:
     """Read a topic with one pose per message."""
-    rows = read_messages(bag, topic, shape)
+    rows = without_lost(read_messages(bag, topic, shape), options)
     if rows.covariance is None or not is_filled(rows.covariance):
         return _pose_track(rows, options)
     own = remove_lag(rows, settle_lag(shape, options))
@@ -114,6 +116,30 @@ def read_messages(bag: Bag, topic: Topic, shape: MessageShape) -> PoseMessages:
     )
 
 
+def without_lost(rows: PoseMessages, options: ReadOptions) -> PoseMessages:
+    """The messages in which an estimator has a pose: a preset knows what it sends while lost."""
+    preset = preset_named(options.preset)
+    if preset is None or preset.lost_variance is None or rows.covariance is None:
+        return rows
+    lost = (np.diagonal(rows.covariance, axis1=1, axis2=2) == preset.lost_variance).all(axis=1)
+    if not lost.any():
+        return rows
+    reason = f"{preset.name} was lost (variance {preset.lost_variance:g})"
+    if lost.all():
+        raise FormatError(f"{rows.name}: {reason} in every message")
+    left = DroppedRows(reason, int(lost.sum()), rows.where(int(np.argmax(lost))))
+    kept = np.flatnonzero(~lost)
+    return replace(
+        rows,
+        stamp=rows.stamp[kept],
+        position=rows.position[kept],
+        rotation=rows.rotation[kept],
+        covariance=rows.covariance[kept],
+        dropped=(*rows.dropped, left),
+        message=kept,
+    )
+
+
 def remove_lag(rows: PoseMessages, lag: Choice) -> PoseMessages:
     """Give each pose its own covariance where messages carry an older one."""
     notes = rows.notes + ((lag.note,) if lag.note else ())
@@ -129,7 +155,10 @@ def remove_lag(rows: PoseMessages, lag: Choice) -> PoseMessages:
         position=rows.position[:kept],
         rotation=rows.rotation[:kept],
         covariance=rows.covariance[lag.value :],
-        dropped=(DroppedRows("no later message has its covariance", lag.value, rows.where(kept)),),
+        dropped=(
+            *rows.dropped,
+            DroppedRows("no later message has its covariance", lag.value, rows.where(kept)),
+        ),
         notes=notes + lag_notes(lag.value, lag.decided_by, rows.covariance),
     )
 
