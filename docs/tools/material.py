@@ -18,8 +18,9 @@ from smfeval.cli.study import run as study
 from smfeval.io import read, write
 from smfeval.io.convention import CONVENTIONS, from_right
 from smfeval.maths import geodesy, so3
-from smfeval.track import GaussianTrack, Track
+from smfeval.track import About, GaussianTrack, Track
 from tools.drift import dead_reckoning
+from tools.logs import write_dataflash, write_streams, write_ulog
 
 SCANS = 600  # of the smaller files
 NO_TURN = np.array([0.0, 0.0, 0.0, 1.0])
@@ -143,6 +144,24 @@ def gnss(folder: Path) -> None:
     write_fixes(folder / "drive.mcap", stamps, _places(truth + error), sigma[[1, 0, 2]])
 
 
+def receivers(folder: Path) -> None:
+    """One drive as a stream of a u-blox receiver and as NMEA, and a better one as reference."""
+    rng = np.random.default_rng(5)
+    truth = simulate_walk(rng=rng)[0].position[::5]
+    sigma = np.array([0.5, 0.4, 0.9])  # east, north, up
+    write_streams(folder, _places(truth + rng.normal(size=truth.shape) * sigma), sigma)
+    stamp = (1_714_979_280 + np.arange(len(truth)) / 2) * 1e9  # 2024-05-06 07:08
+    still = np.tile(NO_TURN, (len(truth), 1))
+    about = About("antenna", "enu", "fixed", oriented=False)
+    write(Track(stamp.astype(np.int64), truth, still, about=about), folder / "survey.square")
+
+
+def flight(folder: Path) -> None:
+    """One flight as a log of PX4 and as one of ArduPilot, each with the truth of a simulation."""
+    write_ulog(folder / "flight.ulg")
+    write_dataflash(folder / "flight.bin")
+
+
 HEADING = (
     "% program   : made on the spot\n"
     "%  GPST                  latitude(deg) longitude(deg)  height(m)   Q  ns   sdn(m)   sde(m)"
@@ -222,6 +241,8 @@ MATERIAL: dict[str, Callable[[Path], None]] = {
     "sweep": sweep,
     "drift": drift,
     "gnss": gnss,
+    "receivers": receivers,
+    "flight": flight,
     "openvins": openvins,
     "bag": bag,
 }

@@ -39,7 +39,7 @@ def _flags() -> argparse.ArgumentParser:
         "innovations.parquet --gate gps=11.34 --fail-if 'refuted>0'",
     )
     flags.add_argument(
-        "file", metavar="FILE", help="table of innovations: CSV, .parquet, JSON lines"
+        "file", metavar="FILE", help="table of innovations: CSV, .parquet, JSON lines; or a PX4 log"
     )
     flags.add_argument(
         "--gate",

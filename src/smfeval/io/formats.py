@@ -184,6 +184,41 @@ FORMATS: dict[str, Format] = {
             compressed=True,
         ),
         Format(
+            "px4",
+            "PX4 ULog",
+            "smfeval.io.px4",
+            lambda found: found.start.startswith(b"ULog\x01\x12\x35") or found.suffix == ".ulg",
+            frozenset({"topic", "stretch"}),
+            tells_gauge=True,
+        ),
+        Format(
+            "ardupilot",
+            "ArduPilot DataFlash log",
+            "smfeval.io.ardupilot",
+            lambda found: found.start.startswith(b"\xa3\x95\x80"),
+            frozenset({"topic", "stretch"}),
+            tells_gauge=True,
+            compressed=True,
+        ),
+        Format(
+            "ubx",
+            "u-blox UBX",
+            "smfeval.io.ubx",
+            lambda found: found.start.startswith(b"\xb5\x62") or found.suffix == ".ubx",
+            frozenset({"origin"}),
+            tells_gauge=True,
+        ),
+        Format(
+            "nmea",
+            "NMEA 0183",
+            "smfeval.io.nmea",
+            lambda found: (
+                re.match(rb"\$[A-Z]{4,6},", found.start) is not None or found.suffix == ".nmea"
+            ),
+            frozenset({"origin"}),
+            tells_gauge=True,
+        ),
+        Format(
             "parquet",
             "Parquet",
             "smfeval.io.parquet",

@@ -28,13 +28,20 @@ from smfeval import words
 from smfeval.errors import FormatError, OptionError, TrackError
 from smfeval.io.atomic import replacing
 from smfeval.io.parquet import read_table
-from smfeval.io.source import STANDARD_INPUT, is_binary, read_table_text, standard_input
+from smfeval.io.source import (
+    STANDARD_INPUT,
+    is_binary,
+    read_head,
+    read_table_text,
+    standard_input,
+)
 from smfeval.maths.arrays import Ints
 from smfeval.maths.stamps import LAST_SECOND, NANOSECONDS, json_stamp, seconds_text
 from smfeval.maths.symmetric import pack_lower, unpack_lower
 from smfeval.track.innovations import Innovations, SensorInnovations
 
 DEFAULT_SENSOR = "sensor"
+ULOG_START = b"ULog"
 TRUTH = {"true": True, "1": True, "false": False, "0": False}
 MOST_SENSORS = 1000  # of one table; more are numbers mistaken for names
 
@@ -48,7 +55,7 @@ class SensorRows:
 
 
 def read_innovations(source: str | Path) -> Innovations:
-    """Read a table of innovations: CSV (a row of names first), Parquet or JSON lines.
+    """Read innovations: CSV (a row of names first), Parquet, JSON lines, or a log of PX4.
 
     Parameters
     ----------
@@ -64,6 +71,10 @@ def read_innovations(source: str | Path) -> Innovations:
     path = standard_input() if name == STANDARD_INPUT else Path(source)
     if path.suffix == ".parquet":
         return _collect(name, _frame_of_parquet(path))
+    if read_head(path).startswith(ULOG_START):
+        from smfeval.io.px4_innovations import read_px4_innovations  # noqa: PLC0415  only for logs
+
+        return read_px4_innovations(path, name)
     content = read_table_text(path)
     if is_binary(content[:4096]):
         raise FormatError(f"{name}: this is binary data; innovations are CSV, .parquet or JSON")

@@ -84,6 +84,16 @@ LARGEST_LIMIT = 2**62  # bytes, more than there is
 BYTES = Kind('a text such as "20GB"', any_of(is_whole, is_text), _parse_bytes)
 
 
+def _parse_stretch(value: object) -> str | None:
+    """`all`, or the number of a stretch, from 1."""
+    if value is None or value == "all" or re.fullmatch(r"[1-9]\d{0,8}", str(value)):
+        return None if value is None else str(value)
+    raise OptionError(f"stretch {value!r} is none; write its number, from 1, or all")
+
+
+STRETCH = Kind('a whole number or "all"', any_of(is_whole, is_text), _parse_stretch)
+
+
 @dataclass(frozen=True)
 class ReadOptions:
     """Decisions about a source. None: as the file, the preset or the format says.
@@ -186,7 +196,14 @@ class ReadOptions:
         metavar="LAT,LON,H",
     )
     topic: str | None = option(
-        None, TEXT, "bags: topic (or write bag.mcap:/topic)", at=OF_FILES, metavar="/TOPIC"
+        None, TEXT, "bags, logs: topic (or write bag.mcap:/topic)", at=OF_FILES, metavar="/TOPIC"
+    )
+    stretch: str | None = option(  # None: the longest
+        None,
+        STRETCH,
+        "autopilots: stretch between resets, by number or all (default: longest)",
+        at=OF_FILES,
+        metavar="N",
     )
     tf: str | None = option(
         None, TEXT, "bags: chain of transforms", at=OF_FILES, metavar="PARENT:CHILD"
@@ -199,6 +216,7 @@ class ReadOptions:
         for name in sidecar_options() & {each.name for each in fields(self)}:
             self._assign(name, _as_path(name, getattr(self, name)))
         self._assign("origin", _parse_origin(self.origin))
+        self._assign("stretch", _parse_stretch(self.stretch))
         self._assign("limit", None if self.limit is None else _parse_bytes(self.limit))
         check_options(self)
 

@@ -15,13 +15,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
 from smfeval import words
-from smfeval.errors import FormatError
+from smfeval.errors import FormatError, OptionError
 from smfeval.io.progress import report
 from smfeval.io.text_layout import NumberTable
 from smfeval.maths.arrays import Floats, Ints
@@ -82,6 +83,18 @@ def _look_up(path: Path, question: Callable[[], bool]) -> bool:
             else f"{str(path)[:LONGEST_SHOWN_NAME]}..."
         )
         raise FormatError(f"{name}: cannot be read ({error.strerror or error})") from error
+
+
+def import_extra(module: str, extra: str, what: str) -> Any:
+    """The package that reads a kind of file, or a sentence that names the extra to install."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise OptionError(
+            f'{what} are read by {package}, which is not installed here: pip install ".[{extra}]" '
+            "in the checkout"
+        ) from error
 
 
 STANDARD_INPUT = "-"

@@ -1,0 +1,213 @@
+"""What the logs of autopilots share: north-east-down axes, and resets that cut a flight in pieces.
+
+Worlds are north-east-down and bodies forward-right-down there; ours are east-north-up and
+forward-left-up. Both changes are half turns, A about the axis between north and east and B about
+the forward axis, so that enu_T_flu = A ned_T_frd B, and an error in world axes is turned by A.
+
+At a reset an estimator jumps to another state: a belief before it says nothing of one after it. A
+track is therefore one stretch between two resets, the longest unless another is asked for.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from smfeval import words
+from smfeval.errors import FormatError, OptionError
+from smfeval.io.convention import CONVENTIONS, to_right
+from smfeval.io.options import ReadOptions
+from smfeval.maths import so3
+from smfeval.maths.arrays import Bools, Floats, Ints
+from smfeval.track import About, DroppedRows, GaussianTrack, Provenance, Track
+from smfeval.track.beliefs import normalise_quaternions
+
+MICROSECONDS = 1_000  # ns
+ENU_Q_NED = np.array([np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0])  # xyzw
+FRD_Q_FLU = np.array([1.0, 0.0, 0.0, 0.0])
+ENU = [1, 0, 2]  # where east, north and up stand among north, east, down
+FLIP = np.array([1.0, 1.0, -1.0])
+
+AXES_REMARK = "axes north-east-down and forward-right-down, turned to east-north-up and flu"
+DIAGONAL_REMARK = "variances, the diagonal of the filter's covariance: the log has no cross terms"
+POSITION_ONLY = "position only, in world axes; diagonal"
+
+
+def enu_positions(ned: Floats) -> Floats:
+    """Positions in east-north-up axes. (n, 3)."""
+    return ned[:, ENU] * FLIP
+
+
+def enu_rotations(ned_q_frd: Floats) -> Floats:
+    """Rotations east-north-up from forward-left-up of quaternions wxyz in the log. (n, 4) xyzw."""
+    xyzw = normalise_quaternions(np.roll(np.asarray(ned_q_frd, dtype=np.float64), -1, axis=1))
+    return so3.compose(so3.compose(ENU_Q_NED, xyzw), FRD_Q_FLU)
+
+
+class Fields(dict[str, Any]):
+    """Columns of a topic by their names; one that is missing is named with its place."""
+
+    def __init__(self, place: str, columns: Mapping[str, Any]):
+        super().__init__(columns)
+        self.place = place
+
+    def __missing__(self, key: str) -> Any:
+        raise FormatError(f"{self.place}: there is no field {key!r}: the layout is not known")
+
+
+ROWS = ("stamp", "ned", "variance", "quaternion", "piece", "valid", "row")  # of a flight
+
+
+@dataclass(frozen=True)
+class Flight:
+    """Rows of an estimator in a log, in the order of their times.
+
+    `variance` has those of the position (n, 3), or of position and rotation (n, 6), in fixed
+    north-east-down axes; `piece` changes where the estimator was reset.
+    """
+
+    name: str
+    format: str
+    about: About
+    stamp: Ints
+    ned: Floats
+    variance: Floats
+    quaternion: Floats  # wxyz, ned from frd
+    piece: Ints
+    valid: Bools  # whether the estimator itself calls the horizontal position valid
+    row: Ints  # place in the log, from zero
+    notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    dropped: tuple[DroppedRows, ...] = ()
+
+    def where(self, row: int) -> str:
+        """The place of a row, for people."""
+        return f"{self.name} row {self.row[row] + 1}"
+
+    def noted(self, *notes: str) -> "Flight":
+        """The same with further notes."""
+        return replace(self, notes=(*self.notes, *notes))
+
+    def without(self, bad: Bools, reason: str) -> "Flight":
+        """The rows that are not bad; the others are counted under a reason."""
+        if not bad.any():
+            return self
+        if bad.all():
+            raise FormatError(f"{self.name}: no row is left: {reason} in every row")
+        left = DroppedRows(reason, int(bad.sum()), self.where(int(np.argmax(bad))))
+        kept: dict[str, Any] = {name: getattr(self, name)[~bad] for name in ROWS}
+        return replace(self, **kept, dropped=(*self.dropped, left))
+
+    def track(self, options: ReadOptions) -> Track:
+        """The belief in our axes; of the position alone where the rotation has no variance."""
+        flight = one_stretch(self, options)
+        oriented = flight.variance.shape[1] == 6
+        position = enu_positions(flight.ned)
+        rotation = np.tile([0.0, 0.0, 0.0, 1.0], (len(position), 1))
+        if oriented:
+            rotation = enu_rotations(flight.quaternion)
+        blocks = [flight.variance[:, ENU]]
+        blocks += [flight.variance[:, 3:][:, ENU] if oriented else np.zeros_like(blocks[0])]
+        world = np.eye(6) * np.concatenate(blocks, axis=1)[:, None]
+        pose = position, rotation
+        return GaussianTrack(
+            flight.stamp,
+            *pose,
+            to_right(world, pose, CONVENTIONS["ros"], "translation-first"),
+            about=replace(flight.about, oriented=oriented),
+            provenance=Provenance(
+                flight.name,
+                flight.format,
+                f"{CONVENTIONS['ros'].words}; diagonal" if oriented else POSITION_ONLY,
+                flight.dropped,
+                flight.notes,
+                flight.remarks,
+            ),
+            intake=options.intake(flight.where),
+        )
+
+
+def one_stretch(flight: Flight, options: ReadOptions) -> Flight:
+    """The rows of one stretch between resets: that of the option, else the longest."""
+    starts = np.flatnonzero(np.diff(flight.piece, prepend=flight.piece[:1] - 1))
+    count = len(starts)
+    wanted = stretch_number(options.stretch, count, flight.name)
+    if count == 1:
+        return flight
+    lengths = np.diff(starts, append=len(flight.piece))
+    times = [float(flight.stamp[at] - flight.stamp[0]) / 1e9 for at in starts[1:]]
+    resets = f"{words.count(count - 1, 'reset')} of the pose, {_at(times)}"
+    if wanted == ALL:
+        return flight.noted(f"{resets}: all stretches were read, and scans before and after differ")
+    chosen = int(np.argmax(lengths)) if wanted is None else wanted - 1
+    told = "the longest" if wanted is None else "as asked for"
+    note = (
+        f"{resets}: read was stretch {chosen + 1} of {count}, {told}, "
+        f"{words.count(int(lengths[chosen]), 'row')}"
+    )
+    inside = np.arange(len(flight.piece)) - starts[chosen]
+    other = (inside < 0) | (inside >= lengths[chosen])
+    return flight.without(other, "in another stretch between resets").noted(note)
+
+
+MOST_TIMES = 4  # that a sentence names
+
+
+def _at(times_s: list[float]) -> str:
+    shown = ", ".join(words.duration(time) for time in times_s[:MOST_TIMES])
+    return f"{shown}{' ...' if len(times_s) > MOST_TIMES else ''} after the first row"
+
+
+ALL = 0
+
+
+def stretch_number(said: str | None, count: int, name: str) -> int | None:
+    """The stretch that was asked for, from 1; ALL for all, None for the longest."""
+    if said is None:
+        return None
+    number = ALL if said == "all" else int(said)
+    if number > count:
+        raise OptionError(f"{name}: there is no stretch {number}; there are {count}")
+    return number
+
+
+def without_unaided(flight: Flight, flag: str) -> Flight:
+    """The rows from the first valid horizontal position on; a note on those that are not valid."""
+    if not flight.valid.any():
+        return flight.noted(
+            f"{flag} in every row: the horizontal position is a placeholder near the origin, and "
+            "only the height (axes z) means something"
+        )
+    early = np.logical_and.accumulate(~flight.valid)
+    flight = flight.without(early, f"before the first valid horizontal position ({flag})")
+    lost = int((~flight.valid).sum())
+    if lost:
+        return flight.noted(f"{flag} in {lost} of {len(flight.stamp)} rows, which stay")
+    return flight
+
+
+def latest(stamp: Ints, value: Any, at: Ints) -> Any:
+    """The last value at or before each of some times; the first one before all of them."""
+    order = np.argsort(stamp, kind="stable")
+    place = np.searchsorted(stamp[order], at, side="right") - 1
+    return np.asarray(value)[order][np.maximum(place, 0)]
+
+
+def interpolate(stamp: Ints, value: Floats, at: Ints) -> tuple[Floats, Bools]:
+    """Values by straight lines between stamps, and which times lie within them. (n, d)."""
+    inside = (at >= stamp[0]) & (at <= stamp[-1])
+    since = (stamp - stamp[0]).astype(np.float64), (at - stamp[0]).astype(np.float64)
+    return np.stack([np.interp(since[1], since[0], each) for each in value.T], axis=1), inside
+
+
+def count_rises(counter: Ints) -> int:
+    """How often a counter of eight bits was raised."""
+    steps = np.diff(counter.astype(np.int64))
+    return int(np.mod(steps, 256).sum())
+
+
+def pieces(keys: Any) -> Ints:
+    """Numbers of the stretches in which a row of keys stays the same. (n, d) -> (n,)."""
+    jumped = (np.diff(keys, axis=0) != 0).any(axis=1)
+    return np.concatenate([[0], np.cumsum(jumped)])
