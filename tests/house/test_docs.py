@@ -37,9 +37,11 @@ from tools.way import PICTURE, picture  # noqa: E402
 NUMBER = re.compile(r"\d[\d,]*\.?\d*(?:e[+-]?\d+)?")
 LONG = (
     "alibis.md",
+    "calibrate.md",
     "figures.md",
     "lab.md",
     "page.md",
+    "recipes/slurm.md",
     "studies.md",
     "sweeps.md",
 )  # several seconds each
@@ -203,7 +205,7 @@ def test_every_path_that_contributing_names_is_there():
 @pytest.mark.parametrize("name", NAMED)
 def test_every_name_of_the_code_in_a_page_is_there(name):
     for dotted in set(re.findall(r"\bsmfeval(?:\.[a-z_]\w*)+", NAMED[name].read_text())):
-        if not dotted.endswith(("_", ".py", ".toml", ".md", ".json")):
+        if not dotted.endswith(("_", ".py", ".toml", ".md", ".json", ".fish")):
             resolve_name(dotted)
 
 
