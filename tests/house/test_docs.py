@@ -223,9 +223,9 @@ def test_files_of_the_site_are_made_before_it_is_built(tmp_path, monkeypatch):
     assert (tmp_path / "schemas" / "table.json").is_file()
     assert not re.search("<!-- (help|table) of", commands)
     for page in tmp_path.rglob("*.md"):
-        for picture in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", page.read_text()):
-            drawn_first = picture.startswith(("figures/", "pictures/"))
-            assert drawn_first or (page.parent / picture).is_file(), (page.name, picture)
+        for shown in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", page.read_text()):
+            drawn_first = shown.startswith(("figures/", "pictures/"))
+            assert drawn_first or (page.parent / shown).is_file(), (page.name, shown)
     site = (DOCS.parent / "mkdocs.yml").read_text()
     assert "hooks:" not in site
     assert all((tmp_path / name).is_file() for name in re.findall(r"    - ([\w-]+\.js)", site))
