@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -117,8 +118,12 @@ def test_examine_takes_a_path(here):
 
 
 def test_a_correction_is_learnt_from_paths_and_applied(here):
-    pairs = [(name, "ref.tum") for name in ("a.square", "b.square")]
-    found = smfeval.calibrate(pairs, [("bold.square", "ref.tum")], gauge="none", model="scale")
+    for hours, name in enumerate(("a", "b", "bold")):  # recordings of their own
+        for track, path in ((read(f"{name}.square"), f"{name}.square"), (truth(), f"{name}.tum")):
+            later = replace(track, stamp=track.stamp + hours * 3600 * 10**9)
+            write(later, path, lossy=True)
+    *pairs, test = [(f"{name}.square", f"{name}.tum") for name in ("a", "b", "bold")]
+    found = smfeval.calibrate(pairs, [test], gauge="none", model="scale")
     assert [row.name for row in found.held_out] == ["bold"]
     (row,) = found.to_polars().select("track", "verdict", "k_before", "k_after").to_dicts()
     assert (row["track"], row["verdict"]) == ("bold", "not better")

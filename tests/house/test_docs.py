@@ -37,9 +37,11 @@ from tools.way import PICTURE, picture  # noqa: E402
 NUMBER = re.compile(r"\d[\d,]*\.?\d*(?:e[+-]?\d+)?")
 LONG = (
     "alibis.md",
+    "calibrate.md",
     "figures.md",
     "lab.md",
     "page.md",
+    "recipes/slurm.md",
     "studies.md",
     "sweeps.md",
 )  # several seconds each
@@ -203,7 +205,7 @@ def test_every_path_that_contributing_names_is_there():
 @pytest.mark.parametrize("name", NAMED)
 def test_every_name_of_the_code_in_a_page_is_there(name):
     for dotted in set(re.findall(r"\bsmfeval(?:\.[a-z_]\w*)+", NAMED[name].read_text())):
-        if not dotted.endswith(("_", ".py", ".toml", ".md", ".json")):
+        if not dotted.endswith(("_", ".py", ".toml", ".md", ".json", ".fish")):
             resolve_name(dotted)
 
 
@@ -221,9 +223,9 @@ def test_files_of_the_site_are_made_before_it_is_built(tmp_path, monkeypatch):
     assert (tmp_path / "schemas" / "table.json").is_file()
     assert not re.search("<!-- (help|table) of", commands)
     for page in tmp_path.rglob("*.md"):
-        for image in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", page.read_text()):
-            drawn_first = image.startswith(("figures/", "pictures/"))
-            assert drawn_first or (page.parent / image).is_file(), (page.name, image)
+        for shown in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", page.read_text()):
+            drawn_first = shown.startswith(("figures/", "pictures/"))
+            assert drawn_first or (page.parent / shown).is_file(), (page.name, shown)
     site = (DOCS.parent / "mkdocs.yml").read_text()
     assert "hooks:" not in site
     assert all((tmp_path / name).is_file() for name in re.findall(r"    - ([\w-]+\.js)", site))

@@ -1,6 +1,5 @@
 """What no linter knows."""
 
-import ast
 import re
 import shlex
 import subprocess
@@ -257,9 +256,9 @@ def test_no_two_classes_have_one_name():
     """But for `Settings`, which every filter of the lab has by its contract."""
     homes: dict[str, list[str]] = {}
     for file in sorted(Path(smfeval.__file__).parent.rglob("*.py")):
-        for node in ast.parse(file.read_text()).body:
-            if isinstance(node, ast.ClassDef) and node.name != "Settings":
-                homes.setdefault(node.name, []).append(file.name)
+        for name in re.findall(r"^class (\w+)", file.read_text(), re.MULTILINE):
+            if name != "Settings":
+                homes.setdefault(name, []).append(file.name)
     assert {name: where for name, where in homes.items() if len(where) > 1} == {}
 
 

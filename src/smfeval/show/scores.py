@@ -215,6 +215,8 @@ def _k_text(k: Number, evaluation: Evaluation) -> str:
         return f"{k} by ranks"
     if factor == 0:
         return f"{k}: each axis without error"
+    if words.factor(max(factor, 1 / factor)) == words.factor(1.0):
+        return f"{k}: each axis as reported"
     if factor >= 1:
         return f"{k}: each axis {words.factor(factor)} too tight"
     if evaluation.claim is not None and evaluation.claim.how == "after a fit":
