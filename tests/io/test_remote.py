@@ -10,7 +10,11 @@ import numpy as np
 import pytest
 
 from smfeval.errors import FormatError, SmfevalError
+from smfeval.evaluation import Options
 from smfeval.io import read, remote, split_source, write
+from smfeval.studies.cache import task_key
+from smfeval.studies.task import Input, Task
+from smfeval.summarise.number import Intervals
 from support.beliefs import gaussian, poses, with_cross
 from support.commands import refused, run
 from support.study_folders import FAST, HERE, entered, planned
@@ -154,6 +158,30 @@ def test_score_pair_check_and_convert_take_urls(folder, site, memory, capsys):
     assert "/pose" in run(capsys, "check", f"{site}/a.mcap").out
     assert run(capsys, "convert", f"{site}/a.square", "b.parquet", "-q").code == 0
     np.testing.assert_array_equal(read("b.parquet").covariance, read("a.square").covariance)
+
+
+def test_extrinsics_may_be_urls(folder, site, capsys):
+    Path("e.json").write_text('{"R": [1,0,0,0,1,0,0,0,1], "t": [1,2,3]}')
+    told = [
+        run(capsys, "score", "a.square", "--ref", "truth.tum", "--extrinsic", place, "--json").out
+        for place in (f"{site}/e.json", "e.json", "1,2,3,0,0,0,1")
+    ]
+    assert told[0] == told[1] == told[2] != ""
+    said = refused(
+        capsys, "score", "a.square", "--ref", "truth.tum", "--extrinsic", f"{site}/none.json"
+    )
+    assert f"{site}/none.json: there is no such file" in said
+
+
+def test_a_task_knows_the_bytes_of_an_extrinsic_by_url(folder, memory):
+    options = Options(intervals=Intervals(method=None))
+    keys = []
+    for shift in (0, 1, 0):
+        memory.pipe_file("/e.json", b'{"R": [1,0,0,0,1,0,0,0,1], "t": [%d,0,0]}' % shift)
+        remote.forget_copies()
+        inputs = Input("a.square"), Input("truth.tum")
+        keys.append(task_key(Task("e", "all", "t", 0, *inputs, "memory://e.json", options)))
+    assert keys[0] == keys[2] != keys[1]
 
 
 REFUSED = [

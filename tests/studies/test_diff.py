@@ -178,7 +178,8 @@ def test_what_is_no_store_is_refused(nightly, capsys, monkeypatch):
     assert f"this is no output folder of a study; there is no {TASKS}" in said
     (nightly / "broken").mkdir()
     (nightly / "broken" / TASKS).write_bytes(b"PAR1 and no more")
-    assert "cannot be read" in refused(capsys, "study", "--diff", "old", "broken")
+    said = refused(capsys, "study", "--diff", "old", "broken")
+    assert "tasks.parquet: damaged or no Parquet file" in said
     other = nightly / "other"
     other.mkdir()
     write_tasks([result("f", 0, rmse=1.0)], other)

@@ -19,6 +19,8 @@ from smfeval import words
 from smfeval.compare.across import losses_of
 from smfeval.compare.duels import FEWEST, LEVEL, SignedRank, differences, holm, signed_rank
 from smfeval.errors import FormatError
+from smfeval.io.parquet import read_table
+from smfeval.io.source import is_file
 from smfeval.maths.arrays import Bools, Floats
 from smfeval.studies.result import AFTER_A_FIT, NO_FILE
 from smfeval.studies.store import TASKS
@@ -148,15 +150,10 @@ Store = dict[Run, dict[str, Any]]
 
 def _load(folder: Path) -> Store:
     """The rows of a store, by run, in its order."""
-    import polars as pl  # noqa: PLC0415  slow to import
-
     path = folder / TASKS
-    if not path.is_file():
+    if not is_file(path):
         raise FormatError(f"{folder}: this is no output folder of a study; there is no {TASKS}")
-    try:
-        frame = pl.read_parquet(path)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise FormatError(f"{path}: cannot be read ({str(error).splitlines()[0]})") from error
+    _, frame = read_table(path)
     _refuse_columns(frame, path)
     rows = frame.iter_rows(named=True)
     return {(r["estimator"], r["group"], r["track"], r["repeat"]): r for r in rows}

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from smfeval.errors import OptionError
-from smfeval.show.viewers.scene import Scene
+from smfeval.show.viewers.scene import ViewerScene
 
 
 @dataclass(frozen=True)
@@ -18,9 +18,9 @@ class Viewer:
     package: str  # as it is imported; the extra has the name of the flag
     module: str
 
-    def write(self, scene: Scene, path: Path) -> None:
+    def write(self, scene: ViewerScene, path: Path) -> None:
         """Write a scene to a file, which appears whole or not at all."""
-        writer: Callable[[Scene, Path], None] = import_module(self.module).write
+        writer: Callable[[ViewerScene, Path], None] = import_module(self.module).write
         writer(scene, path)
 
 

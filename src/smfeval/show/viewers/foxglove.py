@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterator
 from functools import partial
 from math import isfinite
-from pathlib import Path as FilePath
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from smfeval.io.atomic import writing
 from smfeval.io.progress import report
 from smfeval.maths.arrays import Ints
 from smfeval.maths.stamps import NANOSECONDS, seconds_text
-from smfeval.show.viewers.scene import OUTSIDE_COLOUR, Path, Scene, SceneRun
+from smfeval.show.viewers.scene import OUTSIDE_COLOUR, ScenePath, SceneRun, ViewerScene
 
 SCENE_UPDATE, SCORES = "foxglove.SceneUpdate", "smfeval.Scores"
 FRAME = "world"
@@ -38,7 +38,7 @@ PRIMITIVES = (
 Message = tuple[int, str, dict[str, Any]]  # stamp in ns, topic, content
 
 
-def write(scene: Scene, path: FilePath) -> None:
+def write(scene: ViewerScene, path: Path) -> None:
     """Write a scene to an MCAP file."""
     from mcap.writer import Writer  # noqa: PLC0415  an extra
 
@@ -64,7 +64,7 @@ def write(scene: Scene, path: FilePath) -> None:
         writer.finish()
 
 
-def topics(scene: Scene) -> dict[str, str]:
+def topics(scene: ViewerScene) -> dict[str, str]:
     """Topics of a scene, and the name of the schema of each."""
     found = {_topic(scene.reference, "path"): SCENE_UPDATE}
     for run in scene.runs:
@@ -75,18 +75,18 @@ def topics(scene: Scene) -> dict[str, str]:
     return found
 
 
-def _topic(path: Path, what: str) -> str:
+def _topic(path: ScenePath, what: str) -> str:
     return f"/{path.name}/{what}"
 
 
-def _check_stamps(scene: Scene, path: FilePath) -> None:
+def _check_stamps(scene: ViewerScene, path: Path) -> None:
     last = max(int(each.stamp[-1]) for each in (scene.reference, *scene.runs))
     for stamp in (scene.start_ns, last):
         if not 0 <= stamp // NANOSECONDS <= LAST_SECOND:
             raise OptionError(f"{path}: MCAP has no stamp {seconds_text(stamp)} s; 1970 to 2106")
 
 
-def messages(scene: Scene) -> Iterator[Message]:
+def messages(scene: ViewerScene) -> Iterator[Message]:
     """All messages in the order of their stamps; paths first."""
     start = scene.start_ns
     for path in (scene.reference, *scene.runs):
@@ -115,7 +115,7 @@ def _scores(run: SceneRun, row: int) -> dict[str, Any]:
     }
 
 
-def _path_update(path: Path, stamp: int) -> dict[str, Any]:
+def _path_update(path: ScenePath, stamp: int) -> dict[str, Any]:
     lines = [
         {
             "type": LINE_STRIP,
@@ -230,7 +230,7 @@ def scene_schema() -> dict[str, Any]:
     return _object(SCENE_UPDATE, deletions=_list(deletion), entities=_list(entity))
 
 
-def scores_schema(scene: Scene) -> dict[str, Any]:
+def scores_schema(scene: ViewerScene) -> dict[str, Any]:
     """JSON schema of the numbers of a scan; null where there is none."""
     names = dict.fromkeys(name for run in scene.runs for name in run.series)
     numbers = {name: {"type": ["number", "null"]} for name in names}

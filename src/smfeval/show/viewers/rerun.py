@@ -5,14 +5,14 @@
 recording brings a layout along: the scene, the errors and the NEES under each other.
 """
 
-from pathlib import Path as FilePath
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from smfeval.io.atomic import replacing
 from smfeval.maths.arrays import Floats, Ints
-from smfeval.show.viewers.scene import OUTSIDE_COLOUR, Path, Scene, SceneRun
+from smfeval.show.viewers.scene import OUTSIDE_COLOUR, ScenePath, SceneRun, ViewerScene
 
 APPLICATION = "smfeval"
 LINE_PIXELS, POINT_PIXELS = 1.5, 4.0
@@ -23,7 +23,7 @@ PLOTS = {  # title of a plot, and the numbers in it
 }
 
 
-def write(scene: Scene, path: FilePath) -> None:
+def write(scene: ViewerScene, path: Path) -> None:
     """Write a scene to a recording."""
     import rerun  # noqa: PLC0415  an extra
 
@@ -38,7 +38,7 @@ def write(scene: Scene, path: FilePath) -> None:
         recording.disconnect()  # waits until all is written
 
 
-def _layout(scene: Scene) -> Any:
+def _layout(scene: ViewerScene) -> Any:
     from rerun import blueprint  # noqa: PLC0415
 
     plots = [
@@ -65,7 +65,7 @@ def _times(rerun: Any, stamp: Ints, start_ns: int) -> list[Any]:
     ]
 
 
-def _log_path(rerun: Any, recording: Any, path: Path, start_ns: int) -> None:
+def _log_path(rerun: Any, recording: Any, path: ScenePath, start_ns: int) -> None:
     colour = _rgb(path.colour)
     pixels = rerun.Radius.ui_points
     line = rerun.LineStrips3D(path.strips, colors=colour, radii=pixels(LINE_PIXELS))

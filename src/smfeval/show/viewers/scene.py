@@ -40,7 +40,7 @@ class Ellipsoids:
 
 
 @dataclass(frozen=True)
-class Path:
+class ScenePath:
     """Positions over time; no line crosses a gap."""
 
     name: str  # unique among the paths of a scene, of letters, digits and _.-
@@ -56,7 +56,7 @@ class Path:
 
 
 @dataclass(frozen=True)
-class SceneRun(Path):
+class SceneRun(ScenePath):
     """An estimate: its path, ellipsoids (None: it reports no uncertainty) and series. (n,) each."""
 
     title: str  # as the user calls it
@@ -66,10 +66,10 @@ class SceneRun(Path):
 
 
 @dataclass(frozen=True)
-class Scene:
+class ViewerScene:
     """The reference and all estimates."""
 
-    reference: Path
+    reference: ScenePath
     runs: tuple[SceneRun, ...]
 
     @property
@@ -88,17 +88,17 @@ class Scene:
         )
 
 
-def scene_of(evaluations: Sequence[Evaluation]) -> Scene:
+def scene_of(evaluations: Sequence[Evaluation]) -> ViewerScene:
     """The scene of evaluations against one reference."""
     titles = words.names([estimate_name(each) for each in evaluations])
     names = _unique_names(titles)
     longest = max(evaluations, key=lambda each: len(each.position.reference)).position.reference
-    reference = Path(REFERENCE, REFERENCE_COLOUR, longest.stamp, longest.position)
+    reference = ScenePath(REFERENCE, REFERENCE_COLOUR, longest.stamp, longest.position)
     runs = tuple(
         _run(each, (name, title), COLOURS[i % len(COLOURS)])
         for i, (each, name, title) in enumerate(zip(evaluations, names, titles, strict=True))
     )
-    return Scene(reference, runs)
+    return ViewerScene(reference, runs)
 
 
 def _unique_names(titles: Sequence[str]) -> list[str]:
