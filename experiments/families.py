@@ -185,16 +185,32 @@ def report(folder: Path, campaign: Path | None) -> None:
     """Print Markdown rows of the results that are there."""
     for case in cases():
         path = folder / f"{case.name}.json"
-        if path.exists():
-            place = f"{case.world} {case.seed}"
-            who = " ".join((case.filter, *(f"`{each}`" for each in case.settings)))
-            print(row(place, who, json.loads(path.read_text())))
-            if campaign and case.group == "fidelity" and case.filter in REAL:
-                track = LIKE[case.world, case.seed]
-                real = real_scores(campaign, track, case.filter)
-                print(row(f"({track.split('/')[1]})", f"real {case.filter}", real))
+        if not path.exists():
+            continue
+        found = json.loads(path.read_text())
+        if campaign and case.group == "fidelity":
+            track = LIKE[case.world, case.seed]
+            real = real_scores(campaign, track, case.filter)
+            print(row_beside(f"{case.world} {case.seed}", case.filter, found, real))
+        else:
+            said = " ".join((case.filter, *(f"`{each}`" for each in case.settings)))
+            print(row(f"{case.world} {case.seed}", said, found))
     for name in NOISES:
         print(slopes(folder, name))
+
+
+def row_beside(place: str, who: str, ours: dict, real: dict) -> str:
+    """A row with each number of a family and, in brackets, of the real filter."""
+    shown = [
+        f"{1e3 * ours['mae']:.1f} ({1e3 * real['mae']:.1f})",
+        f"{ours['k']:.3g} ({real['k']:.3g})",
+        f"{100 * ours['covered_90']:.0f} ({100 * real['covered_90']:.0f})",
+        f"{1e3 * ours['sigma_m']:.2f} ({1e3 * real['sigma_m']:.2f})",
+        f"{ours['matched']:.0f} ({real['matched']:.0f})",
+        f"{ours['above_credit']:+.2f} ({real['above_credit']:+.2f})",
+        f"{ours['cpu_ms']:.0f}",
+    ]
+    return "| " + " | ".join([place, who, *shown]) + " |"
 
 
 def slopes(folder: Path, name: str) -> str:

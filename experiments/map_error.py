@@ -19,7 +19,7 @@ import numpy as np
 
 from smfeval.align.extent import Extent
 from smfeval.evaluation import Options, evaluate
-from smfeval.lab.filters.ieskf import Settings, run
+from smfeval.lab.filters import filter_named
 from smfeval.lab.sensors.faults import PRESETS
 from smfeval.lab.simulate import simulate
 from smfeval.maths import so3
@@ -58,12 +58,14 @@ class Case:
     seed: int
     faults: str = "none"
     settings: tuple[tuple[str, object], ...] = ()
+    filter: str = "ieskf"
 
     @property
     def name(self) -> str:
         """Name of its result."""
         said = "".join(f"_{name}={value}" for name, value in self.settings)
-        return f"{self.group}_{self.world}_{self.seed}_{self.faults}{said}"
+        family = "" if self.filter == "ieskf" else f"_{self.filter}"
+        return f"{self.group}_{self.world}_{self.seed}_{self.faults}{said}{family}"
 
 
 BOTH = ("college_short", "college_loop")
@@ -91,6 +93,10 @@ def _cases() -> list[Case]:
         for variance in (1e-4, 1e-2)
     ]
     cases += [Case("typical", world, 102, "typical") for world in BOTH]
+    cases += [
+        Case("families", "college_short", 101, filter=name)
+        for name in ("fast-lio2", "faster-lio", "i2ekf-lo")
+    ]
     return [*cases, Case("none", "campus", 101), Case("handheld", "campus", 101, "handheld")]
 
 
@@ -114,7 +120,9 @@ def result_of(case: Case) -> dict:
     """Simulate, run, score."""
     recording = simulate(case.world, case.seed, faults=PRESETS[case.faults])
     chosen = {"map_error": "carried"} | PRIORS[case.faults] | dict(case.settings)
-    done = run(recording, Settings(report_every=10, cross_lags=1000, **chosen))
+    chosen |= {"report_every": 10, "cross_lags": 1000}
+    family = filter_named(case.filter)
+    done = family.run(recording, family.settings([f"{key}={chosen[key]}" for key in chosen]))
     path = float(np.linalg.norm(np.diff(recording.reference.position, axis=0), axis=1).sum())
     found = {"case": case.name, "path_m": path, "cpu_ms": 1e3 * done.cpu_s / len(recording.scans)}
     own = own_belief(done.belief, done.telemetry.posterior[::10])

@@ -1,4 +1,4 @@
-"""`smfeval lab casestudy`: why a LiDAR-inertial filter is overconfident, in ten minutes."""
+"""`smfeval lab casestudy`: why a LiDAR-inertial filter is overconfident, measured."""
 
 import argparse
 import sys
@@ -137,7 +137,7 @@ def _flags() -> argparse.ArgumentParser:
     )
     add("--html", type=Path, metavar="FILE.html", help="one page that opens in any browser")
     add("--force", action="store_true", help="overwrite the page")
-    add("--quick", action="store_true", help="one short walk of each set: a minute, not ten")
+    add("--quick", action="store_true", help="one short walk of each set: some minutes")
     add("--filters", metavar="NAME,NAME", help="some of the lab's filters (default: all)")
     add("--seed", type=int, default=1, help="draws scenes, walks, noise and faults (default: 1)")
     add_output_flags(flags)
