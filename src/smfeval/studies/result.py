@@ -20,6 +20,9 @@ UNGUARDED = (1.0, 1.0)
 NO_FILE = "no file"  # the failure of a gap; where it was looked for is the source of the result
 
 
+DOUBT = "doubt: "  # how a note about what looks wrong in the files begins
+
+
 @dataclass(frozen=True)
 class TaskResult:
     """One estimate scored, or the sentence that says why it could not be."""
@@ -43,6 +46,11 @@ class TaskResult:
     withheld: str | None = None  # why k is no evidence here: gaps between stamps, or a doubt
     mean_nees: float | None = None  # where an honest belief has chi-squared ones at every scan
     guard: tuple[float, float] = UNGUARDED  # times k of relative motion: its J is only assumed
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What looks wrong in the files, in words."""
+        return tuple(note.removeprefix(DOUBT) for note in self.notes if note.startswith(DOUBT))
 
     @property
     def is_absorbed(self) -> bool:

@@ -24,7 +24,7 @@ from smfeval.maths.stamps import NANOSECONDS
 from smfeval.score import RULES
 from smfeval.studies.digest import CHANGED, digest_path, unchanged
 from smfeval.studies.plan import Reading
-from smfeval.studies.result import BOTH, NO_COVARIANCE, UNGUARDED, PairResult, TaskResult
+from smfeval.studies.result import BOTH, DOUBT, NO_COVARIANCE, UNGUARDED, PairResult, TaskResult
 from smfeval.summarise.number import Number
 from smfeval.summarise.numbers import metrics
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
@@ -263,7 +263,7 @@ def _compare_both(task: PairTask, a: AnyTrack, b: AnyTrack) -> "tuple[Pair, str 
 
 def _told(evaluation: Evaluation) -> tuple[str, ...]:
     """Notes, and what looks wrong."""
-    return (*evaluation.all_notes, *(f"doubt: {doubt}" for doubt in evaluation.doubts))
+    return (*evaluation.all_notes, *(f"{DOUBT}{doubt}" for doubt in evaluation.doubts))
 
 
 def _metric_numbers(evaluation: Evaluation) -> tuple[tuple[str, Number], ...]:

@@ -16,6 +16,8 @@ from smfeval.show.study.remarks import (
     study_title,
     unmarked_reasons,
 )
+from smfeval.show.study.terminal import text
+from smfeval.studies.result import DOUBT
 from support.study_results import BASE, LOST, PLAIN, k, mae, section, study, task
 
 
@@ -129,6 +131,18 @@ def test_missing_files_are_no_failures_and_take_one_line_for_an_estimator():
     assert study_remarks(whole)[-2:] == missing_files(whole)
     title = "nightly: 4 estimators, 3 tracks, 1 run, 1 failed, 9 without a file"
     assert study_title(whole) == title
+
+
+def test_doubts_take_one_line_for_an_estimator_and_a_kind():
+    doubted = [
+        replace(task(PLAIN, track), notes=("a note", f"{DOUBT}jumps by {size} m"))
+        for track, size in (("t0", 3), ("t1", "1.5e+06"))
+    ]
+    whole = replace(study(), results=(*doubted, task(LOST, "t0")))
+    total = len(whole.plan.tracks)
+    line = f"{PLAIN} (2 of {total} tracks: t0 and t1): jumps by 3 m"
+    assert told(study_remarks(whole), "doubt") == [line]
+    assert line in " ".join(text(whole, brief=True).split())
 
 
 def test_ten_failures_are_listed_and_the_rest_is_counted():

@@ -1,5 +1,6 @@
 """What stands below a table: ranks, how many more tracks would help, notes, failures, gaps."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from string import ascii_lowercase
@@ -168,6 +169,7 @@ def merge_sentences(said: Iterable[tuple[str, str]]) -> RemarkTexts:
     )
 
 
+DIGITS = re.compile(r"[-+]?[\d.,]+(e[-+]?\d+)?")  # that differ from track to track
 MAX_FAILURES = 10  # listed; the rest is counted
 MAX_NAMED_TRACKS = 6  # tracks that a line about missing files names
 
@@ -242,6 +244,23 @@ def unscored_runs(study: Study) -> tuple[Remark, ...]:
     return (*failures(study), *missing_files(study))
 
 
+def doubt_lines(study: Study) -> tuple[Remark, ...]:
+    """'A (2 of 12 tracks: x, y): what looks wrong', in the numbers of the first of them."""
+    tracks: dict[tuple[str, str], dict[str, str]] = {}  # by estimator and kind of doubt
+    for each in study.results:
+        for sentence in each.doubts:
+            kind = each.estimator, DIGITS.sub("", sentence)
+            tracks.setdefault(kind, {}).setdefault(each.track, sentence)
+    total = len(study.plan.tracks)
+    return tuple(
+        Remark(
+            "doubt",
+            printable(f"{name} ({format_tracks(list(said), total)}): {next(iter(said.values()))}"),
+        )
+        for (name, _), said in tracks.items()
+    )
+
+
 def monte_carlo_lines(study: Study) -> tuple[Remark, ...]:
     """A line for each estimator on each track that has enough repeats."""
     return tuple(Remark("repeats", printable(each.sentence)) for each in study.monte_carlo)
@@ -253,6 +272,7 @@ def study_remarks(study: Study) -> tuple[Remark, ...]:
     notes = dict.fromkeys((*common, *study.notes))
     return (
         *monte_carlo_lines(study),
+        *doubt_lines(study),
         *(Remark("note", printable(note)) for note in notes),
         *unscored_runs(study),
     )

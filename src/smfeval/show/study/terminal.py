@@ -8,6 +8,7 @@ from smfeval.show.study.layout import Grid, TableCell, column_blocks, grids
 from smfeval.show.study.remarks import (
     BEST_MEANING,
     Remark,
+    doubt_lines,
     meaning,
     monte_carlo_lines,
     study_remarks,
@@ -52,6 +53,7 @@ def headlines(study: Study) -> tuple[tuple[Grid, ...], list[Remark]]:
     return tables, [
         *_legend(study, tables),
         *monte_carlo_lines(study),
+        *doubt_lines(study),
         *notes,
         *unscored_runs(study),
         Remark("more", MORE_HINT),
