@@ -5,6 +5,7 @@ for HTML or for LaTeX; control characters are spelled out. Macros and files of s
 are markup and stay as they are.
 """
 
+import gzip
 import json
 import re
 from collections.abc import Callable
@@ -51,12 +52,13 @@ def json_text(document: dict[str, Any]) -> str:
 
 
 def read_asset(name: str) -> str:
-    """A file beside the templates, as it is: styles, scripts."""
-    return (Path(__file__).with_name(FOLDER) / name).read_text(encoding="utf-8")
+    """The text of a file beside the templates, unpacked: styles, scripts."""
+    content = read_packed(name)
+    return (gzip.decompress(content) if name.endswith(".gz") else content).decode("utf-8")
 
 
 def read_packed(name: str) -> bytes:
-    """A compressed file beside the templates, as it is."""
+    """A file beside the templates, as it is."""
     return (Path(__file__).with_name(FOLDER) / name).read_bytes()
 
 

@@ -1,6 +1,5 @@
 """A page as one HTML file that opens anywhere: styles, scripts and data inside, no network."""
 
-import gzip
 import platform
 import re
 from base64 import b64encode
@@ -32,6 +31,7 @@ SCRIPTS = (
     "reports.js",
     "main.js",
 )
+PLOTLY = "plotly/plotly-gl3d.min.js.gz"
 BARE = re.compile(r"^ *(?:(?://|/\*\*).*)?\n?", re.MULTILINE)  # indents and comments of scripts
 
 
@@ -72,13 +72,13 @@ def _digest(script: str) -> str:
 @cache
 def plotly() -> str:
     """The plotting library: the bundle of plotly.js with lines, marks and plots in space."""
-    return gzip.decompress(_packed_plotly()).decode("utf-8")
+    return read_asset(PLOTLY)
 
 
 @cache
 def _packed_plotly() -> bytes:
     """As the page carries it: the browser unpacks it, and runs it if its hash is the policy's."""
-    return read_packed("plotly/plotly-gl3d.min.js.gz")
+    return read_packed(PLOTLY)
 
 
 def _own_script() -> str:
