@@ -137,8 +137,8 @@ def _numbers(
 def _usable_scans(residuals: Residuals, space: OrientedSpace) -> tuple[Bools, tuple[str, ...]]:
     """Scans that can be scored, and why others cannot. (n,)."""
     assert residuals.covariance is not None
-    variance = np.einsum("nii->ni", residuals.covariance)[:, space.turning]
-    sigma = np.sqrt(np.maximum(variance.max(axis=1), 0.0))
+    variance = np.stack([residuals.covariance[:, row, row] for row in space.turning])
+    sigma = np.sqrt(np.maximum(variance.max(axis=0), 0.0))
     wide = sigma > SIGMA_REFUSED_RAD
     terms = residuals.likelihood_terms
     singular = normal.is_singular(residuals.predicted_covariance, terms.pivot) & ~wide

@@ -192,8 +192,8 @@ def is_singular(covariance: Floats, pivot: Floats | None = None) -> Bools:
     """
     singular = np.empty(len(covariance), dtype=np.bool_)
     for part in chunks(len(covariance)):
-        variance = np.diagonal(covariance[part], axis1=1, axis2=2)
-        singular[part] = variance.min(axis=1) <= ROUNDING * variance.max(axis=1)
+        variance = np.ascontiguousarray(np.diagonal(covariance[part], axis1=1, axis2=2).T)
+        singular[part] = variance.min(axis=0) <= ROUNDING * variance.max(axis=0)
         least = smallest_pivot(covariance[part]) if pivot is None else pivot[part]
         rows = np.flatnonzero(~singular[part] & ~(least > SURELY_REGULAR))
         singular[part.start + rows] = correlation_eigenvalue(covariance[part][rows]) <= SINGULAR

@@ -35,7 +35,7 @@ from smfeval.errors import OptionError, TrackError
 from smfeval.maths import normal, se3, so3
 from smfeval.maths.arrays import Floats
 from smfeval.maths.chord_distance import expected_length
-from smfeval.maths.symmetric import chunks, symmetrise
+from smfeval.maths.symmetric import chunks
 from smfeval.score.energy import energy
 from smfeval.score.residuals import Ensemble, Residuals
 from smfeval.score.rotation import (
@@ -290,12 +290,21 @@ def whiten_pose(error: Floats, covariance: Floats, *, rotations: int = 3) -> Flo
     their lengths. The last `rotations` components are the rotation. Order (rho, phi), as given.
     """
     place = error.shape[1] - rotations
-    S, cross = covariance[:, place:, place:], covariance[:, :place, place:]
-    gain = np.swapaxes(np.linalg.solve(S, np.swapaxes(cross, 1, 2)), 1, 2)
-    rest = error[:, :place] - np.einsum("nij,nj->ni", gain, error[:, place:])
-    given = symmetrise(covariance[:, :place, :place] - gain @ np.swapaxes(cross, 1, 2))
-    turned = normal.whiten(error[:, place:], S)
-    return np.concatenate([normal.whiten(rest, given), turned], axis=1)
+    S, turned = covariance[:, place:, place:], normal.columns(error[:, place:])
+    cross = [normal.columns(covariance[:, row, place:]) for row in range(place)]
+    factors = normal.factor_covariance(S)
+    gain = [factors.solve(row) for row in cross]
+    rest = [error[:, row] - _dot(gain[row], turned) for row in range(place)]
+    given = np.empty((len(error), place, place))
+    for i in range(place):
+        for j in range(i + 1):
+            given[:, i, j] = given[:, j, i] = covariance[:, i, j] - _dot(gain[i], cross[j])
+    white = normal.whiten(np.stack(rest, axis=1), given) if rest else error[:, :0]
+    return np.concatenate([white, normal.whiten(error[:, place:], S)], axis=1)
+
+
+def _dot(a: normal.Columns, b: normal.Columns) -> Floats:
+    return np.asarray(sum(x * y for x, y in zip(a, b, strict=True)))
 
 
 def energy_particles(
