@@ -96,7 +96,6 @@ def test_folders_without_a_name(words, capsys, tmp_path, monkeypatch):
         (("score", "a", "--reff", "b"), "required: --ref; --reff is unknown; '--ref' may be meant"),
         (("score", "a", "--ref", "b", "--rules", "enery"), "'energy' may be meant"),
         (("score", "a", "--ref", "b", "--body-size", "1e308"), "from 0 to 1e+06, not 1e+308"),
-        (("convert", "a", "b.bag"), "bags are written as .mcap"),
         (("lab", "simulate", "courtyrd", "-o", "w"), "no world; 'courtyard' may be meant"),
     ],
 )
@@ -240,3 +239,10 @@ def test_what_a_format_cannot_declare_is_told(target, lost, tmp_path, rng, capsy
     write(track, tmp_path / "a.square")
     told = run(capsys, "convert", tmp_path / "a.square", tmp_path / target, "--json").out
     assert json.loads(told)["lost"] == ([lost] if lost else [])
+
+
+def test_a_bag_is_called_what_it_is(tmp_path, rng, capsys):
+    write(gaussian(5, rng), tmp_path / "a.square")
+    for name, title in (("b.mcap", "MCAP"), ("b.bag", "ROS 1 bag"), ("b.db3", "ROS 2 bag")):
+        said = run(capsys, "convert", tmp_path / "a.square", tmp_path / name, "-q").out
+        assert f" ({title}): 5 scans" in said

@@ -1,6 +1,7 @@
 """`smfeval pair` as a user runs it."""
 
 import json
+import shutil
 from pathlib import Path
 
 import jsonschema
@@ -24,20 +25,29 @@ def strict_json(text: str) -> dict:
     return json.loads(text, parse_constant=refuse)
 
 
-@pytest.fixture(autouse=True)
-def made(tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
     """Two honest beliefs, an overconfident one, one about a lidar, and the truth."""
-    monkeypatch.setitem(VERBS, "pair", "overconfidence without a reference, all pairs")
-    monkeypatch.chdir(tmp_path)
+    folder = tmp_path_factory.mktemp("made")
     rng = np.random.default_rng(5)
     n = 1500
-    write(belief(normal(rng, n), gauge="se3"), "a.square")
-    write(belief(normal(rng, n), gauge="se3"), "b.square")
-    write(belief(10 * normal(rng, n), gauge="se3"), "bold.square")
+    write(belief(normal(rng, n), gauge="se3"), folder / "a.square")
+    write(belief(normal(rng, n), gauge="se3"), folder / "b.square")
+    write(belief(10 * normal(rng, n), gauge="se3"), folder / "bold.square")
     lidar = belief(normal(rng, n), gauge="se3", body="lidar")
-    write(lidar, "lidar.square")
-    write(Track(lidar.stamp, belief(np.zeros((n, 3))).position, lidar.rotation), "truth.tum")
-    write(lidar, "plain.tum", lossy=True)
+    write(lidar, folder / "lidar.square")
+    truth = Track(lidar.stamp, belief(np.zeros((n, 3))).position, lidar.rotation)
+    write(truth, folder / "truth.tum")
+    write(lidar, folder / "plain.tum", lossy=True)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def here(made, tmp_path, monkeypatch):
+    """A copy of these files in a folder of the test's own."""
+    monkeypatch.setitem(VERBS, "pair", "overconfidence without a reference, all pairs")
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
 
 
 def test_what_is_proved_comes_first(capsys):

@@ -1,6 +1,7 @@
 """`smfeval sweep` as a user runs it."""
 
 import json
+import shutil
 from pathlib import Path
 
 import jsonschema
@@ -14,12 +15,20 @@ from support.sweep_folders import PLAN, turned
 SCHEMA = json.loads((Path(smfeval.__file__).parent / "schemas" / "sweep.json").read_text())
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch) -> Path:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
     """A folder with a bold and an honest estimator, three tracks, five values of R."""
+    folder = tmp_path_factory.mktemp("made")
+    turned(folder)
+    planned(folder, PLAN, "sweep.toml")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def folder(made, tmp_path, monkeypatch) -> Path:
+    """A copy of it, of the test's own."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    turned(tmp_path)
-    planned(tmp_path, PLAN, "sweep.toml")
     return tmp_path
 
 

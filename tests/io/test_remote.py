@@ -1,6 +1,7 @@
 """Inputs by URL: in memory, and from a server on this machine."""
 
 import http.server
+import os
 import threading
 from functools import partial
 from pathlib import Path
@@ -198,6 +199,24 @@ REFUSED = [
 def test_what_cannot_be_had_is_one_sentence(url, words, folder, site, memory, capsys):
     upload(memory, "a.square")
     assert words in refused(capsys, "check", url.replace("SITE", site))
+
+
+def test_a_pipe_by_url_is_refused_and_a_line_that_breaks_is_no_full_disk(
+    folder, memory, capsys, monkeypatch
+):
+    os.mkfifo("pipe")
+    said = refused(capsys, "check", (folder / "pipe").as_uri())
+    assert "pipe: this is a pipe or a device; a file is needed" in said
+
+    upload(memory, "a.square")
+
+    def broken(self, place, target, callback):
+        raise ConnectionResetError(104, "the line is broken")
+
+    monkeypatch.setattr(type(memory), "get_file", broken)
+    said = refused(capsys, "check", "memory://runs/a.square")
+    assert "memory://runs/a.square: cannot be read (" in said
+    assert "the line is broken" in said
 
 
 def test_missing_packages_are_named(folder, capsys, monkeypatch):

@@ -26,6 +26,8 @@ from smfeval.show import check
 from smfeval.show.render import json_text
 from smfeval.track import About, AnyTrack
 
+BAG_TITLES = {".mcap": "MCAP", ".bag": "ROS 1 bag"}
+
 
 def run(arguments: list[str]) -> int:
     """Convert one track; returns the exit code."""
@@ -75,7 +77,7 @@ def _summarise_conversion(
 ) -> check.Conversion:
     """What there is to say of a conversion."""
     entry = format_for_writing(files[0], chosen.to)
-    written = "MCAP" if entry.name == "bag" else entry.title
+    written = BAG_TITLES.get(files[0].suffix, "ROS 2 bag") if entry.name == "bag" else entry.title
     if entry.chooses_convention and track.representation != "deterministic":
         convention = CONVENTIONS[chosen.to_convention or "right"]
         written += f", {convention.words}, {chosen.to_order or ORDERS[0]}"

@@ -145,6 +145,8 @@ def _fetch(url: str, folder: Path) -> Path:
         told = system.info(place)
         if told.get("type") == "directory":
             raise FormatError(f"{shown(url)}: this is a folder; a URL names one file")
+        if told.get("type") == "other":
+            raise FormatError(f"{shown(url)}: this is a pipe or a device; a file is needed")
         if told.get("size") is not None:
             refuse_size(shown(url), int(told["size"]))
         kept = _kept_copy(url, told)
@@ -172,7 +174,7 @@ def _download(system: Any, place: str, url: str, target: Path) -> None:
             refuse_size(shown(url), self.value)
             report(self.value, self.size or self.value)
 
-    with replacing(target) as temporary:
+    with replacing(target) as temporary, _translated(url):  # a lost line is no full disk
         system.get_file(place, str(temporary), callback=Counter())
         refuse_size(shown(url), temporary.stat().st_size)
 
