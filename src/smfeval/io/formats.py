@@ -108,7 +108,6 @@ class Format:
         return import_module(self.module).write(track, path, options)
 
 
-BAG_SUFFIXES = (".bag", ".db3")  # that are read only
 CONVENTION_OPTIONS = frozenset({"convention", "order"})
 
 
@@ -422,8 +421,7 @@ def format_for_writing(path: Path, name: str | None = None) -> Format:
     )
     writable = ", ".join(f.name for f in FORMATS.values() if f.writable)
     if chosen is None:
-        bag = "; bags are written as .mcap" if suffix in BAG_SUFFIXES else ""
-        raise OptionError(f"{path}: the ending names no format to write; name it: {writable}{bag}")
+        raise OptionError(f"{path}: the ending names no format to write; name it: {writable}")
     if not chosen.writable:
         raise OptionError(f"{chosen.title} files are read, not written; write one of {writable}")
     if chosen.compressed and is_gzip_name(path):
