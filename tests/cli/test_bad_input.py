@@ -96,6 +96,7 @@ def test_folders_without_a_name(words, capsys, tmp_path, monkeypatch):
         (("score", "a", "--reff", "b"), "required: --ref; --reff is unknown; '--ref' may be meant"),
         (("score", "a", "--ref", "b", "--rules", "enery"), "'energy' may be meant"),
         (("score", "a", "--ref", "b", "--body-size", "1e308"), "from 0 to 1e+06, not 1e+308"),
+        (("convert", "a", "b.xyz"), "b.xyz: the ending names no format to write; name it: bag, "),
         (("lab", "simulate", "courtyrd", "-o", "w"), "no world; 'courtyard' may be meant"),
     ],
 )
