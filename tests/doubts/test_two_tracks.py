@@ -98,6 +98,23 @@ def test_tracks_that_drift_raise_no_doubt(reference):
         assert doubts(drifted, reference, alignment="se3") == []
 
 
+def test_a_straight_track_leaves_the_roll_to_chance(reference):
+    """A corridor: errors are as wide as the track, and the fit may turn the world over."""
+    along = np.linspace(0, 200, len(reference))
+    turned = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        across = 0.005 * np.cumsum(rng.normal(size=(2, len(along))), axis=1) / np.sqrt(len(along))
+        straight = changed(reference, position=np.stack([along, *across], axis=1))
+        made = belief(straight, seed)
+        drift = 0.3 * np.cumsum(rng.normal(size=(len(along), 3)), axis=0) / np.sqrt(len(along))
+        made = changed(made, position=made.position + drift)
+        fit = align_tracks(made, straight, Options(alignment="se3")).alignment
+        turned += fit.rotation[2, 2] < -0.9
+        assert "upside-down" not in doubts(made, straight, alignment="se3")
+    assert turned > 0  # some fits do turn it over
+
+
 def wxyz(track):
     return changed(track, rotation=track.rotation[:, [3, 0, 1, 2]])
 

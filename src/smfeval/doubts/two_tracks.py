@@ -40,6 +40,7 @@ SCATTERS = 5.0  # a constant rotation is this many times its scatter over the tr
 NO_UNIT = 1.5  # odometry may well be wrong by some percent; units are wrong by factors
 SAME_SCALE = 0.1  # the whole track and its steps tell the same factor
 OVERTURNED_DEG = 150.0
+SIDEWAYS = 3.0  # spread of a track to the side over its errors, below which its roll is open
 UNSEEN_AXIS = 0.05  # singular values below this part of the largest: the body hardly turns so
 LOST_M = 1.0  # smaller errors are no loss, however small the track
 LOST = 0.5  # RMSE over the spread of the reference's positions: the fit explains 75 % of them
@@ -251,12 +252,18 @@ def _upside_down(tracks: MatchedTracks) -> Doubt | None:
     """A fit that turns the world over: one axis of a track that lies in a plane is mirrored."""
     tilt = np.degrees(np.arccos(np.clip(tracks.alignment.rotation[2, 2], -1.0, 1.0)))
     fitted = tracks.alignment.kind in ("se3", "sim3") and not tracks.alignment.free
-    if not fitted or tilt < OVERTURNED_DEG or _lost(tracks) is not None:
+    if not fitted or tilt < OVERTURNED_DEG or _is_straight(tracks) or _lost(tracks) is not None:
         return None
     turned = words.angle(float(tilt))
     what = f"the fit turns the world of {tracks.names[0]} over (its z axis by {turned})"
     guess = "is an axis of one track mirrored, or the sensor mounted upside down?"
     return Doubt("upside-down", f"{what}: {guess}", explains=True)
+
+
+def _is_straight(tracks: MatchedTracks) -> bool:
+    """Whether the errors leave the roll about a nearly straight track to chance."""
+    across = np.linalg.eigvalsh(np.cov(tracks.reference.position.T))[1]
+    return float(across) < SIDEWAYS**2 * float(np.mean(tracks.error_m**2))
 
 
 def _extrinsic(tracks: MatchedTracks) -> Doubt | None:
