@@ -67,10 +67,7 @@ def run(arguments: list[str]) -> int:
         return run_diff(chosen)
     conditions = [study_condition(text) for text in chosen.fail_if]
     _check_written(chosen, "study", "repeats", "ranks", inputs=[chosen.plan])
-    plan = read_plan(chosen.plan)
-    plan = replace(plan, sensitivity=plan.sensitivity or chosen.sensitivity)
-    if chosen.recipe is not None:
-        plan = apply_recipe(plan, recipe_named(chosen.recipe))
+    plan = _plan(chosen)
     found = find_tasks(plan)
     _check_inputs(chosen, plan, found)
     if chosen.list:
@@ -82,6 +79,25 @@ def run(arguments: list[str]) -> int:
         print(f"smfeval: {line}", file=sys.stderr)
     if chosen.part is not None:
         return _run_part(plan, found, chosen)
+    study = _conduct(plan, found, chosen, arguments)
+    if integration_files(chosen):
+        _integrate(study, conditions, chosen)
+    return _exit_code(study, conditions)
+
+
+def _plan(chosen: argparse.Namespace) -> Plan:
+    """The plan, with what flags add to it."""
+    plan = read_plan(chosen.plan)
+    plan = replace(plan, sensitivity=plan.sensitivity or chosen.sensitivity)
+    if chosen.recipe is None:
+        return plan
+    return apply_recipe(plan, recipe_named(chosen.recipe))
+
+
+def _conduct(
+    plan: Plan, found: StudyTasks, chosen: argparse.Namespace, arguments: list[str]
+) -> Study:
+    """Run every task; write, print and draw what came of it."""
     with study_progress(quiet=chosen.quiet) as progress:
         done = run_study(
             plan,
@@ -97,9 +113,7 @@ def run(arguments: list[str]) -> int:
     _check_any_scored(done.study)
     _print(done, chosen)
     _draw(done.study, chosen, arguments)
-    if integration_files(chosen):
-        _integrate(done.study, conditions, chosen)
-    return _exit_code(done.study, conditions)
+    return done.study
 
 
 def _flags() -> argparse.ArgumentParser:
