@@ -43,9 +43,11 @@ def undistort(point: Floats, time: Floats, way: ImuTrajectory) -> Floats:
     knot = np.clip(np.searchsorted(way.time, time) - 1, 0, len(way.rate) - 1)
     h = (time - way.time[knot])[:, None]
     back = way.rotation[-1].T
-    turned = np.einsum(
-        "nij,nj->ni", (back @ way.rotation[:-1])[knot], rotate_small(h * way.rate[knot], point)
-    )
+    turns, turned = back @ way.rotation[:-1], rotate_small(h * way.rate[knot], point)
+    if len(turns) == 1:  # without an IMU
+        turned = turned @ turns[0].T
+    else:
+        turned = np.einsum("nij,nj->ni", turns[knot], turned)
     place = (way.position[:-1] - way.position[-1]) @ back.T
     velocity, pull = way.velocity[:-1] @ back.T, 0.5 * way.acceleration @ back.T
     return turned + place[knot] + h * (velocity[knot] + h * pull[knot])
