@@ -91,7 +91,7 @@ def test_a_cluster_that_loses_a_worker_writes_what_one_process_writes(tmp_path):
 def test_without_dask_it_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     plan = quick(tmp_path, tracks=1)
-    with pytest.raises(OptionError, match=r"pip install 'dask\[distributed\]'"):
+    with pytest.raises(OptionError, match=r'pip install "\.\[cluster\]" in the checkout'):
         run_tasks(plan, tasks_of(plan), scheduler="tcp://127.0.0.1:1")
 
 

@@ -29,7 +29,7 @@ from typing import Literal
 import numpy as np
 
 from smfeval import words
-from smfeval.errors import OptionError, SeriesError
+from smfeval.errors import OptionError
 from smfeval.maths.arrays import Bools, Floats
 from smfeval.maths.special import (
     chi_squared_cdf,
@@ -49,7 +49,6 @@ FEWEST_EFFECTIVE = 15.0  # independent NIS, below which no scale is judged
 LARGEST_K = 1e3  # a truncated distribution hardly changes beyond; k is then "at least" this
 CONSISTENT_FACTOR = 1.5  # k shown to lie within it of 1: consistent
 HALVINGS = 80
-FARTHEST_SIGMA = 1e150  # of an innovation; the square of a larger one is no number
 MISSING_TAIL = 1e-4  # chance of so small a largest NIS, below which rejected rows seem left out
 
 HINTS: dict[tuple[str, int], str] = {
@@ -256,8 +255,6 @@ def judge_sensor(
     sensor: SensorInnovations, gate: float | None = None, *, false_alarms: float = FALSE_ALARMS
 ) -> SensorJudgement:
     """Judge one sensor; an honest filter is refuted with the chance of `false_alarms` at most."""
-    if not np.abs(sensor.whitened).max() < FARTHEST_SIGMA:
-        raise SeriesError(f"{sensor.sensor}: a NIS is too large for a number; check S")
     given = gate
     gate, used, notes = find_gate(sensor, gate)
     white, d = sensor.whitened[used], sensor.dimension

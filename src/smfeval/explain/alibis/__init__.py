@@ -44,6 +44,7 @@ __all__ = ["Alibi", "AlibiJudgement", "Alibis", "ExtrinsicTolerance", "Need", "a
 
 SEARCH_SCANS = 5_000  # evenly spaced: a search asks for the median hundreds of times
 
+DOUBTED = "a doubt about the files forbids the verdict; alibis are of what it is as read"
 ASSUMPTIONS = (
     "each alibi is granted alone; clock offset and lever arm are searched for the least k, so one "
     "that fails is strong evidence and one that holds is weak",
@@ -73,7 +74,8 @@ def alibis(evaluation: Evaluation, *, tolerance: ExtrinsicTolerance | None = Non
         *reference_noise(case, search),
         all_at_once(case, search, tolerance),
     )
-    told = (*ASSUMPTIONS, *_thinning_notes(whole, case, search), *notes)
+    doubted = () if evaluation.verdict.as_read is None else (DOUBTED,)
+    told = (*doubted, *ASSUMPTIONS, *_thinning_notes(whole, case, search), *notes)
     return Alibis(scored, (*rows, *turned), tolerance, closing_sentence(scored, rows, turned), told)
 
 

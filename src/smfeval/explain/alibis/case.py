@@ -282,9 +282,10 @@ def evaluated_judgement(evaluation: Evaluation) -> AlibiJudgement:
 
 
 def as_judgement(verdict: Verdict, k: Number, nees_median: float, scans: int) -> AlibiJudgement:
-    """The judgement that a verdict comes to."""
+    """The judgement that a verdict comes to; of a doubted one, what it is as read."""
     relative_k = verdict.factor if verdict.evidence == RELATIVE_MOTION else None
-    return AlibiJudgement(k, nees_median, verdict.label, scans, relative_k)
+    label = verdict.label if verdict.as_read is None else verdict.as_read
+    return AlibiJudgement(k, nees_median, label, scans, relative_k)
 
 
 def judge(case: AlibiCase, relative: Floats | None = None) -> AlibiJudgement:
