@@ -7,13 +7,13 @@ from suite.rows import Goal, Pairing, Question
 
 SCORE = "smfeval score"
 CHECK, HTML = "smfeval check", "smfeval score --html"
-CALIBRATE, NIS = "smfeval calibrate, two tracks", "smfeval nis, as many innovations"
+CALIBRATE, NIS = "smfeval calibrate --force-one", "smfeval nis, as many innovations"
 WATCH, EXPLAIN = "smfeval watch --once", "smfeval explain"
 DIAGNOSE, ALIBIS = "smfeval score --diagnose", "smfeval score --alibis"
 
 
 def commands(files: Files) -> tuple[Command, ...]:
-    est, other, ref = (files.path(name) for name in ("est.square", "other.square", "ref.tum"))
+    est, ref = files.path("est.square"), files.path("ref.tum")
     scored = ("score", est, "--ref", ref)
     page = (SMFEVAL, *scored, "--html", files.path("page.html"), "--force", "--json")
     wide = files.path("wide.square")  # no alarm, so that all of it is read
@@ -24,7 +24,7 @@ def commands(files: Files) -> tuple[Command, ...]:
         Command(HTML, page),
         verb(DIAGNOSE, *scored, "--diagnose"),
         verb(ALIBIS, "score", files.path("tight.square"), "--ref", ref, "--alibis"),
-        verb(CALIBRATE, "calibrate", est, other, "--ref", ref, "--estimator", "made"),
+        verb(CALIBRATE, "calibrate", est, "--ref", ref, "--force-one"),
         verb(NIS, "nis", files.path("innovations.parquet")),
         Command(WATCH, (SMFEVAL, *watched)),
         verb(EXPLAIN, "explain", est, "--telemetry", files.path("telemetry.parquet"), "--ref", ref),
