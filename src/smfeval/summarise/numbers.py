@@ -356,6 +356,10 @@ _CALIBRATION = (
 
 def _relative_rows(*, overlapping: bool) -> tuple[NumberRow, ...]:
     """Numbers of relative motion over windows that do not overlap, or over all."""
+    return *_relative_scores(overlapping), *_relative_calibration(overlapping)
+
+
+def _relative_scores(overlapping: bool) -> tuple[NumberRow, ...]:
     return (
         NumberRow(
             "relative_energy",
@@ -383,6 +387,11 @@ def _relative_rows(*, overlapping: bool) -> tuple[NumberRow, ...]:
             short="rel. log",
             space="relative",
         ),
+    )
+
+
+def _relative_calibration(overlapping: bool) -> tuple[NumberRow, ...]:
+    return (
         NumberRow(
             "relative_k",
             "relative k",
