@@ -12,7 +12,7 @@ from scipy.stats import binom
 from smfeval.maths.dependence import wanders
 from smfeval.score import Residuals, RuleSettings, scores
 from smfeval.summarise.number import Intervals
-from smfeval.summarise.numbers import compute_numbers
+from smfeval.summarise.numbers import Numbers
 from smfeval.summarise.quantities import WANDERS, Sample
 
 QUICK, MANY = 20, 200
@@ -67,8 +67,8 @@ def numbers(world, n, rng, method="auto"):
     residuals = Residuals(error, variance[:, :, None] * np.eye(3))
     settings = RuleSettings()
     series = scores(residuals, settings, ("ape", "nees", "pit"))
-    sample = Sample(series, residuals, residuals, None, settings, Intervals(method))
-    return compute_numbers(sample)
+    sample = Sample(series, residuals, settings, Intervals(method))
+    return Numbers(sample)
 
 
 def truths(world, n, runs):

@@ -11,9 +11,9 @@ from smfeval.score import Residuals, RuleSettings, scores
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.judgement import Judgement
 from smfeval.summarise.number import Intervals, Number
-from smfeval.summarise.numbers import compute_numbers
-from smfeval.summarise.quantities import Sample
-from smfeval.summarise.verdict import K_AT_95, NARROW, verdict, verdict_after_fit
+from smfeval.summarise.numbers import Numbers
+from smfeval.summarise.quantities import K_AT_95, Sample
+from smfeval.summarise.verdict import NARROW, verdict, verdict_after_fit
 from smfeval.track import GaussianTrack
 from support.beliefs import gaussian, poses
 from support.positions import judge_position
@@ -35,8 +35,7 @@ def calibration(k, low=None, high=None, *, d=3, reason=None, coverage=0.5):
 
 def numbers_of(series, residuals):
     """The numbers of residuals, as an evaluation has them."""
-    found = compute_numbers(Sample(series, residuals, residuals, None, RuleSettings(), Intervals()))
-    return found | {K_AT_95: found["k"]}
+    return Numbers(Sample(series, residuals, RuleSettings(), Intervals()))
 
 
 def judged(nees, d=3, intervals=None):

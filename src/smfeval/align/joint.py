@@ -30,6 +30,7 @@ from smfeval.errors import PairingError
 from smfeval.maths import so3
 from smfeval.maths.arrays import Bools, Floats, Ints, spaced_indices
 from smfeval.maths.se3 import Pose
+from smfeval.maths.symmetric import correlation_eigenvalue, smallest_pivot
 
 Kind = Literal["implied", "given", "unknown"]
 
@@ -48,6 +49,7 @@ FIRST_ORDER_RAD = 0.3  # rotation sigma above which first-order covariances of p
 NO_BLOCK = "no block"
 UNCORRELATED = 1e-9  # a correlation below this is none
 SINGULAR = 1e-10  # smallest eigenvalue of the correlation matrix of a regular covariance
+SURELY_REGULAR = 1e-4  # a smallest pivot above this needs no eigenvalues
 
 
 @dataclass(frozen=True)
@@ -268,14 +270,14 @@ def _at_level(
 ) -> tuple[tuple[float, ...], str | None]:
     """Share of shrinking scans at each lag, and what speaks against the level, if anything."""
     n = len(claim)
-    grown = [growth_over(level, steps, up) for steps in over_lags]
-    shares = tuple(float(np.mean(g < SHRUNK)) if len(g) else 1.0 for g in grown)
+    shares = tuple(shrinking_share(level, steps, up) for steps in over_lags)
     if max(shares) > SHRUNK_SHARE:
         return shares, f"covariances shrink in {words.share(max(shares))} of the scans"
     whole = growth_over(level, steps_between(claim[1:2], claim[n - 1 :]), up)
     if not (whole >= GROWN).all() or not len(whole):
         return shares, "covariances hardly grow from the start to the end"
-    if level == 3 and np.quantile(grown[0], 0.05) < RANDOM_WALK_GROWTH * lags[0] / n:
+    slowest = RANDOM_WALK_GROWTH * lags[0] / n
+    if level == 3 and np.quantile(growth_over(level, over_lags[0], up), 0.05) < slowest:
         return shares, "covariances do not grow steadily"
     if level < 6 and _lacks_blocks(claim):
         return shares, f"the rotation covariance grows, but has {NO_BLOCK} with the position"
@@ -306,30 +308,48 @@ def _has_no_blocks(claim: Claim) -> bool:
 
 def growth_over(level: int, steps: Steps, up: Floats) -> Floats:
     """g = 1 - lambda_max(P_t^-1 P_s->t); pairs whose P_t is singular are left out. (m,)."""
-    later = integrated_covariance(level, np.zeros_like(steps.arm), steps.later, up)
-    earlier = integrated_covariance(level, steps.arm, steps.earlier, up)
+    later, earlier = _integrated_over(level, steps, up)
     scale = np.sqrt(np.diagonal(later, axis1=1, axis2=2))
-    regular = (scale > 0).all(axis=1)
-    scale = scale[regular, :, None] * scale[regular, None, :]
-    later, earlier = later[regular] / scale, earlier[regular] / scale
-    value, vector = np.linalg.eigh(later)
-    regular = value[:, 0] > SINGULAR
-    root = vector[regular] / np.sqrt(value[regular])[:, None, :]
-    ratio = np.swapaxes(root, 1, 2) @ earlier[regular] @ root
-    return 1 - np.linalg.eigvalsh(ratio)[:, -1]
+    scale = scale[:, :, None] * scale[:, None, :]
+    value, vector = np.linalg.eigh(later / scale)
+    root = vector / np.sqrt(value)[:, None, :]
+    return 1 - np.linalg.eigvalsh(np.swapaxes(root, 1, 2) @ (earlier / scale) @ root)[:, -1]
+
+
+def shrinking_share(level: int, steps: Steps, up: Floats) -> float:
+    """Share of pairs with g < SHRUNK, where (1 - SHRUNK) P_t - P_s->t has a negative pivot.
+
+    1 if there is no pair whose P_t is regular.
+    """
+    later, earlier = _integrated_over(level, steps, up)
+    if not len(later):
+        return 1.0
+    return float(np.mean(smallest_pivot((1 - SHRUNK) * later - earlier) < 0))
+
+
+def _integrated_over(level: int, steps: Steps, up: Floats) -> tuple[Floats, Floats]:
+    """P_t and P_s->t of the pairs whose P_t is regular."""
+    later = integrated_covariance(level, None, steps.later, up)
+    earlier = integrated_covariance(level, steps.arm, steps.earlier, up)
+    regular = smallest_pivot(later) > SURELY_REGULAR
+    doubtful = np.flatnonzero(~regular)
+    regular[doubtful] = correlation_eigenvalue(later[doubtful]) > SINGULAR
+    return later[regular], earlier[regular]
 
 
 # The integrated part x, and the pose error (e, theta) = H x + (0, w)
 
 
-def integrated_covariance(level: int, arm: Floats, sigma: Floats, up: Floats) -> Floats:
+def integrated_covariance(level: int, arm: Floats | None, sigma: Floats, up: Floats) -> Floats:
     """Covariance X of the integrated part x about p_t - arm. -> (n, level, level).
 
-    `sigma` (n, 6, 6) is that of (e, theta), in world axes at p_t.
+    `sigma` (n, 6, 6) is that of (e, theta), in world axes at p_t; no arm: about p_t itself.
     """
     if level == 3:
         return sigma[:, :3, :3]
-    carry = lever(-arm)
+    if arm is None and level == 6:
+        return sigma
+    carry = lever(np.zeros((len(sigma), 3)) if arm is None else -arm)
     if level == 4:
         carry = _heading(carry, up)
     return carry @ sigma @ np.swapaxes(carry, 1, 2)

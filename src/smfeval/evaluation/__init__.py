@@ -21,7 +21,6 @@ from smfeval.doubts import MatchedTracks, doubts_beside, explanation, loss
 from smfeval.evaluation.claim import AlignedClaim, align_claim, claimed_joint, judge_motion
 from smfeval.evaluation.metrics import (
     FittedFreedoms,
-    crps_by_axis,
     gap_risk_of,
     judge_gaps,
     judge_track,
@@ -33,11 +32,9 @@ from smfeval.evaluation.result import Evaluation, ScoredScans, SpaceScores
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.options import Options
 from smfeval.score import scores
-from smfeval.summarise.number import Number
-from smfeval.summarise.numbers import compute_numbers
-from smfeval.summarise.quantities import Sample, k_at_verdict_level
+from smfeval.summarise.numbers import Numbers
+from smfeval.summarise.quantities import Sample
 from smfeval.summarise.relative import RelativeMotion
-from smfeval.summarise.verdict import K_AT_95
 from smfeval.track import AnyTrack, Track
 
 if TYPE_CHECKING:
@@ -207,17 +204,11 @@ def summarise_position(
     sample = Sample(
         scored.series,
         scored.residuals,
-        options.space.body_residuals(scored.estimate, scored.residuals),
-        rotation_deg(scored),
         options.settings,
         options.intervals,
-        None if motion is None else motion.sample,
+        space=options.space,
+        estimate=scored.estimate,
+        rotation_deg=rotation_deg(scored),
+        relative=None if motion is None else motion.sample,
     )
-    numbers = compute_numbers(sample)
-    if "k" in numbers:
-        numbers[K_AT_95] = k_at_verdict_level(sample, numbers["k"])
-    by_axis = {
-        name: Number(float(values.mean()), options.space.unit)
-        for name, values in crps_by_axis(scored, options).items()
-    }
-    return SpaceScores(**vars(scored), space=options.space, numbers=numbers, crps_by_axis=by_axis)
+    return SpaceScores(**vars(scored), space=options.space, numbers=Numbers(sample))

@@ -50,8 +50,7 @@ from smfeval.summarise.judgement import (
     gather_rows,
     why_unusable,
 )
-from smfeval.summarise.path_growth import path_growth
-from smfeval.summarise.relative import RelativeMotion
+from smfeval.summarise.relative import RelativeMotion, SeenMotion
 from smfeval.summarise.windows import (
     FEWEST_SCANS_APART,
     ends_over,
@@ -239,7 +238,7 @@ def judge_motion(
     """
     if claimed is None or len(reference) < FEWEST_FOR_EVIDENCE:
         return None
-    joint, gauge, claim = claimed.joint, claimed.fit.gauge, claimed.claim
+    joint, gauge = claimed.joint, claimed.fit.gauge
     if gauge == "none" and joint.kind == "unknown":
         return None
     noise = None
@@ -255,11 +254,9 @@ def judge_motion(
     evidence = _gather(claimed, reference, noise, oriented=unseen is None, all_bounds=all_bounds)
     evidence = replace(evidence, bounds=_allow_tails(evidence.bounds, claimed.tails))
     reason = claimed.reason if joint.kind == "unknown" else unseen
-    motion = RelativeMotion(evidence, reason=reason)
-    if all_bounds and unseen is None:
-        truth = (reference.position, reference.rotation)
-        growth = path_growth(joint, gauge, claim, truth, reference_covariance=noise)
-        motion = replace(motion, growth=growth)
+    truth = (reference.position, reference.rotation)
+    seen = SeenMotion(claimed.claim, truth, noise) if unseen is None else None
+    motion = RelativeMotion(evidence, seen=seen, reason=reason)
     if not evidence.rows:
         return motion
     return _with_scores(motion, claimed, reference, noise, horizon)

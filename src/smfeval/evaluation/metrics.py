@@ -1,4 +1,4 @@
-"""What an evaluation says beside the scores: gap risk, path axes, relative errors, the verdict."""
+"""What an evaluation says beside the scores: gap risk, relative errors, the verdict."""
 
 from dataclasses import dataclass, replace
 
@@ -17,11 +17,10 @@ from smfeval.maths.symmetric import chunks
 from smfeval.options import Options
 from smfeval.score import Residuals
 from smfeval.score.ranks import largest_rank
-from smfeval.score.spaces import path_axes
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.judgement import CONSISTENT, judge
 from smfeval.summarise.number import Intervals, Number
-from smfeval.summarise.quantities import is_rounding
+from smfeval.summarise.quantities import K_AT_95, is_rounding
 from smfeval.summarise.relative import (
     RelativeError,
     RelativeMotion,
@@ -31,7 +30,6 @@ from smfeval.summarise.relative import (
 )
 from smfeval.summarise.verdict import (
     FALSE_VERDICT_RATE,
-    K_AT_95,
     Verdict,
     verdict,
     verdict_after_fit,
@@ -63,19 +61,6 @@ def gap_risk_of(
     if not least.min() > 0:
         return None
     return gap_risk(speed, gap_s, np.sqrt(variance), least, open_m=open_m, granted=granted)
-
-
-def crps_by_axis(scored: ScoredScans, options: Options) -> dict[str, Floats]:
-    """CRPS along each scored axis, and along the path where all three are scored. (n,) each."""
-    residuals = scored.residuals
-    if "crps" not in scored.series:
-        return {}
-    by_axis = dict(zip(options.axes, residuals.crps_by_axis.T, strict=True))
-    if options.space.is_whole:
-        for name, direction in path_axes(scored.reference).items():
-            by_axis[name] = residuals.along(direction).crps_by_axis[:, 0]
-        by_axis["vertical"] = by_axis["z"]
-    return by_axis
 
 
 def rotation_deg(scored: ScoredScans) -> Floats | None:

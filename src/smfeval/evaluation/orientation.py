@@ -21,7 +21,6 @@ from smfeval.evaluation.claim import (
 )
 from smfeval.evaluation.metrics import FittedFreedoms, most_rank_k
 from smfeval.evaluation.oriented_case import (
-    REQUIRED_RULES,
     OrientedCase,
     OrientedSpace,
     measure,
@@ -36,9 +35,9 @@ from smfeval.score.spaces import PoseSpace, RotationSpace
 from smfeval.score.tangent import NOT_CLAIMED, ClaimedAxes, find_claimed
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.judgement import DOUBT, Bound, Evidence, judge
-from smfeval.summarise.numbers import by_quantity
+from smfeval.summarise.quantities import K_AT_95
 from smfeval.summarise.relative_pose import relative_windows
-from smfeval.summarise.verdict import K_AT_95, Verdict, verdict, verdict_after_fit
+from smfeval.summarise.verdict import Verdict, verdict, verdict_after_fit
 from smfeval.summarise.windows import (
     WindowRow,
     given_horizons,
@@ -126,7 +125,7 @@ def _score_space(
         check_axes(space.claimed.rows)
     except TrackError as error:
         return None, (f"{space.name} is not scored: {error}",)
-    found, notes = measure(case, space, rules={*case.options.chosen_rules, *REQUIRED_RULES})
+    found, notes = measure(case, space)
     if found is None:
         return None, notes
     if space.claimed.left_out:
@@ -165,7 +164,7 @@ def _grant_constant(
     again, _ = measure(without, space)
     if again is None:
         return None
-    median = by_quantity(again.numbers)["nees_median"].value
+    median = again.by_quantity["nees_median"].value
     after = _judge_claim(without, again, space)
     return ConstantRotation(turns, before, after, again.numbers[K_AT_95], median)
 
@@ -240,7 +239,7 @@ def _constant_turns(case: OrientedCase, found: SpaceScores, space: OrientedSpace
 
 def _judge_claim(case: OrientedCase, found: SpaceScores, space: OrientedSpace) -> Verdict:
     """Two-sided by k where nothing was fitted, else by what the claim allows."""
-    numbers, scans = by_quantity(found.numbers), len(found.residuals)
+    numbers, scans = found.by_quantity, len(found.residuals)
     turned = found.residuals.error[:, space.turning]
     same = float(np.median(np.abs(turned).max(axis=1))) <= ROUNDING_RAD
     if not case.fit.freedoms:
@@ -319,7 +318,7 @@ def _judge_tilt(case: OrientedCase, space: OrientedSpace) -> Verdict | None:
     found, _ = measure(case.as_reported(), RotationSpace(TILT))
     if found is None:
         return None
-    numbers = by_quantity(found.numbers)
+    numbers = found.by_quantity
     judged = verdict(len(found.residuals), len(TILT.rows), numbers)
     about = "roll and pitch, which a yaw fit leaves alone"
     if judged.label == "overconfident":

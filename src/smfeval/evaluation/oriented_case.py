@@ -1,6 +1,5 @@
 """Matched, aligned tracks as rotation and pose see them: residuals, series and numbers."""
 
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -20,14 +19,11 @@ from smfeval.score import Residuals, scores
 from smfeval.score.rotation import SIGMA_REFUSED_RAD, SIGMA_WARNED_RAD
 from smfeval.score.spaces import PoseSpace, RotationSpace
 from smfeval.score.tangent import pose_residuals
-from smfeval.summarise.number import Number
-from smfeval.summarise.numbers import compute_numbers
-from smfeval.summarise.quantities import Sample, k_at_verdict_level
-from smfeval.summarise.verdict import K_AT_95
+from smfeval.summarise.numbers import Numbers
+from smfeval.summarise.quantities import Sample
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
 
 REQUIRED_RULES = ("nees", "pit")
-VERDICT_QUANTITIES = ("nees_median", "k", "moment_k", "factor_per_axis", "coverage_90")
 
 OrientedSpace = RotationSpace | PoseSpace
 
@@ -93,13 +89,8 @@ class OrientedCase:
         return replace(self, claim=replace(self.claim, how="reported"))
 
 
-def measure(
-    case: OrientedCase, space: OrientedSpace, *, rules: Collection[str] = ()
-) -> tuple[SpaceScores | None, tuple[str, ...]]:
-    """Series and numbers on the scans that can be scored, and why others cannot.
-
-    Without rules, what a verdict needs.
-    """
+def measure(case: OrientedCase, space: OrientedSpace) -> tuple[SpaceScores | None, tuple[str, ...]]:
+    """Series and numbers on the scans that can be scored, and why others cannot."""
     estimate, reference = case.scored
     residuals = space.select(case.whole, estimate.rotation)
     usable, notes = _usable_scans(residuals, space)
@@ -109,29 +100,14 @@ def measure(
     if len(kept) < len(usable):
         residuals = space.select(case.whole[kept], estimate.rotation[kept])
         estimate, reference = estimate[kept], reference[kept]
-    settings = replace(case.options.settings, seed=case.options.intervals.seed)
-    series = scores(residuals, settings, rules or REQUIRED_RULES)
-    quantities = None if rules else VERDICT_QUANTITIES
-    numbers = _numbers(residuals, series, space, case.options, quantities)
+    options = case.options
+    settings = replace(options.settings, seed=options.intervals.seed)
+    series = scores(residuals, settings, {*options.chosen_rules, *REQUIRED_RULES})
+    sample = Sample(series, residuals, options.settings, options.intervals, space=space)
     singular = len(usable) - len(kept)
     return SpaceScores(
-        kept, estimate, reference, residuals, series, singular, space, numbers, crps_by_axis={}
+        kept, estimate, reference, residuals, series, singular, space, Numbers(sample)
     ), notes
-
-
-def _numbers(
-    residuals: Residuals,
-    series: dict[str, Floats],
-    space: OrientedSpace,
-    options: Options,
-    quantities: Collection[str] | None,
-) -> dict[str, Number]:
-    sample = Sample(
-        series, residuals, residuals, None, options.settings, options.intervals, space=space
-    )
-    numbers = compute_numbers(sample, quantities)
-    k = numbers[f"k_{space.name}"]
-    return numbers | {K_AT_95: k_at_verdict_level(sample, k)}
 
 
 def _usable_scans(residuals: Residuals, space: OrientedSpace) -> tuple[Bools, tuple[str, ...]]:

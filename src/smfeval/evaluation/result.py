@@ -1,5 +1,6 @@
 """The result of an evaluation: everything in small frozen parts, and as strict JSON data."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from importlib import import_module
@@ -18,10 +19,16 @@ from smfeval.options import Options
 from smfeval.results import Result
 from smfeval.score import Residuals
 from smfeval.score.pit import relative_nees
-from smfeval.score.spaces import Space
+from smfeval.score.spaces import PositionSpace, Space, path_axes
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import Number, finite_or_none
-from smfeval.summarise.numbers import NUMBERS, number_named, rows_of
+from smfeval.summarise.numbers import (
+    NUMBERS,
+    ByQuantity,
+    names_by_quantity,
+    number_named,
+    rows_of,
+)
 from smfeval.summarise.relative import RelativeError, RelativeMotion
 from smfeval.summarise.verdict import Verdict
 from smfeval.summarise.windows import path_length
@@ -43,7 +50,7 @@ class ScoredScans:
     estimate: AnyTrack
     reference: Track
     residuals: Residuals
-    series: dict[str, Floats]
+    series: Mapping[str, Floats]
     singular: int  # scans left out because their covariance is singular
 
     @property
@@ -76,10 +83,28 @@ class SpaceScores(ScoredScans):
     """The scans scored in one space, and the track in numbers (`summarise.numbers`)."""
 
     space: Space
-    numbers: dict[str, Number]  # by name; those that exist for this belief and were asked for
-    crps_by_axis: dict[str, Number]
+    numbers: Mapping[str, Number]  # by name; those that exist for this belief and were asked for
     verdict: Verdict | None = None  # of rotation and pose; that of the position is the evaluation's
     constant: ConstantRotation | None = None  # where errors beyond the claim asked for it
+
+    @property
+    def by_quantity(self) -> Mapping[str, Number]:
+        """The numbers by what they are, whatever the space: `k` for `k_rotation`."""
+        return ByQuantity(self.numbers, names_by_quantity(self.space.name))
+
+    @cached_property
+    def crps_by_axis(self) -> dict[str, Number]:
+        """Mean CRPS along each axis of the position; along the path, too, where all are scored."""
+        if "crps" not in self.series:
+            return {}
+        names, residuals = self.space.axis_names, self.residuals
+        by_axis = dict(zip(names, residuals.crps_by_axis.T, strict=True))
+        if isinstance(self.space, PositionSpace) and self.space.is_whole:
+            for name, direction in path_axes(self.reference).items():
+                by_axis[name] = residuals.along(direction).crps_by_axis[:, 0]
+            by_axis["vertical"] = by_axis["z"]
+        means = {name: float(values.mean()) for name, values in by_axis.items()}
+        return {name: Number(mean, "m") for name, mean in means.items()}
 
     @property
     def k_by_axis(self) -> dict[str, float]:

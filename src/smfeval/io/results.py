@@ -33,7 +33,7 @@ def per_scan_table(evaluation: Evaluation) -> pl.DataFrame:
     particles = effective_particles(residuals)
     if particles is not None:
         columns["particles"] = particles
-    return pl.DataFrame(columns | scored.series | _space_columns(evaluation))
+    return pl.DataFrame(columns | dict(scored.series) | _space_columns(evaluation))
 
 
 def _space_columns(evaluation: Evaluation) -> dict[str, Floats]:

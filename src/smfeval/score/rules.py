@@ -1,7 +1,7 @@
 """The table of rules. A new rule is one file and one entry."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -75,6 +75,8 @@ class Rule:
         What it is called where room is short; "": its title.
     overview
         Whether it is a column of the table of several estimates.
+    brief
+        Whether the short report rests on its mean.
     space
         Where it scores; None: in every space.
     needs_body_size
@@ -91,6 +93,7 @@ class Rule:
     metric: bool = False
     short: str = ""
     overview: bool = False
+    brief: bool = False
     space: SpaceName | None = "position"
     needs_body_size: bool = False
 
@@ -179,7 +182,7 @@ def _whole(residuals: Residuals, rows: tuple[int, ...]) -> Residuals:
 RULES: dict[str, Rule] = {
     rule.name: rule
     for rule in (
-        Rule("ape", "m", lambda r, s: ape(r.error), proper=False),
+        Rule("ape", "m", lambda r, s: ape(r.error), proper=False, brief=True),
         Rule(
             "energy",
             POWER,
@@ -189,6 +192,7 @@ RULES: dict[str, Rule] = {
             metric=True,
             short="energy",
             overview=True,
+            brief=True,
         ),
         Rule(
             "log",
@@ -200,6 +204,7 @@ RULES: dict[str, Rule] = {
             metric=True,
             short="log",
             overview=True,
+            brief=True,
         ),
         Rule(
             "log_consistency",
@@ -208,6 +213,7 @@ RULES: dict[str, Rule] = {
             title="consistency",
             exists=_is_gaussian,
             proper=False,
+            brief=True,
         ),
         Rule(
             "log_sharpness",
@@ -216,6 +222,7 @@ RULES: dict[str, Rule] = {
             title="sharpness",
             exists=_is_gaussian,
             proper=False,
+            brief=True,
         ),
         Rule(
             "crps",
@@ -294,18 +301,45 @@ RULES: dict[str, Rule] = {
 }
 
 
+@dataclass(frozen=True)
+class Series(Mapping[str, Floats]):
+    """One number per scan for each of some rules, computed when it is first read. (n,) each."""
+
+    residuals: Residuals
+    settings: RuleSettings
+    names: tuple[str, ...]
+    _computed: dict[str, Floats] = field(default_factory=dict, repr=False)
+
+    def __getitem__(self, name: str) -> Floats:
+        if name not in self._computed:
+            if name not in self.names:
+                raise KeyError(name)
+            self._computed[name] = RULES[name].formula(self.residuals, self.settings)
+        return self._computed[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
 def scores(
     residuals: Residuals, settings: RuleSettings, names: Iterable[str] = tuple(RULES)
-) -> dict[str, Floats]:
-    """The named rules that exist for this kind of belief, one number per scan. (n,) each."""
+) -> Series:
+    """The named rules that exist for this kind of belief."""
     chosen = {rule_named(name).name for name in names}
-    return {
-        rule.name: rule.formula(residuals, settings)
+    exist = (
+        rule.name
         for rule in RULES.values()
         if rule.name in chosen
         and rule.space in (None, residuals.space)
         and rule.exists(residuals, settings)
-    }
+    )
+    return Series(residuals, settings, tuple(exist))
 
 
 def rule_named(name: str) -> Rule:

@@ -37,7 +37,7 @@ from smfeval.summarise.windows import (
     Windows,
     alternate_starts,
     bound_horizons,
-    bound_windows,
+    bounds_of_windows,
     chi_squared_quantile,
     drop_singular,
     given_horizons,
@@ -217,17 +217,11 @@ def _window_bounds(
     n, chosen = len(claim), bound_horizons(len(claim))
     found = []
     for horizon in chosen:
-        every, separate = sampled_starts(n, horizon), alternate_starts(n, horizon)
-        everywhere, positive, apart = (
-            bound_windows(
-                horizon,
-                starts,
-                claim,
-                reference,
-                positively_correlated=correlated,
-                reference_covariance=reference_covariance,
+        (everywhere, positive), (apart, _) = (
+            bounds_of_windows(
+                horizon, starts, claim, reference, reference_covariance=reference_covariance
             )
-            for starts, correlated in ((every, False), (every, True), (separate, False))
+            for starts in (sampled_starts(n, horizon), alternate_starts(n, horizon))
         )
         if scaled:
             everywhere, positive = (

@@ -5,7 +5,7 @@ honest belief has and which way is better from here. A rule of `score.rules` has
 the mean over the scans. Further numbers are rows of `_DERIVED`.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf, log
@@ -17,6 +17,7 @@ from smfeval.score.residuals import SpaceName
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import Number
 from smfeval.summarise.quantities import (
+    K_AT_95,
     LEVELS,
     NOMINAL,
     Compute,
@@ -40,6 +41,7 @@ from smfeval.summarise.quantities import (
     compute_relative_mean,
     compute_rmse,
     compute_rotation,
+    k_at_verdict_level,
 )
 
 
@@ -165,31 +167,62 @@ def rule_row(rule: Rule) -> NumberRow:
     )
 
 
-def compute_numbers(sample: Sample, quantities: Collection[str] | None = None) -> dict[str, Number]:
-    """Every number of the table that exists for a sample in its space, by name; or some."""
-    computed: Computed = {}
-    found: dict[str, Number] = {}
-    for row in rows_of(sample.space.name):
-        if quantities is not None and (row.quantity or row.name) not in quantities:
-            continue
-        number = row.compute(sample, computed)
-        if number is not None:
-            computed[row.quantity or row.name] = found[row.name] = number
-    return found
+class Numbers(Mapping[str, Number]):
+    """The numbers of the table that exist for a sample, by name; computed when they are read.
+
+    `K_AT_95` is one of them where there is a k.
+    """
+
+    def __init__(self, sample: Sample):
+        self._sample = sample
+        self._names = names_by_quantity(sample.space.name)
+        self._computed: dict[str, Number | None] = {}
+
+    def __getitem__(self, name: str) -> Number:
+        number = self._compute(name) if name in self._names.values() else None
+        if number is None:
+            raise KeyError(name)
+        return number
+
+    def _compute(self, name: str) -> Number | None:
+        if name not in self._computed:
+            compute = k_at_verdict_level if name == K_AT_95 else NUMBERS[name].compute
+            self._computed[name] = compute(self._sample, ByQuantity(self, self._names))
+        return self._computed[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self._names.values() if self._compute(name) is not None)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+@dataclass(frozen=True)
+class ByQuantity(Mapping[str, Number]):
+    """Numbers by what they are, whatever the space: `k` for `k_rotation`."""
+
+    numbers: Mapping[str, Number]
+    names: Mapping[str, str]  # `names_by_quantity`
+
+    def __getitem__(self, quantity: str) -> Number:
+        return self.numbers[self.names[quantity]]
+
+    def __iter__(self) -> Iterator[str]:
+        return (quantity for quantity, name in self.names.items() if name in self.numbers)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def names_by_quantity(space: SpaceName) -> dict[str, str]:
+    """Names of the numbers of one space by what they are."""
+    return {row.quantity or row.name: row.name for row in rows_of(space)} | {K_AT_95: K_AT_95}
 
 
 def rows_of(space: SpaceName) -> list[NumberRow]:
     """The rows of one space; relative motion is that of the position."""
     spaces = (space, "relative") if space == "position" else (space,)
     return [row for row in NUMBERS.values() if row.space in spaces]
-
-
-def by_quantity(numbers: Mapping[str, Number]) -> dict[str, Number]:
-    """Numbers of one space by what they are, whatever the space: `k` for `k_rotation`."""
-    return {
-        (NUMBERS[name].quantity or name) if name in NUMBERS else name: number
-        for name, number in numbers.items()
-    }
 
 
 def number_named(name: str) -> NumberRow | None:

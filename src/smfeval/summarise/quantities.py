@@ -1,7 +1,8 @@
 """How each number of a track is computed, from what was scored of it in one space.
 
-Every function takes the sample and the numbers of the rows before (`summarise.numbers`, the table)
-and returns a number with its interval, or None where the track has no such number.
+Every function takes the sample and its other numbers (`summarise.numbers`, the table), which are
+computed when they are read, and returns a number with its interval, or None where the track has no
+such number.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,9 +22,11 @@ from smfeval.score.pit import honest_median, relative_nees
 from smfeval.score.spaces import CorrelationTerms, PositionSpace, Space
 from smfeval.summarise.inflation import best_scale, median_chi_squared, moment_shape
 from smfeval.summarise.interval import StatisticName
-from smfeval.summarise.number import Intervals, Number, plain_statistic
+from smfeval.summarise.number import SHORT, Intervals, Number, plain_statistic
 from smfeval.summarise.windows import SPACE, WindowSample
+from smfeval.track import AnyTrack
 
+K_AT_95 = "k_at_95"  # k with the interval that the verdict rests on, whatever level is shown
 VERDICT_LEVEL = 0.95
 WANDERS = "the error wanders over the whole track: it has no mean that a track this long could show"
 ROUNDING = 1e-9  # errors this small beside the positions are what rounding leaves of zero
@@ -37,18 +40,26 @@ LEAST_CORRELATION = 0.05  # claimed: less of it cannot be told from none
 class Sample:
     """What the numbers of a track are computed from, in one space.
 
-    `body` holds the residuals in body axes, for the shape; `rotation_deg` is None where a track
-    has no orientation, `relative` where relative motion has no scores; both are of the position.
+    `estimate` has the body axes in which the shape of position errors is seen; None: as they are.
+    `rotation_deg` is None where a track has no orientation, `relative` where relative motion has
+    no scores; both are of the position.
     """
 
     series: Mapping[str, Floats]
     residuals: Residuals
-    body: Residuals
-    rotation_deg: Floats | None
     settings: RuleSettings
     intervals: Intervals
-    relative: WindowSample | None = None
     space: Space = field(default_factory=PositionSpace)
+    estimate: AnyTrack | None = None
+    rotation_deg: Floats | None = None
+    relative: WindowSample | None = None
+
+    @property
+    def body(self) -> Residuals:
+        """The residuals in body axes, where these are known."""
+        if self.estimate is None or not isinstance(self.space, PositionSpace):
+            return self.residuals
+        return self.space.body_residuals(self.estimate, self.residuals)
 
     @cached_property
     def relative_nees(self) -> Floats:
@@ -80,51 +91,86 @@ class Sample:
 
     def mean(self, rule: str) -> Number | None:
         """Mean of a rule over the scans, with its interval."""
-        return self._means.get(rule)
+        if rule not in self.series:
+            return None
+        if rule not in self._means:
+            names = self._means_beside(rule) if self._is_short else [rule]
+            units = [RULES[name].unit_for(self.settings) for name in names]
+            found = self.numbers([self.series[name] for name in names], "mean", units)
+            self._means.update(zip(names, found, strict=True))
+        return self._means[rule]
 
-    @cached_property
-    def medians(self) -> dict[str, Number]:
-        """Medians of the NEES and, where it is that of the residuals, of the precision."""
-        series = {"nees": self.series["nees"]}
-        if self._precise and not self.error_wanders:
-            series["precision"] = -self.residuals.likelihood_terms.logdet
-        units = ["1", "nat"][: len(series)]
-        found = self.numbers(list(series.values()), "median", units)
-        return dict(zip(series, found, strict=True))
+    def _means_beside(self, rule: str) -> list[str]:
+        """Rules whose means are wanted where that of one is."""
+        brief = RULES[rule].brief
+        shown = (name for name in self.series if RULES[name].title is not None or name == "ape")
+        return [name for name in shown if RULES[name].brief == brief]
 
-    @cached_property
-    def coverages(self) -> dict[float, Number]:
-        """Share of scans whose region of each level holds the reference."""
-        inside = [self.series["pit"] <= level for level in LEVELS]
-        if self.error_wanders:
-            rows = [each.astype(np.float64) for each in inside]
-            found = self.numbers(rows, "mean", ["1"] * len(rows))
-        else:
-            found = coverage_numbers(inside, self.relative_nees, self.intervals)
-        return dict(zip(LEVELS, found, strict=True))
+    @property
+    def nees_median(self) -> Number:
+        """Median of the NEES."""
+        return self._median("nees")
+
+    @property
+    def precision_median(self) -> Number:
+        """Median of -log det of the predicted covariance."""
+        return self._median("precision")
+
+    def _median(self, name: str) -> Number:
+        if name not in self._medians:
+            both = self._is_short and self.predicts_reported and not self.error_wanders
+            names = ["nees", "precision"] if both else [name]
+            series = [self._to_order(each) for each in names]
+            units = [{"nees": "1", "precision": "nat"}[each] for each in names]
+            self._medians.update(zip(names, self.numbers(series, "median", units), strict=True))
+        return self._medians[name]
+
+    def _to_order(self, name: str) -> Floats:
+        return self.series["nees"] if name == "nees" else -self.residuals.likelihood_terms.logdet
+
+    def coverage(self, level: float) -> Number:
+        """Share of scans whose region of a level holds the reference."""
+        if level not in self._coverages:
+            levels = LEVELS if self._is_short else (level,)
+            inside = [self.series["pit"] <= each for each in levels]
+            if self.error_wanders:
+                rows = [each.astype(np.float64) for each in inside]
+                found = self.numbers(rows, "mean", ["1"] * len(rows))
+            else:
+                found = coverage_numbers(inside, self.relative_nees, self.intervals)
+            self._coverages.update(zip(levels, found, strict=True))
+        return self._coverages[level]
 
     @cached_property
     def correlation(self) -> CorrelationTerms | None:
         """How position and rotation err together."""
         return self.space.correlation_terms(self.residuals)
 
-    @cached_property
-    def _means(self) -> dict[str, Number]:
-        """Of every rule that is a number of its own."""
-        shown = {name: each for name, each in self.series.items() if RULES[name].title is not None}
-        if self.space.name == "position":
-            shown["ape"] = self.series["ape"]
-        units = [RULES[name].unit_for(self.settings) for name in shown]
-        found = self.numbers(list(shown.values()), "mean", units)
-        return dict(zip(shown, found, strict=True))
-
     @property
-    def _precise(self) -> bool:
+    def predicts_reported(self) -> bool:
+        """Whether the predicted covariance is the reported one."""
         residuals = self.residuals
         return residuals.noise is None and residuals.reported is None
 
+    @property
+    def _is_short(self) -> bool:
+        """Whether intervals of several series together cost less than one after the other."""
+        return len(self.residuals) <= SHORT
 
-Computed = dict[str, Number]  # the numbers of the rows before
+    @cached_property
+    def _means(self) -> dict[str, Number]:
+        return {}
+
+    @cached_property
+    def _medians(self) -> dict[str, Number]:
+        return {}
+
+    @cached_property
+    def _coverages(self) -> dict[float, Number]:
+        return {}
+
+
+Computed = Mapping[str, Number]  # the other numbers of the sample, by what they are
 Compute = Callable[[Sample, Computed], Number | None]
 
 
@@ -134,9 +180,10 @@ def is_rounding(distance: Floats, position: Floats) -> bool:
     return float(np.median(distance)) <= ROUNDING * farthest
 
 
-def k_at_verdict_level(sample: Sample, k: Number) -> Number:
+def k_at_verdict_level(sample: Sample, computed: Computed) -> Number | None:
     """k with the 95 % interval that the verdict rests on, whatever level is shown."""
-    if sample.intervals.level == VERDICT_LEVEL:
+    k = computed.get("k")
+    if k is None or sample.intervals.level == VERDICT_LEVEL:
         return k
     at_level = replace(sample, intervals=replace(sample.intervals, level=VERDICT_LEVEL))
     return at_level.number(sample.relative_nees, "median", "1")
@@ -185,7 +232,7 @@ def compute_nees(
     if sample.residuals.covariance is None:
         return None
     if statistic == "median":
-        return sample.medians["nees"]
+        return sample.nees_median
     return sample.number(sample.series["nees"], statistic, "1")
 
 
@@ -229,7 +276,7 @@ def compute_nats(sample: Sample, computed: Computed) -> Number | None:
 def compute_coverage(sample: Sample, computed: Computed, *, level: float) -> Number | None:
     """Share of scans whose region of a level holds the reference."""
     del computed
-    return None if sample.residuals.covariance is None else sample.coverages[level]
+    return None if sample.residuals.covariance is None else sample.coverage(level)
 
 
 def coverage_numbers(
@@ -260,8 +307,8 @@ def _share(number: Number) -> Number:
 def compute_psi(sample: Sample, computed: Computed) -> Number | None:
     """Shape penalty; None where there are too few scans to fill the space."""
     del computed
-    fewest = max(FEWEST_FOR_SHAPE, sample.body.dimension + 1)
-    if sample.residuals.covariance is None or len(sample.body) < fewest:
+    fewest = max(FEWEST_FOR_SHAPE, sample.residuals.dimension + 1)
+    if sample.residuals.covariance is None or len(sample.residuals) < fewest:
         return None
     value = moment_shape(sample.space.whitened_moment(sample.body))
     return Number(value, "1") if np.isfinite(value) else None
@@ -273,9 +320,9 @@ def compute_precision(sample: Sample, computed: Computed) -> Number | None:
     residuals = sample.residuals
     if residuals.covariance is None:
         return None
-    if "precision" in sample.medians:
-        return sample.medians["precision"]
-    if residuals.noise is None and residuals.reported is None:
+    if sample.predicts_reported and not sample.error_wanders:
+        return sample.precision_median
+    if sample.predicts_reported:
         return sample.intervals.of(-residuals.likelihood_terms.logdet, "median", "nat")
     covariance = residuals.covariance if residuals.reported is None else residuals.reported
     regular = ~normal.is_singular(covariance)
@@ -333,7 +380,7 @@ def compute_relative_mean(
 def _window_scores(sample: Sample, *, overlapping: bool) -> dict[str, Floats] | None:
     if sample.relative is None:
         return None
-    return sample.relative.overlapping if overlapping else sample.relative.scores
+    return sample.relative.overlapping_scores if overlapping else sample.relative.scores
 
 
 def compute_relative_k(
@@ -349,7 +396,7 @@ def compute_relative_k(
     if not overlapping:
         return sample.relative.row.number(sample.intervals)
     degrees = SPACE * sample.relative.free
-    mean = sample.intervals.of(sample.relative.overlapping["nees"], "mean", "1")
+    mean = sample.intervals.of(sample.relative.overlapping_scores["nees"], "mean", "1")
     return mean.map(lambda nees: nees / degrees, "1")
 
 

@@ -9,16 +9,18 @@ Whether such errors were claimed is judged over windows that do not overlap (`su
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from smfeval.align.joint import Claim
 from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.se3 import Pose
 from smfeval.summarise.judgement import DOUBT, Bound, Evidence, usable, why_unusable
 from smfeval.summarise.number import Intervals, Number, finite_or_none
-from smfeval.summarise.path_growth import PathGrowth
-from smfeval.summarise.windows import TOLERANCE, WindowRow, Windows, WindowSample, window_scores
+from smfeval.summarise.path_growth import PathGrowth, path_growth
+from smfeval.summarise.windows import TOLERANCE, WindowRow, Windows, WindowSample
 
 
 @dataclass(frozen=True)
@@ -145,6 +147,14 @@ def summarise_relative(
     return RelativeError(horizon, len(translation), dropped, numbers)
 
 
+class SeenMotion(NamedTuple):
+    """A claim and the reference in one world, about one body; covariances of the latter or None."""
+
+    claim: Claim
+    reference: Pose
+    noise: Floats | None
+
+
 @dataclass(frozen=True)
 class RelativeMotion:
     """Relative motion of a track under its claim.
@@ -156,8 +166,8 @@ class RelativeMotion:
     windows, overlapping, scored
         Windows of the horizon that is scored, those that do not overlap and from every scan on,
         and the row of the former; None where there is none.
-    growth
-        k over the length of stretches of the path; None where that cannot be seen.
+    seen
+        Claim and reference, where relative motion can be seen from the body in both.
     reason
         Why there can be no rows; None where there can.
     unscored
@@ -168,7 +178,7 @@ class RelativeMotion:
     windows: Windows | None = None
     overlapping: Windows | None = None
     scored: WindowRow | None = None
-    growth: PathGrowth | None = None
+    seen: SeenMotion | None = None
     reason: str | None = None
     unscored: str | None = None
 
@@ -192,9 +202,16 @@ class RelativeMotion:
         """The scored horizon with its scores; None under a bound, which scores nothing."""
         if self.scored is None or self.windows is None or self.overlapping is None:
             return None
-        free = 1 - self.windows.fitted / self.windows.error.size
-        scores, overlapping = window_scores(self.windows), window_scores(self.overlapping)
-        return WindowSample(self.scored, scores, overlapping, free)
+        return WindowSample(self.scored, self.windows, self.overlapping)
+
+    @cached_property
+    def growth(self) -> PathGrowth | None:
+        """k over the length of stretches of the path; None where that cannot be seen."""
+        if self.seen is None:
+            return None
+        claim, reference, noise = self.seen
+        joint, gauge = self.evidence.joint, self.evidence.gauge
+        return path_growth(joint, gauge, claim, reference, reference_covariance=noise)
 
     @property
     def worst_bound(self) -> Bound | None:

@@ -155,5 +155,5 @@ def _integrated(start: Claim, end: Claim, up: Floats) -> tuple[Floats, Floats]:
     """Covariance at p_j of what is integrated, of scan i carried there and of scan j. (m, 4, 4)."""
     arm = start.position - end.position
     early = integrated_covariance(GRAVITY_OBSERVED, arm, start.in_world(), up)
-    late = integrated_covariance(GRAVITY_OBSERVED, np.zeros_like(arm), end.in_world(), up)
+    late = integrated_covariance(GRAVITY_OBSERVED, None, end.in_world(), up)
     return early, late

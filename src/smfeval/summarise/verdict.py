@@ -9,8 +9,8 @@ from smfeval.maths.special import chi_squared_tail, chi_squared_tail_quantile
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.judgement import CONSISTENT, Judgement, Label
 from smfeval.summarise.number import Number
+from smfeval.summarise.quantities import K_AT_95
 
-K_AT_95 = "k_at_95"  # k with the interval that the verdict rests on, whatever level is shown
 FEWEST_SCANS = 4  # one to three poses can show anything
 NARROW = CONSISTENT  # an interval of k that holds 1 and lies within this factor of it
 SHOWN_LEVEL = 0.9
@@ -62,6 +62,13 @@ class Verdict:
     def to_dict(self) -> dict[str, Any]:
         """JSON data: all but the short form."""
         return {name: value for name, value in asdict(self).items() if name != "short"}
+
+
+def verdict_numbers(numbers: Mapping[str, Number]) -> dict[str, Number]:
+    """Of the numbers of a space, by what they are, those that a verdict reads."""
+    coverage = f"coverage_{words.exact(100 * SHOWN_LEVEL)}"
+    read = ("k", K_AT_95, "moment_k", "factor_per_axis", coverage)
+    return {name: numbers[name] for name in read if name in numbers}
 
 
 class _Finding(NamedTuple):

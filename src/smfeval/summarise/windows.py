@@ -19,6 +19,7 @@ least squares and costs its degrees of freedom. Under a bound, the scale is gran
 
 from bisect import bisect_left
 from dataclasses import dataclass, replace
+from functools import cached_property
 from statistics import NormalDist
 from typing import Literal
 
@@ -29,6 +30,7 @@ from smfeval.align.joint import (
     Claim,
     Joint,
     integrated_covariance,
+    lever,
     relative_covariance,
     shortest_lag,
 )
@@ -162,18 +164,28 @@ class WindowSample:
     ----------
     row
         Its inflation.
-    scores
-        Proper scores (`window_scores`) of windows that do not overlap. (m,) each.
-    overlapping
-        The same of windows from every scan on, a series that depends on itself. (M,) each.
-    free
-        Part of the degrees of freedom that fitted freedoms leave.
+    separate, overlapping
+        Its windows that do not overlap, and those from every scan on.
     """
 
     row: WindowRow
-    scores: dict[str, Floats]
-    overlapping: dict[str, Floats]
-    free: float = 1.0
+    separate: Windows
+    overlapping: Windows
+
+    @cached_property
+    def scores(self) -> dict[str, Floats]:
+        """Proper scores (`window_scores`) of windows that do not overlap. (m,) each."""
+        return window_scores(self.separate)
+
+    @cached_property
+    def overlapping_scores(self) -> dict[str, Floats]:
+        """The same of windows from every scan on, a series that depends on itself. (M,) each."""
+        return window_scores(self.overlapping)
+
+    @property
+    def free(self) -> float:
+        """Part of the degrees of freedom that fitted freedoms leave."""
+        return 1 - self.separate.fitted / self.separate.error.size
 
 
 def chi_squared_quantile(degrees: float, probability: float) -> float:
@@ -363,25 +375,55 @@ def bound_windows(
     claim: Claim,
     reference: Pose,
     *,
-    positively_correlated: bool = False,
     reference_covariance: Floats | None = None,
 ) -> Windows:
-    """Windows under a bound of their covariance, for a joint covariance that is not known.
+    """Windows under the bound of their covariance, for a joint covariance that is not known.
 
-    Sigma_j + carried Sigma_i if the two errors are positively correlated; else the widest,
-    (1 + 1/g) Sigma_j + (1 + g) carried Sigma_i, at most 2 (Sigma_j + carried Sigma_i) in trace.
+    The widest, (1 + 1/g) Sigma_j + (1 + g) carried Sigma_i, at most 2 (Sigma_j + carried Sigma_i)
+    in trace.
     """
-    second, up = first + horizon, np.zeros(3)  # six freedoms have no vertical
+    return bounds_of_windows(
+        horizon, first, claim, reference, reference_covariance=reference_covariance
+    )[0]
+
+
+def bounds_of_windows(
+    horizon: int,
+    first: Ints,
+    claim: Claim,
+    reference: Pose,
+    *,
+    reference_covariance: Floats | None = None,
+) -> tuple[Windows, Windows]:
+    """Windows under the widest bound, and under that of positively correlated errors.
+
+    The latter is Sigma_j + carried Sigma_i.
+    """
+    second = first + horizon
     start, end = claim[first], claim[second]
-    early, late = covariances_at_end(6, start, end, up)
-    claimed = early + late if positively_correlated else widest_sum(late, early)
+    early, late = _covariances_from_start(start, end)
+    widest, positive = widest_sum(late, early), late + early
     if reference_covariance is not None:
         noise = claim.with_covariance(reference_covariance)
-        early, late = covariances_at_end(6, noise[first], noise[second], up)
-        claimed = claimed + late + early
-    claimed = rotate_symmetric(np.swapaxes(so3.matrix(start.rotation), 1, 2), claimed)
-    error = displacement_error(6, start.pose, end.pose, select_ends(reference, first, second), up)
-    return Windows(horizon, first, second, error, claimed)
+        noise_early, noise_late = _covariances_from_start(noise[first], noise[second])
+        widest, positive = (each + noise_late + noise_early for each in (widest, positive))
+    ends = select_ends(reference, first, second)
+    error = displacement_error(6, start.pose, end.pose, ends, np.zeros(3))  # no vertical
+    found = Windows(horizon, first, second, error, widest)
+    return found, replace(found, covariance=positive)
+
+
+def _covariances_from_start(start: Claim, end: Claim) -> tuple[Floats, Floats]:
+    """Position covariance at p_j of scan i carried there and of scan j, in body axes of i.
+
+    All six freedoms: with b = R_i^T (p_j - p_i) the former is [I, -b^] S_i [I, -b^]^T.
+    """
+    arm = so3.rotate_back(start.rotation, end.position - start.position)
+    carry = lever(arm)[:, :3]
+    early = carry @ start.covariance @ np.swapaxes(carry, 1, 2)
+    turn = so3.compose(so3.inverse(start.rotation), end.rotation)
+    late = so3.rotate_covariance(turn, end.covariance[:, :3, :3])
+    return 0.5 * (early + np.swapaxes(early, 1, 2)), late
 
 
 def sampled_starts(scans: int, horizon: int) -> Ints:

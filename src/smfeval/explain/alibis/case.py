@@ -33,8 +33,8 @@ from smfeval.score import Residuals
 from smfeval.score.pit import honest_median
 from smfeval.summarise.judgement import RELATIVE_MOTION, Label
 from smfeval.summarise.number import Number, finite_or_none
-from smfeval.summarise.quantities import VERDICT_LEVEL
-from smfeval.summarise.verdict import K_AT_95, Verdict
+from smfeval.summarise.quantities import K_AT_95, VERDICT_LEVEL
+from smfeval.summarise.verdict import Verdict, verdict_numbers
 from smfeval.track import AnyTrack, CrossCovariance, GaussianTrack, ParticleTrack, Track
 
 IDENTITY_ROTATION = np.array([0.0, 0.0, 0.0, 1.0])
@@ -54,7 +54,7 @@ class AlibiCase:
     options: Options
     fitted: Ints  # scans that the alignment is fitted on
     left: Ints  # scans that it leaves to score
-    numbers: Mapping[str, Number]  # of the evaluation
+    numbers: Mapping[str, Number]  # of the evaluation, that a verdict reads
     own_joint: tuple[Joint, str]  # claimed in the estimate's own world, and why
     is_ensemble: bool = False  # the estimate had particles
     has_clock: bool = False  # a clock offset was found for it
@@ -217,7 +217,7 @@ def case_of(evaluation: Evaluation) -> tuple[AlibiCase, tuple[str, ...]]:
         options=options,
         fitted=np.arange(alignment.fitted_scans),
         left=left,
-        numbers=evaluation.position.numbers,
+        numbers=verdict_numbers(evaluation.position.numbers),
         own_joint=own_joint,
         is_ensemble=isinstance(placed, ParticleTrack),
         has_clock=evaluation.clock is not None,
@@ -339,7 +339,6 @@ def _verdict(case: AlibiCase, residuals: Residuals, k: Number) -> Verdict:
         singular=len(case.left) - len(scans),
         space=case.options.space,
         numbers={**case.numbers, "k": k, K_AT_95: k},
-        crps_by_axis={},
     )
     fit = FittedFreedoms(
         case.alignment.freedoms,

@@ -22,8 +22,7 @@ from smfeval.maths.arrays import Floats
 from smfeval.score.pit import honest_median
 from smfeval.score.pose import ROTATION
 from smfeval.score.spaces import RotationSpace
-from smfeval.summarise.numbers import by_quantity
-from smfeval.summarise.verdict import K_AT_95
+from smfeval.summarise.quantities import K_AT_95
 
 SEARCH_SCANS = 2_000  # evenly spaced: a search asks for the median some dozen times
 HALVINGS = 20  # of the logarithm of the share of the rotation: to 2e-5 of it
@@ -35,7 +34,7 @@ def constant_rotations(evaluation: Evaluation) -> tuple[Alibi, ...]:
     if found is None or found.constant is None:
         return ()
     constant = found.constant
-    median = by_quantity(found.numbers)["nees_median"].value
+    median = found.by_quantity["nees_median"].value
     scans = len(found.residuals)
     scored = as_judgement(constant.before, found.numbers[K_AT_95], median, scans)
     judged = as_judgement(constant.after, constant.k, constant.nees_median, scans)

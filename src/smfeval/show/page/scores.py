@@ -42,8 +42,7 @@ from smfeval.show.report import (
 from smfeval.show.series import LEVELS, coverage_curve
 from smfeval.summarise.number import finite_or_none
 from smfeval.summarise.numbers import NUMBERS, NumberRow, rows_of
-from smfeval.summarise.quantities import NOMINAL
-from smfeval.summarise.verdict import K_AT_95
+from smfeval.summarise.quantities import K_AT_95, NOMINAL
 from smfeval.track import ParticleTrack
 
 if TYPE_CHECKING:  # causes are found only where they are asked for
