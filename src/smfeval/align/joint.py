@@ -211,9 +211,9 @@ def growth(claim: Claim, *, up: tuple[float, float, float] = UP) -> Growth:
         return Growth(None, (), {}, f"{len(claim)} scans are too few to see how they grow")
     shrinking = {}
     problems = []
-    over_lags = [_steps_over(lag, claim) for lag in lags]
+    steps = _steps_over(lags, claim)
     for level in LEVELS:
-        shares, problem = _at_level(level, lags, over_lags, claim, np.array(up))
+        shares, problem = _at_level(level, lags, steps, claim, np.array(up))
         shrinking[level] = shares
         if problem is None:
             return Growth(level, lags, shrinking, GROWS_AS[level])
@@ -252,33 +252,37 @@ class Steps(NamedTuple):
     arm: Floats  # (m, 3)
     earlier: Floats  # (m, 6, 6)
     later: Floats  # (m, 6, 6)
+    lag: Ints  # t - s, (m,)
 
 
-def steps_between(s: Claim, t: Claim) -> Steps:
+def steps_between(claim: Claim, s: Ints, t: Ints) -> Steps:
     """Steps from scans to later ones."""
-    return Steps(s.position - t.position, s.in_world(), t.in_world())
+    early, late = claim[s], claim[t]
+    return Steps(early.position - late.position, early.in_world(), late.in_world(), t - s)
 
 
-def _steps_over(lag: int, claim: Claim) -> Steps:
-    """Steps over a lag, evenly along the track."""
-    s = spaced_indices(len(claim) - lag, SAMPLES)
-    return steps_between(claim[s], claim[s + lag])
+def _steps_over(lags: tuple[int, ...], claim: Claim) -> Steps:
+    """Steps over each lag, evenly along the track."""
+    starts = [spaced_indices(len(claim) - lag, SAMPLES) for lag in lags]
+    s = np.concatenate(starts)
+    return steps_between(claim, s, s + np.repeat(lags, [len(each) for each in starts]))
 
 
 def _at_level(
-    level: int, lags: tuple[int, ...], over_lags: list[Steps], claim: Claim, up: Floats
+    level: int, lags: tuple[int, ...], steps: Steps, claim: Claim, up: Floats
 ) -> tuple[tuple[float, ...], str | None]:
     """Share of shrinking scans at each lag, and what speaks against the level, if anything."""
     n = len(claim)
-    shares = tuple(shrinking_share(level, steps, up) for steps in over_lags)
+    shares = shrinking_shares(level, lags, steps, up)
     if max(shares) > SHRUNK_SHARE:
         return shares, f"covariances shrink in {words.share(max(shares))} of the scans"
-    whole = growth_over(level, steps_between(claim[1:2], claim[n - 1 :]), up)
+    whole = growth_over(level, steps_between(claim, np.array([1]), np.array([n - 1])), up)
     if not (whole >= GROWN).all() or not len(whole):
         return shares, "covariances hardly grow from the start to the end"
-    slowest = RANDOM_WALK_GROWTH * lags[0] / n
-    if level == 3 and np.quantile(growth_over(level, over_lags[0], up), 0.05) < slowest:
-        return shares, "covariances do not grow steadily"
+    if level == 3:
+        shortest = Steps(*(each[steps.lag == lags[0]] for each in steps))
+        if np.quantile(growth_over(level, shortest, up), 0.05) < RANDOM_WALK_GROWTH * lags[0] / n:
+            return shares, "covariances do not grow steadily"
     if level < 6 and _lacks_blocks(claim):
         return shares, f"the rotation covariance grows, but has {NO_BLOCK} with the position"
     return shares, None
@@ -308,7 +312,7 @@ def _has_no_blocks(claim: Claim) -> bool:
 
 def growth_over(level: int, steps: Steps, up: Floats) -> Floats:
     """g = 1 - lambda_max(P_t^-1 P_s->t); pairs whose P_t is singular are left out. (m,)."""
-    later, earlier = _integrated_over(level, steps, up)
+    later, earlier, _ = _integrated_over(level, steps, up)
     scale = np.sqrt(np.diagonal(later, axis1=1, axis2=2))
     scale = scale[:, :, None] * scale[:, None, :]
     value, vector = np.linalg.eigh(later / scale)
@@ -316,25 +320,27 @@ def growth_over(level: int, steps: Steps, up: Floats) -> Floats:
     return 1 - np.linalg.eigvalsh(np.swapaxes(root, 1, 2) @ (earlier / scale) @ root)[:, -1]
 
 
-def shrinking_share(level: int, steps: Steps, up: Floats) -> float:
-    """Share of pairs with g < SHRUNK, where (1 - SHRUNK) P_t - P_s->t has a negative pivot.
+def shrinking_shares(
+    level: int, lags: tuple[int, ...], steps: Steps, up: Floats
+) -> tuple[float, ...]:
+    """Share of pairs at each lag with g < SHRUNK: (1 - SHRUNK) P_t - P_s->t has a negative pivot.
 
-    1 if there is no pair whose P_t is regular.
+    1 where P_t is singular throughout.
     """
-    later, earlier = _integrated_over(level, steps, up)
-    if not len(later):
-        return 1.0
-    return float(np.mean(smallest_pivot((1 - SHRUNK) * later - earlier) < 0))
+    later, earlier, lag = _integrated_over(level, steps, up)
+    shrank = smallest_pivot((1 - SHRUNK) * later - earlier) < 0
+    at_lags = (shrank[lag == each] for each in lags)
+    return tuple(float(np.mean(each)) if len(each) else 1.0 for each in at_lags)
 
 
-def _integrated_over(level: int, steps: Steps, up: Floats) -> tuple[Floats, Floats]:
-    """P_t and P_s->t of the pairs whose P_t is regular."""
+def _integrated_over(level: int, steps: Steps, up: Floats) -> tuple[Floats, Floats, Ints]:
+    """P_t, P_s->t and t - s of the pairs whose P_t is regular."""
     later = integrated_covariance(level, None, steps.later, up)
-    earlier = integrated_covariance(level, steps.arm, steps.earlier, up)
     regular = smallest_pivot(later) > SURELY_REGULAR
     doubtful = np.flatnonzero(~regular)
     regular[doubtful] = correlation_eigenvalue(later[doubtful]) > SINGULAR
-    return later[regular], earlier[regular]
+    earlier = integrated_covariance(level, steps.arm[regular], steps.earlier[regular], up)
+    return later[regular], earlier, steps.lag[regular]
 
 
 # The integrated part x, and the pose error (e, theta) = H x + (0, w)

@@ -364,15 +364,20 @@ def fit_covariance_bound(fit: FitWeights, claim: Claim) -> Floats:
 
 
 def bound_covariance(
-    fit: FitWeights, claim: Claim, *, space: Space = "position", at: Ints | None = None
+    fit: FitWeights,
+    claim: Claim,
+    *,
+    space: Space = "position",
+    at: Ints | None = None,
+    fitted: Floats | None = None,
 ) -> Floats:
     """An upper bound of Cov(r_t) whatever the correlations. -> (n, 3, 3) or (n, 6, 6).
 
     (1 + 1/g) Sigma_t + (1 + g) G_t C G_t^T, g_t = sqrt(tr Sigma_t / tr G_t C G_t^T). Errors beyond
     it convict; nothing acquits, and scores under it are not proper. `at` are the scans wanted, of
-    all.
+    all; `fitted` is C (`fit_covariance_bound`) where it is known already.
     """
-    C = fit_covariance_bound(fit, claim)
+    C = fit_covariance_bound(fit, claim) if fitted is None else fitted
     return _over(fit, claim if at is None else claim[at], C, space, correlated=True)
 
 

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from smfeval.maths import so3
-from smfeval.maths.arrays import Floats
+from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
+from smfeval.maths.symmetric import smallest_pivot
 from smfeval.track import GaussianTrack, Track
 
 ZERO_RANK = 1e-12  # an eigenvalue of the correlation matrix below this counts as zero
+FULL_RANK = 1e-6  # a smallest pivot above this needs no eigenvalues
 SAME = 1e-9  # covariances that differ by less than this, relatively, are one and the same
 WORTH_COMPARING = 20  # scans: fewer are too short to say that anything grows
 UNKNOWN_VARIANCE = 1e5  # m^2 or rad^2: from here on a variance is a placeholder for "unknown"
@@ -97,12 +99,16 @@ def _placeholder_axes(covariance: Floats) -> tuple[str, ...]:
     return tuple(axis for axis, unknown in zip(AXES, large, strict=False) if unknown)
 
 
-def _rank(covariance: Floats) -> Floats:
-    """Rank of each covariance, counted on its correlation matrix."""
+def _rank(covariance: Floats) -> Ints:
+    """Rank of each covariance, counted on its correlation matrix. (n,)."""
+    rank = np.full(len(covariance), covariance.shape[-1])
+    doubtful = np.flatnonzero(~(smallest_pivot(covariance) > FULL_RANK))
+    covariance = covariance[doubtful]
     diagonal = np.diagonal(covariance, axis1=1, axis2=2)
     scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     correlation = covariance / scale[:, :, None] / scale[:, None, :]
-    return (np.linalg.eigvalsh(correlation) > ZERO_RANK).sum(axis=1)
+    rank[doubtful] = (np.linalg.eigvalsh(correlation) > ZERO_RANK).sum(axis=1)
+    return rank
 
 
 GAP_FACTOR = 2.5  # a step longer than this many median steps is a gap: at least one scan is missing

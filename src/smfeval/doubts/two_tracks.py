@@ -163,6 +163,17 @@ class MatchedTracks:
         """Of the two motions as read."""
         return coherence(*self.motions)
 
+    @cached_property
+    def constant_rotation(self) -> Floats | None:
+        """Between the bodies' axes, where it stands out from how it scatters. (3, 3)."""
+        if not self.shows_motion or self.coherence < COHERENT:
+            return None
+        ours, theirs = self.motions
+        between = rotation_between(ours, theirs)
+        angle = float(so3.angle(so3.quaternion(between)))
+        is_large = angle >= LEAST_ROTATION_RAD
+        return between if is_large and angle >= SCATTERS * _scatter(ours, theirs, between) else None
+
 
 def doubts_between(tracks: MatchedTracks) -> tuple[Doubt, ...]:
     """All doubts about two matched tracks, in the order of the table."""
@@ -268,14 +279,11 @@ def _is_straight(tracks: MatchedTracks) -> bool:
 
 def _extrinsic(tracks: MatchedTracks) -> Doubt | None:
     """Bodies whose axes differ by a constant rotation: an extrinsic that is missing or wrong."""
-    if not tracks.shows_motion or tracks.coherence < COHERENT:
+    if tracks.constant_rotation is None:
         return None
-    ours, theirs = tracks.motions
-    between = rotation_between(ours, theirs)
-    angle = float(so3.angle(so3.quaternion(between)))
-    if angle < max(LEAST_ROTATION_RAD, SCATTERS * _scatter(ours, theirs, between)):
-        return None
-    missing = body_between(*long_motions(tracks))[0], so3.quaternion(between)
+    rotation = so3.quaternion(tracks.constant_rotation)
+    angle = float(so3.angle(rotation))
+    missing = body_between(*long_motions(tracks))[0], rotation
     degrees = words.angle(float(np.degrees(angle)))
     if tracks.extrinsic is None:
         what = f"the bodies' axes differ by a constant rotation of {degrees} (an extrinsic?)"
@@ -298,7 +306,8 @@ def _extrinsic_option(pose: Pose) -> tuple[str, str]:
 
 def _lever_arm(tracks: MatchedTracks) -> Doubt | None:
     """Errors that turn with the body: the reference is that of another point of it."""
-    if _extrinsic(tracks) is not None or (missing := lever_that_explains(tracks)) is None:
+    missing = None if tracks.constant_rotation is not None else lever_that_explains(tracks)
+    if missing is None:
         return None
     length = words.length(float(np.linalg.norm(missing[0])))
     if so3.angle(missing[1]) < LEAST_ROTATION_RAD:

@@ -28,6 +28,7 @@ from smfeval.align.joint import (
 from smfeval.align.projection import (
     FitWeights,
     bound_covariance,
+    fit_covariance_bound,
     fit_weights,
     granted_covariance,
     is_determined,
@@ -127,6 +128,11 @@ class AlignedClaim:
         if self.how == "granted":
             return granted_covariance(self.fit, self.claim, space="pose")
         return None
+
+    @cached_property
+    def fit_bound(self) -> Floats:
+        """Upper bound of the covariance of what was fitted, whatever the correlations. (q, q)."""
+        return fit_covariance_bound(self.fit, self.claim)
 
     @property
     def sentence(self) -> str:
@@ -332,6 +338,7 @@ def _gather(
             stamp,
             oriented=oriented,
             reference_covariance=noise,
+            fitted=claimed.fit_bound if all_bounds else None,
             all_bounds=all_bounds,
         )
     rows = gather_rows(
@@ -375,7 +382,7 @@ def _axes_bound(
 ) -> tuple[Bound, ...]:
     """The any-correlation bound on some of the axes."""
     claim, at = claimed.claim, spaced_scans(len(reference))
-    largest = bound_covariance(claimed.fit, claim, at=at)
+    largest = bound_covariance(claimed.fit, claim, at=at, fitted=claimed.fit_bound)
     if noise is not None:
         largest = largest + bound_covariance(claimed.fit, claim.with_covariance(noise), at=at)
     largest = largest[:, space.columns][:, :, space.columns]

@@ -267,7 +267,7 @@ def _evidence(case: OrientedCase, space: OrientedSpace) -> Evidence:
     if fit.gauge == "none":
         return Evidence(joint, fit.gauge, rows, ())
     at = spaced_scans(len(case.reference))
-    residuals = space.select(case.bounded(at), case.estimate.rotation[at])
+    residuals = space.select(case.bounded, case.estimate.rotation[at])
     terms = residuals.likelihood_terms
     regular = ~normal.is_singular(residuals.predicted_covariance, terms.pivot)
     if not regular.any():

@@ -9,7 +9,7 @@ from smfeval import words
 from smfeval.align.body import move_to_body
 from smfeval.align.joint import rotate_blocks
 from smfeval.align.projection import bound_covariance
-from smfeval.evaluation.claim import AlignedClaim
+from smfeval.evaluation.claim import AlignedClaim, spaced_scans
 from smfeval.evaluation.metrics import FittedFreedoms
 from smfeval.evaluation.result import SpaceScores, Turns
 from smfeval.maths import normal, so3
@@ -51,11 +51,12 @@ class OrientedCase:
         claimed = None if covariance is None else covariance[self.left]
         return self._residuals(*self.scored, claimed)
 
-    def bounded(self, at: Ints) -> Residuals:
-        """The same on some of all scans, under the largest covariance of any correlation."""
-        claim, fit = self.claim.claim, self.claim.fit
+    @cached_property
+    def bounded(self) -> Residuals:
+        """The same on scans that stand for all, under the largest covariance of any correlation."""
+        claim, fit, at = self.claim.claim, self.claim.fit, spaced_scans(len(self.reference))
         estimate, reference = self.estimate[at], self.reference[at]
-        largest = bound_covariance(fit, claim, space="pose", at=at)
+        largest = bound_covariance(fit, claim, space="pose", at=at, fitted=self.claim.fit_bound)
         if self.options.reference_covariance and isinstance(self.reference, GaussianTrack):
             noise = claim.with_covariance(self.reference.covariance)
             largest = largest + bound_covariance(fit, noise, space="pose", at=at)

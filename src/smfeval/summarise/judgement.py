@@ -130,6 +130,7 @@ def gather(
     *,
     oriented: bool = True,
     reference_covariance: Floats | None = None,
+    fitted: Floats | None = None,
     all_bounds: bool = True,
 ) -> Evidence:
     """Rows and bounds of a track after alignment.
@@ -137,6 +138,7 @@ def gather(
     Claim and reference are in one world and about one body; stamps (n,) in nanoseconds. Relative
     motion is seen from the body, in both tracks. A reference that is not `oriented` (positions, or
     another body's axes) therefore judges displacements only where rotations are not integrated.
+    `fitted` bounds the covariance of what was fitted (`fit_covariance_bound`), where it is known.
     Without `all_bounds` there are none where the rows decide, for these go first.
     """
     rows = gather_rows(
@@ -151,7 +153,7 @@ def gather(
     evidence = Evidence(joint, fit.gauge, rows, ())
     if not all_bounds and judge(evidence).label != "cannot tell":
         return evidence
-    bounds = _fit_bound(fit, claim, reference, reference_covariance)
+    bounds = _fit_bound(fit, claim, reference, reference_covariance, fitted)
     if oriented:
         scaled = fit.gauge == "sim3"
         bounds += _window_bounds(claim, reference, stamp, reference_covariance, scaled=scaled)
@@ -192,10 +194,14 @@ def _rows(every: Iterable[Windows], stamp: Ints, path_m: Floats) -> tuple[Window
 
 
 def _fit_bound(
-    fit: FitWeights, claim: Claim, reference: Pose, reference_covariance: Floats | None
+    fit: FitWeights,
+    claim: Claim,
+    reference: Pose,
+    reference_covariance: Floats | None,
+    fitted: Floats | None,
 ) -> list[Bound]:
     at = sampled_starts(len(claim), 0)
-    largest = bound_covariance(fit, claim, at=at)
+    largest = bound_covariance(fit, claim, at=at, fitted=fitted)
     if reference_covariance is not None:
         noise = claim.with_covariance(reference_covariance)
         largest = largest + bound_covariance(fit, noise, at=at)
