@@ -148,7 +148,7 @@ def test_too_few_scans_or_none_that_vary_have_no_autocorrelation(rng):
     still = evaluate(belief(np.full((40, 3), 0.01), S, name="still"), reference(40), options=FAST)
     frozen = replace(
         still,
-        position=replace(still.position, series=still.position.series | {"ape": np.ones(40)}),
+        position=replace(still.position, series={**still.position.series, "ape": np.ones(40)}),
     )
     with pytest.raises(SeriesError, match="still: the error never changes"):
         draw("autocorrelation", frozen)
