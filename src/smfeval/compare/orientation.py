@@ -14,7 +14,6 @@ from smfeval import words
 from smfeval.compare.difference import Difference
 from smfeval.errors import TrackError
 from smfeval.evaluation.claim import constant_rotation
-from smfeval.maths import normal
 from smfeval.score.pose import check_axes
 from smfeval.score.spaces import PoseSpace, RotationSpace
 from smfeval.score.tangent import ClaimedAxes, find_claimed, pose_residuals
@@ -68,7 +67,7 @@ def compare_orientation(found: Difference, intervals: Intervals) -> tuple[PairSp
             continue
         residuals = space.select(whole, a.rotation)
         terms = residuals.likelihood_terms
-        regular = ~normal.is_singular(residuals.predicted_covariance, terms.pivot)
+        regular = ~terms.singular
         if not regular.any():
             continue
         relative = terms.nees[regular] / median_chi_squared(space.dimension)

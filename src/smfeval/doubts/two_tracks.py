@@ -155,7 +155,7 @@ class MatchedTracks:
         )
         if not isinstance(belief, GaussianTrack):
             return True
-        claimed = np.sqrt(np.trace(belief.position_covariance, axis1=1, axis2=2))
+        claimed = np.sqrt(np.einsum("nii->n", belief.covariance[:, :3, :3]))
         return bool(np.median(claimed) > SEVERAL * np.median(self.error_m))
 
     @cached_property

@@ -26,7 +26,7 @@ from smfeval.evaluation.oriented_case import (
     measure,
 )
 from smfeval.evaluation.result import ConstantRotation, SpaceScores, Turns
-from smfeval.maths import normal, so3
+from smfeval.maths import so3
 from smfeval.maths.arrays import Ints
 from smfeval.maths.special import chi_squared_tail_quantile
 from smfeval.options import Options
@@ -269,7 +269,7 @@ def _evidence(case: OrientedCase, space: OrientedSpace) -> Evidence:
     at = spaced_scans(len(case.reference))
     residuals = space.select(case.bounded, case.estimate.rotation[at])
     terms = residuals.likelihood_terms
-    regular = ~normal.is_singular(residuals.predicted_covariance, terms.pivot)
+    regular = ~terms.singular
     if not regular.any():
         return Evidence(joint, fit.gauge, rows, ())
     median = median_chi_squared(space.dimension)

@@ -12,7 +12,7 @@ from smfeval.align.projection import bound_covariance
 from smfeval.evaluation.claim import AlignedClaim, spaced_scans
 from smfeval.evaluation.metrics import FittedFreedoms
 from smfeval.evaluation.result import SpaceScores, Turns
-from smfeval.maths import normal, so3
+from smfeval.maths import so3
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.options import Options
 from smfeval.score import Residuals, scores
@@ -117,8 +117,7 @@ def _usable_scans(residuals: Residuals, space: OrientedSpace) -> tuple[Bools, tu
     variance = np.stack([residuals.covariance[:, row, row] for row in space.turning])
     sigma = np.sqrt(np.maximum(variance.max(axis=0), 0.0))
     wide = sigma > SIGMA_REFUSED_RAD
-    terms = residuals.likelihood_terms
-    singular = normal.is_singular(residuals.predicted_covariance, terms.pivot) & ~wide
+    singular = residuals.likelihood_terms.singular & ~wide
     notes = []
     for bad, why in (
         (wide, f"a rotation sigma above {words.exact(SIGMA_REFUSED_RAD)} rad goes around"),

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from smfeval.maths.arrays import Bools, Floats
+from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.special import chi_squared_cdf
-from smfeval.maths.symmetric import chunks, correlation_eigenvalue, smallest_pivot
+from smfeval.maths.symmetric import chunks, correlation_eigenvalue
 
 Columns = list[Floats]  # one array over scans for each dimension
 
@@ -30,6 +30,26 @@ class LdlFactors:
         for row, pivot in zip(self.matrix[1:], self.pivot[1:], strict=True):
             np.minimum(least, pivot / row[-1], out=least)
         return least
+
+    def is_singular(self) -> Bools:
+        """Whether S has no inverse, up to rounding. (m,)."""
+        variance = [row[-1] for row in self.matrix]
+        least, most = variance[0], variance[0]
+        for each in variance[1:]:
+            least, most = np.minimum(least, each), np.maximum(most, each)
+        singular: Bools = least <= ROUNDING * most
+        rows = np.flatnonzero(~singular & ~(self.smallest_pivot() > SURELY_REGULAR))
+        if len(rows):
+            singular[rows] = correlation_eigenvalue(self._whole(rows)) <= SINGULAR
+        return singular
+
+    def _whole(self, rows: Ints) -> Floats:
+        """S of some scans. (k, d, d)."""
+        whole = np.empty((len(rows), len(self.matrix), len(self.matrix)))
+        for i, row in enumerate(self.matrix):
+            for j, entry in enumerate(row):
+                whole[:, i, j] = whole[:, j, i] = entry[rows]
+        return whole
 
     def minors(self) -> Floats:
         """Sum of the three principal minors of two rows; a sum of what is not negative. (m,)."""
@@ -106,26 +126,25 @@ class LikelihoodTerms:
         Squared Mahalanobis length e^T S^-1 e.
     logdet
         log det S.
-    pivot
-        Smallest pivot of the correlation matrix of S; where it is not positive, S has no inverse
-        and the others mean nothing.
+    singular
+        Whether S has no inverse, up to rounding, so that the others mean nothing.
     """
 
     nees: Floats
     logdet: Floats
-    pivot: Floats
+    singular: Bools
 
 
 def likelihood_terms(error: ArrayLike, covariance: ArrayLike) -> LikelihoodTerms:
-    """NEES, log determinant and smallest pivot. (..., d), (..., d, d) -> (...) each."""
+    """NEES, log determinant and whether they exist. (..., d), (..., d, d) -> (...) each."""
     batch, error, covariance = flatten_scans(error, covariance)
-    found = LikelihoodTerms(*np.empty((3, len(error))))
+    found = LikelihoodTerms(*np.empty((2, len(error))), np.empty(len(error), dtype=np.bool_))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         for part in chunks(len(error)):
-            pivots = factor_covariance(covariance[part])
-            found.nees[part] = pivots.squared_distance(columns(error[part]))
-            found.logdet[part] = sum(np.log(pivot) for pivot in pivots.pivot)
-            found.pivot[part] = pivots.smallest_pivot()
+            factors = factor_covariance(covariance[part])
+            found.nees[part] = factors.squared_distance(columns(error[part]))
+            found.logdet[part] = sum(np.log(pivot) for pivot in factors.pivot)
+            found.singular[part] = factors.is_singular()
     if batch == found.nees.shape:
         return found
     return LikelihoodTerms(*(each.reshape(batch) for each in vars(found).values()))
@@ -185,18 +204,12 @@ def probability_within(nees: Floats, dimension: int) -> Floats:
     return out
 
 
-def is_singular(covariance: Floats, pivot: Floats | None = None) -> Bools:
-    """Scans whose covariance has no inverse, up to rounding. (n, d, d) -> (n,).
-
-    `pivot` is the smallest of each correlation matrix, where a fit has found it already.
-    """
+def is_singular(covariance: Floats) -> Bools:
+    """Scans whose covariance has no inverse, up to rounding. (n, d, d) -> (n,)."""
     singular = np.empty(len(covariance), dtype=np.bool_)
-    for part in chunks(len(covariance)):
-        variance = np.ascontiguousarray(np.diagonal(covariance[part], axis1=1, axis2=2).T)
-        singular[part] = variance.min(axis=0) <= ROUNDING * variance.max(axis=0)
-        least = smallest_pivot(covariance[part]) if pivot is None else pivot[part]
-        rows = np.flatnonzero(~singular[part] & ~(least > SURELY_REGULAR))
-        singular[part.start + rows] = correlation_eigenvalue(covariance[part][rows]) <= SINGULAR
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        for part in chunks(len(covariance)):
+            singular[part] = factor_covariance(covariance[part]).is_singular()
     return singular
 
 

@@ -161,7 +161,7 @@ class PositionSpace:
         """Scans whose covariance has an inverse; the others are refused if asked to. (n,)."""
         if residuals.covariance is None:
             return np.ones(len(residuals), dtype=np.bool_)
-        bad = normal.is_singular(residuals.predicted_covariance, residuals.likelihood_terms.pivot)
+        bad = residuals.likelihood_terms.singular
         if bad.all() or (bad.any() and singular == "refuse"):
             raise self._singular_error(estimate, residuals, bad)
         return ~bad
