@@ -138,9 +138,10 @@ class LikelihoodTerms:
 def likelihood_terms(error: ArrayLike, covariance: ArrayLike) -> LikelihoodTerms:
     """NEES, log determinant and whether they exist. (..., d), (..., d, d) -> (...) each."""
     batch, error, covariance = flatten_scans(error, covariance)
-    found = LikelihoodTerms(*np.empty((2, len(error))), np.empty(len(error), dtype=np.bool_))
+    n = len(error)
+    found = LikelihoodTerms(np.empty(n), np.empty(n), np.empty(n, dtype=np.bool_))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        for part in chunks(len(error)):
+        for part in chunks(n):
             factors = factor_covariance(covariance[part])
             found.nees[part] = factors.squared_distance(columns(error[part]))
             found.logdet[part] = sum(np.log(pivot) for pivot in factors.pivot)
