@@ -63,6 +63,7 @@ class BodyMotion:
     def __getitem__(self, windows: Ints) -> "BodyMotion":
         return BodyMotion(self.displacement[windows], self.turn[windows])
 
+    @cached_property
     def directions(self) -> Floats:
         """Both in units of their own root mean square, one after the other. (2 m, 3)."""
         parts = (self.displacement, self.turn)
@@ -88,14 +89,14 @@ def body_motion(poses: Pose) -> BodyMotion:
 
 def rotation_between(first: BodyMotion, second: BodyMotion) -> Floats:
     """The rotation X that brings the second motion closest to the first (Kabsch). (3, 3)."""
-    left, _, right = np.linalg.svd(first.directions().T @ second.directions())
+    left, _, right = np.linalg.svd(first.directions.T @ second.directions)
     sign = np.sign(np.linalg.det(left @ right)) or 1.0
     return (left * np.array([1.0, 1.0, sign])) @ right
 
 
 def coherence(first: BodyMotion, second: BodyMotion) -> float:
     """How well one rotation explains displacement and turn: the cosine of what it leaves."""
-    ours, theirs = first.directions(), second.directions() @ rotation_between(first, second).T
+    ours, theirs = first.directions, second.directions @ rotation_between(first, second).T
     norm = np.linalg.norm(ours) * np.linalg.norm(theirs)
     return float(np.sum(ours * theirs) / norm) if norm else 1.0
 
@@ -374,6 +375,7 @@ def body_between(ours: BodyMotion, theirs: BodyMotion, *, turns: bool = True) ->
     where nothing shows it. X is known to be 1 where it is not one that `turns`.
     """
     turned = so3.matrix(so3.exp(ours.turn)) - np.eye(3)
+    solution = np.linalg.pinv(turned.reshape(-1, 3), rcond=UNSEEN_AXIS)
     lever: Floats = np.zeros(3)
     between: Floats = np.eye(3)
     for _ in range(ALTERNATIONS if turns else 1):
@@ -381,8 +383,7 @@ def body_between(ours: BodyMotion, theirs: BodyMotion, *, turns: bool = True) ->
             moved = replace(ours, displacement=ours.displacement + turned @ lever)
             between = rotation_between(moved, theirs)
         left = theirs.displacement @ between.T - ours.displacement
-        solution = np.linalg.lstsq(turned.reshape(-1, 3), left.reshape(-1), rcond=UNSEEN_AXIS)
-        lever = np.asarray(solution[0], dtype=np.float64)
+        lever = solution @ left.reshape(-1)
     return lever, so3.quaternion(between)
 
 
