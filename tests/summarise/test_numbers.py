@@ -1,6 +1,9 @@
 """The table of numbers: a new rule is its formula and its row, and is seen everywhere."""
 
 import json
+import pickle
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,8 +11,10 @@ import pytest
 
 from smfeval.maths.special import normal_quantile
 from smfeval.score import RULES, Rule
+from smfeval.summarise import quantities
 from smfeval.summarise.numbers import NUMBERS, number_named, rule_row
 from support.commands import run
+from support.evaluations import EXACT, evaluated
 from support.study_folders import HERE, entered
 
 HUBER_M = 0.05
@@ -106,3 +111,67 @@ def test_a_row_is_found_by_its_name_and_by_its_aliases():
 def test_what_honest_beliefs_have_is_written_for_their_dimension():
     assert NUMBERS["nees_median"].comparison(1).startswith(f"{normal_quantile(0.75) ** 2:.3g} if")
     assert NUMBERS["nees_mean"].comparison(2, gaussian=False).startswith("2 if Gaussian")
+
+
+@pytest.fixture
+def computed(monkeypatch):
+    """How often each rule was computed."""
+    count = Counter()
+
+    def counting(rule):
+        def formula(residuals, settings):
+            count[rule.name, residuals.space] += 1
+            return rule.formula(residuals, settings)
+
+        return replace(rule, formula=formula)
+
+    for name, rule in list(RULES.items()):
+        monkeypatch.setitem(RULES, name, counting(rule))
+    return count
+
+
+def test_a_number_is_computed_when_it_is_read_and_only_once(rng, computed):
+    found = evaluated(rng)
+    dear = {("energy", "position"), ("crps", "position"), ("energy_rotation", "rotation")}
+    assert dear.isdisjoint(computed)
+    assert found["energy"].value > 0
+    assert ("energy", "position") in computed
+    assert ("crps", "position") not in computed
+    found.to_dict()
+    found.per_scan()
+    assert dear <= set(computed)
+    assert set(computed.values()) == {1}
+
+
+def test_a_name_that_is_no_number_is_refused_and_computes_nothing(rng, computed):
+    found = evaluated(rng)
+    before = dict(computed)
+    assert found.position.numbers.get("k_rotation") is None  # it is one of the rotation's
+    with pytest.raises(KeyError, match="crps"):
+        found.rotation.series["crps"]
+    assert computed == before
+
+
+def test_the_order_in_which_numbers_are_read_changes_none():
+    forward, backward = (evaluated(np.random.default_rng(1), options=EXACT) for _ in range(2))
+    for name in reversed(NUMBERS):
+        backward.get(name)
+    assert backward.to_dict() == forward.to_dict()
+    assert pickle.loads(pickle.dumps(forward)).to_dict() == forward.to_dict()
+
+
+def test_numbers_together_are_those_that_each_has_alone(monkeypatch):
+    together = evaluated(np.random.default_rng(1), 400, options=EXACT).to_dict()
+    monkeypatch.setattr(quantities, "SHORT", 0)
+    alone = evaluated(np.random.default_rng(1), 400, options=EXACT).to_dict()
+    for part in ("scores", "calibration", "rotation", "pose"):
+        assert _flat(alone[part]) == pytest.approx(_flat(together[part]), rel=1e-12)
+
+
+def _flat(document, name=""):
+    """Every number of a document by its path."""
+    if isinstance(document, dict):
+        return {
+            k: v for key, part in document.items() for k, v in _flat(part, f"{name}/{key}").items()
+        }
+    return {name: document} if isinstance(document, float) else {}
