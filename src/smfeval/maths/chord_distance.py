@@ -14,10 +14,10 @@ import numpy as np
 
 from smfeval.maths.arrays import Floats
 from smfeval.maths.normal_distance import (
+    ANY_MEAN,
     ScaledForm,
     central_distance,
     distance_rule,
-    expected_distance,
     scaled_form,
     scan_chunks,
 )
@@ -30,13 +30,21 @@ ONE_TERM = 0.02  # rad^2: E|Y|^2 below which the fifth and higher powers are 1e-
 
 def expected_chord(mean: Floats, covariance: Floats, *, beta: float) -> Floats:
     """E (2 sin(|Y|/2))^beta of Y ~ N(mean, covariance). (n, d), (n, d, d) -> (n,)."""
-    return expected_distance(mean, covariance, beta=beta) + _chord_excess(mean, covariance, beta)
+    rule, chord = distance_rule(beta, *ANY_MEAN), np.empty(len(mean))
+    room = rule.workspace(len(mean))
+    for scans in scan_chunks(len(mean)):
+        form = scaled_form(mean[scans], covariance[scans])
+        chord[scans] = rule.moment(form, room) + _chord_excess(form, beta)
+    return chord
 
 
 def expected_central_chord(covariance: Floats, *, beta: float) -> Floats:
     """The same of Y ~ N(0, covariance). (n, d, d) -> (n,)."""
-    zero = np.zeros(covariance.shape[:2])
-    return central_distance(covariance, beta=beta) + _chord_excess(zero, covariance, beta)
+    chord = central_distance(covariance, beta=beta)
+    zero = np.zeros((1, covariance.shape[-1]))
+    for scans in scan_chunks(len(chord)):
+        chord[scans] += _chord_excess(scaled_form(zero, covariance[scans]), beta)
+    return chord
 
 
 def chord_series(beta: float) -> tuple[float, float, float]:
@@ -45,21 +53,20 @@ def chord_series(beta: float) -> tuple[float, float, float]:
     return -a, a * a / 2 - b, a * b - c - a**3 / 6
 
 
-def _chord_excess(mean: Floats, covariance: Floats, beta: float) -> Floats:
-    """E (2 sin(|Y|/2))^beta - E|Y|^beta, by the higher moments. (n,)."""
-    square = np.einsum("nii->n", covariance) + np.einsum("ni,ni->n", mean, mean)
-    excess = np.empty(len(mean))
-    for terms, rows in ((1, square < ONE_TERM), (3, ~(square < ONE_TERM))):
-        at = np.flatnonzero(rows)
-        for part in scan_chunks(len(at)):
-            scans = at[part]
-            excess[scans] = _sum_of_powers(mean[scans], covariance[scans], beta, terms)
+def _chord_excess(form: ScaledForm, beta: float) -> Floats:
+    """E (2 sin(|Y|/2))^beta - E|Y|^beta, by the higher moments. (scans,)."""
+    small = form.square < ONE_TERM
+    if small.all():
+        return _sum_of_powers(form, beta, terms=1)
+    excess = np.empty_like(form.square)
+    for terms, rows in ((1, small), (3, ~small)):
+        excess[rows] = _sum_of_powers(form[rows], beta, terms)
     return excess
 
 
-def _sum_of_powers(mean: Floats, covariance: Floats, beta: float, terms: int) -> Floats:
-    """h_1 E|Y|^(beta+2) + ..., one term or three. (n,)."""
-    rule, form = distance_rule(beta, *COARSE), scaled_form(mean, covariance)
+def _sum_of_powers(form: ScaledForm, beta: float, terms: int) -> Floats:
+    """h_1 E|Y|^(beta+2) + ..., one term or three. (scans,)."""
+    rule = distance_rule(beta, *COARSE)
     at_nodes = _damped_moments(form, rule.powers[:, 1:2], terms)
     at_zero = _damped_moments(form, np.zeros((1, 1)), terms)
     total, power = np.zeros_like(form.square), form.square ** (beta / 2)
@@ -75,8 +82,8 @@ def _damped_moments(form: ScaledForm, x: Floats, terms: int) -> list[Floats]:
     With P = det(I + x S), b = m^T adj(I + x S) m / P and phi = P^(-1/2) exp(-x b / 2), the
     derivatives of -log phi in s are g_1 = P'/P + (x b)', g_2 = 2 (P'/P + (x b)')' and so on.
     """
-    P, P1, P2, P3 = _derivatives(form.determinant, x)
-    Q, Q1, Q2, Q3 = _derivatives(form.adjugate, x)
+    P, P1, *more_P = _derivatives(form.determinant, x, terms)
+    Q, Q1, *more_Q = _derivatives(form.adjugate, x, terms)
     inverse = 1 / P
     a, b = P1 * inverse, Q * inverse
     b1 = Q1 * inverse - b * a
@@ -84,6 +91,7 @@ def _damped_moments(form: ScaledForm, x: Floats, terms: int) -> list[Floats]:
     g1 = a + b + x * b1
     if terms == 1:
         return [g1 * phi]
+    (P2, P3), (Q2, Q3) = more_P, more_Q
     p2, p3 = P2 * inverse, P3 * inverse
     b2 = Q2 * inverse - 2 * b1 * a - b * p2
     b3 = Q3 * inverse - 3 * b2 * a - 3 * b1 * p2 - b * p3
@@ -93,16 +101,14 @@ def _damped_moments(form: ScaledForm, x: Floats, terms: int) -> list[Floats]:
     return [g1 * phi, (square - g2) * phi, (g1 * (square - 3 * g2) + g3) * phi]
 
 
-def _derivatives(coefficients: Floats, x: Floats) -> list[Floats]:
-    """A polynomial of at most third degree and its derivatives. (k, scans), (nodes, 1)."""
-    c = np.zeros((4, coefficients.shape[1]))
-    c[: len(coefficients)] = coefficients
-    return [
-        c[0] + x * (c[1] + x * (c[2] + x * c[3])),
-        c[1] + x * (2 * c[2] + x * (3 * c[3])),
-        2 * c[2] + x * (6 * c[3]),
-        6 * c[3] * np.ones_like(x),
-    ]
+def _derivatives(coefficients: Floats, x: Floats, count: int) -> list[Floats]:
+    """A polynomial and so many derivatives. (k, scans), (nodes, 1) -> (nodes, scans) each."""
+    k = np.arange(len(coefficients))
+    factor, found = np.ones_like(x), []
+    for order in range(count + 1):
+        found.append((factor * x ** np.maximum(k - order, 0)) @ coefficients)
+        factor = factor * (k - order)  # zero for powers that are gone
+    return found
 
 
 def expected_length(mean: Floats | None, covariance: Floats, *, beta: float) -> Floats:

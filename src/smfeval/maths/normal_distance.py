@@ -174,6 +174,10 @@ class ScaledForm:
     determinant: Floats  # of I + 2 s S, ascending, (d + 1, scans)
     adjugate: Floats  # m^T adj(I + 2 s S) m, ascending, (d, scans)
 
+    def __getitem__(self, scans: NDArray[np.bool_]) -> "ScaledForm":
+        """Of some of the scans."""
+        return ScaledForm(self.square[scans], self.determinant[:, scans], self.adjugate[:, scans])
+
 
 def scaled_form(mean: Floats, covariance: Floats) -> ScaledForm:
     """Scale and expand: (scans, d), (scans, d, d) -> form."""

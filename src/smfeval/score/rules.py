@@ -301,7 +301,7 @@ RULES: dict[str, Rule] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Series(Mapping[str, Floats]):
     """One number per scan for each of some rules, computed when it is first read. (n,) each."""
 

@@ -197,7 +197,7 @@ class Numbers(Mapping[str, Number]):
         return sum(1 for _ in self)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ByQuantity(Mapping[str, Number]):
     """Numbers by what they are, whatever the space: `k` for `k_rotation`."""
 
