@@ -28,6 +28,7 @@ from smfeval.align.joint import Claim, Joint, Parts, lever, parts, rotate_blocks
 from smfeval.errors import PairingError
 from smfeval.maths import so3
 from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.symmetric import chunks
 
 Gauge = Literal["se3", "yaw", "sim3", "first-pose", "none"]
 Space = Literal["position", "rotation", "pose"]
@@ -107,9 +108,10 @@ def fit_weights(
         raise PairingError(f"{m} matched poses are too few for a fit; 3 are needed")
     origin = position[0] + (position[:m] - position[0]).mean(axis=0)
     normal = np.zeros(())
-    for part in _chunks(m):
-        G = _jacobian(gauge, position[part] - origin, axis)[:, :3]
-        normal = normal + _sum_of_products(_scale_rows(G, weight, part), G)
+    for part in chunks(m):
+        G = _position_rows(gauge, position[part] - origin, axis)
+        weighted = G if weight is None else _weighted_rows(weight[part], G)
+        normal = normal + np.einsum("iqr->qr", weighted @ np.swapaxes(G, 1, 2))
     return FitWeights(gauge, origin, axis, m, _inverse(normal), weight)
 
 
@@ -131,6 +133,26 @@ def _jacobian(gauge: Gauge, arm: Floats, axis: Floats) -> Floats:
         scale = np.concatenate([arm, np.zeros_like(arm)], axis=1)
         return np.concatenate([full, scale[..., None]], axis=2)
     return full
+
+
+def _position_rows(gauge: Gauge, arm: Floats, axis: Floats) -> Floats:
+    """The position rows of the Jacobian, the scans of an entry side by side. -> (3, q, n)."""
+    x, y, z = np.ascontiguousarray(arm.T)
+    rows = np.zeros((3, 7, len(arm)))
+    rows[range(3), range(3)] = 1.0
+    rows[0, 4], rows[0, 5], rows[1, 3], rows[1, 5], rows[2, 3], rows[2, 4] = z, -y, -z, x, y, -x
+    if gauge == "yaw":
+        rows[:, 3] = np.einsum("ijn,j->in", rows[:, 3:6], axis)
+        return rows[:, :4]
+    rows[:, 6] = x, y, z
+    return rows if gauge == "sim3" else rows[:, :6]
+
+
+def _weighted_rows(weight: Floats, rows: Floats) -> Floats:
+    """V_s G_s for weights V_s (n,) or symmetric (n, 3, 3). -> (3, q, n)."""
+    if weight.ndim == 1:
+        return weight * rows
+    return np.einsum("ijn,jqn->iqn", np.ascontiguousarray(weight.T), rows)
 
 
 def _inverse(normal: Floats) -> Floats:
@@ -343,23 +365,23 @@ def fit_covariance_bound(fit: FitWeights, claim: Claim) -> Floats:
     the track, is near the weights of least trace. The first pose alone: its own covariance.
     """
     position = claim.position
-    q = _jacobian(fit.gauge, position[:1] - fit.origin, fit.axis).shape[2]
-    unit = np.ones(q)
-    arm = position - fit.origin
-    unit[3:] = np.sqrt(np.einsum("ni,ni->", arm, arm) / len(arm))
     if fit.inverse is None:
         A = fit.weights(position, slice(0, 1))[0]
         return A @ claim[:1].in_world()[0] @ A.T
+    q, arm = len(fit.inverse), position - fit.origin
+    unit = np.ones(q)
+    unit[3:] = np.sqrt(np.einsum("ni,ni->", arm, arm) / len(arm))
     V = (fit.inverse * unit**2) @ fit.inverse
     total, trace = np.zeros((q, q)), 0.0
-    for part in _chunks(fit.fitted):
-        G = fit.jacobian(position[part])[:, :3]
-        rows = _scale_rows(G, fit.weight, part)
-        spread = so3.rotate_covariance(claim.rotation[part], claim.covariance[part, :3, :3]) @ rows
-        size = np.sqrt(np.maximum(np.einsum("niq,niq->n", rows @ V, spread), 0.0))
+    for part in chunks(fit.fitted):
+        rows = _position_rows(fit.gauge, arm[part], fit.axis)
+        rows = rows if fit.weight is None else _weighted_rows(fit.weight[part], rows)
+        sigma = so3.rotate_covariance(claim.rotation[part], claim.covariance[part, :3, :3])
+        spread = np.einsum("ijn,jqn->iqn", sigma.T, rows)
+        size = np.sqrt(np.maximum(np.einsum("iqn,iqn->n", V @ rows, spread), 0.0))
         trace += float(size.sum())
         share = 1 / np.where(size > 0, size, np.inf)
-        total += _sum_of_products(rows * share[:, None, None], spread)
+        total += np.einsum("iqr->qr", (share * rows) @ np.swapaxes(spread, 1, 2))
     return trace * fit.inverse @ total @ fit.inverse
 
 
