@@ -31,7 +31,7 @@ class Cost:
 
 
 def measured(folder: Path, count: int, how: str) -> Cost:
-    """The cost of one run in a fresh process; its peak begins with that of this one, a small one."""
+    """The cost of one run in a fresh process, whose peak begins with that of this small one."""
     words = [sys.executable, script("our_study"), str(folder), str(count), how]
     done = subprocess.run(words, check=True, capture_output=True, text=True)
     return Cost(**json.loads(done.stdout))

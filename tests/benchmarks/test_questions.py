@@ -5,6 +5,7 @@ from questions import QUESTIONS
 from questions.filters import FAMILIES
 from suite.files import WORK, Files
 from suite.growth import TINY
+from suite.peers import needed
 
 from smfeval.lab.filters import FILTERS
 
@@ -31,6 +32,16 @@ def test_a_question_has_a_pairing_once_by_each_measure_and_sizes_beyond_the_tiny
     assert len(set(pairings)) == len(pairings)
     assert all(scans == 0 or scans > TINY for scans in question.sizes)
     assert list(question.sizes) == sorted(question.sizes)
+
+
+def test_a_question_needs_the_peers_whose_programs_it_runs():
+    def peers(name: str) -> list[str]:
+        (question,) = (each for each in QUESTIONS if each.name == name)
+        commands = question.commands(Files(Path("made"), 1_000))
+        return needed(word for each in commands for word in each.words)
+
+    assert peers("scoring") == ["evo", "trajectopy", "authors"]
+    assert peers("watch") == []
 
 
 def test_the_families_are_those_of_the_lab_that_run_here():

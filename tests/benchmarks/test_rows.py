@@ -194,8 +194,8 @@ def test_a_question_that_cannot_be_asked_says_why_and_leaves_its_goals_unmeasure
 
 
 def test_work_without_a_start_up_grows_by_its_own_costs():
-    costs = {"a": {150: Cost(1.0, 50.0), 300: Cost(4.0, 50.0)}}
-    assert "| `a` |  | n^2.00 |" in growth([Answer(QUESTION, (), costs)])
+    costs = {"a": {150: Cost(1.0, 50.0), 300: Cost(4.0, 60.0)}}
+    assert "| `a` |  | n^2.00 |  |  |" in growth([Answer(QUESTION, (), costs)])
 
 
 def test_wall_time_and_size_grow_too_where_they_are_compared():
