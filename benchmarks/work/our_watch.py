@@ -5,6 +5,7 @@ FOLDER/other.square, written so once. The floor is `json.loads` of every line, o
 """
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -42,15 +43,20 @@ def ros_line(stamp: int, row: list[float]) -> str:
 WRITERS = {"json": json_line, "ros": ros_line}
 
 
-def stream(folder: Path, name: str, kind: str) -> Path:
-    """The file of a stream, made if it is not there."""
-    path = folder / f"{name}.{kind}"
-    if not path.exists():
-        track = read(folder / f"{name}.square")
-        assert isinstance(track, GaussianTrack)
-        lines = map(WRITERS[kind], track.stamp.tolist(), rows(track))
-        path.write_text("".join(f"{line}\n" for line in lines))
-    return path
+def make(path: Path) -> None:
+    """Write a stream from the SQUARE file of its name."""
+    track = read(path.with_suffix(".square"))
+    assert isinstance(track, GaussianTrack)
+    lines = map(WRITERS[path.suffix[1:]], track.stamp.tolist(), rows(track))
+    path.write_text("".join(f"{line}\n" for line in lines))
+
+
+def streams(folder: Path, kind: str) -> list[Path]:
+    """The files of both, made if they are not there, in a process whose peak is not measured."""
+    paths = [folder / f"{name}.{kind}" for name in NAMES]
+    if not all(path.exists() for path in paths):
+        subprocess.run([sys.executable, __file__, str(folder), kind, "make"], check=True)
+    return paths
 
 
 def watch(paths: list[Path]) -> int:
@@ -78,8 +84,16 @@ def parse(path: Path) -> int:
     ).height
 
 
-folder, kind, what = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
-paths = [stream(folder, name, kind) for name in NAMES]
-work = {"watch": lambda: watch(paths), "floor": lambda: min(map(parse, paths))}
-cpu_s, scans = best(work[what])
-tell(cpu_s, scans=scans)
+def main(folder: Path, kind: str, what: str) -> None:
+    if what == "make":
+        for name in NAMES:
+            make(folder / f"{name}.{kind}")
+        return
+    paths = streams(folder, kind)
+    work = {"watch": lambda: watch(paths), "floor": lambda: min(map(parse, paths))}
+    cpu_s, scans = best(work[what])
+    tell(cpu_s, scans=scans)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2], sys.argv[3])
