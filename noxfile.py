@@ -68,8 +68,8 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Against peers, in about 20 minutes; renews BENCHMARK.md. `-- --quick` or `-- study`."""
-    session.install(".")
+    """Against peers, in about half an hour; renews BENCHMARK.md. `-- --quick` or `-- study`."""
+    session.install(".[lab]")
     session.run("python", "benchmarks/run.py", *session.posargs)
 
 

@@ -1,6 +1,6 @@
 """The benchmark against peers: one command, ratios of CPU time measured in one run.
 
-    python benchmarks/run.py            # all, about 20 minutes on 2 cores; renews BENCHMARK.md
+    python benchmarks/run.py            # all, about half an hour on 2 cores; renews BENCHMARK.md
     python benchmarks/run.py --quick    # up to 10,000 scans, some minutes; only prints
     python benchmarks/run.py study      # a study of 2,000 tasks (see study.py)
 
@@ -16,12 +16,12 @@ from functools import partial
 from pathlib import Path
 
 from questions import QUESTIONS
-from suite.files import made
+from suite.files import Files, made
 from suite.machine import facts, load
-from suite.peers import REQUIREMENTS, ensure
+from suite.peers import ensure, needed
 from suite.race import answered
 from suite.report import write
-from suite.rows import SIZES, Answer, disagreements
+from suite.rows import SIZES, Answer, Question, disagreements
 from suite.words import goals, growth, section
 
 ROOT = Path(__file__).parents[1]
@@ -48,15 +48,20 @@ def arguments() -> argparse.Namespace:
     return options
 
 
-def asked(options: argparse.Namespace) -> list[Answer]:
+def peers_of(chosen: list[Question]) -> list[str]:
+    """Peers that the questions set us against."""
+    commands = (each for question in chosen for each in question.commands(Files(ROOT, SIZES[0])))
+    return needed(word for command in commands for word in command.words)
+
+
+def asked(chosen: list[Question], options: argparse.Namespace) -> list[Answer]:
     """Answer the questions one by one, and print each table as it is ready."""
-    chosen = [each for each in QUESTIONS if not options.only or each.name in options.only]
     answers = []
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         for question in chosen:
             answer = answered(question, options.largest, partial(made, home=home), home)
-            if answer.rows:
+            if answer.rows or answer.lacking:
                 answers.append(answer)
                 print(section(answer), flush=True)
     return answers
@@ -64,11 +69,13 @@ def asked(options: argparse.Namespace) -> list[Answer]:
 
 def main() -> int:
     options = arguments()
-    for peer in REQUIREMENTS:
+    chosen = [each for each in QUESTIONS if not options.only or each.name in options.only]
+    peers = peers_of(chosen)
+    for peer in peers:
         ensure(peer)
     start, busy = time.monotonic(), load()
-    answers = asked(options)
-    machine = facts() | {
+    answers = asked(chosen, options)
+    machine = facts(peers) | {
         "load before the run": f"{busy:.1f}",
         "the run took": f"{(time.monotonic() - start) / 60:.0f} min",
     }

@@ -8,12 +8,12 @@ error here, and to rounding where there is none (`alike.py`).
 import json
 import sys
 
-from suite.checks import mean_turn, same_rmse
+from suite.checks import ROUNDING, mean_turn, same_rmse
 from suite.cost import Command
 from suite.files import Files, script
 from suite.ours import verb
 from suite.peers import program
-from suite.rows import Agreement, Goal, Pairing, Question, alike
+from suite.rows import CORES, Agreement, Goal, Pairing, Question, alike
 
 ALL = "smfeval score"
 APE = "smfeval score est.tum --rules ape --interval none"
@@ -22,11 +22,13 @@ NEES = "smfeval score --rules nees --interval none"
 EVO, TRAJECTOPY = "evo_ape tum -a", "trajectopy.ate"
 AUTHORS_NEES, AUTHORS_SCORE = "authors' nees", "authors' score"
 POLARS = "polars.read_csv of the estimate"
+PARQUET, READ_PARQUET = "smfeval score est.parquet", "polars.read_parquet of the estimate"
 ALL_DIGITS = 100_000  # scans up to which evo runs once more, to save all digits
 
 
 def commands(files: Files) -> tuple[Command, ...]:
     square, tum, ref = (files.path(name) for name in ("est.square", "est.tum", "ref.tum"))
+    parquet = files.path("est.parquet")
     score = ("score", square, "--ref", ref)
     theirs = (square, ref, "--ref-body-frame", "imu", "--json")
     authors = program("authors", "smfeval")
@@ -42,6 +44,8 @@ def commands(files: Files) -> tuple[Command, ...]:
         Command(AUTHORS_NEES, (authors, "nees", *theirs)),
         Command(AUTHORS_SCORE, (authors, "score", *theirs)),
         Command(POLARS, (sys.executable, script("polars_parse"), square)),
+        verb(PARQUET, "score", parquet, "--ref", ref),
+        Command(READ_PARQUET, (sys.executable, script("polars_parse"), parquet)),
     )
 
 
@@ -60,6 +64,11 @@ def nees(ours: str, theirs: str) -> tuple[Agreement, ...]:
     )
 
 
+def same(ours: str, theirs: str) -> tuple[Agreement, ...]:
+    a, b = (json.loads(text)["scores"]["energy"]["value"] for text in (ours, theirs))
+    return (alike("energy score", a, b, ROUNDING),)
+
+
 def log_score(ours: str, theirs: str) -> tuple[Agreement, ...]:
     a, b = json.loads(ours), json.loads(theirs)
     limit = mean_turn(a)
@@ -74,16 +83,20 @@ def log_score(ours: str, theirs: str) -> tuple[Agreement, ...]:
 QUESTION = Question(
     "scoring",
     "Whole processes. `smfeval score` reads SQUARE and computes all rules with intervals; for the "
-    "same files and work as evo it reads TUM and computes the APE.",
+    "same files and work as evo it reads TUM and computes the APE. The last table sets the time on "
+    "the clock against CPU of all cores.",
     commands,
     (
         Pairing(ALL, EVO, rmse, Goal(5.0, 100_000)),
         Pairing(BARE, EVO, rmse),
-        Pairing(APE, EVO, rmse),
+        Pairing(APE, EVO, rmse, Goal(10.0, 100_000)),
         Pairing(APE, TRAJECTOPY, rmse),
         Pairing(ALL, AUTHORS_NEES, nees, Goal(100.0, 100_000)),
         Pairing(NEES, AUTHORS_NEES, nees),
         Pairing(ALL, AUTHORS_SCORE, log_score, Goal(100.0, 10_000)),
-        Pairing(ALL, POLARS, goal=Goal(0.5, 1_000_000)),
+        Pairing(ALL, POLARS, goal=Goal(1 / 1.8, 1_000_000)),
+        Pairing(PARQUET, READ_PARQUET, goal=Goal(1 / 1.5, 1_000_000)),
+        Pairing(PARQUET, ALL, same),
+        Pairing(ALL, ALL, goal=Goal(1 / 0.65, 1_000_000), measure=CORES),
     ),
 )

@@ -3,24 +3,28 @@
 import json
 import os
 import platform
+import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 from suite.peers import REQUIREMENTS, program
 
 OURS = ("smfeval", "numpy", "scipy", "polars")
+LAB = ("numba", "small-gicp", "kiss-icp", "gtsam")
 VERSIONS = (
     "import json, sys; from importlib.metadata import version;"
     "print(json.dumps({name: version(name) for name in sys.argv[1:]}))"
 )
 
 
-def facts() -> dict[str, str]:
+def facts(peers: Iterable[str]) -> dict[str, str]:
     """What the report says about the machine and both sides."""
     packages = {name: version(name) for name in OURS}
+    lab = {name: version(name) for name in LAB if find_spec(name.replace("-", "_"))}
     return {
         "processor": _processor(),
         "cores": str(len(os.sched_getaffinity(0))),
@@ -28,7 +32,9 @@ def facts() -> dict[str, str]:
         "system": f"{platform.system()} {platform.release().partition('-')[0]}",
         "Python": platform.python_version(),
         "smfeval beside": _listed(packages),
-        **{peer: _beside(peer) for peer in REQUIREMENTS},
+        "lab": _listed(lab) or "not installed",
+        "browser": _browser(),
+        **{peer: _beside(peer) for peer in peers},
     }
 
 
@@ -48,6 +54,15 @@ def _processor() -> str:
     lines = info.read_text().splitlines() if info.exists() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.machine()
+
+
+def _browser() -> str:
+    """Name and version of the browser, if there is one."""
+    browser = shutil.which("chromium")
+    if browser is None:
+        return "none"
+    done = subprocess.run([browser, "--version"], check=False, capture_output=True, text=True)
+    return " ".join(done.stdout.split()[:2]) or "none that starts"
 
 
 def _beside(peer: str) -> str:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 PEERS = Path(__file__).parents[2] / ".venv" / "peers"
@@ -24,7 +25,15 @@ def folder(peer: str) -> Path:
 
 def program(peer: str, name: str = "python") -> str:
     """A program of a peer's environment."""
-    return str(folder(peer) / "bin" / name)
+    return f"{folder(peer) / 'bin'}/{name}"
+
+
+def needed(words: Iterable[str]) -> list[str]:
+    """Peers whose environments the words of commands name."""
+    told = set(words)
+    return [
+        peer for peer in REQUIREMENTS if any(word.startswith(program(peer, "")) for word in told)
+    ]
 
 
 def ensure(peer: str) -> None:

@@ -14,10 +14,13 @@ Costs = dict[str, dict[int, Cost]]
 
 def answered(question: Question, largest: int, files: Callable[[int], Files], home: Path) -> Answer:
     """All rows of a question up to a size; the start-up is measured first, on a tiny file."""
+    lacking = question.lacks()
+    if lacking:
+        return Answer(question, (), lacking=lacking)
     sizes = [scans for scans in question.sizes if scans <= largest]
     costs: Costs = {}
     rows: list[Row] = []
-    for scans in ([TINY] if len(sizes) > 1 else []) + sizes:
+    for scans in ([TINY] if question.start_up and len(sizes) > 1 else []) + sizes:
         commands = question.commands(files(scans))
         left_out = reasons(commands, costs, scans)
         runs = in_turns([each for each in commands if each.name not in left_out], home)
@@ -53,4 +56,5 @@ def _row(name: str, scans: int, pairing: Pairing, runs: Mapping[str, Run], note:
     compared = pairing.check(ours.out, peer.out) if pairing.check and peer else ()
     goal = pairing.goal if pairing.goal and pairing.goal.scans == scans else None
     cost = peer.cost if peer else None
-    return Row(name, scans, pairing.ours, pairing.peer, ours.cost, cost, goal, compared, note)
+    both = pairing.ours, pairing.peer, ours.cost, cost
+    return Row(name, scans, *both, goal, compared, note, pairing.measure)

@@ -10,6 +10,21 @@ SIZES = (1_000, 10_000, 100_000, 1_000_000)
 
 
 @dataclass(frozen=True)
+class Measure:
+    """What a row compares: a number of our cost (a field of `Cost`) against one of the peer's."""
+
+    name: str
+    ours: str
+    peer: str
+
+
+CPU = Measure("CPU", "cpu_s", "cpu_s")
+WALL = Measure("wall", "wall_s", "wall_s")
+CORES = Measure("wall against CPU", "wall_s", "cpu_s")
+SIZE = Measure("size", "written_mb", "written_mb")
+
+
+@dataclass(frozen=True)
 class Agreement:
     """A number of both sides: how far apart they are, and how far they may be."""
 
@@ -25,7 +40,7 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Goal:
-    """At least this many times less CPU than the peer (below 1: at most 1/ratio times more)."""
+    """At least this many times less than the peer (below 1: at most 1/ratio times more)."""
 
     ratio: float
     scans: int
@@ -42,17 +57,33 @@ class Pairing:
     peer: str
     check: Check | None = None
     goal: Goal | None = None
+    measure: Measure = CPU
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Our number of a row in the words of its question, from scans and number: scans a second."""
+
+    head: str
+    of: Callable[[int, float], float]
 
 
 @dataclass(frozen=True)
 class Question:
-    """Commands on the same files that take turns, and who is set against whom."""
+    """Commands on the same files that take turns, and who is set against whom.
+
+    `lacks` says what this machine has not, if the question cannot be asked without. Where there is
+    no `start_up`, as in work without one, none is measured.
+    """
 
     name: str
     text: str
     commands: Callable[[Files], tuple[Command, ...]]
     pairings: tuple[Pairing, ...]
     sizes: tuple[int, ...] = SIZES
+    rate: Rate | None = None
+    start_up: bool = True
+    lacks: Callable[[], str] = lambda: ""
 
 
 @dataclass(frozen=True)
@@ -68,11 +99,24 @@ class Row:
     goal: Goal | None = None
     agreements: tuple[Agreement, ...] = ()
     note: str = ""
+    measure: Measure = CPU
+
+    @property
+    def our_number(self) -> float | None:
+        """What the measure takes of our cost."""
+        return getattr(self.our_cost, self.measure.ours)
+
+    @property
+    def peer_number(self) -> float | None:
+        """What the measure takes of the peer's."""
+        return None if self.peer_cost is None else getattr(self.peer_cost, self.measure.peer)
 
     @property
     def ratio(self) -> float | None:
-        """CPU seconds of the peer over ours."""
-        return None if self.peer_cost is None else self.peer_cost.cpu_s / self.our_cost.cpu_s
+        """The peer's number over ours."""
+        if self.our_number is None or self.peer_number is None:
+            return None
+        return self.peer_number / self.our_number
 
     @property
     def met(self) -> bool | None:
@@ -84,11 +128,15 @@ class Row:
 
 @dataclass(frozen=True)
 class Answer:
-    """The rows of a question and the costs of each command by scans, start-up included."""
+    """The rows of a question and the costs of each command by scans, start-up included.
+
+    `lacking` says why it was not asked.
+    """
 
     question: Question
     rows: tuple[Row, ...]
     costs: Mapping[str, Mapping[int, Cost]] = field(default_factory=dict)
+    lacking: str = ""
 
 
 def disagreements(answers: Iterable[Answer]) -> list[Row]:

@@ -1,14 +1,19 @@
-"""A step of judging a claim after a fit, on a dead reckoning. STEP SCANS."""
+"""A step of judging a claim after a fit, or of relative motion, on a dead reckoning. STEP SCANS."""
 
 import sys
 
 import numpy as np
 from timing import best, tell
 
+from smfeval import Evaluation, Options, evaluate
+from smfeval.align.extent import parse_extent
 from smfeval.align.joint import Claim, Joint, growth
 from smfeval.align.projection import bound_covariance, fit_weights, projected_covariance
 from smfeval.maths import so3
+from smfeval.maths.arrays import Floats
 from smfeval.summarise.judgement import gather_rows
+from smfeval.summarise.windows import window_scores, windows
+from smfeval.track import About, GaussianTrack, Track
 
 step, scans = sys.argv[1], int(sys.argv[2])
 rng = np.random.default_rng(0)
@@ -27,12 +32,37 @@ claim = Claim(position, rotation, 0.5 * (covariance + covariance.swapaxes(1, 2))
 fit, joint = fit_weights("se3", position), Joint("implied", 6)
 stamp = 100_000_000 * np.arange(scans)
 
+# The track and a reference from which it wanders as it claims to, for whole evaluations
+drift, turned_off = (sigma * rng.normal(size=(scans, 3)).cumsum(axis=0) for sigma in (1e-4, 1e-5))
+about = About(body="imu", world="world", gauge="se3")
+estimate = GaussianTrack(stamp, position, rotation, claim.covariance, about=about)
+off = so3.compose(so3.exp(turned_off), rotation)
+reference = Track(stamp, position + drift + np.cross(turned_off, position), off, about=about)
+
+
+def windows_scored(horizon: int) -> dict[str, Floats]:
+    """Scores of relative motion over windows that begin at every scan."""
+    first = np.arange(scans - horizon)
+    ends = first, first + horizon
+    truth = (reference.position, reference.rotation)
+    return window_scores(windows(joint, horizon, claim, truth, gauge="se3", ends=ends))
+
+
+def evaluated(*horizons: str) -> Evaluation:
+    options = Options(horizons=tuple(map(parse_extent, horizons)))
+    return evaluate(estimate, reference, options=options)
+
+
 work = {
     "floor": lambda: both @ covariance @ both.swapaxes(1, 2),
     "growth": lambda: growth(claim),
     "projection": lambda: projected_covariance(fit, joint, claim),
     "bound": lambda: bound_covariance(fit, claim),
     "windows": lambda: gather_rows(joint, "se3", claim, (position, rotation), stamp),
+    "scores": lambda: windows_scored(10),
+    "evaluate": evaluated,
+    "evaluate 10": lambda: evaluated("10"),
+    "evaluate three": lambda: evaluated("1s", "5s", "1m"),
 }
 assert growth(claim).level == 6 or scans < 1000
 tell(best(work[step])[0])

@@ -21,6 +21,7 @@ from smfeval.maths.arrays import Floats
 from smfeval.track import About, GaussianTrack, Track
 
 LEVEL_SIZE = 1_000  # scans up to which a level track is made
+SCALED_SIZE = 100_000  # and tracks that claim too little and too much, for other verbs than score
 MEMORY = 0.99  # correlation of the errors of neighbouring scans
 ERROR_M, TURN_ERROR_RAD = 0.03, 1e-3
 ABOUT = About(body="imu", world="world", gauge="se3", algorithm="made", version="1")
@@ -53,10 +54,11 @@ def remembering(shock: Floats) -> Floats:
 
 
 def write_all(scans: int, folder: Path) -> None:
-    """Tracks as SQUARE and TUM; errors, covariances and a series of scores as arrays."""
+    """Tracks as SQUARE, TUM and Parquet; errors, covariances and a series of scores as arrays."""
     rng = np.random.default_rng(0)
     estimate, other, reference = beliefs(scans, rng)
     write_track(folder, "est", estimate)
+    write(estimate, folder / "est.parquet")
     write_track(folder, "other", other)
     write_track(folder, "ref", reference)
     if scans <= LEVEL_SIZE:
@@ -66,9 +68,10 @@ def write_all(scans: int, folder: Path) -> None:
     np.save(folder / "error.npy", estimate.position - reference.position)
     np.save(folder / "covariance.npy", estimate.covariance[:, :3, :3])
     np.save(folder / "series.npy", remembering(rng.normal(size=scans)))
-    for name, factor in (("tight", 0.01), ("wide", 100.0)):
-        scaled = estimate.with_arrays({"covariance": factor * estimate.covariance})
-        write(scaled, folder / f"{name}.square")
+    if scans <= SCALED_SIZE:
+        for name, factor in (("tight", 0.01), ("wide", 100.0)):
+            scaled = estimate.with_arrays({"covariance": factor * estimate.covariance})
+            write(scaled, folder / f"{name}.square")
     write_logs(folder, estimate, rng)
 
 

@@ -2,7 +2,12 @@ from pathlib import Path
 
 import pytest
 from questions import QUESTIONS
-from suite.files import Files
+from questions.filters import FAMILIES
+from suite.files import WORK, Files
+from suite.growth import TINY
+from suite.peers import needed
+
+from smfeval.lab.filters import FILTERS
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
@@ -12,6 +17,36 @@ def test_every_pairing_names_commands_of_its_question_and_goals_are_at_its_sizes
     for pairing in question.pairings:
         assert {pairing.ours, pairing.peer} <= set(names)
         assert pairing.goal is None or pairing.goal.scans in question.sizes
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
+def test_every_script_that_a_question_runs_is_there(question):
+    words = [word for each in question.commands(Files(Path("made"), 1_000)) for word in each.words]
+    scripts = [Path(word) for word in words if word.startswith(str(WORK))]
+    assert [each.name for each in scripts if not each.is_file()] == []
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
+def test_a_question_has_a_pairing_once_by_each_measure_and_sizes_beyond_the_tiny_one(question):
+    pairings = [(each.ours, each.peer, each.measure) for each in question.pairings]
+    assert len(set(pairings)) == len(pairings)
+    assert all(scans == 0 or scans > TINY for scans in question.sizes)
+    assert list(question.sizes) == sorted(question.sizes)
+
+
+def test_a_question_needs_the_peers_whose_programs_it_runs():
+    def peers(name: str) -> list[str]:
+        (question,) = (each for each in QUESTIONS if each.name == name)
+        commands = question.commands(Files(Path("made"), 1_000))
+        return needed(word for each in commands for word in each.words)
+
+    assert peers("scoring") == ["evo", "trajectopy", "authors"]
+    assert peers("watch") == []
+
+
+def test_the_families_are_those_of_the_lab_that_run_here():
+    here = {name for name, each in FILTERS.items() if ".foreign" not in each.implementation}
+    assert set(FAMILIES) == here
 
 
 def test_questions_have_names_of_their_own():

@@ -4,11 +4,25 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from suite.checks import ends_apart, rmse_of_evo, same_rmse
-from suite.cost import Command, Cost, Run, again
-from suite.race import rows_of
+from suite.cost import Command, Cost, Run, again, environment, measured
+from suite.race import answered, rows_of
 from suite.report import BEGIN, END, between_marks
-from suite.rows import Agreement, Answer, Goal, Pairing, Question, Row, alike, disagreements
-from suite.words import cells, goals, ratio_words
+from suite.rows import (
+    CORES,
+    CPU,
+    SIZE,
+    WALL,
+    Agreement,
+    Answer,
+    Goal,
+    Pairing,
+    Question,
+    Rate,
+    Row,
+    alike,
+    disagreements,
+)
+from suite.words import cells, goals, growth, head, ratio_words, section
 
 EVO_TEXT = "APE w.r.t. translation part (m)\n\n       max\t0.124469\n      rmse\t0.051064\n"
 QUESTION = Question("made", "", lambda _: (), (Pairing("a", "b", goal=Goal(5.0, 1_000)),))
@@ -122,3 +136,91 @@ def test_only_what_stands_between_the_marks_is_replaced():
     assert between_marks(page, "new\n") == f"before\n{BEGIN}\n\nnew\n\n{END}\nafter\n"
     with pytest.raises(ValueError, match="figures"):
         between_marks("no marks", "new")
+
+
+BOTH = replace(
+    QUESTION,
+    pairings=(Pairing("a", "b"), Pairing("a", "a", goal=Goal(2.0, 1_000), measure=CORES)),
+)
+TWICE = Cost(3.0, 50.0, wall_s=1.2, written_mb=0.5)
+
+
+@pytest.mark.parametrize(
+    ("measure", "ratio"), [(CPU, 2.0), (WALL, 4.0), (CORES, 6.0 / 1.2), (SIZE, 3.0)]
+)
+def test_a_row_compares_what_its_measure_names(measure, ratio):
+    peer = Cost(6.0, 70.0, wall_s=4.8, written_mb=1.5)
+    found = Row("made", 1_000, "a", "b", TWICE, peer, Goal(4.5, 1_000), measure=measure)
+    assert found.ratio == pytest.approx(ratio)
+    assert found.met is (ratio >= 4.5)
+
+
+def test_what_was_not_told_has_no_ratio():
+    assert replace(row(1.0, 2.0), measure=WALL).ratio is None
+    assert replace(row(1.0, None), measure=SIZE).ratio is None
+
+
+def test_wall_against_cpu_of_one_command_is_a_row_and_a_goal_of_its_own():
+    runs = {"a": Run(TWICE, "", 3.0), "b": run(1.0)}
+    rows = tuple(rows_of(BOTH, 1_000, runs, {}))
+    assert [each.ratio for each in rows] == [pytest.approx(1 / 3), pytest.approx(2.5)]
+    answer = Answer(BOTH, rows)
+    assert "| wall against CPU | at least 2 x less | 2.5 x less | met |" in goals([answer])
+    cpu, cores = section(answer).split("\n\n", 2)[2].split("\n\n")
+    assert cpu.count("\n") == 2  # a head, a line below it and one row, without the last line end
+    assert "| 1,000 | `a` | 1.2 | `a` | 3 | 2.5 x less |" in cores
+
+
+@pytest.mark.parametrize("measure", [CPU, WALL, CORES, SIZE])
+@pytest.mark.parametrize("rate", [None, Rate("scans a second", lambda scans, s: scans / s)])
+def test_every_cell_has_its_head(measure, rate):
+    found = replace(row(1.0, 2.0), measure=measure)
+    assert len(cells(found, rate)) == len(head(measure, rate))
+
+
+def test_a_rate_is_of_our_own_number():
+    rate = Rate("scans a second", lambda scans, seconds: scans / seconds)
+    by_head = dict(zip(head(CPU, rate), cells(row(0.5, 3.0), rate), strict=False))
+    assert by_head["scans a second"] == "2,000"
+    assert "" in cells(replace(row(0.5, 3.0), measure=WALL), rate)
+
+
+def test_a_question_that_cannot_be_asked_says_why_and_leaves_its_goals_unmeasured(tmp_path):
+    lacking = replace(QUESTION, lacks=lambda: "no chromium")
+    answer = answered(lacking, 10_000, lambda _: pytest.fail("no files are needed"), tmp_path)
+    assert "Not run: no chromium." in section(answer)
+    assert "not measured" in goals([answer])
+    assert growth([answer]).count("\n") == 2
+
+
+def test_work_without_a_start_up_grows_by_its_own_costs():
+    costs = {"a": {150: Cost(1.0, 50.0), 300: Cost(4.0, 60.0)}}
+    assert "| `a` |  | n^2.00 |  |  |" in growth([Answer(QUESTION, (), costs)])
+
+
+def test_wall_time_and_size_grow_too_where_they_are_compared():
+    sized = replace(QUESTION, pairings=(Pairing("a", "b", measure=SIZE),))
+    costs = {
+        scans: Cost(1.0, 50.0, written_mb=0.7 + 1e-5 * max(scans - 100, 0))
+        for scans in (100, 100_100, 1_000_100)
+    }
+    assert "| size n^1.00 |" in growth([Answer(sized, (), {"a": costs})])
+    assert "size" not in growth([Answer(QUESTION, (), {"a": costs})])
+
+
+def test_a_script_may_tell_its_own_wall_time_and_a_command_the_size_of_what_it_writes(tmp_path):
+    told = ("sh", "-c", """echo '{"cpu_s": 2.5, "wall_s": 1.5}'""")
+    inside = measured(Command("a", told, inside=True), tmp_path).cost
+    assert (inside.cpu_s, inside.wall_s, inside.written_mb) == (2.5, 1.5, None)
+    untold = ("sh", "-c", """echo '{"cpu_s": 2.5}'""")
+    assert measured(Command("a", untold, inside=True), tmp_path).cost.wall_s is None
+    page = tmp_path / "page"
+    writes = Command("a", ("sh", "-c", f"printf 12345 > {page}"), writes=str(page))
+    assert measured(writes, tmp_path).cost.written_mb == pytest.approx(5e-6)
+
+
+def test_commands_keep_their_bytecode_and_know_no_settings_of_the_user(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.setenv("XDG_CONFIG_HOME", "/made")
+    found = environment(tmp_path)
+    assert not {"PYTHONDONTWRITEBYTECODE", "XDG_CONFIG_HOME"} & set(found)
