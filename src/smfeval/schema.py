@@ -22,11 +22,11 @@ from functools import cache
 from typing import Any, TypeVar
 
 from smfeval.errors import OptionError
-from smfeval.maths.stamps import parse_seconds
 
 LONGEST_SHOWN = 60  # characters of a wrong value that a sentence repeats
 METADATA = "smfeval.options"
 FLOAT_BITS = 1024  # of a whole number that no float holds
+UNITS_S = {"ms": 1e-3, "us": 1e-6, "s": 1.0, "": 1.0}
 
 Made = TypeVar("Made")
 
@@ -70,6 +70,15 @@ def any_of(*ways: Callable[[Any], bool]) -> Callable[[Any], bool]:
 def list_of(accepts: Callable[[Any], bool]) -> Callable[[Any], bool]:
     """Whether a value is a list of one thing or more, all of which are accepted."""
     return lambda value: isinstance(value, list) and value != [] and all(map(accepts, value))
+
+
+def parse_seconds(text: str) -> float:
+    """A time in words: `0.005`, `0.005s` or `5ms`."""
+    suffix = next(unit for unit in UNITS_S if text.endswith(unit))
+    try:
+        return UNITS_S[suffix] * float(text.removesuffix(suffix))
+    except ValueError as error:
+        raise OptionError(f"{text!r} is no time; write 0.005 or 5ms") from error
 
 
 def seconds(value: str | float) -> float:

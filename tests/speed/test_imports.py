@@ -6,13 +6,15 @@ import sys
 import pytest
 
 from smfeval.cli.main import VERBS
+from smfeval.lab.cli import VERBS as LAB_VERBS
 from support.speed_tracks import files
 
-HEAVY = {"polars", "scipy", "matplotlib", "rich", "pandas", "plotly", "rosbags"}
-LONG = {"study", "sweep"}  # what these do takes long enough; scipy may come along
+HEAVY = {"polars", "scipy", "matplotlib", "rich", "pandas", "plotly", "rosbags", "shtab"}
+COMPUTING = HEAVY | {"numpy"}
+COMMANDS = [*((verb,) for verb in VERBS), *(("lab", verb) for verb in LAB_VERBS)]
 
 
-def packages_after(*words: str, also: str = "") -> set[str]:
+def packages_after(*words: str, also: str = "", code: int = 0) -> set[str]:
     """Packages in memory after a command line has run in a process of its own."""
     script = (
         f"import sys, {also or 'os'}\n"
@@ -25,18 +27,25 @@ def packages_after(*words: str, also: str = "") -> set[str]:
         "raise SystemExit(code)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script], check=True, capture_output=True, text=True
+        [sys.executable, "-c", script], check=False, capture_output=True, text=True
     )
+    assert done.returncode == code
     return set(done.stderr.splitlines()[-1].split())
 
 
 def test_help_needs_no_numbers():
-    assert packages_after("--help").isdisjoint(HEAVY | {"numpy"})
+    assert packages_after("--help") & COMPUTING == set()
 
 
-@pytest.mark.parametrize("verb", sorted(set(VERBS) - LONG))
-def test_help_of_a_verb_needs_nothing_heavy(verb):
-    assert packages_after(verb, "--help") & HEAVY == set()
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_a_verb_needs_no_numbers(command):
+    assert packages_after(*command, "--help") & COMPUTING == set()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_wrong_flag_is_refused_without_numbers(command):
+    loaded = packages_after(*command, "--no-such-flag", code=2)
+    assert loaded & COMPUTING == set()
 
 
 def test_scoring_text_files_needs_numpy_and_nothing_heavy(tmp_path):

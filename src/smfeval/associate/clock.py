@@ -15,12 +15,13 @@ import numpy as np
 
 from smfeval import words
 from smfeval.align.body import to_common_body
-from smfeval.align.gauge import AlignmentKind, choose_alignment, fit_alignment
+from smfeval.align.gauge import choose_alignment, fit_alignment
 from smfeval.associate import Pairs, nearest
 from smfeval.associate.clock_errors import STRIDE_S as DISPLACEMENT_S
 from smfeval.associate.clock_errors import CurvePair, OffsetEvidence, RemainingError, curve_pair
 from smfeval.associate.clock_rates import REACH_S, Correlation, correlate, excerpts
 from smfeval.associate.pairing import check_reference
+from smfeval.choices import AlignmentKind
 from smfeval.errors import OptionError, PairingError
 from smfeval.maths import normal
 from smfeval.maths.arrays import Bools, Floats, Ints

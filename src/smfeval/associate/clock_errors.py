@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from smfeval.align.fit import FITS, fit_se3
-from smfeval.align.gauge import AlignmentKind
+from smfeval.choices import AlignmentKind
 from smfeval.maths import so3
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS

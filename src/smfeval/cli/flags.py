@@ -27,7 +27,10 @@ class Parser(argparse.ArgumentParser):
     _words: tuple[str, ...] | list[str] = ()  # that are parsed
 
     def parse_args(self, args: Iterable[str] | None = None, namespace: Any = None) -> Any:
-        """Parse; a flag may be followed by a value below zero, such as `-5ms`."""
+        """Parse; a flag may be followed by a value below zero, such as `-5ms`.
+
+        The words that were parsed are the `arguments` of what is returned.
+        """
         words = list(sys.argv[1:] if args is None else args)
         self._refuse_empty(words)
         self._words = words
@@ -36,6 +39,7 @@ class Parser(argparse.ArgumentParser):
             self.error(f"unrecognized arguments: {' '.join(unknown)}{self._near_flag(unknown)}")
         if words.count(STANDARD_INPUT) > 1:
             self.error("standard input (-) can be read once")
+        chosen.arguments = words
         return chosen
 
     def _near_flag(self, unknown: list[str]) -> str:

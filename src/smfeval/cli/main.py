@@ -88,11 +88,6 @@ def _refuse_closed_streams() -> None:
         sys.exit(_print_error("standard output is closed; there is no place for the result"))
 
 
-def _verb_module(verb: str) -> str:
-    """The module of a verb."""
-    return LAB_MODULES["lab"] if verb == "lab" else f"smfeval.cli.{verb}"
-
-
 def escape_unencodable(error: UnicodeError) -> tuple[str, int]:
     r"""Characters as \u00e9: unlike `backslashreplace`, this is right within JSON too."""
     import json  # noqa: PLC0415  --help starts in a blink
@@ -184,13 +179,20 @@ def _run_verb(verb: str, arguments: list[str]) -> int:
     from smfeval.errors import SmfevalError  # noqa: PLC0415  --help starts in a blink
 
     try:
-        code: int = import_module(_verb_module(verb)).run(arguments)
+        return run_verb(verb, arguments)
     except SmfevalError as error:
         return _print_error(error_sentence(error))
     except SystemExit:  # of --help
         sys.stdout.flush()
         raise
-    return code
+
+
+def run_verb(verb: str, arguments: list[str]) -> int:
+    """Parse the flags of a verb, and only then import what it computes with; its exit code."""
+    if verb == "lab":
+        return import_module(LAB_MODULES["lab"]).run(arguments)
+    chosen = import_module("smfeval.cli.verb_flags").FLAGS[verb]().parse_args(arguments)
+    return import_module(f"smfeval.cli.{verb}").run(chosen)
 
 
 def error_sentence(error: "SmfevalError") -> str:

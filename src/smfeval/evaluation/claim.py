@@ -14,7 +14,6 @@ import numpy as np
 from smfeval import words
 from smfeval.align.extent import Extent
 from smfeval.align.fit import Alignment
-from smfeval.align.gauge import AlignmentKind
 from smfeval.align.joint import (
     UNKNOWN,
     Claim,
@@ -33,6 +32,7 @@ from smfeval.align.projection import (
     is_determined,
     projected_covariance,
 )
+from smfeval.choices import AlignmentKind
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Floats, Ints, spaced_indices
 from smfeval.maths.special import chi_squared_tail_quantile

@@ -1,4 +1,4 @@
-"""The array types that every signature speaks of, and indices spread over an array."""
+"""The array types that every signature speaks of, spread indices, and gaps between stamps."""
 
 from typing import TypeVar
 
@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+
+GAP_STEPS = 2.5  # steps: a longer pause between scans is a gap, and no line may cross it
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
@@ -24,3 +26,9 @@ def spaced_indices(count: int, most: int) -> Ints:
     if count <= most:
         return np.arange(count)
     return np.linspace(0, count - 1, most).astype(np.int64)
+
+
+def gap_mask(stamp: Ints) -> Bools:
+    """Whether the next scan is further away than GAP_STEPS median steps. (n,) -> (n - 1,)."""
+    step = np.diff(stamp)
+    return step > GAP_STEPS * np.median(step) if len(step) else np.zeros(0, dtype=np.bool_)
