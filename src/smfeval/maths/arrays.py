@@ -21,6 +21,14 @@ def read_only(array: NDArray[_Scalar]) -> NDArray[_Scalar]:
     return view
 
 
+def distinct(values: NDArray[_Scalar]) -> NDArray[_Scalar]:
+    """The values without repeats, ascending: as np.unique, which imports numpy.ma in 10 ms."""
+    ordered = np.sort(values)
+    new = np.ones(len(ordered), dtype=np.bool_)
+    new[1:] = ordered[1:] != ordered[:-1]
+    return ordered[new]
+
+
 def spaced_indices(count: int, most: int) -> Ints:
     """At most so many indices of `count` rows, evenly spaced from the first to the last."""
     if count <= most:

@@ -19,7 +19,6 @@ least squares and costs its degrees of freedom. Under a bound, the scale is gran
 
 from bisect import bisect_left
 from dataclasses import dataclass, replace
-from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
@@ -34,9 +33,10 @@ from smfeval.align.joint import (
 )
 from smfeval.align.projection import Gauge, widest_sum
 from smfeval.maths import normal, so3
-from smfeval.maths.arrays import Floats, Ints, spaced_indices
+from smfeval.maths.arrays import Floats, Ints, distinct, spaced_indices
 from smfeval.maths.normal_distance import energy_score
 from smfeval.maths.se3 import Pose
+from smfeval.maths.special import normal_quantile_at
 from smfeval.summarise.number import Intervals, Number
 
 FEWEST_WINDOWS = 12
@@ -178,7 +178,7 @@ class WindowSample:
 
 def chi_squared_quantile(degrees: float, probability: float) -> float:
     """Of any degrees of freedom, within 3 % from 12 on (Wilson and Hilferty, 1931)."""
-    z = NormalDist().inv_cdf(probability)
+    z = normal_quantile_at(probability)
     spread = 2 / (9 * degrees)
     return float(degrees * max(1 - spread + z * np.sqrt(spread), 1e-3) ** 3)
 
@@ -349,7 +349,7 @@ def given_horizons(joint: Joint) -> list[int]:
     """Horizons with enough given pairs, each at least twice the one before."""
     assert joint.pairs is not None
     kept: list[int] = []
-    for lag in np.unique(joint.pairs[:, 1] - joint.pairs[:, 0]).tolist():
+    for lag in distinct(joint.pairs[:, 1] - joint.pairs[:, 0]).tolist():
         if kept and lag < 2 * kept[-1]:
             continue
         if len(_given_starts(joint, lag)) >= FEWEST_WINDOWS:
