@@ -28,7 +28,7 @@ import numpy as np
 from smfeval import words
 from smfeval.errors import PairingError
 from smfeval.maths import so3
-from smfeval.maths.arrays import Bools, Floats, Ints, distinct, spaced_indices
+from smfeval.maths.arrays import Bools, Floats, Ints, distinct, quantile_of, spaced_indices
 from smfeval.maths.se3 import Pose
 
 Kind = Literal["implied", "given", "unknown"]
@@ -275,7 +275,7 @@ def _at_level(
     whole = growth_over(level, steps_between(claim[1:2], claim[n - 1 :]), up)
     if not (whole >= GROWN).all() or not len(whole):
         return shares, "covariances hardly grow from the start to the end"
-    if level == 3 and np.quantile(grown[0], 0.05) < RANDOM_WALK_GROWTH * lags[0] / n:
+    if level == 3 and quantile_of(grown[0], 0.05) < RANDOM_WALK_GROWTH * lags[0] / n:
         return shares, "covariances do not grow steadily"
     if level < 6 and _lacks_blocks(claim):
         return shares, f"the rotation covariance grows, but has {NO_BLOCK} with the position"

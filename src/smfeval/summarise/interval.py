@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 from smfeval import words
 from smfeval.choices import INTERVAL_METHODS
 from smfeval.errors import OptionError, SeriesError
-from smfeval.maths.arrays import Bools, Floats, Ints, read_only
+from smfeval.maths.arrays import Bools, Floats, Ints, quantile_of, read_only
 from smfeval.maths.dependence import (
     MeanPosterior,
     effective_samples,
@@ -193,7 +193,7 @@ class Statistic:
     def of(self, series: Floats) -> float:
         """Return the statistic of a series."""
         if self.share is not None:
-            return float(np.quantile(series, self.share))
+            return float(quantile_of(series, self.share))
         return float(np.sqrt(np.mean(series**2)) if self.name == "rmse" else np.mean(series))
 
     def averaged(self, series: Floats) -> Floats:
