@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from smfeval.associate.pairing import nearest_pairs
-from smfeval.cli.conditions import Condition, score_condition
 from smfeval.cli.drawing import (
     check_figure_flags,
     command_line,
@@ -43,12 +42,12 @@ from smfeval.verbs import in_body_of, read_beside
 from smfeval.words import number
 
 if TYPE_CHECKING:
-    pass
+    from smfeval.cli.conditions import Condition
 
 
 def run(chosen: argparse.Namespace) -> int:
     """Score one or several estimates; returns the exit code."""
-    conditions = [score_condition(text) for text in chosen.fail_if]
+    conditions = _conditions(chosen)
     options = _options(chosen)
     needs = ("evaluations", "evaluation")
     check_figure_flags(chosen, *needs, inputs=_inputs(chosen), more=_targets(chosen))
@@ -81,6 +80,15 @@ def run(chosen: argparse.Namespace) -> int:
     for sentence in failed:
         print(f"smfeval: --fail-if: {sentence}", file=sys.stderr)
     return 1 if failed else 0
+
+
+def _conditions(chosen: argparse.Namespace) -> "list[Condition]":
+    """The conditions of --fail-if."""
+    if not chosen.fail_if:
+        return []
+    from smfeval.cli.conditions import score_condition  # noqa: PLC0415  only where asked for
+
+    return [score_condition(text) for text in chosen.fail_if]
 
 
 def _refuse_ignored(options: Options, estimates: "list[AnyTrack]") -> None:
@@ -269,7 +277,7 @@ def _draw(reports: list[Report], chosen: argparse.Namespace) -> None:
 
 def _integrate(
     evaluations: list[Evaluation],
-    held: list[tuple[Evaluation, Condition, str | None]],
+    held: "list[tuple[Evaluation, Condition, str | None]]",
     chosen: argparse.Namespace,
 ) -> None:
     """What CI shows: a case for each verdict, which passes, and for each condition."""

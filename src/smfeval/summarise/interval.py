@@ -38,7 +38,6 @@ from smfeval.maths.dependence import (
 )
 from smfeval.maths.special import normal_quantile
 from smfeval.maths.symmetric import chunks
-from smfeval.summarise.bootstrap import choose_block_length, percentile_ends, plan_bootstrap
 
 REPLICATES = 1000
 
@@ -520,6 +519,12 @@ def bootstrap_interval(
     rng: "np.random.Generator",
 ) -> Interval:
     """Interval by the percentiles of a block bootstrap."""
+    from smfeval.summarise.bootstrap import (  # noqa: PLC0415  only where asked for
+        choose_block_length,
+        percentile_ends,
+        plan_bootstrap,
+    )
+
     averaged = check_varying(statistic.averaged(series))
     scheme = method.removesuffix("-percentile")
     length = choose_block_length(averaged, block_length, scheme)
