@@ -13,8 +13,7 @@ import numpy as np
 
 from smfeval.align.body import move_to_body
 from smfeval.cli.demo import honest_estimate, simulate_walk
-from smfeval.cli.demo import run as demo
-from smfeval.cli.study import run as study
+from smfeval.cli.main import run_verb
 from smfeval.io import read, write
 from smfeval.io.convention import CONVENTIONS, from_right
 from smfeval.maths import geodesy, so3
@@ -40,7 +39,7 @@ def _demo_files() -> Path:
     """The files of `smfeval demo --save`, made once."""
     folder = Path(tempfile.mkdtemp(prefix="smfeval-docs-"))
     with redirect_stdout(StringIO()):
-        demo(["--save", str(folder), "--json"])
+        run_verb("demo", ["--save", str(folder), "--json"])
     return folder
 
 
@@ -111,8 +110,8 @@ def study_results(folder: Path) -> None:
     """What a small study leaves, for queries."""
     dataset(folder, tracks=2)
     with chdir(folder), redirect_stdout(StringIO()):
-        study(["--init", "data"])
-        study(["study.toml", "--workers", "1", "-q"])
+        run_verb("study", ["--init", "data"])
+        run_verb("study", ["study.toml", "--workers", "1", "-q"])
 
 
 def drift(folder: Path) -> None:

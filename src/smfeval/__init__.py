@@ -17,8 +17,8 @@ The way of the data, and where each step lives::
     study      many estimators on many tracks, from a plan                       studies
     show       text, tables, figures, the page                                   show
 
-Below them: `maths` (arrays in, arrays out), `words` (how a number is written), `schema` and
-`options` (what a user may decide), `results` (what a result can do in Python), `errors`.
+Below them: `maths` (arrays in, arrays out), `words` (how a number is written), `choices`, `schema`
+and `options` (what a user may decide), `results` (what a result can do in Python), `errors`.
 Above them: `verbs`, functions; `cli`, the command line; `lab`, worlds whose answer is known.
 
 ::
@@ -28,9 +28,11 @@ Above them: `verbs`, functions; `cli`, the command line; `lab`, worlds whose ans
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # typing itself takes a while to import
 if TYPE_CHECKING:
+    from typing import Any
+
     from smfeval.calibration import Calibration, Correction
     from smfeval.compare import Comparison
     from smfeval.compare.sweep import Sweep
@@ -194,7 +196,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name not in _HOMES:
         raise AttributeError(f"module 'smfeval' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)

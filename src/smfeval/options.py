@@ -7,13 +7,20 @@ An option is one field of `Options` with its entry (see `smfeval.schema`); flags
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from smfeval import words
 from smfeval.align.extent import Extent, parse_extent
-from smfeval.align.gauge import ALIGNMENTS, GAUGE_ALIGNMENTS, AlignmentKind
+from smfeval.choices import (
+    ALIGNMENTS,
+    BODY_RULES,
+    GAUGE_ALIGNMENTS,
+    INTERVAL_METHODS,
+    POSITION_AXES,
+    RULE_NAMES,
+    AlignmentKind,
+)
 from smfeval.errors import OptionError
-from smfeval.maths import se3
 from smfeval.schema import (
     NUMBER,
     SWITCH,
@@ -32,12 +39,14 @@ from smfeval.schema import (
     option_made,
     parts,
     seconds,
+    unknown_word,
 )
-from smfeval.score import RULES, RuleSettings
-from smfeval.score.rules import rule_named
-from smfeval.score.spaces import POSITION_AXES, PositionSpace
-from smfeval.summarise.interval import METHODS
-from smfeval.summarise.number import Intervals
+
+if TYPE_CHECKING:
+    from smfeval.maths import se3
+    from smfeval.score.rules import RuleSettings
+    from smfeval.score.spaces import PositionSpace
+    from smfeval.summarise.number import Intervals
 
 Association = Literal["moved", "nearest", "gp"]
 JointChoice = Literal["auto", "implied", "given", "none"]
@@ -49,12 +58,14 @@ TOLERANCE_S = 0.005
 
 def default_rules() -> tuple[str, ...]:
     """Every rule but those that need the size of the body."""
-    return tuple(rule.name for rule in RULES.values() if not rule.needs_body_size)
+    return tuple(name for name in RULE_NAMES if name not in BODY_RULES)
 
 
 # What a user may call an alignment: its name, or the gauge of the files that it fits.
 GAUGE_WORDS: dict[str, AlignmentKind] = {kind: kind for kind in ALIGNMENTS} | GAUGE_ALIGNMENTS
-INTERVAL_WORDS: dict[str, str | None] = {method: method for method in METHODS} | {"none": None}
+INTERVAL_WORDS: dict[str, str | None] = {method: method for method in INTERVAL_METHODS} | {
+    "none": None
+}
 
 # Where an option applies; pairs of a study have the options of the study.
 EVERYWHERE = ("score", "pair", "study", "sweep")
@@ -82,7 +93,7 @@ EXTENT = Kind(
 )
 EXTENTS = Kind('a list such as ["10s", "30m"]', list_of(EXTENT.accepts), EXTENT.parse, repeats=True)
 OFFSET = Kind(TIME.words, TIME.accepts, lambda said: "auto" if said == "auto" else seconds(said))
-RULE_NAMES = Kind(TEXTS.words, TEXTS.accepts, _split_names)
+RULES = Kind(TEXTS.words, TEXTS.accepts, _split_names)
 NEGATION = Kind(SWITCH.words, SWITCH.accepts, lambda said: not said, switch=True)
 
 
@@ -101,14 +112,34 @@ def _check_offset(offset_s: float | str) -> None:
 
 def _check_rules(names: tuple[str, ...]) -> None:
     for name in names:
-        rule_named(name)
+        if name not in RULE_NAMES:
+            raise unknown_word("rule", name, RULE_NAMES)
+
+
+# What computes is imported when it is used: flags and refusals are made without numpy.
+def _position_space(axes: str, reference_covariance: bool = True) -> "PositionSpace":
+    from smfeval.score.spaces import PositionSpace  # noqa: PLC0415
+
+    return PositionSpace(axes, reference_covariance)
+
+
+def _default_settings() -> "RuleSettings":
+    from smfeval.score.rules import RuleSettings  # noqa: PLC0415
+
+    return RuleSettings()
+
+
+def _default_intervals() -> "Intervals":
+    from smfeval.summarise.number import Intervals  # noqa: PLC0415
+
+    return Intervals()
 
 
 @dataclass(frozen=True)
 class Options:
     """How to pair, align and score. The defaults are what most users want."""
 
-    extrinsic: se3.Pose | None = None  # pose of the reference's body in the estimate's body
+    extrinsic: "se3.Pose | None" = None  # pose of the reference's body in the estimate's body
     alignment: AlignmentKind | None = option(  # None: by the gauge that the estimate declares
         None,
         TEXT,
@@ -148,7 +179,7 @@ class Options:
         "some of x, y, z (default xyz)",
         at=EVERYWHERE,
         group=PAIRING,
-        check=PositionSpace,  # refuses axes that do not exist
+        check=_position_space,  # refuses axes that do not exist
     )
     tolerance_s: float = option(
         TOLERANCE_S,
@@ -189,15 +220,15 @@ class Options:
     )
     rules: tuple[str, ...] = option_made(
         default_rules,
-        RULE_NAMES,
-        f"of {', '.join(RULES)}",
+        RULES,
+        f"of {', '.join(RULE_NAMES)}",
         at=SCORES,
         group=SCORING,
         metavar="A,B",
         check=_check_rules,
     )
-    settings: RuleSettings = parts(
-        RuleSettings,
+    settings: "RuleSettings" = parts(
+        _default_settings,
         beta=Option(NUMBER, "power of the energy score, between 0 and 2", at=SCORES, group=SCORING),
         unbiased=Option(SWITCH, "particles: unbiased energy score", at=SCORES, group=SCORING),
         kernel_density=Option(
@@ -222,8 +253,8 @@ class Options:
         group=SCORING,
         metavar="N|Ns|Nm",
     )
-    intervals: Intervals = parts(
-        Intervals,
+    intervals: "Intervals" = parts(
+        _default_intervals,
         method=Option(
             TEXT,
             "method for the intervals",
@@ -249,7 +280,7 @@ class Options:
 
     def __post_init__(self) -> None:
         check_options(self)
-        sized = [name for name in self.rules if RULES[name].needs_body_size]
+        sized = [name for name in self.rules if name in BODY_RULES]
         if sized and self.settings.body_size_m is None:
             raise OptionError(
                 f"{sized[0]} needs the size of the body (its radius of gyration in metres): "
@@ -267,7 +298,7 @@ class Options:
     def chosen_rules(self) -> tuple[str, ...]:
         """The rules asked for; by default all, that of the body too where its size is given."""
         sized = self.settings.body_size_m is not None
-        return tuple(RULES) if sized and self.rules == default_rules() else self.rules
+        return RULE_NAMES if sized and self.rules == default_rules() else self.rules
 
     @property
     def scored_horizon(self) -> Extent | None:
@@ -275,9 +306,9 @@ class Options:
         return self.horizons[0] if self.horizons else self.relative_horizon
 
     @property
-    def space(self) -> PositionSpace:
+    def space(self) -> "PositionSpace":
         """The space that is scored: the position on the chosen axes."""
-        return PositionSpace(self.axes, self.reference_covariance)
+        return _position_space(self.axes, self.reference_covariance)
 
 
 def refuse_unused_tolerance(given: Mapping[str, Any]) -> None:

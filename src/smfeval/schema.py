@@ -17,16 +17,15 @@ the command line makes its flags (`cli.flags`), plans their keys and refusals
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from difflib import get_close_matches
 from functools import cache
 from typing import Any, TypeVar
 
 from smfeval.errors import OptionError
-from smfeval.maths.stamps import parse_seconds
 
 LONGEST_SHOWN = 60  # characters of a wrong value that a sentence repeats
 METADATA = "smfeval.options"
 FLOAT_BITS = 1024  # of a whole number that no float holds
+UNITS_S = {"ms": 1e-3, "us": 1e-6, "s": 1.0, "": 1.0}
 
 Made = TypeVar("Made")
 
@@ -70,6 +69,15 @@ def any_of(*ways: Callable[[Any], bool]) -> Callable[[Any], bool]:
 def list_of(accepts: Callable[[Any], bool]) -> Callable[[Any], bool]:
     """Whether a value is a list of one thing or more, all of which are accepted."""
     return lambda value: isinstance(value, list) and value != [] and all(map(accepts, value))
+
+
+def parse_seconds(text: str) -> float:
+    """A time in words: `0.005`, `0.005s` or `5ms`."""
+    suffix = next(unit for unit in UNITS_S if text.endswith(unit))
+    try:
+        return UNITS_S[suffix] * float(text.removesuffix(suffix))
+    except ValueError as error:
+        raise OptionError(f"{text!r} is no time; write 0.005 or 5ms") from error
 
 
 def seconds(value: str | float) -> float:
@@ -204,6 +212,8 @@ def unknown_word(name: str, word: Any, known: Iterable[Any]) -> OptionError:
 
 def suggest_word(word: str, known: Iterable[str]) -> str:
     """What may have been meant: the nearest known word, or all of them."""
+    from difflib import get_close_matches  # noqa: PLC0415  only where something is wrong
+
     known = list(known)
     close = get_close_matches(word, known, n=1)
     return f"{close[0]!r} may be meant" if close else f"it is one of {', '.join(known)}"

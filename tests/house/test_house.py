@@ -4,17 +4,17 @@ import re
 import shlex
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import smfeval
 from smfeval.cli.main import VERBS, main
+from smfeval.cli.verb_flags import FLAGS
 from smfeval.io import write
 from smfeval.io.header import CURRENT_VERSION
-from smfeval.lab.cli import MODULES
 from smfeval.lab.cli import VERBS as LAB_VERBS
+from smfeval.lab.cli.flags import FLAGS as LAB_FLAGS
 from support.beliefs import gaussian
 from support.printed import assert_alike
 
@@ -140,8 +140,7 @@ def _examples(help_text):
 
 @pytest.mark.parametrize("verb", [*(v for v in VERBS if v != "lab"), *LAB_VERBS])
 def test_the_examples_of_a_verb_are_command_lines_that_it_takes(verb, capsys):
-    folder = "smfeval.cli" if verb in VERBS else "smfeval.lab.cli"
-    flags = import_module(f"{folder}.{MODULES.get(verb, verb)}")._flags()
+    flags = (FLAGS if verb in VERBS else LAB_FLAGS)[verb]()
     for example in _examples(flags.format_help()):
         arguments = shlex.split(example.partition(verb)[2])
         assert flags.parse_args(arguments) is not None

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from smfeval.io.convention import CONVENTIONS, ORDERS, from_deviations, from_right, to_right
+from smfeval.choices import ORDERS
+from smfeval.io.convention import CONVENTIONS, from_deviations, from_right, to_right
 from smfeval.maths import se3, so3
 from support.beliefs import covariances, rotations
 

@@ -9,9 +9,10 @@ import pytest
 
 from smfeval.align.body import move_to_body
 from smfeval.align.fit import Alignment
+from smfeval.choices import ORDERS
 from smfeval.evaluation import Options, evaluate
 from smfeval.io import read, write
-from smfeval.io.convention import CONVENTIONS, ORDERS
+from smfeval.io.convention import CONVENTIONS
 from smfeval.maths import se3, so3
 from smfeval.score import RULES, RuleSettings
 from smfeval.summarise.number import Intervals

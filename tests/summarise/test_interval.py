@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
+from smfeval.choices import INTERVAL_METHODS as METHODS
 from smfeval.errors import OptionError, SeriesError
-from smfeval.summarise.interval import METHODS, interval, paired_interval
+from smfeval.summarise.interval import interval, paired_interval
 
 STATISTICS = ["mean", "median", "rmse", ("quantile", 0.8)]
 

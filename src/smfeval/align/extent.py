@@ -2,14 +2,15 @@
 
 import re
 from dataclasses import dataclass
-from typing import Literal
-
-import numpy as np
+from math import isfinite
+from typing import TYPE_CHECKING, Literal
 
 from smfeval import words
 from smfeval.errors import OptionError
-from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
+
+if TYPE_CHECKING:
+    from smfeval.maths.arrays import Floats, Ints
 
 Unit = Literal["scans", "s", "m"]
 PATTERN = re.compile(r"(?P<size>\d+\.?\d*|\.\d+)\s*(?P<unit>scans?|s|m)?")
@@ -23,7 +24,7 @@ class Extent:
     unit: Unit
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.size) and self.size > 0):
+        if not (isfinite(self.size) and self.size > 0):
             raise OptionError(f"an extent must be positive, not {words.exact(self.size)}")
         if self.unit == "scans" and self.size != int(self.size):
             raise OptionError(f"scans come in whole numbers, not {words.exact(self.size)}")
@@ -31,8 +32,10 @@ class Extent:
     def __str__(self) -> str:
         return f"{words.exact(self.size)} {self.unit}"
 
-    def progress(self, stamp: Ints, position: Floats) -> Floats:
+    def progress(self, stamp: "Ints", position: "Floats") -> "Floats":
         """How far each scan is from the first, in this extent's unit. (n,)."""
+        import numpy as np  # noqa: PLC0415  --help makes extents, and has no use for numpy
+
         if self.unit == "scans":
             return np.arange(len(stamp), dtype=np.float64)
         if self.unit == "s":

@@ -1,23 +1,13 @@
 """The gauge: which freedoms between two worlds are open, and the alignment that settles them."""
 
-from typing import Literal
-
 import numpy as np
 
 from smfeval.align.extent import Extent
 from smfeval.align.fit import FITS, Alignment, fit_first_pose
+from smfeval.choices import GAUGE_ALIGNMENTS, AlignmentKind
 from smfeval.errors import PairingError
 from smfeval.maths.arrays import Ints
 from smfeval.track import AnyTrack, Track
-
-AlignmentKind = Literal["none", "se3", "yaw", "sim3", "first-pose"]
-ALIGNMENTS: tuple[AlignmentKind, ...] = ("none", "se3", "yaw", "sim3", "first-pose")
-GAUGE_ALIGNMENTS: dict[str, AlignmentKind] = {
-    "fixed": "none",
-    "se3": "se3",
-    "gravity_yaw": "yaw",
-    "sim3": "sim3",
-}
 
 
 def choose_alignment(

@@ -28,7 +28,7 @@ import numpy as np
 from smfeval import words
 from smfeval.errors import PairingError
 from smfeval.maths import so3
-from smfeval.maths.arrays import Bools, Floats, Ints, spaced_indices
+from smfeval.maths.arrays import Bools, Floats, Ints, distinct, quantile_of, spaced_indices
 from smfeval.maths.se3 import Pose
 from smfeval.maths.symmetric import correlation_eigenvalue, smallest_pivot
 
@@ -281,7 +281,7 @@ def _at_level(
         return shares, "covariances hardly grow from the start to the end"
     if level == 3:
         shortest = Steps(*(each[steps.lag == lags[0]] for each in steps))
-        if np.quantile(growth_over(level, shortest, up), 0.05) < RANDOM_WALK_GROWTH * lags[0] / n:
+        if quantile_of(growth_over(level, shortest, up), 0.05) < RANDOM_WALK_GROWTH * lags[0] / n:
             return shares, "covariances do not grow steadily"
     if level < 6 and _lacks_blocks(claim):
         return shares, f"the rotation covariance grows, but has {NO_BLOCK} with the position"
@@ -300,7 +300,7 @@ def _has_no_blocks(claim: Claim) -> bool:
     Moved to another body by a lever arm l, such a claim has Cov(rho, phi) = -l^ Cov(phi) at every
     scan: one skew matrix for all of them.
     """
-    at = np.unique(np.linspace(1, len(claim) - 1, SAMPLES).astype(np.intp))
+    at = distinct(np.linspace(1, len(claim) - 1, SAMPLES).astype(np.intp))
     covariance = claim.covariance[at]
     shared, own = covariance[:, :3, 3:], covariance[:, 3:, 3:]
     arm = shared.sum(axis=0) @ np.linalg.pinv(own.sum(axis=0), hermitian=True)

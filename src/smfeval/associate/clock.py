@@ -15,15 +15,16 @@ import numpy as np
 
 from smfeval import words
 from smfeval.align.body import to_common_body
-from smfeval.align.gauge import AlignmentKind, choose_alignment, fit_alignment
+from smfeval.align.gauge import choose_alignment, fit_alignment
 from smfeval.associate import Pairs, nearest
 from smfeval.associate.clock_errors import STRIDE_S as DISPLACEMENT_S
 from smfeval.associate.clock_errors import CurvePair, OffsetEvidence, RemainingError, curve_pair
 from smfeval.associate.clock_rates import REACH_S, Correlation, correlate, excerpts
 from smfeval.associate.pairing import check_reference
+from smfeval.choices import AlignmentKind
 from smfeval.errors import OptionError, PairingError
 from smfeval.maths import normal
-from smfeval.maths.arrays import Bools, Floats, Ints
+from smfeval.maths.arrays import Bools, Floats, Ints, median_of
 from smfeval.maths.dependence import mean_posterior
 from smfeval.options import Options
 from smfeval.score import Residuals
@@ -215,7 +216,7 @@ def _row(offset_s: float, residuals: Residuals, good: Bools) -> ClockRow:
     if residuals.covariance is None:
         return ClockRow(offset_s, None, rmse, None)
     nees = float(
-        np.median(normal.likelihood_terms(error, residuals.predicted_covariance[good]).nees)
+        median_of(normal.likelihood_terms(error, residuals.predicted_covariance[good]).nees)
     )
     return ClockRow(offset_s, nees / median_chi_squared(residuals.dimension), rmse, nees)
 
@@ -299,7 +300,7 @@ def _gaps_are_small(estimate: AnyTrack, reference: Track, options: Options) -> b
         pairs = nearest(estimate.stamp, reference.stamp, tolerance_s=most, offset_s=offset_s)
     except PairingError:
         return False
-    return float(np.median(np.abs(pairs.gap_s))) <= max(SMALL_GAP_S, MAX_GAP_SHARE * abs(offset_s))
+    return float(median_of(np.abs(pairs.gap_s))) <= max(SMALL_GAP_S, MAX_GAP_SHARE * abs(offset_s))
 
 
 def offset_between(

@@ -6,7 +6,7 @@ import numpy as np
 
 from smfeval import words
 from smfeval.errors import PairingError, Remedy
-from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.arrays import Floats, Ints, median_of, quantile_of
 from smfeval.maths.stamps import NANOSECONDS, seconds_text
 from smfeval.options import TOLERANCE_S
 
@@ -103,7 +103,7 @@ def _duration_s(stamp: Ints) -> float:
 
 
 def _step_s(stamp: Ints) -> float:
-    return float(np.median(np.diff(stamp))) / NANOSECONDS if len(stamp) > 1 else 0.0
+    return float(median_of(np.diff(stamp))) / NANOSECONDS if len(stamp) > 1 else 0.0
 
 
 LONGEST_S = 3.2e9  # a century; what is longer is in another unit and would overflow the stamps
@@ -274,10 +274,10 @@ def gap_risk(
         stayed = np.isnan(open_m) | (not granted)
     risk = way_m / sigma_m
     above = risk > RISK_LIMIT
-    most = float(np.quantile(np.where(stayed, way_m / least_m, 0.0), 0.95))
+    most = float(quantile_of(np.where(stayed, way_m / least_m, 0.0), 0.95))
     return GapRisk(
-        median=float(np.median(risk)),
-        p95=float(np.quantile(risk, 0.95)),
+        median=float(median_of(risk)),
+        p95=float(quantile_of(risk, 0.95)),
         largest=float(risk.max()),
         above_limit=float(above.mean()),
         not_moved=float((above & stayed).mean()),

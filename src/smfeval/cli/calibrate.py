@@ -8,18 +8,14 @@ from typing import Any
 
 from smfeval import words
 from smfeval.calibration import Calibration, calibrate
-from smfeval.calibration.models import MODELS, ROTATION
 from smfeval.cli.flags import (
-    add_options,
-    add_output_flags,
-    add_read_flags,
     given_files,
     given_values,
-    parser,
     progress,
     read_options,
 )
 from smfeval.cli.outputs import check_outputs
+from smfeval.cli.verb_flags import CALIBRATE_OPTIONS, REFERENCE_OPTIONS
 from smfeval.errors import OptionError, SmfevalError
 from smfeval.io import files_to_read, read, write
 from smfeval.io.corrections import (
@@ -31,20 +27,17 @@ from smfeval.io.corrections import (
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.options import ReadOptions
 from smfeval.io.progress import report
-from smfeval.options import PAIRING, REFERENCE, Options
+from smfeval.options import Options
 from smfeval.schema import options_at, with_values
 from smfeval.show import calibration as show
 from smfeval.show.render import json_text
 from smfeval.track import AnyTrack
 
-PAIR_OPTIONS = [each for each in options_at(Options, "score") if each.group in (PAIRING, REFERENCE)]
-REFERENCE_OPTIONS = options_at(ReadOptions, "reference of score")
 FORCE_ONE = "it has to be asked for (force_one)"
 
 
-def run(arguments: list[str]) -> int:
+def run(chosen: argparse.Namespace) -> int:
     """Learn a correction and prove it; returns the exit code."""
-    chosen = _flags().parse_args(arguments)
     options = _options(chosen)
     chosen.train, chosen.on = expand_patterns(chosen.train), expand_patterns(chosen.on)
     references = fill_in(chosen.ref, [*chosen.train, *chosen.on], "--ref")
@@ -72,53 +65,6 @@ def run(arguments: list[str]) -> int:
     return 0
 
 
-def _flags() -> argparse.ArgumentParser:
-    flags = parser(
-        "calibrate",
-        "What should I publish? Learns a correction of covariances, and proves it on other tracks.",
-        "runs/*/fastlio2.square --ref '{folder}/reference.tum'",
-        "easy/*.square --on hard/*.square --ref 'truth/{name}.tum' --save correction.json",
-    )
-    add = flags.add_argument
-    add("train", nargs="+", metavar="TRAIN", help="estimates to learn from, of one estimator")
-    add(
-        "--ref",
-        nargs="+",
-        required=True,
-        metavar="REF",
-        help="one for each estimate, or a pattern of its {folder}, {parent} and {name}",
-    )
-    add("--on", nargs="+", default=[], metavar="TEST", help="estimates to prove it on")
-    models = [*MODELS, ROTATION]
-    add("--model", choices=models, help="default: scale, unless another is shown to be better")
-    add(
-        "--telemetry",
-        nargs="+",
-        default=[],
-        metavar="TABLE",
-        help="stamps and columns beside each estimate; as --ref",
-    )
-    add("--follow", default="", metavar="A,B", help="columns that a factor may follow")
-    add("--conformal", type=float, metavar="0.9", help="regions that hold on this share of tracks")
-    add("--force-one", action="store_true", help="learn from one track")
-    add("--estimator", metavar="NAME", help="whose tracks these are, where files do not say")
-    group = flags.add_argument_group("results").add_argument
-    group("--save", type=Path, metavar="FILE", help="the correction, as .json or .yaml")
-    group("--write", type=Path, metavar="FOLDER", help="corrected tracks, as SQUARE files")
-    group("--force", action="store_true", help="overwrite result files")
-    pairing = flags.add_argument_group(PAIRING)
-    pairing.add_argument(
-        "--extrinsic",
-        metavar="FILE|x,y,z,qx,qy,qz,qw",
-        help="pose of the reference's body in the estimate's",
-    )
-    add_options(pairing, PAIR_OPTIONS)
-    add_options(flags.add_argument_group(REFERENCE), REFERENCE_OPTIONS, prefix="ref-")
-    add_read_flags(flags)
-    add_output_flags(flags)
-    return flags
-
-
 def _options(chosen: argparse.Namespace) -> Options:
     if chosen.save is not None:
         check_correction_name(chosen.save)
@@ -126,7 +72,7 @@ def _options(chosen: argparse.Namespace) -> Options:
         raise OptionError("--telemetry and --follow need each other")
     extrinsic = None if chosen.extrinsic is None else read_extrinsic(chosen.extrinsic)
     start = Options(extrinsic=extrinsic, singular=chosen.bad_rows or "refuse")
-    return with_values(start, given_values(chosen, PAIR_OPTIONS))
+    return with_values(start, given_values(chosen, CALIBRATE_OPTIONS))
 
 
 def expand_patterns(sources: list[str]) -> list[str]:

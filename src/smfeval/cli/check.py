@@ -6,16 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from smfeval.cli.drawing import (
-    add_figure_flags,
     check_figure_flags,
     command_line,
     draw,
     write_page,
 )
 from smfeval.cli.flags import (
-    add_output_flags,
-    add_read_flags,
-    parser,
     progress,
     read_options,
 )
@@ -27,9 +23,8 @@ from smfeval.show import check
 from smfeval.show.render import json_text
 
 
-def run(arguments: list[str]) -> int:
+def run(chosen: argparse.Namespace) -> int:
     """Check one file or several; returns the exit code, of several files the worst."""
-    chosen = _flags().parse_args(arguments)
     options = read_options(chosen, gauge=True)
     inputs = [file for source in chosen.files for file in files_to_read(source, **options)]
     check_figure_flags(chosen, "track", inputs=inputs)
@@ -44,42 +39,21 @@ def run(arguments: list[str]) -> int:
     else:
         print(check.text_of(found, verbose=chosen.verbose), end="")
     if isinstance(found, Examination):
-        _draw(found, chosen, arguments)
+        _draw(found, chosen)
     elif chosen.html is not None:
         raise OptionError(f"{chosen.html}: a page shows one track; name a topic of the bag")
     return _strict_exit_code([found]) if chosen.strict else 0
 
 
-def _draw(found: Examination, chosen: argparse.Namespace, arguments: list[str]) -> None:
+def _draw(found: Examination, chosen: argparse.Namespace) -> None:
     if chosen.html is not None:
         from smfeval.show.page import check_page  # noqa: PLC0415  only where asked for
 
-        write_page(chosen.html, check_page(found, command=command_line("check", arguments)))
+        write_page(chosen.html, check_page(found, command=command_line("check", chosen.arguments)))
     if chosen.plot or chosen.save_plot is not None:
         from smfeval.show.figures import gallery_of_track  # noqa: PLC0415  slow to import
 
         draw(chosen, gallery_of_track, found.track)
-
-
-def _flags() -> argparse.ArgumentParser:
-    flags = parser(
-        "check",
-        "What is in this file, and can it be scored?",
-        "est.square",
-        "recording.mcap:/Odometry --from fast-lio2",
-    )
-    flags.add_argument(
-        "files",
-        nargs="+",
-        metavar="FILE",
-        help="a track, or bag.mcap:/topic; a bag alone lists its topics",
-    )
-    flags.add_argument("--strict", action="store_true", help="exit with 2 on any doubt")
-    flags.add_argument("--force", action="store_true", help="overwrite figures and page")
-    add_figure_flags(flags)
-    add_read_flags(flags, gauge=True)
-    add_output_flags(flags)
-    return flags
 
 
 def _look_into(source: str, options: dict[str, Any]) -> "check.Found":

@@ -6,29 +6,16 @@ from importlib import import_module
 
 import shtab
 
-from smfeval.cli.flags import parser
 from smfeval.cli.main import LAB_MODULES, VERBS
+from smfeval.cli.verb_flags import FLAGS
 
-SHELLS = ("bash", "zsh", "fish")
 NAMES_A_FILE = re.compile(r"FILE|FOLDER|EST|REF|TRACK|SRC|DST|\.toml|\.json|RECORDING")
 
 
-def run(arguments: list[str]) -> int:
+def run(chosen: argparse.Namespace) -> int:
     """Print the script; returns the exit code."""
-    chosen = _flags().parse_args(arguments)
     print(shtab.complete(whole_parser(), chosen.shell))
     return 0
-
-
-def _flags() -> argparse.ArgumentParser:
-    flags = parser(
-        "completion",
-        "Complete verbs, flags and file names: a script for your shell.",
-        "bash",
-        "zsh",
-    )
-    flags.add_argument("shell", choices=SHELLS, help="the shell that the script is for")
-    return flags
 
 
 def whole_parser() -> argparse.ArgumentParser:
@@ -38,12 +25,11 @@ def whole_parser() -> argparse.ArgumentParser:
     verbs = whole.add_subparsers()
     for verb, words in VERBS.items():
         if verb != "lab":
-            _add(verbs, verb, words, import_module(f"smfeval.cli.{verb}")._flags())  # noqa: SLF001  each verb has them
+            _add(verbs, verb, words, FLAGS[verb]())
     lab = import_module(LAB_MODULES["lab"])
     below = verbs.add_parser("lab", help=VERBS["lab"]).add_subparsers()
     for verb, words in lab.VERBS.items():
-        module = f"{LAB_MODULES['lab']}.{lab.MODULES.get(verb, verb)}"
-        _add(below, verb, words, import_module(module)._flags())  # noqa: SLF001
+        _add(below, verb, words, import_module(f"{LAB_MODULES['lab']}.flags").FLAGS[verb]())
     return whole
 
 

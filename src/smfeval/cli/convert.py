@@ -5,11 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from smfeval.align.body import move_to_body
+from smfeval.choices import ORDERS
 from smfeval.cli.flags import (
-    add_output_flags,
-    add_read_flags,
     given_files,
-    parser,
     progress,
     read_options,
 )
@@ -17,9 +15,9 @@ from smfeval.cli.outputs import check_outputs
 from smfeval.doubts.one_track import examine
 from smfeval.errors import OptionError
 from smfeval.io import files_to_read, files_to_write, is_geodetic, losses, read, write
-from smfeval.io.convention import CONVENTIONS, ORDERS
+from smfeval.io.convention import CONVENTIONS
 from smfeval.io.extrinsic import read_extrinsic
-from smfeval.io.formats import FORMATS, Format, format_for_writing
+from smfeval.io.formats import Format, format_for_writing
 from smfeval.io.geodetic import is_of_fixes
 from smfeval.io.header import assumed_words
 from smfeval.show import check
@@ -29,9 +27,8 @@ from smfeval.track import About, AnyTrack
 BAG_TITLES = {".mcap": "MCAP", ".bag": "ROS 1 bag"}
 
 
-def run(arguments: list[str]) -> int:
+def run(chosen: argparse.Namespace) -> int:
     """Convert one track; returns the exit code."""
-    chosen = _flags().parse_args(arguments)
     target = Path(chosen.target)
     options, origin = _split_origin(chosen, read_options(chosen, gauge=True))
     given = given_files(chosen.extrinsic, chosen.calibration, chosen.telemetry)
@@ -102,31 +99,6 @@ def _lost_words(about: About, entry: Format) -> list[str]:
     lost = [f"{word} {value}" for word, value in declared.items() if value is not None]
     words_lost = [f"what it declares: {', '.join(lost)}"] if lost else []
     return [*words_lost, *([] if about.oriented else ["the mark that the orientation is unknown"])]
-
-
-def _flags() -> argparse.ArgumentParser:
-    flags = parser(
-        "convert",
-        "Any supported format to any other.",
-        "est.square est.parquet",
-        "recording.mcap:/Odometry est.square --from fast-lio2",
-    )
-    add = flags.add_argument
-    add("source", help="a track, or bag.mcap:/topic")
-    endings = " ".join(suffix for entry in FORMATS.values() for suffix in entry.suffixes)
-    add("target", help=f"its ending names the format: {endings} (text also with .gz)")
-    add("--to", choices=[f.name for f in FORMATS.values() if f.writable], help="format to write")
-    add("--to-convention", choices=CONVENTIONS, help="CSV, wide TUM: convention to write")
-    add("--to-order", choices=ORDERS, help="CSV, wide TUM: block order to write")
-    add("--force", action="store_true", help="overwrite the target")
-    add("--lossy", action="store_true", help="allow to lose covariances or particles")
-    add("--extrinsic", metavar="FILE|x,y,z,qx,qy,qz,qw", help="pose of another body in the track's")
-    add("--to-body", metavar="NAME", help="name of that other body")
-    add("--calibration", metavar="FILE", help="correct covariances, by smfeval calibrate --save")
-    add("--telemetry", metavar="TABLE", help="columns that such a correction follows")
-    add_read_flags(flags, gauge=True)
-    add_output_flags(flags)
-    return flags
 
 
 def _correct(track: AnyTrack, chosen: argparse.Namespace) -> AnyTrack:

@@ -5,15 +5,14 @@
 
 import argparse
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import chdir, contextmanager
 from pathlib import Path
 
 import numpy as np
 
-from smfeval.cli import check, score
-from smfeval.cli.drawing import add_figure_flags, check_figure_flags
-from smfeval.cli.flags import add_output_flags, parser
+from smfeval.cli.drawing import check_figure_flags
+from smfeval.cli.main import run_verb
 from smfeval.errors import OptionError
 from smfeval.io import write
 from smfeval.maths import so3
@@ -125,9 +124,8 @@ SEED = 7
 REFERENCE_FLAGS = ("--ref", "truth.tum")
 
 
-def run(arguments: list[str]) -> int:
+def run(chosen: argparse.Namespace) -> int:
     """Show what smfeval does, on data of its own."""
-    chosen = _flags().parse_args(arguments)
     check_figure_flags(chosen, "evaluations", "evaluation")
     drawing = _figure_flags(chosen)
     rng = np.random.default_rng(SEED)
@@ -143,22 +141,6 @@ def run(arguments: list[str]) -> int:
     if chosen.save is not None and not chosen.json:
         print(f"in {chosen.save}: {', '.join(tracks)}")
     return code
-
-
-def _flags() -> argparse.ArgumentParser:
-    flags = parser(
-        "demo",
-        "Score two beliefs made on the spot.",
-        "",
-        "--save demo",
-    )
-    flags.add_argument(
-        "--save", type=Path, metavar="FOLDER", help="keep the files, and more to try the verbs on"
-    )
-    flags.add_argument("--force", action="store_true", help="overwrite files")
-    add_figure_flags(flags)
-    add_output_flags(flags)
-    return flags
 
 
 @contextmanager
@@ -190,20 +172,18 @@ def _run_verbs(chosen: argparse.Namespace, drawing: list[str]) -> int:
     """The verbs on the files of this folder, each shown as a user would type it."""
     if chosen.json:
         both = ("honest.square", "overconfident.square")
-        return score.run([*both, *REFERENCE_FLAGS, "--json", *drawing])
+        return run_verb("score", [*both, *REFERENCE_FLAGS, "--json", *drawing])
     more = [flag for flag, on in (("-q", chosen.quiet), ("-v", chosen.verbose)) if on]
     return max(
-        _echo_and_run(check.run, "check", "honest.square", *more),
-        _echo_and_run(score.run, "score", "honest.square", *REFERENCE_FLAGS, *more),
-        _echo_and_run(
-            score.run, "score", "overconfident.square", *REFERENCE_FLAGS, *more, *drawing
-        ),
+        _echo_and_run("check", "honest.square", *more),
+        _echo_and_run("score", "honest.square", *REFERENCE_FLAGS, *more),
+        _echo_and_run("score", "overconfident.square", *REFERENCE_FLAGS, *more, *drawing),
     )
 
 
-def _echo_and_run(run_verb: Callable[[list[str]], int], name: str, *words: str) -> int:
+def _echo_and_run(name: str, *words: str) -> int:
     """Print a command line as a user would type it, and run it."""
     print(f"$ smfeval {name} {' '.join(words)}")
-    code = run_verb(list(words))
+    code = run_verb(name, list(words))
     print()
     return code

@@ -2,10 +2,8 @@
 
 import argparse
 import re
-import shlex
 import sys
 from collections.abc import Callable, Iterable
-from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +58,8 @@ def _figures_there(chosen: argparse.Namespace, drawn_from: tuple[str, ...]) -> l
     path = chosen.save_plot
     if path is None or path.suffix.lower() == ".pdf":
         return []
+    from glob import escape  # noqa: PLC0415  only where figures are saved
+
     there = sorted(path.parent.glob(f"{escape(path.stem)}_*{escape(path.suffix)}"))
     if not there:
         return []
@@ -80,6 +80,8 @@ def draw(chosen: argparse.Namespace, gallery: Callable[..., "Gallery"], subject:
 
 def command_line(verb: str, arguments: list[str]) -> str:
     """What the user typed, for the foot of a page."""
+    import shlex  # noqa: PLC0415  only for pages
+
     return shlex.join(["smfeval", *verb.split(), *arguments])
 
 

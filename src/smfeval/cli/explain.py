@@ -1,18 +1,14 @@
 """`smfeval explain BELIEF --telemetry FILE [--ref REF]`: where a precision comes from."""
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from smfeval.cli.flags import (
-    add_options,
-    add_output_flags,
-    add_read_flags,
     given_values,
-    parser,
     progress,
     read_options,
 )
+from smfeval.cli.verb_flags import PAIRING_OPTIONS, REFERENCE_OPTIONS
 from smfeval.errors import OptionError
 from smfeval.evaluation import Evaluation, Options, evaluate
 from smfeval.explain.scans import VOXEL_M, ScanGeometry
@@ -21,20 +17,15 @@ from smfeval.explain.updates import Explanation, explain_updates
 from smfeval.io import read, split_source
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.options import ReadOptions
-from smfeval.maths.stamps import parse_seconds
-from smfeval.options import PAIRING, refuse_unused_tolerance
+from smfeval.options import refuse_unused_tolerance
 from smfeval.schema import options_at, with_values
 from smfeval.show.explain import Explained, document, last_line, text
 from smfeval.show.render import json_text
 from smfeval.track import AnyTrack
 
-PAIRING_OPTIONS = [each for each in options_at(Options, "score") if each.group == PAIRING]
-REFERENCE_OPTIONS = options_at(ReadOptions, "reference of score")
 
-
-def run(arguments: list[str]) -> int:
+def run(chosen: argparse.Namespace) -> int:
     """Explain the updates behind one belief; returns the exit code."""
-    chosen = _flags().parse_args(arguments)
     options = _options(chosen)
     with progress("explaining"):
         belief = read(chosen.belief, **read_options(chosen))
@@ -105,42 +96,3 @@ def _scans(chosen: argparse.Namespace, evaluation: Evaluation | None) -> ScanGeo
     path, topic = split_source(chosen.scans)
     voxel_m = VOXEL_M if chosen.voxel is None else chosen.voxel
     return scan_geometry(scan_normals(read_clouds(path, topic), voxel_m=voxel_m), evaluation)
-
-
-def _flags() -> argparse.ArgumentParser:
-    flags = parser(
-        "explain",
-        "Where does the precision that a LiDAR filter reports come from?",
-        "est.square --telemetry updates.csv --ref truth.tum",
-        "est.square --scans walk.bag:/points --ref truth.tum",
-    )
-    add = flags.add_argument
-    add("belief", metavar="BELIEF", help="the estimate, or bag.mcap:/topic")
-    add("--ref", metavar="REF", help="the reference; without it there is no k")
-    add("--telemetry", type=Path, metavar="FILE", help="what each update did: .parquet or .csv")
-    add(
-        "--telemetry-offset",
-        type=_seconds,
-        metavar="S|Nms",
-        help="added to the stamps of the telemetry",
-    )
-    add("--scans", metavar="BAG[:/TOPIC]", help="condition numbers from the clouds of a bag")
-    add("--voxel", type=float, metavar="METRES", help="of the thinned clouds (default 0.5)")
-    group = flags.add_argument_group(PAIRING)
-    group.add_argument(
-        "--extrinsic",
-        metavar="FILE|x,y,z,qx,qy,qz,qw",
-        help="pose of the reference's body in the estimate's",
-    )
-    add_options(group, PAIRING_OPTIONS)
-    add_options(flags.add_argument_group("reference"), REFERENCE_OPTIONS, prefix="ref-")
-    add_read_flags(flags)
-    add_output_flags(flags)
-    return flags
-
-
-def _seconds(said: str) -> float:
-    try:
-        return parse_seconds(said)
-    except OptionError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error

@@ -5,7 +5,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -17,6 +17,8 @@ from smfeval.schema import Option, options_at, suggest_word
 
 FLAG = re.compile(r"--[a-z-]+")
 FLAG_WITH_VALUE = re.compile(r"--[a-z-]+=")
+# Each flag is tried on a formatter, and only that of the help need know how wide the terminal is.
+TRIAL = partial(argparse.HelpFormatter, width=80)
 NEGATIVE = re.compile(r"-\.?[0-9]")  # how a value below zero begins; no flag does
 
 
@@ -27,7 +29,10 @@ class Parser(argparse.ArgumentParser):
     _words: tuple[str, ...] | list[str] = ()  # that are parsed
 
     def parse_args(self, args: Iterable[str] | None = None, namespace: Any = None) -> Any:
-        """Parse; a flag may be followed by a value below zero, such as `-5ms`."""
+        """Parse; a flag may be followed by a value below zero, such as `-5ms`.
+
+        The words that were parsed are the `arguments` of what is returned.
+        """
         words = list(sys.argv[1:] if args is None else args)
         self._refuse_empty(words)
         self._words = words
@@ -36,10 +41,13 @@ class Parser(argparse.ArgumentParser):
             self.error(f"unrecognized arguments: {' '.join(unknown)}{self._near_flag(unknown)}")
         if words.count(STANDARD_INPUT) > 1:
             self.error("standard input (-) can be read once")
+        chosen.arguments = words
         return chosen
 
     def _near_flag(self, unknown: list[str]) -> str:
         """The flag that may be meant by the first unknown one, if any is near."""
+        from difflib import get_close_matches  # noqa: PLC0415  only where something is wrong
+
         wrong = next((word.partition("=")[0] for word in unknown if word.startswith("--")), "")
         known = [name for action in self._actions for name in action.option_strings]
         near = get_close_matches(wrong, known, n=1)
@@ -55,6 +63,8 @@ class Parser(argparse.ArgumentParser):
         """The help: what the verb does, its examples, and then all flags."""
         examples = "".join(f"  {line}\n" for line in self.examples)
         start = f"{self.description}\n\n{examples}\n" if examples else ""
+        if self.formatter_class is TRIAL:
+            self.formatter_class = argparse.HelpFormatter
         kept, self.description = self.description, None if examples else self.description
         try:
             return start + super().format_help()
@@ -97,7 +107,9 @@ def join_negative_values(words: Iterable[str]) -> list[str]:
 
 def parser(verb: str, words: str, *examples: str) -> Parser:
     """The parser of a verb, with examples of what stands after its name."""
-    made = Parser(prog=f"smfeval {verb}", description=words, allow_abbrev=False)
+    made = Parser(
+        prog=f"smfeval {verb}", description=words, allow_abbrev=False, formatter_class=TRIAL
+    )
     made.examples = tuple(f"smfeval {verb} {example}".rstrip() for example in examples)
     return made
 

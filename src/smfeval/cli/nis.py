@@ -4,8 +4,8 @@ import argparse
 import sys
 
 from smfeval.cli.conditions import Condition, parse_condition
-from smfeval.cli.flags import add_output_flags, parser
 from smfeval.errors import OptionError
+from smfeval.io.innovations import read_innovations
 from smfeval.show import nis
 from smfeval.show.render import json_text
 from smfeval.summarise.innovations import FALSE_ALARMS, InnovationReport, judge_innovations
@@ -13,15 +13,16 @@ from smfeval.summarise.innovations import FALSE_ALARMS, InnovationReport, judge_
 CONDITION_NAMES = ("k", "refuted", "rejected", "lag_1")
 
 
-def run(arguments: list[str]) -> int:
+def run(chosen: argparse.Namespace) -> int:
     """Judge the innovations of one log; returns the exit code."""
-    chosen = _flags().parse_args(arguments)
-    from smfeval.io.innovations import read_innovations  # noqa: PLC0415  polars: not for --help
-
     conditions = [parse_condition(text, CONDITION_NAMES, example="k>2") for text in chosen.fail_if]
     gates = dict(parse_gate(text) for text in chosen.gate)
     innovations = read_innovations(chosen.file)
-    report = judge_innovations(innovations, gates=gates, false_alarms=chosen.false_alarms)
+    report = judge_innovations(
+        innovations,
+        gates=gates,
+        false_alarms=FALSE_ALARMS if chosen.false_alarms is None else chosen.false_alarms,
+    )
     if chosen.json:
         print(json_text(nis.document(report)), end="")
     elif chosen.quiet:
@@ -29,37 +30,6 @@ def run(arguments: list[str]) -> int:
     else:
         print(nis.text(report, verbose=chosen.verbose), end="")
     return _exit_code(report, conditions)
-
-
-def _flags() -> argparse.ArgumentParser:
-    flags = parser(
-        "nis",
-        "Are a filter's innovations what it claims? No reference is needed.",
-        "innovations.csv",
-        "innovations.parquet --gate gps=11.34 --fail-if 'refuted>0'",
-    )
-    flags.add_argument(
-        "file", metavar="FILE", help="table of innovations: CSV, .parquet, JSON lines; or a PX4 log"
-    )
-    flags.add_argument(
-        "--gate",
-        action="append",
-        default=[],
-        metavar="[SENSOR=]NIS",
-        help="largest NIS that the filter accepts (default: from the rejected rows)",
-    )
-    flags.add_argument(
-        "--false-alarms",
-        type=float,
-        default=FALSE_ALARMS,
-        metavar="SHARE",
-        help="of honest filters that are refuted at most (default: 0.05)",
-    )
-    flags.add_argument(
-        "--fail-if", action="append", default=[], metavar="'k>2'", help="exit with 1 if so"
-    )
-    add_output_flags(flags)
-    return flags
 
 
 def parse_gate(text: str) -> tuple[str, float]:

@@ -6,38 +6,32 @@ from pathlib import Path
 from typing import Any
 
 from smfeval.cli.conditions import Condition, parse_condition
-from smfeval.cli.drawing import add_figure_flags, check_figure_flags, command_line, draw, write_page
+from smfeval.cli.drawing import check_figure_flags, command_line, draw, write_page
 from smfeval.cli.flags import (
-    add_options,
-    add_output_flags,
-    add_read_flags,
     given_files,
     given_values,
-    parser,
     progress,
     read_options,
 )
+from smfeval.cli.verb_flags import PAIR_OPTIONS, PAIR_REFERENCE_OPTIONS
 from smfeval.compare import Comparison, Pair, compare_all
 from smfeval.compare.frames import in_one_body
 from smfeval.errors import OptionError
 from smfeval.evaluation import Options
 from smfeval.io import files_to_read, read
 from smfeval.io.extrinsic import read_extrinsic
-from smfeval.io.options import ReadOptions
 from smfeval.io.progress import report
 from smfeval.maths import se3
-from smfeval.schema import options_at, with_values
+from smfeval.schema import with_values
 from smfeval.show import pairs
 from smfeval.show.pairs_json import document
 from smfeval.show.render import json_text
 
-REFERENCE_OPTIONS = options_at(ReadOptions, "reference of pair")
 CONDITION_NAMES = ("k_pair", "lower_bound", "nees_median", "matched")
 
 
-def run(arguments: list[str]) -> int:
+def run(chosen: argparse.Namespace) -> int:
     """Compare two or more tracks; returns the exit code."""
-    chosen = _flags().parse_args(arguments)
     conditions = [_pair_condition(text) for text in chosen.fail_if]
     options, extrinsics = _options(chosen), _extrinsics(chosen)
     check_figure_flags(chosen, "comparison", "pairs", inputs=_inputs(chosen))
@@ -51,42 +45,14 @@ def run(arguments: list[str]) -> int:
         comparison = compare_all(placed, options=options, reference=reference, told=report)
 
     _print(comparison, chosen)
-    _draw(comparison, chosen, arguments)
+    _draw(comparison, chosen)
     return _exit_code(comparison, conditions)
-
-
-def _flags() -> argparse.ArgumentParser:
-    flags = parser(
-        "pair",
-        "Is one of these beliefs overconfident? No reference is needed.",
-        "a.square b.square",
-        "a.square b.square c.square --fail-if 'lower_bound>1'",
-    )
-    add = flags.add_argument
-    add("tracks", nargs="+", metavar="TRACK", help="two or more estimates of one motion")
-    add(
-        "--extrinsic",
-        action="append",
-        default=[],
-        metavar="[TRACK=]FILE|x,y,z,qx,qy,qz,qw",
-        help="pose of a common body in the body of a track, or of all tracks (may repeat)",
-    )
-    add_options(flags, options_at(Options, "pair"))
-    add("--fail-if", action="append", default=[], metavar="'k_pair>2'", help="exit with 1 if so")
-    group = flags.add_argument_group("reference, to check that the errors are not opposed")
-    group.add_argument("--ref", metavar="REF", help="the reference")
-    add_options(group, REFERENCE_OPTIONS, prefix="ref-")
-    flags.add_argument("--force", action="store_true", help="overwrite result files")
-    add_figure_flags(flags)
-    add_read_flags(flags)
-    add_output_flags(flags)
-    return flags
 
 
 def _options(chosen: argparse.Namespace) -> Options:
     if len(chosen.tracks) < 2:
         raise OptionError("a pair needs two tracks; one was given")
-    given = given_values(chosen, options_at(Options, "pair"))
+    given = given_values(chosen, PAIR_OPTIONS)
     return with_values(Options(singular=chosen.bad_rows or "refuse"), given)
 
 
@@ -105,7 +71,7 @@ def _extrinsics(chosen: argparse.Namespace) -> list[se3.Pose | None]:
 def _reference_options(chosen: argparse.Namespace) -> dict[str, Any]:
     """How to read the reference; the limit is that of the tracks."""
     limit = {} if chosen.limit is None else {"limit": chosen.limit}
-    return given_values(chosen, REFERENCE_OPTIONS, prefix="ref-") | limit
+    return given_values(chosen, PAIR_REFERENCE_OPTIONS, prefix="ref-") | limit
 
 
 def _inputs(chosen: argparse.Namespace) -> list[Path]:
@@ -143,12 +109,12 @@ def _print(comparison: Comparison, chosen: argparse.Namespace) -> None:
         print(pairs.text(comparison, verbose=chosen.verbose), end="")
 
 
-def _draw(comparison: Comparison, chosen: argparse.Namespace, arguments: list[str]) -> None:
+def _draw(comparison: Comparison, chosen: argparse.Namespace) -> None:
     if chosen.html is not None:
         from smfeval.show import page  # noqa: PLC0415  only where asked for
 
         write_page(
-            chosen.html, page.pairs_page(comparison, command=command_line("pair", arguments))
+            chosen.html, page.pairs_page(comparison, command=command_line("pair", chosen.arguments))
         )
     if chosen.plot or chosen.save_plot is not None:
         from smfeval.show.figures import gallery_of_pairs  # noqa: PLC0415  slow to import

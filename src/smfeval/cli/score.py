@@ -10,36 +10,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from smfeval.associate.pairing import nearest_pairs
-from smfeval.cli.conditions import Condition, score_condition
 from smfeval.cli.drawing import (
-    add_figure_flags,
     check_figure_flags,
     command_line,
     draw,
     write_page,
 )
 from smfeval.cli.flags import (
-    add_options,
-    add_output_flags,
-    add_read_flags,
     given_files,
     given_values,
-    parser,
     progress,
     read_options,
 )
 from smfeval.cli.integration import (
-    add_integration_flags,
     integration_files,
     write_integration,
 )
+from smfeval.cli.verb_flags import REFERENCE_OPTIONS, SCORE_OPTIONS
 from smfeval.errors import OptionError, PairingError
 from smfeval.evaluation import Evaluation, Options, evaluate
 from smfeval.evaluation.result import SCHEMA
 from smfeval.io import files_to_read, read
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.options import ReadOptions
-from smfeval.options import PAIRING, REFERENCE, SCORING, refuse_unused_tolerance
+from smfeval.options import refuse_unused_tolerance
 from smfeval.schema import options_at, with_values
 from smfeval.show.render import json_text
 from smfeval.show.report import Report, document, last_lines, text
@@ -48,16 +42,12 @@ from smfeval.verbs import in_body_of, read_beside
 from smfeval.words import number
 
 if TYPE_CHECKING:
-    from smfeval.explain.alibis import ExtrinsicTolerance
-
-SCORE_OPTIONS = options_at(Options, "score")
-REFERENCE_OPTIONS = options_at(ReadOptions, "reference of score")
+    from smfeval.cli.conditions import Condition
 
 
-def run(arguments: list[str]) -> int:
+def run(chosen: argparse.Namespace) -> int:
     """Score one or several estimates; returns the exit code."""
-    chosen = _flags().parse_args(arguments)
-    conditions = [score_condition(text) for text in chosen.fail_if]
+    conditions = _conditions(chosen)
     options = _options(chosen)
     needs = ("evaluations", "evaluation")
     check_figure_flags(chosen, *needs, inputs=_inputs(chosen), more=_targets(chosen))
@@ -84,12 +74,21 @@ def run(arguments: list[str]) -> int:
     failed = [sentence for _, _, sentence in held if sentence is not None]
     _save(evaluations, chosen)
     _print(reports, chosen)
-    _draw(reports, chosen, arguments)
+    _draw(reports, chosen)
     if integration_files(chosen):
         _integrate(evaluations, held, chosen)
     for sentence in failed:
         print(f"smfeval: --fail-if: {sentence}", file=sys.stderr)
     return 1 if failed else 0
+
+
+def _conditions(chosen: argparse.Namespace) -> "list[Condition]":
+    """The conditions of --fail-if."""
+    if not chosen.fail_if:
+        return []
+    from smfeval.cli.conditions import score_condition  # noqa: PLC0415  only where asked for
+
+    return [score_condition(text) for text in chosen.fail_if]
 
 
 def _refuse_ignored(options: Options, estimates: "list[AnyTrack]") -> None:
@@ -104,51 +103,6 @@ def _refuse_ignored(options: Options, estimates: "list[AnyTrack]") -> None:
             raise OptionError(f"{flag} is about particles; no estimate here has any")
 
 
-def _flags() -> argparse.ArgumentParser:
-    flags = parser(
-        "score",
-        "Is the uncertainty that an estimate reports honest?",
-        "est.square --ref truth.tum",
-        "a.square b.square --ref truth.tum --html report.html",
-    )
-    add = flags.add_argument
-    add("estimates", nargs="+", metavar="EST", help="one or more estimates, or bag.mcap:/topic")
-    add("--ref", required=True, metavar="REF", help="the reference")
-    for title in (PAIRING, SCORING, REFERENCE):
-        _add_option_group(flags, title)
-    _add_correction_flags(flags)
-    _add_cause_flags(flags)
-    _add_result_flags(flags)
-    add_integration_flags(flags)
-    add_figure_flags(flags)
-    add_read_flags(flags)
-    add_output_flags(flags)
-    return flags
-
-
-def _add_option_group(flags: argparse.ArgumentParser, title: str) -> None:
-    """The options of one group, and the flags that are no fields of `Options`."""
-    group = flags.add_argument_group(title)
-    if title == PAIRING:
-        group.add_argument(
-            "--extrinsic",
-            metavar="FILE|x,y,z,qx,qy,qz,qw",
-            help="pose of the reference's body in the estimate's",
-        )
-    if title == REFERENCE:
-        add_options(group, REFERENCE_OPTIONS, prefix="ref-")
-    add_options(group, [each for each in SCORE_OPTIONS if each.group == title])
-    if title == PAIRING:
-        words = "score several estimates on the scans common to all"
-        group.add_argument("--common", action="store_true", help=words)
-
-
-def _add_correction_flags(flags: argparse.ArgumentParser) -> None:
-    add = flags.add_argument_group("correction").add_argument
-    add("--calibration", metavar="FILE", help="correct covariances, by smfeval calibrate --save")
-    add("--telemetry", metavar="TABLE", help="columns that such a correction follows")
-
-
 def _correct(estimate: AnyTrack, chosen: argparse.Namespace) -> AnyTrack:
     """The estimate with corrected covariances if the user gave a correction."""
     if chosen.calibration is None:
@@ -160,40 +114,6 @@ def _correct(estimate: AnyTrack, chosen: argparse.Namespace) -> AnyTrack:
     from smfeval.io.corrections import correct_track  # noqa: PLC0415  only where asked for
 
     return correct_track(estimate, chosen.calibration, chosen.telemetry)
-
-
-def _add_cause_flags(flags: argparse.ArgumentParser) -> None:
-    add = flags.add_argument_group("causes").add_argument
-    add("--diagnose", action="store_true", help="where the error comes from, and what to try")
-    add("--alibis", action="store_true", help="what else could explain an overconfident verdict")
-    add(
-        "--extrinsic-tolerance",
-        type=_tolerance,
-        metavar="M,DEG",
-        help="alibis: how wrong the extrinsic may be (default 0.01,0.5)",
-    )
-
-
-def _add_result_flags(flags: argparse.ArgumentParser) -> None:
-    add = flags.add_argument_group("results").add_argument
-    add("--per-scan", type=Path, metavar="FILE.parquet", help="scores of every scan")
-    add("--save-evo", type=Path, metavar="FILE.zip", help="APE (and NEES) for evo_res")
-    add("--rerun", type=Path, metavar="FILE.rrd", help="paths, ellipsoids and series for Rerun")
-    add("--mcap", type=Path, metavar="FILE.mcap", help="the same for Foxglove")
-    add("--fail-if", action="append", default=[], metavar="'k>2'", help="exit with 1 if this holds")
-    add("--force", action="store_true", help="overwrite result files")
-
-
-def _tolerance(text: str) -> "ExtrinsicTolerance":
-    """Metres and degrees: `0.01,0.5`."""
-    from smfeval.explain.alibis import ExtrinsicTolerance  # noqa: PLC0415  only where asked for
-
-    try:
-        metres, degrees = (float(part) for part in text.split(","))
-    except ValueError as error:
-        words = f"{text!r} is no tolerance; write metres and degrees, such as 0.01,0.5"
-        raise argparse.ArgumentTypeError(words) from error
-    return ExtrinsicTolerance(metres, degrees)
 
 
 def _options(chosen: argparse.Namespace) -> Options:
@@ -337,7 +257,7 @@ def _print(reports: list[Report], chosen: argparse.Namespace) -> None:
         print(text(reports, verbose=chosen.verbose), end="")
 
 
-def _draw(reports: list[Report], chosen: argparse.Namespace, arguments: list[str]) -> None:
+def _draw(reports: list[Report], chosen: argparse.Namespace) -> None:
     evaluations = [report.evaluation for report in reports]
     if chosen.html is not None:
         from smfeval.show import page  # noqa: PLC0415  only where asked for
@@ -346,7 +266,7 @@ def _draw(reports: list[Report], chosen: argparse.Namespace, arguments: list[str
             evaluations,
             alibis=[report.alibis for report in reports],
             diagnoses=[report.diagnoses for report in reports],
-            command=command_line("score", arguments),
+            command=command_line("score", chosen.arguments),
         )
         write_page(chosen.html, made)
     if chosen.plot or chosen.save_plot is not None:
@@ -357,7 +277,7 @@ def _draw(reports: list[Report], chosen: argparse.Namespace, arguments: list[str
 
 def _integrate(
     evaluations: list[Evaluation],
-    held: list[tuple[Evaluation, Condition, str | None]],
+    held: "list[tuple[Evaluation, Condition, str | None]]",
     chosen: argparse.Namespace,
 ) -> None:
     """What CI shows: a case for each verdict, which passes, and for each condition."""

@@ -14,9 +14,8 @@ from smfeval.cli.conditions import (
     condition_places,
     study_condition,
 )
-from smfeval.cli.drawing import add_figure_flags, check_figure_flags, command_line, draw, write_page
-from smfeval.cli.flags import add_output_flags, parser
-from smfeval.cli.integration import add_integration_flags, integration_files, write_integration
+from smfeval.cli.drawing import check_figure_flags, command_line, draw, write_page
+from smfeval.cli.integration import integration_files, write_integration
 from smfeval.cli.outputs import check_outputs
 from smfeval.cli.progress import study_progress
 from smfeval.cli.study_diff import check_diff_flags, run_diff
@@ -37,7 +36,7 @@ from smfeval.studies.draft import Draft, plan_of_folder
 from smfeval.studies.find import StudyTasks, find_tasks
 from smfeval.studies.plan import Plan
 from smfeval.studies.plan_file import read_plan
-from smfeval.studies.recipes import RECIPES, apply_recipe, recipe_named
+from smfeval.studies.recipes import apply_recipe, recipe_named
 from smfeval.studies.result import Study
 from smfeval.studies.run import StudyPart, StudyRun, run_part, run_study
 from smfeval.studies.store import PAIRS, TASKS
@@ -57,9 +56,8 @@ WHOLE_FLAGS = (
 )
 
 
-def run(arguments: list[str]) -> int:
+def run(chosen: argparse.Namespace) -> int:
     """Conduct a study, or draft its plan; returns the exit code."""
-    chosen = _flags().parse_args(arguments)
     _check_flags(chosen)
     if chosen.init is not None:
         return write_draft(chosen)
@@ -79,7 +77,7 @@ def run(arguments: list[str]) -> int:
         print(f"smfeval: {line}", file=sys.stderr)
     if chosen.part is not None:
         return _run_part(plan, found, chosen)
-    study = _conduct(plan, found, chosen, arguments)
+    study = _conduct(plan, found, chosen)
     if integration_files(chosen):
         _integrate(study, conditions, chosen)
     return _exit_code(study, conditions)
@@ -94,9 +92,7 @@ def _plan(chosen: argparse.Namespace) -> Plan:
     return apply_recipe(plan, recipe_named(chosen.recipe))
 
 
-def _conduct(
-    plan: Plan, found: StudyTasks, chosen: argparse.Namespace, arguments: list[str]
-) -> Study:
+def _conduct(plan: Plan, found: StudyTasks, chosen: argparse.Namespace) -> Study:
     """Run every task; write, print and draw what came of it."""
     with study_progress(quiet=chosen.quiet) as progress:
         done = run_study(
@@ -112,61 +108,8 @@ def _conduct(
         _write_paper(done.study, chosen.recipe)
     _check_any_scored(done.study)
     _print(done, chosen)
-    _draw(done.study, chosen, arguments)
+    _draw(done.study, chosen)
     return done.study
-
-
-def _flags() -> argparse.ArgumentParser:
-    flags = parser(
-        "study",
-        "Score every estimator on every track, and compare them over tracks.",
-        "--init runs/",
-        "study.toml --html study.html",
-    )
-    add = flags.add_argument
-    add("plan", nargs="?", metavar="STUDY.toml", help="estimators, tracks and options")
-    add("--list", action="store_true", help="what would be done and what is missing; run nothing")
-    add("--part", metavar="I/N", help="do the I-th of N parts only; a run without it gathers all")
-    add("--workers", type=int, metavar="N", help="processes (default: one per core)")
-    add("--scheduler", metavar="tcp://HOST:PORT", help="a Dask cluster that does the work")
-    add(
-        "--sensitivity",
-        action="store_true",
-        help="score every run again under other gauges, clocks and the other kind of reference",
-    )
-    add("--fresh", action="store_true", help="do again what is known from an earlier run")
-    add(
-        "--format",
-        choices=[name for name in FORMATS if name != "json"],
-        help="of the whole tables on stdout (default: the headlines); the output folder gets all",
-    )
-    add(
-        "--fail-if",
-        action="append",
-        default=[],
-        metavar="'k>2'",
-        help="exit with 1 if this holds for a contender, or for the runs failed or missing",
-    )
-    add(
-        "--recipe",
-        choices=list(RECIPES),
-        help="settings of a publication and its tables in LaTeX; with --init, a plan with them",
-    )
-    add(
-        "--diff",
-        nargs=2,
-        type=Path,
-        metavar=("OLD", "NEW"),
-        help="what moved between the output folders of two studies, significantly or not",
-    )
-    group = flags.add_argument_group("drafting a plan")
-    group.add_argument("--init", type=Path, metavar="FOLDER", help="write a plan for this folder")
-    group.add_argument("-o", "--output", type=Path, metavar="FILE", help="default study.toml")
-    add_integration_flags(flags)
-    add_figure_flags(flags)
-    flags.add_argument("--force", action="store_true", help="overwrite the plan or result files")
-    add_output_flags(flags)
-    return flags
 
 
 def _part(text: str) -> StudyPart:
@@ -310,11 +253,13 @@ def _print(done: StudyRun, chosen: argparse.Namespace) -> None:
     print(f"smfeval: {summary(done)}", file=sys.stderr)
 
 
-def _draw(study: Study, chosen: argparse.Namespace, arguments: list[str]) -> None:
+def _draw(study: Study, chosen: argparse.Namespace) -> None:
     if chosen.html is not None:
         from smfeval.show import page  # noqa: PLC0415  only where asked for
 
-        write_page(chosen.html, page.study_page(study, command=command_line("study", arguments)))
+        write_page(
+            chosen.html, page.study_page(study, command=command_line("study", chosen.arguments))
+        )
     if chosen.plot or chosen.save_plot is not None:
         from smfeval.show.figures.gallery import gallery_of_study  # noqa: PLC0415  slow to import
 

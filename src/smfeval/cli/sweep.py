@@ -8,13 +8,11 @@ from importlib import import_module
 from pathlib import Path
 
 from smfeval.cli.drawing import (
-    add_figure_flags,
     check_figure_flags,
     command_line,
     draw,
     write_page,
 )
-from smfeval.cli.flags import add_output_flags, parser
 from smfeval.cli.main import LAB_MODULES
 from smfeval.compare.sweep import SENTENCES, Sweep, sweep_of
 from smfeval.errors import OptionError
@@ -26,9 +24,8 @@ from smfeval.studies.sweep_points import PointsAndFailures, Progress, points_of_
 from smfeval.studies.task import files_of
 
 
-def run(arguments: list[str]) -> int:
+def run(chosen: argparse.Namespace) -> int:
     """Measure a grid of settings and judge each knob; returns the exit code."""
-    chosen = _flags().parse_args(arguments)
     for label in chosen.fail_if:
         _check_label(label)
     check_figure_flags(chosen, "sweep", inputs=[chosen.plan])
@@ -44,7 +41,7 @@ def run(arguments: list[str]) -> int:
         level=plan.options.intervals.level,
     )
     _print(sweep, chosen)
-    _draw(sweep, chosen, arguments)
+    _draw(sweep, chosen)
     return _exit_code(sweep, chosen.fail_if)
 
 
@@ -53,28 +50,6 @@ def _input_files(plan: SweepPlan) -> list[Path]:
     if not isinstance(plan.source, FileRuns):
         return []
     return [file for task in find_tasks(plan.source.plan).tasks for file in files_of(task)]
-
-
-def _flags() -> argparse.ArgumentParser:
-    flags = parser(
-        "sweep",
-        "Turn a knob: does a sharper belief mean smaller errors?",
-        "sweep.toml",
-        "sweep.toml --fail-if unearned",
-    )
-    add = flags.add_argument
-    add("plan", metavar="SWEEP.toml", help="knobs and their values; files of runs, or [lab]")
-    add(
-        "--fail-if",
-        action="append",
-        default=[],
-        metavar="LABEL",
-        help=f"exit with 1 if a knob is {', '.join(SENTENCES)} (may repeat)",
-    )
-    add("--force", action="store_true", help="overwrite figures and page")
-    add_figure_flags(flags)
-    add_output_flags(flags)
-    return flags
 
 
 def _check_label(label: str) -> None:
@@ -114,11 +89,11 @@ def _print(sweep: Sweep, chosen: argparse.Namespace) -> None:
         print(show.text(sweep, verbose=chosen.verbose), end="")
 
 
-def _draw(sweep: Sweep, chosen: argparse.Namespace, arguments: list[str]) -> None:
+def _draw(sweep: Sweep, chosen: argparse.Namespace) -> None:
     if chosen.html is not None:
         from smfeval.show.page import sweep_page  # noqa: PLC0415  only where asked for
 
-        write_page(chosen.html, sweep_page(sweep, command=command_line("sweep", arguments)))
+        write_page(chosen.html, sweep_page(sweep, command=command_line("sweep", chosen.arguments)))
     if chosen.save_plot is None and not chosen.plot:
         return
     from smfeval.show.figures.gallery import gallery_of_sweep  # noqa: PLC0415  slow to import

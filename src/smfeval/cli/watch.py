@@ -7,7 +7,6 @@ from pathlib import Path
 from time import monotonic, sleep
 
 from smfeval import words
-from smfeval.cli.flags import add_output_flags, parser
 from smfeval.cli.nis import parse_gate
 from smfeval.cli.outputs import check_outputs
 from smfeval.cli.watching import (
@@ -19,20 +18,18 @@ from smfeval.cli.watching import (
     save_state,
 )
 from smfeval.errors import FormatError, OptionError
-from smfeval.io.convention import CONVENTIONS
 from smfeval.io.source import STANDARD_INPUT
 from smfeval.io.stream import BeliefStream, InnovationStream, LineStream
-from smfeval.monitor.beliefs import AXES, BeliefWatch
-from smfeval.monitor.eprocess import EVALUES, FALSE_ALARMS, EProcess
+from smfeval.monitor.beliefs import BeliefWatch
+from smfeval.monitor.eprocess import FALSE_ALARMS, EProcess
 from smfeval.schema import seconds
 from smfeval.show import watch
 
 POLL_S = 0.05  # between looks at files that have not grown
 
 
-def run(arguments: list[str]) -> int:
+def run(chosen: argparse.Namespace) -> int:
     """Watch until an alarm (1) or the end (0); returns the exit code."""
-    chosen = _flags().parse_args(arguments)
     watcher = _watcher(chosen)
     if chosen.state is not None:
         streams = [name for name in (*chosen.tracks, chosen.ref, chosen.nis) if name is not None]
@@ -99,70 +96,17 @@ def _report(kind: str, watcher: Watcher, chosen: argparse.Namespace) -> int:
     return 1 if kind == "alarm" else 0
 
 
-def _flags() -> argparse.ArgumentParser:
-    flags = parser(
-        "watch",
-        "Raise an alarm when a running estimator is overconfident. Exit code 1: alarm.",
-        "a.square b.square --state watch.json",
-        "est.square --ref ref.tum --once",
-    )
-    add = flags.add_argument
-    add(
-        "tracks",
-        nargs="*",
-        metavar="STREAM",
-        help="one or two growing files, or -: SQUARE, TUM, JSON lines, ros2 topic echo --csv",
-    )
-    add("--ref", metavar="REF", help="a reference; its covariance is granted if it has one")
-    add("--nis", metavar="FILE", help="a growing table of innovations instead of beliefs")
-    add(
-        "--gate",
-        action="append",
-        default=[],
-        metavar="[SENSOR=]NIS",
-        help="with --nis: largest NIS that the filter accepts",
-    )
-    add(
-        "--false-alarms",
-        type=float,
-        default=FALSE_ALARMS,
-        metavar="SHARE",
-        help="chance of a false alarm, however long it runs (default: 0.01)",
-    )
-    add(
-        "--tails",
-        choices=list(EVALUES),
-        default="gaussian",
-        help="long: trust covariances, not Gaussians; far weaker",
-    )
-    add("--axes", default=AXES, help="axes to compare (default: xyz)")
-    add(
-        "--gauge",
-        choices=("none", "first-pose"),
-        help="default: first-pose, unless the header declares a fixed gauge",
-    )
-    add("--convention", choices=list(CONVENTIONS), help="of covariances (JSON: right, ROS: ros)")
-    add("--bad-rows", choices=("refuse", "drop"), default="refuse", help="default: refuse")
-    add("--state", type=Path, metavar="FILE.json", help="go on from here after a restart")
-    add("--once", action="store_true", help="read what is there and end")
-    add("--idle", metavar="TIME", help="end if nothing new comes for so long")
-    add("--every", default="1s", metavar="TIME", help="a line this often (default: 1s)")
-    add_output_flags(flags)
-    return flags  # fmt: skip
-
-
 def _watcher(chosen: argparse.Namespace) -> Watcher:
     """The comparison that was asked for."""
     count = len(chosen.tracks)
+    false_alarms = FALSE_ALARMS if chosen.false_alarms is None else chosen.false_alarms
     if chosen.nis is not None:
         if count or chosen.ref is not None:
             raise OptionError("--nis watches one table; name no track beside it")
         _refuse_missing(chosen, chosen.nis)
         gates = dict(map(parse_gate, chosen.gate))
-        EProcess(chosen.false_alarms)  # refuses a chance that is none
-        return InnovationWatcher(
-            InnovationStream(LineStream(chosen.nis)), chosen.false_alarms, gates
-        )
+        EProcess(false_alarms)  # refuses a chance that is none
+        return InnovationWatcher(InnovationStream(LineStream(chosen.nis)), false_alarms, gates)
     if chosen.gate:
         raise OptionError("--gate is about innovations; it goes with --nis")
     if count + (chosen.ref is not None) != 2:
@@ -172,7 +116,7 @@ def _watcher(chosen: argparse.Namespace) -> Watcher:
         raise OptionError(f"{first} cannot be watched against itself")
     for name in (first, second):
         _refuse_missing(chosen, name)
-    process = EProcess(chosen.false_alarms, chosen.tails)
+    process = EProcess(false_alarms, chosen.tails)
     one, other = (
         Waiting(BeliefStream(LineStream(name), chosen.convention, bad_rows=chosen.bad_rows))
         for name in (first, second)

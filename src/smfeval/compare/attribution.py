@@ -19,7 +19,6 @@ from typing import Literal
 
 import numpy as np
 
-from smfeval.align.gauge import AlignmentKind
 from smfeval.align.joint import Joint, align_joint, is_first_order
 from smfeval.align.projection import (
     FitWeights,
@@ -31,6 +30,7 @@ from smfeval.align.projection import (
 from smfeval.associate import Pairs
 from smfeval.associate.moved import move
 from smfeval.associate.pairing import nearest_pairs
+from smfeval.choices import AlignmentKind
 from smfeval.compare.difference import (
     align_pair,
     claim_of,

@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 
 from smfeval.align.fit import Alignment
-from smfeval.align.gauge import AlignmentKind, fit_alignment
+from smfeval.align.gauge import fit_alignment
 from smfeval.align.joint import Claim, Joint, align_joint, is_first_order
 from smfeval.align.projection import (
     FitWeights,
@@ -29,6 +29,7 @@ from smfeval.align.projection import (
     is_determined,
     projected_covariance,
 )
+from smfeval.choices import AlignmentKind
 from smfeval.evaluation.claim import UNFITTED, claimed_joint
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Floats, Ints

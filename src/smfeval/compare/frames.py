@@ -8,9 +8,9 @@ import numpy as np
 from smfeval import words
 from smfeval.align.body import move_to_body
 from smfeval.align.fit import Alignment
-from smfeval.align.gauge import GAUGE_ALIGNMENTS, AlignmentKind
 from smfeval.associate import Pairs
 from smfeval.associate.pairing import match_reference, nearest_pairs
+from smfeval.choices import GAUGE_ALIGNMENTS, AlignmentKind
 from smfeval.doubts import MatchedTracks
 from smfeval.errors import ConventionError, OptionError, PairingError
 from smfeval.maths import se3

@@ -24,9 +24,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from smfeval import words
-from smfeval.align.gauge import AlignmentKind, fit_alignment
+from smfeval.align.gauge import fit_alignment
 from smfeval.associate import nearest
 from smfeval.associate.pairing import match_reference, without_covariance
+from smfeval.choices import AlignmentKind
 from smfeval.compare.frames import agree_on_body
 from smfeval.compare.sensitivity import NO_PARTICLES
 from smfeval.errors import PairingError

@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from smfeval import words
-from smfeval.align.gauge import AlignmentKind, choose_alignment
+from smfeval.align.gauge import choose_alignment
 from smfeval.align.joint import UNKNOWN, Joint
+from smfeval.choices import AlignmentKind
 from smfeval.compare.difference import Difference, align_pair, fitted_freedoms
 from smfeval.compare.frames import GAUGES_BY_FREEDOM
 from smfeval.errors import PairingError, SmfevalError

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from smfeval.maths import so3
-from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.arrays import Floats, Ints, median_of
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.maths.symmetric import smallest_pivot
 from smfeval.track import GaussianTrack, Track
@@ -80,12 +80,12 @@ def sigmas(block: Floats) -> Floats:
 def growth(sigma: Floats) -> float | None:
     """Median sigma of the last tenth over that of the first tenth; None if that says nothing."""
     tenth = len(sigma) // 10
-    first = float(np.median(sigma[:tenth])) if len(sigma) >= WORTH_COMPARING else 0.0
-    return float(np.median(sigma[-tenth:])) / first if first > 0 else None
+    first = float(median_of(sigma[:tenth])) if len(sigma) >= WORTH_COMPARING else 0.0
+    return float(median_of(sigma[-tenth:])) / first if first > 0 else None
 
 
 def _spread(sigma: Floats) -> Spread:
-    return Spread(float(sigma.min()), float(np.median(sigma)), float(sigma.max()))
+    return Spread(float(sigma.min()), float(median_of(sigma)), float(sigma.max()))
 
 
 def _is_constant(covariance: Floats) -> bool:
@@ -135,7 +135,7 @@ def motion(track: Track) -> TrackMotion:
     step_m = np.linalg.norm(np.diff(track.position, axis=0), axis=1)
     if len(step_s) == 0:
         return TrackMotion(1, 0.0, None, 0, None, 0.0, None, None, None)
-    usual = float(np.median(step_s))
+    usual = float(median_of(step_s))
     speed = step_m / step_s
     return TrackMotion(
         scans=len(track),
@@ -144,7 +144,7 @@ def motion(track: Track) -> TrackMotion:
         gaps=int((step_s > GAP_FACTOR * usual).sum()),
         longest_gap_s=float(step_s.max()),
         path_m=float(step_m.sum()),
-        median_speed=float(np.median(speed)),
+        median_speed=float(median_of(speed)),
         fastest_speed=float(speed.max()),
         fastest_scan=int(np.argmax(speed)) + 1,
     )

@@ -21,7 +21,7 @@ from smfeval.doubts.health import (
     sigmas,
 )
 from smfeval.maths import so3
-from smfeval.maths.arrays import Bools, Floats
+from smfeval.maths.arrays import Bools, Floats, median_of, quantile_of
 from smfeval.maths.normal import is_singular
 from smfeval.maths.stamps import NANOSECONDS, seconds_text
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
@@ -162,7 +162,7 @@ def _jump(known: ExaminedTrack) -> str | None:
         return None
     step_m = np.linalg.norm(np.diff(known.track.position, axis=0), axis=1)
     speed = step_m / np.diff(known.track.stamp) * NANOSECONDS
-    limit = min(PLAUSIBLE_SPEED, OWN_SPEEDS * float(np.quantile(speed, 0.95)))
+    limit = min(PLAUSIBLE_SPEED, OWN_SPEEDS * float(quantile_of(speed, 0.95)))
     jumps = (speed > limit) & (step_m > JUMP_M)
     if known.gaussian is not None:
         sigma = sigmas(known.gaussian.covariance[:, :3, :3])
@@ -276,7 +276,7 @@ def _jitter(position: Floats) -> float:
     A third difference of white noise has variance 20, and a smooth motion leaves nothing of it.
     """
     third = np.diff(position, n=3, axis=0)
-    return float(np.median(np.abs(third)) / (0.6745 * np.sqrt(20)))
+    return float(median_of(np.abs(third)) / (0.6745 * np.sqrt(20)))
 
 
 def _odd_size(known: ExaminedTrack) -> str | None:

@@ -20,7 +20,7 @@ from smfeval.align.fit import Alignment
 from smfeval.associate import Pairs
 from smfeval.doubts.one_track import Doubt
 from smfeval.maths import se3, so3
-from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.arrays import Floats, Ints, median_of
 from smfeval.maths.se3 import Pose
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
 
@@ -157,7 +157,7 @@ class MatchedTracks:
         if not isinstance(belief, GaussianTrack):
             return True
         claimed = np.sqrt(np.einsum("nii->n", belief.covariance[:, :3, :3]))
-        return bool(np.median(claimed) > SEVERAL * np.median(self.error_m))
+        return bool(median_of(claimed) > SEVERAL * median_of(self.error_m))
 
     @cached_property
     def coherence(self) -> float:
@@ -246,9 +246,9 @@ def _scale(tracks: MatchedTracks) -> Doubt | None:
     ours, theirs = (
         np.linalg.norm(np.diff(position, axis=0), axis=1) for position, _ in tracks.poses
     )
-    if len(ours) < FEWEST_WINDOWS or not (np.median(ours) > 0 and np.median(theirs) > 0):
+    if len(ours) < FEWEST_WINDOWS or not (median_of(ours) > 0 and median_of(theirs) > 0):
         return None
-    by_steps = float(np.median(ours) / np.median(theirs))
+    by_steps = float(median_of(ours) / median_of(theirs))
     ratio = float(np.sqrt(np.divide(*(position.var(axis=0).sum() for position, _ in tracks.poses))))
     if 1 / NO_UNIT < ratio < NO_UNIT or abs(by_steps / ratio - 1) > SAME_SCALE:
         return None

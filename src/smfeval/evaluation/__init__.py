@@ -7,16 +7,11 @@ import numpy as np
 
 from smfeval.align.body import to_common_body
 from smfeval.align.fit import Alignment
-from smfeval.align.gauge import (
-    ALIGNMENTS,
-    AlignmentKind,
-    alignment_notes,
-    choose_alignment,
-    fit_alignment,
-)
+from smfeval.align.gauge import alignment_notes, choose_alignment, fit_alignment
 from smfeval.align.joint import Joint
 from smfeval.associate import Pairs
 from smfeval.associate.pairing import check_reference, nearest_pairs, pair_scans
+from smfeval.choices import ALIGNMENTS, AlignmentKind
 from smfeval.doubts import MatchedTracks, doubts_beside, explanation, loss
 from smfeval.evaluation.claim import AlignedClaim, align_claim, claimed_joint, judge_motion
 from smfeval.evaluation.metrics import (

@@ -14,7 +14,6 @@ import numpy as np
 from smfeval import words
 from smfeval.align.extent import Extent
 from smfeval.align.fit import Alignment
-from smfeval.align.gauge import AlignmentKind
 from smfeval.align.joint import (
     UNKNOWN,
     Claim,
@@ -34,8 +33,9 @@ from smfeval.align.projection import (
     is_determined,
     projected_covariance,
 )
+from smfeval.choices import AlignmentKind
 from smfeval.maths import normal, so3
-from smfeval.maths.arrays import Floats, Ints, spaced_indices
+from smfeval.maths.arrays import Floats, Ints, median_of, spaced_indices
 from smfeval.maths.special import chi_squared_tail_quantile
 from smfeval.options import JointChoice
 from smfeval.score.interval import quantiles
@@ -222,8 +222,8 @@ def particle_tails(track: ParticleTrack) -> float:
         "mi,mij->mj", away, np.repeat(vector * scale[:, None, :], track.count, axis=0)
     )
     own = Ensemble(track.offset, np.sum(turned**2, axis=1)[:, None], track.probability)
-    axes = max(1, round(float(np.median(spread.sum(axis=1)))))
-    reach = float(np.median(quantiles(own, 1 - DOUBT / 2)))
+    axes = max(1, round(float(median_of(spread.sum(axis=1)))))
+    reach = float(median_of(quantiles(own, 1 - DOUBT / 2)))
     return max(1.0, reach / chi_squared_tail_quantile(axes, DOUBT / 2))
 
 
@@ -372,7 +372,7 @@ def constant_rotation(claim: Claim, reference: Track) -> float | None:
     at = spaced_scans(len(claim))
     between = so3.compose(so3.inverse(reference.rotation[at]), claim.rotation[at])
     mean = so3.mean(np.einsum("ni,nj->ij", between, between))
-    scatter = float(np.median(so3.angle_between(np.broadcast_to(mean, between.shape), between)))
+    scatter = float(median_of(so3.angle_between(np.broadcast_to(mean, between.shape), between)))
     constant = float(so3.angle(mean))
     return constant if constant > max(SCATTERS * scatter, ROUNDING_RAD) else None
 
@@ -391,7 +391,7 @@ def _axes_bound(
     if not keep.any():
         return ()
     median = median_chi_squared(space.dimension)
-    k = float(np.median(normal.nees(error[keep], largest[keep]))) / median
+    k = float(median_of(normal.nees(error[keep], largest[keep]))) / median
     limit = chi_squared_tail_quantile(space.dimension, DOUBT / 2) / median
     return (Bound("fit bound", None, k, limit),)
 

@@ -11,7 +11,7 @@ from smfeval.associate.nearest import gap_words, speeds
 from smfeval.errors import OptionError
 from smfeval.evaluation.result import ScoredScans, SpaceScores
 from smfeval.maths import normal, so3
-from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.arrays import Floats, Ints, median_of
 from smfeval.maths.special import chi_squared_tail_quantile
 from smfeval.maths.symmetric import chunks
 from smfeval.options import Options
@@ -156,7 +156,7 @@ def most_rank_k(residuals: Residuals) -> float | None:
     """k of particles whose reference lies outside all of them: ranks tell no more; else None."""
     if residuals.ensemble is None:
         return None
-    outside = float(np.median(largest_rank(residuals.ensemble)))
+    outside = float(median_of(largest_rank(residuals.ensemble)))
     tail = chi_squared_tail_quantile(residuals.dimension, 1 - outside)
     return tail / median_chi_squared(residuals.dimension)
 
@@ -196,7 +196,7 @@ def _own_share(residuals: Residuals) -> float:
     assert residuals.noise is not None
     whole = np.einsum("nii->n", residuals.predicted_covariance)
     share = 1 - np.einsum("nii->n", residuals.noise) / whole
-    return max(float(np.median(share)), 1 / FAR)
+    return max(float(median_of(share)), 1 / FAR)
 
 
 def _k_ratio_of_shared(residuals: Residuals) -> float:
@@ -213,8 +213,8 @@ def _k_ratio_of_shared(residuals: Residuals) -> float:
     size = float(mean @ np.linalg.pinv(noise, hermitian=True) @ mean)
     limit = chi_squared_tail_quantile(residuals.dimension, FALSE_VERDICT_RATE / 2)
     granted = mean * min(1.0, np.sqrt(limit / size)) if size else mean
-    before = float(np.median(residuals.likelihood_terms.nees[regular]))
-    after = float(np.median(normal.nees(error - granted, predicted)))
+    before = float(median_of(residuals.likelihood_terms.nees[regular]))
+    after = float(median_of(normal.nees(error - granted, predicted)))
     return after / before if before else 1.0
 
 
@@ -263,5 +263,5 @@ def remaining_k_ratio(residuals: Residuals, k: Number, freedoms: int) -> float:
         granted[scans] = normal.nees(
             residuals.error[scans], residuals.predicted_covariance[scans] + shared
         )
-    before = float(np.median(residuals.likelihood_terms.nees))
-    return float(np.median(granted)) / before if before else 1.0
+    before = float(median_of(residuals.likelihood_terms.nees))
+    return float(median_of(granted)) / before if before else 1.0

@@ -27,7 +27,7 @@ from smfeval.evaluation.oriented_case import (
 )
 from smfeval.evaluation.result import ConstantRotation, SpaceScores, Turns
 from smfeval.maths import so3
-from smfeval.maths.arrays import Ints
+from smfeval.maths.arrays import Ints, median_of
 from smfeval.maths.special import chi_squared_tail_quantile
 from smfeval.options import Options
 from smfeval.score.pose import ROTATION, check_axes
@@ -241,7 +241,7 @@ def _judge_claim(case: OrientedCase, found: SpaceScores, space: OrientedSpace) -
     """Two-sided by k where nothing was fitted, else by what the claim allows."""
     numbers, scans = found.by_quantity, len(found.residuals)
     turned = found.residuals.error[:, space.turning]
-    same = float(np.median(np.abs(turned).max(axis=1))) <= ROUNDING_RAD
+    same = float(median_of(np.abs(turned).max(axis=1))) <= ROUNDING_RAD
     if not case.fit.freedoms:
         fitted, most = case.fit.absorbed_freedoms, most_rank_k(found.residuals)
         by_k = verdict(scans, space.dimension, numbers, same=same, fitted=fitted, most=most)
@@ -273,7 +273,7 @@ def _evidence(case: OrientedCase, space: OrientedSpace) -> Evidence:
     if not regular.any():
         return Evidence(joint, fit.gauge, rows, ())
     median = median_chi_squared(space.dimension)
-    k = float(np.median(terms.nees[regular])) / median
+    k = float(median_of(terms.nees[regular])) / median
     limit = chi_squared_tail_quantile(space.dimension, DOUBT / 2) / median
     return Evidence(joint, fit.gauge, rows, (Bound("fit bound", None, k, limit),))
 

@@ -13,7 +13,7 @@ from smfeval.align.fit import Alignment
 from smfeval.associate import GapRisk, Pairs
 from smfeval.doubts import Doubt
 from smfeval.evaluation.claim import AlignedClaim
-from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.arrays import Floats, Ints, median_of, quantile_of
 from smfeval.maths.dependence import wanders
 from smfeval.options import Options
 from smfeval.results import Result
@@ -110,7 +110,7 @@ class SpaceScores(ScoredScans):
     def k_by_axis(self) -> dict[str, float]:
         """k of every axis alone, by its own variance."""
         variance = np.einsum("nii->ni", self.residuals.predicted_covariance)
-        median = np.median(self.residuals.error**2 / variance, axis=0)
+        median = median_of(self.residuals.error**2 / variance, axis=0)
         k = (median / median_chi_squared(1)).tolist()
         return dict(zip(self.space.axis_names, k, strict=True))
 
@@ -304,8 +304,8 @@ class Evaluation(Result):
             "clock": None if self.clock is None else self.clock.to_dict(),
             "effective_scans": self.effective_scans(),
             "gap_ms": {
-                "median": float(np.median(gap)),
-                "p95": float(np.quantile(gap, 0.95)),
+                "median": float(median_of(gap)),
+                "p95": float(quantile_of(gap, 0.95)),
                 "largest": float(gap.max()),
             },
             "moved": None if self.pairs.moves is None else asdict(self.pairs.moves),

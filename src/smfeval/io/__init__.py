@@ -21,14 +21,14 @@ from smfeval.io.formats import (
     sidecar_options,
     sidecars_beside,
 )
-from smfeval.io.options import ReadOptions, WriteOptions, settle_about
+from smfeval.io.options import ReadOptions, WriteOptions
 from smfeval.io.presets import preset_named
 from smfeval.io.source import STANDARD_INPUT, exists, reading_limit, standard_input
-from smfeval.maths import se3
-from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
 
 if TYPE_CHECKING:
     from smfeval.io.ros.topics import Candidate
+    from smfeval.maths import se3
+    from smfeval.track import AnyTrack
 
 __all__ = [
     "ReadOptions",
@@ -48,7 +48,7 @@ __all__ = [
 TOPIC = re.compile(r"(?P<path>.+):(?P<topic>/[\w/~.\-]*)")
 
 
-def read(source: str | Path, **options: Any) -> AnyTrack:
+def read(source: str | Path, **options: Any) -> "AnyTrack":
     """Read a belief track from any supported file or URL, `bag.mcap:/topic`, or `-`.
 
     Keyword arguments are those of `ReadOptions`. The track's `provenance` says how it was read.
@@ -60,7 +60,9 @@ def read(source: str | Path, **options: Any) -> AnyTrack:
     return _named_as_source(track, source, path) if _is_copied(source) else track
 
 
-def _read_file(path: Path, chosen: ReadOptions) -> AnyTrack:
+def _read_file(path: Path, chosen: ReadOptions) -> "AnyTrack":
+    from smfeval.io.settle import settle_about  # noqa: PLC0415  numpy: not for --help
+
     entry = format_named(chosen.format) if chosen.format else recognise_format(path)
     chosen.refuse_unused(entry.title, entry.used_options)
     try:
@@ -97,7 +99,7 @@ def _naming(source: str | Path, path: Path) -> Iterator[None]:
         raise
 
 
-def _named_as_source(track: AnyTrack, source: str | Path, path: Path) -> AnyTrack:
+def _named_as_source(track: "AnyTrack", source: str | Path, path: Path) -> "AnyTrack":
     """The track of a copy, called as its source wherever it is shown."""
     old = track.provenance
     name, notes, remarks = (
@@ -140,7 +142,9 @@ def is_geodetic(source: str | Path, **options: Any) -> bool:
     return holds_fixes(path, chosen)
 
 
-def write(track: AnyTrack, path: str | Path, *, lossy: bool = False, **options: Any) -> list[Path]:
+def write(
+    track: "AnyTrack", path: str | Path, *, lossy: bool = False, **options: Any
+) -> list[Path]:
     """Write a track in the format that the ending or `format` names; returns the files made."""
     chosen = WriteOptions(**options)
     entry = format_for_writing(Path(path), chosen.format)
@@ -186,7 +190,7 @@ def bag_contents(source: str | Path, **options: Any) -> "list[Candidate] | None"
 
 def extrinsic_in_bags(
     body: str | None, other: str | None, sources: Iterable[str | Path]
-) -> tuple[se3.Pose, str] | None:
+) -> "tuple[se3.Pose, str] | None":
     """Pose of another body in a body by /tf_static of the first bag that tells it, and a note."""
     if not (body and other) or body == other:
         return None
@@ -209,8 +213,10 @@ def _is_bag(source: str | Path) -> bool:
         return False
 
 
-def losses(track: AnyTrack, entry: Format) -> list[str]:
+def losses(track: "AnyTrack", entry: Format) -> list[str]:
     """What of a belief a format cannot hold."""
+    from smfeval.track import GaussianTrack, ParticleTrack  # noqa: PLC0415  numpy: not for --help
+
     lost = ["the orientation"] if entry.geodetic and track.about.oriented else []
     if isinstance(track, ParticleTrack) and "particles" not in entry.keeps:
         kept = " (only their mean and covariance stay)" if "covariance" in entry.keeps else ""

@@ -10,7 +10,6 @@ from typing import IO, TYPE_CHECKING
 
 from smfeval.errors import OptionError
 from smfeval.io.progress import report
-from smfeval.maths.arrays import Floats, Ints
 
 
 @contextmanager
@@ -140,6 +139,8 @@ def _restore(path: Path, copy: Path | None) -> None:
 if TYPE_CHECKING:
     import polars as pl
 
+    from smfeval.maths.arrays import Floats, Ints
+
 ROWS_PER_PART = 100_000  # rows turned into text at a time
 DECIMALS = 9  # of a stamp
 
@@ -151,7 +152,7 @@ def row_slices(rows: int) -> Iterator[slice]:
     )
 
 
-def table(stamp: Ints, values: Floats) -> "pl.DataFrame":
+def table(stamp: "Ints", values: "Floats") -> "pl.DataFrame":
     """Stamps as decimal seconds with nine digits, and the other columns."""
     import polars as pl  # noqa: PLC0415  slow to import, and reading does not need it
 
@@ -159,14 +160,14 @@ def table(stamp: Ints, values: Floats) -> "pl.DataFrame":
     return frame.insert_column(0, seconds(stamp))
 
 
-def numbered_table(stamp: Ints, number: Ints, values: Floats) -> "pl.DataFrame":
+def numbered_table(stamp: "Ints", number: "Ints", values: "Floats") -> "pl.DataFrame":
     """The same with a column of whole numbers after the stamps."""
     import polars as pl  # noqa: PLC0415  slow to import, and reading does not need it
 
     return table(stamp, values).insert_column(1, pl.Series("number", number))
 
 
-def seconds(stamp: Ints) -> "pl.Series":
+def seconds(stamp: "Ints") -> "pl.Series":
     """Nanoseconds as exact decimal seconds."""
     import polars as pl  # noqa: PLC0415  slow to import, and reading does not need it
 

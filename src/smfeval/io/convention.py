@@ -20,15 +20,12 @@ OpenVINS: R3 x SO(3). `ros` is geometry_msgs/PoseWithCovariance (REP 103): fixed
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
+from smfeval.choices import Order
 from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Floats
-
-Order = Literal["translation-first", "rotation-first"]
-ORDERS: tuple[Order, ...] = ("translation-first", "rotation-first")
 
 CHUNK = 65536  # scans per step, so that a million Jacobians are never held at once
 

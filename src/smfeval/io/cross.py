@@ -16,7 +16,8 @@ from smfeval.errors import FormatError, OptionError, TrackError
 from smfeval.io.atomic import row_slices, seconds, table
 from smfeval.io.formats import CROSS, CROSS_START
 from smfeval.io.header import CROSS_VERSION, GAUSSIAN_FIELDS, Header, parse_cross_header
-from smfeval.io.options import ReadOptions, settle_convention
+from smfeval.io.options import ReadOptions
+from smfeval.io.settle import settle_convention
 from smfeval.io.source import read_head
 from smfeval.io.text_layout import Layout, NumberTable, PackedColumns
 from smfeval.io.text_reader import read_header, read_numbers

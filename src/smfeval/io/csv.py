@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from smfeval import words
+from smfeval.choices import ORDERS
 from smfeval.errors import FormatError
 from smfeval.io.atomic import row_slices, table, write_rows, writing
 from smfeval.io.column_names import (
@@ -24,8 +25,9 @@ from smfeval.io.column_names import (
     header_names,
     parse_columns,
 )
-from smfeval.io.convention import CONVENTIONS, ORDERS, from_right
-from smfeval.io.options import ReadOptions, WriteOptions, settle_convention
+from smfeval.io.convention import CONVENTIONS, from_right
+from smfeval.io.options import ReadOptions, WriteOptions
+from smfeval.io.settle import settle_convention
 from smfeval.io.source import BOM, open_input
 from smfeval.io.text_layout import (
     LAST_STAMP,

@@ -5,14 +5,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.atomic import is_gzip_name
 from smfeval.io.column_names import header_names, names_a_pose, roles_of
 from smfeval.io.source import FIRST_ROW, bare_name, existing_file, is_binary, is_file, read_head
 from smfeval.schema import unknown_word
-from smfeval.track import AnyTrack
+
+if TYPE_CHECKING:
+    from smfeval.track import AnyTrack
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ class Format:
         """The files that writing to a path makes or replaces."""
         return path, *(file for each in self.sidecars for file in each.beside(path)[: each.written])
 
-    def read(self, path: Path, options: Any) -> AnyTrack:
+    def read(self, path: Path, options: Any) -> "AnyTrack":
         """Read a track."""
         if not self.readable:
             raise FormatError(f"{path}: {self.title} is written, not read")
@@ -103,7 +105,7 @@ class Format:
             return None
         return import_module(self.module).declared_gauge(path, options)
 
-    def write(self, track: AnyTrack, path: Path, options: Any) -> tuple[Path, ...]:
+    def write(self, track: "AnyTrack", path: Path, options: Any) -> tuple[Path, ...]:
         """Write a track; returns the files that were made."""
         return import_module(self.module).write(track, path, options)
 

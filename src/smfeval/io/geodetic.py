@@ -15,10 +15,9 @@ import numpy as np
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.options import ReadOptions
 from smfeval.maths import geodesy
-from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.arrays import Floats, Ints, gap_mask
 from smfeval.maths.se3 import sandwich
 from smfeval.maths.special import chi_squared_tail_quantile
-from smfeval.maths.stamps import gap_mask
 from smfeval.track import About, AnyTrack, GaussianTrack, ParticleTrack
 
 ABOUT = About(body="antenna", world="enu", gauge="fixed", oriented=False)

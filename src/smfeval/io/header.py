@@ -8,9 +8,9 @@ values nobody declared; reading takes these, and the word `unspecified`, for und
 import re
 from dataclasses import dataclass
 
+from smfeval.choices import GAUGES, Order
 from smfeval.errors import FormatError, OptionError
-from smfeval.io.convention import Order
-from smfeval.track import GAUGES, About
+from smfeval.track import About
 
 VERSIONS = ("SQUARE/0.2", "SQUARE/0.3")
 CURRENT_VERSION = "SQUARE/0.3"

@@ -21,8 +21,7 @@ from smfeval.io.atomic import (
 from smfeval.io.extrinsic import is_rotation, non_rotation_reason
 from smfeval.io.formats import TIMES
 from smfeval.io.options import ReadOptions
-from smfeval.io.source import refuse_other_count
-from smfeval.io.text_layout import Layout, NumberTable
+from smfeval.io.text_layout import Layout, NumberTable, refuse_other_count
 from smfeval.io.text_reader import read_numbers
 from smfeval.maths import so3
 from smfeval.maths.arrays import Bools, Floats, Ints

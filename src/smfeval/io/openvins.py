@@ -30,14 +30,16 @@ import numpy as np
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.convention import from_deviations
 from smfeval.io.formats import DEVIATION, FileHead
-from smfeval.io.options import ReadOptions, settle_convention
-from smfeval.io.source import (
-    read_head,
+from smfeval.io.options import ReadOptions
+from smfeval.io.settle import settle_convention
+from smfeval.io.source import read_head
+from smfeval.io.text_layout import (
+    Layout,
+    NumberTable,
     refuse_other_count,
     refuse_other_stamps,
     valid_sidecar_rows,
 )
-from smfeval.io.text_layout import Layout, NumberTable
 from smfeval.io.text_reader import read_numbers
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.se3 import Pose

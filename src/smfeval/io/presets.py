@@ -13,9 +13,8 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from smfeval.io.convention import Order
+from smfeval.choices import Gauge, Order
 from smfeval.schema import unknown_word
-from smfeval.track import Gauge
 
 
 @dataclass(frozen=True)

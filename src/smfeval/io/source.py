@@ -19,16 +19,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
-import numpy as np
-
 from smfeval import words
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.progress import report
-from smfeval.io.text_layout import NumberTable
-from smfeval.maths.arrays import Floats, Ints
-from smfeval.maths.stamps import seconds_text
-from smfeval.track import DroppedRows, Intake
-from smfeval.track.row_checks import covariance_faults, valid_rows
 
 GZIP_MAGIC = b"\x1f\x8b"
 BOM = b"\xef\xbb\xbf"  # byte order mark: some editors write it before the first line
@@ -278,36 +271,7 @@ def _shows_first_row(start: bytes) -> bool:
     return ended or is_binary(start) or len(found[0]) > LINE_BYTES
 
 
-PAIRED_GAP_NS = 1_000  # stamps of one row in two files may differ by a microsecond
-
-
 def bare_name(path: Path) -> str:
     """The name of a file without .gz and then without its ending: `a` of `a.kitti.gz`."""
     name = re.sub(r"\.gz$", "", path.name, flags=re.IGNORECASE)
     return name.rpartition(".")[0] or name
-
-
-def refuse_other_count(beside: NumberTable, main: NumberTable, what: str) -> None:
-    """Raise if the second file does not have one row for each row of the first."""
-    if len(beside) != len(main):
-        raise FormatError(
-            f"{beside.name}: {len(beside)} {what} for {len(main)} poses in {main.name}; "
-            "one for each is needed"
-        )
-
-
-def refuse_other_stamps(beside: NumberTable, main: NumberTable) -> None:
-    """Raise where the stamps of two files of the same length differ."""
-    apart = np.abs(beside.stamp - main.stamp) > PAIRED_GAP_NS
-    if apart.any():
-        row = int(np.argmax(apart))
-        raise FormatError(
-            f"{beside.where(row)}: stamp {seconds_text(int(beside.stamp[row]))} does not match "
-            f"{seconds_text(int(main.stamp[row]))} at {main.where(row)} within a microsecond"
-        )
-
-
-def valid_sidecar_rows(covariance: Floats, intake: Intake) -> tuple[Ints, tuple[DroppedRows, ...]]:
-    """Rows whose covariance is one. A bad one is named by its line in the second file."""
-    good, dropped = valid_rows(covariance_faults(covariance), intake)
-    return np.flatnonzero(good), dropped

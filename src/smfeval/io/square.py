@@ -33,7 +33,8 @@ from smfeval.io.header import (
     header_text,
     parse_header,
 )
-from smfeval.io.options import ReadOptions, settle_convention
+from smfeval.io.options import ReadOptions
+from smfeval.io.settle import settle_convention
 from smfeval.io.source import is_binary, read_head
 from smfeval.io.text_layout import HeaderLine, Layout, NumberTable, PackedColumns
 from smfeval.io.text_reader import read_header, read_numbers

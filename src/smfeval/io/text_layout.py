@@ -6,9 +6,12 @@ from typing import Literal
 
 import numpy as np
 
+from smfeval.errors import FormatError
 from smfeval.maths.arrays import Floats, Ints, read_only
 from smfeval.maths.stamps import NANOSECONDS, seconds_text
 from smfeval.maths.symmetric import chunks
+from smfeval.track import DroppedRows, Intake
+from smfeval.track.row_checks import covariance_faults, valid_rows
 
 Unit = Literal["seconds", "nanoseconds"]
 Tail = Literal["keep", "drop"]
@@ -195,3 +198,32 @@ def _too_large_reason(shown: str, size: float, unit: Unit) -> str:
     if unit == "seconds" and guess is not None:
         return f"stamp {shown} is no time in seconds; it looks like {guess}"
     return f"stamp {shown} is beyond the year 2262, the last that nanoseconds can count to"
+
+
+PAIRED_GAP_NS = 1_000  # stamps of one row in two files may differ by a microsecond
+
+
+def refuse_other_count(beside: NumberTable, main: NumberTable, what: str) -> None:
+    """Raise if the second file does not have one row for each row of the first."""
+    if len(beside) != len(main):
+        raise FormatError(
+            f"{beside.name}: {len(beside)} {what} for {len(main)} poses in {main.name}; "
+            "one for each is needed"
+        )
+
+
+def refuse_other_stamps(beside: NumberTable, main: NumberTable) -> None:
+    """Raise where the stamps of two files of the same length differ."""
+    apart = np.abs(beside.stamp - main.stamp) > PAIRED_GAP_NS
+    if apart.any():
+        row = int(np.argmax(apart))
+        raise FormatError(
+            f"{beside.where(row)}: stamp {seconds_text(int(beside.stamp[row]))} does not match "
+            f"{seconds_text(int(main.stamp[row]))} at {main.where(row)} within a microsecond"
+        )
+
+
+def valid_sidecar_rows(covariance: Floats, intake: Intake) -> tuple[Ints, tuple[DroppedRows, ...]]:
+    """Rows whose covariance is one. A bad one is named by its line in the second file."""
+    good, dropped = valid_rows(covariance_faults(covariance), intake)
+    return np.flatnonzero(good), dropped

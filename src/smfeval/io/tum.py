@@ -8,13 +8,20 @@ from pathlib import Path
 
 import numpy as np
 
+from smfeval.choices import Order
 from smfeval.io.atomic import row_slices, table, write_rows, writing
-from smfeval.io.convention import Order
 from smfeval.io.header import CONVENTION_WORDS, ORDER_WORDS, parse_fields
-from smfeval.io.options import ReadOptions, settle_convention
-from smfeval.io.source import refuse_other_count, refuse_other_stamps, valid_sidecar_rows
+from smfeval.io.options import ReadOptions
+from smfeval.io.settle import settle_convention
 from smfeval.io.square import LOWER_TRIANGLE
-from smfeval.io.text_layout import Layout, NumberTable, PackedColumns
+from smfeval.io.text_layout import (
+    Layout,
+    NumberTable,
+    PackedColumns,
+    refuse_other_count,
+    refuse_other_stamps,
+    valid_sidecar_rows,
+)
 from smfeval.io.text_reader import read_numbers
 from smfeval.track import About, AnyTrack, GaussianTrack, ParticleTrack, Provenance, Track
 

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from smfeval.choices import ORDERS, Order
 from smfeval.errors import OptionError
 from smfeval.io.atomic import row_slices, table, write_rows, writing
-from smfeval.io.convention import CONVENTIONS, ORDERS, Convention, Order, from_right
+from smfeval.io.convention import CONVENTIONS, Convention, from_right
 from smfeval.io.formats import FileHead
-from smfeval.io.options import ReadOptions, WriteOptions, settle_convention
+from smfeval.io.options import ReadOptions, WriteOptions
+from smfeval.io.settle import settle_convention
 from smfeval.io.source import read_head
 from smfeval.io.square import LOWER_TRIANGLE
 from smfeval.io.text_layout import Layout, PackedColumns

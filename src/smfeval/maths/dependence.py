@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smfeval.maths.arrays import Bools, Floats, read_only
+from smfeval.maths.arrays import Bools, Floats, quantile_of, read_only
 from smfeval.maths.special import t_cdf, t_density, t_quantile
 from smfeval.maths.symmetric import CHUNK
 
@@ -348,7 +348,7 @@ def skew_rate(series: Floats, deviation: Floats | None = None) -> Floats:
     if the long tail is on the left, zero for a symmetric series. `deviation` is the standard
     deviation, where it is known already.
     """
-    low, middle, high = np.quantile(series, (0.1, 0.5, 0.9), axis=-1)
+    low, middle, high = quantile_of(series, (0.1, 0.5, 0.9), axis=-1)
     tiny = np.finfo(float).tiny
     ratio = np.log(np.maximum(high - middle, tiny)) - np.log(np.maximum(middle - low, tiny))
     shape = np.clip(ratio / NORMAL_DECILE, -SHAPE_MAX, SHAPE_MAX)

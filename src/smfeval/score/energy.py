@@ -14,7 +14,7 @@ import numpy as np
 
 from smfeval import words
 from smfeval.errors import OptionError
-from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.arrays import Floats, Ints, distinct
 from smfeval.maths.chord_distance import expected_length
 from smfeval.maths.normal_distance import central_distance, energy_score, expected_distance
 from smfeval.maths.special import erf
@@ -153,7 +153,7 @@ def squares_apart(one: Floats, other: Floats, room: Floats) -> Floats:
 
 def _groups_by_count(count: Ints) -> Iterator[tuple[Ints, int]]:
     """Scans with equally many particles, in groups that fit in memory."""
-    for size in np.unique(count):
+    for size in distinct(count):
         scans = np.flatnonzero(count == size)
         step = max(1, PAIRS_AT_ONCE // int(size) ** 2)
         for start in range(0, len(scans), step):

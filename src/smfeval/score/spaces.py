@@ -14,6 +14,7 @@ from typing import ClassVar, Literal, Protocol
 import numpy as np
 
 from smfeval import words
+from smfeval.choices import POSITION_AXES
 from smfeval.errors import OptionError, Remedy, TrackError
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Bools, Floats
@@ -24,7 +25,6 @@ from smfeval.score.residuals import Ensemble, Residuals, SpaceName
 from smfeval.score.tangent import ClaimedAxes
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
 
-POSITION_AXES = "xyz"
 STANDING_M = 1e-3  # a step shorter than this has no direction; the last one that had is kept
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from smfeval import words
 from smfeval.align.joint import rotate_blocks
 from smfeval.maths import normal, so3
-from smfeval.maths.arrays import Floats, spaced_indices
+from smfeval.maths.arrays import Floats, median_of, spaced_indices
 from smfeval.maths.se3 import Pose
 from smfeval.maths.symmetric import chunks
 from smfeval.score.pose import AXES, ROTATION
@@ -198,7 +198,7 @@ def find_claimed(covariance: Floats, rotation: Floats) -> ClaimedAxes:
 
 
 def _claimed_rows(covariance: Floats, frame: Frame) -> ClaimedAxes:
-    variance = np.median(np.einsum("nii->ni", covariance), axis=0)
+    variance = median_of(np.einsum("nii->ni", covariance), axis=0)
     reasons: list[tuple[int, str]] = []
     for rows in (POSITION_ROWS, ROTATION):
         wide = [row for row in rows if rows == ROTATION and variance[row] > SIGMA_REFUSED_RAD**2]

@@ -15,6 +15,7 @@ from smfeval.associate.nearest import RISK_LIMIT
 from smfeval.doubts import Doubt, loss
 from smfeval.evaluation import Evaluation
 from smfeval.evaluation.result import SpaceScores
+from smfeval.maths.arrays import median_of
 from smfeval.show.check import doubt_text, remedy_text
 from smfeval.show.scores import energy_text, relative_rows
 from smfeval.show.scores import text as everything
@@ -69,7 +70,7 @@ def _error_text(evaluation: Evaluation) -> str:
     if residuals.covariance is None:
         return f"{rmse}, {mae}; no uncertainty is reported"
     variance = np.trace(residuals.predicted_covariance, axis1=1, axis2=2)
-    sigma = words.length(float(np.sqrt(np.median(variance))))
+    sigma = words.length(float(np.sqrt(median_of(variance))))
     after = " after the fit" if residuals.reported is not None else ""
     noise = " (reference included)" if evaluation.uses_reported_noise else ""
     return f"{rmse} where {sigma} is reported{after}{noise}; {mae}"

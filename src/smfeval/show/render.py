@@ -5,8 +5,6 @@ for HTML or for LaTeX; control characters are spelled out. Macros and files of s
 are markup and stay as they are.
 """
 
-import gzip
-import json
 import re
 from collections.abc import Callable
 from functools import cache
@@ -48,12 +46,16 @@ def render_latex(name: str, /, **data: Any) -> str:
 
 def json_text(document: dict[str, Any]) -> str:
     """One JSON document, ending with a line end. Raises on a NaN rather than writing one."""
+    import json  # noqa: PLC0415  only where asked for
+
     return json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
 
 
 def read_asset(name: str) -> str:
     """The text of a file beside the templates, unpacked: styles, scripts."""
     content = read_packed(name)
+    import gzip  # noqa: PLC0415  only for pages
+
     return (gzip.decompress(content) if name.endswith(".gz") else content).decode("utf-8")
 
 

@@ -8,6 +8,7 @@ from smfeval import words
 from smfeval.associate.nearest import RISK_LIMIT
 from smfeval.evaluation import Evaluation
 from smfeval.evaluation.result import SpaceScores
+from smfeval.maths.arrays import median_of, quantile_of
 from smfeval.show.check import REPRESENTATION_WORDS, doubt_text, frames
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.judgement import Bound
@@ -61,7 +62,7 @@ def _reading_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
 
 def _matched_text(evaluation: Evaluation) -> str:
     pairs, scored = evaluation.pairs, len(evaluation.position.residuals)
-    gap = np.quantile(np.abs(pairs.gap_s), [0.5, 0.95, 1.0]) * 1e3
+    gap = quantile_of(np.abs(pairs.gap_s), [0.5, 0.95, 1.0]) * 1e3
     used = "" if scored == len(pairs) else f", {words.count(scored)} scored"
     offset = f", offset {words.duration(pairs.offset_s)}" if pairs.offset_s else ""
     return (
@@ -130,7 +131,7 @@ def _reference_noise_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
     noise = evaluation.position.residuals.noise
     if noise is None or not evaluation.uses_reported_noise:
         return []
-    sigma = float(np.sqrt(np.median(np.trace(noise, axis1=1, axis2=2)) / noise.shape[-1]))
+    sigma = float(np.sqrt(median_of(np.trace(noise, axis1=1, axis2=2)) / noise.shape[-1]))
     return [("reference", f"its own covariance is used: sigma {words.length(sigma)} (median)")]
 
 

@@ -9,9 +9,9 @@ from smfeval import words
 from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
 from smfeval.evaluation.result import ScoredScans
-from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.arrays import Floats, Ints, gap_mask
 from smfeval.maths.dependence import wanders
-from smfeval.maths.stamps import NANOSECONDS, gap_mask
+from smfeval.maths.stamps import NANOSECONDS
 from smfeval.score.pit import honest_median, relative_nees
 from smfeval.summarise.number import Number
 from smfeval.summarise.quantities import coverage_numbers

@@ -24,8 +24,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from smfeval import words
+from smfeval.choices import INTERVAL_METHODS
 from smfeval.errors import OptionError, SeriesError
-from smfeval.maths.arrays import Bools, Floats, Ints, read_only
+from smfeval.maths.arrays import Bools, Floats, Ints, quantile_of, read_only
 from smfeval.maths.dependence import (
     MeanPosterior,
     effective_samples,
@@ -37,9 +38,7 @@ from smfeval.maths.dependence import (
 )
 from smfeval.maths.special import normal_quantile
 from smfeval.maths.symmetric import chunks
-from smfeval.summarise.bootstrap import choose_block_length, percentile_ends, plan_bootstrap
 
-METHODS = ("auto", "circular-percentile", "stationary-percentile")
 REPLICATES = 1000
 
 SHORTEST = 10  # scans; below this even independent ones say too little about their own spread
@@ -74,7 +73,7 @@ class Interval:
     block_length
         Mean block length in scans, for the block bootstraps.
     method
-        One of METHODS.
+        One of INTERVAL_METHODS.
     reason
         Why there is no interval, or why it is one-sided; None otherwise.
     """
@@ -138,8 +137,8 @@ def interval(
     Interval
         With low and high None, and a reason, where the series is too short for its dependence.
     """
-    if method not in METHODS:
-        raise OptionError(f"no method {method!r}; there are {', '.join(METHODS)}")
+    if method not in INTERVAL_METHODS:
+        raise OptionError(f"no method {method!r}; there are {', '.join(INTERVAL_METHODS)}")
     if method == "auto" and block_length is not None:
         raise OptionError("the method 'auto' uses no blocks, so a block length would be ignored")
     if replicates < 1:
@@ -193,7 +192,7 @@ class Statistic:
     def of(self, series: Floats) -> float:
         """Return the statistic of a series."""
         if self.share is not None:
-            return float(np.quantile(series, self.share))
+            return float(quantile_of(series, self.share))
         return float(np.sqrt(np.mean(series**2)) if self.name == "rmse" else np.mean(series))
 
     def averaged(self, series: Floats) -> Floats:
@@ -520,6 +519,12 @@ def bootstrap_interval(
     rng: "np.random.Generator",
 ) -> Interval:
     """Interval by the percentiles of a block bootstrap."""
+    from smfeval.summarise.bootstrap import (  # noqa: PLC0415  only where asked for
+        choose_block_length,
+        percentile_ends,
+        plan_bootstrap,
+    )
+
     averaged = check_varying(statistic.averaged(series))
     scheme = method.removesuffix("-percentile")
     length = choose_block_length(averaged, block_length, scheme)

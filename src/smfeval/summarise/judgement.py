@@ -28,7 +28,7 @@ from smfeval.align.projection import (
 )
 from smfeval.errors import PairingError
 from smfeval.maths import normal
-from smfeval.maths.arrays import Floats, Ints, spaced_indices
+from smfeval.maths.arrays import Floats, Ints, median_of, quantile_of, spaced_indices
 from smfeval.maths.se3 import Pose
 from smfeval.maths.special import chi_squared_tail_quantile
 from smfeval.summarise.windows import (
@@ -264,7 +264,7 @@ def _window_k(found: Windows) -> float | None:
 
 
 def _median_k(error: Floats, covariance: Floats) -> float:
-    return float(np.median(normal.nees(error, covariance))) / MEDIAN
+    return float(median_of(normal.nees(error, covariance))) / MEDIAN
 
 
 def _limit(probability: float) -> float:
@@ -300,8 +300,8 @@ def projected_k_range(
     keep = ~normal.is_singular(claimed)
     claimed, residual = claimed[keep], residual[:, keep]
     solved = np.linalg.solve(claimed, residual[..., None])[..., 0]
-    k = np.median(np.einsum("rni,rni->rn", residual, solved), axis=1) / MEDIAN
-    low, high = np.quantile(k, [DOUBT, 1 - DOUBT])
+    k = median_of(np.einsum("rni,rni->rn", residual, solved), axis=1) / MEDIAN
+    low, high = quantile_of(k, [DOUBT, 1 - DOUBT])
     return float(low), float(high)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from smfeval import words
 from smfeval.errors import OptionError, SeriesError
-from smfeval.maths.arrays import Floats
+from smfeval.maths.arrays import Floats, quantile_of
 from smfeval.summarise.interval import (
     Interval,
     StatisticName,
@@ -116,7 +116,7 @@ def plain_statistic(series: Floats, statistic: StatisticName) -> float:
         return float(np.mean(series))
     if statistic == "rmse":
         return float(np.sqrt(np.mean(series**2)))
-    return float(np.quantile(series, 0.5 if statistic == "median" else statistic[1]))
+    return float(quantile_of(series, 0.5 if statistic == "median" else statistic[1]))
 
 
 def finite_or_none(value: float | None) -> float | None:

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from smfeval.maths import normal
-from smfeval.maths.arrays import Bools, Floats
+from smfeval.maths.arrays import Bools, Floats, median_of
 from smfeval.maths.dependence import wanders
 from smfeval.maths.special import chi_squared_tail_quantile
 from smfeval.score import RULES, Residuals, RuleSettings
@@ -177,7 +177,7 @@ Compute = Callable[[Sample, Computed], Number | None]
 def is_rounding(distance: Floats, position: Floats) -> bool:
     """Whether distances are no more than rounding leaves of positions so large."""
     farthest = max(float(position.max()), -float(position.min()))
-    return float(np.median(distance)) <= ROUNDING * farthest
+    return float(median_of(distance)) <= ROUNDING * farthest
 
 
 def k_at_verdict_level(sample: Sample, computed: Computed) -> Number | None:

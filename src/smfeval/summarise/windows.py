@@ -20,7 +20,6 @@ least squares and costs its degrees of freedom. Under a bound, the scale is gran
 from bisect import bisect_left
 from dataclasses import dataclass, replace
 from functools import cached_property
-from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
@@ -36,9 +35,10 @@ from smfeval.align.joint import (
 )
 from smfeval.align.projection import Gauge, widest_sum
 from smfeval.maths import normal, so3
-from smfeval.maths.arrays import Floats, Ints, spaced_indices
+from smfeval.maths.arrays import Floats, Ints, distinct, median_of, quantile_of, spaced_indices
 from smfeval.maths.normal_distance import energy_score
 from smfeval.maths.se3 import Pose
+from smfeval.maths.special import normal_quantile_at
 from smfeval.summarise.number import Intervals, Number
 
 FEWEST_WINDOWS = 12
@@ -190,7 +190,7 @@ class WindowSample:
 
 def chi_squared_quantile(degrees: float, probability: float) -> float:
     """Of any degrees of freedom, within 3 % from 12 on (Wilson and Hilferty, 1931)."""
-    z = NormalDist().inv_cdf(probability)
+    z = normal_quantile_at(probability)
     spread = 2 / (9 * degrees)
     return float(degrees * max(1 - spread + z * np.sqrt(spread), 1e-3) ** 3)
 
@@ -309,13 +309,13 @@ def scans_over(joint: Joint, progress: Floats, size: float) -> int:
     """
     if joint.kind == "given":
         lags = given_horizons(joint)
-        spans = [float(np.median(progress[lag:] - progress[:-lag])) for lag in lags]
+        spans = [float(median_of(progress[lag:] - progress[:-lag])) for lag in lags]
         fits = (lag for lag, span in zip(lags, spans, strict=True) if _spans(span, size))
         return next(fits, 0)
     start = np.arange(0, len(progress), max(1, len(progress) // SAMPLED))
     end = np.searchsorted(progress, progress[start] + size)
     inside = end < len(progress)
-    scans = int(np.median((end - start)[inside])) if inside.any() else 0
+    scans = int(median_of((end - start)[inside])) if inside.any() else 0
     return scans if scans >= FEWEST_SCANS_APART else 0
 
 
@@ -326,7 +326,7 @@ def _spans(span: float, size: float) -> bool:
 def without_standstill(found: Windows) -> Windows:
     """Without windows whose covariance hardly grows."""
     trace = np.einsum("nii->n", found.covariance)
-    moving = trace > STILL * np.median(trace) if len(trace) else np.ones(0, dtype=np.bool_)
+    moving = trace > STILL * median_of(trace) if len(trace) else np.ones(0, dtype=np.bool_)
     kept = _select_windows(found, np.flatnonzero(moving))
     return replace(kept, every=(found.covariance, found.second))
 
@@ -361,7 +361,7 @@ def given_horizons(joint: Joint) -> list[int]:
     """Horizons with enough given pairs, each at least twice the one before."""
     assert joint.pairs is not None
     kept: list[int] = []
-    for lag in np.unique(joint.pairs[:, 1] - joint.pairs[:, 0]).tolist():
+    for lag in distinct(joint.pairs[:, 1] - joint.pairs[:, 0]).tolist():
         if kept and lag < 2 * kept[-1]:
             continue
         if len(_given_starts(joint, lag)) >= FEWEST_WINDOWS:
@@ -521,10 +521,10 @@ def grant_scale(found: Windows, claim: Claim, *, least: Literal["median", "mean"
     scale = cross.sum() / bend.sum()
     if least == "median":
         own = cross[bend > 0] / bend[bend > 0]  # the best for each window
-        tried = np.concatenate([[0.0, scale], np.quantile(own, np.linspace(0, 1, SCALES))])
+        tried = np.concatenate([[0.0, scale], quantile_of(own, np.linspace(0, 1, SCALES))])
         for _ in range(2):
             nees = square - 2 * tried[:, None] * cross + tried[:, None] ** 2 * bend
-            best = int(np.argmin(np.median(nees, axis=1)))
+            best = int(np.argmin(median_of(nees, axis=1)))
             scale = tried[best]
             gap = np.abs(tried - scale)
             tried = scale + np.linspace(-1, 1, SCALES) * gap[gap > 0].min(initial=np.inf)

@@ -8,7 +8,7 @@
 - arrays are read-only; slicing and masking give new tracks.
 """
 
-from smfeval.track.beliefs import GAUGES, About, Beliefs, Gauge, Provenance
+from smfeval.track.beliefs import About, Beliefs, Provenance
 from smfeval.track.cross import CrossCovariance
 from smfeval.track.particles import ParticleTrack
 from smfeval.track.poses import GaussianTrack, Track
@@ -17,13 +17,11 @@ from smfeval.track.row_checks import DroppedRows, Intake
 AnyTrack = Track | ParticleTrack
 
 __all__ = [
-    "GAUGES",
     "About",
     "AnyTrack",
     "Beliefs",
     "CrossCovariance",
     "DroppedRows",
-    "Gauge",
     "GaussianTrack",
     "Intake",
     "ParticleTrack",

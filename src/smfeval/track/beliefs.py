@@ -2,20 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smfeval import words
+from smfeval.choices import Gauge
 from smfeval.errors import TrackError
 from smfeval.maths.arrays import Bools, Floats, Ints, read_only
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.results import Drawable
 from smfeval.track.row_checks import DroppedRows
-
-Gauge = Literal["fixed", "se3", "gravity_yaw", "sim3"]
-GAUGES: tuple[Gauge, ...] = ("fixed", "se3", "gravity_yaw", "sim3")
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ out and keep the first or last of two rows with one stamp; what was left out is 
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from smfeval import words
+from smfeval.choices import BadRows, Duplicates
 from smfeval.errors import TrackError
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.stamps import seconds_text
@@ -21,9 +21,6 @@ from smfeval.maths.symmetric import (
     is_semidefinite,
     is_symmetric,
 )
-
-BadRows = Literal["refuse", "drop"]
-Duplicates = Literal["refuse", "first", "last"]
 
 FARTHEST_M = 1e12  # farther than Jupiter; squares of it are still far from the largest float
 LARGEST_VARIANCE = 1e30

@@ -15,10 +15,11 @@ import numpy as np
 from smfeval import words
 from smfeval.align.body import move_to_body, to_common_body
 from smfeval.align.fit import FITS, Alignment, fit_first_pose
-from smfeval.align.gauge import AlignmentKind, choose_alignment, fit_alignment
+from smfeval.align.gauge import choose_alignment, fit_alignment
 from smfeval.align.joint import UNKNOWN, Joint, given_joint, lever
 from smfeval.associate import GapRisk
 from smfeval.associate.pairing import pair_scans
+from smfeval.choices import AlignmentKind
 from smfeval.compare.frames import as_gaussian
 from smfeval.compare.sensitivity import FEWEST, local_motion
 from smfeval.errors import OptionError, SeriesError, SmfevalError

@@ -11,7 +11,7 @@ from itertools import product
 import numpy as np
 
 from smfeval import words
-from smfeval.align.gauge import AlignmentKind
+from smfeval.choices import AlignmentKind
 from smfeval.errors import SmfevalError
 from smfeval.explain.alibis.case import (
     Alibi,

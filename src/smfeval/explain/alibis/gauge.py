@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 
 from smfeval import words
-from smfeval.align.gauge import AlignmentKind
 from smfeval.associate.pairing import without_covariance
+from smfeval.choices import AlignmentKind
 from smfeval.compare.frames import GAUGES_BY_FREEDOM
 from smfeval.compare.sensitivity import SWEPT_GAUGES
 from smfeval.errors import SmfevalError

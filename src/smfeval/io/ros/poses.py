@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from smfeval.choices import GAUGES, ORDERS
 from smfeval.errors import FormatError
-from smfeval.io.convention import ORDERS
-from smfeval.io.options import Choice, ReadOptions, SettledConvention, choose, settle_convention
+from smfeval.io.options import ReadOptions
 from smfeval.io.presets import preset_named
 from smfeval.io.ros.bag import Bag, Topic
 from smfeval.io.ros.topics import (
@@ -19,11 +19,12 @@ from smfeval.io.ros.topics import (
     is_filled,
     lag_notes,
 )
+from smfeval.io.settle import Choice, SettledConvention, choose, settle_convention
 from smfeval.maths import se3
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.maths.symmetric import asymmetry
-from smfeval.track import GAUGES, About, DroppedRows, GaussianTrack, Provenance, Track
+from smfeval.track import About, DroppedRows, GaussianTrack, Provenance, Track
 from smfeval.track.row_checks import SYMMETRY_TOLERANCE
 
 RECEIVE_TIMES_NOTE = (

@@ -27,7 +27,8 @@ def run(arguments: list[str]) -> int:
         _flags().parse_args([verb])
     if verb not in VERBS:
         raise OptionError(f"{verb!r} is no verb of the lab; {suggest_word(verb, VERBS)}")
-    code: int = import_module(f"smfeval.lab.cli.{MODULES.get(verb, verb)}").run(rest)
+    chosen = import_module("smfeval.lab.cli.flags").FLAGS[verb]().parse_args(rest)
+    code: int = import_module(f"smfeval.lab.cli.{MODULES.get(verb, verb)}").run(chosen)
     return code
 
 

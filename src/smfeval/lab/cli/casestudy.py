@@ -9,7 +9,6 @@ from time import perf_counter
 
 from smfeval import words
 from smfeval.cli.drawing import command_line, write_page
-from smfeval.cli.flags import add_output_flags, parser
 from smfeval.cli.outputs import check_outputs
 from smfeval.errors import OptionError
 from smfeval.io.atomic import writing
@@ -23,9 +22,8 @@ from smfeval.show.render import json_text
 DOCUMENT, REPORT, FIGURES = "casestudy.json", "casestudy.md", "casestudy.pdf"
 
 
-def run(arguments: list[str]) -> int:
+def run(chosen: argparse.Namespace) -> int:
     """Run, or resume, the case study; returns the exit code."""
-    chosen = _flags().parse_args(arguments)
     plan = _plan(chosen)
     if chosen.html is not None and chosen.html.suffix.lower() not in (".html", ".htm"):
         raise OptionError(f"{chosen.html}: a page is written as .html")
@@ -35,7 +33,7 @@ def run(arguments: list[str]) -> int:
         study = case_study(chosen.output, plan, progress=progress)
     _write(chosen.output / DOCUMENT, json_text(document(study)))
     _write(chosen.output / REPORT, report.markdown(study))
-    _draw(study, chosen, arguments)
+    _draw(study, chosen)
     if chosen.json:
         print(json_text(document(study)), end="")
     elif chosen.quiet:
@@ -69,7 +67,7 @@ def _write(path: Path, text: str) -> None:
         stream.write(text.encode())
 
 
-def _draw(study: CaseStudy, chosen: argparse.Namespace, arguments: list[str]) -> None:
+def _draw(study: CaseStudy, chosen: argparse.Namespace) -> None:
     """All figures as pages of a PDF and each as a PNG; why some cannot be goes to stderr."""
     folder = chosen.output
     from smfeval.lab.show.figures import gallery_of_case_study  # noqa: PLC0415  matplotlib
@@ -87,7 +85,7 @@ def _draw(study: CaseStudy, chosen: argparse.Namespace, arguments: list[str]) ->
     if chosen.html is not None:
         from smfeval.lab.show.page import case_study_page  # noqa: PLC0415  matplotlib
 
-        command = command_line("lab casestudy", arguments)
+        command = command_line("lab casestudy", chosen.arguments)
         write_page(chosen.html, case_study_page(study, gallery, command=command))
 
 
@@ -117,28 +115,3 @@ def _progress_shown(*, quiet: bool) -> Iterator[Progress]:
             bar.update(task, completed=done, total=total, description=run)
 
         yield show_run
-
-
-def _flags() -> argparse.ArgumentParser:
-    flags = parser(
-        "lab casestudy",
-        "Why a LiDAR-inertial filter is overconfident, measured.",
-        "-o results",
-        "-o results --quick",
-    )
-    add = flags.add_argument
-    add(
-        "-o",
-        "--output",
-        type=Path,
-        default=Path("casestudy"),
-        metavar="FOLDER",
-        help="where to write, and to resume from (default: casestudy)",
-    )
-    add("--html", type=Path, metavar="FILE.html", help="one page that opens in any browser")
-    add("--force", action="store_true", help="overwrite the page")
-    add("--quick", action="store_true", help="one short walk of each set: some minutes")
-    add("--filters", metavar="NAME,NAME", help="some of the lab's filters (default: all)")
-    add("--seed", type=int, default=1, help="draws scenes, walks, noise and faults (default: 1)")
-    add_output_flags(flags)
-    return flags

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from time import perf_counter
 
-from smfeval.cli.flags import add_output_flags, given_files, parser, progress
+from smfeval.cli.flags import given_files, progress
 from smfeval.cli.outputs import check_outputs
 from smfeval.errors import OptionError
 from smfeval.io import files_to_write, write
@@ -16,7 +16,7 @@ from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.formats import format_for_writing
 from smfeval.io.innovations import WRITERS, write_innovations
 from smfeval.io.progress import listening
-from smfeval.lab.filters import FILTERS, Filter, filter_named
+from smfeval.lab.filters import Filter, filter_named
 from smfeval.lab.filters.run import Run, write_telemetry
 from smfeval.lab.recording import read_recording
 from smfeval.lab.recording.data import parse_imu_noise
@@ -24,9 +24,8 @@ from smfeval.lab.show import text
 from smfeval.show.render import json_text
 
 
-def run(arguments: list[str]) -> int:
+def run(chosen: argparse.Namespace) -> int:
     """Run one filter over one recording; returns the exit code."""
-    chosen = _flags().parse_args(arguments)
     if chosen.list:
         print(json_text(text.filters_document()) if chosen.json else text.filters_text(), end="")
         return 0
@@ -126,32 +125,3 @@ def _speed_bar() -> Iterator[None]:
 
         with listening(show_speed):
             yield
-
-
-def _flags() -> argparse.ArgumentParser:
-    flags = parser(
-        "lab run",
-        "Run a filter over a recording and write its belief.",
-        "walk -o est.square",
-        "walk -o kiss.square --filter kiss-icp",
-    )
-    add = flags.add_argument
-    add("recording", nargs="?", help="a folder of lab simulate, or a bag with LiDAR and IMU")
-    add("-o", "--output", type=Path, metavar="FILE", help="belief track: .square, .parquet ...")
-    add("--filter", default="ieskf", metavar="NAME", help=f"{', '.join(FILTERS)} (default: ieskf)")
-    add("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting; repeatable")
-    add("--list", action="store_true", help="list the filters and their settings")
-    add("--telemetry", type=Path, metavar="FILE.parquet", help="how each belief came about")
-    add("--innovations", type=Path, metavar="FILE", help="a table for smfeval nis: .csv, .parquet")
-    add("--force", action="store_true", help="overwrite the files")
-    say = flags.add_argument_group("what the recording does not say").add_argument
-    say("--lidar-topic", metavar="/TOPIC", help="bags: the LiDAR among several")
-    say("--imu-topic", metavar="/TOPIC", help="bags: the IMU among several")
-    say("--stamp-at", choices=("start", "end"), help="bags: what the stamp of a cloud is")
-    say("--extrinsic", metavar="FILE|x,y,z,qx,qy,qz,qw", help="pose of the LiDAR in the IMU")
-    densities = "densities: rad/s, m/s^2, rad/s^2, m/s^3, each per sqrt(Hz)"
-    say("--imu-noise", metavar="GYRO,ACC,GYROBIAS,ACCBIAS", help=densities)
-    untimed = "bags: take all points of a cloud at its stamp; for --set undistort=false"
-    say("--no-point-times", action="store_true", default=None, help=untimed)
-    add_output_flags(flags)
-    return flags

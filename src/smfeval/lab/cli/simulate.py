@@ -1,13 +1,12 @@
 """`smfeval lab simulate WORLD -o FOLDER|.mcap`: a recording and its exact reference."""
 
 import argparse
-from pathlib import Path
 
-from smfeval.cli.flags import add_output_flags, parser, progress
+from smfeval.cli.flags import progress
 from smfeval.errors import OptionError
-from smfeval.lab.recording import LAYOUTS, Recording, refuse_overwrite, write_recording
+from smfeval.lab.recording import Recording, refuse_overwrite, write_recording
 from smfeval.lab.sensors import LIDARS, SURVEYS, Survey
-from smfeval.lab.sensors.faults import HELP, parse_faults
+from smfeval.lab.sensors.faults import parse_faults
 from smfeval.lab.show import text
 from smfeval.lab.simulate import simulate
 from smfeval.show.render import json_text
@@ -15,9 +14,8 @@ from smfeval.show.render import json_text
 EXACT = "exact"
 
 
-def run(arguments: list[str]) -> int:
+def run(chosen: argparse.Namespace) -> int:
     """Simulate one world; returns the exit code."""
-    chosen = _flags().parse_args(arguments)
     if chosen.list:
         print(json_text(text.worlds_document()) if chosen.json else text.worlds_text(), end="")
         return 0
@@ -63,29 +61,3 @@ def _survey(chosen: argparse.Namespace) -> Survey | None:
     if name == EXACT and chosen.layout:
         raise OptionError(f"the layout {chosen.layout} has a measured reference, not an exact one")
     return None if name == EXACT else SURVEYS[name]
-
-
-def _flags() -> argparse.ArgumentParser:
-    flags = parser(
-        "lab simulate",
-        "Walk through a world with a LiDAR and an IMU.",
-        "courtyard -o walk",
-        "field -o walk.mcap --seed 2",
-        "campus -o data --layout spires",
-    )
-    add = flags.add_argument
-    add("world", nargs="?", help="name of a world; --list shows them")
-    add("-o", "--output", type=Path, metavar="FOLDER|FILE.mcap", help="where to write")
-    add("--list", action="store_true", help="list the worlds and the sets of them")
-    add("--seed", type=int, default=1, help="draws scene, walk, noise and faults (default: 1)")
-    add("--duration", type=float, metavar="S", help="seconds (default: the whole route)")
-    faults = f"what filters are not told: {HELP} (default: handheld in park, street, campus and "
-    add("--faults", metavar="FAULTS", help=faults + "campus_loop, else typical)")
-    add("--lidar", choices=LIDARS, default="spinning", help="default: spinning")
-    kinds = "; ".join(f"{name}: {survey.description}" for name, survey in SURVEYS.items())
-    references = f"write a measured one beside the exact one ({kinds})"
-    add("--reference", choices=(EXACT, *SURVEYS), help=references)
-    add("--layout", choices=LAYOUTS, help="write the folder as that data set is laid out")
-    add("--force", action="store_true", help="replace what is there")
-    add_output_flags(flags)
-    return flags

@@ -14,7 +14,7 @@ from typing import IO, Any
 
 from smfeval import words
 from smfeval.cli.calibrate import fill_in
-from smfeval.cli.flags import add_output_flags, add_read_flags, parser, progress, read_options
+from smfeval.cli.flags import progress, read_options
 from smfeval.errors import OptionError, SeriesError
 from smfeval.evaluation import Options
 from smfeval.io import read
@@ -34,9 +34,8 @@ LONGEST_RUN_DAYS = 30
 LAST_BYTES = 4096  # of what a program complains about
 
 
-def run(arguments: list[str]) -> int:
+def run(chosen: argparse.Namespace) -> int:
     """Tune a filter; returns the exit code."""
-    chosen = _flags().parse_args(arguments)
     _check_flags(chosen)
     own = chosen.command is not None
     knobs = [_knob(text, {} if own else _defaults(chosen.filter)) for text in chosen.knob]
@@ -60,46 +59,6 @@ def run(arguments: list[str]) -> int:
     else:
         print(show.text(found, verbose=chosen.verbose), end="")
     return 0
-
-
-def _flags() -> argparse.ArgumentParser:
-    flags = parser(
-        "lab tune",
-        "Search settings of a filter by the log score, and prove the best on other tracks.",
-        "--worlds courtyard --seeds 1,2 --on-seeds 3,4 --knob point_variance=1e-4:1",
-        "--command './filter {track} {output} {R}' --tracks a.bag --on b.bag "
-        "--ref '{name}.tum' --knob R=1e-4:1:0.01",
-    )
-    add = flags.add_argument
-    add(
-        "--knob",
-        action="append",
-        required=True,
-        metavar="NAME=LOW:HIGH[:START]",
-        help="a positive setting and its range; may repeat",
-    )
-    add("--tries", type=int, default=12, metavar="N", help="settings to try (default: 12)")
-    add("--align", choices=GAUGE_WORDS, metavar="GAUGE", help="default: as the belief declares")
-    lab = flags.add_argument_group("filters of the lab").add_argument
-    lab("--filter", default="ieskf", metavar="NAME", help="default: ieskf")
-    lab("--worlds", metavar="NAME,NAME", help="worlds of lab simulate")
-    lab("--seeds", metavar="1,2", help="walks to learn from (default: 1,2)")
-    lab("--on-seeds", metavar="3,4", help="walks to prove it on (default: 3,4)")
-    lab("--duration", type=float, metavar="S", help="seconds (default: the whole route)")
-    own = flags.add_argument_group("a filter of your own").add_argument
-    own(
-        "--command",
-        metavar="TEMPLATE",
-        help="how it is run: {track}, {output} and the name of each knob are filled in; no shell",
-    )
-    own("--tracks", nargs="+", metavar="FILE", help="recordings to learn from")
-    own("--on", nargs="+", metavar="FILE", help="recordings to prove it on")
-    own("--ref", nargs="+", metavar="REF", help="references, as of smfeval calibrate")
-    own("--timeout", type=float, default=3600.0, metavar="S", help="of one run (default: 3600)")
-    own("--output-ending", default=".square", metavar=".END", help="of what it writes")
-    add_read_flags(flags)
-    add_output_flags(flags)
-    return flags
 
 
 def _check_flags(chosen: argparse.Namespace) -> None:

@@ -8,17 +8,17 @@ asked for, so that what one filter needs is not needed for another.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pkgutil import resolve_name
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from smfeval.errors import SeriesError
-from smfeval.lab.filters.run import Run
 from smfeval.lab.filters.settings import parse_settings
-from smfeval.lab.recording import Recording
 from smfeval.schema import unknown_word
 
-RunFilter = Callable[[str, Recording, Sequence[str]], Run]  # name, recording, `name=value` ...
+if TYPE_CHECKING:
+    from smfeval.lab.filters.run import Run
+    from smfeval.lab.recording import Recording
+
+RunFilter = Callable[[str, "Recording", Sequence[str]], "Run"]  # name, recording, `name=value` ...
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,14 @@ class Filter:
     telemetry: bool = False  # whether it leaves what each update did
     family: tuple[str, ...] = ()  # settings `name=value` that make it this filter
 
-    def run(self, recording: Recording, settings: Any = None) -> Run:
+    def run(self, recording: "Recording", settings: Any = None) -> "Run":
         """Run it over a recording; raises `SeriesError` where its numbers break down."""
+        from numpy.linalg import LinAlgError  # noqa: PLC0415  not for --help
+
         try:
             done = resolve_name(self.implementation).run(recording, settings or self.settings())
             return done if not self.family else self._named(done)
-        except (np.linalg.LinAlgError, OverflowError, FloatingPointError) as error:
+        except (LinAlgError, OverflowError, FloatingPointError) as error:
             raise SeriesError(
                 f"the filter's numbers break down on {recording.name} ({error}); its settings or "
                 "the IMU noise may be out of proportion"
@@ -47,7 +49,7 @@ class Filter:
         kind = resolve_name(self.implementation).Settings
         return parse_settings(kind, (*self.family, *words))
 
-    def _named(self, done: Run) -> Run:
+    def _named(self, done: "Run") -> "Run":
         """The run, under the name that the settings make the filter."""
         name = next(name for name, each in FILTERS.items() if each is self)
         about = replace(done.belief.about, algorithm=name)
@@ -143,7 +145,7 @@ def filter_named(name: str) -> Filter:
     return FILTERS[name]
 
 
-def run_filter(name: str, recording: Recording, words: Sequence[str] = ()) -> Run:
+def run_filter(name: str, recording: "Recording", words: Sequence[str] = ()) -> "Run":
     """Run a filter of the table with the settings changed that are named as `name=value`."""
     chosen = filter_named(name)
     return chosen.run(recording, chosen.settings(words))

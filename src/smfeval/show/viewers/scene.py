@@ -15,8 +15,7 @@ import numpy as np
 from smfeval import words
 from smfeval.evaluation import Evaluation
 from smfeval.maths import so3
-from smfeval.maths.arrays import Bools, Floats, Ints, read_only
-from smfeval.maths.stamps import gap_mask
+from smfeval.maths.arrays import Bools, Floats, Ints, gap_mask, read_only
 from smfeval.score.pit import honest_quantile
 from smfeval.show.series import COLOURS, estimate_name, has_belief, sigma
 
