@@ -26,10 +26,9 @@ ORDERS: tuple[Order, ...] = ("translation-first", "rotation-first")
 CONVENTION_NAMES = ("right", "left", "world-position", "ros")  # `io.convention`
 
 POSITION_AXES = "xyz"
-BODY_RULES = ("energy_body",)  # that need the size of the body
 RULE_NAMES = (  # `score.rules`
     *("ape", "energy", "log", "log_consistency", "log_sharpness", "crps", "interval", "nees"),
-    *("pit", "energy_rotation", "log_rotation", *BODY_RULES, "log_pose"),
+    *("pit", "energy_rotation", "log_rotation", "energy_body", "log_pose"),
 )
 INTERVAL_METHODS = ("auto", "circular-percentile", "stationary-percentile")
 

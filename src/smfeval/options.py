@@ -13,7 +13,6 @@ from smfeval import words
 from smfeval.align.extent import Extent, parse_extent
 from smfeval.choices import (
     ALIGNMENTS,
-    BODY_RULES,
     GAUGE_ALIGNMENTS,
     INTERVAL_METHODS,
     POSITION_AXES,
@@ -44,7 +43,7 @@ from smfeval.schema import (
 
 if TYPE_CHECKING:
     from smfeval.maths import se3
-    from smfeval.score.rules import RuleSettings
+    from smfeval.score.rules import Rule, RuleSettings
     from smfeval.score.spaces import PositionSpace
     from smfeval.summarise.number import Intervals
 
@@ -58,7 +57,7 @@ TOLERANCE_S = 0.005
 
 def default_rules() -> tuple[str, ...]:
     """Every rule but those that need the size of the body."""
-    return tuple(name for name in RULE_NAMES if name not in BODY_RULES)
+    return tuple(rule.name for rule in _rules().values() if not rule.needs_body_size)
 
 
 # What a user may call an alignment: its name, or the gauge of the files that it fits.
@@ -112,11 +111,17 @@ def _check_offset(offset_s: float | str) -> None:
 
 def _check_rules(names: tuple[str, ...]) -> None:
     for name in names:
-        if name not in RULE_NAMES:
-            raise unknown_word("rule", name, RULE_NAMES)
+        if name not in _rules():
+            raise unknown_word("rule", name, _rules())
 
 
-# What computes is imported when it is used: flags and refusals are made without numpy.
+# What computes is imported when it is used: flags are made without numpy.
+def _rules() -> "dict[str, Rule]":
+    from smfeval.score.rules import RULES  # noqa: PLC0415
+
+    return RULES
+
+
 def _position_space(axes: str, reference_covariance: bool = True) -> "PositionSpace":
     from smfeval.score.spaces import PositionSpace  # noqa: PLC0415
 
@@ -280,7 +285,7 @@ class Options:
 
     def __post_init__(self) -> None:
         check_options(self)
-        sized = [name for name in self.rules if name in BODY_RULES]
+        sized = [name for name in self.rules if _rules()[name].needs_body_size]
         if sized and self.settings.body_size_m is None:
             raise OptionError(
                 f"{sized[0]} needs the size of the body (its radius of gyration in metres): "
@@ -298,7 +303,7 @@ class Options:
     def chosen_rules(self) -> tuple[str, ...]:
         """The rules asked for; by default all, that of the body too where its size is given."""
         sized = self.settings.body_size_m is not None
-        return RULE_NAMES if sized and self.rules == default_rules() else self.rules
+        return tuple(_rules()) if sized and self.rules == default_rules() else self.rules
 
     @property
     def scored_horizon(self) -> Extent | None:

@@ -26,7 +26,6 @@ from smfeval.studies.recipes import RECIPES
     ("offered", "known"),
     [
         (choices.RULE_NAMES, RULES),
-        (choices.BODY_RULES, [rule.name for rule in RULES.values() if rule.needs_body_size]),
         (choices.CONVENTION_NAMES, CONVENTIONS),
         (choices.MODEL_NAMES, MODELS),
         (choices.SWEEP_LABELS, SENTENCES),
