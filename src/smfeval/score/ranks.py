@@ -22,7 +22,14 @@ import numpy as np
 
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.score.ape import ape
-from smfeval.score.energy import PAIRS_AT_ONCE, pair_blocks, pair_room, squares_apart
+from smfeval.score.energy import (
+    PAIRS_AT_ONCE,
+    ROWS_AT_ONCE,
+    gram_factors,
+    multiply_strip,
+    pair_strips,
+    strip_length,
+)
 from smfeval.score.residuals import Ensemble
 
 MOST = 1000  # particles of a scan that are ranked: a step of 0.1 % between ranks
@@ -54,11 +61,10 @@ def _rank(x: Floats, p: Floats, chance: Floats) -> Floats:
     """Rank of the origin among weighted points. (n, m, d), (n, m), (n,) -> (n,)."""
     own = 1 / (1 + 1 / np.einsum("ni,ni->n", p, p))  # weight of the reference: 1 / (K + 1)
     p = p * (1 - own)[:, None]
-    z = _whitened(x, p)
-    reach = _silverman(1 / own, x.shape[-1]) ** 2
+    u = _whitened(x, p) / _silverman(1 / own, x.shape[-1])[:, None, None]
 
-    to_reference = _kernel(np.einsum("nid,nid->ni", z, z), reach[:, None])
-    others = _density(z, p, reach) - p + own[:, None] * to_reference
+    to_reference = _kernel(1 + np.einsum("nid,nid->ni", u, u))
+    others = _density(u, p) - p + own[:, None] * to_reference
     others /= 1 - p
     at_reference = np.einsum("ni,ni->n", p, to_reference) / (1 - own)
 
@@ -67,24 +73,26 @@ def _rank(x: Floats, p: Floats, chance: Floats) -> Floats:
     return inside + chance * (tied + own)
 
 
-def _density(z: Floats, p: Floats, reach: Floats) -> Floats:
-    """Weighted sum of the kernels of all points at each. (n, m, d), (n, m), (n,) -> (n, m)."""
+def _density(u: Floats, p: Floats) -> Floats:
+    """Weighted sum of the kernels of all points at each. (n, m, d), (n, m) -> (n, m)."""
     density = np.zeros_like(p)
-    room = pair_room(len(p), p.shape[1])
-    for i, j in pair_blocks(p.shape[1]):
-        between = _kernel(squares_apart(z[:, i], z[:, j], room), reach[:, None, None])
+    left, right = gram_factors(u)
+    left[..., -2] += 1.0
+    room = np.empty(strip_length(*p.shape))
+    for i, j in pair_strips(p.shape[1]):
+        between = multiply_strip(left[:, i], right[:, :, j], room)
+        few = between.shape[1]
+        between[:, np.arange(few), np.arange(few)] = 1.0
+        _kernel(between)
         density[:, i] += (between @ p[:, j, None])[..., 0]
-        if i != j:
-            density[:, j] += (p[:, None, i] @ between)[:, 0]
+        density[:, i.stop :] += (p[:, None, i] @ between[..., few:])[:, 0]
     return density
 
 
-def _kernel(square: Floats, reach: Floats) -> Floats:
-    """1 / (1 + q / h^2)^2: never zero, so that far points keep their order."""
-    square /= reach
-    square += 1.0
-    np.multiply(square, square, out=square)
-    return np.divide(1.0, square, out=square)
+def _kernel(reach: Floats) -> Floats:
+    """1 / r^2 of r = 1 + q / h^2, in place: never zero, so that far points keep their order."""
+    np.multiply(reach, reach, out=reach)
+    return np.reciprocal(reach, out=reach)
 
 
 def _silverman(points: Floats, dimension: int) -> Floats:
@@ -97,11 +105,11 @@ def _whitened(x: Floats, p: Floats) -> Floats:
     A direction without spread counts for nothing. (n, m, d), (n, m) -> (n, m, d).
     """
     mean = np.einsum("ni,nid->nd", p, x)
-    moment = np.einsum("ni,nid,nie->nde", p, x, x, optimize=True)
+    moment = np.swapaxes(p[..., None] * x, 1, 2) @ x
     value, vector = np.linalg.eigh(moment - mean[:, :, None] * mean[:, None, :])
     flat = value <= FLAT * value[:, -1:]
     scale = np.where(flat, 0.0, 1 / np.sqrt(np.where(flat, 1.0, value)))
-    return np.einsum("nid,nde->nie", x, vector * scale[:, None, :])
+    return x @ (vector * scale[:, None, :])
 
 
 def thinned(ensemble: Ensemble, most: int = MOST) -> Ensemble:
@@ -126,6 +134,11 @@ def thinned(ensemble: Ensemble, most: int = MOST) -> Ensemble:
 
 def distinct(ensemble: Ensemble) -> Ensemble:
     """The particles of each scan without copies, whose weights are summed."""
+    first = ensemble.difference[ensemble.ascending(ensemble.difference[:, 0]), 0]
+    within = np.ones(len(first) - 1, dtype=np.bool_)
+    within[ensemble.offset[1:-1] - 1] = False
+    if not ((first[1:] == first[:-1]) & within).any():
+        return ensemble
     scan = np.repeat(np.arange(len(ensemble.count)), ensemble.count)
     order = np.lexsort((*ensemble.difference.T, scan))
     x, scan = ensemble.difference[order], scan[order]
@@ -170,7 +183,7 @@ def _padded(ensemble: Ensemble) -> Iterator[tuple[Ints, Ints, Bools]]:
     order, at = np.argsort(ensemble.count, kind="stable")[::-1], 0
     while at < len(order):
         size = int(ensemble.count[order[at]])
-        scans = order[at : at + max(1, PAIRS_AT_ONCE // size**2)]
+        scans = order[at : at + max(1, PAIRS_AT_ONCE // (size * min(size, ROWS_AT_ONCE)))]
         column = np.arange(size)
         there = column < ensemble.count[scans][:, None]
         yield scans, np.where(there, ensemble.offset[scans][:, None] + column, 0), there

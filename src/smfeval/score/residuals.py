@@ -1,5 +1,6 @@
 """What the rules see of a paired and aligned track: errors and uncertainties on the scored axes."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -9,6 +10,8 @@ import numpy as np
 from smfeval.maths import normal
 from smfeval.maths.arrays import Floats, Ints, read_only
 from smfeval.maths.symmetric import chunks
+
+SORTED_AT_ONCE = 1_000_000  # values: 8 MB, and as much for their order
 
 SpaceName = Literal["position", "rotation", "pose"]
 
@@ -42,6 +45,32 @@ class Ensemble:
     def sum(self, values: Floats) -> Floats:
         """Sum over the particles of each scan. (m, ...) -> (n, ...)."""
         return np.add.reduceat(values, self.offset[:-1], axis=0)
+
+    def groups_by_count(self, most: int, partners: int = 1) -> Iterator[tuple[Ints, Ints]]:
+        """Scans with equally many particles, (g,), and the rows of these, (g, count).
+
+        As many scans at a time as `most` values allow, where each particle has one of each of its
+        partners, that many or all of the scan; one scan at least.
+        """
+        order = np.argsort(self.count, kind="stable")
+        size, first = np.unique(self.count[order], return_index=True)
+        for count, scans in zip(size.tolist(), np.split(order, first[1:]), strict=True):
+            step = max(1, most // (count * min(count, partners)))
+            for start in range(0, len(scans), step):
+                some = scans[start : start + step]
+                yield some, self.offset[some][:, None] + np.arange(count)
+
+    def ascending(self, values: Floats) -> Ints:
+        """Rows by ascending value within each scan. (m,) -> (m,)."""
+        order = np.empty(len(values), dtype=np.int64)
+        for _, row in self.groups_by_count(SORTED_AT_ONCE):
+            order[row] = row[:, :1] + np.argsort(values[row], axis=1)
+        return order
+
+    @cached_property
+    def ascending_by_axis(self) -> Ints:
+        """Rows by ascending difference within each scan, for every axis. (d, m)."""
+        return np.stack([self.ascending(x) for x in self.difference.T])
 
 
 @dataclass(frozen=True)
