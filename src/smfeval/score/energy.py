@@ -111,18 +111,20 @@ def _distances_between(ensemble: Ensemble, noise: Floats | None, beta: float) ->
 
     Scans with equally many particles go together; of a scan with many, strip by strip.
     """
-    total = np.zeros(len(ensemble.count))
+    total = np.empty(len(ensemble.count))
     for scans, row in ensemble.groups_by_count(PAIRS_AT_ONCE, ROWS_AT_ONCE):
         x, p = ensemble.difference[row], ensemble.probability[row]
         if noise is None:
-            x, p = _outermost_first(x, p)
-            strips = _distances(x, beta)
+            x, p, about_mean = _outermost_first(x, p)
+            strips = _distances(x, about_mean, beta)
         else:
             strips = _blurred_distances(x, 2 * noise[scans], beta)
+        part = np.zeros(len(scans))
         for i, j, distance in strips:
-            weight = 2 * p[:, j]
-            weight[:, : i.stop - i.start] = p[:, i]  # of these, (i, j) and (j, i) are both there
-            total[scans] += np.einsum("ni,ni->n", p[:, i], (distance @ weight[..., None])[..., 0])
+            weight = 2 * p[:, j, None]
+            weight[:, : i.stop - i.start] /= 2  # of these, (i, j) and (j, i) are both there
+            part += (p[:, None, i] @ (distance @ weight))[:, 0, 0]
+        total[scans] = part
     return total
 
 
@@ -139,25 +141,32 @@ def pair_strips(size: int) -> Iterator[tuple[slice, slice]]:
         start = stop
 
 
-def _outermost_first(x: Floats, p: Floats) -> tuple[Floats, Floats]:
-    """Particles about their mean by falling distance from it. (n, m, d), (n, m) -> the same."""
-    x = x - np.einsum("ni,nid->nd", p, x)[:, None]
-    order = np.argsort(-np.einsum("nid,nid->ni", x, x), axis=1)
-    return np.take_along_axis(x, order[..., None], axis=1), np.take_along_axis(p, order, axis=1)
+def _outermost_first(x: Floats, p: Floats) -> tuple[Floats, Floats, Floats]:
+    """Particles by falling distance from their mean: x, p and x about the mean. (n, m, d), (n, m)."""
+    about_mean = x - p[:, None, :] @ x
+    order = np.argsort(-np.einsum("nid,nid->ni", about_mean, about_mean), axis=1)
+    rows = np.arange(len(x))[:, None], order
+    return x[rows], p[rows], about_mean[rows]
 
 
-def _distances(x: Floats, beta: float) -> Iterator[tuple[slice, slice, Floats]]:
+def _distances(
+    x: Floats, about_mean: Floats, beta: float
+) -> Iterator[tuple[slice, slice, Floats]]:
     """|x_i - x_j|^beta, strip by strip in the same memory. (n, m, d) -> (n, a, b) each.
 
-    The squares are |x_i|^2 + |x_j|^2 - 2 x_i . x_j, and where these cancel (`NEAR`) sums of squared
-    differences, so that all are exact to 1e-12. Outermost first: j is nowhere farther out than i.
+    The squares are |x_i|^2 + |x_j|^2 - 2 x_i . x_j about the mean, and where these cancel (`NEAR`)
+    sums of squared differences. The outermost come first, so no j is farther out than the first i.
     """
-    left, right = gram_factors(x)
-    room = np.empty(strip_length(*x.shape[:2]))
+    left, right = gram_factors(about_mean)
+    room = strip_room(x.shape[1])
     for i, j in pair_strips(x.shape[1]):
         square = multiply_strip(left[:, i], right[:, :, j], room)
+        itself = np.einsum("nii->ni", square[:, :, : square.shape[1]])
+        itself[...] = np.inf
         near = square < 2 * NEAR * left[:, i.start, -2, None, None]
-        _measure(square, near, x[:, i], x[:, j])
+        if near.any():
+            _measure(square, near, x[:, i], x[:, j])
+        itself[...] = 0.0
         yield i, j, np.sqrt(square, out=square) if beta == 1 else square ** (beta / 2)
 
 
@@ -172,29 +181,29 @@ def gram_factors(x: Floats) -> tuple[Floats, Floats]:
     return left, np.ascontiguousarray(right.swapaxes(1, 2))
 
 
-def strip_length(scans: int, size: int) -> int:
-    """Entries of the longest of the `pair_strips` of some scans."""
-    return scans * max((i.stop - i.start) * (size - j.start) for i, j in pair_strips(size))
+def strip_room(size: int) -> Floats:
+    """Memory for a strip of pairs, asked for once and not with every strip."""
+    return np.empty(max(PAIRS_AT_ONCE, size))
 
 
 def multiply_strip(left: Floats, right: Floats, room: Floats) -> Floats:
-    """Their product in memory that was asked for once. (n, a, k), (n, k, b) -> (n, a, b)."""
+    """Their product in the memory given (`strip_room`). (n, a, k), (n, k, b) -> (n, a, b)."""
     shape = len(left), left.shape[1], right.shape[2]
     return np.matmul(left, right, out=room[: prod(shape)].reshape(shape))
 
 
 def _measure(square: Floats, near: Bools, one: Floats, other: Floats) -> None:
     """Sums of squared differences where pairs are near: of the whole strip if many are."""
-    count = np.count_nonzero(near)
-    if count > FEW * near.size:
+    if np.count_nonzero(near) > FEW * near.size:
         square[...] = 0.0
         for axis in range(one.shape[-1]):
             apart = one[:, :, None, axis] - other[:, None, :, axis]
             square += np.multiply(apart, apart, out=apart)
-    elif count:
-        scan, i, j = near.nonzero()
+    else:
+        pair = np.flatnonzero(near)
+        scan, i, j = np.unravel_index(pair, near.shape)
         apart = one[scan, i] - other[scan, j]
-        square[scan, i, j] = np.einsum("pd,pd->p", apart, apart)
+        square.reshape(-1)[pair] = np.einsum("pd,pd->p", apart, apart)
 
 
 def _blurred_distances(

@@ -28,7 +28,7 @@ from smfeval.score.energy import (
     gram_factors,
     multiply_strip,
     pair_strips,
-    strip_length,
+    strip_room,
 )
 from smfeval.score.residuals import Ensemble
 
@@ -78,7 +78,7 @@ def _density(u: Floats, p: Floats) -> Floats:
     density = np.zeros_like(p)
     left, right = gram_factors(u)
     left[..., -2] += 1.0
-    room = np.empty(strip_length(*p.shape))
+    room = strip_room(p.shape[1])
     for i, j in pair_strips(p.shape[1]):
         between = multiply_strip(left[:, i], right[:, :, j], room)
         few = between.shape[1]
