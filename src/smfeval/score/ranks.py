@@ -33,6 +33,7 @@ from smfeval.score.energy import (
 from smfeval.score.residuals import Ensemble
 
 MOST = 1000  # particles of a scan that are ranked: a step of 0.1 % between ranks
+TIED = 1e-12  # of the density: what is closer differs by rounding alone
 FLAT = 1e-12  # directions with less of the largest variance have no spread
 
 
@@ -68,8 +69,10 @@ def _rank(x: Floats, p: Floats, chance: Floats) -> Floats:
     others /= 1 - p
     at_reference = np.einsum("ni,ni->n", p, to_reference) / (1 - own)
 
-    inside = np.einsum("ni,ni->n", p, others > at_reference[:, None])
-    tied = np.einsum("ni,ni->n", p, others == at_reference[:, None])
+    slack = TIED * at_reference
+    higher = others - at_reference[:, None]
+    inside = np.einsum("ni,ni->n", p, higher > slack[:, None])
+    tied = np.einsum("ni,ni->n", p, np.abs(higher) <= slack[:, None])
     return inside + chance * (tied + own)
 
 
