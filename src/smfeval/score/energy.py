@@ -23,7 +23,9 @@ from smfeval.score.residuals import Ensemble, Residuals
 
 PAIRS_AT_ONCE = 65_536  # distances held at a time: 0.5 MB, which stays in the cache
 ROWS_AT_ONCE = 64  # particles of a strip; among themselves they are paired twice
-NEAR = 1e-3  # of |x_i|^2 + |x_j|^2: below, the Gram identity loses more than three digits of a square
+NEAR = (
+    1e-3  # of |x_i|^2 + |x_j|^2: below, the Gram identity loses more than three digits of a square
+)
 FEW = 1 / 16  # share of near pairs up to which they are looked up one by one
 SPACE = 3  # dimensions up to which expected distances are exact to 1e-9; beyond, to 3e-5
 ALONE = 1e-300  # weight of all other pairs below this: one particle holds everything
@@ -112,7 +114,7 @@ def _distances_between(ensemble: Ensemble, noise: Floats | None, beta: float) ->
     Scans with equally many particles go together; of a scan with many, strip by strip.
     """
     total = np.empty(len(ensemble.count))
-    for scans, row in ensemble.groups_by_count(PAIRS_AT_ONCE, ROWS_AT_ONCE):
+    for scans, row in ensemble.groups_by_count(scans_at_once):
         x, p = ensemble.difference[row], ensemble.probability[row]
         if noise is None:
             x, p, about_mean = _outermost_first(x, p)
@@ -126,6 +128,11 @@ def _distances_between(ensemble: Ensemble, noise: Floats | None, beta: float) ->
             part += (p[:, None, i] @ (distance @ weight))[:, 0, 0]
         total[scans] = part
     return total
+
+
+def scans_at_once(size: int) -> int:
+    """Scans of so many particles whose longest strips of pairs fit in memory together."""
+    return max(1, PAIRS_AT_ONCE // (size * min(size, ROWS_AT_ONCE)))
 
 
 def pair_strips(size: int) -> Iterator[tuple[slice, slice]]:
@@ -142,16 +149,14 @@ def pair_strips(size: int) -> Iterator[tuple[slice, slice]]:
 
 
 def _outermost_first(x: Floats, p: Floats) -> tuple[Floats, Floats, Floats]:
-    """Particles by falling distance from their mean: x, p and x about the mean. (n, m, d), (n, m)."""
+    """Particles by falling distance from the mean: x, p, x - mean. (n, m, d), (n, m), (n, m, d)."""
     about_mean = x - p[:, None, :] @ x
     order = np.argsort(-np.einsum("nid,nid->ni", about_mean, about_mean), axis=1)
     rows = np.arange(len(x))[:, None], order
     return x[rows], p[rows], about_mean[rows]
 
 
-def _distances(
-    x: Floats, about_mean: Floats, beta: float
-) -> Iterator[tuple[slice, slice, Floats]]:
+def _distances(x: Floats, about_mean: Floats, beta: float) -> Iterator[tuple[slice, slice, Floats]]:
     """|x_i - x_j|^beta, strip by strip in the same memory. (n, m, d) -> (n, a, b) each.
 
     The squares are |x_i|^2 + |x_j|^2 - 2 x_i . x_j about the mean, and where these cancel (`NEAR`)
@@ -219,7 +224,7 @@ def _blurred_distances(
 
 
 def sorted_spread(ensemble: Ensemble, axis: int) -> Floats:
-    """sum p_i p_j |x_i - x_j| = 2 sum over gaps of (x_k+1 - x_k) F_k (1 - F_k), on an axis. (n,)."""
+    """sum p_i p_j |x_i - x_j| = 2 sum over gaps of (x_k+1 - x_k) F_k (1 - F_k) on an axis. (n,)."""
     order = ensemble.ascending_by_axis[axis]
     x, p = ensemble.difference[order, axis], ensemble.probability[order]
     below = np.cumsum(p)

@@ -8,7 +8,7 @@ their weighted quantiles (with an uncertain reference, mean +- z sigma as well).
 import numpy as np
 from numpy.typing import ArrayLike
 
-from smfeval.maths.arrays import Floats
+from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.special import normal_quantile
 from smfeval.maths.symmetric import chunks
 from smfeval.score.residuals import Ensemble, Residuals
@@ -77,7 +77,7 @@ def quantiles(ensemble: Ensemble, probability: float, *, from_above: bool = Fals
     return np.stack(columns, axis=1)
 
 
-def _count(ensemble: Ensemble, mask: Floats) -> Floats:
+def _count(ensemble: Ensemble, mask: Bools) -> Ints:
     """True entries in each scan, at most all but one."""
     counted = np.add.reduceat(mask.astype(np.int64), ensemble.offset[:-1])
     return np.minimum(counted, ensemble.count - 1)

@@ -23,11 +23,10 @@ import numpy as np
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.score.ape import ape
 from smfeval.score.energy import (
-    PAIRS_AT_ONCE,
-    ROWS_AT_ONCE,
     gram_factors,
     multiply_strip,
     pair_strips,
+    scans_at_once,
     strip_room,
 )
 from smfeval.score.residuals import Ensemble
@@ -186,7 +185,7 @@ def _padded(ensemble: Ensemble) -> Iterator[tuple[Ints, Ints, Bools]]:
     order, at = np.argsort(ensemble.count, kind="stable")[::-1], 0
     while at < len(order):
         size = int(ensemble.count[order[at]])
-        scans = order[at : at + max(1, PAIRS_AT_ONCE // (size * min(size, ROWS_AT_ONCE)))]
+        scans = order[at : at + scans_at_once(size)]
         column = np.arange(size)
         there = column < ensemble.count[scans][:, None]
         yield scans, np.where(there, ensemble.offset[scans][:, None] + column, 0), there

@@ -1,6 +1,6 @@
 """What the rules see of a paired and aligned track: errors and uncertainties on the scored axes."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -37,25 +37,19 @@ class Ensemble:
         row = np.repeat(self.offset[:-1][scans], count) + within
         return Ensemble(offset, self.difference[row], self.probability[row])
 
-    @property
-    def mirror_image(self) -> "Ensemble":
-        """The same particles on the other side of the reference."""
-        return Ensemble(self.offset, -self.difference, self.probability)
-
     def sum(self, values: Floats) -> Floats:
         """Sum over the particles of each scan. (m, ...) -> (n, ...)."""
         return np.add.reduceat(values, self.offset[:-1], axis=0)
 
-    def groups_by_count(self, most: int, partners: int = 1) -> Iterator[tuple[Ints, Ints]]:
+    def groups_by_count(self, at_once: Callable[[int], int]) -> Iterator[tuple[Ints, Ints]]:
         """Scans with equally many particles, (g,), and the rows of these, (g, count).
 
-        As many scans at a time as `most` values allow, where each particle has one of each of its
-        partners, that many or all of the scan; one scan at least.
+        `at_once` says how many scans with so many particles may be in a group; one at least is.
         """
         order = np.argsort(self.count, kind="stable")
         size, first = np.unique(self.count[order], return_index=True)
         for count, scans in zip(size.tolist(), np.split(order, first[1:]), strict=True):
-            step = max(1, most // (count * min(count, partners)))
+            step = max(1, at_once(count))
             for start in range(0, len(scans), step):
                 some = scans[start : start + step]
                 yield some, self.offset[some][:, None] + np.arange(count)
@@ -63,7 +57,7 @@ class Ensemble:
     def ascending(self, values: Floats) -> Ints:
         """Rows by ascending value within each scan. (m,) -> (m,)."""
         order = np.empty(len(values), dtype=np.int64)
-        for _, row in self.groups_by_count(SORTED_AT_ONCE):
+        for _, row in self.groups_by_count(lambda count: SORTED_AT_ONCE // count):
             order[row] = row[:, :1] + np.argsort(values[row], axis=1)
         return order
 
