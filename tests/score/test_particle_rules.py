@@ -309,6 +309,26 @@ def test_crps_with_an_uncertain_reference_is_energy_of_the_mixture_along_each_ax
         np.testing.assert_allclose(found[:, axis], energy(alone), rtol=1e-11)
 
 
+@pytest.mark.parametrize("first", ["own", "shared"])
+def test_copies_are_one_particle_with_the_sum_of_their_weights(first, rng):
+    """Also where all particles agree in their first coordinate."""
+    particles = ensemble((6, 3, 8), 2, rng)
+    x = particles.difference[particles.offset[:-1].repeat(particles.count) + np.arange(17) % 3]
+    if first == "shared":
+        x[:, 0] = 0.5
+    found = replace(particles, difference=x).distinct
+    expected = {}
+    for scan, (rows, p) in enumerate(scans(replace(particles, difference=x))):
+        for row, weight in zip(rows, p, strict=True):
+            expected[(scan, *row)] = expected.get((scan, *row), 0.0) + weight
+    points = [(scan, *row) for scan, (rows, _) in enumerate(scans(found)) for row in rows]
+    assert dict(zip(points, found.probability, strict=True)) == pytest.approx(expected)
+
+
+def test_an_ensemble_without_copies_is_its_own(particles):
+    assert particles.distinct is particles
+
+
 def slow_quantile(x, p, probability):
     total = 0.0
     for value, weight in sorted(zip(x, p, strict=True)):

@@ -81,7 +81,9 @@ def _spread(ensemble: Ensemble, noise: Floats | None, beta: float, *, with_itsel
     if ensemble.difference.shape[1] == 1 and beta == 1 and noise is None:
         others = sorted_spread(ensemble, 0)
     else:
-        others = _distances_between(ensemble, noise, beta)
+        others = _distances_between(
+            ensemble if noise is not None else ensemble.distinct, noise, beta
+        )
     itself = 0.0 if noise is None else _distance_of_noise(2 * noise, beta)
     if with_itself:
         return others + itself * ensemble.sum(ensemble.probability**2)
@@ -163,14 +165,14 @@ def _distances(x: Floats, about_mean: Floats, beta: float) -> Iterator[tuple[sli
     sums of squared differences. The outermost come first, so no j is farther out than the first i.
     """
     left, right = gram_factors(about_mean)
-    room = strip_room(x.shape[1])
+    room, other_room = strip_room(x.shape[1]), strip_room(x.shape[1])
     for i, j in pair_strips(x.shape[1]):
         square = multiply_strip(left[:, i], right[:, :, j], room)
         itself = np.einsum("nii->ni", square[:, :, : square.shape[1]])
         itself[...] = np.inf
         near = square < 2 * NEAR * left[:, i.start, -2, None, None]
         if near.any():
-            _measure(square, near, x[:, i], x[:, j])
+            _measure(square, near, x[:, i], x[:, j], other_room)
         itself[...] = 0.0
         yield i, j, np.sqrt(square, out=square) if beta == 1 else square ** (beta / 2)
 
@@ -197,12 +199,13 @@ def multiply_strip(left: Floats, right: Floats, room: Floats) -> Floats:
     return np.matmul(left, right, out=room[: prod(shape)].reshape(shape))
 
 
-def _measure(square: Floats, near: Bools, one: Floats, other: Floats) -> None:
+def _measure(square: Floats, near: Bools, one: Floats, other: Floats, room: Floats) -> None:
     """Sums of squared differences where pairs are near: of the whole strip if many are."""
     if np.count_nonzero(near) > FEW * near.size:
         square[...] = 0.0
+        apart = room[: square.size].reshape(square.shape)
         for axis in range(one.shape[-1]):
-            apart = one[:, :, None, axis] - other[:, None, :, axis]
+            np.subtract(one[:, :, None, axis], other[:, None, :, axis], out=apart)
             square += np.multiply(apart, apart, out=apart)
     else:
         pair = np.flatnonzero(near)

@@ -40,7 +40,7 @@ def density_ranks(
     ensemble: Ensemble, noise: Floats | None = None, *, rng: "np.random.Generator"
 ) -> Floats:
     """Share of the density that is higher than at the reference; uniform if honest. (n,)."""
-    ensemble = distinct(thinned(ensemble))
+    ensemble = thinned(ensemble).distinct
     if noise is not None:
         ensemble = _moved(ensemble, noise, rng)
     rank, chance = np.empty(len(ensemble.count)), rng.random(len(ensemble.count))
@@ -53,7 +53,7 @@ def density_ranks(
 
 def largest_rank(ensemble: Ensemble) -> Floats:
     """The largest rank that is not chance: K / (K + 1) with K effective particles. (n,)."""
-    ensemble = distinct(thinned(ensemble))
+    ensemble = thinned(ensemble).distinct
     return 1 / (1 + ensemble.sum(ensemble.probability**2))
 
 
@@ -132,25 +132,6 @@ def thinned(ensemble: Ensemble, most: int = MOST) -> Ensemble:
     row = np.where(many[scan], taken, ensemble.offset[scan] + within)
     p = np.where(many[scan], 1 / most, ensemble.probability[row])
     return Ensemble(offset, ensemble.difference[row], p)
-
-
-def distinct(ensemble: Ensemble) -> Ensemble:
-    """The particles of each scan without copies, whose weights are summed."""
-    first = ensemble.difference[ensemble.ascending(ensemble.difference[:, 0]), 0]
-    within = np.ones(len(first) - 1, dtype=np.bool_)
-    within[ensemble.offset[1:-1] - 1] = False
-    if not ((first[1:] == first[:-1]) & within).any():
-        return ensemble
-    scan = np.repeat(np.arange(len(ensemble.count)), ensemble.count)
-    order = np.lexsort((*ensemble.difference.T, scan))
-    x, scan = ensemble.difference[order], scan[order]
-    new = np.append(True, (x[1:] != x[:-1]).any(axis=1) | (scan[1:] != scan[:-1]))
-    if new.all():
-        return ensemble
-    first = np.flatnonzero(new)
-    p = np.add.reduceat(ensemble.probability[order], first)
-    offset = np.searchsorted(scan[first], np.arange(len(ensemble.count) + 1))
-    return Ensemble(offset, x[first], p)
 
 
 def _moved(ensemble: Ensemble, noise: Floats, rng: "np.random.Generator") -> Ensemble:

@@ -62,6 +62,23 @@ class Ensemble:
         return order
 
     @cached_property
+    def distinct(self) -> "Ensemble":
+        """The particles of each scan without copies, whose weights are summed."""
+        first = self.difference[self.ascending(self.difference[:, 0]), 0]
+        alike = first[1:] == first[:-1]
+        alike[self.offset[1:-1] - 1] = False
+        if not alike.any():
+            return self
+        scan = np.repeat(np.arange(len(self.count)), self.count)
+        order = np.lexsort((*self.difference.T, scan))
+        x, scan = self.difference[order], scan[order]
+        new = np.append(True, (x[1:] != x[:-1]).any(axis=1) | (scan[1:] != scan[:-1]))
+        start = np.flatnonzero(new)
+        p = np.add.reduceat(self.probability[order], start)
+        offset = np.searchsorted(scan[start], np.arange(len(self.count) + 1))
+        return Ensemble(offset, x[start], p) if len(p) < len(x) else self
+
+    @cached_property
     def ascending_by_axis(self) -> Ints:
         """Rows by ascending difference within each scan, for every axis. (d, m)."""
         return np.stack([self.ascending(x) for x in self.difference.T])
