@@ -23,9 +23,7 @@ from smfeval.score.residuals import Ensemble, Residuals
 
 PAIRS_AT_ONCE = 65_536  # distances held at a time: 0.5 MB, which stays in the cache
 ROWS_AT_ONCE = 64  # particles of a strip; among themselves they are paired twice
-NEAR = (
-    1e-3  # of |x_i|^2 + |x_j|^2: below, the Gram identity loses more than three digits of a square
-)
+NEAR = 1e-3  # of |x_i|^2 + |x_j|^2: the Gram identity has three digits less for nearer pairs
 FEW = 1 / 16  # share of near pairs up to which they are looked up one by one
 SPACE = 3  # dimensions up to which expected distances are exact to 1e-9; beyond, to 3e-5
 ALONE = 1e-300  # weight of all other pairs below this: one particle holds everything
@@ -81,9 +79,8 @@ def _spread(ensemble: Ensemble, noise: Floats | None, beta: float, *, with_itsel
     if ensemble.difference.shape[1] == 1 and beta == 1 and noise is None:
         others = sorted_spread(ensemble, 0)
     else:
-        others = _distances_between(
-            ensemble if noise is not None else ensemble.distinct, noise, beta
-        )
+        apart = ensemble.distinct if noise is None else ensemble
+        others = _distances_between(apart, noise, beta)
     itself = 0.0 if noise is None else _distance_of_noise(2 * noise, beta)
     if with_itself:
         return others + itself * ensemble.sum(ensemble.probability**2)
