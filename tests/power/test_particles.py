@@ -14,7 +14,7 @@ from scipy.stats import binom, kstest
 from smfeval.evaluation import evaluate
 from smfeval.options import Options
 from smfeval.score import Ensemble
-from smfeval.score.ranks import density_ranks, distinct, largest_rank, thinned
+from smfeval.score.ranks import density_ranks, largest_rank, thinned
 from smfeval.track import About, ParticleTrack, Track
 
 SCANS, PARTICLES = 400, 60
@@ -212,7 +212,7 @@ def test_copies_of_particles_change_no_rank(rng):
     )
     ranks = [density_ranks(each, rng=np.random.default_rng(1)) for each in (cloud, twice)]
     np.testing.assert_allclose(*ranks, rtol=1e-9)
-    np.testing.assert_array_equal(distinct(twice).count, cloud.count)
+    np.testing.assert_array_equal(twice.distinct.count, cloud.count)
 
 
 def test_many_particles_are_thinned_by_their_weights(rng):

@@ -1,6 +1,8 @@
 """Rules for weighted particles, against loops and independent implementations."""
 
+import math
 import tracemalloc
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -10,6 +12,7 @@ from scipy import stats
 
 from smfeval.score import Ensemble, Residuals, RuleSettings, scores
 from smfeval.score import energy as energy_module
+from smfeval.score import residuals as residuals_module
 from smfeval.score.crps import crps_of_axes as crps
 from smfeval.score.energy import energy
 from smfeval.score.interval import interval_score_of_axes as interval_score
@@ -44,6 +47,10 @@ def scans(particles):
         yield particles.difference[start:end], particles.probability[start:end]
 
 
+def mirrored(particles):
+    return replace(particles, difference=-particles.difference)
+
+
 COUNTS = (5, 9, 5, 7)
 
 
@@ -67,10 +74,92 @@ def test_energy_is_that_of_a_double_loop(beta, unbiased, particles):
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
-def test_energy_does_not_depend_on_how_many_pairs_fit_in_memory(particles, monkeypatch):
+STRIPS = [(1, 1), (10, 64), (65_536, 3), (20, 4)]  # pairs and particles at a time
+
+
+@pytest.mark.parametrize(("pairs", "rows"), STRIPS)
+def test_energy_does_not_depend_on_how_many_pairs_fit_in_memory(
+    pairs, rows, particles, monkeypatch
+):
     whole = energy(residuals(particles))
-    monkeypatch.setattr(energy_module, "PAIRS_AT_ONCE", 10)
-    np.testing.assert_allclose(energy(residuals(particles)), whole, rtol=1e-14)
+    monkeypatch.setattr(energy_module, "PAIRS_AT_ONCE", pairs)
+    monkeypatch.setattr(energy_module, "ROWS_AT_ONCE", rows)
+    np.testing.assert_allclose(energy(residuals(particles)), whole, rtol=1e-13)
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 64, 65, 200])
+@pytest.mark.parametrize(("pairs", "rows"), STRIPS)
+def test_strips_hold_each_pair_once_or_both_ways_round(pairs, rows, size, monkeypatch):
+    monkeypatch.setattr(energy_module, "PAIRS_AT_ONCE", pairs)
+    monkeypatch.setattr(energy_module, "ROWS_AT_ONCE", rows)
+    times = np.zeros((size, size), dtype=int)
+    for i, j in energy_module.pair_strips(size):
+        assert (i.stop - i.start) * (j.stop - j.start) <= max(pairs, size)
+        times[i, j] += 1
+        times[i.stop :, i] += times[i, i.stop :].T
+    np.testing.assert_array_equal(times, 1)
+
+
+def hard_cloud(kind, m, rng):
+    """Clouds whose pairs are near beside their distance from the mean: there squares cancel."""
+    x = rng.normal(size=(m, 3))
+    return {
+        "round": x,
+        "far from the reference": 0.05 * x + [300.0, -2e4, 10.0],
+        "two modes": 1e-4 * x + 100.0 * (np.arange(m)[:, None] % 3 == 0),
+        "one outlier": np.where(np.arange(m)[:, None] == 5, 1e3, 1e-4 * x),
+        "heavy tails": x / rng.random((m, 1)) ** 2,
+        "a line": x[:, :1] * [1.0, 2.0, -1.0] + 1e-6 * x,
+        "copies": x[np.arange(m) // 3],
+        "few places": np.round(x),
+        "one place": np.repeat(x[:1], m, axis=0),
+    }[kind]
+
+
+HARD = (
+    "round",
+    "far from the reference",
+    "two modes",
+    "one outlier",
+    "heavy tails",
+    "a line",
+    "copies",
+    "few places",
+    "one place",
+)
+
+
+@pytest.mark.parametrize("beta", BETAS)
+@pytest.mark.parametrize("kind", HARD)
+def test_distances_between_particles_keep_twelve_digits_in_any_cloud(kind, beta, rng):
+    """Against sums of pairs that are rounded once (`math.fsum`)."""
+    m = 150
+    x, p = hard_cloud(kind, m, rng), rng.dirichlet(np.ones(m))
+    expected = math.fsum(
+        p[i] * p[j] * math.dist(x[i], x[j]) ** beta for i, j in product(range(m), repeat=2)
+    )
+    point = ensemble((m,), 3, rng)
+    point = Ensemble(point.offset, x, p)
+    first = math.fsum(p[i] * math.hypot(*x[i]) ** beta for i in range(m))
+    spread = 2 * (first - energy(residuals(point), beta=beta)[0])
+    assert spread == pytest.approx(expected, rel=1e-12, abs=4e-15 * first)
+
+
+@pytest.mark.parametrize(("kind", "most"), [("round", 0.001), ("two modes", 1.0)])
+def test_near_pairs_are_few_in_a_round_cloud_and_many_in_two_modes(kind, most, rng, monkeypatch):
+    """The Gram identity does the work where it may; all pairs are measured where it may not."""
+    measure, shares = energy_module._measure, []
+
+    def counted(square, near, *points):
+        shares.append(near.mean())
+        measure(square, near, *points)
+
+    monkeypatch.setattr(energy_module, "_measure", counted)
+    energy(
+        residuals(Ensemble(np.array([0, 900]), hard_cloud(kind, 900, rng), np.full(900, 1 / 900)))
+    )
+    assert max(shares) < most
+    assert (max(shares) > energy_module.FEW) == (kind == "two modes")
 
 
 @pytest.mark.parametrize("unbiased", [False, True])
@@ -220,6 +309,26 @@ def test_crps_with_an_uncertain_reference_is_energy_of_the_mixture_along_each_ax
         np.testing.assert_allclose(found[:, axis], energy(alone), rtol=1e-11)
 
 
+@pytest.mark.parametrize("first", ["own", "shared"])
+def test_copies_are_one_particle_with_the_sum_of_their_weights(first, rng):
+    """Also where all particles agree in their first coordinate."""
+    particles = ensemble((6, 3, 8), 2, rng)
+    x = particles.difference[particles.offset[:-1].repeat(particles.count) + np.arange(17) % 3]
+    if first == "shared":
+        x[:, 0] = 0.5
+    found = replace(particles, difference=x).distinct
+    expected = {}
+    for scan, (rows, p) in enumerate(scans(replace(particles, difference=x))):
+        for row, weight in zip(rows, p, strict=True):
+            expected[(scan, *row)] = expected.get((scan, *row), 0.0) + weight
+    points = [(scan, *row) for scan, (rows, _) in enumerate(scans(found)) for row in rows]
+    assert dict(zip(points, found.probability, strict=True)) == pytest.approx(expected)
+
+
+def test_an_ensemble_without_copies_is_its_own(particles):
+    assert particles.distinct is particles
+
+
 def slow_quantile(x, p, probability):
     total = 0.0
     for value, weight in sorted(zip(x, p, strict=True)):
@@ -233,6 +342,22 @@ def slow_quantile(x, p, probability):
 def test_quantiles_are_those_of_counting_up_the_weights(probability, particles):
     expected = [[slow_quantile(c, p, probability) for c in x.T] for x, p in scans(particles)]
     np.testing.assert_array_equal(quantiles(particles, probability), expected)
+
+
+@pytest.mark.parametrize("probability", [0.05, 0.25, 0.5, 0.9, 1.0])
+def test_quantiles_from_above_are_those_of_the_mirror_image(probability, particles):
+    mirror = -quantiles(mirrored(particles), probability)
+    np.testing.assert_array_equal(quantiles(particles, probability, from_above=True), mirror)
+
+
+@pytest.mark.parametrize("most", [1, 12, 1_000_000])
+def test_rows_are_sorted_within_each_scan(most, rng, monkeypatch):
+    monkeypatch.setattr(residuals_module, "SORTED_AT_ONCE", most)
+    many = ensemble((5, 9, 5, 1, 7, 9), 2, rng)
+    for x, order in zip(many.difference.T, many.ascending_by_axis, strict=True):
+        parts = zip(many.offset[:-1], many.offset[1:], strict=True)
+        expected = [start + np.argsort(x[start:end], kind="stable") for start, end in parts]
+        np.testing.assert_array_equal(order, np.concatenate(expected))
 
 
 def test_quantiles_of_many_equal_particles_do_not_depend_on_the_scans_before(rng):
@@ -254,7 +379,7 @@ def test_interval_score_is_that_of_scoringrules_between_weighted_quantiles(parti
 def test_interval_score_sees_no_difference_in_a_mirror(equal, rng):
     particles = ensemble((20, 40), 3, rng, equal=equal)
     np.testing.assert_allclose(
-        interval_score(residuals(particles)), interval_score(residuals(particles.mirror_image))
+        interval_score(residuals(particles)), interval_score(residuals(mirrored(particles)))
     )
 
 

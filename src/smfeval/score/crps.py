@@ -7,6 +7,8 @@ CRPS = E|X - t| - 1/2 E|X - X'| = s (z (2 Phi(z) - 1) + 2 phi(z) - 1/sqrt(pi))
 (Gneiting and Raftery 2007, equation 21). A pose without uncertainty scores |e|.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -55,17 +57,16 @@ def _particles(residuals: Residuals) -> Floats:
     """Exact for weighted particles, in a sorted pass; kernels N(0, S_ref) are handled by pairs."""
     ensemble = residuals.ensemble
     assert ensemble is not None
-    columns = []
-    for axis in range(residuals.dimension):
-        noise = None if residuals.noise is None else residuals.noise[:, axis, axis]
-        columns.append(_axis_crps(ensemble, ensemble.difference[:, axis], noise))
+    axes = range(residuals.dimension)
+    if residuals.noise is None:
+        spread = np.stack([sorted_spread(ensemble, axis) for axis in axes], axis=1)
+        distance = np.abs(ensemble.difference) * ensemble.probability[:, None]
+        return ensemble.sum(distance) - 0.5 * spread
+    columns = [_axis_crps(ensemble, axis, residuals.noise[:, axis, axis]) for axis in axes]
     return np.stack(columns, axis=1)
 
 
-def _axis_crps(ensemble: Ensemble, difference: Floats, noise: Floats | None) -> Floats:
-    p = ensemble.probability
-    if noise is None:
-        return ensemble.sum(p * np.abs(difference)) - 0.5 * sorted_spread(ensemble, difference)
-    line = Ensemble(ensemble.offset, difference[:, None], p)
-    mean = ensemble.sum(p * difference)[:, None]
+def _axis_crps(ensemble: Ensemble, axis: int, noise: Floats) -> Floats:
+    line = replace(ensemble, difference=ensemble.difference[:, axis, None])
+    mean = line.sum(line.probability[:, None] * line.difference)
     return energy(Residuals(mean, None, noise[:, None, None], line))

@@ -8,7 +8,7 @@ their weighted quantiles (with an uncertain reference, mean +- z sigma as well).
 import numpy as np
 from numpy.typing import ArrayLike
 
-from smfeval.maths.arrays import Floats
+from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.special import normal_quantile
 from smfeval.maths.symmetric import chunks
 from smfeval.score.residuals import Ensemble, Residuals
@@ -45,7 +45,7 @@ def interval_score_of_axes(residuals: Residuals, *, level: float = LEVEL) -> Flo
     if residuals.ensemble is None or residuals.noise is not None:
         return _gaussian(residuals, level)
     low = quantiles(residuals.ensemble, tail)
-    high = -quantiles(residuals.ensemble.mirror_image, tail)  # so that no axis has a preferred sign
+    high = quantiles(residuals.ensemble, tail, from_above=True)  # so that no sign is preferred
     outside = np.maximum(low, 0) + np.maximum(-high, 0)  # the reference is at zero
     return (high - low) + outside / tail
 
@@ -58,20 +58,26 @@ def _gaussian(residuals: Residuals, level: float) -> Floats:
     return score
 
 
-def quantiles(ensemble: Ensemble, probability: float) -> Floats:
-    """Weighted quantile of each axis: the smallest particle with enough weight below. (n, d)."""
-    scan = np.repeat(np.arange(len(ensemble.count)), ensemble.count)
+def quantiles(ensemble: Ensemble, probability: float, *, from_above: bool = False) -> Floats:
+    """Weighted quantile of each axis: the smallest particle with enough weight below. (n, d).
+
+    From above, the largest particle with enough weight above: the quantile of the mirror image.
+    """
+    row = np.arange(len(ensemble.difference))
+    if from_above:
+        row = np.repeat(ensemble.offset[:-1] + ensemble.offset[1:] - 1, ensemble.count) - row
     columns = []
-    for x in ensemble.difference.T:
-        order = np.lexsort((x, scan))
-        below = np.cumsum(ensemble.probability[order])
-        start = np.repeat(np.concatenate([[0.0], below[ensemble.offset[1:-1] - 1]]), ensemble.count)
-        short = below - start < probability - 1e-9  # sums of many weights are off by 1e-11
-        columns.append(x[order][ensemble.offset[:-1] + _count(ensemble, short)])
+    for x, ascending in zip(ensemble.difference.T, ensemble.ascending_by_axis, strict=True):
+        order = ascending[row]
+        passed = np.cumsum(ensemble.probability[order])
+        start = np.concatenate([[0.0], passed[ensemble.offset[1:-1] - 1]])
+        passed -= np.repeat(start, ensemble.count)
+        short = passed < probability - 1e-9  # sums of many weights are off by 1e-11
+        columns.append(x[order[ensemble.offset[:-1] + _count(ensemble, short)]])
     return np.stack(columns, axis=1)
 
 
-def _count(ensemble: Ensemble, mask: Floats) -> Floats:
+def _count(ensemble: Ensemble, mask: Bools) -> Ints:
     """True entries in each scan, at most all but one."""
     counted = np.add.reduceat(mask.astype(np.int64), ensemble.offset[:-1])
     return np.minimum(counted, ensemble.count - 1)

@@ -327,14 +327,15 @@ def energy_particles(
     check_beta(beta)
     seen, place = ensemble.difference, ensemble.difference.shape[1] - 3
     if noise is None:
-        matrix = so3.matrix(so3.exp(seen[:, place:])) - np.eye(3)
-        turned = (body_size / np.sqrt(2)) * matrix.reshape(-1, 9)
+        turned = so3.matrix(so3.exp(seen[:, place:])).reshape(-1, 9)
+        turned -= np.eye(3).ravel()
+        turned *= body_size / np.sqrt(2)
     else:
         chord = np.sinc(angles(seen[:, place:]) / (2 * np.pi))
         turned = body_size * chord[:, None] * seen[:, place:]
         scale = np.repeat([1.0, body_size], [place, 3])
         noise = noise * np.outer(scale, scale)
-    points = np.concatenate([seen[:, :place], turned], axis=1)
+    points = np.concatenate([seen[:, :place], turned], axis=1) if place else turned
     cloud = Ensemble(ensemble.offset, points, ensemble.probability)
     mean = cloud.sum(cloud.probability[:, None] * points)
     return energy(Residuals(mean, None, noise, cloud), beta=beta, unbiased=unbiased)

@@ -22,10 +22,17 @@ import numpy as np
 
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.score.ape import ape
-from smfeval.score.energy import PAIRS_AT_ONCE, pair_blocks, pair_room, squares_apart
+from smfeval.score.energy import (
+    gram_factors,
+    multiply_strip,
+    pair_strips,
+    scans_at_once,
+    strip_room,
+)
 from smfeval.score.residuals import Ensemble
 
 MOST = 1000  # particles of a scan that are ranked: a step of 0.1 % between ranks
+TIED = 1e-12  # of the density: what is closer differs by rounding alone
 FLAT = 1e-12  # directions with less of the largest variance have no spread
 
 
@@ -33,7 +40,7 @@ def density_ranks(
     ensemble: Ensemble, noise: Floats | None = None, *, rng: "np.random.Generator"
 ) -> Floats:
     """Share of the density that is higher than at the reference; uniform if honest. (n,)."""
-    ensemble = distinct(thinned(ensemble))
+    ensemble = thinned(ensemble).distinct
     if noise is not None:
         ensemble = _moved(ensemble, noise, rng)
     rank, chance = np.empty(len(ensemble.count)), rng.random(len(ensemble.count))
@@ -46,7 +53,7 @@ def density_ranks(
 
 def largest_rank(ensemble: Ensemble) -> Floats:
     """The largest rank that is not chance: K / (K + 1) with K effective particles. (n,)."""
-    ensemble = distinct(thinned(ensemble))
+    ensemble = thinned(ensemble).distinct
     return 1 / (1 + ensemble.sum(ensemble.probability**2))
 
 
@@ -54,37 +61,40 @@ def _rank(x: Floats, p: Floats, chance: Floats) -> Floats:
     """Rank of the origin among weighted points. (n, m, d), (n, m), (n,) -> (n,)."""
     own = 1 / (1 + 1 / np.einsum("ni,ni->n", p, p))  # weight of the reference: 1 / (K + 1)
     p = p * (1 - own)[:, None]
-    z = _whitened(x, p)
-    reach = _silverman(1 / own, x.shape[-1]) ** 2
+    u = _whitened(x, p) / _silverman(1 / own, x.shape[-1])[:, None, None]
 
-    to_reference = _kernel(np.einsum("nid,nid->ni", z, z), reach[:, None])
-    others = _density(z, p, reach) - p + own[:, None] * to_reference
+    to_reference = _kernel(1 + np.einsum("nid,nid->ni", u, u))
+    others = _density(u, p) - p + own[:, None] * to_reference
     others /= 1 - p
     at_reference = np.einsum("ni,ni->n", p, to_reference) / (1 - own)
 
-    inside = np.einsum("ni,ni->n", p, others > at_reference[:, None])
-    tied = np.einsum("ni,ni->n", p, others == at_reference[:, None])
+    slack = TIED * at_reference
+    higher = others - at_reference[:, None]
+    inside = np.einsum("ni,ni->n", p, higher > slack[:, None])
+    tied = np.einsum("ni,ni->n", p, np.abs(higher) <= slack[:, None])
     return inside + chance * (tied + own)
 
 
-def _density(z: Floats, p: Floats, reach: Floats) -> Floats:
-    """Weighted sum of the kernels of all points at each. (n, m, d), (n, m), (n,) -> (n, m)."""
+def _density(u: Floats, p: Floats) -> Floats:
+    """Weighted sum of the kernels of all points at each. (n, m, d), (n, m) -> (n, m)."""
     density = np.zeros_like(p)
-    room = pair_room(len(p), p.shape[1])
-    for i, j in pair_blocks(p.shape[1]):
-        between = _kernel(squares_apart(z[:, i], z[:, j], room), reach[:, None, None])
+    left, right = gram_factors(u)
+    left[..., -2] += 1.0
+    room = strip_room(p.shape[1])
+    for i, j in pair_strips(p.shape[1]):
+        between = multiply_strip(left[:, i], right[:, :, j], room)
+        few = between.shape[1]
+        between[:, np.arange(few), np.arange(few)] = 1.0
+        _kernel(between)
         density[:, i] += (between @ p[:, j, None])[..., 0]
-        if i != j:
-            density[:, j] += (p[:, None, i] @ between)[:, 0]
+        density[:, i.stop :] += (p[:, None, i] @ between[..., few:])[:, 0]
     return density
 
 
-def _kernel(square: Floats, reach: Floats) -> Floats:
-    """1 / (1 + q / h^2)^2: never zero, so that far points keep their order."""
-    square /= reach
-    square += 1.0
-    np.multiply(square, square, out=square)
-    return np.divide(1.0, square, out=square)
+def _kernel(reach: Floats) -> Floats:
+    """1 / r^2 of r = 1 + q / h^2, in place: never zero, so that far points keep their order."""
+    np.multiply(reach, reach, out=reach)
+    return np.reciprocal(reach, out=reach)
 
 
 def _silverman(points: Floats, dimension: int) -> Floats:
@@ -97,11 +107,11 @@ def _whitened(x: Floats, p: Floats) -> Floats:
     A direction without spread counts for nothing. (n, m, d), (n, m) -> (n, m, d).
     """
     mean = np.einsum("ni,nid->nd", p, x)
-    moment = np.einsum("ni,nid,nie->nde", p, x, x, optimize=True)
+    moment = np.swapaxes(p[..., None] * x, 1, 2) @ x
     value, vector = np.linalg.eigh(moment - mean[:, :, None] * mean[:, None, :])
     flat = value <= FLAT * value[:, -1:]
     scale = np.where(flat, 0.0, 1 / np.sqrt(np.where(flat, 1.0, value)))
-    return np.einsum("nid,nde->nie", x, vector * scale[:, None, :])
+    return x @ (vector * scale[:, None, :])
 
 
 def thinned(ensemble: Ensemble, most: int = MOST) -> Ensemble:
@@ -122,20 +132,6 @@ def thinned(ensemble: Ensemble, most: int = MOST) -> Ensemble:
     row = np.where(many[scan], taken, ensemble.offset[scan] + within)
     p = np.where(many[scan], 1 / most, ensemble.probability[row])
     return Ensemble(offset, ensemble.difference[row], p)
-
-
-def distinct(ensemble: Ensemble) -> Ensemble:
-    """The particles of each scan without copies, whose weights are summed."""
-    scan = np.repeat(np.arange(len(ensemble.count)), ensemble.count)
-    order = np.lexsort((*ensemble.difference.T, scan))
-    x, scan = ensemble.difference[order], scan[order]
-    new = np.append(True, (x[1:] != x[:-1]).any(axis=1) | (scan[1:] != scan[:-1]))
-    if new.all():
-        return ensemble
-    first = np.flatnonzero(new)
-    p = np.add.reduceat(ensemble.probability[order], first)
-    offset = np.searchsorted(scan[first], np.arange(len(ensemble.count) + 1))
-    return Ensemble(offset, x[first], p)
 
 
 def _moved(ensemble: Ensemble, noise: Floats, rng: "np.random.Generator") -> Ensemble:
@@ -170,7 +166,7 @@ def _padded(ensemble: Ensemble) -> Iterator[tuple[Ints, Ints, Bools]]:
     order, at = np.argsort(ensemble.count, kind="stable")[::-1], 0
     while at < len(order):
         size = int(ensemble.count[order[at]])
-        scans = order[at : at + max(1, PAIRS_AT_ONCE // size**2)]
+        scans = order[at : at + scans_at_once(size)]
         column = np.arange(size)
         there = column < ensemble.count[scans][:, None]
         yield scans, np.where(there, ensemble.offset[scans][:, None] + column, 0), there

@@ -1,5 +1,6 @@
 """What the rules see of a paired and aligned track: errors and uncertainties on the scored axes."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -9,6 +10,8 @@ import numpy as np
 from smfeval.maths import normal
 from smfeval.maths.arrays import Floats, Ints, read_only
 from smfeval.maths.symmetric import chunks
+
+SORTED_AT_ONCE = 1_000_000  # values: 8 MB, and as much for their order
 
 SpaceName = Literal["position", "rotation", "pose"]
 
@@ -34,14 +37,51 @@ class Ensemble:
         row = np.repeat(self.offset[:-1][scans], count) + within
         return Ensemble(offset, self.difference[row], self.probability[row])
 
-    @property
-    def mirror_image(self) -> "Ensemble":
-        """The same particles on the other side of the reference."""
-        return Ensemble(self.offset, -self.difference, self.probability)
-
     def sum(self, values: Floats) -> Floats:
         """Sum over the particles of each scan. (m, ...) -> (n, ...)."""
         return np.add.reduceat(values, self.offset[:-1], axis=0)
+
+    def groups_by_count(self, at_once: Callable[[int], int]) -> Iterator[tuple[Ints, Ints]]:
+        """Scans with equally many particles, (g,), and the rows of these, (g, count).
+
+        `at_once` says how many scans with so many particles may be in a group; one at least is.
+        """
+        order = np.argsort(self.count, kind="stable")
+        size, first = np.unique(self.count[order], return_index=True)
+        for count, scans in zip(size.tolist(), np.split(order, first[1:]), strict=True):
+            step = max(1, at_once(count))
+            for start in range(0, len(scans), step):
+                some = scans[start : start + step]
+                yield some, self.offset[some][:, None] + np.arange(count)
+
+    def ascending(self, values: Floats) -> Ints:
+        """Rows by ascending value within each scan. (m,) -> (m,)."""
+        order = np.empty(len(values), dtype=np.int64)
+        for _, row in self.groups_by_count(lambda count: SORTED_AT_ONCE // count):
+            order[row] = row[:, :1] + np.argsort(values[row], axis=1)
+        return order
+
+    @cached_property
+    def distinct(self) -> "Ensemble":
+        """The particles of each scan without copies, whose weights are summed."""
+        first = self.difference[self.ascending(self.difference[:, 0]), 0]
+        alike = first[1:] == first[:-1]
+        alike[self.offset[1:-1] - 1] = False
+        if not alike.any():
+            return self
+        scan = np.repeat(np.arange(len(self.count)), self.count)
+        order = np.lexsort((*self.difference.T, scan))
+        x, scan = self.difference[order], scan[order]
+        new = np.append(True, (x[1:] != x[:-1]).any(axis=1) | (scan[1:] != scan[:-1]))
+        start = np.flatnonzero(new)
+        p = np.add.reduceat(self.probability[order], start)
+        offset = np.searchsorted(scan[start], np.arange(len(self.count) + 1))
+        return Ensemble(offset, x[start], p) if len(p) < len(x) else self
+
+    @cached_property
+    def ascending_by_axis(self) -> Ints:
+        """Rows by ascending difference within each scan, for every axis. (d, m)."""
+        return np.stack([self.ascending(x) for x in self.difference.T])
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from smfeval.score.pose import ROTATION, whiten_pose
 from smfeval.score.residuals import Ensemble, Residuals, SpaceName
 from smfeval.score.tangent import ClaimedAxes
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
+from smfeval.track.particles import second_moments
 
 STANDING_M = 1e-3  # a step shorter than this has no direction; the last one that had is kept
 
@@ -139,9 +140,9 @@ class PositionSpace:
         ensemble = Ensemble(estimate.offset, difference, estimate.probability)
         mean = np.repeat(estimate.position, estimate.count, axis=0)
         away = (estimate.particle_position - mean)[:, self.columns]
-        outer = ensemble.probability[:, None, None] * away[:, :, None] * away[:, None, :]
+        covariance = second_moments(away, ensemble.probability, ensemble.offset)
         error = self._difference(estimate.position, reference.position)
-        return Residuals(error, ensemble.sum(outer), noise, ensemble)
+        return Residuals(error, covariance, noise, ensemble)
 
     def _difference(self, position: Floats, reference: Floats) -> Floats:
         """Position minus reference; the scans of an axis are neighbours in memory. (n, d)."""

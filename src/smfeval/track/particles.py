@@ -75,8 +75,7 @@ class ParticleTrack(Beliefs):
     @cached_property
     def rotation(self) -> Floats:
         """Weighted mean rotation (chordal). (n, 4)."""
-        q = self.particle_rotation
-        return so3.mean(self._sum(self.probability[:, None, None] * q[:, :, None] * q[:, None, :]))
+        return so3.mean(second_moments(self.particle_rotation, self.probability, self.offset))
 
     @cached_property
     def moments(self) -> "GaussianTrack":
@@ -85,23 +84,21 @@ class ParticleTrack(Beliefs):
         The covariance is that of (R^T (t_i - t), Log(R^T R_i)) about the mean (t, R), so its
         position block is exactly the weighted sample covariance of the positions.
         """
-        spread = self._spread()
-        outer = self.probability[:, None, None] * spread[:, :, None] * spread[:, None, :]
         return GaussianTrack(
             self.stamp,
             self.position,
             self.rotation,
-            self._sum(outer),
+            second_moments(self._spread(), self.probability, self.offset),
             about=self.about,
             provenance=self.provenance,
         )
 
     def _spread(self) -> Floats:
         """Each particle seen from its scan's mean: (R^T (t_i - t), Log(R^T R_i)). (m, 6)."""
-        back = np.repeat(so3.inverse(self.rotation), self.count, axis=0)
+        mean = np.repeat(self.rotation, self.count, axis=0)
         away = self.particle_position - np.repeat(self.position, self.count, axis=0)
-        rho = np.einsum("mij,mj->mi", so3.matrix(back), away)
-        return np.concatenate([rho, so3.log(so3.compose(back, self.particle_rotation))], axis=1)
+        turned = so3.log(so3.compose(so3.inverse(mean), self.particle_rotation))
+        return np.concatenate([so3.rotate_back(mean, away), turned], axis=1)
 
     def _sum(self, values: Floats) -> Floats:
         """Sum over the particles of each scan. (m, ...) -> (n, ...)."""
@@ -154,6 +151,18 @@ class ParticleTrack(Beliefs):
         return Fault(
             "weights cannot be normalised", ~usable, sentence, lambda scan: int(start[scan])
         )
+
+
+def second_moments(vector: Floats, weight: Floats, offset: Ints) -> Floats:
+    """Sum of w x x^T over the particles of each scan, entry by entry. (m, d), (m,) -> (n, d, d)."""
+    columns = np.ascontiguousarray(vector.T)
+    moment = np.empty((len(offset) - 1, len(columns), len(columns)))
+    for i, one in enumerate(columns):
+        weighted = weight * one
+        for j, other in enumerate(columns[: i + 1]):
+            entry = np.add.reduceat(weighted * other, offset[:-1])
+            moment[:, i, j] = moment[:, j, i] = entry
+    return moment
 
 
 def fault_per_scan(fault: Fault, scan_of: Ints, scans: int) -> Fault:
