@@ -114,6 +114,19 @@ def are_surely_definite(matrix: Floats) -> bool:
     return bool(variance.min() > 0 and pivots.min() > SAFE_PIVOT)
 
 
+def eigenvalue_bound(matrix: Floats) -> Floats:
+    """Lower bound of the smallest eigenvalue of the correlation matrix: det (1 - 1/d)^(d - 1).
+
+    The others sum to at most d, so their product is at most (d / (d - 1))^(d - 1). -inf where a
+    variance or a pivot is not positive. (n, d, d) -> (n,).
+    """
+    variance, pivots = _pivots(_columns(matrix))
+    positive = (variance > 0).all(axis=0) & (pivots > 0).all(axis=0)
+    determinant = np.where(positive, pivots.prod(axis=0), -np.inf)
+    dimension = len(pivots)
+    return determinant * (1 - 1 / dimension) ** (dimension - 1)
+
+
 def _pivots(columns: Floats) -> tuple[Floats, Floats]:
     """Diagonal, and pivots of LDL^T of the correlation matrix; (d, d, n), overwritten -> (d, n)."""
     dimension = len(columns)
