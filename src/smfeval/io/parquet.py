@@ -56,16 +56,19 @@ def write(track: AnyTrack, path: Path, options: object) -> tuple[Path, ...]:
 
 
 def _data_frame(track: AnyTrack) -> pl.DataFrame:
+    """The table of a track; its columns are laid out some rows at a time, in cache."""
+    stamp, names = track.stamp, COLUMNS[track.representation]
     if isinstance(track, ParticleTrack):
         values = [track.particle_position, track.particle_rotation, track.weight[:, None]]
         stamp = np.repeat(track.stamp, track.count)
     else:
         values = [track.position, track.rotation]
-        stamp = track.stamp
-    if isinstance(track, GaussianTrack):
-        values.append(pack_lower(track.covariance))
-    columns = np.concatenate(values, axis=1).T
-    names = COLUMNS[track.representation]
+    columns = np.empty((len(names) - 1, len(stamp)))
+    for part in chunks(len(stamp)):
+        rows = [value[part] for value in values]
+        if isinstance(track, GaussianTrack):
+            rows.append(pack_lower(track.covariance[part]))
+        columns[:, part] = np.concatenate(rows, axis=1).T
     return pl.DataFrame(dict(zip(names, [stamp, *columns], strict=True)))
 
 
