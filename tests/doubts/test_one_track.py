@@ -5,6 +5,7 @@ import pytest
 
 from smfeval.doubts.one_track import examine
 from smfeval.io import read
+from smfeval.maths import so3
 from smfeval.track import GaussianTrack, Track
 from support.beliefs import circuit, gaussian, particles, poses, stamps
 
@@ -224,3 +225,17 @@ def test_a_single_scan_can_be_examined(rng):
     examination = examine(gaussian(1, rng))
     assert examination.motion.rate_hz is None
     assert examination.scorable.axes == "xyz"
+
+
+def test_a_covariance_is_constant_in_body_or_in_world_axes(rng):
+    turned, fixed = gaussian(400, rng), np.diag([1e-4, 4e-4, 9e-4, 1e-4, 4e-4, 9e-4])
+    body = np.tile(fixed, (400, 1, 1))
+    turn = np.zeros((400, 6, 6))
+    turn[:, :3, :3] = turn[:, 3:, 3:] = so3.matrix(turned.rotation)
+    world = turn.swapaxes(1, 2) @ body @ turn
+    off = world.copy()
+    off[399] = body[0]  # of the same trace
+    found = [
+        examine(changed(turned, covariance=each)).health.constant for each in (body, world, off)
+    ]
+    assert found == [True, True, False]

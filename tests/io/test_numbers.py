@@ -5,6 +5,7 @@ import pytest
 
 from smfeval.errors import FormatError
 from smfeval.io import parsers, text_reader
+from smfeval.io.source import reading_limit
 from smfeval.io.text_layout import Layout
 from smfeval.io.text_reader import read_numbers
 
@@ -16,6 +17,12 @@ THREE = Layout({3: "stamp x y"})
 )
 def parser(request, monkeypatch):
     monkeypatch.setattr(text_reader, "choose_parser", lambda text: request.param)
+
+
+@pytest.fixture(params=[False, True], ids=["", "threaded"], autouse=True)
+def threaded(request, monkeypatch):
+    if request.param:
+        monkeypatch.setattr(text_reader, "THREADED_BYTES", 0)
 
 
 def rows_of(path, text, layout=THREE):
@@ -81,6 +88,31 @@ def test_chunks_change_nothing(tmp_path, monkeypatch, rng):
     assert len(parts.blocks) > 10
     np.testing.assert_array_equal(parts.columns(1, 3), values)
     np.testing.assert_array_equal(parts.stamp, whole.stamp)
+
+
+def test_the_first_of_two_errors_is_told_though_the_second_chunk_is_read_already(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(text_reader, "CHUNK_BYTES", 20)
+    packed = gzip.compress(b"1 1 1\n2 2 2\n3 x 3\n4 4 4\n5 5 5\n6 6 6\n")
+    (tmp_path / "a").write_bytes(packed[:-8] + bytes(8))  # a wrong sum at the end
+    with pytest.raises(FormatError, match="a:3: column 2 is 'x'"):
+        read_numbers(tmp_path / "a", THREE)
+
+
+def test_an_error_in_reading_is_told_after_rows_that_are_right(tmp_path, monkeypatch):
+    monkeypatch.setattr(text_reader, "CHUNK_BYTES", 20)
+    packed = gzip.compress(b"1 1 1\n2 2 2\n3 3 3\n4 4 4\n5 5 5\n6 6 6\n")
+    (tmp_path / "a").write_bytes(packed[:-8] + bytes(8))
+    with pytest.raises(FormatError, match="damaged"):
+        read_numbers(tmp_path / "a", THREE)
+
+
+def test_the_limit_holds_for_what_is_unpacked(tmp_path, monkeypatch):
+    monkeypatch.setattr(text_reader, "CHUNK_BYTES", 20)
+    (tmp_path / "a").write_bytes(gzip.compress(b"1 1 1\n" * 1000))
+    with reading_limit(3000), pytest.raises(FormatError, match="more than 3 kB"):
+        read_numbers(tmp_path / "a", THREE)
 
 
 def test_gzip_is_recognised_by_content(tmp_path):

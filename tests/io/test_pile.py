@@ -24,10 +24,14 @@ def test_what_was_poured_stays_when_the_pile_moves():
 
 
 @pytest.mark.parametrize("name", ["a.square", "a.square.gz"])
-def test_covariances_read_in_chunks_are_those_that_were_written(name, tmp_path, rng, monkeypatch):
+@pytest.mark.parametrize("threaded_bytes", [0, 2**30])
+def test_covariances_read_in_chunks_are_those_that_were_written(
+    name, threaded_bytes, tmp_path, rng, monkeypatch
+):
     track = gaussian(300, rng)
     write(track, tmp_path / name)
     monkeypatch.setattr(text_reader, "CHUNK_BYTES", 5000)
+    monkeypatch.setattr(text_reader, "THREADED_BYTES", threaded_bytes)
     again = read(tmp_path / name)
     np.testing.assert_array_equal(again.covariance, track.covariance)
     np.testing.assert_array_equal(again.position, track.position)

@@ -5,8 +5,10 @@ from hypothesis import strategies as st
 
 from smfeval.maths.normal import columns, factor_covariance
 from smfeval.maths.symmetric import (
+    are_surely_definite,
     asymmetry,
     correlation_eigenvalue,
+    eigenvalue_bound,
     is_semidefinite,
     is_symmetric,
     pack_lower,
@@ -45,6 +47,53 @@ def test_semidefiniteness_is_what_the_eigenvalues_say(seed, exponent, d):
     smallest = correlation_eigenvalue(matrix)[0]
     if abs(smallest + 1e-9) > 1e-12:  # not a case for the tolerance itself
         assert is_semidefinite(matrix)[0] == (smallest >= -1e-9)
+
+
+@settings(max_examples=300)
+@given(st.integers(0, 2**32 - 1), st.floats(-9, 1), st.sampled_from([1, 2, 3, 6]))
+def test_the_bound_is_below_the_smallest_eigenvalue_and_near_it(seed, exponent, d):
+    rng = np.random.default_rng(seed)
+    basis = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    values = rng.uniform(0.1, 1, size=d)
+    values[0] = 10.0**exponent
+    matrix = (basis * values) @ basis.T
+    matrix = 0.5 * (matrix + matrix.T)[None]
+    smallest, bound = correlation_eigenvalue(matrix)[0], eigenvalue_bound(matrix)[0]
+    assert bound <= smallest * (1 + 1e-6)
+    assert bound > 1e-6 * smallest  # of use: no eigenvalue but this one is small
+
+
+def test_the_bound_of_what_is_not_definite_is_no_number_above_zero(rng):
+    matrix = covariances(4, rng)
+    matrix[0, 5, 5] *= -1
+    matrix[1, 3, :] = matrix[1, :, 3] = 0
+    matrix[2, 2, 1] = np.nan
+    assert (eigenvalue_bound(matrix) > 0).tolist() == [False, False, False, True]
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e300])
+@pytest.mark.parametrize("mirrored", [True, False])
+@pytest.mark.parametrize("entry", [(4, 1), (1, 4), (5, 4)])
+def test_a_bad_covariance_is_not_surely_definite(value, mirrored, entry, rng):
+    matrix = covariances(50, rng)
+    assert are_surely_definite(matrix)
+    matrix[7][entry] = value
+    matrix[7][entry[::-1]] = value if mirrored else matrix[7][entry[::-1]]
+    assert not are_surely_definite(matrix)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 0.0, -1.0])
+@pytest.mark.parametrize("axis", [0, 5])
+def test_a_bad_variance_is_not_surely_definite(value, axis, rng):
+    matrix = covariances(50, rng)
+    matrix[7, axis, axis] = value
+    assert not are_surely_definite(matrix)
+
+
+def test_a_last_bit_makes_it_not_surely_definite(rng):
+    matrix = covariances(50, rng)
+    matrix[7, 2, 4] = np.nextafter(matrix[7, 4, 2], np.inf)
+    assert not are_surely_definite(matrix)
 
 
 def test_metres_and_radians_weigh_alike(rng):

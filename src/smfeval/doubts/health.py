@@ -5,13 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from smfeval.maths import so3
-from smfeval.maths.arrays import Floats, Ints, median_of
+from smfeval.maths.arrays import Floats, median_of
 from smfeval.maths.stamps import NANOSECONDS
-from smfeval.maths.symmetric import smallest_pivot
+from smfeval.maths.symmetric import chunks, eigenvalue_bound
 from smfeval.track import GaussianTrack, Track
 
 ZERO_RANK = 1e-12  # an eigenvalue of the correlation matrix below this counts as zero
-FULL_RANK = 1e-6  # a smallest pivot above this needs no eigenvalues
+REGULAR = 1e3 * ZERO_RANK  # above this, rounding cannot make one of zero
 SAME = 1e-9  # covariances that differ by less than this, relatively, are one and the same
 WORTH_COMPARING = 20  # scans: fewer are too short to say that anything grows
 UNKNOWN_VARIANCE = 1e5  # m^2 or rad^2: from here on a variance is a placeholder for "unknown"
@@ -50,19 +50,35 @@ def health(track: GaussianTrack) -> Health:
     """Describe the covariances of a track."""
     size = 6 if track.about.oriented else 3
     covariance = track.covariance[:, :size, :size]
-    world = in_world_axes(track)[:, :size, :size]
     position = sigmas(covariance[:, :3, :3])
-    rank = _rank(covariance)
     return Health(
-        rank=(int(rank.min()), int(rank.max())),
+        rank=_ranks(covariance),
         full_rank=size,
         position_sigma_m=_spread(position),
         rotation_sigma_rad=_spread(sigmas(covariance[:, 3:, 3:])) if size == 6 else None,
-        zero_scans=int((~covariance.any(axis=(1, 2))).sum()),
-        constant=len(track) > 1 and (_is_constant(covariance) or _is_constant(world)),
+        zero_scans=int((~covariance[position == 0].any(axis=(1, 2))).sum()),
+        constant=len(track) > 1 and _is_steady(position) and _is_constant_in_some_axes(track, size),
         growth=growth(position),
-        placeholders=min(_placeholder_axes(world), _placeholder_axes(covariance), key=len),
+        placeholders=_placeholders(track, size),
     )
+
+
+def _is_steady(sigma: Floats) -> bool:
+    """Whether tr S / 3 keeps its size, as it does in any axes where S is constant."""
+    variance = sigma**2
+    return bool(np.abs(variance - variance[0]).max() <= 4 * SAME * variance.max())
+
+
+def _is_constant_in_some_axes(track: GaussianTrack, size: int) -> bool:
+    """Whether the covariance is one and the same, in body or in world axes."""
+    body = track.covariance[:, :size, :size]
+    return _is_constant(body) or _is_constant(in_world_axes(track)[:, :size, :size])
+
+
+def _placeholders(track: GaussianTrack, size: int) -> tuple[str, ...]:
+    """Axes whose variance is a placeholder, in world or body axes, whichever are fewer."""
+    body = _placeholder_axes(track.covariance[:, :size, :size])
+    return body and min(_placeholder_axes(in_world_axes(track)[:, :size, :size]), body, key=len)
 
 
 def in_world_axes(track: GaussianTrack) -> Floats:
@@ -99,16 +115,21 @@ def _placeholder_axes(covariance: Floats) -> tuple[str, ...]:
     return tuple(axis for axis, unknown in zip(AXES, large, strict=False) if unknown)
 
 
-def _rank(covariance: Floats) -> Ints:
-    """Rank of each covariance, counted on its correlation matrix. (n,)."""
+def _ranks(covariance: Floats) -> tuple[int, int]:
+    """Smallest and largest rank; what pivots prove to be regular needs no eigenvalues."""
     rank = np.full(len(covariance), covariance.shape[-1])
-    doubtful = np.flatnonzero(~(smallest_pivot(covariance) > FULL_RANK))
-    covariance = covariance[doubtful]
+    for part in chunks(len(covariance)):
+        doubtful = ~(eigenvalue_bound(covariance[part]) > REGULAR)
+        rank[part][doubtful] = _rank(covariance[part][doubtful])
+    return int(rank.min()), int(rank.max())
+
+
+def _rank(covariance: Floats) -> Floats:
+    """Rank of each covariance, counted on its correlation matrix."""
     diagonal = np.diagonal(covariance, axis1=1, axis2=2)
     scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     correlation = covariance / scale[:, :, None] / scale[:, None, :]
-    rank[doubtful] = (np.linalg.eigvalsh(correlation) > ZERO_RANK).sum(axis=1)
-    return rank
+    return (np.linalg.eigvalsh(correlation) > ZERO_RANK).sum(axis=1)
 
 
 GAP_FACTOR = 2.5  # a step longer than this many median steps is a gap: at least one scan is missing

@@ -6,6 +6,7 @@ proof; `check --strict` refuses a file that raises any.
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from smfeval.maths.normal import is_singular
 from smfeval.maths.stamps import NANOSECONDS, seconds_text
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
 
-AXES = ("xyz", "xy", "xz", "yz", "x", "y", "z")  # the first that can be scored is offered
+AXES = ("xy", "xz", "yz", "x", "y", "z")  # where xyz cannot be scored, the first that can
 
 
 @dataclass(frozen=True)
@@ -37,18 +38,18 @@ class Scorable:
     reason: str
 
 
-def scorable(track: Track) -> Scorable:
+def scorable(known: "ExaminedTrack") -> Scorable:
     """Find the axes that can be scored (world axes of the track)."""
-    if not isinstance(track, GaussianTrack):
+    track = known.gaussian
+    if track is None:
         return Scorable(None, "poses without uncertainty: only distances (APE) can be computed")
-    useless = {axes: unusable_scans(track, axes) for axes in AXES}
-    best = next((axes for axes in AXES if not useless[axes].any()), None)
-    if best == "xyz":
+    if not known.unusable_scans:
         return Scorable("xyz", "every position covariance is regular")
     trouble = (
-        f"{int(useless['xyz'].sum())} of {len(track)} scans have a singular or placeholder "
+        f"{known.unusable_scans} of {len(track)} scans have a singular or placeholder "
         "position covariance"
     )
+    best = next((axes for axes in AXES if not unusable_scans(track, axes).any()), None)
     if best is not None:
         return Scorable(best, f"{trouble}; on axes {best} none has")
     return Scorable(None, f"{trouble}, and no single axis is free of them")
@@ -114,6 +115,11 @@ class ExaminedTrack:
     def gaussian(self) -> GaussianTrack | None:
         """The track, if it has covariances."""
         return self.track if isinstance(self.track, GaussianTrack) else None
+
+    @cached_property
+    def unusable_scans(self) -> int:
+        """How many scans cannot be scored on all axes."""
+        return 0 if self.gaussian is None else int(unusable_scans(self.gaussian, "xyz").sum())
 
 
 def doubts(known: ExaminedTrack) -> tuple[Doubt, ...]:
@@ -291,12 +297,10 @@ def _odd_size(known: ExaminedTrack) -> str | None:
 
 def _partly_singular(known: ExaminedTrack) -> str | None:
     """Some scans without a usable position covariance among others that have one."""
-    if known.gaussian is None:
+    useless, scans = known.unusable_scans, len(known.track)
+    if useless in (0, scans):
         return None
-    useless = int(unusable_scans(known.gaussian, "xyz").sum())
-    if useless in (0, len(known.track)):
-        return None
-    return f"{useless} of {len(known.track)} position covariances are singular, the others are not"
+    return f"{useless} of {scans} position covariances are singular, the others are not"
 
 
 SUSPICIONS: dict[str, Callable[[ExaminedTrack], str | None]] = {
@@ -333,5 +337,5 @@ def examine(track: AnyTrack) -> Examination:
     belief = track.moments if isinstance(track, ParticleTrack) else track
     moved = motion(belief)
     condition = health(belief) if isinstance(belief, GaussianTrack) else None
-    found = doubts(ExaminedTrack(belief, moved, condition))
-    return Examination(track, moved, condition, found, scorable(belief))
+    known = ExaminedTrack(belief, moved, condition)
+    return Examination(track, moved, condition, doubts(known), scorable(known))

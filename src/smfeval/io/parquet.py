@@ -23,10 +23,10 @@ from smfeval.io.header import Header, parse_header
 from smfeval.io.options import ReadOptions
 from smfeval.io.settle import SettledConvention, settle_convention
 from smfeval.io.source import existing_file, refuse_size
-from smfeval.io.square import normalisation_notes, square_header
-from smfeval.maths.arrays import Floats
+from smfeval.io.square import LOWER_TRIANGLE, normalisation_notes, square_header
+from smfeval.maths.arrays import Floats, Ints, read_only
 from smfeval.maths.stamps import seconds_text
-from smfeval.maths.symmetric import pack_lower, unpack_lower
+from smfeval.maths.symmetric import chunks, pack_lower
 from smfeval.track import AnyTrack, CrossCovariance, GaussianTrack, ParticleTrack, Provenance, Track
 
 HEADER_KEY = "square"  # the metadata key that holds the header
@@ -57,16 +57,19 @@ def write(track: AnyTrack, path: Path, options: object) -> tuple[Path, ...]:
 
 
 def _data_frame(track: AnyTrack) -> pl.DataFrame:
+    """The table of a track; its columns are laid out some rows at a time, in cache."""
+    stamp, names = track.stamp, COLUMNS[track.representation]
     if isinstance(track, ParticleTrack):
         values = [track.particle_position, track.particle_rotation, track.weight[:, None]]
         stamp = np.repeat(track.stamp, track.count)
     else:
         values = [track.position, track.rotation]
-        stamp = track.stamp
-    if isinstance(track, GaussianTrack):
-        values.append(pack_lower(track.covariance))
-    columns = np.concatenate(values, axis=1).T
-    names = COLUMNS[track.representation]
+    columns = np.empty((len(names) - 1, len(stamp)))
+    for part in chunks(len(stamp)):
+        rows = [value[part] for value in values]
+        if isinstance(track, GaussianTrack):
+            rows.append(pack_lower(track.covariance[part]))
+        columns[:, part] = np.concatenate(rows, axis=1).T
     return pl.DataFrame(dict(zip(names, [stamp, *columns], strict=True)))
 
 
@@ -102,7 +105,7 @@ def _read_cross(
         unknown = seconds_text(int(earlier[np.argmax(strange)]))
         raise FormatError(f"{path}: cross_stamp {unknown} is of no scan in the file")
     second = np.repeat(np.arange(len(stamp)), many)
-    pose = _column_array(frame, POSE_COLUMNS[:3]), _column_array(frame, POSE_COLUMNS[3:])
+    pose = _read_poses(frame)
     block = settled.cross_to_right(
         _flatten(frame[CROSS_NAMES[1]]).reshape(-1, 6, 6),
         (pose[0][first], pose[1][first]),
@@ -121,19 +124,15 @@ def read(path: Path, options: ReadOptions) -> AnyTrack:
     about, kind = header.about(), header.representation
     words: dict[str, Any] = {"about": about, "intake": options.intake(f"{path}: row {{}}".format)}
     provenance = Provenance(str(path), f"Parquet {kind}")
-    stamp = frame["stamp"].to_numpy()
-    position, rotation = (
-        _column_array(frame, POSE_COLUMNS[:3]),
-        _column_array(frame, POSE_COLUMNS[3:]),
-    )
     if kind == "ensemble_se3":
         return _particle_track(frame, header, words | {"provenance": provenance})
+    stamp = read_only(frame["stamp"].to_numpy())
+    position, rotation = _read_poses(frame)
     if kind == "deterministic":
         return Track(stamp, position, rotation, provenance=provenance, **words)
     settled = settle_convention(options, declared=header.convention, preset_order="state_order")
-    covariance = settled.to_right(
-        unpack_lower(_column_array(frame, COVARIANCE_COLUMNS)), (position, rotation)
-    )
+    matrices = _column_array(frame, COVARIANCE_COLUMNS, LOWER_TRIANGLE)
+    covariance = settled.to_right(matrices, (position, rotation))
     provenance = Provenance(provenance.name, provenance.format, settled.words, notes=settled.notes)
     words["cross"] = _read_cross(frame, settled, path)
     return GaussianTrack(stamp, position, rotation, covariance, provenance=provenance, **words)
@@ -154,8 +153,7 @@ def _particle_track(frame: pl.DataFrame, header: Header, words: dict[str, Any]) 
     track = ParticleTrack(
         stamp[start],
         np.append(start, len(stamp)),
-        _column_array(frame, POSE_COLUMNS[:3]),
-        _column_array(frame, POSE_COLUMNS[3:]),
+        *_read_poses(frame),
         frame["weight"].to_numpy(),
         log_weight=header.fields["WEIGHT_FORMAT"] == "log",
         weighted=header.fields["WEIGHTED"] == "true",
@@ -253,5 +251,19 @@ def _check_columns(path: Path, frame: pl.DataFrame, names: list[str]) -> None:
         raise FormatError(f"{path}: some values are missing (null)")
 
 
-def _column_array(frame: pl.DataFrame, names: list[str]) -> Floats:
-    return np.stack([frame[name].to_numpy() for name in names], axis=1)
+def _read_poses(frame: pl.DataFrame) -> tuple[Floats, Floats]:
+    """Positions (n, 3) and quaternions (n, 4)."""
+    position, rotation = POSE_COLUMNS[:3], POSE_COLUMNS[3:]
+    return (
+        _column_array(frame, position, np.arange(3)),
+        _column_array(frame, rotation, np.arange(4)),
+    )
+
+
+def _column_array(frame: pl.DataFrame, names: list[str], index: Ints) -> Floats:
+    """Arrays (n, *index.shape) with column index[i, ...] as entry (i, ...), made in cache."""
+    columns, out = frame.select(names), np.empty((len(frame), *index.shape))
+    flat = out.reshape(len(frame), index.size)
+    for part in chunks(len(frame)):
+        np.take(columns[part].to_numpy(), index.ravel(), axis=1, out=flat[part], mode="clip")
+    return read_only(out)

@@ -86,14 +86,15 @@ def parse_polars(text: bytes, form: RowFormat) -> ParsedRows | None:
     frame = _read_frame(text, form)
     if frame is None or any(frame.null_count().row(0)):
         return None
-    count = form.layout.stamps
+    series, count = list(frame.iter_columns()), form.layout.stamps
+    columns = [each.to_numpy() for each in series[count:]]
     if count == 0:
-        return np.arange(len(frame)), _columns(frame)
-    parsed = [_polars_stamps(frame.to_series(at), form) for at in range(count)]
+        return np.arange(len(frame)), columns
+    parsed = [_polars_stamps(each, form) for each in series[:count]]
     stamps = [stamp for stamp in parsed if stamp is not None]
     if len(stamps) < count:
         return None
-    return stamps[0] if count == 1 else np.stack(stamps, axis=1), _columns(frame[:, count:])
+    return stamps[0] if count == 1 else np.stack(stamps, axis=1), columns
 
 
 def _read_frame(text: bytes, form: RowFormat) -> "pl.DataFrame | None":
@@ -113,10 +114,6 @@ def _read_frame(text: bytes, form: RowFormat) -> "pl.DataFrame | None":
         return None
 
 
-def _columns(frame: "pl.DataFrame") -> list[Floats]:
-    return [column.to_numpy() for column in frame.iter_columns()]
-
-
 def _polars_stamps(decimals: "pl.Series", form: RowFormat) -> Ints | None:
     """Exact nanoseconds; None if one of them is no time."""
     import polars as pl  # noqa: PLC0415
@@ -124,6 +121,6 @@ def _polars_stamps(decimals: "pl.Series", form: RowFormat) -> Ints | None:
     scaled = decimals.to_physical()
     if form.layout.unit == "nanoseconds":
         scaled = scaled // NANOSECONDS
-    if len(scaled) and scaled.abs().max() > LAST_STAMP:  # type: ignore[operator]
+    if len(scaled) and max(scaled.max(), -scaled.min()) > LAST_STAMP:  # type: ignore[operator, type-var]
         return None
     return scaled.cast(pl.Int64).to_numpy()

@@ -6,7 +6,8 @@ line, which also finds the line to blame.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from gzip import GzipFile
 from io import SEEK_CUR
 from pathlib import Path
@@ -30,6 +31,7 @@ from smfeval.io.text_layout import (
 from smfeval.maths.arrays import Floats, read_only
 
 CHUNK_BYTES = 8 * 2**20  # stays in a last-level cache, and is much beside the cost of a call
+THREADED_BYTES = 4 * CHUNK_BYTES  # a smaller file is read before a second thread is of use
 COUNTED_BYTES = 2**18
 NEW_LINE = b"\n"
 LONG_LINE = f"a line is longer than {words.byte_size(LINE_BYTES)}; rows of numbers are shorter"
@@ -43,8 +45,10 @@ def read_numbers(path: Path, layout: Layout) -> NumberTable:
         reader = _Reader(path, layout, first, len(header) + 1)
         for number, line in enumerate(header, start=1):
             reader.note_comment(line.encode(), number)
-        # map holds no chunk while the next is read; a comprehension would
-        blocks = list(map(reader.read_block, _line_chunks(path, first, stream)))
+        chunks = _line_chunks(path, first, stream)
+        parsed = (_map_ahead if reader.size > THREADED_BYTES else map)(reader.parse_block, chunks)
+        # map holds no block while the next is made; a comprehension would
+        blocks = list(map(reader.take_block, parsed))
     blocks = [block for block in blocks if len(block.stamp)]
     if not blocks:
         raise FormatError(
@@ -113,6 +117,24 @@ def _rest_of_line(path: Path, stream: IO[bytes]) -> bytes:
     return rest
 
 
+def _map_ahead(function: Callable[[bytes], RowBlock], items: Iterator[bytes]) -> Iterator[RowBlock]:
+    """`map`, but while a thread makes a result, the last is used and the next item is read."""
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  slow to import
+
+    result, item = None, next(items, None)
+    with ThreadPoolExecutor(1) as thread:
+        while item is not None:
+            coming = thread.submit(function, item)
+            if result is not None:
+                yield result
+            try:
+                item = next(items, None)
+            finally:
+                result = coming.result()  # its error is the earlier one
+        if result is not None:
+            yield result
+
+
 class GrowingArray:
     """An array (n, *shape) that is filled from the front; room that stays empty costs no memory."""
 
@@ -141,6 +163,7 @@ class _Reader:
     def __init__(self, path: Path, layout: Layout, first: bytes, line: int):
         self.path, self.layout, self.line = path, layout, line
         self.size = path.stat().st_size  # bytes, of a gzipped file packed
+        self.expected = 0  # rows in all, guessed by the first chunk
         self.notes: list[str] = []
         self.cut = False
         self.parse: Parser | None = None  # chosen by the first chunk
@@ -149,16 +172,21 @@ class _Reader:
             self.notes.append(f"{path}: columns are separated by commas; read as such")
         self.matrices = GrowingArray(layout.packed.index.shape if layout.packed else ())
 
-    def read_block(self, text: bytes) -> RowBlock:
-        """Rows of one chunk of whole lines; packed matrices are poured onto their pile."""
+    def parse_block(self, text: bytes) -> RowBlock:
+        """Rows of one chunk of whole lines, all columns."""
         text = text if text.endswith(NEW_LINE) else self._end_last_line(text)
         (stamp, columns), line = self._parse_rows(text)
+        self.expected = self.expected or len(stamp) * self.size // max(len(text), 1)
+        return RowBlock(stamp, columns, line)
+
+    def take_block(self, block: RowBlock) -> RowBlock:
+        """The rows without their packed matrices, which are poured onto their pile."""
         packed = self.layout.packed
         if packed is None:
-            return RowBlock(stamp, columns, line)
-        expected = len(stamp) * self.size // max(len(text), 1)
-        packed.unpack(columns[packed.start - 1 :], self.matrices.new_rows(len(stamp), expected))
-        return RowBlock(stamp, columns[: packed.start - 1], line)
+            return block
+        matrices = self.matrices.new_rows(len(block.stamp), self.expected)
+        packed.unpack(block.columns[packed.start - 1 :], matrices)
+        return replace(block, columns=block.columns[: packed.start - 1])
 
     def _parse_rows(self, text: bytes) -> tuple[ParsedRows, range | list[int]]:
         """What is read, and the line of each row."""

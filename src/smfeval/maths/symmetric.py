@@ -100,7 +100,35 @@ def _columns(matrix: Floats) -> Floats:
 
 def smallest_pivot(matrix: Floats) -> Floats:
     """Smallest pivot of LDL^T of the correlation matrix; -inf where a variance is not positive."""
+    variance, pivots = _pivots(_columns(matrix))
+    smallest = np.where((variance > 0).all(axis=0), pivots.min(axis=0), -np.inf)
+    return np.nan_to_num(smallest, nan=-np.inf)
+
+
+def are_surely_definite(matrix: Floats) -> bool:
+    """Whether all are finite, symmetric to the last bit and, by pivots, definite. (n, d, d)."""
     columns = _columns(matrix)
+    if not all(np.array_equal(columns[i, :i], columns[:i, i]) for i in range(len(columns))):
+        return False
+    variance, pivots = _pivots(columns)
+    return bool(variance.min() > 0 and pivots.min() > SAFE_PIVOT)
+
+
+def eigenvalue_bound(matrix: Floats) -> Floats:
+    """Lower bound of the smallest eigenvalue of the correlation matrix: det (1 - 1/d)^(d - 1).
+
+    The others sum to at most d, so their product is at most (d / (d - 1))^(d - 1). -inf where a
+    variance or a pivot is not positive. (n, d, d) -> (n,).
+    """
+    variance, pivots = _pivots(_columns(matrix))
+    positive = (variance > 0).all(axis=0) & (pivots > 0).all(axis=0)
+    determinant = np.where(positive, pivots.prod(axis=0), -np.inf)
+    dimension = len(pivots)
+    return determinant * (1 - 1 / dimension) ** (dimension - 1)
+
+
+def _pivots(columns: Floats) -> tuple[Floats, Floats]:
+    """Diagonal, and pivots of LDL^T of the correlation matrix; (d, d, n), overwritten -> (d, n)."""
     dimension = len(columns)
     variance = columns[range(dimension), range(dimension)]
     pivots = np.empty_like(variance)
@@ -110,5 +138,4 @@ def smallest_pivot(matrix: Floats) -> Floats:
             for j in range(i + 1, dimension):
                 factor = columns[j, i] / columns[i, i]
                 columns[j, i + 1 : j + 1] -= factor * columns[i + 1 : j + 1, i]
-    smallest = np.where((variance > 0).all(axis=0), pivots.min(axis=0), -np.inf)
-    return np.nan_to_num(smallest, nan=-np.inf)
+    return variance, pivots

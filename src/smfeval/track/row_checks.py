@@ -15,6 +15,7 @@ from smfeval.errors import TrackError
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.stamps import seconds_text
 from smfeval.maths.symmetric import (
+    are_surely_definite,
     asymmetry,
     chunks,
     correlation_eigenvalue,
@@ -104,11 +105,14 @@ def _quaternion_sentence(rotation: Floats) -> Callable[[int], str]:
 
 def covariance_faults(covariance: Floats) -> list[Fault]:
     """Ways in which covariances can be bad: not finite, not symmetric, not semi-definite."""
-    finite, meant, symmetric, semidefinite = np.empty((4, len(covariance)), dtype=np.bool_)
+    finite, symmetric, semidefinite, meant = np.ones((4, len(covariance)), dtype=np.bool_)
     for part in chunks(len(covariance)):
-        finite[part], symmetric[part], semidefinite[part] = _classify(covariance[part])
-        variance = np.abs(np.diagonal(covariance[part], axis1=1, axis2=2))
-        meant[part] = ~((variance > 0) & (variance < SMALLEST_VARIANCE)).any(axis=1)
+        variance = np.diagonal(covariance[part], axis1=1, axis2=2)
+        usual = variance.min() >= SMALLEST_VARIANCE and variance.max() <= LARGEST_VARIANCE
+        if not (usual and are_surely_definite(covariance[part])):
+            finite[part], symmetric[part], semidefinite[part] = _classify(covariance[part])
+            size = np.abs(variance)
+            meant[part] = ~((size > 0) & (size < SMALLEST_VARIANCE)).any(axis=1)
     return [
         Fault(
             "covariance not finite",
