@@ -7,6 +7,7 @@ from smfeval.maths.normal import columns, factor_covariance
 from smfeval.maths.symmetric import (
     are_surely_definite,
     asymmetry,
+    axis_ratio_bound,
     correlation_eigenvalue,
     eigenvalue_bound,
     is_semidefinite,
@@ -69,6 +70,20 @@ def test_the_bound_of_what_is_not_definite_is_no_number_above_zero(rng):
     matrix[1, 3, :] = matrix[1, :, 3] = 0
     matrix[2, 2, 1] = np.nan
     assert (eigenvalue_bound(matrix) > 0).tolist() == [False, False, False, True]
+
+
+@pytest.mark.parametrize("d", [2, 3, 6])
+def test_the_ratio_of_the_axes_is_bounded_in_all_axes(d, rng):
+    matrix = covariances(200, rng, d)
+    turn = np.linalg.qr(rng.normal(size=(200, d, d)))[0]
+    turned = turn @ matrix @ turn.swapaxes(1, 2)
+    value, bound = np.linalg.eigvalsh(matrix), axis_ratio_bound(matrix)
+    assert ((bound > 0) & (bound <= value[:, 0] / value[:, -1])).all()
+    np.testing.assert_allclose(axis_ratio_bound(turned), bound, rtol=1e-6)
+    assert (bound <= correlation_eigenvalue(turned)).all()
+    matrix[0, :, 0] = matrix[0, 0, :] = 0
+    matrix[1] *= -1
+    assert (axis_ratio_bound(matrix)[:2] == -np.inf).all()
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e300])

@@ -25,8 +25,10 @@ from smfeval.maths import so3
 from smfeval.maths.arrays import Bools, Floats, median_of, quantile_of
 from smfeval.maths.normal import is_singular
 from smfeval.maths.stamps import NANOSECONDS, seconds_text
+from smfeval.maths.symmetric import axis_ratio_bound, chunks
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
 
+SURELY_REGULAR = 1e-9  # smallest over largest eigenvalue: far from what `is_singular` refuses
 AXES = ("xy", "xz", "yz", "x", "y", "z")  # where xyz cannot be scored, the first that can
 
 
@@ -61,6 +63,16 @@ def unusable_scans(track: GaussianTrack, axes: str) -> Bools:
     block = track.position_covariance[:, index][:, :, index]
     unknown: Bools = np.diagonal(block, axis1=1, axis2=2).max(axis=1) >= UNKNOWN_VARIANCE
     return is_singular(block) | unknown
+
+
+def surely_usable_scans(track: GaussianTrack) -> Bools:
+    """Scans whose position covariance is regular in whatever axes, and no placeholder. (n,)."""
+    usable = np.empty(len(track), dtype=np.bool_)
+    for part in chunks(len(track)):
+        block = track.covariance[part, :3, :3]
+        known = np.einsum("nii->n", block) < UNKNOWN_VARIANCE
+        usable[part] = known & (axis_ratio_bound(block) > SURELY_REGULAR)
+    return usable
 
 
 # Limits, chosen on the real tracks of six estimators and on the same tracks made wrong on purpose.
@@ -119,7 +131,10 @@ class ExaminedTrack:
     @cached_property
     def unusable_scans(self) -> int:
         """How many scans cannot be scored on all axes."""
-        return 0 if self.gaussian is None else int(unusable_scans(self.gaussian, "xyz").sum())
+        if self.gaussian is None:
+            return 0
+        doubtful = np.flatnonzero(~surely_usable_scans(self.gaussian))
+        return int(unusable_scans(self.gaussian[doubtful], "xyz").sum()) if len(doubtful) else 0
 
 
 def doubts(known: ExaminedTrack) -> tuple[Doubt, ...]:

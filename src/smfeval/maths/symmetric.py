@@ -127,6 +127,17 @@ def eigenvalue_bound(matrix: Floats) -> Floats:
     return determinant * (1 - 1 / dimension) ** (dimension - 1)
 
 
+def axis_ratio_bound(matrix: Floats) -> Floats:
+    """Lower bound of smallest over largest eigenvalue, the same in all axes: det / tr^d.
+
+    -inf where a variance or a pivot is not positive. (n, d, d) -> (n,).
+    """
+    variance, pivots = _pivots(_columns(matrix))
+    positive = (variance > 0).all(axis=0) & (pivots > 0).all(axis=0)
+    share = variance / np.where(positive, variance.sum(axis=0), 1.0)
+    return np.where(positive, pivots.prod(axis=0) * share.prod(axis=0), -np.inf)
+
+
 def _pivots(columns: Floats) -> tuple[Floats, Floats]:
     """Diagonal, and pivots of LDL^T of the correlation matrix; (d, d, n), overwritten -> (d, n)."""
     dimension = len(columns)
