@@ -1,11 +1,12 @@
 """A step of judging a claim after a fit, or of relative motion, on a dead reckoning. STEP SCANS."""
 
 import sys
+from typing import Any
 
 import numpy as np
 from timing import best, tell
 
-from smfeval import Evaluation, Options, evaluate
+from smfeval import Options, evaluate
 from smfeval.align.extent import parse_extent
 from smfeval.align.joint import Claim, Joint, growth
 from smfeval.align.projection import bound_covariance, fit_weights, projected_covariance
@@ -48,9 +49,10 @@ def windows_scored(horizon: int) -> dict[str, Floats]:
     return window_scores(windows(joint, horizon, claim, truth, gauge="se3", ends=ends))
 
 
-def evaluated(*horizons: str) -> Evaluation:
+def evaluated(*horizons: str) -> dict[str, Any]:
+    """Every number of an evaluation: they are computed when they are read."""
     options = Options(horizons=tuple(map(parse_extent, horizons)))
-    return evaluate(estimate, reference, options=options)
+    return evaluate(estimate, reference, options=options).to_dict()
 
 
 work = {

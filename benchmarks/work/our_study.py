@@ -22,6 +22,7 @@ from smfeval.studies.find import StudyTasks
 from smfeval.studies.plan import Plan
 from smfeval.studies.run import StudyPart, run_part, run_tasks
 from smfeval.studies.task import Input, Task
+from smfeval.summarise.numbers import metrics
 
 ESTIMATORS = 10  # that share each reference
 HALVES = (StudyPart(1, 2), StudyPart(2, 2))
@@ -59,11 +60,14 @@ def tasks_in(folder: Path, plan: Plan, count: int) -> list[Task]:
 
 
 def bare(tasks: list[Task]) -> None:
-    """What a user would write."""
+    """What a user would write for the same numbers and the same rows of scans."""
     for task in tasks:
         both = task.estimate, task.reference
         estimate, reference = (read(each.source, **dict(each.reading)) for each in both)
-        evaluate(estimate, reference, options=task.options)
+        found = evaluate(estimate, reference, options=task.options)
+        for name in metrics():
+            found.get(name)
+        found.per_scan()
 
 
 def in_parts(plan: Plan, tasks: list[Task], *parts: StudyPart) -> None:
