@@ -45,7 +45,7 @@ def evaluating(_) -> Case:
             np.sqrt(numbers) * numbers
         np.sort(numbers[:, 0, 0])
 
-    return Case(lambda: evaluate(estimate, reference), passes)
+    return Case(lambda: evaluate(estimate, reference).to_dict(), passes)
 
 
 def reading(suffix: str) -> Callable[[Path], Case]:

@@ -120,11 +120,9 @@ def eigenvalue_bound(matrix: Floats) -> Floats:
     The others sum to at most d, so their product is at most (d / (d - 1))^(d - 1). -inf where a
     variance or a pivot is not positive. (n, d, d) -> (n,).
     """
-    variance, pivots = _pivots(_columns(matrix))
-    positive = (variance > 0).all(axis=0) & (pivots > 0).all(axis=0)
-    determinant = np.where(positive, pivots.prod(axis=0), -np.inf)
+    positive, _, pivots = _positive_pivots(matrix)
     dimension = len(pivots)
-    return determinant * (1 - 1 / dimension) ** (dimension - 1)
+    return np.where(positive, pivots.prod(axis=0) * (1 - 1 / dimension) ** (dimension - 1), -np.inf)
 
 
 def axis_ratio_bound(matrix: Floats) -> Floats:
@@ -132,10 +130,17 @@ def axis_ratio_bound(matrix: Floats) -> Floats:
 
     -inf where a variance or a pivot is not positive. (n, d, d) -> (n,).
     """
-    variance, pivots = _pivots(_columns(matrix))
-    positive = (variance > 0).all(axis=0) & (pivots > 0).all(axis=0)
-    share = variance / np.where(positive, variance.sum(axis=0), 1.0)
+    positive, variance, pivots = _positive_pivots(matrix)
+    share = variance / variance.max(axis=0)
+    share /= share.sum(axis=0)
     return np.where(positive, pivots.prod(axis=0) * share.prod(axis=0), -np.inf)
+
+
+def _positive_pivots(matrix: Floats) -> tuple[Bools, Floats, Floats]:
+    """Where variances and pivots are all positive; both, and ones elsewhere. (n,), (d, n) twice."""
+    variance, pivots = _pivots(_columns(matrix))
+    positive: Bools = np.all((variance > 0) & (variance < np.inf) & (pivots > 0), axis=0)
+    return positive, np.where(positive, variance, 1.0), np.where(positive, pivots, 1.0)
 
 
 def _pivots(columns: Floats) -> tuple[Floats, Floats]:

@@ -41,7 +41,7 @@ def pretended(monkeypatch):
 
 @pytest.fixture
 def undrawn(pretended, monkeypatch):
-    monkeypatch.setattr(casestudy, "_draw", lambda study, chosen, arguments: None)
+    monkeypatch.setattr(casestudy, "_draw", lambda study, chosen: None)
 
 
 def test_figures_and_page_are_drawn(pretended, capsys, tmp_path, monkeypatch):
