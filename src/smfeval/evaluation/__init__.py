@@ -1,7 +1,9 @@
 """The whole way: pair in time, bring to one frame, score each scan, summarise the track."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -45,6 +47,8 @@ __all__ = [
     "score_scans",
 ]
 
+Result = TypeVar("Result")
+
 REQUIRED_RULES = ("ape", "nees", "pit")  # rules that the summary and the verdict are made of
 
 
@@ -66,14 +70,16 @@ def evaluate(
     options = tracks.options
 
     claim = align_claim(tracks.estimate, tracks.joint, tracks.alignment, tracks.kind)
+    oriented = partial(
+        score_orientation, tracks.estimate, tracks.reference, claim, tracks.left, fit=tracks.fit
+    )
+    orientation = beside(partial(oriented, options=options), scans=len(tracks.left))
     motion = judge_motion(claim, tracks.reference, options.space, horizon=options.scored_horizon)
     position = summarise_position(score_left(tracks, claim), options, motion)
 
     doubts = doubts_beside(estimate, reference, tracks.matched)
     why = explanation(doubts)
-    orientation = score_orientation(
-        tracks.estimate, tracks.reference, claim, tracks.left, fit=tracks.fit, options=options
-    ).after_doubt(why)
+    turned = orientation().after_doubt(why)
     risk = gap_risk_of(position, tracks.pairs, tracks.left, granted=options.reference_covariance)
     verdict = judge_gaps(judge_track(position, tracks.fit, motion), risk)
     return Evaluation(
@@ -85,15 +91,30 @@ def evaluate(
         gap_risk=risk,
         alignment=tracks.alignment,
         position=position,
-        rotation=orientation.rotation,
-        pose=orientation.pose,
+        rotation=turned.rotation,
+        pose=turned.pose,
         relative=relative_errors(position, options),
         claim=claim,
         relative_motion=motion,
         verdict=verdict.after_doubt(why, loss(doubts)),
         doubts=doubts,
-        notes=(*notes, *tracks.notes, *orientation.notes),
+        notes=(*notes, *tracks.notes, *turned.notes),
     )
+
+
+MANY_SCANS = 300_000  # from here on a second thread saves more time than it costs
+
+
+def beside(work: Callable[[], Result], *, scans: int) -> Callable[[], Result]:
+    """What asks for the result of some work; of many scans, a thread begins with it at once."""
+    if scans < MANY_SCANS:
+        return work
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  rarely needed
+
+    pool = ThreadPoolExecutor(1)
+    result = pool.submit(work).result
+    pool.shutdown(wait=False)
+    return result
 
 
 @dataclass(frozen=True)

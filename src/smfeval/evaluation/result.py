@@ -44,7 +44,10 @@ PER_SCAN = "smfeval.io.results"  # opened by name: the core knows no files
 
 @dataclass(frozen=True)
 class ScoredScans:
-    """The scans that were scored: aligned beliefs, reference, residuals and one series per rule."""
+    """The scans that were scored: aligned beliefs, reference, residuals and one series per rule.
+
+    Series are computed when they are first read (`score.rules.Series`), as numbers are.
+    """
 
     kept_scans: Ints  # of the scans left to score, those with a regular covariance
     estimate: AnyTrack
