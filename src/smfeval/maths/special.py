@@ -46,7 +46,7 @@ def t_tail(degrees: int, t: float) -> float:
     square = degrees + t * t
     cosine2, sine = degrees / square, t / sqrt(square)
     if not cosine2 <= FLAT:
-        return float(1 - t_cdf(degrees, np.float64(t)))
+        return float(1 - t_cdf(degrees, np.array(t)))
     if cosine2 == 0:
         return 0.0
     terms = np.arange(degrees, degrees + 2 * ceil(NEGLIGIBLE / -log(cosine2)), 2)

@@ -91,9 +91,10 @@ def effect_of(response: Floats, columns: Floats, *, most: float) -> ColumnEffect
     rows, scans = columns.T, len(columns)
     flat, measured = rows.reshape(len(rows), -1), response.T.reshape(-1)
     moment = flat @ flat.T / scans
-    value = np.linalg.solve(moment, flat @ measured / scans)
+    value = np.asarray(np.linalg.solve(moment, flat @ measured / scans), np.float64)
     left = (measured - value @ flat).reshape(rows.shape[1:])
-    influence = value[:, None] + np.linalg.solve(moment, np.einsum("pdn,dn->pn", rows, left))
+    influence: Floats = np.linalg.inv(moment) @ np.einsum("pdn,dn->pn", rows, left)
+    influence += value[:, None]
     _, below, effective = _means(influence, most)
     return ColumnEffect(value, 2 * np.minimum(below, 1 - below), effective)
 

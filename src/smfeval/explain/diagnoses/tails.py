@@ -62,8 +62,8 @@ def fit_t(nees: Floats, d: int) -> tuple[float, float]:
     nu = NU[:, None]
     scale = np.full((len(NU), 1), max(float(np.median(nees)) / d, LEAST_SCALE))
     for _ in range(STEPS):
-        weight = (nu + d) / (nu + nees / scale)
-        scale = np.maximum((weight * nees).mean(axis=-1, keepdims=True) / d, LEAST_SCALE)
+        weighted = (nu + d) * scale * np.mean(nees / (nu * scale + nees), axis=-1, keepdims=True)
+        scale = np.maximum(weighted / d, LEAST_SCALE)
     best = int(np.argmax(t_log_density(nees, scale, nu, d).mean(axis=-1)))
     return float(scale[best, 0]), float(NU[best])
 
