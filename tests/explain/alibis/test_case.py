@@ -129,7 +129,7 @@ def test_singular_scans_stay_left_out(rng):
 def test_noise_of_the_reference_enters_as_s_plus_sigma_squared(rng):
     case, _ = case_of(evaluated(rng))
     relative, enough = noise_curve(case)
-    residuals = case.residuals()
+    residuals = case.residuals
     for sigma in (0.0, 0.003, 0.2):
         wider = residuals.covariance + sigma**2 * np.eye(3)
         direct = np.einsum("ni,nij,nj->n", residuals.error, np.linalg.inv(wider), residuals.error)
@@ -140,7 +140,7 @@ def test_noise_of_the_reference_enters_as_s_plus_sigma_squared(rng):
 
 def test_jitter_enters_as_the_outer_product_of_the_velocity(rng):
     case, _ = case_of(evaluated(rng))
-    relative, residuals = jitter_curve(case), case.residuals()
+    relative, residuals = jitter_curve(case), case.residuals
     v = scored_velocity(case)
     for jitter in (0.0, 0.002, 0.5):
         wider = residuals.covariance + jitter**2 * v[:, :, None] * v[:, None, :]

@@ -8,7 +8,7 @@ are scored under what the claim leaves after that fit, and judged by the rule of
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -37,6 +37,8 @@ from smfeval.summarise.quantities import K_AT_95, VERDICT_LEVEL
 from smfeval.summarise.verdict import Verdict, verdict_numbers
 from smfeval.track import AnyTrack, CrossCovariance, GaussianTrack, ParticleTrack, Track
 
+# what does not change with the reference's covariance
+OF_THE_POSES = ("scored_scans", "alignment", "claim", "scored_estimate", "aligned_estimate")
 IDENTITY_ROTATION = np.array([0.0, 0.0, 0.0, 1.0])
 
 
@@ -60,7 +62,7 @@ class AlibiCase:
     has_clock: bool = False  # a clock offset was found for it
     gap_risk: GapRisk | None = None  # of the evaluation
 
-    @property
+    @cached_property
     def scored_scans(self) -> Ints:
         """Scans that are scored."""
         return self.left[self.is_regular[self.left]]
@@ -92,13 +94,29 @@ class AlibiCase:
             return replace(claim, how="after a fit", covariance=None)
         return claim
 
+    @cached_property
+    def scored_estimate(self) -> GaussianTrack:
+        """The estimate at the scored scans."""
+        return _rows(self.estimate, self.scored_scans)
+
+    @cached_property
+    def scored_reference(self) -> Track:
+        """The reference at the scored scans."""
+        return _rows(self.reference, self.scored_scans)
+
+    @cached_property
+    def aligned_estimate(self) -> AnyTrack:
+        """The same in the reference's world."""
+        return self.alignment(self.scored_estimate)
+
+    @cached_property
     def residuals(self) -> Residuals:
         """Residuals of the scored scans, alignment and covariances done anew."""
-        scans, claimed = self.scored_scans, self.claim.covariance
+        claimed = self.claim.covariance
         return self.options.space.residuals(
-            self.alignment(self.estimate[scans]),
-            self.reference[scans],
-            None if claimed is None else claimed[scans],
+            self.aligned_estimate,
+            self.scored_reference,
+            None if claimed is None else claimed[self.scored_scans],
         )
 
     def error(self) -> Floats:
@@ -166,7 +184,8 @@ class AlibiCase:
         )
         options = replace(self.options, reference_covariance=True)
         changed = replace(self, reference=noisy, options=options)
-        changed.__dict__["claim"] = self.claim  # the same poses and alignment: the same claim
+        same = {name: getattr(self, name) for name in OF_THE_POSES}
+        changed.__dict__.update(same)
         return changed
 
     def thin(self, limit: int) -> "AlibiCase":
@@ -186,6 +205,14 @@ class AlibiCase:
             fitted=np.searchsorted(kept, fitted),
             left=np.searchsorted(kept, left),
         )
+
+
+AnyOf = TypeVar("AnyOf", GaussianTrack, Track)
+
+
+def _rows(track: AnyOf, scans: Ints) -> AnyOf:
+    """The track at some scans in their order; itself where these are all."""
+    return track if len(scans) == len(track) else track[scans]
 
 
 def evenly_spaced(index: Ints, limit: int) -> Ints:
@@ -290,7 +317,7 @@ def as_judgement(verdict: Verdict, k: Number, nees_median: float, scans: int) ->
 
 def judge(case: AlibiCase, relative: Floats | None = None) -> AlibiJudgement:
     """The case as it stands, by the rule of the evaluation; `relative` NEES may be given. (m,)."""
-    residuals = case.residuals() if relative is not None else regular_residuals(case)
+    residuals = case.residuals if relative is not None else regular_residuals(case)
     relative = case.relative_nees(residuals) if relative is None else relative
     k = k_number(case, relative)
     median = float(np.median(relative * case.honest_median[case.scored_scans]))
@@ -307,8 +334,8 @@ def try_judge(case: AlibiCase) -> tuple[AlibiJudgement | None, str | None]:
 
 def regular_residuals(case: AlibiCase) -> Residuals:
     """Residuals whose covariances have an inverse; raises where a change took it."""
-    residuals = case.residuals()
-    singular = int(normal.is_singular(residuals.predicted_covariance).sum())
+    residuals = case.residuals
+    singular = int(residuals.likelihood_terms.singular.sum())
     if singular:
         raise SeriesError(
             f"it makes {words.count(singular)} of {words.count(len(residuals))} covariances "
@@ -332,8 +359,8 @@ def _verdict(case: AlibiCase, residuals: Residuals, k: Number) -> Verdict:
     scans = case.scored_scans
     scored = SpaceScores(
         kept_scans=scans,
-        estimate=case.estimate[scans],
-        reference=case.reference[scans],
+        estimate=case.scored_estimate,
+        reference=case.scored_reference,
         residuals=residuals,
         series={"ape": np.linalg.norm(residuals.error, axis=1)},
         singular=len(case.left) - len(scans),

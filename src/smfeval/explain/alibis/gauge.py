@@ -10,12 +10,24 @@ import numpy as np
 
 from smfeval import words
 from smfeval.align.gauge import AlignmentKind
-from smfeval.associate.pairing import without_covariance
+from smfeval.associate.pairing import check_reference, without_covariance
 from smfeval.compare.frames import GAUGES_BY_FREEDOM
 from smfeval.compare.sensitivity import SWEPT_GAUGES
 from smfeval.errors import SmfevalError
-from smfeval.evaluation import Evaluation, evaluate
-from smfeval.explain.alibis.case import Alibi, AlibiCase, AlibiName, evaluated_judgement, try_judge
+from smfeval.evaluation import Evaluation, align_tracks, score_left, summarise_position
+from smfeval.evaluation.claim import align_claim, judge_motion
+from smfeval.evaluation.metrics import gap_risk_of, judge_gaps, judge_track
+from smfeval.explain.alibis.case import (
+    Alibi,
+    AlibiCase,
+    AlibiJudgement,
+    AlibiName,
+    as_judgement,
+    try_judge,
+)
+from smfeval.options import Options
+from smfeval.summarise.quantities import K_AT_95
+from smfeval.track import AnyTrack
 
 PREFIX = 0.1  # of the path
 UNFITTED_ALIGNMENTS = ("none", "first-pose")
@@ -66,7 +78,20 @@ def continuous_reference(evaluation: Evaluation) -> Alibi:
         reference = without_covariance(reference)
     changed = replace(options, association="gp", reference_covariance=True, rules=(), horizons=())
     try:
-        found = evaluated_judgement(evaluate(evaluation.estimate, reference, options=changed))
+        found = _judge_position(evaluation.estimate, reference, changed)
     except SmfevalError as error:
         return Alibi(NAME, GRANTED, None, reason=str(error))
     return Alibi(NAME, f"{GRANTED}, {words.count(found.scans)} scans", found)
+
+
+def _judge_position(estimate: AnyTrack, reference: AnyTrack, options: Options) -> AlibiJudgement:
+    """The verdict of an evaluation as read: without rotations, and without doubts about files."""
+    tracks = align_tracks(estimate, check_reference(estimate, reference), options)
+    options = tracks.options
+    claim = align_claim(tracks.estimate, tracks.joint, tracks.alignment, tracks.kind)
+    motion = judge_motion(claim, tracks.reference, options.space, all_bounds=False)
+    position = summarise_position(score_left(tracks, claim), options, motion)
+    risk = gap_risk_of(position, tracks.pairs, tracks.left, granted=options.reference_covariance)
+    verdict = judge_gaps(judge_track(position, tracks.fit, motion), risk)
+    median, k = position.by_quantity["nees_median"].value, position.numbers[K_AT_95]
+    return as_judgement(verdict, k, median, len(position.residuals))

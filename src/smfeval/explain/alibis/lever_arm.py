@@ -159,7 +159,7 @@ def kindest_arm(case: AlibiCase, reach: float) -> Floats:
 
 def linearise_nees(case: AlibiCase) -> QuadraticForms:
     """Relative NEES as squares in dt, alignment done again."""
-    residuals = case.residuals()
+    residuals = case.residuals
     scale = np.sqrt(case.honest_median[case.scored_scans])[:, None]
     moved = [case.with_lever_arm(SMALL_M * axis).error() for axis in np.eye(3)]
     columns = [(error - residuals.error) / SMALL_M for error in moved]
