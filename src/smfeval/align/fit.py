@@ -164,10 +164,13 @@ FITS: dict[str, Callable[[Floats, Floats], Alignment]] = {
 def _centre_positions(source: Floats, target: Floats) -> CentredPositions:
     if len(source) < FEWEST_POSITIONS:
         raise PairingError(f"{len(source)} matched poses are too few for a fit; 3 are needed")
-    # from the first pose on, so that poses at one point have exactly no spread
-    ours = source[0] + (source - source[0]).mean(axis=0)
-    theirs = target[0] + (target - target[0]).mean(axis=0)
+    ours, theirs = centre_of(source), centre_of(target)
     return CentredPositions(ours, theirs, source - ours, target - theirs)
+
+
+def centre_of(position: Floats) -> Floats:
+    """Mean, from the first pose on: poses at one point have exactly no spread. (n, 3) -> (3,)."""
+    return position[0] + (position - position[0]).mean(axis=0)
 
 
 def _rotation(cross: Floats) -> Floats:

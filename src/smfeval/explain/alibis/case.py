@@ -39,6 +39,7 @@ from smfeval.track import AnyTrack, CrossCovariance, GaussianTrack, ParticleTrac
 
 # what does not change with the reference's covariance
 OF_THE_POSES = ("scored_scans", "alignment", "claim", "scored_estimate", "aligned_estimate")
+UNFITTED_ALIGNMENTS = ("none", "first-pose")
 IDENTITY_ROTATION = np.array([0.0, 0.0, 0.0, 1.0])
 
 
@@ -140,8 +141,8 @@ class AlibiCase:
 
         The body a moment before is a point of the body now, as far as the covariance goes.
         """
-        moved, whole = self.positions_at_offset(offset_s), self.estimate
-        shift = moved.estimate.position - whole.position
+        position, whole = self.positions_at_offset(offset_s), self.estimate
+        shift = position - whole.position
         carry = lever(so3.rotate_back(whole.rotation, shift))
         covariance = carry @ whole.covariance @ np.swapaxes(carry, 1, 2)
         covariance = 0.5 * (covariance + np.swapaxes(covariance, 1, 2))
@@ -150,15 +151,18 @@ class AlibiCase:
             first, second = cross.pairs.T
             block = carry[first] @ cross.block @ np.swapaxes(carry[second], 1, 2)
             cross = CrossCovariance(cross.pairs, block)
-        rows = {"position": moved.estimate.position, "covariance": covariance}
+        rows = {"position": position, "covariance": covariance}
         return replace(self, estimate=whole.with_arrays(rows, cross=cross))
 
-    def positions_at_offset(self, offset_s: float) -> "AlibiCase":
-        """The same with the covariances as they are: what a search of many offsets needs."""
+    def positions_at_offset(self, offset_s: float) -> Floats:
+        """The positions alone: what a search of many offsets needs. (n, 3)."""
         assert self.velocity is not None
         assert self.acceleration is not None
         shift = -offset_s * self.velocity + 0.5 * offset_s**2 * self.acceleration
-        position = self.estimate.position + shift
+        return self.estimate.position + shift
+
+    def at_positions(self, position: Floats) -> "AlibiCase":
+        """With other positions, and the covariances as they are. (n, 3)."""
         return replace(self, estimate=self.estimate.with_arrays({"position": position}))
 
     def with_lever_arm(self, arm: Floats) -> "AlibiCase":

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from smfeval import words
-from smfeval.align.fit import turn_and_scale
+from smfeval.align.fit import Alignment, centre_of, turn_and_scale
 from smfeval.explain.alibis.case import (
+    UNFITTED_ALIGNMENTS,
     Alibi,
     AlibiCase,
     Need,
@@ -20,7 +21,7 @@ from smfeval.explain.alibis.case import (
     try_judge,
 )
 from smfeval.maths import normal, so3
-from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.arrays import Floats
 
 REACH_S = 0.05  # a larger offset shows in any plot of the two tracks
 STEP_S = 1e-3
@@ -81,57 +82,40 @@ def _k_at_offsets(case: AlibiCase, offsets: Iterable[float]) -> Floats:
     root = np.linalg.cholesky(case.residuals.predicted_covariance)
     whitening = np.linalg.inv(root)  # once: covariances of a search have an inverse
     honest = case.honest_median[case.scored_scans]
-    moving, target = _curves(case, case.scored_scans)
-    columns, align = case.options.space.columns, _alignment_at_offsets(case)
+    target = case.scored_reference.position
+    columns, fit = case.options.space.columns, _fit_curve(case)
 
     def k_at(offset: float) -> float:
-        turn, shift = align(offset)
-        error = turn[columns] @ moving(offset) + shift[columns, None] - target[columns]
-        white = np.einsum("nij,jn->in", whitening, error)
-        return float(np.median(np.einsum("dn,dn->n", white, white) / honest))
+        position = case.positions_at_offset(offset)
+        turn, shift = fit(position)
+        error = (so3.rotate_all(turn, position[case.scored_scans]) + shift - target)[:, columns]
+        white = (whitening @ error[:, :, None])[:, :, 0]
+        return float(np.median(np.einsum("nd,nd->n", white, white) / honest))
 
     return np.array([k_at(offset) for offset in offsets])
 
 
-def _curves(case: AlibiCase, scans: Ints) -> tuple[Callable[[float], Floats], Floats]:
-    """Positions of some scans as a function of the offset, and those of the reference. (3, n)."""
-    assert case.velocity is not None
-    assert case.acceleration is not None
-    at_zero, velocity, acceleration, target = (
-        np.ascontiguousarray(each[scans].T)
-        for each in (
-            case.estimate.position,
-            case.velocity,
-            case.acceleration,
-            case.reference.position,
-        )
-    )
-    return lambda offset: at_zero - offset * velocity + 0.5 * offset**2 * acceleration, target
+def _fit_curve(case: AlibiCase) -> Callable[[Floats], tuple[Floats, Floats]]:
+    """Scale times rotation, and translation, of the fit to positions that were moved. (n, 3)."""
+    if case.kind in UNFITTED_ALIGNMENTS:
+        return lambda position: _parts(case.at_positions(position).alignment)
+    theirs = case.reference.position[case.fitted]
+    their_centre = centre_of(theirs)
+    theirs = theirs - their_centre
+
+    def fit(position: Floats) -> tuple[Floats, Floats]:
+        ours = position[case.fitted]
+        centre = centre_of(ours)
+        ours = ours - centre
+        rotation, scale = turn_and_scale(case.kind, theirs.T @ ours, float(np.sum(ours**2)))
+        turn = scale * rotation
+        return turn, their_centre - turn @ centre
+
+    return fit
 
 
-def _alignment_at_offsets(case: AlibiCase) -> Callable[[float], tuple[Floats, Floats]]:
-    """The fit of the case as a function of the offset: scale times rotation, and translation."""
-    if case.kind in ("none", "first-pose"):
-
-        def of_no_scan(offset: float) -> tuple[Floats, Floats]:
-            found = case.positions_at_offset(offset).alignment
-            return found.scale * found.rotation, found.translation
-
-        return of_no_scan
-
-    moving, target = _curves(case, case.fitted)
-    centre = target.mean(axis=1)
-    target = target - centre[:, None]
-
-    def fitted(offset: float) -> tuple[Floats, Floats]:
-        source = moving(offset)
-        middle = source.mean(axis=1)
-        source -= middle[:, None]
-        square = float(np.einsum("in,in->", source, source))
-        rotation, scale = turn_and_scale(case.kind, target @ source.T, square)
-        return scale * rotation, centre - scale * rotation @ middle
-
-    return fitted
+def _parts(found: Alignment) -> tuple[Floats, Floats]:
+    return found.scale * found.rotation, found.translation
 
 
 SOFTWARE_S = 0.01  # stamps that software takes on a busy host; hardware is far better

@@ -18,6 +18,7 @@ from smfeval.evaluation import Evaluation, align_tracks, score_left, summarise_p
 from smfeval.evaluation.claim import align_claim, judge_motion
 from smfeval.evaluation.metrics import gap_risk_of, judge_gaps, judge_track
 from smfeval.explain.alibis.case import (
+    UNFITTED_ALIGNMENTS,
     Alibi,
     AlibiCase,
     AlibiJudgement,
@@ -30,7 +31,6 @@ from smfeval.summarise.quantities import K_AT_95
 from smfeval.track import AnyTrack
 
 PREFIX = 0.1  # of the path
-UNFITTED_ALIGNMENTS = ("none", "first-pose")
 
 
 def gauges(case: AlibiCase) -> tuple[Alibi, ...]:

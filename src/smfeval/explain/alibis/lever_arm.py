@@ -17,13 +17,14 @@ import numpy as np
 
 from smfeval import words
 from smfeval.explain.alibis.case import (
+    IDENTITY_ROTATION,
     Alibi,
     AlibiCase,
     ExtrinsicTolerance,
     Need,
     try_judge,
 )
-from smfeval.maths import normal
+from smfeval.maths import normal, se3
 from smfeval.maths.arrays import Floats
 
 CORNERS = np.array(list(product((-1.0, 1.0), repeat=3))) / np.sqrt(3)
@@ -161,13 +162,19 @@ def linearise_nees(case: AlibiCase) -> QuadraticForms:
     """Relative NEES as squares in dt, alignment done again."""
     residuals = case.residuals
     scale = np.sqrt(case.honest_median[case.scored_scans])[:, None]
-    moved = [case.with_lever_arm(SMALL_M * axis).error() for axis in np.eye(3)]
+    moved = [case.at_positions(_moved(case, SMALL_M * axis)).error() for axis in np.eye(3)]
     columns = [(error - residuals.error) / SMALL_M for error in moved]
     b, *a = (
         normal.whiten(x, residuals.predicted_covariance) / scale
         for x in (residuals.error, *columns)
     )
     return quadratic_forms(b, np.stack(a, axis=2))
+
+
+def _moved(case: AlibiCase, arm: Floats) -> Floats:
+    """Positions of the point that is `arm` (body axes, metres) away. (3,) -> (n, 3)."""
+    pose = case.estimate.position, case.estimate.rotation
+    return se3.compose(pose, (arm, IDENTITY_ROTATION))[0]
 
 
 def _need(terms: QuadraticForms) -> Need:
