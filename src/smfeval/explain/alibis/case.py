@@ -7,7 +7,7 @@ are scored under what the claim leaves after that fit, and judged by the rule of
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from functools import cached_property, wraps
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -98,12 +98,12 @@ class AlibiCase:
     @cached_property
     def scored_estimate(self) -> GaussianTrack:
         """The estimate at the scored scans."""
-        return _rows(self.estimate, self.scored_scans)
+        return select_scans(self.estimate, self.scored_scans)
 
     @cached_property
     def scored_reference(self) -> Track:
         """The reference at the scored scans."""
-        return _rows(self.reference, self.scored_scans)
+        return select_scans(self.reference, self.scored_scans)
 
     @cached_property
     def aligned_estimate(self) -> AnyTrack:
@@ -117,7 +117,7 @@ class AlibiCase:
         return self.options.space.residuals(
             self.aligned_estimate,
             self.scored_reference,
-            None if claimed is None else claimed[self.scored_scans],
+            None if claimed is None else select_scans(claimed, self.scored_scans),
         )
 
     def error(self) -> Floats:
@@ -188,8 +188,7 @@ class AlibiCase:
         )
         options = replace(self.options, reference_covariance=True)
         changed = replace(self, reference=noisy, options=options)
-        same = {name: getattr(self, name) for name in OF_THE_POSES}
-        changed.__dict__.update(same)
+        vars(changed).update({name: getattr(self, name) for name in OF_THE_POSES})
         return changed
 
     def thin(self, limit: int) -> "AlibiCase":
@@ -211,12 +210,27 @@ class AlibiCase:
         )
 
 
-AnyOf = TypeVar("AnyOf", GaussianTrack, Track)
+OfScans = TypeVar("OfScans", GaussianTrack, Track, Floats)
+Found = TypeVar("Found")
 
 
-def _rows(track: AnyOf, scans: Ints) -> AnyOf:
-    """The track at some scans in their order; itself where these are all."""
-    return track if len(scans) == len(track) else track[scans]
+def select_scans(whole: OfScans, scans: Ints) -> OfScans:
+    """Some scans in their order, of a track or an array; the whole where these are all."""
+    return whole if len(scans) == len(whole) else whole[scans]
+
+
+def once_for_each_case(function: Callable[[AlibiCase], Found]) -> Callable[[AlibiCase], Found]:
+    """The function, which does its work once for each case: cases are frozen."""
+    name = f"{function.__module__}.{function.__qualname__}"
+
+    @wraps(function)
+    def remembered(case: AlibiCase) -> Found:
+        kept: dict[str, Any] = vars(case)
+        if name not in kept:
+            kept[name] = function(case)
+        return kept[name]
+
+    return remembered
 
 
 def evenly_spaced(index: Ints, limit: int) -> Ints:
@@ -254,7 +268,9 @@ def case_of(evaluation: Evaluation) -> tuple[AlibiCase, tuple[str, ...]]:
         has_clock=evaluation.clock is not None,
         gap_risk=evaluation.gap_risk,
     )
-    return replace(case, is_regular=_is_regular(case)), notes
+    scored = replace(case, is_regular=_is_regular(case))
+    vars(scored).update(alignment=case.alignment, claim=case.claim)
+    return scored, notes
 
 
 def _is_regular(case: AlibiCase) -> Bools:

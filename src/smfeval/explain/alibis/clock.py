@@ -18,6 +18,8 @@ from smfeval.explain.alibis.case import (
     crossing,
     judge,
     median_curve,
+    once_for_each_case,
+    select_scans,
     try_judge,
 )
 from smfeval.maths import normal, so3
@@ -52,6 +54,7 @@ def kindest_offset(case: AlibiCase) -> float:
     return float(offsets[np.argmin(k)])
 
 
+@once_for_each_case
 def offset_curve(case: AlibiCase) -> tuple[Floats, Floats]:
     """Offsets within reach, and k at each: every millisecond, and finer about the best."""
     count = round(REACH_S / STEP_S)
@@ -80,7 +83,8 @@ def needed_offset(offsets: Floats, k: Floats) -> Need:
 def _k_at_offsets(case: AlibiCase, offsets: Iterable[float]) -> Floats:
     """k at each offset; covariances stay, for they hardly change within reach."""
     root = np.linalg.cholesky(case.residuals.predicted_covariance)
-    whitening = np.linalg.inv(root)  # once: covariances of a search have an inverse
+    # once: covariances of a search have an inverse
+    whitening = np.ascontiguousarray(np.linalg.inv(root).transpose(1, 2, 0))
     honest = case.honest_median[case.scored_scans]
     target = case.scored_reference.position
     columns, fit = case.options.space.columns, _fit_curve(case)
@@ -88,9 +92,10 @@ def _k_at_offsets(case: AlibiCase, offsets: Iterable[float]) -> Floats:
     def k_at(offset: float) -> float:
         position = case.positions_at_offset(offset)
         turn, shift = fit(position)
-        error = (so3.rotate_all(turn, position[case.scored_scans]) + shift - target)[:, columns]
-        white = (whitening @ error[:, :, None])[:, :, 0]
-        return float(np.median(np.einsum("nd,nd->n", white, white) / honest))
+        moved = so3.rotate_all(turn, select_scans(position, case.scored_scans))
+        error = (moved + shift - target)[:, columns]
+        white = np.einsum("ijn,jn->in", whitening, np.ascontiguousarray(error.T))
+        return float(np.median(np.einsum("dn,dn->n", white, white) / honest))
 
     return np.array([k_at(offset) for offset in offsets])
 
@@ -104,7 +109,7 @@ def _fit_curve(case: AlibiCase) -> Callable[[Floats], tuple[Floats, Floats]]:
     theirs = theirs - their_centre
 
     def fit(position: Floats) -> tuple[Floats, Floats]:
-        ours = position[case.fitted]
+        ours = select_scans(position, case.fitted)
         centre = centre_of(ours)
         ours = ours - centre
         rotation, scale = turn_and_scale(case.kind, theirs.T @ ours, float(np.sum(ours**2)))

@@ -11,6 +11,7 @@ lever arms; the least median NEES over dt is searched (`ball`), and judged witho
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 
 import numpy as np
@@ -22,6 +23,7 @@ from smfeval.explain.alibis.case import (
     AlibiCase,
     ExtrinsicTolerance,
     Need,
+    once_for_each_case,
     try_judge,
 )
 from smfeval.maths import normal, se3
@@ -47,10 +49,19 @@ class QuadraticForms:
 
     def medians(self, x: Floats) -> Floats:
         """The median over the scans, for many x at once. (m, 3) -> (m,)."""
+        row, column = np.tril_indices(3)
+        powers = np.concatenate([x[:, row] * x[:, column], x, np.ones((len(x), 1))], axis=1)
         # einsum, for the threads of a BLAS cost more than these products
-        bent = np.einsum("mi,mj,nij->mn", x, x, self.curvature)
-        values = bent + 2 * np.einsum("mi,ni->mn", x, self.slope) + self.constant
+        values = np.einsum("mp,pn->mn", powers, self.coefficients)
         return np.median(values, axis=1)
+
+    @cached_property
+    def coefficients(self) -> Floats:
+        """Of the six products of two of x, of x and of one. (10, n)."""
+        row, column = np.tril_indices(3)
+        twice = np.where(row == column, 1.0, 2.0)
+        bent = self.curvature[:, row, column] * twice
+        return np.concatenate([bent.T, 2 * self.slope.T, self.constant[None]])
 
     def median_at(self, x: Floats) -> float:
         """The median at one x. (3,)."""
@@ -158,6 +169,7 @@ def kindest_arm(case: AlibiCase, reach: float) -> Floats:
     return least_median(linearise_nees(case), reach) if reach else np.zeros(3)
 
 
+@once_for_each_case
 def linearise_nees(case: AlibiCase) -> QuadraticForms:
     """Relative NEES as squares in dt, alignment done again."""
     residuals = case.residuals

@@ -72,7 +72,7 @@ class DiagnosisCase:
             residuals=replace(self.residuals, error=error),
             alignment_covariance=alignment_covariance,
         )
-        changed.__dict__.update({name: getattr(self, name) for name in OF_THE_MOTION})
+        vars(changed).update({name: getattr(self, name) for name in OF_THE_MOTION})
         return changed
 
     @property
