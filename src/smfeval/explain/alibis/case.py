@@ -392,8 +392,18 @@ def _verdict(case: AlibiCase, residuals: Residuals, k: Number) -> Verdict:
         from_start=len(case.left) < len(case.estimate),
         clock=case.has_clock,
     )
-    motion = judge_motion(case.claim, case.reference, case.options.space, all_bounds=False)
+    motion = judge_motion(
+        case.claim,
+        case.reference,
+        case.options.space,
+        all_bounds=needs_all_bounds(case.gap_risk),
+    )
     return judge_gaps(judge_track(scored, fit, motion), case.gap_risk)
+
+
+def needs_all_bounds(risk: GapRisk | None) -> bool:
+    """Whether a label asks how far beyond a bound the errors are: gaps may excuse so much."""
+    return risk is not None and risk.may_convict
 
 
 AlibiName = Literal[

@@ -24,6 +24,7 @@ from smfeval.explain.alibis.case import (
     AlibiJudgement,
     AlibiName,
     as_judgement,
+    needs_all_bounds,
     try_judge,
 )
 from smfeval.options import Options
@@ -89,9 +90,10 @@ def _judge_position(estimate: AnyTrack, reference: AnyTrack, options: Options) -
     tracks = align_tracks(estimate, check_reference(estimate, reference), options)
     options = tracks.options
     claim = align_claim(tracks.estimate, tracks.joint, tracks.alignment, tracks.kind)
-    motion = judge_motion(claim, tracks.reference, options.space, all_bounds=False)
-    position = summarise_position(score_left(tracks, claim), options, motion)
-    risk = gap_risk_of(position, tracks.pairs, tracks.left, granted=options.reference_covariance)
+    scored = score_left(tracks, claim)
+    risk = gap_risk_of(scored, tracks.pairs, tracks.left, granted=options.reference_covariance)
+    motion = judge_motion(claim, tracks.reference, options.space, all_bounds=needs_all_bounds(risk))
+    position = summarise_position(scored, options, motion)
     verdict = judge_gaps(judge_track(position, tracks.fit, motion), risk)
     median, k = position.by_quantity["nees_median"].value, position.numbers[K_AT_95]
     return as_judgement(verdict, k, median, len(position.residuals))
