@@ -49,19 +49,16 @@ class QuadraticForms:
 
     def medians(self, x: Floats) -> Floats:
         """The median over the scans, for many x at once. (m, 3) -> (m,)."""
-        row, column = np.tril_indices(3)
-        powers = np.concatenate([x[:, row] * x[:, column], x, np.ones((len(x), 1))], axis=1)
+        products = (x[:, :, None] * x[:, None, :]).reshape(-1, 9)
         # einsum, for the threads of a BLAS cost more than these products
-        values = np.einsum("mp,pn->mn", powers, self.coefficients)
+        bent = np.einsum("mp,pn->mn", products, self.curvature_by_entry)
+        values = bent + 2 * np.einsum("mi,ni->mn", x, self.slope) + self.constant
         return np.median(values, axis=1)
 
     @cached_property
-    def coefficients(self) -> Floats:
-        """Of the six products of two of x, of x and of one. (10, n)."""
-        row, column = np.tril_indices(3)
-        twice = np.where(row == column, 1.0, 2.0)
-        bent = self.curvature[:, row, column] * twice
-        return np.concatenate([bent.T, 2 * self.slope.T, self.constant[None]])
+    def curvature_by_entry(self) -> Floats:
+        """The curvature, entry after entry. (9, n)."""
+        return np.ascontiguousarray(self.curvature.reshape(-1, 9).T)
 
     def median_at(self, x: Floats) -> float:
         """The median at one x. (3,)."""
