@@ -31,8 +31,18 @@ def test_symmetric_root_of_ill_conditioned_and_isotropic_covariances(rng):
         covariance = ((basis * values) @ basis.T)[None]
         covariance = 0.5 * (covariance + covariance.swapaxes(1, 2))
         error = rng.normal(size=(1, 3)) @ (basis * np.sqrt(values)).T
-        expected = normal._by_eigenvectors(error, covariance)
+        expected = normal._by_eigenvectors(error.T[None], covariance)[0].T
         np.testing.assert_allclose(normal.whiten(error, covariance), expected, rtol=1e-7)
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 3])
+def test_many_vectors_are_whitened_as_one_by_one(dimension, rng):
+    root = rng.normal(size=(5000, dimension, dimension))
+    root[::7] *= np.geomspace(1, 1e-4, dimension)  # some that go through their eigenvectors
+    covariance, vectors = root @ root.swapaxes(1, 2), rng.normal(size=(5000, dimension, 4))
+    together = normal.whiten_all(vectors, covariance)
+    for i in range(4):
+        assert (together[..., i] == normal.whiten(vectors[..., i], covariance)).all()
 
 
 @pytest.mark.parametrize("values", [(1, 1, 1e-5), (1, 1e-5, 1e-5), (1, 1e-3, 1e-6), (2, 1e-4, 1)])

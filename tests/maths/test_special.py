@@ -15,12 +15,14 @@ from smfeval.maths.autocovariance import fast_length
 from smfeval.maths.normal_distance import gauss_jacobi
 from smfeval.maths.special import (
     chi_squared_cdf,
+    chi_squared_mean_log,
     chi_squared_tail,
     chi_squared_tail_quantile,
     erf,
     normal_quantile,
     t_cdf,
     t_quantile,
+    t_tail,
 )
 
 DEGREES = range(1, 10)
@@ -101,3 +103,22 @@ def test_the_finite_sum_is_the_distribution(degrees):
 
 def test_any_shape_is_kept():
     assert t_cdf(6, np.zeros((2, 3))).tolist() == [[0.5] * 3] * 2
+
+
+@pytest.mark.parametrize("degrees", [*DEGREES, 24, 47, 48])
+def test_tail_of_student_keeps_its_digits(degrees: int) -> None:
+    t = np.concatenate([np.linspace(0, 60, 1001), np.geomspace(60, 1e5, 50)])
+    ours = [t_tail(degrees, each) for each in t.tolist()]
+    np.testing.assert_allclose(ours, stdtr(degrees, -t), rtol=1e-13)
+
+
+def test_tail_of_student_ends_and_has_no_value_without_a_number() -> None:
+    assert t_tail(3, 0.0) == 0.5
+    assert t_tail(3, np.inf) == 0.0 == t_tail(3, 1e200)
+    assert np.isnan(t_tail(3, np.nan))
+
+
+@pytest.mark.parametrize("degrees", DEGREES)
+def test_mean_logarithm_of_chi_squared(degrees: int) -> None:
+    expected = peer.digamma(degrees / 2) + np.log(2)
+    assert chi_squared_mean_log(degrees) == pytest.approx(expected, abs=1e-15)

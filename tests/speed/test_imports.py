@@ -56,5 +56,12 @@ def test_scoring_text_files_needs_numpy_and_nothing_heavy(tmp_path):
     assert loaded & (HEAVY | UNUSED) == set()
 
 
+def test_diagnosing_needs_nothing_heavy(tmp_path):
+    square, tum = files(200, tmp_path)
+    loaded = packages_after("score", square, "--ref", tum, "--diagnose")
+    assert "numpy" in loaded
+    assert loaded & HEAVY == set()
+
+
 def test_what_is_imported_is_noticed():
     assert "matplotlib" in modules_after("--help", also="matplotlib")

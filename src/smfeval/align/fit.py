@@ -91,23 +91,36 @@ class CentredPositions:
         return np.sqrt(np.linalg.svd(self.cross / len(self.source), compute_uv=False))
 
 
+def turn_and_scale(kind: str, cross: Floats, square: float) -> tuple[Floats, float]:
+    """Rotation and scale of a fit. (3, 3), scalar -> (3, 3), scalar.
+
+    `cross` is the sum of target source^T and `square` that of |source|^2, about their centres.
+    """
+    if kind == "yaw":
+        angle = np.arctan2(cross[1, 0] - cross[0, 1], cross[0, 0] + cross[1, 1])
+        return so3.matrix(so3.exp(np.array([0.0, 0.0, angle]))), 1.0
+    rotation = _rotation(cross)
+    if kind == "se3" or square == 0:
+        return rotation, 1.0
+    scale = float(np.trace(rotation.T @ cross) / square)
+    if scale <= 0:
+        raise PairingError("the best scale is not positive: the tracks do not have the same shape")
+    return rotation, scale
+
+
 def fit_se3(source: Floats, target: Floats) -> Alignment:
     """Rotation and translation that bring source closest to target. (n, 3) each."""
     shape = _centre_positions(source, target)
-    rotation = _rotation(shape.cross)
+    rotation, _ = turn_and_scale("se3", shape.cross, 0.0)
     return _make_alignment("se3", shape, rotation, freedoms=6, free=_free_rotations(shape.spread()))
 
 
 def fit_sim3(source: Floats, target: Floats) -> Alignment:
     """Rotation, translation and scale."""
     shape = _centre_positions(source, target)
-    rotation = _rotation(shape.cross)
-    free = _free_rotations(shape.spread())
-    if not shape.source.any():
-        return _make_alignment("sim3", shape, rotation, freedoms=7, free=(*free, "scale"))
-    scale = float(np.trace(rotation.T @ shape.cross) / np.sum(shape.source**2))
-    if scale <= 0:
-        raise PairingError("the best scale is not positive: the tracks do not have the same shape")
+    square = float(np.sum(shape.source**2))
+    rotation, scale = turn_and_scale("sim3", shape.cross, square)
+    free = (*_free_rotations(shape.spread()), *(() if square else ("scale",)))
     return _make_alignment("sim3", shape, rotation, scale=scale, freedoms=7, free=free)
 
 
@@ -115,10 +128,9 @@ def fit_yaw(source: Floats, target: Floats) -> Alignment:
     """Translation and a rotation about the vertical axis: what gravity leaves open."""
     shape = _centre_positions(source, target)
     cross = shape.cross
-    turn = cross[1, 0] - cross[0, 1], cross[0, 0] + cross[1, 1]
-    angle = np.arctan2(*turn)
-    rotation = so3.matrix(so3.exp(np.array([0.0, 0.0, angle])))
-    flat = np.sqrt(np.hypot(*turn) / len(source))  # horizontal spread that both tracks share
+    rotation, _ = turn_and_scale("yaw", cross, 0.0)
+    turn = np.hypot(cross[1, 0] - cross[0, 1], cross[0, 0] + cross[1, 1])
+    flat = np.sqrt(turn / len(source))  # horizontal spread that both tracks share
     size = max(float(shape.spread()[0]), float(np.abs(source).max()) * np.finfo(np.float64).eps)
     free = ("rotation about the vertical",) if flat <= DEGENERATE * size else ()
     return _make_alignment("yaw", shape, rotation, freedoms=4, free=free)
@@ -152,10 +164,13 @@ FITS: dict[str, Callable[[Floats, Floats], Alignment]] = {
 def _centre_positions(source: Floats, target: Floats) -> CentredPositions:
     if len(source) < FEWEST_POSITIONS:
         raise PairingError(f"{len(source)} matched poses are too few for a fit; 3 are needed")
-    # from the first pose on, so that poses at one point have exactly no spread
-    ours = source[0] + (source - source[0]).mean(axis=0)
-    theirs = target[0] + (target - target[0]).mean(axis=0)
+    ours, theirs = centre_of(source), centre_of(target)
     return CentredPositions(ours, theirs, source - ours, target - theirs)
+
+
+def centre_of(position: Floats) -> Floats:
+    """Mean, from the first pose on: poses at one point have exactly no spread. (n, 3) -> (3,)."""
+    return position[0] + (position - position[0]).mean(axis=0)
 
 
 def _rotation(cross: Floats) -> Floats:

@@ -257,6 +257,7 @@ def judge_motion(
         return RelativeMotion(Evidence(joint, gauge, (), bounds), reason=alone)
 
     unseen = _unseen(claimed, reference)
+    all_bounds = all_bounds or claimed.tails > 1  # limits that tails move decide afterwards
     evidence = _gather(claimed, reference, noise, oriented=unseen is None, all_bounds=all_bounds)
     evidence = replace(evidence, bounds=_allow_tails(evidence.bounds, claimed.tails))
     reason = claimed.reason if joint.kind == "unknown" else unseen

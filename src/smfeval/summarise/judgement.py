@@ -139,7 +139,8 @@ def gather(
     motion is seen from the body, in both tracks. A reference that is not `oriented` (positions, or
     another body's axes) therefore judges displacements only where rotations are not integrated.
     `fitted` bounds the covariance of what was fitted (`fit_covariance_bound`), where it is known.
-    Without `all_bounds` there are none where the rows decide, for these go first.
+    Without `all_bounds` there are none where the rows decide, for these go first, and no more than
+    the first where it convicts.
     """
     rows = gather_rows(
         joint,
@@ -154,7 +155,8 @@ def gather(
     if not all_bounds and judge(evidence).label != "cannot tell":
         return evidence
     bounds = _fit_bound(fit, claim, reference, reference_covariance, fitted)
-    if oriented:
+    needed = all_bounds or not any(bound.factor > 1 for bound in bounds)
+    if oriented and needed:
         scaled = fit.gauge == "sim3"
         bounds += _window_bounds(claim, reference, stamp, reference_covariance, scaled=scaled)
     return Evidence(joint, fit.gauge, rows, tuple(bounds))

@@ -99,6 +99,19 @@ def test_bounds_that_are_not_asked_for_change_no_label(world, factor):
     assert bool(few.evidence.bounds) != decided
 
 
+def test_a_fit_bound_that_convicts_needs_no_windows():
+    made = WORLDS["loop closures"](np.random.default_rng(5), 400).scaled(1e-4)
+    evaluation = evaluate(*made.tracks(), options=Options(alignment="se3"))
+    few = judge_motion(
+        evaluation.claim, evaluation.reference, evaluation.options.space, all_bounds=False
+    )
+    whole = evaluation.relative_motion.evidence
+    assert [bound.name for bound in few.evidence.bounds] == ["fit bound"]
+    assert few.evidence.bounds[0] == whole.bounds[0]
+    assert len(whole.bounds) > 1
+    assert judge_evidence(few.evidence).label == judge_evidence(whole).label == "overconfident"
+
+
 def test_the_case_of_particles_repeats_their_second_moments(rng):
     n, count = 100, 8
     position = np.repeat(path(times(n)), count, axis=0) + 0.1 * rng.normal(size=(n * count, 3))
@@ -129,7 +142,7 @@ def test_singular_scans_stay_left_out(rng):
 def test_noise_of_the_reference_enters_as_s_plus_sigma_squared(rng):
     case, _ = case_of(evaluated(rng))
     relative, enough = noise_curve(case)
-    residuals = case.residuals()
+    residuals = case.residuals
     for sigma in (0.0, 0.003, 0.2):
         wider = residuals.covariance + sigma**2 * np.eye(3)
         direct = np.einsum("ni,nij,nj->n", residuals.error, np.linalg.inv(wider), residuals.error)
@@ -140,7 +153,7 @@ def test_noise_of_the_reference_enters_as_s_plus_sigma_squared(rng):
 
 def test_jitter_enters_as_the_outer_product_of_the_velocity(rng):
     case, _ = case_of(evaluated(rng))
-    relative, residuals = jitter_curve(case), case.residuals()
+    relative, residuals = jitter_curve(case), case.residuals
     v = scored_velocity(case)
     for jitter in (0.0, 0.002, 0.5):
         wider = residuals.covariance + jitter**2 * v[:, :, None] * v[:, None, :]

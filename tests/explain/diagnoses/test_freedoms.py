@@ -61,7 +61,8 @@ def scattered(request):
 
 
 def variance(case, white, independent):
-    return np.trace(alignment_covariance(case, white, independent=independent), axis1=1, axis2=2)
+    granted = alignment_covariance(case, freedoms(case), white, independent=independent)
+    return np.trace(granted, axis1=1, axis2=2)
 
 
 def test_the_doubt_about_an_alignment_is_how_much_it_scatters(scattered):
@@ -77,7 +78,8 @@ def test_the_doubt_granted_is_rather_too_much_than_too_little(scattered):
 
 def test_the_doubt_about_errors_that_never_change_is_that_of_one_scan():
     case = case_of(Made(500, 0.0, 1).evaluation("se3"))
-    one = alignment_covariance(case, whiten_errors(case, freedoms(case)), independent=1.0)
+    columns = freedoms(case)
+    one = alignment_covariance(case, columns, whiten_errors(case, columns), independent=1.0)
     leverage = np.einsum("nij,nji->n", np.linalg.inv(case.covariance), one)
     assert leverage.sum() == pytest.approx(500 * 6)  # n times the freedoms
 

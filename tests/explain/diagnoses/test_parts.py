@@ -3,8 +3,11 @@
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.ndimage import maximum_filter1d
 
 from smfeval.explain.diagnoses.regression import (
+    Cause,
+    design_of,
     effect_of,
     effective_share,
     independent_scans,
@@ -18,6 +21,7 @@ from smfeval.explain.diagnoses.tails import (
     cross_validated_gain,
     fit_t,
     gaussian_log_density,
+    running_maximum,
     t_log_density,
     tail_of,
 )
@@ -43,11 +47,11 @@ def test_partial_coefficients_are_those_of_the_joint_fit(rng):
 def test_columns_made_of_others_are_not_seen(rng):
     base, column = rng.normal(size=(50, 2, 2)), rng.normal(size=(50, 2, 1))
     doubled = np.concatenate([base[..., :1] * 3, column, column * -2], axis=-1)
-    assert is_identifiable(regression_residual(doubled, base), doubled).tolist() == [
-        False,
-        True,
-        False,
-    ]
+    left = regression_residual(doubled, base)
+    products, squares = np.einsum("ndp,ndq->pq", left, left), np.einsum("ndp->p", doubled**2)
+    assert is_identifiable(products, squares).tolist() == [False, True, False]
+    design = design_of(rng.normal(size=(50, 2)), base, [Cause("doubled", doubled)])
+    assert design.is_identifiable([3, 4, 5], design.base).tolist() == [False, True, False]
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.9])
@@ -75,6 +79,13 @@ def test_independent_scans_are_those_of_the_slowest_axis(rng):
 def test_scans_that_weigh_nothing_do_not_count():
     assert effective_share(np.full(200, 3.0)) == pytest.approx(1.0)
     assert effective_share(np.where(np.arange(200) < 50, 2.0, 0.0)) == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize("n", [5, 60, 61, 1000])
+@pytest.mark.parametrize("reach", [2, 3, 15])
+def test_the_running_maximum_is_that_of_scipy(rng, n, reach):
+    series = rng.normal(size=n)
+    assert (running_maximum(series, reach) == maximum_filter1d(series, 2 * reach + 1)).all()
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])

@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from smfeval.explain.diagnoses.regression import Cause, effect_of, select_causes
+from smfeval.explain.diagnoses.regression import (
+    Cause,
+    design_of,
+    effect_of,
+    select_causes,
+)
 from smfeval.maths import so3
 from support.faults import Made
 
@@ -46,7 +51,9 @@ def test_causes_found_one_after_the_other_have_the_coefficients_of_the_joint_fit
     second = first + rng.normal(size=(800, 2, 1))
     response = (2 * first - second)[..., 0] + 0.1 * rng.normal(size=(800, 2))
     causes = [Cause("first", first), Cause("second", second)]
-    selection = select_causes(response, np.zeros((800, 2, 0)), causes, accept=sure, most=800)
+    selection = select_causes(
+        design_of(response, np.zeros((800, 2, 0)), causes), accept=sure, most=800
+    )
     design = np.concatenate([first, second], axis=-1).reshape(-1, 2)
     expected, left = np.linalg.lstsq(design, response.ravel(), rcond=None)[:2]
     value = {each.name: each.effect.value[0] for each in selection.found}
@@ -62,7 +69,9 @@ def test_two_causes_that_hide_each_other_are_found(rng):
     causes = [Cause("one", one), Cause("other", other)]
     alone = [effect_of(response, each.columns, most=800) for each in causes]
     assert all(each.probability[0] > 1e-3 for each in alone)
-    selection = select_causes(response, np.zeros((800, 1, 0)), causes, accept=sure, most=800)
+    selection = select_causes(
+        design_of(response, np.zeros((800, 1, 0)), causes), accept=sure, most=800
+    )
     assert {each.name for each in selection.found} == {"one", "other"}
 
 
@@ -72,6 +81,6 @@ def test_a_cause_that_two_others_replace_is_dropped(rng):
     response = (first + second)[..., 0] + 0.3 * rng.normal(size=(800, 1))
     causes = [Cause("first", first), Cause("second", second), Cause("mixed", mixed)]
     base = np.zeros((800, 1, 0))
-    selection = select_causes(response, base, causes, accept=sure, most=800)
+    selection = select_causes(design_of(response, base, causes), accept=sure, most=800)
     assert max(selection.alone.values(), key=lambda each: each.share).name == "mixed"
     assert {each.name for each in selection.found} == {"first", "second"}

@@ -7,8 +7,8 @@ are scored under what the claim leaves after that fit, and judged by the rule of
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
-from typing import Any, Literal
+from functools import cached_property, wraps
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -38,6 +38,9 @@ from smfeval.summarise.quantities import K_AT_95, VERDICT_LEVEL
 from smfeval.summarise.verdict import Verdict, verdict_numbers
 from smfeval.track import AnyTrack, CrossCovariance, GaussianTrack, ParticleTrack, Track
 
+# what does not change with the reference's covariance
+OF_THE_POSES = ("scored_scans", "alignment", "claim", "scored_estimate", "aligned_estimate")
+UNFITTED_ALIGNMENTS = ("none", "first-pose")
 IDENTITY_ROTATION = np.array([0.0, 0.0, 0.0, 1.0])
 
 
@@ -61,7 +64,7 @@ class AlibiCase:
     has_clock: bool = False  # a clock offset was found for it
     gap_risk: GapRisk | None = None  # of the evaluation
 
-    @property
+    @cached_property
     def scored_scans(self) -> Ints:
         """Scans that are scored."""
         return self.left[self.is_regular[self.left]]
@@ -93,13 +96,29 @@ class AlibiCase:
             return replace(claim, how="after a fit", covariance=None)
         return claim
 
+    @cached_property
+    def scored_estimate(self) -> GaussianTrack:
+        """The estimate at the scored scans."""
+        return select_scans(self.estimate, self.scored_scans)
+
+    @cached_property
+    def scored_reference(self) -> Track:
+        """The reference at the scored scans."""
+        return select_scans(self.reference, self.scored_scans)
+
+    @cached_property
+    def aligned_estimate(self) -> AnyTrack:
+        """The same in the reference's world."""
+        return self.alignment(self.scored_estimate)
+
+    @cached_property
     def residuals(self) -> Residuals:
         """Residuals of the scored scans, alignment and covariances done anew."""
-        scans, claimed = self.scored_scans, self.claim.covariance
+        claimed = self.claim.covariance
         return self.options.space.residuals(
-            self.alignment(self.estimate[scans]),
-            self.reference[scans],
-            None if claimed is None else claimed[scans],
+            self.aligned_estimate,
+            self.scored_reference,
+            None if claimed is None else select_scans(claimed, self.scored_scans),
         )
 
     def error(self) -> Floats:
@@ -123,8 +142,8 @@ class AlibiCase:
 
         The body a moment before is a point of the body now, as far as the covariance goes.
         """
-        moved, whole = self.positions_at_offset(offset_s), self.estimate
-        shift = moved.estimate.position - whole.position
+        position, whole = self.positions_at_offset(offset_s), self.estimate
+        shift = position - whole.position
         carry = lever(so3.rotate_back(whole.rotation, shift))
         covariance = carry @ whole.covariance @ np.swapaxes(carry, 1, 2)
         covariance = 0.5 * (covariance + np.swapaxes(covariance, 1, 2))
@@ -133,15 +152,18 @@ class AlibiCase:
             first, second = cross.pairs.T
             block = carry[first] @ cross.block @ np.swapaxes(carry[second], 1, 2)
             cross = CrossCovariance(cross.pairs, block)
-        rows = {"position": moved.estimate.position, "covariance": covariance}
+        rows = {"position": position, "covariance": covariance}
         return replace(self, estimate=whole.with_arrays(rows, cross=cross))
 
-    def positions_at_offset(self, offset_s: float) -> "AlibiCase":
-        """The same with the covariances as they are: what a search of many offsets needs."""
+    def positions_at_offset(self, offset_s: float) -> Floats:
+        """The positions alone: what a search of many offsets needs. (n, 3)."""
         assert self.velocity is not None
         assert self.acceleration is not None
         shift = -offset_s * self.velocity + 0.5 * offset_s**2 * self.acceleration
-        position = self.estimate.position + shift
+        return self.estimate.position + shift
+
+    def at_positions(self, position: Floats) -> "AlibiCase":
+        """With other positions, and the covariances as they are. (n, 3)."""
         return replace(self, estimate=self.estimate.with_arrays({"position": position}))
 
     def with_lever_arm(self, arm: Floats) -> "AlibiCase":
@@ -167,7 +189,7 @@ class AlibiCase:
         )
         options = replace(self.options, reference_covariance=True)
         changed = replace(self, reference=noisy, options=options)
-        changed.__dict__["claim"] = self.claim  # the same poses and alignment: the same claim
+        vars(changed).update({name: getattr(self, name) for name in OF_THE_POSES})
         return changed
 
     def thin(self, limit: int) -> "AlibiCase":
@@ -187,6 +209,29 @@ class AlibiCase:
             fitted=np.searchsorted(kept, fitted),
             left=np.searchsorted(kept, left),
         )
+
+
+OfScans = TypeVar("OfScans", GaussianTrack, Track, Floats)
+Found = TypeVar("Found")
+
+
+def select_scans(whole: OfScans, scans: Ints) -> OfScans:
+    """Some scans in their order, of a track or an array; the whole where these are all."""
+    return whole if len(scans) == len(whole) else whole[scans]
+
+
+def once_for_each_case(function: Callable[[AlibiCase], Found]) -> Callable[[AlibiCase], Found]:
+    """The function, which does its work once for each case: cases are frozen."""
+    name = f"{function.__module__}.{function.__qualname__}"
+
+    @wraps(function)
+    def remembered(case: AlibiCase) -> Found:
+        kept: dict[str, Any] = vars(case)
+        if name not in kept:
+            kept[name] = function(case)
+        return kept[name]
+
+    return remembered
 
 
 def evenly_spaced(index: Ints, limit: int) -> Ints:
@@ -224,7 +269,9 @@ def case_of(evaluation: Evaluation) -> tuple[AlibiCase, tuple[str, ...]]:
         has_clock=evaluation.clock is not None,
         gap_risk=evaluation.gap_risk,
     )
-    return replace(case, is_regular=_is_regular(case)), notes
+    scored = replace(case, is_regular=_is_regular(case))
+    vars(scored).update(alignment=case.alignment, claim=case.claim)
+    return scored, notes
 
 
 def _is_regular(case: AlibiCase) -> Bools:
@@ -291,7 +338,7 @@ def as_judgement(verdict: Verdict, k: Number, nees_median: float, scans: int) ->
 
 def judge(case: AlibiCase, relative: Floats | None = None) -> AlibiJudgement:
     """The case as it stands, by the rule of the evaluation; `relative` NEES may be given. (m,)."""
-    residuals = case.residuals() if relative is not None else regular_residuals(case)
+    residuals = case.residuals if relative is not None else regular_residuals(case)
     relative = case.relative_nees(residuals) if relative is None else relative
     k = k_number(case, relative)
     median = float(np.median(relative * case.honest_median[case.scored_scans]))
@@ -308,8 +355,8 @@ def try_judge(case: AlibiCase) -> tuple[AlibiJudgement | None, str | None]:
 
 def regular_residuals(case: AlibiCase) -> Residuals:
     """Residuals whose covariances have an inverse; raises where a change took it."""
-    residuals = case.residuals()
-    singular = int(normal.is_singular(residuals.predicted_covariance).sum())
+    residuals = case.residuals
+    singular = int(residuals.likelihood_terms.singular.sum())
     if singular:
         raise SeriesError(
             f"it makes {words.count(singular)} of {words.count(len(residuals))} covariances "
@@ -333,8 +380,8 @@ def _verdict(case: AlibiCase, residuals: Residuals, k: Number) -> Verdict:
     scans = case.scored_scans
     scored = SpaceScores(
         kept_scans=scans,
-        estimate=case.estimate[scans],
-        reference=case.reference[scans],
+        estimate=case.scored_estimate,
+        reference=case.scored_reference,
         residuals=residuals,
         series={"ape": np.linalg.norm(residuals.error, axis=1)},
         singular=len(case.left) - len(scans),
@@ -346,8 +393,18 @@ def _verdict(case: AlibiCase, residuals: Residuals, k: Number) -> Verdict:
         from_start=len(case.left) < len(case.estimate),
         clock=case.has_clock,
     )
-    motion = judge_motion(case.claim, case.reference, case.options.space, all_bounds=False)
+    motion = judge_motion(
+        case.claim,
+        case.reference,
+        case.options.space,
+        all_bounds=needs_all_bounds(case.gap_risk),
+    )
     return judge_gaps(judge_track(scored, fit, motion), case.gap_risk)
+
+
+def needs_all_bounds(risk: GapRisk | None) -> bool:
+    """Whether a label asks how far beyond a bound the errors are: gaps may excuse so much."""
+    return risk is not None and risk.may_convict
 
 
 AlibiName = Literal[

@@ -9,13 +9,17 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from smfeval import words
+from smfeval.align.fit import Alignment, centre_of, turn_and_scale
 from smfeval.explain.alibis.case import (
+    UNFITTED_ALIGNMENTS,
     Alibi,
     AlibiCase,
     Need,
     crossing,
     judge,
     median_curve,
+    once_for_each_case,
+    select_scans,
     try_judge,
 )
 from smfeval.maths import normal, so3
@@ -50,6 +54,7 @@ def kindest_offset(case: AlibiCase) -> float:
     return float(offsets[np.argmin(k)])
 
 
+@once_for_each_case
 def offset_curve(case: AlibiCase) -> tuple[Floats, Floats]:
     """Offsets within reach, and k at each: every millisecond, and finer about the best."""
     count = round(REACH_S / STEP_S)
@@ -77,15 +82,45 @@ def needed_offset(offsets: Floats, k: Floats) -> Need:
 
 def _k_at_offsets(case: AlibiCase, offsets: Iterable[float]) -> Floats:
     """k at each offset; covariances stay, for they hardly change within reach."""
-    root = np.linalg.cholesky(case.residuals().predicted_covariance)
-    whitening = np.linalg.inv(root)  # once: covariances of a search have an inverse
+    root = np.linalg.cholesky(case.residuals.predicted_covariance)
+    # once: covariances of a search have an inverse
+    whitening = np.ascontiguousarray(np.linalg.inv(root).transpose(1, 2, 0))
     honest = case.honest_median[case.scored_scans]
+    target = case.scored_reference.position
+    columns, fit = case.options.space.columns, _fit_curve(case)
 
-    def k_of(error: Floats) -> float:
-        white = (whitening @ error[:, :, None])[:, :, 0]
-        return float(np.median(np.einsum("nd,nd->n", white, white) / honest))
+    def k_at(offset: float) -> float:
+        position = case.positions_at_offset(offset)
+        turn, shift = fit(position)
+        moved = so3.rotate_all(turn, select_scans(position, case.scored_scans))
+        error = (moved + shift - target)[:, columns]
+        white = np.einsum("ijn,jn->in", whitening, np.ascontiguousarray(error.T))
+        return float(np.median(np.einsum("dn,dn->n", white, white) / honest))
 
-    return np.array([k_of(case.positions_at_offset(offset).error()) for offset in offsets])
+    return np.array([k_at(offset) for offset in offsets])
+
+
+def _fit_curve(case: AlibiCase) -> Callable[[Floats], tuple[Floats, Floats]]:
+    """Scale times rotation, and translation, of the fit to positions that were moved. (n, 3)."""
+    if case.kind in UNFITTED_ALIGNMENTS:
+        return lambda position: _parts(case.at_positions(position).alignment)
+    theirs = case.reference.position[case.fitted]
+    their_centre = centre_of(theirs)
+    theirs = theirs - their_centre
+
+    def fit(position: Floats) -> tuple[Floats, Floats]:
+        ours = select_scans(position, case.fitted)
+        centre = centre_of(ours)
+        ours = ours - centre
+        rotation, scale = turn_and_scale(case.kind, theirs.T @ ours, float(np.sum(ours**2)))
+        turn = scale * rotation
+        return turn, their_centre - turn @ centre
+
+    return fit
+
+
+def _parts(found: Alignment) -> tuple[Floats, Floats]:
+    return found.scale * found.rotation, found.translation
 
 
 SOFTWARE_S = 0.01  # stamps that software takes on a busy host; hardware is far better
@@ -130,7 +165,7 @@ def needed_jitter(relative: Callable[[float], Floats]) -> Need:
 
 def jitter_curve(case: AlibiCase) -> Callable[[float], Floats]:
     """Relative NEES as a function of the jitter in seconds; inf gives the limit."""
-    residuals, velocity = case.residuals(), scored_velocity(case)
+    residuals, velocity = case.residuals, scored_velocity(case)
     honest = case.honest_median[case.scored_scans]
     error, motion = (
         normal.whiten(x, residuals.predicted_covariance) for x in (residuals.error, velocity)

@@ -9,16 +9,29 @@ from dataclasses import replace
 import numpy as np
 
 from smfeval import words
-from smfeval.associate.pairing import without_covariance
+from smfeval.associate.pairing import check_reference, without_covariance
 from smfeval.choices import AlignmentKind
 from smfeval.compare.frames import GAUGES_BY_FREEDOM
 from smfeval.compare.sensitivity import SWEPT_GAUGES
 from smfeval.errors import SmfevalError
-from smfeval.evaluation import Evaluation, evaluate
-from smfeval.explain.alibis.case import Alibi, AlibiCase, AlibiName, evaluated_judgement, try_judge
+from smfeval.evaluation import Evaluation, align_tracks, score_left, summarise_position
+from smfeval.evaluation.claim import align_claim, judge_motion
+from smfeval.evaluation.metrics import gap_risk_of, judge_gaps, judge_track
+from smfeval.explain.alibis.case import (
+    UNFITTED_ALIGNMENTS,
+    Alibi,
+    AlibiCase,
+    AlibiJudgement,
+    AlibiName,
+    as_judgement,
+    needs_all_bounds,
+    try_judge,
+)
+from smfeval.options import Options
+from smfeval.summarise.quantities import K_AT_95
+from smfeval.track import AnyTrack
 
 PREFIX = 0.1  # of the path
-UNFITTED_ALIGNMENTS = ("none", "first-pose")
 
 
 def gauges(case: AlibiCase) -> tuple[Alibi, ...]:
@@ -66,7 +79,21 @@ def continuous_reference(evaluation: Evaluation) -> Alibi:
         reference = without_covariance(reference)
     changed = replace(options, association="gp", reference_covariance=True, rules=(), horizons=())
     try:
-        found = evaluated_judgement(evaluate(evaluation.estimate, reference, options=changed))
+        found = _judge_position(evaluation.estimate, reference, changed)
     except SmfevalError as error:
         return Alibi(NAME, GRANTED, None, reason=str(error))
     return Alibi(NAME, f"{GRANTED}, {words.count(found.scans)} scans", found)
+
+
+def _judge_position(estimate: AnyTrack, reference: AnyTrack, options: Options) -> AlibiJudgement:
+    """The verdict of an evaluation as read: without rotations, and without doubts about files."""
+    tracks = align_tracks(estimate, check_reference(estimate, reference), options)
+    options = tracks.options
+    claim = align_claim(tracks.estimate, tracks.joint, tracks.alignment, tracks.kind)
+    scored = score_left(tracks, claim)
+    risk = gap_risk_of(scored, tracks.pairs, tracks.left, granted=options.reference_covariance)
+    motion = judge_motion(claim, tracks.reference, options.space, all_bounds=needs_all_bounds(risk))
+    position = summarise_position(scored, options, motion)
+    verdict = judge_gaps(judge_track(position, tracks.fit, motion), risk)
+    median, k = position.by_quantity["nees_median"].value, position.numbers[K_AT_95]
+    return as_judgement(verdict, k, median, len(position.residuals))

@@ -11,19 +11,22 @@ lever arms; the least median NEES over dt is searched (`ball`), and judged witho
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 
 import numpy as np
 
 from smfeval import words
 from smfeval.explain.alibis.case import (
+    IDENTITY_ROTATION,
     Alibi,
     AlibiCase,
     ExtrinsicTolerance,
     Need,
+    once_for_each_case,
     try_judge,
 )
-from smfeval.maths import normal
+from smfeval.maths import normal, se3
 from smfeval.maths.arrays import Floats
 
 CORNERS = np.array(list(product((-1.0, 1.0), repeat=3))) / np.sqrt(3)
@@ -46,10 +49,16 @@ class QuadraticForms:
 
     def medians(self, x: Floats) -> Floats:
         """The median over the scans, for many x at once. (m, 3) -> (m,)."""
+        products = (x[:, :, None] * x[:, None, :]).reshape(-1, 9)
         # einsum, for the threads of a BLAS cost more than these products
-        bent = np.einsum("mi,mj,nij->mn", x, x, self.curvature)
+        bent = np.einsum("mp,pn->mn", products, self.curvature_by_entry)
         values = bent + 2 * np.einsum("mi,ni->mn", x, self.slope) + self.constant
         return np.median(values, axis=1)
+
+    @cached_property
+    def curvature_by_entry(self) -> Floats:
+        """The curvature, entry after entry. (9, n)."""
+        return np.ascontiguousarray(self.curvature.reshape(-1, 9).T)
 
     def median_at(self, x: Floats) -> float:
         """The median at one x. (3,)."""
@@ -157,17 +166,24 @@ def kindest_arm(case: AlibiCase, reach: float) -> Floats:
     return least_median(linearise_nees(case), reach) if reach else np.zeros(3)
 
 
+@once_for_each_case
 def linearise_nees(case: AlibiCase) -> QuadraticForms:
     """Relative NEES as squares in dt, alignment done again."""
-    residuals = case.residuals()
+    residuals = case.residuals
     scale = np.sqrt(case.honest_median[case.scored_scans])[:, None]
-    moved = [case.with_lever_arm(SMALL_M * axis).error() for axis in np.eye(3)]
+    moved = [case.at_positions(_moved(case, SMALL_M * axis)).error() for axis in np.eye(3)]
     columns = [(error - residuals.error) / SMALL_M for error in moved]
     b, *a = (
         normal.whiten(x, residuals.predicted_covariance) / scale
         for x in (residuals.error, *columns)
     )
     return quadratic_forms(b, np.stack(a, axis=2))
+
+
+def _moved(case: AlibiCase, arm: Floats) -> Floats:
+    """Positions of the point that is `arm` (body axes, metres) away. (3,) -> (n, 3)."""
+    pose = case.estimate.position, case.estimate.rotation
+    return se3.compose(pose, (arm, IDENTITY_ROTATION))[0]
 
 
 def _need(terms: QuadraticForms) -> Need:

@@ -72,7 +72,7 @@ def needed_noise(case: AlibiCase, search: AlibiCase) -> Need:
 
 def noise_curve(case: AlibiCase) -> tuple[Callable[[float], Floats], float]:
     """Relative NEES as a function of sigma, and a sigma that is surely enough for k = 1."""
-    residuals, honest = case.residuals(), case.honest_median[case.scored_scans]
+    residuals, honest = case.residuals, case.honest_median[case.scored_scans]
     values, vectors = np.linalg.eigh(residuals.predicted_covariance)
     values = np.maximum(values, np.finfo(np.float64).tiny)  # rounding
     square = np.einsum("nij,ni->nj", vectors, residuals.error) ** 2

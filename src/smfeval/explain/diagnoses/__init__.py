@@ -28,7 +28,6 @@ from smfeval.explain.diagnoses.tables import (
     window_table,
 )
 from smfeval.explain.diagnoses.tails import overall_diagnosis, tail_faults, tail_of
-from smfeval.maths import normal
 from smfeval.summarise.quantities import ROUNDING
 
 __all__ = ["Diagnoses", "Diagnosis", "Untested", "diagnose"]
@@ -99,7 +98,7 @@ def _diagnose_belief(
     case: DiagnosisCase, rng: np.random.Generator
 ) -> tuple[list[Diagnosis], list[Untested]]:
     """What errors without their biases, and covariances, tell together."""
-    most = SQUARED * independent_scans(normal.whiten(case.error, case.covariance))
+    most = SQUARED * independent_scans(case.white)
     slow = slow_part(case)
     drifting = slow.proves_drift
     places = find_regimes(case, drifting=drifting, most=most, rng=rng)

@@ -11,7 +11,7 @@ beside the freedoms of the alignment (`freedoms`), which it has absorbed.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -24,13 +24,13 @@ from smfeval.explain.diagnoses.case import (
     DiagnosisCase,
 )
 from smfeval.explain.diagnoses.regression import (
+    RESPONSE,
     Cause,
     Finding,
     Selection,
-    coefficients,
+    design_of,
     effective_share,
     independent_scans,
-    regression_residual,
     select_causes,
     untested_causes,
 )
@@ -139,23 +139,27 @@ def freedoms(case: DiagnosisCase) -> Floats:
     """What the alignment could absorb: error per unit of each freedom. (n, d, q)."""
     if case.alignment == "none":
         return np.zeros((len(case), case.dimension, 0))
-    centred = case.position - case.position.mean(axis=0)
-    shifts = [np.broadcast_to(np.eye(3)[i], centred.shape) for i in case.axes]
-    turns = [np.cross(np.eye(3)["xyz".index(axis)], centred) for axis in TURNS[case.alignment]]
+    centred = (case.position - case.position.mean(axis=0)).T
+    shifts = [np.broadcast_to(np.eye(3)[i, :, None], centred.shape) for i in case.axes]
+    turns = [_turn(centred, "xyz".index(axis)) for axis in TURNS[case.alignment]]
     scale = [centred] if case.alignment == "sim3" else []
-    return np.stack([*shifts, *turns, *scale], axis=-1)[:, case.axes]
+    return np.stack([*shifts, *turns, *scale])[:, case.axes].T
+
+
+def _turn(position: Floats, axis: int) -> Floats:
+    """How positions move with a turn about an axis: its cross product with each. (3, n)."""
+    moved = np.zeros_like(position)
+    after, last = (axis + 1) % 3, (axis + 2) % 3
+    moved[after], moved[last] = -position[last], position[after]
+    return moved
 
 
 def whiten_errors(case: DiagnosisCase, metres: Floats) -> Floats:
     """S^(-1/2) times errors or columns; plain poses have no sigma. (n, d) or (n, d, p)."""
     if not case.has_belief:
         return metres
-    if metres.ndim == 2:
-        return normal.whiten(metres, case.covariance)
-    white = np.empty(metres.shape)
-    for i in range(metres.shape[-1]):
-        white[..., i] = normal.whiten(metres[..., i], case.covariance)
-    return white
+    whiten = normal.whiten if metres.ndim == 2 else normal.whiten_all
+    return whiten(metres, case.covariance)
 
 
 def weight(case: DiagnosisCase) -> Floats:
@@ -167,18 +171,23 @@ def weight(case: DiagnosisCase) -> Floats:
 
 
 def alignment_covariance(
-    case: DiagnosisCase, white: Floats, *, independent: float
+    case: DiagnosisCase, columns: Floats, white: Floats, *, independent: float
 ) -> Floats | None:
     """Covariance J P J^T of the fitted alignment; None where nothing was fitted. (n, d, d).
 
-    `white` are the freedoms in sigmas (n, d, q), `independent` the scans that the errors are worth.
+    `columns` are the freedoms in metres and `white` in sigmas (n, d, q), `independent` the scans
+    that the errors are worth.
     """
     if not (case.fitted and case.has_belief):
         return None
-    size = np.sqrt(np.einsum("ndp,ndp->p", white, white))
-    columns, unit = (each / np.where(size > 0, size, 1.0) for each in (freedoms(case), white))
-    known = np.linalg.pinv(np.einsum("ndp,ndq->pq", unit, unit), rcond=BLIND, hermitian=True)
-    return len(case) / independent * np.einsum("ndp,pq,neq->nde", columns, known, columns)
+    flat = white.T.reshape(white.shape[2], -1)
+    known = flat @ flat.T
+    size = np.sqrt(np.diagonal(known))
+    size = np.where(size > 0, size, 1.0)
+    known = np.linalg.pinv(known / np.outer(size, size), rcond=BLIND, hermitian=True)
+    known *= len(case) / independent / np.outer(size, size)
+    rows = columns.T
+    return np.einsum("pdn,pen->nde", rows, np.tensordot(known, rows, axes=1))
 
 
 RIVAL = 0.8  # of what the named cause explains: a rival that does as much alone is mentioned
@@ -201,41 +210,45 @@ class SystematicErrors:
 
 def find_biases(case: DiagnosisCase) -> SystematicErrors:
     """Which constant causes explain the error, and how much of it."""
-    error, base = whiten_errors(case, case.error), whiten_errors(case, freedoms(case))
-    causes = [Cause(each.name, whiten_errors(case, each.columns)) for each in _causes(case)]
-    every = np.concatenate([base, *(each.columns for each in causes)], axis=-1)
+    metres = design_of(case.error, freedoms(case), _causes(case))
+    sigmas = replace(metres, rows=whiten_errors(case, metres.rows.T).T)
     # where a few tight scans decide, only their part of the independent scans speaks
-    most = independent_scans(regression_residual(error, every)) * effective_share(weight(case))
-    selection = select_causes(error, base, causes, accept=_is_accepted, most=most)
+    most = independent_scans(sigmas.remainder) * effective_share(weight(case))
+    selection = select_causes(sigmas, accept=_is_accepted, most=most)
+    base = sigmas.base
     return SystematicErrors(
         tuple(_diagnosis(each, case, selection) for each in selection.found),
         untested_causes(selection),
         selection.share,
-        _remainder(case, selection, base),
+        metres.combine(_remainder_weights(case, selection))[..., 0],
         alignment_covariance(
-            case, base, independent=independent_scans(regression_residual(error, selection.base))
+            case,
+            metres.rows[base].T,
+            sigmas.rows[base].T,
+            independent=independent_scans(selection.remainder),
         ),
     )
 
 
-def _remainder(case: DiagnosisCase, selection: Selection, white: Floats) -> Floats:
-    """The error in metres without the biases and without what the alignment makes of them. (n, d).
+def _remainder_weights(case: DiagnosisCase, selection: Selection) -> Floats:
+    """The error without the biases and without what the alignment makes of them, of a design.
 
-    `white` are the freedoms in sigmas. An alignment on the scored scans is fitted again beside the
-    biases; of another one, only its answer to them is taken out.
+    An alignment on the scored scans is fitted again beside the biases; of another one, only its
+    answer to them is taken out. -> (c, 1).
     """
-    columns = {each.name: each.columns for each in _causes(case)}
-    bias = np.zeros_like(case.error)
+    bias = np.zeros((len(selection.design.rows), 1))
     for each in selection.found:
-        bias += columns[each.name][..., each.is_identifiable] @ each.effect.value
-    absorbed = case.error - bias if case.fitted else -bias
-    turned = freedoms(case) @ coefficients(whiten_errors(case, absorbed), white)
-    return case.error - bias - turned
+        bias[each.columns, 0] = each.effect.value
+    error = np.zeros_like(bias)
+    error[RESPONSE] = 1.0
+    answer = selection.design.fit((error if case.fitted else 0.0) - bias, selection.design.base)
+    return error - bias - answer
 
 
 def _is_accepted(finding: Finding) -> bool:
-    enough = finding.n_effective >= ENOUGH_SCANS and finding.share >= RELEVANT_SHARE
-    return enough and finding.probability < TEST_LEVEL
+    if finding.share < RELEVANT_SHARE:  # known without a look at the scans
+        return False
+    return finding.n_effective >= ENOUGH_SCANS and finding.probability < TEST_LEVEL
 
 
 def _causes(case: DiagnosisCase) -> list[Cause]:

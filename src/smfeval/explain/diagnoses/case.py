@@ -20,6 +20,8 @@ from smfeval.summarise.number import Intervals
 TINY = 1e-6  # of an honest median: a NEES below it is as good as zero, and has no logarithm
 UNFITTED = ("none", "first-pose")  # alignments that no scored scan had a say in
 
+OF_THE_MOTION = ("velocity", "speed", "turn_rate")  # the same whatever the error
+
 
 @dataclass(frozen=True)
 class Bodies:
@@ -65,11 +67,13 @@ class DiagnosisCase:
 
     def with_error(self, error: Floats, alignment_covariance: Floats | None) -> "DiagnosisCase":
         """The same scans with another error (n, d): a fitted part of that covariance is removed."""
-        return replace(
+        changed = replace(
             self,
             residuals=replace(self.residuals, error=error),
             alignment_covariance=alignment_covariance,
         )
+        vars(changed).update({name: getattr(self, name) for name in OF_THE_MOTION})
+        return changed
 
     @property
     def dimension(self) -> int:
@@ -105,6 +109,11 @@ class DiagnosisCase:
     def particles(self) -> Floats | None:
         """Effective particles behind each covariance; None for Gaussians. (n,)."""
         return effective_particles(self.residuals)
+
+    @cached_property
+    def white(self) -> Floats:
+        """The error in sigmas: S^(-1/2) e. (n, d)."""
+        return normal.whiten(self.error, self.covariance)
 
     @cached_property
     def nees(self) -> Floats:

@@ -23,6 +23,7 @@ from smfeval.explain.diagnoses.regression import (
     Cause,
     Finding,
     Selection,
+    design_of,
     regression_residual,
     select_causes,
     untested_causes,
@@ -144,16 +145,17 @@ def _search_causes(
     response, level = case.log_nees[:, None], np.ones((len(case), 1, 1))
     causes = [_regime_cause(split) for split in regimes] + [_growth_cause(case)]
     accept = _acceptance(case, regimes)
-    selection = select_causes(response, level, causes, accept=accept, most=most)
+    selection = select_causes(design_of(response, level, causes), accept=accept, most=most)
     if most < ENOUGH_SCANS:
         return [], selection
 
     runs = _tight_runs(case, case.log_nees, rng)
     if runs and _stretch_first(runs[0], selection, response, level):
         level = np.concatenate([level, _columns(runs, len(case))], axis=-1)
-        return runs, select_causes(response, level, causes, accept=accept, most=most)
+        design = design_of(response, level, causes)
+        return runs, select_causes(design, accept=accept, most=most)
     if selection.found:
-        runs = _tight_runs(case, regression_residual(response, selection.base)[:, 0], rng)
+        runs = _tight_runs(case, selection.remainder[:, 0], rng)
     return runs, selection
 
 
@@ -213,11 +215,11 @@ def _largest_probability(runs: list[Stretch]) -> float:
 
 def _explained_log_nees(case: DiagnosisCase, selection: Selection, runs: list[Stretch]) -> Floats:
     """What the findings add to the log NEES, from its lowest level on. (n,)."""
-    columns = [each.columns for each in selection.found]
-    columns += [_columns(runs, len(case))] if runs else []
-    if not columns:
+    if not (selection.found or runs):
         return np.zeros(len(case))
-    design = np.concatenate([np.ones((len(case), 1, 1)), *columns], axis=-1)[:, 0]
+    stretches = _columns(runs, len(case))[:, 0].T if runs else np.zeros((0, len(case)))
+    rows = [np.ones((1, len(case))), selection.design.rows[selection.columns, 0], stretches]
+    design = np.concatenate(rows).T
     value = np.linalg.lstsq(design, case.log_nees, rcond=None)[0]
     explained = design[:, 1:] @ value[1:]
     return explained - explained.min()

@@ -13,15 +13,16 @@ memory are used.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import combinations
+from functools import cached_property
+from itertools import combinations, pairwise
 
 import numpy as np
-from scipy.special import stdtr
 
 from smfeval.explain.diagnoses.case import ENOUGH_SCANS, too_few_reason
 from smfeval.explain.diagnoses.result import Untested
 from smfeval.maths.arrays import Bools, Floats
 from smfeval.maths.dependence import cosines, effective_samples, mean_posterior
+from smfeval.maths.special import t_tail
 
 SCANS_PER_COSINE = 4.0  # independent scans per cosine: faster ones are smaller than the mean varies
 WIDEST = 48  # cosines: more degrees of freedom hardly move a quantile
@@ -31,15 +32,11 @@ BLIND = 1e-2  # of a column's square left beside the others: less, and the motio
 
 @dataclass(frozen=True)
 class ColumnEffect:
-    """Coefficients of some columns: value, p-value against zero, independent scans. (p,) each.
-
-    `explained` is how much of the response's sum of squares they take away.
-    """
+    """Coefficients of some columns: value, p-value against zero, independent scans. (p,) each."""
 
     value: Floats
     probability: Floats
     n_effective: Floats
-    explained: float
 
 
 @dataclass(frozen=True)
@@ -81,7 +78,8 @@ def _means(series: Floats, most: float) -> tuple[Floats, Floats, Floats]:
     power = np.cumsum(cosines(series, int(band.max())) ** 2, axis=-1)
     size = np.sqrt(np.take_along_axis(power, band[:, None] - 1, axis=-1)[:, 0] / band / n)
     t = -mean / np.maximum(size, TINY)
-    return mean, np.asarray(stdtr(band, t), dtype=np.float64), effective
+    tail = np.array([t_tail(*each) for each in zip(band.tolist(), np.abs(t).tolist(), strict=True)])
+    return mean, np.where(t < 0, tail, 1 - tail), effective
 
 
 def effect_of(response: Floats, columns: Floats, *, most: float) -> ColumnEffect:
@@ -90,28 +88,30 @@ def effect_of(response: Floats, columns: Floats, *, most: float) -> ColumnEffect
     `most` is the number of independent scans that the response is worth: a product with the motion
     may look less dependent than it is.
     """
-    moment = np.einsum("ndp,ndq->pq", columns, columns) / len(columns)
-    value = np.linalg.solve(moment, np.einsum("ndp,nd->p", columns, response) / len(columns))
-    left = response - columns @ value
-    influence = value[:, None] + np.linalg.solve(moment, np.einsum("ndp,nd->pn", columns, left))
+    rows, scans = columns.T, len(columns)
+    flat, measured = rows.reshape(len(rows), -1), response.T.reshape(-1)
+    moment = flat @ flat.T / scans
+    value = np.asarray(np.linalg.solve(moment, flat @ measured / scans), np.float64)
+    left = (measured - value @ flat).reshape(rows.shape[1:])
+    influence: Floats = np.linalg.inv(moment) @ np.einsum("pdn,dn->pn", rows, left)
+    influence += value[:, None]
     _, below, effective = _means(influence, most)
-    explained = float(np.sum(response**2) - np.sum(left**2))
-    return ColumnEffect(value, 2 * np.minimum(below, 1 - below), effective, explained)
+    return ColumnEffect(value, 2 * np.minimum(below, 1 - below), effective)
 
 
 def coefficients(response: Floats, base: Floats) -> Floats:
-    """Least squares of one or many responses on `base`. (n, d, ...), (n, d, q) -> (q, ...).
-
-    Columns that others make up share one effect evenly.
-    """
+    """Least squares of one or many responses on `base`. (n, d, ...), (n, d, q) -> (q, ...)."""
     flat = base.reshape(base.shape[0] * base.shape[1], base.shape[2])
-    many = response.reshape(len(flat), -1)
-    moment = flat.T @ flat
+    found = _solve_normal(flat.T @ flat, flat.T @ response.reshape(len(flat), -1))
+    return found.reshape(base.shape[-1], *response.shape[2:])
+
+
+def _solve_normal(moment: Floats, cross: Floats) -> Floats:
+    """Solution of the normal equations; columns that others make up share one effect evenly."""
     size = np.sqrt(np.diagonal(moment))
     size = np.where(size > 0, size, 1.0)
-    scaled = moment / np.outer(size, size), flat.T @ many / size[:, None]
-    found = np.linalg.lstsq(*scaled, rcond=1e-10)[0] / size[:, None]
-    return found.reshape(base.shape[-1], *response.shape[2:])
+    scaled = moment / np.outer(size, size), cross / size[:, None]
+    return np.linalg.lstsq(*scaled, rcond=1e-10)[0] / size[:, None]
 
 
 def regression_residual(response: Floats, base: Floats) -> Floats:
@@ -119,17 +119,15 @@ def regression_residual(response: Floats, base: Floats) -> Floats:
     return response - np.tensordot(base, coefficients(response, base), axes=1)
 
 
-def is_identifiable(left: Floats, columns: Floats) -> Bools:
-    """Which columns are not made of the base and of those before them. (n, d, p) twice -> (p,).
+def is_identifiable(left: Floats, size: Floats) -> Bools:
+    """Which columns are not made of the base and of those before them. (p, p), (p,) -> (p,).
 
-    `left` is what the base leaves of the columns.
+    `left` are the products of what the base leaves of the columns, `size` their own squares.
     """
-    gram = np.einsum("ndp,ndq->pq", left, left)
-    size = np.einsum("ndp,ndp->p", columns, columns)
     found: list[int] = []
     for j in range(len(size)):
-        cross = gram[j, found]
-        own = gram[j, j] - cross @ np.linalg.solve(gram[np.ix_(found, found)], cross)
+        cross = left[j, found]
+        own = left[j, j] - cross @ np.linalg.solve(left[np.ix_(found, found)], cross)
         if own > BLIND * size[j] > 0:
             found.append(j)
     return np.isin(np.arange(len(size)), found)
@@ -143,15 +141,98 @@ class Cause:
     columns: Floats  # (n, d, p)
 
 
+RESPONSE = [0]  # its place among the columns of a design
+
+
+@dataclass(frozen=True)
+class Design:
+    """The response, the base and the causes, column by column. (c, d, n).
+
+    What least squares on some columns leaves of others is a combination of columns, whose weights
+    and squares follow from the products of all columns with all: only a series of scans needs the
+    scans.
+    """
+
+    rows: Floats
+    base: list[int]  # places of its columns
+    causes: dict[str, list[int]]
+
+    @cached_property
+    def products(self) -> Floats:
+        """Sums over all scans of columns times columns. (c, c)."""
+        flat = self.rows.reshape(len(self.rows), -1)
+        return flat @ flat.T
+
+    def combine(self, weights: Floats) -> Floats:
+        """Columns that are weighted sums of these. (c, p) -> (n, d, p)."""
+        flat = weights.T @ self.rows.reshape(len(self.rows), -1)
+        return flat.reshape(-1, *self.rows.shape[1:]).T
+
+    def fit(self, weights: Floats, on: list[int]) -> Floats:
+        """Least squares of weighted sums on some of the columns, as weights. (c, p) -> (c, p)."""
+        fitted = np.zeros_like(weights)
+        fitted[on] = _solve_normal(self.products[np.ix_(on, on)], self.products[on] @ weights)
+        return fitted
+
+    def left(self, chosen: list[int], beside: list[int]) -> Floats:
+        """What least squares on other columns leaves of the chosen ones, as weights. (c, p)."""
+        weights = np.eye(len(self.rows))[:, chosen]
+        return weights - self.fit(weights, beside)
+
+    @property
+    def remainder(self) -> Floats:
+        """What all other columns leave of the response. (n, d)."""
+        return self.combine(self.left(RESPONSE, list(range(1, len(self.rows)))))[..., 0]
+
+    def explained_share(self, chosen: list[int], beside: list[int]) -> float:
+        """Share of the response's square that columns take away beyond those beside them."""
+        weights = self.left(chosen + RESPONSE, beside)
+        left = weights.T @ self.products @ weights
+        explained = left[-1, :-1] @ _solve_normal(left[:-1, :-1], left[:-1, -1:])
+        return float(explained[0]) / max(float(self.products[0, 0]), np.finfo(np.float64).tiny)
+
+    def is_identifiable(self, chosen: list[int], beside: list[int]) -> Bools:
+        """Which of the columns are not made of those beside them, nor of those before. (p,)."""
+        weights = self.left(chosen, beside)
+        squares = np.diagonal(self.products)[chosen]
+        return is_identifiable(weights.T @ self.products @ weights, squares)
+
+
+def design_of(response: Floats, base: Floats, causes: list[Cause]) -> Design:
+    """The columns of a regression. (n, d), (n, d, q)."""
+    blocks = [response[..., None], base, *(cause.columns for cause in causes)]
+    stops = np.cumsum([block.shape[-1] for block in blocks]).tolist()
+    places = [list(range(*ends)) for ends in pairwise(stops)]
+    names = [cause.name for cause in causes]
+    rows = np.concatenate([block.T for block in blocks])
+    return Design(rows, places[0], dict(zip(names, places[1:], strict=True)))
+
+
 @dataclass(frozen=True)
 class Finding:
-    """What was found of a cause; `kept` are the coefficients that the motion can show."""
+    """A cause measured beside other columns of a design.
+
+    `is_identifiable` are its coefficients that the motion can show, `columns` their places in the
+    design; `most` is the number of independent scans that the response is worth.
+    """
 
     name: str
-    columns: Floats
     is_identifiable: Bools
-    effect: ColumnEffect
-    share: float  # of the response's mean square that is explained beside the others
+    columns: list[int]
+    beside: list[int]
+    design: Design
+    most: float
+
+    @cached_property
+    def share(self) -> float:
+        """Of the response's mean square that is explained beside the others."""
+        return self.design.explained_share(self.columns, self.beside)
+
+    @cached_property
+    def effect(self) -> ColumnEffect:
+        """Coefficients beside the others."""
+        left = self.design.combine(self.design.left(RESPONSE + self.columns, self.beside))
+        return effect_of(left[..., 0], left[..., 1:], most=self.most)
 
     @property
     def clearest(self) -> int:
@@ -174,70 +255,66 @@ class Finding:
 Accept = Callable[[Finding], bool]
 
 
-def measure_cause(response: Floats, base: Floats, cause: Cause, *, most: float) -> Finding | None:
-    """One cause beside the base; None where nothing of it can be seen. (n, d), (n, d, q).
-
-    `most` is the number of independent scans that the response is worth.
-    """
-    left = regression_residual(cause.columns, base)
-    kept = is_identifiable(left, cause.columns)
+def measure_cause(design: Design, name: str, beside: list[int], *, most: float) -> Finding | None:
+    """One cause beside some columns; None where nothing of it can be seen."""
+    places = design.causes[name]
+    kept = design.is_identifiable(places, beside)
     if not kept.any():
         return None
-    effect = effect_of(regression_residual(response, base), left[..., kept], most=most)
-    share = _share(effect.explained, response)
-    return Finding(cause.name, cause.columns[..., kept], kept, effect, share)
+    return Finding(name, kept, np.array(places)[kept].tolist(), beside, design, most)
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Causes found, the strongest first; each cause by itself; the base with all found."""
+    """Causes found, the strongest first, and each cause by itself."""
 
     found: tuple[Finding, ...]
     alone: dict[str, Finding]
-    base: Floats
-    share: float  # of the response's mean square that all of them explain together
+    design: Design
+
+    @property
+    def columns(self) -> list[int]:
+        """Places of all columns that were found."""
+        return [place for each in self.found for place in each.columns]
+
+    @property
+    def share(self) -> float:
+        """Of the response's mean square that all of them explain together."""
+        return self.design.explained_share(self.columns, self.design.base)
+
+    @property
+    def remainder(self) -> Floats:
+        """What the base and all that was found leave of the response. (n, d)."""
+        return self.design.combine(self.design.left(RESPONSE, self.design.base + self.columns))[
+            ..., 0
+        ]
 
 
-def select_causes(
-    response: Floats, base: Floats, causes: list[Cause], *, accept: Accept, most: float
-) -> Selection:
+def select_causes(design: Design, *, accept: Accept, most: float) -> Selection:
     """Add causes, one or two at a time, while they are accepted beside those before them."""
     found: list[Finding] = []
-    alone = single = _findings(response, base, causes, most)
-    whole = base
-    while added := _next_cause(response, whole, causes, single, accept=accept, most=most):
-        names = {each.name for each in added}
-        causes = [cause for cause in causes if cause.name not in names]
-        found = refit_jointly(response, base, [*found, *added], most=most)
-        found = refit_jointly(response, base, [each for each in found if accept(each)], most=most)
-        whole = _extend_base(base, found)
-        single = _findings(response, whole, causes, most)
+    names, beside = list(design.causes), design.base
+    alone = single = _findings(design, names, beside, most)
+    while added := _next_cause(names, single, beside, accept=accept):
+        names = [name for name in names if name not in {each.name for each in added}]
+        found = refit_jointly([*found, *added], design.base)
+        found = refit_jointly([each for each in found if accept(each)], design.base)
+        beside = _extend_base(design.base, found)
+        single = _findings(design, names, beside, most)
     found.sort(key=lambda each: -each.share)
-    whole = _extend_base(base, found)
-    return Selection(tuple(found), alone, whole, _gain(response, base, whole))
+    return Selection(tuple(found), alone, design)
 
 
-def refit_jointly(
-    response: Floats, base: Floats, found: list[Finding], *, most: float
-) -> list[Finding]:
-    """The same causes, each measured beside all others: coefficients of the joint fit."""
-    again = []
-    for each in found:
-        others = _extend_base(base, [other for other in found if other is not each])
-        left = regression_residual(each.columns, others)
-        effect = effect_of(regression_residual(response, others), left, most=most)
-        again.append(replace(each, effect=effect, share=_share(effect.explained, response)))
-    return again
+def refit_jointly(found: list[Finding], base: list[int]) -> list[Finding]:
+    """The same causes, each measured beside the base and all others: as in the joint fit."""
+    return [
+        replace(each, beside=_extend_base(base, [other for other in found if other is not each]))
+        for each in found
+    ]
 
 
 def _next_cause(
-    response: Floats,
-    base: Floats,
-    causes: list[Cause],
-    single: dict[str, Finding],
-    *,
-    accept: Accept,
-    most: float,
+    names: list[str], single: dict[str, Finding], base: list[int], *, accept: Accept
 ) -> list[Finding]:
     """The cause that explains most beside the base; else the pair whose both parts are accepted.
 
@@ -247,34 +324,22 @@ def _next_cause(
     if accepted:
         return [max(accepted, key=lambda each: each.share)]
     pairs = (
-        _measure_pair(response, base, single[one.name], other, most=most)
-        for one, other in combinations(causes, 2)
-        if one.name in single
+        _measure_pair(single[one], other, base)
+        for one, other in combinations(names, 2)
+        if one in single
     )
     good = [pair for pair in pairs if pair and all(accept(each) for each in pair)]
     return max(good, key=lambda pair: min(each.share for each in pair), default=[])
 
 
-def _measure_pair(
-    response: Floats, base: Floats, first: Finding, other: Cause, *, most: float
-) -> list[Finding]:
+def _measure_pair(first: Finding, other: str, base: list[int]) -> list[Finding]:
     """Two causes measured beside each other; empty where the motion cannot tell them apart."""
-    second = measure_cause(response, _extend_base(base, [first]), other, most=most)
-    return [] if second is None else refit_jointly(response, base, [first, second], most=most)
+    second = measure_cause(first.design, other, _extend_base(base, [first]), most=first.most)
+    return [] if second is None else refit_jointly([first, second], base)
 
 
-def _extend_base(base: Floats, found: list[Finding]) -> Floats:
-    return np.concatenate([base, *(each.columns for each in found)], axis=-1)
-
-
-def _gain(response: Floats, base: Floats, whole: Floats) -> float:
-    """Share of the mean square that `whole` takes away beyond `base`."""
-    left = (float(np.sum(regression_residual(response, each) ** 2)) for each in (base, whole))
-    return _share(next(left) - next(left), response)
-
-
-def _share(explained: float, response: Floats) -> float:
-    return explained / max(float(np.sum(response**2)), np.finfo(np.float64).tiny)
+def _extend_base(base: list[int], found: list[Finding]) -> list[int]:
+    return base + [place for each in found for place in each.columns]
 
 
 def untested_causes(selection: Selection) -> tuple[Untested, ...]:
@@ -288,7 +353,7 @@ def untested_causes(selection: Selection) -> tuple[Untested, ...]:
 
 
 def _findings(
-    response: Floats, base: Floats, causes: list[Cause], most: float
+    design: Design, names: list[str], beside: list[int], most: float
 ) -> dict[str, Finding]:
-    each = (measure_cause(response, base, cause, most=most) for cause in causes)
+    each = (measure_cause(design, name, beside, most=most) for name in names)
     return {one.name: one for one in each if one is not None}

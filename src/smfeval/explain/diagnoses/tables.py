@@ -19,7 +19,7 @@ from smfeval.explain.diagnoses.result import (
     RotationTables,
 )
 from smfeval.explain.diagnoses.tails import tail_of
-from smfeval.maths import normal, so3
+from smfeval.maths import so3
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.special import chi_squared_tail
 from smfeval.score.spaces import path_axes
@@ -74,8 +74,7 @@ def window_means(values: Floats) -> Floats:
 
 def slow_part(case: DiagnosisCase) -> SlowPart:
     """Slow and total NEES, per axis."""
-    white = normal.whiten(case.error, case.covariance)
-    return SlowPart(float(np.mean(white**2)), float(np.mean(window_means(white) ** 2)))
+    return SlowPart(float(np.mean(case.white**2)), float(np.mean(window_means(case.white) ** 2)))
 
 
 def drift_diagnosis(case: DiagnosisCase, slow: SlowPart) -> Diagnosis:

@@ -1,9 +1,9 @@
 """Bulk against tail: a few scans, heavy tails, or too tight throughout."""
 
 from dataclasses import dataclass
+from math import lgamma
 
 import numpy as np
-from scipy.special import fdtrc, gammaln, psi
 
 from smfeval import words
 from smfeval.explain.diagnoses.case import (
@@ -18,7 +18,11 @@ from smfeval.explain.diagnoses.regression import MeanTest, mean_of
 from smfeval.explain.diagnoses.result import Diagnosis, Tail, Untested
 from smfeval.explain.diagnoses.stretches import BLOCKS
 from smfeval.maths.arrays import Bools, Floats
-from smfeval.maths.special import chi_squared_tail, chi_squared_tail_quantile
+from smfeval.maths.special import (
+    chi_squared_mean_log,
+    chi_squared_tail,
+    chi_squared_tail_quantile,
+)
 from smfeval.summarise.number import Number
 
 FOLDS = 5
@@ -39,8 +43,13 @@ class TailGain:
 def t_log_density(nees: Floats, scale: Floats | float, nu: Floats | float, d: int) -> Floats:
     """Log density of the t belief relative to the constant of the Gaussian. (...)."""
     nu = np.asarray(nu, dtype=np.float64)
-    norm = gammaln((nu + d) / 2) - gammaln(nu / 2) - d / 2 * np.log(nu / 2)
+    norm = _log_gamma((nu + d) / 2) - _log_gamma(nu / 2) - d / 2 * np.log(nu / 2)
     return norm - (nu + d) / 2 * np.log1p(nees / (scale * nu)) - d / 2 * np.log(scale)
+
+
+def _log_gamma(x: Floats) -> Floats:
+    """Logarithm of the gamma function, of few numbers. (...) -> (...)."""
+    return np.reshape([lgamma(each) for each in x.ravel()], x.shape)
 
 
 def gaussian_log_density(nees: Floats, scale: float, d: int) -> Floats:
@@ -53,8 +62,8 @@ def fit_t(nees: Floats, d: int) -> tuple[float, float]:
     nu = NU[:, None]
     scale = np.full((len(NU), 1), max(float(np.median(nees)) / d, LEAST_SCALE))
     for _ in range(STEPS):
-        weight = (nu + d) / (nu + nees / scale)
-        scale = np.maximum((weight * nees).mean(axis=-1, keepdims=True) / d, LEAST_SCALE)
+        weighted = (nu + d) * scale * np.mean(nees / (nu * scale + nees), axis=-1, keepdims=True)
+        scale = np.maximum(weighted / d, LEAST_SCALE)
     best = int(np.argmax(t_log_density(nees, scale, nu, d).mean(axis=-1)))
     return float(scale[best, 0]), float(NU[best])
 
@@ -112,6 +121,8 @@ def extreme_scans(case: DiagnosisCase, nees: Floats) -> Bools:
     count = case.particles
     if count is None:
         return nees > chi_squared_tail_quantile(d, limit)
+    from scipy.special import fdtrc  # noqa: PLC0415  slow to import, for particles only
+
     stretch = (
         case.honest_median / case.gaussian_median
     )  # back from the chi-squared scale of the median
@@ -140,10 +151,23 @@ def tail_faults(
 
 def _nearby_maximum(explained: Floats) -> Floats:
     """The largest nearby: where a regime or stretch begins is known to a block only. (n,)."""
-    from scipy.ndimage import maximum_filter1d  # noqa: PLC0415  slow to import, rarely needed
-
     reach = max(2, len(explained) // BLOCKS)
-    return maximum_filter1d(explained, 2 * reach + 1) if explained.any() else explained
+    return running_maximum(explained, reach) if explained.any() else explained
+
+
+def running_maximum(series: Floats, reach: int) -> Floats:
+    """The largest of each entry and of those up to `reach` before and after it. (n,) -> (n,).
+
+    Of the maxima from the start and from the end of blocks as long as a window, one window needs
+    two (van Herk, "A fast algorithm for local minimum and maximum filters", 1992).
+    """
+    width = 2 * reach + 1
+    blocks = -(-(len(series) + 2 * reach) // width)
+    padded = np.full((blocks, width), -np.inf)
+    padded.ravel()[reach : reach + len(series)] = series
+    ahead = np.maximum.accumulate(padded, axis=1).ravel()
+    behind = np.maximum.accumulate(padded[:, ::-1], axis=1)[:, ::-1].ravel()
+    return np.maximum(behind[: len(series)], ahead[2 * reach : 2 * reach + len(series)])
 
 
 def _few_scans(case: DiagnosisCase, nees: Floats, extreme: Bools) -> list[Diagnosis]:
@@ -210,7 +234,7 @@ def overall_diagnosis(
 ) -> Diagnosis | None:
     """Too tight in scans that nothing else sets apart; by little only if nothing else is found."""
     d = case.dimension
-    honest = float(psi(d / 2) + np.log(2)) - np.log(case.gaussian_median)
+    honest = chi_squared_mean_log(d) - np.log(case.gaussian_median)
     mean = mean_of(np.log(np.maximum(case.relative_nees, TINY)) - explained - honest, most=most)
     k = float(np.median(case.relative_nees * np.exp(-explained)))
     if not (_is_sure(mean) or _dependence_free_probability(k * case.gaussian_median, d)):
