@@ -11,11 +11,12 @@ import sys
 from suite.checks import ROUNDING, mean_turn, same_rmse
 from suite.cost import Command
 from suite.files import Files, script
-from suite.ours import verb
+from suite.ours import SMFEVAL, verb
 from suite.peers import program
 from suite.rows import CORES, Agreement, Goal, Pairing, Question, alike
 
 ALL = "smfeval score"
+JSON = "smfeval score --json"
 APE = "smfeval score est.tum --rules ape --interval none"
 BARE = "smfeval score --interval none"
 NEES = "smfeval score --rules nees --interval none"
@@ -36,6 +37,7 @@ def commands(files: Files) -> tuple[Command, ...]:
     digits = (program("evo"), script("evo_digits"), *evo)
     return (
         verb(ALL, *score),
+        Command(JSON, (SMFEVAL, *score, "--json")),
         verb(BARE, *score, "--interval", "none"),
         verb(APE, "score", tum, "--ref", ref, "--rules", "ape", "--interval", "none"),
         verb(NEES, *score, "--rules", "nees", "--interval", "none"),
@@ -82,12 +84,14 @@ def log_score(ours: str, theirs: str) -> tuple[Agreement, ...]:
 
 QUESTION = Question(
     "scoring",
-    "Whole processes. `smfeval score` reads SQUARE and computes all rules with intervals; for the "
+    "Whole processes. `smfeval score` reads SQUARE, judges position, rotation and pose, and shows "
+    "the numbers of the short report with intervals; `--json` has all rules and numbers. For the "
     "same files and work as evo it reads TUM and computes the APE. The last table sets the time on "
     "the clock against CPU of all cores.",
     commands,
     (
         Pairing(ALL, EVO, rmse, Goal(5.0, 100_000)),
+        Pairing(JSON, EVO, rmse),
         Pairing(BARE, EVO, rmse),
         Pairing(APE, EVO, rmse, Goal(10.0, 100_000)),
         Pairing(APE, TRAJECTOPY, rmse),

@@ -10,8 +10,8 @@ SMFEVAL = str(Path(sys.executable).parent / "smfeval")
 
 
 def verb(name: str, *words: str) -> Command:
-    """A verb of the command line; its result as JSON, for all digits."""
-    return Command(name, (SMFEVAL, *words, "--json"))
+    """A verb of the command line as a user types it; compared by its JSON, which has all digits."""
+    return Command(name, (SMFEVAL, *words), proof=(SMFEVAL, *words, "--json"))
 
 
 def work(name: str, which: str, *words: str) -> Command:
