@@ -27,7 +27,7 @@ def scored(*rules: str) -> np.ndarray:
     offset = particles * np.arange(scans + 1)
     cloud = Ensemble(offset, x.reshape(-1, 3), np.full(scans * particles, 1 / particles))
     given = Residuals(mean, covariance, None, cloud)
-    return scores(given, RuleSettings(), *([rules] if rules else []))["energy"]
+    return dict(scores(given, RuleSettings(), *([rules] if rules else [])))["energy"]  # all read
 
 
 def square_roots() -> np.ndarray:
