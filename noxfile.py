@@ -68,7 +68,7 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Against peers, in about half an hour; renews BENCHMARK.md. `-- --quick` or `-- study`."""
+    """Against peers, in about 40 minutes; renews BENCHMARK.md. `-- --quick` or `-- study`."""
     session.install(".[lab]")
     session.run("python", "benchmarks/run.py", *session.posargs)
 
