@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from smfeval import evaluation
+from smfeval.errors import TrackError
 from smfeval.maths.special import normal_quantile
 from smfeval.score import RULES, Rule
 from smfeval.summarise import quantities
@@ -158,6 +160,19 @@ def test_the_order_in_which_numbers_are_read_changes_none():
         backward.get(name)
     assert backward.to_dict() == forward.to_dict()
     assert pickle.loads(pickle.dumps(forward)).to_dict() == forward.to_dict()
+
+
+def test_a_second_thread_changes_no_number_and_hides_no_error(monkeypatch):
+    alone = evaluated(np.random.default_rng(1), options=EXACT).to_dict()
+    monkeypatch.setattr(evaluation, "MANY_SCANS", 1)
+    assert evaluated(np.random.default_rng(1), options=EXACT).to_dict() == alone
+
+    def fail(*tracks, **options):
+        raise TrackError("no rotation")
+
+    monkeypatch.setattr(evaluation, "score_orientation", fail)
+    with pytest.raises(TrackError, match="no rotation"):
+        evaluated(np.random.default_rng(1))
 
 
 def test_numbers_together_are_those_that_each_has_alone(monkeypatch):

@@ -47,7 +47,7 @@ __all__ = [
     "score_scans",
 ]
 
-Result = TypeVar("Result")
+Found = TypeVar("Found")
 
 REQUIRED_RULES = ("ape", "nees", "pit")  # rules that the summary and the verdict are made of
 
@@ -105,7 +105,7 @@ def evaluate(
 MANY_SCANS = 300_000  # from here on a second thread saves more time than it costs
 
 
-def beside(work: Callable[[], Result], *, scans: int) -> Callable[[], Result]:
+def beside(work: Callable[[], Found], *, scans: int) -> Callable[[], Found]:
     """What asks for the result of some work; of many scans, a thread begins with it at once."""
     if scans < MANY_SCANS:
         return work
