@@ -53,6 +53,7 @@ JOINT_CHOICES: tuple[JointChoice, ...] = ("auto", "implied", "given", "none")
 ASSOCIATIONS: tuple[Association, ...] = ("moved", "nearest", "gp")
 OF_PAIRS: tuple[Association, ...] = ("moved", "nearest")
 TOLERANCE_S = 0.005
+EXACT = ("body", "clock")
 
 
 def default_rules() -> tuple[str, ...]:
@@ -113,6 +114,12 @@ def _check_rules(names: tuple[str, ...]) -> None:
     for name in names:
         if name not in _rules():
             raise unknown_word("rule", name, _rules())
+
+
+def _check_exact(names: tuple[str, ...]) -> None:
+    for name in names:
+        if name not in EXACT:
+            raise unknown_word("exact", name, EXACT)
 
 
 # What computes is imported when it is used: flags are made without numpy.
@@ -279,6 +286,15 @@ class Options:
         name="ref_exact",
         at=WITH_REFERENCE,
         group=REFERENCE,
+    )
+    exact: tuple[str, ...] = option(  # what the verdict takes as given; else any value is granted
+        (),
+        RULES,
+        "what is known exactly and no verdict may blame: body (extrinsic), clock (default: neither)",
+        at=WITH_REFERENCE,
+        group=REFERENCE,
+        metavar="body,clock",
+        check=_check_exact,
     )
     relative_horizon: Extent | None = None  # of relative scores, if `horizons` has none
     singular: Literal["refuse", "drop"] = "refuse"  # scans; as the bad rows of files

@@ -10,8 +10,8 @@ B_s = A_s H_s,
     Cov(theta)      = sum_t B_t Cov(x_t, theta) + A_t W_t A_t^T
 
 by running sums over chunks of scans: O(n) time, and memory for the answer alone. With J unknown,
-Cov(theta) <= C = sum_j Q_j / w_j for any weights of unit sum, Q_j = A_j Sigma_j A_j^T, and
-Cov(r_t) <= (1 + 1/g) Sigma_t + (1 + g) G_t C G_t^T for any g > 0 (Cauchy and Schwarz).
+Cov(theta) <= C = sum_j Q_j / w_j for any weights of unit sum, Q_j = A_j Sigma_j A_j^T (Cauchy and
+Schwarz).
 
 Positions are those of the estimate after alignment; answers are in the axes of that world, for
 position (3 x 3), rotation (3 x 3: by the rotation rows of G_t and H_t) or both (6 x 6).
@@ -27,7 +27,7 @@ import numpy as np
 from smfeval.align.joint import Claim, Joint, Parts, lever, parts, rotate_blocks
 from smfeval.errors import PairingError
 from smfeval.maths import so3
-from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.arrays import Floats
 from smfeval.maths.symmetric import chunks
 
 Gauge = Literal["se3", "yaw", "sim3", "first-pose", "none"]
@@ -299,7 +299,7 @@ def is_determined(fit: FitWeights, joint: Joint, scans: int) -> bool:
     """Whether M J M^T is known: J implied, or given for every fitted scan with every scan.
 
     The first pose needs the n - 1 pairs (0, t); a fit on m scans the m (n - 1) pairs with each
-    of them. Anything less leaves blocks of J open; then only `bound_covariance` holds.
+    of them. Anything less leaves blocks of J open.
     """
     if joint.kind != "given" or joint.pairs is None:
         return joint.level is not None
@@ -385,52 +385,31 @@ def fit_covariance_bound(fit: FitWeights, claim: Claim) -> Floats:
     return trace * fit.inverse @ total @ fit.inverse
 
 
-def bound_covariance(
-    fit: FitWeights,
-    claim: Claim,
-    *,
-    space: Space = "position",
-    at: Ints | None = None,
-    fitted: Floats | None = None,
-) -> Floats:
-    """An upper bound of Cov(r_t) whatever the correlations. -> (n, 3, 3) or (n, 6, 6).
-
-    (1 + 1/g) Sigma_t + (1 + g) G_t C G_t^T, g_t = sqrt(tr Sigma_t / tr G_t C G_t^T). Errors beyond
-    it convict; nothing acquits, and scores under it are not proper. `at` are the scans wanted, of
-    all; `fitted` is C (`fit_covariance_bound`) where it is known already.
-    """
-    C = fit_covariance_bound(fit, claim) if fitted is None else fitted
-    return _over(fit, claim if at is None else claim[at], C, space, correlated=True)
-
-
 def granted_covariance(fit: FitWeights, claim: Claim, *, space: Space = "position") -> Floats:
     """Sigma_t + G_t C G_t^T: the scan's own and the fit's, lever arm included, as if independent.
 
     For fits on the first pose or a prefix when J is unknown; an upper bound where a scan's error
     and that of the fit are positively correlated, as they are by drift.
     """
-    return _over(fit, claim, fit_covariance_bound(fit, claim), space, correlated=False)
+    return _over(fit, claim, fit_covariance_bound(fit, claim), space)
 
 
-def _over(fit: FitWeights, claim: Claim, C: Floats, space: Space, *, correlated: bool) -> Floats:
+def grant_rotation(fit: FitWeights, claim: Claim) -> Floats:
+    """Sigma_t with C of the fitted rotation added to that of the rotation. -> (n, 6, 6).
+
+    A fit to positions turns all rotations by its own error, which C bounds.
+    """
+    out = claim.in_world()
+    turned = fit.jacobian(claim.position[:1])[0, 3:]  # the same at every scan
+    out[:, 3:, 3:] += turned @ fit_covariance_bound(fit, claim) @ turned.T
+    return out
+
+
+def _over(fit: FitWeights, claim: Claim, C: Floats, space: Space) -> Floats:
     rows = ROWS[space]
     out = np.empty((len(claim), *2 * (rows.stop - rows.start,)))
     for part in _chunks(len(claim)):
         own = claim[part].in_world()[:, rows, rows]
         G = fit.jacobian(claim.position[part])[:, rows]
-        shared = G @ C @ np.swapaxes(G, 1, 2)
-        out[part] = widest_sum(own, shared) if correlated else own + shared
+        out[part] = own + G @ C @ np.swapaxes(G, 1, 2)
     return out
-
-
-def widest_sum(first: Floats, second: Floats) -> Floats:
-    """(1 + 1/g) A + (1 + g) B >= Cov(a - b) whatever Cov(a, b). (n, d, d) each.
-
-    g = sqrt(tr A / tr B) over the first block (of a pose, its position) makes the trace least,
-    (sqrt tr A + sqrt tr B)^2.
-    """
-    trace_a, trace_b = (np.einsum("nii->n", part[:, :3, :3]) for part in (first, second))
-    none = (trace_a <= 0) | (trace_b <= 0)
-    g = np.sqrt(np.where(none, 1.0, trace_a) / np.where(none, 1.0, trace_b))[:, None, None]
-    wide = (1 + 1 / g) * first + (1 + g) * second
-    return np.where(none[:, None, None], first + second, wide)

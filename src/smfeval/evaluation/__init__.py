@@ -1,4 +1,4 @@
-"""The whole way: pair in time, bring to one frame, score each scan, summarise the track."""
+"""The whole way: pair in time, bring to one frame, score, summarise, judge."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -11,27 +11,22 @@ from smfeval.align.body import to_common_body
 from smfeval.align.fit import Alignment
 from smfeval.align.gauge import alignment_notes, choose_alignment, fit_alignment
 from smfeval.align.joint import Joint
-from smfeval.associate import Pairs
+from smfeval.align.nuisance import BodyMotion, body_motion
+from smfeval.associate import GapRisk, Pairs
 from smfeval.associate.pairing import check_reference, nearest_pairs, pair_scans
 from smfeval.choices import ALIGNMENTS, AlignmentKind
-from smfeval.doubts import MatchedTracks, doubts_beside, explanation, loss
-from smfeval.evaluation.claim import AlignedClaim, align_claim, claimed_joint, judge_motion
-from smfeval.evaluation.metrics import (
-    FittedFreedoms,
-    gap_risk_of,
-    judge_gaps,
-    judge_track,
-    relative_errors,
-    rotation_deg,
-)
-from smfeval.evaluation.orientation import score_orientation
+from smfeval.doubts import MatchedTracks, doubts_beside
+from smfeval.evaluation.claim import AlignedClaim, align_claim, claimed_joint
+from smfeval.evaluation.judging import JudgedTracks, judge_space
+from smfeval.evaluation.metrics import gap_risk_of, relative_errors, rotation_deg
+from smfeval.evaluation.motion import RelativeMotion
+from smfeval.evaluation.orientation import Orientation, score_orientation
 from smfeval.evaluation.result import Evaluation, ScoredScans, SpaceScores
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.options import Options
 from smfeval.score import scores
 from smfeval.summarise.numbers import Numbers
 from smfeval.summarise.quantities import Sample
-from smfeval.summarise.relative import RelativeMotion
 from smfeval.track import AnyTrack, Track
 
 if TYPE_CHECKING:
@@ -60,28 +55,29 @@ def evaluate(
     pairs: Pairs | None = None,
     notes: tuple[str, ...] = (),
 ) -> Evaluation:
-    """Score an estimate against a reference.
+    """Pair in time, bring to one frame, score each scan, summarise the track, judge.
 
     `pairs` may be given to score on chosen scans, such as those common to several estimates, with
     `notes` to say so.
     """
     reference = check_reference(estimate, reference)
     tracks = align_tracks(estimate, reference, options or Options(), pairs)
-    options = tracks.options
+    options, left = tracks.options, tracks.left
 
     claim = align_claim(tracks.estimate, tracks.joint, tracks.alignment, tracks.kind)
-    oriented = partial(
-        score_orientation, tracks.estimate, tracks.reference, claim, tracks.left, fit=tracks.fit
-    )
-    orientation = beside(partial(oriented, options=options), scans=len(tracks.left))
-    motion = judge_motion(claim, tracks.reference, options.space, horizon=options.scored_horizon)
-    position = summarise_position(score_left(tracks, claim), options, motion)
+    oriented = partial(score_orientation, tracks.estimate, tracks.reference, claim, left, options)
+    turned = beside(oriented, scans=len(left))
+    scored, orientation = score_left(tracks, claim), turned()
 
+    risk = gap_risk_of(scored, tracks.pairs, left, granted=options.reference_covariance)
+    judged = None if claim is None else tracks.judged(claim, orientation, risk)
+    motion = None if judged is None else judged.relative_motion
+    position = summarise_position(scored, options, motion)
     doubts = doubts_beside(estimate, reference, tracks.matched)
-    why = explanation(doubts)
-    turned = orientation().after_doubt(why)
-    risk = gap_risk_of(position, tracks.pairs, tracks.left, granted=options.reference_covariance)
-    verdict = judge_gaps(judge_track(position, tracks.fit, motion), risk)
+    position, rotation, pose = (
+        each and judge_space(each, judged, doubts)
+        for each in (position, orientation.rotation, orientation.pose)
+    )
     return Evaluation(
         estimate,
         reference,
@@ -91,14 +87,13 @@ def evaluate(
         gap_risk=risk,
         alignment=tracks.alignment,
         position=position,
-        rotation=turned.rotation,
-        pose=turned.pose,
+        rotation=rotation,
+        pose=pose,
         relative=relative_errors(position, options),
         claim=claim,
         relative_motion=motion,
-        verdict=verdict.after_doubt(why, loss(doubts)),
         doubts=doubts,
-        notes=(*notes, *tracks.notes, *turned.notes),
+        notes=(*notes, *tracks.notes, *orientation.notes),
     )
 
 
@@ -130,16 +125,23 @@ class AlignedTracks:
     alignment: Alignment
     joint: tuple[Joint, str]  # that the estimate claims in its own world, and why
     matched: MatchedTracks  # before the alignment
+    motion: BodyMotion  # of the estimate's body, from all its scans
     left: Ints  # scans that the fit leaves to score
     notes: tuple[str, ...]
 
-    @property
-    def fit(self) -> FittedFreedoms:
-        """What was fitted before the scans are scored."""
-        return FittedFreedoms(
-            self.alignment.freedoms,
-            from_start=len(self.left) < len(self.estimate),
-            clock=self.clock is not None,
+    def judged(
+        self, claim: AlignedClaim, orientation: Orientation, risk: GapRisk | None
+    ) -> JudgedTracks:
+        """What a verdict looks at."""
+        return JudgedTracks(
+            claim,
+            self.reference,
+            self.motion.scaled(self.alignment.scale),
+            self.left,
+            "se3" if self.kind == "first-pose" else self.kind,
+            self.options,
+            risk,
+            None if orientation.pose is None else orientation.pose.space,
         )
 
 
@@ -153,6 +155,7 @@ def align_tracks(
     options, clock = resolve_clock(estimate, reference, kind, options, pairs)
     pairs, reference, pair_notes = pair_scans(estimate, reference, options, clock, pairs)
     joint = claimed_joint(estimate, options.joint, estimate[pairs.estimate])
+    motion = body_motion(estimate.stamp, estimate.position, estimate.rotation)[pairs.estimate]
     estimate = estimate[pairs.estimate]
 
     alignment, left = fit_alignment(estimate, reference, kind, options.fit_on)
@@ -167,6 +170,7 @@ def align_tracks(
         alignment=alignment,
         joint=joint,
         matched=MatchedTracks(estimate, reference, alignment, pairs, options.extrinsic),
+        motion=motion,
         left=left,
         notes=(*pair_notes, *body_notes, *gauge_notes, *fit_notes),
     )

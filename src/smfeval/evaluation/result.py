@@ -13,6 +13,8 @@ from smfeval.align.fit import Alignment
 from smfeval.associate import GapRisk, Pairs
 from smfeval.doubts import Doubt
 from smfeval.evaluation.claim import AlignedClaim
+from smfeval.evaluation.motion import RelativeMotion
+from smfeval.judge.decide import Verdict
 from smfeval.maths.arrays import Floats, Ints, median_of, quantile_of
 from smfeval.maths.dependence import wanders
 from smfeval.options import Options
@@ -29,8 +31,7 @@ from smfeval.summarise.numbers import (
     number_named,
     rows_of,
 )
-from smfeval.summarise.relative import RelativeError, RelativeMotion
-from smfeval.summarise.verdict import Verdict
+from smfeval.summarise.relative import RelativeError
 from smfeval.summarise.windows import path_length
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from smfeval.results import Frame
 
 SCHEMA = "smfeval.score/1"
+ABSORBED = 1.0  # of what is left, that a fit may have taken before scores cannot be compared
 PER_SCAN = "smfeval.io.results"  # opened by name: the core knows no files
 
 
@@ -63,32 +65,12 @@ class ScoredScans:
 
 
 @dataclass(frozen=True)
-class Turns:
-    """Constant rotations of the body and of the world, as quaternions. (4,)."""
-
-    body: Floats
-    world: Floats
-
-
-@dataclass(frozen=True)
-class ConstantRotation:
-    """The constant rotations that explain rotation errors best, and what granting them changes."""
-
-    turns: Turns
-    before: Verdict  # without granting any
-    after: Verdict
-    k: Number  # after, with its 95 % interval
-    nees_median: float  # after
-
-
-@dataclass(frozen=True)
 class SpaceScores(ScoredScans):
     """The scans scored in one space, and the track in numbers (`summarise.numbers`)."""
 
     space: Space
     numbers: Mapping[str, Number]  # by name; those that exist for this belief and were asked for
-    verdict: Verdict | None = None  # of rotation and pose; that of the position is the evaluation's
-    constant: ConstantRotation | None = None  # where errors beyond the claim asked for it
+    verdict: Verdict | None = None  # None until it is judged
 
     @property
     def by_quantity(self) -> Mapping[str, Number]:
@@ -147,8 +129,7 @@ class Evaluation(Result):
     pose: SpaceScores | None
     claim: AlignedClaim | None  # of the residuals after alignment; None without uncertainty
     relative: tuple[RelativeError, ...]
-    relative_motion: RelativeMotion | None  # under the claim; None where it says nothing of it
-    verdict: Verdict
+    relative_motion: RelativeMotion | None  # under the claim; None without uncertainty
     doubts: tuple[Doubt, ...]  # what looks wrong in one of the tracks, or in both together
     notes: tuple[str, ...]
 
@@ -159,6 +140,12 @@ class Evaluation(Result):
             f"{self.options.axes}, aligned by {self.alignment.kind}; "
             f"MAE {words.length(self['mae'].value)}"
         )
+
+    @property
+    def verdict(self) -> Verdict:
+        """That of the position."""
+        assert self.position.verdict is not None
+        return self.position.verdict
 
     @property
     def spaces(self) -> tuple[SpaceScores, ...]:
@@ -274,11 +261,24 @@ class Evaluation(Result):
             "relative_motion": [] if motion is None else motion.row_dicts(),
             "k_over_path": [asdict(row) | {"k": row.k.to_dict()} for row in self.k_over_path],
             "k_growth": None if growth is None else growth.to_dict(),
-            "relative_bounds": [] if motion is None else motion.bound_dicts(),
+            "comparable": self.comparable,
             "verdict": self.verdict.to_dict(),
             "doubts": [doubt.to_dict() for doubt in self.doubts],
             "notes": list(self.all_notes),
         }
+
+    @property
+    def comparable(self) -> bool:
+        """Whether scores of the belief may be ranked: they are proper under the alignment."""
+        return self.claim is None or self.claim.is_proper or not self._is_absorbed()
+
+    def _is_absorbed(self) -> bool:
+        """Whether the alignment may have taken much of the errors, or shares its own with all."""
+        second = self.verdict.facts.second
+        if self.claim is None or self.claim.how == "granted" or second is None:
+            return True
+        first = self.verdict.facts.first
+        return first is None or second.absorbed > ABSORBED * first.excess
 
     @property
     def uses_reported_noise(self) -> bool:

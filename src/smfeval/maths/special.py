@@ -176,7 +176,7 @@ def chi_squared_mean_log(degrees: int) -> float:
     return log(2) * (-1) ** degrees - np.euler_gamma + sum(2 / k for k in range(first, degrees, 2))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=1024)
 def chi_squared_tail_quantile(degrees: int, probability: float) -> float:
     """The value that is exceeded with a probability, by halving."""
     low, high = 0.0, 1.0
@@ -187,6 +187,23 @@ def chi_squared_tail_quantile(degrees: int, probability: float) -> float:
         above = chi_squared_tail(degrees, middle) > probability
         low, high = (middle, high) if above else (low, middle)
     return (low + high) / 2
+
+
+EXACT_DEGREES = 60  # up to here quantiles are interpolated between whole degrees
+
+
+@lru_cache(maxsize=4096)
+def chi_squared_quantile(degrees: float, probability: float) -> float:
+    """Of any degrees of freedom from 1 on; at 0.975 within 1.2 %, from 5 degrees on within 0.1 %.
+
+    Between whole degrees by a straight line; of many, by Wilson and Hilferty's cube (1931).
+    """
+    if degrees >= EXACT_DEGREES:
+        spread = 2 / (9 * degrees)
+        return degrees * (1 - spread + normal_quantile_at(probability) * sqrt(spread)) ** 3
+    whole = int(degrees)
+    below, above = (chi_squared_tail_quantile(d, 1 - probability) for d in (whole, whole + 1))
+    return below + (degrees - whole) * (above - below)
 
 
 @lru_cache(maxsize=64)

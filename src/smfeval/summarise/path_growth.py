@@ -1,21 +1,21 @@
 """k over path length: a floor and a growth, from disjoint blocks of a track.
 
 The NEES of relative motion over windows of several lengths, each under what the claim says of that
-motion (J given or implied) or, where J is unknown, under the largest covariance that it allows, is
-fitted by k(s) = floor + growth s, s the metres of a window. Windows of different lengths share
-errors, and prefixes of a track share all of them; so the track is cut into disjoint blocks as long
+motion (J given or implied), is fitted by k(s) = floor + growth s, s the metres of a window.
+Windows of different lengths share errors, and prefixes of a track share all of them; so the track is cut into disjoint blocks as long
 as the longest window, a line is fitted in each (the same linear weights for all), and the spread of
 floors and growths between the blocks gives their intervals (Student's t). An honest belief has a
-floor of 1 and no growth; under a bound, k at most 1 at every length.
+floor of 1 and no growth.
 """
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from smfeval import words
 from smfeval.align.joint import Claim, Joint
+from smfeval.align.nuisance import BodyMotion
 from smfeval.align.projection import Gauge
 from smfeval.maths import normal
 from smfeval.maths.arrays import Floats, Ints
@@ -26,10 +26,7 @@ from smfeval.summarise.windows import (
     FEWEST_SCANS_APART,
     FEWEST_WINDOWS,
     GUARD,
-    Windows,
-    bound_windows,
     given_horizons,
-    grant_scale,
     halves,
     is_thin,
     path_length,
@@ -56,8 +53,6 @@ class PathGrowth:
         Mean lengths of the stretches, and k over each.
     blocks
         Disjoint blocks of the track that the intervals rest on.
-    is_bound
-        J is unknown: k is at least so large, whatever the correlations.
     """
 
     floor: Number
@@ -66,7 +61,6 @@ class PathGrowth:
     metres: tuple[float, ...]
     k: tuple[float, ...]
     blocks: int
-    is_bound: bool = False
 
     @property
     def has_floor(self) -> bool:
@@ -82,10 +76,9 @@ class PathGrowth:
     @property
     def sentence(self) -> str:
         """Where k belongs, as far as it is shown."""
-        least = "at least " if self.is_bound else ""
         floor = words.quantity(self.floor.value, "1", self.floor.low, self.floor.high)
         longest = words.quantity(self.longest.value, "1", self.longest.low, self.longest.high)
-        size = f"{least}{floor} at the shortest, {longest} over {words.length(self.metres[-1])}"
+        size = f"{floor} at the shortest, {longest} over {words.length(self.metres[-1])}"
         if self.has_floor and self.has_growth:
             shown = "k is above 1 over short stretches of the path and grows with their length"
         elif self.has_floor:
@@ -113,15 +106,24 @@ def path_growth(
     reference: Pose,
     *,
     reference_covariance: Floats | None = None,
+    motion: BodyMotion | None = None,
 ) -> PathGrowth | None:
-    """Floor and growth of k; None for too few scans, or where the body hardly moves."""
-    lengths = _lengths(joint, len(claim))
+    """Floor and growth of k; None for too few scans, J unknown, or a body that hardly moves."""
+    lengths = [] if joint.kind == "unknown" else _lengths(joint, len(claim))
     if len(lengths) < 2:
         return None
     path_m, block, low = path_length(reference[0]), lengths[-1], 1.0
     k, metres = [], []
     for scans in lengths:
-        found = _windows(joint, gauge, scans, (claim, reference), reference_covariance)
+        found = windows(
+            joint,
+            scans,
+            claim,
+            reference,
+            gauge=gauge,
+            reference_covariance=reference_covariance,
+            motion=motion,
+        )
         if is_thin(found):
             return None
         if found.assumed:  # as of a row of windows: how wrong an implied J may be
@@ -134,8 +136,7 @@ def path_growth(
     table = table[:, ~np.isnan(table).any(axis=0)]
     if table.shape[1] < FEWEST_WINDOWS or not metres[-1] > metres[0] > 0:
         return None
-    line = _fit(table, np.array(metres), np.array(lengths), low)
-    return replace(line, is_bound=joint.kind == "unknown")
+    return _fit(table, np.array(metres), np.array(lengths), low)
 
 
 def _lengths(joint: Joint, scans: int) -> list[int]:
@@ -146,21 +147,6 @@ def _lengths(joint: Joint, scans: int) -> list[int]:
     halvings = int(np.log2(longest / FEWEST_SCANS_APART)) if longest >= FEWEST_SCANS_APART else -1
     halvings = min(halvings, MOST_LENGTHS - 1)
     return [(longest >> halvings) << power for power in range(halvings + 1)]
-
-
-def _windows(
-    joint: Joint,
-    gauge: Gauge,
-    scans: int,
-    poses: tuple[Claim, Pose],
-    noise: Floats | None,
-) -> Windows:
-    claim, reference = poses
-    if joint.kind != "unknown":
-        return windows(joint, scans, claim, reference, gauge=gauge, reference_covariance=noise)
-    first = np.arange(0, len(claim) - scans, scans)
-    found = bound_windows(scans, first, claim, reference, reference_covariance=noise)
-    return grant_scale(found, claim, least="mean") if gauge == "sim3" else found
 
 
 def _block_means(values: Floats, block: Ints, count: int) -> Floats:
@@ -184,8 +170,10 @@ def _fit(table: Floats, metres: Floats, lengths: Ints, guard: float) -> PathGrow
 
     def number(each: Floats, unit: str) -> Number:
         middle, half = float(each.mean()), float(reach * each.std(ddof=1))
-        low = middle - half if unit == "1/m" else guard * max(middle - half, 0.0)
-        return Number(middle, unit, low, middle + half, n_effective=float(blocks))
+        low, high = middle - half, middle + half
+        if unit == "1":  # no k is below zero
+            low, middle, high = guard * max(low, 0.0), max(middle, 0.0), max(high, 0.0)
+        return Number(middle, unit, low, high, n_effective=float(blocks))
 
     floor, growth = lines @ table
     return PathGrowth(

@@ -1,26 +1,20 @@
-"""Relative motion: the errors over a horizon (RPE), and whether they were claimed.
+"""Relative motion: the errors over a horizon (RPE).
 
 Relative pose error: for scans i and j a horizon apart, E = (ref_i^-1 ref_j)^-1 (est_i^-1 est_j).
 Its translation and its angle are the errors. Where a track has no orientation, the difference of
-the two displacements in the aligned world is used instead, and no rotation error exists.
-
-Whether such errors were claimed is judged over windows that do not overlap (`summarise.windows`).
+the two displacements in the aligned world is used instead, and no rotation error exists. Whether
+such errors were claimed: `evaluation.motion`.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from smfeval.align.joint import Claim
 from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Floats, Ints
-from smfeval.maths.se3 import Pose
-from smfeval.summarise.judgement import DOUBT, Bound, Evidence, usable, why_unusable
 from smfeval.summarise.number import Intervals, Number, finite_or_none
-from smfeval.summarise.path_growth import PathGrowth, path_growth
-from smfeval.summarise.windows import TOLERANCE, WindowRow, Windows, WindowSample
+from smfeval.summarise.windows import TOLERANCE
 
 
 @dataclass(frozen=True)
@@ -145,117 +139,3 @@ def summarise_relative(
         for name, values in series.items()
     }
     return RelativeError(horizon, len(translation), dropped, numbers)
-
-
-class SeenMotion(NamedTuple):
-    """A claim and the reference in one world, about one body; covariances of the latter or None."""
-
-    claim: Claim
-    reference: Pose
-    noise: Floats | None
-
-
-@dataclass(frozen=True)
-class RelativeMotion:
-    """Relative motion of a track under its claim.
-
-    Attributes
-    ----------
-    evidence
-        k over horizons where J is given or implied, and bounds after a fit.
-    windows, overlapping, scored
-        Windows of the horizon that is scored, those that do not overlap and from every scan on,
-        and the row of the former; None where there is none.
-    seen
-        Claim and reference, where relative motion can be seen from the body in both.
-    reason
-        Why there can be no rows; None where there can.
-    unscored
-        Why the horizon that was asked for is not scored.
-    """
-
-    evidence: Evidence
-    windows: Windows | None = None
-    overlapping: Windows | None = None
-    scored: WindowRow | None = None
-    seen: SeenMotion | None = None
-    reason: str | None = None
-    unscored: str | None = None
-
-    @cached_property
-    def usable(self) -> tuple[WindowRow, ...]:
-        """The rows that a verdict may rest on."""
-        return usable(self.evidence.rows)
-
-    @property
-    def rows(self) -> tuple[WindowRow, ...]:
-        """Rows over the whole track, by horizon."""
-        return tuple(row for row in self.evidence.rows if not row.first_half)
-
-    @property
-    def first(self) -> WindowRow | None:
-        """The first horizon over the whole track that is usable."""
-        return next((row for row in self.usable if not row.first_half), None)
-
-    @cached_property
-    def sample(self) -> WindowSample | None:
-        """The scored horizon with its scores; None under a bound, which scores nothing."""
-        if self.scored is None or self.windows is None or self.overlapping is None:
-            return None
-        return WindowSample(self.scored, self.windows, self.overlapping)
-
-    @cached_property
-    def growth(self) -> PathGrowth | None:
-        """k over the length of stretches of the path; None where that cannot be seen."""
-        if self.seen is None:
-            return None
-        claim, reference, noise = self.seen
-        joint, gauge = self.evidence.joint, self.evidence.gauge
-        return path_growth(joint, gauge, claim, reference, reference_covariance=noise)
-
-    @property
-    def worst_bound(self) -> Bound | None:
-        """The bound of relative motion that comes nearest to convicting, where J is unknown."""
-        if self.evidence.joint.kind != "unknown":
-            return None
-        over = (bound for bound in self.evidence.bounds if bound.horizon is not None)
-        return max(over, key=lambda bound: bound.factor, default=None)
-
-    def why_not(self, row: WindowRow) -> str | None:
-        """Why a row is not usable; None where it is."""
-        if row in self.usable:
-            return None
-        return why_unusable(row) or "windows of a shorter horizon are correlated"
-
-    def row_dicts(self) -> list[dict[str, Any]]:
-        """JSON data of every row; `low` and `high` are ends of the 95 % interval of k."""
-        return [self._row_dict(row) for row in self.evidence.rows]
-
-    def _row_dict(self, row: WindowRow) -> dict[str, Any]:
-        low, high = row.interval(DOUBT)
-        return {
-            "scans": row.horizon,
-            "seconds": row.seconds,
-            "metres": row.metres,
-            "first_half": row.first_half,
-            "windows": row.windows,
-            "still": row.still,
-            "k": row.k,
-            "low": finite_or_none(low),
-            "high": finite_or_none(high),
-            "usable": row in self.usable,
-            "reason": self.why_not(row),
-        }
-
-    def bound_dicts(self) -> list[dict[str, Any]]:
-        """JSON data of every bound: k and what an honest belief stays below."""
-        return [
-            {
-                "name": each.name,
-                "scans": each.horizon,
-                "k": each.k,
-                "k_if_positively_correlated": each.k_if_positive,
-                "limit": each.limit,
-            }
-            for each in self.evidence.bounds
-        ]

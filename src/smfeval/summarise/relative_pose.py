@@ -28,6 +28,7 @@ from smfeval.align.joint import (
     relative_covariance,
     rotate_blocks,
 )
+from smfeval.align.nuisance import BodyMotion
 from smfeval.align.projection import Gauge
 from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Floats, Ints
@@ -35,10 +36,12 @@ from smfeval.maths.se3 import Pose
 from smfeval.maths.symmetric import symmetrise
 from smfeval.summarise.windows import (
     Windows,
+    body_columns,
     displacement_error,
     select_ends,
     twist,
     window_ends,
+    without_columns,
     without_standstill,
 )
 
@@ -59,6 +62,7 @@ def relative_windows(
     gauge: Gauge = "se3",
     ends: tuple[Ints, Ints] | None = None,
     reference_covariance: Floats | None = None,
+    motion: BodyMotion | None = None,
 ) -> Windows | None:
     """Windows of one horizon that do not overlap, with errors of rotation or pose. (m, d).
 
@@ -87,7 +91,48 @@ def relative_windows(
         found = _of_heading(found, joint, claim, reference, noise=noise, rows=HEADING[space])
     else:
         found = _of_pose(found, joint, claim, reference, noise=noise, rows=ROWS[space])
-    return found if known else without_standstill(found)
+    found = found if known else without_standstill(found)
+    if motion is None:
+        return found
+    if level == GRAVITY_OBSERVED:
+        return without_columns(
+            found, _heading_columns(found, joint, claim, motion)[:, HEADING[space]]
+        )
+    return without_columns(found, pose_columns(found, claim, motion)[:, ROWS[space]])
+
+
+def pose_columns(found: Windows, claim: Claim, motion: BodyMotion) -> Floats:
+    """What a pose E = Exp(eps) between the bodies and a late clock do to relative poses. (m, 6, 7).
+
+    E^-1 T_ij E differs from T_ij by eps - B eps, B = Ad(T_ij^-1), and a moment later by
+    zeta_j - B zeta_i with zeta the velocities of the body.
+    """
+    (p, q), end = claim[found.first].pose, claim[found.second].pose
+    carry = se3.adjoint(se3.inverse(se3.compose(se3.inverse((p, q)), end)))
+    twist = np.concatenate([motion.velocity, motion.rate], axis=1)
+    late = twist[found.second] - np.einsum("nij,nj->ni", carry, twist[found.first])
+    return np.concatenate([np.eye(6) - carry, late[..., None]], axis=2)
+
+
+def _heading_columns(found: Windows, joint: Joint, claim: Claim, motion: BodyMotion) -> Floats:
+    """The same of the displacement seen from the body at i, and of the heading. (m, 4, 7)."""
+    up = np.array(joint.up)
+    moved = body_columns(found, claim, motion, GRAVITY_OBSERVED, up)
+    axes = [
+        so3.rotate_back(claim.rotation[at], np.broadcast_to(up, (len(at), 3))) for at in ends(found)
+    ]
+    rates = [
+        np.einsum("ni,ni->n", axis, motion.rate[at])
+        for axis, at in zip(axes, ends(found), strict=True)
+    ]
+    turned = np.zeros((len(found.first), 1, 7))
+    turned[:, 0, 3:6], turned[:, 0, 6] = axes[1] - axes[0], rates[1] - rates[0]
+    return np.concatenate([moved, turned], axis=1)
+
+
+def ends(found: Windows) -> tuple[Ints, Ints]:
+    """First and second scans of windows."""
+    return found.first, found.second
 
 
 def relative_error(estimate: Pose, reference: Pose, first: Ints, second: Ints) -> Floats:

@@ -4,23 +4,22 @@ The error of a window from scan i to scan j is that of the displacement, seen fr
 
     delta = e_j - (e_i - (p_j - p_i) x theta_i)
 
-with all of theta_i where the estimator integrates six freedoms (or the joint covariance is given
-or unknown), its part about the vertical where gravity is observed, none for a position random
+with all of theta_i where the estimator integrates six freedoms (or the joint covariance is
+given), its part about the vertical where gravity is observed, none for a position random
 walk. With J implied, C = Sigma_j minus the carried Sigma_i (position block), and windows that do
 not overlap are independent. With J given, neighbours share the error of a scan; if windows further
 apart are independent, the correlation of neighbours is at most 1/2 and the mean NEES is worth at
-least two thirds of its degrees of freedom. With J unknown, only bounds of C hold, whatever the
-correlation: verdicts, never scores.
+least two thirds of its degrees of freedom. With J unknown there are no windows.
 
 What relative motion does not remove but the gauge leaves open (the scale under sim3, the tilt of
-the world at level 4, its rotation at level 3) is fitted to the windows themselves by generalised
-least squares and costs its degrees of freedom. Under a bound, the scale is granted at its best.
+the world at level 4, its rotation at level 3), a lever arm, a rotation between the bodies and a
+late clock are fitted to the windows themselves by generalised least squares and cost their degrees
+of freedom.
 """
 
 from bisect import bisect_left
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 
@@ -29,16 +28,16 @@ from smfeval.align.joint import (
     Claim,
     Joint,
     integrated_covariance,
-    lever,
     relative_covariance,
     shortest_lag,
 )
-from smfeval.align.projection import Gauge, widest_sum
+from smfeval.align.nuisance import BodyMotion
+from smfeval.align.projection import Gauge
 from smfeval.maths import normal, so3
-from smfeval.maths.arrays import Floats, Ints, distinct, median_of, quantile_of, spaced_indices
+from smfeval.maths.arrays import Floats, Ints, distinct, median_of
 from smfeval.maths.normal_distance import energy_score
 from smfeval.maths.se3 import Pose
-from smfeval.maths.special import normal_quantile_at
+from smfeval.maths.special import chi_squared_quantile
 from smfeval.summarise.number import Intervals, Number
 
 FEWEST_WINDOWS = 12
@@ -52,10 +51,9 @@ THIN = 1e-5  # a window whose covariance is flatter than this has no inverse wor
 # the growth gate lets pass (P at the end at least 5 times P at the start).
 GUARD = 2
 SPACE = 3  # components of a displacement or a rotation
-SCALES = 101  # of the estimate, tried where a fit left it open
-SAMPLED = 2000  # windows per horizon that a median under a bound looks at
+SAMPLED = 2000  # scans from which windows are counted
 MOST_OVERLAPPING = 20_000  # windows of a horizon that are scored: of longer tracks, evenly so many
-BOUND_HORIZONS = (10, 30, 100)  # scans, and a tenth, a quarter and a half of the track
+OPEN = 1e-11  # eigenvalue of a scaled normal matrix, below which a column is of the others
 
 
 @dataclass(frozen=True)
@@ -188,13 +186,6 @@ class WindowSample:
         return 1 - self.separate.fitted / self.separate.error.size
 
 
-def chi_squared_quantile(degrees: float, probability: float) -> float:
-    """Of any degrees of freedom, within 3 % from 12 on (Wilson and Hilferty, 1931)."""
-    z = normal_quantile_at(probability)
-    spread = 2 / (9 * degrees)
-    return float(degrees * max(1 - spread + z * np.sqrt(spread), 1e-3) ** 3)
-
-
 # Which windows
 
 
@@ -203,12 +194,6 @@ def horizons(scans: int) -> list[int]:
     first = shortest_lag(scans)
     doublings = range(max(0, (scans // first).bit_length()))
     return [h for h in (first << j for j in doublings) if (scans - 1) // h >= FEWEST_WINDOWS]
-
-
-def bound_horizons(scans: int) -> list[int]:
-    """Horizons for bounds, where all windows may be as one."""
-    parts = {*BOUND_HORIZONS, scans // 10, scans // 4, scans // 2}
-    return sorted(h for h in parts if BOUND_HORIZONS[0] <= h <= scans // 2)
 
 
 def windows(
@@ -220,13 +205,15 @@ def windows(
     gauge: Gauge = "se3",
     ends: tuple[Ints, Ints] | None = None,
     reference_covariance: Floats | None = None,
+    motion: BodyMotion | None = None,
 ) -> Windows:
     """Windows of one horizon that do not overlap, under the joint covariance of the claim.
 
     Claim and reference (positions (n, 3) and rotations (n, 4)) are in one world, after alignment
-    by the gauge, and about one body. `ends` are first and last scans of windows of equal duration
-    or path (`ends_over`) instead of `horizon` scans. The reference's errors (n, 6, 6), right
-    perturbations, are independent between scans.
+    by the gauge, and nearly about one body. `ends` are first and last scans of windows of equal
+    duration or path (`ends_over`) instead of `horizon` scans. The reference's errors (n, 6, 6),
+    right perturbations, are independent between scans. With the `motion` of the body, lever arm,
+    body rotation and clock are open.
     """
     known = joint.kind == "given"
     level, up = joint.level or 6, np.array(joint.up)
@@ -249,7 +236,10 @@ def windows(
     shared = known or reference_covariance is not None
     found = Windows(horizon, first, second, error, claimed, assumed=not known, shared=shared)
     found = found if known else without_standstill(found)
-    return without_freedoms(found, open_freedoms(gauge, level, up), claim)
+    columns = world_columns(found, claim, gauge, level, up)
+    if motion is not None:
+        columns = np.concatenate([columns, body_columns(found, claim, motion, level, up)], axis=2)
+    return without_columns(found, columns)
 
 
 def window_ends(joint: Joint, horizon: int, scans: int) -> tuple[Ints, Ints]:
@@ -369,77 +359,6 @@ def given_horizons(joint: Joint) -> list[int]:
     return kept
 
 
-def bound_windows(
-    horizon: int,
-    first: Ints,
-    claim: Claim,
-    reference: Pose,
-    *,
-    reference_covariance: Floats | None = None,
-) -> Windows:
-    """Windows under the bound of their covariance, for a joint covariance that is not known.
-
-    The widest, (1 + 1/g) Sigma_j + (1 + g) carried Sigma_i, at most 2 (Sigma_j + carried Sigma_i)
-    in trace.
-    """
-    return bounds_of_windows(
-        horizon, first, claim, reference, reference_covariance=reference_covariance
-    )[0]
-
-
-def bounds_of_windows(
-    horizon: int,
-    first: Ints,
-    claim: Claim,
-    reference: Pose,
-    *,
-    reference_covariance: Floats | None = None,
-) -> tuple[Windows, Windows]:
-    """Windows under the widest bound, and under that of positively correlated errors.
-
-    The latter is Sigma_j + carried Sigma_i.
-    """
-    second = first + horizon
-    start, end = claim[first], claim[second]
-    early, late = _covariances_from_start(start, end)
-    widest, positive = widest_sum(late, early), late + early
-    if reference_covariance is not None:
-        noise = claim.with_covariance(reference_covariance)
-        noise_early, noise_late = _covariances_from_start(noise[first], noise[second])
-        widest, positive = (each + noise_late + noise_early for each in (widest, positive))
-    ends = select_ends(reference, first, second)
-    error = displacement_error(6, start.pose, end.pose, ends, np.zeros(3))  # no vertical
-    found = Windows(horizon, first, second, error, widest)
-    return found, replace(found, covariance=positive)
-
-
-def _covariances_from_start(start: Claim, end: Claim) -> tuple[Floats, Floats]:
-    """Position covariance at p_j of scan i carried there and of scan j, in body axes of i.
-
-    All six freedoms: with b = R_i^T (p_j - p_i) the former is [I, -b^] S_i [I, -b^]^T.
-    """
-    arm = so3.rotate_back(start.rotation, end.position - start.position)
-    carry = lever(arm)[:, :3]
-    early = carry @ start.covariance @ np.swapaxes(carry, 1, 2)
-    turn = so3.compose(so3.inverse(start.rotation), end.rotation)
-    late = so3.rotate_covariance(turn, end.covariance[:, :3, :3])
-    return 0.5 * (early + np.swapaxes(early, 1, 2)), late
-
-
-def sampled_starts(scans: int, horizon: int) -> Ints:
-    """Starts of all windows, or evenly of so many that their median is known well.
-
-    A horizon of 0 samples scans.
-    """
-    count = scans - horizon
-    return spaced_indices(count, SAMPLED)
-
-
-def alternate_starts(scans: int, horizon: int) -> Ints:
-    """Starts of every second of the windows that do not overlap."""
-    return np.arange(0, scans - horizon, 2 * horizon)
-
-
 # Their errors and covariances
 
 
@@ -479,56 +398,56 @@ def rotate_symmetric(rotation: Floats, covariance: Floats) -> Floats:
     return 0.5 * (turned + np.swapaxes(turned, 1, 2))
 
 
-def open_freedoms(gauge: Gauge, level: int, up: Floats) -> tuple[Floats, bool]:
-    """World rotations (q, 3) that a fit took and windows do not remove, and whether a scale."""
-    across = np.linalg.svd(up[None])[2][1:]
+def world_columns(found: Windows, claim: Claim, gauge: Gauge, level: int, up: Floats) -> Floats:
+    """What a fit took of the world and windows do not remove: rotations, and a scale. (m, 3, q)."""
     axes = np.zeros((0, 3))
     if gauge != "none" and level == 3:
         axes = up[None] if gauge == "yaw" else np.eye(3)
     elif gauge not in ("none", "yaw") and level == 4:
-        axes = across
-    return axes, gauge == "sim3"
-
-
-def without_freedoms(found: Windows, freedoms: tuple[Floats, bool], claim: Claim) -> Windows:
-    """Errors less the best rotation and scale of the world, by generalised least squares."""
-    axes, scaled = freedoms
+        axes = np.linalg.svd(up[None])[2][1:]
     moved = claim.position[found.second] - claim.position[found.first]
-    columns = [np.cross(axis, moved) for axis in axes] + ([moved] if scaled else [])
-    if not columns or is_thin(found):
-        return found
+    columns = [np.cross(axis, moved) for axis in axes] + ([moved] if gauge == "sim3" else [])
     turn = claim.rotation[found.first]
-    G = np.stack([so3.rotate_back(turn, column) for column in columns], axis=2)
-    weighted = np.linalg.solve(found.covariance, G)
-    normal_matrix = np.einsum("nij,nik->jk", G, weighted)
-    theta = np.linalg.lstsq(normal_matrix, np.einsum("nij,ni->j", weighted, found.error))[0]
-    error = found.error - G @ theta
-    return replace(found, error=error, fitted=len(columns))
+    seen = [so3.rotate_back(turn, column) for column in columns]
+    return np.stack(seen, axis=2) if seen else np.zeros((len(moved), 3, 0))
 
 
-def grant_scale(found: Windows, claim: Claim, *, least: Literal["median", "mean"]) -> Windows:
-    """Errors under the scale of the estimate with the least median, or mean, NEES of its windows.
+def body_columns(
+    found: Windows, claim: Claim, motion: BodyMotion, level: int, up: Floats
+) -> Floats:
+    """What a lever arm, a rotation of the body and a late clock do to displacements. (m, 3, 7).
 
-    For bounds after a fit of a scale: at the true scale an honest belief has at least that NEES.
+    (R_ij - I) l + d x b + tau (R_ij v_j - v_i - w_i x d), with R_ij = R_i^T R_j and d the
+    displacement seen from the body at i; of b and w the part by which that body is turned.
     """
-    moved = claim.position[found.second] - claim.position[found.first]
-    moved = so3.rotate_back(claim.rotation[found.first], moved)
-    keep = ~normal.is_singular(found.covariance)
-    z, G = (normal.whiten(x[keep], found.covariance[keep]) for x in (found.error, moved))
-    square, cross, bend = (np.einsum("ni,ni->n", a, b) for a, b in ((z, z), (z, G), (G, G)))
-    if not bend.any():
+    start, end = claim[found.first], claim[found.second]
+    d = so3.rotate_back(start.rotation, end.position - start.position)
+    between = so3.matrix(so3.compose(so3.inverse(start.rotation), end.rotation))
+    turned = so3.hat(d)
+    if level == 4:
+        axis = so3.rotate_back(start.rotation, np.broadcast_to(up, d.shape))
+        turned = np.cross(d, axis)[:, :, None] * axis[:, None, :]
+    elif level == 3:
+        turned = np.zeros_like(turned)
+    velocity, rate = motion.velocity, motion.rate[found.first]
+    faster = np.einsum("nij,nj->ni", between, velocity[found.second]) - velocity[found.first]
+    late = faster + np.einsum("nij,nj->ni", turned, rate)
+    return np.concatenate([between - np.eye(3), turned, late[..., None]], axis=2)
+
+
+def without_columns(found: Windows, columns: Floats) -> Windows:
+    """Errors less what columns (m, d, q) explain of them, by generalised least squares."""
+    if not columns.shape[2] or is_thin(found):
         return found
-    scale = cross.sum() / bend.sum()
-    if least == "median":
-        own = cross[bend > 0] / bend[bend > 0]  # the best for each window
-        tried = np.concatenate([[0.0, scale], quantile_of(own, np.linspace(0, 1, SCALES))])
-        for _ in range(2):
-            nees = square - 2 * tried[:, None] * cross + tried[:, None] ** 2 * bend
-            best = int(np.argmin(median_of(nees, axis=1)))
-            scale = tried[best]
-            gap = np.abs(tried - scale)
-            tried = scale + np.linspace(-1, 1, SCALES) * gap[gap > 0].min(initial=np.inf)
-    return replace(found, error=found.error - scale * moved)
+    weighted = np.linalg.solve(found.covariance, columns)
+    curvature = np.einsum("nij,nik->jk", columns, weighted)
+    unit = np.sqrt(np.diagonal(curvature))
+    unit = np.where(unit > 0, unit, 1.0)
+    value, vector = np.linalg.eigh(curvature / np.outer(unit, unit))
+    known = vector[:, value > OPEN * value[-1]] / unit[:, None]
+    inverse = (known / value[value > OPEN * value[-1]]) @ known.T
+    theta = inverse @ np.einsum("nij,ni->j", weighted, found.error)
+    return replace(found, error=found.error - columns @ theta, fitted=known.shape[1])
 
 
 def is_thin(found: Windows) -> bool:
@@ -612,10 +531,7 @@ def halves(covariance: Floats) -> tuple[float, float]:
 
 
 def window_scores(found: Windows) -> dict[str, Floats]:
-    """Proper scores of each window: energy in metres, log in nat, and NEES. (m,) each.
-
-    Only for covariances that are given or implied: under a bound they are not proper.
-    """
+    """Proper scores of each window: energy in metres, log in nat, and NEES. (m,) each."""
     error, covariance = drop_singular(found.error, found.covariance)
     fit = normal.likelihood_terms(error, covariance)
     return {

@@ -1,0 +1,425 @@
+"""The kindest fit: all that an evaluator does not know about two tracks, as columns of one fit.
+
+With the reference moved into the estimate's world by rotation N, scale k and translation s, x_i its
+positions about their mean, and T_ref = T Exp(xi) E for bodies that differ by E = (l, C), the errors
+in the axes of the estimate's body are
+
+    e_i = R_i^T (k N x_i + s - p_i) - l - tau R_i^T v_i        position
+    f_i = Log(R_i^T N R_ref,i C^T) - tau w_i                   rotation
+
+for a reference that is late by tau. Their claimed covariances do not depend on N, k, s, C and tau,
+so errors are whitened once, u_i = L_i^-1 e_i with S_i = L_i L_i^T, and sum |u_i|^2 is minimised by
+Gauss and Newton's steps. At the true values it is the sum of honest errors, so the least sum is no
+larger than that, whatever the correlations: that is all that a verdict needs (`judge.evidence`). A
+lever arm carries rotation errors into the position, and the claim is moved with it.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+
+from smfeval.align.fit import turn_and_scale
+from smfeval.align.joint import lever, rotate_blocks
+from smfeval.maths import normal, so3
+from smfeval.maths.arrays import Floats, Ints, spaced_indices
+from smfeval.maths.stamps import NANOSECONDS
+
+Freedom = Literal["translation", "rotation", "yaw", "scale", "lever arm", "body rotation", "clock"]
+Frame = Literal["body", "world"]
+
+OF_GAUGE: dict[str, tuple[Freedom, ...]] = {
+    "none": (),
+    "yaw": ("translation", "yaw"),
+    "se3": ("translation", "rotation"),
+    "sim3": ("translation", "rotation", "scale"),
+}
+OF_BODY: tuple[Freedom, ...] = ("lever arm", "body rotation", "clock")
+WIDTH = {"yaw": 1, "scale": 1, "clock": 1}  # columns; the others have 3
+MOST_SCANS = 2000  # evenly spaced: every subset of scans is a valid test, and more tell little more
+STEPS = 40  # Gauss-Newton steps
+SETTLED = 1e-7  # relative fall of the sum after which it has settled
+OPEN = 1e-11  # eigenvalue of the scaled normal matrix, below which a direction is left alone
+DAMPINGS = (0.0, 1e-4, 1e-2, 1.0, 1e2, 1e4)  # Levenberg's, until the sum falls
+ALTERNATIONS = 10  # of the mean rotations of the world and of the body
+MOST_LEVER_M = 5.0  # a longer lever arm is of another vehicle
+MOST_CLOCK_S = 1.0  # a clock that is later shows at once
+PRIOR_STEPS, GROWTH = 12, 10.0  # of the weight by which a quantity is held to its limit
+IDENTITY = np.array([0.0, 0.0, 0.0, 1.0])
+
+
+@dataclass(frozen=True)
+class BodyMotion:
+    """Velocity (m/s) and rate of turn (rad/s) of a body, in its own axes. (n, 3) each."""
+
+    velocity: Floats
+    rate: Floats
+
+    def __getitem__(self, scans: Ints | slice) -> "BodyMotion":
+        return BodyMotion(self.velocity[scans], self.rate[scans])
+
+    def scaled(self, factor: float) -> "BodyMotion":
+        """Of a world that is so many times as large."""
+        return self if factor == 1 else BodyMotion(factor * self.velocity, self.rate)
+
+
+def body_motion(stamp: Ints, position: Floats, rotation: Floats) -> BodyMotion:
+    """From the scans before and after each. (n,), (n, 3), (n, 4)."""
+    n = len(stamp)
+    if n < 2:
+        return BodyMotion(np.zeros((n, 3)), np.zeros((n, 3)))
+    before, after = np.maximum(np.arange(n) - 1, 0), np.minimum(np.arange(n) + 1, n - 1)
+    step_s = (stamp[after] - stamp[before])[:, None] / NANOSECONDS
+    moved = so3.rotate_back(rotation, position[after] - position[before])
+    turned = so3.log(so3.compose(so3.inverse(rotation[before]), rotation[after]))
+    return BodyMotion(moved / step_s, turned / step_s)
+
+
+@dataclass(frozen=True)
+class MatchedPoses:
+    """Matched scans of an estimate and a reference in about one world.
+
+    Attributes
+    ----------
+    position, rotation, motion
+        Of the estimate: (n, 3), (n, 4) and its motion.
+    reference_position, reference_rotation
+        (n, 3), (n, 4).
+    covariance
+        That is claimed for (e, f), with the reference's, in body axes. (n, 6, 6).
+    rows, frame
+        Components of (e, f) that are compared, in the axes of the body or of the world.
+    """
+
+    position: Floats
+    rotation: Floats
+    motion: BodyMotion
+    reference_position: Floats
+    reference_rotation: Floats
+    covariance: Floats
+    rows: tuple[int, ...] = (0, 1, 2)
+    frame: Frame = "body"
+
+    def __len__(self) -> int:
+        return len(self.position)
+
+    def __getitem__(self, scans: Ints) -> "MatchedPoses":
+        arrays = {name: part[scans] for name, part in vars(self).items() if name not in CHOICES}
+        return replace(self, **arrays)
+
+    @property
+    def moves(self) -> bool:
+        """Whether positions are compared."""
+        return self.rows[0] < 3
+
+    @property
+    def turns(self) -> bool:
+        """Whether rotations are compared."""
+        return self.rows[-1] >= 3
+
+    def thin(self, most: int = MOST_SCANS) -> "MatchedPoses":
+        """At most so many scans, evenly spaced, of those with a regular covariance."""
+        regular = np.flatnonzero(~normal.is_singular(self.select_blocks(self.covariance)))
+        kept = regular[spaced_indices(len(regular), most)]
+        return self if len(kept) == len(self) else self[kept]
+
+    def select_blocks(self, covariance: Floats) -> Floats:
+        """The covariance of the compared components. (n, 6, 6) -> (n, d, d)."""
+        if self.frame == "world":
+            covariance = rotate_blocks(so3.matrix(self.rotation), covariance)
+        return covariance[:, self.rows][:, :, self.rows]
+
+    def select(self, parts: Floats) -> Floats:
+        """The compared components of vectors. (n, 6, p) -> (n, d, p)."""
+        if self.frame == "world":
+            R = so3.matrix(self.rotation)
+            parts = np.concatenate([R @ parts[:, :3], R @ parts[:, 3:]], axis=1)
+        return parts[:, self.rows]
+
+    def with_noise(self, position_m: float, rotation_rad: float = 0.0) -> "MatchedPoses":
+        """Against a reference that is uncertain by so much more."""
+        more = np.repeat([position_m**2, rotation_rad**2], 3) * np.eye(6)
+        return replace(self, covariance=self.covariance + more)
+
+
+CHOICES = ("rows", "frame")
+
+
+@dataclass(frozen=True)
+class Nuisance:
+    """Values of all that may be unknown; the defaults say that nothing is.
+
+    `turn`, `shift` and `scale` move the reference into the estimate's world, about its mean
+    position; `lever_m` and `body` are the pose of the reference's body in the estimate's; the
+    reference is late by `clock_s`.
+    """
+
+    shift: Floats
+    turn: Floats = field(default_factory=IDENTITY.copy)
+    scale: float = 1.0
+    lever_m: Floats = field(default_factory=lambda: np.zeros(3))
+    body: Floats = field(default_factory=IDENTITY.copy)
+    clock_s: float = 0.0
+
+    def step(self, freedoms: tuple[Freedom, ...], by: Floats) -> "Nuisance":
+        """A small step along the columns of the freedoms. (p,)."""
+        parts = dict(zip(freedoms, np.split(by, np.cumsum(widths(freedoms))[:-1]), strict=True))
+        zero = np.zeros(3)
+        turn = parts.get("rotation", zero)
+        turn = np.array([0.0, 0.0, parts["yaw"][0]]) if "yaw" in parts else turn
+        return Nuisance(
+            self.shift + parts.get("translation", zero),
+            so3.compose(so3.exp(turn), self.turn),
+            self.scale + float(parts.get("scale", zero)[0]),
+            self.lever_m + parts.get("lever arm", zero),
+            so3.compose(so3.exp(parts.get("body rotation", zero)), self.body),
+            self.clock_s + float(parts.get("clock", zero)[0]),
+        )
+
+
+def widths(freedoms: tuple[Freedom, ...]) -> list[int]:
+    """Columns of each freedom."""
+    return [WIDTH.get(each, 3) for each in freedoms]
+
+
+def open_freedoms(
+    poses: MatchedPoses, gauge: str, *, body: bool, clock: bool, oriented: bool = True
+) -> tuple[Freedom, ...]:
+    """The freedoms that change what is compared: the gauge's, and of body and clock if open.
+
+    An estimate that is not `oriented` has no axes that a lever arm could turn with.
+    """
+    of_gauge = OF_GAUGE[gauge]
+    if not poses.moves:
+        of_gauge = tuple(each for each in of_gauge if each in ("rotation", "yaw"))
+    more: tuple[Freedom, ...] = ()
+    more += ("lever arm",) if body and oriented and poses.moves else ()
+    more += ("body rotation",) if body and poses.turns else ()
+    more += ("clock",) if clock else ()
+    return of_gauge + more
+
+
+@dataclass(frozen=True)
+class KindestFit:
+    """The least sum of squares that was found.
+
+    Attributes
+    ----------
+    freedoms
+        That were fitted.
+    values
+        Their values.
+    white
+        Whitened errors left, (n, d).
+    poses
+        What was compared.
+    """
+
+    freedoms: tuple[Freedom, ...]
+    values: Nuisance
+    white: Floats
+    poses: MatchedPoses
+
+    @property
+    def columns(self) -> int:
+        """How many were fitted."""
+        return sum(widths(self.freedoms))
+
+    @property
+    def nees(self) -> Floats:
+        """Squared length of what is left of every scan. (n,)."""
+        return np.einsum("nd,nd->n", self.white, self.white)
+
+    @property
+    def excess(self) -> float:
+        """T: mean squared length over the dimension; 1 on average for errors as claimed."""
+        return float(np.einsum("nd,nd->", self.white, self.white)) / self.white.size
+
+
+def fit_kindest(
+    poses: MatchedPoses, freedoms: tuple[Freedom, ...], start: Nuisance | None = None
+) -> KindestFit:
+    """The least sum of squares over the freedoms, near a start or else the best of several.
+
+    Those are as the tracks are, weighted Kabsch's, the mean rotations of both bodies, and the
+    solution with the world's freedoms alone, so that no column raises the sum.
+    """
+    if start is None:
+        fit = _fit_from_starts(poses, freedoms)
+    else:
+        fit = _descend(poses, freedoms, start)
+    if not np.any(fit.values.lever_m):
+        return fit
+    carry = lever(fit.values.lever_m)
+    moved = replace(poses, covariance=carry @ poses.covariance @ carry.T)
+    return replace(_descend(moved, freedoms, fit.values), poses=poses)
+
+
+def _fit_from_starts(poses: MatchedPoses, freedoms: tuple[Freedom, ...]) -> KindestFit:
+    of_world = tuple(each for each in freedoms if each not in OF_BODY)
+    tried = [_descend(poses, of_world, each) for each in _starts(poses, of_world, freedoms)]
+    best = min(tried, key=lambda each: each.excess)
+    if freedoms == of_world:
+        return best
+    starts = [best.values]
+    if "body rotation" in freedoms:
+        starts += [_mean_body(poses, each.values) for each in tried]
+    return min((_descend(poses, freedoms, each) for each in starts), key=lambda each: each.excess)
+
+
+def _starts(
+    poses: MatchedPoses, of_world: tuple[Freedom, ...], freedoms: tuple[Freedom, ...]
+) -> list[Nuisance]:
+    """As the tracks are; by weighted positions; by rotations."""
+    plain = Nuisance(poses.reference_position.mean(axis=0))
+    if not of_world:
+        return [plain]
+    found = [plain]
+    if poses.moves:
+        found.append(_kabsch(poses, of_world, plain))
+    if poses.turns and "rotation" in of_world:
+        found.append(_mean_rotations(poses, plain, body="body rotation" in freedoms))
+    return found
+
+
+def _kabsch(poses: MatchedPoses, of_world: tuple[Freedom, ...], plain: Nuisance) -> Nuisance:
+    """Positions of the reference brought to those of the estimate, weighted by 1 / tr S."""
+    weight = 1 / np.einsum("nii->n", poses.covariance[:, :3, :3])
+    weight = weight[:, None] / weight.sum()
+    source = poses.reference_position - plain.shift
+    ours, theirs = (np.sum(weight * each, axis=0) for each in (source, poses.position))
+    source, target = source - ours, poses.position - theirs
+    kind = "sim3" if "scale" in of_world else "yaw" if "yaw" in of_world else "se3"
+    cross, square = (weight * target).T @ source, float(np.sum(weight * source**2))
+    rotation, scale = turn_and_scale(kind, cross, square)
+    turn = so3.quaternion(rotation)
+    return Nuisance(theirs - scale * rotation @ ours, turn, scale)
+
+
+def _mean_rotations(poses: MatchedPoses, plain: Nuisance, *, body: bool) -> Nuisance:
+    """N and C with N R_ref C^T nearest to R on average, in turns."""
+    ours, theirs = poses.rotation, poses.reference_rotation
+    turn, found = IDENTITY, plain
+    for _ in range(ALTERNATIONS if body else 1):
+        between = so3.compose(so3.compose(ours, found.body), so3.inverse(theirs))
+        turn = so3.mean(np.einsum("ni,nj->ij", between, between))
+        found = replace(found, turn=turn)
+        found = _mean_body(poses, found) if body else found
+    centre = poses.reference_position - plain.shift
+    shift = (poses.position - so3.rotate(turn, centre)).mean(axis=0)
+    return replace(found, shift=shift)
+
+
+def _mean_body(poses: MatchedPoses, found: Nuisance) -> Nuisance:
+    """With the body's rotation C nearest to R^T N R_ref on average."""
+    between = so3.compose(
+        so3.compose(so3.inverse(poses.rotation), found.turn), poses.reference_rotation
+    )
+    return replace(found, body=so3.mean(np.einsum("ni,nj->ij", between, between)))
+
+
+def errors_of(poses: MatchedPoses, values: Nuisance, centre: Floats) -> Floats:
+    """(e, f) in body axes, of a reference about its mean position. -> (n, 6)."""
+    moved = values.scale * so3.rotate(values.turn, poses.reference_position - centre)
+    e = so3.rotate_back(poses.rotation, moved + values.shift - poses.position) - values.lever_m
+    f = np.zeros_like(e)
+    if poses.turns:
+        turned = so3.compose(values.turn, poses.reference_rotation)
+        turned = so3.compose(turned, so3.inverse(values.body))
+        f = so3.log(so3.compose(so3.inverse(poses.rotation), turned))
+    motion = poses.motion
+    return np.concatenate(
+        [e - values.clock_s * motion.velocity, f - values.clock_s * motion.rate], axis=1
+    )
+
+
+def _columns(
+    poses: MatchedPoses, freedoms: tuple[Freedom, ...], values: Nuisance, centre: Floats
+) -> Floats:
+    """Derivatives of (e, f) by the freedoms. -> (n, 6, p)."""
+    n = len(poses)
+    back = np.swapaxes(so3.matrix(poses.rotation), 1, 2)
+    arm = so3.rotate(values.turn, poses.reference_position - centre)
+    turned = np.concatenate([-back @ so3.hat(values.scale * arm), back], axis=1)
+    one, zero = np.broadcast_to(-np.eye(3), (n, 3, 3)), np.zeros((n, 3, 3))
+    found: dict[Freedom, Floats] = {
+        "translation": np.concatenate([back, zero], axis=1),
+        "rotation": turned,
+        "yaw": turned[:, :, 2:],
+        "scale": np.concatenate([back @ arm[..., None], zero[..., :1]], axis=1),
+        "lever arm": np.concatenate([one, zero], axis=1),
+        "body rotation": np.concatenate([zero, one], axis=1),
+        "clock": -np.concatenate([poses.motion.velocity, poses.motion.rate], axis=1)[..., None],
+    }
+    return np.concatenate([found[each] for each in freedoms], axis=2)
+
+
+def _descend(poses: MatchedPoses, freedoms: tuple[Freedom, ...], start: Nuisance) -> KindestFit:
+    """Gauss and Newton's steps from a start, lever arm and clock held to what is plausible.
+
+    Where one comes out too large, its square is added to the sum with a growing weight, which ends
+    at the least sum within the limit.
+    """
+    whitening = np.linalg.inv(np.linalg.cholesky(poses.select_blocks(poses.covariance)))
+    held: dict[Freedom, float] = {}
+    fit = _minimise(poses, freedoms, start, whitening, held)
+    for _ in range(PRIOR_STEPS):
+        large: dict[Freedom, bool] = {
+            "lever arm": float(np.linalg.norm(fit.values.lever_m)) > MOST_LEVER_M,
+            "clock": abs(fit.values.clock_s) > MOST_CLOCK_S,
+        }
+        if not any(large.values()):
+            break
+        for each in (name for name, too_large in large.items() if too_large):
+            held[each] = GROWTH * held.get(each, len(poses) * fit.excess / GROWTH)
+        fit = _minimise(poses, freedoms, fit.values, whitening, held)
+    return fit
+
+
+def _minimise(
+    poses: MatchedPoses,
+    freedoms: tuple[Freedom, ...],
+    values: Nuisance,
+    whitening: Floats,
+    held: dict[Freedom, float],
+) -> KindestFit:
+    """The least sum |u|^2 near a start, plus the weighted squares of what is held."""
+    centre = poses.reference_position.mean(axis=0)
+    weight = np.repeat([held.get(each, 0.0) for each in freedoms], widths(freedoms))
+
+    def whiten(parts: Floats) -> Floats:
+        return whitening @ poses.select(parts)
+
+    def at(values: Nuisance) -> tuple[Floats, Floats, float]:
+        white = whiten(errors_of(poses, values, centre)[..., None])[..., 0]
+        known = {"lever arm": values.lever_m, "clock": np.array([values.clock_s])}
+        zero = [np.zeros(width) for width in widths(freedoms)]
+        parts = [known.get(each, none) for each, none in zip(freedoms, zero, strict=True)]
+        size = np.concatenate([*parts, np.zeros(0)])
+        return white, size, float(np.einsum("nd,nd->", white, white) + weight @ size**2)
+
+    white, size, total = at(values)
+    for _ in range(STEPS if freedoms else 0):
+        G = whiten(_columns(poses, freedoms, values, centre)).reshape(-1, len(weight))
+        slope = G.T @ white.reshape(-1) + weight * size
+        curvature = G.T @ G + np.diag(weight)
+        before = total
+        for damping in DAMPINGS:
+            tried = values.step(freedoms, -_solve(curvature, slope, damping))
+            found = at(tried)
+            if found[2] < total:
+                values, (white, size, total) = tried, found
+                break
+        if not total < (1 - SETTLED) * before:
+            break
+    return KindestFit(freedoms, values, white, poses)
+
+
+def _solve(curvature: Floats, slope: Floats, damping: float) -> Floats:
+    """The shortest solution, in units that make the columns alike. (p, p), (p,) -> (p,)."""
+    unit = np.sqrt(np.diagonal(curvature))
+    unit = np.where(unit > 0, unit, 1.0)
+    value, vector = np.linalg.eigh(curvature / np.outer(unit, unit))
+    known = value > OPEN * value[-1]
+    root = vector[:, known]
+    return (root @ ((root.T @ (slope / unit)) / (value[known] + damping))) / unit

@@ -1,0 +1,269 @@
+"""The facts of a verdict, from matched and aligned tracks: one kindest fit for each space.
+
+Lever arm, body rotation and clock are open unless the user says that they are exact; so no
+extrinsic, a wrong one and the right one have one verdict, and the fitted values are a suggestion.
+An alignment on the first pose or on the start is one of the world with all its freedoms here: the
+true one is among them, whatever the start was worth.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from smfeval.align.joint import rotate_blocks
+from smfeval.align.nuisance import (
+    OF_BODY,
+    BodyMotion,
+    Freedom,
+    KindestFit,
+    MatchedPoses,
+    fit_kindest,
+    open_freedoms,
+)
+from smfeval.associate import GapRisk
+from smfeval.doubts import Doubt, explanation, loss
+from smfeval.evaluation.claim import AlignedClaim
+from smfeval.evaluation.motion import RelativeMotion, SeenMotion, score_motion, see_motion
+from smfeval.evaluation.result import SpaceScores
+from smfeval.judge.decide import Facts, Space, Verdict, decide
+from smfeval.judge.evidence import any_correlation, averaging, usable_rows
+from smfeval.maths import so3
+from smfeval.maths.arrays import Floats, Ints, median_of
+from smfeval.maths.stamps import NANOSECONDS
+from smfeval.options import Options
+from smfeval.score import Residuals
+from smfeval.score.pit import honest_median
+from smfeval.score.spaces import PoseSpace, PositionSpace, RotationSpace
+from smfeval.summarise.inflation import median_chi_squared
+from smfeval.summarise.number import Intervals
+from smfeval.summarise.quantities import K_AT_95, NOMINAL, is_rounding
+from smfeval.summarise.windows import WindowRow
+from smfeval.track import GaussianTrack, Track
+from smfeval.words import exact
+
+NOISE_SCANS = 500  # evenly spaced, on which the noise that ends a verdict is searched
+HALVINGS = 9  # of the logarithm of that noise over three decades: to 1.4 %
+LEAST_SHARE = 1e-6
+ROUNDING_RAD = 1e-9  # rotation errors this small are what rounding leaves of zero
+COVERAGE = f"coverage_{exact(100 * NOMINAL)}"
+INTERVALS = Intervals()  # of the mean NEES: at 95 %, whatever is shown
+
+
+@dataclass(frozen=True)
+class JudgedTracks:
+    """Matched and aligned tracks, and what is open between them.
+
+    `motion` is that of the estimate's body; `gauge` what may be fitted of the world.
+    """
+
+    claim: AlignedClaim
+    reference: Track
+    motion: BodyMotion
+    left: Ints
+    gauge: str
+    options: Options
+    risk: GapRisk | None = None
+    pose_space: PoseSpace | None = None  # None where rotations cannot be compared
+
+    @cached_property
+    def pose_fit(self) -> KindestFit | None:
+        """The kindest fit of whole poses, whose lever arm, body rotation and clock are shown."""
+        return None if self.pose_space is None else self.fit(self.pose_space)
+
+    @cached_property
+    def seen(self) -> SeenMotion | None:
+        """Relative motion as the body sees it that the fit of poses found."""
+        fit, exact = self.pose_fit, self.options.exact
+        motion = None if {"body", "clock"} <= set(exact) else self.motion
+        return see_motion(
+            self.claim,
+            self.reference,
+            motion,
+            with_noise=self.options.reference_covariance,
+            body=None if fit is None else fit.values,
+        )
+
+    @cached_property
+    def relative_motion(self) -> RelativeMotion:
+        """Relative motion under the claim."""
+        options = self.options
+        horizon = options.scored_horizon
+        return score_motion(self.seen, self.claim, self.reference, options.space, horizon)
+
+    def rows(self, space: Space) -> tuple[WindowRow, ...]:
+        """k of relative motion over horizons."""
+        if space == "position":
+            return self.relative_motion.rows
+        claims_all = self.pose_space is not None and not self.pose_space.claimed.reasons
+        return self.seen.rows(space) if self.seen is not None and claims_all else ()
+
+    @cached_property
+    def covariance(self) -> Floats:
+        """Claimed for the errors, with the reference's, in the axes of the estimate's body."""
+        own, reference = self.claim.claim.covariance, self.reference
+        if not (self.options.reference_covariance and isinstance(reference, GaussianTrack)):
+            return own
+        between = so3.compose(so3.inverse(self.claim.claim.rotation), reference.rotation)
+        return own + rotate_blocks(so3.matrix(between), reference.covariance)
+
+    def poses(self, space: PositionSpace | RotationSpace | PoseSpace) -> MatchedPoses:
+        """The scored scans as a space compares them."""
+        if isinstance(space, PositionSpace):
+            rows, world = tuple(space.columns), not space.is_whole
+        else:
+            rows, world = space.claimed.rows, space.claimed.frame == "world"
+        claim, reference, left = self.claim.claim, self.reference, self.left
+        return MatchedPoses(
+            claim.position,
+            claim.rotation,
+            self.motion,
+            reference.position,
+            reference.rotation,
+            self.covariance,
+            tuple(sorted(rows)),
+            "world" if world else "body",
+        )[left]
+
+    def freedoms(self, poses: MatchedPoses) -> tuple[Freedom, ...]:
+        """Those that are open."""
+        exact = self.options.exact
+        body, clock = "body" not in exact, "clock" not in exact
+        return open_freedoms(
+            poses, self.gauge, body=body, clock=clock, oriented=self.claim.oriented
+        )
+
+    def fit(self, space: PositionSpace | RotationSpace | PoseSpace) -> KindestFit | None:
+        """The kindest fit of a space; None where no scan has a regular covariance."""
+        if isinstance(space, PoseSpace) and "pose_fit" in vars(self):
+            return self.pose_fit
+        poses = self.poses(space).thin()
+        return fit_kindest(poses, self.freedoms(poses)) if len(poses) else None
+
+
+def judge_space(
+    scored: SpaceScores, tracks: JudgedTracks | None, doubts: tuple[Doubt, ...]
+) -> SpaceScores:
+    """The scores of a space with its verdict, as far as doubts about the files allow one."""
+    found = _judge(scored, tracks).after_doubt(explanation(doubts), loss(doubts))
+    return replace(scored, verdict=found)
+
+
+def _judge(scored: SpaceScores, tracks: JudgedTracks | None) -> Verdict:
+    """The verdict of one space, by all that speaks for it."""
+    name, numbers, count = scored.space.name, scored.by_quantity, len(scored.residuals)
+    if tracks is None or not scored.has_belief:
+        return decide(Facts(name, count, None))
+    risk = tracks.risk
+    facts = Facts(
+        name,
+        count,
+        scored.numbers[K_AT_95],
+        track_scans=len(tracks.reference),
+        is_fitted=tracks.gauge != "none",
+        own_share=own_share(scored.residuals),
+        same=is_same(scored),
+        excuse=risk.excuse if risk is not None and risk.may_convict else None,
+        no_acquittal=risk is not None and risk.may_acquit,
+        coverage=numbers[COVERAGE].value,
+    )
+    fit = None if facts.same else tracks.fit(scored.space)
+    if fit is None:
+        return decide(facts)
+    if scored.residuals.ensemble is not None:
+        fit = _as_of_particles(fit, scored.residuals)
+    tails = tracks.claim.tails
+    facts = add_evidence(facts, fit, tracks.rows(name), tails)
+    facts = replace(facts, step_s=_step_s(tracks.reference.stamp[tracks.left], len(fit.white)))
+    found = decide(facts)
+    if found.label == "cannot tell":
+        return decide(replace(facts, decides=_deciding(fit, tails)))
+    if found.label != "overconfident":
+        return found
+    return replace(found, reference_sigma=_ending_noise(found, fit, tracks))
+
+
+def is_same(scored: SpaceScores) -> bool:
+    """Whether errors are what rounding leaves of zero: estimate and reference are one track."""
+    if isinstance(scored.space, PositionSpace):
+        return is_rounding(scored.series["ape"], scored.reference.position)
+    turned = np.abs(scored.residuals.error[:, scored.space.turning]).max(axis=1)
+    return float(median_of(turned)) <= ROUNDING_RAD
+
+
+def add_evidence(
+    facts: Facts, fit: KindestFit, rows: tuple[WindowRow, ...] = (), tails: float = 1.0
+) -> Facts:
+    """Facts with the evidence of a fit and of relative motion."""
+    return replace(
+        facts,
+        first=any_correlation(fit, tails),
+        second=averaging(fit, INTERVALS),
+        rows=usable_rows(rows),
+        freedoms=fit.freedoms,
+        values=fit.values,
+    )
+
+
+def _step_s(stamp: Ints, scans: int) -> float:
+    """Seconds between the scans that stand for a track."""
+    if len(stamp) < 2:
+        return 0.0
+    return float(median_of(np.diff(stamp))) / NANOSECONDS * len(stamp) / scans
+
+
+def _as_of_particles(fit: KindestFit, residuals: Residuals) -> KindestFit:
+    """Errors in units of a sample covariance, whose NEES has another law than chi-squared."""
+    ratio = float(median_of(honest_median(residuals))) / median_chi_squared(residuals.dimension)
+    return replace(fit, white=fit.white / np.sqrt(ratio))
+
+
+def own_share(residuals: Residuals) -> float:
+    """The estimate's part of the predicted variance, median over the scans."""
+    if residuals.noise is None:
+        return 1.0
+    whole = np.einsum("nii->n", residuals.predicted_covariance)
+    share = 1 - np.einsum("nii->n", residuals.noise) / whole
+    return max(float(median_of(share)), LEAST_SHARE)
+
+
+def _deciding(fit: KindestFit, tails: float) -> tuple[Freedom, ...]:
+    """Freedoms of body and clock without which the first evidence would convict."""
+    found = []
+    for each in (each for each in fit.freedoms if each in OF_BODY):
+        fewer = tuple(other for other in fit.freedoms if other != each)
+        if any_correlation(fit_kindest(fit.poses, fewer), tails).at_least > 1:
+            found.append(each)
+    return tuple(found)
+
+
+def _ending_noise(verdict: Verdict, fit: KindestFit, tracks: JudgedTracks) -> float | None:
+    """White noise of the reference, per axis, from which on nothing convicts; None for poses."""
+    space = verdict.facts.space
+    if space == "pose":
+        return None
+    poses, turned = fit.poses.thin(NOISE_SCANS), space == "rotation"
+    seen = tracks.seen if tracks.rows(space) else None
+
+    def convicts(sigma: float) -> bool:
+        noise = (0.0, sigma) if turned else (sigma, 0.0)
+        left = fit_kindest(poses.with_noise(*noise), fit.freedoms, fit.values)
+        rows = () if seen is None else seen.with_noise(*noise).rows("rotation" if turned else None)
+        facts = add_evidence(verdict.facts, left, rows, tracks.claim.tails)
+        return decide(facts).label == "overconfident"
+
+    return least_noise(convicts, fit)
+
+
+def least_noise(convicts: Callable[[float], bool], fit: KindestFit) -> float | None:
+    """The least noise that does not convict, between thousandths of the errors and all of them."""
+    variance = np.einsum("nii->n", fit.poses.select_blocks(fit.poses.covariance))
+    high = float(np.sqrt(np.mean(fit.nees * variance))) or 1.0
+    low = 1e-3 * high
+    if convicts(high):
+        return None
+    for _ in range(HALVINGS):
+        middle = float(np.sqrt(low * high))
+        low, high = (middle, high) if convicts(middle) else (low, middle)
+    return high

@@ -1,0 +1,285 @@
+"""Relative motion of a track under its claim: what no alignment touches, over several horizons.
+
+Where the joint covariance of the errors is given or implied, windows that do not overlap are
+independent and tell k two-sided (`summarise.windows`). Motion is seen from the body, so that a
+lever arm, a rotation between the bodies and a late clock would count as errors: they are columns
+of every horizon, after the reference was moved to the body that the kindest fit found.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from smfeval.align.extent import Extent
+from smfeval.align.joint import Claim, Joint
+from smfeval.align.nuisance import BodyMotion, Nuisance
+from smfeval.align.projection import Gauge
+from smfeval.evaluation.claim import AlignedClaim
+from smfeval.judge.evidence import usable_rows, why_unusable
+from smfeval.judge.levels import TAIL
+from smfeval.maths import se3
+from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.se3 import Pose
+from smfeval.score.spaces import PositionSpace
+from smfeval.summarise.number import finite_or_none
+from smfeval.summarise.path_growth import PathGrowth, path_growth
+from smfeval.summarise.relative_pose import Space as OrientedName
+from smfeval.summarise.relative_pose import relative_windows
+from smfeval.summarise.windows import (
+    FEWEST_SCANS_APART,
+    WindowRow,
+    Windows,
+    WindowSample,
+    ends_over,
+    given_horizons,
+    horizons,
+    overlapping_ends,
+    overlapping_ends_over,
+    path_length,
+    scans_over,
+    window_ends,
+    window_row,
+    windows,
+)
+from smfeval.track import GaussianTrack, Track
+
+FEWEST_FOR_WINDOWS = 12  # scans: fewer have no windows to speak of
+
+
+@dataclass(frozen=True)
+class SeenMotion:
+    """A claim and a reference in one world, nearly about one body.
+
+    Attributes
+    ----------
+    joint, gauge
+        What is claimed of all errors together, and what was fitted of the world.
+    claim, reference, stamp
+        Matched scans.
+    noise
+        Covariances of the reference, or None.
+    motion
+        Of the body; None where extrinsic and clock are known exactly.
+    """
+
+    joint: Joint
+    gauge: Gauge
+    claim: Claim
+    reference: Pose
+    stamp: Ints
+    noise: Floats | None
+    motion: BodyMotion | None
+
+    def windows(self, horizon: int, ends: tuple[Ints, Ints] | None = None) -> Windows:
+        """Displacements over windows of one horizon, that do not overlap unless ends say so."""
+        return windows(
+            self.joint,
+            horizon,
+            self.claim,
+            self.reference,
+            gauge=self.gauge,
+            ends=ends,
+            reference_covariance=self.noise,
+            motion=self.motion,
+        )
+
+    def row(self, found: Windows, *, first_half: bool = False) -> WindowRow | None:
+        """k of windows."""
+        path_m = path_length(self.reference[0])
+        return window_row(found, self.stamp, path_m, first_half=first_half)
+
+    def rows(self, space: OrientedName | None = None) -> tuple[WindowRow, ...]:
+        """k over every horizon, of the whole track and of its first half; None: displacements."""
+        joint = self.joint
+        if joint.kind == "unknown" or len(self.claim) < FEWEST_FOR_WINDOWS:
+            return ()
+        chosen = given_horizons(joint) if joint.kind == "given" else horizons(len(self.claim))
+        made = (
+            self.windows(each) if space is None else self._turned(space, each) for each in chosen
+        )
+        rows = (
+            self.row(found, first_half=half)
+            for found in made
+            if found is not None
+            for half in (False, True)
+        )
+        return tuple(row for row in rows if row is not None)
+
+    def _turned(self, space: OrientedName, horizon: int) -> Windows | None:
+        return relative_windows(
+            space,
+            self.joint,
+            horizon,
+            self.claim,
+            self.reference,
+            gauge=self.gauge,
+            reference_covariance=self.noise,
+            motion=self.motion,
+        )
+
+    def with_noise(self, position_m: float, rotation_rad: float = 0.0) -> "SeenMotion":
+        """Against a reference that is uncertain by so much more."""
+        more = np.repeat([position_m**2, rotation_rad**2], 3) * np.eye(6)
+        noise = np.zeros((len(self.claim), 6, 6)) if self.noise is None else self.noise
+        return replace(self, noise=noise + more)
+
+
+@dataclass(frozen=True)
+class RelativeMotion:
+    """Relative motion of a track, or of a pair, under its claim.
+
+    Attributes
+    ----------
+    rows
+        k over horizons, of the whole track and of its first half; none where J is unknown.
+    windows, overlapping, scored
+        Windows of the horizon that is scored, those that do not overlap and from every scan on,
+        and the row of the former; None where there is none.
+    seen
+        Claim and reference, where relative motion can be seen from the body in both.
+    reason
+        Why there can be no rows; None where there can.
+    unscored
+        Why the horizon that was asked for is not scored.
+    """
+
+    rows: tuple[WindowRow, ...] = ()
+    windows: Windows | None = None
+    overlapping: Windows | None = None
+    scored: WindowRow | None = None
+    seen: SeenMotion | None = None
+    reason: str | None = None
+    unscored: str | None = None
+
+    @cached_property
+    def usable(self) -> tuple[WindowRow, ...]:
+        """The rows that a verdict may rest on."""
+        return usable_rows(self.rows)
+
+    @property
+    def whole_rows(self) -> tuple[WindowRow, ...]:
+        """Rows over the whole track, by horizon."""
+        return tuple(row for row in self.rows if not row.first_half)
+
+    @property
+    def first(self) -> WindowRow | None:
+        """The first horizon over the whole track that is usable."""
+        return next((row for row in self.usable if not row.first_half), None)
+
+    @cached_property
+    def sample(self) -> WindowSample | None:
+        """The scored horizon with its scores."""
+        if self.scored is None or self.windows is None or self.overlapping is None:
+            return None
+        return WindowSample(self.scored, self.windows, self.overlapping)
+
+    @cached_property
+    def growth(self) -> PathGrowth | None:
+        """k over the length of stretches of the path; None where that cannot be seen."""
+        seen = self.seen
+        if seen is None:
+            return None
+        return path_growth(
+            seen.joint,
+            seen.gauge,
+            seen.claim,
+            seen.reference,
+            reference_covariance=seen.noise,
+            motion=seen.motion,
+        )
+
+    def why_not(self, row: WindowRow) -> str | None:
+        """Why a row is not usable; None where it is."""
+        if row in self.usable:
+            return None
+        return why_unusable(row) or "windows of a shorter horizon are correlated"
+
+    def row_dicts(self) -> list[dict[str, Any]]:
+        """JSON data of every row; `low` and `high` are ends of the 95 % interval of k."""
+        return [self._row_dict(row) for row in self.rows]
+
+    def _row_dict(self, row: WindowRow) -> dict[str, Any]:
+        low, high = row.interval(TAIL)
+        return {
+            "scans": row.horizon,
+            "seconds": row.seconds,
+            "metres": row.metres,
+            "first_half": row.first_half,
+            "windows": row.windows,
+            "still": row.still,
+            "k": row.k,
+            "low": finite_or_none(low),
+            "high": finite_or_none(high),
+            "usable": row in self.usable,
+            "reason": self.why_not(row),
+        }
+
+
+def see_motion(
+    claimed: AlignedClaim,
+    reference: Track,
+    motion: BodyMotion | None,
+    *,
+    with_noise: bool,
+    body: Nuisance | None = None,
+) -> SeenMotion | None:
+    """Claim and reference as the body sees them; None where one of them has no orientation.
+
+    The reference is moved to the body that was found, where that is open.
+    """
+    joint, gauge = claimed.joint, claimed.fit.gauge
+    if joint.level != 3 and not (claimed.oriented and reference.about.oriented):
+        return None
+    pose = reference.position, reference.rotation
+    if body is not None and motion is not None:
+        pose = se3.compose(pose, se3.inverse((body.lever_m, body.body)))
+    noise = reference.covariance if with_noise and isinstance(reference, GaussianTrack) else None
+    return SeenMotion(joint, gauge, claimed.claim, pose, reference.stamp, noise, motion)
+
+
+def score_motion(
+    seen: SeenMotion | None,
+    claimed: AlignedClaim,
+    reference: Track,
+    space: PositionSpace,
+    horizon: Extent | None = None,
+) -> RelativeMotion:
+    """Relative motion under the claim, scored over the horizon asked for or the first usable."""
+    if not space.is_whole:
+        alone = f"axes {space.axes} alone are scored, and relative motion is seen from the body"
+        return RelativeMotion(reason=alone)
+    if seen is None:
+        without = "reference" if claimed.oriented else "estimate"
+        return RelativeMotion(reason=f"the {without} has no orientation")
+    if seen.joint.kind == "unknown":
+        return RelativeMotion(seen=seen, reason=claimed.reason)
+    motion = RelativeMotion(seen.rows(), seen=seen)
+    return _with_scores(motion, seen, reference, horizon) if motion.rows else motion
+
+
+def _with_scores(
+    motion: RelativeMotion, seen: SeenMotion, reference: Track, horizon: Extent | None
+) -> RelativeMotion:
+    """The windows to score and their row, or why there are none."""
+    joint, count = seen.joint, len(reference)
+    if horizon is None:
+        scans = 0 if motion.first is None else motion.first.horizon
+    else:
+        progress = horizon.progress(reference.stamp, reference.position)
+        scans = scans_over(joint, progress, horizon.size)
+    if not scans:
+        few = f"{horizon} are no horizon: no two scans are so far apart, or fewer than "
+        few += f"{FEWEST_SCANS_APART} scans lie between"
+        return replace(motion, unscored=None if horizon is None else few)
+    separate, every = window_ends(joint, scans, count), overlapping_ends(joint, scans, count)
+    if horizon is not None and joint.kind != "given":
+        separate = ends_over(progress, horizon.size)
+        every = overlapping_ends_over(progress, horizon.size)
+    found, overlapping = (seen.windows(scans, ends) for ends in (separate, every))
+    row = seen.row(found)
+    why = why_unusable(row)
+    if row is None or (horizon is not None and why is not None):
+        return replace(motion, unscored=f"over {horizon}, {why}")
+    return replace(motion, windows=found, overlapping=overlapping, scored=row)

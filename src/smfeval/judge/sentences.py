@@ -1,0 +1,199 @@
+"""The words of a verdict: the only place that has them."""
+
+from math import sqrt
+
+import numpy as np
+
+from smfeval import words
+from smfeval.judge.decide import Verdict
+from smfeval.judge.levels import TAIL
+from smfeval.maths import so3
+from smfeval.summarise.number import Number
+from smfeval.summarise.windows import WindowRow
+
+COVERED = 0.9  # the level of the region that sentences speak of
+WHATEVER = "whatever the correlations between scans"
+AVERAGING = "if the errors of this track average out"
+OPEN_WORDS = {
+    "lever arm": "extrinsic",
+    "body rotation": "extrinsic",
+    "clock": "clock offset",
+    "scale": "scale",
+}
+
+
+def headline(verdict: Verdict) -> str:
+    """The label and the reason in a few words."""
+    label = f"{verdict.lost} ({verdict.label})" if verdict.lost else verdict.label
+    return f"{label}: {_reason(verdict)}"
+
+
+def sentence(verdict: Verdict) -> str:
+    """The label, the reason, what it rests on and what it holds for."""
+    said = [headline(verdict), *_support(verdict)]
+    coverage = verdict.facts.coverage
+    if coverage is not None and verdict.doubt is None:
+        level = words.level(COVERED)
+        said.append(f"the {level} region holds the reference in {words.share(coverage)} of scans")
+    return "; ".join(said)
+
+
+def factor_text(k: Number) -> str:
+    """k with its interval: 'k = 181 [111, 1,202]'."""
+    return f"k = {words.quantity(k.value, '1', k.low, k.high)}"
+
+
+def excuse_text(verdict: Verdict) -> str | None:
+    """'too tight, unless errors more than 8 s apart are still correlated'; None: not needed."""
+    seconds = verdict.excusing_s
+    if seconds is None or verdict.by == "any correlation":
+        return None
+    apart = words.duration(seconds)
+    return f"too tight, unless errors more than {apart} apart are still correlated"
+
+
+def _reason(verdict: Verdict) -> str:
+    if verdict.label == "overconfident":
+        return _tight(verdict)
+    if verdict.label == "cannot tell":
+        return _why_open(verdict)
+    if verdict.label == "conservative":
+        return f"errors are {_sigmas(verdict)} the reported sigma ({_size(verdict)})"
+    shown = " as far as an aligned track can show" if _is_aligned(verdict) else ""
+    within = f"the covariance fits the errors within a factor {words.number(_within(verdict))}"
+    return f"{within}{shown} ({_size(verdict)})"
+
+
+def _tight(verdict: Verdict) -> str:
+    """How far beyond the claim errors are, and what is sure of it."""
+    k, least = verdict.facts.k, words.number(verdict.at_least or 1.0)
+    assert k is not None
+    sure = {
+        "any correlation": WHATEVER,
+        "averaging": AVERAGING,
+        "relative motion": "by relative motion",
+    }[verdict.by]
+    size = f"{factor_text(k)}, at least {least} {sure}"
+    if k.value <= 1:
+        return f"the largest errors are beyond the claim ({size})"
+    return f"errors are {_sigmas(verdict)} the reported sigma ({size})"
+
+
+def _sigmas(verdict: Verdict) -> str:
+    """The factor on sigma: '13 times'."""
+    return f"{words.number(sqrt(verdict.factor or 0.0))} times"
+
+
+def _size(verdict: Verdict) -> str:
+    """k, and k of relative motion where that decided."""
+    k = verdict.facts.k
+    assert k is not None
+    return factor_text(k) if verdict.row is None else f"{factor_text(k)}; {row_text(verdict.row)}"
+
+
+def row_text(row: WindowRow) -> str:
+    """'relative motion over 40 scans has k = 1.02 [0.9, 1.2]'."""
+    low, high = row.interval(TAIL)
+    part = "of the first half of the track " if row.first_half else ""
+    over = words.count(row.horizon, "scan")
+    return f"relative motion {part}over {over} has k = {words.quantity(row.k, '1', low, high)}"
+
+
+def _is_aligned(verdict: Verdict) -> bool:
+    return verdict.facts.is_fitted and verdict.by == "averaging"
+
+
+def _within(verdict: Verdict) -> float:
+    """The factor, either way, that the interval of a consistent belief leaves."""
+    if verdict.row is not None:
+        low, high = verdict.row.interval(TAIL)
+    else:
+        assert verdict.facts.second is not None
+        low, high = verdict.facts.second.low, verdict.facts.second.high
+    return max(1 / low, high)
+
+
+def _why_open(verdict: Verdict) -> str:
+    """Why no verdict is possible, and the one thing to do next."""
+    facts, reason = verdict.facts, verdict.reason
+    shows = "scan shows" if facts.scans == 1 else "scans show"
+    plain = {
+        "no uncertainty": "the estimate reports no uncertainty",
+        "few scans": f"{facts.scans} matched {shows} nothing",
+        "no errors": "at least half of the errors are zero; is the estimate the reference itself?",
+        "doubt": verdict.doubt or "",
+    }
+    if reason in plain:
+        return plain[reason]
+    assert facts.k is not None
+    size = factor_text(facts.k)
+    if reason == "gaps":
+        return f"{size}, but the stamps of estimate and reference are too far apart"
+    if reason == "horizons disagree":
+        return "the covariance is too tight over some horizons and too wide over others"
+    if reason == "freedoms":
+        names = words.join(dict.fromkeys(OPEN_WORDS.get(each, each) for each in facts.decides))
+        return f"{size}, but another {names}{_fitted_text(verdict)} would explain it; is it exact?"
+    if reason == "correlation":
+        return f"{size}; {excuse_text(verdict)} (longer or more tracks would tell)"
+    if reason == "hidden by the fit":
+        return (
+            f"{size} after alignment, which honest and dishonest beliefs could give (longer or "
+            "more tracks, or one common frame, would tell)"
+        )
+    return f"{size}{_not_shown(verdict)} (longer or more tracks would tell)"
+
+
+def _not_shown(verdict: Verdict) -> str:
+    if verdict.row is not None:
+        return f"; {row_text(verdict.row)}"
+    second = verdict.facts.second
+    if second is None:
+        return ", and too little is independent to tell"
+    ends = f"{words.number(second.low)} to {words.number(second.high)}"
+    return f", and the factor may be anything from {ends}"
+
+
+def _fitted_text(verdict: Verdict) -> str:
+    """The values that would explain the errors: ' (lever arm 12 cm, 1.9 deg)'."""
+    values, decides = verdict.facts.values, verdict.facts.decides
+    if values is None:
+        return ""
+    parts = []
+    if "lever arm" in decides:
+        parts.append(f"lever arm {words.length(float(np.linalg.norm(values.lever_m)))}")
+    if "body rotation" in decides:
+        parts.append(words.angle(float(np.degrees(so3.angle(values.body)))))
+    if "clock" in decides:
+        parts.append(words.duration(values.clock_s, signed=True))
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def _support(verdict: Verdict) -> list[str]:
+    """What else belongs to the verdict: what it holds for, what carries it, what would end it."""
+    facts, first = verdict.facts, verdict.facts.first
+    said = []
+    if verdict.label == "overconfident":
+        opened = words.join(dict.fromkeys(OPEN_WORDS[e] for e in facts.freedoms if e in OPEN_WORDS))
+        said += [f"it holds for any {opened}"] if opened else []
+        said += [row_text(verdict.row)] if verdict.row is not None else []
+        more = 0.0 if facts.second is None else facts.second.low
+        if verdict.by == "any correlation" and more > (verdict.at_least or 0.0):
+            said.append(f"at least {words.number(more)} {AVERAGING}")
+        if first is not None and verdict.by == "any correlation" and first.by_few_scans:
+            said.append("the worst 5 % of the scans carry it")
+        elif verdict.high is not None and (verdict.at_least or 0.0) > verdict.high:
+            said.append("the bound is of the mean square, which large errors raise above k")
+        if verdict.reference_sigma is not None:
+            said.append(f"{_noise_text(verdict)} would end the verdict")
+    excuse = excuse_text(verdict)
+    if excuse is not None and verdict.reason != "correlation":
+        said.append(excuse)
+    return said
+
+
+def _noise_text(verdict: Verdict) -> str:
+    sigma = verdict.reference_sigma or 0.0
+    turned = verdict.facts.space == "rotation"
+    size = words.angle(float(np.degrees(sigma))) if turned else words.length(sigma)
+    return f"a reference uncertain by {size} per axis"
