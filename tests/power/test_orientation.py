@@ -1,19 +1,16 @@
 """Rates of the verdicts of rotation and pose: false alarms and power over simulated worlds.
 
-By the code of `experiments/fit.py --spaces rotation pose`.
+By the code of `experiments/judge.py --spaces rotation,pose`.
 """
 
-import importlib.util
-import sys
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 
 from support import drifting
 
 RUNS = 200
-LINE = 16  # convicted of 200 honest runs: a rate of 5 % gives more in 1.3 % of the cases
+LINE = 16  # convicted of 200 honest runs: a rate of 5 % gives more in 2.4 % of the cases
 SEED = 1717
 GAUGES = ("none", "yaw", "se3")
 SPACES = ("rotation", "pose")
@@ -26,28 +23,24 @@ WITH_ROTATION = {  # worlds whose rotation is implied by the covariances, or giv
 POWER = {QUARTER: 0.8, NINTH: 0.9}
 
 
-@pytest.fixture(scope="module")
-def experiment():
-    path = Path(__file__).parents[2] / "experiments" / "fit.py"
-    spec = importlib.util.spec_from_file_location("orientation_experiment", path)
-    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def tally(experiment, make, gauge, factor, runs):
+    """The verdicts of some runs."""
+    cell = {"gauges": (gauge,), "factors": (factor,), "spaces": SPACES}
+    (counted,) = experiment.rates(make, **cell, runs=runs, seed=SEED).values()
+    return counted
 
 
 def convicted(experiment, name, gauge, factor, runs):
     """Runs called overconfident, by space."""
-    signs, _ = experiment.rates_by_space(
-        drifting.WORLDS[name], (gauge,), (factor,), runs, SEED, spaces=SPACES
-    )
-    return {space: signs[space][gauge, factor]["O"] for space in SPACES}
+    counted = tally(experiment, drifting.WORLDS[name], gauge, factor, runs)
+    return {space: counted.signs[factor, space]["O"] for space in SPACES}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("gauge", GAUGES)
 @pytest.mark.parametrize("name", drifting.WORLDS)
-def test_honest_beliefs_are_seldom_convicted(name, gauge, experiment):
-    assert max(convicted(experiment, name, gauge, HONEST, RUNS).values()) <= LINE
+def test_honest_beliefs_are_seldom_convicted(name, gauge, judge_experiment):
+    assert max(convicted(judge_experiment, name, gauge, HONEST, RUNS).values()) <= LINE
 
 
 @pytest.mark.slow
@@ -55,24 +48,23 @@ def test_honest_beliefs_are_seldom_convicted(name, gauge, experiment):
 @pytest.mark.parametrize("gauge", GAUGES)
 @pytest.mark.parametrize("name", WITH_ROTATION)
 def test_tight_rotations_are_convicted_where_the_joint_covariance_is_known(
-    name, gauge, factor, experiment
+    name, gauge, factor, judge_experiment
 ):
-    assert convicted(experiment, name, gauge, factor, RUNS)["rotation"] >= POWER[factor] * RUNS
+    found = convicted(judge_experiment, name, gauge, factor, RUNS)
+    assert found["rotation"] >= POWER[factor] * RUNS
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("factor", POWER)
 @pytest.mark.parametrize("name", WITH_ROTATION)
-def test_tight_poses_are_convicted_where_nothing_was_fitted(name, factor, experiment):
-    assert convicted(experiment, name, "none", factor, RUNS)["pose"] >= POWER[factor] * RUNS
+def test_tight_poses_are_convicted_where_nothing_was_fitted(name, factor, judge_experiment):
+    assert convicted(judge_experiment, name, "none", factor, RUNS)["pose"] >= POWER[factor] * RUNS
 
 
 @pytest.mark.slow
-def test_a_wandering_heading_calls_no_honest_belief_conservative(experiment):
-    signs, _ = experiment.rates_by_space(
-        drifting.inertial, ("none",), (HONEST,), RUNS, SEED, spaces=("rotation",)
-    )
-    assert signs["rotation"]["none", HONEST]["W"] <= LINE
+def test_a_wandering_heading_calls_no_honest_belief_conservative(judge_experiment):
+    counted = tally(judge_experiment, drifting.inertial, "none", HONEST, RUNS)
+    assert counted.signs[HONEST, "rotation"]["W"] <= LINE
 
 
 @pytest.mark.parametrize(
@@ -83,7 +75,8 @@ def test_a_wandering_heading_calls_no_honest_belief_conservative(experiment):
         ("RTS smoother, J given", "yaw"),
     ],
 )
-def test_a_few_runs_of_each_kind(name, gauge, experiment):
+def test_a_few_runs_of_each_kind(name, gauge, judge_experiment):
     runs = 3
-    assert max(convicted(experiment, name, gauge, HONEST, runs).values()) <= 1  # at 5 %: 99.3 %
-    assert convicted(experiment, name, gauge, NINTH, runs)["rotation"] == runs
+    honest = convicted(judge_experiment, name, gauge, HONEST, runs)
+    assert max(honest.values()) <= 1  # at 5 %: 99.3 %
+    assert convicted(judge_experiment, name, gauge, NINTH, runs)["rotation"] == runs

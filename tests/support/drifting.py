@@ -54,8 +54,11 @@ class World:
         return replace(self, covariance=factor * self.covariance, cross=cross)
 
 
-def path(rng, n):
-    """A smooth drive through hilly ground. -> position (n, 3), rotation (n, 4)."""
+def path(rng, n, step_m=STEP_M):
+    """A smooth drive through hilly ground. -> position (n, 3), rotation (n, 4).
+
+    `step_m`, a number or (n,), is the way between scans.
+    """
     phase = np.arange(n)
     yaw = rng.uniform(0, 2 * np.pi) + np.cumsum(
         0.02 * np.sin(2 * np.pi * phase / rng.uniform(150, 400) + rng.uniform(0, 6))
@@ -67,7 +70,7 @@ def path(rng, n):
     rotation = so3.exp(np.stack([zero, zero, yaw], -1))
     for vector in ([zero, pitch, zero], [roll, zero, zero]):
         rotation = so3.compose(rotation, so3.exp(np.stack(vector, -1)))
-    forward = so3.rotate(rotation, np.tile([STEP_M, 0.0, 0.0], (n, 1)))
+    forward = so3.rotate(rotation, np.multiply.outer(np.broadcast_to(step_m, n), [1.0, 0.0, 0.0]))
     return np.cumsum(forward, axis=0), rotation
 
 
@@ -84,13 +87,13 @@ def accumulate(motion):
     return position, rotation / np.linalg.norm(rotation, axis=1)[:, None]
 
 
-def dead_reckon(rng, n, sigma, *, noise=None, left=None):
+def dead_reckon(rng, n, sigma, *, noise=None, left=None, step_m=STEP_M):
     """Dead reckoning from a known start: each measured step is wrong by Exp(noise).
 
     `sigma` is (6,) or (n, 6); `left` makes P_t from the adjoints and Q_t, for steps that are not
     independent.
     """
-    truth = path(rng, n)
+    truth = path(rng, n, step_m)
     sigma = np.broadcast_to(sigma, (n, 6))
     before, after = (tuple(part[cut] for part in truth) for cut in (slice(-1), slice(1, None)))
     noise = rng.normal(size=(n, 6)) if noise is None else noise
