@@ -41,6 +41,7 @@ STEPS = 40  # Gauss-Newton steps
 SETTLED = 1e-7  # relative fall of the sum after which it has settled
 OPEN = 1e-11  # eigenvalue of the scaled normal matrix, below which a direction is left alone
 DAMPINGS = (0.0, 1e-4, 1e-2, 1.0, 1e2, 1e4)  # Levenberg's, until the sum falls
+NEAR_RAD = 0.05  # between rotations of the world, that end at one solution
 ALTERNATIONS = 10  # of the mean rotations of the world and of the body
 MOST_LEVER_M = 5.0  # a longer lever arm is of another vehicle
 MOST_CLOCK_S = 1.0  # a clock that is later shows at once
@@ -257,14 +258,23 @@ def fit_kindest(
 
 def _fit_from_starts(poses: MatchedPoses, freedoms: tuple[Freedom, ...]) -> KindestFit:
     of_world = tuple(each for each in freedoms if each not in OF_BODY)
-    tried = [_descend(poses, of_world, each) for each in _starts(poses, of_world, freedoms)]
+    tried: list[KindestFit] = []
+    for start in _starts(poses, of_world, freedoms):
+        if not any(_is_near(start, each.values) for each in tried):
+            tried.append(_descend(poses, of_world, start))
     best = min(tried, key=lambda each: each.excess)
     if freedoms == of_world:
         return best
-    starts = [best.values]
-    if "body rotation" in freedoms:
-        starts += [_mean_body(poses, each.values) for each in tried]
-    return min((_descend(poses, freedoms, each) for each in starts), key=lambda each: each.excess)
+    if "body rotation" not in freedoms:
+        return _descend(poses, freedoms, best.values)
+    found = [_descend(poses, freedoms, _mean_body(poses, each.values)) for each in tried]
+    fit = min(found, key=lambda each: each.excess)
+    return fit if fit.excess <= best.excess else _descend(poses, freedoms, best.values)
+
+
+def _is_near(start: Nuisance, found: Nuisance) -> bool:
+    """Whether a start is so near to a solution that it would end there."""
+    return float(so3.angle(so3.compose(so3.inverse(start.turn), found.turn))) < NEAR_RAD
 
 
 def _starts(

@@ -44,7 +44,7 @@ from smfeval.track import GaussianTrack, Track
 from smfeval.words import exact
 
 NOISE_SCANS = 500  # evenly spaced, on which the noise that ends a verdict is searched
-HALVINGS = 9  # of the logarithm of that noise over three decades: to 1.4 %
+HALVINGS = 8  # of the logarithm of that noise over two decades: to 1.8 %
 LEAST_SHARE = 1e-6
 ROUNDING_RAD = 1e-9  # rotation errors this small are what rounding leaves of zero
 COVERAGE = f"coverage_{exact(100 * NOMINAL)}"
@@ -249,6 +249,8 @@ def _ending_noise(verdict: Verdict, fit: KindestFit, tracks: JudgedTracks) -> fl
     def convicts(sigma: float) -> bool:
         noise = (0.0, sigma) if turned else (sigma, 0.0)
         left = fit_kindest(poses.with_noise(*noise), fit.freedoms, fit.values)
+        if any_correlation(left, tracks.claim.tails).at_least > 1:
+            return True
         rows = () if seen is None else seen.with_noise(*noise).rows("rotation" if turned else None)
         facts = add_evidence(verdict.facts, left, rows, tracks.claim.tails)
         return decide(facts).label == "overconfident"
@@ -257,10 +259,10 @@ def _ending_noise(verdict: Verdict, fit: KindestFit, tracks: JudgedTracks) -> fl
 
 
 def least_noise(convicts: Callable[[float], bool], fit: KindestFit) -> float | None:
-    """The least noise that does not convict, between thousandths of the errors and all of them."""
+    """The least noise that does not convict, between hundredths of the errors and all of them."""
     variance = np.einsum("nii->n", fit.poses.select_blocks(fit.poses.covariance))
     high = float(np.sqrt(np.mean(fit.nees * variance))) or 1.0
-    low = 1e-3 * high
+    low = 1e-2 * high
     if convicts(high):
         return None
     for _ in range(HALVINGS):
