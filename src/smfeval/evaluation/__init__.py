@@ -92,6 +92,7 @@ def evaluate(
         relative=relative_errors(position, options),
         claim=claim,
         relative_motion=motion,
+        judged=judged,
         doubts=doubts,
         notes=(*notes, *tracks.notes, *orientation.notes),
     )

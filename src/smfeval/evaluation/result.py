@@ -37,6 +37,7 @@ from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
 
 if TYPE_CHECKING:
     from smfeval.associate.clock import ClockOffset
+    from smfeval.evaluation.judging import JudgedTracks
     from smfeval.results import Frame
 
 SCHEMA = "smfeval.score/1"
@@ -130,6 +131,7 @@ class Evaluation(Result):
     claim: AlignedClaim | None  # of the residuals after alignment; None without uncertainty
     relative: tuple[RelativeError, ...]
     relative_motion: RelativeMotion | None  # under the claim; None without uncertainty
+    judged: "JudgedTracks | None"  # what verdicts looked at; None without uncertainty
     doubts: tuple[Doubt, ...]  # what looks wrong in one of the tracks, or in both together
     notes: tuple[str, ...]
 
