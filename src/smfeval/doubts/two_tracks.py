@@ -16,11 +16,12 @@ from math import radians
 import numpy as np
 
 from smfeval import words
-from smfeval.align.fit import Alignment
+from smfeval.align.fit import Alignment, fit_sim3
 from smfeval.associate import Pairs
 from smfeval.doubts.one_track import Doubt
+from smfeval.errors import PairingError
 from smfeval.maths import se3, so3
-from smfeval.maths.arrays import Floats, Ints, median_of
+from smfeval.maths.arrays import Floats, Ints, gap_mask, median_of
 from smfeval.maths.se3 import Pose
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
 
@@ -32,10 +33,10 @@ LEAST_LEVER_M = 0.03  # real filters that are honest about their body show 1 cm,
 ALTERNATIONS = 20
 BLOCKS = 8  # stretches of the track whose rotations X are compared
 MOVING_M = 0.5  # a path shorter than this says nothing about the motion
+GIANT = 5.0  # medians: a longer motion of one window counts as one so long
 COHERENT = 0.9  # two bodies that move together; real filters that are not lost have 0.96 and more
 MUCH_BETTER = 0.25  # part of the incoherence that is left if a track was written otherwise
 LEAST_ROTATION_RAD = radians(1.0)  # a smaller one does little to a covariance
-MOUNTED_RAD = radians(5.0)  # from here on the bodies are two, and their lever arm is unknown
 SCATTERS = 5.0  # a constant rotation is this many times its scatter over the track; drift is not
 NO_UNIT = 1.5  # odometry may well be wrong by some percent; units are wrong by factors
 SAME_SCALE = 0.1  # the whole track and its steps tell the same factor
@@ -66,7 +67,7 @@ class BodyMotion:
     @cached_property
     def directions(self) -> Floats:
         """Both in units of their own root mean square, one after the other. (2 m, 3)."""
-        parts = (self.displacement, self.turn)
+        parts = [_without_giants(part) for part in (self.displacement, self.turn)]
         sizes = (float(np.sqrt(np.mean(np.sum(part**2, axis=1)))) for part in parts)
         return np.concatenate(
             [part / size if size else part for part, size in zip(parts, sizes, strict=True)]
@@ -77,6 +78,15 @@ class BodyMotion:
         length = np.linalg.norm(self.displacement, axis=1, keepdims=True)
         unit = self.displacement / np.where(length > 0, length, 1.0)
         return float(np.linalg.norm(unit.mean(axis=0)))
+
+
+def _without_giants(vectors: Floats) -> Floats:
+    """None longer than some medians: a single window tells nothing about a track. (m, 3)."""
+    length = np.linalg.norm(vectors, axis=1, keepdims=True)
+    most = GIANT * float(median_of(length))
+    return (
+        vectors * np.minimum(1.0, most / np.where(length > 0, length, np.inf)) if most else vectors
+    )
 
 
 def body_motion(poses: Pose) -> BodyMotion:
@@ -134,13 +144,19 @@ class MatchedTracks:
     def shows_motion(self) -> bool:
         """Whether both have an orientation and move enough to compare how the bodies move."""
         oriented = self.estimate.about.oriented and self.reference.about.oriented
-        return oriented and len(self.poses[0][0]) > FEWEST_WINDOWS and self.path_m > MOVING_M
+        enough = len(self.across_no_gap(WINDOWS)) >= FEWEST_WINDOWS
+        return oriented and enough and self.path_m > MOVING_M
+
+    def across_no_gap(self, windows: int) -> Ints:
+        """Which of so many windows bridge no gap between scans."""
+        stamp = self.reference.stamp[:: max(1, len(self.reference) // windows)]
+        return np.flatnonzero(~gap_mask(stamp))
 
     @cached_property
     def motions(self) -> tuple[BodyMotion, BodyMotion]:
         """Of the estimate's and of the reference's body, as read."""
-        ours, theirs = self.poses
-        return body_motion(ours), body_motion(theirs)
+        ours, theirs = (body_motion(each)[self.across_no_gap(WINDOWS)] for each in self.poses)
+        return ours, theirs
 
     @cached_property
     def error_m(self) -> Floats:
@@ -214,6 +230,8 @@ def _written_otherwise(tracks: MatchedTracks) -> Doubt | None:
     value, _, who, name = max(_corrections(tracks))
     if value < max(COHERENT, 1 - MUCH_BETTER * (1 - tracks.coherence)):
         return None
+    if _stays_lost(tracks, who, name):
+        return None
     together = words.fixed(tracks.coherence, 2)
     what = (
         f"the two bodies do not move together as read (coherence {together} of 1), but would if "
@@ -223,6 +241,26 @@ def _written_otherwise(tracks: MatchedTracks) -> Doubt | None:
     return Doubt(f"{role}-{name}", f"{what}: {MISTAKES[name][1]}", explains=True)
 
 
+def _stays_lost(tracks: MatchedTracks, who: int, mistake: str) -> bool:
+    """Whether the estimate is lost even with one track as it may have been meant."""
+    poses = list(tracks.poses)
+    poses[who] = MISTAKES[mistake][0](poses[who])
+    (ours, _), (theirs, _) = poses
+    return bool(fit_sim3_error(ours, theirs) > LOST * _spread(theirs))
+
+
+def fit_sim3_error(ours: Floats, theirs: Floats) -> float:
+    """RMSE that a similarity leaves; inf where there is none. (n, 3) each."""
+    try:
+        return fit_sim3(ours, theirs).residual_m or 0.0
+    except PairingError:
+        return np.inf
+
+
+def _spread(position: Floats) -> float:
+    return float(np.sqrt(position.var(axis=0).sum()))
+
+
 def _corrections(tracks: MatchedTracks) -> Iterable[tuple[float, float, int, str]]:
     """One of the tracks as it may have been meant: coherence, and how much better it moves ahead.
 
@@ -230,11 +268,12 @@ def _corrections(tracks: MatchedTracks) -> Iterable[tuple[float, float, int, str
     one direction of its own, as most do, tells which it was.
     """
     (ours, theirs), (our_motion, their_motion) = tracks.poses, tracks.motions
+    inside = tracks.across_no_gap(WINDOWS)
     for name, (correct, _) in MISTAKES.items():
-        meant = body_motion(correct(ours))
+        meant = body_motion(correct(ours))[inside]
         better = meant.directedness() - our_motion.directedness()
         yield round(coherence(meant, their_motion), 2), better, 0, name
-        meant = body_motion(correct(theirs))
+        meant = body_motion(correct(theirs))[inside]
         better = meant.directedness() - their_motion.directedness()
         yield round(coherence(our_motion, meant), 2), better, 1, name
 
@@ -243,14 +282,18 @@ def _scale(tracks: MatchedTracks) -> Doubt | None:
     """One track in another unit of length, or without a scale."""
     if tracks.alignment.kind == "sim3":
         return None
+    inside = tracks.across_no_gap(WINDOWS)
     ours, theirs = (
-        np.linalg.norm(np.diff(position, axis=0), axis=1) for position, _ in tracks.poses
+        np.linalg.norm(np.diff(position, axis=0), axis=1)[inside] for position, _ in tracks.poses
     )
     if len(ours) < FEWEST_WINDOWS or not (median_of(ours) > 0 and median_of(theirs) > 0):
         return None
     by_steps = float(median_of(ours) / median_of(theirs))
     ratio = float(np.sqrt(np.divide(*(position.var(axis=0).sum() for position, _ in tracks.poses))))
     if 1 / NO_UNIT < ratio < NO_UNIT or abs(by_steps / ratio - 1) > SAME_SCALE:
+        return None
+    (position, _), (reference, _) = tracks.poses
+    if fit_sim3_error(position, reference) > LOST * _spread(reference):
         return None
     ours, theirs = tracks.names
     who, factor = (theirs, ratio) if ratio < 1 else (ours, 1 / ratio)
@@ -294,8 +337,7 @@ def _extrinsic(tracks: MatchedTracks) -> Doubt | None:
             f"the extrinsic leaves a constant rotation of {degrees} between the bodies' axes"
             f"{_inverse_hint(tracks.extrinsic, missing)}"
         )
-    explains = angle > MOUNTED_RAD or lever_that_explains(tracks) is not None
-    return Doubt("extrinsic", what, explains, remedy=(_extrinsic_option(missing),))
+    return Doubt("extrinsic", what, remedy=(_extrinsic_option(missing),))
 
 
 def _extrinsic_option(pose: Pose) -> tuple[str, str]:
@@ -317,7 +359,7 @@ def _lever_arm(tracks: MatchedTracks) -> Doubt | None:
         missing = se3.compose(tracks.extrinsic, missing)
     what = f"the errors turn with the body, and a lever arm of {length} explains them"
     option = _extrinsic_option(missing)
-    return Doubt("lever-arm", f"{what} (an extrinsic?)", explains=True, remedy=(option,))
+    return Doubt("lever-arm", f"{what} (an extrinsic?)", remedy=(option,))
 
 
 def lever_that_explains(tracks: MatchedTracks) -> Pose | None:
@@ -340,7 +382,8 @@ def long_motions(tracks: MatchedTracks) -> tuple[BodyMotion, BodyMotion]:
     if not tracks.reference.about.oriented:
         aligned = so3.compose(so3.quaternion(tracks.alignment.rotation), ours[1])
         theirs = theirs[0] / tracks.alignment.scale, aligned
-    return body_motion(ours), body_motion(theirs)
+    inside = tracks.across_no_gap(LONG_WINDOWS)
+    return body_motion(ours)[inside], body_motion(theirs)[inside]
 
 
 def _left(ours: BodyMotion, theirs: BodyMotion, lever: Floats, rotation: Floats) -> float:
@@ -390,8 +433,7 @@ def body_between(ours: BodyMotion, theirs: BodyMotion, *, turns: bool = True) ->
 def _lost(tracks: MatchedTracks) -> Doubt | None:
     """Errors as large as the track itself: there is no calibration to speak of."""
     rmse = float(np.sqrt(np.mean(tracks.error_m**2)))
-    spread = float(np.sqrt(tracks.reference.position.var(axis=0).sum()))
-    if rmse < max(LOST * spread, LOST_M):
+    if rmse < max(LOST * _spread(tracks.reference.position), LOST_M):
         return None
     other = " or speaks of another world" if tracks.alignment.kind == "none" else ""
     errs = f"{words.length(rmse)} (RMSE) on a path of {words.length(tracks.path_m)}"

@@ -95,7 +95,7 @@ class JudgedTracks:
     def rows(self, space: Space) -> tuple[WindowRow, ...]:
         """k of relative motion over horizons."""
         if space == "position":
-            return self.relative_motion.rows
+            return self.relative_motion.all_rows
         claims_all = self.pose_space is not None and not self.pose_space.claimed.reasons
         return self.seen.rows(space) if self.seen is not None and claims_all else ()
 

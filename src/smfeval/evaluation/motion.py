@@ -132,7 +132,7 @@ class RelativeMotion:
 
     Attributes
     ----------
-    rows
+    all_rows
         k over horizons, of the whole track and of its first half; none where J is unknown.
     windows, overlapping, scored
         Windows of the horizon that is scored, those that do not overlap and from every scan on,
@@ -145,7 +145,7 @@ class RelativeMotion:
         Why the horizon that was asked for is not scored.
     """
 
-    rows: tuple[WindowRow, ...] = ()
+    all_rows: tuple[WindowRow, ...] = ()
     windows: Windows | None = None
     overlapping: Windows | None = None
     scored: WindowRow | None = None
@@ -156,12 +156,12 @@ class RelativeMotion:
     @cached_property
     def usable(self) -> tuple[WindowRow, ...]:
         """The rows that a verdict may rest on."""
-        return usable_rows(self.rows)
+        return usable_rows(self.all_rows)
 
     @property
-    def whole_rows(self) -> tuple[WindowRow, ...]:
+    def rows(self) -> tuple[WindowRow, ...]:
         """Rows over the whole track, by horizon."""
-        return tuple(row for row in self.rows if not row.first_half)
+        return tuple(row for row in self.all_rows if not row.first_half)
 
     @property
     def first(self) -> WindowRow | None:
@@ -198,7 +198,7 @@ class RelativeMotion:
 
     def row_dicts(self) -> list[dict[str, Any]]:
         """JSON data of every row; `low` and `high` are ends of the 95 % interval of k."""
-        return [self._row_dict(row) for row in self.rows]
+        return [self._row_dict(row) for row in self.all_rows]
 
     def _row_dict(self, row: WindowRow) -> dict[str, Any]:
         low, high = row.interval(TAIL)
@@ -256,7 +256,7 @@ def score_motion(
     if seen.joint.kind == "unknown":
         return RelativeMotion(seen=seen, reason=claimed.reason)
     motion = RelativeMotion(seen.rows(), seen=seen)
-    return _with_scores(motion, seen, reference, horizon) if motion.rows else motion
+    return _with_scores(motion, seen, reference, horizon) if motion.all_rows else motion
 
 
 def _with_scores(

@@ -13,6 +13,13 @@ from smfeval.summarise.windows import WindowRow
 
 COVERED = 0.9  # the level of the region that sentences speak of
 WHATEVER = "whatever the correlations between scans"
+MORE = "(longer or more tracks would tell)"
+PLAIN = {
+    "no uncertainty": "the estimate reports no uncertainty",
+    "few scans": "{scans} matched {shows} nothing",
+    "no errors": "at least half of the errors are zero; is the estimate the reference itself?",
+    "doubt": "",
+}
 AVERAGING = "if the errors of this track average out"
 OPEN_WORDS = {
     "lever arm": "extrinsic",
@@ -114,34 +121,23 @@ def _within(verdict: Verdict) -> float:
 
 
 def _why_open(verdict: Verdict) -> str:
-    """Why no verdict is possible, and the one thing to do next."""
+    """Why no verdict is possible, and what would tell."""
     facts, reason = verdict.facts, verdict.reason
-    shows = "scan shows" if facts.scans == 1 else "scans show"
-    plain = {
-        "no uncertainty": "the estimate reports no uncertainty",
-        "few scans": f"{facts.scans} matched {shows} nothing",
-        "no errors": "at least half of the errors are zero; is the estimate the reference itself?",
-        "doubt": verdict.doubt or "",
-    }
-    if reason in plain:
-        return plain[reason]
+    if reason is None or reason in PLAIN:
+        shows = "scan shows" if facts.scans == 1 else "scans show"
+        return verdict.doubt or PLAIN[reason or "doubt"].format(scans=facts.scans, shows=shows)
     assert facts.k is not None
-    size = factor_text(facts.k)
-    if reason == "gaps":
-        return f"{size}, but the stamps of estimate and reference are too far apart"
-    if reason == "horizons disagree":
-        return "the covariance is too tight over some horizons and too wide over others"
-    if reason == "freedoms":
-        names = words.join(dict.fromkeys(OPEN_WORDS.get(each, each) for each in facts.decides))
-        return f"{size}, but another {names}{_fitted_text(verdict)} would explain it; is it exact?"
-    if reason == "correlation":
-        return f"{size}; {excuse_text(verdict)} (longer or more tracks would tell)"
-    if reason == "hidden by the fit":
-        return (
-            f"{size} after alignment, which honest and dishonest beliefs could give (longer or "
-            "more tracks, or one common frame, would tell)"
-        )
-    return f"{size}{_not_shown(verdict)} (longer or more tracks would tell)"
+    names = words.join(dict.fromkeys(OPEN_WORDS.get(each, each) for each in facts.decides))
+    why = {
+        "gaps": ", but the stamps of estimate and reference are too far apart",
+        "horizons disagree": ", but too tight over some horizons and too wide over others",
+        "freedoms": f", but another {names}{_fitted_text(verdict)} would explain it; is it exact?",
+        "correlation": f"; {excuse_text(verdict)} {MORE}",
+        "hidden by the fit": " after alignment, which honest and dishonest beliefs could give "
+        "(longer or more tracks, or one common frame, would tell)",
+        "not shown": f"{_not_shown(verdict)} {MORE}",
+    }
+    return f"{factor_text(facts.k)}{why[reason]}"
 
 
 def _not_shown(verdict: Verdict) -> str:
