@@ -13,6 +13,7 @@ from smfeval.align.gauge import alignment_notes, choose_alignment, fit_alignment
 from smfeval.align.joint import Joint
 from smfeval.associate import Pairs
 from smfeval.associate.pairing import check_reference, nearest_pairs, pair_scans
+from smfeval.associate.reference_noise import with_shared_error
 from smfeval.choices import ALIGNMENTS, AlignmentKind
 from smfeval.doubts import MatchedTracks, doubts_beside, explanation, loss
 from smfeval.evaluation.claim import AlignedClaim, align_claim, claimed_joint, judge_motion
@@ -156,6 +157,7 @@ def align_tracks(
     estimate = estimate[pairs.estimate]
 
     alignment, left = fit_alignment(estimate, reference, kind, options.fit_on)
+    reference, shared_notes = with_shared_error(reference, options.ref_shared, alignment)
     fit_notes = alignment_notes(len(left), len(estimate))
     return AlignedTracks(
         alignment(estimate),
@@ -168,7 +170,7 @@ def align_tracks(
         joint=joint,
         matched=MatchedTracks(estimate, reference, alignment, pairs, options.extrinsic),
         left=left,
-        notes=(*pair_notes, *body_notes, *gauge_notes, *fit_notes),
+        notes=(*shared_notes, *pair_notes, *body_notes, *gauge_notes, *fit_notes),
     )
 
 

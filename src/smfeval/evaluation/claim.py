@@ -33,6 +33,7 @@ from smfeval.align.projection import (
     is_determined,
     projected_covariance,
 )
+from smfeval.associate.reference_noise import independent_noise
 from smfeval.choices import AlignmentKind
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Floats, Ints, median_of, spaced_indices
@@ -247,18 +248,20 @@ def judge_motion(
     joint, gauge = claimed.joint, claimed.fit.gauge
     if gauge == "none" and joint.kind == "unknown":
         return None
-    noise = None
+    noise = marginal = None
     if space.reference_covariance and isinstance(reference, GaussianTrack):
-        noise = reference.covariance
+        noise, marginal = independent_noise(reference), reference.covariance
     if not space.is_whole:
-        bounds = () if gauge == "none" else _axes_bound(claimed, reference, space, noise)
+        bounds = () if gauge == "none" else _axes_bound(claimed, reference, space, marginal)
         bounds = _allow_tails(bounds, claimed.tails)
         alone = f"axes {space.axes} alone are scored, and relative motion is seen from the body"
         return RelativeMotion(Evidence(joint, gauge, (), bounds), reason=alone)
 
     unseen = _unseen(claimed, reference)
     all_bounds = all_bounds or claimed.tails > 1  # limits that tails move decide afterwards
-    evidence = _gather(claimed, reference, noise, oriented=unseen is None, all_bounds=all_bounds)
+    evidence = _gather(
+        claimed, reference, noise, marginal, oriented=unseen is None, all_bounds=all_bounds
+    )
     evidence = replace(evidence, bounds=_allow_tails(evidence.bounds, claimed.tails))
     reason = claimed.reason if joint.kind == "unknown" else unseen
     truth = (reference.position, reference.rotation)
@@ -323,6 +326,7 @@ def _gather(
     claimed: AlignedClaim,
     reference: Track,
     noise: Floats | None,
+    marginal: Floats | None,
     *,
     oriented: bool,
     all_bounds: bool,
@@ -339,6 +343,7 @@ def _gather(
             stamp,
             oriented=oriented,
             reference_covariance=noise,
+            marginal=marginal,
             fitted=claimed.fit_bound if all_bounds else None,
             all_bounds=all_bounds,
         )

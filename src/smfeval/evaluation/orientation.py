@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from smfeval import words
+from smfeval.associate.reference_noise import independent_noise
 from smfeval.errors import TrackError
 from smfeval.evaluation.claim import (
     FEWEST_FOR_EVIDENCE,
@@ -238,11 +239,17 @@ def _constant_turns(case: OrientedCase, found: SpaceScores, space: OrientedSpace
 
 
 def _judge_claim(case: OrientedCase, found: SpaceScores, space: OrientedSpace) -> Verdict:
-    """Two-sided by k where nothing was fitted, else by what the claim allows."""
+    """Two-sided by k where nothing was fitted, else by what the claim allows.
+
+    An error of the reference that all scans share is one draw in k; relative motion has none of it.
+    """
     numbers, scans = found.by_quantity, len(found.residuals)
     turned = found.residuals.error[:, space.turning]
     same = float(median_of(np.abs(turned).max(axis=1))) <= ROUNDING_RAD
-    if not case.fit.freedoms:
+    rows, shared = space.claimed.rows, False
+    if isinstance(case.reference, GaussianTrack) and case.reference.shared is not None:
+        shared = bool(case.reference.shared[:, rows, rows].any())
+    if not case.fit.freedoms and not shared:
         fitted, most = case.fit.absorbed_freedoms, most_rank_k(found.residuals)
         by_k = verdict(scans, space.dimension, numbers, same=same, fitted=fitted, most=most)
         if by_k.label in ("overconfident", "consistent") or by_k.evidence == "none":
@@ -253,7 +260,7 @@ def _judge_claim(case: OrientedCase, found: SpaceScores, space: OrientedSpace) -
         # are many, and where there are any they decide whether a belief is too wide
         doubtful = by_k.label == "conservative" and evidence.rows
         return by_motion if doubtful or by_motion.label != "cannot tell" else by_k
-    tilt = _judge_tilt(case, space)
+    tilt = None if shared else _judge_tilt(case, space)
     if tilt is not None and tilt.label == "overconfident":
         return tilt
     by_claim = verdict_after_fit(scans, numbers, judge(_evidence(case, space)), same=same)
@@ -286,7 +293,7 @@ def _window_rows(case: OrientedCase, space: OrientedSpace) -> tuple[WindowRow, .
         return ()
     noise = None
     if case.options.reference_covariance and isinstance(reference, GaussianTrack):
-        noise = reference.covariance
+        noise = independent_noise(reference)
     chosen = given_horizons(joint) if joint.kind == "given" else horizons(len(claim))
     truth, path_m = (reference.position, reference.rotation), path_length(reference.position)
     found = (

@@ -130,6 +130,7 @@ def gather(
     *,
     oriented: bool = True,
     reference_covariance: Floats | None = None,
+    marginal: Floats | None = None,
     fitted: Floats | None = None,
     all_bounds: bool = True,
 ) -> Evidence:
@@ -138,9 +139,10 @@ def gather(
     Claim and reference are in one world and about one body; stamps (n,) in nanoseconds. Relative
     motion is seen from the body, in both tracks. A reference that is not `oriented` (positions, or
     another body's axes) therefore judges displacements only where rotations are not integrated.
-    `fitted` bounds the covariance of what was fitted (`fit_covariance_bound`), where it is known.
-    Without `all_bounds` there are none where the rows decide, for these go first, and no more than
-    the first where it convicts.
+    `marginal` is the reference's covariance with what its scans share, where they share something:
+    residuals after a fit have it, relative motion has not. `fitted` bounds the covariance of what
+    was fitted (`fit_covariance_bound`), where it is known. Without `all_bounds` there are none
+    where the rows decide, for these go first, and no more than the first where it convicts.
     """
     rows = gather_rows(
         joint,
@@ -154,7 +156,8 @@ def gather(
     evidence = Evidence(joint, fit.gauge, rows, ())
     if not all_bounds and judge(evidence).label != "cannot tell":
         return evidence
-    bounds = _fit_bound(fit, claim, reference, reference_covariance, fitted)
+    noise = reference_covariance if marginal is None else marginal
+    bounds = _fit_bound(fit, claim, reference, noise, fitted)
     needed = all_bounds or not any(bound.factor > 1 for bound in bounds)
     if oriented and needed:
         scaled = fit.gauge == "sim3"
