@@ -40,6 +40,7 @@ MOST_SCANS = 2000  # evenly spaced: every subset of scans is a valid test, and m
 STEPS = 40  # Gauss-Newton steps
 SETTLED = 1e-7  # relative fall of the sum after which it has settled
 FAR, COARSE = 100.0, 1e-3  # where T is so large, no honest belief is near: the sum may be coarser
+NOISE = 1e-10  # a column this small beside the largest is what rounding leaves of none
 OPEN = 1e-11  # eigenvalue of the scaled normal matrix, below which a direction is left alone
 DAMPINGS = (0.0, 1e-4, 1e-2, 1.0, 1e2, 1e4)  # Levenberg's, until the sum falls
 NEAR_RAD = 0.05  # between rotations of the world, that end at one solution
@@ -48,8 +49,8 @@ MOST: dict[Freedom, float] = {
     "lever arm": 5.0,  # m: a longer one is of another vehicle
     "clock": 1.0,  # s: one that is later shows at once
 }
-# Weights by which the square of such a quantity is held to its limit, as parts of the sum there.
-FIRST_WEIGHT, GROWTH, PRIOR_STEPS = 2.5e-4, 4.0, 10
+# Weights by which the square of such a quantity is held to its limit, beside that of its columns.
+FIRST_WEIGHT, GROWTH, PRIOR_STEPS = 1e-3, 4.0, 15
 IDENTITY = np.array([0.0, 0.0, 0.0, 1.0])
 
 
@@ -384,9 +385,11 @@ def _descend(poses: MatchedPoses, freedoms: tuple[Freedom, ...], start: Nuisance
         }
         if not any(large.values()):
             break
-        total = fit.excess * fit.white.size
         for each in (name for name, too_large in large.items() if too_large):
-            held[each] = GROWTH * held.get(each, FIRST_WEIGHT * total / MOST[each] ** 2)
+            if each not in held:
+                column = whitening @ poses.select(_columns(poses, (each,), fit.values, np.zeros(3)))
+                held[each] = FIRST_WEIGHT * float(np.sum(column**2)) / GROWTH
+            held[each] *= GROWTH
         fit = _minimise(poses, freedoms, fit.values, whitening, held)
     return fit
 
@@ -434,7 +437,7 @@ def _minimise(
 def _solve(curvature: Floats, slope: Floats, damping: float) -> Floats:
     """The shortest solution, in units that make the columns alike. (p, p), (p,) -> (p,)."""
     unit = np.sqrt(np.diagonal(curvature))
-    unit = np.where(unit > 0, unit, 1.0)
+    unit = np.where(unit > NOISE * unit.max(initial=0.0), unit, np.inf)
     value, vector = np.linalg.eigh(curvature / np.outer(unit, unit))
     known = value > OPEN * value[-1]
     root = vector[:, known]
