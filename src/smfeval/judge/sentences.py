@@ -5,6 +5,7 @@ from math import sqrt
 import numpy as np
 
 from smfeval import words
+from smfeval.align.nuisance import Freedom
 from smfeval.judge.decide import Verdict
 from smfeval.judge.levels import TAIL
 from smfeval.maths import so3
@@ -128,10 +129,11 @@ def _why_open(verdict: Verdict) -> str:
         return verdict.doubt or PLAIN[reason or "doubt"].format(scans=facts.scans, shows=shows)
     assert facts.k is not None
     names = words.join(dict.fromkeys(OPEN_WORDS.get(each, each) for each in facts.decides))
+    fitted = fitted_text(verdict, facts.decides)
     why = {
         "gaps": ", but the stamps of estimate and reference are too far apart",
         "horizons disagree": ", but too tight over some horizons and too wide over others",
-        "freedoms": f", but another {names}{_fitted_text(verdict)} would explain it; is it exact?",
+        "freedoms": f", but another {names} ({fitted}) would explain it; is it exact?",
         "correlation": f"; {excuse_text(verdict)} {MORE}",
         "hidden by the fit": " after alignment, which honest and dishonest beliefs could give "
         "(longer or more tracks, or one common frame, would tell)",
@@ -150,19 +152,17 @@ def _not_shown(verdict: Verdict) -> str:
     return f", and the factor may be anything from {ends}"
 
 
-def _fitted_text(verdict: Verdict) -> str:
-    """The values that would explain the errors: ' (lever arm 12 cm, 1.9 deg)'."""
-    values, decides = verdict.facts.values, verdict.facts.decides
+def fitted_text(verdict: Verdict, freedoms: tuple[Freedom, ...]) -> str:
+    """The values that the kindest fit took: 'lever arm 12 cm, body rotation 1.9 deg'."""
+    values = verdict.facts.values
     if values is None:
         return ""
-    parts = []
-    if "lever arm" in decides:
-        parts.append(f"lever arm {words.length(float(np.linalg.norm(values.lever_m)))}")
-    if "body rotation" in decides:
-        parts.append(words.angle(float(np.degrees(so3.angle(values.body)))))
-    if "clock" in decides:
-        parts.append(words.duration(values.clock_s, signed=True))
-    return f" ({', '.join(parts)})" if parts else ""
+    texts = {
+        "lever arm": words.length(float(np.linalg.norm(values.lever_m))),
+        "body rotation": words.angle(float(np.degrees(so3.angle(values.body)))),
+        "clock": words.duration(values.clock_s, signed=True),
+    }
+    return ", ".join(f"{name} {text}" for name, text in texts.items() if name in freedoms)
 
 
 def _support(verdict: Verdict) -> list[str]:
