@@ -72,11 +72,11 @@ def evaluate(
     risk = gap_risk_of(scored, tracks.pairs, left, granted=options.reference_covariance)
     judged = None if claim is None else tracks.judged(claim, orientation, risk)
     motion = None if judged is None else judged.relative_motion
-    position = summarise_position(scored, options, motion)
     doubts = doubts_beside(estimate, reference, tracks.matched)
-    position, rotation, pose = (
-        each and judge_space(each, judged, doubts)
-        for each in (position, orientation.rotation, orientation.pose)
+    position = judge_space(summarise_position(scored, options, motion), judged, doubts)
+    rotation, pose = (
+        None if each is None else judge_space(each, judged, doubts)
+        for each in (orientation.rotation, orientation.pose)
     )
     return Evaluation(
         estimate,

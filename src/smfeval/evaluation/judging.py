@@ -39,6 +39,7 @@ from smfeval.options import Options
 from smfeval.score import Residuals
 from smfeval.score.pit import honest_median
 from smfeval.score.spaces import PoseSpace, PositionSpace, RotationSpace
+from smfeval.score.spaces import Space as AnySpace
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import Intervals
 from smfeval.summarise.quantities import K_AT_95, NOMINAL, is_rounding
@@ -67,7 +68,7 @@ class JudgedTracks:
     gauge: str
     options: Options
     risk: GapRisk | None = None
-    pose_space: PoseSpace | None = None  # None where rotations cannot be compared
+    pose_space: AnySpace | None = None  # None where rotations cannot be compared
 
     @cached_property
     def pose_fit(self) -> KindestFit | None:
@@ -105,7 +106,8 @@ class JudgedTracks:
         """Relative motion where it tells of a space."""
         if space == "position":
             return self.relative_motion.seen
-        claims_all = self.pose_space is not None and not self.pose_space.claimed.reasons
+        whole = self.pose_space
+        claims_all = isinstance(whole, PoseSpace) and not whole.claimed.reasons
         return self.seen if claims_all else None
 
     @cached_property
@@ -117,11 +119,12 @@ class JudgedTracks:
         between = so3.compose(so3.inverse(self.claim.claim.rotation), reference.rotation)
         return own + rotate_blocks(so3.matrix(between), reference.covariance)
 
-    def poses(self, space: PositionSpace | RotationSpace | PoseSpace) -> MatchedPoses:
+    def poses(self, space: AnySpace) -> MatchedPoses:
         """The scored scans as a space compares them."""
         if isinstance(space, PositionSpace):
             rows, world = tuple(space.columns), not space.is_whole
         else:
+            assert isinstance(space, RotationSpace | PoseSpace)
             rows, world = space.claimed.rows, space.claimed.frame == "world"
         claim, reference, left = self.claim.claim, self.reference, self.left
         return MatchedPoses(
@@ -143,7 +146,7 @@ class JudgedTracks:
             poses, self.gauge, body=body, clock=clock, oriented=self.claim.oriented
         )
 
-    def fit(self, space: PositionSpace | RotationSpace | PoseSpace) -> KindestFit | None:
+    def fit(self, space: AnySpace) -> KindestFit | None:
         """The kindest fit of a space; None where no scan has a regular covariance."""
         if isinstance(space, PoseSpace) and "pose_fit" in vars(self):
             return self.pose_fit
@@ -194,9 +197,11 @@ def _judge(scored: SpaceScores, tracks: JudgedTracks | None) -> Verdict:
 
 def is_same(scored: SpaceScores) -> bool:
     """Whether errors are what rounding leaves of zero: estimate and reference are one track."""
-    if isinstance(scored.space, PositionSpace):
+    space = scored.space
+    if isinstance(space, PositionSpace):
         return is_rounding(scored.series["ape"], scored.reference.position)
-    turned = np.abs(scored.residuals.error[:, scored.space.turning]).max(axis=1)
+    assert isinstance(space, RotationSpace | PoseSpace)
+    turned = np.abs(scored.residuals.error[:, space.turning]).max(axis=1)
     return float(median_of(turned)) <= ROUNDING_RAD
 
 
@@ -204,10 +209,14 @@ def add_evidence(
     facts: Facts, fit: KindestFit, rows: tuple[WindowRow, ...] = (), tails: float = 1.0
 ) -> Facts:
     """Facts with the evidence of a fit and of relative motion."""
+    second = acquitting = averaging(fit, INTERVALS)
+    if not facts.is_fitted:  # columns may have absorbed what a wide belief would need
+        acquitting = averaging(fit_kindest(fit.poses, ()), INTERVALS)
     return replace(
         facts,
         first=any_correlation(fit, tails),
-        second=averaging(fit, INTERVALS),
+        second=second,
+        acquitting=acquitting,
         rows=usable_rows(rows),
         freedoms=fit.freedoms,
         values=fit.values,
@@ -240,6 +249,9 @@ def own_share(residuals: Residuals) -> float:
 
 def _deciding(fit: KindestFit, tails: float) -> tuple[Freedom, ...]:
     """Freedoms of body and clock without which the first evidence would convict."""
+    of_world = tuple(each for each in fit.freedoms if each not in OF_BODY)
+    if any_correlation(fit_kindest(fit.poses, of_world), tails).at_least <= 1:
+        return ()
     found = []
     for each in (each for each in fit.freedoms if each in OF_BODY):
         fewer = tuple(other for other in fit.freedoms if other != each)

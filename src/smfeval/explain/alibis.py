@@ -31,7 +31,7 @@ from smfeval.evaluation.judging import (
     white_noise,
 )
 from smfeval.judge.decide import Verdict, decide
-from smfeval.judge.sentences import fitted_text
+from smfeval.judge.sentences import values_text
 from smfeval.maths.arrays import Floats
 from smfeval.summarise.number import finite_or_none
 
@@ -256,7 +256,7 @@ def _wider(evaluation: Evaluation) -> tuple[str, ...]:
 
 def _extrinsic_and_clock(scored: Verdict, found: Verdict | str) -> Alibi:
     """Any extrinsic and clock offset: what every verdict grants, unless they are known exactly."""
-    fitted = "" if isinstance(found, str) else f": {fitted_text(found, found.facts.freedoms)}"
+    fitted = "" if isinstance(found, str) else f": {values_text(found, found.facts.freedoms)}"
     return _row("extrinsic and clock", f"any{fitted}", scored, found)
 
 

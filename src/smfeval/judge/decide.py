@@ -47,6 +47,9 @@ class Facts:
         Under the alignment that was asked for, with its 95 % interval; None: nothing is claimed.
     first, second
         Evidence of what the kindest fit leaves.
+    acquitting
+        The second evidence that may acquit: where nothing of the world was fitted, of errors with
+        extrinsic and clock as given, for free ones absorb what a wide belief lacks.
     rows
         Relative motion over horizons that may be judged by (`usable_rows`).
     track_scans
@@ -76,6 +79,7 @@ class Facts:
     k: Number | None
     first: AnyCorrelation | None = None
     second: Averaging | None = None
+    acquitting: Averaging | None = None
     rows: tuple[WindowRow, ...] = ()
     track_scans: int = 0
     is_fitted: bool = True
@@ -275,7 +279,7 @@ def _by_motion(facts: Facts) -> Verdict:
 
 def _by_averaging(facts: Facts) -> Verdict:
     """What errors that average out say, where nothing convicts and J is unknown."""
-    second, first = facts.second, facts.first
+    second, first = facts.acquitting, facts.first
     if second is not None and _is_near(facts, second.low, second.high):
         return Verdict("consistent", "averaging", facts)
     if second is not None and not facts.is_fitted and second.high < facts.own_share:

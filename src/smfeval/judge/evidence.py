@@ -17,6 +17,7 @@ track allows: mean NEES^2 = s^2 + (mean NEES)^2 on every track, so what the spre
 chi2_d is the variance of T.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, inf, sqrt
@@ -139,6 +140,41 @@ def averaging(fit: KindestFit, intervals: Intervals | None = None) -> Averaging 
     low = T * least / chi_squared_quantile(least, LEVEL)
     high = (T + absorbed) * most / chi_squared_quantile(most, TAIL)
     return Averaging(min(low, mean.low), max(high, mean.high), least, absorbed)
+
+
+@dataclass(frozen=True)
+class TrackEvidence:
+    """Of one track: T, its degrees of freedom and what a fit may have absorbed of it."""
+
+    excess: float
+    degrees: float
+    absorbed: float
+    dimension: int
+
+
+def pool_evidence(
+    tracks: Sequence[TrackEvidence],
+) -> tuple[AnyCorrelation | None, Averaging | None]:
+    """Both kinds of evidence of independent tracks, each correlated inside in any way.
+
+    Each track has the same weight: the mean of their T against chi2_{dm}(0.975) / (dm).
+    """
+    if not tracks:
+        return None, None
+    T, nu, absorbed = (
+        np.array([getattr(each, name) for each in tracks])
+        for name in ("excess", "degrees", "absorbed")
+    )
+    mean, count = float(T.mean()), len(tracks)
+    worst = float(np.sort(T)[: count - 1].sum()) / count
+    first = AnyCorrelation(mean, tracks[0].dimension, count, worst, tracks=count)
+    if not (nu > 0).all() or not mean > 0:
+        return first, None
+    degrees = float(T.sum() ** 2 / np.sum(T**2 / nu))
+    low = mean * degrees / chi_squared_quantile(degrees, LEVEL)
+    taken = float(absorbed.mean())
+    high = (mean + taken) * degrees / chi_squared_quantile(degrees, TAIL)
+    return first, Averaging(low, high, degrees, taken)
 
 
 def _degrees_of_spread(cv2: float, d: int) -> float:

@@ -1,5 +1,6 @@
 """The words of a verdict: the only place that has them."""
 
+from collections.abc import Iterable
 from math import sqrt
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from smfeval import words
 from smfeval.align.nuisance import Freedom
 from smfeval.judge.decide import Verdict
-from smfeval.judge.levels import TAIL
+from smfeval.judge.levels import LEVEL, TAIL, WORST_PART
 from smfeval.maths import so3
 from smfeval.summarise.number import Number
 from smfeval.summarise.windows import WindowRow
@@ -38,7 +39,7 @@ def headline(verdict: Verdict) -> str:
 
 def sentence(verdict: Verdict) -> str:
     """The label, the reason, what it rests on and what it holds for."""
-    said = [headline(verdict), *_support(verdict)]
+    said = [headline(verdict), *support(verdict)]
     coverage = verdict.facts.coverage
     if coverage is not None and verdict.doubt is None:
         level = words.level(COVERED)
@@ -116,8 +117,8 @@ def _within(verdict: Verdict) -> float:
     if verdict.row is not None:
         low, high = verdict.row.interval(TAIL)
     else:
-        assert verdict.facts.second is not None
-        low, high = verdict.facts.second.low, verdict.facts.second.high
+        assert verdict.facts.acquitting is not None
+        low, high = verdict.facts.acquitting.low, verdict.facts.acquitting.high
     return max(1 / low, high)
 
 
@@ -129,11 +130,11 @@ def _why_open(verdict: Verdict) -> str:
         return verdict.doubt or PLAIN[reason or "doubt"].format(scans=facts.scans, shows=shows)
     assert facts.k is not None
     names = words.join(dict.fromkeys(OPEN_WORDS.get(each, each) for each in facts.decides))
-    fitted = fitted_text(verdict, facts.decides)
     why = {
         "gaps": ", but the stamps of estimate and reference are too far apart",
         "horizons disagree": ", but too tight over some horizons and too wide over others",
-        "freedoms": f", but another {names} ({fitted}) would explain it; is it exact?",
+        "freedoms": f", but another {names} ({values_text(verdict, facts.decides)}) would "
+        "explain it; is it exact?",
         "correlation": f"; {excuse_text(verdict)} {MORE}",
         "hidden by the fit": " after alignment, which honest and dishonest beliefs could give "
         "(longer or more tracks, or one common frame, would tell)",
@@ -145,27 +146,27 @@ def _why_open(verdict: Verdict) -> str:
 def _not_shown(verdict: Verdict) -> str:
     if verdict.row is not None:
         return f"; {row_text(verdict.row)}"
-    second = verdict.facts.second
+    second = verdict.facts.acquitting
     if second is None:
         return ", and too little is independent to tell"
     ends = f"{words.number(second.low)} to {words.number(second.high)}"
     return f", and the factor may be anything from {ends}"
 
 
-def fitted_text(verdict: Verdict, freedoms: tuple[Freedom, ...]) -> str:
-    """The values that the kindest fit took: 'lever arm 12 cm, body rotation 1.9 deg'."""
+def values_text(verdict: Verdict, freedoms: Iterable[Freedom]) -> str:
+    """'lever arm 12 cm, body rotation 1.9 deg, clock +2 ms', of the freedoms named."""
     values = verdict.facts.values
     if values is None:
         return ""
-    texts = {
+    known = {
         "lever arm": words.length(float(np.linalg.norm(values.lever_m))),
         "body rotation": words.angle(float(np.degrees(so3.angle(values.body)))),
         "clock": words.duration(values.clock_s, signed=True),
     }
-    return ", ".join(f"{name} {text}" for name, text in texts.items() if name in freedoms)
+    return ", ".join(f"{each} {known[each]}" for each in freedoms if each in known)
 
 
-def _support(verdict: Verdict) -> list[str]:
+def support(verdict: Verdict) -> list[str]:
     """What else belongs to the verdict: what it holds for, what carries it, what would end it."""
     facts, first = verdict.facts, verdict.facts.first
     said = []
@@ -186,6 +187,28 @@ def _support(verdict: Verdict) -> list[str]:
     if excuse is not None and verdict.reason != "correlation":
         said.append(excuse)
     return said
+
+
+def evidence_text(verdict: Verdict) -> str | None:
+    """What the kindest fit leaves beside its limits; None where nothing was fitted."""
+    first, second = verdict.facts.first, verdict.facts.second
+    if first is None:
+        return None
+    left, limit = words.number(first.excess), words.number(first.limit)
+    said = f"mean square {left} times the claim ({limit} at most {WHATEVER}, {words.level(LEVEL)})"
+    rest = words.number(first.without_worst)
+    said += f"; {rest} without the worst {words.level(WORST_PART)} of scans"
+    if second is not None:
+        ends = f"{words.number(second.low)} to {words.number(second.high)}"
+        said += f"; factor {ends} {AVERAGING}"
+    excuse = excuse_text(verdict)
+    return said if excuse is None else f"{said}; {excuse}"
+
+
+def fitted_text(verdict: Verdict) -> str | None:
+    """Lever arm, body rotation and clock that are kindest to the estimate; None where closed."""
+    text = values_text(verdict, verdict.facts.freedoms)
+    return f"{text} would be kindest to the estimate" if text else None
 
 
 def _noise_text(verdict: Verdict) -> str:

@@ -97,8 +97,11 @@ def alibis_text(alibis: Alibis) -> str:
 def alibi_table(alibis: Alibis) -> list[str]:
     """One line for each alibi, after the verdict as it was scored."""
     rows = [ALIBI_HEADINGS, *alibi_cells(alibis)]
-    above = ["", *(row[0] for row in rows)]
-    once = [("" if row[0] == last else row[0], *row[1:]) for row, last in zip(rows, above)]
+    above = [("",), *rows[:-1]]
+    once = [
+        ("" if row[0] == last[0] else row[0], *row[1:])
+        for row, last in zip(rows, above, strict=True)
+    ]
     return [f"  {line}" for line in words.table(once)]
 
 
