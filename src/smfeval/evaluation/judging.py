@@ -47,7 +47,8 @@ from smfeval.summarise.windows import WindowRow
 from smfeval.track import GaussianTrack, Track
 
 NOISE_SCANS = 500  # evenly spaced, on which the noise that ends a verdict is searched
-HALVINGS = 8  # of the logarithm of that noise over two decades: to 1.8 %
+DECADES, HALVINGS = 100.0, 8  # two decades of sizes at a time; halved so often: to 1.8 %
+RANGES = 3  # of two decades, below the largest
 LEAST_SHARE = 1e-6
 ROUNDING_RAD = 1e-9  # rotation errors this small are what rounding leaves of zero
 COVERAGE = f"coverage_{words.exact(100 * NOMINAL)}"
@@ -280,7 +281,7 @@ def judge_under_noise(
     singular = int(normal.is_singular(wider.select_blocks(wider.covariance)).sum())
     if singular:
         count = words.count_of(singular, len(wider), "covariance")
-        raise SeriesError(f"with it, {count}s are singular")
+        raise SeriesError(f"with it, {count} are singular")
     own, whole = (np.einsum("nii->n", p.select_blocks(p.covariance)) for p in (poses, wider))
     facts = replace(facts, own_share=facts.own_share * float(median_of(own / whole)))
 
@@ -310,16 +311,20 @@ def _ending_noise(
 
 
 def least_noise(convicts: Callable[[float], bool], fit: KindestFit) -> float | None:
-    """The least noise that does not convict, between hundredths of the errors and all of them."""
+    """The least noise that does not convict; None where not even noise as large as the errors."""
     variance = np.einsum("nii->n", fit.poses.select_blocks(fit.poses.covariance))
-    high = float(np.sqrt(np.mean(fit.nees * variance))) or 1.0
-    return least_size(convicts, 1e-2 * high, high)
+    return least_size(convicts, float(np.sqrt(np.mean(fit.nees * variance))) or 1.0)
 
 
-def least_size(convicts: Callable[[float], bool], low: float, high: float) -> float | None:
-    """The least size that does not convict, by halving its logarithm; None where `high` does."""
-    if convicts(high):
+def least_size(convicts: Callable[[float], bool], most: float) -> float | None:
+    """The least size that does not convict, to 1.8 %; None where the largest does."""
+    if convicts(most):
         return None
+    low, high = most / DECADES, most
+    for _ in range(RANGES):
+        if convicts(low):
+            break
+        low, high = low / DECADES, low
     for _ in range(HALVINGS):
         middle = float(np.sqrt(low * high))
         low, high = (middle, high) if convicts(middle) else (low, middle)

@@ -48,7 +48,6 @@ Unit = Literal["m", "rad", "s"]
 
 IN_PART = 0.5  # of "at least", that may be left where something is explained in part
 SOFTWARE_S = 0.01  # stamps that software takes on a busy host; hardware is far better
-LEAST_JITTER_S = 1e-4  # from here on the jitter that would be needed is searched
 TOTAL_STATION_M = 2e-3  # on a prism; motion capture is as good
 SURVEYED_MAP_M = 1e-2  # scans registered to a map of a terrestrial scanner: about 1 cm
 RTK_M = 2e-2  # carrier-phase GNSS with fixed ambiguities: 1 to 2 cm
@@ -185,7 +184,7 @@ def alibis(evaluation: Evaluation) -> Alibis:
         widest = _evaluate_again(evaluation, exact=(), alignment=last) if exact else gauges[last]
     rows = (
         _extrinsic_and_clock(scored, _verdict_of(opened)),
-        *(_row("gauge", kind, scored, _verdict_of(found)) for kind, found in gauges.items()),
+        *(verdict_row("gauge", kind, scored, _verdict_of(found)) for kind, found in gauges.items()),
         _clock_jitter(evaluation),
         _continuous_reference(evaluation),
         *_reference_noise(evaluation),
@@ -195,7 +194,7 @@ def alibis(evaluation: Evaluation) -> Alibis:
     return Alibis(scored, rows, closing_sentence(scored, rows), NOTES)
 
 
-def _row(
+def verdict_row(
     name: AlibiName, granted: str, scored: Verdict, found: Verdict | str, **more: Any
 ) -> Alibi:
     """A row of what was found, or of the reason why it cannot be asked.
@@ -257,7 +256,7 @@ def _wider(evaluation: Evaluation) -> tuple[str, ...]:
 def _extrinsic_and_clock(scored: Verdict, found: Verdict | str) -> Alibi:
     """Any extrinsic and clock offset: what every verdict grants, unless they are known exactly."""
     fitted = "" if isinstance(found, str) else f": {values_text(found, found.facts.freedoms)}"
-    return _row("extrinsic and clock", f"any{fitted}", scored, found)
+    return verdict_row("extrinsic and clock", f"any{fitted}", scored, found)
 
 
 def stamp_jitter(jitter_s: float) -> Noise:
@@ -279,8 +278,8 @@ def _clock_jitter(evaluation: Evaluation) -> Alibi:
         left = _under_noise(evaluation, stamp_jitter(jitter_s), NOISE_SCANS)
         return isinstance(left, str) or left.label == "overconfident"
 
-    needed = Need(least_size(convicts, LEAST_JITTER_S, MOST_CLOCK_S), "s")
-    return _row("clock jitter", granted, evaluation.verdict, found, needed=needed)
+    needed = Need(least_size(convicts, MOST_CLOCK_S), "s")
+    return verdict_row("clock jitter", granted, evaluation.verdict, found, needed=needed)
 
 
 def _continuous_reference(evaluation: Evaluation) -> Alibi:
@@ -289,7 +288,7 @@ def _continuous_reference(evaluation: Evaluation) -> Alibi:
     if evaluation.options.association != "gp":
         found = _evaluate_again(evaluation, association="gp", reference_covariance=True)
     granted = "interpolated motion with its covariance"
-    return _row("continuous reference", granted, evaluation.verdict, _verdict_of(found))
+    return verdict_row("continuous reference", granted, evaluation.verdict, _verdict_of(found))
 
 
 def _reference_noise(evaluation: Evaluation) -> Iterable[Alibi]:
@@ -299,14 +298,16 @@ def _reference_noise(evaluation: Evaluation) -> Iterable[Alibi]:
         found = _under_noise(evaluation, white_noise(sigma_m))
         needed = Need(scored.reference_sigma, "m") if proviso is None else None
         granted = f"{words.length(sigma_m)}, {kind}"
-        yield _row("reference noise", granted, scored, found, needed=needed, proviso=proviso)
+        yield verdict_row("reference noise", granted, scored, found, needed=needed, proviso=proviso)
 
 
 def _all_at_once(scored: Verdict, widest: Evaluation | str) -> Alibi:
     """What may be granted to everybody: widest gauge, any extrinsic and clock, a total station."""
     gauge = "" if isinstance(widest, str) else f"{widest.alignment.kind}, "
     granted = f"{gauge}any extrinsic and clock, noise {words.length(TOTAL_STATION_M)}"
-    return _row("all at once", granted, scored, _under_noise(widest, white_noise(TOTAL_STATION_M)))
+    return verdict_row(
+        "all at once", granted, scored, _under_noise(widest, white_noise(TOTAL_STATION_M))
+    )
 
 
 def _of_rotation(evaluation: Evaluation, opened: Evaluation | str) -> tuple[Alibi, ...]:

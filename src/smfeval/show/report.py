@@ -107,7 +107,8 @@ def alibi_table(alibis: Alibis) -> list[str]:
 
 def alibi_cells(alibis: Alibis) -> list[tuple[str, ...]]:
     """The verdicts of position and rotation as scored, and the alibis of each below."""
-    rows, last = [], None
+    rows: list[tuple[str, ...]] = []
+    last = None
     for row in alibis.rows:
         space = row.scored.facts.space
         if space != last:
