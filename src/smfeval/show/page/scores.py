@@ -64,6 +64,7 @@ MANY = 0.1  # share of scans: more of them unmatched, or at risk, stand beside t
 # Rows of the text that stand in tables of their own here, or are terms by another name.
 ELSEWHERE = {"MAE", "RMSE", "energy", "CRPS", "interval", "rotation", "NEES", "k", "coverage"}
 ELSEWHERE |= {"shape", "precision", "relative scores", "all windows", "note", "doubt", "pose"}
+ALIBI_ORDER = (0, 6, 2, 3, 4, 1, 5)  # columns of the text; the outcome comes first here
 TERM_OF = {"relative": "relative error", "effective": "effective scans"}
 
 
@@ -299,8 +300,8 @@ def _alibis(found: Alibis) -> dict[str, Any]:
     return {
         "title": ALIBIS_TITLE.capitalize(),
         "lead": sentence(found.sentence),
-        "headings": ALIBI_HEADINGS,
-        "rows": [tuple(map(Cell, row)) for row in alibi_cells(found)],
+        "headings": [ALIBI_HEADINGS[at] for at in ALIBI_ORDER],
+        "rows": [tuple(Cell(row[at]) for at in ALIBI_ORDER) for row in alibi_cells(found)],
         "notes": [sentence(each) for each in alibi_notes(found)],
     }
 
