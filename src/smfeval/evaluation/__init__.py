@@ -14,6 +14,7 @@ from smfeval.align.joint import Joint
 from smfeval.align.nuisance import BodyMotion, body_motion
 from smfeval.associate import GapRisk, Pairs
 from smfeval.associate.pairing import check_reference, nearest_pairs, pair_scans
+from smfeval.associate.reference_noise import with_shared_error
 from smfeval.choices import ALIGNMENTS, AlignmentKind
 from smfeval.doubts import MatchedTracks, doubts_beside
 from smfeval.evaluation.claim import AlignedClaim, align_claim, claimed_joint
@@ -160,6 +161,7 @@ def align_tracks(
     estimate = estimate[pairs.estimate]
 
     alignment, left = fit_alignment(estimate, reference, kind, options.fit_on)
+    reference, shared_notes = with_shared_error(reference, options.ref_shared, alignment)
     fit_notes = alignment_notes(len(left), len(estimate))
     return AlignedTracks(
         alignment(estimate),
@@ -173,7 +175,7 @@ def align_tracks(
         matched=MatchedTracks(estimate, reference, alignment, pairs, options.extrinsic),
         motion=motion,
         left=left,
-        notes=(*pair_notes, *body_notes, *gauge_notes, *fit_notes),
+        notes=(*shared_notes, *pair_notes, *body_notes, *gauge_notes, *fit_notes),
     )
 
 

@@ -73,7 +73,8 @@ def _error_text(evaluation: Evaluation) -> str:
     variance = np.trace(residuals.predicted_covariance, axis1=1, axis2=2)
     sigma = words.length(float(np.sqrt(median_of(variance))))
     after = " after the fit" if residuals.reported is not None else ""
-    noise = " (reference included)" if evaluation.uses_reported_noise else ""
+    uncertain = evaluation.uses_reported_noise or evaluation.uses_assumed_noise
+    noise = " (reference included)" if uncertain else ""
     return f"{rmse} where {sigma} is reported{after}{noise}; {mae}"
 
 

@@ -131,10 +131,12 @@ def _clock_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
 
 def _reference_noise_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
     noise = evaluation.position.residuals.noise
-    if noise is None or not evaluation.uses_reported_noise:
+    used = {"own": evaluation.uses_reported_noise, "assumed": evaluation.uses_assumed_noise}
+    if noise is None or not any(used.values()):
         return []
+    which = words.join(name for name, is_used in used.items() if is_used)
     sigma = float(np.sqrt(median_of(np.trace(noise, axis1=1, axis2=2)) / noise.shape[-1]))
-    return [("reference", f"its own covariance is used: sigma {words.length(sigma)} (median)")]
+    return [("reference", f"its {which} covariance is used: sigma {words.length(sigma)} (median)")]
 
 
 def number_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
