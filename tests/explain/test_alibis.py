@@ -234,6 +234,7 @@ def test_a_jitter_beside_which_nothing_is_left_of_the_covariance_cannot_be_asked
     row = rows(found)["clock jitter"]
     assert row.outcome is None
     assert row.reason == f"with it, {N} of {N} covariances are singular"
+    assert row.needed is None
     json.dumps(found.to_dict(), allow_nan=False)
 
 

@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 
 from smfeval import words
-from smfeval.align.nuisance import MOST_CLOCK_S, OF_GAUGE, BodyMotion
+from smfeval.align.nuisance import MOST_CLOCK_S, MOST_SCANS, OF_GAUGE, BodyMotion
 from smfeval.associate.pairing import without_covariance
 from smfeval.errors import OptionError, SmfevalError
 from smfeval.evaluation import Evaluation, evaluate
@@ -60,10 +60,8 @@ REFERENCE_SIGMAS = (
     f"a total station has {words.length(TOTAL_STATION_M)}, LiDAR on a surveyed map "
     f"{words.length(SURVEYED_MAP_M)}, RTK {words.length(RTK_M)}"
 )
-NOTES = (
-    "T is the mean square of the errors that the kindest fit leaves, in units of the claim",
-    "extrinsic and clock offset are fitted again in every row, kindly to the estimate",
-)
+NOTE = "T is the mean square of the errors that the kindest fit leaves, in units of the claim"
+FITTED_NOTE = "extrinsic and clock offset are fitted again in every row, kindly to the estimate"
 
 
 @dataclass(frozen=True)
@@ -173,9 +171,9 @@ def alibis(evaluation: Evaluation) -> Alibis:
         raise OptionError(f"{name} reports no uncertainty: there is no verdict to find alibis for")
     scored, exact = evaluation.verdict, bool(evaluation.options.exact)
     opened = _evaluate_again(evaluation, exact=()) if exact else evaluation
-    turned = _of_rotation(evaluation, opened)
+    turned, notes = _of_rotation(evaluation, opened), (NOTE,) if exact else (NOTE, FITTED_NOTE)
     if scored.label != "overconfident":
-        return Alibis(scored, turned, closing_sentence(scored, turned), NOTES if turned else ())
+        return Alibis(scored, turned, closing_sentence(scored, turned), notes if turned else ())
 
     gauges = {kind: _evaluate_again(evaluation, alignment=kind) for kind in _wider(evaluation)}
     widest = opened
@@ -191,7 +189,7 @@ def alibis(evaluation: Evaluation) -> Alibis:
         _all_at_once(scored, widest),
         *turned,
     )
-    return Alibis(scored, rows, closing_sentence(scored, rows), NOTES)
+    return Alibis(scored, rows, closing_sentence(scored, rows), notes)
 
 
 def verdict_row(
@@ -232,16 +230,15 @@ def _verdict_of(found: Evaluation | str, space: str = "position") -> Verdict | s
     return decide(verdict.facts)
 
 
-def _under_noise(found: Evaluation | str, noise: Noise, scans: int | None = None) -> Verdict | str:
+def _under_noise(found: Evaluation | str, noise: Noise, most: int = MOST_SCANS) -> Verdict | str:
     """The verdict of the position against a reference that is uncertain by so much more."""
     if isinstance(found, str):
         return found
-    tracks, position = found.judged, found.position
+    tracks, facts, residuals = found.judged, found.verdict.facts, found.position.residuals
     assert tracks is not None
-    poses = tracks.poses(found.options.space).thin()
-    poses = poses if scans is None else poses.thin(scans)
+    poses = tracks.poses(found.options.space).thin(most)
     try:
-        return judge_under_noise(tracks, found.verdict.facts, poses, position.residuals, noise)
+        return judge_under_noise(tracks, facts, poses, residuals, noise)
     except SmfevalError as error:
         return str(error)
 
@@ -276,9 +273,11 @@ def _clock_jitter(evaluation: Evaluation) -> Alibi:
 
     def convicts(jitter_s: float) -> bool:
         left = _under_noise(evaluation, stamp_jitter(jitter_s), NOISE_SCANS)
-        return isinstance(left, str) or left.label == "overconfident"
+        return not isinstance(left, str) and left.label == "overconfident"
 
-    needed = Need(least_size(convicts, MOST_CLOCK_S), "s")
+    # beside a second of jitter nothing may be left of a tiny covariance: then it is not known
+    known = not isinstance(_under_noise(evaluation, stamp_jitter(MOST_CLOCK_S)), str)
+    needed = Need(least_size(convicts, MOST_CLOCK_S), "s") if known else None
     return verdict_row("clock jitter", granted, evaluation.verdict, found, needed=needed)
 
 
@@ -323,13 +322,14 @@ def _of_rotation(evaluation: Evaluation, opened: Evaluation | str) -> tuple[Alib
 
 def closing_sentence(scored: Verdict, rows: Iterable[Alibi]) -> str:
     """What the rows amount to, for the position and then for the rotation."""
-    rows = list(rows)
-    ours = [row for row in rows if row.scored.facts.space == "position"]
+    by_space: dict[str, list[Alibi]] = {"position": [], "rotation": []}
+    for row in rows:
+        by_space[row.scored.facts.space].append(row)
+    ours, theirs = by_space.values()
     said = [f"there is nothing to explain: the verdict is {scored.label!r}"]
     if scored.label == "overconfident":
         said = [_outcome_sentence(scored, ours), *_need_sentences(ours)]
-    theirs = _need_sentences(row for row in rows if row not in ours)
-    return "; ".join([*said, *(f"rotation: {each}" for each in theirs)])
+    return "; ".join([*said, *(f"rotation: {each}" for each in _need_sentences(theirs))])
 
 
 def _outcome_sentence(scored: Verdict, rows: list[Alibi]) -> str:
