@@ -159,11 +159,12 @@ def judge_space(
     scored: SpaceScores, tracks: JudgedTracks | None, doubts: tuple[Doubt, ...]
 ) -> SpaceScores:
     """The scores of a space with its verdict, as far as doubts about the files allow one."""
-    found = _judge(scored, tracks).after_doubt(explanation(doubts), loss(doubts))
-    return replace(scored, verdict=found)
+    lost = loss(doubts)
+    found = _judge(scored, tracks, is_lost=lost is not None)
+    return replace(scored, verdict=found.after_doubt(explanation(doubts), lost))
 
 
-def _judge(scored: SpaceScores, tracks: JudgedTracks | None) -> Verdict:
+def _judge(scored: SpaceScores, tracks: JudgedTracks | None, *, is_lost: bool) -> Verdict:
     """The verdict of one space, by all that speaks for it."""
     name, numbers, count = scored.space.name, scored.by_quantity, len(scored.residuals)
     if tracks is None or not scored.has_belief:
@@ -191,7 +192,7 @@ def _judge(scored: SpaceScores, tracks: JudgedTracks | None) -> Verdict:
     found = decide(facts)
     if found.label == "cannot tell":
         return decide(replace(facts, decides=_deciding(fit, tails)))
-    if found.label != "overconfident":
+    if found.label != "overconfident" or is_lost:  # no reference is as bad as one that is lost
         return found
     return replace(found, reference_sigma=_ending_noise(found, fit, tracks, scored.residuals))
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from smfeval.align.nuisance import Freedom, Nuisance
 from smfeval.judge.evidence import AnyCorrelation, Averaging
-from smfeval.judge.levels import CONSISTENT, FEWEST_SCANS, REACHED, TAIL
+from smfeval.judge.levels import CONSISTENT, FEWEST_SCANS, REACHED, TAIL, WIDE
 from smfeval.maths import so3
 from smfeval.summarise.number import Number, finite_or_none
 from smfeval.summarise.windows import WindowRow
@@ -282,7 +282,8 @@ def _by_averaging(facts: Facts) -> Verdict:
     second, first = facts.acquitting, facts.first
     if second is not None and _is_near(facts, second.low, second.high):
         return Verdict("consistent", "averaging", facts)
-    if second is not None and not facts.is_fitted and second.high < facts.own_share:
+    wide = WIDE * facts.own_share
+    if second is not None and not facts.is_fitted and second.surely_below < wide:
         return Verdict("conservative", "averaging", facts)
     if facts.decides:
         return _open(facts, "freedoms")

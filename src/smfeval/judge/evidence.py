@@ -111,14 +111,24 @@ def any_correlation(fit: KindestFit, tails: float = 1.0) -> AnyCorrelation:
 class Averaging:
     """The second evidence: the factor if the errors of this track average out.
 
-    `low` and `high` are ends of its 95 % interval; `degrees` of freedom stand behind it, and the
-    fit's columns may have absorbed `absorbed` of the mean square.
+    Attributes
+    ----------
+    low, high
+        Ends of its 95 % interval.
+    degrees
+        Of freedom, that stand behind the mean square.
+    absorbed
+        Of the mean square, that the columns of the fit may have taken.
+    surely_below
+        The high end with the degrees of freedom of `low`, which calls a belief too wide; `high`
+        allows the spread of the NEES its standard error, or no honest belief were consistent.
     """
 
     low: float
     high: float
     degrees: float
     absorbed: float
+    surely_below: float
 
 
 def averaging(fit: KindestFit, intervals: Intervals | None = None) -> Averaging | None:
@@ -138,8 +148,11 @@ def averaging(fit: KindestFit, intervals: Intervals | None = None) -> Averaging 
     most = min(nu, _degrees_of_spread(cv2 * (1 + sqrt((2 * d + 4) / nu)), d))
     absorbed = _absorbed(fit, lines)
     low = T * least / chi_squared_quantile(least, LEVEL)
-    high = (T + absorbed) * most / chi_squared_quantile(most, TAIL)
-    return Averaging(min(low, mean.low), max(high, mean.high), least, absorbed)
+    high, below = (
+        max((T + absorbed) * each / chi_squared_quantile(each, TAIL), mean.high)
+        for each in (most, least)
+    )
+    return Averaging(min(low, mean.low), high, least, absorbed, below)
 
 
 @dataclass(frozen=True)
@@ -174,7 +187,7 @@ def pool_evidence(
     low = mean * degrees / chi_squared_quantile(degrees, LEVEL)
     taken = float(absorbed.mean())
     high = (mean + taken) * degrees / chi_squared_quantile(degrees, TAIL)
-    return first, Averaging(low, high, degrees, taken)
+    return first, Averaging(low, high, degrees, taken, high)
 
 
 def _degrees_of_spread(cv2: float, d: int) -> float:
