@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 
 from smfeval import words
-from smfeval.align.nuisance import MOST_CLOCK_S, MOST_SCANS, OF_GAUGE, BodyMotion
+from smfeval.align.nuisance import MOST, MOST_SCANS, OF_GAUGE, BodyMotion
 from smfeval.associate.pairing import without_covariance
 from smfeval.errors import OptionError, SmfevalError
 from smfeval.evaluation import Evaluation, evaluate
@@ -276,8 +276,8 @@ def _clock_jitter(evaluation: Evaluation) -> Alibi:
         return not isinstance(left, str) and left.label == "overconfident"
 
     # beside a second of jitter nothing may be left of a tiny covariance: then it is not known
-    known = not isinstance(_under_noise(evaluation, stamp_jitter(MOST_CLOCK_S)), str)
-    needed = Need(least_size(convicts, MOST_CLOCK_S), "s") if known else None
+    known = not isinstance(_under_noise(evaluation, stamp_jitter(MOST["clock"])), str)
+    needed = Need(least_size(convicts, MOST["clock"]), "s") if known else None
     return verdict_row("clock jitter", granted, evaluation.verdict, found, needed=needed)
 
 
@@ -295,9 +295,14 @@ def _reference_noise(evaluation: Evaluation) -> Iterable[Alibi]:
     scored = evaluation.verdict
     for sigma_m, kind, proviso in REFERENCES:
         found = _under_noise(evaluation, white_noise(sigma_m))
-        needed = Need(scored.reference_sigma, "m") if proviso is None else None
+        needed = _needed_noise(scored, "m") if proviso is None else None
         granted = f"{words.length(sigma_m)}, {kind}"
         yield verdict_row("reference noise", granted, scored, found, needed=needed, proviso=proviso)
+
+
+def _needed_noise(scored: Verdict, unit: Unit) -> Need | None:
+    """Of the reference, to end the verdict; not asked where the estimate is lost."""
+    return None if scored.lost else Need(scored.reference_sigma, unit)
 
 
 def _all_at_once(scored: Verdict, widest: Evaluation | str) -> Alibi:
@@ -316,7 +321,7 @@ def _of_rotation(evaluation: Evaluation, opened: Evaluation | str) -> tuple[Alib
         return ()
     return (
         _extrinsic_and_clock(scored, _verdict_of(opened, "rotation")),
-        Alibi("reference noise", "", scored, needed=Need(scored.reference_sigma, "rad")),
+        Alibi("reference noise", "", scored, needed=_needed_noise(scored, "rad")),
     )
 
 
