@@ -142,10 +142,9 @@ class MatchedPoses:
             parts = np.concatenate([R @ parts[:, :3], R @ parts[:, 3:]], axis=1)
         return parts[:, self.rows]
 
-    def with_noise(self, position_m: float, rotation_rad: float = 0.0) -> "MatchedPoses":
-        """Against a reference that is uncertain by so much more."""
-        more = np.repeat([position_m**2, rotation_rad**2], 3) * np.eye(6)
-        return replace(self, covariance=self.covariance + more)
+    def with_noise(self, covariance: Floats) -> "MatchedPoses":
+        """Against a reference that is uncertain by so much more, in body axes. (n, 6, 6)."""
+        return replace(self, covariance=self.covariance + covariance)
 
 
 CHOICES = ("rows", "frame")
