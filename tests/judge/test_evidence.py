@@ -21,7 +21,7 @@ IDENTITY = np.array([0.0, 0.0, 0.0, 1.0])
 def left(white, freedoms=()):
     """A fit that leaves these whitened errors of a body at rest."""
     n, d = white.shape
-    still = BodyMotion(np.zeros((n, 3)), np.zeros((n, 3)))
+    still = BodyMotion(np.zeros((n, 3)), np.zeros((n, 3)), np.zeros((n, 12)))
     zero, turned = np.zeros((n, 3)), np.tile(IDENTITY, (n, 1))
     covariance = np.broadcast_to(np.eye(6), (n, 6, 6))
     poses = MatchedPoses(zero, turned, still, zero, turned, covariance, tuple(range(d)))

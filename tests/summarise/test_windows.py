@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 from smfeval.align.joint import Joint, align_joint, given_joint, growth
+from smfeval.align.nuisance import body_motion
 from smfeval.maths import se3, so3
 from smfeval.summarise import windows as made
 from smfeval.summarise.windows import Windows, window_row, window_scores, windows

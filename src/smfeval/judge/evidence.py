@@ -221,10 +221,7 @@ def _beside_motion(fit: KindestFit) -> list[Floats]:
     poses = fit.poses
     if len(poses) < FEWEST_FOR_SPECTRUM:
         return []
-    velocity = poses.motion.velocity
-    turning = so3.matrix(poses.rotation)[:, 2]
-    regressors = [velocity, so3.rotate(poses.rotation, velocity), poses.motion.rate, turning]
-    X = np.concatenate(regressors, axis=1)
+    X = poses.motion.around
     X = X - X.mean(axis=0)
     size = np.linalg.norm(X, axis=0)
     left, value, _ = np.linalg.svd(X[:, size > 0] / size[size > 0], full_matrices=False)
