@@ -13,7 +13,7 @@ import numpy as np
 
 from smfeval.maths import se3, so3
 from smfeval.track import GaussianTrack
-from support import drifting
+from support import drifting, judged_worlds
 
 SCANS = 600
 SHARED = 0.6  # of the variance, where estimates share a sensor
@@ -21,13 +21,13 @@ SHARED = 0.6  # of the variance, where estimates share a sensor
 
 @contextmanager
 def on_path(found):
-    """Every world of `drifting` takes this path."""
+    """Every world of `drifting` and of `judged_worlds` takes this path."""
     kept = drifting.path
-    drifting.path = lambda rng, n: found
+    drifting.path = judged_worlds.path = lambda rng, n, *step: found
     try:
         yield
     finally:
-        drifting.path = kept
+        drifting.path = judged_worlds.path = kept
 
 
 def world_errors(world):
