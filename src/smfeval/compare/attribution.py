@@ -400,12 +400,13 @@ def _attribute_one(
     series = mean + (total - mean * weight) / weight.mean()  # its mean is k, scan by scan
     found = intervals.of(series, "mean", "1")
     bound = _lower_bound(series, intervals, level)
-    suspect = lost or (bound is not None and bound > 1)
-    reason = None if suspect else _why_not(len(series), found, float(weight.sum()))
+    sure = bound is not None and bound > 1
+    reason = None if lost or sure else _why_not(len(series), found, float(weight.sum()))
     if reason is not None:
         return _no_k(name, reported_m, reason)
 
-    unshared = [_unshared(squares[j], wider[j], claimed[i], claimed[j]) for j in others]
+    unshared = min(_unshared(squares[j], wider[j], claimed[i], claimed[j]) for j in others)
+    suspect = lost or (sure and unshared > 1)
     return EstimatorAttribution(
         name,
         "suspect" if suspect else "cannot tell",
@@ -413,7 +414,7 @@ def _attribute_one(
         reported_m,
         _not_negative(found),
         None if bound is None else max(bound, 0.0),
-        max(min(unshared), 0.0),
+        max(unshared, 0.0),
         lost=lost,
     )
 

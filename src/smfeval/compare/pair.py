@@ -148,10 +148,10 @@ def compare_pair(
     k = options.intervals.of(nees / honest, "median", "1")
     particles = isinstance(a, ParticleTrack) or isinstance(b, ParticleTrack)
     judged = _judged(met, difference, None if particles else _pose_space(difference), options)
-    fit = judged.pose_fit
-    body = None if fit is None or judged.claim is not difference.claims[0] else fit.values
-    motion = _motion(judged, difference, body)
     facts = _facts(met, scored, k)
+    fit = None if facts.same else judged.pose_fit
+    body = None if fit is None else fit.values
+    motion = _motion(judged, difference, body)
     doubts = doubts_beside(a, b, met.under(difference.alignment))
     found = _judge(judged, facts, motion, (a, b), float(median_of(honest)))
     gauges, clock = _sweeps(met, joints, difference, counts, options) if sweeps else ((), ())
@@ -288,7 +288,7 @@ def _judge(
 def _spaces(judged: JudgedTracks, facts: Facts, doubts: tuple[Doubt, ...]) -> tuple[PairSpace, ...]:
     """Rotation and pose, where both are claimed; by few particles the NEES has another law."""
     whole = judged.pose_space
-    if whole is None:
+    if whole is None or facts.same:
         return ()
     found = []
     for space in (RotationSpace(whole.claimed.of_rotation()), whole):
