@@ -10,6 +10,7 @@ import pytest
 
 import smfeval
 from smfeval import OptionError, Options, SmfevalError
+from smfeval.align.reference_sigma import ReferenceSigma
 from smfeval.evaluation import evaluate as evaluate_tracks
 from smfeval.io import read, write
 from support import study_folders, sweep_folders
@@ -50,6 +51,13 @@ def test_values_may_come_from_numpy_and_lists_may_be_tuples(here):
     assert found.options.rules == ("energy",)
     assert len(found.relative) == 1
     assert not found.options.reference_covariance
+
+
+def test_the_noise_of_a_reference_may_be_a_text_a_number_or_what_they_mean(here):
+    sigma = ReferenceSigma(0.01)
+    for said in ("1cm", 0.01, np.float64(0.01), sigma):
+        found = smfeval.evaluate("a.square", "ref.tum", ref_sigma=said, ref_shared=said)
+        assert found.options == Options(ref_sigma=sigma, ref_shared=sigma)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from smfeval import words
 from smfeval.align.extent import Extent, parse_extent
+from smfeval.align.reference_sigma import ReferenceSigma, parse_reference_sigma
 from smfeval.choices import (
     ALIGNMENTS,
     GAUGE_ALIGNMENTS,
@@ -31,6 +32,7 @@ from smfeval.schema import (
     Option,
     any_of,
     check_options,
+    is_number,
     is_text,
     is_whole,
     list_of,
@@ -94,6 +96,11 @@ EXTENT = Kind(
 EXTENTS = Kind('a list such as ["10s", "30m"]', list_of(EXTENT.accepts), EXTENT.parse, repeats=True)
 OFFSET = Kind(TIME.words, TIME.accepts, lambda said: "auto" if said == "auto" else seconds(said))
 RULES = Kind(TEXTS.words, TEXTS.accepts, _split_names)
+REFERENCE_SIGMA = Kind(
+    'a number of metres or a text such as "1cm" or "1cm,0.1deg"',
+    any_of(is_number, is_text, lambda said: isinstance(said, ReferenceSigma)),
+    parse_reference_sigma,
+)
 NEGATION = Kind(SWITCH.words, SWITCH.accepts, lambda said: not said, switch=True)
 
 
@@ -290,17 +297,40 @@ class Options:
     exact: tuple[str, ...] = option(  # what the verdict takes as given; else any value is granted
         (),
         RULES,
-        "what is known exactly and no verdict may blame: body (extrinsic), clock (default: neither)",
+        "known exactly, so that no verdict may blame it: body (the extrinsic), clock",
         at=WITH_REFERENCE,
         group=REFERENCE,
         metavar="body,clock",
         check=_check_exact,
+    )
+    ref_sigma: ReferenceSigma | None = option(
+        None,
+        REFERENCE_SIGMA,
+        "how uncertain the reference is, each pose by itself; beside its own covariance",
+        at=WITH_REFERENCE,
+        group=REFERENCE,
+        metavar="Ncm[,Ndeg]",
+    )
+    ref_shared: ReferenceSigma | None = option(
+        None,
+        REFERENCE_SIGMA,
+        "the same of one error that all its poses share, which an alignment absorbs",
+        at=WITH_REFERENCE,
+        group=REFERENCE,
+        metavar="Ncm[,Ndeg]",
     )
     relative_horizon: Extent | None = None  # of relative scores, if `horizons` has none
     singular: Literal["refuse", "drop"] = "refuse"  # scans; as the bad rows of files
 
     def __post_init__(self) -> None:
         check_options(self)
+        for name in ("ref_sigma", "ref_shared"):
+            said = getattr(self, name)
+            if said is None:
+                continue
+            if not self.reference_covariance:
+                raise OptionError(f"{name} and ref_exact contradict each other: leave out one")
+            object.__setattr__(self, name, parse_reference_sigma(said))  # Python may give the text
         sized = [name for name in self.rules if _rules()[name].needs_body_size]
         if sized and self.settings.body_size_m is None:
             raise OptionError(

@@ -81,6 +81,14 @@ def test_the_same_holds_after_a_fit_of_an_estimate_that_implies_how_errors_move_
     )
 
 
+def test_corrections_are_learnt_before_the_reference_that_is_assumed(tight):
+    options = Options(ref_sigma="5cm", ref_shared="1cm,0.1deg", alignment="none")
+    learnt = calibrate(tight[:3], options=options, model="scale")
+    other = calibrate(tight[1:3], options=options, model="scale").correction
+    found = evaluate(other.apply(tight[0][0]), tight[0][1], options=options)
+    assert learnt.held_out[0].after.log_score == pytest.approx(found["log"].value, rel=1e-9)
+
+
 def test_a_tenth_is_corrected_on_tracks_that_were_not_learnt_from(learnt):
     assert learnt.is_shown
     assert learnt.how == "leave-one-track-out"

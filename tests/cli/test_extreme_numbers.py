@@ -17,7 +17,16 @@ from support.commands import run
 
 SCANS = 12
 EDGES = (5e-324, 1e-320, 2.2e-308, 1e-200, 1e-100, 1e-30, 1e-16, 1e12, 1e30, 1e100, 1e200, 1.7e308)
-OPTIONS = ("--tolerance", "--offset", "--beta", "--level", "--horizon", "--fit-on")
+OPTIONS = (
+    "--tolerance",
+    "--offset",
+    "--beta",
+    "--level",
+    "--horizon",
+    "--fit-on",
+    "--ref-sigma",
+    "--ref-shared",
+)
 CASES = 120
 
 

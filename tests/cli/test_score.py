@@ -282,6 +282,26 @@ def test_the_reference_covariance_is_used_shown_and_switched_off(walked, capsys)
     assert "its own covariance" not in run(capsys, *words, "--ref-exact", "-v").out
 
 
+def test_the_reference_is_taken_as_uncertain_and_the_report_says_so(walked, capsys):
+    words = ("score", "bold.square", "--ref", "truth.tum", "--gauge", "none")
+    used = run(capsys, *words, "--ref-sigma", "20cm,0.1deg").out
+    assert "(reference included)" in used
+    note = "the reference is taken as uncertain by 20 cm and 0.1 deg per axis, white"
+    assert note in used
+    told = run(capsys, *words, "--ref-sigma", "20cm", "-v").out
+    assert "its assumed covariance is used: sigma 20 cm (median)" in told
+    document = strict_json(run(capsys, *words, "--ref-shared", "1cm,0.1deg", "--json").out)
+    jsonschema.validate(document, schema("score"))
+    assert document["reference"]["shared"]["position_m"] == 0.01
+    assert document["reference"]["sigma"] is None
+    fitted = run(capsys, *words[:-1], "se3", "--ref-shared", "1cm").out
+    assert "the shared error of the reference is absorbed by the se3 alignment" in fitted
+    assert "(reference included)" not in fitted
+    assert "is 0.1 in deg or rad?" in refused(capsys, *words, "--ref-sigma", "1cm,0.1")
+    contradiction = refused(capsys, *words, "--ref-sigma", "1cm", "--ref-exact")
+    assert "ref_sigma and ref_exact contradict each other" in contradiction
+
+
 def test_per_scan_scores_are_a_table(walked, capsys, tmp_path):
     words = ("score", "bold.square", "--ref", "truth.tum", "--per-scan", "scans.parquet")
     assert run(capsys, *words).code == 0

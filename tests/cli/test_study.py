@@ -64,6 +64,20 @@ def test_the_numbers_are_those_that_were_put_in(capsys, folder):
     assert tasks.select("estimator", "track").rows() == listed
 
 
+def test_a_plan_may_take_the_references_as_uncertain(capsys, folder):
+    before = strict_json(run(capsys, "study", "study.toml", *HERE, "--json").out)
+    planned(folder, FAST.replace("[options]", f"[options]\nref_sigma = {SIGMA_M}"))
+    outcome = run(capsys, "study", "study.toml", *HERE, "--json")
+    assert "known" not in outcome.err
+    document = strict_json(outcome.out)
+    jsonschema.validate(document, SCHEMA)
+    options = document["plan"]["options"]
+    assert options["ref_sigma"] == {"position_m": SIGMA_M, "rotation_rad": 0}
+    assert options["ref_shared"] is None
+    for name, k in medians(document, "k").items():
+        assert k == pytest.approx(medians(before, "k")[name] / 2, rel=1e-6)
+
+
 @pytest.mark.parametrize(
     ("name", "ending"),
     [("terminal", "txt"), ("markdown", "md"), ("csv", "csv"), ("latex", "tex")],

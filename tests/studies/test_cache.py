@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from smfeval import write
+from smfeval.align.reference_sigma import ReferenceSigma
 from smfeval.errors import FormatError, OptionError
 from smfeval.evaluation import Options
 from smfeval.io.formats import FORMATS, Format, Sidecar
@@ -124,6 +125,8 @@ OTHER_OPTIONS = {
     "axes": Options(axes="xy"),
     "tolerance": Options(tolerance_s=0.001),
     "beta": Options(settings=RuleSettings(beta=1.5)),
+    "reference noise": Options(ref_sigma=ReferenceSigma(0.01)),
+    "shared reference error": Options(ref_shared=ReferenceSigma(0.01)),
     "extrinsic": Options(extrinsic=(np.zeros(3), np.array([0, 0, 0, 1.0]))),
     "lever": Options(extrinsic=(np.array([0, 0, 1e-9]), np.array([0, 0, 0, 1.0]))),
 }

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from smfeval.align.extent import Extent
+from smfeval.align.reference_sigma import ReferenceSigma
 from smfeval.errors import FormatError, OptionError, SmfevalError
 from smfeval.evaluation import Options
 from smfeval.score import RuleSettings
@@ -146,6 +147,14 @@ def test_the_clock_offset_may_be_found(tmp_path):
     )
 
 
+@pytest.mark.parametrize("said", ['"1cm"', "0.01"])
+def test_the_reference_may_be_taken_as_uncertain(tmp_path, said):
+    text = f'[options]\nref_sigma = {said}\nref_shared = "2cm,0.1rad"\n{PLAN}'
+    assert read_plan(planned(tmp_path, text)).options == Options(
+        ref_sigma=ReferenceSigma(0.01), ref_shared=ReferenceSigma(0.02, 0.1)
+    )
+
+
 def test_folders_are_absolute_wherever_the_plan_is_read_from(tmp_path, monkeypatch):
     planned(tmp_path)
     monkeypatch.chdir(tmp_path)
@@ -216,6 +225,9 @@ def test_a_key_like_no_other_is_told_with_all_of_them(mistake):
         ("", "[options]\nbad_rows = 'skip'\n", "bad_rows 'skip' is unknown; it is one of refuse"),
         ("", "[options]\nduplicates = 'all'\n", "duplicates 'all' is unknown; it is one of refuse"),
         ("", "[options]\nfit_on = '3 miles'\n", "'3 miles' is no extent"),
+        ("", "[options]\nref_sigma = true\n", "ref_sigma is to be a number of metres or a text"),
+        ("", "[options]\nref_sigma = '1cm,1'\n", ": [options]: '1cm,1': is 1 in deg or rad? write"),
+        ("", "[options]\nref_sigma = 1\nref_exact = true\n", "ref_sigma and ref_exact contradict"),
         ("", "[options]\nhorizons = [0]\n", "an extent must be positive, not 0"),
         ('"good"\n', '"good"\nrole = "base"\n', "(good): role 'base' is unknown; 'baseline' may"),
         ('"good"\n', '"good"\ngauge = "yaw"\n', "(good): gauge 'yaw' is unknown; it is one of"),

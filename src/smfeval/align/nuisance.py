@@ -39,13 +39,17 @@ WIDTH = {"yaw": 1, "scale": 1, "clock": 1}  # columns; the others have 3
 MOST_SCANS = 2000  # evenly spaced: every subset of scans is a valid test, and more tell little more
 STEPS = 40  # Gauss-Newton steps
 SETTLED = 1e-7  # relative fall of the sum after which it has settled
+FAR, COARSE = 100.0, 1e-3  # where T is so large, no honest belief is near: the sum may be coarser
 OPEN = 1e-11  # eigenvalue of the scaled normal matrix, below which a direction is left alone
 DAMPINGS = (0.0, 1e-4, 1e-2, 1.0, 1e2, 1e4)  # Levenberg's, until the sum falls
 NEAR_RAD = 0.05  # between rotations of the world, that end at one solution
 ALTERNATIONS = 10  # of the mean rotations of the world and of the body
-MOST_LEVER_M = 5.0  # a longer lever arm is of another vehicle
-MOST_CLOCK_S = 1.0  # a clock that is later shows at once
-PRIOR_STEPS, GROWTH = 12, 10.0  # of the weight by which a quantity is held to its limit
+MOST: dict[Freedom, float] = {
+    "lever arm": 5.0,  # m: a longer one is of another vehicle
+    "clock": 1.0,  # s: one that is later shows at once
+}
+# Weights by which the square of such a quantity is held to its limit, as parts of the sum there.
+FIRST_WEIGHT, GROWTH, PRIOR_STEPS = 2.5e-4, 4.0, 10
 IDENTITY = np.array([0.0, 0.0, 0.0, 1.0])
 
 
@@ -375,13 +379,14 @@ def _descend(poses: MatchedPoses, freedoms: tuple[Freedom, ...], start: Nuisance
     fit = _minimise(poses, freedoms, start, whitening, held)
     for _ in range(PRIOR_STEPS):
         large: dict[Freedom, bool] = {
-            "lever arm": float(np.linalg.norm(fit.values.lever_m)) > MOST_LEVER_M,
-            "clock": abs(fit.values.clock_s) > MOST_CLOCK_S,
+            "lever arm": float(np.linalg.norm(fit.values.lever_m)) > MOST["lever arm"],
+            "clock": abs(fit.values.clock_s) > MOST["clock"],
         }
         if not any(large.values()):
             break
+        total = fit.excess * fit.white.size
         for each in (name for name, too_large in large.items() if too_large):
-            held[each] = GROWTH * held.get(each, len(poses) * fit.excess / GROWTH)
+            held[each] = GROWTH * held.get(each, FIRST_WEIGHT * total / MOST[each] ** 2)
         fit = _minimise(poses, freedoms, fit.values, whitening, held)
     return fit
 
@@ -420,7 +425,8 @@ def _minimise(
             if found[2] < total:
                 values, (white, size, total) = tried, found
                 break
-        if not total < (1 - SETTLED) * before:
+        settled = COARSE if total > FAR * white.size else SETTLED
+        if not total < (1 - settled) * before:
             break
     return KindestFit(freedoms, values, white, poses)
 

@@ -21,6 +21,7 @@ from smfeval.associate.clock_errors import STRIDE_S as DISPLACEMENT_S
 from smfeval.associate.clock_errors import CurvePair, OffsetEvidence, RemainingError, curve_pair
 from smfeval.associate.clock_rates import REACH_S, Correlation, correlate, excerpts
 from smfeval.associate.pairing import check_reference
+from smfeval.associate.reference_noise import with_shared_error, with_white_noise
 from smfeval.choices import AlignmentKind
 from smfeval.errors import OptionError, PairingError
 from smfeval.maths import normal
@@ -172,6 +173,8 @@ def clock_table(
     chosen = np.flatnonzero(np.logical_and.reduce([met.is_usable(offset) for offset in offsets]))
     belief, truth = _matched_tracks(met, chosen, estimate, reference, middle_s)
     alignment, left = fit_alignment(belief, truth, kind, options.fit_on)
+    truth, _ = with_white_noise(truth, options.ref_sigma)
+    truth, _ = with_shared_error(truth, options.ref_shared, alignment)
     base = options.space.residuals(alignment(belief)[left], truth[left])
     good = options.space.regular_scans(belief[left], base, options.singular)
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from smfeval.associate.moved import move_reference
 from smfeval.associate.nearest import ROLES, Pairs, nearest
+from smfeval.associate.reference_noise import with_white_noise
 from smfeval.errors import PairingError
 from smfeval.maths.symmetric import chunks
 from smfeval.options import Options
@@ -46,16 +47,18 @@ def pair_scans(
 
     By `moved` the nearest pose is moved to the stamp of its scan (`associate.moved`); by `nearest`
     it stays. By `gp` the reference is a continuous motion: it is interpolated to the stamps of the
-    estimate. What either does not know enters as the reference's covariance. `clock` is the
-    offset that was found, to be named where the tracks then do not meet. `pairs` may be given.
+    estimate. What either does not know enters as the reference's covariance, and so does the noise
+    that the options assume of it. `clock` is the offset that was found, to be named where the
+    tracks then do not meet. `pairs` may be given.
     """
+    reference, noise_notes = with_white_noise(reference, options.ref_sigma)
     clock_notes = () if clock is None else (clock.sentence,)
     if pairs is not None or options.association != "gp":
         pairs = pairs or nearest_pairs(estimate, reference, options)
         met, pairs = match_reference(reference, pairs, options)
         if not isinstance(reference, GaussianTrack) and _is_negligible(met, estimate, pairs):
             met = without_covariance(met)
-        return pairs, met, clock_notes
+        return pairs, met, (*clock_notes, *noise_notes)
     from smfeval.associate.gp import interpolate  # noqa: PLC0415  its optimiser is slow to import
 
     try:
@@ -64,7 +67,7 @@ def pair_scans(
         raise PairingError(f"{clock.sentence}: {error}" if clock else str(error)) from error
     pairs = replace(found.pairs, poses=len(reference))
     how = f"the reference is a continuous motion, white noise on {found.position.prior}"
-    return pairs, found.track, (*clock_notes, how, *found.notes)
+    return pairs, found.track, (*clock_notes, *noise_notes, how, *found.notes)
 
 
 def match_reference(reference: Track, pairs: Pairs, options: Options) -> tuple[Track, Pairs]:

@@ -12,19 +12,13 @@ weighted by the confidence distribution P(tau^2 <= x) = P(chi^2_(n-1) >= Q(x)), 
 above (after Nagashima, Noma and Furukawa, Statistical Methods in Medical Research 28, 2019).
 
 Tracks whose k is one-sided (a fit can absorb what is claimed) have no y_i. They can still convict:
-an honest estimator is called overconfident on a track with probability `FALSE_VERDICT_RATE` at
-most, so that more such tracks than chance allows refute honesty, whatever they are judged by.
+what the kindest fits leave, T, is pooled over tracks by the judge (`judge.evidence`), and an honest
+estimator is called overconfident on a track with probability `FALSE_VERDICT_RATE` at most, so that
+more such tracks than chance allows refute honesty, whatever they are judged by.
 
 Where k is of relative motion whose joint covariance is only implied, it may be off by factors that
 all tracks of a filter share (`summarise.windows.GUARD`). They widen no s_i: the ends of the
 interval are those of y_i moved by them.
-
-Errors that wander over a whole track leave k without an interval. Where nothing was fitted, tracks
-are still independent of each other: the mean NEES of a track is a quadratic form of normal numbers
-whose weights sum to d and are at most 1 each (the covariance of n whitened errors has no
-eigenvalue above n), so the sum over tracks exceeds a large limit most often if every track is one
-error, repeated: then it is chi-squared with d degrees of freedom per track. What that law excludes,
-no dependence between scans explains.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,22 +28,24 @@ from math import exp, inf, log, sqrt
 import numpy as np
 
 from smfeval import words
+from smfeval.judge.decide import Facts, Label, Verdict, decide
+from smfeval.judge.evidence import TrackEvidence, pool_evidence
+from smfeval.judge.levels import CONSISTENT, FALSE_VERDICT_RATE, FEWEST_SCANS
+from smfeval.judge.sentences import WHATEVER
 from smfeval.maths.arrays import Floats
 from smfeval.maths.special import (
     chi_squared_cdf,
-    chi_squared_tail_quantile,
     normal_quantile,
     t_cdf,
     t_quantile,
 )
-from smfeval.summarise.judgement import CONSISTENT, Label
 from smfeval.summarise.number import Number
-from smfeval.summarise.verdict import FALSE_VERDICT_RATE
 
 FEWEST_TRACKS = 3  # below, the scatter between tracks has no more than one degree of freedom
 POOLED_LEVEL = 0.95  # of the interval that the verdict rests on
 COUNT_DOUBT = 0.0125  # chance that an honest estimator is convicted by the count of its tracks
-NEES_DOUBT = 0.0125  # and by their mean NEES
+AVERAGING_TRACKS = "if the errors of each track average out"
+NO_K = Number(1.0, "1")  # where no track has a two-sided one
 STEPS = 60  # of a search, each of which halves the interval
 TAU_STEPS = 120  # variances between tracks, over six decades
 
@@ -58,7 +54,7 @@ TAU_STEPS = 120  # variances between tracks, over six decades
 class TrackK:
     """k of an estimator on one track: two-sided, with its interval; or why it is not there.
 
-    `nees` is its mean NEES, where an honest belief has chi-squared ones whatever joins the scans.
+    `evidence` is what the kindest fit leaves of it.
     `guard` are factors on k, within its interval, that stand for a joint covariance that is only
     assumed: what all tracks may share, and no number of them averages out.
     """
@@ -67,7 +63,7 @@ class TrackK:
     k: Number | None
     reason: str | None = None
     convicted: bool = False  # called overconfident on this track alone
-    nees: float | None = None
+    evidence: TrackEvidence | None = None
     guard: tuple[float, float] = (1.0, 1.0)
 
 
@@ -87,6 +83,8 @@ class PooledK:
         Those that mu is of.
     judged, convicted
         Tracks with a verdict, and those called overconfident each by itself.
+    at_least
+        Lower bound of the factor, averaged over tracks; None unless the judge convicts.
     left_out
         (why, tracks) that have no two-sided k.
     """
@@ -100,6 +98,7 @@ class PooledK:
     tracks: int
     judged: int
     convicted: int
+    at_least: float | None = None
     left_out: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
@@ -107,23 +106,30 @@ def pool_tracks(
     estimator: str,
     found: Sequence[TrackK],
     level: float = POOLED_LEVEL,
-    dimension: int = 3,
+    *,
+    is_fitted: bool = True,
 ) -> PooledK:
-    """Pool the tracks of one estimator; `level` is that of the intervals of its k."""
+    """Pool the tracks of one estimator; `level` is that of the intervals of its k.
+
+    `is_fitted` says whether the tracks were aligned by a fit.
+    """
     usable = [each for each in found if _standard_error(each.k, level, each.guard) is not None]
     left_out: dict[str, list[str]] = {}
     for each in found:
         if each not in usable:
             left_out.setdefault(_why_left_out(each), []).append(each.track)
     convicted = sum(each.convicted for each in found)
-    nees = [each.nees for each in found if each.nees is not None]
     k, predicted, between = None, None, None
     if usable:
         y = np.log([each.k.value for each in usable if each.k is not None])
         shift = np.log([each.guard for each in usable])
         widths = [_standard_error(each.k, level, each.guard) for each in usable]
         k, predicted, between = pool_guarded(y, levelled(np.array(widths)), shift)
-    label, why = _judge(k, convicted, len(found), excess_nees(nees, dimension))
+    first, second = pool_evidence([each.evidence for each in found if each.evidence is not None])
+    scans = FEWEST_SCANS  # each track has so many at least
+    facts = Facts("position", scans, k or NO_K, first, second, second, is_fitted=is_fitted)
+    judged = decide(facts)
+    label, why = _judge(k, judged, convicted, len(found))
     return PooledK(
         estimator=estimator,
         label=label,
@@ -134,6 +140,7 @@ def pool_tracks(
         tracks=len(usable),
         judged=len(found),
         convicted=convicted,
+        at_least=judged.at_least,
         left_out=tuple((reason, tuple(tracks)) for reason, tracks in left_out.items()),
     )
 
@@ -229,32 +236,6 @@ def chance_of_convictions(convicted: int, judged: int) -> float:
     return 1.0 if convicted == 0 else float(bdtrc(convicted - 1, judged, FALSE_VERDICT_RATE))
 
 
-@dataclass(frozen=True)
-class ExcessNees:
-    """Mean NEES over d of several tracks, and the largest that dependence explains."""
-
-    ratio: float
-    most: float
-    tracks: int
-
-    def __str__(self) -> str:
-        return (
-            f"over {words.count(self.tracks, 'track')} the mean NEES is "
-            f"{words.number(self.ratio)} times that of an honest belief; dependence between "
-            f"scans explains {words.number(self.most)} at most"
-        )
-
-
-def excess_nees(nees: Sequence[float], dimension: int) -> ExcessNees | None:
-    """The mean NEES of tracks, where no dependence between their scans explains it."""
-    if not nees:
-        return None
-    degrees = dimension * len(nees)
-    ratio = float(np.sum(nees)) / degrees
-    most = chi_squared_tail_quantile(degrees, NEES_DOUBT) / degrees
-    return ExcessNees(ratio, most, len(nees)) if ratio > most else None
-
-
 def _standard_error(
     k: Number | None, level: float, guard: tuple[float, float] = (1.0, 1.0)
 ) -> float | None:
@@ -272,22 +253,27 @@ def _why_left_out(each: TrackK) -> str:
 
 
 def _judge(
-    k: Number | None, convicted: int, judged: int, excess: ExcessNees | None
+    k: Number | None, judged: Verdict, convicted: int, count: int
 ) -> tuple[Label, str | None]:
     """The verdict, and what decided where it is not the interval of k."""
-    if k is not None and k.low is not None and k.low > 1:
-        return "overconfident", None
-    counted = f"convicted on {words.count_of(convicted, judged, 'track')}, each by itself"
-    if convicted and chance_of_convictions(convicted, judged) <= COUNT_DOUBT:
-        return "overconfident", counted
-    if excess is not None:
-        return "overconfident", str(excess)
-    if k is None or k.low is None or k.high is None:
-        return "cannot tell", counted if convicted else None
-    if k.high < 1:
-        return "conservative", counted if convicted else None
-    near = k.low >= 1 / CONSISTENT and k.high <= CONSISTENT
-    return "consistent" if near else "cannot tell", counted if convicted else None
+    counted = f"convicted on {words.count_of(convicted, count, 'track')}, each by itself"
+    why = counted if convicted else None
+    has_ends = k is not None and k.low is not None and k.high is not None
+    low, high = (k.low or 0.0, k.high or inf) if k is not None and has_ends else (0.0, inf)
+    if judged.label == "overconfident":
+        sure = WHATEVER if judged.by == "any correlation" else AVERAGING_TRACKS
+        why = f"at least {words.number(judged.at_least or 1.0)} {sure}"
+    elif judged.label == "consistent" and judged.facts.second is not None and not has_ends:
+        within = max(1 / judged.facts.second.low, judged.facts.second.high)
+        why = f"within a factor {words.number(within)} as far as aligned tracks can show"
+    by_count = convicted > 0 and chance_of_convictions(convicted, count) <= COUNT_DOUBT
+    labels: dict[Label, bool] = {
+        "overconfident": judged.label == "overconfident" or low > 1 or by_count,
+        "conservative": high < 1,
+        "consistent": (low >= 1 / CONSISTENT and high <= CONSISTENT)
+        or (judged.label == "consistent" and not has_ends),
+    }
+    return next((label for label, holds in labels.items() if holds), "cannot tell"), why
 
 
 def _sentence(

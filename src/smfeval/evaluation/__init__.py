@@ -14,6 +14,7 @@ from smfeval.align.joint import Joint
 from smfeval.align.nuisance import BodyMotion, body_motion
 from smfeval.associate import GapRisk, Pairs
 from smfeval.associate.pairing import check_reference, nearest_pairs, pair_scans
+from smfeval.associate.reference_noise import with_shared_error
 from smfeval.choices import ALIGNMENTS, AlignmentKind
 from smfeval.doubts import MatchedTracks, doubts_beside
 from smfeval.evaluation.claim import AlignedClaim, align_claim, claimed_joint
@@ -72,11 +73,11 @@ def evaluate(
     risk = gap_risk_of(scored, tracks.pairs, left, granted=options.reference_covariance)
     judged = None if claim is None else tracks.judged(claim, orientation, risk)
     motion = None if judged is None else judged.relative_motion
-    position = summarise_position(scored, options, motion)
     doubts = doubts_beside(estimate, reference, tracks.matched)
-    position, rotation, pose = (
-        each and judge_space(each, judged, doubts)
-        for each in (position, orientation.rotation, orientation.pose)
+    position = judge_space(summarise_position(scored, options, motion), judged, doubts)
+    rotation, pose = (
+        None if each is None else judge_space(each, judged, doubts)
+        for each in (orientation.rotation, orientation.pose)
     )
     return Evaluation(
         estimate,
@@ -160,6 +161,7 @@ def align_tracks(
     estimate = estimate[pairs.estimate]
 
     alignment, left = fit_alignment(estimate, reference, kind, options.fit_on)
+    reference, shared_notes = with_shared_error(reference, options.ref_shared, alignment)
     fit_notes = alignment_notes(len(left), len(estimate))
     return AlignedTracks(
         alignment(estimate),
@@ -173,7 +175,7 @@ def align_tracks(
         matched=MatchedTracks(estimate, reference, alignment, pairs, options.extrinsic),
         motion=motion,
         left=left,
-        notes=(*pair_notes, *body_notes, *gauge_notes, *fit_notes),
+        notes=(*shared_notes, *pair_notes, *body_notes, *gauge_notes, *fit_notes),
     )
 
 

@@ -36,6 +36,7 @@ from smfeval.options import Options
 from smfeval.score import Residuals
 from smfeval.score.pit import honest_median
 from smfeval.score.spaces import PoseSpace, PositionSpace, RotationSpace
+from smfeval.score.spaces import Space as AnySpace
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import Intervals
 from smfeval.summarise.quantities import K_AT_95, NOMINAL, is_rounding
@@ -65,7 +66,7 @@ class JudgedTracks:
     gauge: str
     options: Options
     risk: GapRisk | None = None
-    pose_space: PoseSpace | None = None  # None where rotations cannot be compared
+    pose_space: AnySpace | None = None  # None where rotations cannot be compared
 
     @cached_property
     def pose_fit(self) -> KindestFit | None:
@@ -96,7 +97,8 @@ class JudgedTracks:
         """k of relative motion over horizons."""
         if space == "position":
             return self.relative_motion.all_rows
-        claims_all = self.pose_space is not None and not self.pose_space.claimed.reasons
+        whole = self.pose_space
+        claims_all = isinstance(whole, PoseSpace) and not whole.claimed.reasons
         return self.seen.rows(space) if self.seen is not None and claims_all else ()
 
     @cached_property
@@ -108,11 +110,12 @@ class JudgedTracks:
         between = so3.compose(so3.inverse(self.claim.claim.rotation), reference.rotation)
         return own + rotate_blocks(so3.matrix(between), reference.covariance)
 
-    def poses(self, space: PositionSpace | RotationSpace | PoseSpace) -> MatchedPoses:
+    def poses(self, space: AnySpace) -> MatchedPoses:
         """The scored scans as a space compares them."""
         if isinstance(space, PositionSpace):
             rows, world = tuple(space.columns), not space.is_whole
         else:
+            assert isinstance(space, RotationSpace | PoseSpace)
             rows, world = space.claimed.rows, space.claimed.frame == "world"
         claim, reference, left = self.claim.claim, self.reference, self.left
         return MatchedPoses(
@@ -134,7 +137,7 @@ class JudgedTracks:
             poses, self.gauge, body=body, clock=clock, oriented=self.claim.oriented
         )
 
-    def fit(self, space: PositionSpace | RotationSpace | PoseSpace) -> KindestFit | None:
+    def fit(self, space: AnySpace) -> KindestFit | None:
         """The kindest fit of a space; None where no scan has a regular covariance."""
         if isinstance(space, PoseSpace) and "pose_fit" in vars(self):
             return self.pose_fit
@@ -146,11 +149,12 @@ def judge_space(
     scored: SpaceScores, tracks: JudgedTracks | None, doubts: tuple[Doubt, ...]
 ) -> SpaceScores:
     """The scores of a space with its verdict, as far as doubts about the files allow one."""
-    found = _judge(scored, tracks).after_doubt(explanation(doubts), loss(doubts))
-    return replace(scored, verdict=found)
+    lost = loss(doubts)
+    found = _judge(scored, tracks, is_lost=lost is not None)
+    return replace(scored, verdict=found.after_doubt(explanation(doubts), lost))
 
 
-def _judge(scored: SpaceScores, tracks: JudgedTracks | None) -> Verdict:
+def _judge(scored: SpaceScores, tracks: JudgedTracks | None, *, is_lost: bool) -> Verdict:
     """The verdict of one space, by all that speaks for it."""
     name, numbers, count = scored.space.name, scored.by_quantity, len(scored.residuals)
     if tracks is None or not scored.has_belief:
@@ -175,7 +179,7 @@ def _judge(scored: SpaceScores, tracks: JudgedTracks | None) -> Verdict:
         fit = _as_of_particles(fit, scored.residuals)
     stamp = tracks.reference.stamp[tracks.left]
     found = judge_fit(facts, fit, tracks.rows(name), tracks.claim.tails, stamp)
-    if found.label != "overconfident":
+    if found.label != "overconfident" or is_lost:  # no reference is as bad as one that is lost
         return found
     return replace(found, reference_sigma=_ending_noise(found, fit, tracks))
 
@@ -186,6 +190,8 @@ def judge_fit(
     """The verdict by what a fit leaves and by relative motion; what would tell, where none is."""
     facts = add_evidence(facts, fit, rows, tails)
     facts = replace(facts, step_s=_step_s(stamp, len(fit.white)))
+    if not facts.is_fitted:  # columns may have absorbed what a wide belief would need
+        facts = replace(facts, acquitting=averaging(fit_kindest(fit.poses, ()), INTERVALS))
     found = decide(facts)
     if found.label != "cannot tell":
         return found
@@ -194,9 +200,11 @@ def judge_fit(
 
 def is_same(scored: SpaceScores) -> bool:
     """Whether errors are what rounding leaves of zero: estimate and reference are one track."""
-    if isinstance(scored.space, PositionSpace):
+    space = scored.space
+    if isinstance(space, PositionSpace):
         return is_rounding(scored.series["ape"], scored.reference.position)
-    turned = np.abs(scored.residuals.error[:, scored.space.turning]).max(axis=1)
+    assert isinstance(space, RotationSpace | PoseSpace)
+    turned = np.abs(scored.residuals.error[:, space.turning]).max(axis=1)
     return float(median_of(turned)) <= ROUNDING_RAD
 
 
@@ -207,7 +215,8 @@ def add_evidence(
     return replace(
         facts,
         first=any_correlation(fit, tails),
-        second=averaging(fit, INTERVALS),
+        second=(second := averaging(fit, INTERVALS)),
+        acquitting=second,
         rows=usable_rows(rows),
         freedoms=fit.freedoms,
         values=fit.values,
@@ -238,6 +247,9 @@ def own_share(residuals: Residuals) -> float:
 
 def _deciding(fit: KindestFit, tails: float) -> tuple[Freedom, ...]:
     """Freedoms of body and clock without which the first evidence would convict."""
+    of_world = tuple(each for each in fit.freedoms if each not in OF_BODY)
+    if any_correlation(fit_kindest(fit.poses, of_world), tails).at_least <= 1:
+        return ()
     found = []
     for each in (each for each in fit.freedoms if each in OF_BODY):
         fewer = tuple(other for other in fit.freedoms if other != each)

@@ -16,6 +16,7 @@ from smfeval.align.extent import Extent
 from smfeval.align.joint import Claim, Joint
 from smfeval.align.nuisance import BodyMotion, Nuisance
 from smfeval.align.projection import Gauge
+from smfeval.associate.reference_noise import independent_noise
 from smfeval.evaluation.claim import AlignedClaim
 from smfeval.judge.evidence import usable_rows, why_unusable
 from smfeval.judge.levels import TAIL
@@ -235,7 +236,9 @@ def see_motion(
     pose = reference.position, reference.rotation
     if body is not None and motion is not None:
         pose = se3.compose(pose, se3.inverse((body.lever_m, body.body)))
-    noise = reference.covariance if with_noise and isinstance(reference, GaussianTrack) else None
+    noise = None
+    if with_noise and isinstance(reference, GaussianTrack):
+        noise = independent_noise(reference)
     return SeenMotion(joint, gauge, claimed.claim, pose, reference.stamp, noise, motion)
 
 

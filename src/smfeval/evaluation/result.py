@@ -251,7 +251,12 @@ class Evaluation(Result):
         return {
             "schema": SCHEMA,
             "estimate": _track(self.estimate),
-            "reference": _track(self.reference) | {"covariance_used": self.uses_reported_noise},
+            "reference": _track(self.reference)
+            | {
+                "covariance_used": self.uses_reported_noise,
+                "sigma": self.options.ref_sigma and asdict(self.options.ref_sigma),
+                "shared": self.options.ref_shared and asdict(self.options.ref_shared),
+            },
             "association": self._association(),
             "gauge": self._gauge(),
             "joint": None if self.claim is None else self.claim.to_dict(),
@@ -287,6 +292,12 @@ class Evaluation(Result):
         """Whether the reference's own covariance is used, beside what moving it leaves open."""
         own = isinstance(self.reference, GaussianTrack) or self.options.association == "gp"
         return own and self._noise_used()
+
+    @property
+    def uses_assumed_noise(self) -> bool:
+        """Whether scores grant the reference an error that was assumed."""
+        shared = getattr(self.position.reference, "shared", None) is not None
+        return shared or self.options.ref_sigma is not None
 
     def _noise_used(self) -> bool:
         return self.position.residuals.noise is not None

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from smfeval.align.nuisance import Freedom, Nuisance
 from smfeval.judge.evidence import AnyCorrelation, Averaging
-from smfeval.judge.levels import CONSISTENT, FEWEST_SCANS, REACHED, TAIL
+from smfeval.judge.levels import CONSISTENT, FEWEST_SCANS, REACHED, TAIL, WIDE
 from smfeval.maths import so3
 from smfeval.summarise.number import Number, finite_or_none
 from smfeval.summarise.windows import WindowRow
@@ -48,6 +48,9 @@ class Facts:
         Under the alignment that was asked for, with its 95 % interval; None: nothing is claimed.
     first, second
         Evidence of what the kindest fit leaves.
+    acquitting
+        The second evidence that may acquit: where nothing of the world was fitted, of errors with
+        extrinsic and clock as given, for free ones absorb what a wide belief lacks.
     rows
         Relative motion over horizons that may be judged by (`usable_rows`).
     track_scans
@@ -80,6 +83,7 @@ class Facts:
     k: Number | None
     first: AnyCorrelation | None = None
     second: Averaging | None = None
+    acquitting: Averaging | None = None
     rows: tuple[WindowRow, ...] = ()
     track_scans: int = 0
     is_fitted: bool = True
@@ -281,10 +285,11 @@ def _by_motion(facts: Facts) -> Verdict:
 
 def _by_averaging(facts: Facts) -> Verdict:
     """What errors that average out say, where nothing convicts and J is unknown."""
-    second, first = facts.second, facts.first
+    second, first = facts.acquitting, facts.first
     if second is not None and _is_near(facts, second.low, second.high):
         return Verdict("consistent", "averaging", facts)
-    if second is not None and not facts.is_fitted and second.high < facts.own_share:
+    wide = WIDE * facts.own_share
+    if second is not None and not facts.is_fitted and second.surely_below < wide:
         return Verdict("conservative", "averaging", facts)
     if facts.decides:
         return _open(facts, "freedoms")

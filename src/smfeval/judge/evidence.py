@@ -17,6 +17,7 @@ track allows: mean NEES^2 = s^2 + (mean NEES)^2 on every track, so what the spre
 chi2_d is the variance of T.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, inf, sqrt
@@ -110,14 +111,24 @@ def any_correlation(fit: KindestFit, tails: float = 1.0) -> AnyCorrelation:
 class Averaging:
     """The second evidence: the factor if the errors of this track average out.
 
-    `low` and `high` are ends of its 95 % interval; `degrees` of freedom stand behind it, and the
-    fit's columns may have absorbed `absorbed` of the mean square.
+    Attributes
+    ----------
+    low, high
+        Ends of its 95 % interval.
+    degrees
+        Of freedom, that stand behind the mean square.
+    absorbed
+        Of the mean square, that the columns of the fit may have taken.
+    surely_below
+        The high end with the degrees of freedom of `low`, which calls a belief too wide; `high`
+        allows the spread of the NEES its standard error, or no honest belief were consistent.
     """
 
     low: float
     high: float
     degrees: float
     absorbed: float
+    surely_below: float
 
 
 def averaging(fit: KindestFit, intervals: Intervals | None = None) -> Averaging | None:
@@ -137,8 +148,46 @@ def averaging(fit: KindestFit, intervals: Intervals | None = None) -> Averaging 
     most = min(nu, _degrees_of_spread(cv2 * (1 + sqrt((2 * d + 4) / nu)), d))
     absorbed = _absorbed(fit, lines)
     low = T * least / chi_squared_quantile(least, LEVEL)
-    high = (T + absorbed) * most / chi_squared_quantile(most, TAIL)
-    return Averaging(min(low, mean.low), max(high, mean.high), least, absorbed)
+    high, below = (
+        max((T + absorbed) * each / chi_squared_quantile(each, TAIL), mean.high)
+        for each in (most, least)
+    )
+    return Averaging(min(low, mean.low), high, least, absorbed, below)
+
+
+@dataclass(frozen=True)
+class TrackEvidence:
+    """Of one track: T, its degrees of freedom and what a fit may have absorbed of it."""
+
+    excess: float
+    degrees: float
+    absorbed: float
+    dimension: int
+
+
+def pool_evidence(
+    tracks: Sequence[TrackEvidence],
+) -> tuple[AnyCorrelation | None, Averaging | None]:
+    """Both kinds of evidence of independent tracks, each correlated inside in any way.
+
+    Each track has the same weight: the mean of their T against chi2_{dm}(0.975) / (dm).
+    """
+    if not tracks:
+        return None, None
+    T, nu, absorbed = (
+        np.array([getattr(each, name) for each in tracks])
+        for name in ("excess", "degrees", "absorbed")
+    )
+    mean, count = float(T.mean()), len(tracks)
+    worst = float(np.sort(T)[: count - 1].sum()) / count
+    first = AnyCorrelation(mean, tracks[0].dimension, count, worst, tracks=count)
+    if not (nu > 0).all() or not mean > 0:
+        return first, None
+    degrees = float(T.sum() ** 2 / np.sum(T**2 / nu))
+    low = mean * degrees / chi_squared_quantile(degrees, LEVEL)
+    taken = float(absorbed.mean())
+    high = (mean + taken) * degrees / chi_squared_quantile(degrees, TAIL)
+    return first, Averaging(low, high, degrees, taken, high)
 
 
 def _degrees_of_spread(cv2: float, d: int) -> float:

@@ -10,7 +10,9 @@ from smfeval.maths.special import chi_squared_quantile
 
 LEVEL = 0.975  # of each one-sided bound
 TAIL = 1 - LEVEL
+FALSE_VERDICT_RATE = 0.05  # on an honest belief, by all evidence of a track together
 CONSISTENT = 1.5  # "consistent": the factor is shown to lie within this factor of 1
+WIDE = 0.25  # "conservative" by averaging: honest errors that are mostly constant may be so small
 FEWEST_SCANS = 4  # one to three poses can show anything
 FEWEST_FOR_SPECTRUM = 40  # scans: fewer have too few lines for regressors beside them
 FEWEST_AVERAGED = 30  # scans: fewer have no second evidence

@@ -1,12 +1,14 @@
 """The words of a verdict: the only place that has them."""
 
+from collections.abc import Iterable
 from math import sqrt
 
 import numpy as np
 
 from smfeval import words
+from smfeval.align.nuisance import Freedom
 from smfeval.judge.decide import Verdict
-from smfeval.judge.levels import OPPOSED, TAIL
+from smfeval.judge.levels import LEVEL, OPPOSED, TAIL, WORST_PART
 from smfeval.maths import so3
 from smfeval.summarise.number import Number
 from smfeval.summarise.windows import WindowRow
@@ -47,7 +49,7 @@ def headline(verdict: Verdict) -> str:
 
 def sentence(verdict: Verdict) -> str:
     """The label, the reason, what it rests on and what it holds for."""
-    said = [headline(verdict), *_support(verdict)]
+    said = [headline(verdict), *support(verdict)]
     coverage = verdict.facts.coverage
     if coverage is not None and verdict.doubt is None:
         level = words.level(COVERED)
@@ -134,8 +136,8 @@ def _within(verdict: Verdict) -> float:
     if verdict.row is not None:
         low, high = verdict.row.interval(TAIL)
     else:
-        assert verdict.facts.second is not None
-        low, high = verdict.facts.second.low, verdict.facts.second.high
+        assert verdict.facts.acquitting is not None
+        low, high = verdict.facts.acquitting.low, verdict.facts.acquitting.high
     return max(1 / low, high)
 
 
@@ -151,7 +153,8 @@ def _why_open(verdict: Verdict) -> str:
     why = {
         "gaps": ", but the stamps of the two tracks are too far apart",
         "horizons disagree": ", but too tight over some horizons and too wide over others",
-        "freedoms": f", but another {names}{_fitted_text(verdict)} would explain it; is it exact?",
+        "freedoms": f", but another {names} ({_values_text(verdict, facts.decides)}) would "
+        "explain it; is it exact?",
         "correlation": f"; {excuse_text(verdict)} {MORE}",
         "hidden by the fit": " after alignment, which honest and dishonest beliefs could give "
         "(longer or more tracks, or one common frame, would tell)",
@@ -164,29 +167,27 @@ def _why_open(verdict: Verdict) -> str:
 def _not_shown(verdict: Verdict) -> str:
     if verdict.row is not None:
         return f"; {row_text(verdict.row)}"
-    second = verdict.facts.second
+    second = verdict.facts.acquitting
     if second is None:
         return ", and too little is independent to tell"
     ends = f"{words.number(second.low)} to {words.number(second.high)}"
     return f", and the factor may be anything from {ends}"
 
 
-def _fitted_text(verdict: Verdict) -> str:
-    """The values that would explain the errors: ' (lever arm 12 cm, 1.9 deg)'."""
-    values, decides = verdict.facts.values, verdict.facts.decides
+def _values_text(verdict: Verdict, freedoms: Iterable[Freedom]) -> str:
+    """'lever arm 12 cm, body rotation 1.9 deg, clock +2 ms', of the freedoms named."""
+    values = verdict.facts.values
     if values is None:
         return ""
-    parts = []
-    if "lever arm" in decides:
-        parts.append(f"lever arm {words.length(float(np.linalg.norm(values.lever_m)))}")
-    if "body rotation" in decides:
-        parts.append(words.angle(float(np.degrees(so3.angle(values.body)))))
-    if "clock" in decides:
-        parts.append(words.duration(values.clock_s, signed=True))
-    return f" ({', '.join(parts)})" if parts else ""
+    known = {
+        "lever arm": words.length(float(np.linalg.norm(values.lever_m))),
+        "body rotation": words.angle(float(np.degrees(so3.angle(values.body)))),
+        "clock": words.duration(values.clock_s, signed=True),
+    }
+    return ", ".join(f"{each} {known[each]}" for each in freedoms if each in known)
 
 
-def _support(verdict: Verdict) -> list[str]:
+def support(verdict: Verdict) -> list[str]:
     """What else belongs to the verdict: what it holds for, what carries it, what would end it."""
     facts, first = verdict.facts, verdict.facts.first
     said = []
@@ -216,6 +217,28 @@ def _dependence_text(verdict: Verdict) -> str:
         return "above 2, which no dependence between their errors explains"
     at = "" if verdict.by == "relative motion" else " at any scan"
     return f"if their errors are not opposed{at}"
+
+
+def evidence_text(verdict: Verdict) -> str | None:
+    """What the kindest fit leaves beside its limits; None where nothing was fitted."""
+    first, second = verdict.facts.first, verdict.facts.second
+    if first is None:
+        return None
+    left, limit = words.number(first.excess), words.number(first.limit)
+    said = f"mean square {left} times the claim ({limit} at most {WHATEVER}, {words.level(LEVEL)})"
+    rest = words.number(first.without_worst)
+    said += f"; {rest} without the worst {words.level(WORST_PART)} of scans"
+    if second is not None:
+        ends = f"{words.number(second.low)} to {words.number(second.high)}"
+        said += f"; factor {ends} {AVERAGING}"
+    excuse = excuse_text(verdict)
+    return said if excuse is None else f"{said}; {excuse}"
+
+
+def fitted_text(verdict: Verdict) -> str | None:
+    """Lever arm, body rotation and clock that are kindest to the estimate; None where closed."""
+    text = _values_text(verdict, verdict.facts.freedoms)
+    return f"{text} would be kindest to the estimate" if text else None
 
 
 def _noise_text(verdict: Verdict) -> str:

@@ -12,9 +12,11 @@ import numpy as np
 
 from smfeval import words
 from smfeval.associate.nearest import RISK_LIMIT
-from smfeval.doubts import Doubt, loss
+from smfeval.doubts import Doubt
 from smfeval.evaluation import Evaluation
+from smfeval.evaluation.motion import RelativeMotion
 from smfeval.evaluation.result import SpaceScores
+from smfeval.judge.sentences import support
 from smfeval.maths.arrays import median_of
 from smfeval.show.check import doubt_text, remedy_text
 from smfeval.show.scores import energy_text, relative_rows
@@ -23,12 +25,10 @@ from smfeval.summarise.inflation import scaled_log_score
 from smfeval.summarise.number import Number
 from smfeval.summarise.numbers import NUMBERS, NumberRow
 from smfeval.summarise.quantities import NOMINAL
-from smfeval.summarise.relative import RelativeMotion
 from smfeval.track import ParticleTrack
 
 MOST_LINES = 14  # of the report of one estimate, with its verdict
 WIDTH = 88  # letters of a text beside its label
-CONSTANT_PART = 1.5  # k falls by more than this if constant rotations are taken away: shown so
 COVERAGE = f"coverage_{words.exact(100 * NOMINAL)}"
 
 Rows = list[tuple[str, str]]
@@ -45,6 +45,7 @@ def rows(evaluation: Evaluation, *, causes: Sequence[str] = ()) -> Rows:
         ("scored", _names_text(evaluation)),
         ("error", _error_text(evaluation)),
         *_size_rows(evaluation),
+        *_support_rows(evaluation),
         ("scores", _scores_text(evaluation)),
         *_rotation_rows(evaluation),
         *_motion_rows(evaluation.relative_motion, evaluation),
@@ -72,7 +73,8 @@ def _error_text(evaluation: Evaluation) -> str:
     variance = np.trace(residuals.predicted_covariance, axis1=1, axis2=2)
     sigma = words.length(float(np.sqrt(median_of(variance))))
     after = " after the fit" if residuals.reported is not None else ""
-    noise = " (reference included)" if evaluation.uses_reported_noise else ""
+    uncertain = evaluation.uses_reported_noise or evaluation.uses_assumed_noise
+    noise = " (reference included)" if uncertain else ""
     return f"{rmse} where {sigma} is reported{after}{noise}; {mae}"
 
 
@@ -89,6 +91,12 @@ def _size_rows(evaluation: Evaluation) -> Rows:
         ("k", f"{k}{sure}{after}; 1 if honest, above 1 too tight"),
         ("coverage", f"the {level} region holds the reference in {held.text('%')} of scans"),
     ]
+
+
+def _support_rows(evaluation: Evaluation) -> Rows:
+    """What the verdict holds for, and what would end it."""
+    said = "; ".join(support(evaluation.verdict))
+    return [("holds", said)] if said else []
 
 
 def _scores_text(evaluation: Evaluation) -> str:
@@ -113,22 +121,15 @@ def _rotation_rows(evaluation: Evaluation) -> Rows:
     if angle is None:
         return []
     line = "; ".join([str(angle), *filter(None, judged)])
-    return [("rotation", line if len(line) <= WIDTH else line.replace(" but for a constant", ""))]
+    return [("rotation", line)]
 
 
 def _space_text(scored: SpaceScores) -> str:
     if scored.verdict is None:
         return ""
     name = "" if scored.space.name == "rotation" else f"{scored.space.name} "
-    k, factor = scored.numbers.get(f"k_{scored.space.name}"), scored.verdict.factor
+    k = scored.numbers.get(f"k_{scored.space.name}")
     size = "" if k is None else f" (k {words.number(k.value)})"
-    if (
-        scored.constant is not None
-        and k is not None
-        and factor is not None
-        and factor < k.value / CONSTANT_PART
-    ):
-        size = f" (k {words.number(factor)} but for a constant)"
     return f"{name}{scored.verdict.label}{size}"
 
 
@@ -136,16 +137,6 @@ def _motion_rows(motion: RelativeMotion | None, evaluation: Evaluation) -> Rows:
     """Relative motion, which no alignment touches: over the first horizon that can be judged."""
     if motion is None:
         return []
-    worst = motion.worst_bound
-    if worst is not None:
-        over = "" if worst.horizon is None else f" over {worst.horizon} scans"
-        times = f"{words.number(worst.k)} times what any correlation allows"
-        return [
-            (
-                "relative",
-                f"squared errors{over}: {times} (limit {words.number(worst.limit)})",
-            )
-        ]
     found = relative_rows(motion, evaluation.options.intervals)
     return [(label, _cut(said)) for label, said in found]
 
@@ -226,8 +217,8 @@ def next_text(evaluation: Evaluation, causes: Sequence[str] = ()) -> str:
 def _situations(evaluation: Evaluation) -> list[tuple[bool, tuple[str, ...]]]:
     """Whether a situation holds, and what to try in it; the first that holds counts."""
     verdict, pairs, risk = evaluation.verdict, evaluation.pairs, evaluation.gap_risk
-    gaps = verdict.evidence == "gaps" or (risk is not None and risk.p95 > RISK_LIMIT)
-    doubtful = verdict.as_read is not None or loss(evaluation.doubts) is not None
+    gaps = verdict.reason == "gaps" or (risk is not None and risk.p95 > RISK_LIMIT)
+    doubtful = verdict.doubt is not None or verdict.lost is not None
     fitted = evaluation.alignment.kind != "none"
     return [
         (not evaluation.position.has_belief, ("smfeval check FILE (has it covariances?)",)),

@@ -11,7 +11,7 @@ from typing import Literal
 
 from smfeval import words
 from smfeval.show.render import render_html
-from smfeval.summarise.judgement import Label
+from smfeval.judge.decide import Label
 
 CaseOutcome = Literal["passed", "failure", "error", "skipped"]
 

@@ -7,14 +7,15 @@ import numpy as np
 from smfeval import words
 from smfeval.associate.nearest import RISK_LIMIT
 from smfeval.evaluation import Evaluation
+from smfeval.evaluation.motion import RelativeMotion
 from smfeval.evaluation.result import SpaceScores
+from smfeval.judge.sentences import evidence_text, fitted_text
 from smfeval.maths.arrays import median_of, quantile_of
 from smfeval.show.check import REPRESENTATION_WORDS, doubt_text, frames
 from smfeval.summarise.inflation import median_chi_squared
-from smfeval.summarise.judgement import Bound
 from smfeval.summarise.number import Intervals, Number
 from smfeval.summarise.numbers import NUMBERS, NumberRow, rows_of
-from smfeval.summarise.relative import RelativeError, RelativeMotion
+from smfeval.summarise.relative import RelativeError
 from smfeval.summarise.windows import WindowRow
 from smfeval.track import ParticleTrack
 
@@ -37,6 +38,7 @@ def rows(evaluation: Evaluation) -> list[tuple[str, str]]:
         *_clock_rows(evaluation),
         *_reference_noise_rows(evaluation),
         *number_rows(evaluation),
+        *_judged_rows(evaluation),
         *space_rows(evaluation),
         *motion_rows(evaluation),
         *_path_rows(evaluation),
@@ -129,10 +131,12 @@ def _clock_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
 
 def _reference_noise_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
     noise = evaluation.position.residuals.noise
-    if noise is None or not evaluation.uses_reported_noise:
+    used = {"own": evaluation.uses_reported_noise, "assumed": evaluation.uses_assumed_noise}
+    if noise is None or not any(used.values()):
         return []
+    which = words.join(name for name, is_used in used.items() if is_used)
     sigma = float(np.sqrt(median_of(np.trace(noise, axis1=1, axis2=2)) / noise.shape[-1]))
-    return [("reference", f"its own covariance is used: sigma {words.length(sigma)} (median)")]
+    return [("reference", f"its {which} covariance is used: sigma {words.length(sigma)} (median)")]
 
 
 def number_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
@@ -319,8 +323,17 @@ def _space_text(row: NumberRow, number: Number, scored: SpaceScores) -> str:
     return f"{row.title.removeprefix(f'{scored.space.name} ')} {number}"
 
 
+def _judged_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
+    """What the kindest fit leaves of the position, its limits, and the values that it took."""
+    texts = (evidence_text(evaluation.verdict), fitted_text(evaluation.verdict))
+    rows = [("kindest fit", text) for text in texts if text is not None]
+    if not evaluation.comparable:
+        rows.append(("scores", "not comparable: the alignment may have absorbed errors"))
+    return rows
+
+
 def motion_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
-    """Whether relative motion was claimed: k over horizons, or where J is unknown a bound."""
+    """Whether relative motion was claimed: k over horizons."""
     motion = evaluation.relative_motion
     if motion is None:
         return []
@@ -331,12 +344,10 @@ def relative_rows(
     motion: RelativeMotion, intervals: Intervals, *, verbose: bool = False
 ) -> list[tuple[str, str]]:
     """Relative motion of an estimate, or of a pair."""
-    if motion.worst_bound is not None:
-        return [("relative", _bound_text(motion.worst_bound, verbose=verbose))]
     if motion.reason is not None and not motion.rows:
         return [("relative", f"motion is not judged: {motion.reason}")]
     if verbose:
-        return [("relative", _motion_text(motion, row, intervals)) for row in motion.evidence.rows]
+        return [("relative", _motion_text(motion, row, intervals)) for row in motion.all_rows]
     shown = [row for row in motion.usable if not row.first_half][:SHOWN_HORIZONS]
     if not shown:
         reasons = dict.fromkeys(filter(None, (motion.why_not(row) for row in motion.rows)))
@@ -372,17 +383,6 @@ def _path_rows(evaluation: Evaluation) -> list[tuple[str, str]]:
     if motion is not None and motion.growth is not None:
         shown.append(("k growth", motion.growth.sentence))
     return shown
-
-
-def _bound_text(bound: Bound, *, verbose: bool = False) -> str:
-    positive = ""
-    if verbose and bound.k_if_positive is not None:
-        positive = f" ({words.number(bound.k_if_positive)} times if correlated positively)"
-    return (
-        f"squared errors over {bound.horizon} scans are {words.number(bound.k)} times what any "
-        f"correlation allows{positive} ({bound.name}); by chance, an honest belief stays below "
-        f"{words.number(bound.limit)}"
-    )
 
 
 def _relative_text(error: RelativeError) -> str:

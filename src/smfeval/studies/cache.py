@@ -24,6 +24,7 @@ from smfeval.io.atomic import replacing
 from smfeval.io.formats import sidecar_options
 from smfeval.io.remote import local_path
 from smfeval.io.source import is_file
+from smfeval.judge.evidence import TrackEvidence
 from smfeval.studies.digest import (
     code_version,
     digest_bytes,
@@ -198,7 +199,9 @@ def _encode(result: Result) -> dict[str, Any]:
             "scored_under": result.scored_under,
             "alternatives": [asdict(each) for each in result.alternatives],
             "withheld": result.withheld,
-            "mean_nees": result.mean_nees,
+            "at_least": result.at_least,
+            "comparable": result.comparable,
+            "evidence": None if result.evidence is None else asdict(result.evidence),
             "guard": list(result.guard),
         }
     return {
@@ -221,6 +224,8 @@ def _decode(found: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             yield name, None if value is None else _decode_number(value)
         elif name == "alternatives":
             yield name, tuple(Alternative(**each) for each in value)
+        elif name == "evidence":
+            yield name, None if value is None else TrackEvidence(**value)
         else:
             yield name, tuple(value) if name in ("notes", "guard") else value
 

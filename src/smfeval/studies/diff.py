@@ -22,7 +22,7 @@ from smfeval.errors import FormatError
 from smfeval.io.parquet import read_table
 from smfeval.io.source import is_file
 from smfeval.maths.arrays import Bools, Floats
-from smfeval.studies.result import AFTER_A_FIT, NO_FILE
+from smfeval.studies.result import NO_FILE
 from smfeval.studies.store import TASKS
 from smfeval.studies.tables import ABSORBED, OF_ERRORS, is_relative
 from smfeval.summarise.numbers import NumberRow, metrics
@@ -229,7 +229,7 @@ def _paired(before: Store, after: Store, runs: Iterable[Run], metric: str) -> _P
 
 def _is_absorbed(row: dict[str, Any]) -> bool:
     """As `TaskResult.is_absorbed`."""
-    return row.get("scored_under") in AFTER_A_FIT and row["verdict"] != OVERCONFIDENT
+    return row.get("comparable") is False
 
 
 def _disjoint(old: dict[str, Any], new: dict[str, Any], metric: str) -> bool:

@@ -8,11 +8,11 @@ from typing import overload
 from smfeval.compare.duels import Section
 from smfeval.compare.monte_carlo import MonteCarlo
 from smfeval.compare.sensitivity import Alternative
+from smfeval.judge.evidence import TrackEvidence
 from smfeval.results import Result
 from smfeval.studies.plan import Plan
 from smfeval.summarise.number import Number
 
-AFTER_A_FIT = ("after a fit", "granted")  # not the covariance that the claim leaves after the fit
 SPATIAL = 3  # degrees of freedom of a window of relative motion
 NO_COVARIANCE = "no covariance"  # of a pair that is left out; who has none stands behind it
 BOTH = "both"
@@ -44,7 +44,9 @@ class TaskResult:
     scored_under: str | None = None  # which covariance of the residuals (`evaluation.claim`)
     alternatives: tuple[Alternative, ...] = ()  # with other choices, where that is asked for
     withheld: str | None = None  # why k is no evidence here: gaps between stamps, or a doubt
-    mean_nees: float | None = None  # where an honest belief has chi-squared ones at every scan
+    at_least: float | None = None  # lower bound of the factor, where it is overconfident
+    comparable: bool = True  # scores of the belief are proper under the alignment
+    evidence: TrackEvidence | None = None  # what the kindest fit leaves
     guard: tuple[float, float] = UNGUARDED  # times k of relative motion: its J is only assumed
 
     @property
@@ -53,13 +55,14 @@ class TaskResult:
         return tuple(note.removeprefix(DOUBT) for note in self.notes if note.startswith(DOUBT))
 
     @property
-    def is_absorbed(self) -> bool:
-        """Whether the fit can have absorbed what is claimed: scores of the belief prove nothing.
+    def excess(self) -> float | None:
+        """Mean square of what the kindest fit leaves, in units of the claim."""
+        return None if self.evidence is None else self.evidence.excess
 
-        Residuals were scored under covariances that knew nothing of the fit, or too little, and
-        lie within what these allow.
-        """
-        return self.scored_under in AFTER_A_FIT and self.verdict != "overconfident"
+    @property
+    def is_absorbed(self) -> bool:
+        """Whether scores of the belief are not proper under the alignment, and prove nothing."""
+        return not self.comparable
 
     @property
     def two_sided_k(self) -> Number | None:
@@ -92,13 +95,6 @@ class TaskResult:
         numbers = dict(self.numbers)
         instead = numbers.get("relative_k") is None or _has_interval(numbers.get("k"))
         return self.scored_under in (None, "reported") and instead
-
-    def honest_nees(self, dimension: int) -> float | None:
-        """Mean NEES, or that of k if it is less: no few scans dominate it. None: not judged by."""
-        k = dict(self.numbers).get("k")
-        if self.withheld is not None or self.mean_nees is None or k is None:
-            return None
-        return min(self.mean_nees, dimension * k.value)
 
     @property
     def is_gap(self) -> bool:
@@ -203,7 +199,9 @@ def intern_task(result: TaskResult, *, source: str) -> TaskResult:
         scored_under=_intern_text(result.scored_under),
         alternatives=result.alternatives,
         withheld=_intern_text(result.withheld),
-        mean_nees=result.mean_nees,
+        at_least=result.at_least,
+        comparable=result.comparable,
+        evidence=result.evidence,
         guard=result.guard,
     )
 

@@ -62,7 +62,9 @@ def task_columns() -> dict[str, Any]:
         "joint": pl.String,
         "scored_under": pl.String,
         "withheld": pl.String,
-        "mean_nees": pl.Float64,
+        "at_least": pl.Float64,
+        "excess": pl.Float64,
+        "comparable": pl.Boolean,
         **{column: kind for name in metrics() for column, kind in _number_columns(name).items()},
         "notes": pl.List(pl.String),
     }
@@ -79,7 +81,7 @@ PAIR_COLUMNS: dict[str, Any] = {
     "unchecked": pl.String,
 }
 
-_TASK_FIELDS = {field.name for field in fields(TaskResult)}
+_TASK_FIELDS = {field.name for field in fields(TaskResult)} | {"excess"}
 _PAIR_FIELDS = {field.name for field in fields(PairResult)} - {*PAIR_NUMBERS}
 
 

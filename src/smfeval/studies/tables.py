@@ -12,8 +12,9 @@ from smfeval.compare.duels import FEWEST, LEVEL, Column, Section
 from smfeval.compare.hypothesis import REFUTED, HypothesisCount, count_hypothesis
 from smfeval.compare.pooled import COUNT_DOUBT, FEWEST_TRACKS, PooledK, TrackK, pool_tracks
 from smfeval.maths.arrays import Bools, Floats, Ints
+from smfeval.judge.evidence import TrackEvidence
 from smfeval.studies.plan import Plan
-from smfeval.studies.result import PAIR_NUMBERS, SPATIAL, PairResult, TaskResult
+from smfeval.studies.result import PAIR_NUMBERS, PairResult, TaskResult
 from smfeval.studies.task import WINDOWS_PER_TRACK
 from smfeval.summarise.number import Number
 from smfeval.summarise.numbers import NUMBERS, metrics
@@ -218,8 +219,8 @@ def _pooled_notes(pooled: Sequence[PooledK]) -> tuple[str, ...]:
         "verdict over the study: k of each track, two-sided, is pooled as log k with its standard "
         "error and a variance between tracks (Paule-Mandel; interval of Hartung-Knapp, none below "
         f"{FEWEST_TRACKS} tracks); or more tracks are overconfident, each by itself, than happens "
-        f"to an honest estimator in {words.share(COUNT_DOUBT)} of studies; or, where nothing was "
-        "fitted, their mean NEES is beyond what any dependence between scans explains in as many",
+        f"to an honest estimator in {words.share(COUNT_DOUBT)} of studies; or what the kindest "
+        "fits leave is, over all tracks, beyond what any correlation inside a track explains",
     )
 
 
@@ -369,7 +370,7 @@ def pooled_estimators(
     plan: Plan, boards: Boards, results: Sequence[TaskResult]
 ) -> tuple[PooledK, ...]:
     """k of every estimator that reports a belief, over the tracks of the boards."""
-    level, dimension = plan.options.intervals.level, plan.options.space.dimension
+    level = plan.options.intervals.level
     shown = next((board.values for board in boards.metrics if board.metric == "k"), None)
     if shown is None:
         return ()
@@ -381,25 +382,27 @@ def pooled_estimators(
         pool_tracks(
             name,
             [
-                track_k(track, runs[name, track], dimension)
+                track_k(track, runs[name, track])
                 for track, value in zip(boards.tracks, values, strict=True)
                 if not np.isnan(value)
             ],
             level,
-            dimension,
+            is_fitted=any(
+                run.gauge != "none" for each in boards.tracks for run in runs[name, each]
+            ),
         )
         for name, values in zip(boards.names, shown, strict=True)
     )
     return tuple(each for each in found if each.judged)
 
 
-def track_k(track: str, runs: Sequence[TaskResult], dimension: int = SPATIAL) -> TrackK:
+def track_k(track: str, runs: Sequence[TaskResult]) -> TrackK:
     """k of a track from its runs, which share its data: mean logarithms of value and ends.
 
-    It is convicted where most of its runs are. Its NEES is the mean over the runs.
+    It is convicted where most of its runs are. Its evidence is that of the run with the least T.
     """
     convicted = 2 * sum(run.verdict == "overconfident" for run in runs) > len(runs)
-    found = TrackK(track, None, convicted=convicted, nees=_mean_nees(runs, dimension))
+    found = TrackK(track, None, convicted=convicted, evidence=_least_evidence(runs))
     numbers = [k for run in runs if (k := run.two_sided_k) is not None and k.value > 0]
     if not numbers:
         return replace(found, reason=_why_no_k(runs))
@@ -415,9 +418,9 @@ def track_k(track: str, runs: Sequence[TaskResult], dimension: int = SPATIAL) ->
     return replace(found, k=Number(value, "1", low, high), guard=guard)
 
 
-def _mean_nees(runs: Sequence[TaskResult], dimension: int) -> float | None:
-    found = [nees for run in runs if (nees := run.honest_nees(dimension)) is not None]
-    return float(np.mean(found)) if len(found) == len(runs) else None
+def _least_evidence(runs: Sequence[TaskResult]) -> TrackEvidence | None:
+    found = [run.evidence for run in runs if run.evidence is not None and run.withheld is None]
+    return min(found, key=lambda each: each.excess) if len(found) == len(runs) else None
 
 
 def _why_no_k(runs: Sequence[TaskResult]) -> str:

@@ -6,7 +6,7 @@ The way of a task: `cache.load_or_evaluate` looks up what is known under its key
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import floor, isfinite, log10
+from math import floor, log10
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from smfeval.io import files_to_read, is_geodetic, read
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.remote import file_name, is_url, local_path, shown, split_topic
 from smfeval.io.source import is_file
+from smfeval.judge.evidence import TrackEvidence
 from smfeval.maths import se3
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.score import RULES
@@ -154,7 +155,9 @@ def evaluate_task(task: Task, key: str = "") -> "tuple[TaskResult, pl.DataFrame 
             scored_under=None if claim is None else claim.how,
             alternatives=_alternatives(task, evaluation),
             withheld=why_withheld(evaluation),
-            mean_nees=mean_nees(evaluation),
+            at_least=evaluation.verdict.at_least,
+            comparable=evaluation.comparable,
+            evidence=track_evidence(evaluation),
             guard=motion_guard(evaluation),
         )
         return result, _scan_table(evaluation)
@@ -275,23 +278,25 @@ def _metric_numbers(evaluation: Evaluation) -> tuple[tuple[str, Number], ...]:
 def why_withheld(evaluation: Evaluation) -> str | None:
     """Why k of a track tells nothing about its belief; None where it does."""
     risk = evaluation.gap_risk
-    if evaluation.verdict.as_read is not None:
+    if evaluation.verdict.doubt is not None:
         return DOUBTED
     if risk is not None and (risk.may_convict or risk.may_acquit):
         return UNMET_STAMPS
     return None
 
 
-def mean_nees(evaluation: Evaluation) -> float | None:
-    """Mean NEES of Gaussian beliefs where nothing was fitted; None for others.
+def track_evidence(evaluation: Evaluation) -> TrackEvidence | None:
+    """What the kindest fit of the position leaves; None where a verdict is withheld, or of none.
 
-    There an honest belief has chi-squared ones at every scan, whatever joins the scans.
+    Without a second evidence nothing averages out: the degrees of freedom are those of one error.
     """
-    number, residuals = evaluation.get("nees_mean"), evaluation.position.residuals
-    exact = evaluation.claim is not None and evaluation.claim.how == "reported"
-    if number is None or residuals.ensemble is not None or not exact:
+    facts = evaluation.verdict.facts
+    first, second = facts.first, facts.second
+    if first is None or first.tails > 1 or evaluation.verdict.doubt is not None:
         return None
-    return number.value if isfinite(number.value) else None
+    degrees = float(first.dimension) if second is None else second.degrees
+    absorbed = first.excess if second is None else second.absorbed
+    return TrackEvidence(first.excess, degrees, absorbed, first.dimension)
 
 
 def motion_guard(evaluation: Evaluation) -> tuple[float, float]:

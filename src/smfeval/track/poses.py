@@ -81,10 +81,13 @@ class GaussianTrack(Track):
     """Poses with a 6x6 covariance each (SE(3) right perturbation, translation first).
 
     `cross` has the cross-covariances of some pairs of scans, where the estimator tells them.
+    `shared` is the part of the covariance that is one error of the whole world, where a reference
+    is taken to have one (`associate.reference_noise`): relative motion does not see it.
     """
 
     covariance: Floats
     cross: CrossCovariance | None = field(default=None, kw_only=True)
+    shared: Floats | None = field(default=None, init=False)
 
     def __post_init__(self, intake: Intake) -> None:
         super().__post_init__(intake)
@@ -141,7 +144,8 @@ class GaussianTrack(Track):
         object.__setattr__(self, "cross", cross)
 
     def _rows(self) -> dict[str, Any]:
-        return super()._rows() | {"covariance": self.covariance}
+        shared = {} if self.shared is None else {"shared": self.shared}
+        return super()._rows() | {"covariance": self.covariance} | shared
 
     def _check_shapes(self) -> Rows:
         rows = super()._check_shapes()

@@ -19,6 +19,7 @@ from smfeval.align.gauge import choose_alignment, fit_alignment
 from smfeval.align.joint import UNKNOWN, Joint, given_joint, lever
 from smfeval.associate import GapRisk
 from smfeval.associate.pairing import pair_scans
+from smfeval.associate.reference_noise import with_shared_error
 from smfeval.choices import AlignmentKind
 from smfeval.compare.frames import as_gaussian
 from smfeval.compare.sensitivity import FEWEST, local_motion
@@ -185,7 +186,10 @@ class AlibiCase:
             "covariance": own,
         }
         noisy = self.estimate.with_arrays(  # not checked: v v^T is singular, up to rounding
-            rows, about=reference.about, provenance=reference.provenance
+            rows,
+            about=reference.about,
+            provenance=reference.provenance,
+            shared=getattr(reference, "shared", None),
         )
         options = replace(self.options, reference_covariance=True)
         changed = replace(self, reference=noisy, options=options)
@@ -288,7 +292,7 @@ def _truth(evaluation: Evaluation) -> Track:
     options = evaluation.options
     pairs = None if options.association == "gp" else evaluation.pairs
     _, met, _ = pair_scans(evaluation.estimate, evaluation.reference, options, pairs=pairs)
-    return met
+    return with_shared_error(met, options.ref_shared, evaluation.alignment)[0]
 
 
 def _motion(whole: GaussianTrack, at: Ints) -> tuple[Floats, Floats] | tuple[None, None]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from smfeval import words
 from smfeval.evaluation import Evaluation
-from smfeval.evaluation.orientation import ROUNDING_RAD
+from smfeval.evaluation.judging import ROUNDING_RAD
 from smfeval.explain.diagnoses.case import STANDING_M_S, TEST_LEVEL, DiagnosisCase, case_of
 from smfeval.explain.diagnoses.result import (
     Bias,

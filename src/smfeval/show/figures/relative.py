@@ -6,6 +6,7 @@ from matplotlib.axes import Axes
 from smfeval import words
 from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
+from smfeval.judge.levels import TAIL
 from smfeval.show.figures.style import (
     HONEST_GREY,
     colour,
@@ -14,7 +15,6 @@ from smfeval.show.figures.style import (
     set_log_ticks,
 )
 from smfeval.show.series import estimate_name, single_belief
-from smfeval.summarise.judgement import DOUBT
 
 BAND_OPACITY = 0.2
 
@@ -32,7 +32,7 @@ def k_over_horizon(axes: Axes, evaluation: Evaluation) -> None:
         raise SeriesError(f"{estimate_name(found)}: no k over horizons: {reason}")
     seconds = np.array([row.seconds for row in motion.rows])
     k = np.array([row.k for row in motion.rows])
-    low, high = np.array([row.interval(DOUBT) for row in motion.rows]).T
+    low, high = np.array([row.interval(TAIL) for row in motion.rows]).T
     usable = np.array([motion.why_not(row) is None for row in motion.rows])
     if not ((seconds > 0).all() and (k > 0).all()):
         raise SeriesError(f"{estimate_name(found)}: a k of zero has no place on a logarithmic axis")

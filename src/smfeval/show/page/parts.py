@@ -112,6 +112,9 @@ def option_facts(options: Options) -> Iterator[Fact]:
     yield Fact("association", f"{options.association}, offset {offset}")
     tolerance = f"{words.number(1e3 * options.tolerance_s)} ms between stamps that are matched"
     yield Fact("tolerance", tolerance)
+    for sigma, how in ((options.ref_sigma, "white"), (options.ref_shared, "one for all scans")):
+        if sigma is not None:
+            yield Fact("reference error", f"{sigma}, {how} (assumed)")
     yield Fact("axes", options.axes)
     level = words.level(options.intervals.level)
     yield Fact("intervals", f"{level}, {options.intervals.method or 'none'}", term="interval")

@@ -14,7 +14,6 @@ from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
 from smfeval.evaluation.result import SpaceScores
 from smfeval.show import scores
-from smfeval.show.brief import CONSTANT_PART
 from smfeval.show.check import doubt_text
 from smfeval.show.page.document import document
 from smfeval.show.page.parts import (
@@ -160,7 +159,7 @@ def _decisive_interval(evaluation: Evaluation) -> str:
     """k with the interval that decides, whatever level the numbers below are shown at."""
     k = evaluation.position.numbers.get(K_AT_95)
     shown = evaluation.options.intervals.level == 0.95  # on the card of the position
-    if shown or k is None or k.low is None or evaluation.verdict.evidence == "relative motion":
+    if shown or k is None or k.low is None or evaluation.verdict.by == "relative motion":
         return ""
     return f"k = {k} (95 %)."
 
@@ -187,9 +186,6 @@ def _space_card(evaluation: Evaluation, scored: SpaceScores) -> SpaceCard:
     tail = "" if name == "position" else f"_{name}"
     k, held = scored.numbers.get(f"k{tail}"), scored.numbers.get(f"{COVERAGE}{tail}")
     lines = [] if held is None else [f"the {LEVEL} region holds {number_cell(held, '%').text}"]
-    constant = scored.constant
-    if constant is not None and k is not None and k.value > CONSTANT_PART * constant.k.value:
-        lines.append(f"k {number_cell(constant.k).text} without a constant rotation")
     return SpaceCard(
         name=name,
         axes=", ".join(scored.space.axis_names),

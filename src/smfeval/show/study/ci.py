@@ -6,7 +6,7 @@ from math import isnan
 from smfeval import words
 from smfeval.show.ci import Case
 from smfeval.studies.result import Study
-from smfeval.summarise.judgement import Label
+from smfeval.judge.decide import Label
 
 HeldCondition = tuple[str, str, float | None, bool]  # condition, where, the value, whether it holds
 

@@ -47,6 +47,8 @@ def options_document(options: Options) -> dict[str, Any]:
         "settings": asdict(options.settings),
         "horizons": [str(horizon) for horizon in options.horizons],
         "reference_covariance": options.reference_covariance,
+        "ref_sigma": options.ref_sigma and asdict(options.ref_sigma),
+        "ref_shared": options.ref_shared and asdict(options.ref_shared),
         "singular": options.singular,
         "intervals": asdict(options.intervals),
     }

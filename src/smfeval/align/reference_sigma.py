@@ -1,0 +1,51 @@
+"""How uncertain a reference is taken to be, per axis: `1cm`, `8mm,0.1deg`, `0.02m,0.002rad`."""
+
+from dataclasses import dataclass
+from math import degrees, pi, radians
+
+from smfeval import words
+from smfeval.errors import OptionError
+
+UNITS_M = {"mm": 1e-3, "cm": 1e-2, "m": 1.0, "": 1.0}
+UNITS_RAD = {"deg": radians(1), "rad": 1.0}
+LARGEST_M = 1e6  # what is farther off is no reference
+
+
+@dataclass(frozen=True)
+class ReferenceSigma:
+    """Standard deviation of the reference's position and rotation about each axis."""
+
+    position_m: float
+    rotation_rad: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.position_m <= LARGEST_M and 0 <= self.rotation_rad <= pi):
+            raise OptionError(f"a reference cannot be uncertain by {self}")
+        if self.position_m == self.rotation_rad == 0:
+            raise OptionError("a reference that is uncertain by 0 is exact: leave it out")
+
+    def __str__(self) -> str:
+        unit = words.length_unit(self.position_m)
+        length = f"{words.exact(self.position_m / unit.size)} {unit.name}"
+        angle = f" and {words.exact(degrees(self.rotation_rad))} deg" if self.rotation_rad else ""
+        return f"{length}{angle} per axis"
+
+
+def parse_reference_sigma(said: str | float | ReferenceSigma) -> ReferenceSigma:
+    """Read `0.01`, `1cm` or `1cm,0.1deg`: metres where no unit is given; an angle needs one."""
+    if isinstance(said, ReferenceSigma):
+        return said
+    length, comma, angle = (part.strip() for part in str(said).partition(","))
+    try:
+        position_m = _in_units(length, UNITS_M)
+        rotation_rad = _in_units(angle, UNITS_RAD | {"": 1.0}) if comma else 0.0
+    except ValueError as error:
+        raise OptionError(f"{said!r} is no sigma; write 1cm or 1cm,0.1deg") from error
+    if comma and not angle.endswith(tuple(UNITS_RAD)):
+        raise OptionError(f"{said!r}: is {angle} in deg or rad? write {angle}deg or {angle}rad")
+    return ReferenceSigma(position_m, rotation_rad)
+
+
+def _in_units(text: str, units: dict[str, float]) -> float:
+    suffix = next(unit for unit in units if text.endswith(unit))
+    return units[suffix] * float(text.removesuffix(suffix))

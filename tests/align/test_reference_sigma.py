@@ -1,0 +1,58 @@
+"""How uncertain a reference is, in the words of a user."""
+
+import numpy as np
+import pytest
+
+from smfeval.align.reference_sigma import ReferenceSigma, parse_reference_sigma
+from smfeval.errors import OptionError
+from smfeval.options import Options
+
+
+@pytest.mark.parametrize(
+    ("said", "position_m", "rotation_rad", "shown"),
+    [
+        ("1cm", 0.01, 0, "1 cm per axis"),
+        ("8mm, 0.1deg", 0.008, np.radians(0.1), "8 mm and 0.1 deg per axis"),
+        ("0.02", 0.02, 0, "2 cm per axis"),
+        (0.02, 0.02, 0, "2 cm per axis"),
+        (1e-5, 1e-5, 0, "10 um per axis"),
+        ("0.02m,0.002rad", 0.02, 0.002, "2 cm and 0.114592 deg per axis"),
+        ("0,1deg", 0, np.radians(1), "0 m and 1 deg per axis"),
+        (ReferenceSigma(0.5), 0.5, 0, "50 cm per axis"),
+    ],
+)
+def test_metres_without_a_unit_and_angles_with_one(said, position_m, rotation_rad, shown):
+    found = parse_reference_sigma(said)
+    assert found.position_m == pytest.approx(position_m, rel=1e-15)
+    assert found.rotation_rad == pytest.approx(rotation_rad, rel=1e-15)
+    assert str(found) == shown
+    assert Options(ref_sigma=said).ref_sigma == Options(ref_shared=said).ref_shared == found
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        ("1cm,0.1", "'1cm,0.1': is 0.1 in deg or rad? write 0.1deg or 0.1rad"),
+        ("-1cm", "a reference cannot be uncertain by -1 cm per axis"),
+        ("1cm,-1deg", "a reference cannot be uncertain by 1 cm and -1 deg per axis"),
+        ("inf", "a reference cannot be uncertain by inf m per axis"),
+        ("nan", "a reference cannot be uncertain by nan m per axis"),
+        ("1cm,400deg", "a reference cannot be uncertain by 1 cm and 400 deg per axis"),
+        ("0", "a reference that is uncertain by 0 is exact: leave it out"),
+        ("0,0deg", "a reference that is uncertain by 0 is exact: leave it out"),
+        *(
+            (said, f"{said!r} is no sigma; write 1cm or 1cm,0.1deg")
+            for said in ("", "RTK", "0.1deg", "1cm,2cm", "1cm,", "1cm,1deg,2deg", "1 furlong")
+        ),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_in_one_sentence(said, sentence):
+    with pytest.raises(OptionError) as caught:
+        parse_reference_sigma(said)
+    assert str(caught.value) == sentence
+
+
+@pytest.mark.parametrize("name", ["ref_sigma", "ref_shared"])
+def test_a_reference_is_not_exact_and_uncertain_at_once(name):
+    with pytest.raises(OptionError, match=f"{name} and ref_exact contradict each other"):
+        Options(reference_covariance=False, **{name: "1cm"})
