@@ -288,7 +288,7 @@ def _judge(
 def _spaces(judged: JudgedTracks, facts: Facts, doubts: tuple[Doubt, ...]) -> tuple[PairSpace, ...]:
     """Rotation and pose, where both are claimed; by few particles the NEES has another law."""
     whole = judged.pose_space
-    if whole is None or facts.same:
+    if not isinstance(whole, PoseSpace) or facts.same:
         return ()
     found = []
     for space in (RotationSpace(whole.claimed.of_rotation()), whole):

@@ -238,7 +238,8 @@ def evidence_text(verdict: Verdict) -> str | None:
 def fitted_text(verdict: Verdict) -> str | None:
     """Lever arm, body rotation and clock that are kindest to the estimate; None where closed."""
     text = _values_text(verdict, verdict.facts.freedoms)
-    return f"{text} would be kindest to the estimate" if text else None
+    whom = "the estimate" if verdict.facts.pair is None else "the two"
+    return f"{text} would be kindest to {whom}" if text else None
 
 
 def _noise_text(verdict: Verdict) -> str:
