@@ -1,12 +1,13 @@
 """How often do pairs convict? Simulated estimates of one drive, covariances times c.
 
     python experiments/pairs.py                    # 200 runs per cell
-    python experiments/pairs.py --runs 40 --gauges se3
+    python experiments/pairs.py --runs 40 --only wrong
 
-Every cell is made by `compare_pair` (three estimates: `attribute`) with default settings. Prints
-Markdown: per cent of runs in which a pair is called overconfident, where both are honest, the first
-claims 1/4, 1/9 and 1/25 of its covariance, and both do; and for three estimates, in which an honest
-one and the tight one are called so.
+Prints Markdown, in per cent of runs. `wrong`: honest estimates with something between them that
+nobody tells, convicted in position / rotation / pose. `tight`: the first of two claims c of its
+covariance, and both do; with how often "at least" is above the largest factor of the two. `pairs`:
+the worlds of `drifting_pairs` under several alignments. `triples`: of three estimates, in how many
+runs an honest one and the tight one are convicted, and the tight one at least suspected.
 """
 
 import argparse
@@ -23,77 +24,94 @@ from smfeval.compare import attribute, compare_pair
 from smfeval.evaluation import Options
 from support import drifting_pairs
 
-FACTORS = tuple(Fraction(text) for text in ("1", "1/4", "1/9", "1/25"))
+SPACES = ("position", "rotation", "pose")
+FACTORS = tuple(Fraction(text) for text in ("1/4", "1/25"))
 GAUGES = ("se3", "yaw", "sim3", "first-pose", "none")
+TABLES = ("wrong", "tight", "pairs", "triples")
 
 
-def convictions(make, gauge, cells, runs, seed):
-    """Count the runs that convict {(factor of A, factor of B): Counter of what decided}."""
+def verdicts(tracks, gauge="se3"):
+    """The verdicts on position, rotation and pose, as far as there are any."""
+    pair = compare_pair(*tracks, options=Options(alignment=gauge), sweeps=False)
+    return {"position": pair.claim} | {each.name: each.claim for each in pair.spaces}
+
+
+def convictions(make, cells, runs, seed, *, gauge="se3", body=None):
+    """Count {(factor of A, factor of B): {space: runs that convict, and 'above' the truth}}."""
     found = {cell: Counter() for cell in cells}
     for run in range(runs):
-        worlds = make(np.random.default_rng([seed, run]), drifting_pairs.SCANS)
+        rng = np.random.default_rng([seed, run])
+        worlds = make(rng, drifting_pairs.SCANS)
         for cell, count in found.items():
             a, b = drifting_pairs.tracks(worlds, [float(factor) for factor in cell])
-            claim = compare_pair(a, b, options=Options(alignment=gauge), sweeps=False).claim
-            if claim.label == "overconfident":
-                count[getattr(claim, "evidence", "k_pair")] += 1
+            b = b if body is None else drifting_pairs.about_another(b, rng, **body)
+            for space, verdict in verdicts((a, b), gauge).items():
+                count[space] += verdict.label == "overconfident"
+                count[f"{space} above"] += (verdict.at_least or 0.0) > float(1 / min(cell))
     return found
 
 
-def attributions(make, gauge, factors, runs, seed):
-    """Count the runs in which an honest estimate, and in which the first is convicted."""
+def attributions(make, factors, runs, seed, *, scans=drifting_pairs.SCANS, gauge="se3"):
+    """Count the runs in which an honest estimate is convicted, and the first of factor c is.
+
+    An honest estimate is also one whose errors and covariance are both as if c = 1.
+    """
     found = {factor: Counter() for factor in factors}
     for run in range(runs):
-        worlds = make(np.random.default_rng([seed, run]), drifting_pairs.SCANS)
+        worlds = make(np.random.default_rng([seed, run]), scans)
         for factor, count in found.items():
-            tracks = drifting_pairs.tracks(worlds, [float(factor), 1.0, 1.0])
+            tracks = drifting_pairs.tracks(worlds, [float(factor)] + [1.0] * (len(worlds) - 1))
             own = attribute(tracks, options=Options(alignment=gauge)).estimators
-            guilty = [each.name for each in own if each.label == "overconfident"]
+            labels = {each.name: each.label for each in own}
+            guilty = [name for name, label in labels.items() if label == "overconfident"]
             count["honest"] += any(name != "A" for name in guilty) or (factor == 1 and bool(guilty))
             count["tight"] += "A" in guilty
+            count["suspected"] += labels.get("A") in ("overconfident", "suspect")
     return found
 
 
-def cells_of(factors):
-    one = [(factor, Fraction(1)) for factor in factors]
-    return one + [(factor, factor) for factor in factors if factor != 1]
+def percent(counts, names, runs):
+    return " / ".join(f"{100 * counts[name] / runs:.0f}" for name in names)
+
+
+def row(*cells):
+    print(f"| {' | '.join(cells)} |", flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1611)
-    parser.add_argument("--worlds", nargs="*")
     parser.add_argument("--gauges", nargs="*", default=GAUGES)
-    parser.add_argument("--factors", nargs="*", type=Fraction, default=FACTORS)
-    parser.add_argument("--only", choices=("pairs", "triples"))
-    parser.add_argument("--why", action="store_true", help="what decided, too")
-    options = parser.parse_args()
-    cells = cells_of(options.factors)
-    if options.only != "triples":
-        names = [f"{a}, {b}" for a, b in cells]
-        print("| world | gauge | " + " | ".join(names) + " |")
-        print("|---" * (2 + len(cells)) + "|")
-        for name in options.worlds or drifting_pairs.PAIRS:
-            for gauge in options.gauges:
-                make = drifting_pairs.PAIRS[name]
-                found = convictions(make, gauge, cells, options.runs, options.seed)
-                rates = [f"{100 * found[c].total() / options.runs:.0f}" for c in cells]
-                if options.why:
-                    rates += [str(dict(found[c])) for c in cells]
-                print(f"| {name} | {gauge} | {' | '.join(rates)} |", flush=True)
-    if options.only != "pairs":
-        print("\n| world | gauge | " + " | ".join(str(f) for f in options.factors) + " |")
-        print("|---" * (2 + len(options.factors)) + "|")
-        for name in options.worlds or drifting_pairs.TRIPLES:
-            for gauge in options.gauges:
-                make = drifting_pairs.TRIPLES[name]
-                found = attributions(make, gauge, options.factors, options.runs, options.seed)
-                rates = [
-                    " / ".join(f"{100 * c[who] / options.runs:.0f}" for who in ("honest", "tight"))
-                    for c in found.values()
-                ]
-                print(f"| {name} | {gauge} | {' | '.join(rates)} |", flush=True)
+    parser.add_argument("--only", nargs="*", choices=TABLES, default=TABLES)
+    chosen = parser.parse_args()
+    runs, seed, honest = chosen.runs, chosen.seed, [(Fraction(1), Fraction(1))]
+    if "wrong" in chosen.only:
+        for name in drifting_pairs.JUDGED:
+            for wrong, (changed, body) in drifting_pairs.WRONG.items():
+                make = drifting_pairs.judged(name, **changed)
+                found = convictions(make, honest, runs, seed, body=body)[honest[0]]
+                row(name, wrong, percent(found, SPACES, runs))
+    if "tight" in chosen.only:
+        cells = [cell for c in FACTORS for cell in ((c, Fraction(1)), (c, c))]
+        for name, make in drifting_pairs.JUDGED.items():
+            found = convictions(make, cells, runs, seed)
+            shares = [percent(found[cell], SPACES, runs) for cell in cells]
+            above = [percent(found[cell], [f"{s} above" for s in SPACES], runs) for cell in cells]
+            row(name, *shares, *above)
+    if "pairs" in chosen.only:
+        cells = [*honest, (Fraction(1, 9), Fraction(1)), (Fraction(1, 25), Fraction(1, 25))]
+        for name, make in drifting_pairs.PAIRS.items():
+            for gauge in chosen.gauges:
+                found = convictions(make, cells, runs, seed, gauge=gauge)
+                row(name, gauge, *(percent(found[cell], ["position"], runs) for cell in cells))
+    if "triples" in chosen.only:
+        for name, make in drifting_pairs.TRIPLES.items():
+            factors = [Fraction(1), Fraction(1, 9), Fraction(1, 25)]
+            for scans in (300, 600):
+                found = attributions(make, factors, runs, seed, scans=scans)
+                cells = [percent(c, ("honest", "tight", "suspected"), runs) for c in found.values()]
+                row(name, str(scans), *cells)
 
 
 if __name__ == "__main__":

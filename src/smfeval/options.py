@@ -298,7 +298,7 @@ class Options:
         (),
         RULES,
         "known exactly, so that no verdict may blame it: body (the extrinsic), clock",
-        at=WITH_REFERENCE,
+        at=EVERYWHERE,
         group=REFERENCE,
         metavar="body,clock",
         check=_check_exact,

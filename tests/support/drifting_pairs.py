@@ -11,9 +11,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from smfeval.align.body import move_to_body
 from smfeval.maths import se3, so3
 from smfeval.track import GaussianTrack
-from support import drifting
+from support import drifting, judged_worlds
 
 SCANS = 600
 SHARED = 0.6  # of the variance, where estimates share a sensor
@@ -21,13 +22,13 @@ SHARED = 0.6  # of the variance, where estimates share a sensor
 
 @contextmanager
 def on_path(found):
-    """Every world of `drifting` takes this path."""
+    """Every world of `drifting` and of `judged_worlds` takes this path."""
     kept = drifting.path
-    drifting.path = lambda rng, n: found
+    drifting.path = judged_worlds.path = lambda rng, n, *step: found
     try:
         yield
     finally:
-        drifting.path = kept
+        drifting.path = judged_worlds.path = kept
 
 
 def world_errors(world):
@@ -112,6 +113,52 @@ def outage(first, last, *, process):
     return world
 
 
+def judged(name, *, share=0.0, late_s=0.0):
+    """Two estimates of a usual world of `judged_worlds`; the second may be of a later truth."""
+    make = judged_worlds.USUAL[name]
+    if share:
+        return sharing_steps if name == "dr" else sharing(make, share=share)
+
+    def world(rng, n):
+        truth = drifting.path(rng, n, judged_worlds.WALK_M)
+        later = truth
+        if late_s:
+            at = judged_worlds.STEP_S * np.arange(n) + late_s
+            later = judged_worlds.truth_at(drifting.World(*truth, *truth, np.zeros(0)), at)
+        return [estimate_of(each, make, rng, n) for each in (truth, later)]
+
+    return world
+
+
+def two_of_several(name, share, *, count=3, accurate=1.0):
+    """Estimates of which the last two share a part of their errors; the first has a part of them.
+
+    All of them (1.0) makes copies. `accurate` is the variance of the first over that of the others.
+    """
+
+    def world(rng, n):
+        truth = drifting.path(rng, n, judged_worlds.WALK_M)
+        with on_path(truth):
+            made = [world_errors(judged_worlds.USUAL[name](rng, n)) for _ in range(count + 1)]
+        common = np.sqrt(share) * made.pop()[0]
+        own = [1.0] * (count - 2) + [1 - share] * 2
+        shared = [0.0] * (count - 2) + [1.0] * 2
+        size = [accurate] + [1.0] * (count - 1)
+        return [
+            from_errors(truth, np.sqrt(k) * (np.sqrt(a) * error + b * common), k * sigma)
+            for (error, sigma), a, b, k in zip(made, own, shared, size, strict=True)
+        ]
+
+    return world
+
+
+def about_another(track, rng, *, degrees, metres):
+    """The belief about another body, turned about an axis and moved along another."""
+    directions = rng.normal(size=(2, 3))
+    turn, shift = directions / np.linalg.norm(directions, axis=1, keepdims=True)
+    return move_to_body(track, (metres * shift, so3.exp(np.radians(degrees) * turn)), None)
+
+
 def tracks(worlds, factors=None, step_ns=100_000_000):
     """Gaussian tracks, each with so many times its covariance."""
     stamp = step_ns * np.arange(len(worlds[0].position))
@@ -147,6 +194,15 @@ FILTERS = {
     "loop closures": together(drifting.loop_closures, drifting.loop_closures),
     "one late loop": together(drifting.late_loop, drifting.late_loop),
     "filters that share a sensor": sharing(drifting.steady_filter),
+}
+JUDGED = {name: judged(name) for name in ("map", "kf", "loop", "dr")}
+WRONG = {  # between honest estimates, while nobody says so: what is shared, late, and the body
+    "nothing": ({}, None),
+    "half shared": ({"share": 0.5}, None),
+    "extrinsic missing": ({}, {"degrees": 90.0, "metres": 0.09}),
+    "1 deg": ({}, {"degrees": 1.0, "metres": 0.0}),
+    "10 cm": ({}, {"degrees": 0.0, "metres": 0.1}),
+    "20 ms": ({"late_s": 0.02}, None),
 }
 PAIRS = {**KNOWN, **OUTAGES, **FILTERS}
 TRIPLES = {

@@ -7,6 +7,7 @@ patterns, 1991 (se3, sim3); the yaw fit is its plane case about the vertical axi
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import overload
 
 import numpy as np
 
@@ -34,6 +35,10 @@ class Alignment:
     fitted_scans: int = 0
     fitted_path_m: float = 0.0
 
+    @overload
+    def __call__(self, track: GaussianTrack) -> GaussianTrack: ...
+    @overload
+    def __call__(self, track: AnyTrack) -> AnyTrack: ...
     def __call__(self, track: AnyTrack) -> AnyTrack:
         """The same beliefs in the reference's world.
 

@@ -135,7 +135,7 @@ def _violation(condition: Condition, pair: Pair) -> str | None:
     """A sentence with the value if the condition holds for a pair."""
     values = {
         "k_pair": pair.k.value,
-        "lower_bound": pair.claim.low,
+        "lower_bound": pair.lower_bound,
         "nees_median": pair.nees_median.value,
         "matched": float(len(pair.pairs)),
     }

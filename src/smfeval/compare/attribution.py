@@ -1,17 +1,23 @@
-"""Which of three or more is overconfident: error against claimed covariance, for each.
+"""Which of three or more is overconfident: who is in every pair that convicts.
 
-On the scans common to all, in one world and after one common fit, the differences of i from two
-others have the covariance of i in common, if the errors of the three are uncorrelated:
+A pair that convicts has a liar among its two, whatever the errors that estimators share. The liars
+are therefore a set that has one of every convicting pair; who is in all of the smallest such sets
+is overconfident, unless more of them are wrong together than need to be. Three estimators of which
+two share their errors give no such pair, if all are honest.
+
+How large each error is, the three-cornered hat tells, if the errors are uncorrelated: on common
+scans, in one world and after one common fit, differences of i from two others have the covariance
+of i in common,
 
     E[d_ij d_ik^T] = Cov(e_i),      k_i = sum_t w_t d_ij^T R_i^-1 d_ik / d  /  sum_t w_t
 
-with R_i what i claims (`compare.difference`). This is the three-cornered hat, scan by scan. A scan
-counts by w = 1 / variance of its term under the claims: where j or k is unsure (an outage) it says
-little about i. Where all joint covariances are known, displacements over windows take the place of
-scans. k_i is a ratio of second moments, so rare large errors count in full, unlike in k_pair.
+with R_i what i claims. A scan counts by w = 1 / variance of its term under the claims: where j or k
+is unsure (an outage) it says little about i. Where all are dead reckoning, displacements over
+windows take the place of scans. An error that j and k share is blamed on i, so that this k makes a
+suspect and no more; (D_ij - S_j) / R_i is its part that no sharing makes.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import combinations
@@ -19,67 +25,64 @@ from typing import Literal
 
 import numpy as np
 
-from smfeval.align.joint import Joint, align_joint, is_first_order
-from smfeval.align.projection import (
-    FitWeights,
-    fit_weights,
-    granted_covariance,
-    is_determined,
-    projected_covariance,
-)
+from smfeval.align.fit import Alignment
+from smfeval.align.gauge import fit_alignment
+from smfeval.align.projection import fit_weights
 from smfeval.associate import Pairs
 from smfeval.associate.moved import move
 from smfeval.associate.pairing import nearest_pairs
 from smfeval.choices import AlignmentKind
 from smfeval.compare.difference import (
-    align_pair,
-    claim_of,
-    fit_part,
+    aligned_claim,
     fitted_freedoms,
     information,
     joints_of,
     moved_alignment,
 )
 from smfeval.compare.frames import agree_on_body, as_gaussian, name_of, open_gauge
-from smfeval.compare.pair import Pair, compare_pair, has_few_samples
-from smfeval.compare.relative import motion_covariance, seen_displacement
+from smfeval.compare.pair import Pair, compare_pair
+from smfeval.compare.relative import at_body
 from smfeval.errors import OptionError, PairingError
 from smfeval.evaluation import Options
-from smfeval.evaluation.claim import UNFITTED
-from smfeval.maths import normal
+from smfeval.evaluation.claim import UNFITTED, AlignedClaim
+from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Bools, Floats
 from smfeval.results import Result
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import Intervals, Number
-from smfeval.summarise.windows import FEWEST_WINDOWS, horizons
+from smfeval.summarise.windows import (
+    FEWEST_WINDOWS,
+    horizons,
+    motion_covariance,
+    rotate_symmetric,
+)
 from smfeval.track import AnyTrack, GaussianTrack
 
 FEWEST = 3  # with two, only the sum of the covariances is known
-SHARED_PART = 0.5  # part of their error variance that two estimators are supposed to share
 FEWEST_SCANS = 10  # common scans: fewer second moments are all noise
-FALSE_ALARMS = 0.05  # chance that any of them is called overconfident, all being honest
+FALSE_ALARMS = 0.05  # chance that the hat suspects any of them, all honest and uncorrelated
 LOST = 10.0  # k_pair with every other, over the largest among the others: one that is lost
 LARGEST_ERROR = 1.0  # standard error of k under honest claims, above which k says nothing
 REFITS = 3  # Gauss-Newton steps of the common fit, from the fit of each
+SAME = 1e-6  # relative: covariances of copies
+DEAD_RECKONING = 6  # freedoms: all of a pose
 
 OwnLabel = Literal["overconfident", "suspect", "cannot tell", "not identifiable"]
 
 
 @dataclass(frozen=True)
 class EstimatorAttribution:
-    """What the differences say of one estimator; k is nan, with its reason, where they say nothing.
-
-    `k_if_shared` are the smallest and largest k if two of the estimators share SHARED_PART.
-    """
+    """What pairs and differences say of one estimator; k is nan, with its reason, if nothing."""
 
     name: str
     label: OwnLabel
-    sigma_m: float | None  # of its error, root mean over the axes
+    sigma_m: float | None  # of its error, root mean over the axes, if errors are uncorrelated
     reported_m: float  # the same as claimed
-    k: Number
+    k: Number  # if errors are uncorrelated
     lower_bound: float | None  # of k, one-sided 95 % for all of them together
-    k_if_shared: tuple[float, float] | None
-    lost: bool = False  # far from all others, which are therefore judged without it
+    k_if_shared: float | None  # the part of k that no error which others share makes
+    at_least: float | None = None  # of the factor, by the pairs that convict it
+    lost: bool = False  # far from all others, whose k is therefore found without it
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,7 @@ class Attribution:
     estimators: tuple[EstimatorAttribution, ...]
     horizon: int | None = None  # scans of the windows, where displacements are compared
     reason: str | None = None
+    notes: tuple[str, ...] = ()  # on copies of a track, which count once
 
 
 @dataclass(frozen=True)
@@ -109,25 +113,90 @@ class CommonErrors:
         return CommonErrors(self.value[kept], self.claimed[kept])
 
 
-def attribute(tracks: Sequence[AnyTrack], *, options: Options | None = None) -> Attribution:
-    """Estimate each estimator's own error covariance and compare it with what it claims."""
+def attribute(
+    tracks: Sequence[AnyTrack],
+    *,
+    options: Options | None = None,
+    pairs: Sequence[Pair] | None = None,
+) -> Attribution:
+    """Who is overconfident by the pairs, and how large each one's error is against its claim.
+
+    `pairs` are those of all tracks, in the order of `itertools.combinations`.
+    """
     options = options or Options()
-    if len(tracks) < FEWEST:
+    both = list(combinations(range(len(tracks)), 2))
+    if pairs is None and len(tracks) >= FEWEST:
+        pairs = [compare_pair(tracks[i], tracks[j], options=options, sweeps=False) for i, j in both]
+    compared = dict(zip(both, pairs or (), strict=pairs is not None))
+    kept, notes = _distinct(tracks, compared)
+    nothing = Attribution(0, "", (), notes=notes)
+    if len(kept) < FEWEST:
         reason = "two tracks tell only the sum of their covariances; three are needed"
-        return Attribution(0, "", (), reason=reason)
-    placed = place_tracks(tracks, options)
-    scans = len(placed.tracks[0])
-    if scans < FEWEST_SCANS:
-        reason = f"{scans} scans are common to all; {FEWEST_SCANS} are needed"
-        return Attribution(scans, placed.kind, (), reason=reason)
+        return replace(nothing, reason=reason)
+    compared = {ij: compared[ij] for ij in combinations(kept, 2)}
+    placed = place_tracks(
+        [tracks[i] for i in kept], [compared[kept[0], j] for j in kept[1:]], options
+    )
+    nothing = replace(nothing, scans=len(placed.tracks[0]), gauge=placed.kind)
+    if nothing.scans < FEWEST_SCANS:
+        reason = f"{nothing.scans} scans are common to all; {FEWEST_SCANS} are needed"
+        return replace(nothing, reason=reason)
     windows = _windows(placed) if options.space.is_whole else None
     if windows is None and placed.kind == "first-pose":
         reason = "all scans share the errors of the first pose, one sample of them"
-        return Attribution(scans, placed.kind, (), reason=reason)
+        return replace(nothing, reason=reason)
     horizon, errors = (None, _scans(placed, options)) if windows is None else windows
-    names = [name_of(track) for track in tracks]
-    found = _attribute_all(names, errors, options.intervals)
-    return Attribution(scans, placed.kind, found, horizon)
+    names = [name_of(tracks[i]) for i in kept]
+    own = _attribute_all(names, errors, options.intervals)
+    own = tuple(_convict(each, i, compared) for each, i in zip(own, kept, strict=True))
+    return replace(nothing, estimators=own, horizon=horizon)
+
+
+# By the pairs
+
+
+def _distinct(
+    tracks: Sequence[AnyTrack], compared: dict[tuple[int, int], Pair]
+) -> tuple[list[int], tuple[str, ...]]:
+    """The tracks without copies of others, and notes on these."""
+    copies = {j: i for (i, j), pair in reversed(compared.items()) if _is_copy(pair)}
+    notes = tuple(
+        f"{name_of(tracks[j])} is a copy of {name_of(tracks[i])}: they count once"
+        for j, i in sorted(copies.items())
+    )
+    return [i for i in range(len(tracks)) if i not in copies], notes
+
+
+def _is_copy(pair: Pair) -> bool:
+    """Whether two tracks have the same positions and covariances, but for rounding."""
+    a, b = pair.difference.a.covariance, pair.difference.b.covariance
+    return pair.claim.facts.same and np.allclose(a, b, rtol=SAME, atol=SAME * float(b.max()))
+
+
+def _convict(
+    own: EstimatorAttribution, i: int, compared: dict[tuple[int, int], Pair]
+) -> EstimatorAttribution:
+    """Overconfident, where every smallest set with one of each convicting pair has this one."""
+    convicting = {ij: pair for ij, pair in compared.items() if pair.claim.at_least is not None}
+    if i not in find_guilty(convicting):
+        return own
+    bounds = [pair.claim.at_least or 0.0 for ij, pair in convicting.items() if i in ij]
+    return replace(own, label="overconfident", at_least=min(bounds))
+
+
+def find_guilty(convicting: Iterable[tuple[int, int]]) -> set[int]:
+    """Members of every smallest set that has one of each pair."""
+    pairs = list(convicting)
+    members = sorted({i for pair in pairs for i in pair})
+    for size in range(len(members) + 1):
+        sets = [
+            set(chosen)
+            for chosen in combinations(members, size)
+            if all(i in chosen or j in chosen for i, j in pairs)
+        ]
+        if sets:
+            return set.intersection(*sets)
+    return set()
 
 
 # All in one world
@@ -138,34 +207,40 @@ class PlacedTracks:
     """All tracks on common scans in the world of the first, after one common fit."""
 
     kind: AlignmentKind
-    tracks: tuple[GaussianTrack, ...]
-    joints: tuple[Joint, ...]
-    fits: tuple[FitWeights, ...]
-
-    @property
-    def is_known(self) -> bool:
-        """Whether relative motion of every track is known."""
-        return all(joint.kind == "implied" for joint in self.joints)
+    tracks: list[GaussianTrack]
+    claims: list[AlignedClaim]
 
 
-def place_tracks(tracks: Sequence[AnyTrack], options: Options) -> PlacedTracks:
-    """All tracks in the world of the first, on the scans of the first that all others meet."""
+def place_tracks(
+    tracks: Sequence[AnyTrack], pairs: Sequence[Pair], options: Options
+) -> PlacedTracks:
+    """All tracks in the world of the first, on the scans of the first that all others meet.
+
+    Each is moved to the body of the first that its pair with the first found, and fitted under the
+    same weights, so that one fit is common to all.
+    """
     gaussian = [as_gaussian(track)[0] for track in tracks]
     agree_on_body(gaussian)
     kind, _ = open_gauge(gaussian, options)
-    matched = _common_scans(gaussian, options)
-    joints = joints_of(tracks, matched, options)
-    pairs = [
-        align_pair(t, matched[0], kind, (j, joints[0]), options)
-        for t, j in zip(matched[1:], joints[1:], strict=True)
-    ]
-    placed = [matched[0], *(pair.a for pair in pairs)]
-    turned = [joints[0][0], *(pair.joints[0][0] for pair in pairs)]
+    first, *others = _common_scans(gaussian, options)
+    if "body" not in options.exact:
+        others = [
+            track if pair.body is None else at_body(track, pair.body)
+            for track, pair in zip(others, pairs, strict=True)
+        ]
+    matched = [first, *others]
+    fits = [fit_alignment(track, first, kind, options.fit_on)[0] for track in matched]
+    weight = None
     if kind not in UNFITTED:
-        placed, turned = _refit(kind, placed, turned)
-    weight = None if kind in UNFITTED else _common_weight(placed)
-    fits = tuple(fit_weights(kind, track.position, weight=weight) for track in placed)
-    return PlacedTracks(kind, tuple(placed), tuple(turned), fits)
+        sizes = [fit(t).position_covariance for fit, t in zip(fits, matched, strict=True)]
+        weight = information(np.mean(sizes, axis=0))
+        fits = [_refit(fit, t, first, weight) for fit, t in zip(fits, matched, strict=True)]
+    placed = [fit(track) for fit, track in zip(fits, matched, strict=True)]
+    claims = [
+        aligned_claim(track, joint, fit, weight)
+        for track, joint, fit in zip(placed, joints_of(tracks, matched, options), fits, strict=True)
+    ]
+    return PlacedTracks(kind, placed, claims)
 
 
 def _common_scans(tracks: Sequence[GaussianTrack], options: Options) -> list[GaussianTrack]:
@@ -193,27 +268,16 @@ def _at_stamps_of_first(
     return move(track, at, gap_s).track  # type: ignore[return-value]
 
 
-def _common_weight(placed: Sequence[GaussianTrack]) -> Floats:
-    return information(np.mean([track.position_covariance for track in placed], axis=0))
-
-
 def _refit(
-    kind: AlignmentKind, placed: list[GaussianTrack], joints: list[Joint]
-) -> tuple[list[GaussianTrack], list[Joint]]:
-    """Every track fitted to the first under the same weights, so that one fit is common to all."""
-    base = placed[0]
-    weight = _common_weight(placed)
-    out, turned = [base], [joints[0]]
-    for track, joint in zip(placed[1:], joints[1:], strict=True):
-        for _ in range(REFITS):
-            fit = fit_weights(kind, track.position, weight=weight)
-            step = fitted_freedoms(fit, track.position, base.position - track.position)
-            motion = moved_alignment(None, fit, step)
-            track = motion(track)  # type: ignore[assignment]  # noqa: PLW2901
-            joint = align_joint(joint, motion.rotation, motion.scale)  # noqa: PLW2901
-        out.append(track)
-        turned.append(joint)
-    return out, turned
+    alignment: Alignment, track: GaussianTrack, first: GaussianTrack, weight: Floats
+) -> Alignment:
+    """The alignment of a track to the first under given weights."""
+    for _ in range(REFITS):
+        position = alignment.aligned_position(track.position)
+        fit = fit_weights(alignment.kind, position, weight=weight)  # type: ignore[arg-type]
+        step = fitted_freedoms(fit, position, first.position - position)
+        alignment = moved_alignment(alignment, fit, step)
+    return alignment
 
 
 # What is compared: scans, or displacements over windows
@@ -223,45 +287,36 @@ def _scans(placed: PlacedTracks, options: Options) -> CommonErrors:
     """Positions of all scans with what each claims after the fit, on the scored axes."""
     index = options.space.columns
     value = np.array([track.position[:, index] for track in placed.tracks])
-    claimed = np.array([_claimed(placed, i) for i in range(len(placed.tracks))])
+    claimed = np.array(
+        [
+            track.position_covariance if claim.covariance is None else claim.covariance
+            for track, claim in zip(placed.tracks, placed.claims, strict=True)
+        ]
+    )
     claimed = claimed[:, :, index][:, :, :, index]
     regular = ~normal.is_singular(claimed.sum(axis=0))
     return CommonErrors(value[:, regular], claimed[:, regular])
 
 
-def _claimed(placed: PlacedTracks, i: int) -> Floats:
-    """What one claims about its residuals. (n, 3, 3)."""
-    track, joint, fit = placed.tracks[i], placed.joints[i], placed.fits[i]
-    claim = claim_of(track)
-    if placed.kind == "none":
-        return track.position_covariance
-    if is_determined(fit, joint, len(claim)) and is_first_order(claim.covariance):
-        return projected_covariance(fit, joint, claim)
-    if placed.kind == "first-pose":
-        return granted_covariance(fit, claim)
-    return track.position_covariance + fit_part(fit, claim)
-
-
 def _windows(placed: PlacedTracks) -> tuple[int, CommonErrors] | None:
-    """Displacements over the shortest horizon, where every joint covariance is known."""
+    """Displacements over the shortest horizon, seen from the body; None unless all integrate it."""
     chosen = horizons(len(placed.tracks[0]))
-    oriented = all(track.about.oriented for track in placed.tracks)
-    if not (placed.is_known and oriented and chosen and placed.kind != "sim3"):
+    reckoned = all(each.joint.level == DEAD_RECKONING and each.oriented for each in placed.claims)
+    if not (reckoned and chosen and placed.kind != "sim3"):
         return None
-    horizon = chosen[0]
-    first = np.arange(0, len(placed.tracks[0]) - horizon, horizon)
-    claims = [claim_of(track) for track in placed.tracks]
-    value = np.array([seen_displacement(claim, first, first + horizon) for claim in claims])
-    claimed = np.array(
-        [
-            motion_covariance(joint, claim, first, first + horizon)
-            for joint, claim in zip(placed.joints, claims, strict=True)
-        ]
-    )
+    first = np.arange(0, len(placed.tracks[0]) - chosen[0], chosen[0])
+    second = first + chosen[0]
+    value, claimed = [], []
+    for each in placed.claims:
+        turn = each.claim.rotation[first]
+        moved = each.claim.position[second] - each.claim.position[first]
+        value.append(so3.rotate_back(turn, moved))
+        in_world = motion_covariance(each.joint, each.claim, first, second)
+        claimed.append(rotate_symmetric(np.swapaxes(so3.matrix(turn), 1, 2), in_world))
     regular = ~np.any([normal.is_singular(each) for each in claimed], axis=0)
     if regular.sum() < FEWEST_WINDOWS:
         return None
-    return horizon, CommonErrors(value[:, regular], claimed[:, regular])
+    return chosen[0], CommonErrors(np.array(value)[:, regular], np.array(claimed)[:, regular])
 
 
 # Each on its own
@@ -270,7 +325,7 @@ def _windows(placed: PlacedTracks) -> tuple[int, CommonErrors] | None:
 def _attribute_all(
     names: list[str], errors: CommonErrors, intervals: Intervals
 ) -> tuple[EstimatorAttribution, ...]:
-    """Each of all; one that is lost is judged against all, and the others without it."""
+    """Each of all; one that is lost is held against all, and the others without it."""
     lost = find_lost(errors)
     others = errors.without(lost)
     level = 1 - 2 * FALSE_ALARMS / len(names)
@@ -322,36 +377,53 @@ def _attribute_one(
     *,
     lost: bool = False,
 ) -> EstimatorAttribution:
-    reported_m = _size(errors.claimed[i])
-    if len(errors.value) < FEWEST:
+    """The three-cornered hat of one, which makes a suspect where k is surely above 1."""
+    value, claimed = errors.value, errors.claimed
+    reported_m = _size(claimed[i])
+    if len(value) < FEWEST:
         return _no_k(name, reported_m, "one of three is lost, and two tell only their sum")
-    good = ~normal.is_singular(errors.claimed[i])
-    if not good.all():
+    if normal.is_singular(claimed[i]).any():
         return _no_k(name, reported_m, "its own covariance is singular on the axes")
-    terms = [_term(errors, i, j, k) for j, k in combinations(_others(errors, i), 2)]
-    weight = np.sum([term.weight for term in terms], axis=0)
-    total = np.sum([term.weight * term.product for term in terms], axis=0)
-    value = float(total.sum() / weight.sum())
-    series = value + (total - value * weight) / weight.mean()  # its mean is k, scan by scan
-    k = intervals.of(series, "mean", "1")
+
+    d, others = value.shape[2], [j for j in range(len(value)) if j != i]
+    trace = np.einsum("inaa->in", claimed)
+    wider = {j: 1 + trace[j] / trace[i] for j in others}
+    squares = {j: normal.nees(value[i] - value[j], claimed[i]) / d for j in others}
+    weight, total = np.zeros((2, value.shape[1]))
+    for j, k in combinations(others, 2):
+        between = normal.nees(value[j] - value[k], claimed[i]) / d
+        # (1 + S_j/S_i)(1 + S_k/S_i) + 1: variance of the term times d, by the claims of all three
+        precision = d / (wider[j] * wider[k] + 1)
+        weight += precision
+        total += precision * 0.5 * (squares[j] + squares[k] - between)
+    mean = float(total.sum() / weight.sum())
+    series = mean + (total - mean * weight) / weight.mean()  # its mean is k, scan by scan
+    found = intervals.of(series, "mean", "1")
     bound = _lower_bound(series, intervals, level)
-    if bound is not None and bound > 1:
-        label: OwnLabel = "suspect" if has_few_samples(k) else "overconfident"
-    else:
-        reason = None if lost else _why_not(errors, i, k, float(weight.sum()))
-        if reason is not None:
-            return _no_k(name, reported_m, reason)
-        label = "suspect" if lost else "cannot tell"
+    sure = bound is not None and bound > 1
+    reason = None if lost or sure else _why_not(len(series), found, float(weight.sum()))
+    if reason is not None:
+        return _no_k(name, reported_m, reason)
+
+    unshared = min(_unshared(squares[j], wider[j], claimed[i], claimed[j]) for j in others)
+    suspect = lost or (sure and unshared > 1)
     return EstimatorAttribution(
         name,
-        label,
-        reported_m * float(np.sqrt(max(k.value, 0.0))),
+        "suspect" if suspect else "cannot tell",
+        reported_m * float(np.sqrt(max(found.value, 0.0))),
         reported_m,
-        _not_negative(k),
+        _not_negative(found),
         None if bound is None else max(bound, 0.0),
-        _range_if_shared(i, terms),
-        lost,
+        max(unshared, 0.0),
+        lost=lost,
     )
+
+
+def _unshared(square: Floats, wider: Floats, own: Floats, other: Floats) -> float:
+    """(D_ij - S_j) / R_i, scans weighted by what i and j claim."""
+    weight = wider**-2
+    theirs = np.einsum("nii->n", np.linalg.solve(own, other)) / own.shape[1]
+    return float(np.sum(weight * (square - theirs)) / np.sum(weight))
 
 
 def _lower_bound(series: Floats, intervals: Intervals, level: float) -> float | None:
@@ -365,40 +437,11 @@ def _no_k(name: str, reported_m: float, reason: str) -> EstimatorAttribution:
     return EstimatorAttribution(name, "not identifiable", None, reported_m, none, None, None)
 
 
-def _others(errors: CommonErrors, i: int) -> list[int]:
-    return [j for j in range(len(errors.value)) if j != i]
-
-
-@dataclass(frozen=True)
-class _Term:
-    """d_ij^T R_i^-1 d_ik / d of every scan, its weight, and the squares that it is made of."""
-
-    pair: tuple[int, int]
-    product: Floats
-    weight: Floats
-    squares: tuple[float, float, float]  # weighted sums of |d_ij|^2, |d_ik|^2, |d_jk|^2 under R_i
-
-
-def _term(errors: CommonErrors, i: int, j: int, k: int) -> _Term:
-    value, claimed = errors.value, errors.claimed
-    d = value.shape[2]
-    size = np.einsum("inaa->in", claimed)
-    # (1 + S_j/S_i)(1 + S_k/S_i) + 1: variance of the term times d, by the claims of all three
-    spread = (1 + size[j] / size[i]) * (1 + size[k] / size[i]) + 1
-    weight = d / spread
-    ij, ik, jk = (
-        normal.nees(value[p] - value[q], claimed[i]) / d for p, q in ((i, j), (i, k), (j, k))
-    )
-    squares = tuple(float(np.sum(weight * each)) for each in (ij, ik, jk))
-    return _Term((j, k), 0.5 * (ij + ik - jk), weight, squares)  # type: ignore[arg-type]
-
-
-def _why_not(errors: CommonErrors, i: int, k: Number, information_sum: float) -> str | None:
+def _why_not(scans: int, k: Number, information_sum: float) -> str | None:
     """Why the differences say nothing of one; None where they do."""
     if k.value <= 0 or (k.low is not None and k.low <= 0):
         return "its errors cannot be told from none: those of others are shared, or far larger"
-    effective = k.n_effective or float(errors.value.shape[1])
-    error = np.sqrt(errors.value.shape[1] / effective / information_sum)
+    error = np.sqrt(scans / (k.n_effective or float(scans)) / information_sum)
     if error > LARGEST_ERROR:
         return "the others are too unsure, or too few scans are independent, to see its errors"
     return None
@@ -408,24 +451,6 @@ def _not_negative(number: Number) -> Number:
     """The part of an interval where a ratio of covariances can lie."""
     low, high = (None if end is None else max(end, 0.0) for end in (number.low, number.high))
     return replace(number, low=low, high=high)
-
-
-def _range_if_shared(i: int, terms: Sequence[_Term]) -> tuple[float, float]:
-    """k_i if any one pair shares part of its error: D_jk then shows 1 - SHARED of S_j + S_k."""
-    weight = sum(float(term.weight.sum()) for term in terms)
-    among = sorted({i, *(member for term in terms for member in term.pair)})
-    found = []
-    for shared in combinations(among, 2):
-        total = 0.0
-        for term in terms:
-            j, k = term.pair
-            ij, ik, jk = (
-                square / (1 - SHARED_PART if tuple(sorted(pair)) == shared else 1.0)
-                for square, pair in zip(term.squares, ((i, j), (i, k), (j, k)), strict=True)
-            )
-            total += 0.5 * (ij + ik - jk)
-        found.append(max(total / weight, 0.0))
-    return min(found), max(found)
 
 
 def _size(covariance: Floats) -> float:
@@ -448,7 +473,7 @@ class Comparison(Result):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes of the tracks and of all pairs, each once."""
+        """Notes of the tracks, of all pairs and of the attribution, each once."""
         told = [
             f"{name_of(track)}: {note}"
             for track in self.tracks
@@ -460,6 +485,7 @@ class Comparison(Result):
             for left in track.provenance.dropped
         ]
         told += [note for pair in self.pairs for note in pair.notes]
+        told += [] if self.attribution is None else self.attribution.notes
         return tuple(dict.fromkeys(told))
 
 
@@ -481,5 +507,5 @@ def compare_all(
     for done, (a, b) in enumerate(both, start=1):
         pairs.append(compare_pair(a, b, options=options, reference=reference))
         told(done, len(both))
-    attribution = attribute(tracks, options=options) if len(tracks) >= FEWEST else None
-    return Comparison(tuple(tracks), options, tuple(pairs), attribution)
+    own = attribute(tracks, options=options, pairs=pairs) if len(tracks) >= FEWEST else None
+    return Comparison(tuple(tracks), options, tuple(pairs), own)

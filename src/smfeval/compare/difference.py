@@ -2,47 +2,31 @@
 
 The alignment minimises sum_t d_t^T (S_A + S_B)_t^-1 d_t, so that scans of which one of the two is
 unsure (an outage) do not move the rest. It takes theta = sum_s A_s d_s from the differences, and
-leaves r_t = d_t - G_t theta. What A claims about r is M J_A M^T (`align.projection`), likewise B;
-if their errors are not opposed, Cov(r) is at most the sum. Where a joint covariance is unknown, the
-fit's own covariance is granted on top of the reported one:
-
-    first pose     S_t + G_t S_0 G_t^T
-    a fit          S_t + m G_t (sum_s A_s S_s A_s^T) G_t^T,   m = scans / independent scans
-
-with m from the residuals: a fit on errors that remember each other is less certain.
+leaves r_t = d_t - G_t theta. What A claims about r is M J_A M^T where its joint covariance is known
+(`evaluation.claim`), likewise B; if their errors are not opposed, Cov(r) is at most the sum.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 
 from smfeval.align.fit import Alignment
 from smfeval.align.gauge import fit_alignment
-from smfeval.align.joint import Claim, Joint, align_joint, is_first_order
-from smfeval.align.projection import (
-    FitWeights,
-    fit_weights,
-    granted_covariance,
-    is_determined,
-    projected_covariance,
-)
+from smfeval.align.joint import Joint
+from smfeval.align.projection import FitWeights, fit_weights
 from smfeval.choices import AlignmentKind
-from smfeval.evaluation.claim import UNFITTED, claimed_joint
-from smfeval.maths import normal, so3
+from smfeval.evaluation.claim import UNFITTED, AlignedClaim, How, align_claim, claimed_joint
+from smfeval.maths import so3
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.symmetric import chunks
 from smfeval.options import Options
 from smfeval.score import Residuals
 from smfeval.score.spaces import PositionSpace
-from smfeval.summarise.number import Intervals
 from smfeval.track import AnyTrack, GaussianTrack
 
 Joints = Sequence[tuple[Joint, str]]  # what each of two tracks claims, and why
-
-How = Literal["reported", "projected", "granted"]
 
 STEPS = 30  # Gauss-Newton steps of the weighted fit
 CONVERGED = 1e-11  # a step moves positions by less than this part of their residual
@@ -60,64 +44,28 @@ class Difference:
         The beliefs after alignment, of every matched scan.
     alignment, left
         The fit, and the scans that it leaves to score.
-    joints
-        Joint covariances that the two claim, each with the reason, in words.
-    fits
-        The fit as a linear map of the errors of A, and of B.
+    claims
+        What A and B claim about the differences.
     """
 
     a: GaussianTrack
     b: GaussianTrack
     alignment: Alignment
     left: Ints
-    joints: tuple[tuple[Joint, str], tuple[Joint, str]]
-    fits: tuple[FitWeights, FitWeights]
+    claims: tuple[AlignedClaim, AlignedClaim]
 
     @property
-    def tracks(self) -> tuple[GaussianTrack, GaussianTrack]:
-        """A and B."""
-        return self.a, self.b
-
-    @property
-    def claims(self) -> tuple[Claim, Claim]:
-        """Poses and covariances of A and of B."""
-        return claim_of(self.a), claim_of(self.b)
-
-    @property
-    def is_fitted(self) -> bool:
-        """Whether positions were fitted."""
-        return self.alignment.kind not in UNFITTED
-
-    @cached_property
     def how(self) -> How:
         """Which covariance the difference is scored under."""
-        if self.alignment.kind == "none":
-            return "reported"
-        return "projected" if all(map(self.is_known, (0, 1))) else "granted"
-
-    def is_known(self, member: int) -> bool:
-        """Whether M J M^T of A (0) or B (1) is known."""
-        claim, (joint, _) = self.claims[member], self.joints[member]
-        known = is_determined(self.fits[member], joint, len(claim))
-        return known and is_first_order(claim.covariance)
+        first, second = (claim.how for claim in self.claims)
+        return first if second == "projected" else second
 
     @cached_property
     def claimed(self) -> tuple[Floats, Floats]:
         """Covariances of the difference that A and B claim, world axes. (n, 3, 3) each."""
-        reported = self.a.position_covariance, self.b.position_covariance
-        if self.how == "reported":
-            return reported
-        found = zip(self.fits, self.joints, self.claims, strict=True)
-        if self.how == "projected":
-            first, second = (projected_covariance(fit, j, claim) for fit, (j, _), claim in found)
-            return first, second
-        if self.alignment.kind == "first-pose" or len(self.left) < len(self.a):
-            first, second = (granted_covariance(fit, claim) for fit, _, claim in found)
-            return first, second
-        spread = self.memory(reported[0] + reported[1])
         first, second = (
-            own + spread * fit_part(fit, claim)
-            for own, (fit, _, claim) in zip(reported, found, strict=True)
+            track.position_covariance if claim.covariance is None else claim.covariance
+            for track, claim in zip((self.a, self.b), self.claims, strict=True)
         )
         return first, second
 
@@ -126,28 +74,11 @@ class Difference:
         """A minus B, in B's world. (n, 3)."""
         return self.a.position - self.b.position
 
-    def memory(self, covariance: Floats) -> float:
-        """Scans per independent scan of the residuals, from those of their NEES.
-
-        Squares of a series that remembers half as well: twice as many scans per independent one.
-        """
-        good = ~normal.is_singular(covariance)
-        if not good.any():
-            return 1.0
-        nees = normal.nees(self.error[good], covariance[good])
-        count = Intervals().of(nees, "mean", "1").n_effective or 1.0
-        return max(2 * len(nees) / count, 1.0)
-
     def residuals(self, space: PositionSpace, scans: Ints) -> Residuals:
         """Differences of some scans with the covariances that A and B claim, on scored axes."""
         index = space.columns
         first, second = (part[scans][:, index][:, :, index] for part in self.claimed)
         return Residuals(self.error[scans][:, index], first, second)
-
-
-def claim_of(track: GaussianTrack) -> Claim:
-    """Poses and covariances of a track."""
-    return Claim(track.position, track.rotation, track.covariance)
 
 
 def joints_of(
@@ -171,27 +102,23 @@ def align_pair(
     if kind not in UNFITTED:
         alignment = fit_weighted(alignment, ours, theirs)
     moved = alignment(ours)
-    assert isinstance(moved, GaussianTrack)
-    (first, why), second = joints
-    first = align_joint(first, alignment.rotation, alignment.scale)
-    fits = fits_of(alignment, moved, theirs)
-    return Difference(moved, theirs, alignment, left, ((first, why), second), fits)
-
-
-def fits_of(
-    alignment: Alignment, a: GaussianTrack, b: GaussianTrack
-) -> tuple[FitWeights, FitWeights]:
-    """The fit as a linear map of the errors of each of the two aligned tracks."""
-    kind = alignment.kind
-    fitted = None if kind in UNFITTED else alignment.fitted_scans
     weight = None
     if kind not in UNFITTED:
-        weight = information(a.position_covariance + b.position_covariance)
-    first, second = (
-        fit_weights(kind, track.position, fitted=fitted, weight=weight)  # type: ignore[arg-type]
-        for track in (a, b)
-    )
-    return first, second
+        weight = information(moved.position_covariance + theirs.position_covariance)
+    still = replace(alignment, rotation=np.eye(3), translation=np.zeros(3), scale=1.0)
+    first = aligned_claim(moved, joints[0], alignment, weight)
+    second = aligned_claim(theirs, joints[1], still, weight)
+    return Difference(moved, theirs, alignment, left, (first, second))
+
+
+def aligned_claim(
+    track: GaussianTrack, joint: tuple[Joint, str], alignment: Alignment, weight: Floats | None
+) -> AlignedClaim:
+    """What a track claims after a weighted fit."""
+    kind: AlignmentKind = alignment.kind  # type: ignore[assignment]
+    found = align_claim(track, joint, alignment, kind, weight)
+    assert found is not None
+    return found
 
 
 def fit_weighted(start: Alignment, ours: GaussianTrack, theirs: GaussianTrack) -> Alignment:
@@ -251,17 +178,3 @@ def moved_alignment(start: Alignment | None, fit: FitWeights, step: Floats) -> A
         translation=fit.origin + about + step[:3],
         scale=stretch * alignment.scale,
     )
-
-
-def fit_part(fit: FitWeights, claim: Claim) -> Floats:
-    """G_t (sum_s A_s S_s A_s^T) G_t^T: the fit's own covariance, scans independent. (n, 3, 3)."""
-    q = fit.jacobian(claim.position[:1]).shape[2]
-    total = np.zeros((q, q))
-    for part in chunks(fit.fitted):
-        A = fit.weights(claim.position, part)
-        total += np.einsum("nij,nkj->ik", A @ claim[part].in_world(), A)
-    out = np.empty((len(claim), 3, 3))
-    for part in chunks(len(claim)):
-        G = fit.jacobian(claim.position[part])[:, :3]
-        out[part] = G @ total @ np.swapaxes(G, 1, 2)
-    return out

@@ -109,7 +109,7 @@ def rename_track(track: GaussianTrack, name: str) -> GaussianTrack:
 class MatchedBeliefs:
     """The matched scans of two beliefs, each in its own world, and what joins the worlds."""
 
-    whole_a: GaussianTrack  # A with all of its scans
+    whole: tuple[GaussianTrack, GaussianTrack]  # with all of their scans
     a: GaussianTrack
     b: GaussianTrack  # moved to the stamps of A
     pairs: Pairs
@@ -132,7 +132,7 @@ def match_beliefs(
     names = name_of(a), name_of(b)
     met, pairs = match_reference(second, nearest_pairs(first, second, options, names), options)
     return MatchedBeliefs(
-        first,
+        (first, second),
         first[pairs.estimate],
         as_gaussian(met)[0],
         pairs=pairs,

@@ -1,24 +1,22 @@
-"""One pair: the difference of two beliefs, scored under the sum of their covariances.
+"""One pair: the difference of two beliefs, scored and judged under the sum of their covariances.
 
 A pair is an evaluation of A against B where B is a reference with a covariance of its own:
-d = t_A - t_B is N(0, S_A + S_B) if both are honest and their errors independent. A fit changes
-that claim (`compare.difference`), and relative motion needs no fit (`compare.relative`).
+d = t_A - t_B is N(0, S_A + S_B) if both are honest and their errors independent. If the errors are
+not opposed at any scan (C_AB + C_AB^T >= 0), its covariance is at most S_A + S_B, and at most twice
+that whatever they do: the judge of a track convicts at least one of the two, and acquits neither.
 """
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
 
 import numpy as np
 
-from smfeval import words
-from smfeval.align.fit import Alignment
+from smfeval.align.fit import Alignment, fit_se3
+from smfeval.align.nuisance import Nuisance, body_motion
 from smfeval.associate import Pairs
-from smfeval.associate.nearest import gap_words
 from smfeval.compare.difference import Difference, Joints, align_pair, joints_of
 from smfeval.compare.frames import MatchedBeliefs, match_beliefs, name_of, rename_track
 from smfeval.compare.hypothesis import Hypothesis, check_hypothesis
-from smfeval.compare.orientation import PairSpace, compare_orientation
 from smfeval.compare.relative import compare_motion
 from smfeval.compare.sensitivity import (
     GaugeRow,
@@ -30,163 +28,36 @@ from smfeval.compare.sensitivity import (
     share_of_a,
 )
 from smfeval.doubts import Doubt, doubts_beside, explanation
+from smfeval.errors import TrackError
 from smfeval.evaluation import REQUIRED_RULES, Options
+from smfeval.evaluation.claim import particle_tails
+from smfeval.evaluation.judging import JudgedTracks, judge_fit
 from smfeval.evaluation.metrics import gap_risk_of
+from smfeval.evaluation.motion import RelativeMotion
 from smfeval.evaluation.result import ScoredScans
-from smfeval.maths.special import chi_squared_tail_quantile
+from smfeval.judge.decide import Facts, Verdict, decide
+from smfeval.maths.arrays import median_of
 from smfeval.score import scores
-from smfeval.score.spaces import path_axes
+from smfeval.score.pose import check_axes
+from smfeval.score.spaces import PoseSpace, RotationSpace, path_axes
+from smfeval.score.tangent import ClaimedAxes, find_claimed
 from smfeval.summarise.inflation import median_chi_squared
-from smfeval.summarise.judgement import DOUBT, Bound
-from smfeval.summarise.number import Intervals, Number, finite_or_none
+from smfeval.summarise.number import Intervals, Number
 from smfeval.summarise.quantities import is_rounding
-from smfeval.summarise.relative import RelativeMotion
-from smfeval.summarise.verdict import ENOUGH_SCANS, FEWEST_SCANS
-from smfeval.summarise.windows import WindowRow
-from smfeval.track import AnyTrack, ParticleTrack
-
-PairLabel = Literal["overconfident", "cannot tell"]
-
-WHATEVER_DEPENDENCE = 2.0  # the largest k_pair of two honest beliefs with opposed errors
-NOT_SURELY = (
-    "not surely above 1, which honest beliefs give and also dishonest ones that share their errors"
-)
-
-
-@dataclass(frozen=True)
-class PairClaim:
-    """The label, the sentence that gives its evidence, and the factor with its interval.
-
-    `evidence` names what decided; `low` is what is sure (95 %): above 1, it convicts.
-    """
-
-    label: PairLabel
-    sentence: str
-    evidence: str = "none"
-    factor: float | None = None
-    low: float | None = None
-    high: float | None = None
-
-    def after_doubt(self, doubt: str | None) -> "PairClaim":
-        """No verdict where something looks wrong that may explain it."""
-        if doubt is None or self.label == "cannot tell":
-            return self
-        return PairClaim("cannot tell", f"cannot tell: {doubt} (as read, {self.sentence})")
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON data."""
-        return {
-            name: finite_or_none(value) if isinstance(value, float) else value
-            for name, value in asdict(self).items()
-        }
-
-
-@dataclass(frozen=True)
-class PairFinding:
-    """One kind of evidence: the factor, the low end that is sure, and its sentence."""
-
-    evidence: str
-    factor: float
-    low: float
-    high: float | None
-    sentence: str
-
-
-def has_few_samples(k: Number) -> bool:
-    """Whether too few independent scans stand behind an interval for it to convict."""
-    return k.n_effective is not None and k.n_effective < ENOUGH_SCANS
-
-
-@dataclass(frozen=True)
-class PairEvidence:
-    """What a claim rests on.
-
-    `lower_bound` is the one-sided 95 % bound of k; None where scans share an error that their
-    series does not show. `anyhow` is k with its limit, however scans depend on each other.
-    """
-
-    scans: int
-    k: Number
-    lower_bound: float | None
-    negligible: bool  # the differences are rounding: both tracks are the same numbers
-    anyhow: Bound
-    motion: RelativeMotion
-    shared: str | None = None  # why there is no lower bound
-
-    def findings(self) -> list[PairFinding]:
-        """All that was found; relative motion, where it can be judged, instead of k_pair."""
-        rows = self.motion.usable
-        found = [_by_row(row, DOUBT / len(rows)) for row in rows]
-        if not rows and self.lower_bound is not None and not has_few_samples(self.k):
-            found.append(_by_k(self.k, self.lower_bound))
-        bounds = [*self.motion.evidence.bounds, self.anyhow]
-        return found + [_by_bound(each) for each in bounds]
-
-
-def _by_k(k: Number, bound: float) -> PairFinding:
-    sure = f"k_pair = {words.number(k.value)}, above {words.number(bound)} with 95 % confidence"
-    sentence = f"{sure}, where honest beliefs give 1 at most"
-    return PairFinding("k_pair", k.value, bound, k.high, sentence)
-
-
-def _by_row(row: WindowRow, doubt: float) -> PairFinding:
-    low, high = row.interval(DOUBT)
-    text = words.quantity(row.k, "1", low, high)
-    found = f"relative motion over {row.horizon} scans has k_pair = {text}"
-    sentence = f"{found}; honest beliefs give 1 at most"
-    return PairFinding("relative motion", row.k, row.interval(doubt)[0], high, sentence)
-
-
-def _by_bound(bound: Bound) -> PairFinding:
-    over = "" if bound.horizon is None else f" over {bound.horizon} scans"
-    size, limit = words.number(bound.k), words.number(bound.limit)
-    sentence = (
-        f"squared differences{over} are {size} times what both claim, which refutes honesty "
-        f"however the scans depend on each other (above {limit})"
-    )
-    return PairFinding(bound.name, bound.k, bound.factor, None, sentence)
-
-
-def claim(a: str, b: str, evidence: PairEvidence) -> PairClaim:
-    """Judge a pair by the evidence whose low end is largest."""
-    open_end = f"cannot tell about {a} and {b}"
-    if evidence.scans < FEWEST_SCANS:
-        shows = "scan shows" if evidence.scans == 1 else "scans show"
-        return PairClaim("cannot tell", f"{open_end}: {evidence.scans} matched {shows} nothing")
-    if evidence.k.value == 0 or evidence.negligible:
-        same = "at least half of the differences are zero; are the two the same track?"
-        return PairClaim("cannot tell", f"{open_end}: {same}")
-    found = evidence.findings()
-    best = max(found, key=lambda each: each.low, default=None)
-    if best is not None and best.low > 1:
-        guilty = f"at least one of {a} and {b} is overconfident: {best.sentence}"
-        beyond = "; above 2, which no dependence between their errors explains"
-        sentence = guilty + beyond * (best.low > WHATEVER_DEPENDENCE)
-        return PairClaim("overconfident", sentence, best.evidence, best.factor, best.low, best.high)
-    best = next((each for each in found if each.evidence in ("relative motion", "k_pair")), best)
-    k = f"k_pair = {words.number(evidence.k.value)}"
-    sentence = f"{open_end}: {k}, {_why_open(evidence, best)}"
-    if best is None:
-        return PairClaim("cannot tell", sentence)
-    return PairClaim("cannot tell", sentence, best.evidence, best.factor, best.low, best.high)
-
-
-def _why_open(evidence: PairEvidence, best: PairFinding | None) -> str:
-    k = evidence.k
-    if best is not None and best.evidence == "relative motion":
-        return f"{best.sentence.partition(';')[0]}; {NOT_SURELY}"
-    if best is not None and best.evidence == "k_pair":
-        return f"lower bound {words.number(best.low)}; {NOT_SURELY}"
-    if evidence.shared is not None:
-        return f"but {evidence.shared}"
-    if k.n_effective is not None and evidence.lower_bound is not None:
-        few = words.number(k.n_effective)
-        return f"but {few} independent scans are too few for a verdict"
-    return f"but {k.reason or 'no interval was asked for'}"
-
+from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
 
 RULES = ("energy", "log")
-TWO_SIDED = 0.9  # level of the interval whose low end is a one-sided 95 % bound
+FEWEST_FITTED = 3  # poses that a fit needs
+
+
+@dataclass(frozen=True)
+class PairSpace:
+    """The verdict on rotation or pose; its k is of what the kindest fit leaves."""
+
+    name: str
+    axes: tuple[str, ...]
+    k: Number
+    claim: Verdict
 
 
 @dataclass(frozen=True, repr=False)
@@ -200,7 +71,7 @@ class Pair:
     scored: ScoredScans
     nees_median: Number
     k: Number
-    lower_bound: float | None  # of k, one-sided 95 %; None where `claim` says why
+    k_paper: float | None  # of the paper: under S_A + S_B after an unweighted fit of SE(3)
     difference: Difference
     motion: RelativeMotion
     k_by_axis: dict[str, float]
@@ -208,10 +79,10 @@ class Pair:
     gauges: tuple[GaugeRow, ...]
     clock: tuple[PairClockRow, ...]
     hypothesis: Hypothesis | None
-    claim: PairClaim
+    claim: Verdict  # on the position
+    body: Nuisance | None  # pose of B's body in A's, and clock, by the kindest fit of poses
     doubts: tuple[Doubt, ...]  # what looks wrong in one of the tracks, or in both together
     notes: tuple[str, ...]
-    no_bound: str | None  # why k has no lower bound
     intervals: Intervals
 
     def __repr__(self) -> str:
@@ -244,9 +115,12 @@ class Pair:
         return min([self.k.value, *gauges, *(row.k for row in self.clock)])
 
     @property
-    def has_few_samples(self) -> bool:
-        """Whether too few independent scans stand behind the lower bound."""
-        return has_few_samples(self.k)
+    def lower_bound(self) -> float | None:
+        """What is sure of the factor: above 1 where one is convicted; None without evidence."""
+        first = self.claim.facts.first
+        if self.claim.at_least is not None or first is None:
+            return self.claim.at_least
+        return min(first.at_least, 1.0)
 
 
 def compare_pair(
@@ -259,8 +133,8 @@ def compare_pair(
 ) -> Pair:
     """Pair in time, align A to B, score the difference, and say what it proves.
 
-    Both tracks are about one body (`frames.in_one_body`). A reference is used only to check the
-    hypothesis of the bound. `sweeps` compares other gauges and clock offsets too.
+    Both tracks are about one body (`frames.in_one_body`), as far as anybody knows. A reference is
+    used only to check that errors are not opposed. `sweeps` compares other gauges and clocks too.
     """
     options = replace(options or Options(), rules=RULES, reference_covariance=True)
     met = match_beliefs(a, b, options, reference)
@@ -270,10 +144,16 @@ def compare_pair(
     counts = particle_counts(a, b).at(met.pairs.estimate, met.pairs.reference)
     kept = counts.at(scored.kept_scans, scored.kept_scans)
 
-    median, k, bound = inflation(scored, kept, options.intervals)
-    motion = compare_motion(difference, options.space)
-    evidence = _evidence(difference, scored, (k, bound), motion)
+    nees, honest = scored.series["nees"], kept.honest_median(scored.residuals)
+    k = options.intervals.of(nees / honest, "median", "1")
+    particles = isinstance(a, ParticleTrack) or isinstance(b, ParticleTrack)
+    judged = _judged(met, difference, None if particles else _pose_space(difference), options)
+    facts = _facts(met, scored, k)
+    fit = None if facts.same else judged.pose_fit
+    body = None if fit is None else fit.values
+    motion = _motion(judged, difference, body)
     doubts = doubts_beside(a, b, met.under(difference.alignment))
+    found = _judge(judged, facts, motion, (a, b), float(median_of(honest)))
     gauges, clock = _sweeps(met, joints, difference, counts, options) if sweeps else ((), ())
     return Pair(
         a=name_of(a),
@@ -281,63 +161,22 @@ def compare_pair(
         pairs=met.pairs,
         alignment=difference.alignment,
         scored=scored,
-        nees_median=median,
+        nees_median=options.intervals.of(nees, "median", "1"),
         k=k,
-        lower_bound=evidence.lower_bound,
+        k_paper=paper_inflation(met.a, met.b, options),
         difference=difference,
         motion=motion,
         k_by_axis=inflation_by_axis(scored, kept, options),
-        spaces=_spaces(a, b, difference, options),
+        spaces=_spaces(judged, facts, doubts),
         gauges=gauges,
         clock=clock,
         hypothesis=_hypothesis(met, reference, options),
-        claim=_judge(met, scored, evidence, bound or k.value).after_doubt(explanation(doubts)),
+        claim=found.after_doubt(explanation(doubts)),
+        body=body,
         doubts=doubts,
         notes=(*met.notes, *_left_out_notes(scored)),
-        no_bound=evidence.shared or k.reason,
         intervals=options.intervals,
     )
-
-
-def _sweeps(
-    met: MatchedBeliefs,
-    joints: Joints,
-    difference: Difference,
-    counts: ParticleCounts,
-    options: Options,
-) -> tuple[tuple[GaugeRow, ...], tuple[PairClockRow, ...]]:
-    """k_pair under other gauges and clock offsets."""
-    at = met.pairs.estimate
-    return (
-        gauge_sweep(met.a, met.b, met.kind, options, joints=joints, counts=counts),
-        clock_sweep(met.whole_a, difference, at, options, counts=counts),
-    )
-
-
-def _hypothesis(
-    met: MatchedBeliefs, reference: AnyTrack | None, options: Options
-) -> Hypothesis | None:
-    if reference is None:
-        return None
-    return check_hypothesis((met.a, met.b), reference, met.kind, options)
-
-
-def _judge(met: MatchedBeliefs, scored: ScoredScans, evidence: PairEvidence, k: float) -> PairClaim:
-    """What is claimed; cannot tell where gaps that were not bridged may explain k_pair."""
-    found = claim(*met.names, evidence)
-    risk = gap_risk_of(scored, met.pairs, np.arange(len(met.pairs)))
-    if found.label == "cannot tell" or risk is None or not risk.may_convict or k > risk.excuse:
-        return found
-    return PairClaim("cannot tell", f"cannot tell: {gap_words(risk)} ({found.sentence})")
-
-
-def _spaces(
-    a: AnyTrack, b: AnyTrack, difference: Difference, options: Options
-) -> tuple[PairSpace, ...]:
-    """Rotation and pose of two Gaussian beliefs; few particles have another law of the NEES."""
-    if isinstance(a, ParticleTrack) or isinstance(b, ParticleTrack):
-        return ()
-    return compare_orientation(difference, options.intervals)
 
 
 def score_difference(found: Difference, name: str, options: Options) -> ScoredScans:
@@ -353,45 +192,143 @@ def score_difference(found: Difference, name: str, options: Options) -> ScoredSc
     return ScoredScans(kept, track[kept], found.b[kept], residuals, series, singular=singular)
 
 
-def _evidence(
-    found: Difference,
-    scored: ScoredScans,
-    k_and_bound: tuple[Number, float | None],
-    motion: RelativeMotion,
-) -> PairEvidence:
-    (k, bound), shared = k_and_bound, None
-    if found.alignment.kind == "first-pose":
-        shared = "all scans share the error of the first, one sample of it"
-    elif len(found.left) < len(found.a):
-        shared = "all scans share the error of the fit at the start"
-    elif found.how == "projected":
-        shared = "no horizon of relative motion has enough windows that are independent"
-    return PairEvidence(
-        len(scored.residuals),
-        k,
-        None if shared else bound,
-        is_rounding(scored.series["ape"], scored.reference.position),
-        _however_dependent(k, scored.residuals.dimension),
-        motion,
-        shared,
+def paper_inflation(a: GaussianTrack, b: GaussianTrack, options: Options) -> float | None:
+    """k_pair as in the paper: nothing is granted; None for fewer poses than a fit needs.
+
+    Median NEES of the difference under S_A + S_B after the unweighted fit of SE(3), over the median
+    of chi-squared.
+    """
+    if len(a) < FEWEST_FITTED:
+        return None
+    moved = fit_se3(a.position, b.position)(a)
+    residuals = options.space.residuals(moved, b)
+    regular = ~residuals.likelihood_terms.singular
+    if not regular.any():
+        return None
+    nees = residuals.likelihood_terms.nees[regular]
+    return float(median_of(nees)) / median_chi_squared(residuals.dimension)
+
+
+# The verdict
+
+
+def _judged(
+    met: MatchedBeliefs, found: Difference, space: PoseSpace | None, options: Options
+) -> JudgedTracks:
+    """The two as the judge sees an estimate and its reference; the former has the body."""
+    own, other = (0, 1) if found.a.about.oriented or not found.b.about.oriented else (1, 0)
+    whole, scans = met.whole[own], (met.pairs.estimate, met.pairs.reference)[own]
+    motion = body_motion(whole.stamp, whole.position, whole.rotation)[scans]
+    return JudgedTracks(
+        found.claims[own],
+        (found.a, found.b)[other],
+        motion.scaled(found.alignment.scale if own == 0 else 1.0),
+        found.left,
+        "se3" if met.kind == "first-pose" else met.kind,
+        options,
+        pose_space=space,
     )
 
 
-def _however_dependent(k: Number, dimension: int) -> Bound:
-    """k and what it stays below for honest beliefs, however the scans depend on each other."""
-    limit = chi_squared_tail_quantile(dimension, DOUBT / 2) / median_chi_squared(dimension)
-    return Bound("any dependence", None, k.value, limit)
+def _pose_space(found: Difference) -> PoseSpace | None:
+    """The axes that both claim; None where they share no rotation, or no axes to see it in."""
+    a, b = found.a[found.left], found.b[found.left]
+    if not (a.about.oriented and b.about.oriented):
+        return None
+    ours, theirs = (find_claimed(each.covariance, each.rotation) for each in (a, b))
+    axes = ClaimedAxes(tuple(row for row in ours.rows if row in theirs.rows), ours.frame)
+    if ours.frame != theirs.frame or not axes.of_rotation().rows:
+        return None
+    try:
+        check_axes(axes.rows)
+    except TrackError:
+        return None
+    return PoseSpace(axes)
 
 
-def inflation(
-    scored: ScoredScans, counts: ParticleCounts, intervals: Intervals
-) -> tuple[Number, Number, float | None]:
-    """Median NEES, k_pair (relative to what honest beliefs have), and its lower bound."""
-    nees = scored.series["nees"]
-    relative = nees / counts.honest_median(scored.residuals)
-    low = replace(intervals, level=TWO_SIDED).of(relative, "median", "1").low
-    k = intervals.of(relative, "median", "1")
-    return intervals.of(nees, "median", "1"), k, finite_or_none(low)
+def _motion(judged: JudgedTracks, found: Difference, body: Nuisance | None) -> RelativeMotion:
+    """Relative motion, with what is open between the bodies and clocks."""
+    is_open = not {"body", "clock"} <= set(judged.options.exact)
+    motion, body = (judged.motion, body) if is_open else (None, None)
+    return compare_motion(found, judged.options.space, motion, body)
+
+
+def _facts(met: MatchedBeliefs, scored: ScoredScans, k: Number) -> Facts:
+    risk = gap_risk_of(scored, met.pairs, np.arange(len(met.pairs)))
+    return Facts(
+        "position",
+        len(scored.residuals),
+        k,
+        track_scans=len(met.pairs),
+        is_fitted=met.kind != "none",
+        same=is_rounding(scored.series["ape"], scored.reference.position),
+        excuse=risk.excuse if risk is not None and risk.may_convict else None,
+        pair=met.names,
+    )
+
+
+def _judge(
+    judged: JudgedTracks,
+    facts: Facts,
+    motion: RelativeMotion,
+    tracks: tuple[AnyTrack, AnyTrack],
+    honest: float,
+) -> Verdict:
+    """The verdict on the position; `honest` is the median NEES that honest beliefs have."""
+    fit = None if facts.same else judged.fit(judged.options.space)
+    if fit is None:
+        return decide(facts)
+    ratio = honest / median_chi_squared(fit.white.shape[1])  # 1, but for few particles
+    fit = replace(fit, white=fit.white / np.sqrt(ratio))
+    tails = max(particle_tails(t) if isinstance(t, ParticleTrack) else 1.0 for t in tracks)
+    stamp = judged.reference.stamp[judged.left]
+    return judge_fit(facts, fit, motion.all_rows, tails, stamp)
+
+
+def _spaces(judged: JudgedTracks, facts: Facts, doubts: tuple[Doubt, ...]) -> tuple[PairSpace, ...]:
+    """Rotation and pose, where both are claimed; by few particles the NEES has another law."""
+    whole = judged.pose_space
+    if not isinstance(whole, PoseSpace) or facts.same:
+        return ()
+    found = []
+    for space in (RotationSpace(whole.claimed.of_rotation()), whole):
+        fit = judged.fit(space)
+        if fit is None:
+            continue
+        k = judged.options.intervals.of(
+            fit.nees / median_chi_squared(space.dimension), "median", "1"
+        )
+        own = replace(facts, space=space.name, k=k)
+        claim = judge_fit(own, fit, (), 1.0, judged.reference.stamp[judged.left])
+        claim = claim.after_doubt(explanation(doubts))
+        found.append(PairSpace(space.name, space.axis_names, k, claim))
+    return tuple(found)
+
+
+# What else is told
+
+
+def _sweeps(
+    met: MatchedBeliefs,
+    joints: Joints,
+    difference: Difference,
+    counts: ParticleCounts,
+    options: Options,
+) -> tuple[tuple[GaugeRow, ...], tuple[PairClockRow, ...]]:
+    """k_pair under other gauges and clock offsets."""
+    at = met.pairs.estimate
+    return (
+        gauge_sweep(met.a, met.b, met.kind, options, joints=joints, counts=counts),
+        clock_sweep(met.whole[0], difference, at, options, counts=counts),
+    )
+
+
+def _hypothesis(
+    met: MatchedBeliefs, reference: AnyTrack | None, options: Options
+) -> Hypothesis | None:
+    if reference is None:
+        return None
+    return check_hypothesis((met.a, met.b), reference, met.kind, options)
 
 
 def inflation_by_axis(

@@ -282,7 +282,7 @@ def clock_sweep(
 
 def refitted(found: Difference, error: Floats) -> Floats:
     """Differences near those of `found`, after the same fit to first order. (n, 3)."""
-    fit, position = found.fits[0], found.a.position
+    fit, position = found.claims[0].fit, found.a.position
     if found.alignment.kind == "none":
         return error
     step = fitted_freedoms(fit, position, error)

@@ -155,17 +155,20 @@ def align_claim(
     own: tuple[Joint, str],
     alignment: Alignment,
     kind: AlignmentKind,
+    weight: Floats | None = None,
 ) -> AlignedClaim | None:
     """The claim of an aligned, matched track; None where it reports no uncertainty.
 
-    `own` is the joint covariance in the estimator's world and the reason for it.
+    `own` is the joint covariance in the estimator's world and the reason for it; `weight` (n, 3, 3)
+    that of each scan in the fit, where it had any.
     """
     belief = estimate.moments if isinstance(estimate, ParticleTrack) else estimate
     if not isinstance(belief, GaussianTrack):
         return None
     claim = Claim(belief.position, belief.rotation, belief.covariance)
     count = alignment.fitted_scans
-    fit = fit_weights(kind, claim.position, fitted=count if kind not in UNFITTED else None)
+    fitted = None if kind in UNFITTED else count
+    fit = fit_weights(kind, claim.position, fitted=fitted, weight=weight)
     joint, reason = own
     joint = align_joint(joint, alignment.rotation, alignment.scale)
     under = partial(

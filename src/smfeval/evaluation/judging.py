@@ -186,15 +186,23 @@ def _judge(scored: SpaceScores, tracks: JudgedTracks | None, *, is_lost: bool) -
     if fit is None:
         return decide(facts)
     fit = _in_units_of(scored.residuals, fit)
-    tails = tracks.claim.tails
-    facts = add_evidence(facts, fit, tracks.rows(name), tails)
-    facts = replace(facts, step_s=_step_s(tracks.reference.stamp[tracks.left], len(fit.white)))
-    found = decide(facts)
-    if found.label == "cannot tell":
-        return decide(replace(facts, decides=_deciding(fit, tails)))
+    stamp = tracks.reference.stamp[tracks.left]
+    found = judge_fit(facts, fit, tracks.rows(name), tracks.claim.tails, stamp)
     if found.label != "overconfident" or is_lost:  # no reference is as bad as one that is lost
         return found
     return replace(found, reference_sigma=_ending_noise(found, fit, tracks, scored.residuals))
+
+
+def judge_fit(
+    facts: Facts, fit: KindestFit, rows: tuple[WindowRow, ...], tails: float, stamp: Ints
+) -> Verdict:
+    """The verdict by what a fit leaves and by relative motion; what would tell, where none is."""
+    facts = add_evidence(facts, fit, rows, tails)
+    facts = replace(facts, step_s=_step_s(stamp, len(fit.white)))
+    found = decide(facts)
+    if found.label != "cannot tell":
+        return found
+    return decide(replace(facts, decides=_deciding(fit, tails)))
 
 
 def is_same(scored: SpaceScores) -> bool:

@@ -29,6 +29,7 @@ Reason = Literal[
     "correlation",
     "hidden by the fit",
     "not shown",
+    "two beliefs",
 ]
 Space = Literal["position", "rotation", "pose"]
 
@@ -72,6 +73,9 @@ class Facts:
         Seconds between the scans of the first evidence.
     coverage
         Share of scans whose 90 % region holds the reference.
+    pair
+        Names of two beliefs, one in the place of the reference: at least one of them is convicted,
+        if their errors are not opposed at any scan, and neither is acquitted.
     """
 
     space: Space
@@ -92,6 +96,7 @@ class Facts:
     no_acquittal: bool = False
     step_s: float = 0.0
     coverage: float | None = None
+    pair: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -224,9 +229,10 @@ def decide(facts: Facts) -> Verdict:
         excused = facts.excuse is not None and (convicted.at_least or 0.0) <= facts.excuse
         return _open(facts, "gaps") if excused else convicted
     acquitted = _by_motion(facts) if facts.rows else _by_averaging(facts)
-    if acquitted.label == "cannot tell" or not facts.no_acquittal:
-        return acquitted
-    return _open(facts, "gaps")
+    if facts.pair is not None and acquitted.reason not in ("freedoms", "correlation"):
+        acquitted = _open(facts, "two beliefs")
+    stands = acquitted.label == "cannot tell" or not facts.no_acquittal
+    return acquitted if stands else _open(facts, "gaps")
 
 
 def _open(facts: Facts, reason: Reason) -> Verdict:

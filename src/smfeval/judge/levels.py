@@ -19,6 +19,7 @@ FEWEST_AVERAGED = 30  # scans: fewer have no second evidence
 WORST_PART = 0.05  # of the scans, without which the first evidence is asked again
 REACHED = 1 / 24  # of the track, that windows must span before they may acquit
 WHITE = 2.0  # neighbouring windows correlated by more than this many sigmas are not independent
+OPPOSED = 2.0  # times S_A + S_B: what two honest beliefs differ by at most, errors all opposed
 STEADY = 10.0  # claims that change more than this between the halves judge nothing
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from smfeval import words
 from smfeval.align.nuisance import Freedom
 from smfeval.judge.decide import Verdict
-from smfeval.judge.levels import LEVEL, TAIL, WORST_PART
+from smfeval.judge.levels import LEVEL, OPPOSED, TAIL, WORST_PART
 from smfeval.maths import so3
 from smfeval.summarise.number import Number
 from smfeval.summarise.windows import WindowRow
@@ -22,6 +22,14 @@ PLAIN = {
     "no errors": "at least half of the errors are zero; is the estimate the reference itself?",
     "doubt": "",
 }
+PAIR_LABELS = {
+    "overconfident": "at least one of {} and {} is overconfident",
+    "cannot tell": "cannot tell about {} and {}",
+}
+SAME_TRACK = "at least half of the differences are zero; are the two the same track?"
+ONE_SIDED = (
+    ", not surely above 1: honest beliefs give that, and dishonest ones that share their errors"
+)
 AVERAGING = "if the errors of this track average out"
 OPEN_WORDS = {
     "lever arm": "extrinsic",
@@ -34,6 +42,8 @@ OPEN_WORDS = {
 def headline(verdict: Verdict) -> str:
     """The label and the reason in a few words."""
     label = f"{verdict.lost} ({verdict.label})" if verdict.lost else verdict.label
+    if verdict.facts.pair is not None:
+        label = PAIR_LABELS[verdict.label].format(*verdict.facts.pair)
     return f"{label}: {_reason(verdict)}"
 
 
@@ -47,9 +57,9 @@ def sentence(verdict: Verdict) -> str:
     return "; ".join(said)
 
 
-def factor_text(k: Number) -> str:
+def factor_text(k: Number, name: str = "k") -> str:
     """k with its interval: 'k = 181 [111, 1,202]'."""
-    return f"k = {words.quantity(k.value, '1', k.low, k.high)}"
+    return f"{name} = {words.quantity(k.value, '1', k.low, k.high)}"
 
 
 def excuse_text(verdict: Verdict) -> str | None:
@@ -82,10 +92,19 @@ def _tight(verdict: Verdict) -> str:
         "averaging": AVERAGING,
         "relative motion": "by relative motion",
     }[verdict.by]
-    size = f"{factor_text(k)}, at least {least} {sure}"
+    size = f"{_factor(verdict)}, at least {least} {sure}"
+    errors, sigma = "errors", "the reported sigma"
+    if verdict.facts.pair is not None:
+        errors, sigma = "differences", "the sigma that both claim"
     if k.value <= 1:
-        return f"the largest errors are beyond the claim ({size})"
-    return f"errors are {_sigmas(verdict)} the reported sigma ({size})"
+        return f"the largest {errors} are beyond the claim ({size})"
+    return f"{errors} are {_sigmas(verdict)} {sigma} ({size})"
+
+
+def _factor(verdict: Verdict) -> str:
+    """k of a track or of a pair."""
+    assert verdict.facts.k is not None
+    return factor_text(verdict.facts.k, "k" if verdict.facts.pair is None else "k_pair")
 
 
 def _sigmas(verdict: Verdict) -> str:
@@ -125,13 +144,14 @@ def _within(verdict: Verdict) -> float:
 def _why_open(verdict: Verdict) -> str:
     """Why no verdict is possible, and what would tell."""
     facts, reason = verdict.facts, verdict.reason
+    if reason == "no errors" and facts.pair is not None:
+        return SAME_TRACK
     if reason is None or reason in PLAIN:
         shows = "scan shows" if facts.scans == 1 else "scans show"
         return verdict.doubt or PLAIN[reason or "doubt"].format(scans=facts.scans, shows=shows)
-    assert facts.k is not None
     names = words.join(dict.fromkeys(OPEN_WORDS.get(each, each) for each in facts.decides))
     why = {
-        "gaps": ", but the stamps of estimate and reference are too far apart",
+        "gaps": ", but the stamps of the two tracks are too far apart",
         "horizons disagree": ", but too tight over some horizons and too wide over others",
         "freedoms": f", but another {names} ({values_text(verdict, facts.decides)}) would "
         "explain it; is it exact?",
@@ -139,8 +159,9 @@ def _why_open(verdict: Verdict) -> str:
         "hidden by the fit": " after alignment, which honest and dishonest beliefs could give "
         "(longer or more tracks, or one common frame, would tell)",
         "not shown": f"{_not_shown(verdict)} {MORE}",
+        "two beliefs": ONE_SIDED,
     }
-    return f"{factor_text(facts.k)}{why[reason]}"
+    return f"{_factor(verdict)}{why[reason]}"
 
 
 def _not_shown(verdict: Verdict) -> str:
@@ -174,6 +195,7 @@ def support(verdict: Verdict) -> list[str]:
         opened = words.join(dict.fromkeys(OPEN_WORDS[e] for e in facts.freedoms if e in OPEN_WORDS))
         said += [f"it holds for any {opened}"] if opened else []
         said += [row_text(verdict.row)] if verdict.row is not None else []
+        said += [_dependence_text(verdict)] if facts.pair is not None else []
         more = 0.0 if facts.second is None else facts.second.low
         if verdict.by == "any correlation" and more > (verdict.at_least or 0.0):
             said.append(f"at least {words.number(more)} {AVERAGING}")
@@ -187,6 +209,14 @@ def support(verdict: Verdict) -> list[str]:
     if excuse is not None and verdict.reason != "correlation":
         said.append(excuse)
     return said
+
+
+def _dependence_text(verdict: Verdict) -> str:
+    """What is asked of how the errors of two beliefs depend on each other."""
+    if (verdict.at_least or 0.0) > OPPOSED:
+        return "above 2, which no dependence between their errors explains"
+    at = "" if verdict.by == "relative motion" else " at any scan"
+    return f"if their errors are not opposed{at}"
 
 
 def evidence_text(verdict: Verdict) -> str | None:
@@ -208,7 +238,8 @@ def evidence_text(verdict: Verdict) -> str | None:
 def fitted_text(verdict: Verdict) -> str | None:
     """Lever arm, body rotation and clock that are kindest to the estimate; None where closed."""
     text = values_text(verdict, verdict.facts.freedoms)
-    return f"{text} would be kindest to the estimate" if text else None
+    whom = "the estimate" if verdict.facts.pair is None else "the two"
+    return f"{text} would be kindest to {whom}" if text else None
 
 
 def _noise_text(verdict: Verdict) -> str:

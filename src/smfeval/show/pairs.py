@@ -1,21 +1,20 @@
 """Beliefs compared with each other, as text."""
 
-from collections.abc import Iterator
 from dataclasses import replace
+from functools import reduce
 
 import numpy as np
 
 from smfeval import words
 from smfeval.compare import Attribution, Comparison, Pair
-from smfeval.compare.attribution import SHARED_PART, EstimatorAttribution
+from smfeval.compare.attribution import EstimatorAttribution
 from smfeval.compare.frames import name_of
 from smfeval.compare.hypothesis import Hypothesis
-from smfeval.doubts import Doubt
+from smfeval.judge.sentences import evidence_text, fitted_text, support
 from smfeval.show.check import REPRESENTATION_WORDS, doubt_text, frames
 from smfeval.show.scores import relative_rows
 from smfeval.summarise.inflation import median_chi_squared
 
-SHARED_PERCENT = words.level(SHARED_PART)
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 BOUND_SENTENCE = (
@@ -33,7 +32,7 @@ def text(comparison: Comparison, *, verbose: bool = False) -> str:
     bound = BOUND_SENTENCE if verbose else SHORT_BOUND
     if comparison.attribution is None:
         (pair,) = comparison.pairs
-        first = pair.claim.sentence if verbose else headline(pair)
+        first = pair.claim.sentence if verbose else pair.claim.headline
         found = _pair_rows(pair) if verbose else _brief_rows(pair)
         rows = [*reading, *found, ("bound", bound), *notes, *NEXT[verbose]]
         return f"{first}\n{words.columns(rows)}\n"
@@ -65,20 +64,22 @@ def _with_short_names(comparison: Comparison) -> Comparison:
     if own is not None:
         renamed = (replace(each, name=short[each.name]) for each in own.estimators)
         own = replace(own, estimators=tuple(renamed))
-    pairs = (
-        replace(pair, a=short[pair.a], b=short[pair.b], doubts=tuple(_renamed(pair.doubts, short)))
-        for pair in comparison.pairs
+    pairs = tuple(_short_pair(pair, short) for pair in comparison.pairs)
+    return replace(comparison, pairs=pairs, attribution=own)
+
+
+def _short_pair(pair: Pair, short: dict[str, str]) -> Pair:
+    """The pair with other names of the tracks, in sentences on what looks wrong too."""
+
+    def brief(sentence: str) -> str:
+        return reduce(lambda text, name: text.replace(name, short[name]), short, sentence)
+
+    a, b, claim = short[pair.a], short[pair.b], pair.claim
+    claim = replace(
+        claim, facts=replace(claim.facts, pair=(a, b)), doubt=claim.doubt and brief(claim.doubt)
     )
-    return replace(comparison, pairs=tuple(pairs), attribution=own)
-
-
-def _renamed(doubts: tuple[Doubt, ...], short: dict[str, str]) -> Iterator[Doubt]:
-    """The doubts with other names of the tracks in their sentences."""
-    for doubt in doubts:
-        sentence = doubt.sentence
-        for name, brief in short.items():
-            sentence = sentence.replace(name, brief)
-        yield replace(doubt, sentence=sentence)
+    doubts = tuple(replace(each, sentence=brief(each.sentence)) for each in pair.doubts)
+    return replace(pair, a=a, b=b, claim=claim, doubts=doubts)
 
 
 NEXT: dict[bool, list[tuple[str, str]]] = {
@@ -89,27 +90,10 @@ NEXT: dict[bool, list[tuple[str, str]]] = {
 
 def last_lines(comparison: Comparison) -> list[str]:
     """What `-q` prints: a line for each pair, and one on who is to blame."""
-    lines = [headline(pair) for pair in comparison.pairs]
+    lines = [pair.claim.headline for pair in comparison.pairs]
     if comparison.attribution is not None:
         lines.append(attribution_sentence(comparison.attribution))
     return lines
-
-
-def headline(pair: Pair) -> str:
-    """What is proved of a pair, in a few words."""
-    found = pair.claim
-    if found.factor is None or found.low is None:
-        return found.sentence
-    size, sure = words.number(found.factor), words.number(found.low)
-    of = "relative motion has " if found.evidence == "relative motion" else ""
-    by_k = found.evidence in ("k_pair", "relative motion")
-    if found.label == "overconfident":
-        how = f"{of}k_pair {size}, surely above {sure}"
-        how = how if by_k else f"squared differences {size} times what both claim"
-        return f"at least one of {pair.a} and {pair.b} is overconfident: {how}"
-    if not by_k:
-        return found.sentence
-    return f"cannot tell about {pair.a} and {pair.b}: {of}k_pair {size}, not surely above 1"
 
 
 def _brief_rows(pair: Pair) -> list[tuple[str, str]]:
@@ -119,14 +103,11 @@ def _brief_rows(pair: Pair) -> list[tuple[str, str]]:
     offset = f", offset {words.duration(pairs.offset_s)}" if pairs.offset_s else ""
     moved = "" if pairs.moves is None else ", moved over the gaps"
     aligned = "not aligned" if alignment.kind == "none" else f"aligned by {alignment.kind}"
-    bound = pair.lower_bound
-    why = pair.no_bound or "no interval was asked for"
-    sure = f"no lower bound: {why}" if bound is None else f"surely above {words.number(bound)}"
-    few = ", by too few independent scans" if bound is not None and pair.has_few_samples else ""
+    holds = "; ".join(support(pair.claim))
     return [
-        ("k_pair", f"{pair.k}, {sure}{few}"),
-        ("least", f"{words.number(pair.k_least)} under other clocks and open gauges"),
-        *_brief_motion_rows(pair),
+        ("k_pair", str(pair.k)),
+        *([("holds", holds)] if holds else []),
+        *relative_rows(pair.motion, pair.intervals)[:1],
         *_brief_space_rows(pair),
         ("difference", f"mean {pair.distance}; energy {pair.energy}"),
         ("matched", f"{matched}{offset}{moved}; {aligned}"),
@@ -134,22 +115,19 @@ def _brief_rows(pair: Pair) -> list[tuple[str, str]]:
     ]
 
 
+def paper_text(pair: Pair) -> str:
+    """'1.82 as in the paper (unweighted fit of SE(3), nothing granted)'."""
+    found = "none" if pair.k_paper is None else words.number(pair.k_paper)
+    return f"{found} as in the paper (unweighted fit of SE(3), nothing granted)"
+
+
 def _brief_space_rows(pair: Pair) -> list[tuple[str, str]]:
     texts = [
         f"{'' if each.name == 'rotation' else each.name + ' '}k_pair {words.number(each.k.value)}, "
-        f"{'overconfident' if each.convicts else 'cannot tell'}"
+        f"{each.claim.label}"
         for each in pair.spaces
     ]
     return [("rotation", "; ".join(texts))] if texts else []
-
-
-def _brief_motion_rows(pair: Pair) -> list[tuple[str, str]]:
-    worst = pair.motion.worst_bound
-    if worst is None:
-        return relative_rows(pair.motion, pair.intervals)[:1]
-    k, limit = words.number(worst.k), words.number(worst.limit)
-    over = "" if worst.horizon is None else f" over {worst.horizon} scans"
-    return [("relative", f"motion{over}: k_pair {k} at least; above {limit} convicts")]
 
 
 def attribution_sentence(found: Attribution) -> str:
@@ -158,25 +136,15 @@ def attribution_sentence(found: Attribution) -> str:
         return f"attribution: not identifiable, {found.reason}"
     guilty = [own for own in found.estimators if own.label == "overconfident"]
     if guilty:
-        names = ", ".join(
-            f"{own.name} (k above {words.number(own.lower_bound or 0)})" for own in guilty
+        names = words.join(
+            f"{own.name} (at least {words.number(own.at_least or 0)})" for own in guilty
         )
-        firm = all(own.k_if_shared is not None and own.k_if_shared[0] > 1 for own in guilty)
-        also = f" or two of them share {SHARED_PERCENT} of their variance" if firm else ""
-        return f"attribution: overconfident, if the errors are uncorrelated{also}: {names}"
-    suspects = [
-        f"{own.name} (k {words.number(own.k.value)})"
-        for own in found.estimators
-        if _is_suspect(own)
-    ]
+        return f"attribution: overconfident, unless the others are wrong together: {names}"
+    suspects = [own for own in found.estimators if own.label == "suspect"]
     if suspects:
-        few = "too few independent scans to prove it"
-        return f"attribution: suspect, if the errors are uncorrelated, {few}: {', '.join(suspects)}"
+        names = words.join(f"{own.name} (k {words.number(own.k.value)})" for own in suspects)
+        return f"attribution: suspect, if the errors are uncorrelated, but not proved: {names}"
     return "attribution: cannot tell which of them is overconfident"
-
-
-def _is_suspect(own: EstimatorAttribution) -> bool:
-    return own.label == "suspect"
 
 
 def k_pair_matrix(comparison: Comparison) -> str:
@@ -197,10 +165,8 @@ def _letter(index: int) -> str:
 
 
 def _k_pair_cell(pair: Pair) -> str:
-    bound = (
-        "-" if pair.lower_bound is None or pair.has_few_samples else words.number(pair.lower_bound)
-    )
-    return f"{words.number(pair.k.value)} ({bound})"
+    least = pair.claim.at_least
+    return f"{words.number(pair.k.value)} ({'-' if least is None else words.number(least)})"
 
 
 def _pair_block(pair: Pair) -> str:
@@ -223,22 +189,13 @@ def _reading_rows(comparison: Comparison) -> list[tuple[str, str]]:
 HOW_WORDS = {
     "projected": "scored under what both claims leave after the fit (M J M^T)",
     "granted": "scored under the summed covariances and that of the fit, which is granted",
+    "after a fit": "scored under the summed covariances, which know nothing of the fit",
 }
-
-
-def pair_motion_rows(pair: Pair, *, verbose: bool = False) -> list[tuple[str, str]]:
-    """k_pair of relative motion over horizons, or where a joint covariance is unknown a bound."""
-    worst = pair.motion.worst_bound
-    if worst is None:
-        return relative_rows(pair.motion, pair.intervals, verbose=verbose)
-    limit = f"above {words.number(worst.limit)} convicts"
-    text = f"motion over {worst.horizon} scans: k_pair {words.number(worst.k)} at least, {limit}"
-    return [("relative", f"{text} ({worst.name}, any correlation)")]
 
 
 def claim_reasons(pair: Pair) -> list[tuple[str, str]]:
     """What either says of how its errors of different scans move together."""
-    reasons = [why for _, why in pair.difference.joints]
+    reasons = [claim.reason for claim in pair.difference.claims]
     return list(zip((pair.a, pair.b), reasons, strict=True))
 
 
@@ -255,10 +212,11 @@ def _pair_rows(pair: Pair) -> list[tuple[str, str]]:
         ("energy", str(pair.energy)),
         ("log score", str(pair.log)),
         ("NEES", median),
-        ("k_pair", _k_text(pair)),
-        *pair_motion_rows(pair, verbose=True),
+        ("k_pair", f"{pair.k}; {paper_text(pair)}"),
+        *[("judged", text) for text in judged_texts(pair)],
+        *relative_rows(pair.motion, pair.intervals, verbose=True),
         ("by axis", ", ".join(f"{name} {words.number(k)}" for name, k in pair.k_by_axis.items())),
-        *((each.name, f"k_pair {each.k}; {each.sentence}") for each in pair.spaces),
+        *((each.name, each.claim.sentence) for each in pair.spaces),
         *[("by gauge", line) for line in _by_gauge(pair)],
     ]
     if pair.clock:
@@ -288,13 +246,10 @@ def _gauge_text(pair: Pair) -> str:
     return f"{alignment.kind}, {alignment.freedoms} freedoms{residual}{free}"
 
 
-def _k_text(pair: Pair) -> str:
-    if pair.lower_bound is None:
-        return f"{pair.k}; no lower bound: {pair.no_bound or 'no interval was asked for'}"
-    samples = pair.k.n_effective
-    effective = "" if samples is None else f"; {words.number(samples)} independent scans"
-    few = ", too few to rest on" if pair.has_few_samples else ""
-    return f"{pair.k}, at least {words.number(pair.lower_bound)} (95 % one-sided{effective}{few})"
+def judged_texts(pair: Pair) -> list[str]:
+    """What the kindest fit leaves, and its extrinsic and clock."""
+    texts = (evidence_text(pair.claim), fitted_text(pair.claim))
+    return [text for text in texts if text is not None]
 
 
 def _by_gauge(pair: Pair) -> list[str]:
@@ -324,8 +279,8 @@ def _hypothesis_rows(pair: Pair, found: Hypothesis) -> list[tuple[str, str]]:
             chance = "by chance or not, for they wander"
         size = words.factor(found.factor)
         verdict = f"opposed in part, {chance}: k_pair could be {size} too large"
-        if pair.lower_bound is not None:
-            verdict += f", the lower bound is then {words.number(pair.lower_bound / found.factor)}"
+        if pair.claim.at_least is not None:
+            verdict += f", at least {words.number(pair.claim.at_least / found.factor)} is then sure"
     return [
         ("errors", f"shared part by direction {values} (of -0.5 to 0.5): {verdict}"),
         ("", f"k of each against the reference: {own} ({words.count(found.scans, 'scan')})"),
@@ -336,11 +291,11 @@ def _hypothesis_rows(pair: Pair, found: Hypothesis) -> list[tuple[str, str]]:
 def _attribution_rows(found: Attribution) -> list[tuple[str, str]]:
     if found.reason:
         return [("own k", f"not identifiable: {found.reason}")]
-    head = ["", "k", "at least", "error", "reported", f"k if two share {SHARED_PERCENT}", "label"]
+    head = ["", "k", "k if two share", "error", "reported", "at least", "label"]
     lines = words.table([head, *(_own_row(own) for own in found.estimators)], right=True)
     how = f"{words.count(found.scans, 'common scan')}, {aligned_words(found)}"
     what = "" if found.horizon is None else f"displacements over {found.horizon} scans, "
-    assumed = f"{what}second moments per axis, errors assumed uncorrelated"
+    assumed = f"k: {what}second moments per axis, errors assumed uncorrelated"
     rows = [("own k", line) for line in lines]
     rows += [("attribution", f"{how}; {assumed}")]
     rows += [("attribution", lost_note(own)) for own in found.estimators if own.lost]
@@ -362,9 +317,8 @@ def lost_note(own: EstimatorAttribution) -> str:
 
 
 def _own_row(own: EstimatorAttribution) -> list[str]:
+    least = "-" if own.at_least is None else words.number(own.at_least)
     if own.sigma_m is None or own.k_if_shared is None:
-        return [own.name, "-", "-", "-", words.length(own.reported_m), "-", own.label]
-    bound = "-" if own.lower_bound is None else words.number(own.lower_bound)
+        return [own.name, "-", "-", "-", words.length(own.reported_m), least, own.label]
     sizes = [words.length(own.sigma_m), words.length(own.reported_m)]
-    low, high = own.k_if_shared
-    return [own.name, str(own.k), bound, *sizes, words.number_range((low, high)), own.label]
+    return [own.name, str(own.k), words.number(own.k_if_shared), *sizes, least, own.label]

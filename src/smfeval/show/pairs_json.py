@@ -7,7 +7,7 @@ from smfeval.compare import Attribution, Comparison, Pair
 from smfeval.compare.attribution import EstimatorAttribution
 from smfeval.compare.frames import name_of
 from smfeval.compare.hypothesis import Hypothesis
-from smfeval.compare.orientation import PairSpace
+from smfeval.compare.pair import PairSpace
 from smfeval.show.pairs import attribution_sentence
 from smfeval.summarise.number import finite_or_none
 from smfeval.track import AnyTrack
@@ -51,6 +51,7 @@ def _pair_data(pair: Pair) -> dict[str, Any]:
         "alignment": pair.alignment.kind,
         "residual_m": finite_or_none(pair.alignment.residual_m),
         "k_pair": pair.k.to_dict() | {"lower_bound": finite_or_none(pair.lower_bound)},
+        "k_pair_paper": finite_or_none(pair.k_paper),
         "k_least": finite_or_none(pair.k_least),
         "effective_scans": finite_or_none(pair.k.n_effective),
         "nees_median": pair.nees_median.to_dict(),
@@ -63,11 +64,10 @@ def _pair_data(pair: Pair) -> dict[str, Any]:
         "verdict": pair.claim.to_dict(),
         "scored_under": pair.difference.how,
         "joint": [
-            {"track": name, "kind": joint.kind, "level": joint.level, "reason": why}
-            for name, (joint, why) in zip((pair.a, pair.b), pair.difference.joints, strict=True)
+            {"track": name, **claim.to_dict()}
+            for name, claim in zip((pair.a, pair.b), pair.difference.claims, strict=True)
         ],
         "relative_motion": pair.motion.row_dicts(),
-        "relative_bounds": pair.motion.bound_dicts(),
         "gauge_sensitivity": [asdict(row) for row in pair.gauges],
         "clock_sweep": [asdict(row) for row in pair.clock],
         "hypothesis": _hypothesis_data(pair.hypothesis),
@@ -80,9 +80,8 @@ def _space_data(space: PairSpace) -> dict[str, Any]:
     return {
         "name": space.name,
         "axes": list(space.axes),
-        "k_pair": space.k.to_dict() | {"lower_bound": finite_or_none(space.lower_bound)},
-        "label": "overconfident" if space.convicts else "cannot tell",
-        "reason": space.reason,
+        "k_pair": space.k.to_dict(),
+        "verdict": space.claim.to_dict(),
     }
 
 
@@ -110,10 +109,11 @@ def _own_data(own: EstimatorAttribution) -> dict[str, Any]:
     return {
         "name": own.name,
         "label": own.label,
+        "at_least": finite_or_none(own.at_least),
         "k": own.k.to_dict() | {"lower_bound": finite_or_none(own.lower_bound)},
         "effective_scans": finite_or_none(own.k.n_effective),
         "sigma_m": finite_or_none(own.sigma_m),
         "reported_m": finite_or_none(own.reported_m),
         "lost": own.lost,
-        "k_if_shared": None if own.k_if_shared is None else list(own.k_if_shared),
+        "k_if_shared": finite_or_none(own.k_if_shared),
     }

@@ -220,12 +220,7 @@ def windows(
     level, up = joint.level or 6, np.array(joint.up)
     first, second = window_ends(joint, horizon, len(claim)) if ends is None else ends
     start, end = claim[first], claim[second]
-    if known:
-        claimed = relative_covariance(joint, claim, first, second)[:, :3, :3]
-        claimed = rotate_symmetric(so3.matrix(end.rotation), claimed)
-    else:
-        early, late = covariances_at_end(level, start, end, up)
-        claimed = late - early
+    claimed = motion_covariance(joint, claim, first, second)
     if reference_covariance is not None:
         noise = claim.with_covariance(reference_covariance)
         early, late = covariances_at_end(level, noise[first], noise[second], up)
@@ -391,6 +386,16 @@ def covariances_at_end(level: int, start: Claim, end: Claim, up: Floats) -> tupl
     """Position covariance at p_j, in world axes, of scan i carried there and of scan j."""
     early = integrated_covariance(level, start.position - end.position, start.in_world(), up)
     return early[:, :3, :3], end.in_world()[:, :3, :3]
+
+
+def motion_covariance(joint: Joint, claim: Claim, first: Ints, second: Ints) -> Floats:
+    """Claimed covariance of displacements seen from the body at their start, in world axes."""
+    start, end = claim[first], claim[second]
+    if joint.kind == "given":
+        known = relative_covariance(joint, claim, first, second)[:, :3, :3]
+        return rotate_symmetric(so3.matrix(end.rotation), known)
+    early, late = covariances_at_end(joint.level or 6, start, end, np.array(joint.up))
+    return late - early
 
 
 def rotate_symmetric(rotation: Floats, covariance: Floats) -> Floats:

@@ -28,12 +28,13 @@ from smfeval.show.page.plots import drawn_tracks, thinning_note
 from smfeval.show.pairs import (
     BOUND_SENTENCE,
     HOW_WORDS,
-    SHARED_PERCENT,
     aligned_words,
     attribution_sentence,
     claim_reasons,
-    pair_motion_rows,
+    judged_texts,
+    paper_text,
 )
+from smfeval.show.scores import relative_rows
 
 DECADES = 3  # k_pair of 1000 and more has the deepest colour
 TOO_FEW_FREEDOMS = "no: fewer freedoms than the tracks leave open"
@@ -110,26 +111,17 @@ def _attribution(found: Attribution) -> dict[str, Any]:
         "scans": words.count(found.scans, "common scan"),
         "gauge": aligned_words(found),
         "what": "" if found.horizon is None else f"displacements over {found.horizon} scans, ",
-        "shared": SHARED_PERCENT,
     }
 
 
 def _attribution_row(own: EstimatorAttribution) -> Row:
-    name = Cell(own.name + " (lost: the others are judged without it)" * own.lost)
-    label = Cell(own.label, is_label=True)
+    name = Cell(own.name + " (lost: the k of the others is without it)" * own.lost)
+    label, least = Cell(own.label, is_label=True), plain_cell(own.at_least)
     reported = length_cell(own.reported_m)
-    if own.sigma_m is None or own.k_if_shared is None:
-        return name, label, DASH, DASH, DASH, reported, DASH
-    low, high = own.k_if_shared
-    return (
-        name,
-        label,
-        number_cell(own.k),
-        plain_cell(own.lower_bound),
-        length_cell(own.sigma_m),
-        reported,
-        Cell(f"{words.number(low)} to {words.number(high)}"),
-    )
+    if own.sigma_m is None:
+        return name, label, least, DASH, DASH, DASH, reported
+    shared, error = plain_cell(own.k_if_shared), length_cell(own.sigma_m)
+    return name, label, least, number_cell(own.k), shared, error, reported
 
 
 def _pair(pair: Pair, short: str) -> dict[str, Any]:
@@ -158,14 +150,13 @@ def _pair(pair: Pair, short: str) -> dict[str, Any]:
 
 
 def _numbers(pair: Pair) -> Iterator[Fact]:
-    bound = f"none: {pair.no_bound}" if pair.no_bound else "none"
-    if pair.lower_bound is not None:
-        bound = words.number(pair.lower_bound)
-    few = ", too few independent scans to rest on" * pair.has_few_samples
     yield Fact("verdict", sentence(pair.claim.sentence))
-    yield Fact("k_pair", str(pair.k))
-    yield Fact("at least", bound + few)
-    for title, text in pair_motion_rows(pair, verbose=True):
+    yield Fact("k_pair", f"{pair.k}; {paper_text(pair)}")
+    for text in judged_texts(pair):
+        yield Fact("judged", text)
+    for each in pair.spaces:
+        yield Fact(each.name, sentence(each.claim.sentence))
+    for title, text in relative_rows(pair.motion, pair.intervals, verbose=True):
         yield Fact(title, text)
     yield Fact("least", f"{words.number(pair.k_least)} over the clocks and open gauges below")
     yield Fact("median NEES", str(pair.nees_median))
