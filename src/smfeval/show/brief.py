@@ -96,7 +96,7 @@ def _size_rows(evaluation: Evaluation) -> Rows:
 def _support_rows(evaluation: Evaluation) -> Rows:
     """What the verdict holds for, and what would end it."""
     said = "; ".join(support(evaluation.verdict))
-    return [("holds", said)] if said else []
+    return [("evidence", said)] if said else []
 
 
 def _scores_text(evaluation: Evaluation) -> str:
