@@ -216,8 +216,8 @@ def place_tracks(
 ) -> PlacedTracks:
     """All tracks in the world of the first, on the scans of the first that all others meet.
 
-    Each is moved to the body of the first that its pair with the first found, and fitted under the
-    same weights, so that one fit is common to all.
+    Each is moved to the body of the first that its pair with the first found, if the two agree in
+    it, and fitted under the same weights, so that one fit is common to all.
     """
     gaussian = [as_gaussian(track)[0] for track in tracks]
     agree_on_body(gaussian)
@@ -225,7 +225,7 @@ def place_tracks(
     first, *others = _common_scans(gaussian, options)
     if "body" not in options.exact:
         others = [
-            track if pair.body is None else at_body(track, pair.body)
+            track if pair.body is None or pair.claim.at_least else at_body(track, pair.body)
             for track, pair in zip(others, pairs, strict=True)
         ]
     matched = [first, *others]

@@ -29,6 +29,7 @@ from smfeval.evaluation.motion import RelativeMotion, SeenMotion, score_motion, 
 from smfeval.evaluation.result import SpaceScores
 from smfeval.judge.decide import Facts, Space, Verdict, decide
 from smfeval.judge.evidence import any_correlation, averaging, usable_rows
+from smfeval.judge.levels import FEWEST_SCANS
 from smfeval.maths import so3
 from smfeval.maths.arrays import Floats, Ints, median_of
 from smfeval.maths.stamps import NANOSECONDS
@@ -138,11 +139,11 @@ class JudgedTracks:
         )
 
     def fit(self, space: AnySpace) -> KindestFit | None:
-        """The kindest fit of a space; None where no scan has a regular covariance."""
+        """The kindest fit of a space; None where too few scans have a regular covariance."""
         if isinstance(space, PoseSpace) and "pose_fit" in vars(self):
             return self.pose_fit
         poses = self.poses(space).thin()
-        return fit_kindest(poses, self.freedoms(poses)) if len(poses) else None
+        return fit_kindest(poses, self.freedoms(poses)) if len(poses) >= FEWEST_SCANS else None
 
 
 def judge_space(

@@ -75,7 +75,9 @@ def _short_pair(pair: Pair, short: dict[str, str]) -> Pair:
         return reduce(lambda text, name: text.replace(name, short[name]), short, sentence)
 
     a, b, claim = short[pair.a], short[pair.b], pair.claim
-    claim = replace(claim, facts=replace(claim.facts, pair=(a, b)), doubt=claim.doubt and brief(claim.doubt))
+    claim = replace(
+        claim, facts=replace(claim.facts, pair=(a, b)), doubt=claim.doubt and brief(claim.doubt)
+    )
     doubts = tuple(replace(each, sentence=brief(each.sentence)) for each in pair.doubts)
     return replace(pair, a=a, b=b, claim=claim, doubts=doubts)
 
@@ -105,7 +107,7 @@ def _brief_rows(pair: Pair) -> list[tuple[str, str]]:
     return [
         ("k_pair", str(pair.k)),
         *([("holds", holds)] if holds else []),
-        *relative_rows(pair.motion, pair.intervals)[:1],
+        *(relative_rows(pair.motion, pair.intervals)[:1] if pair.motion.rows else []),
         *_brief_space_rows(pair),
         ("difference", f"mean {pair.distance}; energy {pair.energy}"),
         ("matched", f"{matched}{offset}{moved}; {aligned}"),
