@@ -104,8 +104,8 @@ class TaskResult:
 
 PAIR_NUMBERS = (
     "k_pair",
-    "k_pair_paper",
     "nees_median",
+    "k_pair_paper",
     "k_pair_reference",
     "opposed",
     "opposed_p",
@@ -126,8 +126,8 @@ class PairResult:
     matched: int = 0
     verdict: str | None = None
     k_pair: Number | None = None
-    k_pair_paper: Number | None = None  # after an unweighted fit of SE(3), nothing granted
     nees_median: Number | None = None
+    k_pair_paper: Number | None = None  # after an unweighted fit of SE(3), nothing granted
     k_pair_reference: Number | None = None  # with each of the two aligned to the reference
     opposed: Number | None = None  # factor by which k_pair could be too large: 1, none is opposed
     opposed_p: Number | None = None  # how often chance makes independent errors as opposed
