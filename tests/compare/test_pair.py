@@ -123,7 +123,7 @@ def test_a_proof_says_what_it_proves(rng):
     assert "no dependence between their errors explains" in sure.claim.sentence
     mild = compare_pair(belief(1.5 * normal(rng, N)), belief(normal(rng, N)))
     assert mild.claim.label == "overconfident"
-    assert "if their errors are not opposed at any scan" in mild.claim.sentence
+    assert "their errors must not be opposed at any scan" in mild.claim.sentence
     assert "no dependence" not in mild.claim.sentence
 
 
