@@ -10,6 +10,7 @@ from smfeval.maths.dependence import (
     NOISE,
     cosines,
     effective_samples,
+    few_changes,
     mean_posterior,
     neighbour_sums,
     skew_rate,
@@ -138,3 +139,36 @@ def test_quantiles_found_together_are_those_found_alone():
     np.testing.assert_allclose(low, posterior.quantile(0.025), rtol=1e-12)
     np.testing.assert_allclose(high, posterior.quantile(0.975), rtol=1e-12)
     np.testing.assert_allclose(posterior.cdf(high), 0.975, rtol=1e-12)
+
+
+def two_levels(changes, n=600, first=0.25):
+    """Log sigma, 0 or log 3, that changes so often; first after a share of the scans."""
+    edges = np.linspace(first, 1, changes + 1)[:-1] * n
+    return np.log(3) * (np.searchsorted(edges, np.arange(n), side="right") % 2)
+
+
+@pytest.mark.parametrize("changes", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_few_changes_between_levels_are_counted_through_a_ripple(changes, sign, rng):
+    ripple = 0.05 * rng.normal(size=600)
+    assert few_changes(sign * two_levels(changes) + ripple) == changes
+
+
+def test_a_sigma_that_grows_all_the_way_changes_once():
+    assert few_changes(0.5 * np.log(np.arange(1, 601))) == 1
+
+
+@pytest.mark.parametrize(
+    "log_sigma",
+    [
+        pytest.param(two_levels(6), id="often"),
+        pytest.param(np.zeros(600), id="never"),
+        pytest.param(0.05 * two_levels(2), id="hardly"),
+        pytest.param(two_levels(1, first=0.005), id="at the start alone"),
+        pytest.param(two_levels(2, n=40), id="too few scans"),
+        pytest.param(np.where(np.arange(600) < 300, -np.inf, 0.0), id="some singular"),
+        pytest.param(np.full(600, -np.inf), id="all singular"),
+    ],
+)
+def test_other_sigmas_have_no_few_regimes(log_sigma):
+    assert few_changes(log_sigma) == 0

@@ -67,6 +67,34 @@ def test_short_series_cover_or_are_refused(coverage_experiment, title, name):
     assert (1 - found.refused) * (1 - found.covered) <= 1 - least(TARGET[300])
 
 
+FAST = ["constant", "20 changes", "100 changes", "sine, 5 periods", "sine, 50 periods"]
+TRACKS = [(300, 0.0), (300, 0.9), (2000, 0.0), (2000, 0.9)]
+
+
+@pytest.mark.parametrize("cell", TRACKS)
+@pytest.mark.parametrize("name", FAST)
+def test_a_sigma_that_is_constant_or_changes_often_costs_no_interval(
+    coverage_experiment, name, cell
+):
+    found = coverage_experiment.changing_sigma.regime_cell(name, 5.0, cell, ROWS)
+    assert found.withheld.max() < RARELY
+    assert found.held.min() >= least(0.92)
+
+
+@pytest.mark.parametrize("cell", TRACKS)
+@pytest.mark.parametrize("ratio", [1.5, 3.0, 5.0])
+@pytest.mark.parametrize("name", ["3 changes", "6 changes", "log-normal AR(0.99)"])
+def test_means_over_few_regimes_of_sigma_hold_the_truth_or_are_withheld(
+    coverage_experiment, name, ratio, cell
+):
+    """Of the tracks with 3 changes on average, one in 20 has none and misses."""
+    found = coverage_experiment.changing_sigma.regime_cell(name, ratio, cell, ROWS)
+    assert found.missed.max() <= 1 - least(0.9)
+    assert found.withheld.mean() > (0.04 if name == "log-normal AR(0.99)" else 0.15)
+    if name == "6 changes" or cell[0] == 2000:
+        assert found.held.min() >= least(0.88)
+
+
 def test_the_percentile_bootstrap_does_not_cover(coverage_experiment):
     question = coverage_experiment.QUESTIONS[0]
     found = coverage_experiment.method_cell(

@@ -15,6 +15,7 @@ from smfeval.summarise.number import Intervals, Number
 from smfeval.summarise.numbers import NUMBERS
 from smfeval.track import GaussianTrack, Track
 from support.beliefs import ABOUT, circuit, covariances, gaussian, poses
+from support.evaluations import EXACT, reference
 
 N = 150
 BARE = Intervals(None)
@@ -410,3 +411,49 @@ def test_rmse_never_ends_below_mae_and_log_never_below_its_sharpness(rng):
     assert found["rmse"].low >= found["mae"].low
     assert found["rmse"].high >= found["mae"].high
     assert found["log"].low >= found["log_sharpness"].low + 1.5 * np.log(2 * np.pi) - 1e-12
+
+
+MEANS = ("mae", "rmse", "energy", "log", "log_sharpness", "crps", "energy_rotation", "log_pose")
+FREE = ("log_consistency", "k", "nees_median", "nees_mean", "coverage_90", "k_pose")
+ROTATION_RAD = 0.1  # of each metre of sigma
+
+
+def changing(rng, changes, follow=1.0, n=400):
+    """A claim that is five times as wide in every other stretch, the first of which is short."""
+    stretch = np.searchsorted(np.linspace(0.05, 1, changes + 1)[:-1] * n, np.arange(n), "right")
+    sigma = 0.1 * 5.0 ** (stretch % 2)[:, None]
+    truth, error = reference(n), sigma**follow * rng.normal(size=(n, 6))
+    scale = np.repeat([1.0, ROTATION_RAD], 3)
+    belief = GaussianTrack(
+        truth.stamp,
+        truth.position + error[:, :3],
+        so3.compose(truth.rotation, so3.exp(ROTATION_RAD * error[:, 3:])),
+        sigma[:, None] ** 2 * np.diag(scale**2),
+        about=ABOUT,
+    )
+    return evaluate(belief, truth, options=EXACT)
+
+
+def test_means_over_few_regimes_of_sigma_have_no_interval_and_scale_free_numbers_keep_theirs(rng):
+    found = changing(rng, 1)
+    reason = "the reported sigma changes only once in the track: a mean over so few regimes"
+    for name in MEANS:
+        assert found[name].low is None, name
+        assert found[name].n_effective is None
+        assert found[name].reason.startswith(reason)
+    assert all(found[name].low is not None for name in FREE)
+    assert [line.partition(": ")[0] for line in found.refusals()] == [
+        "MAE, RMSE, energy, log, CRPS"
+    ]
+
+
+def test_means_over_many_regimes_keep_their_intervals(rng):
+    found = changing(rng, 20)
+    assert all(found[name].low is not None for name in (*MEANS, *FREE))
+
+
+def test_errors_that_do_not_follow_the_claim_keep_their_intervals(rng):
+    found = changing(rng, 1, follow=0.0)
+    assert found["mae"].low is not None
+    assert found["rmse"].low is not None
+    assert found["log_sharpness"].low is None

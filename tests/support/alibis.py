@@ -74,18 +74,19 @@ def remembering(rng, n, sigma, rho=0.9):
     return out
 
 
-def alibis_of(estimate, truth, tolerance=None, **options):
-    return alibis(evaluate(estimate, truth, options=Options(**options)), tolerance=tolerance)
+def alibis_of(estimate, truth, **options):
+    return alibis(evaluate(estimate, truth, options=Options(**options)))
 
 
 def rows(found):
-    """Rows by name; of several of one name the first word of what is granted is added."""
+    """Rows of the position by name; of several of one name what is granted is added."""
     named = {}
-    for row in found.rows:
+    for row in (row for row in found.rows if row.scored.facts.space == "position"):
         several = row.name in ("gauge", "reference noise")
         named[f"{row.name} {row.granted.split(',')[0]}" if several else row.name] = row
     return named
 
 
-def held(found):
-    return {name for name, row in rows(found).items() if row.holds(found.scored)}
+def ending(found):
+    """Names of the rows that end the verdict of the position."""
+    return {name for name, row in rows(found).items() if row.outcome == "ends it"}

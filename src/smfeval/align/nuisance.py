@@ -40,6 +40,7 @@ MOST_SCANS = 2000  # evenly spaced: every subset of scans is a valid test, and m
 STEPS = 40  # Gauss-Newton steps
 SETTLED = 1e-7  # relative fall of the sum after which it has settled
 FAR, COARSE = 100.0, 1e-3  # where T is so large, no honest belief is near: the sum may be coarser
+NOISE = 1e-10  # a column this small beside the largest is what rounding leaves of none
 OPEN = 1e-11  # eigenvalue of the scaled normal matrix, below which a direction is left alone
 DAMPINGS = (0.0, 1e-4, 1e-2, 1.0, 1e2, 1e4)  # Levenberg's, until the sum falls
 NEAR_RAD = 0.05  # between rotations of the world, that end at one solution
@@ -48,36 +49,43 @@ MOST: dict[Freedom, float] = {
     "lever arm": 5.0,  # m: a longer one is of another vehicle
     "clock": 1.0,  # s: one that is later shows at once
 }
-# Weights by which the square of such a quantity is held to its limit, as parts of the sum there.
-FIRST_WEIGHT, GROWTH, PRIOR_STEPS = 2.5e-4, 4.0, 10
+# Weights by which the square of such a quantity is held to its limit, beside that of its columns.
+FIRST_WEIGHT, GROWTH, PRIOR_STEPS = 1e-3, 4.0, 15
 IDENTITY = np.array([0.0, 0.0, 0.0, 1.0])
 
 
 @dataclass(frozen=True)
 class BodyMotion:
-    """Velocity (m/s) and rate of turn (rad/s) of a body, in its own axes. (n, 3) each."""
+    """Velocity (m/s) and rate of turn (rad/s) of a body, in its own axes. (n, 3) each.
+
+    `around` (n, 12) is the motion as the scans before and after see it, which the error of a scan
+    itself is not in: velocity in body and in world axes, rate, and the vertical seen from the body.
+    """
 
     velocity: Floats
     rate: Floats
+    around: Floats
 
     def __getitem__(self, scans: Ints | slice) -> "BodyMotion":
-        return BodyMotion(self.velocity[scans], self.rate[scans])
+        return BodyMotion(self.velocity[scans], self.rate[scans], self.around[scans])
 
     def scaled(self, factor: float) -> "BodyMotion":
         """Of a world that is so many times as large."""
-        return self if factor == 1 else BodyMotion(factor * self.velocity, self.rate)
+        return replace(self, velocity=factor * self.velocity)
 
 
 def body_motion(stamp: Ints, position: Floats, rotation: Floats) -> BodyMotion:
     """From the scans before and after each. (n,), (n, 3), (n, 4)."""
     n = len(stamp)
     if n < 2:
-        return BodyMotion(np.zeros((n, 3)), np.zeros((n, 3)))
+        return BodyMotion(np.zeros((n, 3)), np.zeros((n, 3)), np.zeros((n, 12)))
     before, after = np.maximum(np.arange(n) - 1, 0), np.minimum(np.arange(n) + 1, n - 1)
     step_s = (stamp[after] - stamp[before])[:, None] / NANOSECONDS
-    moved = so3.rotate_back(rotation, position[after] - position[before])
+    velocity = (position[after] - position[before]) / step_s
     turned = so3.log(so3.compose(so3.inverse(rotation[before]), rotation[after]))
-    return BodyMotion(moved / step_s, turned / step_s)
+    seen, rate = so3.rotate_back(rotation, velocity), turned / step_s
+    every = np.concatenate([seen, velocity, rate, so3.matrix(rotation)[:, 2]], axis=1)
+    return BodyMotion(seen, rate, 0.5 * (every[before] + every[after]))
 
 
 @dataclass(frozen=True)
@@ -141,10 +149,9 @@ class MatchedPoses:
             parts = np.concatenate([R @ parts[:, :3], R @ parts[:, 3:]], axis=1)
         return parts[:, self.rows]
 
-    def with_noise(self, position_m: float, rotation_rad: float = 0.0) -> "MatchedPoses":
-        """Against a reference that is uncertain by so much more."""
-        more = np.repeat([position_m**2, rotation_rad**2], 3) * np.eye(6)
-        return replace(self, covariance=self.covariance + more)
+    def with_noise(self, covariance: Floats) -> "MatchedPoses":
+        """Against a reference that is uncertain by so much more, in body axes. (n, 6, 6)."""
+        return replace(self, covariance=self.covariance + covariance)
 
 
 CHOICES = ("rows", "frame")
@@ -249,14 +256,13 @@ def fit_kindest(
     Those are as the tracks are, weighted Kabsch's, the mean rotations of both bodies, and the
     solution with the world's freedoms alone, so that no column raises the sum.
     """
-    if start is None:
-        fit = _fit_from_starts(poses, freedoms)
-    else:
-        fit = _descend(poses, freedoms, start)
+    fit = _descend(poses, freedoms, start) if start else _fit_from_starts(poses, freedoms)
     if not np.any(fit.values.lever_m):
         return fit
     carry = lever(fit.values.lever_m)
     moved = replace(poses, covariance=carry @ poses.covariance @ carry.T)
+    if normal.is_singular(moved.select_blocks(moved.covariance)).any():
+        return fit
     return replace(_descend(moved, freedoms, fit.values), poses=poses)
 
 
@@ -320,7 +326,7 @@ def _mean_rotations(poses: MatchedPoses, plain: Nuisance, *, body: bool) -> Nuis
         found = replace(found, turn=turn)
         found = _mean_body(poses, found) if body else found
     centre = poses.reference_position - plain.shift
-    shift = (poses.position - so3.rotate(turn, centre)).mean(axis=0)
+    shift = (poses.position - so3.rotate_all(so3.matrix(turn), centre)).mean(axis=0)
     return replace(found, shift=shift)
 
 
@@ -334,7 +340,9 @@ def _mean_body(poses: MatchedPoses, found: Nuisance) -> Nuisance:
 
 def errors_of(poses: MatchedPoses, values: Nuisance, centre: Floats) -> Floats:
     """(e, f) in body axes, of a reference about its mean position. -> (n, 6)."""
-    moved = values.scale * so3.rotate(values.turn, poses.reference_position - centre)
+    moved = values.scale * so3.rotate_all(
+        so3.matrix(values.turn), poses.reference_position - centre
+    )
     e = so3.rotate_back(poses.rotation, moved + values.shift - poses.position) - values.lever_m
     f = np.zeros_like(e)
     if poses.turns:
@@ -353,7 +361,7 @@ def _columns(
     """Derivatives of (e, f) by the freedoms. -> (n, 6, p)."""
     n = len(poses)
     back = np.swapaxes(so3.matrix(poses.rotation), 1, 2)
-    arm = so3.rotate(values.turn, poses.reference_position - centre)
+    arm = so3.rotate_all(so3.matrix(values.turn), poses.reference_position - centre)
     turned = np.concatenate([-back @ so3.hat(values.scale * arm), back], axis=1)
     one, zero = np.broadcast_to(-np.eye(3), (n, 3, 3)), np.zeros((n, 3, 3))
     found: dict[Freedom, Floats] = {
@@ -384,9 +392,11 @@ def _descend(poses: MatchedPoses, freedoms: tuple[Freedom, ...], start: Nuisance
         }
         if not any(large.values()):
             break
-        total = fit.excess * fit.white.size
         for each in (name for name, too_large in large.items() if too_large):
-            held[each] = GROWTH * held.get(each, FIRST_WEIGHT * total / MOST[each] ** 2)
+            if each not in held:
+                column = whitening @ poses.select(_columns(poses, (each,), fit.values, np.zeros(3)))
+                held[each] = FIRST_WEIGHT * float(np.sum(column**2)) / GROWTH
+            held[each] *= GROWTH
         fit = _minimise(poses, freedoms, fit.values, whitening, held)
     return fit
 
@@ -434,7 +444,7 @@ def _minimise(
 def _solve(curvature: Floats, slope: Floats, damping: float) -> Floats:
     """The shortest solution, in units that make the columns alike. (p, p), (p,) -> (p,)."""
     unit = np.sqrt(np.diagonal(curvature))
-    unit = np.where(unit > 0, unit, 1.0)
+    unit = np.where(unit > NOISE * unit.max(initial=0.0), unit, np.inf)
     value, vector = np.linalg.eigh(curvature / np.outer(unit, unit))
     known = value > OPEN * value[-1]
     root = vector[:, known]

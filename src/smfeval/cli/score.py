@@ -118,8 +118,6 @@ def _correct(estimate: AnyTrack, chosen: argparse.Namespace) -> AnyTrack:
 
 def _options(chosen: argparse.Namespace) -> Options:
     """How to pair, align and score."""
-    if chosen.extrinsic_tolerance is not None and not chosen.alibis:
-        raise OptionError("--extrinsic-tolerance means nothing without --alibis")
     extrinsic = None if chosen.extrinsic is None else read_extrinsic(chosen.extrinsic)
     given = given_values(chosen, SCORE_OPTIONS)
     refuse_unused_tolerance(given)
@@ -235,7 +233,7 @@ def _report(evaluation: Evaluation, chosen: argparse.Namespace) -> Report:
     if chosen.alibis:
         from smfeval.explain.alibis import alibis  # noqa: PLC0415
 
-        excuses = alibis(evaluation, tolerance=chosen.extrinsic_tolerance)
+        excuses = alibis(evaluation)
     return Report(evaluation, excuses, found)
 
 

@@ -3,7 +3,6 @@
 import argparse
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from smfeval.choices import (
     CONVENTION_NAMES,
@@ -24,9 +23,6 @@ from smfeval.io.formats import FORMATS
 from smfeval.io.options import ReadOptions
 from smfeval.options import PAIRING, REFERENCE, SCORING, Options
 from smfeval.schema import options_at, parse_seconds
-
-if TYPE_CHECKING:
-    from smfeval.explain.alibis import ExtrinsicTolerance
 
 SHELLS = ("bash", "zsh", "fish")
 TABLE_FORMATS = ("text", "markdown", "csv")
@@ -90,24 +86,6 @@ def _add_cause_flags(flags: argparse.ArgumentParser) -> None:
     add = flags.add_argument_group("causes").add_argument
     add("--diagnose", action="store_true", help="where the error comes from, and what to try")
     add("--alibis", action="store_true", help="what else could explain an overconfident verdict")
-    add(
-        "--extrinsic-tolerance",
-        type=_tolerance,
-        metavar="M,DEG",
-        help="alibis: how wrong the extrinsic may be (default 0.01,0.5)",
-    )
-
-
-def _tolerance(text: str) -> "ExtrinsicTolerance":
-    """Metres and degrees: `0.01,0.5`."""
-    from smfeval.explain.alibis import ExtrinsicTolerance  # noqa: PLC0415  only where asked for
-
-    try:
-        metres, degrees = (float(part) for part in text.split(","))
-    except ValueError as error:
-        words = f"{text!r} is no tolerance; write metres and degrees, such as 0.01,0.5"
-        raise argparse.ArgumentTypeError(words) from error
-    return ExtrinsicTolerance(metres, degrees)
 
 
 def _add_result_flags(flags: argparse.ArgumentParser) -> None:

@@ -16,10 +16,10 @@ import numpy as np
 
 from smfeval import words
 from smfeval.errors import SeriesError
-from smfeval.maths.arrays import Floats, Ints
-from smfeval.maths.special import t_quantile
 from smfeval.judge.decide import Label
 from smfeval.judge.levels import CONSISTENT
+from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.special import t_quantile
 from smfeval.summarise.number import Number
 
 BAND = 0.95

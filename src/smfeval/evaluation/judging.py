@@ -9,9 +9,11 @@ true one is among them, whatever the start was worth.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
+from smfeval import words
 from smfeval.align.joint import rotate_blocks
 from smfeval.align.nuisance import (
     OF_BODY,
@@ -24,13 +26,13 @@ from smfeval.align.nuisance import (
 )
 from smfeval.associate import GapRisk
 from smfeval.doubts import Doubt, explanation, loss
+from smfeval.errors import SeriesError
 from smfeval.evaluation.claim import AlignedClaim
 from smfeval.evaluation.motion import RelativeMotion, SeenMotion, score_motion, see_motion
 from smfeval.evaluation.result import SpaceScores
 from smfeval.judge.decide import Facts, Space, Verdict, decide
 from smfeval.judge.evidence import any_correlation, averaging, usable_rows
-from smfeval.judge.levels import FEWEST_SCANS
-from smfeval.maths import so3
+from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Floats, Ints, median_of
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.options import Options
@@ -43,13 +45,13 @@ from smfeval.summarise.number import Intervals
 from smfeval.summarise.quantities import K_AT_95, NOMINAL, is_rounding
 from smfeval.summarise.windows import WindowRow
 from smfeval.track import GaussianTrack, Track
-from smfeval.words import exact
 
 NOISE_SCANS = 500  # evenly spaced, on which the noise that ends a verdict is searched
-HALVINGS = 8  # of the logarithm of that noise over two decades: to 1.8 %
+DECADES, HALVINGS = 100.0, 8  # two decades of sizes at a time; halved so often: to 1.8 %
+RANGES = 3  # of two decades, below the largest
 LEAST_SHARE = 1e-6
 ROUNDING_RAD = 1e-9  # rotation errors this small are what rounding leaves of zero
-COVERAGE = f"coverage_{exact(100 * NOMINAL)}"
+COVERAGE = f"coverage_{words.exact(100 * NOMINAL)}"
 INTERVALS = Intervals()  # of the mean NEES: at 95 %, whatever is shown
 
 
@@ -98,9 +100,16 @@ class JudgedTracks:
         """k of relative motion over horizons."""
         if space == "position":
             return self.relative_motion.all_rows
+        seen = self.seen_in(space)
+        return () if seen is None else seen.rows(space)
+
+    def seen_in(self, space: Space) -> SeenMotion | None:
+        """Relative motion where it tells of a space."""
+        if space == "position":
+            return self.relative_motion.seen
         whole = self.pose_space
         claims_all = isinstance(whole, PoseSpace) and not whole.claimed.reasons
-        return self.seen.rows(space) if self.seen is not None and claims_all else ()
+        return self.seen if claims_all else None
 
     @cached_property
     def covariance(self) -> Floats:
@@ -139,11 +148,11 @@ class JudgedTracks:
         )
 
     def fit(self, space: AnySpace) -> KindestFit | None:
-        """The kindest fit of a space; None where too few scans have a regular covariance."""
+        """The kindest fit of a space; None where no scan has a regular covariance."""
         if isinstance(space, PoseSpace) and "pose_fit" in vars(self):
             return self.pose_fit
         poses = self.poses(space).thin()
-        return fit_kindest(poses, self.freedoms(poses)) if len(poses) >= FEWEST_SCANS else None
+        return fit_kindest(poses, self.freedoms(poses)) if len(poses) else None
 
 
 def judge_space(
@@ -176,13 +185,12 @@ def _judge(scored: SpaceScores, tracks: JudgedTracks | None, *, is_lost: bool) -
     fit = None if facts.same else tracks.fit(scored.space)
     if fit is None:
         return decide(facts)
-    if scored.residuals.ensemble is not None:
-        fit = _as_of_particles(fit, scored.residuals)
+    fit = _in_units_of(scored.residuals, fit)
     stamp = tracks.reference.stamp[tracks.left]
     found = judge_fit(facts, fit, tracks.rows(name), tracks.claim.tails, stamp)
     if found.label != "overconfident" or is_lost:  # no reference is as bad as one that is lost
         return found
-    return replace(found, reference_sigma=_ending_noise(found, fit, tracks))
+    return replace(found, reference_sigma=_ending_noise(found, fit, tracks, scored.residuals))
 
 
 def judge_fit(
@@ -191,8 +199,6 @@ def judge_fit(
     """The verdict by what a fit leaves and by relative motion; what would tell, where none is."""
     facts = add_evidence(facts, fit, rows, tails)
     facts = replace(facts, step_s=_step_s(stamp, len(fit.white)))
-    if not facts.is_fitted:  # columns may have absorbed what a wide belief would need
-        facts = replace(facts, acquitting=averaging(fit_kindest(fit.poses, ()), INTERVALS))
     found = decide(facts)
     if found.label != "cannot tell":
         return found
@@ -213,11 +219,14 @@ def add_evidence(
     facts: Facts, fit: KindestFit, rows: tuple[WindowRow, ...] = (), tails: float = 1.0
 ) -> Facts:
     """Facts with the evidence of a fit and of relative motion."""
+    second = acquitting = averaging(fit, INTERVALS)
+    if not facts.is_fitted:  # columns may have absorbed what a wide belief would need
+        acquitting = averaging(fit_kindest(fit.poses, ()), INTERVALS)
     return replace(
         facts,
         first=any_correlation(fit, tails),
-        second=(second := averaging(fit, INTERVALS)),
-        acquitting=second,
+        second=second,
+        acquitting=acquitting,
         rows=usable_rows(rows),
         freedoms=fit.freedoms,
         values=fit.values,
@@ -231,8 +240,10 @@ def _step_s(stamp: Ints, scans: int) -> float:
     return float(median_of(np.diff(stamp))) / NANOSECONDS * len(stamp) / scans
 
 
-def _as_of_particles(fit: KindestFit, residuals: Residuals) -> KindestFit:
-    """Errors in units of a sample covariance, whose NEES has another law than chi-squared."""
+def _in_units_of(residuals: Residuals, fit: KindestFit) -> KindestFit:
+    """As it is, or in units of a sample covariance, whose NEES has another law than chi-squared."""
+    if residuals.ensemble is None:
+        return fit
     ratio = float(median_of(honest_median(residuals))) / median_chi_squared(residuals.dimension)
     return replace(fit, white=fit.white / np.sqrt(ratio))
 
@@ -259,33 +270,70 @@ def _deciding(fit: KindestFit, tails: float) -> tuple[Freedom, ...]:
     return tuple(found)
 
 
-def _ending_noise(verdict: Verdict, fit: KindestFit, tracks: JudgedTracks) -> float | None:
+Noise = Callable[[BodyMotion], Floats]  # covariance of every scan, in body axes. -> (n, 6, 6)
+
+
+def white_noise(position_m: float, rotation_rad: float = 0.0) -> Noise:
+    """Alike in all directions, and at every scan."""
+    more = np.repeat([position_m**2, rotation_rad**2], 3) * np.eye(6)
+    return lambda motion: np.broadcast_to(more, (len(motion.velocity), 6, 6))
+
+
+def judge_under_noise(
+    tracks: JudgedTracks, facts: Facts, poses: MatchedPoses, residuals: Residuals, noise: Noise
+) -> Verdict:
+    """The verdict of the facts against a reference that is uncertain by so much more.
+
+    Relative motion is asked where the first evidence, which comes before it, does not convict.
+    """
+    wider = poses.with_noise(noise(poses.motion))
+    singular = int(normal.is_singular(wider.select_blocks(wider.covariance)).sum())
+    if singular:
+        count = words.count_of(singular, len(wider), "covariance")
+        raise SeriesError(f"with it, {count} are singular")
+    own, whole = (np.einsum("nii->n", p.select_blocks(p.covariance)) for p in (poses, wider))
+    facts = replace(facts, own_share=facts.own_share * float(median_of(own / whole)))
+
+    fit = _in_units_of(residuals, fit_kindest(wider, facts.freedoms, facts.values))
+    tails, seen = tracks.claim.tails, tracks.seen_in(facts.space)
+    rows: tuple[WindowRow, ...] = ()
+    if seen is not None and any_correlation(fit, tails).at_least <= 1:
+        turned: Literal["rotation"] | None = "rotation" if facts.space == "rotation" else None
+        rows = seen.with_noise(noise(tracks.motion)).rows(turned)
+    return decide(add_evidence(facts, fit, rows, tails))
+
+
+def _ending_noise(
+    verdict: Verdict, fit: KindestFit, tracks: JudgedTracks, residuals: Residuals
+) -> float | None:
     """White noise of the reference, per axis, from which on nothing convicts; None for poses."""
-    space = verdict.facts.space
-    if space == "pose":
+    facts, poses = verdict.facts, fit.poses.thin(NOISE_SCANS)
+    if facts.space == "pose":
         return None
-    poses, turned = fit.poses.thin(NOISE_SCANS), space == "rotation"
-    seen = tracks.seen if tracks.rows(space) else None
 
     def convicts(sigma: float) -> bool:
-        noise = (0.0, sigma) if turned else (sigma, 0.0)
-        left = fit_kindest(poses.with_noise(*noise), fit.freedoms, fit.values)
-        if any_correlation(left, tracks.claim.tails).at_least > 1:
-            return True
-        rows = () if seen is None else seen.with_noise(*noise).rows("rotation" if turned else None)
-        facts = add_evidence(verdict.facts, left, rows, tracks.claim.tails)
-        return decide(facts).label == "overconfident"
+        noise = white_noise(0.0, sigma) if facts.space == "rotation" else white_noise(sigma)
+        found = judge_under_noise(tracks, facts, poses, residuals, noise)
+        return found.label == "overconfident"
 
     return least_noise(convicts, fit)
 
 
 def least_noise(convicts: Callable[[float], bool], fit: KindestFit) -> float | None:
-    """The least noise that does not convict, between hundredths of the errors and all of them."""
+    """The least noise that does not convict; None where not even noise as large as the errors."""
     variance = np.einsum("nii->n", fit.poses.select_blocks(fit.poses.covariance))
-    high = float(np.sqrt(np.mean(fit.nees * variance))) or 1.0
-    low = 1e-2 * high
-    if convicts(high):
+    return least_size(convicts, float(np.sqrt(np.mean(fit.nees * variance))) or 1.0)
+
+
+def least_size(convicts: Callable[[float], bool], most: float) -> float | None:
+    """The least size that does not convict, to 1.8 %; None where the largest does."""
+    if convicts(most):
         return None
+    low, high = most / DECADES, most
+    for _ in range(RANGES):
+        if convicts(low):
+            break
+        low, high = low / DECADES, low
     for _ in range(HALVINGS):
         middle = float(np.sqrt(low * high))
         low, high = (middle, high) if convicts(middle) else (low, middle)

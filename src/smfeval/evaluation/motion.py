@@ -10,8 +10,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from smfeval.align.extent import Extent
 from smfeval.align.joint import Claim, Joint
 from smfeval.align.nuisance import BodyMotion, Nuisance
@@ -120,11 +118,9 @@ class SeenMotion:
             motion=self.motion,
         )
 
-    def with_noise(self, position_m: float, rotation_rad: float = 0.0) -> "SeenMotion":
-        """Against a reference that is uncertain by so much more."""
-        more = np.repeat([position_m**2, rotation_rad**2], 3) * np.eye(6)
-        noise = np.zeros((len(self.claim), 6, 6)) if self.noise is None else self.noise
-        return replace(self, noise=noise + more)
+    def with_noise(self, covariance: Floats) -> "SeenMotion":
+        """Against a reference that is uncertain by so much more, in body axes. (n, 6, 6)."""
+        return replace(self, noise=covariance if self.noise is None else self.noise + covariance)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 ::
 
-    alibis        what else could explain it: gauge, clock, lever arm, reference; with numbers
+    alibis        what else could explain a verdict: gauge, jitter of stamps, noise of the reference
     diagnoses     what is wrong with the belief itself
     credit        how much of a reported precision comes from counting points; N / k
     degeneracy    is the belief worse where the geometry says little?

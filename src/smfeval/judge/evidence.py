@@ -142,7 +142,7 @@ def averaging(fit: KindestFit, intervals: Intervals | None = None) -> Averaging 
         return None
     T, lines = fit.excess, [_lines(each) for each in _both_axes(fit)]
     spectra = [*lines, *_beside_motion(fit)]
-    nu = min(max(1.0, 3 * np.sum(each) ** 2 / np.sum(each**2) - 2) for each in spectra)
+    nu = min(max(1.0, 3 * float(each.sum() ** 2 / (each**2).sum()) - 2) for each in spectra)
     cv2 = float(nees.var()) / T**2 if T else 0.0
     least = min(nu, _degrees_of_spread(cv2, d))
     most = min(nu, _degrees_of_spread(cv2 * (1 + sqrt((2 * d + 4) / nu)), d))
@@ -221,10 +221,7 @@ def _beside_motion(fit: KindestFit) -> list[Floats]:
     poses = fit.poses
     if len(poses) < FEWEST_FOR_SPECTRUM:
         return []
-    velocity = poses.motion.velocity
-    turning = so3.matrix(poses.rotation)[:, 2]
-    regressors = [velocity, so3.rotate(poses.rotation, velocity), poses.motion.rate, turning]
-    X = np.concatenate(regressors, axis=1)
+    X = poses.motion.around
     X = X - X.mean(axis=0)
     size = np.linalg.norm(X, axis=0)
     left, value, _ = np.linalg.svd(X[:, size > 0] / size[size > 0], full_matrices=False)

@@ -153,7 +153,7 @@ def _why_open(verdict: Verdict) -> str:
     why = {
         "gaps": ", but the stamps of the two tracks are too far apart",
         "horizons disagree": ", but too tight over some horizons and too wide over others",
-        "freedoms": f", but another {names} ({_values_text(verdict, facts.decides)}) would "
+        "freedoms": f", but another {names} ({values_text(verdict, facts.decides)}) would "
         "explain it; is it exact?",
         "correlation": f"; {excuse_text(verdict)} {MORE}",
         "hidden by the fit": " after alignment, which honest and dishonest beliefs could give "
@@ -174,7 +174,7 @@ def _not_shown(verdict: Verdict) -> str:
     return f", and the factor may be anything from {ends}"
 
 
-def _values_text(verdict: Verdict, freedoms: Iterable[Freedom]) -> str:
+def values_text(verdict: Verdict, freedoms: Iterable[Freedom]) -> str:
     """'lever arm 12 cm, body rotation 1.9 deg, clock +2 ms', of the freedoms named."""
     values = verdict.facts.values
     if values is None:
@@ -237,7 +237,7 @@ def evidence_text(verdict: Verdict) -> str | None:
 
 def fitted_text(verdict: Verdict) -> str | None:
     """Lever arm, body rotation and clock that are kindest to the estimate; None where closed."""
-    text = _values_text(verdict, verdict.facts.freedoms)
+    text = values_text(verdict, verdict.facts.freedoms)
     whom = "the estimate" if verdict.facts.pair is None else "the two"
     return f"{text} would be kindest to {whom}" if text else None
 

@@ -387,3 +387,32 @@ def wanders(error: Floats) -> bool:
         return False
     faded = power @ (square + (WANDER_MEMORY / np.pi) ** 2)
     return bool(power @ square < WANDERS_BELOW * faded)
+
+
+LEAST_RATIO = 1.1  # largest over smallest sigma: less moves no mean by more than a tenth
+ROUNDS = 4  # of two means; levels that are apart are found in two or three
+SETTLED = 0.4  # of the distance of the levels, from their middle: nearer, a scan is on its way
+SHORTEST_VISIT = 0.01  # of the scans: the start of a filter, or an outlier, is no regime
+FEW_CHANGES = 6  # fewer, and either level was seen three times at most, as long as luck had it
+
+
+def few_changes(log_sigma: Floats) -> int:
+    """How often a sigma rises or falls between two levels, if seldom; 0 if often. (n,) -> int.
+
+    The levels are the means of the scans on either side of their own middle (two means). 0 also
+    where sigma hardly varies, or is at one of the levels for a moment only. A memory estimated
+    from the scores themselves does not see how few the regimes are: where one of them was short,
+    that looks like a short memory.
+    """
+    least, most = log_sigma.min(), log_sigma.max()
+    varies = -np.inf < least + np.log(LEAST_RATIO) < most < np.inf
+    if len(log_sigma) < FEWEST_TO_WANDER or not varies:
+        return 0
+    middle = log_sigma.mean()
+    for _ in range(ROUNDS):
+        above = log_sigma > middle
+        low, high = log_sigma[~above].mean(), log_sigma[above].mean()
+        middle = (low + high) / 2
+    is_high = log_sigma[np.abs(log_sigma - middle) > SETTLED * (high - low)] > middle
+    changes, share = int(np.count_nonzero(np.diff(is_high))), float(is_high.mean())
+    return changes if changes < FEW_CHANGES and min(share, 1 - share) >= SHORTEST_VISIT else 0

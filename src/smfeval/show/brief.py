@@ -96,7 +96,7 @@ def _size_rows(evaluation: Evaluation) -> Rows:
 def _support_rows(evaluation: Evaluation) -> Rows:
     """What the verdict holds for, and what would end it."""
     said = "; ".join(support(evaluation.verdict))
-    return [("holds", said)] if said else []
+    return [("evidence", said)] if said else []
 
 
 def _scores_text(evaluation: Evaluation) -> str:
@@ -135,7 +135,7 @@ def _space_text(scored: SpaceScores) -> str:
 
 def _motion_rows(motion: RelativeMotion | None, evaluation: Evaluation) -> Rows:
     """Relative motion, which no alignment touches: over the first horizon that can be judged."""
-    if motion is None:
+    if motion is None or not motion.rows:
         return []
     found = relative_rows(motion, evaluation.options.intervals)
     return [(label, _cut(said)) for label, said in found]

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from smfeval import words
-from smfeval.show.render import render_html
 from smfeval.judge.decide import Label
+from smfeval.show.render import render_html
 
 CaseOutcome = Literal["passed", "failure", "error", "skipped"]
 

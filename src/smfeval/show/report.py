@@ -10,7 +10,7 @@ from smfeval.evaluation import Evaluation
 from smfeval.show import brief, scores
 
 if TYPE_CHECKING:
-    from smfeval.explain.alibis import Alibi, AlibiJudgement, Alibis, Need
+    from smfeval.explain.alibis import Alibi, Alibis
     from smfeval.explain.diagnoses import Diagnoses
     from smfeval.explain.diagnoses.result import (
         Bias,
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         RotationTables,
         Tail,
     )
+    from smfeval.judge.decide import Verdict
 
 
 @dataclass(frozen=True)
@@ -82,26 +83,20 @@ def causes_text(report: Report, *, named: bool, verbose: bool) -> str:
 
 
 ALIBIS_TITLE = "what else could explain it"
-ALIBI_HEADINGS = ("alibi", "granted", "k", "median NEES", "k = 1 needs", "holds")
-ROTATION_AS_SCORED = "rotation as scored"
-OUTCOME_WORDS = {"holds": "yes", "not excluded": "not excluded", "in part": "in part", "no": "no"}
+ALIBI_HEADINGS = ("alibi", "granted", "T", "at least", "verdict", "needed", "ends it")
+OUTCOME_WORDS = {"ends it": "yes", "in part": "in part", "no": "no"}
 
 
 def alibis_text(alibis: Alibis) -> str:
     """Title, table, notes and the closing sentence."""
-    lines = [] if not alibis.rows else [ALIBIS_TITLE, *alibi_table(alibis), *_alibi_notes(alibis)]
+    lines = [] if not alibis.rows else [ALIBIS_TITLE, *alibi_table(alibis)]
+    lines += [f"  note  {note}" for note in alibi_notes(alibis) if alibis.rows]
     return "\n".join([*lines, alibis.sentence]) + "\n"
 
 
 def alibi_table(alibis: Alibis) -> list[str]:
     """One line for each alibi, after the verdict as it was scored."""
-    scored = alibis.scored
-    first = ("as scored", "", *_judgement_cells(scored), "", "")
-    rows: list[tuple[str, ...]] = [ALIBI_HEADINGS, first]
-    for row in alibis.rows:
-        if row.scored is not None:
-            rows.append((ROTATION_AS_SCORED, "", *_judgement_cells(row.scored), "", ""))
-        rows.append(_alibi_row(row, scored))
+    rows = [ALIBI_HEADINGS, *alibi_cells(alibis)]
     above = [("",), *rows[:-1]]
     once = [
         ("" if row[0] == last[0] else row[0], *row[1:])
@@ -110,61 +105,46 @@ def alibi_table(alibis: Alibis) -> list[str]:
     return [f"  {line}" for line in words.table(once)]
 
 
-def _alibi_row(row: Alibi, scored: AlibiJudgement) -> tuple[str, ...]:
-    numbers = _judgement_cells(row.judgement)
-    return (row.name, row.granted, *numbers, format_need(row.need), outcome_text(row, scored))
+def alibi_cells(alibis: Alibis) -> list[tuple[str, ...]]:
+    """The verdicts of position and rotation as scored, and the alibis of each below."""
+    rows: list[tuple[str, ...]] = []
+    last = None
+    for row in alibis.rows:
+        space = row.scored.facts.space
+        if space != last:
+            title = "as scored" if space == "position" else f"{space} as scored"
+            rows.append((title, "", *_verdict_cells(row.scored), "", ""))
+        needed = "" if row.needed is None else str(row.needed)
+        cells = _verdict_cells(row.verdict)
+        rows.append((row.name, row.granted, *cells, needed, outcome_text(row)))
+        last = space
+    return rows
 
 
-def outcome_text(row: Alibi, scored: AlibiJudgement) -> str:
-    """Whether it holds: 'yes, if the reference is no better than RTK', 'in part', 'no'."""
-    outcome = row.outcome(scored)
-    if outcome is None:
-        return "cannot be asked"
-    proviso = f", if {row.proviso}" if row.proviso and row.holds(scored) else ""
-    return OUTCOME_WORDS[outcome] + proviso
+def outcome_text(row: Alibi) -> str:
+    """Whether it ends the verdict: 'yes, if the reference is no better than RTK', 'in part'."""
+    if row.outcome is None:
+        return "" if row.reason is None else "cannot be asked"
+    proviso = f", if {row.proviso}" if row.proviso and row.outcome == "ends it" else ""
+    return OUTCOME_WORDS[row.outcome] + proviso
 
 
-def _judgement_cells(judgement: AlibiJudgement | None) -> tuple[str, str]:
-    if judgement is None:
-        return "-", "-"
-    return str(judgement.k), words.number(judgement.nees_median)
-
-
-def format_need(need: Need | None) -> str:
-    """How much gives k = 1: '4.1 cm [3.5, 5.2]', 'none does: 9 cm leaves 63'."""
-    if need is None:
-        return ""
-    if need.size is None:
-        return _format_unmet_need(need)
-    ends = ""
-    if need.low is not None and need.high is not None:
-        ends = f" [{_format_size(need.low, need.unit)}, {_format_size(need.high, need.unit)}]"
-    return f"{_format_size(need.size, need.unit)}{ends}"
-
-
-def _format_unmet_need(need: Need) -> str:
-    if need.k_left is None:
-        return "not known"
-    best = "any amount" if need.kindest is None else _format_size(need.kindest, need.unit)
-    return f"none does: {best} leaves {words.number(need.k_left)}"
-
-
-def _format_size(size: float, unit: str) -> str:
-    if unit == "deg":
-        return words.angle(size)
-    return words.length(size) if unit == "m" else words.duration(size)
-
-
-def _alibi_notes(alibis: Alibis) -> list[str]:
-    tolerance, asked = alibis.tolerance, [alibis.scored, *(row.judgement for row in alibis.rows)]
-    known = any(each is not None and each.k.low is not None for each in asked)
-    granted = (
-        f"the extrinsic may be wrong by {words.length(tolerance.translation_m)} and "
-        f"{words.angle(tolerance.rotation_deg)} (the angle turns its lever arm); "
-        f"k has {'its 95 %' if known else 'no'} interval"
+def _verdict_cells(verdict: Verdict | None) -> tuple[str, str, str]:
+    """T, "at least" and label."""
+    if verdict is None:
+        return "", "", ""
+    first, least = verdict.facts.first, verdict.at_least
+    return (
+        "" if first is None else words.number(first.excess),
+        "" if least is None else words.number(least),
+        verdict.label,
     )
+
+
+def alibi_notes(alibis: Alibis) -> list[str]:
+    """What the numbers are, and why some alibis could not be asked."""
     reasons = [f"{row.name}, {row.granted}: {row.reason}" for row in alibis.rows if row.reason]
-    return [f"  note  {note}" for note in (granted, *reasons, *alibis.notes)]
+    return [*alibis.notes, *reasons]
 
 
 DIAGNOSES_TITLE = "where the error comes from"

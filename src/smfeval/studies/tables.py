@@ -11,8 +11,8 @@ from smfeval.compare.across import Entrants, fewest_for_median, metric_column
 from smfeval.compare.duels import FEWEST, LEVEL, Column, Section
 from smfeval.compare.hypothesis import REFUTED, HypothesisCount, count_hypothesis
 from smfeval.compare.pooled import COUNT_DOUBT, FEWEST_TRACKS, PooledK, TrackK, pool_tracks
-from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.judge.evidence import TrackEvidence
+from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.studies.plan import Plan
 from smfeval.studies.result import PAIR_NUMBERS, PairResult, TaskResult
 from smfeval.studies.task import WINDOWS_PER_TRACK

@@ -2,9 +2,10 @@
 
 The NEES of relative motion over windows of several lengths, each under what the claim says of that
 motion (J given or implied), is fitted by k(s) = floor + growth s, s the metres of a window.
-Windows of different lengths share errors, and prefixes of a track share all of them; so the track is cut into disjoint blocks as long
-as the longest window, a line is fitted in each (the same linear weights for all), and the spread of
-floors and growths between the blocks gives their intervals (Student's t). An honest belief has a
+Windows of different lengths share errors, and prefixes of a track share all of them; so the track
+is cut into disjoint blocks as long as the longest window, a line is fitted in each (the same linear
+weights for all), and the spread of floors and growths between the blocks gives their intervals
+(Student's t). An honest belief has a
 floor of 1 and no growth.
 """
 

@@ -13,9 +13,10 @@ from typing import Literal
 
 import numpy as np
 
+from smfeval import words
 from smfeval.maths import normal
 from smfeval.maths.arrays import Bools, Floats, median_of
-from smfeval.maths.dependence import wanders
+from smfeval.maths.dependence import few_changes, wanders
 from smfeval.maths.special import chi_squared_tail_quantile
 from smfeval.score import RULES, Residuals, RuleSettings
 from smfeval.score.pit import honest_median, relative_nees
@@ -29,6 +30,12 @@ from smfeval.track import AnyTrack
 K_AT_95 = "k_at_95"  # k with the interval that the verdict rests on, whatever level is shown
 VERDICT_LEVEL = 0.95
 WANDERS = "the error wanders over the whole track: it has no mean that a track this long could show"
+FEW_REGIMES = (
+    "the reported sigma changes only {times} in the track: a mean over so few regimes has no "
+    "interval"
+)
+REGIMES_COUNTED = 3.5  # effective samples: an interval that takes few regimes for more is too sure
+SCALE_FREE = "log_consistency"  # half the NEES, whatever sigma is
 ROUNDING = 1e-9  # errors this small beside the positions are what rounding leaves of zero
 LEVELS = (0.5, 0.68, 0.9, 0.95, 0.99)
 NOMINAL = 0.9  # the coverage that tables show
@@ -71,6 +78,28 @@ class Sample:
         """Whether the error is a random walk or slower over the whole track."""
         return wanders(self.residuals.error)
 
+    @cached_property
+    def sigma_changes(self) -> int:
+        """How often the predicted sigma changes between two levels, if seldom; 0 otherwise."""
+        residuals = self.residuals
+        if residuals.covariance is None:
+            return 0
+        return few_changes(residuals.likelihood_terms.logdet / (2 * residuals.dimension))
+
+    def over_regimes(self, mean: Number, series: Floats) -> Number:
+        """The mean of a series; without its interval where sigma has few regimes and they matter.
+
+        The interval takes them for n_effective r^2 samples, r the correlation of the series with
+        log sigma. Where they are few they are worth less.
+        """
+        if mean.low is None or mean.n_effective is None or not self.sigma_changes:
+            return mean
+        share = float(np.corrcoef(series, self.residuals.likelihood_terms.logdet)[0, 1] ** 2)
+        if mean.n_effective * share <= REGIMES_COUNTED:
+            return mean
+        times = "once" if self.sigma_changes == 1 else words.count(self.sigma_changes, "time")
+        return Number(mean.value, mean.unit, reason=FEW_REGIMES.format(times=times))
+
     def number(
         self, series: Floats, statistic: StatisticName, unit: str, related: Floats | None = None
     ) -> Number:
@@ -97,7 +126,9 @@ class Sample:
             names = self._means_beside(rule) if self._is_short else [rule]
             units = [RULES[name].unit_for(self.settings) for name in names]
             found = self.numbers([self.series[name] for name in names], "mean", units)
-            self._means.update(zip(names, found, strict=True))
+            for name, mean in zip(names, found, strict=True):
+                free = name == SCALE_FREE
+                self._means[name] = mean if free else self.over_regimes(mean, self.series[name])
         return self._means[rule]
 
     def _means_beside(self, rule: str) -> list[str]:
@@ -199,7 +230,8 @@ def compute_mae(sample: Sample, computed: Computed) -> Number:
 
 def compute_rmse(sample: Sample, computed: Computed) -> Number:
     """Its interval lies nowhere below that of the MAE."""
-    rmse, mae = sample.number(sample.series["ape"], "rmse", "m"), computed["mae"]
+    ape, mae = sample.series["ape"], computed["mae"]
+    rmse = sample.over_regimes(sample.number(ape, "rmse", "m"), ape**2)
     if rmse.low is None or rmse.high is None or mae.low is None or mae.high is None:
         return rmse
     return replace(rmse, low=max(rmse.low, mae.low), high=max(rmse.high, mae.high))
@@ -210,6 +242,8 @@ def compute_log_score(sample: Sample, computed: Computed) -> Number | None:
     del computed
     number, sharpness = sample.mean("log"), sample.mean("log_sharpness")
     if number is None or number.low is None or sharpness is None:
+        return number
+    if sharpness.low is None and sample.sigma_changes:  # it could be lower, nobody knows how much
         return number
     sharpest = sharpness.value if sharpness.low is None else sharpness.low
     least = sharpest + 0.5 * sample.residuals.dimension * float(np.log(2 * np.pi))

@@ -53,6 +53,7 @@ GUARD = 2
 SPACE = 3  # components of a displacement or a rotation
 SAMPLED = 2000  # scans from which windows are counted
 MOST_OVERLAPPING = 20_000  # windows of a horizon that are scored: of longer tracks, evenly so many
+NOISE = 1e-10  # a column this small beside the largest is what rounding leaves of none
 OPEN = 1e-11  # eigenvalue of a scaled normal matrix, below which a column is of the others
 
 
@@ -447,7 +448,7 @@ def without_columns(found: Windows, columns: Floats) -> Windows:
     weighted = np.linalg.solve(found.covariance, columns)
     curvature = np.einsum("nij,nik->jk", columns, weighted)
     unit = np.sqrt(np.diagonal(curvature))
-    unit = np.where(unit > 0, unit, 1.0)
+    unit = np.where(unit > NOISE * unit.max(), unit, np.inf)
     value, vector = np.linalg.eigh(curvature / np.outer(unit, unit))
     known = vector[:, value > OPEN * value[-1]] / unit[:, None]
     inverse = (known / value[value > OPEN * value[-1]]) @ known.T

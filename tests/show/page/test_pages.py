@@ -175,11 +175,11 @@ def test_the_verdict_names_the_level_of_its_own_interval(overconfident):
     assert "50 % interval" in text
 
 
-def test_alibis_say_whether_they_hold_before_anything_else(overconfident):
+def test_alibis_say_whether_they_end_the_verdict_before_anything_else(overconfident):
     html = page.score_page([overconfident], alibis=[alibis(overconfident)], command=COMMAND)
     table = html[html.index("What else could explain it") :]
     head = Page(re.search("<thead>.*?</thead>", table)[0]).texts
-    assert head[:3] == ["alibi", "holds", "k"]
+    assert head[:3] == ["alibi", "ends it", "T"]
 
 
 def test_many_unmatched_scans_and_gaps_at_risk_stand_beside_the_verdict(overconfident):

@@ -256,5 +256,5 @@ def _is_sure(mean: MeanTest) -> bool:
 
 
 def _dependence_free_probability(median_nees: float, d: int) -> bool:
-    """Half of the scans lie so far out with probability at most 2 p each (`summarise.verdict`)."""
+    """Half of the scans lie so far out with probability at most 2 p, by Markov's inequality."""
     return 2 * chi_squared_tail(d, median_nees) < TEST_LEVEL

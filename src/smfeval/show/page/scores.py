@@ -17,7 +17,6 @@ from smfeval.show import scores
 from smfeval.show.check import doubt_text
 from smfeval.show.page.document import document
 from smfeval.show.page.parts import (
-    DASH,
     HEADLINES,
     Card,
     Cell,
@@ -32,11 +31,11 @@ from smfeval.show.page.parts import (
 from smfeval.show.page.plots import drawn_orientations, drawn_tracks, thinning_note
 from smfeval.show.page.terms import TERMS
 from smfeval.show.report import (
+    ALIBI_HEADINGS,
     ALIBIS_TITLE,
     DIAGNOSES_TITLE,
-    ROTATION_AS_SCORED,
-    format_need,
-    outcome_text,
+    alibi_cells,
+    alibi_notes,
 )
 from smfeval.show.series import LEVELS, coverage_curve
 from smfeval.summarise.number import finite_or_none
@@ -45,7 +44,7 @@ from smfeval.summarise.quantities import K_AT_95, NOMINAL
 from smfeval.track import ParticleTrack
 
 if TYPE_CHECKING:  # causes are found only where they are asked for
-    from smfeval.explain.alibis import Alibi, AlibiJudgement, Alibis
+    from smfeval.explain.alibis import Alibis
     from smfeval.explain.diagnoses import Diagnoses
     from smfeval.explain.diagnoses.result import (
         Bias,
@@ -65,6 +64,7 @@ MANY = 0.1  # share of scans: more of them unmatched, or at risk, stand beside t
 # Rows of the text that stand in tables of their own here, or are terms by another name.
 ELSEWHERE = {"MAE", "RMSE", "energy", "CRPS", "interval", "rotation", "NEES", "k", "coverage"}
 ELSEWHERE |= {"shape", "precision", "relative scores", "all windows", "note", "doubt", "pose"}
+ALIBI_ORDER = (0, 6, 2, 3, 4, 1, 5)  # columns of the text; the outcome comes first here
 TERM_OF = {"relative": "relative error", "effective": "effective scans"}
 
 
@@ -297,40 +297,13 @@ def _growth_sentence(evaluation: Evaluation) -> str:
 
 def _alibis(found: Alibis) -> dict[str, Any]:
     """The closing sentence, a row for each alibi, and why some could not be granted."""
-    tolerance = found.tolerance
-    granted = (
-        f"The extrinsic may be wrong by {words.length(tolerance.translation_m)} and "
-        f"{words.angle(tolerance.rotation_deg)}."
-    )
-    reasons = [f"{row.name}, {row.granted}: {row.reason}" for row in found.rows if row.reason]
-    rows = [_scored_row("as scored", found.scored)]
-    for row in found.rows:
-        if row.scored is not None:
-            rows.append(_scored_row(ROTATION_AS_SCORED, row.scored))
-        rows.append(_alibi_row(row, found.scored))
     return {
         "title": ALIBIS_TITLE.capitalize(),
         "lead": sentence(found.sentence),
-        "rows": rows if found.rows else [],
-        "notes": [granted, *(sentence(each) for each in (*reasons, *found.notes))],
+        "headings": [ALIBI_HEADINGS[at] for at in ALIBI_ORDER],
+        "rows": [tuple(Cell(row[at]) for at in ALIBI_ORDER) for row in alibi_cells(found)],
+        "notes": [sentence(each) for each in alibi_notes(found)],
     }
-
-
-def _scored_row(name: str, scored: AlibiJudgement) -> Row:
-    k, median = _judgement_cells(scored)
-    return Cell(name), Cell(""), k, Cell(""), median, Cell("")
-
-
-def _alibi_row(row: Alibi, scored: AlibiJudgement) -> Row:
-    k, median = _judgement_cells(row.judgement)
-    holds, need = outcome_text(row, scored), format_need(row.need)
-    return Cell(row.name), Cell(holds), k, Cell(row.granted), median, Cell(need)
-
-
-def _judgement_cells(judgement: AlibiJudgement | None) -> tuple[Cell, Cell]:
-    if judgement is None:
-        return DASH, DASH
-    return number_cell(judgement.k), plain_cell(judgement.nees_median)
 
 
 def _diagnoses(found: Diagnoses) -> dict[str, Any]:

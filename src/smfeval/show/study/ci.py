@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from math import isnan
 
 from smfeval import words
+from smfeval.judge.decide import Label
 from smfeval.show.ci import Case
 from smfeval.studies.result import Study
-from smfeval.judge.decide import Label
 
 HeldCondition = tuple[str, str, float | None, bool]  # condition, where, the value, whether it holds
 

@@ -6,9 +6,6 @@ from scipy.signal import lfilter
 
 from smfeval import About, GaussianTrack, Options, evaluate
 from smfeval.cli.demo import simulate_walk
-from smfeval.evaluation.metrics import remaining_k_ratio
-from smfeval.score import Residuals
-from smfeval.summarise.number import Number
 from support.positions import judge_position
 
 SCANS, RHO, SIGMA_M = 1000, 0.9, 0.05
@@ -39,7 +36,6 @@ def belief(reference, spread, seed, *, tightness=1.0):
 
 
 def test_honest_but_uneven_beliefs_are_seldom_convicted(reference):
-    """Without the excuse a quarter of such runs were."""
     spread = loose_in_turns(reference)
     options = Options(rules=("ape",))
     found = [
@@ -52,9 +48,3 @@ def test_beliefs_that_are_too_tight_still_are(reference):
     spread = loose_in_turns(reference)
     bold = belief(reference, spread, 0, tightness=9.0)
     assert evaluate(bold, reference).verdict.label == "overconfident"
-
-
-def test_even_covariances_leave_k_as_the_closed_form_says(rng):
-    residuals = Residuals(rng.normal(size=(500, 3)), np.tile(np.eye(3), (500, 1, 1)))
-    left = remaining_k_ratio(residuals, Number(1.0, "1", n_effective=100.0), 6)
-    assert left == pytest.approx(1 / (1 + 6 / 3 / 50), rel=1e-12)

@@ -1,0 +1,185 @@
+"""The kindest fit: what is planted is found, and no column raises the sum."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from smfeval.align import nuisance
+from smfeval.align.nuisance import (
+    MOST,
+    MatchedPoses,
+    Nuisance,
+    body_motion,
+    errors_of,
+    fit_kindest,
+    open_freedoms,
+)
+from smfeval.maths import se3, so3
+from support import drifting
+
+POSITION, ROTATION, POSE = (0, 1, 2), (3, 4, 5), (0, 1, 2, 3, 4, 5)
+LEVER = np.array([0.4, -0.7, 0.2])
+BODY = so3.exp(np.array([0.3, -1.1, 0.9]))
+SPACES = pytest.mark.parametrize("rows", [POSITION, ROTATION, POSE])
+
+
+def matched(world, rows=POSE, *, reference=None, step_ns=100_000_000, frame="body"):
+    """The scans of a world against its truth, or another reference."""
+    stamp = step_ns * np.arange(len(world.position))
+    position, rotation = world.truth if reference is None else reference
+    motion = body_motion(stamp, world.position, world.rotation)
+    return MatchedPoses(
+        world.position, world.rotation, motion, position, rotation, world.covariance, rows, frame
+    )
+
+
+def opened(poses, gauge="se3", **closed):
+    return open_freedoms(poses, gauge, **({"body": True, "clock": True} | closed))
+
+
+def about_another_body(world):
+    return se3.compose(world.truth, (LEVER, BODY))
+
+
+@pytest.fixture
+def world(rng):
+    return drifting.steady_filter(rng, 400)
+
+
+def test_what_was_planted_is_found_without_noise(rng):
+    position, rotation = drifting.path(rng, 300)
+    covariance = np.broadcast_to(1e-4 * np.eye(6), (300, 6, 6))
+    world = drifting.World(position, rotation, position, rotation, covariance)
+    ours = matched(world)
+    turn, shift, late = so3.exp(np.array([0.4, 0.2, -2.0])), np.array([3.0, -50.0, 7.0]), 0.013
+    velocity = so3.rotate(rotation, ours.motion.velocity)
+    body = se3.compose((position + late * velocity, rotation), (LEVER, BODY))
+    moved = so3.rotate(turn, body[0]) + shift, so3.compose(turn, body[1])
+
+    found = fit_kindest(matched(world, POSITION, reference=moved), (*opened(ours)[:-2], "clock"))
+    assert found.excess < 1e-10
+    np.testing.assert_allclose(so3.angle(so3.compose(found.values.turn, turn)), 0.0, atol=1e-6)
+    turned = fit_kindest(matched(world, reference=about_another_body(world)), opened(ours))
+    assert turned.excess < 1e-10
+    np.testing.assert_allclose(turned.values.lever_m, LEVER, atol=1e-4)
+    off = so3.compose(so3.inverse(turned.values.body), BODY)
+    np.testing.assert_allclose(so3.angle(off), 0.0, atol=1e-5)
+
+
+def test_columns_are_the_derivatives_of_errors(world):
+    poses = matched(world)
+    freedoms = (*nuisance.OF_GAUGE["sim3"], *nuisance.OF_BODY)
+    centre = poses.reference_position.mean(axis=0)
+    at = Nuisance(centre, scale=1.2, clock_s=0.01)
+    columns = nuisance._columns(poses, freedoms, at, centre)
+    small = 1e-6
+    for column, step in zip(np.moveaxis(columns, 2, 0), np.eye(columns.shape[2]), strict=True):
+        ends = [
+            errors_of(poses, at.step(freedoms, sign * small * step), centre) for sign in (1, -1)
+        ]
+        slope = (ends[0] - ends[1]) / (2 * small)
+        assert np.abs(slope - column).max() < 0.05 * max(1.0, np.abs(column).max())
+
+
+@SPACES
+@pytest.mark.parametrize("gauge", ["none", "yaw", "se3", "sim3"])
+def test_no_column_raises_the_sum(world, rows, gauge):
+    poses = matched(world, rows)
+    closed = fit_kindest(poses, opened(poses, gauge, body=False, clock=False)).excess
+    body = fit_kindest(poses, opened(poses, gauge, clock=False)).excess
+    both = fit_kindest(poses, opened(poses, gauge)).excess
+    assert both <= body * (1 + 1e-6)
+    assert body <= closed * (1 + 1e-6)
+
+
+@SPACES
+@pytest.mark.parametrize("gauge", ["none", "yaw", "se3"])
+def test_the_sum_is_no_larger_than_that_of_the_true_errors(rng, rows, gauge):
+    for name in ("dead reckoning", "Kalman filter, steady", "loop closures"):
+        world = drifting.WORLDS[name](rng, 300)
+        poses = matched(world, rows).thin()
+        centre = poses.reference_position.mean(axis=0)
+        error = errors_of(poses, Nuisance(centre), centre)[:, rows]
+        block = poses.covariance[:, rows][:, :, rows]
+        truth = np.mean(np.einsum("ni,nij,nj->n", error, np.linalg.inv(block), error)) / len(rows)
+        assert fit_kindest(poses, opened(poses, gauge)).excess <= truth
+
+
+@SPACES
+def test_no_extrinsic_and_the_right_one_leave_the_same(world, rows):
+    right = fit_kindest(matched(world, rows), opened(matched(world, rows)))
+    missing = matched(world, rows, reference=about_another_body(world))
+    found = fit_kindest(missing, opened(missing))
+    assert found.excess == pytest.approx(right.excess, rel=0.02)
+
+
+@SPACES
+def test_moving_the_reference_world_changes_nothing(world, rows, rng):
+    turn, shift = so3.exp(rng.normal(size=3)), 100 * rng.normal(size=3)
+    moved = so3.rotate(turn, world.truth_position) + shift, so3.compose(turn, world.truth_rotation)
+    here, there = matched(world, rows), matched(world, rows, reference=moved)
+    expected = fit_kindest(here, opened(here)).excess
+    assert fit_kindest(there, opened(there)).excess == pytest.approx(expected, rel=1e-5)
+
+
+def test_whole_positions_are_the_same_in_both_axes(world):
+    body, fixed = matched(world, POSITION), matched(world, POSITION, frame="world")
+    expected = fit_kindest(body, opened(body)).excess
+    assert fit_kindest(fixed, opened(fixed)).excess == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_plane_is_judged_on_its_axes_alone(world):
+    high = world.truth_position + np.array([0.0, 0.0, 1.0]) * np.arange(400)[:, None] ** 2
+    flat = matched(world, (0, 1), frame="world", reference=(high, world.truth_rotation))
+    same = matched(world, (0, 1), frame="world")
+    freedoms = ("translation", "yaw")
+    expected = fit_kindest(same, freedoms).excess
+    assert fit_kindest(flat, freedoms).excess == pytest.approx(expected, rel=1e-5)
+
+
+def test_an_implausible_lever_arm_is_held_to_its_limit(world):
+    far = se3.compose(world.truth, (np.array([30.0, 0.0, 0.0]), BODY))
+    poses = matched(world, POSITION, reference=far)
+    found = fit_kindest(poses, opened(poses))
+    assert np.linalg.norm(found.values.lever_m) <= MOST["lever arm"]
+    near = matched(world, POSITION)
+    assert found.excess > 10 * fit_kindest(near, opened(near)).excess
+
+
+def test_the_claim_moves_with_the_lever_arm(rng):
+    """Rotation errors at a long arm are position errors that the claim must grant."""
+    n = 500
+    position, rotation = drifting.path(rng, n)
+    sigma = np.repeat([3e-3, 5e-3], 3)
+    xi = rng.normal(size=(n, 6)) * sigma
+    truth = se3.compose((position, rotation), se3.exp(xi))
+    covariance = np.broadcast_to(np.diag(sigma**2), (n, 6, 6))
+    world = drifting.World(*truth, position, rotation, covariance)
+    far = se3.compose(truth, (np.array([2.0, 1.0, 0.5]), BODY))
+    poses = matched(world, POSITION, reference=far)
+    assert fit_kindest(poses, opened(poses)).excess == pytest.approx(1.0, abs=0.15)
+
+
+def test_a_track_without_axes_has_no_lever_arm(world):
+    poses = matched(world, POSITION)
+    assert "lever arm" not in open_freedoms(poses, "se3", body=True, clock=True, oriented=False)
+
+
+def test_singular_scans_are_left_out(world):
+    covariance = world.covariance.copy()
+    covariance[::2, 0] = covariance[::2, :, 0] = 0.0
+    poses = replace(matched(world, POSITION), covariance=covariance)
+    assert len(poses.thin()) == 200
+    assert len(poses.thin(50)) == 50
+
+
+def test_motion_is_that_of_the_body():
+    stamp = 10**8 * np.arange(50)
+    rate, speed = np.array([0.0, 0.0, 0.5]), np.array([2.0, 0.0, 0.0])
+    pose = se3.exp(0.1 * np.arange(50)[:, None] * np.concatenate([speed, rate]))
+    found = body_motion(stamp, *pose)[5:-5]
+    np.testing.assert_allclose(found.rate, np.broadcast_to(rate, (40, 3)), atol=1e-12)
+    np.testing.assert_allclose(
+        found.velocity, np.broadcast_to(speed, (40, 3)), rtol=1e-3, atol=1e-9
+    )
