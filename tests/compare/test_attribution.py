@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from smfeval.compare import attribute, compare_all
-from smfeval.compare.attribution import CommonErrors, find_guilty, find_lost
+from smfeval.compare.attribution import find_guilty, find_lost
 from smfeval.compare.frames import in_one_body
 from smfeval.errors import OptionError
 from smfeval.evaluation import Options
@@ -90,10 +90,10 @@ def test_one_that_is_lost_is_named_and_does_not_spoil_the_others(rng, count):
         assert [own.k.value for own in others] == pytest.approx([1] * (count - 1), abs=0.15)
 
 
-def test_two_that_are_equally_far_from_a_third_are_not_lost(rng):
-    value = rng.normal(size=(3, 500, 3)) * np.array([1.0, 30.0, 30.0])[:, None, None]
-    claimed = np.broadcast_to(np.eye(3), (3, 500, 3, 3))
-    assert find_lost(CommonErrors(value, claimed)) == []
+def test_lost_is_who_is_far_from_all_others_that_agree():
+    assert find_lost({(0, 1): 900.0, (0, 2): 800.0, (1, 2): 1.2}) == [0]
+    assert find_lost({(0, 1): 900.0, (0, 2): 800.0, (1, 2): 900.0}) == []
+    assert find_lost({(0, 1): 9.0, (0, 2): 8.0, (1, 2): 0.1}) == []
 
 
 def test_terms_of_unsure_scans_count_little(rng):
