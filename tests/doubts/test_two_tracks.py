@@ -305,8 +305,7 @@ def test_pairs_are_doubted_too(estimate, reference):
     ]
     found = compare_pair(*tight, options=Options(alignment="none"), sweeps=False)
     assert [doubt.name for doubt in found.doubts] == ["extrinsic"]
-    assert found.claim.label == "cannot tell"
-    assert "as read, at least one of" in found.claim.sentence
+    assert found.claim.label == "overconfident"  # whatever the extrinsic
     honest = compare_pair(estimate, belief(reference, seed=4), sweeps=False)
     assert honest.doubts == ()
 

@@ -217,3 +217,11 @@ TRIPLES = {
     "mixed": together(dead, drifting.steady_filter, drifting.loop_closures),
     "random walks": together(walk, walk, walk),
 }
+TRIPLES |= {
+    f"{name}, two share {share:.0%}{'' if size == 1 else ', the third 25 times as accurate'}": (
+        two_of_several(name, share, accurate=size)
+    )
+    for name in ("map", "kf")
+    for share in (0.5, 0.8, 0.95, 1.0)
+    for size in (1.0, 0.04)
+}

@@ -17,7 +17,7 @@ windows take the place of scans. An error that j and k share is blamed on i, so 
 suspect and no more; (D_ij - S_j) / R_i is its part that no sharing makes.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import combinations
@@ -48,7 +48,6 @@ from smfeval.evaluation.claim import UNFITTED, AlignedClaim
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Bools, Floats
 from smfeval.results import Result
-from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import Intervals, Number
 from smfeval.summarise.windows import (
     FEWEST_WINDOWS,
@@ -61,7 +60,7 @@ from smfeval.track import AnyTrack, GaussianTrack
 FEWEST = 3  # with two, only the sum of the covariances is known
 FEWEST_SCANS = 10  # common scans: fewer second moments are all noise
 FALSE_ALARMS = 0.05  # chance that the hat suspects any of them, all honest and uncorrelated
-LOST = 10.0  # k_pair with every other, over the largest among the others: one that is lost
+LOST = 10.0  # mean square beside every other, over the largest among the others
 LARGEST_ERROR = 1.0  # standard error of k under honest claims, above which k says nothing
 REFITS = 3  # Gauss-Newton steps of the common fit, from the fit of each
 SAME = 1e-6  # relative: covariances of copies
@@ -147,7 +146,8 @@ def attribute(
         return replace(nothing, reason=reason)
     horizon, errors = (None, _scans(placed, options)) if windows is None else windows
     names = [name_of(tracks[i]) for i in kept]
-    own = _attribute_all(names, errors, options.intervals)
+    lost = find_lost({ij: _excess(pair) for ij, pair in compared.items()})
+    own = _attribute_all(names, errors, [kept.index(i) for i in lost], options.intervals)
     own = tuple(_convict(each, i, compared) for each, i in zip(own, kept, strict=True))
     return replace(nothing, estimators=own, horizon=horizon)
 
@@ -216,8 +216,8 @@ def place_tracks(
 ) -> PlacedTracks:
     """All tracks in the world of the first, on the scans of the first that all others meet.
 
-    Each is moved to the body of the first that its pair with the first found, and fitted under the
-    same weights, so that one fit is common to all.
+    Each is moved to the body of the first that its pair with the first found, if the two agree in
+    it, and fitted under the same weights, so that one fit is common to all.
     """
     gaussian = [as_gaussian(track)[0] for track in tracks]
     agree_on_body(gaussian)
@@ -225,7 +225,7 @@ def place_tracks(
     first, *others = _common_scans(gaussian, options)
     if "body" not in options.exact:
         others = [
-            track if pair.body is None else at_body(track, pair.body)
+            track if pair.body is None or pair.claim.at_least else at_body(track, pair.body)
             for track, pair in zip(others, pairs, strict=True)
         ]
     matched = [first, *others]
@@ -323,10 +323,9 @@ def _windows(placed: PlacedTracks) -> tuple[int, CommonErrors] | None:
 
 
 def _attribute_all(
-    names: list[str], errors: CommonErrors, intervals: Intervals
+    names: list[str], errors: CommonErrors, lost: list[int], intervals: Intervals
 ) -> tuple[EstimatorAttribution, ...]:
     """Each of all; one that is lost is held against all, and the others without it."""
-    lost = find_lost(errors)
     others = errors.without(lost)
     level = 1 - 2 * FALSE_ALARMS / len(names)
     place = {i: at for at, i in enumerate(i for i in range(len(names)) if i not in lost)}
@@ -338,34 +337,30 @@ def _attribute_all(
     )
 
 
-def find_lost(errors: CommonErrors) -> list[int]:
-    """Estimators that are LOST times further from every other than the others from each other."""
-    left, lost = list(range(len(errors.value))), []
-    k = _pair_factors(errors)
+def _excess(pair: Pair) -> float:
+    """Mean square of what the kindest fit of a pair leaves."""
+    first = pair.claim.facts.first
+    return 0.0 if first is None else first.excess
+
+
+def find_lost(k: Mapping[tuple[int, int], float]) -> list[int]:
+    """Estimators that are LOST times further from every other than the others from each other.
+
+    `k` has the mean square of every pair.
+    """
+    left, lost = sorted({i for pair in k for i in pair}), list[int]()
     while len(left) > 2:
-        apart = {
-            i: min(k[i, j] for j in left if j != i)
-            / max(1.0, *(k[p, q] for p, q in combinations([j for j in left if j != i], 2)))
-            for i in left
-        }
+        apart = {}
+        for i in left:
+            own = [k[pair] for pair in combinations(left, 2) if i in pair]
+            others = [k[pair] for pair in combinations(left, 2) if i not in pair]
+            apart[i] = min(own) / max(1.0, *others)
         worst = max(apart, key=apart.__getitem__)
         if apart[worst] <= LOST:
             break
         left.remove(worst)
         lost.append(worst)
     return lost
-
-
-def _pair_factors(errors: CommonErrors) -> Floats:
-    """k_pair of all pairs. (N, N)."""
-    count, _, d = errors.value.shape
-    k = np.zeros((count, count))
-    for i, j in combinations(range(count), 2):
-        total = errors.claimed[i] + errors.claimed[j]
-        good = ~normal.is_singular(total)
-        nees = normal.nees((errors.value[i] - errors.value[j])[good], total[good])
-        k[i, j] = k[j, i] = float(np.median(nees)) / median_chi_squared(d) if len(nees) else 0.0
-    return k
 
 
 def _attribute_one(

@@ -216,7 +216,7 @@ def _dependence_text(verdict: Verdict) -> str:
     if (verdict.at_least or 0.0) > OPPOSED:
         return "above 2, which no dependence between their errors explains"
     at = "" if verdict.by == "relative motion" else " at any scan"
-    return f"if their errors are not opposed{at}"
+    return f"their errors must not be opposed{at}"
 
 
 def evidence_text(verdict: Verdict) -> str | None:

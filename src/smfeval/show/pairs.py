@@ -107,7 +107,7 @@ def _brief_rows(pair: Pair) -> list[tuple[str, str]]:
     return [
         ("k_pair", str(pair.k)),
         *([("holds", holds)] if holds else []),
-        *relative_rows(pair.motion, pair.intervals)[:1],
+        *(relative_rows(pair.motion, pair.intervals)[:1] if pair.motion.rows else []),
         *_brief_space_rows(pair),
         ("difference", f"mean {pair.distance}; energy {pair.energy}"),
         ("matched", f"{matched}{offset}{moved}; {aligned}"),

@@ -102,7 +102,14 @@ class TaskResult:
         return self.failure == NO_FILE
 
 
-PAIR_NUMBERS = ("k_pair", "nees_median", "k_pair_reference", "opposed", "opposed_p")
+PAIR_NUMBERS = (
+    "k_pair",
+    "nees_median",
+    "k_pair_paper",
+    "k_pair_reference",
+    "opposed",
+    "opposed_p",
+)
 
 
 @dataclass(frozen=True)
@@ -120,6 +127,7 @@ class PairResult:
     verdict: str | None = None
     k_pair: Number | None = None
     nees_median: Number | None = None
+    k_pair_paper: Number | None = None  # after an unweighted fit of SE(3), nothing granted
     k_pair_reference: Number | None = None  # with each of the two aligned to the reference
     opposed: Number | None = None  # factor by which k_pair could be too large: 1, none is opposed
     opposed_p: Number | None = None  # how often chance makes independent errors as opposed
@@ -215,11 +223,7 @@ def intern_pair(result: PairResult) -> PairResult:
         group=intern(result.group),
         track=intern(result.track),
         verdict=_intern_text(result.verdict),
-        k_pair=_intern_number(result.k_pair),
-        nees_median=_intern_number(result.nees_median),
-        k_pair_reference=_intern_number(result.k_pair_reference),
-        opposed=_intern_number(result.opposed),
-        opposed_p=_intern_number(result.opposed_p),
+        **{name: _intern_number(number) for name, number in result.numbers.items()},
         unchecked=_intern_text(result.unchecked),
     )
 

@@ -223,6 +223,7 @@ def evaluate_pair(task: PairTask, key: str = "") -> tuple[PairResult, None]:
             matched=len(pair.pairs),
             verdict=pair.claim.label,
             k_pair=_plain_number(pair.k),
+            k_pair_paper=None if pair.k_paper is None else Number(pair.k_paper, "1"),
             nees_median=_plain_number(pair.nees_median),
             k_pair_reference=None if found is None else Number(found.k_pair, "1"),
             opposed=None if found is None else Number(found.factor, "1"),

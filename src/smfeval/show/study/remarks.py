@@ -20,7 +20,7 @@ BEST_MEANING = (
 )
 
 
-PAIR_TITLES = {"k_pair_reference": "k_pair by ref."}
+PAIR_TITLES = {"k_pair_reference": "k_pair by ref.", "k_pair_paper": "k_pair of the paper"}
 
 
 def meaning(study: Study) -> str:
