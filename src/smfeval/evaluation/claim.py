@@ -81,6 +81,8 @@ class AlignedClaim:
         How much farther than Gaussian tails those of the belief reach, as a factor on the NEES.
     oriented
         Whether the estimate has orientations; without them no motion is seen from its body.
+    memory
+        Scans that are worth one independent scan, for what is granted of the fit's own error.
     """
 
     joint: Joint
@@ -91,6 +93,7 @@ class AlignedClaim:
     claim: Claim
     tails: float = 1.0
     oriented: bool = True
+    memory: float = 1.0
 
     @cached_property
     def pose_covariance(self) -> Floats | None:
@@ -100,7 +103,7 @@ class AlignedClaim:
         if self.how == "granted":
             return granted_covariance(self.fit, self.claim, space="pose")
         if self.how == "after a fit" and self.tails == 1:
-            return grant_rotation(self.fit, self.claim)
+            return grant_rotation(self.fit, self.claim, self.memory)
         return None
 
     @property
