@@ -10,7 +10,7 @@ from smfeval.associate.pairing import check_reference
 from smfeval.compare import compare_pair
 from smfeval.doubts import doubts_beside
 from smfeval.doubts.one_track import examine
-from smfeval.doubts.two_tracks import body_between, body_motion
+from smfeval.doubts.two_tracks import body_between, window_motion
 from smfeval.evaluation import align_tracks
 from smfeval.io import read, write
 from smfeval.io.extrinsic import read_extrinsic
@@ -281,7 +281,7 @@ def test_errors_as_large_as_claimed_refute_standard_deviations(reference):
 
 def test_the_lever_arm_comes_from_the_motion(reference):
     pose = (reference.position, reference.rotation)
-    ours, theirs = body_motion(pose), body_motion(se3.compose(pose, MOUNTED))
+    ours, theirs = window_motion(pose), window_motion(se3.compose(pose, MOUNTED))
     lever, turn = body_between(ours, theirs)
     assert float(so3.angle_between(turn[None], MOUNTED[1][None])[0]) < 1e-6
     np.testing.assert_allclose(lever, MOUNTED[0], atol=1e-4)

@@ -219,9 +219,9 @@ def add_evidence(
     facts: Facts, fit: KindestFit, rows: tuple[WindowRow, ...] = (), tails: float = 1.0
 ) -> Facts:
     """Facts with the evidence of a fit and of relative motion."""
-    second = acquitting = averaging(fit, INTERVALS)
+    second = acquitting = averaging(fit, INTERVALS, tails)
     if not facts.is_fitted:  # columns may have absorbed what a wide belief would need
-        acquitting = averaging(fit_kindest(fit.poses, ()), INTERVALS)
+        acquitting = averaging(fit_kindest(fit.poses, ()), INTERVALS, tails)
     return replace(
         facts,
         first=any_correlation(fit, tails),

@@ -1,7 +1,7 @@
 """One decider: facts of a track in one space, or of a pair, or of several tracks, to a verdict.
 
 Order of evidence: what holds under any correlation convicts before anything else is asked; then
-errors that average out, and relative motion. Acquitted is nobody whose claim is exceeded anywhere:
+relative motion, and errors that average out. Acquitted is nobody whose claim is exceeded anywhere:
 relative motion must reach a share of the track, and after a fit whose joint covariance is unknown
 "consistent" speaks of what an aligned track can show, and "conservative" is never said.
 """
@@ -247,8 +247,8 @@ def _convict(facts: Facts) -> Verdict | None:
     low = 0.0 if row is not None and _wide_rows(facts) else low
     bounds: dict[By, float] = {
         "any correlation": 0.0 if first is None else first.at_least,
-        "averaging": 0.0 if second is None else second.low,
         "relative motion": low,
+        "averaging": 0.0 if second is None else second.low,
     }
     by = next((name for name, bound in bounds.items() if bound > 1), None)
     if by is None:

@@ -14,6 +14,7 @@ from smfeval.summarise.number import Number
 from smfeval.summarise.windows import WindowRow
 
 COVERED = 0.9  # the level of the region that sentences speak of
+EXPLAINED = 0.25  # part of k that extrinsic and clock leave: what is said beside it
 WHATEVER = "whatever the correlations between scans"
 MORE = "(longer or more tracks would tell)"
 PLAIN = {
@@ -65,7 +66,8 @@ def factor_text(k: Number, name: str = "k") -> str:
 def excuse_text(verdict: Verdict) -> str | None:
     """'too tight, unless errors more than 8 s apart are still correlated'; None: not needed."""
     seconds = verdict.excusing_s
-    if seconds is None or verdict.by == "any correlation":
+    settled = verdict.by == "any correlation" or verdict.label in ("consistent", "conservative")
+    if seconds is None or settled:
         return None
     apart = words.duration(seconds)
     return f"too tight, unless errors more than {apart} apart are still correlated"
@@ -96,8 +98,9 @@ def _tight(verdict: Verdict) -> str:
     errors, sigma = "errors", "the reported sigma"
     if verdict.facts.pair is not None:
         errors, sigma = "differences", "the sigma that both claim"
-    if k.value <= 1:
-        return f"the largest {errors} are beyond the claim ({size})"
+    if k.value <= 1 and verdict.facts.first is not None:  # half of the scans hide the others
+        times = words.number(sqrt(verdict.facts.first.excess))
+        return f"{errors} are {times} times {sigma} in the mean square ({size})"
     return f"{errors} are {_sigmas(verdict)} {sigma} ({size})"
 
 
@@ -154,7 +157,7 @@ def _why_open(verdict: Verdict) -> str:
         "gaps": ", but the stamps of the two tracks are too far apart",
         "horizons disagree": ", but too tight over some horizons and too wide over others",
         "freedoms": f", but another {names} ({values_text(verdict, facts.decides)}) would "
-        "explain it; is it exact?",
+        f"explain it; is the {names} given exact?",
         "correlation": f"; {excuse_text(verdict)} {MORE}",
         "hidden by the fit": " after alignment, which honest and dishonest beliefs could give "
         "(longer or more tracks, or one common frame, would tell)",
@@ -194,6 +197,9 @@ def support(verdict: Verdict) -> list[str]:
     if verdict.label == "overconfident":
         opened = words.join(dict.fromkeys(OPEN_WORDS[e] for e in facts.freedoms if e in OPEN_WORDS))
         said += [f"it holds for any {opened}"] if opened else []
+        if first is not None and opened and first.excess < EXPLAINED * (verdict.factor or 0.0):
+            left = words.number(first.excess)
+            said.append(f"mean square {left} times the claim with the kindest {opened}")
         said += [row_text(verdict.row)] if verdict.row is not None else []
         said += [_dependence_text(verdict)] if facts.pair is not None else []
         more = 0.0 if facts.second is None else facts.second.low
@@ -201,7 +207,7 @@ def support(verdict: Verdict) -> list[str]:
             said.append(f"at least {words.number(more)} {AVERAGING}")
         if first is not None and verdict.by == "any correlation" and first.by_few_scans:
             said.append("the worst 5 % of the scans carry it")
-        elif verdict.high is not None and (verdict.at_least or 0.0) > verdict.high:
+        elif (verdict.at_least or 0.0) > (verdict.high or verdict.factor or 0.0):
             said.append("the bound is of the mean square, which large errors raise above k")
         if verdict.reference_sigma is not None:
             said.append(f"{_noise_text(verdict)} would end the verdict")
