@@ -14,6 +14,7 @@ from smfeval.summarise.number import Number
 from smfeval.summarise.windows import WindowRow
 
 COVERED = 0.9  # the level of the region that sentences speak of
+HIDDEN = 0.5  # the estimate's part of the predicted variance, below which the reference hides it
 EXPLAINED = 0.25  # part of k that extrinsic and clock leave: what is said beside it
 WHATEVER = "whatever the correlations"
 WOULD_TELL = {
@@ -183,7 +184,9 @@ def _why_open(verdict: Verdict) -> str:
 def _not_shown(verdict: Verdict) -> str:
     if verdict.row is not None:
         return f"; {row_text(verdict.row)}"
-    second = verdict.facts.acquitting
+    second, own = verdict.facts.acquitting, verdict.facts.own_share
+    if own < HIDDEN:
+        return f", of a variance that is the reference's to {words.share(1 - own)}"
     if second is None:
         return ", and too little is independent to tell"
     ends = f"{words.number(second.low)} to {words.number(second.high)}"
