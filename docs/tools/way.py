@@ -47,17 +47,18 @@ class Room:
 
 
 TOP, TALL = 64, 128  # of the way itself
-STEP = 145  # from one room of the way to the next
+STEP = 124  # from one room of the way to the next
 ROOMS = (
     *(
-        Room(name, 126 + STEP * place, TOP, 120, TALL, "way", lines)
+        Room(name, 122 + STEP * place, TOP, 108, TALL, "way", lines)
         for place, (name, lines) in enumerate({
             "io": ("READ", "any format; its", "convention ends", "at this door"),
             "track": ("BELIEFS", "poses, Gaussians", "or particles;", "checked once"),
             "associate": ("PAIR", "in time: nearest,", "or a continuous", "reference; clocks"),
             "align": ("ONE FRAME", "one body, one", "world; the gauge", "that is open"),
             "score": ("SCORE", "a number per", "scan, by strictly", "proper rules"),
-            "summarise": ("SUMMARISE", "number, interval", "and verdict of", "the track"),
+            "summarise": ("SUMMARISE", "number and", "interval of the", "track"),
+            "judge": ("JUDGE", "is the belief", "honest? One", "decider for all"),
         }.items())
     ),
     Room("doubts", 271, 292, 107, 62, "around",
@@ -92,7 +93,7 @@ ROOMS = (
     Room("errors", 842, 548, 129, 46, "base", ("what can go wrong",)),
 )  # fmt: skip
 AT = {room.name: room for room in ROOMS}
-EVALUATION = (404, 22, 580, 186)  # x, y, width, height of what `evaluate` does in one call
+EVALUATION = (358, 22, 632, 186)  # x, y, width, height of what `evaluate` does in one call
 NAMES = {*AT, "evaluation"}
 
 
@@ -155,7 +156,8 @@ def tracks() -> Iterator[str]:
         for start, end in pairwise(between):
             yield arrow((AT[start].right, y), (AT[end].x - 2, y), colour=colour)
     middle = TOP + TALL / 2
-    yield arrow((AT["score"].right, middle), (AT["summarise"].x - 2, middle))
+    for start, end in pairwise(("score", "summarise", "judge")):
+        yield arrow((AT[start].right, middle), (AT[end].x - 2, middle))
 
 
 def uses() -> Iterator[str]:

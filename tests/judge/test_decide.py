@@ -29,7 +29,7 @@ def test_windows_that_call_it_wide_do_not_stop_the_first_evidence():
     assert found.label == "overconfident"
 
 
-def test_errors_that_average_out_convict_next():
+def test_errors_that_average_out_convict_too():
     found = decide(facts(second=Averaging(1.2, 4.0, 50.0, 0.0, 4.0)))
     assert (found.label, found.by, found.at_least) == ("overconfident", "averaging", 1.2)
 
@@ -105,4 +105,4 @@ def test_a_doubt_that_no_column_expresses_forbids():
 def test_one_that_is_lost_is_still_convicted():
     found = decide(facts(first=TIGHT)).after_doubt(None, "the estimate is lost")
     assert found.label == "overconfident"
-    assert found.headline.startswith("the estimate is lost (overconfident): ")
+    assert found.headline.startswith("the estimate is lost; overconfident: ")

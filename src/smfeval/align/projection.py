@@ -394,14 +394,19 @@ def granted_covariance(fit: FitWeights, claim: Claim, *, space: Space = "positio
     return _over(fit, claim, fit_covariance_bound(fit, claim), space)
 
 
-def grant_rotation(fit: FitWeights, claim: Claim) -> Floats:
-    """Sigma_t with C of the fitted rotation added to that of the rotation. -> (n, 6, 6).
+def grant_rotation(fit: FitWeights, claim: Claim, memory: float) -> Floats:
+    """Sigma_t with that of the fitted rotation added to that of the rotation. -> (n, 6, 6).
 
-    A fit to positions turns all rotations by its own error, which C bounds.
+    A fit to positions turns all rotations by its own error: sum_s A_s Sigma_s A_s^T if errors of
+    scans are independent, `memory` times that if so many scans are worth one.
     """
     out = claim.in_world()
     turned = fit.jacobian(claim.position[:1])[0, 3:]  # the same at every scan
-    out[:, 3:, 3:] += turned @ fit_covariance_bound(fit, claim) @ turned.T
+    fitted = np.zeros((turned.shape[1],) * 2)
+    for part in _chunks(fit.fitted):
+        A = fit.weights(claim.position, part)
+        fitted += np.einsum("nij,nkj->ik", A @ out[part], A)
+    out[:, 3:, 3:] += memory * turned @ fitted @ turned.T
     return out
 
 

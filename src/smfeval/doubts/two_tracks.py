@@ -55,14 +55,14 @@ ROLES = ("the estimate", "the reference")
 
 
 @dataclass(frozen=True)
-class BodyMotion:
+class WindowMotion:
     """Displacement and turn of a body over windows, in its own axes. (m, 3) each."""
 
     displacement: Floats
     turn: Floats
 
-    def __getitem__(self, windows: Ints) -> "BodyMotion":
-        return BodyMotion(self.displacement[windows], self.turn[windows])
+    def __getitem__(self, windows: Ints) -> "WindowMotion":
+        return WindowMotion(self.displacement[windows], self.turn[windows])
 
     @cached_property
     def directions(self) -> Floats:
@@ -89,22 +89,22 @@ def _without_giants(vectors: Floats) -> Floats:
     )
 
 
-def body_motion(poses: Pose) -> BodyMotion:
+def window_motion(poses: Pose) -> WindowMotion:
     """Motion between each pose and the next. (m + 1, 3), (m + 1, 4)."""
     position, rotation = poses
     moved = so3.rotate_back(rotation[:-1], np.diff(position, axis=0))
     turned = so3.log(so3.compose(so3.inverse(rotation[:-1]), rotation[1:]))
-    return BodyMotion(moved, turned)
+    return WindowMotion(moved, turned)
 
 
-def rotation_between(first: BodyMotion, second: BodyMotion) -> Floats:
+def rotation_between(first: WindowMotion, second: WindowMotion) -> Floats:
     """The rotation X that brings the second motion closest to the first (Kabsch). (3, 3)."""
     left, _, right = np.linalg.svd(first.directions.T @ second.directions)
     sign = np.sign(np.linalg.det(left @ right)) or 1.0
     return (left * np.array([1.0, 1.0, sign])) @ right
 
 
-def coherence(first: BodyMotion, second: BodyMotion) -> float:
+def coherence(first: WindowMotion, second: WindowMotion) -> float:
     """How well one rotation explains displacement and turn: the cosine of what it leaves."""
     ours, theirs = first.directions, second.directions @ rotation_between(first, second).T
     norm = np.linalg.norm(ours) * np.linalg.norm(theirs)
@@ -153,9 +153,9 @@ class MatchedTracks:
         return np.flatnonzero(~gap_mask(stamp))
 
     @cached_property
-    def motions(self) -> tuple[BodyMotion, BodyMotion]:
+    def motions(self) -> tuple[WindowMotion, WindowMotion]:
         """Of the estimate's and of the reference's body, as read."""
-        ours, theirs = (body_motion(each)[self.across_no_gap(WINDOWS)] for each in self.poses)
+        ours, theirs = (window_motion(each)[self.across_no_gap(WINDOWS)] for each in self.poses)
         return ours, theirs
 
     @cached_property
@@ -270,10 +270,10 @@ def _corrections(tracks: MatchedTracks) -> Iterable[tuple[float, float, int, str
     (ours, theirs), (our_motion, their_motion) = tracks.poses, tracks.motions
     inside = tracks.across_no_gap(WINDOWS)
     for name, (correct, _) in MISTAKES.items():
-        meant = body_motion(correct(ours))[inside]
+        meant = window_motion(correct(ours))[inside]
         better = meant.directedness() - our_motion.directedness()
         yield round(coherence(meant, their_motion), 2), better, 0, name
-        meant = body_motion(correct(theirs))[inside]
+        meant = window_motion(correct(theirs))[inside]
         better = meant.directedness() - their_motion.directedness()
         yield round(coherence(our_motion, meant), 2), better, 1, name
 
@@ -376,17 +376,17 @@ def lever_that_explains(tracks: MatchedTracks) -> Pose | None:
     return (lever, rotation) if explains else None
 
 
-def long_motions(tracks: MatchedTracks) -> tuple[BodyMotion, BodyMotion]:
+def long_motions(tracks: MatchedTracks) -> tuple[WindowMotion, WindowMotion]:
     """Of both bodies over long windows; in the axes of the estimate's where the other has none."""
     ours, theirs = tracks.poses_at_ends(LONG_WINDOWS)
     if not tracks.reference.about.oriented:
         aligned = so3.compose(so3.quaternion(tracks.alignment.rotation), ours[1])
         theirs = theirs[0] / tracks.alignment.scale, aligned
     inside = tracks.across_no_gap(LONG_WINDOWS)
-    return body_motion(ours)[inside], body_motion(theirs)[inside]
+    return window_motion(ours)[inside], window_motion(theirs)[inside]
 
 
-def _left(ours: BodyMotion, theirs: BodyMotion, lever: Floats, rotation: Floats) -> float:
+def _left(ours: WindowMotion, theirs: WindowMotion, lever: Floats, rotation: Floats) -> float:
     """Root mean square of the displacement that a lever arm leaves unexplained. m."""
     turned = so3.matrix(so3.exp(ours.turn)) - np.eye(3)
     left = so3.rotate(rotation, theirs.displacement) - ours.displacement - turned @ lever
@@ -403,7 +403,7 @@ def _inverse_hint(extrinsic: Pose, shown: Pose) -> str:
     return " (is it the inverse of the right one?)" if off_inverse < CLOSER * off else ""
 
 
-def _scatter(ours: BodyMotion, theirs: BodyMotion, between: Floats) -> float:
+def _scatter(ours: WindowMotion, theirs: WindowMotion, between: Floats) -> float:
     """Root mean square change of the rotation between stretches of the track. rad."""
     stretches = np.array_split(np.arange(len(ours.turn)), BLOCKS)
     each = [rotation_between(ours[part], theirs[part]) for part in stretches]
@@ -411,7 +411,7 @@ def _scatter(ours: BodyMotion, theirs: BodyMotion, between: Floats) -> float:
     return float(np.sqrt(np.mean(off**2)))
 
 
-def body_between(ours: BodyMotion, theirs: BodyMotion, *, turns: bool = True) -> Pose:
+def body_between(ours: WindowMotion, theirs: WindowMotion, *, turns: bool = True) -> Pose:
     """Pose (l, X) of the reference's body in the estimate's: X v_ref = v + (dR - I) l.
 
     Alternating least squares; l is 0 along an axis about which the body hardly turns otherwise,

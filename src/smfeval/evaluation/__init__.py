@@ -26,6 +26,7 @@ from smfeval.evaluation.result import Evaluation, ScoredScans, SpaceScores
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.options import Options
 from smfeval.score import scores
+from smfeval.summarise.number import Intervals
 from smfeval.summarise.numbers import Numbers
 from smfeval.summarise.quantities import Sample
 from smfeval.track import AnyTrack, Track
@@ -45,6 +46,7 @@ __all__ = [
 
 Found = TypeVar("Found")
 
+SQUARED = 2.0  # a squared error forgets twice as fast as the error itself
 REQUIRED_RULES = ("ape", "nees", "pit")  # rules that the summary and the verdict are made of
 
 
@@ -65,7 +67,7 @@ def evaluate(
     tracks = align_tracks(estimate, reference, options or Options(), pairs)
     options, left = tracks.options, tracks.left
 
-    claim = align_claim(tracks.estimate, tracks.joint, tracks.alignment, tracks.kind)
+    claim = tracks.claim()
     oriented = partial(score_orientation, tracks.estimate, tracks.reference, claim, left, options)
     turned = beside(oriented, scans=len(left))
     scored, orientation = score_left(tracks, claim), turned()
@@ -130,6 +132,15 @@ class AlignedTracks:
     motion: BodyMotion  # of the estimate's body, from all its scans
     left: Ints  # scans that the fit leaves to score
     notes: tuple[str, ...]
+
+    def claim(self) -> AlignedClaim | None:
+        """What is claimed about the residuals, with the memory that they show."""
+        found = align_claim(self.estimate, self.joint, self.alignment, self.kind)
+        if found is None or found.how != "after a fit":
+            return found
+        error = np.linalg.norm(self.estimate.position - self.reference.position, axis=1)
+        count = Intervals().of(error**2, "mean", "1").n_effective or 1.0
+        return replace(found, memory=max(1.0, SQUARED * len(error) / count))
 
     def judged(
         self, claim: AlignedClaim, orientation: Orientation, risk: GapRisk | None

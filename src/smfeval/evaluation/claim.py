@@ -81,6 +81,10 @@ class AlignedClaim:
         How much farther than Gaussian tails those of the belief reach, as a factor on the NEES.
     oriented
         Whether the estimate has orientations; without them no motion is seen from its body.
+    memory
+        Scans that are worth one independent scan, for what is granted of the fit's own error.
+    is_gaussian
+        Whether the belief is mean and covariance; particles are granted nothing.
     """
 
     joint: Joint
@@ -91,6 +95,8 @@ class AlignedClaim:
     claim: Claim
     tails: float = 1.0
     oriented: bool = True
+    memory: float = 1.0
+    is_gaussian: bool = True
 
     @cached_property
     def pose_covariance(self) -> Floats | None:
@@ -99,8 +105,8 @@ class AlignedClaim:
             return projected_covariance(self.fit, self.joint, self.claim, space="pose")
         if self.how == "granted":
             return granted_covariance(self.fit, self.claim, space="pose")
-        if self.how == "after a fit" and self.tails == 1:
-            return grant_rotation(self.fit, self.claim)
+        if self.how == "after a fit" and self.is_gaussian:
+            return grant_rotation(self.fit, self.claim, self.memory)
         return None
 
     @property
@@ -171,13 +177,15 @@ def align_claim(
     fit = fit_weights(kind, claim.position, fitted=fitted, weight=weight)
     joint, reason = own
     joint = align_joint(joint, alignment.rotation, alignment.scale)
+    tails = particle_tails(estimate) if isinstance(estimate, ParticleTrack) else 1.0
+    oriented = estimate.about.oriented
     under = partial(
-        AlignedClaim, joint, reason, fit=fit, claim=claim, oriented=estimate.about.oriented
+        AlignedClaim, joint, reason, fit=fit, claim=claim, tails=tails, oriented=oriented
     )
     if kind == "none":
         return under("reported", None)
     if isinstance(estimate, ParticleTrack):
-        return under("after a fit", None, tails=particle_tails(estimate))
+        return under("after a fit", None, is_gaussian=False)
     if is_determined(fit, joint, len(claim)) and is_first_order(claim.covariance):
         return under("projected", projected_covariance(fit, joint, claim))
     if kind == "first-pose" or count < len(claim):

@@ -200,7 +200,7 @@ def judge_fit(
     facts = add_evidence(facts, fit, rows, tails)
     facts = replace(facts, step_s=_step_s(stamp, len(fit.white)))
     found = decide(facts)
-    if found.label != "cannot tell":
+    if found.label == "overconfident":
         return found
     return decide(replace(facts, decides=_deciding(fit, tails)))
 
@@ -219,9 +219,9 @@ def add_evidence(
     facts: Facts, fit: KindestFit, rows: tuple[WindowRow, ...] = (), tails: float = 1.0
 ) -> Facts:
     """Facts with the evidence of a fit and of relative motion."""
-    second = acquitting = averaging(fit, INTERVALS)
+    second = acquitting = averaging(fit, INTERVALS, tails)
     if not facts.is_fitted:  # columns may have absorbed what a wide belief would need
-        acquitting = averaging(fit_kindest(fit.poses, ()), INTERVALS)
+        acquitting = averaging(fit_kindest(fit.poses, ()), INTERVALS, tails)
     return replace(
         facts,
         first=any_correlation(fit, tails),

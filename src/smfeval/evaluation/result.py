@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from smfeval.results import Frame
 
 SCHEMA = "smfeval.score/1"
-ABSORBED = 1.0  # of what is left, that a fit may have taken before scores cannot be compared
+ABSORBED = 0.5  # of what is left, that a fit may have taken before scores cannot be compared
 PER_SCAN = "smfeval.io.results"  # opened by name: the core knows no files
 
 
@@ -276,16 +276,18 @@ class Evaluation(Result):
 
     @property
     def comparable(self) -> bool:
-        """Whether scores of the belief may be ranked: they are proper under the alignment."""
-        return self.claim is None or self.claim.is_proper or not self._is_absorbed()
+        """Whether scores of the belief may be ranked: they are proper under the alignment.
 
-    def _is_absorbed(self) -> bool:
-        """Whether the alignment may have taken much of the errors, or shares its own with all."""
-        second = self.verdict.facts.second
-        if self.claim is None or self.claim.how == "granted" or second is None:
+        After a fit whose effect is not known they nearly are where it cannot have absorbed much of
+        the errors, or these are beyond the claim whatever it absorbed.
+        """
+        claim, facts = self.claim, self.verdict.facts
+        if claim is None or claim.is_proper:
             return True
-        first = self.verdict.facts.first
-        return first is None or second.absorbed > ABSORBED * first.excess
+        if claim.how == "granted" or facts.first is None or facts.second is None:
+            return False
+        kept = facts.second.absorbed <= ABSORBED * facts.first.excess
+        return kept or self.verdict.label == "overconfident"
 
     @property
     def uses_reported_noise(self) -> bool:

@@ -1,7 +1,7 @@
 """One decider: facts of a track in one space, or of a pair, or of several tracks, to a verdict.
 
 Order of evidence: what holds under any correlation convicts before anything else is asked; then
-errors that average out, and relative motion. Acquitted is nobody whose claim is exceeded anywhere:
+relative motion, and errors that average out. Acquitted is nobody whose claim is exceeded anywhere:
 relative motion must reach a share of the track, and after a fit whose joint covariance is unknown
 "consistent" speaks of what an aligned track can show, and "conservative" is never said.
 """
@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from smfeval.align.nuisance import Freedom, Nuisance
 from smfeval.judge.evidence import AnyCorrelation, Averaging
-from smfeval.judge.levels import CONSISTENT, FEWEST_SCANS, REACHED, TAIL, WIDE
+from smfeval.judge.levels import CONSISTENT, FEWEST_SCANS, MOTION_TAIL, REACHED, TAIL, WIDE
 from smfeval.maths import so3
 from smfeval.summarise.number import Number, finite_or_none
 from smfeval.summarise.windows import WindowRow
@@ -174,7 +174,7 @@ class Verdict:
             return self
         if doubt is None:
             return replace(self, lost=lost)
-        return Verdict("cannot tell", "nothing", self.facts, "doubt", doubt=doubt, lost=lost)
+        return Verdict("cannot tell", "nothing", self.facts, "doubt", doubt=doubt)
 
     def to_dict(self) -> dict[str, Any]:
         """Strict JSON data."""
@@ -242,13 +242,13 @@ def _open(facts: Facts, reason: Reason) -> Verdict:
 def _convict(facts: Facts) -> Verdict | None:
     """Overconfident, by the evidence that assumes least, with its own bound."""
     first, second = facts.first, facts.second
-    tight = [(row, row.interval(TAIL / len(facts.rows))[0]) for row in facts.rows]
+    tight = [(row, row.interval(MOTION_TAIL / len(facts.rows))[0]) for row in facts.rows]
     row, low = max(tight, key=lambda each: each[1], default=(None, 0.0))
     low = 0.0 if row is not None and _wide_rows(facts) else low
     bounds: dict[By, float] = {
         "any correlation": 0.0 if first is None else first.at_least,
-        "averaging": 0.0 if second is None else second.low,
         "relative motion": low,
+        "averaging": 0.0 if second is None else second.low,
     }
     by = next((name for name, bound in bounds.items() if bound > 1), None)
     if by is None:
@@ -270,7 +270,7 @@ def _wide_rows(facts: Facts) -> bool:
 def _by_motion(facts: Facts) -> Verdict:
     """What relative motion says of the horizons that it reaches, where nothing convicts."""
     rows = _whole_rows(facts)
-    if any(row.interval(TAIL / len(facts.rows))[0] > 1 for row in facts.rows):
+    if any(row.interval(MOTION_TAIL / len(facts.rows))[0] > 1 for row in facts.rows):
         return _open(facts, "horizons disagree")
     if not rows or rows[-1].horizon < REACHED * facts.track_scans:
         return _open(facts, "not shown")

@@ -131,8 +131,13 @@ class Averaging:
     surely_below: float
 
 
-def averaging(fit: KindestFit, intervals: Intervals | None = None) -> Averaging | None:
-    """The second evidence; None for few scans, and where the mean NEES has no interval."""
+def averaging(
+    fit: KindestFit, intervals: Intervals | None = None, tails: float = 1.0
+) -> Averaging | None:
+    """The second evidence; None for few scans, and where the mean NEES has no interval.
+
+    `tails` is the factor by which those of the belief reach farther than Gaussian ones.
+    """
     n, d = fit.white.shape
     if n < FEWEST_AVERAGED:
         return None
@@ -152,7 +157,7 @@ def averaging(fit: KindestFit, intervals: Intervals | None = None) -> Averaging 
         max((T + absorbed) * each / chi_squared_quantile(each, TAIL), mean.high)
         for each in (most, least)
     )
-    return Averaging(min(low, mean.low), high, least, absorbed, below)
+    return Averaging(min(low, mean.low) / tails, tails * high, least, absorbed, tails * below)
 
 
 @dataclass(frozen=True)

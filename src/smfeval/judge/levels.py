@@ -1,7 +1,7 @@
 """Every limit and level of doubt that a verdict rests on.
 
 False alarms on an honest belief: the first evidence (any correlation) has 2.5 % by theorem, and
-measured far less, for it is reached only by errors that are all one; relative motion has 2.5 % in
+measured far less, for it is reached only by errors that are all one; relative motion has 1.25 % in
 all its horizons together; the second evidence (errors that average out) is measured beside them.
 The sum of all is held to 5 % in simulated worlds (`tests/power/test_judge.py`).
 """
@@ -10,6 +10,7 @@ from smfeval.maths.special import chi_squared_quantile
 
 LEVEL = 0.975  # of each one-sided bound
 TAIL = 1 - LEVEL
+MOTION_TAIL = 0.0125  # of relative motion, all horizons together: with 0.025, 4 % were false
 FALSE_VERDICT_RATE = 0.05  # on an honest belief, by all evidence of a track together
 CONSISTENT = 1.5  # "consistent": the factor is shown to lie within this factor of 1
 WIDE = 0.25  # "conservative" by averaging: honest errors that are mostly constant may be so small

@@ -14,8 +14,15 @@ from smfeval.summarise.number import Number
 from smfeval.summarise.windows import WindowRow
 
 COVERED = 0.9  # the level of the region that sentences speak of
-WHATEVER = "whatever the correlations between scans"
-MORE = "(longer or more tracks would tell)"
+HIDDEN = 0.5  # the estimate's part of the predicted variance, below which the reference hides it
+EXPLAINED = 0.25  # part of k that extrinsic and clock leave: what is said beside it
+WHATEVER = "whatever the correlations"
+WOULD_TELL = {
+    "correlation": "longer or more tracks would tell",
+    "not shown": "longer or more tracks would tell",
+    "hidden by the fit": "longer or more tracks, or one common frame, would tell",
+    "freedoms": "is what was given exact?",
+}
 PLAIN = {
     "no uncertainty": "the estimate reports no uncertainty",
     "few scans": "{scans} matched {shows} nothing",
@@ -41,7 +48,7 @@ OPEN_WORDS = {
 
 def headline(verdict: Verdict) -> str:
     """The label and the reason in a few words."""
-    label = f"{verdict.lost} ({verdict.label})" if verdict.lost else verdict.label
+    label = f"{verdict.lost}; {verdict.label}" if verdict.lost else verdict.label
     if verdict.facts.pair is not None:
         label = PAIR_LABELS[verdict.label].format(*verdict.facts.pair)
     return f"{label}: {_reason(verdict)}"
@@ -65,7 +72,8 @@ def factor_text(k: Number, name: str = "k") -> str:
 def excuse_text(verdict: Verdict) -> str | None:
     """'too tight, unless errors more than 8 s apart are still correlated'; None: not needed."""
     seconds = verdict.excusing_s
-    if seconds is None or verdict.by == "any correlation":
+    settled = verdict.by == "any correlation" or verdict.label in ("consistent", "conservative")
+    if seconds is None or settled:
         return None
     apart = words.duration(seconds)
     return f"too tight, unless errors more than {apart} apart are still correlated"
@@ -79,8 +87,17 @@ def _reason(verdict: Verdict) -> str:
     if verdict.label == "conservative":
         return f"errors are {_sigmas(verdict)} the reported sigma ({_size(verdict)})"
     shown = " as far as an aligned track can show" if _is_aligned(verdict) else ""
-    within = f"the covariance fits the errors within a factor {words.number(_within(verdict))}"
-    return f"{within}{shown} ({_size(verdict)})"
+    another = f"with {_another(verdict)}, " if verdict.facts.decides else ""
+    within = words.number(_within(verdict))
+    fits = f"{another}the covariance fits the errors within a factor {within}{shown}"
+    return f"{fits} ({_size(verdict)})"
+
+
+def _another(verdict: Verdict) -> str:
+    """'another extrinsic (lever arm 26 cm, body rotation 86 deg)', which would explain errors."""
+    decides = verdict.facts.decides
+    names = words.join(dict.fromkeys(OPEN_WORDS.get(each, each) for each in decides))
+    return f"another {names} ({values_text(verdict, decides)})"
 
 
 def _tight(verdict: Verdict) -> str:
@@ -96,8 +113,9 @@ def _tight(verdict: Verdict) -> str:
     errors, sigma = "errors", "the reported sigma"
     if verdict.facts.pair is not None:
         errors, sigma = "differences", "the sigma that both claim"
-    if k.value <= 1:
-        return f"the largest {errors} are beyond the claim ({size})"
+    if k.value <= 1 and verdict.facts.first is not None:  # half of the scans hide the others
+        times = words.number(sqrt(verdict.facts.first.excess))
+        return f"{errors} are {times} times {sigma} in the mean square ({size})"
     return f"{errors} are {_sigmas(verdict)} {sigma} ({size})"
 
 
@@ -114,9 +132,11 @@ def _sigmas(verdict: Verdict) -> str:
 
 def _size(verdict: Verdict) -> str:
     """k, and k of relative motion where that decided."""
-    k = verdict.facts.k
-    assert k is not None
-    return factor_text(k) if verdict.row is None else f"{factor_text(k)}; {row_text(verdict.row)}"
+    if verdict.row is None:
+        return _factor(verdict)
+    low, high = verdict.row.interval(TAIL)
+    k = words.quantity(verdict.row.k, "1", low, high)
+    return f"{_factor(verdict)}; {k} for motion over {words.count(verdict.row.horizon, 'scan')}"
 
 
 def row_text(row: WindowRow) -> str:
@@ -149,16 +169,13 @@ def _why_open(verdict: Verdict) -> str:
     if reason is None or reason in PLAIN:
         shows = "scan shows" if facts.scans == 1 else "scans show"
         return verdict.doubt or PLAIN[reason or "doubt"].format(scans=facts.scans, shows=shows)
-    names = words.join(dict.fromkeys(OPEN_WORDS.get(each, each) for each in facts.decides))
     why = {
         "gaps": ", but the stamps of the two tracks are too far apart",
         "horizons disagree": ", but too tight over some horizons and too wide over others",
-        "freedoms": f", but another {names} ({values_text(verdict, facts.decides)}) would "
-        "explain it; is it exact?",
-        "correlation": f"; {excuse_text(verdict)} {MORE}",
-        "hidden by the fit": " after alignment, which honest and dishonest beliefs could give "
-        "(longer or more tracks, or one common frame, would tell)",
-        "not shown": f"{_not_shown(verdict)} {MORE}",
+        "freedoms": f", but {_another(verdict)} would explain it",
+        "correlation": f"; {excuse_text(verdict)}",
+        "hidden by the fit": " after alignment, as honest and dishonest beliefs could have",
+        "not shown": _not_shown(verdict),
         "two beliefs": ONE_SIDED,
     }
     return f"{_factor(verdict)}{why[reason]}"
@@ -167,7 +184,9 @@ def _why_open(verdict: Verdict) -> str:
 def _not_shown(verdict: Verdict) -> str:
     if verdict.row is not None:
         return f"; {row_text(verdict.row)}"
-    second = verdict.facts.acquitting
+    second, own = verdict.facts.acquitting, verdict.facts.own_share
+    if own < HIDDEN:
+        return f", of a variance that is the reference's to {words.share(1 - own)}"
     if second is None:
         return ", and too little is independent to tell"
     ends = f"{words.number(second.low)} to {words.number(second.high)}"
@@ -194,6 +213,9 @@ def support(verdict: Verdict) -> list[str]:
     if verdict.label == "overconfident":
         opened = words.join(dict.fromkeys(OPEN_WORDS[e] for e in facts.freedoms if e in OPEN_WORDS))
         said += [f"it holds for any {opened}"] if opened else []
+        if first is not None and opened and first.excess < EXPLAINED * (verdict.factor or 0.0):
+            left = words.number(first.excess)
+            said.append(f"mean square {left} times the claim with the kindest {opened}")
         said += [row_text(verdict.row)] if verdict.row is not None else []
         said += [_dependence_text(verdict)] if facts.pair is not None else []
         more = 0.0 if facts.second is None else facts.second.low
@@ -201,13 +223,14 @@ def support(verdict: Verdict) -> list[str]:
             said.append(f"at least {words.number(more)} {AVERAGING}")
         if first is not None and verdict.by == "any correlation" and first.by_few_scans:
             said.append("the worst 5 % of the scans carry it")
-        elif verdict.high is not None and (verdict.at_least or 0.0) > verdict.high:
+        elif (verdict.at_least or 0.0) > (verdict.high or verdict.factor or 0.0):
             said.append("the bound is of the mean square, which large errors raise above k")
         if verdict.reference_sigma is not None:
             said.append(f"{_noise_text(verdict)} would end the verdict")
     excuse = excuse_text(verdict)
     if excuse is not None and verdict.reason != "correlation":
         said.append(excuse)
+    said += [WOULD_TELL[verdict.reason]] if verdict.reason in WOULD_TELL else []
     return said
 
 

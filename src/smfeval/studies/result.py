@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from math import exp
 from sys import intern
-from typing import overload
+from typing import Any, overload
 
 from smfeval.compare.duels import Section
 from smfeval.compare.monte_carlo import MonteCarlo
@@ -216,6 +216,7 @@ def intern_task(result: TaskResult, *, source: str) -> TaskResult:
 
 def intern_pair(result: PairResult) -> PairResult:
     """The same result; equal texts of many results are kept once."""
+    numbers: dict[str, Any] = {name: _intern_number(each) for name, each in result.numbers.items()}
     return replace(
         result,
         a=intern(result.a),
@@ -223,7 +224,7 @@ def intern_pair(result: PairResult) -> PairResult:
         group=intern(result.group),
         track=intern(result.track),
         verdict=_intern_text(result.verdict),
-        **{name: _intern_number(number) for name, number in result.numbers.items()},
+        **numbers,
         unchecked=_intern_text(result.unchecked),
     )
 
