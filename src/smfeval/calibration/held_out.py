@@ -26,7 +26,7 @@ from smfeval.calibration.models import (
     sample_of,
 )
 from smfeval.evaluation import Evaluation
-from smfeval.evaluation.claim import align_claim, claimed_joint
+from smfeval.evaluation.claim import align_claim, claimed_joint, with_memory
 from smfeval.maths import normal
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.special import chi_squared_tail_quantile, t_quantile
@@ -217,6 +217,8 @@ def corrected_residuals(
     unfitted = kind == "none"  # residuals are the errors, whatever their joint covariance
     joint = (UNKNOWN, "") if unfitted else claimed_joint(estimate, options.joint, matched)
     claim = align_claim(aligned, joint, alignment, kind)
+    if evaluation.judged is not None:
+        claim = with_memory(claim, aligned.position - evaluation.judged.reference.position)
     at = np.searchsorted(aligned.stamp, scored.estimate.stamp)
     claimed = None if claim is None or claim.covariance is None else claim.covariance[at]
     position = options.space.residuals(aligned[at], scored.reference, claimed)

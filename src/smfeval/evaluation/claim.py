@@ -5,7 +5,7 @@ the joint covariance of all errors, and not the reported marginals (`align.proje
 beside the track, implied by how its covariances grow, or unknown.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Literal
 
@@ -39,6 +39,7 @@ from smfeval.options import JointChoice
 from smfeval.score.interval import quantiles
 from smfeval.score.ranks import FLAT
 from smfeval.score.residuals import Ensemble
+from smfeval.summarise.number import Intervals
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
 
 How = Literal["reported", "projected", "granted", "after a fit"]
@@ -56,6 +57,7 @@ HOW_WORDS: dict[How, str] = {
     "those of rotations grant the fit's own",
 }
 UNFITTED = ("none", "first-pose")
+SQUARED = 2.0  # a squared error forgets twice as fast as the error itself
 
 
 @dataclass(frozen=True)
@@ -191,6 +193,15 @@ def align_claim(
     if kind == "first-pose" or count < len(claim):
         return under("granted", granted_covariance(fit, claim))
     return under("after a fit", None)
+
+
+def with_memory(claim: AlignedClaim | None, error: Floats) -> AlignedClaim | None:
+    """A claim after a fit with the memory that the residuals of the position show. (n, 3)."""
+    if claim is None or claim.how != "after a fit":
+        return claim
+    square = np.linalg.norm(error, axis=1) ** 2
+    count = Intervals().of(square, "mean", "1").n_effective or 1.0
+    return replace(claim, memory=max(1.0, SQUARED * len(error) / count))
 
 
 def particle_tails(track: ParticleTrack) -> float:
