@@ -85,8 +85,9 @@ class AlignedClaim:
         Whether the estimate has orientations; without them no motion is seen from its body.
     memory
         Scans that are worth one independent scan, for what is granted of the fit's own error.
-    is_gaussian
-        Whether the belief is mean and covariance; particles are granted nothing.
+    particles
+        Kish's number of them at every matched scan (n,); None for a belief that is mean and
+        covariance. Particles are granted nothing.
     """
 
     joint: Joint
@@ -98,7 +99,7 @@ class AlignedClaim:
     tails: float = 1.0
     oriented: bool = True
     memory: float = 1.0
-    is_gaussian: bool = True
+    particles: Floats | None = None
 
     @cached_property
     def pose_covariance(self) -> Floats | None:
@@ -107,7 +108,7 @@ class AlignedClaim:
             return projected_covariance(self.fit, self.joint, self.claim, space="pose")
         if self.how == "granted":
             return granted_covariance(self.fit, self.claim, space="pose")
-        if self.how == "after a fit" and self.is_gaussian:
+        if self.how == "after a fit" and self.particles is None:
             return grant_rotation(self.fit, self.claim, self.memory)
         return None
 
@@ -179,15 +180,16 @@ def align_claim(
     fit = fit_weights(kind, claim.position, fitted=fitted, weight=weight)
     joint, reason = own
     joint = align_joint(joint, alignment.rotation, alignment.scale)
-    tails = particle_tails(estimate) if isinstance(estimate, ParticleTrack) else 1.0
-    oriented = estimate.about.oriented
     under = partial(
-        AlignedClaim, joint, reason, fit=fit, claim=claim, tails=tails, oriented=oriented
+        AlignedClaim, joint, reason, fit=fit, claim=claim, oriented=estimate.about.oriented
     )
+    if isinstance(estimate, ParticleTrack):
+        count = 1 / np.add.reduceat(estimate.probability**2, estimate.offset[:-1])
+        under = partial(under, tails=particle_tails(estimate), particles=count)
     if kind == "none":
         return under("reported", None)
     if isinstance(estimate, ParticleTrack):
-        return under("after a fit", None, is_gaussian=False)
+        return under("after a fit", None)
     if is_determined(fit, joint, len(claim)) and is_first_order(claim.covariance):
         return under("projected", projected_covariance(fit, joint, claim))
     if kind == "first-pose" or count < len(claim):
