@@ -6,7 +6,7 @@ beside the track, implied by how its covariances grow, or unknown.
 """
 
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -101,7 +101,7 @@ class AlignedClaim:
     memory: float = 1.0
     particles: Floats | None = None
 
-    @cached_property
+    @property
     def pose_covariance(self) -> Floats | None:
         """That covariance of (e, theta), in world axes (n, 6, 6); None where it is reported."""
         if self.how == "projected":
