@@ -10,18 +10,18 @@ from scipy.stats import binom, chi2, t
 
 from smfeval.compare.pooled import (
     COUNT_DOUBT,
-    NEES_DOUBT,
     TrackK,
     between_variance,
     chance_of_convictions,
-    excess_nees,
     pool,
     pool_tracks,
 )
 from smfeval.evaluation import Options, evaluate
+from smfeval.judge.evidence import TrackEvidence
+from smfeval.judge.levels import TAIL
 from smfeval.studies.result import TaskResult
 from smfeval.studies.tables import track_k
-from smfeval.studies.task import UNMET_STAMPS, mean_nees, why_withheld
+from smfeval.studies.task import UNMET_STAMPS, track_evidence, why_withheld
 from smfeval.summarise.number import Number
 from support import drifting, unmatched
 
@@ -111,6 +111,7 @@ def test_one_sided_tracks_convict_by_their_number_and_never_acquit():
     assert "convicted on 3 of 7 tracks, each by itself" in pool_tracks("A", loud).sentence
     two = [TrackK(str(i), None, "one-sided", i < 2) for i in range(7)]
     assert pool_tracks("A", two).label == "cannot tell"  # happens to 4.4 % of honest ones
+    assert chance_of_convictions(3, 7) < COUNT_DOUBT < chance_of_convictions(2, 7)
 
 
 def test_the_chance_of_convictions_is_binomial():
@@ -118,21 +119,46 @@ def test_the_chance_of_convictions_is_binomial():
         for convicted in range(judged + 1):
             wanted = binom.sf(convicted - 1, judged, 0.05)
             assert chance_of_convictions(convicted, judged) == pytest.approx(wanted)
-    assert COUNT_DOUBT + NEES_DOUBT + 0.025 == 0.05  # with the interval's, of honest studies
 
 
-def test_tracks_that_wander_convict_by_their_mean_nees():
+def wandering(excess, *, count=6, degrees=3.0, absorbed=0.0):
+    """Tracks without a two-sided k, each with the same T."""
+    evidence = TrackEvidence(excess, degrees, absorbed, 3)
+    return [TrackK(str(i), None, "one-sided", evidence=evidence) for i in range(count)]
+
+
+def test_tracks_that_wander_convict_by_what_the_kindest_fits_leave():
     """One error per track, repeated at every scan: three degrees of freedom each, and no more."""
-    most = chi2.isf(NEES_DOUBT, 18) / 6
-
-    def six(nees):
-        return [TrackK(str(i), None, "the error wanders", nees=nees) for i in range(6)]
-
-    assert pool_tracks("A", six(0.999 * most)).label == "cannot tell"
-    found = pool_tracks("A", six(1.001 * most))
+    most = chi2.isf(TAIL, 18) / 18
+    assert pool_tracks("A", wandering(0.999 * most)).label == "cannot tell"
+    found = pool_tracks("A", wandering(2 * most))
     assert found.label == "overconfident"
-    assert "over 6 tracks the mean NEES is 1.89 times" in found.sentence
-    assert "dependence between scans explains 1.89 at most" in found.sentence
+    assert found.at_least == pytest.approx(2)
+    assert found.sentence == (
+        "overconfident over the study; at least 2 whatever the correlations between scans"
+    )
+
+
+def test_errors_that_average_out_convict_sooner():
+    found = pool_tracks("A", wandering(1.5, degrees=100.0))
+    assert found.label == "overconfident"
+    assert found.at_least == pytest.approx(1.5 * 600 / chi2.isf(TAIL, 600), rel=1e-4)
+    assert "if the errors of each track average out" in found.sentence
+
+
+def test_aligned_tracks_acquit_as_far_as_they_can_show():
+    found = pool_tracks("A", wandering(1.0, degrees=100.0))
+    assert found.label == "consistent"
+    assert "as far as aligned tracks can show" in found.sentence
+    assert pool_tracks("A", wandering(1.0, degrees=100.0, absorbed=0.6)).label == "cannot tell"
+    wide = wandering(0.1, degrees=100.0)  # a fit may have absorbed the rest
+    assert pool_tracks("A", wide).label == "cannot tell"
+
+
+def test_tracks_without_evidence_leave_that_of_the_others():
+    found = pool_tracks("A", [*wandering(4.0), TrackK("x", None, "one-sided")])
+    assert found.label == "overconfident"
+    assert found.at_least == pytest.approx(4 * 18 / chi2.isf(TAIL, 18))
 
 
 @pytest.mark.parametrize("shares", [(9, 0), (8, 2), (6, 6), (3, 12), (3, 60), (0, 18), (0, 90)])
@@ -140,8 +166,8 @@ def test_no_dependence_between_scans_exceeds_the_limit_more_often(shares, rng):
     """Three tracks: weights of at most 1 on squares of normal numbers, together 9."""
     whole, part = shares
     weight = np.r_[np.ones(whole), np.full(part, (9 - whole) / max(part, 1))]
-    exceeded = rng.chisquare(1, size=(20_000, whole + part)) @ weight > chi2.isf(NEES_DOUBT, 9)
-    assert exceeded.mean() <= NEES_DOUBT + 3 * np.sqrt(NEES_DOUBT / 20_000)
+    exceeded = rng.chisquare(1, size=(20_000, whole + part)) @ weight > chi2.isf(TAIL, 9)
+    assert exceeded.mean() <= TAIL + 3 * np.sqrt(TAIL / 20_000)
 
 
 def test_what_all_tracks_may_share_is_not_averaged_out():
@@ -161,15 +187,15 @@ def test_what_all_tracks_may_share_is_not_averaged_out():
     assert pool_tracks("A", wide).label == "overconfident"
 
 
-def test_a_few_scans_far_off_do_not_convict_by_the_mean():
-    """k is small: the mean NEES is that of the few."""
-    run = TaskResult(
-        *("A", "all", "t", 0, "", "", None),
-        numbers=(("k", Number(0.8, "1", reason="the error wanders")),),
-        mean_nees=30.0,
-    )
-    assert track_k("t", [run]).nees == pytest.approx(2.4)
-    assert excess_nees([track_k("t", [run]).nees] * 6, 3) is None
+def test_the_evidence_of_a_track_is_that_of_its_kindest_run():
+    """Runs share the data of a track; one whose verdict is withheld withholds the track's."""
+    runs = [
+        TaskResult(*("A", "all", "t", i, "", "", None), evidence=TrackEvidence(T, 20.0, 0.1, 3))
+        for i, T in enumerate((3.0, 1.2, 2.0))
+    ]
+    assert track_k("t", runs).evidence == runs[1].evidence
+    assert track_k("t", [*runs, replace(runs[0], withheld=UNMET_STAMPS)]).evidence is None
+    assert track_k("t", [*runs, replace(runs[0], evidence=None)]).evidence is None
 
 
 def test_gaps_between_stamps_convict_nobody_over_a_study():
@@ -188,7 +214,7 @@ def test_gaps_between_stamps_convict_nobody_over_a_study():
             numbers=(("k", done["k"]),),
             scored_under=done.claim.how,
             withheld=why_withheld(done),
-            mean_nees=mean_nees(done),
+            evidence=track_evidence(done),
         )
         found.append(track_k(str(i), [run]))
     pooled = pool_tracks("A", found)

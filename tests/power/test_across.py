@@ -27,7 +27,7 @@ from smfeval.evaluation import Options, evaluate
 from smfeval.studies.plan import Plan, PlannedEstimator, PlannedTrack
 from smfeval.studies.result import TaskResult
 from smfeval.studies.tables import sections, track_k
-from smfeval.studies.task import mean_nees, motion_guard, why_withheld
+from smfeval.studies.task import motion_guard, track_evidence, why_withheld
 from smfeval.summarise.number import Intervals
 from smfeval.summarise.numbers import NUMBERS, metrics
 from support import drifting
@@ -224,7 +224,7 @@ def track_result(make, gauge, factor, seed, scans=300):
         numbers=tuple((name, number) for name, number in numbers if number is not None),
         scored_under=found.claim.how,
         withheld=why_withheld(found),
-        mean_nees=mean_nees(found),
+        evidence=track_evidence(found),
         guard=motion_guard(found),
     )
 
@@ -236,7 +236,7 @@ def pooled_labels(make, gauge, factor, studies, seed):
         runs = [track_result(make, gauge, factor, [seed, study, i]) for i in range(12)]
         for count, found in labels.items():
             each = [track_k(run.track, [run]) for run in runs[:count]]
-            found.append(pool_tracks("A", each).label)
+            found.append(pool_tracks("A", each, is_fitted=gauge != "none").label)
     return labels
 
 

@@ -21,7 +21,7 @@ SCHEMA = json.loads(files("smfeval").joinpath("schemas/diff.json").read_text())
 TRACKS = 8
 
 
-def result(estimator, track, *, repeat=0, verdict="consistent", key="a", under=None, **numbers):
+def result(estimator, track, *, repeat=0, verdict="consistent", key="a", comparable=True, **numbers):
     """A run with these numbers; a pair of ends makes an interval."""
     found = tuple(
         (name, Number(*(each if isinstance(each, tuple) else (each, "1"))))
@@ -37,7 +37,7 @@ def result(estimator, track, *, repeat=0, verdict="consistent", key="a", under=N
         None,
         verdict=verdict,
         numbers=found,
-        scored_under=under,
+        comparable=comparable,
     )
 
 
@@ -102,9 +102,8 @@ def test_few_tracks_are_not_tested_but_intervals_apart_are_counted(tmp_path):
 
 def test_what_a_fit_can_have_absorbed_is_in_no_test(tmp_path):
     """As between the estimators of a study: errors count, scores of the belief do not."""
-    under = "after a fit"
-    old = [result("e", t, rmse=1.0, k=0.5, under=under) for t in range(TRACKS)]
-    new = [result("e", t, rmse=2.0, k=0.1, under=under) for t in range(TRACKS)]
+    old = [result("e", t, rmse=1.0, k=0.5, comparable=False) for t in range(TRACKS)]
+    new = [result("e", t, rmse=2.0, k=0.1, comparable=False) for t in range(TRACKS)]
     rmse, k = stores(tmp_path, old, new).moves
     assert rmse.outcome == "worse"
     assert (k.outcome, k.left_out) == ("not tested", TRACKS)

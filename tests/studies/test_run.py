@@ -18,6 +18,7 @@ import pytest
 from smfeval import evaluate, read, write
 from smfeval.compare import compare_pair
 from smfeval.errors import OptionError
+from smfeval.judge.evidence import TrackEvidence
 from smfeval.studies import task
 from smfeval.studies.cache import Cache, task_key
 from smfeval.studies.find import find_tasks
@@ -53,17 +54,22 @@ def test_a_task_says_what_evaluate_says(tmp_path):
     assert (result.failure, result.verdict) == (None, alone.verdict.label)
     assert (result.gauge, result.joint) == (alone.alignment.kind, alone.claim.joint.kind)
     assert result.scored_under == alone.claim.how == "after a fit"
-    assert (result.withheld, result.mean_nees) == (None, None)
+    assert (result.withheld, result.comparable) == (None, alone.comparable)
+    assert result.at_least == alone.verdict.at_least
     assert (result.scans, result.scored) == (200, 200)
     np.testing.assert_array_equal(frame["energy"], alone.position.series["energy"])
 
 
-def test_the_mean_nees_of_a_task_is_told_where_nothing_was_fitted(tmp_path):
+@pytest.mark.parametrize("alignment", ["none", "se3"])
+def test_what_the_kindest_fit_leaves_of_a_task_is_told(tmp_path, alignment):
     task = tasks_of(made_study(tmp_path, tracks=1))[1]
-    options = replace(task.options, alignment="none")
+    options = replace(task.options, alignment=alignment)
     result, _ = evaluate_task(replace(task, options=options))
     estimate, reference = read(task.estimate.source), read(task.reference.source, body="imu")
-    assert result.mean_nees == evaluate(estimate, reference, options=options)["nees_mean"].value
+    facts = evaluate(estimate, reference, options=options).verdict.facts
+    assert result.evidence == TrackEvidence(
+        facts.first.excess, facts.second.degrees, facts.second.absorbed, 3
+    )
 
 
 def test_an_extrinsic_moves_the_estimate_to_the_reference_body(tmp_path):

@@ -46,22 +46,50 @@ def rates(name, change, runs=RUNS, **more):
 
 
 @pytest.mark.parametrize(
-    "name", ["dead reckoning", "Kalman filter, steady", "RTS smoother, J given", "outages"]
+    "name",
+    ["dead reckoning", "Kalman filter, J given", "RTS smoother, J given", "loop closures, J given"],
 )
 def test_an_honest_belief_shows_neither_floor_nor_growth(name):
     floors, growths = rates(name, nothing)
     assert floors + growths <= 1
 
 
-@pytest.mark.parametrize("name", ["dead reckoning", "Kalman filter, steady"])
+@pytest.mark.parametrize("name", ["dead reckoning", "Kalman filter, J given"])
 def test_a_filter_that_is_wrong_locally_shows_a_floor_and_no_growth(name):
     assert rates(name, white) == (RUNS, 0)
 
 
 def test_drift_that_is_not_claimed_shows_as_growth():
     """A filter that claims bounded errors, and drifts."""
-    _, growths = rates("Kalman filter, steady", slow_drift, runs=6, scans=2000)
+    _, growths = rates("Kalman filter, J given", slow_drift, runs=6, scans=2000)
     assert growths >= 5
+
+
+@pytest.mark.parametrize("name", ["Kalman filter, steady", "outages", "RTS smoother"])
+def test_there_is_none_where_it_is_not_known_how_errors_move_together(name):
+    assert grown(name, nothing, 0) is None
+
+
+@pytest.mark.parametrize("change", [nothing, white, slow_drift])
+@pytest.mark.parametrize("name", ["dead reckoning", "RTS smoother, J given"])
+def test_no_k_is_below_zero_or_outside_of_its_interval(name, change):
+    for run in range(3):
+        found = grown(name, change, run)
+        assert min(found.k) >= 0
+        for number in (found.floor, found.longest):
+            assert 0 <= number.low <= number.value <= number.high
+        assert found.growth.low <= found.growth.value <= found.growth.high
+
+
+@pytest.mark.parametrize("slope", [-1.0, 0.0, 1.0])
+def test_a_steep_line_has_ends_that_are_not_below_zero(slope, rng):
+    """Its floor, or its value at the longest, would be negative."""
+    metres, lengths = np.array([3.0, 6.0, 12.0]), np.array([10, 20, 40])
+    line = 1 + slope * (metres - 4.0 if slope > 0 else metres - 11.0)
+    table = np.maximum(line[:, None] + 0.1 * rng.normal(size=(3, 20)), 0.0)
+    found = made._fit(table, metres, lengths, 0.5)
+    for number in (found.floor, found.longest):
+        assert 0 <= number.low <= number.value <= number.high
 
 
 @pytest.mark.slow

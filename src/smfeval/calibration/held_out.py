@@ -26,7 +26,7 @@ from smfeval.calibration.models import (
     sample_of,
 )
 from smfeval.evaluation import Evaluation
-from smfeval.evaluation.claim import align_claim, claimed_joint
+from smfeval.evaluation.claim import align_claim, claimed_joint, with_memory
 from smfeval.maths import normal
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.special import chi_squared_tail_quantile, t_quantile
@@ -217,6 +217,8 @@ def corrected_residuals(
     unfitted = kind == "none"  # residuals are the errors, whatever their joint covariance
     joint = (UNKNOWN, "") if unfitted else claimed_joint(estimate, options.joint, matched)
     claim = align_claim(aligned, joint, alignment, kind)
+    if evaluation.judged is not None:
+        claim = with_memory(claim, aligned.position - evaluation.judged.reference.position)
     at = np.searchsorted(aligned.stamp, scored.estimate.stamp)
     claimed = None if claim is None or claim.covariance is None else claim.covariance[at]
     position = options.space.residuals(aligned[at], scored.reference, claimed)
@@ -225,11 +227,12 @@ def corrected_residuals(
     if turned is None or claim is None or not isinstance(turned.space, RotationSpace):
         return position, None
     at = np.searchsorted(aligned.stamp, turned.estimate.stamp)
+    claimed = claim.pose_covariance
     whole = pose_residuals(
         aligned[at],
         turned.reference,
         reference_covariance=options.reference_covariance,
-        claimed=None if claim.pose_covariance is None else claim.pose_covariance[at],
+        claimed=None if claimed is None else claimed[at],
     )
     return position, turned.space.select(whole, aligned.rotation[at])
 

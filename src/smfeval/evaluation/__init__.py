@@ -17,7 +17,7 @@ from smfeval.associate.pairing import check_reference, nearest_pairs, pair_scans
 from smfeval.associate.reference_noise import with_shared_error
 from smfeval.choices import ALIGNMENTS, AlignmentKind
 from smfeval.doubts import MatchedTracks, doubts_beside
-from smfeval.evaluation.claim import AlignedClaim, align_claim, claimed_joint
+from smfeval.evaluation.claim import AlignedClaim, align_claim, claimed_joint, with_memory
 from smfeval.evaluation.judging import JudgedTracks, judge_space
 from smfeval.evaluation.metrics import gap_risk_of, relative_errors, rotation_deg
 from smfeval.evaluation.motion import RelativeMotion
@@ -26,7 +26,6 @@ from smfeval.evaluation.result import Evaluation, ScoredScans, SpaceScores
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.options import Options
 from smfeval.score import scores
-from smfeval.summarise.number import Intervals
 from smfeval.summarise.numbers import Numbers
 from smfeval.summarise.quantities import Sample
 from smfeval.track import AnyTrack, Track
@@ -46,7 +45,6 @@ __all__ = [
 
 Found = TypeVar("Found")
 
-SQUARED = 2.0  # a squared error forgets twice as fast as the error itself
 REQUIRED_RULES = ("ape", "nees", "pit")  # rules that the summary and the verdict are made of
 
 
@@ -136,11 +134,7 @@ class AlignedTracks:
     def claim(self) -> AlignedClaim | None:
         """What is claimed about the residuals, with the memory that they show."""
         found = align_claim(self.estimate, self.joint, self.alignment, self.kind)
-        if found is None or found.how != "after a fit":
-            return found
-        error = np.linalg.norm(self.estimate.position - self.reference.position, axis=1)
-        count = Intervals().of(error**2, "mean", "1").n_effective or 1.0
-        return replace(found, memory=max(1.0, SQUARED * len(error) / count))
+        return with_memory(found, self.estimate.position - self.reference.position)
 
     def judged(
         self, claim: AlignedClaim, orientation: Orientation, risk: GapRisk | None

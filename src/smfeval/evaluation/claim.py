@@ -5,8 +5,8 @@ the joint covariance of all errors, and not the reported marginals (`align.proje
 beside the track, implied by how its covariances grow, or unknown.
 """
 
-from dataclasses import dataclass
-from functools import cached_property, partial
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -39,6 +39,7 @@ from smfeval.options import JointChoice
 from smfeval.score.interval import quantiles
 from smfeval.score.ranks import FLAT
 from smfeval.score.residuals import Ensemble
+from smfeval.summarise.number import Intervals
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
 
 How = Literal["reported", "projected", "granted", "after a fit"]
@@ -56,6 +57,7 @@ HOW_WORDS: dict[How, str] = {
     "those of rotations grant the fit's own",
 }
 UNFITTED = ("none", "first-pose")
+SQUARED = 2.0  # a squared error forgets twice as fast as the error itself
 
 
 @dataclass(frozen=True)
@@ -83,8 +85,9 @@ class AlignedClaim:
         Whether the estimate has orientations; without them no motion is seen from its body.
     memory
         Scans that are worth one independent scan, for what is granted of the fit's own error.
-    is_gaussian
-        Whether the belief is mean and covariance; particles are granted nothing.
+    particles
+        Kish's number of them at every matched scan (n,); None for a belief that is mean and
+        covariance. Particles are granted nothing.
     """
 
     joint: Joint
@@ -96,16 +99,16 @@ class AlignedClaim:
     tails: float = 1.0
     oriented: bool = True
     memory: float = 1.0
-    is_gaussian: bool = True
+    particles: Floats | None = None
 
-    @cached_property
+    @property
     def pose_covariance(self) -> Floats | None:
         """That covariance of (e, theta), in world axes (n, 6, 6); None where it is reported."""
         if self.how == "projected":
             return projected_covariance(self.fit, self.joint, self.claim, space="pose")
         if self.how == "granted":
             return granted_covariance(self.fit, self.claim, space="pose")
-        if self.how == "after a fit" and self.is_gaussian:
+        if self.how == "after a fit" and self.particles is None:
             return grant_rotation(self.fit, self.claim, self.memory)
         return None
 
@@ -177,20 +180,30 @@ def align_claim(
     fit = fit_weights(kind, claim.position, fitted=fitted, weight=weight)
     joint, reason = own
     joint = align_joint(joint, alignment.rotation, alignment.scale)
-    tails = particle_tails(estimate) if isinstance(estimate, ParticleTrack) else 1.0
-    oriented = estimate.about.oriented
     under = partial(
-        AlignedClaim, joint, reason, fit=fit, claim=claim, tails=tails, oriented=oriented
+        AlignedClaim, joint, reason, fit=fit, claim=claim, oriented=estimate.about.oriented
     )
+    if isinstance(estimate, ParticleTrack):
+        count = 1 / np.add.reduceat(estimate.probability**2, estimate.offset[:-1])
+        under = partial(under, tails=particle_tails(estimate), particles=count)
     if kind == "none":
         return under("reported", None)
     if isinstance(estimate, ParticleTrack):
-        return under("after a fit", None, is_gaussian=False)
+        return under("after a fit", None)
     if is_determined(fit, joint, len(claim)) and is_first_order(claim.covariance):
         return under("projected", projected_covariance(fit, joint, claim))
     if kind == "first-pose" or count < len(claim):
         return under("granted", granted_covariance(fit, claim))
     return under("after a fit", None)
+
+
+def with_memory(claim: AlignedClaim | None, error: Floats) -> AlignedClaim | None:
+    """A claim after a fit with the memory that the residuals of the position show. (n, 3)."""
+    if claim is None or claim.how != "after a fit":
+        return claim
+    square = np.linalg.norm(error, axis=1) ** 2
+    count = Intervals().of(square, "mean", "1").n_effective or 1.0
+    return replace(claim, memory=max(1.0, SQUARED * len(error) / count))
 
 
 def particle_tails(track: ParticleTrack) -> float:

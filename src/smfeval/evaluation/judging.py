@@ -8,7 +8,7 @@ true one is among them, whatever the start was worth.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Literal
 
 import numpy as np
@@ -16,8 +16,10 @@ import numpy as np
 from smfeval import words
 from smfeval.align.joint import rotate_blocks
 from smfeval.align.nuisance import (
+    MOST_SCANS,
     OF_BODY,
     BodyMotion,
+    Frame,
     Freedom,
     KindestFit,
     MatchedPoses,
@@ -33,14 +35,14 @@ from smfeval.evaluation.result import SpaceScores
 from smfeval.judge.decide import Facts, Space, Verdict, decide
 from smfeval.judge.evidence import any_correlation, averaging, usable_rows
 from smfeval.maths import normal, so3
-from smfeval.maths.arrays import Floats, Ints, median_of
+from smfeval.maths.arrays import Floats, Ints, median_of, spaced_indices
 from smfeval.maths.stamps import NANOSECONDS
+from smfeval.maths.symmetric import chunks
 from smfeval.options import Options
 from smfeval.score import Residuals
-from smfeval.score.pit import honest_median
+from smfeval.score.pit import FEWEST_MORE, mean_of_sampled
 from smfeval.score.spaces import PoseSpace, PositionSpace, RotationSpace
 from smfeval.score.spaces import Space as AnySpace
-from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import Intervals
 from smfeval.summarise.quantities import K_AT_95, NOMINAL, is_rounding
 from smfeval.summarise.windows import WindowRow
@@ -111,33 +113,49 @@ class JudgedTracks:
         claims_all = isinstance(whole, PoseSpace) and not whole.claimed.reasons
         return self.seen if claims_all else None
 
-    @cached_property
-    def covariance(self) -> Floats:
-        """Claimed for the errors, with the reference's, in the axes of the estimate's body."""
-        own, reference = self.claim.claim.covariance, self.reference
-        if not (self.options.reference_covariance and isinstance(reference, GaussianTrack)):
-            return own
-        between = so3.compose(so3.inverse(self.claim.claim.rotation), reference.rotation)
-        return own + rotate_blocks(so3.matrix(between), reference.covariance)
+    def poses(self, space: AnySpace, most: int = MOST_SCANS) -> MatchedPoses:
+        """At most so many of the scored scans as a space compares them, evenly spaced.
 
-    def poses(self, space: AnySpace) -> MatchedPoses:
-        """The scored scans as a space compares them."""
+        Those with a regular covariance; of particles, those with enough of them.
+        """
         if isinstance(space, PositionSpace):
             rows, world = tuple(space.columns), not space.is_whole
         else:
             assert isinstance(space, RotationSpace | PoseSpace)
             rows, world = space.claimed.rows, space.claimed.frame == "world"
-        claim, reference, left = self.claim.claim, self.reference, self.left
+        of = partial(self._poses, tuple(sorted(rows)), "world" if world else "body")
+        left, particles = self.left, self.claim.particles
+        if particles is not None:
+            left = left[particles[left] > len(rows) + FEWEST_MORE]
+        regular = [
+            left[part][~normal.is_singular(some.select_blocks(some.covariance))]
+            for part in chunks(len(left))
+            for some in (of(left[part]),)
+        ]
+        scans = np.concatenate(regular) if regular else left
+        return of(scans[spaced_indices(len(scans), most)])
+
+    def _poses(self, rows: tuple[int, ...], frame: Frame, scans: Ints) -> MatchedPoses:
+        """Some scans, with what is claimed for their errors in the axes of the estimate's body."""
+        own, reference = self.claim.claim, self.reference
+        rotation, turned = own.rotation[scans], reference.rotation[scans]
+        covariance = own.covariance[scans]
+        if self.claim.particles is not None:
+            unit = mean_of_sampled(self.claim.particles[scans], len(rows))
+            covariance = covariance * unit[:, None, None]
+        if self.options.reference_covariance and isinstance(reference, GaussianTrack):
+            between = so3.matrix(so3.compose(so3.inverse(rotation), turned))
+            covariance = covariance + rotate_blocks(between, reference.covariance[scans])
         return MatchedPoses(
-            claim.position,
-            claim.rotation,
-            self.motion,
-            reference.position,
-            reference.rotation,
-            self.covariance,
-            tuple(sorted(rows)),
-            "world" if world else "body",
-        )[left]
+            own.position[scans],
+            rotation,
+            self.motion[scans],
+            reference.position[scans],
+            turned,
+            covariance,
+            rows,
+            frame,
+        )
 
     def freedoms(self, poses: MatchedPoses) -> tuple[Freedom, ...]:
         """Those that are open."""
@@ -151,7 +169,7 @@ class JudgedTracks:
         """The kindest fit of a space; None where no scan has a regular covariance."""
         if isinstance(space, PoseSpace) and "pose_fit" in vars(self):
             return self.pose_fit
-        poses = self.poses(space).thin()
+        poses = self.poses(space)
         return fit_kindest(poses, self.freedoms(poses)) if len(poses) else None
 
 
@@ -185,12 +203,11 @@ def _judge(scored: SpaceScores, tracks: JudgedTracks | None, *, is_lost: bool) -
     fit = None if facts.same else tracks.fit(scored.space)
     if fit is None:
         return decide(facts)
-    fit = _in_units_of(scored.residuals, fit)
     stamp = tracks.reference.stamp[tracks.left]
     found = judge_fit(facts, fit, tracks.rows(name), tracks.claim.tails, stamp)
     if found.label != "overconfident" or is_lost:  # no reference is as bad as one that is lost
         return found
-    return replace(found, reference_sigma=_ending_noise(found, fit, tracks, scored.residuals))
+    return replace(found, reference_sigma=_ending_noise(found, fit, tracks))
 
 
 def judge_fit(
@@ -240,14 +257,6 @@ def _step_s(stamp: Ints, scans: int) -> float:
     return float(median_of(np.diff(stamp))) / NANOSECONDS * len(stamp) / scans
 
 
-def _in_units_of(residuals: Residuals, fit: KindestFit) -> KindestFit:
-    """As it is, or in units of a sample covariance, whose NEES has another law than chi-squared."""
-    if residuals.ensemble is None:
-        return fit
-    ratio = float(median_of(honest_median(residuals))) / median_chi_squared(residuals.dimension)
-    return replace(fit, white=fit.white / np.sqrt(ratio))
-
-
 def own_share(residuals: Residuals) -> float:
     """The estimate's part of the predicted variance, median over the scans."""
     if residuals.noise is None:
@@ -280,7 +289,7 @@ def white_noise(position_m: float, rotation_rad: float = 0.0) -> Noise:
 
 
 def judge_under_noise(
-    tracks: JudgedTracks, facts: Facts, poses: MatchedPoses, residuals: Residuals, noise: Noise
+    tracks: JudgedTracks, facts: Facts, poses: MatchedPoses, noise: Noise
 ) -> Verdict:
     """The verdict of the facts against a reference that is uncertain by so much more.
 
@@ -294,7 +303,7 @@ def judge_under_noise(
     own, whole = (np.einsum("nii->n", p.select_blocks(p.covariance)) for p in (poses, wider))
     facts = replace(facts, own_share=facts.own_share * float(median_of(own / whole)))
 
-    fit = _in_units_of(residuals, fit_kindest(wider, facts.freedoms, facts.values))
+    fit = fit_kindest(wider, facts.freedoms, facts.values)
     tails, seen = tracks.claim.tails, tracks.seen_in(facts.space)
     rows: tuple[WindowRow, ...] = ()
     if seen is not None and any_correlation(fit, tails).at_least <= 1:
@@ -303,9 +312,7 @@ def judge_under_noise(
     return decide(add_evidence(facts, fit, rows, tails))
 
 
-def _ending_noise(
-    verdict: Verdict, fit: KindestFit, tracks: JudgedTracks, residuals: Residuals
-) -> float | None:
+def _ending_noise(verdict: Verdict, fit: KindestFit, tracks: JudgedTracks) -> float | None:
     """White noise of the reference, per axis, from which on nothing convicts; None for poses."""
     facts, poses = verdict.facts, fit.poses.thin(NOISE_SCANS)
     if facts.space == "pose":
@@ -313,7 +320,7 @@ def _ending_noise(
 
     def convicts(sigma: float) -> bool:
         noise = white_noise(0.0, sigma) if facts.space == "rotation" else white_noise(sigma)
-        found = judge_under_noise(tracks, facts, poses, residuals, noise)
+        found = judge_under_noise(tracks, facts, poses, noise)
         return found.label == "overconfident"
 
     return least_noise(convicts, fit)

@@ -53,8 +53,9 @@ class OrientedCase:
     @cached_property
     def whole(self) -> Residuals:
         """Errors of whole poses on the scans left, d = 6."""
-        covariance = self.claim.pose_covariance
-        claimed = None if covariance is None else covariance[self.left]
+        claimed = self.claim.pose_covariance
+        if claimed is not None and len(self.left) < len(claimed):
+            claimed = claimed[self.left]
         return self._residuals(*self.scored, claimed)
 
     def _residuals(self, estimate: AnyTrack, reference: Track, claimed: Floats | None) -> Residuals:

@@ -234,11 +234,11 @@ def _under_noise(found: Evaluation | str, noise: Noise, most: int = MOST_SCANS) 
     """The verdict of the position against a reference that is uncertain by so much more."""
     if isinstance(found, str):
         return found
-    tracks, facts, residuals = found.judged, found.verdict.facts, found.position.residuals
+    tracks, facts = found.judged, found.verdict.facts
     assert tracks is not None
-    poses = tracks.poses(found.options.space).thin(most)
+    poses = tracks.poses(found.options.space, most)
     try:
-        return judge_under_noise(tracks, facts, poses, residuals, noise)
+        return judge_under_noise(tracks, facts, poses, noise)
     except SmfevalError as error:
         return str(error)
 

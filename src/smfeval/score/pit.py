@@ -18,6 +18,8 @@ from smfeval.maths.special import chi_squared_tail_quantile
 from smfeval.score.ranks import density_ranks
 from smfeval.score.residuals import Residuals
 
+FEWEST_MORE = 4  # than axes, must the particles be for a mean NEES that means something
+
 
 def pit(residuals: Residuals, *, seed: int) -> Floats:
     """How far out the reference lies in the belief: 0 at its centre, 1 far outside. (n,).
@@ -65,6 +67,14 @@ def effective_particles(residuals: Residuals) -> Floats | None:
     if ensemble is None or residuals.noise is not None:
         return None
     return np.maximum(1 / ensemble.sum(ensemble.probability**2), residuals.dimension + 1.0)
+
+
+def mean_of_sampled(particles: Floats, d: int) -> Floats:
+    """The mean NEES of honest particles over d: 1 where they are many. (n,).
+
+    (K + 1) / (K - d - 2), that of the law above; its variance exists for K > d + `FEWEST_MORE`.
+    """
+    return (particles + 1) / (particles - d - 2)
 
 
 def _hotelling_factor(particles: Floats, d: int) -> Floats:

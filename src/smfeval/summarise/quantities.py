@@ -359,10 +359,12 @@ def compute_precision(sample: Sample, computed: Computed) -> Number | None:
     if sample.predicts_reported:
         return sample.intervals.of(-residuals.likelihood_terms.logdet, "median", "nat")
     covariance = residuals.covariance if residuals.reported is None else residuals.reported
-    regular = ~normal.is_singular(covariance)
-    if not regular.all() and residuals.reported is None:
-        return None
-    reported = normal.likelihood_terms(residuals.error[regular], covariance[regular])
+    error, regular = residuals.error, ~normal.is_singular(covariance)
+    if not regular.all():
+        if residuals.reported is None:
+            return None
+        error, covariance = error[regular], covariance[regular]
+    reported = normal.likelihood_terms(error, covariance)
     return sample.intervals.of(-reported.logdet, "median", "nat")
 
 
