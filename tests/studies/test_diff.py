@@ -21,7 +21,9 @@ SCHEMA = json.loads(files("smfeval").joinpath("schemas/diff.json").read_text())
 TRACKS = 8
 
 
-def result(estimator, track, *, repeat=0, verdict="consistent", key="a", comparable=True, **numbers):
+def result(
+    estimator, track, *, repeat=0, verdict="consistent", key="a", comparable=True, **numbers
+):
     """A run with these numbers; a pair of ends makes an interval."""
     found = tuple(
         (name, Number(*(each if isinstance(each, tuple) else (each, "1"))))
