@@ -32,8 +32,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from smfeval.align.extent import Extent
 from smfeval.evaluation import Evaluation, Options, evaluate
-from smfeval.score.rules import RuleSettings
 from smfeval.judge.decide import Verdict
+from smfeval.score.rules import RuleSettings
 from support import drifting, judged_worlds
 from support.judged_worlds import WRONG
 

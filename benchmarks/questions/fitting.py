@@ -9,7 +9,7 @@ FLOOR = "R S R^T of every scan"
 STEPS = {
     "growth recognised": "growth",
     "M J M^T, projection": "projection",
-    "bound of any correlation": "bound",
+    "kindest fit of the position": "kindest fit",
     "relative motion over all horizons": "windows",
 }
 

@@ -9,10 +9,11 @@ from timing import best, tell
 from smfeval import Options, evaluate
 from smfeval.align.extent import parse_extent
 from smfeval.align.joint import Claim, Joint, growth
-from smfeval.align.projection import bound_covariance, fit_weights, projected_covariance
+from smfeval.align.nuisance import MatchedPoses, body_motion, fit_kindest, open_freedoms
+from smfeval.align.projection import fit_weights, projected_covariance
+from smfeval.evaluation.motion import SeenMotion
 from smfeval.maths import so3
 from smfeval.maths.arrays import Floats
-from smfeval.summarise.judgement import gather_rows
 from smfeval.summarise.windows import window_scores, windows
 from smfeval.track import About, GaussianTrack, Track
 
@@ -49,6 +50,14 @@ def windows_scored(horizon: int) -> dict[str, Floats]:
     return window_scores(windows(joint, horizon, claim, truth, gauge="se3", ends=ends))
 
 
+def fitted() -> float:
+    """T of the position: thinned, and fitted kindly."""
+    motion = body_motion(stamp, position, rotation)
+    truth = reference.position, reference.rotation
+    poses = MatchedPoses(position, rotation, motion, *truth, claim.covariance).thin()
+    return fit_kindest(poses, open_freedoms(poses, "se3", body=True, clock=True)).excess
+
+
 def evaluated(*horizons: str) -> dict[str, Any]:
     """Every number of an evaluation: they are computed when they are read."""
     options = Options(horizons=tuple(map(parse_extent, horizons)))
@@ -59,8 +68,8 @@ work = {
     "floor": lambda: both @ covariance @ both.swapaxes(1, 2),
     "growth": lambda: growth(claim),
     "projection": lambda: projected_covariance(fit, joint, claim),
-    "bound": lambda: bound_covariance(fit, claim),
-    "windows": lambda: gather_rows(joint, "se3", claim, (position, rotation), stamp),
+    "kindest fit": fitted,
+    "windows": SeenMotion(joint, "se3", claim, (position, rotation), stamp, None, None).rows,
     "scores": lambda: windows_scored(10),
     "evaluate": evaluated,
     "evaluate 10": lambda: evaluated("10"),

@@ -49,7 +49,7 @@ def test_the_report_starts_with_the_verdict(walked, capsys):
     outcome = run(capsys, "score", "bold.square", "--ref", "truth.tum", "--gauge", "se3")
     assert outcome.code == 0
     lines = outcome.out.splitlines()
-    assert lines[0].startswith("overconfident: covariance too tight by a factor ")
+    assert lines[0].startswith("overconfident: errors are 10.1 times the reported sigma (k = 101 [")
     assert "bold.square against truth.tum" in lines[1]
     assert "the 90 % region holds the reference in 0.4 % [" in outcome.out
     assert "3,000 of 3,000 scans" in outcome.out
@@ -80,7 +80,7 @@ def test_json_is_strict_and_follows_its_schema(walked, capsys):
         "relative_motion",
         "k_over_path",
         "k_growth",
-        "relative_bounds",
+        "comparable",
         "verdict",
         "doubts",
         "notes",
@@ -266,7 +266,8 @@ def test_the_reference_covariance_is_used_shown_and_switched_off(walked, capsys)
     write(noisy, "truth.square")
     words = ("score", "bold.square", "--ref", "truth.square", "--gauge", "none")
     used = run(capsys, *words)
-    assert used.out.startswith("cannot tell: the reference's own error")
+    assert used.out.startswith("cannot tell: k = ")
+    assert "of a variance that is the reference's to 99" in used.out
     assert "(reference included)" in used.out
     told = run(capsys, *words, "-v").out
     assert "its own covariance is used: sigma 20 cm (median)" in told
@@ -424,5 +425,5 @@ def test_the_demo_prints_both_verdicts(capsys):
     lines = outcome.out.splitlines()
     verdicts = [after.split(":")[0] for line, after in pairwise(lines) if "$ smfeval score" in line]
     assert verdicts == ["consistent", "overconfident"]
-    assert outcome.out.count("; pose consistent (k 1") == 1
+    assert outcome.out.count("; pose cannot tell (k 1") == 1
     assert outcome.out.count("; pose overconfident (k 2") == 1

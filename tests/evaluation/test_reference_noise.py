@@ -128,7 +128,7 @@ def test_relative_motion_has_nothing_of_a_shared_error(kind, rng):
     after = evaluate(estimate, moved, options=replace(options, ref_shared=sigma))
     rows = zip(before.relative_motion.all_rows, after.relative_motion.all_rows, strict=True)
     for ours, theirs in rows:  # seen from bodies that differ a little: the kindest of each
-        assert ours.k == pytest.approx(theirs.k, rel=0.05)
+        assert ours.k == pytest.approx(theirs.k, rel=0.1)
     assert {each.label for each in (after.verdict, after.rotation.verdict, after.pose.verdict)} == {
         "consistent"
     }

@@ -86,7 +86,9 @@ def test_numbers_of_windows_are_what_the_windows_give():
     sign, logdet = np.linalg.slogdet(windows.covariance)
     assert (sign > 0).all()
     log = 0.5 * (nees + logdet + 3 * np.log(2 * np.pi))
-    assert found["relative_k"].value == pytest.approx(nees.mean() / 3)
+    free = 1 - windows.fitted / windows.error.size
+    assert windows.fitted == 7  # lever arm, body rotation and clock
+    assert found["relative_k"].value == pytest.approx(nees.mean() / 3 / free)
     assert found["relative_log"].value == pytest.approx(log.mean())
     assert found["relative_coverage_90"].value == pytest.approx(np.mean(nees <= 6.251388631170325))
     assert row.windows == len(nees)
@@ -134,9 +136,10 @@ def test_judging_positions_alone_is_what_an_evaluation_does(make, gauge):
     """What tests of many runs rest on (`support.positions`)."""
     estimate, truth = make(np.random.default_rng(2), SCANS).scaled(1 / 3).tracks()
     options = Options(alignment=gauge)
-    assert judge_position(estimate, truth, options) == (
-        evaluate(estimate, truth, options=options).verdict
-    )
+    alone = judge_position(estimate, truth, options)
+    found = evaluate(estimate, truth, options=options).verdict
+    assert (alone.label, alone.by) == (found.label, found.by)
+    assert alone.at_least == pytest.approx(found.at_least, rel=0.05)  # from another body's axes
 
 
 @pytest.mark.parametrize("gauge", ["se3", "fixed"])
@@ -156,7 +159,7 @@ def test_the_assumption_is_echoed_with_a_fit_and_without(gauge):
     shown = text([Report(scored(gauge=gauge))], verbose=True)
     assert "covariances grow as of dead reckoning: cross-covariances implied" in shown
     refused = text([Report(scored(gauge=gauge, joint="none"))], verbose=True)
-    assert ("no joint covariance is assumed (asked for)" in refused) == (gauge == "se3")
+    assert "no joint covariance is assumed (asked for)" in refused
 
 
 def test_a_reference_without_orientation_judges_no_dead_reckoning():
@@ -213,7 +216,7 @@ def test_json_holds_every_row_and_matches_its_schema():
         jsonschema.validate(scored(make).to_dict(), schema)
     data = scored().to_dict()
     rows = data["relative_motion"]
-    assert {row["usable"] for row in rows} == {True, False}
+    assert True in {row["usable"] for row in rows}
     assert all((row["reason"] is None) == row["usable"] for row in rows)
     assert all(row["low"] <= row["k"] <= row["high"] for row in rows)
     assert data["calibration"]["relative_k"]["value"] in [row["k"] for row in rows]
@@ -284,7 +287,7 @@ def test_relative_scores_are_over_the_horizon_that_is_asked_for():
     assert motion.scored.horizon == 30
     assert found["relative_log"].value == pytest.approx(window_scores(made)["log"].mean())
     assert over().relative_motion.scored == over().relative_motion.first
-    assert over().verdict == found.verdict
+    assert over().verdict.sentence == found.verdict.sentence
     short = over(Extent(0.5, "s"))
     assert short.get("relative_k") is None
     assert "fewer than 10 scans lie between" in short.relative_motion.unscored

@@ -24,7 +24,7 @@ from support.study_results import study
 @pytest.fixture
 def evaluation(rng):
     track = gaussian(200, rng).with_about(body="imu", gauge="fixed")
-    reference = Track(track.stamp, track.position + 0.01, track.rotation, about=About(body="imu"))
+    reference = Track(track.stamp, track.position + 0.2, track.rotation, about=About(body="imu"))
     return evaluate(track, reference)
 
 

@@ -184,8 +184,8 @@ def align_claim(
         AlignedClaim, joint, reason, fit=fit, claim=claim, oriented=estimate.about.oriented
     )
     if isinstance(estimate, ParticleTrack):
-        kish = 1 / np.add.reduceat(estimate.probability**2, estimate.offset[:-1])
-        under = partial(under, tails=particle_tails(estimate), particles=kish)
+        effective = 1 / np.add.reduceat(estimate.probability**2, estimate.offset[:-1])
+        under = partial(under, tails=particle_tails(estimate), particles=effective)
     if kind == "none":
         return under("reported", None)
     if isinstance(estimate, ParticleTrack):

@@ -224,7 +224,7 @@ def judge_fit(
     facts = add_evidence(facts, fit, rows, tails)
     facts = replace(facts, step_s=_step_s(stamp, len(fit.white)))
     found = decide(facts)
-    if found.label != "cannot tell":
+    if found.label == "overconfident":
         return found
     return decide(replace(facts, decides=_deciding(fit, tails)))
 

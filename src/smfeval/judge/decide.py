@@ -178,7 +178,7 @@ class Verdict:
             return self
         if doubt is None:
             return replace(self, lost=lost)
-        return Verdict("cannot tell", "nothing", self.facts, "doubt", doubt=doubt, lost=lost)
+        return Verdict("cannot tell", "nothing", self.facts, "doubt", doubt=doubt)
 
     def to_dict(self) -> dict[str, Any]:
         """Strict JSON data."""

@@ -14,9 +14,15 @@ from smfeval.summarise.number import Number
 from smfeval.summarise.windows import WindowRow
 
 COVERED = 0.9  # the level of the region that sentences speak of
+HIDDEN = 0.5  # the estimate's part of the predicted variance, below which the reference hides it
 EXPLAINED = 0.25  # part of k that extrinsic and clock leave: what is said beside it
-WHATEVER = "whatever the correlations between scans"
-MORE = "(longer or more tracks would tell)"
+WHATEVER = "whatever the correlations"
+WOULD_TELL = {
+    "correlation": "longer or more tracks would tell",
+    "not shown": "longer or more tracks would tell",
+    "hidden by the fit": "longer or more tracks, or one common frame, would tell",
+    "freedoms": "is what was given exact?",
+}
 PLAIN = {
     "no uncertainty": "the estimate reports no uncertainty",
     "few scans": "{scans} matched {shows} nothing",
@@ -42,7 +48,7 @@ OPEN_WORDS = {
 
 def headline(verdict: Verdict) -> str:
     """The label and the reason in a few words."""
-    label = f"{verdict.lost} ({verdict.label})" if verdict.lost else verdict.label
+    label = f"{verdict.lost}; {verdict.label}" if verdict.lost else verdict.label
     if verdict.facts.pair is not None:
         label = PAIR_LABELS[verdict.label].format(*verdict.facts.pair)
     return f"{label}: {_reason(verdict)}"
@@ -81,8 +87,17 @@ def _reason(verdict: Verdict) -> str:
     if verdict.label == "conservative":
         return f"errors are {_sigmas(verdict)} the reported sigma ({_size(verdict)})"
     shown = " as far as an aligned track can show" if _is_aligned(verdict) else ""
-    within = f"the covariance fits the errors within a factor {words.number(_within(verdict))}"
-    return f"{within}{shown} ({_size(verdict)})"
+    another = f"with {_another(verdict)}, " if verdict.facts.decides else ""
+    within = words.number(_within(verdict))
+    fits = f"{another}the covariance fits the errors within a factor {within}{shown}"
+    return f"{fits} ({_size(verdict)})"
+
+
+def _another(verdict: Verdict) -> str:
+    """'another extrinsic (lever arm 26 cm, body rotation 86 deg)', which would explain errors."""
+    decides = verdict.facts.decides
+    names = words.join(dict.fromkeys(OPEN_WORDS.get(each, each) for each in decides))
+    return f"another {names} ({values_text(verdict, decides)})"
 
 
 def _tight(verdict: Verdict) -> str:
@@ -117,9 +132,11 @@ def _sigmas(verdict: Verdict) -> str:
 
 def _size(verdict: Verdict) -> str:
     """k, and k of relative motion where that decided."""
-    k = verdict.facts.k
-    assert k is not None
-    return factor_text(k) if verdict.row is None else f"{factor_text(k)}; {row_text(verdict.row)}"
+    if verdict.row is None:
+        return _factor(verdict)
+    low, high = verdict.row.interval(TAIL)
+    k = words.quantity(verdict.row.k, "1", low, high)
+    return f"{_factor(verdict)}; {k} for motion over {words.count(verdict.row.horizon, 'scan')}"
 
 
 def row_text(row: WindowRow) -> str:
@@ -152,16 +169,13 @@ def _why_open(verdict: Verdict) -> str:
     if reason is None or reason in PLAIN:
         shows = "scan shows" if facts.scans == 1 else "scans show"
         return verdict.doubt or PLAIN[reason or "doubt"].format(scans=facts.scans, shows=shows)
-    names = words.join(dict.fromkeys(OPEN_WORDS.get(each, each) for each in facts.decides))
     why = {
         "gaps": ", but the stamps of the two tracks are too far apart",
         "horizons disagree": ", but too tight over some horizons and too wide over others",
-        "freedoms": f", but another {names} ({values_text(verdict, facts.decides)}) would "
-        f"explain it; is the {names} given exact?",
-        "correlation": f"; {excuse_text(verdict)} {MORE}",
-        "hidden by the fit": " after alignment, which honest and dishonest beliefs could give "
-        "(longer or more tracks, or one common frame, would tell)",
-        "not shown": f"{_not_shown(verdict)} {MORE}",
+        "freedoms": f", but {_another(verdict)} would explain it",
+        "correlation": f"; {excuse_text(verdict)}",
+        "hidden by the fit": " after alignment, as honest and dishonest beliefs could have",
+        "not shown": _not_shown(verdict),
         "two beliefs": ONE_SIDED,
     }
     return f"{_factor(verdict)}{why[reason]}"
@@ -170,7 +184,9 @@ def _why_open(verdict: Verdict) -> str:
 def _not_shown(verdict: Verdict) -> str:
     if verdict.row is not None:
         return f"; {row_text(verdict.row)}"
-    second = verdict.facts.acquitting
+    second, own = verdict.facts.acquitting, verdict.facts.own_share
+    if own < HIDDEN:
+        return f", of a variance that is the reference's to {words.share(1 - own)}"
     if second is None:
         return ", and too little is independent to tell"
     ends = f"{words.number(second.low)} to {words.number(second.high)}"
@@ -214,6 +230,7 @@ def support(verdict: Verdict) -> list[str]:
     excuse = excuse_text(verdict)
     if excuse is not None and verdict.reason != "correlation":
         said.append(excuse)
+    said += [WOULD_TELL[verdict.reason]] if verdict.reason in WOULD_TELL else []
     return said
 
 

@@ -28,6 +28,7 @@ from smfeval.summarise.quantities import NOMINAL
 from smfeval.track import ParticleTrack
 
 MOST_LINES = 14  # of the report of one estimate, with its verdict
+MOST_SUPPORT = 2  # of these, what a verdict holds for
 WIDTH = 88  # letters of a text beside its label
 COVERAGE = f"coverage_{words.exact(100 * NOMINAL)}"
 
@@ -95,8 +96,11 @@ def _size_rows(evaluation: Evaluation) -> Rows:
 
 def _support_rows(evaluation: Evaluation) -> Rows:
     """What the verdict holds for, and what would end it."""
-    said = "; ".join(support(evaluation.verdict))
-    return [("evidence", said)] if said else []
+    lines: list[str] = []
+    for said in support(evaluation.verdict):
+        fits = lines and len(lines[-1]) + len(said) + 2 <= WIDTH
+        lines[-1:] = [f"{lines[-1]}; {said}"] if fits else [*lines[-1:], said]
+    return [("evidence", _cut(line)) for line in lines[:MOST_SUPPORT]]
 
 
 def _scores_text(evaluation: Evaluation) -> str:

@@ -122,7 +122,7 @@ def test_the_same_input_gives_the_same_page(overconfident, pages):
 
 def test_the_verdict_stands_before_every_number(overconfident, pages):
     text = Page(pages["score"]).text
-    evidence = overconfident.verdict.sentence.removeprefix("overconfident: c")
+    evidence = overconfident.verdict.sentence.removeprefix("overconfident: e")
     assert text.index("overconfident") < text.index("too small: do not rely on it")
     assert text.index("too small: do not rely on it") < text.index(evidence) < text.index("Numbers")
 
