@@ -198,6 +198,7 @@ def _judge(scored: SpaceScores, tracks: JudgedTracks | None, *, is_lost: bool) -
         same=is_same(scored),
         excuse=risk.excuse if risk is not None and risk.may_convict else None,
         no_acquittal=risk is not None and risk.may_acquit,
+        vetoed=scored.residuals.ensemble is not None and not _is_above_one(scored),
         coverage=numbers[COVERAGE].value,
     )
     fit = None if facts.same else tracks.fit(scored.space)
@@ -208,6 +209,12 @@ def _judge(scored: SpaceScores, tracks: JudgedTracks | None, *, is_lost: bool) -
     if found.label != "overconfident" or is_lost:  # no reference is as bad as one that is lost
         return found
     return replace(found, reference_sigma=_ending_noise(found, fit, tracks))
+
+
+def _is_above_one(scored: SpaceScores) -> bool:
+    """Whether k, for particles that of ranks, is shown to be above 1; or is, without interval."""
+    k = scored.numbers[K_AT_95]
+    return (k.value if k.low is None else k.low) > 1
 
 
 def judge_fit(
