@@ -274,16 +274,17 @@ def own_share(residuals: Residuals) -> float:
 
 
 def _deciding(fit: KindestFit, tails: float) -> tuple[Freedom, ...]:
-    """Freedoms of body and clock without which the first evidence would convict."""
+    """Freedoms of body and clock without which the first evidence would convict, one or all."""
     of_world = tuple(each for each in fit.freedoms if each not in OF_BODY)
     if any_correlation(fit_kindest(fit.poses, of_world), tails).at_least <= 1:
         return ()
+    open_ones = tuple(each for each in fit.freedoms if each in OF_BODY)
     found = []
-    for each in (each for each in fit.freedoms if each in OF_BODY):
+    for each in open_ones:
         fewer = tuple(other for other in fit.freedoms if other != each)
         if any_correlation(fit_kindest(fit.poses, fewer), tails).at_least > 1:
             found.append(each)
-    return tuple(found)
+    return tuple(found) or open_ones  # one of them may stand in for another
 
 
 Noise = Callable[[BodyMotion], Floats]  # covariance of every scan, in body axes. -> (n, 6, 6)
