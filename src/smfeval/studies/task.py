@@ -290,10 +290,13 @@ def track_evidence(evaluation: Evaluation) -> TrackEvidence | None:
     """What the kindest fit of the position leaves; None where a verdict is withheld, or of none.
 
     Without a second evidence nothing averages out: the degrees of freedom are those of one error.
+    Of particles there is none: clouds far from Gaussian have another mean square.
     """
-    facts = evaluation.verdict.facts
+    facts, claim = evaluation.verdict.facts, evaluation.claim
     first, second = facts.first, facts.second
-    if first is None or first.tails > 1 or evaluation.verdict.doubt is not None:
+    if first is None or claim is None or claim.particles is not None:
+        return None
+    if evaluation.verdict.doubt is not None:
         return None
     degrees = float(first.dimension) if second is None else second.degrees
     absorbed = first.excess if second is None else second.absorbed
