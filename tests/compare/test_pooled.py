@@ -135,7 +135,7 @@ def test_tracks_that_wander_convict_by_what_the_kindest_fits_leave():
     assert found.label == "overconfident"
     assert found.at_least == pytest.approx(2)
     assert found.sentence == (
-        "overconfident over the study; at least 2 whatever the correlations between scans"
+        "overconfident over the study; at least 2 whatever the correlations"
     )
 
 

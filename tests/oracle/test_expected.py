@@ -135,4 +135,4 @@ def test_filters_of_the_campaign_are_convicted_whatever_their_correlations(share
     result = campaign(shared_data, track, intervals=Intervals())
     assert result.claim.joint.kind == "unknown"
     assert (result.verdict.label, result.verdict.by) == ("overconfident", "any correlation")
-    assert result.verdict.at_least < result["k"].value
+    assert result.verdict.at_least < result["nees_mean"].value / 3  # large errors raise it above k
