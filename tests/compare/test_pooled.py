@@ -134,9 +134,7 @@ def test_tracks_that_wander_convict_by_what_the_kindest_fits_leave():
     found = pool_tracks("A", wandering(2 * most))
     assert found.label == "overconfident"
     assert found.at_least == pytest.approx(2)
-    assert found.sentence == (
-        "overconfident over the study; at least 2 whatever the correlations"
-    )
+    assert found.sentence == ("overconfident over the study; at least 2 whatever the correlations")
 
 
 def test_errors_that_average_out_convict_sooner():
