@@ -185,7 +185,9 @@ def _space_card(evaluation: Evaluation, scored: SpaceScores) -> SpaceCard:
     verdict = scored.verdict or evaluation.verdict
     tail = "" if name == "position" else f"_{name}"
     k, held = scored.numbers.get(f"k{tail}"), scored.numbers.get(f"{COVERAGE}{tail}")
-    lines = [] if held is None else [f"the {LEVEL} region holds {number_cell(held, '%').text}"]
+    least = verdict.at_least
+    lines = [] if least is None else [f"too tight by at least {words.number(least)}"]
+    lines += [] if held is None else [f"the {LEVEL} region holds {number_cell(held, '%').text}"]
     return SpaceCard(
         name=name,
         axes=", ".join(scored.space.axis_names),
