@@ -59,6 +59,7 @@ def test_memory_that_would_excuse_the_excess():
     assert found == pytest.approx([23, 81, 150, 225], rel=0.02)
     assert AnyCorrelation(0.9, 3, 600, 0.9).excusing_scans is None
     assert AnyCorrelation(1.0001, 3, 600, 1.0).excusing_scans is None
+    assert AnyCorrelation(3.2, 3, 600, 3.0).excusing_scans is None  # no memory excuses that
 
 
 def test_tails_raise_the_limit():

@@ -430,7 +430,7 @@ def _minimise(
         curvature = G.T @ G + np.diag(weight)
         before = total
         for damping in DAMPINGS:
-            tried = values.step(freedoms, -_solve(curvature, slope, damping))
+            tried = values.step(freedoms, -solve_shortest(curvature, slope, damping)[0])
             found = at(tried)
             if found[2] < total:
                 values, (white, size, total) = tried, found
@@ -441,11 +441,12 @@ def _minimise(
     return KindestFit(freedoms, values, white, poses)
 
 
-def _solve(curvature: Floats, slope: Floats, damping: float) -> Floats:
-    """The shortest solution, in units that make the columns alike. (p, p), (p,) -> (p,)."""
+def solve_shortest(curvature: Floats, slope: Floats, damping: float = 0.0) -> tuple[Floats, int]:
+    """The shortest solution in units that make the columns alike, and their rank. (p, p), (p,)."""
     unit = np.sqrt(np.diagonal(curvature))
     unit = np.where(unit > NOISE * unit.max(initial=0.0), unit, np.inf)
     value, vector = np.linalg.eigh(curvature / np.outer(unit, unit))
     known = value > OPEN * value[-1]
     root = vector[:, known]
-    return (root @ ((root.T @ (slope / unit)) / (value[known] + damping))) / unit
+    solution = (root @ ((root.T @ (slope / unit)) / (value[known] + damping))) / unit
+    return solution, root.shape[1]

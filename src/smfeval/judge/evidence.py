@@ -88,9 +88,12 @@ class AnyCorrelation:
 
     @cached_property
     def excusing_scans(self) -> float | None:
-        """L*: scans beyond which errors must be correlated to excuse T; None where T <= 1."""
+        """L*: scans beyond which errors must be correlated to excuse T.
+
+        None where T is no more than chance, and where no correlation excuses it.
+        """
         T, most = self.excess / self.tails, self.dimension * self.scans
-        if T <= 1 or self.tracks > 1 or largest_mean(most) >= T:
+        if T <= 1 or self.at_least > 1 or self.tracks > 1 or largest_mean(most) >= T:
             return None
         low, high = 1, most  # least degrees of freedom with T above their limit
         while low < high:

@@ -31,7 +31,7 @@ from smfeval.align.joint import (
     relative_covariance,
     shortest_lag,
 )
-from smfeval.align.nuisance import BodyMotion
+from smfeval.align.nuisance import BodyMotion, solve_shortest
 from smfeval.align.projection import Gauge
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Floats, Ints, distinct, median_of
@@ -53,8 +53,6 @@ GUARD = 2
 SPACE = 3  # components of a displacement or a rotation
 SAMPLED = 2000  # scans from which windows are counted
 MOST_OVERLAPPING = 20_000  # windows of a horizon that are scored: of longer tracks, evenly so many
-NOISE = 1e-10  # a column this small beside the largest is what rounding leaves of none
-OPEN = 1e-11  # eigenvalue of a scaled normal matrix, below which a column is of the others
 
 
 @dataclass(frozen=True)
@@ -447,13 +445,8 @@ def without_columns(found: Windows, columns: Floats) -> Windows:
         return found
     weighted = np.linalg.solve(found.covariance, columns)
     curvature = np.einsum("nij,nik->jk", columns, weighted)
-    unit = np.sqrt(np.diagonal(curvature))
-    unit = np.where(unit > NOISE * unit.max(), unit, np.inf)
-    value, vector = np.linalg.eigh(curvature / np.outer(unit, unit))
-    known = vector[:, value > OPEN * value[-1]] / unit[:, None]
-    inverse = (known / value[value > OPEN * value[-1]]) @ known.T
-    theta = inverse @ np.einsum("nij,ni->j", weighted, found.error)
-    return replace(found, error=found.error - columns @ theta, fitted=known.shape[1])
+    theta, rank = solve_shortest(curvature, np.einsum("nij,ni->j", weighted, found.error))
+    return replace(found, error=found.error - columns @ theta, fitted=rank)
 
 
 def is_thin(found: Windows) -> bool:
