@@ -1,4 +1,4 @@
-"""Sessions for people who stay: `nox -s lint types layers tests slow docs study bench walk`."""
+"""Sessions for people who stay: `nox -s lint types layers tests slow docs study bench walk same`."""
 
 import nox
 
@@ -78,3 +78,10 @@ def walk(session: nox.Session) -> None:
     """Files and functions that `score`, `pair`, a study task and `lab run` go through."""
     session.install("--editable", ".[lab]")
     session.run("python", "benchmarks/walk.py", *session.posargs)
+
+
+@nox.session
+def same(session: nox.Session) -> None:
+    """Every number of every verb, against another commit: `nox -s same -- COMMIT`."""
+    session.install("--editable", ".[lab]")
+    session.run("python", "benchmarks/same.py", *session.posargs)
