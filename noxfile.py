@@ -1,4 +1,4 @@
-"""Sessions for people who stay: `nox -s lint types layers tests slow docs study bench walk same`."""
+"""Sessions for people who stay: `nox -s lint types layers tests slow docs study bench same`."""
 
 import nox
 

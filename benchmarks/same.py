@@ -202,7 +202,7 @@ def make_files() -> None:
             ("honest", noise, 0.05), ("tight", noise, 0.01), ("second", other, 0.02),
             ("0.5", noise, 0.02), ("1", noise, 0.04), ("2", noise, 0.08),
         ):  # fmt: skip
-            covariance = np.diag([sigma**2] * 3 + [1e-4] * 3)[np.triu_indices(6)]
+            covariance = np.diag([sigma**2] * 3 + [1e-4] * 3)[np.tril_indices(6)]
             rows = np.column_stack([time, place + error, still, np.tile(covariance, (n, 1))])
             _write(f"{track}_{name}.square", rows, header=SQUARE_HEADER)
     nu = rng.normal(size=(800, 2)) * 1.5
