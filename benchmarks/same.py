@@ -190,10 +190,10 @@ def make_files() -> None:
     import numpy as np  # noqa: PLC0415  in the process that runs a checkout
 
     rng = np.random.default_rng(20)
-    for track in "abc":
-        n = 400
-        time = np.arange(n) / 10
-        place = np.stack([9 * np.sin(time / 7), 5 * np.sin(time / 5), 0.1 * np.cos(time)], axis=1)
+    n = 400
+    for number, track in enumerate("abc"):
+        time = 1000 * number + np.arange(n) / 10
+        place = (9 + number) * np.sin(time[:, None] / [7, 5, 30])
         still = np.tile([0.0, 0.0, 0.0, 1.0], (n, 1))
         _write(f"{track}_truth.tum", np.column_stack([time, place, still]))
         noise = 0.05 * _correlated(rng, n)
