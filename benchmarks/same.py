@@ -255,11 +255,12 @@ def record(checkout: Path, only: list[str]) -> dict[str, Any]:
         _run(main, ["score", "honest.square", "--ref", "truth.tum", "--json"])["text"]
     )
     commands = [*made_commands(), *(real_commands(DATA) if DATA.is_dir() else ())]
-    return {
-        name: _document(_run(main, words))
-        for name, words in commands
-        if not only or any(name.startswith(start) for start in only)
-    }
+    return {name: _document(_run(main, words)) for name, words in commands if is_chosen(name, only)}
+
+
+def is_chosen(name: str, only: list[str]) -> bool:
+    """Whether a command was asked for; all are, if none is named."""
+    return not only or any(name.startswith(start) for start in only)
 
 
 def _run(main: Any, words: list[str]) -> dict[str, Any]:
@@ -322,9 +323,10 @@ def recorded(commit: str | None, only: list[str], keep: Path | None) -> dict[str
     """What a commit gives (None: the files as they are), run in a process of its own."""
     if commit is not None:
         commit = _git("rev-parse", "--short", commit).decode().strip()
-    known = keep / f"{commit}.json" if keep and commit and not only else None
+    known = keep / f"{commit}.json" if keep and commit else None
     if known and known.exists():
-        return json.loads(known.read_text())
+        every = json.loads(known.read_text())
+        return {name: ran for name, ran in every.items() if is_chosen(name, only)}
     with tempfile.TemporaryDirectory() as folder:
         checkout = HERE
         if commit is not None:
@@ -338,7 +340,7 @@ def recorded(commit: str | None, only: list[str], keep: Path | None) -> dict[str
              "--only", ",".join(only)],
             cwd=work, check=True,
         )  # fmt: skip
-        if known:
+        if known and not only:
             known.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(result, known)
         return json.loads(result.read_text())
