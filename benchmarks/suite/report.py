@@ -1,4 +1,4 @@
-"""What a run leaves behind: figures in BENCHMARK.md, the plot, and all numbers as JSON."""
+"""What a run leaves behind: the goals in BENCHMARK.md, the plot, and all numbers as JSON."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from suite.rows import Answer
-from suite.words import goals, growth, section, table
+from suite.words import goals, table
 
 BEGIN, END = "<!-- figures: written by `nox -s bench` -->", "<!-- end of the figures -->"
 
@@ -21,14 +21,11 @@ def between_marks(page: str, text: str) -> str:
 
 
 def figures(answers: Sequence[Answer], facts: Mapping[str, str]) -> str:
-    """All that is measured, in Markdown."""
+    """The machine and the goals, in Markdown; all else is printed by the run, and in the JSON."""
     machine = table(("", ""), facts.items())
-    questions = "\n".join(map(section, answers))
     return (
         f"### Machine\n\n{machine}\n"
         f"### Goals\n\n{goals(answers)}\n"
-        f"{questions}\n"
-        f"### Growth\n\n{growth(answers)}\n"
         "![CPU and memory over scans](benchmarks/benchmark.svg)\n"
     )
 
