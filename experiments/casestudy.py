@@ -1,4 +1,4 @@
-"""Put the tables of a case study into docs/case-study.md.
+"""Put the tables of a case study into docs/research/case-study.md.
 
 smfeval lab casestudy -o FOLDER && python experiments/casestudy.py FOLDER
 """
@@ -7,7 +7,7 @@ import re
 import sys
 from pathlib import Path
 
-PAGE = Path(__file__).parents[1] / "docs" / "case-study.md"
+PAGE = Path(__file__).parents[1] / "docs" / "research" / "case-study.md"
 MADE = re.compile(
     r"(?<=<!-- report of smfeval lab casestudy -->\n).*(?=<!-- end of the report -->)", re.S
 )

@@ -1,4 +1,4 @@
-"""How often do the intervals hold the truth? Regenerates docs/coverage.md.
+"""How often do the intervals hold the truth? Regenerates docs/research/coverage.md.
 
     python experiments/interval_coverage.py      # the table of the docs, about half an hour
     python experiments/interval_coverage.py --replications 50 --resampled 10 --out /tmp/coverage.md
@@ -246,7 +246,7 @@ def main() -> None:
     parser.add_argument("--replications", type=int, default=600, help="series a cell, auto")
     parser.add_argument("--resampled", type=int, default=200, help="series a cell, all methods")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--out", type=Path, default=Path("docs/coverage.md"))
+    parser.add_argument("--out", type=Path, default=Path("docs/research/coverage.md"))
     options = parser.parse_args()
 
     with ProcessPoolExecutor(options.jobs) as pool:

@@ -7,7 +7,7 @@
 Each case is one run of the filter; its result is a JSON file in RESULTS and is not made again.
 Beliefs are reported once a second with all cross-covariances: scores after a fit are under M J M^T.
 Settings and priors were fixed before the seeds of this table were looked at; those that they were
-chosen on are in docs/map.md.
+chosen on are in docs/research/map.md.
 """
 
 import argparse

@@ -17,7 +17,7 @@ def load(name):
 
 @pytest.fixture(scope="session")
 def coverage_experiment():
-    """The very code that makes docs/coverage.md."""
+    """The very code that makes docs/research/coverage.md."""
     sys.path.insert(0, str(EXPERIMENTS))
     yield load("interval_coverage")
     sys.path.remove(str(EXPERIMENTS))

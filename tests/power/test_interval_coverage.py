@@ -1,6 +1,6 @@
 """Do the intervals of the default hold the truth as often as they promise? By simulation.
 
-The targets of the design at a nominal 95 %; docs/coverage.md has all cells. The limits leave room
+The targets of the design at a nominal 95 %; docs/research/coverage.md has all cells. The limits leave room
 for chance: three standard errors of a coverage that is just on target.
 """
 
@@ -15,7 +15,7 @@ WIDEST = 1.6
 RARELY = 0.05  # of the series may be refused where there are enough effective samples
 
 # A regime that is seen for 30 % of the time, and changes every 100 scans, can be missed altogether:
-# no method covers there, see docs/coverage.md.
+# no method covers there, see docs/research/coverage.md.
 SEEN = [
     "AR(1)",
     "NEES-like",
@@ -51,7 +51,7 @@ def test_coverage_reaches_its_target_and_the_width_stays_in_bounds(
     assert found.refused <= (RARELY if cell[1] <= 0.95 else 0.15)
 
 
-# Falls short, and docs/coverage.md says so: a median of AR(2) series is wrong in one of five. A
+# Falls short, and docs/research/coverage.md says so: a median of AR(2) series is wrong in one of five. A
 # higher limit for refusals would refuse half of all series of 1000 scans, and not help much here.
 SHORT_OF_TARGET = pytest.mark.xfail(strict=True, reason="covers 77 % of 300 scans at rho 0.99")
 SHORT = [

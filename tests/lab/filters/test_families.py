@@ -209,7 +209,7 @@ def test_the_error_of_the_map_is_carried_beside_a_family_too(recording, runs, na
 
 @pytest.fixture(scope="module")
 def experiment():
-    """The very code that makes the tables of docs/families.md."""
+    """The very code that makes the tables of docs/research/families.md."""
     path = Path(__file__).parents[3] / "experiments" / "families.py"
     spec = importlib.util.spec_from_file_location("families_experiment", path)
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)

@@ -22,7 +22,7 @@ the gain K = G H^T W, the information A = H^T W H and its share A_a of matches w
 
 The scan's points enter the map with x_new = C e+ + s. All blocks and their cross-covariances are
 one dense matrix, whose size is bounded: classes are contiguous intervals of births, and when there
-are too many, two neighbours are joined (`_join`). Derivation and measured figures: docs/map.md.
+are too many, two neighbours are joined (`_join`). Derivation and figures: docs/research/map.md.
 """
 
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ from smfeval.lab.filters.patch_noise import LearntNoise
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.symmetric import symmetrise
 
-CLASSES = 16  # anchors that are kept, beside the newest: more change little (docs/map.md)
+CLASSES = 16  # anchors that are kept, beside the newest: more change little (docs/research/map.md)
 CALIBRATION = 7  # extrinsic shift and turn, clock
 SHARED = 6  # the displacement of a scan, or a drifting bias of its ranges
 LINGER = 50  # scans since the last match in which a class counts as in use

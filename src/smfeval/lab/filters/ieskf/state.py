@@ -121,7 +121,7 @@ class Settings:
     """What a user may decide.
 
     Those from `noise` to `prior_view_m` go beyond the published filter and are off; those from
-    `every` on are what published filters do otherwise (docs/families.md).
+    `every` on are what published filters do otherwise (docs/research/families.md).
     """
 
     point_variance: float = 1e-3  # m^2: R of one point-to-plane residual
