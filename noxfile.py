@@ -85,3 +85,10 @@ def same(session: nox.Session) -> None:
     """Every number of every verb, against another commit: `nox -s same -- COMMIT`."""
     session.install("--editable", ".[lab]")
     session.run("python", "benchmarks/same.py", *session.posargs)
+
+
+@nox.session
+def mutants(session: nox.Session) -> None:
+    """Would a test notice? Random changes of operators and constants: `-- --count 30 --seed 1`."""
+    install(session, "test")
+    session.run("python", "benchmarks/mutants.py", *session.posargs)

@@ -1,7 +1,7 @@
 """Honest beliefs whose sigma changes along the track: do intervals of their means hold the truth?
 
-The truth is the mean over the process that sigma comes from. A section of docs/research/coverage.md, which
-`interval_coverage.py` writes.
+The truth is the mean over the process that sigma comes from. A section of
+docs/research/coverage.md, which `interval_coverage.py` writes.
 """
 
 import zlib

@@ -1,7 +1,7 @@
 """Do the intervals of the default hold the truth as often as they promise? By simulation.
 
-The targets of the design at a nominal 95 %; docs/research/coverage.md has all cells. The limits leave room
-for chance: three standard errors of a coverage that is just on target.
+The targets of the design at a nominal 95 %; docs/research/coverage.md has all cells. The limits
+leave room for chance: three standard errors of a coverage that is just on target.
 """
 
 import numpy as np
@@ -51,8 +51,8 @@ def test_coverage_reaches_its_target_and_the_width_stays_in_bounds(
     assert found.refused <= (RARELY if cell[1] <= 0.95 else 0.15)
 
 
-# Falls short, and docs/research/coverage.md says so: a median of AR(2) series is wrong in one of five. A
-# higher limit for refusals would refuse half of all series of 1000 scans, and not help much here.
+# Falls short, and docs/research/coverage.md says so: a median of AR(2) series is wrong in one of
+# five. A higher limit for refusals would refuse half of all series of 1000 scans, and not help.
 SHORT_OF_TARGET = pytest.mark.xfail(strict=True, reason="covers 77 % of 300 scans at rho 0.99")
 SHORT = [
     pytest.param(title, name, marks=SHORT_OF_TARGET if (i, name[:5]) == (1, "AR(2)") else ())
