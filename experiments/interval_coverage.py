@@ -19,8 +19,8 @@ import numpy as np
 from dependent_series import FAMILIES, Family, batches
 from scipy.special import stdtrit
 
-from smfeval.choices import INTERVAL_METHODS
 from smfeval.maths.arrays import Bools, Floats
+from smfeval.schema import INTERVAL_METHODS
 from smfeval.summarise.interval import Statistic, auto_ends, interval
 
 LEVEL = 0.95

@@ -17,8 +17,8 @@ The way of the data, and where each step lives::
     study      many estimators on many tracks, from a plan                       studies
     show       text, tables, figures, the page                                   show
 
-Below them: `maths` (arrays in, arrays out), `words` (how a number is written), `choices`, `schema`
-and `options` (what a user may decide), `results` (what a result can do in Python), `errors`.
+Below them: `maths` (arrays in, arrays out), `words` (how a number is written), `schema` and
+`options` (what a user may decide), `results` (what a result can do in Python), `errors`.
 Above them: `verbs`, functions; `cli`, the command line; `lab`, worlds whose answer is known.
 
 ::

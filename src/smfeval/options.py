@@ -12,22 +12,19 @@ from typing import TYPE_CHECKING, Any, Literal
 from smfeval import words
 from smfeval.align.extent import Extent, parse_extent
 from smfeval.align.reference_sigma import ReferenceSigma, parse_reference_sigma
-from smfeval.choices import (
+from smfeval.errors import OptionError
+from smfeval.schema import (
     ALIGNMENTS,
     GAUGE_ALIGNMENTS,
     INTERVAL_METHODS,
-    POSITION_AXES,
-    RULE_NAMES,
-    AlignmentKind,
-)
-from smfeval.errors import OptionError
-from smfeval.schema import (
     NUMBER,
+    POSITION_AXES,
     SWITCH,
     TEXT,
     TEXTS,
     TIME,
     WHOLE,
+    AlignmentKind,
     Kind,
     Option,
     any_of,
@@ -56,6 +53,10 @@ ASSOCIATIONS: tuple[Association, ...] = ("moved", "nearest", "gp")
 OF_PAIRS: tuple[Association, ...] = ("moved", "nearest")
 TOLERANCE_S = 0.005
 EXACT = ("body", "clock")
+RULE_NAMES = (  # `score.rules`
+    *("ape", "energy", "log", "log_consistency", "log_sharpness", "crps", "interval", "nees"),
+    *("pit", "energy_rotation", "log_rotation", "energy_body", "log_pose"),
+)
 
 
 def default_rules() -> tuple[str, ...]:

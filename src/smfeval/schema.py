@@ -13,12 +13,16 @@ the command line makes its flags (`cli.flags`), plans their keys and refusals
 
         def __post_init__(self) -> None:
             check_options(self)
+
+Words among which a user chooses, and that more than one room knows, stand here without what they
+stand for: flags and keys of plans are made before numpy is imported. The tables of what each word
+does have exactly these words (`tests/house/test_choices.py`).
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 from smfeval.errors import OptionError
 
@@ -28,6 +32,24 @@ FLOAT_BITS = 1024  # of a whole number that no float holds
 UNITS_S = {"ms": 1e-3, "us": 1e-6, "s": 1.0, "": 1.0}
 
 Made = TypeVar("Made")
+
+Gauge = Literal["fixed", "se3", "gravity_yaw", "sim3"]
+GAUGES: tuple[Gauge, ...] = get_args(Gauge)
+AlignmentKind = Literal["none", "se3", "yaw", "sim3", "first-pose"]
+ALIGNMENTS: tuple[AlignmentKind, ...] = get_args(AlignmentKind)
+GAUGE_ALIGNMENTS: dict[str, AlignmentKind] = {
+    "fixed": "none",
+    "se3": "se3",
+    "gravity_yaw": "yaw",
+    "sim3": "sim3",
+}
+BadRows = Literal["refuse", "drop"]
+Duplicates = Literal["refuse", "first", "last"]
+Order = Literal["translation-first", "rotation-first"]
+ORDERS: tuple[Order, ...] = get_args(Order)
+CONVENTION_NAMES = ("right", "left", "world-position", "ros")  # `io.convention`
+POSITION_AXES = "xyz"
+INTERVAL_METHODS = ("auto", "circular-percentile", "stationary-percentile")
 
 
 def _as_it_is(value: Any) -> Any:

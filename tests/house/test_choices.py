@@ -1,10 +1,8 @@
 """The words that flags offer are those of the tables behind them, in the same order."""
 
-from typing import get_args
-
 import pytest
 
-from smfeval import choices
+from smfeval import options, schema
 from smfeval.align.fit import FITS
 from smfeval.calibration.models import MODELS, ROTATION
 from smfeval.cli import verb_flags
@@ -25,17 +23,14 @@ from smfeval.studies.recipes import RECIPES
 @pytest.mark.parametrize(
     ("offered", "known"),
     [
-        (choices.RULE_NAMES, RULES),
-        (choices.CONVENTION_NAMES, CONVENTIONS),
-        (choices.MODEL_NAMES, MODELS),
-        (choices.SWEEP_LABELS, SENTENCES),
-        (choices.TAILS, EVALUES),
-        (choices.STUDY_FORMATS, FORMATS),
-        (choices.RECIPE_NAMES, RECIPES),
-        (choices.GAUGES, get_args(choices.Gauge)),
-        (choices.GAUGES, choices.GAUGE_ALIGNMENTS),
-        (choices.ALIGNMENTS, get_args(choices.AlignmentKind)),
-        (choices.ORDERS, get_args(choices.Order)),
+        (options.RULE_NAMES, RULES),
+        (schema.CONVENTION_NAMES, CONVENTIONS),
+        (verb_flags.MODEL_NAMES, MODELS),
+        (verb_flags.SWEEP_LABELS, SENTENCES),
+        (verb_flags.TAILS, EVALUES),
+        (verb_flags.STUDY_FORMATS, FORMATS),
+        (verb_flags.RECIPE_NAMES, RECIPES),
+        (schema.GAUGES, schema.GAUGE_ALIGNMENTS),
         (lab_flags.LIDARS, LIDARS),
         (lab_flags.LAYOUTS, LAYOUTS),
         (verb_flags.FLAGS, [verb for verb in VERBS if verb != "lab"]),
@@ -47,7 +42,7 @@ def test_flags_offer_what_there_is(offered, known):
 
 
 def test_every_alignment_but_that_of_one_pose_is_fitted():
-    assert {*FITS, "first-pose"} == set(choices.ALIGNMENTS)
+    assert {*FITS, "first-pose"} == set(schema.ALIGNMENTS)
 
 
 def test_flags_describe_what_there_is():

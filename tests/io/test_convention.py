@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from smfeval.choices import ORDERS
 from smfeval.io.convention import CONVENTIONS, from_deviations, from_right, to_right
 from smfeval.maths import se3, so3
+from smfeval.schema import ORDERS
 from support.beliefs import covariances, rotations
 
 SAMPLES = 2000  # in pairs; their second moments are those of the belief, to the last digit

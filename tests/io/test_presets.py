@@ -2,11 +2,11 @@
 
 import pytest
 
-from smfeval.choices import GAUGES, ORDERS
 from smfeval.errors import OptionError
 from smfeval.io import read, write
 from smfeval.io.convention import CONVENTIONS
 from smfeval.io.presets import PRESETS, preset_named
+from smfeval.schema import GAUGES, ORDERS
 from support.beliefs import gaussian
 
 

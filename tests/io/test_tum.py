@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from smfeval.choices import ORDERS
 from smfeval.errors import FormatError, OptionError, TrackError
 from smfeval.io import read, write
 from smfeval.io.convention import CONVENTIONS
 from smfeval.maths.symmetric import pack_lower
+from smfeval.schema import ORDERS
 from smfeval.track import GaussianTrack, Track
 from support.beliefs import gaussian, particles, poses
 

@@ -9,11 +9,11 @@ import pytest
 
 from smfeval.align.body import move_to_body
 from smfeval.align.fit import Alignment
-from smfeval.choices import ORDERS
 from smfeval.evaluation import Options, evaluate
 from smfeval.io import read, write
 from smfeval.io.convention import CONVENTIONS
 from smfeval.maths import se3, so3
+from smfeval.schema import ORDERS
 from smfeval.score import RULES, RuleSettings
 from smfeval.summarise.number import Intervals
 from smfeval.track import GaussianTrack, ParticleTrack, Track

@@ -18,10 +18,10 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from smfeval.choices import GAUGES
 from smfeval.io import read, write
 from smfeval.io.recorder import SquareWriter
 from smfeval.maths.stamps import seconds_text
+from smfeval.schema import GAUGES
 from smfeval.track import About, ParticleTrack
 from support.beliefs import ABOUT, gaussian, particles, poses
 

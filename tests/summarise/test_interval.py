@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
-from smfeval.choices import INTERVAL_METHODS as METHODS
 from smfeval.errors import OptionError, SeriesError
+from smfeval.schema import INTERVAL_METHODS as METHODS
 from smfeval.summarise.interval import interval, paired_interval
 
 STATISTICS = ["mean", "median", "rmse", ("quantile", 0.8)]

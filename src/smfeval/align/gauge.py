@@ -4,9 +4,9 @@ import numpy as np
 
 from smfeval.align.extent import Extent
 from smfeval.align.fit import FITS, Alignment, fit_first_pose
-from smfeval.choices import GAUGE_ALIGNMENTS, AlignmentKind
 from smfeval.errors import PairingError
 from smfeval.maths.arrays import Ints
+from smfeval.schema import GAUGE_ALIGNMENTS, AlignmentKind
 from smfeval.track import AnyTrack, Track
 
 

@@ -22,12 +22,12 @@ from smfeval.associate.clock_errors import CurvePair, OffsetEvidence, RemainingE
 from smfeval.associate.clock_rates import REACH_S, Correlation, correlate, excerpts
 from smfeval.associate.pairing import check_reference
 from smfeval.associate.reference_noise import with_shared_error, with_white_noise
-from smfeval.choices import AlignmentKind
 from smfeval.errors import OptionError, PairingError
 from smfeval.maths import normal
 from smfeval.maths.arrays import Bools, Floats, Ints, median_of
 from smfeval.maths.dependence import mean_posterior
 from smfeval.options import Options
+from smfeval.schema import AlignmentKind
 from smfeval.score import Residuals
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track

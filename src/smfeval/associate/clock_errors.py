@@ -20,10 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from smfeval.align.fit import FITS, fit_se3
-from smfeval.choices import AlignmentKind
 from smfeval.maths import so3
 from smfeval.maths.arrays import Bools, Floats, Ints, median_of
 from smfeval.maths.stamps import NANOSECONDS
+from smfeval.schema import AlignmentKind
 from smfeval.track import AnyTrack, Track
 
 LONG_GAP = 3  # median steps

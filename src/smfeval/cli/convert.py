@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from smfeval.align.body import move_to_body
-from smfeval.choices import ORDERS
 from smfeval.cli.flags import (
     given_files,
     progress,
@@ -20,6 +19,7 @@ from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.formats import Format, format_for_writing
 from smfeval.io.geodetic import is_of_fixes
 from smfeval.io.header import assumed_words
+from smfeval.schema import ORDERS
 from smfeval.show import check
 from smfeval.show.render import json_text
 from smfeval.track import About, AnyTrack

@@ -4,17 +4,6 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from smfeval.choices import (
-    CONVENTION_NAMES,
-    DOCUMENT_KINDS,
-    MODEL_NAMES,
-    ORDERS,
-    POSITION_AXES,
-    RECIPE_NAMES,
-    STUDY_FORMATS,
-    SWEEP_LABELS,
-    TAILS,
-)
 from smfeval.cli.drawing import add_figure_flags
 from smfeval.cli.flags import Parser, add_options, add_output_flags, add_read_flags, parser
 from smfeval.cli.integration import add_integration_flags
@@ -22,11 +11,18 @@ from smfeval.errors import OptionError
 from smfeval.io.formats import FORMATS
 from smfeval.io.options import ReadOptions
 from smfeval.options import PAIRING, REFERENCE, SCORING, Options
-from smfeval.schema import options_at, parse_seconds
+from smfeval.schema import CONVENTION_NAMES, ORDERS, POSITION_AXES, options_at, parse_seconds
 
 SHELLS = ("bash", "zsh", "fish")
 TABLE_FORMATS = ("text", "markdown", "csv")
-ROTATION_MODEL = "blocks"  # beside whichever model of `calibration.models`
+MODEL_NAMES = ("scale", "axes", "floor", "growth", "telemetry")  # `calibration.models`
+ROTATION_MODEL = "blocks"  # beside whichever of them
+# `compare.sweep`
+SWEEP_LABELS = ("unmoved", "better", "earned", "between", "unearned", "worse", "undecided")
+TAILS = ("gaussian", "long")  # `monitor.eprocess`
+DOCUMENT_KINDS = ("score", "pair", "study", "sweep", "calibrate")  # whose results can be a table
+STUDY_FORMATS = ("terminal", "markdown", "csv", "json", "latex")  # `show.study.formats`
+RECIPE_NAMES = ("paper",)  # `studies.recipes`
 
 SCORE_OPTIONS = options_at(Options, "score")
 PAIR_OPTIONS = options_at(Options, "pair")

@@ -31,7 +31,6 @@ from smfeval.align.projection import fit_weights
 from smfeval.associate import Pairs
 from smfeval.associate.moved import move
 from smfeval.associate.pairing import nearest_pairs
-from smfeval.choices import AlignmentKind
 from smfeval.compare.difference import (
     aligned_claim,
     fitted_freedoms,
@@ -48,6 +47,7 @@ from smfeval.evaluation.claim import UNFITTED, AlignedClaim
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Bools, Floats
 from smfeval.results import Result
+from smfeval.schema import AlignmentKind
 from smfeval.summarise.number import Intervals, Number
 from smfeval.summarise.windows import (
     FEWEST_WINDOWS,

@@ -16,12 +16,12 @@ from smfeval.align.fit import Alignment
 from smfeval.align.gauge import fit_alignment
 from smfeval.align.joint import Joint
 from smfeval.align.projection import FitWeights, fit_weights
-from smfeval.choices import AlignmentKind
 from smfeval.evaluation.claim import UNFITTED, AlignedClaim, How, align_claim, claimed_joint
 from smfeval.maths import so3
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.symmetric import chunks
 from smfeval.options import Options
+from smfeval.schema import AlignmentKind
 from smfeval.score import Residuals
 from smfeval.score.spaces import PositionSpace
 from smfeval.track import AnyTrack, GaussianTrack

@@ -10,11 +10,11 @@ from smfeval.align.body import move_to_body
 from smfeval.align.fit import Alignment
 from smfeval.associate import Pairs
 from smfeval.associate.pairing import match_reference, nearest_pairs
-from smfeval.choices import GAUGE_ALIGNMENTS, AlignmentKind
 from smfeval.doubts import MatchedTracks
 from smfeval.errors import ConventionError, OptionError, PairingError
 from smfeval.maths import se3
 from smfeval.options import Options
+from smfeval.schema import GAUGE_ALIGNMENTS, AlignmentKind
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
 
 GAUGES_BY_FREEDOM: tuple[AlignmentKind, ...] = (

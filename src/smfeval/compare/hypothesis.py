@@ -27,7 +27,6 @@ from smfeval import words
 from smfeval.align.gauge import fit_alignment
 from smfeval.associate import nearest
 from smfeval.associate.pairing import match_reference, without_covariance
-from smfeval.choices import AlignmentKind
 from smfeval.compare.frames import agree_on_body
 from smfeval.compare.sensitivity import NO_PARTICLES
 from smfeval.errors import PairingError
@@ -35,6 +34,7 @@ from smfeval.maths import normal
 from smfeval.maths.arrays import Floats
 from smfeval.maths.dependence import wanders
 from smfeval.options import Options
+from smfeval.schema import AlignmentKind
 from smfeval.score import Residuals
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track

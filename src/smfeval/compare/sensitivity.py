@@ -12,7 +12,6 @@ import numpy as np
 from smfeval import words
 from smfeval.align.gauge import choose_alignment
 from smfeval.align.joint import UNKNOWN, Joint
-from smfeval.choices import AlignmentKind
 from smfeval.compare.difference import Difference, align_pair, fitted_freedoms
 from smfeval.compare.frames import GAUGES_BY_FREEDOM
 from smfeval.errors import PairingError, SmfevalError
@@ -23,6 +22,7 @@ from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.special import chi_squared_tail_quantile
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.options import Association, Options
+from smfeval.schema import AlignmentKind
 from smfeval.score import Residuals
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
 

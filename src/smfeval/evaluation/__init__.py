@@ -15,7 +15,6 @@ from smfeval.align.nuisance import BodyMotion, body_motion
 from smfeval.associate import GapRisk, Pairs
 from smfeval.associate.pairing import check_reference, nearest_pairs, pair_scans
 from smfeval.associate.reference_noise import with_shared_error
-from smfeval.choices import ALIGNMENTS, AlignmentKind
 from smfeval.doubts import MatchedTracks, doubts_beside
 from smfeval.evaluation.claim import AlignedClaim, align_claim, claimed_joint, with_memory
 from smfeval.evaluation.judging import JudgedTracks, judge_space
@@ -25,6 +24,7 @@ from smfeval.evaluation.orientation import Orientation, score_orientation
 from smfeval.evaluation.result import Evaluation, ScoredScans, SpaceScores
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.options import Options
+from smfeval.schema import ALIGNMENTS, AlignmentKind
 from smfeval.score import scores
 from smfeval.summarise.numbers import Numbers
 from smfeval.summarise.quantities import Sample

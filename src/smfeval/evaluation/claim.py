@@ -31,11 +31,11 @@ from smfeval.align.projection import (
     is_determined,
     projected_covariance,
 )
-from smfeval.choices import AlignmentKind
 from smfeval.judge.levels import LEVEL, TAIL
 from smfeval.maths.arrays import Floats, median_of
 from smfeval.maths.special import chi_squared_tail_quantile
 from smfeval.options import JointChoice
+from smfeval.schema import AlignmentKind
 from smfeval.score.interval import quantiles
 from smfeval.score.ranks import FLAT
 from smfeval.score.residuals import Ensemble

@@ -23,9 +23,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from smfeval.choices import Order
 from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Floats
+from smfeval.schema import Order
 
 CHUNK = 65536  # scans per step, so that a million Jacobians are never held at once
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from smfeval import words
-from smfeval.choices import ORDERS
 from smfeval.errors import FormatError
 from smfeval.io.atomic import row_slices, table, write_rows, writing
 from smfeval.io.column_names import (
@@ -39,6 +38,7 @@ from smfeval.io.text_reader import NUMBER
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.maths.symmetric import pack_lower
+from smfeval.schema import ORDERS
 from smfeval.track import About, AnyTrack, GaussianTrack, ParticleTrack, Provenance, Track
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from smfeval.choices import Gauge
 from smfeval.errors import OptionError, TrackError
 from smfeval.io.convention import CONVENTIONS, cross_to_right, to_right
 from smfeval.maths import so3
 from smfeval.maths.arrays import Ints
 from smfeval.maths.stamps import NANOSECONDS
+from smfeval.schema import Gauge
 from smfeval.track import About, CrossCovariance, GaussianTrack, Provenance
 
 INDEX_BITS = 56  # of a key; the letter of a symbol is above them

@@ -8,8 +8,8 @@ values nobody declared; reading takes these, and the word `unspecified`, for und
 import re
 from dataclasses import dataclass
 
-from smfeval.choices import GAUGES, Order
 from smfeval.errors import FormatError, OptionError
+from smfeval.schema import GAUGES, Order
 from smfeval.track import About
 
 VERSIONS = ("SQUARE/0.2", "SQUARE/0.3")

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from smfeval import words
-from smfeval.choices import CONVENTION_NAMES, GAUGES, ORDERS, BadRows, Duplicates, Gauge, Order
 from smfeval.errors import OptionError
 from smfeval.io.column_names import parse_columns
 from smfeval.io.formats import FORMATS, sidecar_options
@@ -19,9 +18,16 @@ from smfeval.io.presets import PRESETS
 from smfeval.io.remote import local_path
 from smfeval.io.source import LIMIT_BYTES
 from smfeval.schema import (
+    CONVENTION_NAMES,
+    GAUGES,
+    ORDERS,
     TEXT,
     WHOLE,
+    BadRows,
+    Duplicates,
+    Gauge,
     Kind,
+    Order,
     any_of,
     check_options,
     is_number,

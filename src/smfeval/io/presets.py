@@ -13,8 +13,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from smfeval.choices import Gauge, Order
-from smfeval.schema import unknown_word
+from smfeval.schema import Gauge, Order, unknown_word
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from smfeval.choices import Order
 from smfeval.io.convention import CONVENTIONS, Convention, cross_to_right, to_right
 from smfeval.io.options import ReadOptions
 from smfeval.io.presets import preset_named, preset_of_algorithm
 from smfeval.maths import se3
 from smfeval.maths.arrays import Floats, read_only
+from smfeval.schema import Order
 from smfeval.track import AnyTrack, GaussianTrack
 from smfeval.track.beliefs import normalise_quaternions
 

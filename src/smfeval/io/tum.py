@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from smfeval.choices import Order
 from smfeval.io.atomic import row_slices, table, write_rows, writing
 from smfeval.io.header import CONVENTION_WORDS, ORDER_WORDS, parse_fields
 from smfeval.io.options import ReadOptions
@@ -23,6 +22,7 @@ from smfeval.io.text_layout import (
     valid_sidecar_rows,
 )
 from smfeval.io.text_reader import read_numbers
+from smfeval.schema import Order
 from smfeval.track import About, AnyTrack, GaussianTrack, ParticleTrack, Provenance, Track
 
 POSITIONS_ONLY = "all quaternions are 0 0 0 0; taken as positions without orientation"

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from smfeval.choices import ORDERS, Order
 from smfeval.errors import OptionError
 from smfeval.io.atomic import row_slices, table, write_rows, writing
 from smfeval.io.convention import CONVENTIONS, Convention, from_right
@@ -24,6 +23,7 @@ from smfeval.io.square import LOWER_TRIANGLE
 from smfeval.io.text_layout import Layout, PackedColumns
 from smfeval.io.text_reader import read_numbers
 from smfeval.maths.symmetric import pack_lower
+from smfeval.schema import ORDERS, Order
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Provenance
 
 if TYPE_CHECKING:

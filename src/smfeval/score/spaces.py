@@ -14,12 +14,12 @@ from typing import ClassVar, Literal, Protocol
 import numpy as np
 
 from smfeval import words
-from smfeval.choices import POSITION_AXES
 from smfeval.errors import OptionError, Remedy, TrackError
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Bools, Floats
 from smfeval.maths.stamps import seconds_text
 from smfeval.maths.symmetric import chunks
+from smfeval.schema import POSITION_AXES
 from smfeval.score.pose import ROTATION, whiten_pose
 from smfeval.score.residuals import Ensemble, Residuals, SpaceName
 from smfeval.score.tangent import ClaimedAxes

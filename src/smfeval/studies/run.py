@@ -9,10 +9,10 @@ from uuid import uuid4
 
 from smfeval import words
 from smfeval.align.gauge import alignment_of
-from smfeval.choices import AlignmentKind
 from smfeval.compare.frames import GAUGES_BY_FREEDOM
 from smfeval.errors import OptionError, SmfevalError
 from smfeval.io import declared_gauge, remote
+from smfeval.schema import AlignmentKind
 from smfeval.studies.cache import Cache, TaskOutcome, load_or_evaluate
 from smfeval.studies.cluster import run_on_cluster
 from smfeval.studies.digest import code_version

@@ -24,7 +24,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from smfeval import words
-from smfeval.choices import INTERVAL_METHODS
 from smfeval.errors import OptionError, SeriesError
 from smfeval.maths.arrays import Bools, Floats, Ints, quantile_of, read_only
 from smfeval.maths.dependence import (
@@ -38,6 +37,7 @@ from smfeval.maths.dependence import (
 )
 from smfeval.maths.special import normal_quantile
 from smfeval.maths.symmetric import chunks
+from smfeval.schema import INTERVAL_METHODS
 
 REPLICATES = 1000
 

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smfeval import words
-from smfeval.choices import Gauge
 from smfeval.errors import TrackError
 from smfeval.maths.arrays import Bools, Floats, Ints, read_only
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.results import Drawable
+from smfeval.schema import Gauge
 from smfeval.track.row_checks import DroppedRows
 
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from smfeval import words
-from smfeval.choices import BadRows, Duplicates
 from smfeval.errors import TrackError
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.stamps import seconds_text
@@ -22,6 +21,7 @@ from smfeval.maths.symmetric import (
     is_semidefinite,
     is_symmetric,
 )
+from smfeval.schema import BadRows, Duplicates
 
 FARTHEST_M = 1e12  # farther than Jupiter; squares of it are still far from the largest float
 LARGEST_VARIANCE = 1e30

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from smfeval.choices import GAUGES, ORDERS
 from smfeval.errors import FormatError
 from smfeval.io.options import ReadOptions
 from smfeval.io.presets import preset_named
@@ -24,6 +23,7 @@ from smfeval.maths import se3
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.maths.symmetric import asymmetry
+from smfeval.schema import GAUGES, ORDERS
 from smfeval.track import About, DroppedRows, GaussianTrack, Provenance, Track
 from smfeval.track.row_checks import SYMMETRY_TOLERANCE
 

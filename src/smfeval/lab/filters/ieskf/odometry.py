@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from smfeval import __version__
-from smfeval.choices import Gauge
 from smfeval.errors import OptionError
 from smfeval.io.progress import report
 from smfeval.lab.filters.ieskf.cloud import preprocess_scan
@@ -43,6 +42,7 @@ from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.filter_cross import filter_cross
 from smfeval.maths.stamps import NANOSECONDS
+from smfeval.schema import Gauge
 from smfeval.track import About, CrossCovariance, GaussianTrack, Provenance
 from smfeval.track.innovations import Innovations, SensorInnovations
 from smfeval.words import count
