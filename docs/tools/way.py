@@ -61,12 +61,12 @@ ROOMS = (
             "judge": ("JUDGE", "is the belief", "honest? One", "decider for all"),
         }.items())
     ),
-    Room("doubts", 271, 292, 107, 62, "around",
-         ("are files what", "they claim?")),
+    Room("why", 271, 292, 107, 62, "around",
+         ("doubts, alibis,", "diagnoses")),
     Room("compare", 389, 292, 108, 62, "around",
          ("each other, over", "tracks and knobs")),
     Room("explain", 508, 292, 107, 62, "around",
-         ("why: alibis,", "diagnoses")),
+         ("where a filter's", "precision is from")),
     Room("calibration", 626, 292, 108, 62, "around",
          ("what to publish,", "proven held out")),
     Room("monitor", 745, 292, 107, 62, "around",
@@ -172,7 +172,7 @@ def uses() -> Iterator[str]:
     start = AT["explain"].x + AT["explain"].width / 2
     yield text(start + 10, end + 24, "Evaluation: every series and number, frozen")
     yield f'<path d="M{start:g} {end}V{fork}" stroke="{LINE}" stroke-width="2"/>'
-    for name in ("doubts", "compare", "explain", "calibration", "studies"):
+    for name in ("why", "compare", "explain", "calibration", "studies"):
         centre = AT[name].x + AT[name].width / 2
         yield arrow((start, fork), (centre, fork), (centre, AT[name].y - 2))
         yield arrow((centre, AT[name].bottom), (centre, AT["show"].y - 2))

@@ -8,10 +8,11 @@ The way of the data, and where each step lives::
     align      one body, one world                                               align
     score      a number per scan, by strictly proper rules                       score
     summarise  a number and its interval per track, and the verdict              summarise
-    doubt      is a file what it claims to be? do the two fit each other?        doubts
+    doubt      is a file what it claims to be? do the two fit each other?        why
     evaluate   all of that in one call                                           evaluation
     compare    estimates against each other, over tracks, along a knob           compare
-    explain    what else could explain a verdict, and what is wrong              explain
+    ask why    what else could explain a verdict, and what is wrong              why
+    explain    where the precision that a filter reports comes from              explain
     calibrate  what to publish instead, proven on other tracks                   calibration
     monitor    an alarm while it runs, from evidence that holds at any time      monitor
     study      many estimators on many tracks, from a plan                       studies
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from smfeval.calibration import Calibration, Correction
     from smfeval.compare import Comparison
     from smfeval.compare.sweep import Sweep
-    from smfeval.doubts.one_track import Examination
     from smfeval.errors import (
         ConventionError,
         FormatError,
@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from smfeval.track import About, CrossCovariance, GaussianTrack, ParticleTrack, Track
     from smfeval.track.innovations import Innovations, SensorInnovations
     from smfeval.verbs import calibrate, evaluate, examine, pair, study, sweep
+    from smfeval.why.one_track import Examination
 
 __version__ = "0.1.0"
 
@@ -86,7 +87,7 @@ _HOMES = {
     "EDetector": "smfeval.monitor.edetector",
     "EProcess": "smfeval.monitor.eprocess",
     "Evaluation": "smfeval.evaluation",
-    "Examination": "smfeval.doubts.one_track",
+    "Examination": "smfeval.why.one_track",
     "FormatError": "smfeval.errors",
     "GaussianTrack": "smfeval.track",
     "InnovationReport": "smfeval.summarise.innovations",

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from smfeval.calibration import Calibration
     from smfeval.compare import Comparison
     from smfeval.compare.sweep import Sweep
-    from smfeval.doubts.one_track import Examination
     from smfeval.studies.result import Study
+    from smfeval.why.one_track import Examination
 
 Source = str | Path | AnyTrack  # a track, or what `read` takes
 Extrinsic = str | Path | se3.Pose
@@ -232,7 +232,7 @@ def sweep(plan: str | Path) -> "Sweep":
 
 def examine(source: Source, **reading: Any) -> "Examination":
     """Look at motion, covariance and plausibility of a track, or of what `read` takes."""
-    from smfeval.doubts import one_track  # noqa: PLC0415  only where asked for
+    from smfeval.why import one_track  # noqa: PLC0415  only where asked for
 
     _refuse_reading(reading, (source,))
     return one_track.examine(_track(source, reading))

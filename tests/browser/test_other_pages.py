@@ -7,10 +7,10 @@ import pytest
 
 from smfeval.compare import compare_all
 from smfeval.compare.sweep import sweep_of
-from smfeval.doubts.one_track import examine
 from smfeval.evaluation import evaluate
 from smfeval.show import page
 from smfeval.show.page import plots
+from smfeval.why.one_track import examine
 from support import drifting
 from support.evaluations import (
     EXACT,

@@ -14,14 +14,14 @@ import smfeval
 from smfeval.cli.conditions import condition_names
 from smfeval.cli.main import VERBS
 from smfeval.compare.sweep import SENTENCES
-from smfeval.doubts.one_track import SUSPICIONS
-from smfeval.explain.diagnoses.biases import TEXTS
 from smfeval.io.convention import CONVENTIONS
 from smfeval.io.formats import FORMATS
 from smfeval.io.header import ALLOWED_VALUES, COMMON_KEYS, REQUIRED_KEYS
 from smfeval.io.presets import PRESETS
 from smfeval.studies.plan_file import ESTIMATOR_KEYS, OPTION_KEYS, PLAN_KEYS, TRACK_KEYS
 from smfeval.studies.sweep_plan import KNOB_KEYS, LAB_KEYS, SWEEP_KEYS, SWEPT_ESTIMATOR_KEYS
+from smfeval.why.diagnoses.biases import TEXTS
+from smfeval.why.one_track import SUSPICIONS
 
 DOCS = Path(__file__).parents[2] / "docs"
 sys.path.insert(0, str(DOCS))

@@ -119,7 +119,15 @@ def test_reading_text_and_the_page_of_score_pull_in_no_figures_and_no_bags(tmp_p
     write(gaussian(3, rng), tmp_path / "a.square")
     source = str(tmp_path / "a.square")
     code = f"import smfeval, smfeval.show.page.scores\nsmfeval.read({source!r})"
-    heavy = {"matplotlib", "rosbags", "rich", "scipy.stats", "scipy.special", "smfeval.explain"}
+    heavy = {
+        "matplotlib",
+        "rosbags",
+        "rich",
+        "scipy.stats",
+        "scipy.special",
+        "smfeval.explain",
+        "smfeval.why.diagnoses",
+    }
     assert modules_after(code).isdisjoint(heavy)
 
 

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from smfeval.explain.alibis import Alibi, Alibis, Need
 from smfeval.judge.decide import Facts, Verdict
 from smfeval.judge.evidence import AnyCorrelation
 from smfeval.show.report import (
@@ -15,6 +14,7 @@ from smfeval.show.report import (
     outcome_text,
 )
 from smfeval.summarise.number import Number
+from smfeval.why.alibis import Alibi, Alibis, Need
 from support.faults import FAULTS, Made
 
 

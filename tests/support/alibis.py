@@ -3,10 +3,10 @@
 import numpy as np
 
 from smfeval.evaluation import Options, evaluate
-from smfeval.explain.alibis import alibis
 from smfeval.maths import so3
 from smfeval.track import About, GaussianTrack, Track
 from smfeval.track.beliefs import Provenance
+from smfeval.why.alibis import alibis
 from support.beliefs import stamps
 
 SIGMA = np.array([2e-3, 3e-3, 1.5e-3])  # m, world axes

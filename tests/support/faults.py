@@ -4,11 +4,11 @@ import numpy as np
 from scipy.signal import lfilter
 
 from smfeval.evaluation import Options, evaluate
-from smfeval.explain.diagnoses import diagnose
 from smfeval.maths import so3
 from smfeval.summarise.number import Intervals
 from smfeval.track import About, GaussianTrack, Track
 from smfeval.track.beliefs import Provenance
+from smfeval.why.diagnoses import diagnose
 
 SHAPE = np.diag([1.0, 2.0, 0.5]) * 1e-2  # m^2: a decimetre
 RATE_HZ = 10.0

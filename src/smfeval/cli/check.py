@@ -16,11 +16,11 @@ from smfeval.cli.flags import (
     read_options,
 )
 from smfeval.cli.main import error_sentence
-from smfeval.doubts.one_track import Examination, examine
 from smfeval.errors import OptionError, SmfevalError
 from smfeval.io import bag_contents, files_to_read, read
 from smfeval.show import check
 from smfeval.show.render import json_text
+from smfeval.why.one_track import Examination, examine
 
 
 def run(chosen: argparse.Namespace) -> int:

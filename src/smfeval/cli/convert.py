@@ -11,7 +11,6 @@ from smfeval.cli.flags import (
     read_options,
 )
 from smfeval.cli.outputs import check_outputs
-from smfeval.doubts.one_track import examine
 from smfeval.errors import OptionError
 from smfeval.io import files_to_read, files_to_write, is_geodetic, losses, read, write
 from smfeval.io.convention import CONVENTIONS
@@ -23,6 +22,7 @@ from smfeval.schema import ORDERS
 from smfeval.show import check
 from smfeval.show.render import json_text
 from smfeval.track import About, AnyTrack
+from smfeval.why.one_track import examine
 
 BAG_TITLES = {".mcap": "MCAP", ".bag": "ROS 1 bag"}
 

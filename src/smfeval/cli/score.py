@@ -227,11 +227,11 @@ def _report(evaluation: Evaluation, chosen: argparse.Namespace) -> Report:
     """The evaluation, and the causes that were asked for."""
     found, excuses = None, None
     if chosen.diagnose:
-        from smfeval.explain.diagnoses import diagnose  # noqa: PLC0415  only where asked for
+        from smfeval.why.diagnoses import diagnose  # noqa: PLC0415  only where asked for
 
         found = diagnose(evaluation, rng=np.random.default_rng(evaluation.options.intervals.seed))
     if chosen.alibis:
-        from smfeval.explain.alibis import alibis  # noqa: PLC0415
+        from smfeval.why.alibis import alibis  # noqa: PLC0415
 
         excuses = alibis(evaluation)
     return Report(evaluation, excuses, found)

@@ -10,12 +10,12 @@ from smfeval.align.body import move_to_body
 from smfeval.align.fit import Alignment
 from smfeval.associate import Pairs
 from smfeval.associate.pairing import match_reference, nearest_pairs
-from smfeval.doubts import MatchedTracks
 from smfeval.errors import ConventionError, OptionError, PairingError
 from smfeval.maths import se3
 from smfeval.options import Options
 from smfeval.schema import GAUGE_ALIGNMENTS, AlignmentKind
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
+from smfeval.why import MatchedTracks
 
 GAUGES_BY_FREEDOM: tuple[AlignmentKind, ...] = (
     "none",

@@ -27,7 +27,6 @@ from smfeval.compare.sensitivity import (
     particle_counts,
     share_of_a,
 )
-from smfeval.doubts import Doubt, doubts_beside, explanation
 from smfeval.errors import TrackError
 from smfeval.evaluation import REQUIRED_RULES, Options
 from smfeval.evaluation.claim import particle_tails
@@ -45,6 +44,7 @@ from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import Intervals, Number
 from smfeval.summarise.quantities import is_rounding
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
+from smfeval.why import Doubt, doubts_beside, explanation
 
 RULES = ("energy", "log")
 FEWEST_FITTED = 3  # poses that a fit needs

@@ -15,7 +15,6 @@ from smfeval.align.nuisance import BodyMotion, body_motion
 from smfeval.associate import GapRisk, Pairs
 from smfeval.associate.pairing import check_reference, nearest_pairs, pair_scans
 from smfeval.associate.reference_noise import with_shared_error
-from smfeval.doubts import MatchedTracks, doubts_beside
 from smfeval.evaluation.claim import AlignedClaim, align_claim, claimed_joint, with_memory
 from smfeval.evaluation.judging import JudgedTracks, judge_space
 from smfeval.evaluation.metrics import gap_risk_of, relative_errors, rotation_deg
@@ -29,6 +28,7 @@ from smfeval.score import scores
 from smfeval.summarise.numbers import Numbers
 from smfeval.summarise.quantities import Sample
 from smfeval.track import AnyTrack, Track
+from smfeval.why import MatchedTracks, doubts_beside
 
 if TYPE_CHECKING:
     from smfeval.associate.clock import ClockOffset

@@ -27,7 +27,6 @@ from smfeval.align.nuisance import (
     open_freedoms,
 )
 from smfeval.associate import GapRisk
-from smfeval.doubts import Doubt, explanation, loss
 from smfeval.errors import SeriesError
 from smfeval.evaluation.claim import AlignedClaim
 from smfeval.evaluation.motion import RelativeMotion, SeenMotion, score_motion, see_motion
@@ -47,6 +46,7 @@ from smfeval.summarise.number import Intervals
 from smfeval.summarise.quantities import K_AT_95, NOMINAL, is_rounding
 from smfeval.summarise.windows import WindowRow
 from smfeval.track import GaussianTrack, Track
+from smfeval.why import Doubt, explanation, loss
 
 NOISE_SCANS = 500  # evenly spaced, on which the noise that ends a verdict is searched
 DECADES, HALVINGS = 100.0, 8  # two decades of sizes at a time; halved so often: to 1.8 %

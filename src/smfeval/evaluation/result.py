@@ -11,7 +11,6 @@ import numpy as np
 from smfeval import words
 from smfeval.align.fit import Alignment
 from smfeval.associate import GapRisk, Pairs
-from smfeval.doubts import Doubt
 from smfeval.evaluation.claim import AlignedClaim
 from smfeval.evaluation.motion import RelativeMotion
 from smfeval.judge.decide import Verdict
@@ -34,6 +33,7 @@ from smfeval.summarise.numbers import (
 from smfeval.summarise.relative import RelativeError
 from smfeval.summarise.windows import path_length
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
+from smfeval.why import Doubt
 
 if TYPE_CHECKING:
     from smfeval.associate.clock import ClockOffset

@@ -12,7 +12,6 @@ import numpy as np
 
 from smfeval import words
 from smfeval.associate.nearest import RISK_LIMIT
-from smfeval.doubts import Doubt
 from smfeval.evaluation import Evaluation
 from smfeval.evaluation.motion import RelativeMotion
 from smfeval.evaluation.result import SpaceScores
@@ -26,6 +25,7 @@ from smfeval.summarise.number import Number
 from smfeval.summarise.numbers import NUMBERS, NumberRow
 from smfeval.summarise.quantities import NOMINAL
 from smfeval.track import ParticleTrack
+from smfeval.why import Doubt
 
 MOST_LINES = 14  # of the report of one estimate, with its verdict
 MOST_SUPPORT = 2  # of these, what a verdict holds for

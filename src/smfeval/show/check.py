@@ -11,9 +11,9 @@ from smfeval.maths.stamps import seconds_text
 from smfeval.track import AnyTrack, DroppedRows, GaussianTrack, ParticleTrack
 
 if TYPE_CHECKING:
-    from smfeval.doubts.health import Health, TrackMotion
-    from smfeval.doubts.one_track import Doubt, Examination
     from smfeval.io.ros.topics import Candidate
+    from smfeval.why.health import Health, TrackMotion
+    from smfeval.why.one_track import Doubt, Examination
 
     Found = Examination | list[Candidate]  # what is in a track, or in a bag without a topic
 

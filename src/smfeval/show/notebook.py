@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from smfeval.calibration import Calibration
 from smfeval.compare import Comparison
 from smfeval.compare.sweep import Sweep
-from smfeval.doubts.one_track import examine
 from smfeval.errors import OptionError, SmfevalError
 from smfeval.evaluation import Evaluation
 from smfeval.io.documents import SavedResult
@@ -20,6 +19,7 @@ from smfeval.show.study import document as study_document
 from smfeval.show.study.remarks import study_title
 from smfeval.studies.result import Study
 from smfeval.track import Beliefs, ParticleTrack, Track
+from smfeval.why.one_track import examine
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

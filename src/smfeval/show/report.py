@@ -10,9 +10,10 @@ from smfeval.evaluation import Evaluation
 from smfeval.show import brief, scores
 
 if TYPE_CHECKING:
-    from smfeval.explain.alibis import Alibi, Alibis
-    from smfeval.explain.diagnoses import Diagnoses
-    from smfeval.explain.diagnoses.result import (
+    from smfeval.judge.decide import Verdict
+    from smfeval.why.alibis import Alibi, Alibis
+    from smfeval.why.diagnoses import Diagnoses
+    from smfeval.why.diagnoses.result import (
         Bias,
         DiagnosisWindows,
         Regime,
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
         RotationTables,
         Tail,
     )
-    from smfeval.judge.decide import Verdict
 
 
 @dataclass(frozen=True)

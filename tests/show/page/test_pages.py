@@ -10,14 +10,14 @@ from smfeval import __version__, words
 from smfeval.associate.nearest import GapRisk
 from smfeval.compare import compare_all
 from smfeval.compare.sweep import sweep_of
-from smfeval.doubts.one_track import examine
 from smfeval.errors import SeriesError
-from smfeval.explain.alibis import alibis
-from smfeval.explain.diagnoses import diagnose
 from smfeval.show import page
 from smfeval.show.page import plots
 from smfeval.show.page.scores import warnings
 from smfeval.studies.result import Study
+from smfeval.why.alibis import alibis
+from smfeval.why.diagnoses import diagnose
+from smfeval.why.one_track import examine
 from smfeval.words import printable
 from support.evaluations import EXACT, FAST, evaluated, plain
 from support.html import Page, digest

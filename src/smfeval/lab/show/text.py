@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from smfeval import words
-from smfeval.doubts.health import motion as motion_of
 from smfeval.errors import OptionError
 from smfeval.lab.filters import FILTERS, Filter
 from smfeval.lab.filters.run import Run
 from smfeval.lab.recording import Imu, Recording, Scans
 from smfeval.lab.worlds import ADVERSARIAL, EASY, HANDHELD, WORLDS
 from smfeval.maths.stamps import NANOSECONDS, seconds_text
+from smfeval.why.health import motion as motion_of
 
 RUN_SCHEMA = "smfeval.run/1"
 

@@ -1,11 +1,11 @@
 """The page of `smfeval check`: what is in a file, what looks wrong, the track and its sigma."""
 
-from smfeval.doubts.one_track import Examination
 from smfeval.show.check import doubt_text, last_line, track_rows
 from smfeval.show.page.document import document
 from smfeval.show.page.parts import Card, Fact, PageSection, sentence
 from smfeval.show.page.plots import drawn_path
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
+from smfeval.why.one_track import Examination
 
 
 def check_page(examination: Examination, *, command: str) -> str:

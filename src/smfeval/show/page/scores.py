@@ -44,9 +44,9 @@ from smfeval.summarise.quantities import K_AT_95, NOMINAL
 from smfeval.track import ParticleTrack
 
 if TYPE_CHECKING:  # causes are found only where they are asked for
-    from smfeval.explain.alibis import Alibis
-    from smfeval.explain.diagnoses import Diagnoses
-    from smfeval.explain.diagnoses.result import (
+    from smfeval.why.alibis import Alibis
+    from smfeval.why.diagnoses import Diagnoses
+    from smfeval.why.diagnoses.result import (
         Bias,
         ErrorWindow,
         Regime,

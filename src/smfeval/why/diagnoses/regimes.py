@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from smfeval import words
-from smfeval.explain.diagnoses.case import (
+from smfeval.maths.arrays import Bools, Floats
+from smfeval.why.diagnoses.case import (
     ENOUGH_SCANS,
     TEST_LEVEL,
     TIGHTER_RATIO,
@@ -18,7 +19,7 @@ from smfeval.explain.diagnoses.case import (
     motion_regimes,
     too_few_reason,
 )
-from smfeval.explain.diagnoses.regression import (
+from smfeval.why.diagnoses.regression import (
     Accept,
     Cause,
     Finding,
@@ -28,9 +29,8 @@ from smfeval.explain.diagnoses.regression import (
     select_causes,
     untested_causes,
 )
-from smfeval.explain.diagnoses.result import Diagnosis, Untested
-from smfeval.explain.diagnoses.stretches import Stretch, stretches
-from smfeval.maths.arrays import Bools, Floats
+from smfeval.why.diagnoses.result import Diagnosis, Untested
+from smfeval.why.diagnoses.stretches import Stretch, stretches
 
 GROWING = "growing"
 

@@ -7,8 +7,12 @@ import numpy as np
 from smfeval import words
 from smfeval.evaluation import Evaluation
 from smfeval.evaluation.judging import ROUNDING_RAD
-from smfeval.explain.diagnoses.case import STANDING_M_S, TEST_LEVEL, DiagnosisCase, case_of
-from smfeval.explain.diagnoses.result import (
+from smfeval.maths import so3
+from smfeval.maths.arrays import Bools, Floats, Ints
+from smfeval.maths.special import chi_squared_tail
+from smfeval.score.spaces import path_axes
+from smfeval.why.diagnoses.case import STANDING_M_S, TEST_LEVEL, DiagnosisCase, case_of
+from smfeval.why.diagnoses.result import (
     Bias,
     Diagnosis,
     DiagnosisWindows,
@@ -18,11 +22,7 @@ from smfeval.explain.diagnoses.result import (
     RotationRegime,
     RotationTables,
 )
-from smfeval.explain.diagnoses.tails import tail_of
-from smfeval.maths import so3
-from smfeval.maths.arrays import Bools, Floats, Ints
-from smfeval.maths.special import chi_squared_tail
-from smfeval.score.spaces import path_axes
+from smfeval.why.diagnoses.tails import tail_of
 
 WINDOWS = 12
 SHORTEST_WINDOW = 10  # scans

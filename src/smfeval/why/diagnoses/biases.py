@@ -16,14 +16,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from smfeval import words
-from smfeval.explain.diagnoses.case import (
+from smfeval.maths import normal, so3
+from smfeval.maths.arrays import Floats
+from smfeval.why.diagnoses.case import (
     ENOUGH_SCANS,
     RELEVANT_SHARE,
     TEST_LEVEL,
     Bodies,
     DiagnosisCase,
 )
-from smfeval.explain.diagnoses.regression import (
+from smfeval.why.diagnoses.regression import (
     RESPONSE,
     Cause,
     Finding,
@@ -34,9 +36,7 @@ from smfeval.explain.diagnoses.regression import (
     select_causes,
     untested_causes,
 )
-from smfeval.explain.diagnoses.result import Diagnosis, Untested
-from smfeval.maths import normal, so3
-from smfeval.maths.arrays import Floats
+from smfeval.why.diagnoses.result import Diagnosis, Untested
 
 BiasText = tuple[dict[str, float], str, str]
 Coefficients = dict[str, float]  # coefficients by axis, those that the motion shows

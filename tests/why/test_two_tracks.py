@@ -8,15 +8,15 @@ import pytest
 from smfeval import Options, evaluate
 from smfeval.associate.pairing import check_reference
 from smfeval.compare import compare_pair
-from smfeval.doubts import doubts_beside
-from smfeval.doubts.one_track import examine
-from smfeval.doubts.two_tracks import body_between, window_motion
 from smfeval.evaluation import align_tracks
 from smfeval.io import read, write
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.maths import se3, so3
 from smfeval.show.check import doubt_text
 from smfeval.track import About, GaussianTrack, ParticleTrack, Track
+from smfeval.why import doubts_beside
+from smfeval.why.one_track import examine
+from smfeval.why.two_tracks import body_between, window_motion
 from support.commands import run
 
 N = 600

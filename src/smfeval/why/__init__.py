@@ -9,11 +9,11 @@
 
 from dataclasses import replace
 
-from smfeval.doubts.health import health, motion
-from smfeval.doubts.one_track import Doubt, ExaminedTrack, doubts
-from smfeval.doubts.two_tracks import COHERENT, ROLES, MatchedTracks, doubts_between
 from smfeval.maths.arrays import spaced_indices
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
+from smfeval.why.health import health, motion
+from smfeval.why.one_track import Doubt, ExaminedTrack, doubts
+from smfeval.why.two_tracks import COHERENT, ROLES, MatchedTracks, doubts_between
 
 __all__ = ["Doubt", "MatchedTracks", "doubts_beside", "explanation", "loss"]
 

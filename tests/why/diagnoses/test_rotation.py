@@ -5,10 +5,10 @@ import pytest
 
 from smfeval.align.body import move_to_body
 from smfeval.evaluation import Options, evaluate
-from smfeval.explain.diagnoses import diagnose
 from smfeval.maths import se3, so3
 from smfeval.show.report import diagnoses_text
 from smfeval.track import GaussianTrack, Track
+from smfeval.why.diagnoses import diagnose
 from support.alibis import heading, path, times
 from support.beliefs import ABOUT, stamps
 

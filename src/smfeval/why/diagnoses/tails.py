@@ -6,17 +6,6 @@ from math import lgamma
 import numpy as np
 
 from smfeval import words
-from smfeval.explain.diagnoses.case import (
-    ENOUGH_SCANS,
-    TEST_LEVEL,
-    TIGHTER_RATIO,
-    TINY,
-    DiagnosisCase,
-    too_few_reason,
-)
-from smfeval.explain.diagnoses.regression import MeanTest, mean_of
-from smfeval.explain.diagnoses.result import Diagnosis, Tail, Untested
-from smfeval.explain.diagnoses.stretches import BLOCKS
 from smfeval.maths.arrays import Bools, Floats
 from smfeval.maths.special import (
     chi_squared_mean_log,
@@ -24,6 +13,17 @@ from smfeval.maths.special import (
     chi_squared_tail_quantile,
 )
 from smfeval.summarise.number import Number
+from smfeval.why.diagnoses.case import (
+    ENOUGH_SCANS,
+    TEST_LEVEL,
+    TIGHTER_RATIO,
+    TINY,
+    DiagnosisCase,
+    too_few_reason,
+)
+from smfeval.why.diagnoses.regression import MeanTest, mean_of
+from smfeval.why.diagnoses.result import Diagnosis, Tail, Untested
+from smfeval.why.diagnoses.stretches import BLOCKS
 
 FOLDS = 5
 NU = np.array([1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 25.0, 50.0, 200.0])

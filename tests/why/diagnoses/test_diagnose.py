@@ -9,10 +9,10 @@ import pytest
 
 from smfeval import read, read_extrinsic
 from smfeval.evaluation import Options, evaluate
-from smfeval.explain.diagnoses import diagnose
 from smfeval.maths import so3
 from smfeval.score import Residuals
 from smfeval.track import About, ParticleTrack
+from smfeval.why.diagnoses import diagnose
 from support.faults import FAULTS, SHAPE, Made, honest, honest_walk
 
 SCANS = 1500

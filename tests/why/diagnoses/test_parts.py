@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from scipy.ndimage import maximum_filter1d
 
-from smfeval.explain.diagnoses.regression import (
+from smfeval.why.diagnoses.regression import (
     Cause,
     design_of,
     effect_of,
@@ -15,9 +15,9 @@ from smfeval.explain.diagnoses.regression import (
     mean_of,
     regression_residual,
 )
-from smfeval.explain.diagnoses.stretches import stretches
-from smfeval.explain.diagnoses.tables import SlowPart, window_means
-from smfeval.explain.diagnoses.tails import (
+from smfeval.why.diagnoses.stretches import stretches
+from smfeval.why.diagnoses.tables import SlowPart, window_means
+from smfeval.why.diagnoses.tails import (
     cross_validated_gain,
     fit_t,
     gaussian_log_density,

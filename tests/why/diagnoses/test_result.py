@@ -2,9 +2,9 @@
 
 import pytest
 
-from smfeval.explain.diagnoses.biases import TEXTS
-from smfeval.explain.diagnoses.case import FAMILY_LEVEL, TEST_LEVEL
-from smfeval.explain.diagnoses.result import DIAGNOSES, Diagnosis
+from smfeval.why.diagnoses.biases import TEXTS
+from smfeval.why.diagnoses.case import FAMILY_LEVEL, TEST_LEVEL
+from smfeval.why.diagnoses.result import DIAGNOSES, Diagnosis
 
 
 def test_the_level_of_a_test_counts_the_table():

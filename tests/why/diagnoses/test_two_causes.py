@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from smfeval.explain.diagnoses.regression import (
+from smfeval.maths import so3
+from smfeval.why.diagnoses.regression import (
     Cause,
     design_of,
     effect_of,
     select_causes,
 )
-from smfeval.maths import so3
 from support.faults import Made
 
 

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from smfeval.explain.diagnoses.biases import (
+from smfeval.why.diagnoses.biases import (
     alignment_covariance,
     find_biases,
     freedoms,
     weight,
     whiten_errors,
 )
-from smfeval.explain.diagnoses.case import case_of
-from smfeval.explain.diagnoses.regression import (
+from smfeval.why.diagnoses.case import case_of
+from smfeval.why.diagnoses.regression import (
     coefficients,
     independent_scans,
     regression_residual,

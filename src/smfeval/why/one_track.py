@@ -12,7 +12,13 @@ from typing import Any
 import numpy as np
 
 from smfeval import words
-from smfeval.doubts.health import (
+from smfeval.maths import so3
+from smfeval.maths.arrays import Bools, Floats, median_of, quantile_of
+from smfeval.maths.normal import is_singular
+from smfeval.maths.stamps import NANOSECONDS, seconds_text
+from smfeval.maths.symmetric import axis_ratio_bound, chunks
+from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
+from smfeval.why.health import (
     UNKNOWN_VARIANCE,
     Health,
     TrackMotion,
@@ -21,12 +27,6 @@ from smfeval.doubts.health import (
     motion,
     sigmas,
 )
-from smfeval.maths import so3
-from smfeval.maths.arrays import Bools, Floats, median_of, quantile_of
-from smfeval.maths.normal import is_singular
-from smfeval.maths.stamps import NANOSECONDS, seconds_text
-from smfeval.maths.symmetric import axis_ratio_bound, chunks
-from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
 
 SURELY_REGULAR = 1e-9  # smallest over largest eigenvalue: far from what `is_singular` refuses
 AXES = ("xy", "xz", "yz", "x", "y", "z")  # where xyz cannot be scored, the first that can

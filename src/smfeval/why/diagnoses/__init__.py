@@ -13,12 +13,13 @@ them together name anything at all for at most one honest belief in twenty (`cas
 import numpy as np
 
 from smfeval.evaluation import Evaluation
-from smfeval.explain.diagnoses.biases import find_biases
-from smfeval.explain.diagnoses.case import SHORTEST, DiagnosisCase, case_of
-from smfeval.explain.diagnoses.regimes import find_regimes
-from smfeval.explain.diagnoses.regression import independent_scans
-from smfeval.explain.diagnoses.result import Diagnoses, Diagnosis, Untested
-from smfeval.explain.diagnoses.tables import (
+from smfeval.summarise.quantities import ROUNDING
+from smfeval.why.diagnoses.biases import find_biases
+from smfeval.why.diagnoses.case import SHORTEST, DiagnosisCase, case_of
+from smfeval.why.diagnoses.regimes import find_regimes
+from smfeval.why.diagnoses.regression import independent_scans
+from smfeval.why.diagnoses.result import Diagnoses, Diagnosis, Untested
+from smfeval.why.diagnoses.tables import (
     bias_table,
     drift_diagnosis,
     path_error,
@@ -27,8 +28,7 @@ from smfeval.explain.diagnoses.tables import (
     slow_part,
     window_table,
 )
-from smfeval.explain.diagnoses.tails import overall_diagnosis, tail_faults, tail_of
-from smfeval.summarise.quantities import ROUNDING
+from smfeval.why.diagnoses.tails import overall_diagnosis, tail_faults, tail_of
 
 __all__ = ["Diagnoses", "Diagnosis", "Untested", "diagnose"]
 

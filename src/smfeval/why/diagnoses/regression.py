@@ -18,11 +18,11 @@ from itertools import combinations, pairwise
 
 import numpy as np
 
-from smfeval.explain.diagnoses.case import ENOUGH_SCANS, too_few_reason
-from smfeval.explain.diagnoses.result import Untested
 from smfeval.maths.arrays import Bools, Floats
 from smfeval.maths.dependence import cosines, effective_samples, mean_posterior
 from smfeval.maths.special import t_tail
+from smfeval.why.diagnoses.case import ENOUGH_SCANS, too_few_reason
+from smfeval.why.diagnoses.result import Untested
 
 SCANS_PER_COSINE = 4.0  # independent scans per cosine: faster ones are smaller than the mean varies
 WIDEST = 48  # cosines: more degrees of freedom hardly move a quantile

@@ -8,7 +8,6 @@ import numpy as np
 from smfeval import words
 from smfeval.evaluation import Evaluation
 from smfeval.evaluation.result import SpaceScores
-from smfeval.explain.diagnoses.result import DIAGNOSES
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Bools, Floats
 from smfeval.maths.stamps import NANOSECONDS
@@ -16,6 +15,7 @@ from smfeval.score import Residuals
 from smfeval.score.pit import effective_particles, honest_median
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import Intervals
+from smfeval.why.diagnoses.result import DIAGNOSES
 
 TINY = 1e-6  # of an honest median: a NEES below it is as good as zero, and has no logarithm
 UNFITTED = ("none", "first-pose")  # alignments that no scored scan had a say in

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from smfeval.evaluation import Options, evaluate
-from smfeval.explain.diagnoses import diagnose
 from smfeval.maths import se3, so3
 from smfeval.summarise.number import Intervals
 from smfeval.track import About, Track
+from smfeval.why.diagnoses import diagnose
 from support.faults import FAULTS, Made
 
 SCANS = 1500

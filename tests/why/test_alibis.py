@@ -14,12 +14,12 @@ from smfeval.align.fit import Alignment
 from smfeval.align.nuisance import body_motion
 from smfeval.errors import OptionError
 from smfeval.evaluation import evaluate
-from smfeval.explain.alibis import Alibi, Need, alibis, closing_sentence, verdict_row
 from smfeval.judge.decide import Facts, Verdict
 from smfeval.judge.levels import largest_mean
 from smfeval.maths import so3
 from smfeval.summarise.number import Number
 from smfeval.track import ParticleTrack, Track
+from smfeval.why.alibis import Alibi, Need, alibis, closing_sentence, verdict_row
 from support.alibis import (
     WIDE,
     N,

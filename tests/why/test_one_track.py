@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from smfeval.doubts.one_track import examine
 from smfeval.io import read
 from smfeval.maths import so3
 from smfeval.track import GaussianTrack, Track
+from smfeval.why.one_track import examine
 from support.beliefs import circuit, gaussian, particles, poses, stamps
 
 

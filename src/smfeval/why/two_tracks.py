@@ -18,12 +18,12 @@ import numpy as np
 from smfeval import words
 from smfeval.align.fit import Alignment, fit_sim3
 from smfeval.associate import Pairs
-from smfeval.doubts.one_track import Doubt
 from smfeval.errors import PairingError
 from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Floats, Ints, gap_mask, median_of
 from smfeval.maths.se3 import Pose
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
+from smfeval.why.one_track import Doubt
 
 WINDOWS = 200  # of relative motion; more tell little more about one rotation
 FEWEST_WINDOWS = 24
