@@ -23,8 +23,8 @@ test: .venv/dev.stamp
 	$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
-.venv/dev.stamp: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --editable . --group dev
+.venv/dev.stamp: pyproject.toml lab/pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --editable . --editable ./lab --group dev
 	@touch $@ .venv/demo.stamp
 
 clean:

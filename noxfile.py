@@ -7,10 +7,10 @@ nox.options.sessions = ["lint", "types", "layers", "tests"]
 
 
 def install(session: nox.Session, *groups: str) -> None:
-    """Install smfeval in place, with dependency groups."""
+    """Install smfeval and its lab in place, with dependency groups."""
     wanted = [word for group in groups for word in ("--group", group)]
     session.install("--upgrade", "pip>=25.1")
-    session.install("--editable", ".", *wanted)
+    session.install("--editable", ".", "--editable", "./lab", *wanted)
 
 
 @nox.session
@@ -53,14 +53,13 @@ def slow(session: nox.Session) -> None:
 def study(session: nox.Session) -> None:
     """The study of four LiDAR filters on the tracks of the campaign, in full."""
     install(session)
-    session.run("smfeval", "study", "experiments/campaign.toml", *session.posargs)
+    session.run("smfeval", "study", "lab/experiments/campaign.toml", *session.posargs)
 
 
 @nox.session
 def docs(session: nox.Session) -> None:
     """The site: every block of every page runs, and no link is broken. Built into site/."""
     install(session, "test", "docs")
-    session.install("--editable", ".[lab]")
     session.run("pytest", "-m", "", "tests/house/test_docs.py", *session.posargs)
     session.run("python", "docs/prepare.py")
     session.run("mkdocs", "build", "--strict", env={"NO_MKDOCS_2_WARNING": "1"})
@@ -69,21 +68,21 @@ def docs(session: nox.Session) -> None:
 @nox.session
 def bench(session: nox.Session) -> None:
     """Against peers, in about 40 minutes; renews BENCHMARK.md. `-- --quick` or `-- study`."""
-    session.install(".[lab]")
+    session.install(".", "./lab")
     session.run("python", "benchmarks/run.py", *session.posargs)
 
 
 @nox.session
 def walk(session: nox.Session) -> None:
     """Files and functions that `score`, `pair`, a study task and `lab run` go through."""
-    session.install("--editable", ".[lab]")
+    install(session)
     session.run("python", "benchmarks/walk.py", *session.posargs)
 
 
 @nox.session
 def same(session: nox.Session) -> None:
     """Every number of every verb, against another commit: `nox -s same -- COMMIT`."""
-    session.install("--editable", ".[lab]")
+    install(session)
     session.run("python", "benchmarks/same.py", *session.posargs)
 
 

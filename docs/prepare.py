@@ -21,7 +21,7 @@ from tools.blocks import pages  # noqa: E402
 from tools.pictures import BUILT, ROOT, drawn  # noqa: E402
 
 PAGES = BUILT / "pages"
-SCHEMAS = ROOT / "src" / "smfeval" / "schemas"
+SCHEMAS = ("src/smfeval/schemas", "lab/src/smfeval_lab/schemas")
 BESIDE = ("*.css", "*.png", "*.svg", "*.js", "gallery/*.png")  # files of docs/ that pages show
 WIDTH = "80"
 
@@ -41,7 +41,7 @@ def main() -> None:
     for pattern in BESIDE:
         for file in DOCS.glob(pattern):
             put(file.relative_to(DOCS), file.read_bytes())
-    for file in SCHEMAS.glob("*.json"):
+    for file in schemas():
         put(Path("schemas") / file.name, file.read_bytes())
     for address, file in drawn().items():
         put(Path(address), file.read_bytes())
@@ -55,11 +55,17 @@ def put(address: Path, content: bytes) -> None:
     path.write_bytes(content)
 
 
+def schemas() -> list[Path]:
+    """The JSON schemas of smfeval and of its lab, by name."""
+    files = (file for folder in SCHEMAS for file in (ROOT / folder).glob("*.json"))
+    return sorted(files, key=lambda file: file.name)
+
+
 def table_of_schemas() -> str:
     """A row for each JSON schema."""
     rows = (
         f"| [{file.name}](schemas/{file.name}) | {json.loads(file.read_text())['title']} |\n"
-        for file in sorted(SCHEMAS.glob("*.json"))
+        for file in schemas()
     )
     return "| schema | document |\n|---|---|\n" + "".join(rows)
 
@@ -67,12 +73,12 @@ def table_of_schemas() -> str:
 def help_of_verbs() -> str:
     """What `--help` of every verb prints."""
     from smfeval.cli.main import VERBS, main  # noqa: PLC0415
-    from smfeval.lab.cli import VERBS as LAB_VERBS  # noqa: PLC0415
+    from smfeval_lab.cli import VERBS as LAB_VERBS  # noqa: PLC0415
 
     os.environ |= {"COLUMNS": WIDTH, "NO_COLOR": "1"}
     of_the_lab = (["lab", verb] for verb in LAB_VERBS)
     parts = []
-    for words in ([], *([verb] for verb in VERBS), *of_the_lab):
+    for words in ([], *([verb] for verb in VERBS), ["lab"], *of_the_lab):
         with redirect_stdout(StringIO()) as text, suppress(SystemExit):
             main([*words, "--help"])
         title = " ".join(["smfeval", *words])

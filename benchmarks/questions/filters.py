@@ -18,7 +18,7 @@ FAMILIES = (
     "kiss-icp",
 )
 REAL_TIME = "the LiDAR at 10 Hz"
-PACKAGES = ("numba", "small_gicp", "kiss_icp", "gtsam")  # of the extra `lab`
+PACKAGES = ("numba", "small_gicp", "kiss_icp", "gtsam")  # that lab/pyproject.toml asks for
 
 
 def commands(files: Files) -> tuple[Command, ...]:
@@ -31,7 +31,7 @@ def commands(files: Files) -> tuple[Command, ...]:
 
 def lacks() -> str:
     missing = [name for name in PACKAGES if find_spec(name) is None]
-    return f"the lab needs {', '.join(missing)} (pip install '.[lab]')" if missing else ""
+    return f"the lab needs {', '.join(missing)} (pip install ./lab)" if missing else ""
 
 
 QUESTION = Question(

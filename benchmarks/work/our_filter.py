@@ -10,9 +10,9 @@ from pathlib import Path
 
 from timing import tell
 
-from smfeval.lab.filters import run_filter
-from smfeval.lab.recording import Recording, read_recording, write_recording
-from smfeval.lab.simulate import simulate
+from smfeval_lab.filters import run_filter
+from smfeval_lab.recording import Recording, read_recording, write_recording
+from smfeval_lab.simulate import simulate
 
 WORLD, SEED = "college_short", 1
 PERIOD_S = 0.1  # of a scan

@@ -5,11 +5,11 @@ from drawing import save
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from smfeval.lab.motion import HANDHELD, Gait, Route, simulate_walk
-from smfeval.lab.scene import Crown, Ground, Moving, Scene, Tufts, box, cast
-from smfeval.lab.sensors.survey import SURVEYS, body_pose, measure_reference
 from smfeval.maths import se3
 from smfeval.show.figures.style import COLOURS, HONEST_GREY, WIDE_IN, paper_style
+from smfeval_lab.motion import HANDHELD, Gait, Route, simulate_walk
+from smfeval_lab.scene import Crown, Ground, Moving, Scene, Tufts, box, cast
+from smfeval_lab.sensors.survey import SURVEYS, body_pose, measure_reference
 
 EXTINCTION = 0.5  # 1/m
 STRAIGHT = Route(np.array([(0.0, 0), (60, 0), (90, 40), (160, 40)]), rounding_m=2.5)

@@ -5,8 +5,8 @@ from matplotlib.axes import Axes
 from matplotlib.collections import EllipseCollection, PolyCollection
 from matplotlib.figure import Figure
 
-from smfeval.lab.worlds import WORLDS
 from smfeval.show.figures.style import COLOURS, HONEST_GREY, WIDE_IN, paper_style
+from smfeval_lab.worlds import WORLDS
 
 
 def draw_world(axes: Axes, name: str, window: tuple[float, float, float, float]) -> None:

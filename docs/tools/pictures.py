@@ -46,8 +46,9 @@ def run_all(scripts: Path) -> None:
 
 
 def _state(scripts: Path) -> str:
-    """A digest of the scripts and of the package that they draw with."""
-    files = sorted([*scripts.glob("*.py"), *(ROOT / "src").rglob("*.py")])
+    """A digest of the scripts and of the packages that they draw with."""
+    packages = (path for source in ("src", "lab/src") for path in (ROOT / source).rglob("*.py"))
+    files = sorted([*scripts.glob("*.py"), *packages])
     digest = hashlib.blake2b(digest_size=16)
     for file in files:
         digest.update(file.read_bytes())

@@ -20,7 +20,7 @@ The way of the data, and where each step lives::
 
 Below them: `maths` (arrays in, arrays out), `words` (how a number is written), `schema` and
 `options` (what a user may decide), `results` (what a result can do in Python), `errors`.
-Above them: `verbs`, functions; `cli`, the command line; `lab`, worlds whose answer is known.
+Above them: `verbs`, functions; `cli`, the command line. Beside them: `smfeval_lab`, in `lab/`.
 
 ::
 

@@ -7,7 +7,7 @@ from suite.files import WORK, Files
 from suite.growth import TINY
 from suite.peers import needed
 
-from smfeval.lab.filters import FILTERS
+from smfeval_lab.filters import FILTERS
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)

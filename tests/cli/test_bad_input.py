@@ -82,8 +82,7 @@ def test_missing_file_and_folder(tmp_path, capsys):
 @pytest.mark.parametrize(
     "words",
     [("check", "."), ("check", "/"), ("score", ".", "--ref", "."), ("convert", ".", "a.csv"),
-     ("pair", ".", ".."), ("calibrate", ".", "--ref", "a"), ("explain", ".", "--telemetry", "a"),
-     ("lab", "run", ".", "-o", "a.square")],
+     ("pair", ".", ".."), ("calibrate", ".", "--ref", "a"), ("explain", ".", "--telemetry", "a")],
 )  # fmt: skip
 def test_folders_without_a_name(words, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -97,7 +96,6 @@ def test_folders_without_a_name(words, capsys, tmp_path, monkeypatch):
         (("score", "a", "--ref", "b", "--rules", "enery"), "'energy' may be meant"),
         (("score", "a", "--ref", "b", "--body-size", "1e308"), "from 0 to 1e+06, not 1e+308"),
         (("convert", "a", "b.xyz"), "b.xyz: the ending names no format to write; name it: bag, "),
-        (("lab", "simulate", "courtyrd", "-o", "w"), "no world; 'courtyard' may be meant"),
     ],
 )
 def test_what_may_be_meant_is_said(words, sentence, capsys):
@@ -197,7 +195,6 @@ def test_convert_loses_nothing_silently(tmp_path, capsys, rng):
     [
         (["fly"], "'fly' is no verb; it is one of score, pair"),
         (["scroe"], "'scroe' is no verb; 'score' may be meant"),
-        (["lab", "simulat"], "'simulat' is no verb of the lab; 'simulate' may be meant"),
         (["check", "a", "--convenion=left"], "--convenion=left; '--convention' may be meant"),
         (["check", "a", "--from", "fastlio2"], "'fastlio2'; 'fast-lio2' may be meant"),
         (["check"], "the following arguments are required: FILE"),

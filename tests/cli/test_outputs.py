@@ -53,9 +53,6 @@ SCORE = ("score", "a.square", "--ref", "ref.tum")
         ("study", "plan.toml", "--scheduler", ""),
         ("sweep", ""),
         ("demo", "--save", ""),
-        ("lab", "simulate", "corridor", "-o", ""),
-        ("lab", "run", "rec", "-o", "x.square", "--extrinsic", ""),
-        ("lab", "casestudy", "--filters", ""),
     ],
 )
 def test_an_empty_value_is_refused(words, folder, capsys):

@@ -126,7 +126,3 @@ def test_mistakes_are_one_sentence(capsys, folder):
     assert "nothing.toml" in refused(capsys, "sweep", "nothing.toml")
     (folder / "broken.toml").write_text("[[knobs\n")
     assert "broken.toml:1: this is not TOML" in refused(capsys, "sweep", "broken.toml")
-    (folder / "lab.toml").write_text(
-        "[[knobs]]\nname = 'R'\nvalues = [1, 2]\n[lab]\nworlds = ['moon']\nfilters = ['ieskf']\n"
-    )
-    assert "'moon' is no world" in refused(capsys, "sweep", "lab.toml")

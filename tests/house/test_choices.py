@@ -9,11 +9,6 @@ from smfeval.cli import verb_flags
 from smfeval.cli.main import VERBS
 from smfeval.compare.sweep import SENTENCES
 from smfeval.io.convention import CONVENTIONS
-from smfeval.lab.cli import VERBS as LAB_VERBS
-from smfeval.lab.cli import flags as lab_flags
-from smfeval.lab.recording import LAYOUTS
-from smfeval.lab.sensors import LIDARS, SURVEYS
-from smfeval.lab.sensors.faults import HELP
 from smfeval.monitor.eprocess import EVALUES
 from smfeval.score import RULES
 from smfeval.show.study.formats import FORMATS
@@ -31,10 +26,7 @@ from smfeval.studies.recipes import RECIPES
         (verb_flags.STUDY_FORMATS, FORMATS),
         (verb_flags.RECIPE_NAMES, RECIPES),
         (schema.GAUGES, schema.GAUGE_ALIGNMENTS),
-        (lab_flags.LIDARS, LIDARS),
-        (lab_flags.LAYOUTS, LAYOUTS),
-        (verb_flags.FLAGS, [verb for verb in VERBS if verb != "lab"]),
-        (lab_flags.FLAGS, LAB_VERBS),
+        (verb_flags.FLAGS, VERBS),
     ],
 )
 def test_flags_offer_what_there_is(offered, known):
@@ -46,6 +38,4 @@ def test_every_alignment_but_that_of_one_pose_is_fitted():
 
 
 def test_flags_describe_what_there_is():
-    assert {name: survey.description for name, survey in SURVEYS.items()} == lab_flags.SURVEYS
-    assert lab_flags.FAULTS == HELP
     assert verb_flags.ROTATION_MODEL == ROTATION

@@ -4,6 +4,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -13,12 +14,11 @@ from smfeval.cli.main import VERBS, main
 from smfeval.cli.verb_flags import FLAGS
 from smfeval.io import write
 from smfeval.io.header import CURRENT_VERSION
-from smfeval.lab.cli import VERBS as LAB_VERBS
-from smfeval.lab.cli.flags import FLAGS as LAB_FLAGS
 from support.beliefs import gaussian
 from support.printed import assert_alike
 
 ROOT = Path(__file__).parents[2]
+SOURCES = sorted(file for folder in ("src", "lab/src") for file in (ROOT / folder).rglob("*.py"))
 README_LINES = 100
 HEAVY = (
     "numpy",
@@ -146,9 +146,9 @@ def _examples(help_text):
     return re.findall(r"^  smfeval (.+)$", help_text.partition("usage:")[0], re.M)
 
 
-@pytest.mark.parametrize("verb", [*(v for v in VERBS if v != "lab"), *LAB_VERBS])
+@pytest.mark.parametrize("verb", VERBS)
 def test_the_examples_of_a_verb_are_command_lines_that_it_takes(verb, capsys):
-    flags = (FLAGS if verb in VERBS else LAB_FLAGS)[verb]()
+    flags = FLAGS[verb]()
     for example in _examples(flags.format_help()):
         arguments = shlex.split(example.partition(verb)[2])
         assert flags.parse_args(arguments) is not None
@@ -157,6 +157,9 @@ def test_the_examples_of_a_verb_are_command_lines_that_it_takes(verb, capsys):
 def test_versions_agree():
     declared = re.search(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), re.M)
     assert declared[1] == smfeval.__version__
+    lab = tomllib.loads((ROOT / "lab" / "pyproject.toml").read_text())
+    assert f"smfeval=={smfeval.__version__}" in lab["project"]["dependencies"]
+    assert (ROOT / "lab" / lab["tool"]["hatch"]["version"]["path"]).samefile(smfeval.__file__)
     assert f"{CURRENT_VERSION.split('/')[1]} is written" in (ROOT / "CHANGELOG.md").read_text()
 
 
@@ -226,9 +229,9 @@ REGISTRY = r"(pip3?|pipx|uv|uv pip) (install|add)\b[^\n`]*(?<![\w/.-])smfeval\b(
 
 def test_nobody_is_told_to_install_the_package_of_the_registry():
     """That `smfeval` is the authors' own; ours is installed from its checkout."""
-    assert re.search(REGISTRY, 'pip install "smfeval[lab]"')
+    assert re.search(REGISTRY, 'pip install "smfeval[px4]"')
     assert re.search(REGISTRY, "uv add smfeval")
-    assert not re.search(REGISTRY, 'pip install ".[lab]"')
+    assert not re.search(REGISTRY, 'pip install ".[px4]" ./lab')
     assert files_with(REGISTRY, ".md", ".py", ".toml", ".html", ".j2", ".yml") == []
 
 
@@ -251,7 +254,7 @@ HAND_WRITTEN = re.compile(
 def test_lengths_shares_and_times_are_written_by_words_alone():
     found = [
         f"{path.relative_to(ROOT)}: {line.strip()}"
-        for path in (ROOT / "src").rglob("*.py")
+        for path in SOURCES
         if path.name != "words.py"
         for line in path.read_text().splitlines()
         if HAND_WRITTEN.search(line)
@@ -262,7 +265,7 @@ def test_lengths_shares_and_times_are_written_by_words_alone():
 def test_no_two_classes_have_one_name():
     """But for `Settings`, which every filter of the lab has by its contract."""
     homes: dict[str, list[str]] = {}
-    for file in sorted(Path(smfeval.__file__).parent.rglob("*.py")):
+    for file in SOURCES:
         for name in re.findall(r"^class (\w+)", file.read_text(), re.MULTILINE):
             if name != "Settings":
                 homes.setdefault(name, []).append(file.name)
@@ -288,7 +291,7 @@ def test_inputs_are_opened_by_the_reader_that_limits_them():
     found = {
         path.relative_to(source).as_posix()
         for path in source.rglob("*.py")
-        if OPENING.search(path.read_text()) and "lab" not in path.parts
+        if OPENING.search(path.read_text())
     }
     assert found <= OPENS_FILES
     assert "io/source.py" in found

@@ -101,7 +101,7 @@ def test_what_is_missing_is_named():
 
 def test_a_chain_of_gtsam_itself_has_the_covariance_of_its_samples():
     """Independent draws: poses moved by noise of the factors, their errors measured by Log."""
-    gtsam = pytest.importorskip("gtsam", reason="extra lab is not installed")
+    gtsam = pytest.importorskip("gtsam", reason="gtsam comes with the lab")
     key = [gtsam.symbol("x", at) for at in range(3)]
     step = gtsam.Pose3(gtsam.Rot3.RzRyRx(0.1, -0.2, 0.5), np.array([2.0, 0.5, -0.3]))
     sigma = np.array([0.01, 0.02, 0.03, 0.1, 0.2, 0.3]) * 0.1  # rotation first

@@ -46,7 +46,6 @@ needs_devices = pytest.mark.skipif(not ENDLESS.exists(), reason="no devices on t
         ("convert", "{}", "b.tum"),
         ("study", "{}"),
         ("sweep", "{}"),
-        ("lab", "run", "{}", "-o", "b.square"),
         ("nis", "{}"),
         ("table", "{}"),
         ("watch", "{}", "--ref", "a.tum"),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-EXPERIMENTS = Path(__file__).parents[2] / "experiments"
+EXPERIMENTS = Path(__file__).parents[2] / "lab" / "experiments"
 
 
 def load(name):

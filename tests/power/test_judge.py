@@ -1,7 +1,7 @@
 """Rates of the verdict: false alarms, lower bounds and power over simulated worlds, by `evaluate`.
 
-The full tables are made by `experiments/judge.py`; this runs the same code. Each cell counts what
-is said of position, rotation and pose in the same runs.
+The full tables are made by `lab/experiments/judge.py`; this runs the same code. Each cell counts
+what is said of position, rotation and pose in the same runs.
 """
 
 from fractions import Fraction

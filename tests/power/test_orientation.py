@@ -1,6 +1,6 @@
 """Rates of the verdicts of rotation and pose: false alarms and power over simulated worlds.
 
-By the code of `experiments/judge.py --spaces rotation,pose`.
+By the code of `lab/experiments/judge.py --spaces rotation,pose`.
 """
 
 from fractions import Fraction

@@ -1,6 +1,6 @@
 """How often pairs convict: honest estimates of one drive, and estimates that claim too little.
 
-The full tables are `experiments/pairs.py`; this runs the same code.
+The full tables are `lab/experiments/pairs.py`; this runs the same code.
 """
 
 import importlib.util
@@ -28,7 +28,7 @@ SPACES = ("position", "rotation", "pose")
 
 @pytest.fixture(scope="module")
 def experiment():
-    path = Path(__file__).parents[2] / "experiments" / "pairs.py"
+    path = Path(__file__).parents[2] / "lab" / "experiments" / "pairs.py"
     spec = importlib.util.spec_from_file_location("pairs_experiment", path)
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

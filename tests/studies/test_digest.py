@@ -20,7 +20,7 @@ from support.study_plans import quick, tasks_of
 @pytest.fixture
 def copy(tmp_path):
     """The package's source once more, to be changed."""
-    skipped = shutil.ignore_patterns("__pycache__", "lab")
+    skipped = shutil.ignore_patterns("__pycache__")
     return Path(shutil.copytree(PACKAGE_FOLDER, tmp_path / "copy", ignore=skipped))
 
 
@@ -38,7 +38,7 @@ def test_code_that_may_change_a_number_counts(file, copy):
     assert len({before, changed, digest_of_code(copy)}) == 3
 
 
-def test_code_that_shows_or_simulates_does_not_count(copy):
+def test_code_that_shows_or_explains_does_not_count(copy):
     before = digest_of_code(copy)
     for name in IGNORED_FOLDERS:
         (copy / name).mkdir(exist_ok=True)

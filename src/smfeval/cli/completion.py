@@ -2,11 +2,12 @@
 
 import argparse
 import re
-from importlib import import_module
 
 import shtab
 
-from smfeval.cli.main import LAB_MODULES, VERBS
+from smfeval.cli.brought import VERBS as BROUGHT_VERBS
+from smfeval.cli.brought import brought
+from smfeval.cli.main import VERBS
 from smfeval.cli.verb_flags import FLAGS
 
 NAMES_A_FILE = re.compile(r"FILE|FOLDER|EST|REF|TRACK|SRC|DST|\.toml|\.json|RECORDING")
@@ -24,12 +25,12 @@ def whole_parser() -> argparse.ArgumentParser:
     whole.add_argument("--version", action="store_true", help="print the version")
     verbs = whole.add_subparsers()
     for verb, words in VERBS.items():
-        if verb != "lab":
-            _add(verbs, verb, words, FLAGS[verb]())
-    lab = import_module(LAB_MODULES["lab"])
-    below = verbs.add_parser("lab", help=VERBS["lab"]).add_subparsers()
-    for verb, words in lab.VERBS.items():
-        _add(below, verb, words, import_module(f"{LAB_MODULES['lab']}.flags").FLAGS[verb]())
+        _add(verbs, verb, words, FLAGS[verb]())
+    for name, point in brought(BROUGHT_VERBS).items():
+        other = point.load()
+        below = verbs.add_parser(name, help=other.SUMMARY).add_subparsers()
+        for verb, words in other.VERBS.items():
+            _add(below, verb, words, other.parser(verb))
     return whole
 
 

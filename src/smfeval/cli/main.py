@@ -12,6 +12,9 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from io import TextIOWrapper
 
+from smfeval.cli.brought import NOT_INSTALLED, brought, load_brought
+from smfeval.cli.brought import VERBS as BROUGHT_VERBS
+
 TYPE_CHECKING = False  # typing itself takes a while to import
 if TYPE_CHECKING:
     from typing import Any
@@ -30,14 +33,8 @@ VERBS = {
     "watch": "an alarm while it runs: two estimates, one and a reference, or innovations",
     "check": "what is in this file, and can it be scored?",
     "convert": "any supported format to any other",
-    "lab": "worlds whose answer is known: simulate them, run filters, explain what they claim",
     "demo": "score two beliefs made on the spot; no files needed",
     "completion": "a script that completes verbs and flags in bash, zsh or fish",
-}
-
-LAB_MODULES = {  # to the lab, a house of its own: the only place that knows it
-    "lab": "smfeval.lab.cli",
-    "sweep": "smfeval.lab.sweep",  # where a plan has a table [lab]
 }
 
 USAGE = """\
@@ -136,11 +133,14 @@ def _run(arguments: list[str]) -> int:
     verb, *rest = arguments
     if verb in ("-V", "--version"):
         return _version()
-    if verb not in VERBS:
-        from smfeval.schema import suggest_word  # noqa: PLC0415  --help starts in a blink
+    if verb in VERBS or verb in NOT_INSTALLED:
+        return _run_verb(verb, rest)
+    others = brought(BROUGHT_VERBS)
+    if verb in others:
+        return _run_verb(verb, rest)
+    from smfeval.schema import suggest_word  # noqa: PLC0415  --help starts in a blink
 
-        return _print_error(f"{verb!r} is no verb; {suggest_word(verb, VERBS)}")
-    return _run_verb(verb, rest)
+    return _print_error(f"{verb!r} is no verb; {suggest_word(verb, [*VERBS, *others])}")
 
 
 @contextmanager
@@ -172,7 +172,8 @@ def _drop_output() -> None:
 
 def usage() -> str:
     """The text of `smfeval --help`."""
-    lines = [f"  {verb:10} {words}" for verb, words in VERBS.items()]
+    others = {name: point.load().SUMMARY for name, point in brought(BROUGHT_VERBS).items()}
+    lines = [f"  {verb:10} {words}" for verb, words in (VERBS | others).items()]
     return USAGE.format(verbs="\n".join(lines))
 
 
@@ -191,8 +192,9 @@ def _run_verb(verb: str, arguments: list[str]) -> int:
 
 def run_verb(verb: str, arguments: list[str]) -> int:
     """Parse the flags of a verb, and only then import what it computes with; its exit code."""
-    if verb == "lab":
-        return import_module(LAB_MODULES["lab"]).run(arguments)
+    if verb not in VERBS:
+        code: int = load_brought(BROUGHT_VERBS, verb).run(arguments)
+        return code
     chosen = _imported("smfeval.cli.verb_flags").FLAGS[verb]().parse_args(arguments)
     return _imported(f"smfeval.cli.{verb}").run(chosen)
 

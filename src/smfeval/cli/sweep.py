@@ -4,16 +4,15 @@ import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 
+from smfeval.cli.brought import SWEEPS, load_brought
 from smfeval.cli.drawing import (
     check_figure_flags,
     command_line,
     draw,
     write_page,
 )
-from smfeval.cli.main import LAB_MODULES
 from smfeval.compare.sweep import SENTENCES, Sweep, sweep_of
 from smfeval.errors import OptionError
 from smfeval.show import sweep as show
@@ -60,9 +59,8 @@ def _check_label(label: str) -> None:
 def _measure_points(plan: SweepPlan, progress: Progress) -> PointsAndFailures:
     if isinstance(plan.source, FileRuns):
         return points_of_files(plan.source, progress=progress)
-    measured: PointsAndFailures = import_module(LAB_MODULES["sweep"]).points_of_lab(
-        plan.source, plan.options, progress=progress
-    )
+    points_of_lab = load_brought(SWEEPS, "lab")
+    measured: PointsAndFailures = points_of_lab(plan.source, plan.options, progress=progress)
     return measured
 
 

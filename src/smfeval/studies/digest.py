@@ -19,7 +19,7 @@ from smfeval.io.remote import forget_copies
 from smfeval.io.source import existing_file, is_folder
 
 PACKAGE_FOLDER = Path(__file__).parents[1]
-IGNORED_FOLDERS = ("cli", "show", "lab", "explain")  # not on the way to a score
+IGNORED_FOLDERS = ("cli", "show", "explain")  # not on the way to a score
 DIGEST_DIGITS = 12  # hexadecimal; two codes of one version are not taken for each other
 DIGEST_BYTES = 20
 ALGORITHM = "sha256"  # of what files hold: processors have it built in

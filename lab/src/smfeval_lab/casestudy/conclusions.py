@@ -1,0 +1,248 @@
+"""What the numbers of a case study say, in sentences."""
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from math import comb
+
+import numpy as np
+
+from smfeval import words
+from smfeval.compare.sweep import MOVES_NATS, KnobEffect, TrackEffect, unearned_slope
+from smfeval.summarise.number import Number
+from smfeval_lab.casestudy.plan import NOISE_KNOB, OWN_FILTER, SMOOTHER
+from smfeval_lab.casestudy.result import CaseStudy, ScoreRow
+
+SIMILAR_FACTOR = 1.5  # errors within this factor of each other are called alike
+SIGN_TEST_LEVEL = 0.05  # a sign test with a larger p decides nothing
+Pair = tuple[ScoreRow, ScoreRow]  # the smoother and the filter on one track
+
+
+def sentences(study: CaseStudy) -> tuple[str, ...]:
+    """One or two sentences for each table that has rows."""
+    return tuple(chain.from_iterable(topic(study) for topic in TOPICS))
+
+
+def _overconfidence(study: CaseStudy) -> Iterator[str]:
+    for name in dict.fromkeys(row.filter for row in study.scores):
+        rows = [row for row in study.scores if row.filter == name and row.k is not None]
+        if rows:
+            k = [row.k.value for row in rows if row.k is not None]
+            above = sum(row.verdict == "overconfident" for row in rows)
+            yield (
+                f"{name} is overconfident on {above} of {words.count(len(rows), 'track')}: "
+                f"k is between {words.number(min(k))} and {words.number(max(k))}"
+            )
+
+
+def _knobs(study: CaseStudy) -> Iterator[str]:
+    reach = study.credit_reach
+    moving = [
+        f"{each.knob} ({words.fixed(each.nats, 1)} nat)"
+        for each in reach
+        if each.nats >= MOVES_NATS
+    ]
+    still = [each.knob for each in reach if each.nats < MOVES_NATS]
+    if moving:
+        rest = f", not by {words.join(still)}" if still else ""
+        yield f"what an update is credited with is moved by {words.join(moving)}{rest}"
+    noise = study.knob_effect(NOISE_KNOB)
+    if noise is not None and noise.nees_slope is not None:
+        slopes = [
+            f"{_format_slope(each.nees_slope)} on {each.track}" for each in _affected_tracks(noise)
+        ]
+        yield (
+            f"as R shrinks, log10 NEES grows per nat by {words.join(slopes)}; errors that stay "
+            f"give {words.fixed(unearned_slope(), 3)}"
+        )
+        yield _held_intervals(noise)
+    for effect in study.family_effects:
+        if effect.nees_slope is not None:
+            slopes = [
+                f"{_format_slope(each.nees_slope)} on {each.track}"
+                for each in _affected_tracks(effect)
+            ]
+            yield f"for {effect.estimator} it is {words.join(slopes)}; {_held_intervals(effect)}"
+
+
+def _held_intervals(noise: KnobEffect) -> str:
+    """'6 of 7 intervals hold 0.145, and 7 of 7 with the error divided out (...)'."""
+    (held, of), (divided, of_divided) = (
+        noise.counts(slope, unearned_slope()) for slope in ("nees_slope", "divided_slope")
+    )
+    corrected = [
+        each.divided_slope.value for each in noise.tracks if each.divided_slope is not None
+    ]
+    return (
+        f"{held} of {of} intervals hold {words.fixed(unearned_slope(), 3)}; with the error divided "
+        f"out {divided} of {of_divided}, slopes {words.number_range(corrected, places=3)}"
+    )
+
+
+def _format_slope(slope: Number | None) -> str:
+    return "-" if slope is None else words.slope(slope.value, slope.low, slope.high)
+
+
+def _affected_tracks(effect: KnobEffect) -> list[TrackEffect]:
+    """The tracks on which a knob moves the precision."""
+    return [each for each in effect.tracks if each.nees_slope is not None]
+
+
+def _credit(study: CaseStudy) -> Iterator[str]:
+    rows = [row.explanation.credit for row in study.explanations]
+    differences = [abs(row.unexplained) for row in rows if row.unexplained is not None]
+    if differences:
+        off = max(differences)
+        yield (
+            f"a credit made of nothing but the number of points, their normals and R, added to the "
+            f"prior, gives the reported precision within {words.number(off)} nat (largest median "
+            "of a track)"
+        )
+        few = [row.effective_points for row in rows if row.effective_points is not None]
+        many = [row.matched for row in rows]
+        yield (
+            f"{words.number_range(many)} matched points carry the information of "
+            f"{words.number_range(few)} independent ones"
+        )
+
+
+def _degeneracy(study: CaseStudy) -> Iterator[str]:
+    found = [
+        row.explanation.degeneracy[0] for row in study.explanations
+    ]  # the condition number comes first
+    if found:
+        clear = sum(_excludes_zero(each.slope.low, each.slope.high) for each in found)
+        share = max(each.r_squared for each in found)
+        yield (
+            f"the condition number explains at most {words.share(share)} of the variance of log "
+            f"NEES; its slope is told from 0 on {clear} of {words.count(len(found), 'track')}"
+        )
+
+
+def _excludes_zero(low: float | None, high: float | None) -> bool:
+    return low is not None and high is not None and not low <= 0 <= high
+
+
+def _displacement(study: CaseStudy) -> Iterator[str]:
+    found = [row.explanation.displacement for row in study.explanations]
+    rows = [
+        (each.shown.sigma_m, each.needed_every_m)
+        for each in found
+        if each is not None and each.shown is not None and each.needed_every_m is not None
+    ]
+    if rows:
+        shown, needed = [size for size, _ in rows], [size for _, size in rows]
+        short = sum(low < high for low, high in zip(shown, needed, strict=True))
+        yield (
+            f"a displacement that all points of a scan share makes k = 1 if its sigma is "
+            f"{words.length_range(min(needed), max(needed))}; innovations show "
+            f"{words.length_range(min(shown), max(shown))}, too little on "
+            f"{short} of {words.count(len(rows), 'track')}"
+        )
+
+
+def _variants(study: CaseStudy) -> Iterator[str]:
+    for name in dict.fromkeys(row.variant for row in study.variants):
+        rows = [row for row in study.variants if row.variant == name]
+        part = [100 * row.closed_share for row in rows if row.closed_share is not None]
+        if part:
+            k, gone = (
+                words.number_range(row.k.value for row in rows),
+                words.number_range(part, places=0),
+            )
+            yield f"{name}: k is {k}, {gone} % of log k is gone{_r_slope(study, name)}"
+
+
+def _r_slope(study: CaseStudy, variant: str) -> str:
+    effect = study.variant_effect(variant)
+    if effect is None:
+        return ""
+    slopes = [each.nees_slope for each in _affected_tracks(effect) if each.nees_slope is not None]
+    if not slopes:
+        return "; R no longer sets its precision"
+    below = sum(each.high is not None and each.high < unearned_slope() for each in slopes)
+    return (
+        f"; its slope over R is {words.number_range((each.value for each in slopes), places=3)}, "
+        f"told to be below {words.fixed(unearned_slope(), 3)} on {below} of "
+        f"{words.count(len(effect.tracks), 'track')}"
+    )
+
+
+def _sensitivity(study: CaseStudy) -> Iterator[str]:
+    """How far the choices that a reader may doubt move k, gauges that charge freedoms aside."""
+    ratios: dict[str, list[float]] = {}
+    for row in study.sensitivity:
+        for each in row.alternatives:
+            if each.k is not None and not each.name.startswith("gauge"):
+                kind = each.name.split()[0]
+                ratios.setdefault(kind, []).append(max(each.k / row.k, row.k / each.k))
+    if ratios:
+        moved = [
+            f"another {name} changes k by a factor of {words.number(max(found))} at most"
+            for name, found in ratios.items()
+        ]
+        yield words.join(moved)
+
+
+def compare_smoother(study: CaseStudy) -> Iterator[str]:
+    """Whether the smoother is less overconfident than the filter at similar accuracy."""
+    pairs = _on_common_tracks(study, SMOOTHER, OWN_FILTER)
+    if not pairs:
+        return
+    alike = [(a, b) for a, b in pairs if _is_similar(a.mae.value, b.mae.value)]
+    lower = sum(_k(a) < _k(b) for a, b in alike)
+    answer = (
+        "cannot be told"
+        if sign_test(lower, len(alike)) > SIGN_TEST_LEVEL
+        else _yes_or_no(lower, alike)
+    )
+    yield (
+        f"is the smoother less overconfident at similar accuracy? {answer}: its error is within a "
+        f"factor of {words.exact(SIMILAR_FACTOR)} of that of {OWN_FILTER} on {len(alike)} of "
+        f"{words.count(len(pairs), 'track')}, and its k the lower one on {lower} of these (sign "
+        f"test: p = {sign_test(lower, len(alike)):.2g}); over all, median k "
+        f"{words.number(_median_k(pairs, 0))} against {words.number(_median_k(pairs, 1))}"
+    )
+
+
+def _on_common_tracks(study: CaseStudy, one: str, other: str) -> list[Pair]:
+    """Rows of two filters on tracks that both followed."""
+    rows = {
+        (row.track, row.filter): row for row in study.scores if row.k is not None and not row.lost
+    }
+    names = dict.fromkeys(track for track, _ in rows)
+    found = [(rows.get((track, one)), rows.get((track, other))) for track in names]
+    return [(a, b) for a, b in found if a is not None and b is not None]
+
+
+def sign_test(lower: int, pairs: int) -> float:
+    """Two-sided p of a sign test: `lower` of so many pairs have the lower value."""
+    fewer = min(lower, pairs - lower)
+    return min(1.0, 2 * sum(comb(pairs, i) for i in range(fewer + 1)) / 2**pairs)
+
+
+def _yes_or_no(lower: int, alike: Sequence[Pair]) -> str:
+    return "yes" if 2 * lower > len(alike) else "no"
+
+
+def _k(row: ScoreRow) -> float:
+    return float("nan") if row.k is None else row.k.value
+
+
+def _median_k(pairs: Sequence[Pair], which: int) -> float:
+    return float(np.median([_k(pair[which]) for pair in pairs]))
+
+
+def _is_similar(one: float, other: float) -> bool:
+    return max(one, other) <= SIMILAR_FACTOR * min(one, other)
+
+
+TOPICS = (
+    _overconfidence,
+    _knobs,
+    _credit,
+    _degeneracy,
+    _displacement,
+    _variants,
+    _sensitivity,
+    compare_smoother,
+)

@@ -1,0 +1,139 @@
+"""What a case study found."""
+
+from dataclasses import dataclass
+
+from smfeval.compare.sensitivity import Alternative
+from smfeval.compare.sweep import KnobEffect, Sweep
+from smfeval.evaluation import Evaluation
+from smfeval.explain.updates import Explanation
+from smfeval.summarise.number import Number
+from smfeval_lab.casestudy.plan import OWN_FILTER, CaseStudyPlan, Job
+from smfeval_lab.filters.run import Run
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A run and its scores."""
+
+    job: Job
+    run: Run
+    evaluation: Evaluation
+
+    @property
+    def k(self) -> float | None:
+        """Inflation."""
+        k = self.evaluation.get("k")
+        return None if k is None else k.value
+
+    @property
+    def mae_m(self) -> float:
+        """Mean error."""
+        return self.evaluation["mae"].value
+
+
+Outcomes = dict[Job, Outcome]
+Failures = dict[Job, str]
+
+
+@dataclass(frozen=True)
+class ScoreRow:
+    """Error, reported uncertainty and verdict of a filter on a track."""
+
+    set: str  # easy or adversarial
+    track: str
+    filter: str
+    settings: tuple[str, ...]  # those that the study changed
+    scans: int
+    mae: Number
+    sigma_m: float | None  # reported, per axis, median; None: it reports no covariance
+    k: Number | None
+    coverage: Number | None  # of the 90 % region
+    verdict: str
+    lost: bool
+    cpu_per_scan_s: float
+
+
+@dataclass(frozen=True)
+class ExplanationRow:
+    """Why the lab's own filter reports what it reports, on one track."""
+
+    track: str
+    explanation: Explanation
+
+
+@dataclass(frozen=True)
+class VariantRow:
+    """A variant of the lab's own filter on a track, against the filter as published."""
+
+    track: str
+    variant: str
+    settings: tuple[str, ...]
+    k: Number
+    mae: Number
+    precision: Number
+    closed_share: (
+        float | None
+    )  # share of log k that is gone; None: no overconfidence was shown before
+
+
+@dataclass(frozen=True)
+class SensitivityRow:
+    """k of a run as it was aligned and paired, and with one choice made otherwise."""
+
+    track: str
+    filter: str
+    k: float
+    alternatives: tuple[Alternative, ...]
+
+
+@dataclass(frozen=True)
+class CreditReach:
+    """How far a knob moves the credit of the lab's own filter: log det J, median over updates."""
+
+    knob: str
+    nats: float  # largest less smallest over its values, on the track where this is most
+
+
+@dataclass(frozen=True)
+class FailedRuns:
+    """A filter that did not come to an end, why, and on which tracks."""
+
+    filter: str
+    sentence: str
+    tracks: tuple[str, ...]
+    runs: int
+
+
+@dataclass(frozen=True)
+class CaseStudy:
+    """The findings: a table for each question, and the runs that they are made of."""
+
+    plan: CaseStudyPlan
+    scores: tuple[ScoreRow, ...]
+    knobs: Sweep | None  # of the lab's own filter, and R of some others; None: none ran
+    credit_reach: tuple[CreditReach, ...]
+    explanations: tuple[ExplanationRow, ...]
+    variants: tuple[VariantRow, ...]
+    variant_sweep: Sweep | None  # the noise R of each variant turned
+    sensitivity: tuple[SensitivityRow, ...]
+    not_run: tuple[FailedRuns, ...]
+    notes: tuple[str, ...]
+    cpu_s: float  # of all runs, one core
+    outcomes: tuple[Outcome, ...]  # of the filters as the study sets them
+
+    def knob_effect(self, knob: str) -> KnobEffect | None:
+        """What a knob of the lab's own filter does, if it was turned."""
+        found = () if self.knobs is None else self.knobs.effects
+        own = (each for each in found if each.estimator == OWN_FILTER)
+        return next((each for each in own if each.knob == knob), None)
+
+    @property
+    def family_effects(self) -> tuple[KnobEffect, ...]:
+        """What R does in other filters."""
+        found = () if self.knobs is None else self.knobs.effects
+        return tuple(each for each in found if each.estimator != OWN_FILTER)
+
+    def variant_effect(self, variant: str) -> KnobEffect | None:
+        """What R does in a variant."""
+        found = () if self.variant_sweep is None else self.variant_sweep.effects
+        return next((each for each in found if each.estimator == variant), None)

@@ -1,0 +1,127 @@
+"""`smfeval lab run RECORDING --filter ieskf -o est.square`: a filter's belief on a recording."""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from time import perf_counter
+
+from smfeval.cli.flags import given_files, progress
+from smfeval.cli.outputs import check_outputs
+from smfeval.errors import OptionError
+from smfeval.io import files_to_write, write
+from smfeval.io.atomic import replacing
+from smfeval.io.extrinsic import read_extrinsic
+from smfeval.io.formats import format_for_writing
+from smfeval.io.innovations import WRITERS, write_innovations
+from smfeval.io.progress import listening
+from smfeval.show.render import json_text
+from smfeval_lab.filters import Filter, filter_named
+from smfeval_lab.filters.run import Run, write_telemetry
+from smfeval_lab.recording import read_recording
+from smfeval_lab.recording.data import parse_imu_noise
+from smfeval_lab.show import text
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Run one filter over one recording; returns the exit code."""
+    if chosen.list:
+        print(json_text(text.filters_document()) if chosen.json else text.filters_text(), end="")
+        return 0
+    if chosen.recording is None or chosen.output is None:
+        raise OptionError(
+            "name a recording and where to write: smfeval lab run RECORDING -o est.square"
+        )
+    entry = filter_named(chosen.filter)
+    _refuse_outputs(entry, chosen)
+    settings = entry.settings(chosen.set)
+
+    with progress("reading"):
+        recording = read_recording(chosen.recording, **_recording_options(chosen))
+    with _speed_bar():
+        finished = entry.run(recording, settings)
+    files = _write_run(finished, chosen)
+
+    done = text.FinishedRun(chosen.filter, tuple(chosen.set), recording, finished, files)
+    if chosen.json:
+        print(json_text(text.run_document(done)), end="")
+    elif chosen.quiet:
+        print(text.run_last_line(done))
+    else:
+        print(text.run_text(done, verbose=chosen.verbose), end="")
+    return 0
+
+
+def _refuse_outputs(entry: Filter, chosen: argparse.Namespace) -> None:
+    """Raise on files that could not be written after the run."""
+    kind = format_for_writing(chosen.output)
+    if entry.covariance and "covariance" not in kind.keeps:
+        raise OptionError(f"{chosen.output}: {kind.title} would lose the covariance")
+    files = files_to_write(chosen.output)
+    if chosen.telemetry is not None:
+        _refuse_telemetry(entry, chosen)
+        files.append(chosen.telemetry)
+    if chosen.innovations is not None:
+        if not entry.telemetry:
+            raise OptionError(f"filter {chosen.filter} leaves no innovations to write")
+        if chosen.innovations.suffix not in WRITERS:
+            raise OptionError(f"{chosen.innovations}: innovations are {', '.join(WRITERS)}")
+        files.append(chosen.innovations)
+    inputs = [Path(chosen.recording), *given_files(chosen.extrinsic)]
+    check_outputs(files, inputs=inputs, force=chosen.force)
+
+
+def _refuse_telemetry(entry: Filter, chosen: argparse.Namespace) -> None:
+    if not entry.telemetry:
+        raise OptionError(f"filter {chosen.filter} leaves no telemetry to write")
+    if chosen.telemetry.suffix != ".parquet":
+        raise OptionError(f"{chosen.telemetry}: telemetry is written to a .parquet file")
+
+
+def _recording_options(chosen: argparse.Namespace) -> dict[str, object]:
+    """What the user says of the recording, as options of `read_recording`."""
+    names = ("lidar_topic", "imu_topic", "stamp_at", "no_point_times")
+    options = {name: getattr(chosen, name) for name in names}
+    if chosen.imu_noise is not None:
+        options["imu_noise"] = parse_imu_noise(chosen.imu_noise)
+    if chosen.extrinsic is not None:
+        options["imu_T_lidar"] = read_extrinsic(chosen.extrinsic)
+    return options
+
+
+def _write_run(run: Run, chosen: argparse.Namespace) -> tuple[Path, ...]:
+    """Belief, telemetry and innovations: all that were asked for, or none."""
+    with ExitStack() as stack:
+        beside = []
+        if chosen.telemetry is not None and run.telemetry is not None:
+            write_telemetry(run.telemetry, stack.enter_context(replacing(chosen.telemetry)))
+            beside.append(chosen.telemetry)
+        if chosen.innovations is not None:
+            if run.innovations is None:
+                raise OptionError("no scan determined the pose: there are no innovations to write")
+            temporary = stack.enter_context(replacing(chosen.innovations))
+            write_innovations(run.innovations, temporary, ending=chosen.innovations.suffix)
+            beside.append(chosen.innovations)
+        return (*write(run.belief, chosen.output), *beside)
+
+
+@contextmanager
+def _speed_bar() -> Iterator[None]:
+    """A bar with scans per second on a terminal, and nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console  # noqa: PLC0415  only on a terminal
+    from rich.progress import Progress  # noqa: PLC0415
+
+    begin = perf_counter()
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("compiling or loading")
+
+        def show_speed(done: int, total: int) -> None:
+            speed = done / (perf_counter() - begin)
+            bar.update(task, completed=done, total=total, description=f"{speed:.0f} scans/s")
+
+        with listening(show_speed):
+            yield

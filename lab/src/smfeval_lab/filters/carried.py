@@ -1,0 +1,392 @@
+"""The map's error, carried beside a filter that takes its map as exact.
+
+A filter that matches scans with a map of its own puts the error of its pose into the map, where
+later scans find it again. Its covariance does not know: it shrinks as if each match were news. Here
+the mean and the gain stay the filter's own, and a covariance beside it follows the error that this
+gain really leaves.
+
+Errors are true minus estimated, of a point at place x in the world::
+
+    e     the filter's error state (d,), of which the pose is (position in world axes, rotation in
+          body axes); C = diag(I, R) turns it into world axes
+    x_a   (dp, dtheta) of the map points that were born in class a, in world axes about a place
+          p_a: a point at x is off by dp + dtheta x (x - p_a). M_a carries x_a to the body's place
+    s     displacement that the points of the scan share, beyond C e: what the undistortion by a
+          wrong velocity, a wrong extrinsic or a late clock does; all of it linear in e and c
+    c     constants of the calibration, in body axes: extrinsic (6), clock (1)
+
+A row h of the update (normal, lever arm) has the residual h (sum_a M_a x_a - C e - s) + v, so with
+the gain K = G H^T W, the information A = H^T W H and its share A_a of matches with class a::
+
+    e+ = (I - K H) e - G A s + sum_a G A_a M_a x_a + K v
+
+The scan's points enter the map with x_new = C e+ + s. All blocks and their cross-covariances are
+one dense matrix, whose size is bounded: classes are contiguous intervals of births, and when there
+are too many, two neighbours are joined (`_join`). Derivation and figures: docs/research/map.md.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.symmetric import symmetrise
+from smfeval_lab.filters.births import BirthClasses, class_information, levers
+from smfeval_lab.filters.patch_noise import LearntNoise
+
+CLASSES = 16  # anchors that are kept, beside the newest: more change little (docs/research/map.md)
+CALIBRATION = 7  # extrinsic shift and turn, clock
+SHARED = 6  # the displacement of a scan, or a drifting bias of its ranges
+LINGER = 50  # scans since the last match in which a class counts as in use
+IN_USE = 2.0  # factor on the span of a class in use: joined last
+LEAST_SHARE = 1e-4  # of a scan's information, that a newborn class is taken to have at least
+
+
+@dataclass(frozen=True)
+class Priors:
+    """Sigmas of what a data sheet leaves open. All zero: the sensor is as told."""
+
+    extrinsic_m: float = 0.0  # along each axis
+    extrinsic_rad: float = 0.0  # about each axis
+    clock_s: float = 0.0
+    range_m: float = 0.0  # displacement of a scan by biases of its ranges; changes with the view
+    range_rad: float = 0.0
+    view_m: float = 10.0  # way after which the biases of ranges displace a scan otherwise
+
+    def calibration(self) -> Floats:
+        """Covariance of the constants. (7, 7)."""
+        sigma = [self.extrinsic_m] * 3 + [self.extrinsic_rad] * 3 + [self.clock_s]
+        return np.diag(np.square(sigma))
+
+    def ranges(self) -> Floats:
+        """Covariance of the displacement by biases of ranges, in body axes. (6, 6)."""
+        return np.diag(np.square([self.range_m] * 3 + [self.range_rad] * 3))
+
+
+@dataclass(frozen=True)
+class Motion:
+    """How the body moves at the end of a scan, and what its prediction does to the scan."""
+
+    position: Floats  # (3,) world
+    rotation: Floats  # (3, 3) world from body
+    velocity: Floats  # (3,) world
+    rate: Floats  # (3,) body
+    sweep: Floats  # (6, d) displacement of the scan (world axes) by the error state before it
+
+
+@dataclass(frozen=True)
+class Matches:
+    """What an update rested on: its rows at the last linearisation."""
+
+    H: Floats  # (m, 6) residuals by position (world axes) and rotation (body axes)
+    weight: Floats  # (m,) information of each row: 1 / r, times the weight of a kernel
+    residual: Floats  # (m,) at the posterior
+    birth: Ints  # (m, k) number of the scan that each map point of a row was born in
+    gain: Floats  # (d, 6) G of K = G H^T W
+    contraction: Floats  # (d, d) I - K H
+    place: Floats  # (m, 3) of the points, world
+
+
+class Noise(Protocol):
+    """Variances of a row's noise, m^2 (`patch_noise`)."""
+
+    scan_m2: float  # new in each scan
+    patch_m2: float  # of the map: it repeats in each scan that sees the same points
+
+    def observe(self, residual: Floats, place: Floats, normal: Floats, birth: Ints) -> None:
+        """Learn from the residuals of a scan."""
+
+
+class CarriedCovariance:
+    """Joint covariance of a filter's error state and of the map that it built.
+
+    It changes in place, as the map does. For each scan: `predict`, `update` if something was
+    matched, then `add_birth` if points were kept.
+
+    Parameters
+    ----------
+    covariance
+        Of the error state at the start, (d, d). The world is where the body starts, so the pose
+        is certain there: its rows are set to zero.
+    priors
+        What the data sheet leaves open.
+    classes
+        Anchors that are kept.
+    noise
+        Variances of the noise of rows; learnt from their residuals unless given.
+    """
+
+    def __init__(
+        self,
+        covariance: Floats,
+        *,
+        priors: Priors | None = None,
+        classes: int = CLASSES,
+        noise: Noise | None = None,
+    ):
+        self.size = len(covariance)
+        self.priors = priors or Priors()
+        self.noise = noise or LearntNoise()
+        self.most = classes
+        d = self.size
+        self.shared = slice(d, d + SHARED)
+        self.ranges = slice(self.shared.stop, self.shared.stop + SHARED)
+        self.calibration = slice(self.ranges.stop, self.ranges.stop + CALIBRATION)
+        self.repeated = slice(self.calibration.stop, self.calibration.stop + SHARED)
+        self.first_anchor = self.repeated.stop
+        size = self.first_anchor + 6 * (classes + 2)
+        self.X = np.zeros((size, size))
+        self.X[:d, :d] = covariance
+        self.X[:6] = self.X[:, :6] = 0.0
+        self.X[self.ranges, self.ranges] = self.priors.ranges()
+        self.X[self.calibration, self.calibration] = self.priors.calibration()
+        self.past = np.zeros((size, 0))  # covariance with the poses of remembered scans
+        self.classes = BirthClasses.empty(classes + 2)
+        self.scan = -1
+        self.births = 0
+        self.walked_m = 0.0
+        self._position: Floats | None = None
+        self._unseen = False  # the newest class has not been matched yet
+        self._patch_ratio = 0.0  # patch noise over the filter's r
+        self._part = np.zeros(classes + 2)  # of each class, that the last update matched
+        self._seen_at: Floats | None = None  # where that was
+
+    @property
+    def covariance(self) -> Floats:
+        """Of the filter's error state. (d, d)."""
+        return self.X[: self.size, : self.size]
+
+    @property
+    def used(self) -> int:
+        """Rows of the joint covariance that are in use."""
+        return self.first_anchor + 6 * self.classes.count
+
+    def remember(self) -> None:
+        """Keep the pose of this scan: `past` has its covariance with what comes later."""
+        self.past = np.concatenate([self.past, self.X[:, :6]], axis=1)
+
+    def forget(self, most: int) -> None:
+        """Keep the last few of the remembered poses."""
+        self.past = self.past[:, max(0, self.past.shape[1] - 6 * most) :]
+
+    def predict(self, transition: Floats, added: Floats, motion: Motion) -> None:
+        """Carry the error state on: F e + w, Cov(w) = `added`; then the displacement of the scan.
+
+        `motion` is that of the prediction.
+        """
+        self.scan += 1
+        step_m = 0.0
+        if self._position is not None:
+            step_m = float(np.linalg.norm(motion.position - self._position))
+        self._position = motion.position
+        self.walked_m += step_m
+
+        state = slice(0, self.size)
+        self._replace(state, transition, state, added)
+        if self.priors.range_m or self.priors.range_rad:
+            self._change_view(np.exp(-step_m / self.priors.view_m))
+        self._displace(motion)
+
+    def _replace(self, rows: slice, J: Floats, columns: slice, added: Floats | float = 0.0) -> None:
+        """The block at `rows` becomes J times the block at `columns`, plus noise that is new."""
+        n = max(self.used, rows.stop)
+        values = J @ self.X[columns, :n]
+        own = symmetrise(values[:, columns] @ J.T + added)
+        self.X[rows, :n] = values
+        self.X[:n, rows] = values.T
+        self.X[rows, rows] = own
+        self.past[rows] = J @ self.past[columns]
+
+    def _change_view(self, kept: float) -> None:
+        """The displacement by biases of ranges, after a way in which a part of the view is new."""
+        added = (1 - kept**2) * self.priors.ranges()
+        self._replace(self.ranges, kept * np.eye(6), self.ranges, added)
+
+    def _displace(self, motion: Motion) -> None:
+        """s = D e + diag(R, R) (ranges + extrinsic) + (v, R w) clock."""
+        turn = np.zeros((6, 6))
+        turn[:3, :3] = turn[3:, 3:] = motion.rotation
+        J = np.zeros((6, self.first_anchor))
+        J[:, : self.size] = motion.sweep
+        J[:, self.ranges] = turn
+        J[:, self.calibration.start : self.calibration.start + 6] = turn
+        J[:3, self.calibration.stop - 1] = motion.velocity
+        J[3:, self.calibration.stop - 1] = motion.rotation @ motion.rate
+        self._replace(self.shared, J, slice(0, self.first_anchor))
+
+    def update(self, matches: Matches, position: Floats, rotation: Floats) -> None:
+        """Follow an update of the filter: its gain, and the classes that its rows rest on.
+
+        The pose is that of the posterior.
+        """
+        k, n, d, rows = self.classes.count, self.used, self.size, matches
+        self.noise.observe(rows.residual, rows.place, rows.H[:, :3], rows.birth)
+        ratio = float(rows.weight @ rows.weight / rows.weight.sum())  # 1 / r
+        self._patch_ratio = ratio * self.noise.patch_m2
+        turn, shares = self._shares(matches, rotation)
+        A, gain = shares.sum(axis=0), matches.gain @ turn.T
+        self.classes.used[:k][np.einsum("kii->k", shares) > 0] = self.scan
+        arm = position - self.classes.place[:k]
+        lever = levers(arm)
+        if self._unseen:
+            self._learn_newborn(shares[-1], A, lever[-1])
+
+        T = np.zeros((d, n))
+        T[:, :d] = matches.contraction
+        T[:, self.shared] = -gain @ A
+        T[:, self.first_anchor :] = (gain @ shares @ lever).swapaxes(0, 1).reshape(d, 6 * k)
+        T[:, self.repeated] = gain
+        self._repeat(shares, levers(-arm), position)
+        noise = ratio * self.noise.scan_m2 * A
+        self._replace(slice(0, d), T, slice(0, n), gain @ noise @ gain.T)
+
+    def _shares(self, matches: Matches, rotation: Floats) -> tuple[Floats, Floats]:
+        """C, and the information of matches with each class, in world axes. (6, 6), (k, 6, 6)."""
+        turn = np.eye(6)
+        turn[3:, 3:] = rotation
+        first = self.classes.first[: self.classes.count]
+        shares = class_information(matches.H, matches.weight, matches.birth, first)
+        return turn, turn @ shares @ turn.T
+
+    def schmidt_gain(self, matches: Matches, position: Floats, rotation: Floats) -> Floats:
+        """G of the gain that makes the carried variance of the error state least. (d, 6).
+
+        The rows say y = A^-1 H^T W r = C e + s - A^-1 (sum_a A_a M_a x_a + f) plus noise, all of
+        which is in the joint covariance; the anchors are considered, not corrected (Schmidt 1966).
+        """
+        n, d, k = self.used, self.size, self.classes.count
+        turn, shares = self._shares(matches, rotation)
+        A = shares.sum(axis=0)
+        inverse = np.linalg.inv(A)
+        seen = np.zeros((6, n))
+        seen[:, :6], seen[:, self.shared], seen[:, self.repeated] = turn, np.eye(6), -inverse
+        lever = levers(position - self.classes.place[:k])
+        seen[:, self.first_anchor :] = -(inverse @ shares @ lever).swapaxes(0, 1).reshape(6, 6 * k)
+        ratio = float(matches.weight @ matches.weight / matches.weight.sum())
+        noise = ratio * (self.noise.scan_m2 + self.noise.patch_m2) * inverse
+        values = seen @ self.X[:n, :n]
+        expected = symmetrise(values @ seen.T + noise)
+        gain = np.linalg.solve(expected, values[:, :d]).T @ inverse @ turn
+        return np.asarray(gain, dtype=np.float64)
+
+    def _learn_newborn(self, information: Floats, A: Floats, lever: Floats) -> None:
+        """The newest class is seen for the first time: its own noise is that of its matches."""
+        at = self.classes.count - 1
+        least = information + LEAST_SHARE * A
+        inverse = np.linalg.inv(lever.T @ least @ lever)
+        rows = slice(self.used - 6, self.used)
+        seen = lever.T @ information @ lever
+        self.X[rows, rows] += self._patch_ratio * symmetrise(inverse @ seen @ inverse)
+        self.classes.information[at] = lever.T @ least @ lever
+        self._unseen = False
+
+    def _repeat(self, shares: Floats, back: Floats, position: Floats) -> None:
+        """Noise of the matched points of a class that is not the noise of the whole class.
+
+        Matched are A_a of the class's information I_a; f = sum H^T W (their own noise) has the
+        covariance Y = sum_a A_a - A_a I_a^-1 A_a, in units of the patch noise. The next scan sees
+        most of these points again: f goes on as far as the matched information does.
+        """
+        k, rows = len(shares), self.repeated
+        own = back.swapaxes(1, 2) @ self.classes.information[:k] @ back
+        whole = np.einsum("kii->k", own)
+        known = whole > 0
+        left = np.zeros((k, 6, 6))
+        left[known] = shares[known] - shares[known] @ np.linalg.solve(own[known], shares[known])
+        part = np.einsum("kii->k", shares) / np.where(known, whole, 1.0)
+
+        M = np.eye(6)
+        if self._seen_at is not None:
+            M = levers((position - self._seen_at)[None])[0]
+        J = self._share_kept(part, whole) * M.T
+        Y = self._patch_ratio * positive_part(left.sum(axis=0))
+        self._replace(rows, J, rows, positive_part(Y - J @ self.X[rows, rows] @ J.T))
+        self._part[:k], self._seen_at = part, position
+
+    def _share_kept(self, part: Floats, whole: Floats) -> float:
+        """How much of f goes on, when parts p of the classes were matched and now p'. (k,) each.
+
+        With nested parts Cov(f, f') = min(p, p') (1 - max(p, p')) of the class's information
+        `whole`, and Cov(f) = p (1 - p).
+        """
+        before = np.clip(self._part[: len(part)], 0.0, 1.0)
+        now = np.clip(part, 0.0, 1.0)
+        total = float(whole @ (before * (1 - before)))
+        shared = float(whole @ (np.minimum(before, now) * (1 - np.maximum(before, now))))
+        return shared / total if total > 0 else 0.0
+
+    def add_birth(self, kept: int, position: Floats, rotation: Floats) -> None:
+        """Points of this scan entered the map: a new class, with the error x_new = C e + s.
+
+        At the posterior pose; `kept` points are new. Call it for each insertion into the map, also
+        when none was kept: births are counted here as the map counts them.
+        """
+        birth, self.births = self.births, self.births + 1
+        if kept == 0:
+            return
+        if self._unseen:
+            self.classes.information[self.classes.count - 1] = 0.0
+        if self.classes.count == self.most + 1:
+            self._join(self._pair_to_join())
+        at, n = self.classes.count, self.used
+        turn = np.eye(6)
+        turn[3:, 3:] = rotation
+        J = np.zeros((6, self.shared.stop))
+        J[:, :6], J[:, self.shared] = turn, np.eye(6)
+        self._replace(slice(n, n + 6), J, slice(0, self.shared.stop))
+        classes = self.classes
+        classes.first[at], classes.place[at], classes.points[at] = birth, position, kept
+        classes.information[at], classes.used[at] = 0.0, self.scan
+        classes.begin_m[at] = classes.end_m[at] = self.walked_m
+        classes.count, self._unseen = at + 1, True
+
+    def _pair_to_join(self) -> int:
+        """The older of the two neighbours that span the shortest way; those in use come last.
+
+        The first class holds the gauge and the newest is not known yet: neither is joined.
+        """
+        c, k = self.classes, self.classes.count
+        span = c.end_m[2 : k - 1] - c.begin_m[1 : k - 2]
+        live = self.scan - c.used[:k] <= LINGER
+        span = (span + 1e-3) * np.where(live[1 : k - 2] | live[2 : k - 1], IN_USE, 1.0)
+        return 1 + int(np.argmin(span))
+
+    def _join(self, at: int) -> None:
+        """Class `at` and the next become one: the mean of both, weighted by information."""
+        c, n = self.classes, self.used
+        count = c.points[at] + c.points[at + 1]
+        place = (c.points[at] * c.place[at] + c.points[at + 1] * c.place[at + 1]) / count
+        M, back = levers(place - c.place[at : at + 2]), levers(c.place[at : at + 2] - place)
+        own = back.swapaxes(1, 2) @ c.information[at : at + 2] @ back
+        total = own.sum(axis=0)
+        weight = _share(own[0], total, c.points[at] / count)
+        J = np.concatenate([weight @ M[0], (np.eye(6) - weight) @ M[1]], axis=1)
+        both = slice(self.first_anchor + 6 * at, self.first_anchor + 6 * at + 12)
+        rows = slice(both.start, both.start + 6)
+        self._replace(rows, J, both)
+        self.X[rows.stop : n - 6, :n] = self.X[both.stop : n, :n]
+        self.X[:n, rows.stop : n - 6] = self.X[:n, both.stop : n]
+        self.past[rows.stop : n - 6] = self.past[both.stop : n]
+        c.place[at], c.information[at], c.points[at] = place, total, count
+        c.used[at], c.end_m[at] = max(c.used[at], c.used[at + 1]), c.end_m[at + 1]
+        size = np.einsum("kii->k", own)
+        if size.sum() > 0:
+            self._part[at] = size @ self._part[at : at + 2] / size.sum()
+        self._part[at + 1 : -1] = self._part[at + 2 :]
+        c.remove(at + 1)
+
+
+def _share(first: Floats, total: Floats, otherwise: float) -> Floats:
+    """total^-1 first; `otherwise` of each where neither class has information. (6, 6)."""
+    if not np.trace(total) > 0:
+        return otherwise * np.eye(6)
+    scale = 1e-9 * np.diag(np.diag(total))
+    share = np.linalg.solve(total + scale, first + otherwise * scale)
+    return np.asarray(share, dtype=np.float64)
+
+
+def positive_part(matrix: Floats) -> Floats:
+    """A symmetric matrix without its negative eigenvalues."""
+    value, vector = np.linalg.eigh(symmetrise(matrix))
+    return (vector * np.maximum(value, 0.0)) @ vector.T

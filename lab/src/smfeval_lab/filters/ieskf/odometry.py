@@ -1,0 +1,378 @@
+"""The filter, from a recording to a run: predict, undistort, update, add to the map."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from time import process_time
+from typing import NamedTuple
+
+import numpy as np
+
+from smfeval import __version__
+from smfeval.errors import OptionError
+from smfeval.io.progress import report
+from smfeval.maths import se3, so3
+from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.filter_cross import filter_cross
+from smfeval.maths.stamps import NANOSECONDS
+from smfeval.schema import Gauge
+from smfeval.track import About, CrossCovariance, GaussianTrack, Provenance
+from smfeval.track.innovations import Innovations, SensorInnovations
+from smfeval.words import count
+from smfeval_lab.filters.ieskf.cloud import preprocess_scan
+from smfeval_lab.filters.ieskf.constant_velocity import (
+    adapted_variances,
+    predict_constant,
+    process_variances,
+    state_at_rest,
+    way_between,
+)
+from smfeval_lab.filters.ieskf.inertial import (
+    ImuTrajectory,
+    chosen_densities,
+    predict,
+    transition_product,
+)
+from smfeval_lab.filters.ieskf.map_error import MapError
+from smfeval_lab.filters.ieskf.maps import Map, VoxelMap, compile_loops
+from smfeval_lab.filters.ieskf.start import state_from_reference, state_from_standstill
+from smfeval_lab.filters.ieskf.state import POSE, POSITION, Settings, State
+from smfeval_lab.filters.ieskf.update import (
+    NOISE_ESTIMATORS,
+    Update,
+    invert_symmetric,
+    to_world,
+    update_state,
+)
+from smfeval_lab.filters.run import Run, Telemetry
+from smfeval_lab.recording import Recording, Scan
+from smfeval_lab.recording.usable import check_recording, usable_scans
+
+
+def run(
+    recording: Recording,
+    settings: Settings | None = None,
+    *,
+    known: Map | None = None,
+    start: State | None = None,
+) -> Run:
+    """Run the filter over a recording.
+
+    `known` is the map for map="known"; `start` a first state in place of the one that is learned
+    while the body stands (or taken from the reference, in a known map).
+    """
+    settings = settings or Settings()
+    inertial = settings.motion == "imu"
+    check_recording(recording, imu=inertial)
+    field = _map(settings, known)
+    state, stand = _initial_state(recording, settings, start)
+    intake = usable_scans(recording, state.stamp, undistort=settings.undistort, imu=inertial)
+    predictor = _predictor(recording, settings, field)
+    learned, learning = NOISE_ESTIMATORS[settings.noise], _map_growth_rule(settings, state.stamp)
+    map_error = None if settings.map_error == "ignored" else MapError(state, settings)
+
+    waited = compile_loops()
+    clock = process_time()
+    variance, records = settings.point_variance, list[ScanRecord]()
+    for done, i in enumerate(intake.scans):
+        scan = recording.scans[i]
+        update, point, way, transition = predictor.update(state, scan, variance)
+        state, variance = update.posterior, learned(update)
+        records.append(record_update(update, transition))
+        if map_error is not None:
+            scan_s = (scan.end - scan.start) / NANOSECONDS
+            state, believed = map_error.follow(update, transition, way, scan_s)
+            records[-1] = replace(records[-1], belief=replace(state, covariance=believed))
+
+        if learning(scan.end):
+            kept = field.add(to_world(point, state))
+            if map_error is not None:
+                map_error.add_birth(kept, state)
+        report(done + 1, len(intake.scans))
+
+    about = _about(settings, recording.body)
+    belief, turn = belief_of(records[:: settings.report_every], about, recording.name)
+    cross = _cross_covariance(records, settings) if map_error is None else map_error.cross()
+    return Run(
+        belief=belief if cross is None else belief.with_cross(turn_cross(cross, turn)),
+        telemetry=telemetry_of(records),
+        cpu_s=process_time() - clock,
+        notes=(*waited, *stand, *intake.notes, *unmatched_notes(records)),
+        innovations=innovations_of(records, recording.name),
+    )
+
+
+class ScanUpdate(NamedTuple):
+    """An update, and the prediction it corrects."""
+
+    update: Update
+    point: Floats  # (n, 3) of the scan, undistorted and thinned, body axes
+    way: ImuTrajectory
+    transition: Floats  # (17, 17) of the error state
+
+
+@dataclass(frozen=True)
+class ByImu:
+    """Updates of scans that the IMU predicts and undistorts."""
+
+    recording: Recording
+    settings: Settings
+    field: Map
+    density: Floats  # (4,) of the process noise
+
+    def update(self, state: State, scan: Scan, variance: float) -> ScanUpdate:
+        """Predict, undistort, update."""
+        imu, attitude = self.recording.imu, self.settings.attitude_transition
+        prior, way, transition = predict(state, imu, scan.end, self.density, attitude)
+        mounting = self.recording.imu_T_lidar
+        point = preprocess_scan(scan, way, state.stamp, mounting, self.settings)
+        update = update_state(prior, point, self.field, variance, self.settings)
+        return ScanUpdate(update, point, way, transition)
+
+
+@dataclass(frozen=True)
+class WithoutImu:
+    """Updates of scans that constant velocity predicts and that their own update undistorts."""
+
+    recording: Recording
+    settings: Settings
+    field: Map
+
+    def update(self, state: State, scan: Scan, variance: float) -> ScanUpdate:
+        """Predict; undistort and update in turns."""
+        settings, field = self.settings, self.field
+        noise = process_variances(settings)
+        prior, way, transition = predict_constant(state, scan.end, noise)
+        point = self._undistort(scan, way, state.stamp)
+        if settings.adaptive_process:
+            step = update_state(prior, point, field, variance, replace(settings, iterations=1))
+            noise = adapted_variances(prior, step.posterior, settings)
+            prior, way, transition = predict_constant(state, scan.end, noise)
+        update = update_state(prior, point, field, variance, settings)
+        for _ in range(settings.undistortions - 1):
+            here = update.posterior
+            way = way_between(state, here)
+            point = self._undistort(scan, way, state.stamp)
+            again = update_state(prior, point, field, variance, settings, start=here)
+            passes = update.iterations + again.iterations
+            update = replace(again, first=update.first, iterations=passes)
+        return ScanUpdate(update, point, way, transition)
+
+    def _undistort(self, scan: Scan, way: ImuTrajectory, begin: int) -> Floats:
+        return preprocess_scan(scan, way, begin, self.recording.imu_T_lidar, self.settings)
+
+
+def _predictor(recording: Recording, settings: Settings, field: Map) -> ByImu | WithoutImu:
+    if settings.motion == "constant_velocity":
+        return WithoutImu(recording, settings, field)
+    density = chosen_densities(recording.imu, recording.imu_noise, settings)
+    return ByImu(recording, settings, field, density)
+
+
+def _map(settings: Settings, known: Map | None) -> Map:
+    if settings.map != "known":
+        return VoxelMap(
+            settings.map_spacing_m,
+            settings.map_rule,
+            search=settings.search,
+            fewest=settings.fewest_neighbours,
+            least_spread=settings.least_spread,
+        )
+    if known is None:
+        raise OptionError("map=known needs the map: run(recording, settings, known=KnownMap(...))")
+    return known
+
+
+def _map_growth_rule(settings: Settings, begin: int) -> Callable[[int], bool]:
+    """Whether the map learns at a stamp."""
+    if settings.map == "incremental":
+        return lambda stamp: True
+    last = begin + round(settings.frozen_after_s * NANOSECONDS)
+    return lambda stamp: stamp <= last
+
+
+def _initial_state(
+    recording: Recording, settings: Settings, start: State | None
+) -> tuple[State, tuple[str, ...]]:
+    if start is not None:
+        return start, ()
+    if settings.motion == "constant_velocity":
+        return state_at_rest(recording), ()
+    if settings.map == "known":
+        return state_from_reference(recording, settings), ()
+    return state_from_standstill(recording, settings)
+
+
+def _about(settings: Settings, body: str) -> About:
+    """The world is where the body starts, level but for the accelerometer's bias.
+
+    The covariance does not hold that rest of tilt, since it is of the pose in the map's own world:
+    so the gauge is se3, not gravity_yaw. A known map has its own world.
+    """
+    gauge: Gauge = "fixed" if settings.map == "known" else "se3"
+    return About(body=body, world="map", gauge=gauge, algorithm="ieskf", version=__version__)
+
+
+@dataclass(frozen=True)
+class ScanRecord:
+    """One scan: the belief after it, and a row of `Telemetry`; zeros if nothing matched."""
+
+    belief: State
+    points: int  # of the scan, thinned
+    stamp: int
+    matched: int
+    normals: Floats
+    sigma_m: float
+    residual_rms_m: float
+    innovation_mean_m: float
+    innovation_rms_m: float
+    innovation_nis: float
+    iterations: int
+    prior: Floats
+    posterior: Floats
+    step: Floats  # (17, 17) what became of the error of the scan before
+    displacement: tuple[Floats, Floats] | None  # (6,), (6, 6) see `pose_innovation`
+
+
+def record_update(update: Update, transition: Floats) -> ScanRecord:
+    """What is kept of a prediction and an update; its residuals are not."""
+    innovation = np.empty(0) if update.first is None else update.first.residual
+    return ScanRecord(
+        belief=update.posterior,
+        points=update.points,
+        stamp=update.posterior.stamp,
+        matched=update.matched,
+        normals=np.zeros((3, 3)) if update.last is None else update.last.information.normals,
+        sigma_m=effective_sigma(update),
+        residual_rms_m=_rms(update.posterior_residual),
+        innovation_mean_m=float(innovation.mean()) if len(innovation) else 0.0,
+        innovation_rms_m=_rms(innovation),
+        innovation_nis=nis(update),
+        iterations=update.iterations,
+        prior=update.prior.covariance[POSITION, POSITION],
+        posterior=update.posterior.covariance[POSITION, POSITION],
+        step=update.contraction @ transition,
+        displacement=pose_innovation(update),
+    )
+
+
+REGULAR = 1e10  # condition of the information from which the points determine the pose
+
+
+def pose_innovation(update: Update) -> tuple[Floats, Floats] | None:
+    """What the points say of the pose at the prior, A^-1 b, and its covariance P + A^-1.
+
+    The residuals enter the update through b = H^T R^-1 r and A = H^T R^-1 H alone, so this is the
+    innovation of the scan in six numbers: position in world axes, rotation in body axes. None where
+    nothing matched or the points leave a direction open.
+    """
+    if update.first is None:
+        return None
+    A, b = update.first.information.matrix, update.first.information.vector
+    size = np.sqrt(np.maximum(np.diag(A), np.finfo(float).tiny))
+    if not np.linalg.cond(A / np.outer(size, size)) < REGULAR:
+        return None
+    inverse = invert_symmetric(A)
+    return -inverse @ b, update.prior.covariance[POSE, POSE] + inverse
+
+
+def innovations_of(records: Sequence[ScanRecord], name: str) -> Innovations | None:
+    """The innovations of all scans that have one; None where none has."""
+    told = [(each.stamp, *each.displacement) for each in records if each.displacement is not None]
+    if not told:
+        return None
+    stamp, innovation, covariance = (np.array(column) for column in zip(*told, strict=True))
+    accepted = np.ones(len(told), dtype=bool)
+    table = SensorInnovations("lidar", stamp, innovation, covariance, accepted)
+    return Innovations((table,), name)
+
+
+def effective_sigma(update: Update) -> float:
+    """Of one residual, m: a kernel that gives points the mean weight w makes it 1 / sqrt(w) wider.
+
+    With it tr J = N / sigma^2 is the information that the points of the update really had.
+    """
+    weight = 1.0 if update.last is None else update.last.information.weight
+    return float(np.sqrt(update.variance / weight))
+
+
+def nis(update: Update) -> float:
+    """r^T (H P H^T + R)^-1 r / m at the prior, by Woodbury: r^T R^-1 r - b^T (P^-1 + A)^-1 b."""
+    look = update.first
+    if look is None:
+        return 0.0
+    A, b = look.information.matrix, look.information.vector
+    P = update.prior.covariance[POSE, POSE]
+    explained = b @ np.linalg.solve(np.eye(6) + P @ A, P @ b)
+    return float(look.information.square - explained) / len(look.residual)
+
+
+def _rms(residual: Floats) -> float:
+    return float(np.sqrt(np.mean(residual**2))) if len(residual) else 0.0
+
+
+def telemetry_of(records: Sequence[ScanRecord]) -> Telemetry:
+    """The records as arrays, a row per scan."""
+    names = [field.name for field in fields(Telemetry)]
+    return Telemetry(
+        **{name: np.array([getattr(record, name) for record in records]) for name in names}
+    )
+
+
+def belief_of(
+    records: Sequence[ScanRecord], about: About, name: str
+) -> tuple[GaussianTrack, Floats]:
+    """Beliefs at the ends of the scans, and what turns error states into right perturbations.
+
+    The filter's error state adds the position in world axes; the right perturbation of a track has
+    it in body axes: rho = R^T d.
+    """
+    states = [record.belief for record in records]
+    rotation = np.stack([state.rotation for state in states])
+    turn = np.zeros((len(states), 6, 6))
+    turn[:, :3, :3] = np.swapaxes(rotation, 1, 2)
+    turn[:, 3:, 3:] = np.eye(3)
+    belief = GaussianTrack(
+        np.array([state.stamp for state in states], dtype=np.int64),
+        np.stack([state.position for state in states]),
+        so3.quaternion(rotation),
+        se3.sandwich(turn, np.stack([state.covariance[POSE, POSE] for state in states])),
+        about=about,
+        provenance=Provenance(name, about.algorithm or "ieskf"),
+    )
+    return belief, turn
+
+
+def _cross_covariance(
+    records: Sequence[ScanRecord], settings: Settings
+) -> tuple[Ints, Floats] | None:
+    """Pairs of reported scans and Cov(e_i, e_j) of their poses, from the full error state."""
+    every, lags = settings.report_every, settings.cross_lags
+    reported = records[::every]
+    if lags == 0 or len(reported) == 1:
+        return None
+    steps = [
+        transition_product(record.step for record in records[max(last - every + 1, 0) : last + 1])
+        for last in range(0, len(records), every)
+    ]
+    posterior = np.stack([record.belief.covariance[POSE] for record in reported])
+    pairs, block = filter_cross(np.stack(steps), posterior, lags=lags)
+    return pairs, block[:, :, POSE]
+
+
+def turn_cross(cross: tuple[Ints, Floats], turn: Floats) -> CrossCovariance:
+    """Of right perturbations; `turn` (n, 6, 6) brings the error of each scan to that."""
+    pairs, block = cross
+    first, second = turn[pairs.T]
+    return CrossCovariance(pairs, first @ block @ np.swapaxes(second, 1, 2))
+
+
+def unmatched_notes(records: list[ScanRecord]) -> list[str]:
+    """Words on scans that were only predicted; the first one has no map to match with."""
+    empty = sum(record.points == 0 for record in records)
+    blind = sum(record.points > 0 and record.matched == 0 for record in records[1:])
+    notes = []
+    if empty:
+        notes.append(f"{count(empty, 'scan')} without points: carried over by prediction alone")
+    if blind:
+        notes.append(f"{count(blind, 'scan')} without a match: carried over by prediction alone")
+    return notes

@@ -1,0 +1,126 @@
+"""Planes through few points: the plane of least squares, and whether the points are flat."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from smfeval.maths.arrays import Bools, Floats, Ints
+from smfeval_lab.compiled import jit_compile
+
+
+class Planes(NamedTuple):
+    """A plane n x + d = 0 for each of some points, where there is one."""
+
+    normal: Floats  # (n, 3) world
+    offset: Floats  # (n,) m
+    good: Bools  # (n,)
+    birth: Ints | None = None  # (n, k) which call of `add` brought each point of the plane
+
+
+FLAT_M = 0.1  # no point may lie farther from the plane (Fast-LIO2)
+LEAST_SPREAD = 0.02  # of the second direction, in squared voxels: points on a line are no plane
+
+
+def planes_through(
+    point: Floats,
+    voxel_m: float,
+    have: Ints | None = None,
+    *,
+    least_spread: float = LEAST_SPREAD,
+) -> Planes:
+    """Planes n x + d = 0 through sets of k points, good if the points are flat. (n, k, 3).
+
+    `have` (n,) tells how many of the k points of a set there are, the first ones; all unless given.
+    Points that spread less than `least_spread` in the second direction are on a line: no plane.
+    """
+    if have is None:
+        have = np.full(len(point), point.shape[1])
+    normal, offset, middle, farthest = fit_planes(point, have)
+    good = (middle >= least_spread * voxel_m**2) & (farthest < FLAT_M)
+    return Planes(normal, offset, good)
+
+
+@jit_compile
+def fit_planes(point: Floats, have: Ints) -> tuple[Floats, Floats, Floats, Floats]:
+    """Normal, offset, middle eigenvalue and farthest point of each set. (n, k, 3), (n,)."""
+    n = len(point)
+    normal, offset = np.zeros((n, 3)), np.zeros(n)
+    middle, farthest = np.zeros(n), np.zeros(n)
+    for i in range(n):
+        if have[i] > 0:
+            offset[i], middle[i], farthest[i] = fit_plane(point[i, : have[i]], normal[i])
+    return normal, offset, middle, farthest
+
+
+@jit_compile
+def fit_plane(point: Floats, normal: Floats) -> tuple[float, float, float]:
+    """Offset, middle eigenvalue and farthest distance of a set; writes its normal. (k, 3), (3,)."""
+    count = len(point)
+    x, y, z = 0.0, 0.0, 0.0
+    for m in range(count):
+        x, y, z = x + point[m, 0], y + point[m, 1], z + point[m, 2]
+    x, y, z = x / count, y / count, z / count
+    C = np.zeros((3, 3))
+    for m in range(count):
+        a, b, c = point[m, 0] - x, point[m, 1] - y, point[m, 2] - z
+        C[0, 0] += a * a / count
+        C[1, 1] += b * b / count
+        C[2, 2] += c * c / count
+        C[0, 1] += a * b / count
+        C[0, 2] += a * c / count
+        C[1, 2] += b * c / count
+    C[1, 0], C[2, 0], C[2, 1] = C[0, 1], C[0, 2], C[1, 2]
+
+    low, middle = lower_eigenvalues(C)
+    null_direction(C, low, normal)
+    offset = -(normal[0] * x + normal[1] * y + normal[2] * z)
+    farthest = 0.0
+    for m in range(count):
+        off = normal[0] * point[m, 0] + normal[1] * point[m, 1] + normal[2] * point[m, 2] + offset
+        farthest = max(farthest, abs(off))
+    return offset, middle, farthest
+
+
+TINY = np.finfo(np.float64).tiny ** 0.25
+
+
+@jit_compile
+def lower_eigenvalues(C: Floats) -> tuple[float, float]:
+    """The smallest and the middle eigenvalue of a symmetric matrix, by angles (Smith 1961)."""
+    mean = (C[0, 0] + C[1, 1] + C[2, 2]) / 3
+    a, b, c = C[0, 0] - mean, C[1, 1] - mean, C[2, 2] - mean
+    d, e, f = C[0, 1], C[0, 2], C[1, 2]
+    scale = np.sqrt((a * a + b * b + c * c + 2 * (d * d + e * e + f * f)) / 6)
+    determinant = a * (b * c - f * f) - d * (d * c - f * e) + e * (d * f - b * e)
+    half = 0.5 * determinant / max(scale, TINY) ** 3
+    angle = np.arccos(min(max(half, -1.0), 1.0)) / 3
+    high = mean + 2 * scale * np.cos(angle)
+    low = mean + 2 * scale * np.cos(angle + 2 * np.pi / 3)
+    return low, 3 * mean - high - low
+
+
+@jit_compile
+def null_direction(C: Floats, value: float, out: Floats) -> None:
+    """Unit eigenvector of a single eigenvalue: across the two rows of C - value I that differ most.
+
+    Zero where all rows are alike.
+    """
+    best = 0.0
+    for r in range(3):
+        s, t = r, (r + 1) % 3
+        a0, a1, a2 = C[s, 0], C[s, 1], C[s, 2]
+        b0, b1, b2 = C[t, 0], C[t, 1], C[t, 2]
+        if s == 0:
+            a0, b1 = a0 - value, b1 - value
+        elif s == 1:
+            a1, b2 = a1 - value, b2 - value
+        else:
+            a2, b0 = a2 - value, b0 - value
+        x, y, z = a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
+        square = x * x + y * y + z * z
+        if square > best:
+            best = square
+            out[0], out[1], out[2] = x, y, z
+    if best > 0.0:
+        length = np.sqrt(best)
+        out[0], out[1], out[2] = out[0] / length, out[1] / length, out[2] / length

@@ -1,0 +1,118 @@
+"""A grid of settings, run by the lab's filters on simulated worlds."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from smfeval.compare.sweep_points import (
+    Failure,
+    Origin,
+    Point,
+    failure_of,
+    point_of,
+    scan_series,
+)
+from smfeval.errors import OptionError, SmfevalError
+from smfeval.evaluation import Evaluation, Options, evaluate
+from smfeval.studies.sweep_plan import LabRuns
+from smfeval.studies.sweep_points import PointsAndFailures, Progress, split_outcomes
+from smfeval_lab.filters import RunFilter, filter_named, run_filter
+from smfeval_lab.recording import Recording
+from smfeval_lab.sensors.faults import NO_FAULTS
+from smfeval_lab.simulate import simulate
+from smfeval_lab.worlds import world_named
+
+SIMULATED = "simulated"
+
+Simulate = Callable[[str, int], Recording]
+
+
+def points_of_lab(
+    lab: LabRuns,
+    options: Options,
+    *,
+    progress: Progress = lambda done, total: None,
+    record: Simulate | None = None,
+    run: RunFilter | None = None,
+) -> PointsAndFailures:
+    """Run every filter with every setting on every world and seed.
+
+    `record` and `run` may be given to sweep other recordings or another filter. Unknown worlds,
+    filters and knobs are refused before anything runs; a walk or a run that fails stops no other.
+    """
+    if record is None or run is None:
+        refuse_unknown(lab)
+    record, run = record or _simulator(lab), run or run_filter
+    total = len(lab.worlds) * len(lab.seeds) * len(lab.filters) * len(lab.settings)
+    outcomes: list[Point | Failure] = []
+    for world in lab.worlds:
+        for seed in lab.seeds:
+            recording = _recording(record, world, seed)
+            for name in lab.filters:
+                for settings in lab.settings:
+                    progress(len(outcomes), total)
+                    origin = Origin(name, f"{world}_{seed}", settings, SIMULATED)
+                    outcomes.append(_outcome(origin, recording, run, options))
+    return split_outcomes(outcomes)
+
+
+def _recording(record: Simulate, world: str, seed: int) -> Recording | SmfevalError:
+    """The walk, or why there is none: that fails the runs on it and no other."""
+    try:
+        return record(world, seed)
+    except SmfevalError as error:
+        return error
+
+
+def refuse_unknown(lab: LabRuns) -> None:
+    """Raise on worlds, filters, knobs and values that nobody knows."""
+    for world in lab.worlds:
+        world_named(world)
+    for name in lab.filters:
+        for settings in lab.settings:
+            filter_named(name).settings(_setting_arguments(settings))
+
+
+def _simulator(lab: LabRuns) -> Simulate:
+    faults = None if lab.faults else NO_FAULTS
+    return lambda world, seed: simulate(world, seed, duration_s=lab.duration_s, faults=faults)
+
+
+def _setting_arguments(settings: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    return tuple(f"{knob}={value}" for knob, value in settings)
+
+
+def _outcome(
+    origin: Origin, recording: Recording | SmfevalError, run: RunFilter, options: Options
+) -> Point | Failure:
+    """A point, or the sentence that says why there is none."""
+    if isinstance(recording, SmfevalError):
+        return failure_of(origin, str(recording))
+    if recording.reference is None:
+        raise OptionError(f"{recording.name} has no reference to score a sweep against")
+    try:
+        done = run(origin.estimator, recording, _setting_arguments(origin.settings))
+        evaluation = evaluate(done.belief, recording.reference, options=replace(options, rules=()))
+    except SmfevalError as error:
+        return failure_of(origin, str(error))
+    return point_of_evaluation(origin, evaluation, notes=(*done.notes, *evaluation.all_notes))
+
+
+POINT_NUMBERS = ("precision", "nees_median", "mae", "k_rotation", "k_pose")
+
+
+def point_of_evaluation(
+    origin: Origin, evaluation: Evaluation, *, notes: tuple[str, ...]
+) -> Point | Failure:
+    """The point of a run that was scored."""
+    numbers = {name: evaluation.get(name) for name in POINT_NUMBERS}
+    known = {name: number for name, number in numbers.items() if number is not None}
+    scored = evaluation.position
+    scans = None
+    if scored.residuals.covariance is not None:
+        scans = scan_series(
+            scored.estimate.stamp,
+            scored.series["nees"],
+            scored.series["ape"],
+            scored.residuals.covariance,
+        )
+    return point_of(origin, known, scored=len(scored.residuals), notes=notes, scans=scans)

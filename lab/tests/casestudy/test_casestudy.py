@@ -1,0 +1,389 @@
+"""The case study: what is run, what is kept, and what the numbers of pretended filters come to."""
+
+import json
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+from lab_support.pretended_filters import (
+    EASY,
+    ERROR_M,
+    HARD,
+    MISSING,
+    POINTS,
+    SMALL,
+    VARIANCE,
+    WIDER,
+    pretend,
+    simulated,
+    telemetry,
+)
+from smfeval.compare.sweep import unearned_slope
+from smfeval.errors import OptionError
+from smfeval.show.render import json_text
+from smfeval.summarise.inflation import median_chi_squared
+from smfeval_lab.casestudy import FULL, QUICK, adapt_plan, cache, case_study
+from smfeval_lab.casestudy.conclusions import sentences, sign_test
+from smfeval_lab.casestudy.plan import OWN_FILTER, FamilyNoise, Job, jobs_of
+from smfeval_lab.casestudy.result import CreditReach
+from smfeval_lab.casestudy.run import sensitivity_rows
+from smfeval_lab.casestudy.sweeps import closed_share
+from smfeval_lab.filters import filter_named
+from smfeval_lab.filters.run import read_telemetry, write_telemetry
+from smfeval_lab.show.document import document
+from smfeval_lab.show.report import markdown, text
+
+
+class Counted:
+    """A filter that counts its runs, and may be told to stop."""
+
+    def __init__(self, most=10**6):
+        self.jobs, self.most = [], most
+
+    def __call__(self, name, recording, words):
+        if len(self.jobs) == self.most:
+            raise KeyboardInterrupt
+        self.jobs.append((recording.name, name, words))
+        return pretend(name, recording, words)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_worlds():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cache, "simulate", simulated)
+        yield
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("case")
+
+
+@pytest.fixture(scope="module")
+def study(folder):
+    return case_study(folder, SMALL, run=pretend)
+
+
+def row(study, track, name):
+    (found,) = [each for each in study.scores if (each.track, each.filter) == (track.name, name)]
+    return found
+
+
+def test_every_run_is_asked_for_once():
+    jobs = jobs_of(SMALL, EASY)
+    assert len(jobs) == len(set(jobs)) == 4 + 2 + 2 + 1 + 2 * 3
+    assert Job(EASY, OWN_FILTER) in jobs
+    assert Job(EASY, OWN_FILTER, ("noise=residuals", "point_variance=0.01")) in jobs
+    assert [job.settings for job in jobs_of(SMALL, HARD) if job.filter == OWN_FILTER] == [
+        (),
+        ("noise=residuals",),
+        ("kernel=huber",),
+    ]
+
+
+def test_a_slow_filter_is_spared_where_no_knob_turns():
+    spared = replace(SMALL, sweep_only=("kiss-icp",))
+    assert Job(HARD, "kiss-icp", ("voxel_m=1.0",)) in jobs_of(SMALL, HARD)
+    assert Job(HARD, "kiss-icp", ("voxel_m=1.0",)) not in jobs_of(spared, HARD)
+    assert Job(EASY, "kiss-icp", ("voxel_m=1.0",)) in jobs_of(spared, EASY)
+
+
+def test_the_noise_alone_turns_where_the_plan_says_so():
+    wide = replace(SMALL, noise_swept=(HARD,))
+    more = set(jobs_of(wide, HARD)) - set(jobs_of(SMALL, HARD))
+    assert {job.settings for job in more} == {("point_variance=0.0001",), ("point_variance=0.01",)}
+    assert jobs_of(wide, EASY) == jobs_of(SMALL, EASY)
+
+
+def test_slopes_are_counted_over_all_tracks_on_which_the_noise_turns(folder):
+    wide = replace(SMALL, noise_swept=(HARD,), variants=(), filters=(OWN_FILTER,))
+    study = case_study(folder, wide, run=pretend)
+    effect = study.knob_effect("point_variance")
+    assert [each.track for each in effect.tracks] == [EASY.name, HARD.name]
+    assert [each.track for each in study.knob_effect("voxel_m").tracks] == [EASY.name]
+    said = "\n".join(sentences(study))
+    assert "2 of 2 intervals hold 0.145; with the error divided out 2 of 2, slopes 0.145" in said
+    assert "ieskf, point_variance: 2 of 2 intervals of a track hold +0.145" in text(study)
+
+
+def erring_with_noise(name, recording, words):
+    """A filter that errs by R^(-1/4), as one that follows its points; others pretend as usual."""
+    done = pretend(name, recording, words)
+    if name != "point-lio":
+        return done
+    said = dict(word.split("=") for word in words)
+    exact = recording.reference[np.searchsorted(recording.reference.stamp, done.belief.stamp)]
+    grown = (VARIANCE / float(said.get("point_variance", VARIANCE))) ** 0.25
+    position = exact.position + grown * (done.belief.position - exact.position)
+    return replace(done, belief=replace(done.belief, position=position))
+
+
+def test_a_family_that_errs_with_its_noise_has_a_steeper_slope_and_the_usual_one_divided(tmp_path):
+    knob = replace(SMALL.knobs[0], values=("0.0001", "0.001", "0.01"))
+    plan = replace(
+        SMALL,
+        filters=(OWN_FILTER, "point-lio"),
+        family_noises=(FamilyNoise("point-lio", knob),),
+        adversarial=(),
+        tried=(),
+        variants=(),
+    )
+    assert Job(EASY, "point-lio", ("point_variance=0.01",)) in jobs_of(plan, EASY)
+    study = case_study(tmp_path, plan, run=erring_with_noise)
+    (family,) = study.family_effects
+    assert family.nees_slope.value == pytest.approx(1.5 * unearned_slope(), abs=1e-3)
+    assert family.divided_slope.value == pytest.approx(unearned_slope(), abs=1e-3)
+    assert study.knob_effect("point_variance").nees_slope.value == pytest.approx(unearned_slope())
+    said = "\n".join(sentences(study))
+    assert "for point-lio it is +0.217 [+0.217, +0.217] on courtyard_1; 0 of 1 intervals" in said
+    assert "point_variance of point-lio" in text(study)
+
+
+@pytest.mark.parametrize("plan", [FULL, QUICK])
+def test_the_noise_of_a_family_turns_about_what_it_ships(plan):
+    pytest.importorskip("numba", reason="the settings of the lab's filter need numba")
+    for each in plan.family_noises:
+        entry = filter_named(each.filter)
+        assert entry.settings([f"{each.knob.name}={each.knob.default}"]) == entry.settings()
+        assert each.knob.default in each.knob.values
+
+
+def test_sensitivity_has_k_under_other_choices(study):
+    (one,) = sensitivity_rows(
+        [each for each in study.outcomes if each.job == Job(EASY, OWN_FILTER)]
+    )
+    assert (one.track, one.k) == (EASY.name, row(study, EASY, OWN_FILTER).k.value)
+    found = {each.name: each.k for each in one.alternatives}
+    assert found["clock +50 ms"] != one.k
+    shown = replace(study, sensitivity=(one,))
+    assert "7. Sensitivity" in text(shown)
+    assert "another clock changes k by a factor of" in "\n".join(sentences(shown))
+    assert document(shown)["sensitivity"][0]["alternatives"][0].keys() == {
+        *("name", "k", "verdict", "failure")
+    }
+
+
+def test_without_the_labs_own_filter_no_knob_is_turned():
+    assert len(jobs_of(replace(SMALL, filters=("kiss-icp",)), EASY)) == 1
+
+
+@pytest.mark.parametrize("plan", [FULL, QUICK])
+def test_knobs_and_variants_are_settings_of_the_filter_and_defaults_are_its_own(plan):
+    pytest.importorskip("numba", reason="the settings of the lab's filter need numba")
+    entry = filter_named(OWN_FILTER)
+    usual = entry.settings()
+    for knob in plan.knobs:
+        assert knob.default in knob.values
+        assert entry.settings([f"{knob.name}={knob.default}"]) == usual
+        assert len({entry.settings([f"{knob.name}={v}"]) for v in knob.values}) == len(knob.values)
+    for variant in plan.variants:
+        assert entry.settings(variant.settings) != usual
+    names = {field.name for field in fields(usual)}
+    assert {knob.name for knob in plan.knobs} <= names
+
+
+def test_another_seed_draws_all_worlds_anew_and_keeps_the_sets():
+    other = adapt_plan(FULL, seed=5)
+    assert [each.seed - 4 for each in other.worlds] == [each.seed for each in FULL.worlds]
+    assert set(other.swept) | set(other.tried) <= set(other.worlds)
+    assert adapt_plan(FULL) == FULL
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [({"seed": 0}, "a seed of the case study is 1 or more"), ({"filters": ["magic"]}, "'magic'")],
+)
+def test_a_plan_that_cannot_be_is_refused(change, words):
+    with pytest.raises(OptionError, match=words):
+        adapt_plan(FULL, **change)
+
+
+def test_scores_are_those_of_the_pretended_filter(study):
+    found = row(study, EASY, OWN_FILTER)
+    sigma = np.sqrt(3 * VARIANCE / POINTS / 2)
+    assert found.sigma_m == pytest.approx(sigma)
+    assert found.k.value == pytest.approx((ERROR_M / sigma) ** 2, rel=0.3)  # 59 scans
+    assert (found.set, found.verdict, found.lost) == ("easy", "overconfident", False)
+    assert row(study, HARD, OWN_FILTER).set == "adversarial"
+    assert row(study, EASY, "kiss-icp").k is None
+    assert row(study, EASY, "gtsam-smoother").k.value == pytest.approx(found.k.value / WIDER)
+
+
+def test_a_missing_filter_is_listed_with_its_line_and_stops_nothing(study):
+    (missing,) = study.not_run
+    assert (missing.filter, missing.sentence, missing.runs) == ("genz-lio", MISSING, 2)
+    assert "pip install genz-lio" in text(study)
+
+
+def test_errors_that_stay_give_the_slope_that_is_not_earned(study):
+    effect = study.knob_effect("point_variance")
+    assert effect.nees_slope.value == pytest.approx(unearned_slope(), abs=1e-6)
+    assert effect.error_slope.value == pytest.approx(0, abs=1e-6)
+    assert effect.label == "unearned"
+    assert study.knob_effect("iterations").label == "unmoved"
+
+
+def test_the_credit_moves_with_noise_and_points_and_with_nothing_else(study):
+    assert study.credit_reach == (
+        CreditReach("point_variance", pytest.approx(6 * np.log(10))),
+        CreditReach("voxel_m", pytest.approx(3 * np.log(16), rel=0.01)),  # N is rounded
+        CreditReach("iterations", 0.0),
+    )
+
+
+def test_credit_and_prior_make_the_reported_precision(study):
+    (easy, _) = study.explanations
+    credit, j = easy.explanation.credit, POINTS / 3 / VARIANCE
+    assert (credit.matched, easy.explanation.left_out.total) == (POINTS, 0)
+    assert credit.credit == pytest.approx(3 * np.log(j), abs=1e-3)
+    assert credit.count + credit.noise + credit.shape == pytest.approx(credit.credit, abs=1e-3)
+    assert credit.posterior == pytest.approx(3 * np.log(2 * j))
+    assert credit.unexplained == pytest.approx(0, abs=1e-3)
+    assert credit.gained == pytest.approx(3 * np.log(2))
+    k = row(study, EASY, OWN_FILTER).k.value
+    assert credit.effective_points == pytest.approx(POINTS / k)
+    assert credit.excess == pytest.approx(3 * np.log(k))
+
+
+def test_a_variant_that_widens_the_covariance_closes_its_share_of_the_gap(study):
+    listens, deaf = (each for each in study.variants if each.track == EASY.name)
+    k = row(study, EASY, OWN_FILTER).k.value
+    assert listens.closed_share == pytest.approx(np.log(WIDER) / np.log(k))
+    assert deaf.closed_share == pytest.approx(0)
+    assert study.variant_effect("listens").label == "unmoved"
+    assert study.variant_effect("deaf").label == "unearned"
+    assert len([each for each in study.variants if each.track == HARD.name]) == 2
+
+
+@pytest.mark.parametrize(
+    ("k", "usual", "share"), [(1.0, 9.0, 1.0), (3.0, 9.0, 0.5), (81.0, 9.0, -1.0), (2.0, 0.5, None)]
+)
+def test_the_gap_is_measured_in_logarithms_and_only_where_there_is_one(k, usual, share):
+    assert closed_share(k, usual) == (None if share is None else pytest.approx(share))
+
+
+def test_the_closing_sentences_say_what_was_put_in(study):
+    said = "\n".join(sentences(study))
+    assert "ieskf is overconfident on 2 of 2 tracks" in said
+    assert "moved by point_variance (13.8 nat) and voxel_m (8.3 nat), not by iterations" in said
+    assert "log10 NEES grows per nat by +0.145 [+0.145, +0.145] on courtyard_1" in said
+    assert "listens: k is " in said
+    assert "R no longer sets its precision" in said
+    assert "is the smoother less overconfident at similar accuracy? cannot be told" in said
+    assert "on 2 of 2 tracks, and its k the lower one on 2 of these (sign test: p = 0.5)" in said
+
+
+def test_nothing_is_said_of_a_smoother_that_did_not_run(tmp_path):
+    plan = replace(SMALL, filters=(OWN_FILTER,), tried=(), swept=(), adversarial=())
+    alone = case_study(tmp_path, plan, run=pretend)
+    assert "smoother" not in "\n".join(sentences(alone))
+    assert (alone.knobs, alone.variant_sweep, alone.variants) == (None, None, ())
+    assert "2. Knobs" not in text(alone)
+
+
+@pytest.mark.parametrize("count", [1, 5, 7, 8])
+def test_the_sign_test_is_that_of_scipy(count):
+    from scipy.stats import binomtest  # noqa: PLC0415  slow to import
+
+    for lower in range(count + 1):
+        assert sign_test(lower, count) == pytest.approx(binomtest(lower, count).pvalue)
+
+
+def test_a_finished_study_is_not_run_again_and_says_the_same(study, folder, monkeypatch):
+    monkeypatch.setattr(cache, "simulate", lambda *given, **named: pytest.fail("simulated"))
+    counted = Counted()
+    again = case_study(folder, replace(SMALL, filters=SMALL.filters[:3]), run=counted)
+    assert counted.jobs == []
+    other = document(study) | {"not_run": [], "plan": document(again)["plan"]}
+    assert json_text(document(again)) == json_text(other)
+
+
+def test_a_study_that_was_cut_resumes_where_it_was(tmp_path):
+    cut, rest = Counted(most=7), Counted()
+    with pytest.raises(KeyboardInterrupt):
+        case_study(tmp_path, SMALL, run=cut)
+    case_study(tmp_path, SMALL, run=rest)
+    missing = {job for job in cut.jobs if job[1] == "genz-lio"}  # tried again: it may be installed
+    assert set(cut.jobs) & set(rest.jobs) == missing
+    assert len(cut.jobs) + len(rest.jobs) - len(missing) == sum(
+        len(jobs_of(SMALL, track)) for track in SMALL.worlds
+    )
+
+
+@pytest.mark.parametrize("ending", [".json", ".square", ".parquet"])
+@pytest.mark.parametrize("how", ["gone", "damaged"])
+def test_a_run_that_is_not_whole_is_run_again(tmp_path, ending, how):
+    plan = replace(
+        SMALL, adversarial=(), swept=(), tried=(), filters=(OWN_FILTER, "gtsam-smoother")
+    )
+    case_study(tmp_path, plan, run=pretend)
+    file = tmp_path / "runs" / EASY.name / f"{OWN_FILTER}{ending}"
+    if how == "gone":
+        file.unlink()
+    else:
+        file.write_bytes(file.read_bytes()[:40])
+    counted = Counted()
+    case_study(tmp_path, plan, run=counted)
+    assert counted.jobs == [(EASY.name, OWN_FILTER, ())]
+
+
+def test_a_longer_walk_is_another_run(tmp_path):
+    plan = replace(SMALL, adversarial=(), swept=(), tried=(), filters=(OWN_FILTER,))
+    case_study(tmp_path, plan, run=pretend)
+    counted = Counted()
+    longer = case_study(tmp_path, replace(plan, walk_s=7.0), run=counted)
+    assert len(counted.jobs) == 1
+    assert longer.scores[0].scans == 69
+
+
+def test_a_foreign_package_that_breaks_stops_nothing(tmp_path):
+    def broken(name, recording, words):
+        if name == "gtsam-smoother":
+            raise RuntimeError("the matrix is not positive definite")
+        return pretend(name, recording, words)
+
+    plan = replace(SMALL, adversarial=(), swept=(), tried=())
+    found = case_study(tmp_path, plan, run=broken)
+    assert "the matrix is not positive definite" in {each.sentence for each in found.not_run}
+    assert {each.filter for each in found.scores} == {OWN_FILTER, "kiss-icp"}
+
+
+def test_if_nothing_runs_the_reason_is_told(tmp_path):
+    with pytest.raises(OptionError, match=r"no filter came to an end; genz-lio: .*pip install"):
+        case_study(tmp_path, replace(SMALL, filters=("genz-lio",)), run=pretend)
+
+
+def test_telemetry_comes_back_bit_for_bit(tmp_path):
+    rng = np.random.default_rng(4)
+    told = telemetry(np.arange(5), POINTS, VARIANCE)
+    factor = rng.normal(size=(5, 3, 3))
+    told = replace(told, prior=factor + factor.swapaxes(1, 2), innovation_nis=rng.normal(size=5))
+    write_telemetry(told, tmp_path / "told.parquet")
+    back = read_telemetry(tmp_path / "told.parquet")
+    for name, values in vars(told).items():
+        np.testing.assert_array_equal(getattr(back, name), values, err_msg=name)
+
+
+def test_the_report_has_a_table_for_every_sheet(study):
+    page = markdown(study)
+    titles = [line for line in page.splitlines() if line.startswith("## ")]
+    assert [title[3] for title in titles] == list("1234568")
+    tables = [part for part in page.split("\n\n") if part.startswith("|")]
+    assert len(tables) == 6
+    for table in tables:
+        assert len({line.replace(r"\|", "").count("|") for line in table.splitlines()}) == 1
+
+
+def test_belief_tracks_can_be_scored_by_anyone(study, folder):
+    from smfeval import evaluate, read  # noqa: PLC0415
+
+    there = folder / "runs" / EASY.name
+    found = evaluate(read(there / "ieskf_voxel_m=2.square"), read(there / "reference.square"))
+    points = [p for p in study.knobs.points if dict(p.settings)["voxel_m"] == "2"]
+    assert found["nees_median"].value == points[0].nees_median.value
+    assert found["k"].value * median_chi_squared(3) == pytest.approx(points[0].nees_median.value)
+
+
+def test_no_path_of_the_machine_is_in_the_document(study, folder):
+    assert str(folder) not in json.dumps(document(study))

@@ -1,0 +1,278 @@
+"""The map's error, carried: against Monte Carlo in linear worlds, and its contract."""
+
+import numpy as np
+import pytest
+
+from lab_support import room
+from lab_support.toy_map import follow, line_world, planar_world
+from smfeval.maths import so3
+from smfeval_lab.filters.births import class_information, levers
+from smfeval_lab.filters.carried import (
+    CarriedCovariance,
+    Matches,
+    Motion,
+    Priors,
+)
+from smfeval_lab.filters.ieskf import Settings, run
+from smfeval_lab.filters.patch_noise import PATCH_M, FixedNoise, LearntNoise
+
+BEGUN = 20  # scans after which ratios are looked at
+
+
+def line_ratio(kind, *, runs, scans=300, classes=16):
+    """Carried variance over the true one, per scan; six worlds at once."""
+    found = follow(line_world(kind, scans), np.random.default_rng(5), runs=runs, classes=classes)
+    total = np.einsum("nii->n", found.true)[BEGUN:]
+    return tuple(
+        np.einsum("nii->n", part)[BEGUN:] / total for part in (found.carried, found.filter)
+    )
+
+
+def planar_ratio(kind, *, runs, scans=300):
+    world = planar_world(kind, np.random.default_rng(8), scans)
+    found = follow(world, np.random.default_rng(9), runs=runs)
+    total = (found.true[:, 0, 0] + found.true[:, 1, 1])[BEGUN:]
+    return tuple(
+        (part[:, 0, 0] + part[:, 1, 1])[BEGUN:] / total for part in (found.carried, found.filter)
+    )
+
+
+@pytest.mark.parametrize("kind", ["explore", "stay", "return"])
+def test_on_a_line_the_carried_variance_is_that_of_the_runs(kind):
+    """Quick and short: the first scans are the worst, and 400 runs tell 3 %."""
+    carried, own = line_ratio(kind, runs=400, scans=100)
+    assert np.median(carried) == pytest.approx(1, abs=0.1)
+    assert np.median(own) < 0.35
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["explore", "stay", "return"])
+def test_on_a_line_it_is_the_true_one_to_three_percent(kind):
+    carried, own = line_ratio(kind, runs=4000)
+    assert np.median(carried) == pytest.approx(1, abs=0.03)
+    assert np.quantile(carried, 0.05) > 0.93
+    assert np.quantile(carried, 0.95) < 1.03
+    assert np.median(own) < 0.25
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["explore", "stay", "return", "loop"])
+def test_in_the_plane_it_is_the_true_one_to_ten_percent(kind):
+    carried, own = planar_ratio(kind, runs=4000)
+    assert np.median(carried) == pytest.approx(1, abs=0.1)
+    assert np.quantile(carried, 0.05) > 0.85
+    assert np.median(own) < 0.25
+
+
+def test_cross_covariances_with_an_earlier_pose_are_those_of_the_runs():
+    """The filter's own would be 30 times too small."""
+    found = follow(line_world("explore", 120), np.random.default_rng(3), runs=600)
+    assert np.trace(found.past) == pytest.approx(np.trace(found.past_true), rel=0.15)
+
+
+@pytest.mark.slow
+def test_cross_covariances_are_the_true_ones_to_five_percent():
+    found = follow(line_world("explore"), np.random.default_rng(4), runs=4000)
+    assert np.trace(found.past) == pytest.approx(np.trace(found.past_true), rel=0.05)
+
+
+def still(position=(0.0, 0.0, 0.0)):
+    return Motion(np.array(position), np.eye(3), np.zeros(3), np.zeros(3), np.zeros((6, 6)))
+
+
+def rows_of(rng, count=200, birth=0):
+    normal = rng.normal(size=(count, 3))
+    normal /= np.linalg.norm(normal, axis=1, keepdims=True)
+    point = 5 * rng.normal(size=(count, 3))
+    H = np.concatenate([normal, np.cross(point, normal)], axis=1)
+    return H, np.full((count, 5), birth), point
+
+
+def matches_of(rng, covariance, variance=1e-3, birth=0):
+    H, births, point = rows_of(rng, birth=birth)
+    after = np.linalg.inv(np.linalg.inv(covariance) + H.T @ H / variance)
+    weight = np.full(len(H), 1 / variance)
+    contraction = np.eye(6) - after @ H.T @ H / variance
+    return Matches(H, weight, np.zeros(len(H)), births, after, contraction, point)
+
+
+def test_with_a_certain_map_it_is_the_filters_own_covariance(rng):
+    """One class without error: X stays P, as the filter has it."""
+    Q = np.diag([1e-4] * 3 + [1e-6] * 3)
+    carried = CarriedCovariance(np.zeros((6, 6)), noise=FixedNoise(1e-3, 0.0))
+    carried.predict(np.eye(6), np.zeros((6, 6)), still())
+    carried.add_birth(100, np.zeros(3), np.eye(3))
+    P = np.zeros((6, 6))
+    for _ in range(5):
+        P = P + Q
+        carried.predict(np.eye(6), Q, still())
+        matches = matches_of(rng, P)
+        carried.update(matches, np.zeros(3), np.eye(3))
+        P = matches.gain
+        np.testing.assert_allclose(carried.covariance, P, rtol=1e-7, atol=1e-15)
+
+
+def test_a_class_is_the_interval_of_births_that_begins_before(rng):
+    H, _, _ = rows_of(rng, 50)
+    birth = rng.integers(0, 30, size=(50, 5))
+    first, weight = np.array([0, 7, 19]), rng.uniform(1, 2, size=50)
+    share = np.stack([(np.searchsorted(first, birth, "right") - 1 == a).mean(1) for a in range(3)])
+    expected = np.einsum("am,m,mi,mj->aij", share, weight, H, H)
+    np.testing.assert_allclose(class_information(H, weight, birth, first), expected)
+
+
+def test_levers_carry_a_turn_to_another_place(rng):
+    shift, turn, arm, place = rng.normal(size=(4, 3))
+    moved = levers(arm[None])[0] @ np.concatenate([shift, turn])
+    np.testing.assert_allclose(
+        moved[:3] + np.cross(moved[3:], place - arm), shift + np.cross(turn, place)
+    )
+
+
+def test_it_stays_positive_and_bounded_however_long_it_goes(rng):
+    carried = CarriedCovariance(1e-6 * np.eye(6), classes=5, noise=FixedNoise(1e-3, 3e-4))
+    size, P = carried.X.shape, 1e-6 * np.eye(6)
+    for scan in range(60):
+        P = P + 1e-6 * np.eye(6)
+        place = np.array([0.3 * scan, 0, 0])
+        carried.predict(np.eye(6), 1e-6 * np.eye(6), still(place))
+        if scan:
+            matches = matches_of(rng, P, birth=scan - 1)
+            carried.update(matches, place, np.eye(3))
+            P = matches.gain
+        carried.add_birth(20, place, np.eye(3))
+        assert carried.classes.count <= 6
+    assert carried.X.shape == size
+    used = carried.X[: carried.used, : carried.used]
+    scale = np.sqrt(np.maximum(np.diag(used), 1e-300))
+    assert np.linalg.eigvalsh(used / np.outer(scale, scale)).min() > -1e-9
+    np.testing.assert_array_equal(used, used.T)
+
+
+def test_joining_keeps_the_first_class_and_the_newest():
+    carried = CarriedCovariance(np.zeros((6, 6)), classes=4, noise=FixedNoise(1e-3, 3e-4))
+    for scan in range(9):
+        carried.predict(np.eye(6), 1e-6 * np.eye(6), still(np.array([1.0 * scan, 0, 0])))
+        carried.add_birth(10, np.array([1.0 * scan, 0, 0]), np.eye(3))
+    first = carried.classes.first[: carried.classes.count]
+    assert first[0] == 0
+    assert first[1] == 1
+    assert first[-1] == 8
+    assert (np.diff(first) > 0).all()
+
+
+def test_a_wrong_extrinsic_cancels_until_the_body_turns(rng):
+    """Map and scan are displaced alike; after a half turn they are displaced against each other."""
+    sigma = 0.01
+    turned = so3.matrix(so3.exp(np.array([0, 0, np.pi])))
+
+    def variance_after(rotation):
+        carried = CarriedCovariance(
+            np.zeros((6, 6)), priors=Priors(extrinsic_m=sigma), noise=FixedNoise(0.0, 0.0)
+        )
+        carried.predict(np.eye(6), np.zeros((6, 6)), still())
+        carried.add_birth(100, np.zeros(3), np.eye(3))
+        motion = Motion(np.zeros(3), rotation, np.zeros(3), np.zeros(3), np.zeros((6, 6)))
+        carried.predict(np.eye(6), np.zeros((6, 6)), motion)
+        all_weight = matches_of(rng, 1e4 * np.eye(6))  # on the scan
+        carried.update(all_weight, motion.position, motion.rotation)
+        return carried.covariance[:3, :3]
+
+    np.testing.assert_allclose(variance_after(np.eye(3)), 0, atol=1e-12)
+    np.testing.assert_allclose(
+        variance_after(turned), np.diag([2 * sigma, 2 * sigma, 0]) ** 2, atol=1e-9
+    )
+
+
+def test_a_late_clock_displaces_along_the_motion(rng):
+    carried = CarriedCovariance(
+        np.zeros((6, 6)), priors=Priors(clock_s=0.01), noise=FixedNoise(0.0, 0.0)
+    )
+    carried.predict(np.eye(6), np.zeros((6, 6)), still())
+    carried.add_birth(100, np.zeros(3), np.eye(3))
+    motion = Motion(np.zeros(3), np.eye(3), np.array([2.0, 0, 0]), np.zeros(3), np.zeros((6, 6)))
+    carried.predict(np.eye(6), np.zeros((6, 6)), motion)
+    carried.update(matches_of(rng, 1e4 * np.eye(6)), motion.position, motion.rotation)
+    np.testing.assert_allclose(carried.covariance[:3, :3], np.diag([0.02, 0, 0]) ** 2, atol=1e-9)
+
+
+def test_what_repeats_in_residuals_is_learnt(rng):
+    """Patches of 10 rows with a shared map error of 3 mm, rows of 2 cm: apart in the answer."""
+    patch, rows = 80, 10
+    place = np.repeat(PATCH_M * (np.arange(patch)[:, None] + 0.5) * [1, 0, 0], rows, axis=0)
+    normal = np.tile([0.0, 0.0, 1.0], (len(place), 1))
+    birth = np.zeros((len(place), 5), dtype=np.int64)
+    birth[0] = 1  # something is newer, and its row is left out
+    bias = np.repeat(0.003 * rng.normal(size=patch), rows)
+    noise = LearntNoise()
+    for _ in range(1200):
+        noise.observe(bias + 0.02 * rng.normal(size=len(place)), place, normal, birth)
+    bias_variance = np.mean(bias**2)
+    assert noise.patch_m2 == pytest.approx(rows * bias_variance, rel=0.3)
+    assert noise.scan_m2 == pytest.approx(0.02**2, rel=0.1)
+
+
+@pytest.fixture(scope="module")
+def finished():
+    """A short walk with the map's error ignored and carried, reported every second scan."""
+    recording = room.recording(31, duration_s=4.0, count=600, sweep=True)
+    return {
+        kind: run(recording, Settings(map_error=kind, report_every=2, cross_lags=5))
+        for kind in ("ignored", "carried")
+    }
+
+
+@pytest.fixture
+def runs(finished):
+    return {kind: done.belief for kind, done in finished.items()}
+
+
+def test_all_scans_are_used_and_every_second_is_reported(finished):
+    for done in finished.values():
+        assert len(done.belief) == (done.scans + 1) // 2
+        np.testing.assert_array_equal(done.belief.stamp, done.telemetry.stamp[::2])
+
+
+def test_the_mean_is_the_filters_own(runs):
+    np.testing.assert_array_equal(runs["carried"].position, runs["ignored"].position)
+    np.testing.assert_array_equal(runs["carried"].rotation, runs["ignored"].rotation)
+
+
+def test_the_carried_covariance_is_wider_than_that_of_a_filter_that_trusts_its_map(runs):
+    wide, tight = (
+        np.einsum("nii->n", runs[kind].position_covariance)[5:] for kind in ("carried", "ignored")
+    )
+    assert np.median(wide / tight) > 1.5
+
+
+def test_pairs_of_reported_scans_have_cross_covariances(runs):
+    for belief in runs.values():
+        assert belief.cross.lags == (1, 5)
+        assert len(belief.cross) == sum(len(belief) - lag for lag in range(1, 6))
+
+
+def test_errors_of_neighbours_are_more_alike_than_the_filter_thinks(runs):
+    """What both share through the map is most of the error."""
+
+    def correlation(belief):
+        last = belief.cross.pairs[:, 1] == len(belief) - 1
+        C = belief.cross.block[last][-1]
+        i, j = belief.cross.pairs[last][-1]
+        return np.trace(C[:3, :3]) / np.sqrt(
+            np.trace(belief.position_covariance[i]) * np.trace(belief.position_covariance[j])
+        )
+
+    assert correlation(runs["carried"]) > correlation(runs["ignored"])
+
+
+def test_a_schmidt_gain_errs_less_and_knows_how_much():
+    world = planar_world("explore", np.random.default_rng(8), 100)
+    plain, schmidt = (
+        follow(world, np.random.default_rng(9), runs=300, schmidt=each) for each in (False, True)
+    )
+    true, least, told = (
+        part[BEGUN:, 0, 0] + part[BEGUN:, 1, 1]
+        for part in (plain.true, schmidt.true, schmidt.carried)
+    )
+    assert np.median(least / true) < 0.7
+    assert np.median(told / least) == pytest.approx(1, abs=0.15)

@@ -1,7 +1,0 @@
-"""CASE STUDY: why a LiDAR-inertial filter is overconfident, on worlds whose answer is known."""
-
-from smfeval.lab.casestudy.plan import FULL, QUICK, CaseStudyPlan, adapt_plan
-from smfeval.lab.casestudy.result import CaseStudy
-from smfeval.lab.casestudy.run import case_study
-
-__all__ = ["FULL", "QUICK", "CaseStudy", "CaseStudyPlan", "adapt_plan", "case_study"]
