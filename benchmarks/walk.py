@@ -4,7 +4,8 @@
 
 Runs `score`, `pair`, a study of one task and `lab run` from the sources of a checkout (this one, if
 none is given), once so that all is imported and cached, and once more while every call is counted.
-Run an older checkout by an interpreter that has its dependencies; `nox -s walk` does this one.
+Files of smfeval and of its lab are counted apart. Run an older checkout by an interpreter that has
+its dependencies; `nox -s walk` does this one.
 """
 
 import ast
@@ -53,9 +54,9 @@ NO_CODE = {
 
 @dataclass
 class Walk:
-    """Calls of functions of the package: where each went, and where it came from."""
+    """Calls of functions of some packages: where each went, and where it came from."""
 
-    package: str
+    packages: tuple[Path, ...]
     functions: set[tuple[str, str]] = field(default_factory=set)
     passages: Counter[tuple[str, str]] = field(default_factory=Counter)  # caller's file, own file
 
@@ -72,8 +73,8 @@ class Walk:
             self.passages[caller.f_code.co_filename, file] += 1
 
     def holds(self, file: str) -> bool:
-        """Is it a source file of the package? Templates run under their own names."""
-        return file.startswith(self.package) and file.endswith(".py")
+        """Is it a source file of a package? Templates run under their own names."""
+        return file.endswith(".py") and any(map(Path(file).is_relative_to, self.packages))
 
     @property
     def files(self) -> set[str]:
@@ -81,12 +82,13 @@ class Walk:
         return {file for file, _ in self.functions}
 
     def room(self, file: str) -> str:
-        """The folder of the package that a file is in, or the file itself."""
-        return Path(file).relative_to(self.package).parts[0]
+        """The folder of a package that a file is in, or the file itself."""
+        (package,) = filter(Path(file).is_relative_to, self.packages)
+        return f"{package.name}.{Path(file).relative_to(package).parts[0]}"
 
     @property
     def between_rooms(self) -> int:
-        """Passages from one folder of the package to another."""
+        """Passages from one folder of a package to another."""
         return sum(self.room(start) != self.room(end) for start, end in self.passages)
 
 
@@ -111,7 +113,7 @@ def run(main: Any, words: tuple[str, ...]) -> None:
         raise SystemExit(f"smfeval {' '.join(words)} ends with {code}:\n{output.getvalue()}")
 
 
-def walks(package: Path) -> dict[str, Walk]:
+def walks(packages: tuple[Path, ...]) -> dict[str, Walk]:
     """What each command runs through, on files made on the spot."""
     from smfeval.cli.main import main  # noqa: PLC0415  of the checkout that was asked for
 
@@ -121,7 +123,7 @@ def walks(package: Path) -> dict[str, Walk]:
     for number in (1, 2):  # a folder each: the second run finds nothing cached
         Path(f"study{number}.toml").write_text(PLAN.format(run=number))
     for name, words in COMMANDS.items():
-        walk = Walk(f"{package}{os.sep}")
+        walk = Walk(packages)
         run(main, tuple(word.format(run=1) for word in words))
         with traced(walk):
             run(main, tuple(word.format(run=2) for word in words))
@@ -174,42 +176,49 @@ def _imports(path: Path) -> Iterator[str]:
             yield node.value  # imported by name, on first use
 
 
-def report(package: Path, found: dict[str, Walk]) -> str:
+def report(packages: tuple[Path, ...], found: dict[str, Walk]) -> str:
     """Two tables in Markdown."""
-    files = sorted(package.rglob("*.py"))
-    tree = {
-        "source files": len(files),
-        "code lines": f"{sum(map(code_lines, files)):,}",
-        "median lines of a file": round(
-            statistics.median(len(path.read_text().splitlines()) for path in files)
-        ),
-        "modules with one importer": len(single_importers(package)),
-    }
-    lines = ["| the tree | |", "|---|---:|", *(f"| {name} | {n} |" for name, n in tree.items())]
-    lines += ["", "| command | files | functions | code lines of them | passages between files | "]
-    lines[-1] += "of them between rooms |"
-    lines += ["|---|---:|---:|---:|---:|---:|"]
+    trees = [_tree(package) for package in packages]
+    lines = [f"| the tree | {' | '.join(package.name for package in packages)} |"]
+    lines += ["|---|" + "---:|" * len(packages)]
+    lines += [f"| {name} | {' | '.join(tree[name] for tree in trees)} |" for name in trees[0]]
+    lines += ["", "| command | files | of them of the lab | functions | code lines of them "]
+    lines[-1] += "| passages between files | of them between rooms |"
+    lines += ["|---|---:|---:|---:|---:|---:|---:|"]
     for name, walk in found.items():
         length = sum(code_lines(Path(file)) for file in walk.files)
+        core = sum(Path(file).is_relative_to(packages[0]) for file in walk.files)
         lines.append(
-            f"| `{name}` | {len(walk.files)} | {len(walk.functions)} | {length:,} "
-            f"| {len(walk.passages)} | {walk.between_rooms} |"
+            f"| `{name}` | {len(walk.files)} | {len(walk.files) - core} | {len(walk.functions)} "
+            f"| {length:,} | {len(walk.passages)} | {walk.between_rooms} |"
         )
     return "\n".join(lines)
 
 
+def _tree(package: Path) -> dict[str, str]:
+    files = sorted(package.rglob("*.py"))
+    lengths = [len(path.read_text().splitlines()) for path in files]
+    return {
+        "source files": str(len(files)),
+        "code lines": f"{sum(map(code_lines, files)):,}",
+        "median lines of a file": f"{statistics.median(lengths):.0f}",
+        "modules with one importer": str(len(single_importers(package))),
+    }
+
+
 def main(checkout: Path) -> None:
     """Print the tables for a checkout."""
-    package = (checkout / "src" / "smfeval").resolve()
-    sys.path.insert(0, str(package.parent))
+    places = (checkout / "src" / "smfeval", checkout / "lab" / "src" / "smfeval_lab")
+    packages = tuple(package.resolve() for package in places if package.is_dir())
+    sys.path[:0] = [str(package.parent) for package in packages]
     here = Path.cwd()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         try:
-            found = walks(package)
+            found = walks(packages)
         finally:
             os.chdir(here)
-    print(report(package, found))
+    print(report(packages, found))
 
 
 if __name__ == "__main__":

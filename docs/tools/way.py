@@ -79,8 +79,8 @@ ROOMS = (
          ("the verbs as functions: paths or tracks in",)),
     Room("cli", 591, 464, 380, 46, "rim",
          ("the verbs: flags, one call, one show, an exit code; writes",)),
-    Room("lab", 26, 292, 215, 218, "lab", (
-        "a house of its own beside the", "others, behind one verb:",
+    Room("smfeval_lab", 26, 292, 215, 218, "lab", (
+        "a distribution of its own, in", "lab/, behind one verb:",
         "worlds whose answer is known,", "sensors and their faults,",
         "filters that report beliefs,", "the case study that explains",
         "them; its own show and cli")),
@@ -93,7 +93,7 @@ ROOMS = (
 )  # fmt: skip
 AT = {room.name: room for room in ROOMS}
 EVALUATION = (358, 22, 632, 186)  # x, y, width, height of what `evaluate` does in one call
-NAMES = {*AT, "evaluation"}
+NAMES = {*AT, "evaluation"} - {"smfeval_lab"}  # rooms of smfeval
 
 
 def text(
@@ -179,7 +179,7 @@ def uses() -> Iterator[str]:
     for name in ("verbs", "cli"):
         centre = AT[name].x + AT[name].width / 2
         yield arrow((centre, AT["show"].bottom), (centre, AT[name].y - 2))
-    yield arrow((63, AT["lab"].y), (63, TOP + 128))
+    yield arrow((63, AT["smfeval_lab"].y), (63, TOP + 128))
     yield text(73, 262, "belief files")
 
 

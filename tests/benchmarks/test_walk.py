@@ -35,7 +35,7 @@ def test_calls_are_counted_by_file_function_and_passage(package, monkeypatch):
     monkeypatch.syspath_prepend(package.parent)
     show = runpy.run_path(str(package / "show" / "text.py"))["show"]
     show()  # all is imported
-    walk = Walk(f"{package}/")
+    walk = Walk((package,))
     with traced(walk):
         show()
     assert {name for _, name in walk.functions} == {"show", "number"}

@@ -5,8 +5,10 @@ import re
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
-PYTHON = sorted(TESTS.rglob("*.py"))
+LAB_TESTS = TESTS.parent / "lab" / "tests"
+PYTHON = sorted([*TESTS.rglob("*.py"), *LAB_TESTS.rglob("*.py")])
 ROOMS = {path.stem for path in (TESTS.parent / "src" / "smfeval").iterdir()}
+HELPERS = ("support", "lab_support")
 BESIDE_THE_ROOMS = {
     "benchmarks",  # the suite of benchmarks/
     "browser",  # the page in a real browser
@@ -26,9 +28,14 @@ MAY_READ_A_CLOCK = {
 }
 
 
-def rooms_of_tests() -> set[str]:
+def below(path: Path) -> Path:
+    """The path below tests/ or lab/tests/."""
+    return path.relative_to(LAB_TESTS if path.is_relative_to(LAB_TESTS) else TESTS)
+
+
+def rooms_of_tests(tests: Path) -> set[str]:
     """Folders of tests, and `words` for tests/test_words.py."""
-    paths = [path.relative_to(TESTS) for path in TESTS.rglob("test_*.py")]
+    paths = [path.relative_to(tests) for path in tests.rglob("test_*.py")]
     return {path.parts[0].removeprefix("test_").removesuffix(".py") for path in paths}
 
 
@@ -44,35 +51,35 @@ def imported_by(path: Path) -> list[str]:
 
 
 def test_no_test_imports_from_another():
-    """Helpers are in tests/support; other folders hold tests and a conftest."""
-    ours = {".".join(path.relative_to(TESTS).with_suffix("").parts) for path in PYTHON}
+    """Helpers are in HELPERS; other folders hold tests and a conftest."""
+    ours = {".".join(below(path).with_suffix("").parts) for path in PYTHON}
     guilty = [
-        f"{path.relative_to(TESTS)} imports {name}"
+        f"{below(path)} imports {name}"
         for path in PYTHON
         for name in imported_by(path)
-        if not name.startswith("support.") and {name, name.rpartition(".")[0]} & ours
+        if not name.startswith(HELPERS) and {name, name.rpartition(".")[0]} & ours
     ]
     assert guilty == []
 
 
 def test_helpers_are_in_support():
     beside = [
-        str(path.relative_to(TESTS))
+        str(below(path))
         for path in PYTHON
         if not path.name.startswith("test_")
         and path.name != "conftest.py"
-        and path.relative_to(TESTS).parts[0] != "support"
+        and below(path).parts[0] not in HELPERS
     ]
     assert beside == []
 
 
 def test_tests_follow_the_rooms():
-    assert rooms_of_tests() - ROOMS == BESIDE_THE_ROOMS
+    assert rooms_of_tests(TESTS) - ROOMS == BESIDE_THE_ROOMS
+    lab = {path.stem for path in (LAB_TESTS.parent / "src" / "smfeval_lab").iterdir()}
+    assert rooms_of_tests(LAB_TESTS) - lab == {"house", "loop"}
 
 
 def test_no_test_reads_a_clock():
     """A busy machine is slow: lines, bytes and files are counted instead."""
-    found = {
-        path.relative_to(TESTS).as_posix() for path in PYTHON if CLOCKS.search(path.read_text())
-    }
+    found = {below(path).as_posix() for path in PYTHON if CLOCKS.search(path.read_text())}
     assert found == set(MAY_READ_A_CLOCK)
