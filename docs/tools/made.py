@@ -49,10 +49,10 @@ def formats() -> str:
         (
             f"`{entry.name}`",
             entry.title,
-            "yes" if entry.readable else "",
-            "yes" if entry.writable else "",
+            "yes" if entry.reader else "",
+            "yes" if entry.writer else "",
             ", ".join(f"`{ending}`" for ending in entry.suffixes),
-            ", ".join(sorted(entry.keeps)) or ("poses" if entry.writable else ""),
+            ", ".join(sorted(entry.keeps)) or ("poses" if entry.writer else ""),
             ", ".join(f"`--{name}`" for name in sorted(entry.used_options)),
         )
         for entry in FORMATS.values()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from smfeval.errors import OptionError
-from smfeval.io import geodetic, read, write
+from smfeval.io import maps, read, write
 from smfeval.maths import geodesy
 from smfeval.track import About, GaussianTrack, Provenance
 from support.beliefs import covariances, gaussian, particles, poses, stamps
@@ -98,7 +98,7 @@ def test_kml_has_the_same(tmp_path, rng):
 
 
 def test_ellipses_have_the_mahalanobis_distance_of_their_level(tmp_path, rng, monkeypatch):
-    monkeypatch.setattr(geodetic, "MOST_ELLIPSES", 7)
+    monkeypatch.setattr(maps, "MOST_ELLIPSES", 7)
     track = fixes(rng)
     write(track, tmp_path / "a.geojson")
     write(track, tmp_path / "a.kml")

@@ -308,7 +308,7 @@ def test_every_format_of_rows_is_among_them(tmp_path, rng):
         source = make(tmp_path / make.__name__, rng)
         found.add(source.format)
         assert FORMATS[source.format].title.split()[0] in source.read().provenance.format
-    assert found == {entry.name for entry in FORMATS.values() if entry.readable} - LOGS
+    assert found == {entry.name for entry in FORMATS.values() if entry.reader} - LOGS
 
 
 @pytest.mark.parametrize("make", [square, wide_tum, openvins, tum_with_covariance])

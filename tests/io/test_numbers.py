@@ -5,8 +5,8 @@ import pytest
 
 from smfeval.errors import FormatError
 from smfeval.io import parsers, text_reader
+from smfeval.io.parsers import Layout
 from smfeval.io.source import reading_limit
-from smfeval.io.text_layout import Layout
 from smfeval.io.text_reader import read_numbers
 
 THREE = Layout({3: "stamp x y"})

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from smfeval.errors import FormatError
 from smfeval.io import parsers
-from smfeval.io.text_layout import (
+from smfeval.io.parsers import (
     LAST_STAMP,
     Layout,
     RowFormat,

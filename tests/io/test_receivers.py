@@ -10,7 +10,7 @@ import smfeval
 from smfeval.cli.main import main
 from smfeval.errors import FormatError
 from smfeval.io import declared_gauge, is_geodetic, read
-from smfeval.io.nmea import ellipse_ratios
+from smfeval.io.receivers import ellipse_ratios
 from support.logs import nav_cov, nav_pvt, sentence
 
 pytest.importorskip("pyubx2", reason="extra gnss is not installed")

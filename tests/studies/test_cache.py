@@ -262,7 +262,7 @@ def test_cross_covariances_beside_a_square_file_count(plan, tmp_path, rng):
 
 def test_a_sidecar_of_a_format_that_is_new_counts(plan, tmp_path, monkeypatch):
     beside = Sidecar("clock", lambda path: (path.with_suffix(".clk"),))
-    made_up = Format("made-up", "Made-up", "nowhere", lambda found: False, sidecars=(beside,))
+    made_up = Format("made-up", "Made-up", "nowhere.read", sidecars=(beside,))
     monkeypatch.setitem(FORMATS, "made-up", made_up)
     (tmp_path / "a.xyz").write_text("1\n")
     task = replace(task_of(plan), estimate=Input(str(tmp_path / "a.xyz")))

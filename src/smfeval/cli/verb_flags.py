@@ -429,7 +429,7 @@ def convert_flags() -> Parser:
     add("source", help="a track, or bag.mcap:/topic")
     endings = " ".join(suffix for entry in FORMATS.values() for suffix in entry.suffixes)
     add("target", help=f"its ending names the format: {endings} (text also with .gz)")
-    add("--to", choices=[f.name for f in FORMATS.values() if f.writable], help="format to write")
+    add("--to", choices=[f.name for f in FORMATS.values() if f.writer], help="format to write")
     add("--to-convention", choices=CONVENTION_NAMES, help="CSV, wide TUM: convention to write")
     add("--to-order", choices=ORDERS, help="CSV, wide TUM: block order to write")
     add("--force", action="store_true", help="overwrite the target")

@@ -3,7 +3,6 @@
 Files speak many conventions; everything is converted here to the one that `smfeval.track` keeps.
 """
 
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -45,33 +44,53 @@ __all__ = [
     "write",
 ]
 
-TOPIC = re.compile(r"(?P<path>.+):(?P<topic>/[\w/~.\-]*)")
-
 
 def read(source: str | Path, **options: Any) -> "AnyTrack":
     """Read a belief track from any supported file or URL, `bag.mcap:/topic`, or `-`.
 
     Keyword arguments are those of `ReadOptions`. The track's `provenance` says how it was read.
     """
-    path, topic = split_source(source, limit=options.get("limit"))
-    chosen = ReadOptions(**options | _named_topic(source, topic, options.get("topic")))
-    with _naming(source, path):
-        track = _read_file(path, chosen)
+    from smfeval.io.convention import settle_about  # noqa: PLC0415  numpy: not for --help
+
+    path, chosen, entry = _resolve(source, options)
+    with _naming(source, path), reading_limit(chosen.limit):
+        chosen.refuse_unused(entry.title, entry.used_options)
+        try:
+            track = settle_about(entry.read(path, chosen), chosen)
+        except TrackError as error:
+            if error.place is not None:
+                raise
+            raise TrackError(error.reason, place=str(path), remedy=error.remedy) from error
     return _named_as_source(track, source, path) if _is_copied(source) else track
 
 
-def _read_file(path: Path, chosen: ReadOptions) -> "AnyTrack":
-    from smfeval.io.settle import settle_about  # noqa: PLC0415  numpy: not for --help
+def _resolve(source: str | Path, options: dict[str, Any]) -> tuple[Path, ReadOptions, Format]:
+    """The file of a source, how to read it, and its format."""
+    path, topic = split_source(source, limit=options.get("limit"))
+    named = options.get("topic")
+    if topic and named is not None and named.strip("/") != topic.strip("/"):
+        raise OptionError(f"{source}: the option names another topic, {named}; name one topic")
+    chosen = ReadOptions(**options | ({"topic": topic} if topic else {}))
+    with _naming(source, path):
+        entry = format_named(chosen.format) if chosen.format else recognise_format(path)
+    return path, chosen, entry
 
-    entry = format_named(chosen.format) if chosen.format else recognise_format(path)
-    chosen.refuse_unused(entry.title, entry.used_options)
-    try:
-        with reading_limit(chosen.limit):
-            return settle_about(entry.read(path, chosen), chosen)
-    except TrackError as error:
-        if error.place is not None:
-            raise
-        raise TrackError(error.reason, place=str(path), remedy=error.remedy) from error
+
+def split_source(source: str | Path, *, limit: str | int | None = None) -> tuple[Path, str | None]:
+    """Path and topic of `bag.mcap:/topic`; a file of that very name comes first.
+
+    Standard input and URLs are copied to a file, of so many bytes at most. A URL brings the second
+    files along that its format would find beside it.
+    """
+    if not _is_copied(source):
+        path, topic = remote.split_topic(str(source))
+        whole = topic is None or exists(Path(source))
+        return (Path(source), None) if whole else (Path(path), topic)
+    with reading_limit(ReadOptions(limit=limit).limit):  # type: ignore[arg-type]
+        if source == STANDARD_INPUT:
+            return standard_input(), None
+        url, topic = remote.split_topic(str(source))
+        return remote.local_copy(url, beside=possible_sidecars), topic
 
 
 def _is_copied(source: str | Path) -> bool:
@@ -102,22 +121,20 @@ def _naming(source: str | Path, path: Path) -> Iterator[None]:
 def _named_as_source(track: "AnyTrack", source: str | Path, path: Path) -> "AnyTrack":
     """The track of a copy, called as its source wherever it is shown."""
     old = track.provenance
-    name, notes, remarks = (
-        tuple(_original_name(said, source, path) for said in part)
+    (name,), notes, remarks = (
+        tuple(_original_name(text, source, path) for text in part)
         for part in ((old.name,), old.notes, old.remarks)
     )
     dropped = tuple(
         replace(left, first=_original_name(left.first, source, path)) for left in old.dropped
     )
-    told = replace(old, name=name[0], notes=notes, remarks=remarks, dropped=dropped)
-    return track.with_arrays({}, provenance=told)
+    named = replace(old, name=name, notes=notes, remarks=remarks, dropped=dropped)
+    return track.with_arrays({}, provenance=named)
 
 
 def declared_gauge(source: str | Path, **options: Any) -> str | None:
     """The gauge that a track would have when read: by option, the file itself, or preset."""
-    path, topic = split_source(source, limit=options.get("limit"))
-    chosen = ReadOptions(**options | _named_topic(source, topic, options.get("topic")))
-    entry = format_named(chosen.format) if chosen.format else recognise_format(path)
+    path, chosen, entry = _resolve(source, options)
     preset = preset_named(chosen.preset)
     by_preset = None if preset is None else preset.gauge
     return chosen.gauge or entry.declared_gauge(path, chosen) or by_preset
@@ -132,9 +149,7 @@ def format_of(source: str | Path, **options: Any) -> str:
 
 def is_geodetic(source: str | Path, **options: Any) -> bool:
     """Whether a source holds places on Earth, to be read about an origin."""
-    path, topic = split_source(source, limit=options.get("limit"))
-    chosen = ReadOptions(**options | _named_topic(source, topic, options.get("topic")))
-    entry = format_named(chosen.format) if chosen.format else recognise_format(path)
+    path, chosen, entry = _resolve(source, options)
     if entry.name != "bag":
         return "origin" in entry.options
     from smfeval.io.ros import holds_fixes  # noqa: PLC0415  rosbags is slow to import
@@ -166,9 +181,8 @@ def files_to_write(path: Path, format_name: str | None = None) -> list[Path]:
 def files_to_read(source: str | Path, **options: Any) -> list[Path]:
     """The files that reading a source opens: also second ones, named or found beside it."""
     path, _ = split_source(source, limit=options.get("limit"))
-    sidecars = sidecar_options()
-    named = [remote.local_path(each) for name, each in options.items() if name in sidecars and each]
-    return list(dict.fromkeys([path, *named, *sidecars_beside(path)]))
+    named = [options[name] for name in options if name in sidecar_options() and options[name]]
+    return list(dict.fromkeys([path, *map(remote.local_path, named), *sidecars_beside(path)]))
 
 
 def bag_contents(source: str | Path, **options: Any) -> "list[Candidate] | None":
@@ -195,22 +209,18 @@ def extrinsic_in_bags(
     if not (body and other) or body == other:
         return None
     for source in sources:
-        if _is_bag(source):
-            from smfeval.io.ros import extrinsic_between  # noqa: PLC0415  rosbags is slow to import
+        try:
+            if format_of(source) != "bag":
+                continue
+        except SmfevalError:  # what is not recognised at all is no bag
+            continue
+        from smfeval.io.ros import extrinsic_between  # noqa: PLC0415  rosbags is slow to import
 
-            path, _ = split_source(source)
-            found = extrinsic_between(path, body, other)
-            if found is not None:
-                return found, f"the extrinsic from {body} to {other} is of /tf_static in {path}"
+        path, _ = split_source(source)
+        found = extrinsic_between(path, body, other)
+        if found is not None:
+            return found, f"the extrinsic from {body} to {other} is of /tf_static in {path}"
     return None
-
-
-def _is_bag(source: str | Path) -> bool:
-    """Whether a source is recognised as a bag; what is not recognised at all is none."""
-    try:
-        return format_of(source) == "bag"
-    except SmfevalError:
-        return False
 
 
 def losses(track: "AnyTrack", entry: Format) -> list[str]:
@@ -226,33 +236,3 @@ def losses(track: "AnyTrack", entry: Format) -> list[str]:
     lost += [] if "covariance" in entry.keeps else ["the covariance"]
     without = track.cross is not None and "cross-covariances" not in entry.keeps
     return [*lost, "the cross-covariances"] if without else lost
-
-
-def split_source(source: str | Path, *, limit: str | int | None = None) -> tuple[Path, str | None]:
-    """Path and topic of `bag.mcap:/topic`; a file of that very name comes first.
-
-    Standard input and URLs are copied to a file, of so many bytes at most.
-    """
-    if _is_copied(source):
-        with reading_limit(ReadOptions(limit=limit).limit):  # type: ignore[arg-type]
-            return (standard_input(), None) if source == STANDARD_INPUT else _fetch(str(source))
-    path = Path(source)
-    match = TOPIC.fullmatch(str(source))
-    if match is None or exists(path):
-        return path, None
-    return Path(match["path"]), match["topic"]
-
-
-def _fetch(source: str) -> tuple[Path, str | None]:
-    """A copy of what a URL names, with the second files that its format would find, and topic."""
-    url, topic = remote.split_topic(source)
-    return remote.local_copy(url, beside=possible_sidecars), topic
-
-
-def _named_topic(source: str | Path, topic: str | None, option: str | None) -> dict[str, str]:
-    """The topic that the source names, which must be that of the option if both name one."""
-    if topic is None:
-        return {}
-    if option is not None and option.strip("/") != topic.strip("/"):
-        raise OptionError(f"{source}: the option names another topic, {option}; name one topic")
-    return {"topic": topic}

@@ -151,12 +151,6 @@ def _damage(reader: Any) -> str | None:
     return None
 
 
-def declared_gauge(path: Path, options: ReadOptions) -> str | None:
-    """The gauge of every log: positions about the filter's own origin, headings from north."""
-    del path, options
-    return "fixed"
-
-
 def read(path: Path, options: ReadOptions) -> Track:
     """Read what the primary core believed, what is logged of another, or the truth of SITL."""
     topic, core = _parse_topic(path, options.topic)

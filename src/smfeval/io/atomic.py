@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING
 
 from smfeval.errors import OptionError
 from smfeval.io.progress import report
+from smfeval.io.source import is_gzip_name
 
 
 @contextmanager
@@ -69,11 +70,6 @@ def open_output(path: Path, *, packed: bool) -> Iterator[IO[bytes]]:
                 yield stream  # type: ignore[misc]  # GzipFile writes bytes
         else:
             yield raw
-
-
-def is_gzip_name(path: Path) -> bool:
-    """Whether a file of this name is to be gzipped."""
-    return path.suffix.lower() == ".gz"
 
 
 @contextmanager
@@ -158,13 +154,6 @@ def table(stamp: "Ints", values: "Floats") -> "pl.DataFrame":
 
     frame = pl.DataFrame(values, schema=[str(i) for i in range(values.shape[1])], orient="row")
     return frame.insert_column(0, seconds(stamp))
-
-
-def numbered_table(stamp: "Ints", number: "Ints", values: "Floats") -> "pl.DataFrame":
-    """The same with a column of whole numbers after the stamps."""
-    import polars as pl  # noqa: PLC0415  slow to import, and reading does not need it
-
-    return table(stamp, values).insert_column(1, pl.Series("number", number))
 
 
 def seconds(stamp: "Ints") -> "pl.Series":

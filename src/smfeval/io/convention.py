@@ -1,4 +1,4 @@
-"""Covariance conventions, converted at the door.
+"""Covariance conventions, converted at the door, and who decides how a source is read.
 
 A source describes the error of a pose in its own way. With (t, R) the mean, its tangent vector
 (position part, rotation part) is carried to the right perturbation T = T_mean Exp(rho, phi) by a
@@ -16,16 +16,23 @@ ros               t = t_mean + d, R = Exp(theta) R_mean  rho = R^T d, phi = R^T 
 
 `world-position` is the error state of IKFoM filters (Fast-LIO2, Faster-LIO, Point-LIO) and of
 OpenVINS: R3 x SO(3). `ros` is geometry_msgs/PoseWithCovariance (REP 103): fixed parent axes.
+
+The user, the file, the preset or the format decides (`choose`).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
+from smfeval.io.options import ReadOptions
+from smfeval.io.presets import preset_named, preset_of_algorithm
 from smfeval.maths import se3, so3
-from smfeval.maths.arrays import Floats
+from smfeval.maths.arrays import Floats, read_only
 from smfeval.schema import Order
+from smfeval.track import AnyTrack, GaussianTrack
+from smfeval.track.beliefs import normalise_quaternions
 
 CHUNK = 65536  # scans per step, so that a million Jacobians are never held at once
 
@@ -37,10 +44,6 @@ class Convention:
     name: str
     words: str
     jacobian: Callable[[se3.Pose], Floats] | None
-
-
-def _left_jacobian(pose: se3.Pose) -> Floats:
-    return se3.adjoint(se3.inverse(pose))
 
 
 def _world_position_jacobian(pose: se3.Pose) -> Floats:
@@ -60,7 +63,11 @@ CONVENTIONS: dict[str, Convention] = {
     convention.name: convention
     for convention in (
         Convention("right", "right perturbation, T = T_mean Exp(xi)", None),
-        Convention("left", "left perturbation, T = Exp(xi) T_mean", _left_jacobian),
+        Convention(
+            "left",
+            "left perturbation, T = Exp(xi) T_mean",
+            lambda pose: se3.adjoint(se3.inverse(pose)),
+        ),
         Convention(
             "world-position",
             "position error in world axes, rotation error on the body side (R3 x SO(3))",
@@ -129,3 +136,132 @@ def _transform_covariance(
         step = np.linalg.inv(step).astype(np.float64, copy=False) if backwards else step
         out[part] = se3.sandwich(step, covariance[part])
     return out
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A value, who decided it, and a note where somebody was overruled."""
+
+    value: Any
+    decided_by: str
+    note: str | None = None
+
+
+FALLBACKS = ("the format", "assumed")
+
+
+def choose(what: str, *candidates: tuple[str, Any]) -> Choice:
+    """The first candidate (who, value) that has a value; notes a later one that differs.
+
+    What a format implies or we assume is a fallback; overruling it needs no note. Where no
+    candidate has a value, None is decided by nobody.
+    """
+    known = [(who, value) for who, value in candidates if value is not None]
+    who, value = known[0] if known else ("nobody", None)
+    overruled = [
+        f"{other} says {given}"
+        for other, given in known[1:]
+        if other not in FALLBACKS and given != value
+    ]
+    note = f"{what}: {who} ({value}) wins; {', '.join(overruled)}" if overruled else None
+    return Choice(value, who, note)
+
+
+@dataclass(frozen=True)
+class SettledConvention:
+    """How a source's covariance is to be read."""
+
+    convention: Convention
+    order: Order
+    words: str
+    notes: tuple[str, ...]
+
+    def to_right(self, covariance: Floats, pose: se3.Pose) -> Floats:
+        """Covariance as smfeval keeps it: right perturbation, translation first."""
+        if self.convention.jacobian is None and self.order == "translation-first":
+            return read_only(covariance)
+        with np.errstate(invalid="ignore", over="ignore"):  # bad rows are for the track to judge
+            pose = self._unit(pose)
+            return read_only(to_right(covariance, pose, self.convention, self.order))
+
+    def cross_to_right(self, block: Floats, first: se3.Pose, second: se3.Pose) -> Floats:
+        """Cross-covariances of two scans each, as smfeval keeps them. (k, 6, 6)."""
+        with np.errstate(invalid="ignore", over="ignore"):
+            first, second = self._unit(first), self._unit(second)
+            return cross_to_right(block, first, second, self.convention, self.order)
+
+    def _unit(self, pose: se3.Pose) -> se3.Pose:
+        """The pose as a Jacobian needs it: with unit quaternions."""
+        return (
+            pose if self.convention.jacobian is None else (pose[0], normalise_quaternions(pose[1]))
+        )
+
+
+PresetOrder = Literal["state_order", "message_order"]
+
+
+def settle_convention(
+    options: ReadOptions,
+    *,
+    declared: tuple[str | None, Order | None] = (None, None),
+    implied: tuple[str | None, Order | None] = (None, None),
+    preset_order: PresetOrder | None = None,
+) -> SettledConvention:
+    """Decide convention and block order of a source that carries covariances.
+
+    A preset knows the filter's error state whatever the file says. `preset_order` names the block
+    order of the preset that this source could have; None where columns have an order of their own.
+    """
+    preset, who = preset_named(options.preset), f"the preset {options.preset}"
+    name = choose(
+        "covariance convention",
+        ("the option", options.convention),
+        (who, preset.convention if preset else None),  # before the header: see `ReadOptions`
+        ("the header", declared[0]),
+        ("the format", implied[0]),
+        ("assumed", "right"),
+    )
+    order = choose(
+        "block order",
+        ("the option", options.order),
+        ("the header", declared[1]),
+        (who, getattr(preset, preset_order or "", None)),
+        ("the format", implied[1]),
+        ("assumed", "translation-first"),
+    )
+    convention = CONVENTIONS[name.value]
+    told = f"{convention.words} ({name.decided_by}); {order.value} ({order.decided_by})"
+    notes = tuple(choice.note for choice in (name, order) if choice.note)
+    return SettledConvention(convention, order.value, told, notes)
+
+
+def settle_about(track: AnyTrack, options: ReadOptions) -> AnyTrack:
+    """Body, world and gauge of a track that was read, as option, preset or file decide."""
+    preset, gaussian = preset_named(options.preset), isinstance(track, GaussianTrack)
+    changes: dict[str, Any] = {}
+    notes = []
+    if not gaussian:
+        given = sorted(options.given_names & {"convention", "order", "lag"})
+        notes = [f"option {name} has no effect: there are no covariances" for name in given]
+    for word in ("body", "world", "gauge"):
+        choice = choose(
+            word,
+            ("the option", getattr(options, word)),
+            ("the header", getattr(track.about, word)),
+            (f"the preset {options.preset}", getattr(preset, word, None)),
+        )
+        changes |= {} if choice.value is None else {word: choice.value}
+        notes += [choice.note] if choice.note else []
+    if preset is not None and preset.caution and gaussian:
+        notes.append(f"preset {preset.name}: {preset.caution}")
+
+    remarks, read_as = track.provenance.remarks, track.provenance.convention
+    told = options.preset or options.convention
+    known = None if told or not gaussian else preset_of_algorithm(track.about.algorithm)
+    if known and read_as and not read_as.startswith(CONVENTIONS[known.convention].words):
+        remarks += (
+            f"the header says {track.about.algorithm}, whose own covariance is {known.convention}: "
+            f"if it was copied as it is, --from {known.name} reads it so",
+        )
+    settled = track.with_arrays({}, provenance=replace(track.provenance, remarks=remarks))
+    return settled.with_about(**changes).with_notes(*notes)

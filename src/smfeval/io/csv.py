@@ -24,16 +24,15 @@ from smfeval.io.column_names import (
     header_names,
     parse_columns,
 )
-from smfeval.io.convention import CONVENTIONS, from_right
+from smfeval.io.convention import CONVENTIONS, from_right, settle_convention
 from smfeval.io.options import ReadOptions, WriteOptions
-from smfeval.io.settle import settle_convention
-from smfeval.io.source import BOM, open_input
-from smfeval.io.text_layout import (
+from smfeval.io.parsers import (
     LAST_STAMP,
     billionths,
     invalid_stamp_reason,
     is_unusual_number,
 )
+from smfeval.io.source import BOM, open_input
 from smfeval.io.text_reader import NUMBER
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS

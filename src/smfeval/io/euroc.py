@@ -12,10 +12,10 @@ import numpy as np
 
 from smfeval.errors import FormatError
 from smfeval.io.options import ReadOptions
+from smfeval.io.parsers import Layout
 from smfeval.io.source import read_head
-from smfeval.io.text_layout import Layout, NumberTable
-from smfeval.io.text_reader import read_numbers
-from smfeval.track import Provenance, Track
+from smfeval.io.text_reader import read_numbers, track_of_rows
+from smfeval.track import Track
 
 LAYOUT = Layout(
     {8: "stamp, position, quaternion", 17: "these, velocity and biases"},
@@ -30,26 +30,7 @@ EXTRA_COLUMNS = "velocity and biases"
 def read(path: Path, options: ReadOptions) -> Track:
     """Read poses; the velocity and biases of the 17-column ground truth are left out."""
     numbers = read_numbers(path, LAYOUT)
-    _refuse_other_unit(numbers)
-    names = _column_names(numbers)
-    order, notes = _quaternion_order(numbers, names, commas=b"," in read_head(path))
-    return Track(
-        numbers.stamp,
-        numbers.columns(1, 4),
-        numbers.columns(4, 8)[:, [order.index(part) for part in X_FIRST]],
-        provenance=Provenance(
-            numbers.name,
-            "EuRoC CSV",
-            notes=numbers.notes + notes,
-            remarks=_unused_columns(numbers, names),
-        ),
-        intake=options.intake(numbers.where),
-    )
-
-
-def _refuse_other_unit(numbers: NumberTable) -> None:
-    """Stamps of another unit stand absurdly close when read as nanoseconds."""
-    stamp = numbers.stamp
+    stamp, width = numbers.stamp, numbers.width
     step = float(np.median(np.abs(np.diff(stamp)))) if len(stamp) > 1 else SHORTEST_STEP_NS
     if step < SHORTEST_STEP_NS:
         raise FormatError(
@@ -57,28 +38,28 @@ def _refuse_other_unit(numbers: NumberTable) -> None:
             "nanoseconds; they look like seconds, milliseconds or microseconds"
         )
 
-
-def _column_names(numbers: NumberTable) -> list[str]:
-    """Names of the columns by the header's last fitting line, without units; or nothing."""
+    # names of the columns by the header's last fitting line, without units
     lines = [re.sub(r"\[.*?\]", "", text).lstrip("#") for _, text in numbers.header]
     rows = [re.split(r"[,\s]+", line.replace(" ", "")) for line in lines if "," in line]
-    return next((row for row in reversed(rows) if len(row) == numbers.width), [])
+    names = next((row for row in reversed(rows) if len(row) == width), [])
+    unused = ", ".join(names[8:]) or EXTRA_COLUMNS
+    remark = f"{numbers.name}: columns 9 to {width} were not used ({unused})"
 
-
-def _quaternion_order(
-    numbers: NumberTable, names: list[str], *, commas: bool
-) -> tuple[str, tuple[str, ...]]:
-    """The order of the quaternion's four columns, and a note where it is only assumed."""
-    named = "".join(name[-1] for name in names[4:8] if name[:1].lower() == "q").lower()
-    if sorted(named) == sorted(X_FIRST):
-        return named, ()
-    order, model = (W_FIRST, "the EuRoC data set") if commas else (X_FIRST, "ORB-SLAM3")
-    note = f"no header names the quaternion's order; read {order[0]} first, as {model} writes it"
-    return order, (f"{numbers.name}: {note}",)
-
-
-def _unused_columns(numbers: NumberTable, names: list[str]) -> tuple[str, ...]:
-    if numbers.width == 8:
-        return ()
-    words = ", ".join(names[8:]) or EXTRA_COLUMNS
-    return (f"{numbers.name}: columns 9 to {numbers.width} were not used ({words})",)
+    order = "".join(name[-1] for name in names[4:8] if name[:1].lower() == "q").lower()
+    notes: tuple[str, ...] = ()
+    if sorted(order) != sorted(X_FIRST):
+        commas = b"," in read_head(path)
+        order, model = (W_FIRST, "the EuRoC data set") if commas else (X_FIRST, "ORB-SLAM3")
+        assumed = f"read {order[0]} first, as {model} writes it"
+        notes = (f"{numbers.name}: no header names the quaternion's order; {assumed}",)
+    return track_of_rows(
+        numbers,
+        "EuRoC CSV",
+        options,
+        pose=(
+            numbers.columns(1, 4),
+            numbers.columns(4, 8)[:, [order.index(part) for part in X_FIRST]],
+        ),
+        notes=notes,
+        remarks=(remark,) if width > 8 else (),
+    )

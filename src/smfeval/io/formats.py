@@ -1,16 +1,24 @@
-"""The table of formats: how each is recognised, what it keeps, and which module reads it."""
+"""The table of formats: how each is recognised, what it keeps, and which function reads it."""
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from smfeval.errors import FormatError, OptionError
-from smfeval.io.atomic import is_gzip_name
 from smfeval.io.column_names import header_names, names_a_pose, roles_of
-from smfeval.io.source import FIRST_ROW, bare_name, existing_file, is_binary, is_file, read_head
+from smfeval.io.source import (
+    FIRST_ROW,
+    bare_name,
+    existing_file,
+    is_binary,
+    is_file,
+    is_gzip_name,
+    read_head,
+)
 from smfeval.schema import unknown_word
 
 if TYPE_CHECKING:
@@ -30,20 +38,35 @@ class FileHead:
         name = self.path.name.lower().removesuffix(".gz")
         return name[name.rfind(".") :] if "." in name else ""
 
-    @property
+    @cached_property
     def first_row(self) -> list[bytes]:
         """The words of the first line that is neither blank nor a comment (`#`)."""
         found = FIRST_ROW.search(self.start)
         return [word for word in re.split(rb"[\s,]+", found[1]) if word] if found else []
 
-    def has_columns(self, *counts: int) -> bool:
-        """Whether the first row has one of these numbers of columns."""
-        return len(self.first_row) in counts
+    @property
+    def has_nanosecond_stamp(self) -> bool:
+        """Nanoseconds since 1970 in the first column, or a header of EuRoC that says so."""
+        if not self.first_row:
+            return False
+        named = b"timestamp [ns]" in self.start or b"p_RS_R" in self.start
+        return named or re.fullmatch(rb"\d{18,19}(\.0*)?", self.first_row[0]) is not None
+
+    @property
+    def names_columns(self) -> bool:
+        """A first row of names, or a comment that names columns as no other format has them."""
+        names, _, lines = header_names(self.start)
+        if not names or not self.first_row:
+            return False
+        if self.start.splitlines()[lines - 1].lstrip()[:1] not in (b"#", b""):
+            return names_a_pose(names) or self.suffix == ".csv"
+        state = b"# timestamp(s) q p v" in self.start
+        known = self.has_nanosecond_stamp or len(self.first_row) == 20 or state
+        as_tum = roles_of(names)[:8] == TUM_NAMES and len(names) in (8, 29, 44)
+        return names_a_pose(names) and not (known or as_tum)
 
 
-def _nowhere(path: Path) -> tuple[Path, ...]:
-    del path
-    return ()
+TUM_NAMES = ["stamp", "x", "y", "z", "qx", "qy", "qz", "qw"]
 
 
 @dataclass(frozen=True)
@@ -54,7 +77,7 @@ class Sidecar:
     """
 
     option: str | None  # of ReadOptions; None: it cannot be named
-    beside: Callable[[Path], tuple[Path, ...]] = _nowhere  # where to look for it unasked
+    beside: Callable[[Path], tuple[Path, ...]] = lambda path: ()  # where to look for it unasked
     written: int = 0  # how many of `beside` writing makes or replaces
 
     def found_beside(self, path: Path) -> tuple[Path, ...]:
@@ -66,19 +89,23 @@ class Sidecar:
 
 @dataclass(frozen=True)
 class Format:
-    """One format: how it is recognised, and what of a belief survives writing."""
+    """One format: how it is recognised, and what of a belief survives writing.
+
+    `reader` and `writer` are functions of this package, called (path, options) and (track, path,
+    options). Without `recognise`, a format is known by its first bytes or its suffixes.
+    """
 
     name: str
     title: str
-    module: str
-    recognise: Callable[[FileHead], bool]
-    options: frozenset[str] = frozenset()  # of ReadOptions, beyond those all formats use
+    reader: str | None = None  # `module.function`; None: it is not read
+    writer: str | None = None
+    magic: tuple[bytes, ...] = ()  # first bytes
     suffixes: tuple[str, ...] = ()  # that choose this format for writing
+    recognise: Callable[[FileHead], bool] | None = None
+    options: frozenset[str] = frozenset()  # of ReadOptions, beyond those all formats use
     keeps: frozenset[str] = frozenset()  # of "covariance", "particles", "cross-covariances"
     keeps_header: bool = False  # it has a header: body, world, gauge, algorithm ...
-    tells_gauge: bool = False  # its module has `declared_gauge(path, options)`
-    readable: bool = True
-    writable: bool = False
+    gauge: str | None = None  # of every file; DECLARED: its module has `declared_gauge`
     geodetic: bool = False  # it holds places on Earth: writing needs an origin, and no rotation
     chooses_convention: bool = False  # whether convention and order can be chosen for writing
     compressed: bool = False  # by itself: a name that ends in .gz is refused
@@ -93,34 +120,37 @@ class Format:
         """The files that writing to a path makes or replaces."""
         return path, *(file for each in self.sidecars for file in each.beside(path)[: each.written])
 
+    def fits(self, head: FileHead) -> bool:
+        """Whether a file is of this format."""
+        if self.recognise is not None:
+            return self.recognise(head)
+        return head.start.startswith(self.magic) or head.suffix in self.suffixes
+
     def read(self, path: Path, options: Any) -> "AnyTrack":
         """Read a track."""
-        if not self.readable:
+        if self.reader is None:
             raise FormatError(f"{path}: {self.title} is written, not read")
-        return import_module(self.module).read(path, options)
+        return _function(self.reader)(path, options)
 
     def declared_gauge(self, path: Path, options: Any) -> str | None:
         """The gauge that a file of this format declares, without its rows where that is enough."""
-        if not self.tells_gauge:
-            return None
-        return import_module(self.module).declared_gauge(path, options)
+        if self.gauge != DECLARED or self.reader is None:
+            return self.gauge
+        module = self.reader.rpartition(".")[0]
+        return _function(f"{module}.declared_gauge")(path, options)
 
     def write(self, track: "AnyTrack", path: Path, options: Any) -> tuple[Path, ...]:
         """Write a track; returns the files that were made."""
-        return import_module(self.module).write(track, path, options)
+        return _function(str(self.writer))(track, path, options)
 
 
-CONVENTION_OPTIONS = frozenset({"convention", "order"})
+DECLARED = "declared"
 
 
-def _times_beside(path: Path) -> tuple[Path, Path]:
-    """`NAME.times.txt` beside `NAME.kitti`, what we write, and `times.txt`, what KITTI has."""
-    return path.with_name(f"{bare_name(path)}.times.txt"), path.with_name("times.txt")
-
-
-def _deviation_beside(path: Path) -> tuple[Path]:
-    """`state_deviation.txt` beside `state_estimate.txt`, and the like."""
-    return (path.with_name(path.name.replace("estimate", "deviation")),)
+def _function(name: str) -> Callable[..., Any]:
+    """A function of this package, imported when it is used."""
+    module, _, function = name.rpartition(".")
+    return getattr(import_module(f"smfeval.io.{module}"), function)
 
 
 def _cross_beside(path: Path) -> tuple[Path, Path]:
@@ -130,226 +160,161 @@ def _cross_beside(path: Path) -> tuple[Path, Path]:
     return (packed, plain) if is_gzip_name(path) else (plain, packed)
 
 
-TIMES = Sidecar("times", _times_beside, written=1)
 CROSS_START = b"#%FORMAT SQUARE-CROSS"  # of a file of cross-covariances, which is no track
 CROSS_ALONE = "these are the cross-covariances of a SQUARE file; name that file"
 CROSS = Sidecar(None, _cross_beside, written=2)
-DEVIATION = Sidecar("deviation", _deviation_beside)
+TIMES = Sidecar(  # `NAME.times.txt` beside `NAME.kitti`, what we write, and what KITTI has
+    "times",
+    lambda path: (path.with_name(f"{bare_name(path)}.times.txt"), path.with_name("times.txt")),
+    written=1,
+)
+DEVIATION = Sidecar(  # `state_deviation.txt` beside `state_estimate.txt`, and the like
+    "deviation", lambda path: (path.with_name(path.name.replace("estimate", "deviation")),)
+)
 COVARIANCE = Sidecar("covariance")
 
-
-def _has_nanosecond_stamp(found: FileHead) -> bool:
-    """Nanoseconds since 1970 in the first column, or a header of EuRoC that says so."""
-    if not found.first_row:
-        return False
-    named = b"timestamp [ns]" in found.start or b"p_RS_R" in found.start
-    return named or re.fullmatch(rb"\d{18,19}(\.0*)?", found.first_row[0]) is not None
-
-
-NPZ_START = b"PK\x03\x04"  # of a zip archive
-TUM_NAMES = ["stamp", "x", "y", "z", "qx", "qy", "qz", "qw"]
-
-
-def _names_its_columns(found: FileHead) -> bool:
-    """A first row of names, or a comment that names columns as no other format has them."""
-    names, _, lines = header_names(found.start)
-    rows = found.first_row
-    if not names or not rows:
-        return False
-    if found.start.splitlines()[lines - 1].lstrip()[:1] not in (b"#", b""):
-        return names_a_pose(names) or found.suffix == ".csv"
-    state = b"# timestamp(s) q p v" in found.start
-    known = _has_nanosecond_stamp(found) or found.has_columns(20) or state
-    as_tum = roles_of(names)[:8] == TUM_NAMES and len(names) in (8, 29, 44)
-    return names_a_pose(names) and not (known or as_tum)
-
-
-def _is_bag(found: FileHead) -> bool:
-    magic = (b"#ROSBAG V", b"\x89MCAP", b"SQLite format 3\0")
-    return found.suffix in (".bag", ".mcap", ".db3") or found.start.startswith(magic)
-
+ULOG = b"ULog\x01\x12\x35"
+CONVENTION_OPTIONS = frozenset({"convention", "order"})
+POSES_OF_LOG = frozenset({"topic", "stretch"})
+WITH_COVARIANCE = frozenset({"covariance"})
+ALL_BELIEFS = frozenset({"covariance", "particles", "cross-covariances"})
 
 FORMATS: dict[str, Format] = {
     entry.name: entry
     for entry in (
         Format(
-            "bag",
-            "ROS 1 bag, ROS 2 bag or MCAP",
-            "smfeval.io.ros",
-            _is_bag,
-            CONVENTION_OPTIONS | {"topic", "tf", "lag", "origin"},
-            (".mcap", ".bag", ".db3"),
-            frozenset({"covariance"}),
-            tells_gauge=True,
-            writable=True,
+            *("bag", "ROS 1 bag, ROS 2 bag or MCAP", "ros.read", "ros.write"),
+            magic=(b"#ROSBAG V", b"\x89MCAP", b"SQLite format 3\0"),
+            suffixes=(".mcap", ".bag", ".db3"),
+            options=CONVENTION_OPTIONS | {"topic", "tf", "lag", "origin"},
+            keeps=WITH_COVARIANCE,
+            gauge=DECLARED,
             compressed=True,
         ),
         Format(
-            "px4",
-            "PX4 ULog",
-            "smfeval.io.px4",
-            lambda found: found.start.startswith(b"ULog\x01\x12\x35") or found.suffix == ".ulg",
-            frozenset({"topic", "stretch"}),
-            tells_gauge=True,
+            *("px4", "PX4 ULog", "px4.read"),
+            recognise=lambda head: head.start.startswith(ULOG) or head.suffix == ".ulg",
+            options=POSES_OF_LOG,
+            gauge="fixed",
         ),
         Format(
-            "ardupilot",
-            "ArduPilot DataFlash log",
-            "smfeval.io.ardupilot",
-            lambda found: found.start.startswith(b"\xa3\x95\x80"),
-            frozenset({"topic", "stretch"}),
-            tells_gauge=True,
+            *("ardupilot", "ArduPilot DataFlash log", "ardupilot.read"),
+            magic=(b"\xa3\x95\x80",),
+            options=POSES_OF_LOG,
+            gauge="fixed",
             compressed=True,
         ),
         Format(
-            "ubx",
-            "u-blox UBX",
-            "smfeval.io.ubx",
-            lambda found: found.start.startswith(b"\xb5\x62") or found.suffix == ".ubx",
-            frozenset({"origin"}),
-            tells_gauge=True,
+            *("ubx", "u-blox UBX", "receivers.read_ubx"),
+            recognise=lambda head: head.start.startswith(b"\xb5\x62") or head.suffix == ".ubx",
+            options=frozenset({"origin"}),
+            gauge="fixed",
         ),
         Format(
-            "nmea",
-            "NMEA 0183",
-            "smfeval.io.nmea",
-            lambda found: (
-                re.match(rb"\$[A-Z]{4,6},", found.start) is not None or found.suffix == ".nmea"
+            *("nmea", "NMEA 0183", "receivers.read_nmea"),
+            recognise=lambda head: (
+                re.match(rb"\$[A-Z]{4,6},", head.start) is not None or head.suffix == ".nmea"
             ),
-            frozenset({"origin"}),
-            tells_gauge=True,
+            options=frozenset({"origin"}),
+            gauge="fixed",
         ),
         Format(
-            "parquet",
-            "Parquet",
-            "smfeval.io.parquet",
-            lambda found: found.start.startswith(b"PAR1") or found.suffix == ".parquet",
-            CONVENTION_OPTIONS,
-            (".parquet",),
-            frozenset({"covariance", "particles", "cross-covariances"}),
+            *("parquet", "Parquet", "parquet.read", "parquet.write"),
+            magic=(b"PAR1",),
+            suffixes=(".parquet",),
+            options=CONVENTION_OPTIONS,
+            keeps=ALL_BELIEFS,
             keeps_header=True,
-            tells_gauge=True,
-            writable=True,
+            gauge=DECLARED,
             compressed=True,
         ),
         Format(
-            "npz",
-            "NumPy npz",
-            "smfeval.io.npz",
-            lambda found: found.suffix == ".npz" or found.start.startswith(NPZ_START),
-            CONVENTION_OPTIONS,
-            (".npz",),
-            frozenset({"covariance"}),
+            *("npz", "NumPy npz", "npz.read", "npz.write"),
+            magic=(b"PK\x03\x04",),  # of a zip archive
+            suffixes=(".npz",),
+            options=CONVENTION_OPTIONS,
+            keeps=WITH_COVARIANCE,
             keeps_header=True,
-            tells_gauge=True,
-            writable=True,
+            gauge=DECLARED,
             compressed=True,
         ),
         Format(
-            "square",
-            "SQUARE",
-            "smfeval.io.square",
-            lambda found: found.start.startswith(b"#%") or found.suffix in (".square", ".smfeval"),
-            CONVENTION_OPTIONS,
-            (".square", ".smfeval"),
-            frozenset({"covariance", "particles", "cross-covariances"}),
+            *("square", "SQUARE", "square.read", "square.write"),
+            magic=(b"#%",),
+            suffixes=(".square", ".smfeval"),
+            options=CONVENTION_OPTIONS,
+            keeps=ALL_BELIEFS,
             keeps_header=True,
-            tells_gauge=True,
-            writable=True,
+            gauge=DECLARED,
             sidecars=(CROSS,),
         ),
         Format(
-            "rtklib",
-            "RTKLIB solution",
-            "smfeval.io.rtklib",
-            lambda found: (
-                found.suffix == ".pos"
-                or re.search(rb"^%.*(latitude\(|x-ecef\(m|e-baseline\(m)", found.start, re.M)
+            *("rtklib", "RTKLIB solution", "rtklib.read"),
+            recognise=lambda head: (
+                head.suffix == ".pos"
+                or re.search(rb"^%.*(latitude\(|x-ecef\(m|e-baseline\(m)", head.start, re.M)
                 is not None
             ),
-            frozenset({"origin"}),
-            tells_gauge=True,
+            options=frozenset({"origin"}),
+            gauge="fixed",
         ),
         Format(
-            "kml",
-            "KML",
-            "smfeval.io.kml",
-            lambda found: found.suffix == ".kml" or b"opengis.net/kml" in found.start,
+            *("kml", "KML", None, "maps.write_kml"),
             suffixes=(".kml",),
-            keeps=frozenset({"covariance"}),
-            readable=False,
-            writable=True,
+            recognise=lambda head: head.suffix == ".kml" or b"opengis.net/kml" in head.start,
+            keeps=WITH_COVARIANCE,
             geodetic=True,
         ),
         Format(
-            "geojson",
-            "GeoJSON",
-            "smfeval.io.geojson",
-            lambda found: found.suffix == ".geojson" or b'"FeatureCollection"' in found.start,
+            *("geojson", "GeoJSON", None, "maps.write_geojson"),
             suffixes=(".geojson",),
-            keeps=frozenset({"covariance"}),
-            readable=False,
-            writable=True,
+            recognise=lambda head: (
+                head.suffix == ".geojson" or b'"FeatureCollection"' in head.start
+            ),
+            keeps=WITH_COVARIANCE,
             geodetic=True,
         ),
         Format(
-            "csv",
-            "CSV with a row of names",
-            "smfeval.io.csv",
-            _names_its_columns,
-            CONVENTION_OPTIONS | {"columns"},
-            (".csv",),
-            frozenset({"covariance"}),
-            writable=True,
+            *("csv", "CSV with a row of names", "csv.read", "csv.write"),
+            suffixes=(".csv",),
+            recognise=lambda head: head.names_columns,
+            options=CONVENTION_OPTIONS | {"columns"},
+            keeps=WITH_COVARIANCE,
             chooses_convention=True,
         ),
         Format(
-            "openvins",
-            "OpenVINS",
-            "smfeval.io.openvins",
-            lambda found: (
-                found.has_columns(20)
-                or b"Pr11" in found.start
-                or b"# timestamp(s) q p v" in found.start
+            *("openvins", "OpenVINS", "openvins.read"),
+            recognise=lambda head: (
+                len(head.first_row) == 20
+                or b"Pr11" in head.start
+                or b"# timestamp(s) q p v" in head.start
             ),
-            CONVENTION_OPTIONS,
-            tells_gauge=True,
+            options=CONVENTION_OPTIONS,
+            gauge="gravity_yaw",
             sidecars=(DEVIATION,),
         ),
         Format(
-            "euroc",
-            "EuRoC CSV",
-            "smfeval.io.euroc",
-            lambda found: _has_nanosecond_stamp(found) and found.has_columns(8, 17),
+            *("euroc", "EuRoC CSV", "euroc.read"),
+            recognise=lambda head: head.has_nanosecond_stamp and len(head.first_row) in (8, 17),
         ),
         Format(
-            "kitti",
-            "KITTI poses",
-            "smfeval.io.kitti",
-            lambda found: found.has_columns(12),
+            *("kitti", "KITTI poses", "kitti.read", "kitti.write"),
             suffixes=(".kitti",),
-            writable=True,
+            recognise=lambda head: len(head.first_row) == 12,
             sidecars=(TIMES,),
         ),
         Format(
-            "wide-tum",
-            "wide TUM (29 or 44 columns)",
-            "smfeval.io.wide_tum",
-            lambda found: found.has_columns(29, 44),
-            CONVENTION_OPTIONS,
-            (),
-            frozenset({"covariance"}),
-            writable=True,
+            *("wide-tum", "wide TUM (29 or 44 columns)", "tum.read_wide", "tum.write_wide"),
+            recognise=lambda head: len(head.first_row) in (29, 44),
+            options=CONVENTION_OPTIONS,
+            keeps=WITH_COVARIANCE,
             chooses_convention=True,
         ),
         Format(
-            "tum",
-            "TUM",
-            "smfeval.io.tum",
-            lambda found: found.has_columns(8),
-            CONVENTION_OPTIONS,
-            (".tum", ".txt"),
-            writable=True,
+            *("tum", "TUM", "tum.read", "tum.write"),
+            suffixes=(".tum", ".txt"),
+            recognise=lambda head: len(head.first_row) == 8,
+            options=CONVENTION_OPTIONS,
             sidecars=(COVARIANCE,),
         ),
     )
@@ -358,19 +323,15 @@ FORMATS: dict[str, Format] = {
 
 def sidecar_options() -> frozenset[str]:
     """Options of reading that name a second file, of all formats."""
-    sidecars = (each for entry in FORMATS.values() for each in entry.sidecars)
-    return frozenset(each.option for each in sidecars if each.option)
+    return frozenset(
+        each.option for entry in FORMATS.values() for each in entry.sidecars if each.option
+    )
 
 
 def sidecars_beside(path: Path) -> tuple[Path, ...]:
     """Second files that some format would find beside a file, unasked."""
-    found = (
-        file
-        for entry in FORMATS.values()
-        for each in entry.sidecars
-        for file in each.found_beside(path)
-    )
-    return tuple(dict.fromkeys(found))
+    sidecars = [each for entry in FORMATS.values() for each in entry.sidecars]
+    return tuple(dict.fromkeys(file for each in sidecars for file in each.found_beside(path)))
 
 
 def possible_sidecars(path: Path) -> tuple[Path, ...]:
@@ -388,21 +349,20 @@ def recognise_format(path: Path) -> Format:
     """The format of a file, by its first bytes and its name."""
     if is_file(path / "metadata.yaml"):
         return FORMATS["bag"]
-    found = FileHead(existing_file(path), read_head(path))
-    if not found.start.strip():
+    head = FileHead(existing_file(path), read_head(path))
+    if not head.start.strip():
         raise FormatError(f"{path}: the file is empty")
-    if found.start.startswith(CROSS_START):
+    if head.start.startswith(CROSS_START):
         raise FormatError(f"{path}: {CROSS_ALONE}")
-    for entry in FORMATS.values():
-        if entry.recognise(found):
-            return entry
-    if is_binary(found.start):
+    found = next((entry for entry in FORMATS.values() if entry.fits(head)), None)
+    if found is not None:
+        return found
+    if is_binary(head.start):
         raise FormatError(f"{path}: this is binary data of no format that smfeval reads")
-    columns = len(found.first_row)
-    readable = (entry.name for entry in FORMATS.values() if entry.readable)
+    readable = ", ".join(entry.name for entry in FORMATS.values() if entry.reader)
     raise FormatError(
-        f"{path}: the format is not recognised (first row: {columns} columns); "
-        f"name it: {', '.join(readable)}"
+        f"{path}: the format is not recognised (first row: {len(head.first_row)} columns); "
+        f"name it: {readable}"
     )
 
 
@@ -416,16 +376,13 @@ def format_named(name: str) -> Format:
 def format_for_writing(path: Path, name: str | None = None) -> Format:
     """The format to write, by its name or by the ending of the file."""
     suffix = FileHead(path, b"").suffix
-    chosen = (
-        format_named(name)
-        if name
-        else next((f for f in FORMATS.values() if suffix in f.suffixes), None)
-    )
-    writable = ", ".join(f.name for f in FORMATS.values() if f.writable)
+    by_name = (entry for entry in FORMATS.values() if suffix in entry.suffixes)
+    chosen = format_named(name) if name else next(by_name, None)
+    known = ", ".join(entry.name for entry in FORMATS.values() if entry.writer)
     if chosen is None:
-        raise OptionError(f"{path}: the ending names no format to write; name it: {writable}")
-    if not chosen.writable:
-        raise OptionError(f"{chosen.title} files are read, not written; write one of {writable}")
+        raise OptionError(f"{path}: the ending names no format to write; name it: {known}")
+    if chosen.writer is None:
+        raise OptionError(f"{chosen.title} files are read, not written; write one of {known}")
     if chosen.compressed and is_gzip_name(path):
         raise OptionError(f"{path}: {chosen.title} is compressed already; leave out the .gz")
     return chosen

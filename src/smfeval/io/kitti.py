@@ -10,7 +10,6 @@ import numpy as np
 
 from smfeval.errors import OptionError
 from smfeval.io.atomic import (
-    is_gzip_name,
     open_output,
     replacing_all,
     row_slices,
@@ -21,10 +20,11 @@ from smfeval.io.atomic import (
 from smfeval.io.extrinsic import is_rotation, non_rotation_reason
 from smfeval.io.formats import TIMES
 from smfeval.io.options import ReadOptions
-from smfeval.io.text_layout import Layout, NumberTable, refuse_other_count
-from smfeval.io.text_reader import read_numbers
+from smfeval.io.parsers import Layout
+from smfeval.io.source import is_gzip_name
+from smfeval.io.text_reader import read_numbers, refuse_other_count
 from smfeval.maths import so3
-from smfeval.maths.arrays import Bools, Floats, Ints
+from smfeval.maths.arrays import Floats, Ints
 from smfeval.track import AnyTrack, Intake, ParticleTrack, Provenance, Track
 from smfeval.track.row_checks import DroppedRows, Fault, pose_faults, time_order, valid_rows
 
@@ -35,12 +35,19 @@ TIMES_LAYOUT = Layout({1: "a stamp in seconds"})
 def read(path: Path, options: ReadOptions) -> Track:
     """Read poses, with the stamps of the times file."""
     numbers = read_numbers(path, LAYOUT)
-    times_path = options.times or _find_times(path)
+    times_path = options.times or next(iter(TIMES.found_beside(path)), None)
+    if times_path is None:
+        names = " or ".join(file.name for file in TIMES.beside(path))
+        raise OptionError(
+            f"{path}: KITTI poses carry no stamps; name the file with one stamp per row "
+            f"(option times), or put it beside as {names}"
+        )
     times = read_numbers(times_path, TIMES_LAYOUT)
     refuse_other_count(times, numbers, "stamps")
     pose = numbers.columns(1, 13).reshape(-1, 3, 4)
     kept, dropped = _valid_poses(pose, options.intake(numbers.where))
-    order, twice, notes = _kept_in_order(times, kept, options)
+    by_time = options.intake(lambda row: times.where(int(kept[row])))
+    order, twice, notes = time_order(times.stamp[kept], by_time)
     rows = kept[order]
     return Track(
         times.stamp[rows],
@@ -50,28 +57,18 @@ def read(path: Path, options: ReadOptions) -> Track:
             numbers.name,
             "KITTI",
             dropped=dropped + twice,
-            notes=(*numbers.notes, *times.notes, *notes),
+            notes=(*numbers.notes, *times.notes, *(f"{times.name}: {note}" for note in notes)),
             remarks=(f"stamps from {times_path}",),
         ),
         intake=options.intake(lambda row: numbers.where(int(rows[row]))),
     )
 
 
-def _find_times(path: Path) -> Path:
-    found = TIMES.found_beside(path)
-    if not found:
-        names = " or ".join(file.name for file in TIMES.beside(path))
-        raise OptionError(
-            f"{path}: KITTI poses carry no stamps; name the file with one stamp per row "
-            f"(option times), or put it beside as {names}"
-        )
-    return found[0]
-
-
 def _valid_poses(pose: Floats, intake: Intake) -> tuple[Ints, tuple[DroppedRows, ...]]:
     """Rows that are finite and hold a rotation. (n, 3, 4)."""
-    matrix = _finite_or_identity(pose[:, :, :3])
-    turned = np.where(_is_finite(pose[:, :, :3])[:, None], so3.quaternion(np.eye(3)), np.nan)
+    finite = np.logical_and.reduce(np.isfinite(pose[:, :, :3]), axis=(-1, -2))
+    matrix = np.where(finite[:, None, None], pose[:, :, :3], np.eye(3))
+    turned = np.where(finite[:, None], so3.quaternion(np.eye(3)), np.nan)
     wrong = Fault(
         "matrix not a rotation",
         ~is_rotation(matrix),
@@ -79,23 +76,6 @@ def _valid_poses(pose: Floats, intake: Intake) -> tuple[Ints, tuple[DroppedRows,
     )
     good, dropped = valid_rows([*pose_faults(pose[:, :, 3], turned), wrong], intake)
     return np.flatnonzero(good), dropped
-
-
-def _kept_in_order(
-    times: NumberTable, kept: Ints, options: ReadOptions
-) -> tuple[Ints, tuple[DroppedRows, ...], list[str]]:
-    """Kept rows in order of time, each stamp once; what is wrong stands in the times file."""
-    intake = options.intake(lambda row: times.where(int(kept[row])))
-    order, twice, notes = time_order(times.stamp[kept], intake)
-    return order, twice, [f"{times.name}: {note}" for note in notes]
-
-
-def _finite_or_identity(matrix: Floats) -> Floats:
-    return np.where(_is_finite(matrix)[:, None, None], matrix, np.eye(3))
-
-
-def _is_finite(matrix: Floats) -> Bools:
-    return np.logical_and.reduce(np.isfinite(matrix), axis=(-1, -2))
 
 
 def write(track: AnyTrack, path: Path, options: object) -> tuple[Path, ...]:

@@ -25,9 +25,9 @@ import numpy as np
 from smfeval import words
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.atomic import writing
+from smfeval.io.convention import settle_convention
 from smfeval.io.header import GAUSSIAN_FIELDS, Header, header_text, parse_header
 from smfeval.io.options import ReadOptions
-from smfeval.io.settle import settle_convention
 from smfeval.io.source import existing_file, refuse_size
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS

@@ -117,7 +117,7 @@ class ReadOptions:
         TEXT,
         "format of the source (default: recognised)",
         at=(*OF_REFERENCE, *OF_FILES),
-        choices=[name for name, entry in FORMATS.items() if entry.readable],
+        choices=[name for name, entry in FORMATS.items() if entry.reader],
         differs={
             place: {"help": "format of the reference (default: recognised)"}
             for place in OF_REFERENCE

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from smfeval.errors import FormatError
 from smfeval.io.atomic import replacing
+from smfeval.io.convention import SettledConvention, settle_convention
 from smfeval.io.header import Header, parse_header
 from smfeval.io.options import ReadOptions
-from smfeval.io.settle import SettledConvention, settle_convention
 from smfeval.io.source import existing_file, refuse_size
 from smfeval.io.square import LOWER_TRIANGLE, normalisation_notes, square_header
 from smfeval.maths.arrays import Floats, Ints, read_only

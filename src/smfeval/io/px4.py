@@ -196,12 +196,6 @@ def _dropout_remarks(dropouts: Any) -> tuple[str, ...]:
     return (f"the logger lost data: {times}, {words.duration(lost_s)} in all",)
 
 
-def declared_gauge(path: Path, options: ReadOptions) -> str | None:
-    """The gauge of every log: positions about the filter's own origin, headings from north."""
-    del path, options
-    return "fixed"
-
-
 def read(path: Path, options: ReadOptions) -> Track:
     """Read what the filter that flew believed, another instance, or the truth of a simulation."""
     topic, instance = _parse_topic(path, options.topic)

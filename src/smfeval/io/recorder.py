@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike
 from smfeval import words
 from smfeval.errors import OptionError, TrackError
 from smfeval.io.atomic import unwritable
-from smfeval.io.cross import cross_header, cross_row, cross_target, remove_stale
 from smfeval.io.formats import CROSS
 from smfeval.io.header import GAUSSIAN_FIELDS, header_text
-from smfeval.io.text_layout import LAST_STAMP
+from smfeval.io.parsers import LAST_STAMP
+from smfeval.io.square import cross_header, cross_row, cross_target, remove_stale
 from smfeval.maths.arrays import Floats
 from smfeval.maths.stamps import seconds_text
 from smfeval.maths.symmetric import pack_lower

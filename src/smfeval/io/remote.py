@@ -11,7 +11,6 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +18,12 @@ from smfeval import words
 from smfeval.errors import FormatError, SmfevalError
 from smfeval.io.atomic import replacing
 from smfeval.io.progress import report
-from smfeval.io.source import refuse_size
+from smfeval.io.source import process_folder, refuse_size
 
 if TYPE_CHECKING:
     from urllib.parse import SplitResult
 
-URL = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+)://(?P<rest>.*)", re.S)
+URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 TOPIC = re.compile(r"(?P<path>.+):(?P<topic>/[\w/~.\-]*)", re.S)
 FOLDER = "SMFEVAL_CACHE"  # environment: where copies are kept
 VERSION_KEYS = (  # what stores tell of a file that changes with it
@@ -38,16 +37,14 @@ CONNECT_TIMEOUT_S, SILENCE_TIMEOUT_S = 20, 60
 
 def is_url(source: object) -> bool:
     """Whether a source is a URL."""
-    return isinstance(source, str) and URL.fullmatch(source) is not None
+    return isinstance(source, str) and URL.match(source) is not None
 
 
-def split_topic(url: str) -> tuple[str, str | None]:
-    """URL and topic of `s3://bucket/bag.mcap:/topic`."""
-    parts = URL.fullmatch(url)
-    found = None if parts is None else TOPIC.fullmatch(parts["rest"])
-    if parts is None or found is None:
-        return url, None
-    return f"{parts['scheme']}://{found['path']}", found["topic"]
+def split_topic(source: str) -> tuple[str, str | None]:
+    """Path or URL, and topic, of `bag.mcap:/topic` or `s3://bucket/bag.mcap:/topic`."""
+    scheme = URL.match(source)
+    found = TOPIC.fullmatch(source, scheme.end() if scheme else 0)
+    return (source, None) if found is None else (source[: found.end("path")], found["topic"])
 
 
 def shown(url: str) -> str:
@@ -77,9 +74,17 @@ def local_copy(url: str, *, beside: Callable[[Path], Iterable[Path]] = lambda co
     sentence where it cannot be had, or holds more than the limit of reading.
     """
     if url not in _COPIES:
-        copy = _fetch(url, _view_folder(url))
-        for each in beside(copy):
-            _fetch_beside(url, each)
+        folder = process_folder() / _digest(url)[:16]  # its own: names alone may be the same
+        folder.mkdir(exist_ok=True)
+        for old in folder.iterdir():  # of an earlier version
+            old.unlink()
+        copy = _fetch(url, folder)
+        for target in beside(copy):
+            parts = _split(url)
+            parent = parts._replace(query="", fragment="").geturl().rpartition("/")[0]
+            other = f"{parent}/{target.name}{f'?{parts.query}' if parts.query else ''}"
+            if url_exists(other, forbidden=False):
+                _fetch(other, folder)
         _COPIES[url] = copy
     return _COPIES[url]
 
@@ -95,14 +100,6 @@ def local_path(source: str | Path) -> Path:
 def forget_copies() -> None:
     """Look at every URL anew: for a process that outlives a run of a study."""
     _COPIES.clear()
-
-
-def _fetch_beside(url: str, target: Path) -> None:
-    parts = _split(url)
-    folder = parts._replace(query="", fragment="").geturl().rpartition("/")[0]
-    found = f"{folder}/{target.name}{f'?{parts.query}' if parts.query else ''}"
-    if url_exists(found, forbidden=False):
-        _fetch(found, target.parent)
 
 
 def url_exists(url: str, *, forbidden: bool | None = None) -> bool:
@@ -180,10 +177,18 @@ def _download(system: Any, place: str, url: str, target: Path) -> None:
 
 
 def _kept_copy(url: str, told: dict[str, Any]) -> Path | None:
-    """Where the bytes of this version are kept; None where versions cannot be told apart."""
+    """Where the bytes of this version are kept.
+
+    None where versions cannot be told apart, or the folder of copies cannot be made.
+    """
     version = [f"{key}={told[key]}" for key in VERSION_KEYS if told.get(key)]
-    folder = _kept_folder()
-    if not version or folder is None:
+    cache_home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = Path(os.environ.get(FOLDER) or cache_home / "smfeval") / "remote"
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError:
+        return None
+    if not version:
         return None
     return folder / _digest("\n".join([url, str(told.get("size")), *version]))
 
@@ -194,37 +199,6 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _kept_folder() -> Path | None:
-    """The folder of copies, made where it is not; None where it cannot be."""
-    cache_home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = Path(os.environ.get(FOLDER) or cache_home / "smfeval") / "remote"
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    except OSError:
-        return None
-    return folder
-
-
-@cache
-def _process_folder() -> Path:
-    import atexit  # noqa: PLC0415  only for URLs
-    import shutil  # noqa: PLC0415
-    import tempfile  # noqa: PLC0415
-
-    folder = Path(tempfile.mkdtemp(prefix="smfeval-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
-
-
-def _view_folder(url: str) -> Path:
-    """A folder for a URL and what lies beside it; its own, since names alone may be the same."""
-    folder = _process_folder() / _digest(url)[:16]
-    folder.mkdir(exist_ok=True)
-    for each in folder.iterdir():  # of an earlier version
-        each.unlink()
-    return folder
-
-
 def _system(url: str) -> tuple[Any, str]:
     """The file system of a URL, and the place in it."""
     try:
@@ -233,20 +207,17 @@ def _system(url: str) -> tuple[Any, str]:
         raise FormatError(
             f'{shown(url)}: URLs need the extra remote: pip install ".[remote]" in the checkout'
         ) from error
-    scheme = _split(url).scheme.lower()
+    scheme, options = _split(url).scheme.lower(), {}
     try:
-        return url_to_fs(url, **_http_options() if scheme in ("http", "https") else {})
+        if scheme in ("http", "https"):  # no limit on the time of a whole download, but on silence
+            from aiohttp import ClientTimeout  # noqa: PLC0415  an extra
+
+            limits = {"sock_connect": CONNECT_TIMEOUT_S, "sock_read": SILENCE_TIMEOUT_S}
+            options = {"client_kwargs": {"timeout": ClientTimeout(total=None, **limits)}}
+        return url_to_fs(url, **options)
     except ImportError as error:
         package = PACKAGES.get(scheme, "another package")
         raise FormatError(f"{shown(url)}: {scheme}:// needs {package}: pip install it") from error
-
-
-def _http_options() -> dict[str, Any]:
-    """No limit on the time of a whole download, but on silence."""
-    from aiohttp import ClientTimeout  # noqa: PLC0415  an extra
-
-    timeout = ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT_S, sock_read=SILENCE_TIMEOUT_S)
-    return {"client_kwargs": {"timeout": timeout}}
 
 
 @contextmanager

@@ -13,7 +13,7 @@ are identity and marked as unknown, so that right perturbation and world axes ar
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -21,19 +21,13 @@ import numpy as np
 import polars as pl
 
 from smfeval.errors import FormatError, OptionError
-from smfeval.io.geodetic import (
-    ABOUT,
-    LocalPositions,
-    local_from_ecef,
-    local_from_llh,
-    refuse_off_earth,
-)
+from smfeval.io.geodetic import LocalPositions, local_from_ecef, local_from_llh, refuse_off_earth
 from smfeval.io.options import ReadOptions
+from smfeval.io.parsers import DECIMALS
 from smfeval.io.source import BOM, open_input
-from smfeval.io.text_layout import DECIMALS
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
-from smfeval.track import GaussianTrack, Provenance, Track
+from smfeval.track import Provenance, Track
 
 Axes = Literal["llh", "ecef", "baseline"]
 Line = tuple[int, str]
@@ -125,6 +119,15 @@ def read_solution(path: Path) -> Solution:
     stamp = _parse_stamps(words[:, 0], words[:, 1], where)
     values = _parse_numbers(words[:, 2:], where)
     rest = heading.kind.words
+    deviation = values[:, rest + 2 : rest + 8]
+    negative = (deviation[:, :3] < 0).any(axis=1)
+    if negative.any():
+        raise FormatError(f"{where(int(np.argmax(negative)))}: a standard deviation is negative")
+    notes = [  # a row that was commented out is worth a word; other comments are not
+        f"{path}:{number}: a row is commented out; it was left out"
+        for number, text in comments
+        if len(row := _split_words(text.lstrip("%"))) == heading.width and row[-1][-1:].isdigit()
+    ]
     return Solution(
         str(path),
         heading,
@@ -132,9 +135,9 @@ def read_solution(path: Path) -> Solution:
         line,
         stamp,
         _parse_positions(values, words, heading.kind, where),
-        _check_deviations(values[:, rest + 2 : rest + 8], where),
+        deviation,
         words[:, 2 + rest],
-        _commented_row_notes(path, comments, heading.width),
+        tuple(notes),
     )
 
 
@@ -206,7 +209,16 @@ def _row_words(text: pl.Series, heading: Heading, where: Where) -> pl.DataFrame:
 def _parse_stamps(first: pl.Series, second: pl.Series, where: Where) -> Ints:
     """Nanoseconds since 1970 on the file's own time scale, exactly as written."""
     text = first + " " + second
-    stamp = _calendar_stamps(text) if "/" in first[0] else _week_stamps(first, second)
+    if "/" in first[0]:
+        proper = text.set(~text.str.contains(CALENDAR_PATTERN), None)
+        time = proper.str.strptime(pl.Datetime("ns"), "%Y/%m/%d %H:%M:%S%.f", strict=False)
+        stamp = time.dt.epoch("ns")
+    else:
+        week = first.cast(pl.Int64, strict=False)
+        week = week.set(~week.is_between(0, LAST_WEEK), None)
+        exact = second.cast(pl.Decimal(38, DECIMALS), strict=False).to_physical()
+        exact = exact.set(~exact.is_between(0, WEEK_S * NANOSECONDS, closed="left"), None)
+        stamp = (GPS_EPOCH_S + week * WEEK_S) * NANOSECONDS + exact.cast(pl.Int64)
     if stamp.null_count():
         row = stamp.is_null().arg_max() or 0
         raise FormatError(
@@ -214,20 +226,6 @@ def _parse_stamps(first: pl.Series, second: pl.Series, where: Where) -> Ints:
             "year/month/day hour:minute:second or GPS week and seconds are needed"
         )
     return stamp.to_numpy()
-
-
-def _calendar_stamps(text: pl.Series) -> pl.Series:
-    proper = text.set(~text.str.contains(CALENDAR_PATTERN), None)
-    time = proper.str.strptime(pl.Datetime("ns"), "%Y/%m/%d %H:%M:%S%.f", strict=False)
-    return time.dt.epoch("ns")
-
-
-def _week_stamps(week: pl.Series, seconds: pl.Series) -> pl.Series:
-    number = week.cast(pl.Int64, strict=False)
-    exact = seconds.cast(pl.Decimal(38, DECIMALS), strict=False).to_physical()
-    number = number.set(~number.is_between(0, LAST_WEEK), None)
-    exact = exact.set(~exact.is_between(0, WEEK_S * NANOSECONDS, closed="left"), None)
-    return (GPS_EPOCH_S + number * WEEK_S) * NANOSECONDS + exact.cast(pl.Int64)
 
 
 def _parse_numbers(words: pl.DataFrame, where: Where) -> Floats:
@@ -246,38 +244,19 @@ def _parse_numbers(words: pl.DataFrame, where: Where) -> Floats:
 def _parse_positions(
     values: Floats, words: pl.DataFrame, kind: PositionLayout, where: Where
 ) -> Floats:
-    """The three numbers of each position."""
-    if kind.axes != "llh":
-        return values[:, :3]
+    """The three numbers of each position; the sign of an angle is that of its text: -0 is one."""
     position = values[:, :3]
     if not kind.degrees_only:
         south, west = (words[:, at].str.starts_with("-").to_numpy() for at in (2, 5))
-        angles = [_degrees(values[:, :3], south), _degrees(values[:, 3:6], west), values[:, 6]]
-        position = np.stack(angles, axis=-1)
-    refuse_off_earth(position, where)
+        parts = ((values[:, :3], south), (values[:, 3:6], west))
+        angles = [
+            np.where(negative, -1.0, 1.0) * (np.abs(angle) @ [1, 1 / 60, 1 / 3600])
+            for angle, negative in parts
+        ]
+        position = np.stack([*angles, values[:, 6]], axis=-1)
+    if kind.axes == "llh":
+        refuse_off_earth(position, where)
     return position
-
-
-def _degrees(parts: Floats, negative: Floats) -> Floats:
-    """Degrees of (degrees, minutes, seconds); the sign is that of the text, for -0 is one."""
-    return np.where(negative, -1.0, 1.0) * (np.abs(parts) @ [1, 1 / 60, 1 / 3600])
-
-
-def _check_deviations(columns: Floats, where: Where) -> Floats:
-    negative = (columns[:, :3] < 0).any(axis=1)
-    if negative.any():
-        raise FormatError(f"{where(int(np.argmax(negative)))}: a standard deviation is negative")
-    return columns
-
-
-def _commented_row_notes(path: Path, comments: list[Line], width: int) -> tuple[str, ...]:
-    """A row that was commented out is worth a word; other comments are not."""
-    rows = (
-        number
-        for number, text in comments
-        if len(words := _split_words(text.lstrip("%"))) == width and words[-1][-1:].isdigit()
-    )
-    return tuple(f"{path}:{number}: a row is commented out; it was left out" for number in rows)
 
 
 QUALITY_NAMES = {
@@ -290,51 +269,34 @@ FROM_NEU = np.array([[1, 3, 4], [3, 0, 5], [4, 5, 2]])
 FROM_CYCLE = np.array([[0, 3, 5], [3, 1, 4], [5, 4, 2]])
 
 
-def declared_gauge(path: Path, options: ReadOptions) -> str | None:
-    """The gauge of every file of this format."""
-    del path, options
-    return ABOUT.gauge
-
-
 def read(path: Path, options: ReadOptions) -> Track:
     """Read a solution as a position-only belief, or as plain positions if it has no covariance."""
     table = read_solution(path)
-    with np.errstate(invalid="ignore", over="ignore"):  # what is not finite the track refuses
-        local = TO_LOCAL[table.heading.kind.axes](table, options)
-        return _track(table, local, options)
-
-
-def _track(table: Solution, local: LocalPositions, options: ReadOptions) -> Track:
-    pose = local.pose
+    belief = table.deviation.any()
     provenance = Provenance(
-        table.name, "RTKLIB", notes=table.notes, remarks=(local.note, *_notes(table))
+        table.name,
+        "RTKLIB",
+        "position only, in world axes" if belief else None,
+        notes=table.notes,
+        remarks=_remarks(table),
     )
-    intake = options.intake(table.where)
-    about = local.about()
-    if not table.deviation.any():
-        plain = Track(table.stamp, *pose, about=about, provenance=provenance, intake=intake)
-        return plain.with_notes(
-            "every standard deviation is zero: no belief, positions alone were read"
-        )
-    return GaussianTrack(
-        table.stamp,
-        *pose,
-        local.belief,
-        about=about,
-        provenance=replace(provenance, convention="position only, in world axes"),
-        intake=intake,
+    with np.errstate(invalid="ignore", over="ignore"):  # what is not finite the track refuses
+        local = _local_positions(table, options)
+        track = local.track(table.stamp, provenance, options.intake(table.where))
+    if belief:
+        return track
+    return track.with_notes(
+        "every standard deviation is zero: no belief, positions alone were read"
     )
 
 
-def _local_from_llh(table: Solution, options: ReadOptions) -> LocalPositions:
-    return local_from_llh(table.position, _covariance(table, FROM_NEU), options)
-
-
-def _local_from_ecef(table: Solution, options: ReadOptions) -> LocalPositions:
-    return local_from_ecef(table.position, _covariance(table, FROM_CYCLE), options)
-
-
-def _local_from_baseline(table: Solution, options: ReadOptions) -> LocalPositions:
+def _local_positions(table: Solution, options: ReadOptions) -> LocalPositions:
+    axes = table.heading.kind.axes
+    index = FROM_NEU if axes == "llh" else FROM_CYCLE
+    covariance = (np.sign(table.deviation) * table.deviation**2)[:, index]  # in the file's axes
+    if axes != "baseline":
+        convert = local_from_llh if axes == "llh" else local_from_ecef
+        return convert(table.position, covariance, options)
     if options.origin is not None:
         raise OptionError(
             f"{table.name}: baselines start at the base station; option origin cannot move them"
@@ -342,35 +304,20 @@ def _local_from_baseline(table: Solution, options: ReadOptions) -> LocalPosition
     known = next((text for _, text in table.comments if "ref pos" in text), "")
     place = f" at {known.partition(':')[2].strip()}" if known else ""
     note = f"east-north-up axes about the base station{place}"
-    return LocalPositions(table.position, _covariance(table, FROM_CYCLE), note)
+    return LocalPositions(table.position, covariance, note)
 
 
-TO_LOCAL = {"llh": _local_from_llh, "ecef": _local_from_ecef, "baseline": _local_from_baseline}
-
-
-def _covariance(table: Solution, index: Ints) -> Floats:
-    """Covariances in the axes of the file, from roots with a sign. (n, 3, 3)."""
-    return (np.sign(table.deviation) * table.deviation**2)[:, index]
-
-
-def _notes(table: Solution) -> tuple[str, ...]:
+def _remarks(table: Solution) -> tuple[str, ...]:
     """Time scale, datum, quality and unused columns in words."""
     scale = f"stamps count {table.heading.scale} from 1970; no leap seconds were applied"
-    unused = " ".join(("ns", *table.heading.names[11:]))
-    return (scale, *_datum_notes(table), _quality_note(table), f"columns not used: {unused}")
-
-
-def _datum_notes(table: Solution) -> tuple[str, ...]:
-    """A note if latitude, longitude and height mean something else than on WGS 84's ellipsoid."""
-    found = re.search(r"lat/lon/height=(\w+/\w+)", " ".join(text for _, text in table.comments))
-    if found is None or found[1] == "WGS84/ellipsoidal":
-        return ()
-    return (f"positions are {found[1]}; they were read as WGS84/ellipsoidal",)
-
-
-def _quality_note(table: Solution) -> str:
+    comments = " ".join(text for _, text in table.comments)
+    found = re.search(r"lat/lon/height=(\w+/\w+)", comments)
+    datum: tuple[str, ...] = ()
+    if found is not None and found[1] != "WGS84/ellipsoidal":
+        datum = (f"positions are {found[1]}; they were read as WGS84/ellipsoidal",)
     counts = table.quality.value_counts(sort=True).rows()
-    words = (
+    kinds = (
         f"{count} {QUALITY_NAMES.get(flag, f'of unknown quality {flag}')}" for flag, count in counts
     )
-    return f"quality: {', '.join(words)}"
+    unused = " ".join(("ns", *table.heading.names[11:]))
+    return scale, *datum, f"quality: {', '.join(kinds)}", f"columns not used: {unused}"

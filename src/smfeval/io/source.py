@@ -70,11 +70,8 @@ def _look_up(path: Path, question: Callable[[], bool]) -> bool:
     try:
         return question()
     except OSError as error:
-        name = (
-            str(path)
-            if len(str(path)) <= LONGEST_SHOWN_NAME
-            else f"{str(path)[:LONGEST_SHOWN_NAME]}..."
-        )
+        name = str(path)
+        name = name if len(name) <= LONGEST_SHOWN_NAME else f"{name[:LONGEST_SHOWN_NAME]}..."
         raise FormatError(f"{name}: cannot be read ({error.strerror or error})") from error
 
 
@@ -94,16 +91,22 @@ STANDARD_INPUT = "-"
 
 
 @cache
-def standard_input() -> Path:
-    """A copy of what comes on standard input, which can be read but once; gone with the process."""
+def process_folder() -> Path:
+    """A folder for copies of what is no file; gone with the process."""
     import shutil  # noqa: PLC0415  brings packers along, and reading files does not need it
     import tempfile  # noqa: PLC0415
 
-    if sys.stdin is None or sys.stdin.isatty():
-        raise FormatError(f"{STANDARD_INPUT}: nothing is piped to standard input")
     folder = Path(tempfile.mkdtemp(prefix="smfeval-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    path, size = folder / "stdin", 0
+    return folder
+
+
+@cache
+def standard_input() -> Path:
+    """A copy of what comes on standard input, which can be read but once."""
+    if sys.stdin is None or sys.stdin.isatty():
+        raise FormatError(f"{STANDARD_INPUT}: nothing is piped to standard input")
+    path, size = process_folder() / "stdin", 0
     try:
         with path.open("wb") as copy:
             while data := sys.stdin.buffer.read(COPIED_BYTES):
@@ -275,3 +278,8 @@ def bare_name(path: Path) -> str:
     """The name of a file without .gz and then without its ending: `a` of `a.kitti.gz`."""
     name = re.sub(r"\.gz$", "", path.name, flags=re.IGNORECASE)
     return name.rpartition(".")[0] or name
+
+
+def is_gzip_name(path: Path) -> bool:
+    """Whether a file of this name is to be gzipped."""
+    return path.suffix.lower() == ".gz"

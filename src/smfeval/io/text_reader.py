@@ -7,35 +7,114 @@ line, which also finds the line to blame.
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from gzip import GzipFile
 from io import SEEK_CUR
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from smfeval import words
 from smfeval.errors import FormatError
-from smfeval.io.parsers import Parser, choose_parser
-from smfeval.io.source import BOM, HEADER_BYTES, LINE_BYTES, NO_ROW, is_binary, open_input
-from smfeval.io.text_layout import (
-    HeaderLine,
+from smfeval.io.parsers import (
     Layout,
-    NumberTable,
-    ParsedRows,
-    RowBlock,
+    PackedColumns,
+    Parser,
     RowFormat,
+    choose_parser,
     invalid_stamp_reason,
 )
-from smfeval.maths.arrays import Floats, read_only
+from smfeval.io.source import BOM, HEADER_BYTES, LINE_BYTES, NO_ROW, is_binary, open_input
+from smfeval.maths.arrays import Floats, Ints, read_only
+from smfeval.maths.se3 import Pose
+from smfeval.maths.stamps import seconds_text
+from smfeval.track import About, DroppedRows, GaussianTrack, Intake, Provenance, Track
+from smfeval.track.row_checks import covariance_faults, valid_rows
 
+if TYPE_CHECKING:
+    from smfeval.io.convention import SettledConvention
+    from smfeval.io.options import ReadOptions
+
+HeaderLine = tuple[int, str]
 CHUNK_BYTES = 8 * 2**20  # stays in a last-level cache, and is much beside the cost of a call
 THREADED_BYTES = 4 * CHUNK_BYTES  # a smaller file is read before a second thread is of use
 COUNTED_BYTES = 2**18
 NEW_LINE = b"\n"
 LONG_LINE = f"a line is longer than {words.byte_size(LINE_BYTES)}; rows of numbers are shorter"
 NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.I)
+
+
+@dataclass(frozen=True)
+class RowBlock:
+    """Consecutive rows: their stamps, their other columns, and their lines."""
+
+    stamp: Ints
+    columns: list[Floats]
+    line: range | list[int]
+
+
+@dataclass(frozen=True)
+class NumberTable:
+    """The rows of a file. `where` names a row to the user."""
+
+    name: str
+    header: tuple[HeaderLine, ...]
+    blocks: tuple[RowBlock, ...]
+    matrices: Floats  # (n, d, d) of the packed columns, if the layout has any
+    notes: tuple[str, ...]
+    cut: bool  # the last line was left out because the file ends in the middle of it
+
+    def __len__(self) -> int:
+        return sum(len(block.stamp) for block in self.blocks)
+
+    @property
+    def stamp(self) -> Ints:
+        """Nanoseconds. (n,), or (n, stamps) where a row has several."""
+        return read_only(np.concatenate([block.stamp for block in self.blocks]))
+
+    @property
+    def width(self) -> int:
+        """Columns of a row, the stamp included and packed ones left out."""
+        return len(self.blocks[0].columns) + 1
+
+    def columns(self, start: int, stop: int) -> Floats:
+        """Columns start to stop, counted with the last stamp as 0. (n, stop - start)."""
+        out = np.empty((len(self), stop - start))
+        for rows, block in self._block_slices():
+            for to, column in enumerate(block.columns[start - 1 : stop - 1]):
+                out[rows, to] = column
+        return read_only(out)
+
+    def symmetric_matrices(self, start: int, index: Ints) -> Floats:
+        """Symmetric matrices from packed columns: entry (i, j) is column start + index[i, j]."""
+        packed, out = PackedColumns(start, index), np.empty((len(self), *index.shape))
+        for rows, block in self._block_slices():
+            packed.unpack(block.columns[start - 1 :], out[rows])
+        return read_only(out)
+
+    def _block_slices(self) -> Iterator[tuple[slice, RowBlock]]:
+        """Each block, and which rows it has."""
+        start = 0
+        for block in self.blocks:
+            yield slice(start, start + len(block.stamp)), block
+            start += len(block.stamp)
+
+    def without_last(self) -> "NumberTable":
+        """All rows but the last."""
+        *others, last = self.blocks
+        shorter = RowBlock(
+            last.stamp[:-1], [column[:-1] for column in last.columns], last.line[:-1]
+        )
+        return replace(self, blocks=(*others, shorter), matrices=self.matrices[:-1])
+
+    def where(self, row: int) -> str:
+        """File and line of a row."""
+        for block in self.blocks:
+            if row < len(block.stamp):
+                return f"{self.name}:{block.line[row]}"
+            row -= len(block.stamp)
+        raise IndexError(row)
 
 
 def read_numbers(path: Path, layout: Layout) -> NumberTable:
@@ -90,31 +169,29 @@ def _read_header_lines(path: Path, stream: IO[bytes]) -> tuple[list[str], bytes]
 
 
 def _line_chunks(path: Path, first: bytes, stream: IO[bytes]) -> Iterator[bytes]:
-    """The rest of a file in chunks that end with a line."""
-    chunk = first + _read_chunk(path, stream)
-    while chunk:
+    """The first line and the rest of a file, in chunks that end with a line."""
+
+    def rest_of_line() -> bytes:
+        rest = stream.readline(LINE_BYTES + 1)
+        if len(rest) > LINE_BYTES:
+            raise FormatError(f"{path}: {LONG_LINE}")
+        return rest
+
+    while True:
+        if isinstance(stream, GzipFile):
+            chunk = stream.read(CHUNK_BYTES)
+            chunk = chunk if chunk.endswith(NEW_LINE) else chunk + rest_of_line()
+        else:  # look ahead for the end of the line, and read at one go
+            start = stream.tell()
+            stream.seek(CHUNK_BYTES, SEEK_CUR)
+            beyond = len(rest_of_line())
+            stream.seek(start)
+            chunk = stream.read(CHUNK_BYTES + beyond)
+        chunk, first = first + chunk, b""
+        if not chunk:
+            return
         yield chunk
         del chunk  # so that the next may take its memory
-        chunk = _read_chunk(path, stream)
-
-
-def _read_chunk(path: Path, stream: IO[bytes]) -> bytes:
-    """About a chunk more, to the end of a line; at one go where one can look ahead for that end."""
-    if isinstance(stream, GzipFile):
-        chunk = stream.read(CHUNK_BYTES)
-        return chunk if chunk.endswith(NEW_LINE) else chunk + _rest_of_line(path, stream)
-    start = stream.tell()
-    stream.seek(CHUNK_BYTES, SEEK_CUR)
-    beyond = len(_rest_of_line(path, stream))
-    stream.seek(start)
-    return stream.read(CHUNK_BYTES + beyond)
-
-
-def _rest_of_line(path: Path, stream: IO[bytes]) -> bytes:
-    rest = stream.readline(LINE_BYTES + 1)
-    if len(rest) > LINE_BYTES:
-        raise FormatError(f"{path}: {LONG_LINE}")
-    return rest
 
 
 def _map_ahead(function: Callable[[bytes], RowBlock], items: Iterator[bytes]) -> Iterator[RowBlock]:
@@ -166,18 +243,32 @@ class _Reader:
         self.expected = 0  # rows in all, guessed by the first chunk
         self.notes: list[str] = []
         self.cut = False
-        self.parse: Parser | None = None  # chosen by the first chunk
-        self.form = RowFormat(layout, _separator(first), self._row_width(first))
-        if self.form.separator == "," and not layout.commas:
-            self.notes.append(f"{path}: columns are separated by commas; read as such")
+        self.parser: Parser | None = None  # chosen by the first chunk
         self.matrices = GrowingArray(layout.packed.index.shape if layout.packed else ())
+
+        width = len(_split_words(first))
+        if width not in layout.columns:
+            needed = layout.allowed_counts()
+            raise FormatError(f"{path}:{line}: {width} columns; {needed} are needed")
+        tabs = b"\t" in first and b" " not in first.strip()
+        separator = "," if b"," in first else "\t" if tabs else " "
+        self.form = RowFormat(layout, separator, width)
+        if separator == "," and not layout.commas:
+            self.notes.append(f"{path}: columns are separated by commas; read as such")
 
     def parse_block(self, text: bytes) -> RowBlock:
         """Rows of one chunk of whole lines, all columns."""
         text = text if text.endswith(NEW_LINE) else self._end_last_line(text)
-        (stamp, columns), line = self._parse_rows(text)
-        self.expected = self.expected or len(stamp) * self.size // max(len(text), 1)
-        return RowBlock(stamp, columns, line)
+        first_line, count = self.line, _count_lines(text)
+        self.line += count
+        self.parser = self.parser or choose_parser(text)
+        rows, line = self.parser(text, self.form), range(first_line, self.line)
+        if rows is None or len(rows[0]) != count:
+            block = self._parse_line_by_line(text, first_line, self.parser)
+        else:
+            block = RowBlock(*rows, line)
+        self.expected = self.expected or len(block.stamp) * self.size // max(len(text), 1)
+        return block
 
     def take_block(self, block: RowBlock) -> RowBlock:
         """The rows without their packed matrices, which are poured onto their pile."""
@@ -188,66 +279,44 @@ class _Reader:
         packed.unpack(block.columns[packed.start - 1 :], matrices)
         return replace(block, columns=block.columns[: packed.start - 1])
 
-    def _parse_rows(self, text: bytes) -> tuple[ParsedRows, range | list[int]]:
-        """What is read, and the line of each row."""
-        first_line, lines = self.line, _count_lines(text)
-        self.line += lines
-        self.parse = self.parse or choose_parser(text)
-        rows = self.parse(text, self.form)
-        if rows is None or len(rows[0]) != lines:
-            return self._parse_line_by_line(text, first_line, self.parse)
-        return rows, range(first_line, self.line)
-
-    def _parse_line_by_line(
-        self, text: bytes, first_line: int, parser: Parser
-    ) -> tuple[ParsedRows, list[int]]:
+    def _parse_line_by_line(self, text: bytes, first_line: int, parser: Parser) -> RowBlock:
         """The slow way: every line stripped, split, checked and joined again."""
         tidy: list[bytes] = []
         numbers: list[int] = []
         for number, line in enumerate(text.splitlines(), start=first_line):
-            if not line.strip():
-                continue
             if line.lstrip().startswith(b"#"):
-                self._refuse_header(line, number)
+                if self.layout.one_header and line.lstrip().startswith(b"#%"):
+                    raise FormatError(
+                        f"{self.path}:{number}: a header line after the first row; are these two "
+                        "files in one?"
+                    )
                 self.note_comment(line, number)
-                continue
-            tidy.append(self._check_row(line, number))
-            numbers.append(number)
+            elif line.strip():
+                tidy.append(self._check_row(line, number))
+                numbers.append(number)
         rows = parser(b"".join(tidy), self.form)
         if rows is None or len(rows[0]) != len(tidy):
             unread = (at for at, row in enumerate(tidy) if parser(row, self.form) is None)
             raise FormatError(f"{self.path}:{numbers[next(unread, 0)]}: the row cannot be read")
-        return rows, numbers
+        return RowBlock(*rows, numbers)
 
     def _check_row(self, line: bytes, number: int) -> bytes:
-        words = _split_words(line)
+        """The row with single separators; what is wrong with it is named."""
+        words, place = _split_words(line), f"{self.path}:{number}"
         if len(words) != self.form.width:
             raise FormatError(
-                f"{self.path}:{number}: {len(words)} columns; "
-                f"{self.layout.allowed_counts()} are needed"
+                f"{place}: {len(words)} columns; {self.layout.allowed_counts()} are needed"
                 + (f", and line {number - 1} has {self.form.width}" if number > 1 else "")
             )
         for column, word in enumerate(words, start=1):
             if not NUMBER.fullmatch(word):
                 shown = word[:40].decode("utf-8", errors="replace")
-                raise FormatError(
-                    f"{self.path}:{number}: column {column} is {shown!r}, which is not a number"
-                )
+                raise FormatError(f"{place}: column {column} is {shown!r}, which is not a number")
         for word in words[: self.layout.stamps]:
-            self._refuse_stamp(word.decode(), number)
-        return self.form.separator.encode().join(words) + b"\n"
-
-    def _refuse_stamp(self, word: str, number: int) -> None:
-        reason = invalid_stamp_reason(word, self.layout.unit)
-        if reason is not None:
-            raise FormatError(f"{self.path}:{number}: {reason}")
-
-    def _refuse_header(self, line: bytes, number: int) -> None:
-        if self.layout.one_header and line.lstrip().startswith(b"#%"):
-            raise FormatError(
-                f"{self.path}:{number}: a header line after the first row; are these two files "
-                "in one?"
-            )
+            reason = invalid_stamp_reason(word.decode(), self.layout.unit)
+            if reason is not None:
+                raise FormatError(f"{place}: {reason}")
+        return self.form.separator.encode().join(words) + NEW_LINE
 
     def note_comment(self, line: bytes, number: int) -> None:
         """A row that was commented out is worth a word; other comments are not."""
@@ -271,28 +340,73 @@ class _Reader:
         self.notes.append(f"{place}: the file ends in the middle of a row; it was left out")
         return text[:end]
 
-    def _row_width(self, first: bytes) -> int:
-        width = len(_split_words(first))
-        if width not in self.layout.columns:
-            raise FormatError(
-                f"{self.path}:{self.line}: {width} columns; {self.layout.allowed_counts()} "
-                "are needed"
-            )
-        return width
-
 
 def _count_lines(text: bytes) -> int:
-    """Faster than `bytes.count`, where parts stay in cache."""
+    """Parts that stay in cache are counted four times as fast as by `bytes.count`."""
     codes = np.frombuffer(text, np.uint8)
     parts = (codes[at : at + COUNTED_BYTES] for at in range(0, len(codes), COUNTED_BYTES))
     return sum(int(np.count_nonzero(part == ord(NEW_LINE))) for part in parts)
 
 
-def _separator(line: bytes) -> str:
-    if b"," in line:
-        return ","
-    return "\t" if b"\t" in line and b" " not in line.strip() else " "
-
-
 def _split_words(line: bytes) -> list[bytes]:
     return [word.strip() for word in line.split(b",")] if b"," in line else line.split()
+
+
+def track_of_rows(
+    numbers: NumberTable,
+    kind: str,
+    options: "ReadOptions",
+    *,
+    pose: Pose | None = None,
+    covariance: Floats | None = None,
+    settled: "SettledConvention | None" = None,
+    rows: Ints | None = None,
+    **more: Any,
+) -> Track:
+    """The poses of a table, or its beliefs where covariances are given.
+
+    Without `pose`, columns 1 to 7 are position and quaternion. `covariance` is that of the right
+    perturbation, `settled` says how it was read. `rows` are those to take, None: all of them.
+    `more` is about, notes, remarks and dropped, of the track.
+    """
+    where = numbers.where if rows is None else lambda row: numbers.where(int(rows[row]))
+    taken = slice(None) if rows is None else rows
+    position, rotation = pose or (numbers.columns(1, 4), numbers.columns(4, 8))
+    arrays: list[Any] = [numbers.stamp[taken], position[taken], rotation[taken]]
+    arrays += [] if covariance is None else [covariance[taken]]
+    notes = numbers.notes + more.pop("notes", ()) + (settled.notes if settled else ())
+    about = more.pop("about", About())
+    provenance = Provenance(
+        numbers.name, kind, settled.words if settled else None, notes=notes, **more
+    )
+    make = Track if covariance is None else GaussianTrack
+    return make(*arrays, about=about, provenance=provenance, intake=options.intake(where))
+
+
+PAIRED_GAP_NS = 1_000  # stamps of one row in two files may differ by a microsecond
+
+
+def refuse_other_count(beside: NumberTable, main: NumberTable, what: str) -> None:
+    """Raise if the second file does not have one row for each row of the first."""
+    if len(beside) != len(main):
+        raise FormatError(
+            f"{beside.name}: {len(beside)} {what} for {len(main)} poses in {main.name}; "
+            "one for each is needed"
+        )
+
+
+def refuse_other_stamps(beside: NumberTable, main: NumberTable) -> None:
+    """Raise where the stamps of two files of the same length differ."""
+    apart = np.abs(beside.stamp - main.stamp) > PAIRED_GAP_NS
+    if apart.any():
+        row = int(np.argmax(apart))
+        raise FormatError(
+            f"{beside.where(row)}: stamp {seconds_text(int(beside.stamp[row]))} does not match "
+            f"{seconds_text(int(main.stamp[row]))} at {main.where(row)} within a microsecond"
+        )
+
+
+def valid_sidecar_rows(covariance: Floats, intake: Intake) -> tuple[Ints, tuple[DroppedRows, ...]]:
+    """Rows whose covariance is one. A bad one is named by its line in the second file."""
+    good, dropped = valid_rows(covariance_faults(covariance), intake)
+    return np.flatnonzero(good), dropped

@@ -1,98 +1,108 @@
-"""TUM: `stamp tx ty tz qx qy qz qw`, poses alone or with a covariance file beside them.
+"""TUM: `stamp tx ty tz qx qy qz qw`, poses alone or with their covariances.
 
+These stand in a file beside the poses, or behind them in the same row (wide TUM, no header).
 The covariance file (sidecar) has rows `stamp c11 c21 c22 ... c66`, one for each pose, matched one
-to one by stamp within a microsecond; it may declare TANGENT_CONVENTION and TANGENT_ORDER.
+to one by stamp within a microsecond; it may declare TANGENT_CONVENTION and TANGENT_ORDER. A row of
+wide TUM has the 21 numbers of the lower triangle, which are what is written, or all 36, row by row.
+
+A covariance stands in the order of the pose's columns, position first, whatever the order inside
+the estimator that it came from.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from smfeval.errors import OptionError
 from smfeval.io.atomic import row_slices, table, write_rows, writing
-from smfeval.io.header import CONVENTION_WORDS, ORDER_WORDS, parse_fields
-from smfeval.io.options import ReadOptions
-from smfeval.io.settle import settle_convention
+from smfeval.io.convention import CONVENTIONS, from_right, settle_convention
+from smfeval.io.formats import FileHead
+from smfeval.io.header import Header, parse_fields
+from smfeval.io.options import ReadOptions, WriteOptions
+from smfeval.io.parsers import Layout, PackedColumns
+from smfeval.io.source import read_head
 from smfeval.io.square import LOWER_TRIANGLE
-from smfeval.io.text_layout import (
-    Layout,
+from smfeval.io.text_reader import (
     NumberTable,
-    PackedColumns,
+    read_numbers,
     refuse_other_count,
     refuse_other_stamps,
+    track_of_rows,
     valid_sidecar_rows,
 )
-from smfeval.io.text_reader import read_numbers
-from smfeval.schema import Order
-from smfeval.track import About, AnyTrack, GaussianTrack, ParticleTrack, Provenance, Track
+from smfeval.maths.symmetric import pack_lower
+from smfeval.schema import ORDERS, Order
+from smfeval.track import About, AnyTrack, GaussianTrack, ParticleTrack, Track
+
+if TYPE_CHECKING:
+    import polars as pl
 
 POSITIONS_ONLY = "all quaternions are 0 0 0 0; taken as positions without orientation"
 LAYOUT = Layout({8: "stamp tx ty tz qx qy qz qw"})
 SIDECAR_LAYOUT = Layout(
     {22: "stamp and 21 covariance numbers"}, tail="drop", packed=PackedColumns(1, LOWER_TRIANGLE)
 )
+WIDE_COLUMNS = {
+    29: "stamp, pose and 21 covariance numbers",
+    44: "stamp, pose and 36 covariance numbers",
+}
+WHOLE_MATRIX = np.arange(36).reshape(6, 6)
 IMPLIED_CONVENTION: tuple[None, Order] = (None, "translation-first")  # as the columns of the poses
 
 
-def read(path: Path, options: ReadOptions) -> AnyTrack:
+def read(path: Path, options: ReadOptions) -> Track:
     """Read poses, with their covariances if a sidecar is named."""
     numbers = read_numbers(path, LAYOUT)
     if options.covariance is not None:
         return _read_with_sidecar(numbers, options.covariance, options)
-    rotation, notes, about = numbers.columns(4, 8), numbers.notes, About()
-    if not rotation.any():  # written so by total stations: all rows, or it is a fault
-        rotation, about = np.tile([0.0, 0.0, 0.0, 1.0], (len(numbers), 1)), About(oriented=False)
-        notes = (*notes, POSITIONS_ONLY)
-    return Track(
-        numbers.stamp,
-        numbers.columns(1, 4),
-        rotation,
-        about=about,
-        provenance=Provenance(numbers.name, "TUM", notes=notes),
-        intake=options.intake(numbers.where),
+    position, rotation = numbers.columns(1, 4), numbers.columns(4, 8)
+    if rotation.any():
+        return track_of_rows(numbers, "TUM", options, pose=(position, rotation))
+    unknown = np.tile([0.0, 0.0, 0.0, 1.0], (len(numbers), 1))  # as total stations write it
+    about, notes = About(oriented=False), (POSITIONS_ONLY,)
+    return track_of_rows(
+        numbers, "TUM", options, pose=(position, unknown), about=about, notes=notes
     )
 
 
-def _read_with_sidecar(numbers: NumberTable, path: Path, options: ReadOptions) -> GaussianTrack:
+def _read_with_sidecar(numbers: NumberTable, path: Path, options: ReadOptions) -> Track:
     beside = read_numbers(path, SIDECAR_LAYOUT)
-    settled = settle_convention(
-        options, declared=_declared_convention(path, beside), implied=IMPLIED_CONVENTION
-    )
-    numbers, notes = _without_cut_pose(numbers, beside)
+    declared = Header(parse_fields(str(path), beside.header)).convention
+    settled = settle_convention(options, declared=declared, implied=IMPLIED_CONVENTION)
+    notes = beside.notes
+    if beside.cut and len(numbers) == len(beside) + 1:
+        place = numbers.where(len(numbers) - 1)
+        notes = (*notes, f"{place}: its covariance is cut off; it was left out")
+        numbers = numbers.without_last()
     refuse_other_count(beside, numbers, "covariances")
     refuse_other_stamps(beside, numbers)
-    covariance = beside.matrices
-    kept, dropped = valid_sidecar_rows(covariance, options.intake(beside.where))
-    pose = numbers.columns(1, 4)[kept], numbers.columns(4, 8)[kept]
-    return GaussianTrack(
-        numbers.stamp[kept],
-        *pose,
-        settled.to_right(covariance[kept], pose),
-        provenance=Provenance(
-            numbers.name,
-            f"TUM with covariances from {path}",
-            settled.words,
-            dropped,
-            numbers.notes + beside.notes + notes + settled.notes,
-        ),
-        intake=options.intake(lambda row: numbers.where(int(kept[row]))),
+    kept, dropped = valid_sidecar_rows(beside.matrices, options.intake(beside.where))
+    pose = numbers.columns(1, 4), numbers.columns(4, 8)
+    return track_of_rows(
+        numbers,
+        f"TUM with covariances from {path}",
+        options,
+        pose=pose,
+        covariance=settled.to_right(beside.matrices, pose),
+        settled=settled,
+        rows=kept,
+        notes=notes,
+        dropped=dropped,
     )
 
 
-def _declared_convention(path: Path, beside: NumberTable) -> tuple[str | None, Order | None]:
-    """Convention and block order that the sidecar declares."""
-    fields = parse_fields(str(path), beside.header)
-    side = CONVENTION_WORDS.get(fields.get("TANGENT_CONVENTION", ""))
-    return side, ORDER_WORDS.get(fields.get("TANGENT_ORDER", ""))
-
-
-def _without_cut_pose(
-    numbers: NumberTable, beside: NumberTable
-) -> tuple[NumberTable, tuple[str, ...]]:
-    """Leave out a last pose whose covariance was cut off by the end of the sidecar."""
-    if not beside.cut or len(numbers) != len(beside) + 1:
-        return numbers, ()
-    place = numbers.where(len(numbers) - 1)
-    return numbers.without_last(), (f"{place}: its covariance is cut off; it was left out",)
+def read_wide(path: Path, options: ReadOptions) -> Track:
+    """Read poses and covariances; the convention comes from the options or a preset."""
+    whole = len(FileHead(path, read_head(path)).first_row) == 44
+    packed = PackedColumns(8, WHOLE_MATRIX if whole else LOWER_TRIANGLE)
+    columns = {44: WIDE_COLUMNS[44]} if whole else WIDE_COLUMNS
+    numbers = read_numbers(path, Layout(columns, tail="drop", packed=packed))
+    settled = settle_convention(options, implied=IMPLIED_CONVENTION)
+    pose = numbers.columns(1, 4), numbers.columns(4, 8)
+    right = settled.to_right(numbers.matrices, pose)
+    return track_of_rows(numbers, "wide TUM", options, pose=pose, covariance=right, settled=settled)
 
 
 def write(track: AnyTrack, path: Path, options: object) -> tuple[Path, ...]:
@@ -104,3 +114,21 @@ def write(track: AnyTrack, path: Path, options: object) -> tuple[Path, ...]:
         rows = (table(poses.stamp[part], pose[part]) for part in row_slices(len(poses)))
         write_rows(stream, rows, len(poses))
     return (path,)
+
+
+def write_wide(track: AnyTrack, path: Path, options: WriteOptions) -> tuple[Path, ...]:
+    """Write poses and covariances in the convention asked for."""
+    belief = track.moments if isinstance(track, ParticleTrack) else track
+    if not isinstance(belief, GaussianTrack):
+        raise OptionError(f"{path}: wide TUM needs covariances; the track has none")
+    with writing(path) as stream:
+        write_rows(stream, _wide_tables(belief, options), len(belief))
+    return (path,)
+
+
+def _wide_tables(belief: GaussianTrack, options: WriteOptions) -> "Iterator[pl.DataFrame]":
+    convention, order = CONVENTIONS[options.convention or "right"], options.order or ORDERS[0]
+    for part in row_slices(len(belief)):
+        pose = belief.position[part], belief.rotation[part]
+        packed = pack_lower(from_right(belief.covariance[part], pose, convention, order))
+        yield table(belief.stamp[part], np.concatenate([*pose, packed], axis=1))

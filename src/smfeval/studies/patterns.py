@@ -7,7 +7,7 @@ from glob import escape, glob
 from pathlib import Path
 
 from smfeval.errors import OptionError
-from smfeval.io import TOPIC, remote
+from smfeval.io import remote
 from smfeval.io.source import is_file
 from smfeval.schema import suggest_word
 from smfeval.studies.plan import Plan, PlannedTrack
@@ -93,8 +93,8 @@ def source_file(source: str) -> Path:
 
 def _split_topic(source: str) -> tuple[str, str]:
     """Path and `:/topic`, which may be empty."""
-    match = TOPIC.fullmatch(source)
-    return (source, "") if match is None else (match["path"], f":{match['topic']}")
+    path, topic = remote.split_topic(source)
+    return path, "" if topic is None else f":{topic}"
 
 
 def _is_source(path: Path) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from smfeval.errors import FormatError
+from smfeval.io.convention import Choice, SettledConvention, choose, settle_convention
 from smfeval.io.options import ReadOptions
 from smfeval.io.presets import preset_named
 from smfeval.io.ros.bag import Bag, Topic
@@ -18,7 +19,6 @@ from smfeval.io.ros.topics import (
     is_filled,
     lag_notes,
 )
-from smfeval.io.settle import Choice, SettledConvention, choose, settle_convention
 from smfeval.maths import se3
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS

@@ -21,7 +21,8 @@ import numpy as np
 from smfeval.errors import OptionError
 from smfeval.io.atomic import replacing, row_slices, unwritable
 from smfeval.io.convention import CONVENTIONS, from_right
-from smfeval.io.geodetic import ABOUT, GeodeticTrack, geodetic_track, is_of_fixes
+from smfeval.io.geodetic import ABOUT, is_of_fixes
+from smfeval.io.maps import GeodeticTrack, geodetic_track
 from smfeval.io.progress import report
 from smfeval.maths.stamps import NANOSECONDS, seconds_text
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track

@@ -1,0 +1,372 @@
+"""Streams of GNSS receivers, UBX of u-blox and NMEA 0183: fixes with a covariance.
+
+A stream is what came over a wire: a message that is cut off or whose checksum is wrong is left out
+and counted, for the others stand by themselves. Other protocols in the stream are skipped. Read by
+pyubx2 and pynmeagps (extra `gnss`).
+
+**UBX.** NAV-COV has the covariance of the position in north, east, down (m^2), joined to the fix
+(NAV-PVT) of the same iTOW. Without it there are hAcc and vAcc of NAV-PVT: hAcc = sqrt(NN + EE) is
+radial, so that an axis has hAcc / sqrt 2, and nothing is known of correlations. Positions are of
+the antenna, rounded to 1e-7 degrees (1.1 cm) and 1 mm; heights are above the ellipsoid.
+
+**NMEA.** Fixes are GGA or GNS with the standard deviations of GST of the same time: those of
+latitude, longitude and altitude (m), and an error ellipse, two axes and the bearing of the larger
+one. Where the ellipse is of the same size as the two standard deviations it adds their correlation,
+
+    C_NE = (major^2 - minor^2) sin o cos o, scaled so that NN and EE are those of lat and lon;
+
+where it is not (receivers are known whose axes are of 95 %), the covariance is a diagonal.
+Altitudes are above sea level; with the separation of the geoid they are above the ellipsoid.
+Times have no date: it is that of RMC or ZDA.
+"""
+
+import io
+from bisect import bisect
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from smfeval.errors import FormatError
+from smfeval.io.geodetic import Fixes
+from smfeval.io.options import ReadOptions
+from smfeval.io.source import import_extra, open_input
+from smfeval.maths.arrays import Bools, Floats
+from smfeval.maths.stamps import NANOSECONDS
+from smfeval.track import DroppedRows, Track
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+UTC_REMARK = "stamps are UTC; no leap seconds were applied"
+ELLIPSOID_REMARK = "heights are above the ellipsoid"
+DAMAGED = "messages that are damaged or cut off"
+CONVENTION = "position only, in world axes"
+
+
+def _messages(
+    path: Path, make_reader: Callable[[io.BytesIO, Callable[[Any], None]], Any]
+) -> tuple[list[Any], tuple[DroppedRows, ...]]:
+    """The messages of a stream that its reader understands, and those that are damaged."""
+    with open_input(path) as source:
+        stream = io.BytesIO(source.read())
+    damaged: list[int] = []  # near these bytes
+    reader = make_reader(stream, lambda error: damaged.append(stream.tell()))
+    found = []
+    while True:
+        try:
+            raw, message = reader.read()
+        except (ValueError, KeyError, IndexError, TypeError):  # bytes that look like text, and no
+            damaged.append(stream.tell())  # error of the reader's own
+            continue
+        if raw is None:
+            break
+        found += [] if message is None else [message]
+    if not damaged:
+        return found, ()
+    return found, (DroppedRows(DAMAGED, len(damaged), f"{path} before byte {damaged[0]}"),)
+
+
+def _utc_ns(when: datetime, seconds: float, nano: int = 0) -> int:
+    """Nanoseconds since 1970 of a minute, seconds in it (60 in a leap second) and a rest."""
+    since = when + timedelta(seconds=seconds) - EPOCH
+    whole = (since.days * 86_400 + since.seconds) * NANOSECONDS + since.microseconds * 1_000
+    return whole + nano
+
+
+def _usable(fixes: Fixes, marks: list[tuple[Bools, str]], options: ReadOptions) -> Track:
+    """The track of the fixes that no mark is against. Marks are of all fixes of the stream."""
+    for bad, reason in marks:
+        fixes = fixes.without(bad[fixes.row], reason)
+    return fixes.track(options)
+
+
+PVT, COV = 0x0107, 0x0136  # class and number of NAV-PVT and NAV-COV
+NO_POSITION = (0, 5)  # fixType: none, time only
+CARRIER_NAMES = {0: "without carrier phase", 1: "float", 2: "fixed"}
+DISAGREEMENT = 0.02  # of sqrt(NN + EE) and hAcc: they are equal to the millimetre
+COV_REMARK = "NAV-COV: covariances (m^2) in north-east-down, turned"
+ACCURACY_NOTE = (
+    "there is no NAV-COV: hAcc is radial, so each horizontal axis has hAcc / sqrt 2, without "
+    "correlations"
+)
+
+
+def read_ubx(path: Path, options: ReadOptions) -> Track:
+    """Read the fixes of a UBX stream as a position-only belief."""
+    pyubx2 = import_extra("pyubx2", "gnss", "UBX streams")
+    found, damaged = _messages(
+        path,
+        lambda stream, failed: pyubx2.UBXReader(
+            stream, protfilter=2, quitonerror=1, errorhandler=failed, msgfilter=(PVT, COV)
+        ),
+    )
+    fixes = [(at, each) for at, each in enumerate(found) if each.identity == "NAV-PVT"]
+    beliefs = [(at, each) for at, each in enumerate(found) if each.identity == "NAV-COV"]
+    if not fixes:
+        has = "NAV-COV, but no NAV-PVT" if beliefs else "neither NAV-PVT nor NAV-COV"
+        also = f" and {damaged[0].count} damaged messages" if damaged else ""
+        raise FormatError(f"{path}: the stream has {has}{also}: there is no position with a sigma")
+
+    rows = [fix for _, fix in fixes]
+    radial = np.array([(each.hAcc, each.vAcc) for each in rows], dtype=np.float64) / 1000
+    carriers = Counter(int(getattr(each, "carrSoln", 0)) for each in rows)
+    kinds = [
+        f"{count} {CARRIER_NAMES.get(kind, f'of kind {kind}')}"
+        for kind, count in sorted(carriers.items())
+    ]
+    remarks: tuple[str, ...] = (ELLIPSOID_REMARK, UTC_REMARK, f"fixes: {', '.join(kinds)}")
+    if beliefs:
+        covariance, known = _nav_covariances(fixes, beliefs)
+        convention, remarks = f"{CONVENTION}; full", (COV_REMARK, *remarks)
+        notes = _disagreement_notes(covariance[known], radial[known])
+    else:
+        axis, known = radial[:, 0] ** 2 / 2, np.ones(len(rows), dtype=np.bool_)
+        covariance = np.eye(3) * np.stack([axis, axis, radial[:, 1] ** 2], axis=1)[:, None]
+        convention, notes = f"{CONVENTION}; diagonal", (ACCURACY_NOTE,)
+
+    def flagged(field: str, value: int) -> Bools:
+        return np.array([getattr(fix, field, 1 - value) == value for fix in rows], dtype=np.bool_)
+
+    no_position = np.array([each.fixType in NO_POSITION for each in rows], dtype=np.bool_)
+    whole = Fixes(
+        name=str(path),
+        format="u-blox UBX, NAV-PVT and NAV-COV" if beliefs else "u-blox UBX, NAV-PVT",
+        stamp=np.array([_ubx_stamp(each) for each in rows], dtype=np.int64),
+        row=np.arange(len(rows)),
+        llh=np.array([(each.lat, each.lon, each.height / 1000) for each in rows], dtype=np.float64),
+        covariance=covariance,
+        convention=convention,
+        notes=notes,
+        remarks=remarks,
+        dropped=damaged,
+    )
+    marks = [
+        (~known, "no valid NAV-COV of the same iTOW"),
+        (flagged("gnssFixOk", 0) | no_position, "no fix (gnssFixOk, fixType)"),
+        (flagged("invalidLlh", 1), "position marked invalid (invalidLlh)"),
+        (flagged("validDate", 0) | flagged("validTime", 0), "no valid date and time"),
+    ]
+    return _usable(whole, marks, options)
+
+
+def _ubx_stamp(fix: Any) -> int:
+    """UTC: the second and a signed rest; a fix without a date is left out later."""
+    try:
+        minute = datetime(fix.year, fix.month, fix.day, fix.hour, fix.min, tzinfo=UTC)
+    except ValueError:
+        return 0
+    return _utc_ns(minute, fix.second, fix.nano)
+
+
+Numbered = list[tuple[int, Any]]  # messages with their places in the stream
+
+
+def _nav_covariances(fixes: Numbered, beliefs: Numbered) -> tuple[Floats, Bools]:
+    """East-north-up covariances of the NAV-COV with the iTOW of each fix, nearest in the stream.
+
+    A receiver sends NAV-COV after NAV-PVT: of two as near, the later one is meant. North and east
+    are exchanged, and every term with one down in it is turned.
+    """
+    by_time: dict[int, Numbered] = {}
+    for at, each in beliefs:
+        if each.posCovValid:
+            by_time.setdefault(int(each.iTOW), []).append((at, each))
+    covariance = np.zeros((len(fixes), 3, 3))
+    known = np.zeros(len(fixes), dtype=np.bool_)
+    for row, (at, fix) in enumerate(fixes):
+        near = by_time.get(int(fix.iTOW))
+        if near:
+            _, best = min(near, key=lambda entry: (abs(entry[0] - at), entry[0] < at))
+            nn, ne, nd, ee, ed, dd = (
+                getattr(best, f"posCov{axes}") for axes in ("NN", "NE", "ND", "EE", "ED", "DD")
+            )
+            covariance[row] = [[ee, ne, -ed], [ne, nn, -nd], [-ed, -nd, dd]]
+            known[row] = True
+    return covariance, known
+
+
+def _disagreement_notes(covariance: Floats, radial: Floats) -> tuple[str, ...]:
+    """Whether NAV-COV and hAcc say the same, as they do on receivers that were looked at."""
+    if not len(covariance):
+        return ()
+    implied = np.sqrt(covariance[:, 0, 0] + covariance[:, 1, 1])
+    ratio = float(np.median(implied / np.maximum(radial[:, 0], 1e-3)))
+    if abs(ratio - 1) <= DISAGREEMENT:
+        return ()
+    return (f"NAV-COV implies {ratio:.3g} times the horizontal accuracy that NAV-PVT reports",)
+
+
+HALF_DAY_S = 43_200
+SAME_SIZE = 0.1  # of the ellipse and the standard deviations, relative
+SIZE_95 = 2.448  # sqrt of the 95 % point of chi^2 with 2 degrees of freedom
+FIRST_DAY = date(1970, 1, 1)
+NEAR_SENTENCES = 10  # of one kind: an epoch has one, or one for each system of satellites
+GST_REMARK = "GST: standard deviations (1 sigma) of latitude, longitude and altitude"
+
+
+def read_nmea(path: Path, options: ReadOptions) -> Track:
+    """Read the fixes of an NMEA stream as a position-only belief."""
+    pynmeagps = import_extra("pynmeagps", "gnss", "NMEA streams")
+    found, damaged = _messages(
+        path,
+        lambda stream, failed: pynmeagps.NMEAReader(stream, quitonerror=1, errorhandler=failed),
+    )
+    dates = Sentences.of_kind(found, _date)
+    epochs = _epochs(found, dates)
+    if not epochs:
+        kinds = ", ".join(sorted({each.msgID for each in found})) or "no sentence at all"
+        raise FormatError(
+            f"{path}: there is no GST, so no standard deviation of a position (there is {kinds})"
+        )
+
+    gst, positions = [each.gst for each in epochs], [each.position for each in epochs]
+    sigma = _numbers(gst, "stdLat", "stdLong", "stdAlt")
+    place = _numbers(positions, "lat", "lon", "alt", "sep")
+    covariance, unused = _gst_covariances(sigma, _numbers(gst, "stdMajor", "stdMinor", "orient"))
+    above_sea = np.isnan(place[:, 3])
+    llh = np.stack([place[:, 0], place[:, 1], place[:, 2] + np.nan_to_num(place[:, 3])], axis=1)
+
+    known = sigma[np.isfinite(sigma)]
+    rounded = len(known) and (known == np.floor(known)).all()
+    notes = {
+        unused: bool(unused),
+        f"{int(above_sea.sum())} fixes have no separation of the geoid: their altitudes, above "
+        "sea level, were read as above the ellipsoid": above_sea.any(),
+        "all standard deviations are whole metres: they are rounded": rounded,
+        "no sentence has a date (RMC, ZDA): stamps count from midnight": not dates,
+    }
+    above = () if above_sea.any() else (f"{ELLIPSOID_REMARK} (altitude and separation)",)
+    fixes = Fixes(
+        name=str(path),
+        format="NMEA, GST",
+        stamp=np.array([each.stamp for each in epochs], dtype=np.int64),
+        row=np.arange(len(epochs)),
+        llh=llh,
+        covariance=covariance,
+        convention=f"{CONVENTION}; {'diagonal' if unused else 'full'}",
+        notes=tuple(note for note, holds in notes.items() if holds),
+        remarks=(GST_REMARK, *above, UTC_REMARK),
+        dropped=damaged,
+    )
+    no_quality = np.array([getattr(each, "quality", 1) == 0 for each in positions], dtype=np.bool_)
+    no_fix = no_quality | np.asarray(np.isnan(llh).any(axis=1))
+    marks: list[tuple[Bools, str]] = [
+        (np.array([each is None for each in positions]), "no GGA or GNS of the same time"),
+        (no_fix, "no fix (quality, position or altitude)"),
+        (~np.asarray((np.nan_to_num(sigma) > 0).all(axis=1)), "no standard deviation (empty or 0)"),
+    ]
+    return _usable(fixes, marks, options)
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """A GST sentence, the position of the same time, and the stamp in ns."""
+
+    gst: Any
+    position: Any | None
+    stamp: int
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """Sentences of a kind and their places in the stream."""
+
+    place: list[int]
+    sentence: list[Any]
+
+    @classmethod
+    def of_kind(cls, found: list[Any], wanted: Callable[[Any], object]) -> "Sentences":
+        """The sentences that are wanted."""
+        places = [at for at, each in enumerate(found) if wanted(each)]
+        return cls(places, [found[at] for at in places])
+
+    def nearest(self, at: int, when: time | None = None) -> Any | None:
+        """The sentence nearest to a place: of all, or of a time among those around it."""
+        middle, around = bisect(self.place, at), 1 if when is None else NEAR_SENTENCES
+        window = range(max(middle - around, 0), min(middle + around, len(self)))
+        fitting = [row for row in window if when is None or self.sentence[row].time == when]
+        best = min(fitting, key=lambda row: abs(self.place[row] - at), default=None)
+        return None if best is None else self.sentence[best]
+
+    def __len__(self) -> int:
+        return len(self.place)
+
+
+def _epochs(found: list[Any], dates: Sentences) -> list[Epoch]:
+    """Each GST with the GGA, or else GNS, of its time.
+
+    The day is by the date nearest in the stream; midnight may lie between the two.
+    """
+    gga = Sentences.of_kind(found, lambda each: each.msgID == "GGA")
+    gns = Sentences.of_kind(found, lambda each: each.msgID == "GNS")
+    epochs = []
+    for at, gst in enumerate(found):
+        if gst.msgID != "GST" or not isinstance(gst.time, time):
+            continue
+        day, seconds, dated = FIRST_DAY, _seconds(gst.time), dates.nearest(at)
+        if dated is not None:
+            ahead = seconds - _seconds(dated.time)
+            turn = 1 if ahead < -HALF_DAY_S else -1 if ahead > HALF_DAY_S else 0
+            day = (_date(dated) or FIRST_DAY) + timedelta(days=turn)
+        stamp = _utc_ns(datetime.combine(day, time(), tzinfo=UTC), seconds)
+        position = gga.nearest(at, gst.time) or gns.nearest(at, gst.time)
+        epochs.append(Epoch(gst, position, stamp))
+    return epochs
+
+
+def _date(sentence: Any) -> date | None:
+    """The date of RMC or ZDA, if it has one."""
+    if sentence.msgID == "RMC" and isinstance(sentence.time, time):
+        return sentence.date if isinstance(sentence.date, date) else None
+    if sentence.msgID == "ZDA" and isinstance(sentence.time, time):
+        try:
+            return date(int(sentence.year), int(sentence.month), int(sentence.day))
+        except (TypeError, ValueError):
+            return None
+    return None
+
+
+def _seconds(when: time) -> float:
+    return when.hour * 3600 + when.minute * 60 + when.second + when.microsecond / 1e6
+
+
+def _numbers(sentences: list[Any], *names: str) -> Floats:
+    """Fields as numbers, NaN where they are empty. (n, d)."""
+    values = [[getattr(each, name, None) for name in names] for each in sentences]
+    numbers = [[v if isinstance(v, int | float) else np.nan for v in row] for row in values]
+    return np.array(numbers, dtype=np.float64).reshape(-1, len(names))
+
+
+def ellipse_ratios(sigma: Floats, ellipse: Floats) -> Floats:
+    """Standard deviations that the ellipse implies over those that are reported. (n, 2)."""
+    major, minor, bearing = ellipse[:, 0], ellipse[:, 1], np.radians(ellipse[:, 2])
+    north = np.hypot(major * np.cos(bearing), minor * np.sin(bearing))
+    east = np.hypot(major * np.sin(bearing), minor * np.cos(bearing))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.stack([north, east], axis=1) / sigma[:, :2]
+
+
+def _gst_covariances(sigma: Floats, ellipse: Floats) -> tuple[Floats, str]:
+    """East-north-up covariances, and a note if the ellipse was not used. (n, 3, 3)."""
+    variance = np.nan_to_num(sigma[:, [1, 0, 2]]) ** 2
+    covariance = np.eye(3) * variance[:, None]
+    ratio = ellipse_ratios(sigma, ellipse)
+    usable = np.isfinite(ratio).all(axis=1)
+    if not usable.any():
+        return covariance, "GST has no error ellipse: diagonal, without correlations"
+    size = float(np.median(ratio[usable]))
+    if np.abs(np.median(ratio[usable], axis=0) - 1).max() > SAME_SIZE:
+        likely = "; 95 % would be 2.45" if abs(size / SIZE_95 - 1) < SAME_SIZE else ""
+        return covariance, (
+            f"the error ellipse of GST is {size:.3g} times as large as its standard deviations"
+            f"{likely}: it was not used, and there are no correlations"
+        )
+    bearing = np.radians(ellipse[:, 2])
+    cross = (ellipse[:, 0] ** 2 - ellipse[:, 1] ** 2) * np.sin(bearing) * np.cos(bearing)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scaled = np.where(usable, cross / ratio.prod(axis=1), 0.0)
+    covariance[:, 0, 1] = covariance[:, 1, 0] = scaled
+    return covariance, ""
