@@ -211,3 +211,15 @@ FAULTS = {
     "tight while standing": while_standing,
     "a stretch": stretch,
 }
+
+
+def least_squares(response, base):
+    """Coefficients of one or many responses on a base. (n, d, ...), (n, d, q) -> (q, ...)."""
+    flat = base.reshape(-1, base.shape[-1])
+    value = np.linalg.lstsq(flat, response.reshape(len(flat), -1), rcond=None)[0]
+    return value.reshape(base.shape[-1], *response.shape[2:])
+
+
+def least_squares_residual(response, base):
+    """What least squares on a base leaves of one or many responses. (n, d, ...), (n, d, q)."""
+    return response - np.tensordot(base, least_squares(response, base), axes=1)

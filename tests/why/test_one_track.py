@@ -28,7 +28,7 @@ def belief(
 
 
 def names(track) -> list[str]:
-    return [doubt.name for doubt in examine(track).doubts]
+    return [doubt.cause for doubt in examine(track).doubts]
 
 
 def test_an_honest_track_raises_no_doubt():
@@ -79,7 +79,7 @@ def test_a_jump(length):
     position = circuit()[1].copy()
     position[200:] += [length, 0, 0]
     (doubt,) = examine(belief(position=position)).doubts
-    assert doubt.name == "jump"
+    assert doubt.cause == "jump"
     assert "before stamp 1700000020.000000000" in doubt.sentence
 
 

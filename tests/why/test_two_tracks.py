@@ -14,9 +14,8 @@ from smfeval.io.extrinsic import read_extrinsic
 from smfeval.maths import se3, so3
 from smfeval.show.check import doubt_text
 from smfeval.track import About, GaussianTrack, ParticleTrack, Track
-from smfeval.why import doubts_beside
 from smfeval.why.one_track import examine
-from smfeval.why.two_tracks import body_between, window_motion
+from smfeval.why.two_tracks import body_between, doubts_beside, window_motion
 from support.commands import run
 
 N = 600
@@ -75,7 +74,7 @@ def doubts(estimate, reference, **options) -> list[str]:
     """Names of the doubts, as `evaluate` comes to them before it scores."""
     reference = check_reference(estimate, reference)
     matched = align_tracks(estimate, reference, Options(**options)).matched
-    return [doubt.name for doubt in doubts_beside(estimate, reference, matched)]
+    return [doubt.cause for doubt in doubts_beside(estimate, reference, matched)]
 
 
 def test_honest_tracks_raise_no_doubt(reference):
@@ -137,7 +136,7 @@ def test_a_track_written_otherwise(estimate, reference, mistake, name, who):
     tracks = {"estimate": estimate, "reference": reference}
     tracks[who] = mistake(tracks[who])
     found = evaluate(**tracks, options=Options(alignment="se3"))
-    assert f"{who}-{name}" in [doubt.name for doubt in found.doubts]
+    assert f"{who}-{name}" in [doubt.cause for doubt in found.doubts]
     assert found.verdict.label == "cannot tell"
     assert "as read" in found.verdict.sentence
 
@@ -153,7 +152,7 @@ def test_a_track_written_otherwise(estimate, reference, mistake, name, who):
 def test_another_unit_of_length(estimate, reference, factor, words):
     other = changed(reference, position=factor * reference.position)
     found = evaluate(estimate, other, options=Options(alignment="se3"))
-    (doubt,) = [each for each in found.doubts if each.name == "scale"]
+    (doubt,) = [each for each in found.doubts if each.cause == "scale"]
     assert words in doubt.sentence
     assert found.verdict.label == "cannot tell"
     assert "scale" not in doubts(estimate, other, alignment="sim3")
@@ -176,7 +175,7 @@ def test_a_missing_extrinsic_is_suggested_with_its_numbers(estimate, reference):
     other = moved(reference, MOUNTED)
     found = evaluate(estimate, other, options=Options(alignment="se3"))
     (doubt,) = found.doubts
-    assert doubt.name == "extrinsic"
+    assert doubt.cause == "extrinsic"
     right = evaluate(estimate, other, options=Options(alignment="se3", extrinsic=MOUNTED))
     assert found.verdict.label == right.verdict.label == "consistent"
     assert "with another extrinsic (" in found.verdict.sentence
@@ -201,7 +200,7 @@ def test_a_small_leftover_rotation_is_named_and_convicts_no_less(estimate, refer
     tight = estimate.with_arrays({"covariance": estimate.covariance / 100})
     other = moved(reference, (np.zeros(3), so3.exp(np.radians([0, 0, 2.0]))))
     found = evaluate(tight, other, options=Options(alignment="none"))
-    assert [doubt.name for doubt in found.doubts] == ["extrinsic"]
+    assert [doubt.cause for doubt in found.doubts] == ["extrinsic"]
     assert found.verdict.label == "overconfident"
 
 
@@ -209,7 +208,7 @@ def test_a_lost_track_is_called_lost_before_anything_else(estimate, reference):
     walk = np.cumsum(np.random.default_rng(2).normal(0, 3, size=(N, 3)), axis=0)
     lost = changed(estimate, position=estimate.position + walk)
     found = evaluate(lost, reference, options=Options(alignment="se3"))
-    assert "lost" in [doubt.name for doubt in found.doubts]
+    assert "lost" in [doubt.cause for doubt in found.doubts]
     assert found.verdict.sentence.startswith("the estimate is lost")
 
 
@@ -232,7 +231,7 @@ def test_a_track_that_is_lost_is_convicted_whatever_it_is_written_like(estimate,
 
 def test_unmatched_scans(estimate, reference):
     (doubt,) = evaluate(estimate, reference[::3]).doubts
-    assert doubt.name == "unmatched"
+    assert doubt.cause == "unmatched"
     assert ("association", "gp") in doubt.remedy
     assert "--association gp" in doubt_text(doubt)
 
@@ -251,7 +250,7 @@ def test_a_missing_lever_arm_is_suggested_with_its_numbers(estimate, reference, 
     other = moved(reference, (lever, np.array([0, 0, 0, 1.0]))).with_about(oriented=oriented)
     found = evaluate(estimate, other, options=Options(alignment="se3"))
     (doubt,) = found.doubts
-    assert doubt.name == "lever-arm"
+    assert doubt.cause == "lever-arm"
     assert found.verdict.label == "consistent"
     assert "lever arm" in found.verdict.facts.decides
     numbers = np.array([float(x) for x in dict(doubt.remedy)["extrinsic"].split(",")])
@@ -293,7 +292,7 @@ def test_errors_as_large_as_claimed_refute_standard_deviations(reference):
     variance = 0.03**2 * np.linspace(0.9, 1.1, N)[:, None, None] * np.eye(6)
     position = reference.position + off + jitter
     track = GaussianTrack(reference.stamp, position, reference.rotation, variance, about=FIXED)
-    assert [doubt.name for doubt in examine(track).doubts] == ["deviation-for-variance"]
+    assert [doubt.cause for doubt in examine(track).doubts] == ["deviation-for-variance"]
     assert doubts(track, reference) == []
     close = changed(track, position=reference.position + jitter)
     assert doubts(close, reference) == ["deviation-for-variance"]
@@ -325,7 +324,7 @@ def test_pairs_are_doubted_too(estimate, reference):
         track.with_arrays({"covariance": track.covariance / 100}) for track in (estimate, other)
     ]
     found = compare_pair(*tight, options=Options(alignment="none"), sweeps=False)
-    assert [doubt.name for doubt in found.doubts] == ["extrinsic"]
+    assert [doubt.cause for doubt in found.doubts] == ["extrinsic"]
     assert found.claim.label == "overconfident"  # whatever the extrinsic
     honest = compare_pair(estimate, belief(reference, seed=4), sweeps=False)
     assert honest.doubts == ()

@@ -19,6 +19,7 @@ from smfeval.maths.arrays import Floats, Ints, spaced_indices
 from smfeval.score import Residuals
 from smfeval.summarise.inflation import best_scale, median_chi_squared
 from smfeval.summarise.windows import path_length
+from smfeval.why.causes import loss
 
 MOST_SCANS = 500  # of a sample that a search looks at, evenly spaced
 SHORTEST_WINDOW = 10  # scans, of relative errors
@@ -106,7 +107,7 @@ def sample_of(evaluation: Evaluation, telemetry: Floats | None = None) -> Calibr
     body = None
     if space.is_whole and scored.estimate.about.oriented and scored.has_belief:
         body = space.body_residuals(scored.estimate, scored.residuals)
-    lost = next((doubt.sentence for doubt in evaluation.doubts if doubt.name == "lost"), None)
+    lost = loss(evaluation.doubts)
     return CalibrationSample(
         evaluation.estimate.provenance.name,
         scored.residuals,

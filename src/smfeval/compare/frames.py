@@ -15,7 +15,7 @@ from smfeval.maths import se3
 from smfeval.options import Options
 from smfeval.schema import GAUGE_ALIGNMENTS, AlignmentKind
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
-from smfeval.why import MatchedTracks
+from smfeval.why.two_tracks import MatchedTracks
 
 GAUGES_BY_FREEDOM: tuple[AlignmentKind, ...] = (
     "none",

@@ -44,7 +44,8 @@ from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import Intervals, Number
 from smfeval.summarise.quantities import is_rounding
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
-from smfeval.why import Doubt, doubts_beside, explanation
+from smfeval.why.causes import Why, explanation
+from smfeval.why.two_tracks import doubts_beside
 
 RULES = ("energy", "log")
 FEWEST_FITTED = 3  # poses that a fit needs
@@ -81,7 +82,7 @@ class Pair:
     hypothesis: Hypothesis | None
     claim: Verdict  # on the position
     body: Nuisance | None  # pose of B's body in A's, and clock, by the kindest fit of poses
-    doubts: tuple[Doubt, ...]  # what looks wrong in one of the tracks, or in both together
+    doubts: tuple[Why, ...]  # what looks wrong in one of the tracks, or in both together
     notes: tuple[str, ...]
     intervals: Intervals
 
@@ -285,7 +286,7 @@ def _judge(
     return judge_fit(facts, fit, motion.all_rows, tails, stamp)
 
 
-def _spaces(judged: JudgedTracks, facts: Facts, doubts: tuple[Doubt, ...]) -> tuple[PairSpace, ...]:
+def _spaces(judged: JudgedTracks, facts: Facts, doubts: tuple[Why, ...]) -> tuple[PairSpace, ...]:
     """Rotation and pose, where both are claimed; by few particles the NEES has another law."""
     whole = judged.pose_space
     if not isinstance(whole, PoseSpace) or facts.same:

@@ -28,7 +28,7 @@ from smfeval.score import scores
 from smfeval.summarise.numbers import Numbers
 from smfeval.summarise.quantities import Sample
 from smfeval.track import AnyTrack, Track
-from smfeval.why import MatchedTracks, doubts_beside
+from smfeval.why.two_tracks import MatchedTracks, doubts_beside
 
 if TYPE_CHECKING:
     from smfeval.associate.clock import ClockOffset

@@ -46,7 +46,7 @@ from smfeval.summarise.number import Intervals
 from smfeval.summarise.quantities import K_AT_95, NOMINAL, is_rounding
 from smfeval.summarise.windows import WindowRow
 from smfeval.track import GaussianTrack, Track
-from smfeval.why import Doubt, explanation, loss
+from smfeval.why.causes import Why, explanation, loss
 
 NOISE_SCANS = 500  # evenly spaced, on which the noise that ends a verdict is searched
 DECADES, HALVINGS = 100.0, 8  # two decades of sizes at a time; halved so often: to 1.8 %
@@ -174,7 +174,7 @@ class JudgedTracks:
 
 
 def judge_space(
-    scored: SpaceScores, tracks: JudgedTracks | None, doubts: tuple[Doubt, ...]
+    scored: SpaceScores, tracks: JudgedTracks | None, doubts: tuple[Why, ...]
 ) -> SpaceScores:
     """The scores of a space with its verdict, as far as doubts about the files allow one."""
     lost = loss(doubts)

@@ -33,7 +33,7 @@ from smfeval.summarise.numbers import (
 from smfeval.summarise.relative import RelativeError
 from smfeval.summarise.windows import path_length
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
-from smfeval.why import Doubt
+from smfeval.why.causes import Why
 
 if TYPE_CHECKING:
     from smfeval.associate.clock import ClockOffset
@@ -132,7 +132,7 @@ class Evaluation(Result):
     relative: tuple[RelativeError, ...]
     relative_motion: RelativeMotion | None  # under the claim; None without uncertainty
     judged: "JudgedTracks | None"  # what verdicts looked at; None without uncertainty
-    doubts: tuple[Doubt, ...]  # what looks wrong in one of the tracks, or in both together
+    doubts: tuple[Why, ...]  # what looks wrong in one of the tracks, or in both together
     notes: tuple[str, ...]
 
     def __repr__(self) -> str:

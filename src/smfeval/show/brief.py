@@ -25,7 +25,7 @@ from smfeval.summarise.number import Number
 from smfeval.summarise.numbers import NUMBERS, NumberRow
 from smfeval.summarise.quantities import NOMINAL
 from smfeval.track import ParticleTrack
-from smfeval.why import Doubt
+from smfeval.why.causes import Why
 
 MOST_LINES = 14  # of the report of one estimate, with its verdict
 MOST_SUPPORT = 2  # of these, what a verdict holds for
@@ -205,7 +205,7 @@ def doubt_rows(evaluation: Evaluation, *, most: int) -> Rows:
     return [("doubt", said) for said in texts]
 
 
-def _doubt_text(doubt: Doubt, headline: str) -> str:
+def _doubt_text(doubt: Why, headline: str) -> str:
     return remedy_text(doubt) if doubt.sentence in headline else doubt_text(doubt)
 
 

@@ -12,8 +12,8 @@ from smfeval.track import AnyTrack, DroppedRows, GaussianTrack, ParticleTrack
 
 if TYPE_CHECKING:
     from smfeval.io.ros.topics import Candidate
-    from smfeval.why.health import Health, TrackMotion
-    from smfeval.why.one_track import Doubt, Examination
+    from smfeval.why.causes import Why
+    from smfeval.why.one_track import Examination, Health, TrackMotion
 
     Found = Examination | list[Candidate]  # what is in a track, or in a bag without a topic
 
@@ -115,12 +115,12 @@ def last_line(examination: "Examination") -> str:
     return f"cannot be scored: {found.reason}"
 
 
-def doubt_text(doubt: "Doubt") -> str:
+def doubt_text(doubt: "Why") -> str:
     """A doubt, and the flags to try."""
     return "; ".join(filter(None, (doubt.sentence, remedy_text(doubt))))
 
 
-def remedy_text(doubt: "Doubt") -> str:
+def remedy_text(doubt: "Why") -> str:
     """The flags that a doubt says to try; empty where it names none."""
     flags = ", ".join(f"--{option} {value}" for option, value in doubt.remedy)
     return flags and f"try {flags}"

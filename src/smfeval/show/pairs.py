@@ -1,7 +1,6 @@
 """Beliefs compared with each other, as text."""
 
 from dataclasses import replace
-from functools import reduce
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from smfeval.judge.sentences import evidence_text, fitted_text, support
 from smfeval.show.check import REPRESENTATION_WORDS, doubt_text, frames
 from smfeval.show.scores import relative_rows
 from smfeval.summarise.inflation import median_chi_squared
+from smfeval.why.causes import explanation
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -69,16 +69,14 @@ def _with_short_names(comparison: Comparison) -> Comparison:
 
 
 def _short_pair(pair: Pair, short: dict[str, str]) -> Pair:
-    """The pair with other names of the tracks, in sentences on what looks wrong too."""
-
-    def brief(sentence: str) -> str:
-        return reduce(lambda text, name: text.replace(name, short[name]), short, sentence)
-
+    """The pair with other names of the tracks, in what looks wrong too."""
+    doubts = tuple(doubt.renamed(short) for doubt in pair.doubts)
     a, b, claim = short[pair.a], short[pair.b], pair.claim
     claim = replace(
-        claim, facts=replace(claim.facts, pair=(a, b)), doubt=claim.doubt and brief(claim.doubt)
+        claim,
+        facts=replace(claim.facts, pair=(a, b)),
+        doubt=claim.doubt and explanation(doubts),
     )
-    doubts = tuple(replace(each, sentence=brief(each.sentence)) for each in pair.doubts)
     return replace(pair, a=a, b=b, claim=claim, doubts=doubts)
 
 

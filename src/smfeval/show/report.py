@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from smfeval.judge.decide import Verdict
     from smfeval.why.alibis import Alibi, Alibis
     from smfeval.why.diagnoses import Diagnoses
-    from smfeval.why.diagnoses.result import (
+    from smfeval.why.diagnoses.tables import (
         Bias,
         DiagnosisWindows,
         Regime,
         RotationBias,
         RotationTables,
-        Tail,
     )
+    from smfeval.why.diagnoses.tails import Tail
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def last_lines(report: Report) -> str:
     """What `-q` prints of an estimate: the verdict, and the closing sentence of its alibis."""
     lines = [f"{report.evaluation.estimate.provenance.name}: {report.evaluation.verdict.headline}"]
     if report.diagnoses is not None:
-        lines += [f"{found.name}: {found.sentence}" for found in report.diagnoses.found]
+        lines += [f"{found.cause}: {found.sentence}" for found in report.diagnoses.found]
     if report.alibis is not None:
         lines.append(report.alibis.sentence)
     return "\n".join(lines)
@@ -167,7 +167,7 @@ def _diagnosis_rows(diagnoses: Diagnoses) -> list[tuple[str, str]]:
         return [("nothing", "no fault stands out from what an honest, dependent error would do")]
     rows = []
     for each in diagnoses.found:
-        rows += [(each.name, each.sentence), (each.name, f"try: {each.advice}")]
+        rows += [(each.cause, each.sentence), (each.cause, f"try: {each.advice}")]
     return rows
 
 

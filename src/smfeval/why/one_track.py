@@ -1,80 +1,33 @@
-"""Doubts: things that parse and yet look wrong. One function per suspicion, one table of them.
+"""One track: what its covariances and its motion look like, and what looks wrong in them.
 
-Each takes what is known of the track and returns a sentence, or None. A doubt is a hint, not a
-proof; `check --strict` refuses a file that raises any.
+A doubt is a hint, not a proof: things that parse and yet look wrong. `check --strict` refuses a
+file that raises any.
 """
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from smfeval import words
 from smfeval.maths import so3
-from smfeval.maths.arrays import Bools, Floats, median_of, quantile_of
+from smfeval.maths.arrays import Bools, Floats, median_of, quantile_of, spaced_indices
 from smfeval.maths.normal import is_singular
-from smfeval.maths.stamps import NANOSECONDS, seconds_text
-from smfeval.maths.symmetric import axis_ratio_bound, chunks
+from smfeval.maths.stamps import NANOSECONDS
+from smfeval.maths.symmetric import axis_ratio_bound, chunks, eigenvalue_bound
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
-from smfeval.why.health import (
-    UNKNOWN_VARIANCE,
-    Health,
-    TrackMotion,
-    growth,
-    health,
-    motion,
-    sigmas,
-)
+from smfeval.why.causes import Why
 
+ZERO_RANK = 1e-12  # an eigenvalue of the correlation matrix below this counts as zero
+REGULAR = 1e3 * ZERO_RANK  # above this, rounding cannot make one of zero
 SURELY_REGULAR = 1e-9  # smallest over largest eigenvalue: far from what `is_singular` refuses
-AXES = ("xy", "xz", "yz", "x", "y", "z")  # where xyz cannot be scored, the first that can
-
-
-@dataclass(frozen=True)
-class Scorable:
-    """The axes on which every scan has a usable covariance; None, and why, if there are none."""
-
-    axes: str | None
-    reason: str
-
-
-def scorable(known: "ExaminedTrack") -> Scorable:
-    """Find the axes that can be scored (world axes of the track)."""
-    track = known.gaussian
-    if track is None:
-        return Scorable(None, "poses without uncertainty: only distances (APE) can be computed")
-    if not known.unusable_scans:
-        return Scorable("xyz", "every position covariance is regular")
-    trouble = (
-        f"{known.unusable_scans} of {len(track)} scans have a singular or placeholder "
-        "position covariance"
-    )
-    best = next((axes for axes in AXES if not unusable_scans(track, axes).any()), None)
-    if best is not None:
-        return Scorable(best, f"{trouble}; on axes {best} none has")
-    return Scorable(None, f"{trouble}, and no single axis is free of them")
-
-
-def unusable_scans(track: GaussianTrack, axes: str) -> Bools:
-    """Scans whose position covariance has no inverse on the axes, or stands for unknown. (n,)."""
-    index = ["xyz".index(axis) for axis in axes]
-    block = track.position_covariance[:, index][:, :, index]
-    unknown: Bools = np.diagonal(block, axis1=1, axis2=2).max(axis=1) >= UNKNOWN_VARIANCE
-    return is_singular(block) | unknown
-
-
-def surely_usable_scans(track: GaussianTrack) -> Bools:
-    """Scans whose position covariance is regular in whatever axes, and no placeholder. (n,)."""
-    usable = np.empty(len(track), dtype=np.bool_)
-    for part in chunks(len(track)):
-        block = track.covariance[part, :3, :3]
-        known = np.einsum("nii->n", block) < UNKNOWN_VARIANCE
-        usable[part] = known & (axis_ratio_bound(block) > SURELY_REGULAR)
-    return usable
-
-
+SAME = 1e-9  # covariances that differ by less than this, relatively, are one and the same
+WORTH_COMPARING = 20  # scans: fewer are too short to say that anything grows
+UNKNOWN_VARIANCE = 1e5  # m^2 or rad^2: from here on a variance is a placeholder for "unknown"
+POSE_AXES = ("x", "y", "z", "roll", "pitch", "yaw")
+SCORABLE_AXES = ("xy", "xz", "yz", "x", "y", "z")  # where xyz is not, the first that is
+GAP_FACTOR = 2.5  # a step longer than this many median steps is a gap: at least one scan is missing
 # Limits, chosen on the real tracks of six estimators and on the same tracks made wrong on purpose.
 PLAUSIBLE_SPEED = 150.0  # m/s: faster than any ground vehicle and most drones
 OWN_SPEEDS = 20.0  # times the 95 % speed of the track itself
@@ -93,31 +46,154 @@ ENOUGH_SCANS = 20
 NO_CORRELATION = 1e-9  # relative to the largest entry
 
 
-@dataclass(frozen=True)
-class Doubt:
-    """A suspicion by its name, and the sentence that explains it.
+# Doubts that a verdict may come from: none is given beside them.
+EXPLAINING = ("scalar-first", "rotation-first", "deviation-for-variance")
 
-    `explains` says that a verdict may come from this alone: none is given beside it. `remedy` names
-    options to try, each with its value; commands and pages write them as flags.
+
+@dataclass(frozen=True)
+class Spread:
+    """Smallest, median and largest standard deviation over the scans (root of the mean axis)."""
+
+    smallest: float
+    median: float
+    largest: float
+
+
+@dataclass(frozen=True)
+class Health:
+    """What the covariances of a track look like. Sigmas are per axis: sqrt(trace / 3).
+
+    Rank counts position and rotation, or the position alone where the orientation is unknown.
+    `placeholders` names the axes whose variance stands for "unknown", in world or body axes,
+    whichever explains more.
     """
 
-    name: str
-    sentence: str
-    explains: bool = False
-    remedy: tuple[tuple[str, str], ...] = ()
+    rank: tuple[int, int]
+    full_rank: int
+    position_sigma_m: Spread
+    rotation_sigma_rad: Spread | None
+    zero_scans: int
+    constant: bool
+    growth: float | None  # position sigma at the end over that at the start
+    placeholders: tuple[str, ...]
 
-    def __str__(self) -> str:
-        tries = ", ".join(f"{option} {value}" for option, value in self.remedy)
-        return f"{self.sentence}; try {tries}" if tries else self.sentence
 
-    def to_dict(self) -> dict[str, Any]:
-        """The same as lists and plain values, for JSON."""
-        return asdict(self) | {"remedy": [list(each) for each in self.remedy]}
+def health(track: GaussianTrack) -> Health:
+    """Describe the covariances of a track."""
+    size = 6 if track.about.oriented else 3
+    covariance = track.covariance[:, :size, :size]
+    position = sigmas(covariance[:, :3, :3])
+    variance = position**2
+    steady = np.abs(variance - variance[0]).max() <= 4 * SAME * variance.max()
+    return Health(
+        rank=_ranks(covariance),
+        full_rank=size,
+        position_sigma_m=_spread(position),
+        rotation_sigma_rad=_spread(sigmas(covariance[:, 3:, 3:])) if size == 6 else None,
+        zero_scans=int((~covariance[position == 0].any(axis=(1, 2))).sum()),
+        constant=len(track) > 1
+        and bool(steady)  # as tr S is in any axes where S is constant
+        and (_is_constant(covariance) or _is_constant(_in_world_axes(track, size))),
+        growth=growth(position),
+        placeholders=(unknown := _placeholders(covariance))
+        and min(_placeholders(_in_world_axes(track, size)), unknown, key=len),
+    )
+
+
+def sigmas(block: Floats) -> Floats:
+    """Standard deviation per axis of each 3x3 block. (n,)."""
+    return np.sqrt(np.trace(block, axis1=1, axis2=2) / 3)
+
+
+def growth(sigma: Floats) -> float | None:
+    """Median sigma of the last tenth over that of the first tenth; None if that says nothing."""
+    tenth = len(sigma) // 10
+    first = float(median_of(sigma[:tenth])) if len(sigma) >= WORTH_COMPARING else 0.0
+    return float(median_of(sigma[-tenth:])) / first if first > 0 else None
+
+
+def _in_world_axes(track: GaussianTrack, size: int) -> Floats:
+    """Covariance of (R rho, R phi): position and rotation error in fixed axes. (n, d, d)."""
+    turn = np.zeros((len(track), 6, 6))
+    turn[:, :3, :3] = turn[:, 3:, 3:] = so3.matrix(track.rotation)
+    return (turn @ track.covariance @ turn.swapaxes(1, 2))[:, :size, :size]
+
+
+def _spread(sigma: Floats) -> Spread:
+    return Spread(float(sigma.min()), float(median_of(sigma)), float(sigma.max()))
+
+
+def _is_constant(covariance: Floats) -> bool:
+    sigma = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2).max(axis=0))
+    return bool((np.abs(covariance - covariance[0]) <= SAME * np.outer(sigma, sigma)).all())
+
+
+def _placeholders(covariance: Floats) -> tuple[str, ...]:
+    """Names of the axes whose variance is a placeholder in some scan."""
+    large = np.diagonal(covariance, axis1=1, axis2=2).max(axis=0) >= UNKNOWN_VARIANCE
+    return tuple(axis for axis, unknown in zip(POSE_AXES, large, strict=False) if unknown)
+
+
+def _ranks(covariance: Floats) -> tuple[int, int]:
+    """Smallest and largest rank; what pivots prove to be regular needs no eigenvalues."""
+    rank = np.full(len(covariance), covariance.shape[-1])
+    for part in chunks(len(covariance)):
+        doubtful = ~(eigenvalue_bound(covariance[part]) > REGULAR)
+        block = covariance[part][doubtful]
+        diagonal = np.diagonal(block, axis1=1, axis2=2)
+        scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+        correlation = block / scale[:, :, None] / scale[:, None, :]
+        rank[part][doubtful] = (np.linalg.eigvalsh(correlation) > ZERO_RANK).sum(axis=1)
+    return int(rank.min()), int(rank.max())
+
+
+@dataclass(frozen=True)
+class TrackMotion:
+    """Scans in time and the way they cover. Rates and speeds are None for a single scan."""
+
+    scans: int
+    duration_s: float
+    rate_hz: float | None
+    gaps: int
+    longest_gap_s: float | None
+    path_m: float
+    median_speed: float | None  # m/s
+    fastest_speed: float | None
+    fastest_scan: int | None  # index of the scan that the fastest step leads to
+
+
+def motion(track: Track) -> TrackMotion:
+    """Describe the motion of a track of poses."""
+    step_s = np.diff(track.stamp) / NANOSECONDS
+    step_m = np.linalg.norm(np.diff(track.position, axis=0), axis=1)
+    if len(step_s) == 0:
+        return TrackMotion(1, 0.0, None, 0, None, 0.0, None, None, None)
+    usual = float(median_of(step_s))
+    speed = step_m / step_s
+    return TrackMotion(
+        scans=len(track),
+        duration_s=track.duration_s,
+        rate_hz=1 / usual,
+        gaps=int((step_s > GAP_FACTOR * usual).sum()),
+        longest_gap_s=float(step_s.max()),
+        path_m=float(step_m.sum()),
+        median_speed=float(median_of(speed)),
+        fastest_speed=float(speed.max()),
+        fastest_scan=int(np.argmax(speed)) + 1,
+    )
+
+
+@dataclass(frozen=True)
+class Scorable:
+    """The axes on which every scan has a usable covariance; None, and why, if there are none."""
+
+    axes: str | None
+    reason: str
 
 
 @dataclass(frozen=True)
 class ExaminedTrack:
-    """What a suspicion may look at."""
+    """What is known of a track: particles by their moments."""
 
     track: Track
     motion: TrackMotion
@@ -131,37 +207,115 @@ class ExaminedTrack:
     @cached_property
     def unusable_scans(self) -> int:
         """How many scans cannot be scored on all axes."""
-        if self.gaussian is None:
+        track = self.gaussian
+        if track is None:
             return 0
-        doubtful = np.flatnonzero(~surely_usable_scans(self.gaussian))
-        return int(unusable_scans(self.gaussian[doubtful], "xyz").sum()) if len(doubtful) else 0
+        usable = np.empty(len(track), dtype=np.bool_)  # surely, in whatever axes
+        for part in chunks(len(track)):
+            block = track.covariance[part, :3, :3]
+            known = np.einsum("nii->n", block) < UNKNOWN_VARIANCE
+            usable[part] = known & (axis_ratio_bound(block) > SURELY_REGULAR)
+        return 0 if usable.all() else int(_unusable(track[np.flatnonzero(~usable)], "xyz").sum())
 
 
-def doubts(known: ExaminedTrack) -> tuple[Doubt, ...]:
-    """All doubts about a track, in the order of the table."""
-    spoken = ((name, suspicion(known)) for name, suspicion in SUSPICIONS.items())
-    return tuple(
-        Doubt(name, sentence, explains=name in EXPLAINING) for name, sentence in spoken if sentence
+@dataclass(frozen=True)
+class Examination:
+    """Everything `check` tells of a track."""
+
+    track: AnyTrack
+    motion: TrackMotion
+    health: Health | None
+    doubts: tuple[Why, ...]
+    scorable: Scorable
+
+
+def examine(track: AnyTrack) -> Examination:
+    """Look at motion, covariance and plausibility of a track."""
+    known = _look_at(track)
+    return Examination(track, known.motion, known.health, _doubts(known), _scorable(known))
+
+
+def doubts_about(track: AnyTrack, *, scans: int) -> tuple[Why, ...]:
+    """All doubts about a track, its covariances described by so many scans, evenly spaced."""
+    return _doubts(_look_at(track, scans))
+
+
+def _look_at(track: AnyTrack, scans: int | None = None) -> ExaminedTrack:
+    belief = track.moments if isinstance(track, ParticleTrack) else track
+    if not isinstance(belief, GaussianTrack):
+        return ExaminedTrack(belief, motion(belief), None)
+    some = belief if scans is None else belief[spaced_indices(len(belief), scans)]
+    return ExaminedTrack(belief, motion(belief), health(some))
+
+
+def _scorable(known: ExaminedTrack) -> Scorable:
+    """Find the axes that can be scored (world axes of the track)."""
+    track = known.gaussian
+    if track is None:
+        return Scorable(None, "poses without uncertainty: only distances (APE) can be computed")
+    if not known.unusable_scans:
+        return Scorable("xyz", "every position covariance is regular")
+    trouble = (
+        f"{known.unusable_scans} of {len(track)} scans have a singular or placeholder "
+        "position covariance"
     )
+    best = next((axes for axes in SCORABLE_AXES if not _unusable(track, axes).any()), None)
+    if best is not None:
+        return Scorable(best, f"{trouble}; on axes {best} none has")
+    return Scorable(None, f"{trouble}, and no single axis is free of them")
 
 
-def _scalar_first(known: ExaminedTrack) -> str | None:
-    """Quaternions written wxyz: the track then starts upside down, or slides in all directions."""
-    if not known.track.about.oriented:
-        return None
-    if np.abs(known.track.rotation[0, 1:]).max() < NEAR_IDENTITY:
-        return "the first quaternion is near 1 0 0 0, a half turn as xyzw: was it written wxyz?"
-    if len(known.track) < ENOUGH_SCANS:
-        return None
-    as_read = _directedness(known.track.position, known.track.rotation)
-    as_wxyz = _directedness(known.track.position, known.track.rotation[:, [1, 2, 3, 0]])
-    if as_wxyz > DIRECTED and as_wxyz > as_read + MUCH_BETTER:
-        return (
-            f"read as wxyz, the body would move in one direction of its own "
-            f"({words.fixed(as_wxyz, 2)} of 1, as read {words.fixed(as_read, 2)}): are the "
-            "quaternions written wxyz?"
-        )
-    return None
+def _unusable(track: GaussianTrack, axes: str) -> Bools:
+    """Scans whose position covariance has no inverse on the axes, or stands for unknown. (n,)."""
+    index = ["xyz".index(axis) for axis in axes]
+    block = track.position_covariance[:, index][:, :, index]
+    unknown: Bools = np.diagonal(block, axis1=1, axis2=2).max(axis=1) >= UNKNOWN_VARIANCE
+    return is_singular(block) | unknown
+
+
+# Doubts
+
+
+def _doubts(known: ExaminedTrack) -> tuple[Why, ...]:
+    found = [*_doubts_of_motion(known), *_doubts_of_covariance(known)]
+    return tuple(Why(cause, seen, explains=cause in EXPLAINING) for cause, seen in found)
+
+
+def _doubts_of_motion(known: ExaminedTrack) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Causes and their evidence in poses and stamps."""
+    position, rotation = known.track.position, known.track.rotation
+    # Quaternions written wxyz: the track starts upside down, or slides in all directions.
+    if known.track.about.oriented and np.abs(rotation[0, 1:]).max() < NEAR_IDENTITY:
+        yield "scalar-first", {}
+    elif known.track.about.oriented and len(position) >= ENOUGH_SCANS:
+        as_read = _directedness(position, rotation)
+        as_wxyz = _directedness(position, rotation[:, [1, 2, 3, 0]])
+        if as_wxyz > DIRECTED and as_wxyz > as_read + MUCH_BETTER:
+            yield "scalar-first", {"as_wxyz": as_wxyz, "as_read": as_read}
+    if len(position) < 2:
+        return
+
+    # A step faster than any vehicle, or than the track's own habit, and not within sigma.
+    step_m = np.linalg.norm(np.diff(position, axis=0), axis=1)
+    speed = step_m / np.diff(known.track.stamp) * NANOSECONDS
+    limit = min(PLAUSIBLE_SPEED, OWN_SPEEDS * float(quantile_of(speed, 0.95)))
+    jumps = (speed > limit) & (step_m > JUMP_M)
+    if known.gaussian is not None:
+        sigma = sigmas(known.gaussian.covariance[:, :3, :3])
+        jumps &= step_m > JUMP_SIGMAS * (sigma[:-1] + sigma[1:])
+    if jumps.any():
+        scan = int(np.argmax(np.where(jumps, speed, 0.0)))
+        stamp = int(known.track.stamp[scan + 1])
+        yield "jump", {"step_m": step_m[scan], "speed_m_s": speed[scan], "stamp": stamp}
+
+    # Steps so long or short that the unit of the stamps is in doubt; a pause by a wrong stamp.
+    gap_s, rate_hz = known.motion.longest_gap_s, known.motion.rate_hz
+    assert gap_s is not None
+    assert rate_hz is not None
+    if not FAST_STEP_S <= 1 / rate_hz <= SLOW_STEP_S:
+        yield "odd-rate", {"step_s": 1 / rate_hz}
+    if gap_s >= max(LONG_GAP_S, LONG_GAP_STEPS / rate_hz):
+        yield "long-gap", {"gap_s": gap_s, "rate_hz": rate_hz}
 
 
 def _directedness(position: Floats, rotation: Floats) -> float:
@@ -177,180 +331,58 @@ def _directedness(position: Floats, rotation: Floats) -> float:
     return float(np.linalg.norm(direction.mean(axis=0)))
 
 
-def _jump(known: ExaminedTrack) -> str | None:
-    """A step faster than any vehicle, or than the track's own habit, and not within sigma."""
-    if len(known.track) < 2:
-        return None
-    step_m = np.linalg.norm(np.diff(known.track.position, axis=0), axis=1)
-    speed = step_m / np.diff(known.track.stamp) * NANOSECONDS
-    limit = min(PLAUSIBLE_SPEED, OWN_SPEEDS * float(quantile_of(speed, 0.95)))
-    jumps = (speed > limit) & (step_m > JUMP_M)
-    if known.gaussian is not None:
-        sigma = sigmas(known.gaussian.covariance[:, :3, :3])
-        jumps &= step_m > JUMP_SIGMAS * (sigma[:-1] + sigma[1:])
-    if not jumps.any():
-        return None
-    scan = int(np.argmax(np.where(jumps, speed, 0.0)))
-    stamp = seconds_text(int(known.track.stamp[scan + 1]))
-    return (
-        f"the position jumps by {words.length(step_m[scan])} ({words.number(speed[scan])} m/s) "
-        f"before stamp {stamp}"
-    )
-
-
-def _long_gap(known: ExaminedTrack) -> str | None:
-    """A pause so long that a stamp is probably wrong."""
-    gap, rate = known.motion.longest_gap_s, known.motion.rate_hz
-    if gap is None or rate is None or gap < max(LONG_GAP_S, LONG_GAP_STEPS / rate):
-        return None
-    return (
-        f"there is a gap of {words.duration(gap)} in a track at {words.number(rate)} Hz: is a "
-        "stamp wrong?"
-    )
-
-
-def _odd_rate(known: ExaminedTrack) -> str | None:
-    """Steps so long or short that the unit of the stamps is in doubt."""
-    if known.motion.rate_hz is None:
-        return None
-    step = 1 / known.motion.rate_hz
-    if FAST_STEP_S <= step <= SLOW_STEP_S:
-        return None
-    return f"scans are {words.duration(step)} apart: are the stamps in another unit?"
-
-
-def _zero(known: ExaminedTrack) -> str | None:
-    """Covariances that are all zero: not a belief."""
-    if known.health is None or known.health.zero_scans == 0:
-        return None
-    return f"the covariance is zero in {known.health.zero_scans} of {len(known.track)} scans"
-
-
-def _constant(known: ExaminedTrack) -> str | None:
-    """One covariance for all scans: configured, not estimated."""
-    if known.health is None or not known.health.constant or known.health.zero_scans:
-        return None
-    return "the covariance is the same in every scan: it was configured, not estimated"
-
-
-def _placeholder(known: ExaminedTrack) -> str | None:
-    """Variances such as 1e6 or 1e12, which stand for 'unknown'."""
-    if known.health is None or not known.health.placeholders:
-        return None
-    return f"the variance of {', '.join(known.health.placeholders)} is a placeholder for 'unknown'"
-
-
-def _rotation_first(known: ExaminedTrack) -> str | None:
-    """The rotation block where the position block belongs."""
+def _doubts_of_covariance(known: ExaminedTrack) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Causes and their evidence in covariances; none without any."""
     health, track = known.health, known.gaussian
-    if health is None or track is None or health.rotation_sigma_rad is None:
+    if health is None or track is None:
+        return
+    scans, sigma_m = len(track), health.position_sigma_m.median
+    if health.zero_scans:
+        yield "zero-covariance", {"zero": health.zero_scans, "scans": scans}
+    if health.constant and not health.zero_scans:
+        yield "constant-covariance", {}
+    if health.placeholders:
+        yield "placeholder", {"axes": health.placeholders}
+
+    if (seen := _exchanged_blocks(track, health)) is not None:
+        yield "rotation-first", seen
+    if (seen := _deviations(track, health)) is not None:
+        yield "deviation-for-variance", seen
+    if sigma_m != 0 and not TINY_SIGMA_M < sigma_m < HUGE_SIGMA_M:
+        yield "odd-size", {"sigma_m": sigma_m}
+    if known.unusable_scans not in (0, scans):
+        yield "partly-singular", {"singular": known.unusable_scans, "scans": scans}
+
+
+def _exchanged_blocks(track: GaussianTrack, health: Health) -> dict[str, Any] | None:
+    """Evidence of the rotation block where the position block belongs."""
+    rotation, position_m = health.rotation_sigma_rad, health.position_sigma_m.median
+    if rotation is None or health.constant or health.placeholders or health.rank[0] < 6:
         return None
-    position, rotation = health.position_sigma_m.median, health.rotation_sigma_rad.median
-    if health.constant or health.placeholders or health.rank[0] < 6:
-        return None
-    if position < LEVER_M * rotation:
-        return (
-            f"the rotation sigma is {words.angle(np.degrees(rotation))} beside a position sigma of "
-            f"{words.length(position)}: are the blocks exchanged (rotation first), or is the "
-            "rotation in degrees?"
-        )
+    if position_m < LEVER_M * rotation.median:
+        return {"rotation_deg": float(np.degrees(rotation.median)), "position_m": position_m}
     there, here = growth(sigmas(track.covariance[:, 3:, 3:])), health.growth
     if there is not None and here is not None and there > GROWING and 1 / STEADY < here < STEADY:
-        return (
-            "the rotation block grows along the track and the position block does not: exchanged?"
-        )
+        return {}
     return None
 
 
-def _deviation_for_variance(known: ExaminedTrack) -> str | None:
-    """Standard deviations where variances belong.
+def _deviations(track: GaussianTrack, health: Health) -> dict[str, Any] | None:
+    """Evidence of standard deviations where variances belong, in purely diagonal covariances.
 
-    Only for purely diagonal covariances: the positions jitter by much less than the least sigma
-    that the numbers give as variances (that of dead reckoning grows from its jitter), and by about
-    what they give as standard deviations.
+    The positions jitter by much less than the least sigma that the numbers give as variances (that
+    of dead reckoning grows from its jitter), and by about what they give as standard deviations.
     """
-    health, track = known.health, known.gaussian
-    if health is None or track is None or len(track) < ENOUGH_SCANS or health.constant:
+    if len(track) < ENOUGH_SCANS or health.constant:
         return None
-    jitter, sigma = _jitter(track.position), health.position_sigma_m.median
-    in_proportion = jitter == 0 or health.position_sigma_m.smallest < SMOOTH_FACTOR * jitter
-    fits = jitter / ALIKE < sigma**2 < jitter * ALIKE
-    if in_proportion or not fits or not _diagonal(track.covariance):
+    # A third difference of white noise has variance 20, and a smooth motion leaves nothing of it.
+    third = np.diff(track.position, n=3, axis=0)
+    jitter_m = float(median_of(np.abs(third)) / (0.6745 * np.sqrt(20)))
+    sigma_m = health.position_sigma_m.median
+    in_proportion = jitter_m == 0 or health.position_sigma_m.smallest < SMOOTH_FACTOR * jitter_m
+    if in_proportion or not jitter_m / ALIKE < sigma_m**2 < jitter_m * ALIKE:
         return None
-    return (
-        f"read as variances the numbers give a sigma of {words.length(sigma)}, but the positions "
-        f"jitter by {words.length(jitter)}, which fits the numbers themselves: are they standard "
-        "deviations?"
-    )
-
-
-def _diagonal(covariance: Floats) -> bool:
-    """Whether every entry beside the diagonal is zero, up to rounding."""
-    beside = ~np.eye(covariance.shape[-1], dtype=np.bool_)
-    scale = np.abs(covariance).max(axis=(1, 2), keepdims=True)
-    return bool((np.abs(covariance) <= NO_CORRELATION * scale)[:, beside].all())
-
-
-def _jitter(position: Floats) -> float:
-    """Noise of the positions from scan to scan: third differences, by their median size.
-
-    A third difference of white noise has variance 20, and a smooth motion leaves nothing of it.
-    """
-    third = np.diff(position, n=3, axis=0)
-    return float(median_of(np.abs(third)) / (0.6745 * np.sqrt(20)))
-
-
-def _odd_size(known: ExaminedTrack) -> str | None:
-    """A reported position sigma that no sensor reaches, or that is no information."""
-    if known.health is None or known.health.position_sigma_m.median == 0:
-        return None
-    sigma = known.health.position_sigma_m.median
-    if TINY_SIGMA_M < sigma < HUGE_SIGMA_M:
-        return None
-    return f"the position sigma is {words.length(sigma)}: is the unit right?"
-
-
-def _partly_singular(known: ExaminedTrack) -> str | None:
-    """Some scans without a usable position covariance among others that have one."""
-    useless, scans = known.unusable_scans, len(known.track)
-    if useless in (0, scans):
-        return None
-    return f"{useless} of {scans} position covariances are singular, the others are not"
-
-
-SUSPICIONS: dict[str, Callable[[ExaminedTrack], str | None]] = {
-    "scalar-first": _scalar_first,
-    "jump": _jump,
-    "odd-rate": _odd_rate,
-    "long-gap": _long_gap,
-    "zero-covariance": _zero,
-    "constant-covariance": _constant,
-    "placeholder": _placeholder,
-    "rotation-first": _rotation_first,
-    "deviation-for-variance": _deviation_for_variance,
-    "odd-size": _odd_size,
-    "partly-singular": _partly_singular,
-}
-
-
-EXPLAINING = ("scalar-first", "rotation-first", "deviation-for-variance")  # a verdict by themselves
-
-
-@dataclass(frozen=True)
-class Examination:
-    """Everything `check` tells of a track."""
-
-    track: AnyTrack
-    motion: TrackMotion
-    health: Health | None
-    doubts: tuple[Doubt, ...]
-    scorable: Scorable
-
-
-def examine(track: AnyTrack) -> Examination:
-    """Look at motion, covariance and plausibility of a track."""
-    belief = track.moments if isinstance(track, ParticleTrack) else track
-    moved = motion(belief)
-    condition = health(belief) if isinstance(belief, GaussianTrack) else None
-    known = ExaminedTrack(belief, moved, condition)
-    return Examination(track, moved, condition, doubts(known), scorable(known))
+    beside = ~np.eye(track.covariance.shape[-1], dtype=np.bool_)
+    scale = np.abs(track.covariance).max(axis=(1, 2), keepdims=True)
+    is_diagonal = (np.abs(track.covariance) <= NO_CORRELATION * scale)[:, beside].all()
+    return {"sigma_m": sigma_m, "jitter_m": jitter_m} if is_diagonal else None

@@ -8,10 +8,11 @@ was written otherwise (quaternion order, an exchanged axis, an inverse) has much
 than as it was meant.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import radians
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,8 @@ from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Floats, Ints, gap_mask, median_of
 from smfeval.maths.se3 import Pose
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
-from smfeval.why.one_track import Doubt
+from smfeval.why.causes import Why
+from smfeval.why.one_track import doubts_about
 
 WINDOWS = 200  # of relative motion; more tell little more about one rotation
 FEWEST_WINDOWS = 24
@@ -49,9 +51,7 @@ SEVERAL = 3.0  # sigma over error: k below 1/9, as if deviations stood where var
 UNMATCHED = 1 / 3
 MOSTLY = 0.5  # of the unmatched scans: beyond the ends of the reference, where no option helps
 UNITS = {1e-3: "millimetres", 1e-2: "centimetres", 0.3048: "feet"}
-
-
-ROLES = ("the estimate", "the reference")
+HEALTH_SCANS = 2000  # evenly spaced, that stand for a track where its covariances are described
 
 
 @dataclass(frozen=True)
@@ -66,27 +66,25 @@ class WindowMotion:
 
     @cached_property
     def directions(self) -> Floats:
-        """Both in units of their own root mean square, one after the other. (2 m, 3)."""
-        parts = [_without_giants(part) for part in (self.displacement, self.turn)]
-        sizes = (float(np.sqrt(np.mean(np.sum(part**2, axis=1)))) for part in parts)
-        return np.concatenate(
-            [part / size if size else part for part, size in zip(parts, sizes, strict=True)]
-        )
+        """Both in units of their own root mean square, one after the other. (2 m, 3).
+
+        None is longer than some medians: a single window tells nothing about a track.
+        """
+        parts = []
+        for vectors in (self.displacement, self.turn):
+            length = np.linalg.norm(vectors, axis=1, keepdims=True)
+            most = GIANT * float(median_of(length))
+            shrink = np.minimum(1.0, most / np.where(length > 0, length, np.inf)) if most else 1.0
+            part = vectors * shrink
+            size = float(np.sqrt(np.mean(np.sum(part**2, axis=1))))
+            parts.append(part / size if size else part)
+        return np.concatenate(parts)
 
     def directedness(self) -> float:
         """Mean resultant length of the direction of motion: 1 if it never changes."""
         length = np.linalg.norm(self.displacement, axis=1, keepdims=True)
         unit = self.displacement / np.where(length > 0, length, 1.0)
         return float(np.linalg.norm(unit.mean(axis=0)))
-
-
-def _without_giants(vectors: Floats) -> Floats:
-    """None longer than some medians: a single window tells nothing about a track. (m, 3)."""
-    length = np.linalg.norm(vectors, axis=1, keepdims=True)
-    most = GIANT * float(median_of(length))
-    return (
-        vectors * np.minimum(1.0, most / np.where(length > 0, length, np.inf)) if most else vectors
-    )
 
 
 def window_motion(poses: Pose) -> WindowMotion:
@@ -120,7 +118,12 @@ class MatchedTracks:
     alignment: Alignment
     pairs: Pairs
     extrinsic: Pose | None = None  # that was applied
-    names: tuple[str, str] = ROLES  # of the two, in sentences
+    names: tuple[str, str] | None = None  # of two beliefs, where neither is the reference
+
+    @property
+    def subjects(self) -> tuple[str, str]:
+        """The two in a sentence."""
+        return self.names or ("the estimate", "the reference")
 
     @cached_property
     def path_m(self) -> float:
@@ -159,21 +162,30 @@ class MatchedTracks:
         return ours, theirs
 
     @cached_property
+    def long_motions(self) -> tuple[WindowMotion, WindowMotion]:
+        """Over long windows; in the axes of the estimate's body where the other has none."""
+        ours, theirs = self.poses_at_ends(LONG_WINDOWS)
+        if not self.reference.about.oriented:
+            aligned = so3.compose(so3.quaternion(self.alignment.rotation), ours[1])
+            theirs = theirs[0] / self.alignment.scale, aligned
+        inside = self.across_no_gap(LONG_WINDOWS)
+        return window_motion(ours)[inside], window_motion(theirs)[inside]
+
+    @cached_property
     def error_m(self) -> Floats:
         """Distance of each position, aligned, from that of the reference. (n,)."""
         aligned = self.alignment.aligned_position(self.estimate.position)
         return np.linalg.norm(aligned - self.reference.position, axis=1)
 
     @cached_property
-    def claims_much_more_than_it_errs(self) -> bool:
-        """Whether sigma is several times the errors, as where deviations stand for variances."""
-        belief = (
-            self.estimate.moments if isinstance(self.estimate, ParticleTrack) else self.estimate
-        )
-        if not isinstance(belief, GaussianTrack):
-            return True
-        claimed = np.sqrt(np.einsum("nii->n", belief.covariance[:, :3, :3]))
-        return bool(median_of(claimed) > SEVERAL * median_of(self.error_m))
+    def rmse_m(self) -> float:
+        """Root mean square of the errors."""
+        return float(np.sqrt(np.mean(self.error_m**2)))
+
+    @cached_property
+    def is_lost(self) -> bool:
+        """Whether errors are as large as the track itself: no calibration to speak of."""
+        return not self.rmse_m < max(LOST * _spread(self.reference.position), LOST_M)
 
     @cached_property
     def coherence(self) -> float:
@@ -188,18 +200,45 @@ class MatchedTracks:
         ours, theirs = self.motions
         between = rotation_between(ours, theirs)
         angle = float(so3.angle(so3.quaternion(between)))
-        is_large = angle >= LEAST_ROTATION_RAD
-        return between if is_large and angle >= SCATTERS * _scatter(ours, theirs, between) else None
+        if angle < LEAST_ROTATION_RAD:
+            return None
+        stretches = np.array_split(np.arange(len(ours.turn)), BLOCKS)
+        each = [rotation_between(ours[part], theirs[part]) for part in stretches]
+        off = so3.angle(so3.quaternion(between.T @ np.array(each)))
+        return between if angle >= SCATTERS * float(np.sqrt(np.mean(off**2))) else None
 
 
-def doubts_between(tracks: MatchedTracks) -> tuple[Doubt, ...]:
-    """All doubts about two matched tracks, in the order of the table."""
-    found = (suspicion(tracks) for suspicion in RELATIONS.values())
-    return tuple(doubt for doubt in found if doubt is not None)
+def doubts_beside(
+    estimate: AnyTrack, reference: AnyTrack, matched: MatchedTracks
+) -> tuple[Why, ...]:
+    """Doubts about both tracks as they were read, and about the two together.
+
+    What the two show together refutes a doubt about one: motion that agrees, that about the order
+    of the quaternion; errors no smaller than claimed, that about standard deviations.
+    """
+    refuted = set()
+    if matched.shows_motion and matched.coherence > COHERENT:
+        refuted.add("scalar-first")
+    belief = matched.estimate
+    belief = belief.moments if isinstance(belief, ParticleTrack) else belief
+    if isinstance(belief, GaussianTrack):
+        claimed = np.sqrt(np.einsum("nii->n", belief.covariance[:, :3, :3]))
+        if not median_of(claimed) > SEVERAL * median_of(matched.error_m):
+            refuted.add("deviation-for-variance")
+
+    found = []
+    for at, track in enumerate((estimate, reference)):
+        about = (matched.names or ("estimate", "reference"))[at]
+        may_explain = at == 0 or matched.names is not None  # a reference is not what is judged
+        found += [
+            replace(doubt, about=about, explains=doubt.explains and may_explain)
+            for doubt in doubts_about(track, scans=HEALTH_SCANS)
+            if doubt.cause not in refuted
+        ]
+    return (*found, *(doubt for each in RELATIONS if (doubt := each(matched)) is not None))
 
 
-def _scalar_first(poses: Pose) -> Pose:
-    return poses[0], poses[1][:, [1, 2, 3, 0]]
+# What may have been meant: one of the tracks written otherwise
 
 
 def _inverse(poses: Pose) -> Pose:
@@ -213,153 +252,129 @@ def _with_axes(*signs: int, order: tuple[int, int, int] = (0, 1, 2)) -> Callable
     return lambda poses: (poses[0][:, order] * np.array(signs), poses[1])
 
 
-MISTAKES: dict[str, tuple[Callable[[Pose], Pose], str]] = {
-    "scalar-first": (_scalar_first, "are its quaternions written wxyz?"),
-    "inverse": (_inverse, "does it give the pose of the world in the body?"),
-    "mirrored-x": (_with_axes(-1, 1, 1), "is its x axis mirrored?"),
-    "mirrored-y": (_with_axes(1, -1, 1), "is its y axis mirrored?"),
-    "mirrored-z": (_with_axes(1, 1, -1), "is its z axis mirrored?"),
-    "exchanged-axes": (_with_axes(1, 1, 1, order=(1, 0, 2)), "are its x and y axes exchanged?"),
+CORRECTIONS: dict[str, Callable[[Pose], Pose]] = {
+    "scalar-first": lambda poses: (poses[0], poses[1][:, [1, 2, 3, 0]]),
+    "inverse": _inverse,
+    "mirrored-x": _with_axes(-1, 1, 1),
+    "mirrored-y": _with_axes(1, -1, 1),
+    "mirrored-z": _with_axes(1, 1, -1),
+    "exchanged-axes": _with_axes(1, 1, 1, order=(1, 0, 2)),
 }
 
 
-def _written_otherwise(tracks: MatchedTracks) -> Doubt | None:
+def _written_otherwise(tracks: MatchedTracks) -> Why | None:
     """Bodies that do not move together as read, and would if one track were written otherwise."""
     if not tracks.shows_motion or tracks.coherence > COHERENT:
         return None
-    value, _, who, name = max(_corrections(tracks))
+    value, _, who, mistake = max(_corrected(tracks))
     if value < max(COHERENT, 1 - MUCH_BETTER * (1 - tracks.coherence)):
         return None
-    if _stays_lost(tracks, who, name):
-        return None
-    together = words.fixed(tracks.coherence, 2)
-    what = (
-        f"the two bodies do not move together as read (coherence {together} of 1), but would if "
-        f"{tracks.names[who]} were written otherwise"
-    )
-    role = ("estimate", "reference")[who]
-    return Doubt(f"{role}-{name}", f"{what}: {MISTAKES[name][1]}", explains=True)
-
-
-def _stays_lost(tracks: MatchedTracks, who: int, mistake: str) -> bool:
-    """Whether the estimate is lost even with one track as it may have been meant."""
     poses = list(tracks.poses)
-    poses[who] = MISTAKES[mistake][0](poses[who])
-    (ours, _), (theirs, _) = poses
-    return bool(fit_sim3_error(ours, theirs) > LOST * _spread(theirs))
+    poses[who] = CORRECTIONS[mistake](poses[who])
+    if _stays_lost(poses[0][0], poses[1][0]):
+        return None
+    evidence = {"coherence": tracks.coherence, "who": tracks.subjects[who]}
+    return Why(f"{('estimate', 'reference')[who]}-{mistake}", evidence, explains=True)
 
 
-def fit_sim3_error(ours: Floats, theirs: Floats) -> float:
-    """RMSE that a similarity leaves; inf where there is none. (n, 3) each."""
+def _corrected(tracks: MatchedTracks) -> Iterator[tuple[float, float, int, str]]:
+    """One of the tracks as it may have been meant: coherence, and how much better it moves ahead.
+
+    In one world the same mistake in the other track would agree as well; a body that then moves in
+    one direction of its own, as most do, tells which it was.
+    """
+    inside = tracks.across_no_gap(WINDOWS)
+    for who, as_read in enumerate(tracks.motions):
+        for mistake, correct in CORRECTIONS.items():
+            motions = list(tracks.motions)
+            motions[who] = window_motion(correct(tracks.poses[who]))[inside]
+            better = motions[who].directedness() - as_read.directedness()
+            yield round(coherence(*motions), 2), better, who, mistake
+
+
+def _stays_lost(ours: Floats, theirs: Floats) -> bool:
+    """Whether positions are lost, whatever similarity is between them. (n, 3) each."""
     try:
-        return fit_sim3(ours, theirs).residual_m or 0.0
+        return bool((fit_sim3(ours, theirs).residual_m or 0.0) > LOST * _spread(theirs))
     except PairingError:
-        return np.inf
+        return True
 
 
 def _spread(position: Floats) -> float:
     return float(np.sqrt(position.var(axis=0).sum()))
 
 
-def _corrections(tracks: MatchedTracks) -> Iterable[tuple[float, float, int, str]]:
-    """One of the tracks as it may have been meant: coherence, and how much better it moves ahead.
-
-    In one world the same mistake in the other track would agree as well; a body that then moves in
-    one direction of its own, as most do, tells which it was.
-    """
-    (ours, theirs), (our_motion, their_motion) = tracks.poses, tracks.motions
-    inside = tracks.across_no_gap(WINDOWS)
-    for name, (correct, _) in MISTAKES.items():
-        meant = window_motion(correct(ours))[inside]
-        better = meant.directedness() - our_motion.directedness()
-        yield round(coherence(meant, their_motion), 2), better, 0, name
-        meant = window_motion(correct(theirs))[inside]
-        better = meant.directedness() - their_motion.directedness()
-        yield round(coherence(our_motion, meant), 2), better, 1, name
-
-
-def _scale(tracks: MatchedTracks) -> Doubt | None:
+def _scale(tracks: MatchedTracks) -> Why | None:
     """One track in another unit of length, or without a scale."""
     if tracks.alignment.kind == "sim3":
         return None
     inside = tracks.across_no_gap(WINDOWS)
+    (position, _), (reference, _) = tracks.poses
     ours, theirs = (
-        np.linalg.norm(np.diff(position, axis=0), axis=1)[inside] for position, _ in tracks.poses
+        np.linalg.norm(np.diff(each, axis=0), axis=1)[inside] for each in (position, reference)
     )
     if len(ours) < FEWEST_WINDOWS or not (median_of(ours) > 0 and median_of(theirs) > 0):
         return None
     by_steps = float(median_of(ours) / median_of(theirs))
-    ratio = float(np.sqrt(np.divide(*(position.var(axis=0).sum() for position, _ in tracks.poses))))
+    ratio = float(np.sqrt(position.var(axis=0).sum() / reference.var(axis=0).sum()))
     if 1 / NO_UNIT < ratio < NO_UNIT or abs(by_steps / ratio - 1) > SAME_SCALE:
         return None
-    (position, _), (reference, _) = tracks.poses
-    if fit_sim3_error(position, reference) > LOST * _spread(reference):
+    if _stays_lost(position, reference):
         return None
-    ours, theirs = tracks.names
-    who, factor = (theirs, ratio) if ratio < 1 else (ours, 1 / ratio)
+
+    one, other = tracks.subjects
+    who, factor = (other, ratio) if ratio < 1 else (one, 1 / ratio)
     unit = next((u for size, u in UNITS.items() if abs(factor / size - 1) < SAME_SCALE), None)
-    guess = f"is {who} in {unit}?" if unit else "is one of them in another unit?"
-    what = f"the track of {ours} is {words.number(ratio)} times as large as that of {theirs}"
-    return Doubt("scale", f"{what}: {guess}", explains=True)
+    evidence: dict[str, Any] = {"ratio": ratio, "ours": one, "theirs": other}
+    known = {} if unit is None else {"who": who, "unit": unit}
+    return Why("scale", evidence | known, explains=True)
 
 
-def _upside_down(tracks: MatchedTracks) -> Doubt | None:
+def _upside_down(tracks: MatchedTracks) -> Why | None:
     """A fit that turns the world over: one axis of a track that lies in a plane is mirrored."""
-    tilt = np.degrees(np.arccos(np.clip(tracks.alignment.rotation[2, 2], -1.0, 1.0)))
+    tilt_deg = float(np.degrees(np.arccos(np.clip(tracks.alignment.rotation[2, 2], -1.0, 1.0))))
     fitted = tracks.alignment.kind in ("se3", "sim3") and not tracks.alignment.free
-    if not fitted or tilt < OVERTURNED_DEG or _is_straight(tracks) or _lost(tracks) is not None:
+    if not fitted or tilt_deg < OVERTURNED_DEG:
         return None
-    turned = words.angle(float(tilt))
-    what = f"the fit turns the world of {tracks.names[0]} over (its z axis by {turned})"
-    guess = "is an axis of one track mirrored, or the sensor mounted upside down?"
-    return Doubt("upside-down", f"{what}: {guess}", explains=True)
-
-
-def _is_straight(tracks: MatchedTracks) -> bool:
-    """Whether the errors leave the roll about a nearly straight track to chance."""
-    across = np.linalg.eigvalsh(np.cov(tracks.reference.position.T))[1]
-    return float(across) < SIDEWAYS**2 * float(np.mean(tracks.error_m**2))
-
-
-def _extrinsic(tracks: MatchedTracks) -> Doubt | None:
-    """Bodies whose axes differ by a constant rotation: an extrinsic that is missing or wrong."""
-    if tracks.constant_rotation is None:
+    across = float(np.linalg.eigvalsh(np.cov(tracks.reference.position.T))[1])
+    is_straight = across < SIDEWAYS**2 * float(np.mean(tracks.error_m**2))  # its roll is open
+    if is_straight or tracks.is_lost:
         return None
-    rotation = so3.quaternion(tracks.constant_rotation)
-    angle = float(so3.angle(rotation))
-    missing = body_between(*long_motions(tracks))[0], rotation
-    degrees = words.angle(float(np.degrees(angle)))
-    if tracks.extrinsic is None:
-        what = f"the bodies' axes differ by a constant rotation of {degrees} (an extrinsic?)"
+    evidence = {"ours": tracks.subjects[0], "tilt_deg": tilt_deg}
+    return Why("upside-down", evidence, explains=True)
+
+
+# Another body: its axes are turned, or it is another point
+
+
+def _other_body(tracks: MatchedTracks) -> Why | None:
+    """An extrinsic that is missing or wrong: bodies turned to each other, or a lever arm."""
+    if tracks.constant_rotation is not None:
+        rotation = so3.quaternion(tracks.constant_rotation)
+        missing = body_between(*tracks.long_motions)[0], rotation
+    elif (pose := lever_that_explains(tracks)) is not None:
+        turned = so3.angle(pose[1]) >= LEAST_ROTATION_RAD
+        missing = pose[0], pose[1] if turned else np.array([0.0, 0.0, 0.0, 1.0])
     else:
-        missing = se3.compose(tracks.extrinsic, missing)
-        what = (
-            f"the extrinsic leaves a constant rotation of {degrees} between the bodies' axes"
-            f"{_inverse_hint(tracks.extrinsic, missing)}"
-        )
-    return Doubt("extrinsic", what, remedy=(_extrinsic_option(missing),))
-
-
-def _extrinsic_option(pose: Pose) -> tuple[str, str]:
-    """The option that gives a pose of the reference's body in the estimate's."""
-    position, rotation = pose
-    numbers = (*position, *(rotation if rotation[3] >= 0 else -rotation))
-    return "extrinsic", ",".join(words.fixed(float(x), 4) for x in numbers)
-
-
-def _lever_arm(tracks: MatchedTracks) -> Doubt | None:
-    """Errors that turn with the body: the reference is that of another point of it."""
-    missing = None if tracks.constant_rotation is not None else lever_that_explains(tracks)
-    if missing is None:
         return None
-    length = words.length(float(np.linalg.norm(missing[0])))
-    if so3.angle(missing[1]) < LEAST_ROTATION_RAD:
-        missing = missing[0], np.array([0.0, 0.0, 0.0, 1.0])
-    if tracks.extrinsic is not None:
-        missing = se3.compose(tracks.extrinsic, missing)
-    what = f"the errors turn with the body, and a lever arm of {length} explains them"
-    option = _extrinsic_option(missing)
-    return Doubt("lever-arm", f"{what} (an extrinsic?)", remedy=(option,))
+    lever_m, angle = float(np.linalg.norm(missing[0])), float(so3.angle(missing[1]))
+    given = tracks.extrinsic
+    if given is not None:
+        missing = se3.compose(given, missing)
+    position, rotation = missing
+    numbers = (*position, *(rotation if rotation[3] >= 0 else -rotation))
+    remedy = (("extrinsic", ",".join(words.fixed(float(x), 4) for x in numbers)),)
+    if tracks.constant_rotation is None:
+        return Why("lever-arm", {"lever_m": lever_m}, remedy)
+
+    evidence: dict[str, Any] = {"angle_deg": float(np.degrees(angle)), "applied": given is not None}
+    if given is not None:
+        off, off_inverse = (
+            float(so3.angle(so3.compose(so3.inverse(each), rotation)))
+            for each in (given[1], so3.inverse(given[1]))
+        )
+        evidence["inverse_is_nearer"] = off_inverse < CLOSER * off
+    return Why("extrinsic", evidence, remedy)
 
 
 def lever_that_explains(tracks: MatchedTracks) -> Pose | None:
@@ -367,48 +382,18 @@ def lever_that_explains(tracks: MatchedTracks) -> Pose | None:
     moves = len(tracks.reference) > FEWEST_WINDOWS and tracks.path_m > MOVING_M
     if not (tracks.estimate.about.oriented and moves):
         return None
-    if tracks.coherence < COHERENT if tracks.shows_motion else _lost(tracks) is not None:
+    if tracks.coherence < COHERENT if tracks.shows_motion else tracks.is_lost:
         return None
-    ours, theirs = long_motions(tracks)
+    ours, theirs = tracks.long_motions
     lever, rotation = body_between(ours, theirs, turns=tracks.reference.about.oriented)
-    before, after = (_left(ours, theirs, each, rotation) for each in (np.zeros(3), lever))
-    explains = np.linalg.norm(lever) > LEAST_LEVER_M and after < CLOSER * before
-    return (lever, rotation) if explains else None
-
-
-def long_motions(tracks: MatchedTracks) -> tuple[WindowMotion, WindowMotion]:
-    """Of both bodies over long windows; in the axes of the estimate's where the other has none."""
-    ours, theirs = tracks.poses_at_ends(LONG_WINDOWS)
-    if not tracks.reference.about.oriented:
-        aligned = so3.compose(so3.quaternion(tracks.alignment.rotation), ours[1])
-        theirs = theirs[0] / tracks.alignment.scale, aligned
-    inside = tracks.across_no_gap(LONG_WINDOWS)
-    return window_motion(ours)[inside], window_motion(theirs)[inside]
-
-
-def _left(ours: WindowMotion, theirs: WindowMotion, lever: Floats, rotation: Floats) -> float:
-    """Root mean square of the displacement that a lever arm leaves unexplained. m."""
     turned = so3.matrix(so3.exp(ours.turn)) - np.eye(3)
-    left = so3.rotate(rotation, theirs.displacement) - ours.displacement - turned @ lever
-    return float(np.sqrt(np.mean(np.sum(left**2, axis=1))))
-
-
-def _inverse_hint(extrinsic: Pose, shown: Pose) -> str:
-    """Asks whether the extrinsic is the inverse, where its inverse is nearer to what is shown."""
-    inverse = so3.inverse(extrinsic[1])
-    off, off_inverse = (
-        float(so3.angle(so3.compose(so3.inverse(each), shown[1])))
-        for each in (extrinsic[1], inverse)
+    before = so3.rotate(rotation, theirs.displacement) - ours.displacement
+    before_m, after_m = (
+        float(np.sqrt(np.mean(np.sum(left**2, axis=1))))
+        for left in (before, before - turned @ lever)
     )
-    return " (is it the inverse of the right one?)" if off_inverse < CLOSER * off else ""
-
-
-def _scatter(ours: WindowMotion, theirs: WindowMotion, between: Floats) -> float:
-    """Root mean square change of the rotation between stretches of the track. rad."""
-    stretches = np.array_split(np.arange(len(ours.turn)), BLOCKS)
-    each = [rotation_between(ours[part], theirs[part]) for part in stretches]
-    off = so3.angle(so3.quaternion(between.T @ np.array(each)))
-    return float(np.sqrt(np.mean(off**2)))
+    explains = np.linalg.norm(lever) > LEAST_LEVER_M and after_m < CLOSER * before_m
+    return (lever, rotation) if explains else None
 
 
 def body_between(ours: WindowMotion, theirs: WindowMotion, *, turns: bool = True) -> Pose:
@@ -430,46 +415,38 @@ def body_between(ours: WindowMotion, theirs: WindowMotion, *, turns: bool = True
     return lever, so3.quaternion(between)
 
 
-def _lost(tracks: MatchedTracks) -> Doubt | None:
-    """Errors as large as the track itself: there is no calibration to speak of."""
-    rmse = float(np.sqrt(np.mean(tracks.error_m**2)))
-    if rmse < max(LOST * _spread(tracks.reference.position), LOST_M):
+def _lost(tracks: MatchedTracks) -> Why | None:
+    """Errors as large as the track itself."""
+    if not tracks.is_lost:
         return None
-    other = " or speaks of another world" if tracks.alignment.kind == "none" else ""
-    errs = f"{words.length(rmse)} (RMSE) on a path of {words.length(tracks.path_m)}"
-    if tracks.names == ROLES:
-        return Doubt("lost", f"the estimate is lost{other}: it errs by {errs}")
-    return Doubt("lost", f"one of the two is lost{other}: they differ by {errs}")
+    evidence = {
+        "rmse_m": tracks.rmse_m,
+        "path_m": tracks.path_m,
+        "aligned": tracks.alignment.kind != "none",
+        "against_reference": tracks.names is None,
+    }
+    return Why("lost", evidence)
 
 
-def _unmatched(tracks: MatchedTracks) -> Doubt | None:
-    """Many scans without a reference pose."""
-    share = 1 - len(tracks.pairs) / tracks.pairs.scans
+def _unmatched(tracks: MatchedTracks) -> Why | None:
+    """Many scans without a reference pose; none comes nearer to a continuous reference."""
+    pairs = tracks.pairs
+    unmatched = pairs.scans - len(pairs)
+    share = 1 - len(pairs) / pairs.scans
     if share < UNMATCHED:
         return None
-    unmatched = tracks.pairs.scans - len(tracks.pairs)
-    if tracks.pairs.outside > MOSTLY * unmatched:
-        beyond = words.share(tracks.pairs.outside / tracks.pairs.scans)
-        what = f"{beyond} of the scans are before the first or after the last reference pose"
-        return Doubt("unmatched", f"{what}, and were not scored")
-    what = f"{words.share(share)} of the scans meet no reference pose in time"
-    return Doubt("unmatched", what, remedy=_nearer_in_time(tracks.pairs.tolerance_s))
+    if pairs.outside > MOSTLY * unmatched:
+        return Why("unmatched", {"outside": pairs.outside / pairs.scans})
+    wider = ("tolerance", words.number(10 * pairs.tolerance_s))
+    options = (wider, ("offset", "auto"), ("association", "gp")) if pairs.tolerance_s else ()
+    return Why("unmatched", {"unmatched": share}, options)
 
 
-def _nearer_in_time(tolerance_s: float) -> tuple[tuple[str, str], ...]:
-    """Options by which more scans may meet the reference; none where it is continuous already."""
-    if tolerance_s == 0:
-        return ()
-    wider = words.number(10 * tolerance_s)
-    return ("tolerance", wider), ("offset", "auto"), ("association", "gp")
-
-
-RELATIONS: dict[str, Callable[[MatchedTracks], Doubt | None]] = {
-    "scale": _scale,
-    "written-otherwise": _written_otherwise,
-    "upside-down": _upside_down,
-    "extrinsic": _extrinsic,
-    "lever-arm": _lever_arm,
-    "lost": _lost,
-    "unmatched": _unmatched,
-}
+RELATIONS: tuple[Callable[[MatchedTracks], Why | None], ...] = (
+    _scale,
+    _written_otherwise,
+    _upside_down,
+    _other_body,
+    _lost,
+    _unmatched,
+)

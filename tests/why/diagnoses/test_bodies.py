@@ -30,9 +30,9 @@ def diagnosed(extrinsic):
 def test_a_wrong_extrinsic_is_corrected_in_the_body_that_it_is_given_in():
     translation, turn = LIDAR_IN_IMU
     (found,) = diagnosed((translation + WRONG_BY, turn)).found
-    off = [found.numbers[f"extrinsic_{axis}_m"] for axis in "xyz"]
+    off = [found.evidence[f"extrinsic_{axis}_m"] for axis in "xyz"]
     assert off == pytest.approx(WRONG_BY, abs=0.02)
-    assert found.numbers["body_y_m"] == pytest.approx(-0.2, abs=0.02)  # x of the imu is -y there
+    assert found.evidence["body_y_m"] == pytest.approx(-0.2, abs=0.02)  # x of the imu is -y there
     assert "of body lidar" in found.sentence
     assert "cm in x of body imu: subtract" in found.advice
 
@@ -41,7 +41,7 @@ def test_the_extrinsic_with_the_correction_taken_off_has_no_fault():
     translation, turn = LIDAR_IN_IMU
     wrong = translation + WRONG_BY
     (found,) = diagnosed((wrong, turn)).found
-    off = np.array([found.numbers[f"extrinsic_{axis}_m"] for axis in "xyz"])
+    off = np.array([found.evidence[f"extrinsic_{axis}_m"] for axis in "xyz"])
     assert diagnosed((wrong - off, turn)).names == ()
 
 
@@ -66,7 +66,7 @@ def test_the_level_asked_for_reaches_the_intervals_of_the_biases():
 def test_the_level_asked_for_reaches_the_gain_of_heavy_tails():
     def width(level):
         (found,) = fault("heavy tails", level=level).found
-        return found.numbers["gain_high_nat"] - found.numbers["gain_low_nat"]
+        return found.evidence["gain_high_nat"] - found.evidence["gain_low_nat"]
 
     assert width(0.5) < 0.6 * width(0.95)
 
@@ -74,4 +74,4 @@ def test_the_level_asked_for_reaches_the_gain_of_heavy_tails():
 def test_without_a_method_there_are_no_intervals():
     assert all(row.mean.low is None for row in fault("constant offset", method=None).bias)
     (found,) = fault("heavy tails", method=None).found
-    assert "gain_low_nat" not in found.numbers
+    assert "gain_low_nat" not in found.evidence

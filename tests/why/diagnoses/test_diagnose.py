@@ -23,7 +23,7 @@ def made(name, seed=3):
 
 
 def number(diagnoses, name, key):
-    return next(each for each in diagnoses.found if each.name == name).numbers[key]
+    return next(each for each in diagnoses.found if each.cause == name).evidence[key]
 
 
 @pytest.mark.parametrize("name", FAULTS)

@@ -11,12 +11,8 @@ from smfeval.why.diagnoses.biases import (
     whiten_errors,
 )
 from smfeval.why.diagnoses.case import case_of
-from smfeval.why.diagnoses.regression import (
-    coefficients,
-    independent_scans,
-    regression_residual,
-)
-from support.faults import Made, honest_but_varying, remembering
+from smfeval.why.diagnoses.regression import independent_scans
+from support.faults import Made, honest_but_varying, least_squares, remembering
 
 
 def whitening(covariance):
@@ -54,8 +50,9 @@ def scattered(request):
     for _ in range(100):
         error = np.einsum("nij,nj->ni", root, remembering(scans, rho, rng))
         response = whiten_errors(case, error)
-        moved.append(columns @ coefficients(response, white))
-        independent.append(independent_scans(regression_residual(response, white)))
+        value = least_squares(response, white)
+        moved.append(columns @ value)
+        independent.append(independent_scans(response - white @ value))
     scatter = np.mean(np.square(moved), axis=0).sum(axis=1)
     return case, white, scatter, scans * (1 - rho) / (1 + rho), independent
 

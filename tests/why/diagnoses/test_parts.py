@@ -5,17 +5,17 @@ import pytest
 from scipy import stats
 from scipy.ndimage import maximum_filter1d
 
+from smfeval.why.causes import DIAGNOSES
+from smfeval.why.diagnoses.case import FAMILY_LEVEL, TEST_LEVEL
+from smfeval.why.diagnoses.regimes import stretches
 from smfeval.why.diagnoses.regression import (
     Cause,
     design_of,
     effect_of,
     effective_share,
     independent_scans,
-    is_identifiable,
     mean_of,
-    regression_residual,
 )
-from smfeval.why.diagnoses.stretches import stretches
 from smfeval.why.diagnoses.tables import SlowPart, window_means
 from smfeval.why.diagnoses.tails import (
     cross_validated_gain,
@@ -25,7 +25,11 @@ from smfeval.why.diagnoses.tails import (
     t_log_density,
     tail_of,
 )
-from support.faults import remembering
+from support.faults import least_squares_residual, remembering
+
+
+def test_the_level_of_a_test_counts_the_table():
+    assert len(DIAGNOSES) * TEST_LEVEL == pytest.approx(FAMILY_LEVEL)
 
 
 def test_coefficients_are_those_of_least_squares(rng):
@@ -39,7 +43,9 @@ def test_partial_coefficients_are_those_of_the_joint_fit(rng):
     joint = np.concatenate([base, column], axis=-1).reshape(200, 4)
     expected = np.linalg.lstsq(joint, response.ravel(), rcond=None)[0][-1]
     found = effect_of(
-        regression_residual(response[..., 0], base), regression_residual(column, base), most=100
+        least_squares_residual(response[..., 0], base),
+        least_squares_residual(column, base),
+        most=100,
     )
     assert found.value[0] == pytest.approx(expected)
 
@@ -47,9 +53,6 @@ def test_partial_coefficients_are_those_of_the_joint_fit(rng):
 def test_columns_made_of_others_are_not_seen(rng):
     base, column = rng.normal(size=(50, 2, 2)), rng.normal(size=(50, 2, 1))
     doubled = np.concatenate([base[..., :1] * 3, column, column * -2], axis=-1)
-    left = regression_residual(doubled, base)
-    products, squares = np.einsum("ndp,ndq->pq", left, left), np.einsum("ndp->p", doubled**2)
-    assert is_identifiable(products, squares).tolist() == [False, True, False]
     design = design_of(rng.normal(size=(50, 2)), base, [Cause("doubled", doubled)])
     assert design.is_identifiable([3, 4, 5], design.base).tolist() == [False, True, False]
 

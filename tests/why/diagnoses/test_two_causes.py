@@ -29,7 +29,7 @@ def both(lever_m, tau_s, seed=0):
 def test_lever_arm_and_clock_are_both_named_with_their_sizes(lever_m, tau_s, alignment):
     found = both(lever_m, tau_s).diagnoses(alignment)
     assert set(found.names) == {"lever-arm bias", "clock-like bias"}
-    numbers = {name: value for each in found.found for name, value in each.numbers.items()}
+    numbers = {name: value for each in found.found for name, value in each.evidence.items()}
     for axis, metres in zip("xy", lever_m[:2], strict=True):
         assert numbers[f"body_{axis}_m"] == pytest.approx(metres, abs=0.06)
     assert numbers["tau_ms"] == pytest.approx(1e3 * tau_s, rel=0.2)

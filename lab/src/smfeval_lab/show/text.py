@@ -9,7 +9,7 @@ import numpy as np
 from smfeval import words
 from smfeval.errors import OptionError
 from smfeval.maths.stamps import NANOSECONDS, seconds_text
-from smfeval.why.health import motion as motion_of
+from smfeval.why.one_track import motion as motion_of
 from smfeval_lab.filters import FILTERS, Filter
 from smfeval_lab.filters.run import Run
 from smfeval_lab.recording import Imu, Recording, Scans

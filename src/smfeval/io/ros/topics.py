@@ -17,7 +17,7 @@ from smfeval.io.options import ReadOptions
 from smfeval.io.presets import preset_named
 from smfeval.io.ros.bag import Bag, Topic
 from smfeval.maths.arrays import Bools, Floats, Ints
-from smfeval.why.health import UNKNOWN_VARIANCE
+from smfeval.why.one_track import UNKNOWN_VARIANCE
 
 POSE = "geometry_msgs/msg/Pose"
 POSE_WITH_COVARIANCE = "geometry_msgs/msg/PoseWithCovariance"

@@ -46,14 +46,14 @@ from smfeval.track import ParticleTrack
 if TYPE_CHECKING:  # causes are found only where they are asked for
     from smfeval.why.alibis import Alibis
     from smfeval.why.diagnoses import Diagnoses
-    from smfeval.why.diagnoses.result import (
+    from smfeval.why.diagnoses.tables import (
         Bias,
         ErrorWindow,
         Regime,
         RotationRegime,
         RotationTables,
-        Tail,
     )
+    from smfeval.why.diagnoses.tails import Tail
 
 NOTHING_TO_JUDGE = "It reports no uncertainty: there is nothing to judge."
 ONLY_ERRORS = "Poses without covariance have errors, which are below, and no claim to hold them to."
@@ -317,7 +317,7 @@ def _diagnoses(found: Diagnoses) -> dict[str, Any]:
         "reason": sentence(found.reason or ""),
         "faults": [
             {
-                "name": each.name.capitalize(),
+                "name": each.cause.capitalize(),
                 "sentence": sentence(each.sentence),
                 "advice": each.advice,
             }

@@ -14,14 +14,15 @@ import numpy as np
 
 from smfeval.evaluation import Evaluation
 from smfeval.summarise.quantities import ROUNDING
+from smfeval.why.causes import Why
 from smfeval.why.diagnoses.biases import find_biases
-from smfeval.why.diagnoses.case import SHORTEST, DiagnosisCase, case_of
+from smfeval.why.diagnoses.case import SHORTEST, DiagnosisCase, Untested, case_of
 from smfeval.why.diagnoses.regimes import find_regimes
 from smfeval.why.diagnoses.regression import independent_scans
-from smfeval.why.diagnoses.result import Diagnoses, Diagnosis, Untested
 from smfeval.why.diagnoses.tables import (
+    Diagnoses,
     bias_table,
-    drift_diagnosis,
+    drift,
     path_error,
     regime_table,
     rotation_tables,
@@ -30,7 +31,7 @@ from smfeval.why.diagnoses.tables import (
 )
 from smfeval.why.diagnoses.tails import overall_diagnosis, tail_faults, tail_of
 
-__all__ = ["Diagnoses", "Diagnosis", "Untested", "diagnose"]
+__all__ = ["Diagnoses", "diagnose"]
 
 SQUARED = 2.0  # a squared error forgets twice as fast as the error itself
 
@@ -96,7 +97,7 @@ def _notes(case: DiagnosisCase, biases: int) -> tuple[str, ...]:
 
 def _diagnose_belief(
     case: DiagnosisCase, rng: np.random.Generator
-) -> tuple[list[Diagnosis], list[Untested]]:
+) -> tuple[list[Why], list[Untested]]:
     """What errors without their biases, and covariances, tell together."""
     most = SQUARED * independent_scans(case.white)
     slow = slow_part(case)
@@ -104,7 +105,7 @@ def _diagnose_belief(
     places = find_regimes(case, drifting=drifting, most=most, rng=rng)
     level = overall_diagnosis(case, places.explained, alone=not places.found, most=most)
     if drifting or (level is not None and slow.is_drift):
-        return [drift_diagnosis(case, slow), *places.found], [*places.untested, *SLOW_UNTESTED]
+        return [drift(case, slow), *places.found], [*places.untested, *SLOW_UNTESTED]
 
     of_tails, untested = tail_faults(case, places.explained, most=most)
     if of_tails:

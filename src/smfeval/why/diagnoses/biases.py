@@ -10,20 +10,21 @@ The errors of all scans, whitened by the reported covariance, are regressed on
 beside the freedoms of the alignment (`freedoms`), which it has absorbed.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from smfeval import words
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Floats
+from smfeval.why.causes import Why
 from smfeval.why.diagnoses.case import (
     ENOUGH_SCANS,
     RELEVANT_SHARE,
     TEST_LEVEL,
     Bodies,
     DiagnosisCase,
+    Untested,
 )
 from smfeval.why.diagnoses.regression import (
     RESPONSE,
@@ -34,104 +35,10 @@ from smfeval.why.diagnoses.regression import (
     effective_share,
     independent_scans,
     select_causes,
-    untested_causes,
 )
-from smfeval.why.diagnoses.result import Diagnosis, Untested
-
-BiasText = tuple[dict[str, float], str, str]
-Coefficients = dict[str, float]  # coefficients by axis, those that the motion shows
-
-
-def _lever_arm(value: Coefficients, bodies: Bodies) -> BiasText:
-    theirs = bodies.reference_words
-    advice = _no_extrinsic(value, theirs)
-    numbers = {f"body_{each}_m": metres for each, metres in value.items()}
-    if bodies.turn is not None:
-        off = in_extrinsic_axes(value, bodies.turn)
-        numbers |= {f"extrinsic_{each}_m": metres for each, metres in off.items()}
-        advice = _wrong_extrinsic(off, bodies) + _unobserved_text(value, theirs)
-    size = f"{words.lengths(*value.values())} in {', '.join(value)}"
-    return numbers, f"the error is constant in body axes: {size} of {theirs}", advice
-
-
-def _no_extrinsic(value: Coefficients, body: str) -> str:
-    axis = _longest(value)
-    return (
-        f"check the extrinsic by {words.lengths(value[axis])} in {axis} of {body}: the "
-        "estimate is about "
-        "a point that lies off the reference's by this much"
-    )
-
-
-def _wrong_extrinsic(off: Coefficients, bodies: Bodies) -> str:
-    axis, ours = _longest(off), bodies.estimate_words
-    return (
-        f"check the extrinsic by {words.lengths(off[axis])} in {axis} of {ours}: subtract "
-        f"{words.lengths(*off.values())} from its translation (x, y, z of {ours})"
-    )
-
-
-def in_extrinsic_axes(value: Coefficients, turn: Floats) -> Coefficients:
-    """R_E b: a bias in the reference's body, in the axes that the extrinsic's translation has.
-
-    With the pose of the reference's body in the estimate's off by d in translation, the estimate
-    is off by R d = (R R_E) b.
-    """
-    bias = np.array([value.get(axis, 0.0) for axis in "xyz"])
-    return dict(zip("xyz", (turn @ bias).tolist(), strict=True))
-
-
-def _unobserved_text(value: Coefficients, body: str) -> str:
-    """What the motion does not show, and is taken as right."""
-    missing = [axis for axis in "xyz" if axis not in value]
-    return f"; {', '.join(missing)} of {body} is not shown by the motion" if missing else ""
-
-
-def _longest(value: Coefficients) -> str:
-    return max(value, key=lambda each: abs(value[each]))
-
-
-def _clock(value: Coefficients, _: Bodies) -> BiasText:
-    (tau_s,) = value.values()
-    late = "early" if tau_s > 0 else "late"
-    return (
-        {"tau_ms": 1e3 * tau_s},
-        f"the error is {words.duration(tau_s)} times the velocity: the stamps of the estimate are "
-        f"{late}",
-        f"let the clock offset be estimated, or add {words.duration(tau_s)} to the stamps of the "
-        "estimate",
-    )
-
-
-def _scale(value: Coefficients, _: Bodies) -> BiasText:
-    (share,) = value.values()
-    return (
-        {"scale_percent": 100 * share},
-        f"the error grows with the way covered: the estimate is {words.quantity(abs(share), '%')} "
-        f"too {'long' if share > 0 else 'short'}",
-        "check wheel radius, range scale or camera baseline; an alignment by sim3 would hide it",
-    )
-
-
-def _offset(value: Coefficients, _: Bodies) -> BiasText:
-    return (
-        {f"world_{each}_m": metres for each, metres in value.items()},
-        f"the error is constant in world axes: {words.lengths(*value.values())} in "
-        f"{', '.join(value)}",
-        "check the origins of the two worlds (datum, map frame), or leave the translation open",
-    )
-
-
-TEXTS: dict[str, Callable[[Coefficients, Bodies], BiasText]] = {
-    "lever-arm bias": _lever_arm,
-    "clock-like bias": _clock,
-    "scale error": _scale,
-    "constant offset": _offset,
-}
-
 
 BLIND = 1e-10  # of the largest: a turn about the line that a straight track is, moves nothing
-
+RIVAL = 0.8  # of what the named cause explains: a rival that does as much alone is mentioned
 TURNS = {"none": "", "yaw": "z", "se3": "xyz", "sim3": "xyz", "first-pose": "xyz"}
 
 
@@ -139,19 +46,11 @@ def freedoms(case: DiagnosisCase) -> Floats:
     """What the alignment could absorb: error per unit of each freedom. (n, d, q)."""
     if case.alignment == "none":
         return np.zeros((len(case), case.dimension, 0))
-    centred = (case.position - case.position.mean(axis=0)).T
-    shifts = [np.broadcast_to(np.eye(3)[i, :, None], centred.shape) for i in case.axes]
-    turns = [_turn(centred, "xyz".index(axis)) for axis in TURNS[case.alignment]]
+    centred = case.position - case.position.mean(axis=0)
+    shifts = [np.broadcast_to(np.eye(3)[i], centred.shape) for i in case.axes]
+    turns = [np.cross(np.eye(3)["xyz".index(axis)], centred) for axis in TURNS[case.alignment]]
     scale = [centred] if case.alignment == "sim3" else []
-    return np.stack([*shifts, *turns, *scale])[:, case.axes].T
-
-
-def _turn(position: Floats, axis: int) -> Floats:
-    """How positions move with a turn about an axis: its cross product with each. (3, n)."""
-    moved = np.zeros_like(position)
-    after, last = (axis + 1) % 3, (axis + 2) % 3
-    moved[after], moved[last] = -position[last], position[after]
-    return moved
+    return np.stack([column.T for column in (*shifts, *turns, *scale)])[:, case.axes].T
 
 
 def whiten_errors(case: DiagnosisCase, metres: Floats) -> Floats:
@@ -190,18 +89,15 @@ def alignment_covariance(
     return np.einsum("pdn,pen->nde", rows, np.tensordot(known, rows, axes=1))
 
 
-RIVAL = 0.8  # of what the named cause explains: a rival that does as much alone is mentioned
-
-
 @dataclass(frozen=True)
 class SystematicErrors:
     """The biases found, and the error without them in metres (n, d).
 
-    `share` is what they explain together; `doubt` is the covariance of a fitted alignment
+    `share` is what they explain together; `alignment_covariance` that of a fitted alignment
     (n, d, d).
     """
 
-    found: tuple[Diagnosis, ...]
+    found: tuple[Why, ...]
     untested: tuple[Untested, ...]
     share: float
     remainder: Floats
@@ -217,8 +113,8 @@ def find_biases(case: DiagnosisCase) -> SystematicErrors:
     selection = select_causes(sigmas, accept=_is_accepted, most=most)
     base = sigmas.base
     return SystematicErrors(
-        tuple(_diagnosis(each, case, selection) for each in selection.found),
-        untested_causes(selection),
+        tuple(_why(each, case, selection) for each in selection.found),
+        selection.untested,
         selection.share,
         metres.combine(_remainder_weights(case, selection))[..., 0],
         alignment_covariance(
@@ -266,34 +162,55 @@ def _causes(case: DiagnosisCase) -> list[Cause]:
     return causes
 
 
-def _diagnosis(finding: Finding, case: DiagnosisCase, selection: Selection) -> Diagnosis:
-    name, share = finding.name, finding.share
-    numbers, sentence, advice = TEXTS[name](_coefficients_by_axis(finding, case), case.bodies)
-    told = numbers | {
-        "share": share,
+def _why(finding: Finding, case: DiagnosisCase, selection: Selection) -> Why:
+    """A bias by its coefficients, those that the motion shows; and a rival that explains as much.
+
+    A rival would do nearly as well alone, and adds nothing.
+    """
+    name = finding.name
+    axes = ["xyz"[i] for i in case.axes] if name == "constant offset" else list("xyz")
+    shown = [axis for axis, kept in zip(axes, finding.is_identifiable, strict=False) if kept]
+    value = finding.effect.value.tolist()
+    bias_m, (first, *_) = dict(zip(shown, value, strict=True)), value
+    found = {each.name for each in selection.found}
+    rivals = (
+        other
+        for other, each in selection.alone.items()
+        if other not in found and each.share >= RIVAL * finding.share
+    )
+    if name == "lever-arm bias":
+        evidence, context = _lever_arm(bias_m, case.bodies)
+    elif name == "clock-like bias":
+        evidence, context = {"tau_ms": 1e3 * first}, {"tau_s": first}
+    elif name == "scale error":
+        evidence, context = {"scale_percent": 100 * first}, {"excess": first}
+    else:
+        evidence = {f"world_{axis}_m": metres for axis, metres in bias_m.items()}
+        context = {"bias_m": bias_m}
+    evidence |= {
+        "share": finding.share,
         "p": finding.probability,
         "independent_scans": finding.n_effective,
     }
-    scale = " in reported sigmas" if case.has_belief else ""
-    explains = f"{sentence}; that is {words.share(share)} of the mean squared error{scale}"
-    if len(selection.found) > 1:
-        explains += f" beyond the other biases ({words.share(selection.share)} with them)"
-    return Diagnosis(name, told, explains + _rival(finding, selection), advice)
+    context |= {
+        "in_sigmas": case.has_belief,
+        "together": selection.share if len(found) > 1 else None,
+        "rival": next(rivals, None),
+    }
+    return Why(name, evidence, context=context)
 
 
-def _coefficients_by_axis(finding: Finding, case: DiagnosisCase) -> dict[str, float]:
-    """Coefficients by axis, those that the motion shows; a lone one has no axis."""
-    axes = ["xyz"[i] for i in case.axes] if finding.name == "constant offset" else list("xyz")
-    shown = [axis for axis, kept in zip(axes, finding.is_identifiable, strict=False) if kept]
-    return dict(zip(shown, finding.effect.value.tolist(), strict=True))
+def _lever_arm(bias_m: dict[str, float], bodies: Bodies) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Evidence and context of b; with an extrinsic also R_E b, in the axes of its translation.
 
-
-def _rival(finding: Finding, selection: Selection) -> str:
-    """Another cause that would do nearly as well alone, and adds nothing."""
-    found = {each.name for each in selection.found}
-    rivals = [
-        name
-        for name, each in selection.alone.items()
-        if name not in found and each.share >= RIVAL * finding.share
-    ]
-    return f" (this motion hardly tells it from a {rivals[0]})" if rivals else ""
+    With the pose of the reference's body in the estimate's off by d in translation, the estimate
+    is off by R d = (R R_E) b.
+    """
+    off_m: dict[str, float] = {}
+    if bodies.turn is not None:
+        bias = np.array([bias_m.get(axis, 0.0) for axis in "xyz"])
+        off_m = dict(zip("xyz", (bodies.turn @ bias).tolist(), strict=True))
+    evidence = {f"body_{axis}_m": metres for axis, metres in bias_m.items()}
+    evidence |= {f"extrinsic_{axis}_m": metres for axis, metres in off_m.items()}
+    names = {"reference_body": bodies.reference, "estimate_body": bodies.estimate}
+    return evidence, {"bias_m": bias_m, "extrinsic_m": off_m, **names}

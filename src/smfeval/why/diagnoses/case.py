@@ -15,31 +15,32 @@ from smfeval.score import Residuals
 from smfeval.score.pit import effective_particles, honest_median
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import Intervals
-from smfeval.why.diagnoses.result import DIAGNOSES
+from smfeval.why.causes import DIAGNOSES
 
 TINY = 1e-6  # of an honest median: a NEES below it is as good as zero, and has no logarithm
 UNFITTED = ("none", "first-pose")  # alignments that no scored scan had a say in
-
 OF_THE_MOTION = ("velocity", "speed", "turn_rate")  # the same whatever the error
+STANDING_M_S = 0.05
+TURNING_RAD_S = 0.02  # a degree per second: below, nothing turns
+REGIME_RATIO = 1.3  # mean of the upper third over that of the rest: less is one regime
+MIN_REGIME_SHARE = 0.02  # share of the scans that a regime must have, and leave
+# Half of what is promised: p-values from few independent scans are rather too small.
+FAMILY_LEVEL = 0.025
+# The p-value below which a diagnosis is named (Bonferroni: they depend on each other).
+TEST_LEVEL = FAMILY_LEVEL / len(DIAGNOSES)
+ENOUGH_SCANS = 20.0  # independent scans that a p-value needs: below, slow errors pass for faults
+SHORTEST = 60  # scans: with fewer, no diagnosis is tried
+RELEVANT_SHARE = 0.01  # of the mean square, that a bias must explain to be worth a name
+TIGHTER_RATIO = 1.5  # times the NEES of the other scans that a regime or stretch must have
 
 
 @dataclass(frozen=True)
 class Bodies:
-    """Names of the bodies, None where not declared, and how the reference's is turned in ours."""
+    """The bodies as a sentence calls them, and how the reference's is turned in the estimate's."""
 
-    reference: str | None
-    estimate: str | None
+    reference: str  # whose axes the scored errors can be turned into
+    estimate: str  # that the estimate was about before an extrinsic moved it
     turn: Floats | None  # (3, 3): rotation of the extrinsic; None without one
-
-    @property
-    def reference_words(self) -> str:
-        """The body whose axes the scored errors can be turned into."""
-        return f"body {self.reference}" if self.reference else "the reference's body"
-
-    @property
-    def estimate_words(self) -> str:
-        """The body that the estimate was about before an extrinsic moved it."""
-        return f"body {self.estimate}" if self.estimate else "the estimate's body"
 
 
 @dataclass(frozen=True)
@@ -189,66 +190,58 @@ def case_of(evaluation: Evaluation, scored: SpaceScores | None = None) -> Diagno
 
 def _bodies(evaluation: Evaluation) -> Bodies:
     ours, theirs = evaluation.estimate.about.body, evaluation.position.estimate.about.body
-    extrinsic = evaluation.options.extrinsic
+    extrinsic, turn = evaluation.options.extrinsic, None
     if extrinsic is None:
-        name = evaluation.reference.about.body or ours
-        return Bodies(name, name, None)
-    return Bodies(theirs, ours, so3.matrix(extrinsic[1]))
-
-
-STANDING_M_S = 0.05
-TURNING_RAD_S = 0.02  # a degree per second: below, nothing turns
-REGIME_RATIO = 1.3  # mean of the upper third over that of the rest: less is one regime
-MIN_REGIME_SHARE = 0.02  # share of the scans that a regime must have, and leave
+        ours = theirs = evaluation.reference.about.body or ours
+    else:
+        turn = so3.matrix(extrinsic[1])
+    return Bodies(
+        f"body {theirs}" if theirs else "the reference's body",
+        f"body {ours}" if ours else "the estimate's body",
+        turn,
+    )
 
 
 @dataclass(frozen=True)
 class MotionRegime:
-    """Scans in a regime and the others."""
+    """Scans in a regime of the motion and the others, by the diagnosis that it may lead to."""
 
-    name: str  # turning, fast, standing
+    cause: str
     inside: Bools
     limit: float  # rad/s or m/s at the border
 
 
 def motion_regimes(case: DiagnosisCase) -> list[MotionRegime]:
-    """The regimes that this motion has."""
-    found = [_upper_third("fast", case.speed, STANDING_M_S)]
+    """The regimes that this motion has: the upper third of a rate that stands out, standing."""
+    rates = [("tight while fast", case.speed, STANDING_M_S)]
     if case.turn_rate is not None:
-        found.insert(0, _upper_third("turning", case.turn_rate, TURNING_RAD_S))
-    found.append(MotionRegime("standing", case.speed < STANDING_M_S, STANDING_M_S))
-    return [each for each in found if each is not None and _has_both(each.inside)]
-
-
-def _upper_third(name: str, rate: Floats, least: float) -> MotionRegime | None:
-    """The upper third of a rate, where it stands out."""
-    limit = float(np.quantile(rate, 2 / 3))
-    inside = rate > max(limit, least)
-    if not _has_both(inside) or rate[inside].mean() < REGIME_RATIO * rate[~inside].mean():
-        return None
-    return MotionRegime(name, inside, max(limit, least))
+        rates.insert(0, ("tight while turning", case.turn_rate, TURNING_RAD_S))
+    found = []
+    for cause, rate, least in rates:
+        limit = max(float(np.quantile(rate, 2 / 3)), least)
+        inside = rate > limit
+        if _has_both(inside) and rate[inside].mean() >= REGIME_RATIO * rate[~inside].mean():
+            found.append(MotionRegime(cause, inside, limit))
+    standing = MotionRegime("tight while standing", case.speed < STANDING_M_S, STANDING_M_S)
+    return [*found, *([standing] if _has_both(standing.inside) else [])]
 
 
 def _has_both(inside: Bools) -> bool:
     return bool(MIN_REGIME_SHARE < inside.mean() < 1 - MIN_REGIME_SHARE)
 
 
-# Half of what is promised: p-values from few independent scans are rather too small.
-FAMILY_LEVEL = 0.025
-# The p-value below which a diagnosis is named (Bonferroni: they depend on each other).
-TEST_LEVEL = FAMILY_LEVEL / len(DIAGNOSES)
+@dataclass(frozen=True)
+class Untested:
+    """A diagnosis that was not tried, and why."""
 
-ENOUGH_SCANS = 20.0  # independent scans that a p-value needs: below, slow errors pass for faults
-SHORTEST = 60  # scans: with fewer, no diagnosis is tried
-RELEVANT_SHARE = (
-    0.01  # part of the mean square that a systematic error must explain to be worth a name
-)
-TIGHTER_RATIO = 1.5  # times the NEES of the other scans that a regime or stretch must have
+    name: str
+    reason: str
 
 
-def too_few_reason(independent_scans: float) -> str:
-    """Why a p-value is not believed."""
-    return (
+def too_few(cause: str, independent_scans: float) -> Untested:
+    """A cause whose p-value would not be believed."""
+    reason = (
         f"{words.number(independent_scans)} independent scans are too few "
         f"({words.exact(ENOUGH_SCANS)} are needed)"
     )
+    return Untested(cause, reason)

@@ -21,8 +21,7 @@ import numpy as np
 from smfeval.maths.arrays import Bools, Floats
 from smfeval.maths.dependence import cosines, effective_samples, mean_posterior
 from smfeval.maths.special import t_tail
-from smfeval.why.diagnoses.case import ENOUGH_SCANS, too_few_reason
-from smfeval.why.diagnoses.result import Untested
+from smfeval.why.diagnoses.case import ENOUGH_SCANS, Untested, too_few
 
 SCANS_PER_COSINE = 4.0  # independent scans per cosine: faster ones are smaller than the mean varies
 WIDEST = 48  # cosines: more degrees of freedom hardly move a quantile
@@ -99,38 +98,12 @@ def effect_of(response: Floats, columns: Floats, *, most: float) -> ColumnEffect
     return ColumnEffect(value, 2 * np.minimum(below, 1 - below), effective)
 
 
-def coefficients(response: Floats, base: Floats) -> Floats:
-    """Least squares of one or many responses on `base`. (n, d, ...), (n, d, q) -> (q, ...)."""
-    flat = base.reshape(base.shape[0] * base.shape[1], base.shape[2])
-    found = _solve_normal(flat.T @ flat, flat.T @ response.reshape(len(flat), -1))
-    return found.reshape(base.shape[-1], *response.shape[2:])
-
-
 def _solve_normal(moment: Floats, cross: Floats) -> Floats:
     """Solution of the normal equations; columns that others make up share one effect evenly."""
     size = np.sqrt(np.diagonal(moment))
     size = np.where(size > 0, size, 1.0)
     scaled = moment / np.outer(size, size), cross / size[:, None]
     return np.linalg.lstsq(*scaled, rcond=1e-10)[0] / size[:, None]
-
-
-def regression_residual(response: Floats, base: Floats) -> Floats:
-    """What least squares on `base` leaves of one or many responses. (n, d, ...), (n, d, q)."""
-    return response - np.tensordot(base, coefficients(response, base), axes=1)
-
-
-def is_identifiable(left: Floats, size: Floats) -> Bools:
-    """Which columns are not made of the base and of those before them. (p, p), (p,) -> (p,).
-
-    `left` are the products of what the base leaves of the columns, `size` their own squares.
-    """
-    found: list[int] = []
-    for j in range(len(size)):
-        cross = left[j, found]
-        own = left[j, j] - cross @ np.linalg.solve(left[np.ix_(found, found)], cross)
-        if own > BLIND * size[j] > 0:
-            found.append(j)
-    return np.isin(np.arange(len(size)), found)
 
 
 @dataclass(frozen=True)
@@ -193,9 +166,15 @@ class Design:
 
     def is_identifiable(self, chosen: list[int], beside: list[int]) -> Bools:
         """Which of the columns are not made of those beside them, nor of those before. (p,)."""
-        weights = self.left(chosen, beside)
-        squares = np.diagonal(self.products)[chosen]
-        return is_identifiable(weights.T @ self.products @ weights, squares)
+        weights, size = self.left(chosen, beside), np.diagonal(self.products)[chosen]
+        left = weights.T @ self.products @ weights
+        found: list[int] = []
+        for j in range(len(size)):
+            cross = left[j, found]
+            own = left[j, j] - cross @ np.linalg.solve(left[np.ix_(found, found)], cross)
+            if own > BLIND * size[j] > 0:
+                found.append(j)
+        return np.isin(np.arange(len(size)), found)
 
 
 def design_of(response: Floats, base: Floats, causes: list[Cause]) -> Design:
@@ -255,15 +234,6 @@ class Finding:
 Accept = Callable[[Finding], bool]
 
 
-def measure_cause(design: Design, name: str, beside: list[int], *, most: float) -> Finding | None:
-    """One cause beside some columns; None where nothing of it can be seen."""
-    places = design.causes[name]
-    kept = design.is_identifiable(places, beside)
-    if not kept.any():
-        return None
-    return Finding(name, kept, np.array(places)[kept].tolist(), beside, design, most)
-
-
 @dataclass(frozen=True)
 class Selection:
     """Causes found, the strongest first, and each cause by itself."""
@@ -285,75 +255,77 @@ class Selection:
     @property
     def remainder(self) -> Floats:
         """What the base and all that was found leave of the response. (n, d)."""
-        return self.design.combine(self.design.left(RESPONSE, self.design.base + self.columns))[
-            ..., 0
-        ]
+        left = self.design.left(RESPONSE, self.design.base + self.columns)
+        return self.design.combine(left)[..., 0]
+
+    @property
+    def untested(self) -> tuple[Untested, ...]:
+        """Causes that too few independent scans can speak of."""
+        found = {each.name for each in self.found}
+        return tuple(
+            too_few(name, each.n_effective)
+            for name, each in self.alone.items()
+            if each.n_effective < ENOUGH_SCANS and name not in found
+        )
 
 
 def select_causes(design: Design, *, accept: Accept, most: float) -> Selection:
-    """Add causes, one or two at a time, while they are accepted beside those before them."""
+    """Add causes, one or two at a time, while they are accepted beside those before them.
+
+    The next is the cause that explains most; else the pair whose both parts are accepted.
+    """
     found: list[Finding] = []
     names, beside = list(design.causes), design.base
-    alone = single = _findings(design, names, beside, most)
-    while added := _next_cause(names, single, beside, accept=accept):
+    alone = single = _measure_each(design, names, beside, most)
+    while True:
+        added = [each for each in single.values() if accept(each)]
+        if added:
+            added = [max(added, key=lambda each: each.share)]
+        else:
+            pairs = (
+                _measure_pair(single[one], other, beside)
+                for one, other in combinations(names, 2)
+                if one in single
+            )
+            good = [pair for pair in pairs if pair and all(accept(each) for each in pair)]
+            added = max(good, key=lambda pair: min(each.share for each in pair), default=[])
+        if not added:
+            found.sort(key=lambda each: -each.share)
+            return Selection(tuple(found), alone, design)
+
         names = [name for name in names if name not in {each.name for each in added}]
         found = refit_jointly([*found, *added], design.base)
         found = refit_jointly([each for each in found if accept(each)], design.base)
         beside = _extend_base(design.base, found)
-        single = _findings(design, names, beside, most)
-    found.sort(key=lambda each: -each.share)
-    return Selection(tuple(found), alone, design)
+        single = _measure_each(design, names, beside, most)
+
+
+def _measure_each(
+    design: Design, names: list[str], beside: list[int], most: float
+) -> dict[str, Finding]:
+    """Each cause beside some columns; without those of which nothing can be seen."""
+    found = {}
+    for name in names:
+        kept = design.is_identifiable(design.causes[name], beside)
+        if kept.any():
+            columns = np.array(design.causes[name])[kept].tolist()
+            found[name] = Finding(name, kept, columns, beside, design, most)
+    return found
 
 
 def refit_jointly(found: list[Finding], base: list[int]) -> list[Finding]:
-    """The same causes, each measured beside the base and all others: as in the joint fit."""
+    """The causes, each measured beside the base and all others: as in the joint fit."""
     return [
         replace(each, beside=_extend_base(base, [other for other in found if other is not each]))
         for each in found
     ]
 
 
-def _next_cause(
-    names: list[str], single: dict[str, Finding], base: list[int], *, accept: Accept
-) -> list[Finding]:
-    """The cause that explains most beside the base; else the pair whose both parts are accepted.
-
-    `single` is what each cause alone explains beside the base.
-    """
-    accepted = [each for each in single.values() if accept(each)]
-    if accepted:
-        return [max(accepted, key=lambda each: each.share)]
-    pairs = (
-        _measure_pair(single[one], other, base)
-        for one, other in combinations(names, 2)
-        if one in single
-    )
-    good = [pair for pair in pairs if pair and all(accept(each) for each in pair)]
-    return max(good, key=lambda pair: min(each.share for each in pair), default=[])
-
-
 def _measure_pair(first: Finding, other: str, base: list[int]) -> list[Finding]:
     """Two causes measured beside each other; empty where the motion cannot tell them apart."""
-    second = measure_cause(first.design, other, _extend_base(base, [first]), most=first.most)
-    return [] if second is None else refit_jointly([first, second], base)
+    second = _measure_each(first.design, [other], _extend_base(base, [first]), first.most)
+    return refit_jointly([first, *second.values()], base) if second else []
 
 
 def _extend_base(base: list[int], found: list[Finding]) -> list[int]:
     return base + [place for each in found for place in each.columns]
-
-
-def untested_causes(selection: Selection) -> tuple[Untested, ...]:
-    """Causes that too few independent scans can speak of."""
-    found = {each.name for each in selection.found}
-    return tuple(
-        Untested(name, too_few_reason(each.n_effective))
-        for name, each in selection.alone.items()
-        if each.n_effective < ENOUGH_SCANS and name not in found
-    )
-
-
-def _findings(
-    design: Design, names: list[str], beside: list[int], most: float
-) -> dict[str, Finding]:
-    each = (measure_cause(design, name, beside, most=most) for name in names)
-    return {one.name: one for one in each if one is not None}

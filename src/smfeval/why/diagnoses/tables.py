@@ -1,34 +1,165 @@
-"""Tables that are always shown: bias by direction, windows, regimes."""
+"""What `diagnose` returns: causes that were found, and tables that are always shown."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
-from smfeval import words
 from smfeval.evaluation import Evaluation
 from smfeval.evaluation.judging import ROUNDING_RAD
 from smfeval.maths import so3
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.special import chi_squared_tail
 from smfeval.score.spaces import path_axes
-from smfeval.why.diagnoses.case import STANDING_M_S, TEST_LEVEL, DiagnosisCase, case_of
-from smfeval.why.diagnoses.result import (
-    Bias,
-    Diagnosis,
-    DiagnosisWindows,
-    ErrorWindow,
-    Regime,
-    RotationBias,
-    RotationRegime,
-    RotationTables,
+from smfeval.summarise.number import Number
+from smfeval.why.causes import Why
+from smfeval.why.diagnoses.case import (
+    STANDING_M_S,
+    TEST_LEVEL,
+    DiagnosisCase,
+    Untested,
+    case_of,
 )
-from smfeval.why.diagnoses.tails import tail_of
+from smfeval.why.diagnoses.tails import Tail, tail_of
 
+ZERO_MEAN = 1e-6  # of the scatter: a mean below this is what an alignment leaves of zero
 WINDOWS = 12
 SHORTEST_WINDOW = 10  # scans
 EXTREMAL = 1.54  # below, the bound does not hold
 LARGE = 4.0  # two reported sigmas, where the belief is known to be too tight
 DRIFT_SHARE = 0.5  # of the total NEES must be slow for the name
+THIRDS = ("least", "middle", "most")
+
+
+@dataclass(frozen=True)
+class Bias:
+    """Mean error along one direction against its scatter."""
+
+    direction: str  # along, cross, vertical, x of body imu ...
+    mean: Number  # m
+    scatter_m: float
+    share: float  # of the mean square along this direction, that the mean is
+
+    @property
+    def is_rounding(self) -> bool:
+        """Whether the mean is what rounding leaves of zero, as after an alignment."""
+        return abs(self.mean.value) < ZERO_MEAN * self.scatter_m
+
+    def to_dict(self) -> dict[str, Any]:
+        """Strict JSON data."""
+        return asdict(self) | {"mean": self.mean.to_dict()}
+
+
+@dataclass(frozen=True)
+class ErrorWindow:
+    """A stretch of the track: its mean error, and k if there is a belief."""
+
+    start_s: float
+    end_s: float
+    mean_m: tuple[float, ...]  # along, cross, vertical; or the scored axes
+    rmse_m: float
+    k: float | None
+
+
+@dataclass(frozen=True)
+class DiagnosisWindows:
+    """Windows of equal numbers of scans; `between` is the share of the error's variance there."""
+
+    directions: tuple[str, ...]
+    rows: tuple[ErrorWindow, ...]
+    between: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Strict JSON data."""
+        rows = [asdict(row) | {"mean_m": list(row.mean_m)} for row in self.rows]
+        return {"directions": list(self.directions), "rows": rows, "between": self.between}
+
+
+@dataclass(frozen=True)
+class Regime:
+    """Scans that have something in common: how many, their error and their k."""
+
+    name: str
+    scans: int
+    rmse_m: float
+    k: float | None
+
+
+@dataclass(frozen=True)
+class RotationBias:
+    """Mean rotation of the estimate against the reference about one axis, and its scatter."""
+
+    axis: str  # roll, pitch, yaw: of the body, or of the world where that is what is claimed
+    mean: Number  # deg
+    scatter_deg: float
+    share: float  # of the mean square about this axis, that the mean is
+
+    def to_dict(self) -> dict[str, Any]:
+        """Strict JSON data."""
+        return asdict(self) | {"mean": self.mean.to_dict()}
+
+
+@dataclass(frozen=True)
+class RotationRegime:
+    """Scans that have something in common: how many, their rotation error and its k."""
+
+    name: str
+    scans: int
+    rms_deg: float
+    k: float
+
+
+@dataclass(frozen=True)
+class RotationTables:
+    """Where errors of the rotation lie; described, not tested."""
+
+    bias: tuple[RotationBias, ...]
+    regimes: tuple[RotationRegime, ...]
+    tail: Tail | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Strict JSON data."""
+        return {
+            "bias": [each.to_dict() for each in self.bias],
+            "regimes": [asdict(each) for each in self.regimes],
+            "tail": None if self.tail is None else asdict(self.tail),
+        }
+
+
+@dataclass(frozen=True)
+class Diagnoses:
+    """Where the error comes from."""
+
+    found: tuple[Why, ...]
+    untested: tuple[Untested, ...]
+    bias: tuple[Bias, ...]
+    windows: DiagnosisWindows | None
+    regimes: tuple[Regime, ...]
+    tail: Tail | None
+    systematic: float | None  # share of the mean square (in sigmas if reported) that biases explain
+    notes: tuple[str, ...] = ()
+    reason: str | None = None  # why nothing was tried
+    rotation: RotationTables | None = None  # None where no rotation was scored
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Causes that were found."""
+        return tuple(each.cause for each in self.found)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Strict JSON data."""
+        return {
+            "found": [each.diagnosis_dict() for each in self.found],
+            "untested": [asdict(each) for each in self.untested],
+            "bias": [each.to_dict() for each in self.bias],
+            "windows": None if self.windows is None else self.windows.to_dict(),
+            "regimes": [asdict(each) for each in self.regimes],
+            "tail": None if self.tail is None else asdict(self.tail),
+            "systematic": self.systematic,
+            "rotation": None if self.rotation is None else self.rotation.to_dict(),
+            "notes": list(self.notes),
+            "reason": self.reason,
+        }
 
 
 @dataclass(frozen=True)
@@ -77,22 +208,12 @@ def slow_part(case: DiagnosisCase) -> SlowPart:
     return SlowPart(float(np.mean(case.white**2)), float(np.mean(window_means(case.white) ** 2)))
 
 
-def drift_diagnosis(case: DiagnosisCase, slow: SlowPart) -> Diagnosis:
-    """Drift in words: the slow part is beyond the covariance, and most of the error."""
-    length_s = float(case.time_s[-1]) / len(window_starts(len(case)))
+def drift(case: DiagnosisCase, slow: SlowPart) -> Why:
+    """The slow part is beyond the covariance, and most of the error."""
+    window_s = float(case.time_s[-1]) / len(window_starts(len(case)))
     sigmas = float(np.sqrt(slow.slow))
-    return Diagnosis(
-        "drift",
-        {"slow_sigmas": sigmas, "share": slow.share, "window_s": length_s, "p": slow.probability},
-        f"averaged over windows of {words.duration(length_s)} the errors are still "
-        f"{words.number(sigmas)} reported "
-        f"sigmas long: {words.share(slow.share)} of the NEES is slow wander, not noise",
-        "the covariance does not grow with what the map or the dead reckoning loses; more noise "
-        "per measurement treats the wrong part: look at process noise, biases and shared map error",
-    )
-
-
-THIRDS = ("least", "middle", "most")
+    shares = {"slow_sigmas": sigmas, "share": slow.share, "window_s": window_s}
+    return Why("drift", shares | {"p": slow.probability})
 
 
 def path_error(evaluation: Evaluation, case: DiagnosisCase) -> tuple[tuple[str, ...], Floats]:
@@ -114,7 +235,7 @@ def bias_table(names: tuple[str, ...], path: Floats, case: DiagnosisCase) -> tup
     rows = [_bias(name, path[:, i], case) for i, name in enumerate(names)]
     if case.rotation is not None and case.axes == [0, 1, 2]:
         body = so3.rotate(so3.inverse(case.rotation), case.error)
-        of = case.bodies.reference_words
+        of = case.bodies.reference
         rows += [_bias(f"{axis} of {of}", body[:, i], case) for i, axis in enumerate("xyz")]
     return tuple(rows)
 

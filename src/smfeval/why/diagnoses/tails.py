@@ -1,4 +1,8 @@
-"""Bulk against tail: a few scans, heavy tails, or too tight throughout."""
+"""Bulk against tail: a few scans, heavy tails, or too tight throughout.
+
+Heavy tails are a t belief of scale s and nu degrees of freedom that predicts left-out scans better
+than the scaled Gaussian.
+"""
 
 from dataclasses import dataclass
 from math import lgamma
@@ -12,24 +16,64 @@ from smfeval.maths.special import (
     chi_squared_tail,
     chi_squared_tail_quantile,
 )
-from smfeval.summarise.number import Number
+from smfeval.why.causes import Why
 from smfeval.why.diagnoses.case import (
     ENOUGH_SCANS,
     TEST_LEVEL,
     TIGHTER_RATIO,
     TINY,
     DiagnosisCase,
-    too_few_reason,
+    Untested,
+    too_few,
 )
-from smfeval.why.diagnoses.regression import MeanTest, mean_of
-from smfeval.why.diagnoses.result import Diagnosis, Tail, Untested
-from smfeval.why.diagnoses.stretches import BLOCKS
+from smfeval.why.diagnoses.regimes import BLOCKS
+from smfeval.why.diagnoses.regression import mean_of
 
 FOLDS = 5
 NU = np.array([1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 25.0, 50.0, 200.0])
 STEPS = 30
 MOST = 4000  # training scans, evenly spaced: more do not move two parameters
 LEAST_SCALE = 1e-12
+FEW = 0.05  # of the scans
+MANY_PARTICLES = 100.0  # the sample covariance of fewer has heavy tails of its own
+GUARD = 2.0  # memories of the log NEES between training and test scans
+LONGEST_GUARD = 0.1  # of the track
+MOST_NAT = 1.0  # a scan counts for so much at most: the gain stated is a lower bound then
+LEAST_NAT = 0.02  # per scan: less is not worth a name
+MARGIN = 2.0  # how far the NEES of a regime may be from what was estimated for it
+LIGHT = 30.0  # a t with more degrees of freedom is a Gaussian
+
+
+@dataclass(frozen=True)
+class Tail:
+    """Which part of the total NEES the largest 1 % and 5 % carry, and would if honest."""
+
+    top_1: float
+    top_5: float
+    honest_1: float
+    honest_5: float
+    mean_nees: float
+    mean_nees_without_5: float
+
+
+def tail_of(nees: Floats, d: int) -> Tail | None:
+    """How much of the total NEES the largest carry; None without any error. (n,)."""
+
+    def honest_share(largest: float) -> float:  # E[q; q > c] = d P(chi2_(d+2) > c), of d
+        return chi_squared_tail(d + 2, chi_squared_tail_quantile(d, largest))
+
+    ordered = np.sort(nees)[::-1]
+    total, one, five = float(ordered.sum()), *(max(1, round(p * len(nees))) for p in (0.01, 0.05))
+    if total == 0:
+        return None
+    return Tail(
+        top_1=float(ordered[:one].sum()) / total,
+        top_5=float(ordered[:five].sum()) / total,
+        honest_1=honest_share(0.01),
+        honest_5=honest_share(0.05),
+        mean_nees=total / len(nees),
+        mean_nees_without_5=float(ordered[five:].mean()),
+    )
 
 
 @dataclass(frozen=True)
@@ -84,37 +128,6 @@ def cross_validated_gain(nees: Floats, d: int, *, guard: int) -> TailGain:
     return TailGain(gain, float(np.median(chosen)))
 
 
-FEW = 0.05  # of the scans
-MANY_PARTICLES = 100.0  # the sample covariance of fewer has heavy tails of its own
-GUARD = 2.0  # memories of the log NEES between training and test scans
-LONGEST_GUARD = 0.1  # of the track
-MOST_NAT = 1.0  # a scan counts for so much at most: the gain stated is a lower bound then
-LEAST_NAT = 0.02  # per scan: less is not worth a name
-MARGIN = 2.0  # how far the NEES of a regime may be from what was estimated for it
-LIGHT = 30.0  # a t with more degrees of freedom is a Gaussian
-
-
-def tail_of(nees: Floats, d: int) -> Tail | None:
-    """How much of the total NEES the largest carry; None without any error. (n,)."""
-    ordered = np.sort(nees)[::-1]
-    total, one, five = float(ordered.sum()), *(max(1, round(p * len(nees))) for p in (0.01, 0.05))
-    if total == 0:
-        return None
-    return Tail(
-        top_1=float(ordered[:one].sum()) / total,
-        top_5=float(ordered[:five].sum()) / total,
-        honest_1=honest_share(0.01, d),
-        honest_5=honest_share(0.05, d),
-        mean_nees=total / len(nees),
-        mean_nees_without_5=float(ordered[five:].mean()),
-    )
-
-
-def honest_share(largest: float, d: int) -> float:
-    """What the largest NEES carry of the total if honest: E[q; q > c] = d P(chi2_(d+2) > c)."""
-    return chi_squared_tail(d + 2, chi_squared_tail_quantile(d, largest))
-
-
 def extreme_scans(case: DiagnosisCase, nees: Floats) -> Bools:
     """Scans that no honest belief has one of: by the union bound, whatever the dependence. (n,)."""
     d, limit = case.dimension, TEST_LEVEL / len(nees)
@@ -123,21 +136,23 @@ def extreme_scans(case: DiagnosisCase, nees: Floats) -> Bools:
         return nees > chi_squared_tail_quantile(d, limit)
     from scipy.special import fdtrc  # noqa: PLC0415  slow to import, for particles only
 
-    stretch = (
-        case.honest_median / case.gaussian_median
-    )  # back from the chi-squared scale of the median
+    # back from the chi-squared scale of the median
+    stretch = case.honest_median / case.gaussian_median
     return fdtrc(d, count - d, nees * stretch * (count - d) / ((count + 1) * d)) < limit
 
 
 def tail_faults(
     case: DiagnosisCase, explained: Floats, *, most: float
-) -> tuple[list[Diagnosis], list[Untested]]:
+) -> tuple[list[Why], list[Untested]]:
     """A few scans, or heavy tails; `explained` log NEES is taken out first. (n,)."""
-    nees = case.nees * np.exp(-explained)
-    k = max(1.0, float(np.median(nees)) / case.gaussian_median) * (MARGIN if explained.any() else 1)
+    nees, nearby = case.nees * np.exp(-explained), explained
+    k = max(1.0, float(np.median(nees)) / case.gaussian_median)
+    if explained.any():
+        k *= MARGIN  # where a regime or stretch begins is known to a block only
+        nearby = running_maximum(explained, max(2, len(explained) // BLOCKS))
     if k > TIGHTER_RATIO and most < ENOUGH_SCANS:
-        return [], [Untested(name, too_few_reason(most)) for name in ("a few scans", "heavy tails")]
-    extreme = extreme_scans(case, case.nees * np.exp(-_nearby_maximum(explained)) / k)
+        return [], [too_few(name, most) for name in ("a few scans", "heavy tails")]
+    extreme = extreme_scans(case, case.nees * np.exp(-nearby) / k)
     if case.fewest_particles < MANY_PARTICLES:
         few = f"{words.number(case.fewest_particles)} particles have heavy tails of their own"
         return _few_scans(case, nees, extreme), [Untested("heavy tails", few)]
@@ -147,12 +162,6 @@ def tail_faults(
     if extreme.any() and not rest:
         return _few_scans(case, nees, extreme), untested
     return found, untested
-
-
-def _nearby_maximum(explained: Floats) -> Floats:
-    """The largest nearby: where a regime or stretch begins is known to a block only. (n,)."""
-    reach = max(2, len(explained) // BLOCKS)
-    return running_maximum(explained, reach) if explained.any() else explained
 
 
 def running_maximum(series: Floats, reach: int) -> Floats:
@@ -170,91 +179,51 @@ def running_maximum(series: Floats, reach: int) -> Floats:
     return np.maximum(behind[: len(series)], ahead[2 * reach : 2 * reach + len(series)])
 
 
-def _few_scans(case: DiagnosisCase, nees: Floats, extreme: Bools) -> list[Diagnosis]:
+def _few_scans(case: DiagnosisCase, nees: Floats, extreme: Bools) -> list[Why]:
     share = float(extreme.mean())
     if not 0 < share <= FEW:
         return []
-    count = int(extreme.sum())
-    carried = float(nees[extreme].sum() / nees.sum())
-    first = float(case.time_s[int(np.argmax(extreme))])
-    numbers = {
-        "scans": float(count),
+    evidence = {
+        "scans": float(extreme.sum()),
         "share_of_scans": share,
-        "share_of_nees": carried,
-        "first_s": first,
+        "share_of_nees": float(nees[extreme].sum() / nees.sum()),
+        "first_s": float(case.time_s[int(np.argmax(extreme))]),
         "largest_nees": float(nees.max()),
     }
-    scans = "1 scan carries" if count == 1 else f"{count} scans carry"
-    return [
-        Diagnosis(
-            "a few scans",
-            numbers,
-            f"{scans} {words.share(carried)} of the total NEES ({words.share(share)} "
-            "of the scans, the "
-            f"first at {words.duration(first)}), farther out than any of an honest belief",
-            "look at these scans: outliers, wrong matches or bad reference poses; the median k is "
-            "not moved by them, the mean NEES is",
-        )
-    ]
+    return [Why("a few scans", evidence)]
 
 
 def _heavy_tails(
     case: DiagnosisCase, nees: Floats, most: float
-) -> tuple[list[Diagnosis], list[Untested]]:
+) -> tuple[list[Why], list[Untested]]:
     memory = len(nees) / mean_of(np.log(np.maximum(nees, TINY)), most=most).n_effective
     guard = int(min(GUARD * memory, LONGEST_GUARD * len(nees)))
     gain = cross_validated_gain(nees, case.dimension, guard=guard)
     capped = np.minimum(gain.series, MOST_NAT)
     mean = mean_of(capped, most=most)
     if mean.n_effective < ENOUGH_SCANS:
-        return [], [Untested("heavy tails", too_few_reason(mean.n_effective))]
+        return [], [too_few("heavy tails", mean.n_effective)]
     if mean.probability >= TEST_LEVEL or mean.value < LEAST_NAT or gain.nu >= LIGHT:
         return [], []
-    return [
-        _heavy_diagnosis(gain.nu, case.intervals.of(capped, "mean", "nat"), mean.probability)
-    ], []
-
-
-def _heavy_diagnosis(nu: float, found: Number, probability: float) -> Diagnosis:
+    found = case.intervals.of(capped, "mean", "nat")
     ends = {"gain_low_nat": found.low, "gain_high_nat": found.high}
+    evidence = {"gain_nat": found.value, "nu": gain.nu, "p": mean.probability}
     known = {name: end for name, end in ends.items() if end is not None}
-    return Diagnosis(
-        "heavy tails",
-        {"gain_nat": found.value, "nu": nu, "p": probability} | known,
-        f"a Student-t belief with {words.number(nu)} degrees of freedom predicts left-out scans "
-        f"better than any scaled Gaussian, by {words.number(found.value)} nat per scan or more: "
-        "most errors are small, some large",
-        "a robust kernel or a Student-t measurement model; a larger covariance would be too wide "
-        "for most scans and still too tight for some",
-    )
+    return [Why("heavy tails", evidence | known)], []
 
 
 def overall_diagnosis(
     case: DiagnosisCase, explained: Floats, *, alone: bool, most: float
-) -> Diagnosis | None:
+) -> Why | None:
     """Too tight in scans that nothing else sets apart; by little only if nothing else is found."""
     d = case.dimension
     honest = chi_squared_mean_log(d) - np.log(case.gaussian_median)
     mean = mean_of(np.log(np.maximum(case.relative_nees, TINY)) - explained - honest, most=most)
     k = float(np.median(case.relative_nees * np.exp(-explained)))
-    if not (_is_sure(mean) or _dependence_free_probability(k * case.gaussian_median, d)):
+    sure = mean.probability < TEST_LEVEL and mean.n_effective >= ENOUGH_SCANS
+    # half of the scans lie so far out with probability at most 2 p, by Markov's inequality
+    by_median = 2 * chi_squared_tail(d, k * case.gaussian_median) < TEST_LEVEL
+    if not (sure or by_median) or k <= (1 if alone else TIGHTER_RATIO):
         return None
-    if k <= (1 if alone else TIGHTER_RATIO):
-        return None
-    return Diagnosis(
-        "too tight throughout",
-        {"k": k, "p": mean.probability, "independent_scans": mean.n_effective},
-        f"the covariance is too tight by a factor {words.number(k)} in scans that nothing else "
-        "sets apart",
-        f"scale the covariance by {words.number(k)}, or raise the measurement noise R (point "
-        "noise) it is made of",
-    )
-
-
-def _is_sure(mean: MeanTest) -> bool:
-    return mean.probability < TEST_LEVEL and mean.n_effective >= ENOUGH_SCANS
-
-
-def _dependence_free_probability(median_nees: float, d: int) -> bool:
-    """Half of the scans lie so far out with probability at most 2 p, by Markov's inequality."""
-    return 2 * chi_squared_tail(d, median_nees) < TEST_LEVEL
+    evidence = {"k": k, "p": mean.probability, "independent_scans": mean.n_effective}
+    return Why("too tight throughout", evidence)
