@@ -262,7 +262,7 @@ def test_why_there_is_no_continuous_reference_is_said(rng):
 
 def test_the_document_is_strict_json_and_fits_its_schema(rng):
     document = alibis_of(belief(remembering(rng, N, 0.1)), reference()).to_dict()
-    schema = {"$defs": SCHEMA["$defs"], "$ref": "#/$defs/alibis"}
+    schema = {"$defs": SCHEMA["$defs"], "$ref": "#/$defs/Alibis"}
     jsonschema.validate(json.loads(json.dumps(document, allow_nan=False)), schema)
     del document["rows"][0]["outcome"]
     with pytest.raises(jsonschema.ValidationError):

@@ -229,7 +229,7 @@ def test_the_document_is_strict_json_and_matches_its_schema(score_schema):
 @pytest.fixture(scope="module")
 def score_schema():
     whole = json.loads((files("smfeval") / "schemas" / "score.json").read_text())
-    return {"$ref": "#/$defs/diagnoses", "$defs": whole["$defs"]}
+    return {"$ref": "#/$defs/Diagnoses", "$defs": whole["$defs"]}
 
 
 def test_real_odometry_that_explores_drifts(shared_data):
