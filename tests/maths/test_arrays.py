@@ -1,9 +1,9 @@
-"""Medians, quantiles and distinct values are numpy's to the last bit."""
+"""Medians and quantiles are numpy's to the last bit."""
 
 import numpy as np
 import pytest
 
-from smfeval.maths.arrays import distinct, median_of, quantile_of
+from smfeval.maths.arrays import median_of, quantile_of
 
 PROBABILITIES = (0.5, 0.0, 1.0, 0.95, (0.1, 0.5, 0.9), np.linspace(0, 1, 7))
 
@@ -24,8 +24,3 @@ def test_medians_and_quantiles_are_those_of_numpy(rows):
             for probability in PROBABILITIES:
                 found = quantile_of(array, probability, axis=axis)
                 np.testing.assert_array_equal(found, np.quantile(array, probability, axis=axis))
-
-
-def test_distinct_values_are_those_of_numpy():
-    for array in (np.array([2, 1, 2, 1]), np.array([]), np.array([0.5, -1.0, 0.5])):
-        np.testing.assert_array_equal(distinct(array), np.unique(array))

@@ -28,7 +28,7 @@ import numpy as np
 from smfeval import words
 from smfeval.errors import PairingError
 from smfeval.maths import so3
-from smfeval.maths.arrays import Bools, Floats, Ints, distinct, quantile_of, spaced_indices
+from smfeval.maths.arrays import Bools, Floats, Ints, quantile_of, spaced_indices
 from smfeval.maths.se3 import Pose
 from smfeval.maths.symmetric import correlation_eigenvalue, smallest_pivot
 
@@ -300,7 +300,7 @@ def _has_no_blocks(claim: Claim) -> bool:
     Moved to another body by a lever arm l, such a claim has Cov(rho, phi) = -l^ Cov(phi) at every
     scan: one skew matrix for all of them.
     """
-    at = distinct(np.linspace(1, len(claim) - 1, SAMPLES).astype(np.intp))
+    at = sorted(set(np.linspace(1, len(claim) - 1, SAMPLES).astype(np.intp).tolist()))
     covariance = claim.covariance[at]
     shared, own = covariance[:, :3, 3:], covariance[:, 3:, 3:]
     arm = shared.sum(axis=0) @ np.linalg.pinv(own.sum(axis=0), hermitian=True)

@@ -24,7 +24,7 @@ from smfeval.associate.pairing import check_reference
 from smfeval.associate.reference_noise import with_shared_error, with_white_noise
 from smfeval.errors import OptionError, PairingError
 from smfeval.maths import normal
-from smfeval.maths.arrays import Bools, Floats, Ints, median_of
+from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.dependence import mean_posterior
 from smfeval.options import Options
 from smfeval.schema import AlignmentKind
@@ -219,7 +219,7 @@ def _row(offset_s: float, residuals: Residuals, good: Bools) -> ClockRow:
     if residuals.covariance is None:
         return ClockRow(offset_s, None, rmse, None)
     nees = float(
-        median_of(normal.likelihood_terms(error, residuals.predicted_covariance[good]).nees)
+        np.median(normal.likelihood_terms(error, residuals.predicted_covariance[good]).nees)
     )
     return ClockRow(offset_s, nees / median_chi_squared(residuals.dimension), rmse, nees)
 
@@ -303,7 +303,7 @@ def _gaps_are_small(estimate: AnyTrack, reference: Track, options: Options) -> b
         pairs = nearest(estimate.stamp, reference.stamp, tolerance_s=most, offset_s=offset_s)
     except PairingError:
         return False
-    return float(median_of(np.abs(pairs.gap_s))) <= max(SMALL_GAP_S, MAX_GAP_SHARE * abs(offset_s))
+    return float(np.median(np.abs(pairs.gap_s))) <= max(SMALL_GAP_S, MAX_GAP_SHARE * abs(offset_s))
 
 
 def offset_between(

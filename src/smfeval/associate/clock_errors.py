@@ -21,7 +21,7 @@ import numpy as np
 
 from smfeval.align.fit import FITS, fit_se3
 from smfeval.maths import so3
-from smfeval.maths.arrays import Bools, Floats, Ints, median_of
+from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.schema import AlignmentKind
 from smfeval.track import AnyTrack, Track
@@ -87,7 +87,7 @@ class Curve:
 def curve_of(track: AnyTrack, origin_ns: int) -> Curve:
     """The curve through the poses of a track (at least two), in seconds from an origin."""
     seconds = (track.stamp - np.int64(origin_ns)) / NANOSECONDS
-    step_s = float(median_of(np.diff(seconds)))
+    step_s = float(np.median(np.diff(seconds)))
     turns = so3.log(so3.compose(so3.inverse(track.rotation[:-1]), track.rotation[1:]))
     unrolled = np.concatenate([np.zeros((1, 3)), np.cumsum(turns, axis=0)])
     velocity, rate = (_tangents(seconds, each, step_s) for each in (track.position, unrolled))

@@ -17,7 +17,7 @@ from smfeval.associate.clock_errors import Curve, curve_of
 from smfeval.associate.nearest import mismatch
 from smfeval.errors import PairingError
 from smfeval.maths import so3
-from smfeval.maths.arrays import Bools, Floats, Ints, median_of
+from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.autocovariance import autocovariance, fast_length
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.track import AnyTrack, Track
@@ -177,8 +177,8 @@ def _centre_rate(rate: Floats, known: Bools, still: float) -> _Rates:
     """A rate about its median, jumps cut off; one that hardly varies is not known at all."""
     value, moving = np.zeros(len(known)), len(rate) > 0 and float(rate.std()) > still
     if moving:
-        away = rate - median_of(rate)
-        usual = OUTLIER_DEVIATIONS * float(median_of(np.abs(away))) or np.inf
+        away = rate - np.median(rate)
+        usual = OUTLIER_DEVIATIONS * float(np.median(np.abs(away))) or np.inf
         value[known] = away.clip(-usual, usual)
     return _Rates(value, (known & moving).astype(np.float64))
 

@@ -46,7 +46,7 @@ from smfeval.associate.motion_prior import (
 from smfeval.associate.nearest import LONGEST_S, Pairs, mismatch
 from smfeval.errors import OptionError, PairingError
 from smfeval.maths import so3
-from smfeval.maths.arrays import Bools, Floats, Ints, median_of, quantile_of
+from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.special import chi_squared_tail_quantile
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.track import GaussianTrack, Track
@@ -115,7 +115,7 @@ def _widening_factor(
     at = Instants(left, time[asked] - time[kept[left]], time[kept[left + 1]] - time[asked])
     mean, variance = interpolate_separable(np.diff(time[kept], axis=0), seen[kept], motion, at)
     square = ((seen[asked] - mean) ** 2).sum(axis=-1) / (variance + motion.ratio)
-    factor = quantile_of(square, LEVEL) / chi_squared_tail_quantile(seen.shape[-1], 1 - LEVEL)
+    factor = np.quantile(square, LEVEL) / chi_squared_tail_quantile(seen.shape[-1], 1 - LEVEL)
     return float(np.exp(np.log(at.before + at.after).mean())), float(factor)
 
 
@@ -232,7 +232,7 @@ def interpolate(
     _check(reference, prior, motion, offset_s)
     shifted = stamps_ns + np.int64(round(offset_s * NANOSECONDS))
     step = np.diff(reference.stamp) / NANOSECONDS
-    forgotten_s = float(MAX_GAP_STEPS * median_of(step))
+    forgotten_s = float(MAX_GAP_STEPS * np.median(step))
     index, outside, left_out = _match_stamps(reference.stamp, shifted, longest_gap_s, forgotten_s)
 
     at = _instants(reference.stamp, shifted[index])
@@ -368,7 +368,7 @@ def _given_prior(step: Floats, motion: MotionPrior, noise: Floats | None) -> Int
 
 def _through_poses(step: Floats, motion: MotionPrior) -> MotionPrior:
     """The prior for poses without noise of their own."""
-    return replace(motion, ratio=EXACT * float(median_of(step)) ** (2 * motion.order - 1))
+    return replace(motion, ratio=EXACT * float(np.median(step)) ** (2 * motion.order - 1))
 
 
 def _select_prior(
@@ -386,7 +386,7 @@ def _select_prior(
 
 def _notes(reference: Track, at: Instants, outside: int, left_out: int) -> tuple[str, ...]:
     """What a careful reader should know."""
-    usual = float(median_of(np.diff(reference.stamp))) / NANOSECONDS
+    usual = float(np.median(np.diff(reference.stamp))) / NANOSECONDS
     gap = at.before + at.after
     in_gaps = int((gap > LONG_GAP * usual).sum())
     turn = float(np.linalg.norm(turns_between(reference.rotation), axis=1).max())

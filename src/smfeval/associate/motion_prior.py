@@ -18,7 +18,7 @@ from math import comb, factorial
 import numpy as np
 
 from smfeval.associate.kalman import Chain, SmoothedStates, innovations, smooth_chain
-from smfeval.maths.arrays import Floats, Ints, median_of
+from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.minimum import golden_section
 
 
@@ -153,7 +153,7 @@ def interpolate_separable(
 
     (n - 1, ...), (n, ..., d), instants (q, ...) with `left` (q,) -> (q, ..., d), (q, ...).
     """
-    unit, power = float(median_of(step)), 2 * motion.order - 1
+    unit, power = float(np.median(step)), 2 * motion.order - 1
     ratio = np.array(motion.ratio / unit**power)
     chain = separable_chain(step / unit, observed, motion.order, ratio)
     mean, variance = _interpolate_between(
@@ -266,7 +266,7 @@ def windows(count: int, most: int = WINDOWS) -> Ints:
 def fit_prior(step: Floats, observed: Floats, order: int) -> PriorFit:
     """Density and noise ratio of a curve. (n - 1,), (n, d)."""
     index = windows(len(observed))
-    unit = float(median_of(step))  # time in steps, so that numbers are near one
+    unit = float(np.median(step))  # time in steps, so that numbers are near one
     steps, seen = step[index[:-1]] / unit, observed[index]
     axes = moving_axes(seen)
     if axes.shape[1] == 0:

@@ -35,7 +35,6 @@ from smfeval.evaluation.metrics import gap_risk_of
 from smfeval.evaluation.motion import RelativeMotion
 from smfeval.evaluation.result import ScoredScans
 from smfeval.judge.decide import Facts, Verdict, decide
-from smfeval.maths.arrays import median_of
 from smfeval.score import scores
 from smfeval.score.pose import check_axes
 from smfeval.score.spaces import PoseSpace, RotationSpace, path_axes
@@ -154,7 +153,7 @@ def compare_pair(
     body = None if fit is None else fit.values
     motion = _motion(judged, difference, body)
     doubts = doubts_beside(a, b, met.under(difference.alignment))
-    found = _judge(judged, facts, motion, (a, b), float(median_of(honest)))
+    found = _judge(judged, facts, motion, (a, b), float(np.median(honest)))
     gauges, clock = _sweeps(met, joints, difference, counts, options) if sweeps else ((), ())
     return Pair(
         a=name_of(a),
@@ -207,7 +206,7 @@ def paper_inflation(a: GaussianTrack, b: GaussianTrack, options: Options) -> flo
     if not regular.any():
         return None
     nees = residuals.likelihood_terms.nees[regular]
-    return float(median_of(nees)) / median_chi_squared(residuals.dimension)
+    return float(np.median(nees)) / median_chi_squared(residuals.dimension)
 
 
 # The verdict

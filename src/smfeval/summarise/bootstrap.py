@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from smfeval import words
 from smfeval.errors import OptionError, SeriesError
-from smfeval.maths.arrays import Bools, Floats, Ints, distinct
+from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.autocovariance import block_length
 from smfeval.maths.special import normal_quantile
 
@@ -331,7 +331,7 @@ class _QuantileSearch:
         return brackets
 
     def _count_at(self, places: list[int]) -> tuple[Floats, Ints]:
-        values = distinct(self.ordered[places])
+        values = np.unique(self.ordered[places])
         tables = [block_sums(self.series <= value, self.plan.length) for value in values]
         counts = np.zeros((len(values), self.plan.replicates), dtype=np.int64)
         for blocks in self.plan.blocks():

@@ -34,7 +34,7 @@ from smfeval.align.joint import (
 from smfeval.align.nuisance import BodyMotion, solve_shortest
 from smfeval.align.projection import Gauge
 from smfeval.maths import normal, so3
-from smfeval.maths.arrays import Floats, Ints, distinct, median_of
+from smfeval.maths.arrays import Floats, Ints, median_of
 from smfeval.maths.normal_distance import energy_score
 from smfeval.maths.se3 import Pose
 from smfeval.maths.special import chi_squared_quantile
@@ -345,7 +345,7 @@ def given_horizons(joint: Joint) -> list[int]:
     """Horizons with enough given pairs, each at least twice the one before."""
     assert joint.pairs is not None
     kept: list[int] = []
-    for lag in distinct(joint.pairs[:, 1] - joint.pairs[:, 0]).tolist():
+    for lag in sorted(set((joint.pairs[:, 1] - joint.pairs[:, 0]).tolist())):
         if kept and lag < 2 * kept[-1]:
             continue
         if len(_given_starts(joint, lag)) >= FEWEST_WINDOWS:
