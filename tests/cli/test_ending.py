@@ -128,7 +128,7 @@ WORKER = """
 import time
 from pathlib import Path
 from smfeval.io.atomic import writing
-from smfeval.studies.local import allow_interrupt
+from smfeval.studies.workers import allow_interrupt
 allow_interrupt()
 with writing(Path("big.txt")) as stream:
     print("begun", flush=True)

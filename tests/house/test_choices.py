@@ -12,7 +12,7 @@ from smfeval.io.convention import CONVENTIONS
 from smfeval.monitor.eprocess import EVALUES
 from smfeval.score import RULES
 from smfeval.show.study.formats import FORMATS
-from smfeval.studies.recipes import RECIPES
+from smfeval.studies.plan import RECIPES
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def words_of(name: str) -> set[str]:
 def test_every_block_runs_and_shows_what_it_prints(name, tmp_path, monkeypatch):
     if name == "lab.md":
         pytest.importorskip("numba", reason="the filters of the lab need numba")
-    monkeypatch.setattr("smfeval.studies.run.usable_cores", lambda: 1)  # no processes to start
+    monkeypatch.setattr("smfeval.studies.workers.usable_cores", lambda: 1)  # no processes to start
     monkeypatch.setenv("SMFEVAL_CACHE", str(tmp_path / "cache"))  # copies of URLs
     text = NAMED[name].read_text()
     lay_out(files_of(text), tmp_path)

@@ -22,7 +22,7 @@ BESIDE_THE_ROOMS = {
 CLOCKS = re.compile(r"\b(perf_counter|process_time|thread_time|monotonic|timeit|time\.time)\b")
 MAY_READ_A_CLOCK = {
     "house/test_tests.py": "names the clocks",
-    "studies/test_local.py": "gives up waiting for a process that does not start",
+    "studies/test_workers.py": "gives up waiting for a process that does not start",
     "studies/test_run.py": "gives up waiting for a process that does not write",
     "support/costs.py": "ratios of processor time in one process, measured until they settle",
 }

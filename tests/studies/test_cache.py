@@ -17,13 +17,12 @@ from smfeval.errors import FormatError, OptionError
 from smfeval.evaluation import Options
 from smfeval.io.formats import FORMATS, Format, Sidecar
 from smfeval.score import RuleSettings
-from smfeval.studies import cache as cache_module
-from smfeval.studies import digest
-from smfeval.studies.cache import Cache, load_or_evaluate, task_key
-from smfeval.studies.digest import canonical, digest_path
+from smfeval.studies import cache
+from smfeval.studies import task as task_module
+from smfeval.studies.cache import Cache, canonical, digest_path
 from smfeval.studies.result import PairResult, TaskResult
 from smfeval.studies.run import run_tasks
-from smfeval.studies.task import Input
+from smfeval.studies.task import Input, load_or_evaluate, task_key
 from smfeval.summarise.number import Number
 from support.beliefs import gaussian, poses, with_cross
 from support.study_plans import BODY, files_below, pairs_of, quick, tasks_of
@@ -42,8 +41,8 @@ def test_a_second_run_does_nothing_and_writes_the_same_bytes(plan, monkeypatch):
     tasks, pairs = tasks_of(plan), pairs_of(plan)
     first = run_tasks(plan, tasks, pairs, workers=1)
     written = files_below(plan.output)
-    monkeypatch.setattr(cache_module, "evaluate_task", None)  # whoever calls it fails
-    monkeypatch.setattr(cache_module, "evaluate_pair", None)
+    monkeypatch.setattr(task_module, "evaluate_task", None)  # whoever calls it fails
+    monkeypatch.setattr(task_module, "evaluate_pair", None)
     second = run_tasks(plan, tasks, pairs, workers=1)
     assert (first.cached, second.cached) == (0, 6)
     assert second.results == first.results
@@ -99,7 +98,7 @@ def test_a_damaged_file_is_done_again(damaged, plan):
     elif damaged in ("number", "schema"):
         document = json.loads(entry.read_text())
         if damaged == "number":
-            document["found"]["numbers"][0][1][0] *= 2
+            document["found"]["numbers"][0][1]["value"] *= 2
         else:
             document["schema"] = "smfeval.cache/0"
         entry.write_text(json.dumps(document))
@@ -148,23 +147,23 @@ def test_the_way_of_reading_counts(plan):
 
 def test_the_version_counts(plan, monkeypatch):
     before = task_key(task_of(plan))
-    monkeypatch.setattr(cache_module, "code_version", lambda: "9.9.9")
+    monkeypatch.setattr(task_module, "code_version", lambda: "9.9.9")
     assert task_key(task_of(plan)) != before
 
 
 @pytest.mark.parametrize("library", ["numpy", "scipy", "polars", "rosbags"])
 def test_the_version_of_a_library_counts(library, plan, monkeypatch):
     before = task_key(task_of(plan))
-    known = dict(digest.library_versions())
+    known = dict(cache.library_versions())
     other = tuple((known | {library: "0.0.0"}).items())
-    monkeypatch.setattr(cache_module, "library_versions", lambda: other)
+    monkeypatch.setattr(task_module, "library_versions", lambda: other)
     assert set(known) == {"numpy", "scipy", "polars", "rosbags"}
     assert task_key(task_of(plan)) != before
 
 
 def swap_while_reading(monkeypatch, path, other, *, back):
     """Put other bytes in place of a file after its key is made, and back after it was read."""
-    evaluate, kept = cache_module.evaluate_task, path.read_bytes()
+    evaluate, kept = task_module.evaluate_task, path.read_bytes()
 
     def swapped(task, key):
         path.write_bytes(other)
@@ -174,7 +173,7 @@ def swap_while_reading(monkeypatch, path, other, *, back):
             if back:
                 path.write_bytes(kept)
 
-    monkeypatch.setattr(cache_module, "evaluate_task", swapped)
+    monkeypatch.setattr(task_module, "evaluate_task", swapped)
 
 
 @pytest.mark.parametrize("back", [False, True])
@@ -204,9 +203,9 @@ def test_digests_are_forgotten_between_runs(plan, monkeypatch):
     """On some file systems a file can change and keep its size and its times."""
     task = task_of(plan)
     path = Path(task.estimate.source)
-    later_ns = time.time_ns() + 10 * digest.CLOCK_STEP_NS
-    monkeypatch.setattr(digest.time, "time_ns", lambda: later_ns)
-    monkeypatch.setattr(digest, "_state", lambda path: (1, 2, 3, 4, 5))
+    later_ns = time.time_ns() + 10 * cache.CLOCK_STEP_NS
+    monkeypatch.setattr(cache.time, "time_ns", lambda: later_ns)
+    monkeypatch.setattr(cache, "_state", lambda path: (1, 2, 3, 4, 5))
     before = run_tasks(plan, [task], workers=1).results[0]
     words = path.read_text()
     path.write_text(words.replace("\n17", "\n18", 1))
@@ -289,10 +288,10 @@ def test_a_file_that_changes_within_a_step_of_the_clock_is_looked_at_again(tmp_p
 def test_a_file_that_rests_is_hashed_once(tmp_path, monkeypatch):
     file = tmp_path / "a.txt"
     file.write_text("1")
-    later_ns = time.time_ns() + 10 * digest.CLOCK_STEP_NS
-    monkeypatch.setattr(digest.time, "time_ns", lambda: later_ns)
+    later_ns = time.time_ns() + 10 * cache.CLOCK_STEP_NS
+    monkeypatch.setattr(cache.time, "time_ns", lambda: later_ns)
     hashed = []
-    monkeypatch.setattr(digest, "_hash_file", lambda path: hashed.append(path) or "abc")
+    monkeypatch.setattr(cache, "_hash_file", lambda path: hashed.append(path) or "abc")
     assert [digest_path(file) for _ in range(5)] == ["abc"] * 5
     assert hashed == [file]
 

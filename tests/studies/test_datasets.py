@@ -11,8 +11,8 @@ from smfeval.io import read, write
 from smfeval.maths import so3
 from smfeval.studies.draft import plan_of_folder
 from smfeval.studies.find import find_tasks
+from smfeval.studies.plan import apply_recipe, recipe_named
 from smfeval.studies.plan_file import read_plan
-from smfeval.studies.recipes import apply_recipe, recipe_named
 from smfeval.studies.task import evaluate_task
 from smfeval.track import About, GaussianTrack
 from support.commands import run

@@ -11,9 +11,15 @@ import pytest
 from smfeval import __version__
 from smfeval.errors import OptionError
 from smfeval.studies import cache as cache_module
-from smfeval.studies import digest as digest_module
-from smfeval.studies.cache import Cache, load_or_evaluate
-from smfeval.studies.digest import IGNORED_FOLDERS, PACKAGE_FOLDER, code_version, digest_of_code
+from smfeval.studies import task as task_module
+from smfeval.studies.cache import (
+    IGNORED_FOLDERS,
+    PACKAGE_FOLDER,
+    Cache,
+    code_version,
+    digest_of_code,
+)
+from smfeval.studies.task import load_or_evaluate
 from support.study_plans import quick, tasks_of
 
 
@@ -55,7 +61,7 @@ from smfeval.studies.task import evaluate_pair, evaluate_task
 from support.study_plans import pairs_of, quick, tasks_of
 plan = quick(Path({folder!r}), tracks=1, scans=50)
 assert evaluate_task(tasks_of(plan)[0])[0].failure is None
-assert evaluate_pair(pairs_of(plan)[0])[0].failure is None
+assert evaluate_pair(pairs_of(plan)[0]).failure is None
 print(*(name for name in sys.modules if name.startswith("smfeval.")))
 """
 
@@ -73,7 +79,7 @@ def test_code_that_does_not_count_is_not_on_the_way_to_a_score(tmp_path):
 def test_a_worker_with_other_code_of_the_same_version_stops_the_study(tmp_path, monkeypatch):
     task = tasks_of(quick(tmp_path, tracks=1, scans=50))[0]
     asked = code_version()
-    monkeypatch.setattr(cache_module, "code_version", lambda: f"{__version__}+0123456789ab")
+    monkeypatch.setattr(task_module, "code_version", lambda: f"{__version__}+0123456789ab")
     with pytest.raises(OptionError, match=r"a worker has smfeval .*\+0123456789ab; the study is"):
         load_or_evaluate(task, Cache(tmp_path), version=asked)
 
@@ -93,5 +99,5 @@ def test_the_digest_reads_each_file_that_counts_once_and_no_other(monkeypatch):
 
 def test_the_digest_is_made_once_in_a_process(monkeypatch):
     before = code_version()
-    monkeypatch.setattr(digest_module, "digest_of_code", lambda _: pytest.fail("made again"))
+    monkeypatch.setattr(cache_module, "digest_of_code", lambda _: pytest.fail("made again"))
     assert code_version() == before

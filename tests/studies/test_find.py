@@ -6,7 +6,7 @@ import pytest
 
 from smfeval.errors import FormatError, OptionError, SmfevalError
 from smfeval.studies.find import MissingEstimate, find_tasks
-from smfeval.studies.patterns import natural_sort_key
+from smfeval.studies.plan import natural_sort_key
 from smfeval.studies.plan_file import read_plan
 from smfeval.studies.result import TaskResult
 from smfeval.studies.run import with_gaps

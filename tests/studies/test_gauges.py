@@ -190,7 +190,7 @@ def test_estimators_of_different_gauges_are_aligned_by_the_freest(folder, tmp_pa
 def test_each_run_is_scored_once_whatever_gauges_are_declared(folder, tmp_path, monkeypatch):
     scored, heard = [], []
     monkeypatch.setattr(
-        "smfeval.studies.cache.evaluate_task",
+        "smfeval.studies.task.evaluate_task",
         lambda task, key: scored.append(task.options.alignment) or evaluate_task(task, key),
     )
     plan = replace(plan_of(folder, tmp_path / "out"), estimators=DIFFERENT)

@@ -40,16 +40,15 @@ PROCESS = """
 import os, signal, sys
 sys.path.insert(0, sys.argv.pop(1))
 from smfeval.cli.main import main
-from smfeval.studies.cache import Cache
+from smfeval.studies import cache
 part, deadly = sys.argv[1:]
-save, saved = Cache._save_scans, []
-def save_and_die(self, key, frame):
-    digest = save(self, key, frame)
-    saved.append(key)
+check, saved = cache._checksum, []
+def check_and_die(found, scans):
+    saved.append(scans)
     if deadly == "deadly" and len(saved) == 2:
         os.kill(os.getpid(), signal.SIGKILL)  # scans are there, the result is not
-    return digest
-Cache._save_scans = save_and_die
+    return check(found, scans)
+cache._checksum = check_and_die
 sys.exit(main(["study", "study.toml", "--part", part, "--workers", "1"]))
 """
 

@@ -20,11 +20,11 @@ from smfeval.compare import compare_pair
 from smfeval.errors import OptionError
 from smfeval.judge.evidence import TrackEvidence
 from smfeval.studies import task
-from smfeval.studies.cache import Cache, task_key
+from smfeval.studies.cache import Cache
 from smfeval.studies.find import find_tasks
-from smfeval.studies.local import PROCESS_DIED, run_in_processes
 from smfeval.studies.run import run_tasks
-from smfeval.studies.task import Input, evaluate_pair, evaluate_task
+from smfeval.studies.task import Input, evaluate_pair, evaluate_task, task_key
+from smfeval.studies.workers import PROCESS_DIED, run_in_processes
 from smfeval.summarise.numbers import metrics
 from support.study_plans import (
     BODY,
@@ -89,7 +89,7 @@ def test_an_extrinsic_moves_the_estimate_to_the_reference_body(tmp_path):
 def test_a_pair_says_what_compare_pair_says(tmp_path):
     plan = made_study(tmp_path, tracks=1)
     task = pairs_of(plan)[0]
-    result, _ = evaluate_pair(task)
+    result = evaluate_pair(task)
     alone = compare_pair(read(task.first.source), read(task.second.source))
     assert (result.k_pair, result.nees_median) == (alone.k, alone.nees_median)
     assert (result.matched, result.verdict, result.failure) == (200, alone.claim.label, None)
@@ -104,7 +104,7 @@ def test_a_reference_is_held_against_a_pair(tmp_path):
     task = checked_pair(tmp_path)
     tracks = [read(each.source) for each in (task.first, task.second)]
     found = compare_pair(*tracks, reference=read(task.reference.source, body="imu")).hypothesis
-    result = evaluate_pair(task)[0]
+    result = evaluate_pair(task)
     assert (result.k_pair_reference.value, result.opposed.value) == (found.k_pair, found.factor)
     assert result.unchecked is None
 
@@ -116,8 +116,8 @@ def test_the_clock_offset_of_a_plan_moves_the_pair_to_the_reference(tmp_path):
     write(read(task.reference.source, body="imu").shift_stamps(500_000_000), late)
     reference = Input(str(late), (("body", "imu"),))
     moved = replace(task, reference=reference, reference_offset_s=0.5)
-    result = evaluate_pair(task)[0]
-    assert evaluate_pair(moved)[0].k_pair_reference.value == pytest.approx(
+    result = evaluate_pair(task)
+    assert evaluate_pair(moved).k_pair_reference.value == pytest.approx(
         result.k_pair_reference.value, rel=1e-6
     )
     keys = {task_key(each) for each in (moved, replace(moved, reference_offset_s=0.0))}
@@ -128,8 +128,8 @@ def test_a_pair_is_compared_where_its_reference_says_nothing(tmp_path):
     task = checked_pair(tmp_path)
     short = tmp_path / "short.tum"
     write(read(task.reference.source)[:5], short)
-    result = evaluate_pair(replace(task, reference=Input(str(short))))[0]
-    assert result.k_pair == evaluate_pair(task)[0].k_pair
+    result = evaluate_pair(replace(task, reference=Input(str(short))))
+    assert result.k_pair == evaluate_pair(task).k_pair
     assert (result.failure, result.k_pair_reference, result.opposed) == (None, None, None)
     assert result.unchecked.startswith("5 scans of the pair meet the reference; 10 are needed")
 

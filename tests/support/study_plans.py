@@ -10,9 +10,16 @@ import numpy as np
 from smfeval import write
 from smfeval.evaluation import Options
 from smfeval.maths import so3
-from smfeval.studies.cache import Cache, TaskOutcome, failed_result, load_or_evaluate
+from smfeval.studies.cache import Cache
 from smfeval.studies.plan import Plan, PlannedEstimator, PlannedTrack
-from smfeval.studies.task import Input, PairTask, Task
+from smfeval.studies.task import (
+    Input,
+    PairTask,
+    Task,
+    TaskOutcome,
+    failed_outcome,
+    load_or_evaluate,
+)
 from smfeval.summarise.number import Intervals
 from smfeval.track import GaussianTrack, Track
 from support.beliefs import ABOUT, circuit, covariances
@@ -112,7 +119,7 @@ def threads_of(task: Task | PairTask) -> TaskOutcome:
     import polars  # noqa: PLC0415  reads its variable when it is imported
 
     told = f"{polars.thread_pool_size()} {os.environ.get('OPENBLAS_NUM_THREADS')}"
-    return TaskOutcome(failed_result(task, told), cached=False)
+    return failed_outcome(task, told)
 
 
 def _made_track(folder: Path, name: str, scans: int, rng: np.random.Generator) -> None:

@@ -34,9 +34,8 @@ from smfeval.show.study.plans import (
 )
 from smfeval.studies.draft import Draft, plan_of_folder
 from smfeval.studies.find import StudyTasks, find_tasks
-from smfeval.studies.plan import Plan
+from smfeval.studies.plan import Plan, apply_recipe, recipe_named
 from smfeval.studies.plan_file import read_plan
-from smfeval.studies.recipes import apply_recipe, recipe_named
 from smfeval.studies.result import Study
 from smfeval.studies.run import StudyPart, StudyRun, run_part, run_study
 from smfeval.studies.store import PAIRS, TASKS

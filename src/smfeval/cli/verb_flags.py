@@ -22,7 +22,7 @@ SWEEP_LABELS = ("unmoved", "better", "earned", "between", "unearned", "worse", "
 TAILS = ("gaussian", "long")  # `monitor.eprocess`
 DOCUMENT_KINDS = ("score", "pair", "study", "sweep", "calibrate")  # whose results can be a table
 STUDY_FORMATS = ("terminal", "markdown", "csv", "json", "latex")  # `show.study.formats`
-RECIPE_NAMES = ("paper",)  # `studies.recipes`
+RECIPE_NAMES = ("paper",)  # `studies.plan`
 
 SCORE_OPTIONS = options_at(Options, "score")
 PAIR_OPTIONS = options_at(Options, "pair")

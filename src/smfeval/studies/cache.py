@@ -6,130 +6,191 @@
     <output>/cache/<2 digits>/<key>.parquet   the scores of every scan, of a task
 
 The JSON is written last: where it stands and its checks hold, the result is whole. Anything else
-is done again. Failures are not kept.
+is done again. Failures are not kept. The key of a task is a digest of what its files hold, of its
+options and of the code that makes a number.
 """
 
+import hashlib
 import json
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
+from functools import lru_cache, partial
+from importlib.metadata import version
 from io import BytesIO
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from smfeval import __version__
 from smfeval.compare.sensitivity import Alternative
 from smfeval.errors import FormatError, OptionError
-from smfeval.io import split_source
 from smfeval.io.atomic import replacing
-from smfeval.io.formats import sidecar_options
-from smfeval.io.remote import local_path
-from smfeval.io.source import is_file
+from smfeval.io.remote import forget_copies
+from smfeval.io.source import existing_file, is_folder
 from smfeval.judge.evidence import TrackEvidence
-from smfeval.studies.digest import (
-    code_version,
-    digest_bytes,
-    digest_path,
-    digest_value,
-    forget_digests,
-    library_versions,
-    unchanged,
-)
 from smfeval.studies.result import PAIR_NUMBERS, PairResult, TaskResult
-from smfeval.studies.task import (
-    Input,
-    PairTask,
-    Task,
-    evaluate_pair,
-    evaluate_task,
-    failure_sentence,
-    files_of,
-)
 from smfeval.summarise.number import Number
 
 if TYPE_CHECKING:
     import polars as pl
 
+PACKAGE_FOLDER = Path(__file__).parents[1]
+IGNORED_FOLDERS = ("cli", "show", "explain")  # not on the way to a score
+DIGEST_DIGITS = 12  # hexadecimal; two codes of one version are not taken for each other
+DIGEST_BYTES = 20
+ALGORITHM = "sha256"  # of what files hold: processors have it built in
+DIGESTS_KEPT = 4096  # digests of files; many tasks share a reference
+CHANGED = "the file changed while it was read; run again"
+CLOCK_STEP_NS = 2_000_000_000  # the coarsest step of the clocks of file systems
+
+
+def digest_value(value: Any) -> str:
+    """Digest of a value, the same on every machine."""
+    return hashlib.blake2b(canonical(value).encode(), digest_size=DIGEST_BYTES).hexdigest()
+
+
+def canonical(value: Any) -> str:
+    """One text for equal values, on every machine; a kind of value that is not known raises."""
+    if is_dataclass(value):
+        inner = ((field.name, getattr(value, field.name)) for field in fields(value))
+        return f"{type(value).__name__}{canonical(tuple(inner))}"
+    if isinstance(value, tuple | list):
+        return f"({','.join(map(canonical, value))})"
+    if isinstance(value, np.ndarray):
+        return f"array{canonical(value.tolist())}"
+    if isinstance(value, float):
+        return float(value).hex()
+    if value is None or isinstance(value, str | int):
+        return repr(value)
+    raise TypeError(f"no canonical text for {type(value).__name__}")
+
+
+LIBRARIES = ("numpy", "scipy", "polars", "rosbags")  # whose numbers and readers we use
+
+
+@lru_cache(maxsize=1)
+def library_versions() -> tuple[tuple[str, str], ...]:
+    """Name and version of each library that a number depends on."""
+    return tuple((name, version(name)) for name in LIBRARIES)
+
+
+@lru_cache(maxsize=1)
+def code_version() -> str:
+    """Such as `0.5.0+3f2a90c1d7e4`; the same on every machine with the same code."""
+    return f"{__version__}+{digest_of_code(PACKAGE_FOLDER)}"
+
+
+def digest_of_code(source: Path) -> str:
+    """Of names and contents of all Python files below, without those that change no number."""
+    names = []
+    for folder, inner, files in os.walk(source):  # several times faster than `Path.rglob`
+        below = Path(folder).relative_to(source)
+        inner[:] = [name for name in inner if (below / name).as_posix() not in IGNORED_FOLDERS]
+        names += [(below / name).as_posix() for name in files if name.endswith(".py")]
+    digest = hashlib.blake2b(digest_size=DIGEST_DIGITS // 2)
+    for name in sorted(names):
+        content = (source / name).read_bytes()
+        digest.update(f"{name} {len(content)} ".encode())
+        digest.update(content)
+    return digest.hexdigest()
+
+
+def digest_path(path: Path) -> str:
+    """Digest of the bytes of a file, or of all files of a folder (a ROS 2 bag).
+
+    It is remembered as long as the state of the file is the same, within one run of a study. A file
+    that changed a moment ago may change again within one step of the clock; it is hashed each time.
+    """
+    if is_folder(path):
+        inside = sorted(each for each in path.rglob("*") if each.is_file())
+        return digest_value([(each.name, digest_path(each)) for each in inside])
+    try:
+        state = _state(existing_file(path))
+        if time.time_ns() - max(state[-2:]) < CLOCK_STEP_NS:
+            return _hash_file(path)
+        return _remembered_digest(path, *state)
+    except OSError as error:
+        raise FormatError(f"{path}: cannot be read ({error.strerror or error})") from error
+
+
+FileState = tuple[int, ...]  # device, inode, size and times: another one after every change
+
+
+def file_states(path: Path) -> tuple[FileState, ...]:
+    """The state of a file, or of all files of a folder; () where nothing is there."""
+    if is_folder(path):
+        return tuple(state for each in sorted(path.rglob("*")) for state in file_states(each))
+    try:
+        return (_state(path),)
+    except OSError:
+        return ()
+
+
+def _state(path: Path) -> FileState:
+    found = path.stat()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+@contextmanager
+def unchanged(files: Callable[[], Iterable[Path]]) -> Iterator[tuple[str, ...]]:
+    """Digests of files that are read within the block; raises if one of them is another then.
+
+    Their states are compared as well as their digests: a file that was replaced for a moment has
+    the same digest before and after. `files` lists them, for one may appear in the meantime.
+    """
+    before = {path: file_states(path) for path in files()}
+    digests = {path: digest_path(path) for path in before}
+    yield tuple(digests.values())
+    after = {path: file_states(path) for path in files()}
+    for path in before | after:
+        if before.get(path) != after.get(path):
+            raise FormatError(f"{path}: {CHANGED}")
+    for path, digest in digests.items():
+        if digest_path(path) != digest:  # two changes within one step of the clock
+            raise FormatError(f"{path}: {CHANGED}")
+
+
+def forget_digests(run: str) -> None:
+    """Drop the remembered digests, and copies of URLs, if they are of another run.
+
+    A worker of a cluster outlives a run, and on some file systems a file can change and keep its
+    size and its times.
+    """
+    if [run] != _LAST_RUN:
+        _LAST_RUN[:] = [run]
+        _remembered_digest.cache_clear()
+        forget_copies()
+
+
+_LAST_RUN: list[str] = []
+
+
+@lru_cache(maxsize=DIGESTS_KEPT)
+def _remembered_digest(path: Path, *state: int) -> str:
+    del state  # a file that has changed is another one
+    return _hash_file(path)
+
+
+def _hash_file(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, ALGORITHM).hexdigest()
+
+
+def digest_bytes(data: bytes) -> str:
+    """Digest of bytes that are, or will be, all that a file holds."""
+    return hashlib.new(ALGORITHM, data).hexdigest()
+
+
 SCHEMA = "smfeval.cache/1"
+NOT_FINITE = ("inf", "-inf", "nan")  # JSON has their names, not the numbers
+NAMES_OF_TASK = ("estimator", "a", "b", "group", "track", "repeat", "key", "source", "failure")
 
 Result = TaskResult | PairResult
-
-
-@dataclass(frozen=True)
-class TaskOutcome:
-    """The result of a task, and whether it was known before."""
-
-    result: Result
-    cached: bool
-
-
-def load_or_evaluate(
-    task: Task | PairTask,
-    cache: "Cache",
-    *,
-    fresh: bool = False,
-    version: str | None = None,
-    run: str = "",
-) -> TaskOutcome:
-    """The result of a task: known before (unless a fresh one is wanted), or done and kept.
-
-    What is kept under a key was computed from files that had the digests of the key before and
-    after. Raises where nothing can be kept, and where who asks has another `version` of smfeval.
-    `run` names the run of the study: digests are remembered within it only.
-    """
-    if version not in (None, code_version()):
-        raise OptionError(f"a worker has smfeval {code_version()}; the study is run by {version}")
-    forget_digests(run)
-    try:
-        with unchanged(lambda: files_of(task)):
-            key = task_key(task)
-            known = None if fresh else cache.load(task.empty_result(key))
-            result, frame = (known, None) if known is not None else _evaluate(task, key)
-    except Exception as error:
-        return TaskOutcome(failed_result(task, failure_sentence(error, task)), cached=False)
-
-    if known is None and result.failure is None:
-        cache.save(result, frame)
-    return TaskOutcome(result, cached=known is not None)
-
-
-def _evaluate(task: Task | PairTask, key: str) -> "tuple[Result, pl.DataFrame | None]":
-    return evaluate_task(task, key) if isinstance(task, Task) else evaluate_pair(task, key)
-
-
-def failed_result(task: Task | PairTask, why: str) -> Result:
-    """The result of a task that came to nothing."""
-    return replace(task.empty_result(""), failure=why)
-
-
-def task_key(task: Task | PairTask) -> str:
-    """The key of a task: of the code, its libraries, the options and every file that it reads.
-
-    Of a file its name and its bytes count, not its folder, so that a study may move. Raises where
-    a file cannot be read.
-    """
-    parts = (
-        code_version(),
-        library_versions(),
-        type(task).__name__,
-        tuple(_input_key(given) for given in task.inputs),
-        tuple(_extrinsic_key(text) for text in task.extrinsics),
-        task.options,
-        task.reference_offset_s if isinstance(task, PairTask) else None,
-        task.sensitivity,
-    )
-    return digest_value(parts)
-
-
-def _input_key(given: Input) -> tuple[Any, ...]:
-    _, topic = split_source(given.source)
-    reading = tuple(pair for pair in given.reading if pair[0] not in sidecar_options())
-    return topic, reading, tuple((file.name, digest_path(file)) for file in given.files)
-
-
-def _extrinsic_key(text: str | None) -> tuple[Any, ...] | str | None:
-    if text is None or not is_file(path := local_path(text)):
-        return text
-    return path.name, digest_path(path)
 
 
 @dataclass(frozen=True)
@@ -151,7 +212,7 @@ class Cache:
                 return None
             if scans is not None and digest_path(self.scans(nothing.key)) != scans:
                 return None
-            return replace(nothing, **dict(_decode(found)))
+            return replace(nothing, **_decode(found))
         except (OSError, FormatError, ValueError, KeyError, TypeError):
             return None
 
@@ -162,8 +223,14 @@ class Cache:
                 f"{self.folder}: there is no such folder where a task runs; every worker must see "
                 "the inputs and the output folder of the study under the same names"
             )
-        _make_folder(self._file(result.key, "").parent)
-        scans = None if frame is None else self._save_scans(result.key, frame)
+        make_folder(self._file(result.key, "").parent)
+        scans = None
+        if frame is not None:
+            memory = BytesIO()
+            frame.write_parquet(memory)
+            with replacing(self.scans(result.key)) as temporary:
+                temporary.write_bytes(memory.getvalue())
+            scans = digest_bytes(memory.getvalue())
         found = _encode(result)
         document = {
             "schema": SCHEMA,
@@ -174,86 +241,52 @@ class Cache:
         with replacing(self._file(result.key, ".json")) as temporary:
             temporary.write_text(json.dumps(document, allow_nan=False))
 
-    def _save_scans(self, key: str, frame: "pl.DataFrame") -> str:
-        memory = BytesIO()
-        frame.write_parquet(memory)
-        with replacing(self.scans(key)) as temporary:
-            temporary.write_bytes(memory.getvalue())
-        return digest_bytes(memory.getvalue())
-
     def _file(self, key: str, ending: str) -> Path:
         return self.folder / key[:2] / f"{key}{ending}"
 
 
-def _encode(result: Result) -> dict[str, Any]:
-    """What was found, as JSON data; who the task was is not part of it."""
-    if isinstance(result, TaskResult):
-        return {
-            "scans": result.scans,
-            "scored": result.scored,
-            "verdict": result.verdict,
-            "numbers": [[name, _encode_number(number)] for name, number in result.numbers],
-            "notes": list(result.notes),
-            "gauge": result.gauge,
-            "joint": result.joint,
-            "scored_under": result.scored_under,
-            "alternatives": [asdict(each) for each in result.alternatives],
-            "withheld": result.withheld,
-            "at_least": result.at_least,
-            "comparable": result.comparable,
-            "evidence": None if result.evidence is None else asdict(result.evidence),
-            "guard": list(result.guard),
-        }
-    return {
-        "matched": result.matched,
-        "verdict": result.verdict,
-        "unchecked": result.unchecked,
-        "alternatives": [asdict(each) for each in result.alternatives],
-        **{
-            name: None if number is None else _encode_number(number)
-            for name, number in result.numbers.items()
-        },
-    }
-
-
-def _decode(found: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    for name, value in found.items():
-        if name == "numbers":
-            yield name, tuple((metric, _decode_number(listed)) for metric, listed in value)
-        elif name in PAIR_NUMBERS:
-            yield name, None if value is None else _decode_number(value)
-        elif name == "alternatives":
-            yield name, tuple(Alternative(**each) for each in value)
-        elif name == "evidence":
-            yield name, None if value is None else TrackEvidence(**value)
-        else:
-            yield name, tuple(value) if name in ("notes", "guard") else value
-
-
-def _encode_number(number: Number) -> list[Any]:
-    floats = [number.value, number.low, number.high, number.n_effective]
-    return [*map(_text_if_not_finite, floats), number.unit, number.reason]
-
-
-def _text_if_not_finite(value: float | None) -> float | str | None:
-    """JSON has no infinity; its name is read back by `float`."""
-    return value if value is None or isfinite(value) else repr(value)
-
-
-def _decode_number(listed: list[Any]) -> Number:
-    *floats, unit, reason = listed
-    value, low, high, effective = (None if each is None else float(each) for each in floats)
-    if value is None:
-        raise ValueError("a number without a value")
-    return Number(value, unit, low, high, effective, reason)
-
-
-def _make_folder(folder: Path) -> None:
+def make_folder(folder: Path) -> Path:
+    """The folder, made if need be; raises where it cannot be."""
     try:
-        folder.mkdir(exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OptionError(f"{folder}: cannot be made ({error.strerror or error})") from error
+    return folder
 
 
 def _checksum(found: Any, scans: str | None) -> str:
     return digest_bytes(json.dumps([found, scans], sort_keys=True).encode())
+
+
+def _encode(value: Any) -> Any:
+    """A result as JSON data, without what names its task."""
+    if isinstance(value, TaskResult | PairResult):
+        found = (each.name for each in fields(value) if each.name not in NAMES_OF_TASK)
+        return {name: _encode(getattr(value, name)) for name in found}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {name: _encode(inner) for name, inner in asdict(value).items()}
+    if isinstance(value, tuple):
+        return [_encode(each) for each in value]
+    return repr(value) if isinstance(value, float) and not isfinite(value) else value
+
+
+def _decode(found: dict[str, Any]) -> dict[str, Any]:
+    """Fields of a result from what `_encode` made of them."""
+
+    def plain(value: Any) -> Any:
+        return float(value) if value in NOT_FINITE else value
+
+    def made(kind: type, value: dict[str, Any] | None) -> Any:
+        return None if value is None else kind(**{k: plain(v) for k, v in value.items()})
+
+    readers: dict[str, Callable[[Any], Any]] = {
+        "numbers": lambda pairs: tuple((metric, made(Number, value)) for metric, value in pairs),
+        "alternatives": lambda listed: tuple(made(Alternative, each) for each in listed),
+        "evidence": partial(made, TrackEvidence),
+        "notes": tuple,
+        "doubts": lambda listed: tuple(map(tuple, listed)),
+        "guard": tuple,
+        "without_covariance": tuple,
+        **dict.fromkeys(PAIR_NUMBERS, partial(made, Number)),
+    }
+    return {name: readers.get(name, plain)(value) for name, value in found.items()}

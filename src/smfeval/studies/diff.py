@@ -228,7 +228,7 @@ def _paired(before: Store, after: Store, runs: Iterable[Run], metric: str) -> _P
 
 
 def _is_absorbed(row: dict[str, Any]) -> bool:
-    """As `TaskResult.is_absorbed`."""
+    """As not `TaskResult.comparable`."""
     return row.get("comparable") is False
 
 

@@ -20,8 +20,7 @@ from smfeval.studies.layout import (
     FolderContents,
     inspect_folder,
 )
-from smfeval.studies.plan import DIVERGED_M
-from smfeval.studies.recipes import Recipe
+from smfeval.studies.plan import DIVERGED_M, Recipe
 
 PLAN_HEAD = """\
 # A study: every estimator on every track. Run it with `smfeval study` and the name of this file.

@@ -16,8 +16,14 @@ from smfeval.io.presets import preset_named
 from smfeval.io.remote import is_url
 from smfeval.io.source import exists
 from smfeval.options import TOLERANCE_S
-from smfeval.studies.patterns import fill_pattern, source_file
-from smfeval.studies.plan import Plan, PlannedEstimator, PlannedTrack, Reading
+from smfeval.studies.plan import (
+    Plan,
+    PlannedEstimator,
+    PlannedTrack,
+    Reading,
+    fill_pattern,
+    source_file,
+)
 from smfeval.studies.task import Input, PairTask, Runs, Task
 
 MOST_NAMED = 5  # missing references that a sentence names
@@ -53,7 +59,7 @@ class Extrinsics:
 
     def of_run(self, each: PlannedEstimator, track: PlannedTrack, run: Input) -> str | None:
         """The estimator's own, or that of the track for the body that the estimate is about."""
-        pattern, known = each.extrinsic, track.described_bodies
+        pattern, known = each.extrinsic, dict(track.extrinsics)
         if pattern is None and each.reference is None and known:
             pattern = known.get(self._body(run) or "")
         return self.of(pattern, track, each.name)

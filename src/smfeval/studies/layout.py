@@ -19,7 +19,7 @@ from pathlib import Path
 from smfeval.errors import SmfevalError
 from smfeval.io.formats import recognise_format
 from smfeval.io.source import bare_name
-from smfeval.studies.patterns import natural_sort_key
+from smfeval.studies.plan import natural_sort_key
 
 REFERENCE_FOLDERS = (
     "truth",

@@ -1,13 +1,30 @@
-"""The plan of a study: which estimators ran on which tracks, and how they are to be scored."""
+"""The plan of a study: which estimators ran on which tracks, and how they are to be scored.
 
-from dataclasses import dataclass, field
+Paths in it are patterns: {track} and {group} are filled in, stars are looked up on the disk.
+Recipes are settings of a whole study under one name. `paper` has those of "You Should Be Properly
+Scoring Your Odometry": the nearest pose within 5 ms, one SE(3) fit over the whole track, residuals
+under the covariances as reported, 5 m of mean error count as lost, and estimators without a
+covariance are baselines. Tests are Wilcoxon's over tracks, corrected by Holm within each metric, as
+in every study.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from glob import escape, glob
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
 
+from smfeval.errors import OptionError
 from smfeval.evaluation import Options
+from smfeval.io import remote
+from smfeval.io.source import is_file
+from smfeval.schema import options_at, parse_table, suggest_word, unknown_word, with_values
 
 Role = Literal["contender", "baseline"]
+PAIR_SEPARATOR = " | "  # stands between the names of a pair
 ROLES: tuple[Role, ...] = ("contender", "baseline")
 
 DIVERGED_M = 5.0  # a track whose mean error is larger is counted as lost
@@ -26,11 +43,6 @@ class PlannedTrack:
     reading: Reading = ()
     tolerance_s: float | None = None  # None: that of the plan
     extrinsics: tuple[tuple[str, str], ...] = ()  # (body of an estimator, pose of `body` in it)
-
-    @property
-    def described_bodies(self) -> dict[str, str]:
-        """Extrinsics by the body of an estimator."""
-        return dict(self.extrinsics)
 
 
 @dataclass(frozen=True)
@@ -76,3 +88,139 @@ class Plan:
 def partition_folder(key: str, value: str) -> str:
     """The name of a folder in which a column has one value, as Hive writes it: `track=07`."""
     return f"{key}={quote(value, safe=' ')}"
+
+
+PLACEHOLDERS = ("track", "group")
+PLACEHOLDER_PATTERN = re.compile(r"\{([^{}]*)\}")
+DIGITS = re.compile(r"(\d+)")
+
+
+def refuse_unknown_placeholders(pattern: str, where: str) -> None:
+    """Raise on braces that stand for neither the track nor its group."""
+    for name in PLACEHOLDER_PATTERN.findall(pattern):
+        if name not in PLACEHOLDERS:
+            known = suggest_word(f"{{{name}}}", [f"{{{place}}}" for place in PLACEHOLDERS])
+            raise OptionError(f"{where}: {{{name}}} in {pattern!r} stands for nothing; {known}")
+    if re.search(r"[{}]", PLACEHOLDER_PATTERN.sub("", pattern)):
+        raise OptionError(f"{where}: {pattern!r} has a brace without its partner")
+
+
+@dataclass(frozen=True)
+class FilledPattern:
+    """A pattern for one track: as text, and as what a glob is to look for."""
+
+    text: str  # absolute, or a URL
+    search: str
+
+    def sources(self) -> tuple[str, ...]:
+        """Files that are there, run_2 before run_10; bags with their topic."""
+        if remote.is_url(self.text):
+            return self._urls()
+        if _is_source(Path(self.text)):
+            return (self.text,)
+        path, topic = _split_topic(self.text)
+        if topic and _is_source(Path(path)):
+            return (self.text,)
+        found = glob(_split_topic(self.search)[0], recursive=True)  # noqa: PTH207  may be absolute
+        runs = [each for each in found if _is_source(Path(each))]
+        return tuple(f"{each}{topic}" for each in sorted(runs, key=natural_sort_key))
+
+    def _urls(self) -> tuple[str, ...]:
+        """URLs of files that are there; only stars stand for others, for a query begins with ?."""
+        url, topic = remote.split_topic(self.text)
+        suffix = "" if topic is None else f":{topic}"
+        if "*" not in url:
+            return (self.text,) if remote.url_exists(url) else ()
+        found = remote.find_urls(remote.split_topic(self.search)[0])
+        return tuple(f"{each}{suffix}" for each in sorted(found, key=natural_sort_key))
+
+
+def fill_pattern(pattern: str, track: PlannedTrack, plan: Plan) -> FilledPattern:
+    """The pattern for a track, from the folder of the plan on."""
+    values = {"track": track.name, "group": track.group}
+    text = PLACEHOLDER_PATTERN.sub(lambda place: values[place[1]], pattern)
+    search = PLACEHOLDER_PATTERN.sub(lambda place: escape(values[place[1]]), pattern)
+    if remote.is_url(text):
+        return FilledPattern(text, search)
+    return FilledPattern(
+        str(plan.folder / expand_home(text)),
+        str(Path(escape(str(plan.folder))) / expand_home(search)),
+    )
+
+
+def expand_home(text: str) -> Path:
+    """The path with `~` replaced; one that names nobody's home stays as it is."""
+    return Path(os.path.expanduser(text))  # noqa: PTH111  Path.expanduser raises then
+
+
+def natural_sort_key(text: str) -> tuple[object, ...]:
+    """A key for sorting in which 2 comes before 10."""
+    words = DIGITS.split(text)
+    return tuple(int(word) if i % 2 else word for i, word in enumerate(words))
+
+
+def source_file(source: str) -> Path:
+    """The file of a source, without a topic."""
+    return Path(source) if _is_source(Path(source)) else Path(_split_topic(source)[0])
+
+
+def _split_topic(source: str) -> tuple[str, str]:
+    """Path and `:/topic`, which may be empty."""
+    path, topic = remote.split_topic(source)
+    return path, "" if topic is None else f":{topic}"
+
+
+def _is_source(path: Path) -> bool:
+    """Whether a file is there, or the folder of a ROS 2 bag."""
+    return is_file(path) or is_file(path / "metadata.yaml")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a recipe sets: options as in a plan, and the error beyond which a track is lost."""
+
+    name: str
+    options: tuple[tuple[str, str], ...]  # key and value of the table [options]
+    diverged_m: float
+    baselines: tuple[str, ...]  # presets whose estimators compete with nobody
+    remarks: tuple[str, ...]  # what estimators are to be run with
+
+
+RECIPES: Mapping[str, Recipe] = {
+    "paper": Recipe(
+        "paper",
+        (("association", "nearest"), ("tolerance", "5ms"), ("gauge", "se3"), ("joint", "none")),
+        5.0,
+        ("kiss-icp",),
+        (
+            "filters: point noise R = 1e-3 m^2, Point-LIO 1e-2; configurations of the data sets "
+            "where they exist, else as released",
+        ),
+    )
+}
+
+
+def recipe_named(name: str) -> Recipe:
+    """The recipe, or an OptionError with the nearest known one."""
+    if name not in RECIPES:
+        raise unknown_word("recipe", name, RECIPES)
+    return RECIPES[name]
+
+
+def apply_recipe(plan: Plan, recipe: Recipe) -> Plan:
+    """The plan with the settings of a recipe in place of its own, for every track alike."""
+    given: dict[str, Any] = dict(recipe.options)
+    options = with_values(plan.options, parse_table(given, options_at(Options, "study")))
+    return replace(
+        plan,
+        options=options,
+        diverged_m=recipe.diverged_m,
+        own_gauges=False,
+        tracks=tuple(replace(track, tolerance_s=None) for track in plan.tracks),
+        estimators=tuple(
+            replace(each, role="baseline")
+            if dict(each.reading).get("preset") in recipe.baselines
+            else each
+            for each in plan.estimators
+        ),
+    )

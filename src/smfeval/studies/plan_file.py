@@ -4,6 +4,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from math import isfinite
 from os.path import normpath
 from pathlib import Path
@@ -34,20 +35,18 @@ from smfeval.schema import (
     unknown_word,
     with_values,
 )
-from smfeval.studies.patterns import (
-    depends_on_track,
-    expand_home,
-    fill_pattern,
-    refuse_unknown_placeholders,
-)
 from smfeval.studies.plan import (
     DIVERGED_M,
+    PAIR_SEPARATOR,
     ROLES,
     Plan,
     PlannedEstimator,
     PlannedTrack,
     Reading,
+    expand_home,
+    fill_pattern,
     partition_folder,
+    refuse_unknown_placeholders,
 )
 
 Keys = dict[str, Kind]
@@ -82,10 +81,10 @@ ESTIMATOR_KEYS: Keys = {
     "pair_extrinsic": TEXT,
     **keys_of(options_at(ReadOptions, "estimator")),
 }
+FILE_KEYS = ("tracks", "estimators")
 PATTERN_KEYS = ("path", "reference", "extrinsic", "pair_extrinsic")  # and those of second files
 ALL_GROUPS = "all"  # the name of the table over all groups
 OWN_GAUGE = "own"  # in place of a gauge: each estimate by the one that it declares
-PAIR_SEPARATOR = " | "  # stands between the names of a pair
 PLAN_BYTES = 16_000_000
 DEPTH = 16  # of lists and tables within each other
 DEEP_KEY = re.compile(rf"^[ \t\[]*(?:[\w\"'-]+[ \t]*\.[ \t]*){{{DEPTH}}}", re.M)
@@ -99,61 +98,70 @@ TOML_ERROR_PLACE = re.compile(
 def read_plan(path: str | Path) -> Plan:
     """The plan in a TOML file; relative paths in it start at the file's folder."""
     path = Path(path)
-    table = check_keys(read_toml(path), PLAN_KEYS, str(path), required=("tracks", "estimators"))
+    table = check_keys(read_toml(path), PLAN_KEYS, str(path), required=FILE_KEYS)
     chosen = dict(table.get("options", {}))
     own_gauges = chosen.get("gauge") == OWN_GAUGE
     if own_gauges:
         del chosen["gauge"]
     options, reading = parse_options(chosen, f"{path}: [options]", "study")
-    tracks = [
-        track
-        for i, entry in enumerate(table["tracks"], start=1)
-        for track in parse_tracks(entry, f"{path}: [[tracks]] {i}", reading)
-    ]
-    estimators = [
-        parse_estimator(entry, f"{path}: [[estimators]] {i}", reading, several=len(tracks) > 1)
-        for i, entry in enumerate(table["estimators"], start=1)
-    ]
+
+    diverged_m = table.get("diverged_m", DIVERGED_M)
+    if not (isfinite(diverged_m) and diverged_m > 0):
+        raise OptionError(
+            f"{path}: diverged_m is to be a positive number of metres, not "
+            f"{format_value(diverged_m)}"
+        )
+    output = expand_home(table.get("output", f"{path.stem}_results"))
     plan = Plan(
         name=table.get("name", path.stem),
         folder=path.absolute().parent,
-        tracks=tuple(tracks),
-        estimators=tuple(estimators),
-        output=Path(normpath(path.absolute().parent / _output_folder(table, path))),
+        tracks=(),
+        estimators=(),
+        output=Path(normpath(path.absolute().parent / output)),
         options=options,
         pairs=table.get("pairs", False),
         sensitivity=table.get("sensitivity", False),
-        diverged_m=_check_positive(table.get("diverged_m", DIVERGED_M), f"{path}: diverged_m"),
+        diverged_m=float(diverged_m),
         own_gauges=own_gauges,
     )
-    refuse_duplicates(plan, str(path))
+    entries = ((f"{path}: [[estimators]] {i}", e) for i, e in enumerate(table["estimators"], 1))
+    plan = with_files(plan, table["tracks"], entries, path, reading)
     _refuse_output(plan, str(path))
     return plan
 
 
-def _output_folder(table: dict[str, Any], path: Path) -> Path:
-    return expand_home(table.get("output", f"{path.stem}_results"))
+def with_files(
+    plan: Plan,
+    tracks: Iterable[dict[str, Any]],
+    estimators: Iterable[tuple[str, dict[str, Any]]],
+    path: Path,
+    reading: Reading,
+) -> Plan:
+    """The plan with its tracks and estimators, the latter after the places where they stand."""
+    planned = [
+        track
+        for i, entry in enumerate(tracks, start=1)
+        for track in parse_tracks(entry, f"{path}: [[tracks]] {i}", reading)
+    ]
+    several = len(planned) > 1
+    named = [parse_estimator(entry, w, reading, several=several) for w, entry in estimators]
+    plan = replace(plan, tracks=tuple(planned), estimators=tuple(named))
+    refuse_duplicates(plan, str(path))
+    return plan
 
 
-def parse_options(
-    table: dict[str, Any], where: str, verb: str, *, made: type[Options] = Options
-) -> tuple[Options, Reading]:
+def parse_options(table: dict[str, Any], where: str, verb: str) -> tuple[Options, Reading]:
     """How to score, and how every file is to be read; `verb` is study or sweep."""
-    own, shared = options_at(made, verb), options_at(ReadOptions, "options")
-    _refuse_other_verbs(table, where, made, verb)
+    for each in options_of(Options):
+        if each.name in table and verb not in each.at:
+            raise OptionError(f"{where}: {each.name} means nothing in a {verb}")
+    own, shared = options_at(Options, verb), options_at(ReadOptions, "options")
     given = check_keys(table, keys_of((*own, *shared)), where)
     with locate_errors(where):
         values, reading = parse_table(given, own), parse_table(given, shared)
         refuse_unused_tolerance(values)
         singular = reading.get("bad_rows", "refuse")
-        return with_values(made(singular=singular), values), tuple(reading.items())
-
-
-def _refuse_other_verbs(table: dict[str, Any], where: str, made: type, verb: str) -> None:
-    """Raise on an option that other verbs have."""
-    for each in options_of(made):
-        if each.name in table and verb not in each.at:
-            raise OptionError(f"{where}: {each.name} means nothing in a {verb}")
+        return with_values(Options(singular=singular), values), tuple(reading.items())
 
 
 def parse_tracks(entry: dict[str, Any], where: str, reading: Reading) -> list[PlannedTrack]:
@@ -164,42 +172,29 @@ def parse_tracks(entry: dict[str, Any], where: str, reading: Reading) -> list[Pl
     names = given.get("names") or [given["name"]]
     where = f"{where} ({names[0]}{', ...' if len(names) > 1 else ''})"
     _check_patterns(given, where)
-    if len(names) > 1 and not depends_on_track(given["reference"]):
+    if len(names) > 1 and "{track}" not in given["reference"]:
         raise OptionError(
             f"{where}: {len(names)} tracks cannot have one reference; "
             f"{given['reference']!r} needs {{track}}"
         )
-    extrinsics = _parse_extrinsics(given.get("extrinsics", {}), where)
-    own = _parse_reading(given, where, "track")
-    body = own.pop("body", None)
-    return [
-        PlannedTrack(
-            name,
-            given["reference"],
-            given.get("group", PlannedTrack.group),
-            body,
-            (*reading, *own.items()),
-            _parse_tolerance(given, where),
-            extrinsics,
-        )
-        for name in names
-    ]
-
-
-def _parse_tolerance(given: dict[str, Any], where: str) -> float | None:
-    if "tolerance" not in given:
-        return None
-    with locate_errors(f"{where} tolerance"):
-        return Options(tolerance_s=seconds(given["tolerance"])).tolerance_s
-
-
-def _parse_extrinsics(table: dict[str, Any], where: str) -> tuple[tuple[str, str], ...]:
-    """(body, pose or file) of a table such as { imu = "0,0,0,0,0,0,1" }."""
-    for body, value in table.items():
+    extrinsics = given.get("extrinsics", {})  # such as { imu = "0,0,0,0,0,0,1" }, poses or files
+    for body, value in extrinsics.items():
         if not TEXT.accepts(value):
             raise OptionError(f"{where} extrinsics: {body} is to be {TEXT.words}")
         refuse_unknown_placeholders(value, f"{where} extrinsics")
-    return tuple(table.items())
+    own = _parse_reading(given, where, "track")
+    body = own.pop("body", None)
+    tolerance_s = None
+    if "tolerance" in given:
+        with locate_errors(f"{where} tolerance"):
+            tolerance_s = Options(tolerance_s=seconds(given["tolerance"])).tolerance_s
+    group, reading = given.get("group", PlannedTrack.group), (*reading, *own.items())
+    return [
+        PlannedTrack(
+            name, given["reference"], group, body, reading, tolerance_s, tuple(extrinsics.items())
+        )
+        for name in names
+    ]
 
 
 def parse_estimator(
@@ -209,7 +204,7 @@ def parse_estimator(
     given = check_keys(entry, ESTIMATOR_KEYS, where, required=("name", "path"))
     where = f"{where} ({given['name']})"
     _check_patterns(given, where)
-    if several and not depends_on_track(given["path"]):
+    if several and "{track}" not in given["path"]:
         raise OptionError(
             f"{where}: the path {given['path']!r} is the same for all tracks; it needs {{track}}"
         )
@@ -219,15 +214,11 @@ def parse_estimator(
     role = given.get("role", PlannedEstimator.role)
     if role not in ROLES:
         raise OptionError(f"{where}: {unknown_word('role', role, ROLES)}")
+    plain = ("name", "path", "extrinsic", "reference", "reference_body", "pair_extrinsic")
     return PlannedEstimator(
-        name=given["name"],
-        path=given["path"],
         role=role,
-        extrinsic=given.get("extrinsic"),
         reading=(*reading, *_parse_reading(given, where, "estimator").items()),
-        reference=given.get("reference"),
-        reference_body=given.get("reference_body"),
-        pair_extrinsic=given.get("pair_extrinsic"),
+        **{key: given[key] for key in plain if key in given},
     )
 
 
@@ -245,14 +236,6 @@ def _parse_reading(given: dict[str, Any], where: str, table: str) -> dict[str, A
         return values
 
 
-def _check_positive(value: float, where: str) -> float:
-    if not (isfinite(value) and value > 0):
-        raise OptionError(
-            f"{where} is to be a positive number of metres, not {format_value(value)}"
-        )
-    return float(value)
-
-
 @contextmanager
 def locate_errors(where: str) -> Iterator[None]:
     """Tell a mistake with its place in the plan."""
@@ -267,8 +250,11 @@ def read_toml(path: Path) -> dict[str, Any]:
     content = read_small(path, PLAN_BYTES)
     try:
         text = content.decode("utf-8-sig")  # editors of Windows begin with a mark
-        _refuse_deep_keys(path, text)
-        return _refuse_deep_tables(path, tomllib.loads(text))
+        deep = DEEP_KEY.search(text)  # before the parser makes a table for each of its dots
+        if deep is not None:
+            line = text.count("\n", 0, deep.start()) + 1
+            raise FormatError(f"{path}:{line}: {TOO_DEEP}")
+        table = tomllib.loads(text)
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise FormatError(f"{path}:{line}: the text is not UTF-8") from error
@@ -279,16 +265,6 @@ def read_toml(path: Path) -> dict[str, Any]:
     except ValueError as error:  # thousands of digits
         raise FormatError(f"{path}: a number is too long to be read ({error})") from error
 
-
-def _refuse_deep_keys(path: Path, text: str) -> None:
-    """Raise on a key with many dots, before the parser makes a table for each of them."""
-    found = DEEP_KEY.search(text)
-    if found is not None:
-        raise FormatError(f"{path}:{text.count(chr(10), 0, found.start()) + 1}: {TOO_DEEP}")
-
-
-def _refuse_deep_tables(path: Path, table: dict[str, Any]) -> dict[str, Any]:
-    """The table, if no value in it lies deeper than a plan has them."""
     level: list[Any] = [table]
     for _ in range(DEPTH):
         level = [
@@ -317,8 +293,21 @@ def refuse_duplicates(plan: Plan, where: str) -> None:
     """Raise on names or references that stand twice, or for two things."""
     _refuse_duplicate_names([track.name for track in plan.tracks], f"{where}: track")
     _refuse_duplicate_names([each.name for each in plan.estimators], f"{where}: estimator")
-    _refuse_duplicate_references(plan, where)
-    _refuse_missing_groups(plan, where)
+    seen: dict[tuple[str, str], PlannedTrack] = {}
+    for track in plan.tracks:
+        path = normpath(fill_pattern(track.reference, track, plan).text)
+        other = seen.setdefault((track.group, path), track)
+        if other is not track:
+            raise OptionError(
+                f"{where}: tracks {other.name!r} and {track.name!r} have the same reference, "
+                f"{track.reference}; a track counts once"
+            )
+    if len(plan.groups) > 1 and ALL_GROUPS in plan.groups:
+        lone = next(track.name for track in plan.tracks if track.group == ALL_GROUPS)
+        raise OptionError(
+            f"{where}: track {lone!r} has no group (or {ALL_GROUPS!r}, the name of the table over "
+            "all groups), while other tracks have one"
+        )
     for each in plan.estimators:
         if PAIR_SEPARATOR in each.name:
             raise OptionError(
@@ -331,61 +320,31 @@ def _refuse_duplicate_names(names: Iterable[str], what: str) -> None:
     seen: dict[str, str] = {}
     for name in names:
         other = seen.get(name.casefold())
+        if other == name:
+            raise OptionError(f"{what} {name!r} is listed twice")
         if other is not None:
-            twice = (
-                f"{name!r} is listed twice" if other == name else _same_output_sentence(other, name)
-            )
-            raise OptionError(f"{what} {twice}")
-        seen[name.casefold()] = name
-
-
-def _same_output_sentence(one: str, other: str) -> str:
-    return f"{one!r} and {other!r} would write the same output where case does not count"
-
-
-def _refuse_duplicate_references(plan: Plan, where: str) -> None:
-    seen: dict[tuple[str, str], PlannedTrack] = {}
-    for track in plan.tracks:
-        path = normpath(fill_pattern(track.reference, track, plan).text)
-        other = seen.setdefault((track.group, path), track)
-        if other is not track:
             raise OptionError(
-                f"{where}: tracks {other.name!r} and {track.name!r} have the same reference, "
-                f"{track.reference}; a track counts once"
+                f"{what} {other!r} and {name!r} would write the same output where case does not "
+                "count"
             )
-
-
-def _refuse_missing_groups(plan: Plan, where: str) -> None:
-    if len(plan.groups) > 1 and ALL_GROUPS in plan.groups:
-        lone = next(track.name for track in plan.tracks if track.group == ALL_GROUPS)
-        raise OptionError(
-            f"{where}: track {lone!r} has no group (or {ALL_GROUPS!r}, the name of the table over "
-            "all groups), while other tracks have one"
-        )
+        seen[name.casefold()] = name
 
 
 def _refuse_output(plan: Plan, where: str) -> None:
     """Raise on names that are too long for a file, and on an output that is in the way."""
-    for track in plan.tracks:
-        _refuse_long(partition_folder("track", track.name), f"{where}: the track", track.name)
-        _refuse_long(partition_folder("group", track.group), f"{where}: the group", track.group)
-    for each in plan.estimators:
-        _refuse_long(partition_folder("estimator", each.name), f"{where}: the estimator", each.name)
-    for part in plan.output.parts:
-        _refuse_long(part, f"{where}: in the output folder, the name", part)
-    _refuse_place(plan, where)
-
-
-def _refuse_long(name: str, what: str, shown: str) -> None:
-    size = len(name.encode())
-    if size > LONGEST_NAME:
-        raise OptionError(
-            f"{what} {shown[:20]!r}... is too long: its folder would have a name of {size} bytes, "
-            f"and {LONGEST_NAME} is the most"
-        )
-
-
-def _refuse_place(plan: Plan, where: str) -> None:
+    names = [
+        *(("track", track.name) for track in plan.tracks),
+        *(("group", track.group) for track in plan.tracks),
+        *(("estimator", each.name) for each in plan.estimators),
+    ]
+    folders = [(f"the {kind}", name, partition_folder(kind, name)) for kind, name in names]
+    folders += [("in the output folder, the name", part, part) for part in plan.output.parts]
+    for what, name, folder in folders:
+        if (size := len(folder.encode())) > LONGEST_NAME:
+            raise OptionError(
+                f"{where}: {what} {name[:20]!r}... is too long: its folder would have a name of "
+                f"{size} bytes, and {LONGEST_NAME} is the most"
+            )
     if plan.output in (plan.folder, *plan.folder.parents):
         raise OptionError(f"{where}: the output folder {plan.output} would hold the plan itself")
     there = next(path for path in (plan.output, *plan.output.parents) if exists(path))

@@ -1,26 +1,21 @@
 """What a study found: one result per task, and the tables over tracks."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass
 from math import exp
 from sys import intern
-from typing import Any, overload
+from typing import Any
 
 from smfeval.compare.duels import Section
 from smfeval.compare.monte_carlo import MonteCarlo
 from smfeval.compare.sensitivity import Alternative
 from smfeval.judge.evidence import TrackEvidence
 from smfeval.results import Result
-from smfeval.studies.plan import Plan
+from smfeval.studies.plan import PAIR_SEPARATOR, Plan
 from smfeval.summarise.number import Number
 
 SPATIAL = 3  # degrees of freedom of a window of relative motion
-NO_COVARIANCE = "no covariance"  # of a pair that is left out; who has none stands behind it
-BOTH = "both"
 UNGUARDED = (1.0, 1.0)
 NO_FILE = "no file"  # the failure of a gap; where it was looked for is the source of the result
-
-
-DOUBT = "doubt: "  # how a note about what looks wrong in the files begins
 
 
 @dataclass(frozen=True)
@@ -39,6 +34,7 @@ class TaskResult:
     verdict: str | None = None
     numbers: tuple[tuple[str, Number], ...] = ()  # by metric (see `summarise.numbers`)
     notes: tuple[str, ...] = ()
+    doubts: tuple[tuple[str, str], ...] = ()  # what looks wrong in the files: name and sentence
     gauge: str | None = None  # the alignment that was used
     joint: str | None = None  # which joint covariance was claimed: given, implied or unknown
     scored_under: str | None = None  # which covariance of the residuals (`evaluation.claim`)
@@ -50,19 +46,19 @@ class TaskResult:
     guard: tuple[float, float] = UNGUARDED  # times k of relative motion: its J is only assumed
 
     @property
-    def doubts(self) -> tuple[str, ...]:
-        """What looks wrong in the files, in words."""
-        return tuple(note.removeprefix(DOUBT) for note in self.notes if note.startswith(DOUBT))
+    def name(self) -> str:
+        """The name of the row that the result counts in."""
+        return self.estimator
+
+    @property
+    def all_notes(self) -> tuple[str, ...]:
+        """Notes, then doubts, as files have them."""
+        return (*self.notes, *(f"doubt: {sentence}" for _, sentence in self.doubts))
 
     @property
     def excess(self) -> float | None:
         """Mean square of what the kindest fit leaves, in units of the claim."""
         return None if self.evidence is None else self.evidence.excess
-
-    @property
-    def is_absorbed(self) -> bool:
-        """Whether scores of the belief are not proper under the alignment, and prove nothing."""
-        return not self.comparable
 
     @property
     def two_sided_k(self) -> Number | None:
@@ -93,7 +89,9 @@ class TaskResult:
     @property
     def _speaks_by_positions(self) -> bool:
         numbers = dict(self.numbers)
-        instead = numbers.get("relative_k") is None or _has_interval(numbers.get("k"))
+        k = numbers.get("k")
+        has_interval = k is not None and k.low is not None
+        instead = numbers.get("relative_k") is None or has_interval
         return self.scored_under in (None, "reported") and instead
 
     @property
@@ -103,12 +101,8 @@ class TaskResult:
 
 
 PAIR_NUMBERS = (
-    "k_pair",
-    "nees_median",
-    "k_pair_paper",
-    "k_pair_reference",
-    "opposed",
-    "opposed_p",
+    *("k_pair", "nees_median", "k_pair_paper", "k_pair_reference"),
+    *("opposed", "opposed_p"),
 )
 
 
@@ -133,23 +127,17 @@ class PairResult:
     opposed_p: Number | None = None  # how often chance makes independent errors as opposed
     unchecked: str | None = None  # why the reference says nothing about the two
     alternatives: tuple[Alternative, ...] = ()  # under other gauges and clocks
+    without_covariance: tuple[str, ...] = ()  # those of the two that report none: not compared
+
+    @property
+    def name(self) -> str:
+        """The name of the row that the result counts in: 'A | B'."""
+        return f"{self.a}{PAIR_SEPARATOR}{self.b}"
 
     @property
     def numbers(self) -> dict[str, Number | None]:
         """What was found, by name."""
         return {name: getattr(self, name) for name in PAIR_NUMBERS}
-
-    @property
-    def without_covariance(self) -> tuple[str, ...]:
-        """Those of the two that report no uncertainty."""
-        who = {BOTH: (self.a, self.b), self.a: (self.a,), self.b: (self.b,)}
-        said, _, name = (self.failure or "").partition(": ")
-        return who.get(name, ()) if said == NO_COVARIANCE else ()
-
-    @property
-    def lacks_covariance(self) -> bool:
-        """Whether one of the two reports no uncertainty: there is nothing to compare."""
-        return bool(self.without_covariance)
 
 
 @dataclass(frozen=True)
@@ -183,65 +171,16 @@ class Study(Result):
 
 def is_failure(result: TaskResult | PairResult) -> bool:
     """Whether something went wrong: not where there is no file, or no covariance to compare."""
-    left_out = result.is_gap if isinstance(result, TaskResult) else result.lacks_covariance
+    left_out = result.is_gap if isinstance(result, TaskResult) else result.without_covariance
     return result.failure is not None and not left_out
 
 
-def intern_task(result: TaskResult, *, source: str) -> TaskResult:
-    """The same result, with its source named so; equal texts of many results are kept once."""
-    return TaskResult(
-        estimator=intern(result.estimator),
-        group=intern(result.group),
-        track=intern(result.track),
-        repeat=result.repeat,
-        key=result.key,
-        source=source,
-        failure=_intern_text(result.failure),
-        scans=result.scans,
-        scored=result.scored,
-        verdict=_intern_text(result.verdict),
-        numbers=tuple((intern(name), _intern_number(number)) for name, number in result.numbers),
-        notes=tuple(map(intern, result.notes)),
-        gauge=_intern_text(result.gauge),
-        joint=_intern_text(result.joint),
-        scored_under=_intern_text(result.scored_under),
-        alternatives=result.alternatives,
-        withheld=_intern_text(result.withheld),
-        at_least=result.at_least,
-        comparable=result.comparable,
-        evidence=result.evidence,
-        guard=result.guard,
-    )
-
-
-def intern_pair(result: PairResult) -> PairResult:
-    """The same result; equal texts of many results are kept once."""
-    numbers: dict[str, Any] = {name: _intern_number(each) for name, each in result.numbers.items()}
-    return replace(
-        result,
-        a=intern(result.a),
-        b=intern(result.b),
-        group=intern(result.group),
-        track=intern(result.track),
-        verdict=_intern_text(result.verdict),
-        **numbers,
-        unchecked=_intern_text(result.unchecked),
-    )
-
-
-def _has_interval(number: Number | None) -> bool:
-    return number is not None and number.low is not None
-
-
-@overload
-def _intern_number(number: Number) -> Number: ...
-@overload
-def _intern_number(number: Number | None) -> Number | None: ...
-def _intern_number(number: Number | None) -> Number | None:
-    if number is None:
-        return None
-    return replace(number, unit=intern(number.unit), reason=_intern_text(number.reason))
-
-
-def _intern_text(text: str | None) -> str | None:
-    return None if text is None else intern(text)
+def intern_texts(value: Any) -> Any:
+    """The value with equal texts kept once: those of many results are alike."""
+    if isinstance(value, str):
+        return intern(value)
+    if isinstance(value, tuple):
+        return tuple(map(intern_texts, value))
+    if is_dataclass(value) and not isinstance(value, type):
+        return type(value)(*(intern_texts(getattr(value, each.name)) for each in fields(value)))
+    return value

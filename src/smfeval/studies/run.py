@@ -13,17 +13,8 @@ from smfeval.compare.frames import GAUGES_BY_FREEDOM
 from smfeval.errors import OptionError, SmfevalError
 from smfeval.io import declared_gauge, remote
 from smfeval.schema import AlignmentKind
-from smfeval.studies.cache import Cache, TaskOutcome, load_or_evaluate
-from smfeval.studies.cluster import run_on_cluster
-from smfeval.studies.digest import code_version
+from smfeval.studies.cache import Cache, code_version, make_folder
 from smfeval.studies.find import MissingEstimate, StudyTasks
-from smfeval.studies.local import (
-    ResultStream,
-    Step,
-    run_here,
-    run_in_processes,
-    usable_cores,
-)
 from smfeval.studies.plan import Plan
 from smfeval.studies.repeats import repeated_runs
 from smfeval.studies.result import (
@@ -31,8 +22,7 @@ from smfeval.studies.result import (
     PairResult,
     Study,
     TaskResult,
-    intern_pair,
-    intern_task,
+    intern_texts,
     is_failure,
 )
 from smfeval.studies.sensitivity import pair_sensitivity_section, sensitivity_section
@@ -44,7 +34,8 @@ from smfeval.studies.store import (
     write_tasks,
 )
 from smfeval.studies.tables import pair_sections, sections
-from smfeval.studies.task import PairTask, Task
+from smfeval.studies.task import PairTask, Task, TaskOutcome, load_or_evaluate
+from smfeval.studies.workers import do_tasks
 
 CACHE = "cache"
 Progress = Callable[[int, int, int], None]  # hears: done, failed, total
@@ -121,7 +112,8 @@ def run_study(
     )
     results = with_gaps(plan, ran.results, found.missing)
     write_tasks(results, plan.output)
-    compared = tuple(each for each in ran.pair_results if not each.lacks_covariance)
+    compared = tuple(each for each in ran.pair_results if not each.without_covariance)
+    moved = sensitivity_section(plan, results), pair_sensitivity_section(plan, compared)
     study = Study(
         plan=plan,
         results=results,
@@ -129,14 +121,7 @@ def run_study(
         sections=sections(plan, results),
         pair_sections=pair_sections(plan, results, compared),
         notes=(*found.notes, *gauge_notes, *left_out_notes(plan, ran.pair_results)),
-        sensitivity=tuple(
-            section
-            for section in (
-                sensitivity_section(plan, results),
-                pair_sensitivity_section(plan, compared),
-            )
-            if section is not None
-        ),
+        sensitivity=tuple(section for section in moved if section is not None),
         monte_carlo=repeated_runs(plan, results),
     )
     return StudyRun(study, ran.cached, ran.removed)
@@ -161,15 +146,17 @@ def run_part(
         *part.of(sorted(tasks, key=_shared_track_key)),
         *part.of(sorted(found.pair_tasks, key=_shared_track_key)),
     ]
-    step = _cached_step(_study_cache(plan), fresh=fresh)
-    stream = _choose_runner(step, jobs, workers, None)
-    done = _collect(stream, list(range(len(jobs))), progress, lambda each: each)
-    return PartRun(
-        part,
-        tuple(each.result for each in done),
-        sum(each.cached for each in done),
-        len(tasks) + len(found.pair_tasks),
+    done = _do_all(
+        jobs,
+        _study_cache(plan),
+        workers=workers,
+        scheduler=None,
+        fresh=fresh,
+        progress=progress,
+        file=lambda each: each,
     )
+    total = len(tasks) + len(found.pair_tasks)
+    return PartRun(part, tuple(e.result for e in done), sum(e.cached for e in done), total)
 
 
 def in_one_gauge(plan: Plan, tasks: tuple[Task, ...]) -> tuple[tuple[Task, ...], tuple[str, ...]]:
@@ -180,19 +167,24 @@ def in_one_gauge(plan: Plan, tasks: tuple[Task, ...]) -> tuple[tuple[Task, ...],
     """
     if plan.options.alignment is not None:
         return tasks, ()
-    kinds = [_declared_alignment(task) for task in tasks]
+    kinds: list[AlignmentKind | None] = []
     gauges: dict[AlignmentKind, dict[str, None]] = {}
-    for task, kind in zip(tasks, kinds, strict=True):
-        if kind is not None:
-            gauges.setdefault(kind, {})[task.estimator] = None
+    for task in tasks:
+        try:
+            declared = declared_gauge(task.estimate.source, **dict(task.estimate.reading))
+        except SmfevalError:  # the task will say why
+            kinds.append(None)
+            continue
+        kinds.append(alignment_of(declared))
+        gauges.setdefault(alignment_of(declared), {})[task.estimator] = None
     if len(gauges) < 2:
         return tasks, ()
-    told = "; ".join(f"{kind}: {words.join(list(names))}" for kind, names in gauges.items())
+    listed = "; ".join(f"{kind}: {words.join(list(names))}" for kind, names in gauges.items())
     if plan.own_gauges:
-        return tasks, (f"estimates are aligned by different gauges, as asked for ({told})",)
+        return tasks, (f"estimates are aligned by different gauges, as asked for ({listed})",)
     common = max(gauges, key=GAUGES_BY_FREEDOM.index)
     note = (
-        f"estimates declare different gauges ({told}): all are aligned by {common}, the one with "
+        f"estimates declare different gauges ({listed}): all are aligned by {common}, the one with "
         'most freedoms (gauge = "own" in [options] leaves each its own)'
     )
     return tuple(
@@ -201,15 +193,6 @@ def in_one_gauge(plan: Plan, tasks: tuple[Task, ...]) -> tuple[tuple[Task, ...],
         else replace(task, options=replace(task.options, alignment=common))
         for task, kind in zip(tasks, kinds, strict=True)
     ), (note,)
-
-
-def _declared_alignment(task: Task) -> AlignmentKind | None:
-    """The alignment of the gauge that an estimate declares; None for one that cannot be read."""
-    try:
-        gauge = declared_gauge(task.estimate.source, **dict(task.estimate.reading))
-    except SmfevalError:
-        return None
-    return alignment_of(gauge)
 
 
 def left_out_notes(plan: Plan, pairs: Sequence[PairResult]) -> tuple[str, ...]:
@@ -231,25 +214,16 @@ def with_gaps(
 ) -> tuple[TaskResult, ...]:
     """Results and gaps, in the order of the plan."""
     gaps = [
-        TaskResult(
-            gap.estimator,
-            gap.group,
-            gap.track,
-            repeat=0,
-            key="",
-            source=gap.pattern,
-            failure=NO_FILE,
-        )
+        TaskResult(gap.estimator, gap.group, gap.track, 0, "", gap.pattern, failure=NO_FILE)
         for gap in missing
     ]
     tracks = {track.name: i for i, track in enumerate(plan.tracks)}
     estimators = {each.name: i for i, each in enumerate(plan.estimators)}
-    return tuple(
-        sorted(
-            [*results, *gaps],
-            key=lambda each: (tracks[each.track], estimators[each.estimator], each.repeat),
-        )
-    )
+
+    def place(each: TaskResult) -> tuple[int, int, int]:
+        return tracks[each.track], estimators[each.estimator], each.repeat
+
+    return tuple(sorted([*results, *gaps], key=place))
 
 
 def run_tasks(
@@ -268,14 +242,26 @@ def run_tasks(
     `scheduler` the workers of a Dask cluster do it. `fresh` does again what is known.
     """
     _refuse_duplicate_tasks(tasks)
-    output, cache = plan.output.absolute(), _study_cache(plan)
+    output, folder, cache = plan.output.absolute(), plan.folder.absolute(), _study_cache(plan)
 
-    jobs: list[Task | PairTask] = [*tasks, *pair_tasks]
-    order = sorted(range(len(jobs)), key=lambda index: _shared_track_key(jobs[index]))
-    step = _cached_step(cache, fresh=fresh)
-    found = _choose_runner(step, [jobs[index] for index in order], workers, scheduler)
+    def file(done: TaskOutcome) -> TaskOutcome:
+        """Name the source as the plan does, and show the scans of the task in their partition."""
+        result = done.result
+        if isinstance(result, TaskResult):
+            if result.failure is None:
+                link_scans(cache.scans(result.key), scans_path(output, result), aside=cache.folder)
+            result = replace(result, source=words.visible(source_in_plan(result.source, folder)))
+        return replace(done, result=intern_texts(result))
 
-    done = _collect(found, order, progress, lambda each: _file_result(each, cache, plan, output))
+    done = _do_all(
+        [*tasks, *pair_tasks],
+        cache,
+        workers=workers,
+        scheduler=scheduler,
+        fresh=fresh,
+        progress=progress,
+        file=file,
+    )
     results = tuple(each.result for each in done if isinstance(each.result, TaskResult))
     pairs = tuple(each.result for each in done if isinstance(each.result, PairResult))
     kept = (scans_path(output, each) for each in results if each.failure is None)
@@ -285,15 +271,40 @@ def run_tasks(
     return RunResults(results, pairs, sum(each.cached for each in done), removed)
 
 
+def _do_all(
+    jobs: Sequence[Task | PairTask],
+    cache: Cache,
+    *,
+    workers: int | None,
+    scheduler: str | None,
+    fresh: bool,
+    progress: Progress,
+    file: Callable[[TaskOutcome], TaskOutcome],
+) -> list[TaskOutcome]:
+    """What came of all jobs, filed as they come, in the order of the jobs.
+
+    Those that share a track are done after each other, so that a process reads it once.
+    """
+    order = sorted(range(len(jobs)), key=lambda index: _shared_track_key(jobs[index]))
+    step = partial(
+        load_or_evaluate, cache=cache, fresh=fresh, version=code_version(), run=uuid4().hex
+    )
+    stream = do_tasks(step, [jobs[i] for i in order], workers=workers, scheduler=scheduler)
+
+    gathered: dict[int, TaskOutcome] = {}
+    failures = 0
+    progress(0, 0, len(jobs))
+    with closing(stream):
+        for place, done in stream:
+            gathered[order[place]] = file(done)
+            failures += is_failure(done.result)
+            progress(len(gathered), failures, len(jobs))
+    return [gathered[index] for index in range(len(jobs))]
+
+
 def _study_cache(plan: Plan) -> Cache:
     """The cache below the output folder; both are made."""
-    return Cache(_make_folder(_make_folder(plan.output.absolute()) / CACHE))
-
-
-def _cached_step(cache: Cache, *, fresh: bool) -> Step:
-    """What is done with each task of this run."""
-    version = code_version()
-    return partial(load_or_evaluate, cache=cache, fresh=fresh, version=version, run=uuid4().hex)
+    return Cache(make_folder(make_folder(plan.output.absolute()) / CACHE))
 
 
 def _refuse_duplicate_tasks(tasks: Sequence[Task]) -> None:
@@ -302,72 +313,22 @@ def _refuse_duplicate_tasks(tasks: Sequence[Task]) -> None:
     for task in tasks:
         name = (task.group, task.estimator, task.track, task.repeat)
         if name in seen:
-            group, estimator, track, repeat = name
             raise OptionError(
-                f"estimator {estimator} on track {track} of {group} stands twice as run {repeat}"
+                f"estimator {task.estimator} on track {task.track} of {task.group} stands twice as "
+                f"run {task.repeat}"
             )
         seen.add(name)
 
 
-def _make_folder(folder: Path) -> Path:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OptionError(f"{folder}: cannot be made ({error.strerror or error})") from error
-    return folder
-
-
 def _shared_track_key(job: Task | PairTask) -> tuple[bool, str]:
-    """Tasks that share a track come after each other, so that a process reads it once."""
+    """Runs before pairs, and those that share a track beside each other."""
     if isinstance(job, Task):
         return False, job.reference.source
     return True, job.first.source
 
 
-def _choose_runner(
-    step: Step, jobs: list[Task | PairTask], workers: int | None, scheduler: str | None
-) -> ResultStream:
-    """Who does it."""
-    if workers is not None and workers < 1:
-        raise OptionError(f"{workers} workers do nothing; at least one is needed")
-    if scheduler is not None:
-        if workers is not None:
-            raise OptionError("a scheduler has workers of its own; their number cannot be chosen")
-        return run_on_cluster(step, jobs, scheduler=scheduler)
-    count = min(workers or usable_cores(), len(jobs))
-    return run_in_processes(step, jobs, workers=count) if count > 1 else run_here(step, jobs)
-
-
-def _collect(
-    found: ResultStream,
-    order: list[int],
-    progress: Progress,
-    filed: Callable[[TaskOutcome], TaskOutcome],
-) -> list[TaskOutcome]:
-    """All results, filed as they come, in the order of the plan."""
-    gathered: dict[int, TaskOutcome] = {}
-    failures = 0
-    progress(0, 0, len(order))
-    with closing(found):
-        for place, done in found:
-            gathered[order[place]] = filed(done)
-            failures += is_failure(done.result)
-            progress(len(gathered), failures, len(order))
-    return [gathered[index] for index in range(len(order))]
-
-
-def _file_result(done: TaskOutcome, cache: Cache, plan: Plan, output: Path) -> TaskOutcome:
-    """Name the source as the plan does, and show the scans of the task in their partition."""
-    result = done.result
-    if isinstance(result, PairResult):
-        return TaskOutcome(intern_pair(result), done.cached)
-    if result.failure is None:
-        link_scans(cache.scans(result.key), scans_path(output, result), aside=cache.folder)
-    source = words.visible(_relative(result.source, plan.folder.absolute()))
-    return TaskOutcome(intern_task(result, source=source), done.cached)
-
-
-def _relative(source: str, folder: Path) -> str:
+def source_in_plan(source: str, folder: Path) -> str:
+    """The source from the plan's folder on, where it lies below; a URL without its secrets."""
     if remote.is_url(source):
         return remote.shown(source)
     path = Path(source)

@@ -54,9 +54,9 @@ def sensitivity_section(plan: Plan, results: Sequence[TaskResult]) -> Section | 
 def pair_sensitivity_section(plan: Plan, results: Sequence[PairResult]) -> Section | None:
     """k_pair of every pair as planned and under each alternative."""
     scored = [each for each in results if each.k_pair is not None and each.alternatives]
-    planned = ((f"{r.a} | {r.b}", r.track, r.k_pair.value) for r in scored if r.k_pair is not None)
+    planned = ((r.name, r.track, r.k_pair.value) for r in scored if r.k_pair is not None)
     others = (
-        (other.name, f"{each.a} | {each.b}", each.track, other.k)
+        (other.name, each.name, each.track, other.k)
         for each in scored
         for other in each.alternatives
     )

@@ -13,9 +13,9 @@ columns. The same results give the same bytes.
 import os
 import re
 import shutil
-from collections.abc import Iterable, Sequence
-from dataclasses import fields
+from collections.abc import Iterable, Mapping, Sequence
 from glob import escape
+from math import isnan
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -30,22 +30,20 @@ from smfeval.summarise.number import Number
 from smfeval.summarise.numbers import metrics
 
 TASKS, PAIRS, SCANS = "tasks.parquet", "pairs.parquet", "scans"
+PARTITIONS = {"group": pl.String, "estimator": pl.String, "track": pl.String}
 
-_NUMBER_SUFFIXES = {
-    "": pl.Float64,
-    "_low": pl.Float64,
-    "_high": pl.Float64,
-    "_n_effective": pl.Float64,
-    "_reason": pl.String,
-}
+_NUMBER_FIELDS = {"value": "", "low": "_low", "high": "_high", "n_effective": "_n_effective"}
 _RUN_COLUMNS = {"group": pl.String, "track": pl.String, "repeat": pl.Int64}
 _FAILURE_COLUMNS = {"key": pl.String, "failure": pl.String}
 
-PARTITIONS = {"group": pl.String, "estimator": pl.String, "track": pl.String}
 
-
-def _number_columns(name: str) -> dict[str, Any]:
-    return {f"{name}{suffix}": kind for suffix, kind in _NUMBER_SUFFIXES.items()}
+def _number_columns(names: Iterable[str]) -> dict[str, Any]:
+    """Value, ends, effective scans and the reason for a missing interval of each number."""
+    columns: dict[str, Any] = {}
+    for name in names:
+        columns |= {f"{name}{suffix}": pl.Float64 for suffix in _NUMBER_FIELDS.values()}
+        columns[f"{name}_reason"] = pl.String
+    return columns
 
 
 def task_columns() -> dict[str, Any]:
@@ -65,7 +63,7 @@ def task_columns() -> dict[str, Any]:
         "at_least": pl.Float64,
         "excess": pl.Float64,
         "comparable": pl.Boolean,
-        **{column: kind for name in metrics() for column, kind in _number_columns(name).items()},
+        **_number_columns(metrics()),
         "notes": pl.List(pl.String),
     }
 
@@ -77,55 +75,44 @@ PAIR_COLUMNS: dict[str, Any] = {
     **_FAILURE_COLUMNS,
     "matched": pl.Int64,
     "verdict": pl.String,
-    **{column: kind for name in PAIR_NUMBERS for column, kind in _number_columns(name).items()},
+    **_number_columns(PAIR_NUMBERS),
     "unchecked": pl.String,
 }
-
-_TASK_FIELDS = {field.name for field in fields(TaskResult)} | {"excess"}
-_PAIR_FIELDS = {field.name for field in fields(PairResult)} - {*PAIR_NUMBERS}
 
 
 def write_tasks(results: Sequence[TaskResult], output: Path) -> Path:
     """Write one row per task, in the order given."""
-    columns = {name: _column(results, name) for name in task_columns() if name in _TASK_FIELDS}
-    for metric in metrics():
-        columns |= _number_series(metric, [_metric_number(each, metric) for each in results])
-    return _write_table(columns, task_columns(), output / TASKS)
+    rows = [
+        vars(each)
+        | {"excess": each.excess, "notes": list(each.all_notes)}
+        | _number_cells(dict(each.numbers))
+        for each in results
+    ]
+    return _write_table(rows, task_columns(), output / TASKS)
 
 
 def write_pairs(results: Sequence[PairResult], output: Path) -> Path:
     """Write one row per pair and track, in the order given."""
-    columns = {name: _column(results, name) for name in PAIR_COLUMNS if name in _PAIR_FIELDS}
-    for name in PAIR_NUMBERS:
-        columns |= _number_series(name, [getattr(each, name) for each in results])
-    return _write_table(columns, PAIR_COLUMNS, output / PAIRS)
+    rows = [vars(each) | _number_cells(each.numbers) for each in results]
+    return _write_table(rows, PAIR_COLUMNS, output / PAIRS)
 
 
-def _write_table(columns: dict[str, pl.Series], schema: dict[str, Any], path: Path) -> Path:
+def _number_cells(numbers: Mapping[str, Number | None]) -> dict[str, float | str | None]:
+    """Cells of the columns of numbers, of those that there are; NaN becomes null."""
+    cells: dict[str, float | str | None] = {}
+    for name, number in numbers.items():
+        for field, suffix in _NUMBER_FIELDS.items():
+            value = getattr(number, field, None)
+            cells[f"{name}{suffix}"] = None if value is None or isnan(value) else value
+        cells[f"{name}_reason"] = None if number is None else number.reason
+    return cells
+
+
+def _write_table(rows: Sequence[Mapping[str, Any]], schema: dict[str, Any], path: Path) -> Path:
+    columns = [pl.Series(name, [r.get(name) for r in rows], kind) for name, kind in schema.items()]
     with replacing(path) as temporary, temporary.open("wb") as stream:
-        pl.DataFrame([columns[name] for name in schema]).write_parquet(stream)
+        pl.DataFrame(columns).write_parquet(stream)
     return path
-
-
-def _column(results: Sequence[TaskResult] | Sequence[PairResult], name: str) -> pl.Series:
-    kind = {**task_columns(), **PAIR_COLUMNS}[name]
-    values = (getattr(each, name) for each in results)
-    return pl.Series(name, [list(v) if isinstance(v, tuple) else v for v in values], dtype=kind)
-
-
-def _metric_number(result: TaskResult, metric: str) -> Number | None:
-    return next((number for name, number in result.numbers if name == metric), None)
-
-
-def _number_series(name: str, numbers: list[Number | None]) -> dict[str, pl.Series]:
-    """Value, ends, effective scans and the reason for a missing interval; NaN becomes null."""
-    found = {}
-    for suffix, kind in _NUMBER_SUFFIXES.items():
-        field = suffix.removeprefix("_") or "value"
-        values = [None if number is None else getattr(number, field) for number in numbers]
-        series = pl.Series(f"{name}{suffix}", values, dtype=kind)
-        found[series.name] = series.fill_nan(None) if kind == pl.Float64 else series
-    return found
 
 
 def scans_path(output: Path, result: TaskResult) -> Path:
@@ -154,17 +141,13 @@ def link_scans(made: Path, path: Path, *, aside: Path) -> None:
         if path.exists() and not path.is_file():
             raise OptionError(f"{path}: this is no regular file; only those are replaced")
         temporary = aside / f".smfeval.{uuid4().hex}"
-        _link_or_copy(made, temporary)
+        try:
+            os.link(made, temporary)
+        except OSError:  # some file systems have no second names
+            shutil.copyfile(made, temporary)
         temporary.replace(path)
     except OSError as error:
         raise OptionError(f"{path}: cannot be written ({error.strerror or error})") from error
-
-
-def _link_or_copy(made: Path, new: Path) -> None:
-    try:
-        os.link(made, new)
-    except OSError:  # some file systems have no second names
-        shutil.copyfile(made, new)
 
 
 def remove_other_scans(output: Path, kept: Iterable[Path]) -> int:

@@ -25,8 +25,7 @@ from smfeval.schema import (
     list_of,
     suggest_word,
 )
-from smfeval.studies.patterns import PLACEHOLDER_PATTERN
-from smfeval.studies.plan import Plan, PlannedEstimator, Reading
+from smfeval.studies.plan import PLACEHOLDER_PATTERN, Plan, PlannedEstimator, Reading
 from smfeval.studies.plan_file import (
     ESTIMATOR_KEYS,
     Keys,

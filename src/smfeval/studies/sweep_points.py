@@ -16,6 +16,7 @@ from smfeval.compare.sweep_points import (
     scan_series,
 )
 from smfeval.studies.find import StudyTasks, find_tasks
+from smfeval.studies.run import source_in_plan
 from smfeval.studies.sweep_plan import FileRuns, PlannedRun
 from smfeval.studies.task import Task, evaluate_task
 
@@ -49,13 +50,13 @@ def split_outcomes(outcomes: list[Point | Failure]) -> PointsAndFailures:
 
 def _outcome(task: Task, run: PlannedRun, folder: Path) -> Point | Failure:
     result, frame = evaluate_task(task)
-    source = _relative(task.estimate.source, folder)
+    source = source_in_plan(task.estimate.source, folder)
     origin = Origin(run.estimator, task.track, run.settings, source)
     if result.failure is not None:
         return failure_of(origin, result.failure)
     scans = None if frame is None else _scans(frame, task.options.axes)
     return point_of(
-        origin, dict(result.numbers), scored=result.scored, notes=result.notes, scans=scans
+        origin, dict(result.numbers), scored=result.scored, notes=result.all_notes, scans=scans
     )
 
 
@@ -69,12 +70,6 @@ def _scans(frame: "pl.DataFrame", axes: str) -> ScanSeries | None:
             covariance[:, i, j] = covariance[:, j, i] = frame[f"covariance_{row}{column}"]
     stamp, nees, error = (frame[name].to_numpy() for name in ("stamp", "nees", "ape"))
     return scan_series(stamp, nees, error, covariance)
-
-
-def _relative(source: str, folder: Path) -> str:
-    """The source from the plan's folder on, where it lies below."""
-    path = Path(source)
-    return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else source
 
 
 def _missing_failures(found: StudyTasks, runs: dict[str, PlannedRun]) -> list[Point | Failure]:

@@ -50,7 +50,7 @@ class Boards:
     runs: Ints  # good ones
     failed_runs: Ints  # runs
     converged: Bools
-    absorbed: Bools  # a fit can have absorbed what is claimed (`TaskResult.is_absorbed`)
+    absorbed: Bools  # a fit can have absorbed what is claimed (`TaskResult.comparable`)
 
     @property
     def has_runs(self) -> Bools:
@@ -102,13 +102,13 @@ def task_boards(plan: Plan, results: Sequence[TaskResult]) -> Boards:
     absorbed = np.zeros(runs.shape, dtype=np.bool_)
     row, place = _index(names), _index(tracks)
     for each in results:
-        absorbed[row[each.estimator], place[each.track]] |= each.is_absorbed
+        absorbed[row[each.estimator], place[each.track]] |= not each.comparable
     return Boards(names, tracks, filled, runs, failed, converged, absorbed)
 
 
 def pair_boards(results: Sequence[PairResult], alone: Boards) -> Boards:
     """Values of the pairs; a pair has converged where both of it have, `alone`."""
-    label = {(each.a, each.b): f"{each.a} | {each.b}" for each in results}
+    label = {(each.a, each.b): each.name for each in results}
     names, tracks = tuple(label.values()), alone.tracks
 
     def of(metric: str) -> Board:

@@ -1,31 +1,42 @@
 """A task of a study: one estimate against one reference, or two estimates against each other.
 
-The way of a task: `cache.load_or_evaluate` looks up what is known under its key, or else
+The way of a task: `load_or_evaluate` looks up what the cache knows under its key, or else
 `evaluate_task` (`evaluate_pair`) reads both tracks, scores, and collects the numbers.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import floor, log10
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from smfeval import words
 from smfeval.align.extent import Extent
 from smfeval.compare.sensitivity import Alternative
-from smfeval.errors import FormatError, SmfevalError
+from smfeval.errors import FormatError, OptionError, SmfevalError
 from smfeval.evaluation import REQUIRED_RULES, Evaluation, Options, evaluate
-from smfeval.io import files_to_read, is_geodetic, read
+from smfeval.io import files_to_read, is_geodetic, read, split_source
 from smfeval.io.extrinsic import read_extrinsic
+from smfeval.io.formats import sidecar_options
 from smfeval.io.remote import file_name, is_url, local_path, shown, split_topic
 from smfeval.io.source import is_file
 from smfeval.judge.evidence import TrackEvidence
-from smfeval.maths import se3
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.score import RULES
-from smfeval.studies.digest import CHANGED, digest_path, unchanged
+from smfeval.studies.cache import (
+    CHANGED,
+    Cache,
+    Result,
+    code_version,
+    digest_path,
+    digest_value,
+    forget_digests,
+    library_versions,
+    unchanged,
+)
 from smfeval.studies.plan import Reading
-from smfeval.studies.result import BOTH, DOUBT, NO_COVARIANCE, UNGUARDED, PairResult, TaskResult
+from smfeval.studies.result import UNGUARDED, PairResult, TaskResult
 from smfeval.summarise.number import Number
 from smfeval.summarise.numbers import metrics
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
@@ -38,8 +49,6 @@ if TYPE_CHECKING:
 WINDOWS_PER_TRACK = 30  # of the horizon for relative scores: gaps may leave 12, which are needed
 TRACKS_KEPT = 4  # per process; estimators on one track come after each other
 
-BUG = "a bug of ours"
-NO_MEMORY = "there is not enough memory for it"
 DOUBTED = "something looks wrong there that may explain k"
 UNMET_STAMPS = "stamps of estimate and reference are too far apart there"
 
@@ -132,28 +141,112 @@ def files_of(task: Task | PairTask) -> tuple[Path, ...]:
     return tuple(dict.fromkeys([*tracks, *(file for file in named if is_file(file))]))
 
 
+@dataclass(frozen=True)
+class TaskOutcome:
+    """The result of a task, and whether it was known before."""
+
+    result: Result
+    cached: bool
+
+
+def load_or_evaluate(
+    task: Task | PairTask,
+    cache: Cache,
+    *,
+    fresh: bool = False,
+    version: str | None = None,
+    run: str = "",
+) -> TaskOutcome:
+    """The result of a task: known before (unless a fresh one is wanted), or done and kept.
+
+    What is kept under a key was computed from files that had the digests of the key before and
+    after. Raises where nothing can be kept, and where who asks has another `version` of smfeval.
+    `run` names the run of the study: digests are remembered within it only.
+    """
+    if version not in (None, code_version()):
+        raise OptionError(f"a worker has smfeval {code_version()}; the study is run by {version}")
+    forget_digests(run)
+    frame = None
+    try:
+        with unchanged(lambda: files_of(task)):
+            key = task_key(task)
+            known = None if fresh else cache.load(task.empty_result(key))
+            if known is not None:
+                return TaskOutcome(known, cached=True)
+            result: Result
+            if isinstance(task, Task):
+                result, frame = evaluate_task(task, key)
+            else:
+                result = evaluate_pair(task, key)
+    except Exception as error:
+        return failed_outcome(task, failure_sentence(error, task))
+
+    if result.failure is None:
+        cache.save(result, frame)
+    return TaskOutcome(result, cached=False)
+
+
+def failed_outcome(task: Task | PairTask, why: str) -> TaskOutcome:
+    """Of a task that came to nothing."""
+    return TaskOutcome(replace(task.empty_result(""), failure=why), cached=False)
+
+
+def task_key(task: Task | PairTask) -> str:
+    """The key of a task: of the code, its libraries, the options and every file that it reads.
+
+    Of a file its name and its bytes count, not its folder, so that a study may move. Raises where
+    a file cannot be read.
+    """
+
+    def content(file: Path) -> tuple[str, str]:
+        return file.name, digest_path(file)
+
+    def of_input(given: Input) -> tuple[Any, ...]:
+        reading = tuple(pair for pair in given.reading if pair[0] not in sidecar_options())
+        return split_source(given.source)[1], reading, tuple(map(content, given.files))
+
+    def of_extrinsic(text: str | None) -> tuple[str, str] | str | None:
+        return text if text is None or not is_file(local_path(text)) else content(local_path(text))
+
+    return digest_value(
+        (
+            code_version(),
+            library_versions(),
+            type(task).__name__,
+            tuple(map(of_input, task.inputs)),
+            tuple(map(of_extrinsic, task.extrinsics)),
+            task.options,
+            task.reference_offset_s if isinstance(task, PairTask) else None,
+            task.sensitivity,
+        )
+    )
+
+
 def evaluate_task(task: Task, key: str = "") -> "tuple[TaskResult, pl.DataFrame | None]":
     """Score an estimate; the second is a row per scored scan, None if the task failed."""
     nothing = task.empty_result(key)
     try:
         reference = _read_cached(task.reference)
         estimate = _read_with_origin(task.estimate, reference)
-        options = _with_extrinsic(task.options, task.extrinsic)
-        options = replace(options, relative_horizon=common_horizon(reference))
+        options = replace(task.options, relative_horizon=common_horizon(reference))
+        if task.extrinsic is not None:
+            options = replace(options, extrinsic=read_extrinsic(task.extrinsic))
 
         evaluation = evaluate(estimate, reference, options=options)
         claim = evaluation.claim
+        numbers = ((name, evaluation.get(name)) for name in metrics())
         result = replace(
             nothing,
             scans=evaluation.pairs.scans,
             scored=len(evaluation.position.residuals),
             verdict=evaluation.verdict.label,
-            numbers=_metric_numbers(evaluation),
-            notes=tuple(without_folders(note, task) for note in _told(evaluation)),
+            numbers=tuple((name, _plain_number(n)) for name, n in numbers if n is not None),
+            notes=tuple(without_folders(note, task) for note in evaluation.all_notes),
+            doubts=tuple((d.name, without_folders(str(d), task)) for d in evaluation.doubts),
             gauge=evaluation.alignment.kind,
             joint=None if claim is None else claim.joint.kind,
             scored_under=None if claim is None else claim.how,
-            alternatives=_alternatives(task, evaluation),
+            alternatives=_alternatives(task, evaluation) if task.sensitivity else (),
             withheld=why_withheld(evaluation),
             at_least=evaluation.verdict.at_least,
             comparable=evaluation.comparable,
@@ -166,8 +259,7 @@ def evaluate_task(task: Task, key: str = "") -> "tuple[TaskResult, pl.DataFrame 
 
 
 def _alternatives(task: Task, evaluation: Evaluation) -> tuple[Alternative, ...]:
-    if not task.sensitivity:
-        return ()
+    """The evaluation under other choices; what failed is told without folders."""
     from smfeval.compare.sensitivity import score_alternatives  # noqa: PLC0415  rarely asked for
 
     return tuple(
@@ -204,7 +296,7 @@ def common_horizon(reference: AnyTrack) -> Extent | None:
     return Extent(round(floor(seconds / digit) * digit, 12), "s")
 
 
-def evaluate_pair(task: PairTask, key: str = "") -> tuple[PairResult, None]:
+def evaluate_pair(task: PairTask, key: str = "") -> PairResult:
     """Compare two estimates about one body; there are no rows per scan.
 
     The reference, if there is one, only checks how their errors depend on each other; where it
@@ -214,11 +306,14 @@ def evaluate_pair(task: PairTask, key: str = "") -> tuple[PairResult, None]:
     try:
         first = _read_cached(task.first)
         second = _read_with_origin(task.second, first)
-        if (without := _without_covariance(task, first, second)) is not None:
-            return replace(nothing, failure=f"{NO_COVARIANCE}: {without}"), None
+        named = ((task.a, first), (task.b, second))
+        bare = tuple(name for name, t in named if not isinstance(t, GaussianTrack | ParticleTrack))
+        if bare:
+            who = "both" if len(bare) == len(named) else bare[0]
+            return replace(nothing, failure=f"no covariance: {who}", without_covariance=bare)
         pair, unchecked = _compare_both(task, first, second)
         found = pair.hypothesis
-        result = replace(
+        return replace(
             nothing,
             matched=len(pair.pairs),
             verdict=pair.claim.label,
@@ -231,16 +326,8 @@ def evaluate_pair(task: PairTask, key: str = "") -> tuple[PairResult, None]:
             unchecked=unchecked,
             alternatives=_pair_alternatives(pair),
         )
-        return result, None
     except Exception as error:
-        return replace(nothing, failure=failure_sentence(error, task)), None
-
-
-def _without_covariance(task: PairTask, first: AnyTrack, second: AnyTrack) -> str | None:
-    """Which of the two reports no uncertainty; None where neither lacks it."""
-    named = ((task.a, first), (task.b, second))
-    bare = [name for name, t in named if not isinstance(t, GaussianTrack | ParticleTrack)]
-    return BOTH if len(bare) == len(named) else next(iter(bare), None)
+        return replace(nothing, failure=failure_sentence(error, task))
 
 
 def _compare_both(task: PairTask, a: AnyTrack, b: AnyTrack) -> "tuple[Pair, str | None]":
@@ -248,7 +335,7 @@ def _compare_both(task: PairTask, a: AnyTrack, b: AnyTrack) -> "tuple[Pair, str 
     from smfeval.compare import compare_pair  # noqa: PLC0415  many studies compare no pairs
     from smfeval.compare.frames import in_one_body  # noqa: PLC0415
 
-    extrinsics = [_load_extrinsic(text) for text in task.extrinsics]
+    extrinsics = [None if each is None else read_extrinsic(each) for each in task.extrinsics]
     why, sweeps = None, task.sensitivity
     if task.reference is not None:
         try:
@@ -263,17 +350,6 @@ def _compare_both(task: PairTask, a: AnyTrack, b: AnyTrack) -> "tuple[Pair, str 
             return found, None
     both = in_one_body([a, b], extrinsics)
     return compare_pair(*both, options=task.options, sweeps=sweeps), why
-
-
-def _told(evaluation: Evaluation) -> tuple[str, ...]:
-    """Notes, and what looks wrong."""
-    return (*evaluation.all_notes, *(f"{DOUBT}{doubt}" for doubt in evaluation.doubts))
-
-
-def _metric_numbers(evaluation: Evaluation) -> tuple[tuple[str, Number], ...]:
-    """The metrics of a study that this evaluation has."""
-    found = ((name, evaluation.get(name)) for name in metrics())
-    return tuple((name, _plain_number(number)) for name, number in found if number is not None)
 
 
 def why_withheld(evaluation: Evaluation) -> str | None:
@@ -329,14 +405,6 @@ def _scan_table(evaluation: Evaluation) -> "pl.DataFrame":
     return frame.select(name if name in frame.columns else empty.alias(name) for name in names)
 
 
-def _with_extrinsic(options: Options, text: str | None) -> Options:
-    return options if text is None else replace(options, extrinsic=read_extrinsic(text))
-
-
-def _load_extrinsic(text: str | None) -> se3.Pose | None:
-    return None if text is None else read_extrinsic(text)
-
-
 def _read_with_origin(given: Input, other: AnyTrack) -> AnyTrack:
     """Read a track; a GNSS solution about the origin of the other, as `smfeval score` does."""
     options = dict(given.reading)
@@ -349,7 +417,8 @@ def _read_with_origin(given: Input, other: AnyTrack) -> AnyTrack:
 def _read_cached(given: Input) -> AnyTrack:
     """Read a track that the next tasks will want, too."""
     content = tuple(digest_path(file) for file in given.files)
-    return _read_content(replace(given, reading=_hashable(given.reading)), content)
+    hashable = tuple((name, tuple(v) if isinstance(v, list) else v) for name, v in given.reading)
+    return _read_content(replace(given, reading=hashable), content)
 
 
 @lru_cache(maxsize=TRACKS_KEPT)
@@ -359,10 +428,6 @@ def _read_content(given: Input, content: tuple[str, ...]) -> AnyTrack:
         if now != content:  # otherwise it would be remembered as what it is not
             raise FormatError(f"{given.source}: {CHANGED}")
     return track
-
-
-def _hashable(reading: Reading) -> Reading:
-    return tuple((name, tuple(v) if isinstance(v, list) else v) for name, v in reading)
 
 
 def _plain_number(number: Number) -> Number:
@@ -376,30 +441,27 @@ def _plain_number(number: Number) -> Number:
 
 def failure_sentence(error: Exception, task: Task | PairTask) -> str:
     """What went wrong, in words that are the same on every machine."""
-    if isinstance(error, SmfevalError):
-        return words.visible(without_folders(str(error), task))
     if isinstance(error, MemoryError):
-        return NO_MEMORY
-    if isinstance(error, OSError):
-        return words.visible(without_folders(f"the system refuses: {error}", task))
-    return words.visible(without_folders(f"{BUG}: {type(error).__name__}: {error}", task))
-
-
-def _known_files(given: Input) -> tuple[Path, ...]:
-    """The files of an input; none of a URL that cannot be had, which may be what is told."""
-    try:
-        return given.files
-    except SmfevalError:
-        return ()
+        return "there is not enough memory for it"
+    if isinstance(error, SmfevalError):
+        said = str(error)
+    elif isinstance(error, OSError):
+        said = f"the system refuses: {error}"
+    else:
+        said = f"a bug of ours: {type(error).__name__}: {error}"
+    return words.visible(without_folders(said, task))
 
 
 def without_folders(text: str, task: Task | PairTask) -> str:
     """The text with the files of the task named without their folders."""
-    files = {file for given in task.inputs for file in _known_files(given)}
-    named = {str(file): file.name for file in files}
-    urls = (split_topic(given.source)[0] for given in task.inputs if is_url(given.source))
-    named |= {shown(url): file_name(url) for url in urls}
-    named |= {given: given.rpartition("/")[2] for given in task.extrinsics if given}
+    named: dict[str, str] = {}
+    for given in task.inputs:
+        with suppress(SmfevalError):  # a URL that cannot be had, which may be what is told
+            named |= {str(file): file.name for file in given.files}
+        if is_url(given.source):
+            url = split_topic(given.source)[0]
+            named[shown(url)] = file_name(url)
+    named |= {given: Path(given).name for given in task.extrinsics if given}
     for path in sorted(named, key=len, reverse=True):
         text = text.replace(path, named[path])
     return text

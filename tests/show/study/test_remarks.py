@@ -17,7 +17,6 @@ from smfeval.show.study.remarks import (
     unmarked_reasons,
 )
 from smfeval.show.study.terminal import text
-from smfeval.studies.result import DOUBT
 from support.study_results import BASE, LOST, PLAIN, k, mae, section, study, task
 
 
@@ -135,7 +134,7 @@ def test_missing_files_are_no_failures_and_take_one_line_for_an_estimator():
 
 def test_doubts_take_one_line_for_an_estimator_and_a_kind():
     doubted = [
-        replace(task(PLAIN, track), notes=("a note", f"{DOUBT}jumps by {size} m"))
+        replace(task(PLAIN, track), notes=("a note",), doubts=(("jumps", f"jumps by {size} m"),))
         for track, size in (("t0", 3), ("t1", "1.5e+06"))
     ]
     whole = replace(study(), results=(*doubted, task(LOST, "t0")))

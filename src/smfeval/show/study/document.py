@@ -58,7 +58,7 @@ def _planned_document(planned: PlannedTrack | PlannedEstimator) -> dict[str, Any
     reading = {name: _json_value(value) for name, value in planned.reading}
     told: dict[str, Any] = asdict(planned) | {"reading": reading}
     if isinstance(planned, PlannedTrack):
-        told["extrinsics"] = planned.described_bodies
+        told["extrinsics"] = dict(planned.extrinsics)
     return told
 
 
@@ -182,9 +182,10 @@ def _ranks(ranks: Ranks) -> dict[str, Any]:
 
 def _task(result: TaskResult) -> dict[str, Any]:
     numbers = {metric: number.to_dict() for metric, number in result.numbers}
-    made = {"numbers": numbers, "notes": list(result.notes)}
-    alternatives = [_alternative(each) for each in result.alternatives]
-    return asdict(result) | made | {"alternatives": alternatives, "guard": list(result.guard)}
+    made = {"numbers": numbers, "notes": list(result.all_notes), "guard": list(result.guard)}
+    found = asdict(result) | made | {"alternatives": [*map(_alternative, result.alternatives)]}
+    del found["doubts"]  # they stand among the notes
+    return found
 
 
 def _alternative(found: Alternative) -> dict[str, Any]:
@@ -198,7 +199,9 @@ def _moves(moves: VerdictMoves) -> dict[str, Any]:
 
 def _pair_task(result: PairResult) -> dict[str, Any]:
     numbers = {name: _number(number) for name, number in result.numbers.items()}
-    return asdict(result) | numbers | {"alternatives": [*map(_alternative, result.alternatives)]}
+    found = asdict(result) | numbers | {"alternatives": [*map(_alternative, result.alternatives)]}
+    del found["without_covariance"]  # its failure tells
+    return found
 
 
 def _number(number: Number | None) -> dict[str, Any] | None:
@@ -209,6 +212,5 @@ def _task_keys(results: Iterable[TaskResult | PairResult]) -> Keys:
     keys: Keys = defaultdict(list)
     for each in results:
         if each.failure is None:
-            who = each.estimator if isinstance(each, TaskResult) else f"{each.a} | {each.b}"
-            keys[who, each.track].append(each.key)
+            keys[each.name, each.track].append(each.key)
     return keys

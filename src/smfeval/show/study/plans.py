@@ -55,7 +55,7 @@ def summary(done: StudyRun) -> str:
     """The last line: how many runs were scored, how many were not, and where all of it lies."""
     study = done.study
     pairs, failed_pairs = study.pair_results, len(study.failed_pairs)
-    without = sum(each.lacks_covariance for each in pairs)
+    without = sum(bool(each.without_covariance) for each in pairs)
     compared = len(pairs) - failed_pairs - without
     failed, missing = len(study.failed_runs), len(study.missing)
     parts = [

@@ -1,6 +1,5 @@
 """What stands below a table: ranks, how many more tracks would help, notes, failures, gaps."""
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from string import ascii_lowercase
@@ -169,7 +168,6 @@ def merge_sentences(said: Iterable[tuple[str, str]]) -> RemarkTexts:
     )
 
 
-DIGITS = re.compile(r"[-+]?[\d.,]+(e[-+]?\d+)?")  # that differ from track to track
 MAX_FAILURES = 10  # listed; the rest is counted
 MAX_NAMED_TRACKS = 6  # tracks that a line about missing files names
 
@@ -248,9 +246,8 @@ def doubt_lines(study: Study) -> tuple[Remark, ...]:
     """'A (2 of 12 tracks: x, y): what looks wrong', in the numbers of the first of them."""
     tracks: dict[tuple[str, str], dict[str, str]] = {}  # by estimator and kind of doubt
     for each in study.results:
-        for sentence in each.doubts:
-            kind = each.estimator, DIGITS.sub("", sentence)
-            tracks.setdefault(kind, {}).setdefault(each.track, sentence)
+        for kind, sentence in each.doubts:
+            tracks.setdefault((each.estimator, kind), {}).setdefault(each.track, sentence)
     total = len(study.plan.tracks)
     return tuple(
         Remark(
@@ -280,9 +277,8 @@ def study_remarks(study: Study) -> tuple[Remark, ...]:
 
 def run_name(each: TaskResult | PairResult) -> str:
     """Which run: 'alpha, all/walk_0, run 2'."""
-    who = each.estimator if isinstance(each, TaskResult) else f"{each.a} | {each.b}"
     again = f", run {each.repeat + 1}" if each.repeat else ""
-    return f"{who}, {each.group}/{each.track}{again}"
+    return f"{each.name}, {each.group}/{each.track}{again}"
 
 
 NO_VALUE = "no value on any track"

@@ -13,11 +13,10 @@ from pathlib import Path
 import pytest
 
 from smfeval.errors import OptionError
-from smfeval.studies import cluster
+from smfeval.studies import workers
 from smfeval.studies.cache import Cache
-from smfeval.studies.cluster import run_on_cluster
-from smfeval.studies.local import PROCESS_DIED
 from smfeval.studies.run import run_tasks
+from smfeval.studies.workers import PROCESS_DIED, run_on_cluster
 from support.study_plans import deadly, files_below, pairs_of, quick, reading, tasks_of
 
 TESTS = str(Path(__file__).parents[1])
@@ -96,7 +95,7 @@ def test_without_dask_it_says_what_to_install(tmp_path, monkeypatch):
 
 
 def test_a_scheduler_that_is_not_there_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(cluster, "CONNECT_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(workers, "CONNECT_TIMEOUT_S", 0.5)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()  # and says nothing
@@ -122,7 +121,7 @@ def test_an_address_that_is_none_is_refused_before_dask_hears_of_it(address, tmp
 
 def test_nobody_at_an_address_is_told_before_dask_hears_of_it(tmp_path, monkeypatch):
     monkeypatch.setattr("distributed.Client", None)
-    monkeypatch.setattr(cluster, "CONNECT_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(workers, "CONNECT_TIMEOUT_S", 0.5)
     plan = quick(tmp_path, tracks=1)
     for address in ("tcp://127.0.0.1:1", "tls://no-such-host.invalid:8786"):
         with pytest.raises(OptionError, match=f"{address}: no scheduler answers there"):
@@ -130,7 +129,7 @@ def test_nobody_at_an_address_is_told_before_dask_hears_of_it(tmp_path, monkeypa
 
 
 def test_a_scheduler_without_workers_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(cluster, "ANSWER_TIMEOUT_S", 1)
+    monkeypatch.setattr(workers, "ANSWER_TIMEOUT_S", 1)
     plan = quick(tmp_path, tracks=1)
     with scheduler() as address, pytest.raises(OptionError, match="has no workers"):
         run_tasks(plan, tasks_of(plan), scheduler=address)

@@ -10,7 +10,7 @@ import time
 import psutil
 import pytest
 
-from smfeval.studies.local import defer_interrupt, terminate_as_interrupt
+from smfeval.studies.workers import defer_interrupt, terminate_as_interrupt
 from support.study_folders import PLAN, planned, simple
 
 RUN = "from smfeval.cli.main import run; run()"
