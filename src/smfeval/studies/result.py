@@ -34,7 +34,7 @@ class TaskResult:
     verdict: str | None = None
     numbers: tuple[tuple[str, Number], ...] = ()  # by metric (see `summarise.numbers`)
     notes: tuple[str, ...] = ()
-    doubts: tuple[tuple[str, str], ...] = ()  # what looks wrong in the files: name and sentence
+    doubts: tuple[tuple[str, str], ...] = ()  # what looks wrong in the files: kind and sentence
     gauge: str | None = None  # the alignment that was used
     joint: str | None = None  # which joint covariance was claimed: given, implied or unknown
     scored_under: str | None = None  # which covariance of the residuals (`evaluation.claim`)

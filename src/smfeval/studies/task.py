@@ -242,7 +242,10 @@ def evaluate_task(task: Task, key: str = "") -> "tuple[TaskResult, pl.DataFrame 
             verdict=evaluation.verdict.label,
             numbers=tuple((name, _plain_number(n)) for name, n in numbers if n is not None),
             notes=tuple(without_folders(note, task) for note in evaluation.all_notes),
-            doubts=tuple((d.name, without_folders(str(d), task)) for d in evaluation.doubts),
+            doubts=tuple(
+                (f"{each.about or ''} {each.cause}", without_folders(str(each), task))
+                for each in evaluation.doubts
+            ),
             gauge=evaluation.alignment.kind,
             joint=None if claim is None else claim.joint.kind,
             scored_under=None if claim is None else claim.how,
