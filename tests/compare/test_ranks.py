@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import friedmanchisquare, rankdata
 
-from smfeval.compare.ranks import cliques, critical_difference, friedman, ranks, track_ranks
+from smfeval.compare.across import cliques, critical_difference, friedman, ranks, track_ranks
 
 # Demsar, JMLR 7 (2006), table 5(a): critical values of the Nemenyi test at 0.05
 PUBLISHED = {2: 1.960, 3: 2.343, 4: 2.569, 5: 2.728, 6: 2.850, 7: 2.949, 8: 3.031, 9: 3.102}

@@ -10,7 +10,16 @@ import numpy as np
 import pytest
 from scipy.stats import cauchy, norm
 
-from smfeval.compare.across import Entrants, expanded_tail, marks_of, median_ends, metric_column
+from smfeval.compare.across import (
+    Entrants,
+    critical_difference,
+    expanded_tail,
+    friedman,
+    marks_of,
+    median_ends,
+    metric_column,
+    track_ranks,
+)
 from smfeval.compare.duels import (
     LEVEL,
     POWER,
@@ -22,7 +31,6 @@ from smfeval.compare.duels import (
     tracks_needed,
 )
 from smfeval.compare.pooled import pool_tracks
-from smfeval.compare.ranks import critical_difference, friedman, track_ranks
 from smfeval.evaluation import Options, evaluate
 from smfeval.studies.plan import Plan, PlannedEstimator, PlannedTrack
 from smfeval.studies.result import TaskResult
@@ -79,7 +87,7 @@ def losses_of(rng, shift, tracks, noise="normal", missing=0.0):
 
 def not_bold(losses):
     names = tuple(str(i) for i in range(len(losses)))
-    return {*range(len(losses))} - {int(name) for name in marks_of(duels(names, losses)).best}
+    return {*range(len(losses))} - {int(name) for name in marks_of(duels(names, losses))[0]}
 
 
 def falsely_not_bold(rng, shift, tracks, studies, **more):

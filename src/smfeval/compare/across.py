@@ -1,109 +1,40 @@
-"""One metric over all estimators: cells, duels, ranks."""
+"""One metric over all estimators: medians over tracks, duels, ranks.
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+The interval of a median is from the bootstrap distribution of the median of tracks, which is known
+exactly. Ranks are by Friedman's test and the critical difference of Nemenyi: within each track the
+k contenders are ranked by their loss, ties sharing a midrank. Two mean ranks over n tracks differ
+significantly where they are at least (Demsar, JMLR 7, 2006)
+
+    CD = q / sqrt(2) * sqrt(k (k + 1) / (6 n))
+
+apart, q the 95 % point of the range of k independent standard normals. Only tracks on which every
+contender has a value count; contenders that have too few for a test stay out, and are named.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, lgamma, log2
 
 import numpy as np
 
-from smfeval.compare.duels import Column, Duel, MetricCell, duels
-from smfeval.compare.ranks import ranks
+from smfeval.compare.duels import (
+    DIGITS,
+    FEWEST,
+    HUGE,
+    LEVEL,
+    Column,
+    Duel,
+    MetricCell,
+    Ranks,
+    duels,
+)
 from smfeval.maths.arrays import Bools, Floats, Ints
-from smfeval.maths.special import t_quantile
+from smfeval.maths.special import chi_squared_tail, t_quantile
 from smfeval.summarise.number import Number
 
 FARTHEST = 6.0  # a resampled median this many times sqrt(n) tracks off the middle never happens
 NEVER = 1e-18  # probability that is left out
-
-
-def median_number(values: Floats, unit: str, level: float) -> Number:
-    """Median of one value per track with its interval at a level. (n,), n > 0, no NaN."""
-    count, value = len(values), float(np.median(values))
-    if count < fewest_for_median(level):
-        reason = f"tracks: {count}; an interval needs at least {fewest_for_median(level)}"
-        return Number(value, unit, n_effective=count, reason=reason)
-    if values.min() == values.max():
-        reason = f"all {count} tracks have the same value: no spread, no interval"
-        return Number(value, unit, n_effective=count, reason=reason)
-    low, high = median_ends(values, expanded_tail(count, (1 - level) / 2))
-    if not np.isfinite([low, high]).all():
-        reason = "an end of the interval is not finite"
-        return Number(value, unit, n_effective=count, reason=reason)
-    return Number(value, unit, low, high, n_effective=count)
-
-
-def fewest_for_median(level: float) -> int:
-    """Least number of tracks whose range holds the median with that probability: 6 for 95 %."""
-    return ceil(log2(2 / (1 - level)))
-
-
-def expanded_tail(count: int, tail: float) -> float:
-    """The percentile that makes up for the narrowness of the bootstrap of a few tracks."""
-    from scipy.special import ndtr  # noqa: PLC0415  slow to import
-
-    return float(ndtr(np.sqrt(count / (count - 1)) * t_quantile(count - 1, tail)))
-
-
-def median_ends(values: Floats, tail: float) -> tuple[float, float]:
-    """Percentiles `tail` and 1 - `tail` of the bootstrap distribution of the median. (n,)."""
-    ordered = np.sort(values)
-    first, second, weight = middle_draws(len(values))
-    middle = ordered[first] + 0.5 * _gap(ordered[first], ordered[second])
-    order = np.argsort(middle, kind="stable")
-    middle, weight = middle[order], weight[order]
-    low = middle[np.searchsorted(np.cumsum(weight), tail)]
-    high = middle[::-1][np.searchsorted(np.cumsum(weight[::-1]), tail)]
-    return float(low), float(high)
-
-
-@lru_cache(maxsize=64)
-def middle_draws(count: int) -> tuple[Ints, Ints, Floats]:
-    """Sorted tracks i <= j on which the middle draws of a resample fall, with probability.
-
-    i = j throughout for an odd count. (p,) each; the probabilities sum to 1.
-    """
-    reach = ceil(FARTHEST * count**0.5)
-    near = np.arange(max(0, count // 2 - reach), min(count, count // 2 + reach + 1))
-    alone = _at_track(near, count)
-    if count % 2:
-        return near, near, alone / alone.sum()
-    both = _two_tracks(near, count)
-    np.fill_diagonal(both, np.maximum(alone - both.sum(axis=1), 0.0))
-    i, j = np.nonzero(both > NEVER)
-    return near[i], near[j], both[i, j] / both[i, j].sum()
-
-
-def _at_track(place: Ints, count: int) -> Floats:
-    """Probability that the lower middle draw is the track at a place (from 0)."""
-    from scipy.special import betainc  # noqa: PLC0415  slow to import
-
-    rank = (count + 1) // 2
-    below, upto = (betainc(rank, count - rank + 1, (place + i) / count) for i in (0, 1))
-    return upto - below
-
-
-def _two_tracks(place: Ints, count: int) -> Floats:
-    """Probability that the middle draws of an even count are at places i < j. (p, p)."""
-    half = count // 2
-    ways = lgamma(count + 1) - 2 * lgamma(half + 1)
-    lower, upper = (_log_power_step(p, half, count) for p in (place + 1, count - place))
-    rising = place[:, None] < place[None, :]
-    return np.exp(np.where(rising, ways + lower[:, None] + upper[None, :], -np.inf))
-
-
-def _log_power_step(i: Ints, power: int, count: int) -> Floats:
-    """log[(i^m - (i-1)^m) / n^m], i from 1 on."""
-    with np.errstate(divide="ignore"):  # log1p(-1): nothing is below the first
-        step = np.log(-np.expm1(power * np.log1p(-1.0 / i)))
-    return power * np.log(i / count) + step
-
-
-def _gap(first: Floats, second: Floats) -> Floats:
-    """Difference of sorted numbers, 0 where both are infinite."""
-    gap = np.zeros_like(first)
-    return np.subtract(second, first, out=gap, where=first != second)
-
 
 Loss = Callable[[float], float]
 
@@ -115,19 +46,6 @@ class Entrants:
     names: tuple[str, ...]
     competes: tuple[bool, ...]
     tracks: tuple[str, ...]
-
-    @property
-    def rows(self) -> tuple[int, ...]:
-        """Rows of the contenders."""
-        return tuple(row for row, competes in enumerate(self.competes) if competes)
-
-
-@dataclass(frozen=True)
-class Marks:
-    """Contenders that are marked, and why others were not tested."""
-
-    best: Collection[str] = ()
-    untested: Mapping[str, str | None] = field(default_factory=dict)
 
 
 def metric_column(
@@ -154,21 +72,37 @@ def metric_column(
     left_out
         Values that are shown and count in no test, rank or mark, (estimators, tracks); `why`.
     """
-    rows = list(entrants.rows)
-    names = tuple(entrants.names[row] for row in rows)
-    shared = shared_tracks(values[rows] if rows else values)
-    if loss is None or not rows:
-        cells = _cells(entrants, values, Marks(), unit, level)
-        return _with_shared(Column(metric, cells, (), None), values, shared, unit, level)
+    present, competing = ~np.isnan(values), np.flatnonzero(entrants.competes)
+    out = np.zeros_like(present) if left_out is None else left_out.copy()
+    out[~np.array(entrants.competes, dtype=np.bool_)] = False
+    fought, ranked = tuple[Duel, ...](), None
+    best, untested = marks_of(fought)
+    if loss is None or not len(competing):
+        out[:] = False
+    else:
+        names = tuple(entrants.names[row] for row in competing)
+        losses = losses_of(np.where(out, np.nan, values)[competing], loss)
+        fought, ranked = duels(names, losses), ranks(names, losses)
+        best, untested = marks_of(fought)
 
-    counted = values if left_out is None else np.where(left_out, np.nan, values)
-    losses = losses_of(counted[rows], loss)
-    fought = duels(names, losses)
-    cells = _cells(entrants, values, marks_of(fought), unit, level)
-    if left_out is not None:
-        cells = _without_tests(cells, entrants, left_out, why)
-    column = Column(metric=metric, cells=cells, duels=fought, ranks=ranks(names, losses))
-    return _with_shared(column, values, shared, unit, level)
+    # Who fails on hard tracks has a lower median over its own tracks than over those of all.
+    shared = shared_tracks(values[competing] if len(competing) else values)
+    is_uneven = bool(shared.any()) and not (present[present.any(axis=1)] == shared).all()
+    cells = tuple(
+        MetricCell(
+            name,
+            median_number(row[has], unit, level) if has.any() else None,
+            tuple((entrants.tracks[i], float(row[i])) for i in np.flatnonzero(has)),
+            name in best,
+            untested.get(name),
+            tuple(entrants.tracks[i] for i in np.flatnonzero(ignored)),
+            why if ignored.any() else None,
+            median_number(row[shared], unit, level) if is_uneven and has[shared].all() else None,
+        )
+        for name, row, has, ignored in zip(entrants.names, values, present, out, strict=True)
+    )
+    tracks = int(shared.sum()) if is_uneven else None
+    return Column(metric, cells, fought, ranked, shared_tracks=tracks)
 
 
 def shared_tracks(values: Floats) -> Bools:
@@ -182,63 +116,169 @@ def shared_tracks(values: Floats) -> Bools:
     return asked.all(axis=0) if len(asked) else np.zeros(values.shape[1], dtype=np.bool_)
 
 
-def _with_shared(column: Column, values: Floats, shared: Bools, unit: str, level: float) -> Column:
-    """The column with medians over the shared tracks, where somebody has others besides.
-
-    Who fails on hard tracks has a lower median over its own tracks than over those of all.
-    """
-    present = ~np.isnan(values)
-    some = present[present.any(axis=1)]
-    if not shared.any() or (some == shared).all():
-        return column
-    cells = tuple(
-        replace(cell, shared=median_number(row[shared], unit, level))
-        if not np.isnan(row[shared]).any()
-        else cell
-        for cell, row in zip(column.cells, values, strict=True)
-    )
-    return replace(column, cells=cells, shared_tracks=int(shared.sum()))
-
-
 def losses_of(values: Floats, loss: Loss) -> Floats:
     """Loss of each value, NaN where there is none. (k, n)."""
     flat = [value if np.isnan(value) else loss(value) for value in values.ravel().tolist()]
     return np.array(flat, dtype=np.float64).reshape(values.shape)
 
 
-def marks_of(fought: tuple[Duel, ...]) -> Marks:
-    """Who is marked, by the duels of the best; where none could be tested, nobody is."""
+def marks_of(fought: tuple[Duel, ...]) -> tuple[set[str], dict[str, str | None]]:
+    """Who is marked by the duels of the best, and why others were not tested.
+
+    Where none could be tested, nobody is marked.
+    """
     tested = [duel for duel in fought if duel.is_tested]
     if not tested:
-        return Marks()
+        return set(), {}
     best = {tested[0].best, *(duel.other for duel in tested if not duel.beaten)}
-    return Marks(best, {duel.other: duel.reason for duel in fought if not duel.is_tested})
+    return best, {duel.other: duel.reason for duel in fought if not duel.is_tested}
 
 
-def _cells(
-    entrants: Entrants, values: Floats, marks: Marks, unit: str, level: float
-) -> tuple[MetricCell, ...]:
-    return tuple(
-        _cell(name, entrants.tracks, row, marks, unit=unit, level=level)
-        for name, row in zip(entrants.names, values, strict=True)
+# Median over tracks
+
+
+def median_number(values: Floats, unit: str, level: float) -> Number:
+    """Median of one value per track with its interval at a level. (n,), n > 0, no NaN."""
+    count, value = len(values), float(np.median(values))
+    if count < fewest_for_median(level):
+        reason = f"tracks: {count}; an interval needs at least {fewest_for_median(level)}"
+    elif values.min() == values.max():
+        reason = f"all {count} tracks have the same value: no spread, no interval"
+    else:
+        low, high = median_ends(values, expanded_tail(count, (1 - level) / 2))
+        if np.isfinite([low, high]).all():
+            return Number(value, unit, low, high, n_effective=count)
+        reason = "an end of the interval is not finite"
+    return Number(value, unit, n_effective=count, reason=reason)
+
+
+def fewest_for_median(level: float) -> int:
+    """Least number of tracks whose range holds the median with that probability: 6 for 95 %."""
+    return ceil(log2(2 / (1 - level)))
+
+
+def expanded_tail(count: int, tail: float) -> float:
+    """The percentile that makes up for the narrowness of the bootstrap of a few tracks."""
+    from scipy.special import ndtr  # noqa: PLC0415  slow to import
+
+    return float(ndtr(np.sqrt(count / (count - 1)) * t_quantile(count - 1, tail)))
+
+
+def median_ends(values: Floats, tail: float) -> tuple[float, float]:
+    """Percentiles `tail` and 1 - `tail` of the bootstrap distribution of the median. (n,)."""
+    ordered = np.sort(values)
+    first, second, weight = middle_draws(len(values))
+    lower, upper, gap = ordered[first], ordered[second], np.zeros(len(first))
+    np.subtract(upper, lower, out=gap, where=lower != upper)  # 0 where both are infinite
+    middle = lower + 0.5 * gap
+    order = np.argsort(middle, kind="stable")
+    middle, weight = middle[order], weight[order]
+    low = middle[np.searchsorted(np.cumsum(weight), tail)]
+    high = middle[::-1][np.searchsorted(np.cumsum(weight[::-1]), tail)]
+    return float(low), float(high)
+
+
+@lru_cache(maxsize=64)
+def middle_draws(count: int) -> tuple[Ints, Ints, Floats]:
+    """Sorted tracks i <= j on which the middle draws of a resample fall, with probability.
+
+    i = j throughout for an odd count. (p,) each; the probabilities sum to 1.
+    """
+    from scipy.special import betainc  # noqa: PLC0415  slow to import
+
+    reach, rank = ceil(FARTHEST * count**0.5), (count + 1) // 2
+    near = np.arange(max(0, count // 2 - reach), min(count, count // 2 + reach + 1))
+    below, upto = (betainc(rank, count - rank + 1, (near + i) / count) for i in (0, 1))
+    alone = upto - below  # that the lower middle draw is a track
+    if count % 2:
+        return near, near, alone / alone.sum()
+
+    half = count // 2
+    ways = lgamma(count + 1) - 2 * lgamma(half + 1)
+    lower, upper = (_log_power_step(place, half, count) for place in (near + 1, count - near))
+    rising = near[:, None] < near[None, :]
+    both = np.exp(np.where(rising, ways + lower[:, None] + upper[None, :], -np.inf))
+    np.fill_diagonal(both, np.maximum(alone - both.sum(axis=1), 0.0))
+    i, j = np.nonzero(both > NEVER)
+    return near[i], near[j], both[i, j] / both[i, j].sum()
+
+
+def _log_power_step(i: Ints, power: int, count: int) -> Floats:
+    """log[(i^m - (i-1)^m) / n^m], i from 1 on."""
+    with np.errstate(divide="ignore"):  # log1p(-1): nothing is below the first
+        step = np.log(-np.expm1(power * np.log1p(-1.0 / i)))
+    return power * np.log(i / count) + step
+
+
+# Ranks
+
+
+def ranks(names: tuple[str, ...], losses: Floats) -> Ranks:
+    """Mean ranks, best first. (k,), (k, n).
+
+    Of those with enough tracks for a test; where fewer than two have, of all with a value.
+    """
+    tracks = (~np.isnan(losses)).sum(axis=1)
+    rows = np.flatnonzero(tracks >= FEWEST)
+    rows = rows if len(rows) > 1 else np.flatnonzero(tracks > 0)
+    out = [names[row] for row in np.flatnonzero(tracks) if row not in rows]
+    left_out = f"left out, on fewer than {FEWEST} tracks: {', '.join(out)}" if out else None
+    names, losses = tuple(names[row] for row in rows), losses[rows]
+    shared = losses[:, ~np.isnan(losses).any(axis=0)].T
+    count = len(shared)
+    if count == 0 or len(names) < 2:
+        few = "fewer than two contenders have values"
+        reason = few if len(names) < 2 else "no track has values of all contenders"
+        return Ranks((), (), count, None, None, (), reason)
+
+    within = track_ranks(shared)
+    mean = within.mean(axis=0)
+    order = np.argsort(mean, kind="stable")
+    names, mean = tuple(names[i] for i in order), mean[order]
+    if count < FEWEST:
+        few = f"tracks shared by all contenders: {count}; a test needs {FEWEST}"
+        return Ranks(names, tuple(mean.tolist()), count, None, None, (), few)
+    distance = critical_difference(len(names), count)
+    return Ranks(
+        names=names,
+        mean_rank=tuple(mean.tolist()),
+        tracks=count,
+        friedman_p=friedman(within),
+        critical_difference=distance,
+        cliques=tuple(tuple(names[a:b]) for a, b in cliques(mean, distance)),
+        reason=left_out,
     )
 
 
-def _without_tests(
-    cells: tuple[MetricCell, ...], entrants: Entrants, left_out: Bools, why: str | None
-) -> tuple[MetricCell, ...]:
-    """The cells with the tracks that were left out, of contenders."""
-    found = []
-    for cell, row, competes in zip(cells, left_out, entrants.competes, strict=True):
-        tracks = tuple(entrants.tracks[i] for i in np.flatnonzero(row)) if competes else ()
-        found.append(replace(cell, left_out=tracks, why_left_out=why) if tracks else cell)
-    return tuple(found)
+def track_ranks(losses: Floats) -> Floats:
+    """Midranks within each track, 1 is best. (n, k) -> (n, k)."""
+    size = np.clip(losses, -HUGE, HUGE)
+    mine, others = size[:, :, None], size[:, None, :]
+    tied = np.abs(others - mine) <= 10.0**-DIGITS * np.maximum(np.abs(others), np.abs(mine))
+    below = (others < mine) & ~tied
+    return 0.5 + below.sum(axis=2) + 0.5 * tied.sum(axis=2)
 
 
-def _cell(
-    name: str, tracks: tuple[str, ...], row: Floats, marks: Marks, *, unit: str, level: float
-) -> MetricCell:
-    present = np.flatnonzero(~np.isnan(row))
-    found = median_number(row[present], unit, level) if len(present) else None
-    values = tuple((tracks[i], float(row[i])) for i in present)
-    return MetricCell(name, found, values, name in marks.best, marks.untested.get(name))
+def friedman(within: Floats) -> float:
+    """p of the hypothesis that all contenders are alike, corrected for ties. (n, k)."""
+    count, k = within.shape
+    spread = np.sum((within - (k + 1) / 2) ** 2)
+    if spread == 0:
+        return 1.0
+    between = np.sum((within.sum(axis=0) - count * (k + 1) / 2) ** 2)
+    return chi_squared_tail(k - 1, float((k - 1) * between / spread))
+
+
+def critical_difference(k: int, tracks: int) -> float:
+    """Distance of mean ranks from which on two of k contenders differ at `LEVEL`."""
+    from scipy.stats import studentized_range  # noqa: PLC0415  slow to import
+
+    q = float(studentized_range.ppf(1 - LEVEL, k, np.inf)) / np.sqrt(2)
+    return float(q * np.sqrt(k * (k + 1) / (6 * tracks)))
+
+
+def cliques(mean: Floats, distance: float) -> list[tuple[int, int]]:
+    """Longest runs [a, b) of sorted mean ranks that lie within less than a distance."""
+    stop = np.searchsorted(mean, mean + distance, side="left")
+    longer = np.diff(stop, prepend=0) > 0  # else the run lies within the one before
+    return [(a, int(b)) for a, b in enumerate(stop) if longer[a] and b - a > 1]

@@ -28,7 +28,6 @@ import numpy as np
 from smfeval.align.fit import Alignment
 from smfeval.align.gauge import fit_alignment
 from smfeval.align.projection import fit_weights
-from smfeval.associate import Pairs
 from smfeval.associate.moved import move
 from smfeval.associate.pairing import nearest_pairs
 from smfeval.compare.difference import (
@@ -45,7 +44,7 @@ from smfeval.errors import OptionError, PairingError
 from smfeval.evaluation import Options
 from smfeval.evaluation.claim import UNFITTED, AlignedClaim
 from smfeval.maths import normal, so3
-from smfeval.maths.arrays import Bools, Floats
+from smfeval.maths.arrays import Floats
 from smfeval.results import Result
 from smfeval.schema import AlignmentKind
 from smfeval.summarise.number import Intervals, Number
@@ -103,13 +102,9 @@ class CommonErrors:
     `value` (N, n, d), `claimed` (N, n, d, d).
     """
 
+    names: tuple[str, ...]
     value: Floats
     claimed: Floats
-
-    def without(self, lost: Sequence[int]) -> "CommonErrors":
-        """The same of the others."""
-        kept = [i for i in range(len(self.value)) if i not in lost]
-        return CommonErrors(self.value[kept], self.claimed[kept])
 
 
 def attribute(
@@ -145,11 +140,19 @@ def attribute(
         reason = "all scans share the errors of the first pose, one sample of them"
         return replace(nothing, reason=reason)
     horizon, errors = (None, _scans(placed, options)) if windows is None else windows
-    names = [name_of(tracks[i]) for i in kept]
-    lost = find_lost({ij: _excess(pair) for ij, pair in compared.items()})
-    own = _attribute_all(names, errors, [kept.index(i) for i in lost], options.intervals)
-    own = tuple(_convict(each, i, compared) for each, i in zip(own, kept, strict=True))
-    return replace(nothing, estimators=own, horizon=horizon)
+    first = {ij: pair.claim.facts.first for ij, pair in compared.items()}
+    away = find_lost({ij: 0.0 if each is None else each.excess for ij, each in first.items()})
+    convicting = {ij: pair for ij, pair in compared.items() if pair.claim.at_least is not None}
+    guilty, level, own = find_guilty(convicting), 1 - 2 * FALSE_ALARMS / len(kept), []
+    near = [at for at, i in enumerate(kept) if i not in away]
+    for at, i in enumerate(kept):  # one that is lost is held against all, the others without it
+        members = list(range(len(kept))) if i in away else near
+        hat = three_cornered_hat(at, members, errors, options.intervals, level, lost=i in away)
+        if i in guilty:
+            at_least = min(pair.claim.at_least or 0.0 for ij, pair in convicting.items() if i in ij)
+            hat = replace(hat, label="overconfident", at_least=at_least)
+        own.append(hat)
+    return replace(nothing, estimators=tuple(own), horizon=horizon)
 
 
 # By the pairs
@@ -159,29 +162,16 @@ def _distinct(
     tracks: Sequence[AnyTrack], compared: dict[tuple[int, int], Pair]
 ) -> tuple[list[int], tuple[str, ...]]:
     """The tracks without copies of others, and notes on these."""
-    copies = {j: i for (i, j), pair in reversed(compared.items()) if _is_copy(pair)}
+    copies = {}
+    for (i, j), pair in reversed(compared.items()):
+        a, b = pair.difference.a.covariance, pair.difference.b.covariance
+        if pair.claim.facts.same and np.allclose(a, b, rtol=SAME, atol=SAME * float(b.max())):
+            copies[j] = i
     notes = tuple(
         f"{name_of(tracks[j])} is a copy of {name_of(tracks[i])}: they count once"
         for j, i in sorted(copies.items())
     )
     return [i for i in range(len(tracks)) if i not in copies], notes
-
-
-def _is_copy(pair: Pair) -> bool:
-    """Whether two tracks have the same positions and covariances, but for rounding."""
-    a, b = pair.difference.a.covariance, pair.difference.b.covariance
-    return pair.claim.facts.same and np.allclose(a, b, rtol=SAME, atol=SAME * float(b.max()))
-
-
-def _convict(
-    own: EstimatorAttribution, i: int, compared: dict[tuple[int, int], Pair]
-) -> EstimatorAttribution:
-    """Overconfident, where every smallest set with one of each convicting pair has this one."""
-    convicting = {ij: pair for ij, pair in compared.items() if pair.claim.at_least is not None}
-    if i not in find_guilty(convicting):
-        return own
-    bounds = [pair.claim.at_least or 0.0 for ij, pair in convicting.items() if i in ij]
-    return replace(own, label="overconfident", at_least=min(bounds))
 
 
 def find_guilty(convicting: Iterable[tuple[int, int]]) -> set[int]:
@@ -199,6 +189,26 @@ def find_guilty(convicting: Iterable[tuple[int, int]]) -> set[int]:
     return set()
 
 
+def find_lost(k: Mapping[tuple[int, int], float]) -> list[int]:
+    """Estimators that are LOST times further from every other than the others from each other.
+
+    `k` has the mean square of every pair.
+    """
+    left, lost = sorted({i for pair in k for i in pair}), list[int]()
+    while len(left) > 2:
+        apart = {}
+        for i in left:
+            own = [k[pair] for pair in combinations(left, 2) if i in pair]
+            others = [k[pair] for pair in combinations(left, 2) if i not in pair]
+            apart[i] = min(own) / max(1.0, *others)
+        worst = max(apart, key=apart.__getitem__)
+        if apart[worst] <= LOST:
+            break
+        left.remove(worst)
+        lost.append(worst)
+    return lost
+
+
 # All in one world
 
 
@@ -207,6 +217,7 @@ class PlacedTracks:
     """All tracks on common scans in the world of the first, after one common fit."""
 
     kind: AlignmentKind
+    names: tuple[str, ...]
     tracks: list[GaussianTrack]
     claims: list[AlignedClaim]
 
@@ -240,32 +251,23 @@ def place_tracks(
         aligned_claim(track, joint, fit, weight)
         for track, joint, fit in zip(placed, joints_of(tracks, matched, options), fits, strict=True)
     ]
-    return PlacedTracks(kind, placed, claims)
+    return PlacedTracks(kind, tuple(map(name_of, tracks)), placed, claims)
 
 
 def _common_scans(tracks: Sequence[GaussianTrack], options: Options) -> list[GaussianTrack]:
+    """All tracks at scans of the first; moved over the gaps to these unless pairs are nearest."""
     first, others = tracks[0], tracks[1:]
     met = [nearest_pairs(track, first, options) for track in others]
     scans = reduce(np.intersect1d, [each.reference for each in met])
     if len(scans) == 0:
         raise PairingError("no scan is common to all tracks")
-    return [
-        first[scans],
-        *(
-            _at_stamps_of_first(track, each, np.isin(each.reference, scans), options)
-            for track, each in zip(others, met, strict=True)
-        ),
-    ]
-
-
-def _at_stamps_of_first(
-    track: GaussianTrack, met: Pairs, kept: Bools, options: Options
-) -> GaussianTrack:
-    """The scans of a track that were kept, moved over the gaps to those of the first track."""
-    at, gap_s = met.estimate[kept], met.gap_s[kept]
-    if options.association == "nearest":
-        return track[at]
-    return move(track, at, gap_s).track  # type: ignore[return-value]
+    found = [first[scans]]
+    for track, each in zip(others, met, strict=True):
+        kept = np.isin(each.reference, scans)
+        at, gap_s = each.estimate[kept], each.gap_s[kept]
+        nearest = options.association == "nearest"
+        found.append(track[at] if nearest else as_gaussian(move(track, at, gap_s).track)[0])
+    return found
 
 
 def _refit(
@@ -295,7 +297,7 @@ def _scans(placed: PlacedTracks, options: Options) -> CommonErrors:
     )
     claimed = claimed[:, :, index][:, :, :, index]
     regular = ~normal.is_singular(claimed.sum(axis=0))
-    return CommonErrors(value[:, regular], claimed[:, regular])
+    return CommonErrors(placed.names, value[:, regular], claimed[:, regular])
 
 
 def _windows(placed: PlacedTracks) -> tuple[int, CommonErrors] | None:
@@ -316,72 +318,35 @@ def _windows(placed: PlacedTracks) -> tuple[int, CommonErrors] | None:
     regular = ~np.any([normal.is_singular(each) for each in claimed], axis=0)
     if regular.sum() < FEWEST_WINDOWS:
         return None
-    return chosen[0], CommonErrors(np.array(value)[:, regular], np.array(claimed)[:, regular])
+    errors = CommonErrors(placed.names, np.array(value)[:, regular], np.array(claimed)[:, regular])
+    return chosen[0], errors
 
 
 # Each on its own
 
 
-def _attribute_all(
-    names: list[str], errors: CommonErrors, lost: list[int], intervals: Intervals
-) -> tuple[EstimatorAttribution, ...]:
-    """Each of all; one that is lost is held against all, and the others without it."""
-    others = errors.without(lost)
-    level = 1 - 2 * FALSE_ALARMS / len(names)
-    place = {i: at for at, i in enumerate(i for i in range(len(names)) if i not in lost)}
-    return tuple(
-        _attribute_one(name, i, errors, intervals, level, lost=True)
-        if i in lost
-        else _attribute_one(name, place[i], others, intervals, level)
-        for i, name in enumerate(names)
-    )
-
-
-def _excess(pair: Pair) -> float:
-    """Mean square of what the kindest fit of a pair leaves."""
-    first = pair.claim.facts.first
-    return 0.0 if first is None else first.excess
-
-
-def find_lost(k: Mapping[tuple[int, int], float]) -> list[int]:
-    """Estimators that are LOST times further from every other than the others from each other.
-
-    `k` has the mean square of every pair.
-    """
-    left, lost = sorted({i for pair in k for i in pair}), list[int]()
-    while len(left) > 2:
-        apart = {}
-        for i in left:
-            own = [k[pair] for pair in combinations(left, 2) if i in pair]
-            others = [k[pair] for pair in combinations(left, 2) if i not in pair]
-            apart[i] = min(own) / max(1.0, *others)
-        worst = max(apart, key=apart.__getitem__)
-        if apart[worst] <= LOST:
-            break
-        left.remove(worst)
-        lost.append(worst)
-    return lost
-
-
-def _attribute_one(
-    name: str,
+def three_cornered_hat(
     i: int,
+    members: list[int],
     errors: CommonErrors,
     intervals: Intervals,
     level: float,
     *,
     lost: bool = False,
 ) -> EstimatorAttribution:
-    """The three-cornered hat of one, which makes a suspect where k is surely above 1."""
-    value, claimed = errors.value, errors.claimed
-    reported_m = _size(claimed[i])
-    if len(value) < FEWEST:
+    """What differences from the other members say of one: a suspect where k is surely above 1.
+
+    `level` is that of the interval whose low end is the bound.
+    """
+    name, value, claimed = errors.names[i], errors.value, errors.claimed
+    others = [j for j in members if j != i]
+    d, trace = value.shape[2], np.einsum("inaa->in", claimed)
+    reported_m = float(np.sqrt(np.median(np.trace(claimed[i], axis1=1, axis2=2)) / d))
+    if len(members) < FEWEST:
         return _no_k(name, reported_m, "one of three is lost, and two tell only their sum")
     if normal.is_singular(claimed[i]).any():
         return _no_k(name, reported_m, "its own covariance is singular on the axes")
 
-    d, others = value.shape[2], [j for j in range(len(value)) if j != i]
-    trace = np.einsum("inaa->in", claimed)
     wider = {j: 1 + trace[j] / trace[i] for j in others}
     squares = {j: normal.nees(value[i] - value[j], claimed[i]) / d for j in others}
     weight, total = np.zeros((2, value.shape[1]))
@@ -393,21 +358,22 @@ def _attribute_one(
         total += precision * 0.5 * (squares[j] + squares[k] - between)
     mean = float(total.sum() / weight.sum())
     series = mean + (total - mean * weight) / weight.mean()  # its mean is k, scan by scan
-    found = intervals.of(series, "mean", "1")
-    bound = _lower_bound(series, intervals, level)
+    found, bound = intervals.of(series, "mean", "1"), None
+    if intervals.method is not None:
+        bound = replace(intervals, level=level).of(series, "mean", "1").low
     sure = bound is not None and bound > 1
     reason = None if lost or sure else _why_not(len(series), found, float(weight.sum()))
     if reason is not None:
         return _no_k(name, reported_m, reason)
 
     unshared = min(_unshared(squares[j], wider[j], claimed[i], claimed[j]) for j in others)
-    suspect = lost or (sure and unshared > 1)
+    low, high = (None if end is None else max(end, 0.0) for end in (found.low, found.high))
     return EstimatorAttribution(
         name,
-        "suspect" if suspect else "cannot tell",
+        "suspect" if lost or (sure and unshared > 1) else "cannot tell",
         reported_m * float(np.sqrt(max(found.value, 0.0))),
         reported_m,
-        _not_negative(found),
+        replace(found, low=low, high=high),
         None if bound is None else max(bound, 0.0),
         max(unshared, 0.0),
         lost=lost,
@@ -419,12 +385,6 @@ def _unshared(square: Floats, wider: Floats, own: Floats, other: Floats) -> floa
     weight = wider**-2
     theirs = np.einsum("nii->n", np.linalg.solve(own, other)) / own.shape[1]
     return float(np.sum(weight * (square - theirs)) / np.sum(weight))
-
-
-def _lower_bound(series: Floats, intervals: Intervals, level: float) -> float | None:
-    if intervals.method is None:
-        return None
-    return replace(intervals, level=level).of(series, "mean", "1").low
 
 
 def _no_k(name: str, reported_m: float, reason: str) -> EstimatorAttribution:
@@ -442,18 +402,6 @@ def _why_not(scans: int, k: Number, information_sum: float) -> str | None:
     return None
 
 
-def _not_negative(number: Number) -> Number:
-    """The part of an interval where a ratio of covariances can lie."""
-    low, high = (None if end is None else max(end, 0.0) for end in (number.low, number.high))
-    return replace(number, low=low, high=high)
-
-
-def _size(covariance: Floats) -> float:
-    """A length per axis, of the median scan."""
-    trace = np.trace(covariance, axis1=1, axis2=2)
-    return float(np.sqrt(np.median(trace) / covariance.shape[-1]))
-
-
 @dataclass(frozen=True, repr=False)
 class Comparison(Result):
     """Every pair of the tracks, in their order; the attribution is None for two."""
@@ -469,19 +417,18 @@ class Comparison(Result):
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes of the tracks, of all pairs and of the attribution, each once."""
-        told = [
-            f"{name_of(track)}: {note}"
-            for track in self.tracks
-            for note in (*track.provenance.notes, *track.provenance.remarks)
-        ]
-        told += [
-            f"{name_of(track)}: {left.count} rows left out: {left.reason} (first: {left.first})"
-            for track in self.tracks
-            for left in track.provenance.dropped
-        ]
-        told += [note for pair in self.pairs for note in pair.notes]
-        told += [] if self.attribution is None else self.attribution.notes
-        return tuple(dict.fromkeys(told))
+        notes = []
+        for track in self.tracks:
+            source = track.provenance
+            notes += [f"{source.name}: {note}" for note in (*source.notes, *source.remarks)]
+        for track in self.tracks:
+            notes += [
+                f"{name_of(track)}: {left.count} rows left out: {left.reason} (first: {left.first})"
+                for left in track.provenance.dropped
+            ]
+        notes += [note for pair in self.pairs for note in pair.notes]
+        notes += [] if self.attribution is None else self.attribution.notes
+        return tuple(dict.fromkeys(notes))
 
 
 def compare_all(

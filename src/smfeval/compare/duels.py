@@ -23,6 +23,14 @@ from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.special import normal_quantile
 from smfeval.summarise.number import Number
 
+LEVEL = 0.05  # of the tests, corrected over all pairs of a metric
+POWER = 0.8  # probability with which that many tracks would separate the two
+MOST_TRACKS = 10_000  # tracks; who would need more shows no sign of a difference
+EXACT_UP_TO = 200  # tracks; beyond, the normal approximation with the variance sum(rank^2) / 4
+DIGITS = 9  # two losses, or two differences, that agree to so many digits are tied
+HUGE = 1e300  # stands for infinity, so that two failures are a tie
+SMALLEST = 1e-290  # differences below are zero: their digits could not be told
+
 
 @dataclass(frozen=True)
 class MetricCell:
@@ -120,10 +128,6 @@ def holm(p: Floats) -> Floats:
     return corrected
 
 
-POWER = 0.8  # probability with which that many tracks would separate the two
-MOST_TRACKS = 10_000  # tracks; who would need more shows no sign of a difference
-
-
 def side_probability(difference: Floats) -> float:
     """P(D + D' > 0), a tie counting half, over all pairs of tracks. (n,), n > 1."""
     ordered = np.sort(difference)
@@ -148,10 +152,7 @@ def fewest_tracks(level: float) -> int:
     return ceil(1 - log2(level))
 
 
-EXACT_UP_TO = 200  # tracks; beyond, the normal approximation with the variance sum(rank^2) / 4
-DIGITS = 9  # two losses, or two differences, that agree to so many digits are tied
-HUGE = 1e300  # stands for infinity, so that two failures are a tie
-SMALLEST = 1e-290  # differences below are zero: their digits could not be told
+FEWEST = fewest_tracks(LEVEL)  # shared tracks that are no ties
 
 
 @dataclass(frozen=True)
@@ -164,11 +165,21 @@ class SignedRank:
 
 
 def signed_rank(difference: Floats) -> SignedRank:
-    """Two-sided test that differences are symmetric about zero. (n,), finite."""
-    ranks = doubled_ranks(np.abs(difference))
-    up, down = (int(ranks[side].sum()) for side in (difference > 0, difference < 0))
-    signed = ranks[difference != 0]
-    return SignedRank(_two_sided(signed, min(up, down)), len(signed), int(np.sign(up - down)))
+    """Two-sided test that differences are symmetric about zero. (n,), finite.
+
+    p is twice the probability that W+ (doubled) is at most the lesser of the two sums of ranks.
+    """
+    every = doubled_ranks(np.abs(difference))
+    up, down = (int(every[side].sum()) for side in (difference > 0, difference < 0))
+    ranks, lesser = every[difference != 0], min(up, down)
+    if len(ranks) > EXACT_UP_TO:
+        from scipy.special import ndtr  # noqa: PLC0415  slow to import
+
+        spread = 0.5 * np.sqrt(np.sum(ranks.astype(np.float64) ** 2))
+        chance = ndtr((lesser - 0.5 * ranks.sum()) / spread)
+    else:
+        chance = _null_distribution(tuple(np.sort(ranks).tolist()))[: lesser + 1].sum()
+    return SignedRank(float(min(1.0, 2 * chance)), len(ranks), int(np.sign(up - down)))
 
 
 def differences(loss: Floats, other: Floats) -> Floats:
@@ -180,25 +191,16 @@ def differences(loss: Floats, other: Floats) -> Floats:
 
 
 def doubled_ranks(size: Floats) -> Ints:
-    """Twice the midranks, from 2 on: integers. (n,) -> (n,)."""
-    _, group, count = np.unique(_round_digits(size), return_inverse=True, return_counts=True)
+    """Twice the midranks of numbers from 0 on, to `DIGITS` digits: integers from 2 on. (n,)."""
+    scale = 10.0 ** (np.floor(np.log10(np.maximum(size, SMALLEST))) - DIGITS + 1)
+    rounded = np.round(size / scale) * scale
+    _, group, count = np.unique(rounded, return_inverse=True, return_counts=True)
     return (2 * np.cumsum(count) - count + 1)[group]
 
 
 def least_p(signed: int) -> float:
     """The smallest two-sided p that so many tracks without a tie can reach."""
     return 2.0 ** (1 - signed)
-
-
-def _two_sided(ranks: Ints, lesser: int) -> float:
-    """Twice the probability that W+ (doubled) is at most the lesser of the two sums."""
-    if len(ranks) > EXACT_UP_TO:
-        spread = 0.5 * np.sqrt(np.sum(ranks.astype(np.float64) ** 2))
-        from scipy.special import ndtr  # noqa: PLC0415  slow to import
-
-        return float(min(1.0, 2 * ndtr((lesser - 0.5 * ranks.sum()) / spread)))
-    null = _null_distribution(tuple(np.sort(ranks).tolist()))
-    return float(min(1.0, 2 * null[: lesser + 1].sum()))
 
 
 @lru_cache(maxsize=256)
@@ -211,17 +213,6 @@ def _null_distribution(ranks: tuple[int, ...]) -> Floats:
         chance[: top + rank + 1] *= 0.5
         top += rank
     return chance
-
-
-def _round_digits(size: Floats) -> Floats:
-    """Numbers from 0 on to `DIGITS` digits."""
-    exponent = np.floor(np.log10(np.maximum(size, SMALLEST)))
-    scale = 10.0 ** (exponent - DIGITS + 1)
-    return np.round(size / scale) * scale
-
-
-LEVEL = 0.05
-FEWEST = fewest_tracks(LEVEL)  # shared tracks that are no ties
 
 
 @dataclass(frozen=True)
@@ -279,41 +270,33 @@ def duels(names: tuple[str, ...], losses: Floats) -> tuple[Duel, ...]:
 
 
 def _duel(names: tuple[str, str], test: PairTest, family: int, next_level: float) -> Duel:
+    shared, signed = len(test.difference), test.outcome.signed
     significant = test.p_holm is not None and test.p_holm <= LEVEL
-    beaten = significant and test.outcome.lean > 0
-    needed = None if significant or test.p_holm is None else _further_tracks(test, next_level)
-    shared = len(test.difference)
+    beaten, needed, reason = significant and test.outcome.lean > 0, None, None
+    if test.p_holm is None:
+        tied = f", {shared - signed} of them tied" if signed < shared else ""
+        few = f"shared tracks: {shared}{tied}; {FEWEST} that differ are needed"
+        reason = f"not tested against the best: {few}"
+    elif significant and not beaten:
+        reason = f"on the tracks that both have, {names[1]} is significantly better than {names[0]}"
+    elif not significant:
+        needed = tracks_needed(side_probability(test.difference), next_level)
+        if least_p(signed) * family > LEVEL:
+            reason = (
+                f"tracks that differ: {signed}; among {family} pairs no outcome of fewer than "
+                f"{fewest_tracks(LEVEL / family)} is significant"
+            )
+        elif needed is None:
+            reason = "no sign of a difference"
     return Duel(
         best=names[0],
         other=names[1],
         shared=shared,
-        ties=shared - test.outcome.signed,
+        ties=shared - signed,
         difference=float(np.median(test.difference)) if shared else None,
         p=None if test.p_holm is None else test.outcome.p,
         p_holm=test.p_holm,
         beaten=beaten,
         further_tracks=None if needed is None else max(needed - shared, 1),
-        reason=None if beaten else _reason(names, test, family, needed),
+        reason=reason,
     )
-
-
-def _further_tracks(test: PairTest, level: float) -> int | None:
-    return tracks_needed(side_probability(test.difference), level)
-
-
-def _reason(names: tuple[str, str], test: PairTest, family: int, needed: int | None) -> str | None:
-    """Why two are not separated, where it is not just that the difference is small."""
-    shared, signed = len(test.difference), test.outcome.signed
-    if test.p_holm is None:
-        tied = f", {shared - signed} of them tied" if signed < shared else ""
-        few = f"shared tracks: {shared}{tied}; {FEWEST} that differ are needed"
-        return f"not tested against the best: {few}"
-    if test.p_holm <= LEVEL:
-        return f"on the tracks that both have, {names[1]} is significantly better than {names[0]}"
-    if least_p(signed) * family > LEVEL:
-        fewest = fewest_tracks(LEVEL / family)
-        return (
-            f"tracks that differ: {signed}; among {family} pairs no outcome of fewer than {fewest} "
-            "is significant"
-        )
-    return "no sign of a difference" if needed is None else None

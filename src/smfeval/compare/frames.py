@@ -12,17 +12,14 @@ from smfeval.associate import Pairs
 from smfeval.associate.pairing import match_reference, nearest_pairs
 from smfeval.errors import ConventionError, OptionError, PairingError
 from smfeval.maths import se3
+from smfeval.maths.arrays import Floats
 from smfeval.options import Options
 from smfeval.schema import GAUGE_ALIGNMENTS, AlignmentKind
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
 from smfeval.why.two_tracks import MatchedTracks
 
-GAUGES_BY_FREEDOM: tuple[AlignmentKind, ...] = (
-    "none",
-    "yaw",
-    "se3",
-    "sim3",
-)  # each holds those before it
+# each holds those before it
+GAUGES_BY_FREEDOM: tuple[AlignmentKind, ...] = ("none", "yaw", "se3", "sim3")
 ASSUMED_GAUGE: AlignmentKind = "se3"  # for a track that declares no gauge
 
 
@@ -51,21 +48,21 @@ def as_gaussian(track: AnyTrack) -> tuple[GaussianTrack, tuple[str, ...]]:
     if isinstance(track, GaussianTrack):
         return track, ()
     if isinstance(track, ParticleTrack):
-        return track.moments, (f"{name}: particles, {_sampling_error(track)}",)
+        effective = float(np.median(effective_particles(track)))
+        note = (
+            f"{name}: particles, taken by mean and sample covariance ({words.number(effective)} "
+            "effective particles: each variance is uncertain by about "
+            f"{words.share(float(np.sqrt(2 / effective)))})"
+        )
+        return track.moments, (note,)
     raise PairingError(
         f"{name} reports no uncertainty; a pair needs a covariance or particles on both sides"
     )
 
 
-def _sampling_error(track: ParticleTrack) -> str:
-    """Relative standard error sqrt(2 / n) of a variance from n effective (Kish) particles."""
-    square = np.add.reduceat(track.probability**2, track.offset[:-1])
-    effective = float(np.median(1 / square))
-    error = np.sqrt(2 / effective)
-    return (
-        f"taken by mean and sample covariance ({words.number(effective)} effective particles: "
-        f"each variance is uncertain by about {words.share(error)})"
-    )
+def effective_particles(track: ParticleTrack) -> Floats:
+    """Kish's number of each scan: a variance has the relative error sqrt(2 / number). (n,)."""
+    return 1 / np.add.reduceat(track.probability**2, track.offset[:-1])
 
 
 def agree_on_body(tracks: Sequence[AnyTrack]) -> tuple[str, ...]:

@@ -37,7 +37,7 @@ from smfeval.options import Options
 from smfeval.schema import AlignmentKind
 from smfeval.score import Residuals
 from smfeval.summarise.inflation import median_chi_squared
-from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
+from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
 
 FEWEST = 10  # common scans: nine second moments are estimated
 REFUTED = 0.05  # of moves in time
@@ -126,8 +126,12 @@ def check_hypothesis(
             "how the errors depend on each other"
         )
     truth, common = match_reference(without_covariance(reference), common, options)
-    ours, theirs = (_errors(track[common.estimate], truth, kind, options) for track in met)
-    return dependence(ours, theirs)
+    errors = []
+    for track in met:
+        matched = track[common.estimate]
+        alignment, _ = fit_alignment(matched, truth, kind, options.fit_on)
+        errors.append(options.space.residuals(alignment(matched), truth))
+    return dependence(*errors)
 
 
 def dependence(a: Residuals, b: Residuals) -> Hypothesis:
@@ -137,31 +141,27 @@ def dependence(a: Residuals, b: Residuals) -> Hypothesis:
     total = a.covariance + b.covariance
     good = ~normal.is_singular(total)
     u, v = (normal.whiten(r.error[good], total[good]) for r in (a, b))
-    root = _inverse_root(u.T @ u + v.T @ v)
+    size, axes = np.linalg.eigh(u.T @ u + v.T @ v)
+    if size[0] <= normal.SINGULAR * size[-1]:
+        raise PairingError("the errors against the reference do not vary in every direction")
+    root = axes / np.sqrt(size)  # R with R^T (M_A + M_B) R = I
     values = _eigenvalues(root, u.T @ v)
+    k_a, k_b = (
+        None
+        if normal.is_singular(residuals.predicted_covariance).any()
+        else NO_PARTICLES.inflation(residuals)
+        for residuals in (a, b)
+    )
+    nees = np.einsum("nd,nd->n", u - v, u - v)
     return Hypothesis(
         scans=len(u),
         eigenvalues=tuple(float(value) for value in values),
         factor=1 - 2 * min(float(values[0]), 0.0),
-        k_a=_own_k(a),
-        k_b=_own_k(b),
-        k_pair=_pair_k(u - v),
+        k_a=k_a,
+        k_b=k_b,
+        k_pair=float(np.median(nees)) / median_chi_squared(u.shape[1]),
         p=None if wanders(u) or wanders(v) else _share_as_opposed(root, u, v, float(values[0])),
     )
-
-
-def _pair_k(white: Floats) -> float:
-    """k of whitened differences: median NEES over that of honest beliefs. (n, d)."""
-    nees = np.einsum("nd,nd->n", white, white)
-    return float(np.median(nees)) / median_chi_squared(white.shape[1])
-
-
-def _inverse_root(spread: Floats) -> Floats:
-    """A root R with R^T `spread` R = I. (d, d)."""
-    size, axes = np.linalg.eigh(spread)
-    if size[0] <= normal.SINGULAR * size[-1]:
-        raise PairingError("the errors against the reference do not vary in every direction")
-    return axes / np.sqrt(size)
 
 
 def _eigenvalues(root: Floats, cross: Floats) -> Floats:
@@ -181,16 +181,3 @@ def _share_as_opposed(root: Floats, u: Floats, v: Floats, least: float) -> float
     moved = cross[1 :: -(-len(u) // MOST_MOVES)]
     as_opposed = _eigenvalues(root, moved)[:, 0] <= least
     return (1 + int(as_opposed.sum())) / (1 + len(moved))
-
-
-def _errors(track: GaussianTrack, truth: Track, kind: AlignmentKind, options: Options) -> Residuals:
-    alignment, _ = fit_alignment(track, truth, kind, options.fit_on)
-    return options.space.residuals(alignment(track), truth)
-
-
-def _own_k(residuals: Residuals) -> float | None:
-    return (
-        None
-        if normal.is_singular(residuals.predicted_covariance).any()
-        else NO_PARTICLES.inflation(residuals)
-    )

@@ -16,8 +16,7 @@ import numpy as np
 
 from smfeval import words
 from smfeval.errors import SeriesError
-from smfeval.judge.decide import Label
-from smfeval.judge.levels import CONSISTENT
+from smfeval.judge.decide import Label, label_of
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.special import t_quantile
 from smfeval.summarise.number import Number
@@ -69,11 +68,7 @@ class MonteCarlo:
         low, high = self.mean.low, self.mean.high
         if self.inexact is not None or low is None or high is None:
             return "cannot tell"
-        if low > 1:
-            return "overconfident"
-        if high < 1:
-            return "conservative"
-        return "consistent" if low >= 1 / CONSISTENT and high <= CONSISTENT else "cannot tell"
+        return label_of(low, high)
 
     @property
     def sentence(self) -> str:
@@ -90,6 +85,7 @@ class MonteCarlo:
 
     def to_dict(self) -> dict[str, Any]:
         """Strict JSON data."""
+        series = {name: getattr(self, name).tolist() for name in ("stamp", "anees", "low", "high")}
         return {
             "estimator": self.estimator,
             "group": self.group,
@@ -101,10 +97,7 @@ class MonteCarlo:
             "level": BAND,
             "left_out": self.left_out,
             "inexact": self.inexact,
-            "stamp": self.stamp.tolist(),
-            "anees": self.anees.tolist(),
-            "low": self.low.tolist(),
-            "high": self.high.tolist(),
+            **series,
         }
 
 
@@ -133,7 +126,9 @@ def monte_carlo(
     if runs < FEWEST_RUNS:
         raise SeriesError(f"{words.count(runs, 'run')}; {FEWEST_RUNS} are needed for Monte Carlo")
     low, high = anees_band(runs, dimension, len(stamp), particles=particles)
-    honest = 1.0 if particles is None else _honest_mean(dimension, particles)
+    honest: Floats | float = 1.0
+    if particles is not None:  # mean of NEES / d of honest ones, where it exists
+        honest = (particles + 1) / np.maximum(particles - dimension - 2, 1.0)
     by_run = np.mean(nees / dimension / honest, axis=1)
     reach = -t_quantile(runs - 1, (1 - BAND) / 2) * float(by_run.std(ddof=1)) / sqrt(runs)
     mean = float(by_run.mean())
@@ -162,21 +157,11 @@ def anees_band(
         ends = 2 * gammaincinv(degrees / 2, tails) / degrees
         return np.full(times, ends[0]), np.full(times, ends[1])
     counts, place = np.unique(np.round(particles), return_inverse=True)
-    rng = np.random.default_rng(PARTICLE_SEED)
-    ends = np.array([_particle_ends(runs, dimension, count, tails, rng) for count in counts])
-    return ends[place, 0], ends[place, 1]
-
-
-def _particle_ends(
-    runs: int, dimension: int, count: float, tails: Floats, rng: np.random.Generator
-) -> Floats:
-    degrees = max(count - dimension, 1.0)
-    means = np.zeros(DRAWS)
-    for _ in range(runs):
-        means += rng.f(dimension, degrees, size=DRAWS)
-    return np.quantile((count + 1) / degrees * means / runs, tails)
-
-
-def _honest_mean(dimension: int, particles: Floats) -> Floats:
-    """Mean of NEES / d of honest particles: (K + 1) / (K - d - 2), where it exists. (T,)."""
-    return (particles + 1) / np.maximum(particles - dimension - 2, 1.0)
+    rng, every = np.random.default_rng(PARTICLE_SEED), []
+    for count in counts:
+        degrees, means = max(count - dimension, 1.0), np.zeros(DRAWS)
+        for _ in range(runs):
+            means += rng.f(dimension, degrees, size=DRAWS)
+        every.append(np.quantile((count + 1) / degrees * means / runs, tails))
+    low, high = np.array(every)[place].T
+    return low, high

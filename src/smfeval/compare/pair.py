@@ -14,7 +14,7 @@ import numpy as np
 from smfeval.align.fit import Alignment, fit_se3
 from smfeval.align.nuisance import Nuisance, body_motion
 from smfeval.associate import Pairs
-from smfeval.compare.difference import Difference, Joints, align_pair, joints_of
+from smfeval.compare.difference import Difference, align_pair, joints_of
 from smfeval.compare.frames import MatchedBeliefs, match_beliefs, name_of, rename_track
 from smfeval.compare.hypothesis import Hypothesis, check_hypothesis
 from smfeval.compare.relative import compare_motion
@@ -146,15 +146,27 @@ def compare_pair(
 
     nees, honest = scored.series["nees"], kept.honest_median(scored.residuals)
     k = options.intervals.of(nees / honest, "median", "1")
+    facts = _facts(met, scored, k)
     particles = isinstance(a, ParticleTrack) or isinstance(b, ParticleTrack)
     judged = _judged(met, difference, None if particles else _pose_space(difference), options)
-    facts = _facts(met, scored, k)
     fit = None if facts.same else judged.pose_fit
     body = None if fit is None else fit.values
-    motion = _motion(judged, difference, body)
+    if {"body", "clock"} <= set(options.exact):
+        motion = compare_motion(difference, options.space)
+    else:
+        motion = compare_motion(difference, options.space, judged.motion, body)
+
     doubts = doubts_beside(a, b, met.under(difference.alignment))
-    found = _judge(judged, facts, motion, (a, b), float(np.median(honest)))
-    gauges, clock = _sweeps(met, joints, difference, counts, options) if sweeps else ((), ())
+    claim = _judge(judged, facts, motion, (a, b), float(np.median(honest)))
+    gauges: tuple[GaugeRow, ...] = ()
+    clock: tuple[PairClockRow, ...] = ()
+    if sweeps:
+        gauges = gauge_sweep(met.a, met.b, met.kind, options, joints=joints, counts=counts)
+        clock = clock_sweep(met.whole[0], difference, met.pairs.estimate, options, counts=counts)
+    notes = met.notes
+    if scored.singular:
+        singular = "scans left out because the summed covariance is singular"
+        notes += (f"{singular}: {scored.singular}",)
     return Pair(
         a=name_of(a),
         b=name_of(b),
@@ -170,11 +182,13 @@ def compare_pair(
         spaces=_spaces(judged, facts, doubts),
         gauges=gauges,
         clock=clock,
-        hypothesis=_hypothesis(met, reference, options),
-        claim=found.after_doubt(explanation(doubts)),
+        hypothesis=None
+        if reference is None
+        else check_hypothesis((met.a, met.b), reference, met.kind, options),
+        claim=claim.after_doubt(explanation(doubts)),
         body=body,
         doubts=doubts,
-        notes=(*met.notes, *_left_out_notes(scored)),
+        notes=notes,
         intervals=options.intervals,
     )
 
@@ -246,13 +260,6 @@ def _pose_space(found: Difference) -> PoseSpace | None:
     return PoseSpace(axes)
 
 
-def _motion(judged: JudgedTracks, found: Difference, body: Nuisance | None) -> RelativeMotion:
-    """Relative motion, with what is open between the bodies and clocks."""
-    is_open = not {"body", "clock"} <= set(judged.options.exact)
-    motion, body = (judged.motion, body) if is_open else (None, None)
-    return compare_motion(found, judged.options.space, motion, body)
-
-
 def _facts(met: MatchedBeliefs, scored: ScoredScans, k: Number) -> Facts:
     risk = gap_risk_of(scored, met.pairs, np.arange(len(met.pairs)))
     return Facts(
@@ -305,32 +312,6 @@ def _spaces(judged: JudgedTracks, facts: Facts, doubts: tuple[Why, ...]) -> tupl
     return tuple(found)
 
 
-# What else is told
-
-
-def _sweeps(
-    met: MatchedBeliefs,
-    joints: Joints,
-    difference: Difference,
-    counts: ParticleCounts,
-    options: Options,
-) -> tuple[tuple[GaugeRow, ...], tuple[PairClockRow, ...]]:
-    """k_pair under other gauges and clock offsets."""
-    at = met.pairs.estimate
-    return (
-        gauge_sweep(met.a, met.b, met.kind, options, joints=joints, counts=counts),
-        clock_sweep(met.whole[0], difference, at, options, counts=counts),
-    )
-
-
-def _hypothesis(
-    met: MatchedBeliefs, reference: AnyTrack | None, options: Options
-) -> Hypothesis | None:
-    if reference is None:
-        return None
-    return check_hypothesis((met.a, met.b), reference, met.kind, options)
-
-
 def inflation_by_axis(
     scored: ScoredScans, counts: ParticleCounts, options: Options
 ) -> dict[str, float]:
@@ -343,9 +324,3 @@ def inflation_by_axis(
         directions |= path_axes(scored.reference)
     found = {name: counts.inflation(residuals.along(way)) for name, way in directions.items()}
     return found | ({"vertical": found["z"]} if "along" in found else {})
-
-
-def _left_out_notes(scored: ScoredScans) -> tuple[str, ...]:
-    if not scored.singular:
-        return ()
-    return (f"scans left out because the summed covariance is singular: {scored.singular}",)

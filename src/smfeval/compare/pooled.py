@@ -28,9 +28,9 @@ from math import exp, inf, log, sqrt
 import numpy as np
 
 from smfeval import words
-from smfeval.judge.decide import Facts, Label, Verdict, decide
+from smfeval.judge.decide import Facts, Label, Verdict, decide, label_of
 from smfeval.judge.evidence import TrackEvidence, pool_evidence
-from smfeval.judge.levels import CONSISTENT, FALSE_VERDICT_RATE, FEWEST_SCANS
+from smfeval.judge.levels import FALSE_VERDICT_RATE, FEWEST_SCANS
 from smfeval.judge.sentences import WHATEVER
 from smfeval.maths.arrays import Floats
 from smfeval.maths.special import (
@@ -113,18 +113,20 @@ def pool_tracks(
 
     `is_fitted` says whether the tracks were aligned by a fit.
     """
-    usable = [each for each in found if _standard_error(each.k, level, each.guard) is not None]
+    errors = [_standard_error(each.k, level, each.guard) for each in found]
+    usable = [each for each, error in zip(found, errors, strict=True) if error is not None]
     left_out: dict[str, list[str]] = {}
-    for each in found:
-        if each not in usable:
-            left_out.setdefault(_why_left_out(each), []).append(each.track)
+    for each, error in zip(found, errors, strict=True):
+        if error is None:
+            reason = each.reason or (each.k and each.k.reason) or "k has no interval"
+            left_out.setdefault(reason, []).append(each.track)
     convicted = sum(each.convicted for each in found)
     k, predicted, between = None, None, None
     if usable:
         y = np.log([each.k.value for each in usable if each.k is not None])
         shift = np.log([each.guard for each in usable])
-        widths = [_standard_error(each.k, level, each.guard) for each in usable]
-        k, predicted, between = pool_guarded(y, levelled(np.array(widths)), shift)
+        s = levelled(np.array([error for error in errors if error is not None]))
+        k, predicted, between = pool_guarded(y, s, shift)
     first, second = pool_evidence([each.evidence for each in found if each.evidence is not None])
     scans = FEWEST_SCANS  # each track has so many at least
     facts = Facts("position", scans, k or NO_K, first, second, second, is_fitted=is_fitted)
@@ -133,7 +135,7 @@ def pool_tracks(
     return PooledK(
         estimator=estimator,
         label=label,
-        sentence=_sentence(label, why, k, predicted, len(usable)),
+        sentence=_sentence(label, why, k, predicted),
         k=k,
         predicted=predicted,
         between=between,
@@ -246,20 +248,17 @@ def _standard_error(
     return width / (2 * float(normal_quantile(0.5 + level / 2))) if width > 0 else None
 
 
-def _why_left_out(each: TrackK) -> str:
-    if each.reason is not None:
-        return each.reason
-    return "k has no interval" if each.k is None or each.k.reason is None else each.k.reason
-
-
 def _judge(
     k: Number | None, judged: Verdict, convicted: int, count: int
 ) -> tuple[Label, str | None]:
     """The verdict, and what decided where it is not the interval of k."""
-    counted = f"convicted on {words.count_of(convicted, count, 'track')}, each by itself"
-    why = counted if convicted else None
+    label: Label = "consistent" if judged.label == "consistent" else "cannot tell"
     has_ends = k is not None and k.low is not None and k.high is not None
-    low, high = (k.low or 0.0, k.high or inf) if k is not None and has_ends else (0.0, inf)
+    if k is not None and k.low is not None and k.high is not None:
+        label = label_of(k.low, k.high)
+    why = None
+    if convicted:
+        why = f"convicted on {words.count_of(convicted, count, 'track')}, each by itself"
     if judged.label == "overconfident":
         sure = WHATEVER if judged.by == "any correlation" else AVERAGING_TRACKS
         why = f"at least {words.number(judged.at_least or 1.0)} {sure}"
@@ -267,27 +266,16 @@ def _judge(
         within = max(1 / judged.facts.second.low, judged.facts.second.high)
         why = f"within a factor {words.number(within)} as far as aligned tracks can show"
     by_count = convicted > 0 and chance_of_convictions(convicted, count) <= COUNT_DOUBT
-    labels: dict[Label, bool] = {
-        "overconfident": judged.label == "overconfident" or low > 1 or by_count,
-        "conservative": high < 1,
-        "consistent": (low >= 1 / CONSISTENT and high <= CONSISTENT)
-        or (judged.label == "consistent" and not has_ends),
-    }
-    return next((label for label, holds in labels.items() if holds), "cannot tell"), why
+    return "overconfident" if judged.label == "overconfident" or by_count else label, why
 
 
 def _sentence(
-    label: Label,
-    why: str | None,
-    k: Number | None,
-    predicted: tuple[float, float] | None,
-    tracks: int,
+    label: Label, why: str | None, k: Number | None, predicted: tuple[float, float] | None
 ) -> str:
-    """'overconfident over the study, k 3.1 [1.8, 5.4], 9 tracks; a new track: 0.9 to 11'."""
-    said = [f"{label} over the study"]
+    """'overconfident over the study, k 3.1 [1.8, 5.4], 9 tracks; k of a new track: 0.9 to 11'."""
+    text = f"{label} over the study"
     if k is not None:
-        said.append(f"k {k}, {words.count(tracks, 'track')}")
-    text = ", ".join(said)
+        text += f", k {k}, {words.count(int(k.n_effective or 0), 'track')}"
     if predicted is not None:
         text += f"; k of a new track: {words.number(predicted[0])} to {words.number(predicted[1])}"
     elif k is not None:

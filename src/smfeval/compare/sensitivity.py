@@ -13,7 +13,7 @@ from smfeval import words
 from smfeval.align.gauge import choose_alignment
 from smfeval.align.joint import UNKNOWN, Joint
 from smfeval.compare.difference import Difference, align_pair, fitted_freedoms
-from smfeval.compare.frames import GAUGES_BY_FREEDOM
+from smfeval.compare.frames import GAUGES_BY_FREEDOM, effective_particles
 from smfeval.errors import PairingError, SmfevalError
 from smfeval.evaluation import Evaluation, evaluate
 from smfeval.evaluation.claim import UNFITTED
@@ -47,7 +47,7 @@ class ParticleCounts:
             return np.full(len(residuals), chi_squared_tail_quantile(d, 0.5))
         from scipy.special import fdtri  # noqa: PLC0415  slow to import, for particles only
 
-        stretch, spread = np.zeros(len(residuals)), np.zeros(len(residuals))
+        stretch, spread = np.zeros((2, len(residuals)))
         share = share_of_a(residuals)
         for particles, part in ((self.a, share), (self.b, 1 - share)):
             few = np.full(len(residuals), np.inf) if particles is None else particles - 1
@@ -68,16 +68,12 @@ NO_PARTICLES = ParticleCounts(None, None)
 
 
 def particle_counts(a: AnyTrack, b: AnyTrack) -> ParticleCounts:
-    """The numbers of particles of two tracks."""
-    return ParticleCounts(effective_particles(a), effective_particles(b))
-
-
-def effective_particles(track: AnyTrack) -> Floats | None:
-    """Kish's number of each scan, at least 2; None for Gaussians. (n,)."""
-    if not isinstance(track, ParticleTrack):
-        return None
-    square = np.add.reduceat(track.probability**2, track.offset[:-1])
-    return np.maximum(1 / square, 2.0)
+    """Kish's number of each scan of two tracks, at least 2; None for Gaussians."""
+    counts = (
+        np.maximum(effective_particles(track), 2.0) if isinstance(track, ParticleTrack) else None
+        for track in (a, b)
+    )
+    return ParticleCounts(*counts)
 
 
 def share_of_a(residuals: Residuals) -> Floats:
@@ -119,36 +115,28 @@ def gauge_sweep(
     if len(kept) < len(a):  # pairs of scans are given of the whole track
         joints = [(UNKNOWN, why) if j.kind == "given" else (j, why) for j, why in joints]
     a, b, counts = a[kept], b[kept], counts.at(kept, kept)
-    return tuple(
-        _row(kind, chosen, a, b, options, joints=joints, counts=counts) for kind in SWEPT_GAUGES
-    )
+    freedom = {kind: at for at, kind in enumerate(GAUGES_BY_FREEDOM)}
+    freedom["first-pose"] = freedom["se3"]
+    rows = []
+    for kind in SWEPT_GAUGES:
+        k, reason = None, "the covariance is singular"
+        fit_on = None if kind in UNFITTED else options.fit_on
+        try:
+            found = align_pair(a, b, kind, joints, replace(options, fit_on=fit_on))
+        except PairingError as error:
+            reason = str(error)
+        else:
+            k = regular_inflation(found, options, counts)
+        admissible = freedom[kind] >= freedom[chosen]
+        rows.append(
+            GaugeRow(kind, admissible, kind == chosen, k, None if k is not None else reason)
+        )
+    return tuple(rows)
 
 
 def thin_scans(count: int) -> Ints:
     """At most SWEEP_SCANS evenly spaced scans."""
     return np.arange(0, count, -(-count // SWEEP_SCANS))
-
-
-def _row(
-    kind: AlignmentKind,
-    chosen: AlignmentKind,
-    a: GaussianTrack,
-    b: GaussianTrack,
-    options: Options,
-    *,
-    joints: Sequence[tuple[Joint, str]],
-    counts: ParticleCounts,
-) -> GaugeRow:
-    admissible = _freedom(kind) >= _freedom(chosen)
-    if kind in UNFITTED:
-        options = replace(options, fit_on=None)
-    try:
-        found = align_pair(a, b, kind, joints, options)
-    except PairingError as error:
-        return GaugeRow(kind, admissible, kind == chosen, None, str(error))
-    k = regular_inflation(found, options, counts)
-    reason = "the covariance is singular" if k is None else None
-    return GaugeRow(kind, admissible, kind == chosen, k, reason)
 
 
 def regular_inflation(found: Difference, options: Options, counts: ParticleCounts) -> float | None:
@@ -159,10 +147,6 @@ def regular_inflation(found: Difference, options: Options, counts: ParticleCount
         return None
     scans = found.left[good]
     return counts.at(scans, scans).inflation(found.residuals(options.space, scans))
-
-
-def _freedom(kind: AlignmentKind) -> int:
-    return GAUGES_BY_FREEDOM.index("se3" if kind == "first-pose" else kind)
 
 
 CLOCK_STEPS_MS = (-50, -10, 10, 50)  # that studies move a clock by
@@ -185,12 +169,16 @@ def score_alternatives(found: Evaluation) -> tuple[Alternative, ...]:
     """
     if found.get("k") is None:
         return ()
-    return tuple(
-        _score_alternative(name, found, options)
-        for name, options in alternative_options(
-            found.options, choose_alignment(found.estimate, found.options.alignment)[0]
-        ).items()
-    )
+    chosen, _ = choose_alignment(found.estimate, found.options.alignment)
+    rows = []
+    for name, options in alternative_options(found.options, chosen).items():
+        try:
+            again = evaluate(found.estimate, found.reference, options=options)
+        except SmfevalError as error:
+            rows.append(Alternative(name, failure=str(error)))
+        else:
+            rows.append(Alternative(name, float(again["k"].value), again.verdict.label))
+    return tuple(rows)
 
 
 def alternative_options(options: Options, chosen: AlignmentKind) -> dict[str, Options]:
@@ -228,14 +216,6 @@ def clock_name(step_ms: float) -> str:
     return f"clock {words.fixed(step_ms, 0, signed=True)} ms"
 
 
-def _score_alternative(name: str, found: Evaluation, options: Options) -> Alternative:
-    try:
-        again = evaluate(found.estimate, found.reference, options=options)
-    except SmfevalError as error:
-        return Alternative(name, failure=str(error))
-    return Alternative(name, float(again["k"].value), again.verdict.label)
-
-
 OFFSETS_MS = tuple(range(-50, 51, 10))
 FEWEST = 3  # scans that a second difference needs
 
@@ -267,30 +247,20 @@ def clock_sweep(
     residuals = found.residuals(options.space, kept)
     good = ~normal.is_singular(residuals.predicted_covariance)
     kept, residuals = kept[good], found.residuals(options.space, kept[good])
-    turn = found.alignment.scale * found.alignment.rotation
-    motion = [so3.rotate_all(turn, each[at]) for each in local_motion(a)]
     counts = counts.at(kept, kept)
 
+    time_s = (a.stamp - a.stamp[0]) / NANOSECONDS
+    velocity = np.gradient(a.position, time_s, axis=0)
+    acceleration = np.gradient(velocity, time_s, axis=0)
+    turn = found.alignment.scale * found.alignment.rotation
+    velocity, acceleration = (so3.rotate_all(turn, each[at]) for each in (velocity, acceleration))
+    fit, position = found.claims[0].fit, found.a.position
     rows = []
     for offset_ms in OFFSETS_MS:
         shift_s = 1e-3 * offset_ms
-        error = found.error - shift_s * motion[0] + 0.5 * shift_s**2 * motion[1]
-        error = refitted(found, error)[kept][:, options.space.columns]
+        error = found.error - shift_s * velocity + 0.5 * shift_s**2 * acceleration
+        if found.alignment.kind != "none":  # the same fit again, to first order
+            error = error - fit.jacobian(position)[:, :3] @ fitted_freedoms(fit, position, error)
+        error = error[kept][:, options.space.columns]
         rows.append(PairClockRow(offset_ms, counts.inflation(replace(residuals, error=error))))
     return tuple(rows)
-
-
-def refitted(found: Difference, error: Floats) -> Floats:
-    """Differences near those of `found`, after the same fit to first order. (n, 3)."""
-    fit, position = found.claims[0].fit, found.a.position
-    if found.alignment.kind == "none":
-        return error
-    step = fitted_freedoms(fit, position, error)
-    return error - fit.jacobian(position)[:, :3] @ step
-
-
-def local_motion(track: GaussianTrack) -> tuple[Floats, Floats]:
-    """Velocity and acceleration of each scan by central differences. (n, 3) each."""
-    time = (track.stamp - track.stamp[0]) / NANOSECONDS
-    velocity = np.gradient(track.position, time, axis=0)
-    return velocity, np.gradient(velocity, time, axis=0)

@@ -218,6 +218,15 @@ def _fitted(values: Nuisance) -> dict[str, Any]:
     }
 
 
+def label_of(low: float, high: float) -> Label:
+    """The label of a factor by its interval alone."""
+    if low > 1:
+        return "overconfident"
+    if high < 1:
+        return "conservative"
+    return "consistent" if low >= 1 / CONSISTENT and high <= CONSISTENT else "cannot tell"
+
+
 def decide(facts: Facts) -> Verdict:
     """The verdict that the facts allow."""
     k = facts.k
