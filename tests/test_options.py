@@ -1,14 +1,23 @@
 """An option is declared once; flags, keys of plans and the checks of `Options` are made from it."""
 
 from dataclasses import dataclass
+from unittest.mock import patch
 
 import pytest
 
-from smfeval.cli.flags import add_options, given_values, parser
+from smfeval.cli.flags import Parser, given, option_flags, verb_flags
 from smfeval.errors import OptionError
 from smfeval.evaluation import Options
 from smfeval.io.options import ReadOptions
-from smfeval.schema import TEXT, WHOLE, option, options_at, options_of, with_values
+from smfeval.schema import (
+    TEXT,
+    WHOLE,
+    option,
+    options_at,
+    options_of,
+    parse_table,
+    with_values,
+)
 from smfeval.studies.plan_file import parse_options
 from smfeval.summarise.number import Intervals
 
@@ -34,14 +43,20 @@ class MoreOptions(Options):
     )
 
 
+def flags() -> Parser:
+    rows = option_flags(options_at(MoreOptions, "score"))
+    return verb_flags("for a test", (), *rows).parser("score")
+
+
 def from_flags(*words: str) -> MoreOptions:
-    flags, options = parser("score", "for a test"), options_at(MoreOptions, "score")
-    add_options(flags, options)
-    return with_values(MoreOptions(), given_values(flags.parse_args(words), options))
+    options = options_at(MoreOptions, "score")
+    values = parse_table(given(flags().parse_args(words), options), options)
+    return with_values(MoreOptions(), values)
 
 
 def from_plan(verb: str = "study", **table: object) -> MoreOptions:
-    return parse_options(table, "p.toml: [options]", verb, made=MoreOptions)[0]
+    with patch("smfeval.studies.plan_file.Options", MoreOptions):
+        return parse_options(table, "p.toml: [options]", verb)[0]
 
 
 def test_an_option_that_is_declared_is_a_flag():
@@ -54,10 +69,8 @@ def test_an_option_that_is_declared_is_a_flag():
 
 
 def test_the_help_of_a_flag_is_that_of_the_option():
-    flags = parser("score", "for a test")
-    add_options(flags, options_at(MoreOptions, "score"))
-    assert "--least-scans N" in flags.format_help()
-    assert "fewer are not scored" in flags.format_help()
+    assert "--least-scans N" in flags().format_help()
+    assert "fewer are not scored" in flags().format_help()
 
 
 def test_an_option_that_is_declared_is_a_key_of_plans():

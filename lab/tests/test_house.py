@@ -52,7 +52,7 @@ def test_every_verb_explains_itself(words, capsys):
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_examples_of_a_verb_are_command_lines_that_it_takes(verb):
-    flags = lab_flags.FLAGS[verb]()
+    flags = lab_flags.FLAGS[verb].parser(f"lab {verb}")
     for example in examples(flags.format_help()):
         assert flags.parse_args(shlex.split(example.partition(verb)[2])) is not None
 

@@ -91,8 +91,8 @@ def _split_names(said: str | list[str]) -> tuple[str, ...]:
 
 EXTENT = Kind(
     'a number of scans or a text such as "10s" or "30m"',
-    any_of(is_whole, is_text),
-    lambda said: parse_extent(str(said)),
+    any_of(is_whole, is_text, lambda said: isinstance(said, Extent)),
+    lambda said: said if isinstance(said, Extent) else parse_extent(str(said)),
 )
 EXTENTS = Kind('a list such as ["10s", "30m"]', list_of(EXTENT.accepts), EXTENT.parse, repeats=True)
 OFFSET = Kind(TIME.words, TIME.accepts, lambda said: "auto" if said == "auto" else seconds(said))

@@ -4,19 +4,24 @@ Options are keywords with the names that the flags have (`gauge="yaw"`, `offset=
 reading among them (`format="kitti"`), with `ref_` before the name where they are for the reference.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from smfeval import evaluation
 from smfeval.align.body import move_to_body
 from smfeval.associate import Pairs
-from smfeval.errors import OptionError
+from smfeval.associate.pairing import nearest_pairs
+from smfeval.errors import OptionError, PairingError
 from smfeval.evaluation import Evaluation, Options
-from smfeval.io import extrinsic_in_bags, is_geodetic, read
+from smfeval.io import extrinsic_in_bags, files_to_read, is_geodetic, read
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.options import ReadOptions
+from smfeval.io.progress import report
 from smfeval.maths import se3
 from smfeval.options import refuse_unused_tolerance
 from smfeval.schema import Option, format_value, options_at, suggest_word, with_values
@@ -27,6 +32,8 @@ if TYPE_CHECKING:
     from smfeval.compare import Comparison
     from smfeval.compare.sweep import Sweep
     from smfeval.studies.result import Study
+    from smfeval.studies.sweep_plan import SweepPlan
+    from smfeval.studies.sweep_points import PointsAndFailures
     from smfeval.why.one_track import Examination
 
 Source = str | Path | AnyTrack  # a track, or what `read` takes
@@ -63,12 +70,58 @@ def evaluate(
         `preset="fast-lio2"`; how to read the reference: `ref_format="euroc"`.
     """
     given = _split(keywords, "score", "evaluate", read_from=(estimate, reference))
-    refuse_unused_tolerance(given.options)
-    options = with_values(_start(options, given, extrinsic), given.options)
-    truth = _track(reference, given.shared | given.reference)
-    belief = read_beside(estimate, truth, given.reading)
-    belief = in_body_of(truth, belief, (estimate, reference), extrinsic=options.extrinsic)
+    options = _options(options, given, extrinsic)
+    truth, (belief,) = _read_against([estimate], reference, given, options)
     return evaluation.evaluate(belief, truth, options=options, pairs=pairs)
+
+
+def evaluate_all(
+    estimates: Sequence[Source],
+    reference: Source,
+    *,
+    common: bool = False,
+    calibration: str | Path | None = None,
+    telemetry: str | Path | None = None,
+    extrinsic: Extrinsic | None = None,
+    options: Options | None = None,
+    **keywords: Any,
+) -> list[Evaluation]:
+    """Score estimates against one reference, each as `evaluate` does.
+
+    Parameters
+    ----------
+    estimates, reference, extrinsic, options, **keywords
+        As of `evaluate`.
+    common
+        Score all of them on the scans whose reference pose is matched by every estimate.
+    calibration, telemetry
+        The file of a correction of covariances, and the table whose columns it follows.
+    """
+    given = _split(keywords, "score", "evaluate_all", read_from=(*estimates, reference))
+    options = _options(options, given, extrinsic)
+    correct = None if calibration is None else (calibration, telemetry)
+    truth, beliefs = _read_against(estimates, reference, given, options, correct)
+    if not common:
+        return [evaluation.evaluate(each, truth, options=options) for each in beliefs]
+
+    pairs = [nearest_pairs(each, truth, options) for each in beliefs]
+    shared = reduce(np.intersect1d, [each.reference for each in pairs])
+    if len(shared) == 0:
+        raise PairingError("no reference pose is matched by all estimates")
+    evaluations = []
+    for belief, own in zip(beliefs, pairs, strict=True):
+        kept = np.isin(own.reference, shared)
+        note = f"{len(own) - int(kept.sum())} matched scans left out: not common to all estimates"
+        fewer = replace(
+            own,
+            estimate=own.estimate[kept],
+            reference=own.reference[kept],
+            gap_s=own.gap_s[kept],
+        )
+        evaluations.append(
+            evaluation.evaluate(belief, truth, options=options, pairs=fewer, notes=(note,))
+        )
+    return evaluations
 
 
 def pair(
@@ -99,13 +152,13 @@ def pair(
     if len(tracks) < 2:
         raise OptionError("a pair needs two tracks")
     given = _split(keywords, "pair", "pair", read_from=(*tracks, reference))
-    chosen = with_values(_start(options, given, None), given.options)
-    limit = {name: given.shared[name] for name in ("limit",) if name in given.shared}
-    truth = None if reference is None else _track(reference, limit | given.reference)
-    beliefs = [_track(each, given.reading) for each in tracks]
+    options = _options(options, given, None)
     poses = [_pose(each) for each in extrinsics or [None] * len(tracks)]
+    truth = None if reference is None else _track(reference, given.reference)
+    beliefs = [_track(each, given.reading) for each in tracks]
     body = None if truth is None else truth.about.body
-    return compare_all(in_one_body(beliefs, poses, body=body), options=chosen, reference=truth)
+    beliefs = in_one_body(beliefs, poses, body=body)
+    return compare_all(beliefs, options=options, reference=truth, told=report)
 
 
 def calibrate(
@@ -117,6 +170,7 @@ def calibrate(
     follow: Sequence[str] = (),
     force_one: bool = False,
     conformal: float | None = None,
+    estimator: str | None = None,
     extrinsic: Extrinsic | None = None,
     options: Options | None = None,
     **keywords: Any,
@@ -137,6 +191,8 @@ def calibrate(
         Learn from one track, on parts of it in time if there is no other.
     conformal
         Also find regions that hold on this share of new tracks.
+    estimator
+        Whose tracks these are, where files do not say.
     extrinsic
         Pose of the references' body in the estimates'.
     options
@@ -145,19 +201,30 @@ def calibrate(
         Options of `smfeval score` by the names of their flags, and how to read tracks.
     """
     from smfeval import calibration  # noqa: PLC0415  only where asked for
-    from smfeval.io.corrections import read_telemetry_columns  # noqa: PLC0415
+    from smfeval.io.corrections import read_telemetry_columns, with_version  # noqa: PLC0415
 
     sources = [*train, *on]
     if not all(isinstance(each, tuple | list) and len(each) == 2 for each in sources):
         raise OptionError("tracks are given in pairs: [(estimate, reference), ...]")
     every = [source for pair in sources for source in pair]
     given = _split(keywords, "score", "calibrate", read_from=every)
-    options = with_values(_start(options, given, extrinsic), given.options)
+    options = _options(options, given, extrinsic)
+
+    truths: dict[str, AnyTrack] = {}  # each file is read once
     tracks = []
-    for estimate, reference in sources:
-        truth = _track(reference, given.shared | given.reference)
-        tracks.append((read_beside(estimate, truth, given.reading), truth))
-    return calibration.calibrate(
+    for done, (estimate, reference) in enumerate(sources):
+        report(done, len(sources))
+        if isinstance(reference, Beliefs):
+            truth = reference
+        else:
+            if str(reference) not in truths:
+                truths[str(reference)] = read(reference, **given.reference)
+            truth = truths[str(reference)]
+        belief = read_beside(estimate, truth, given.reading)
+        named = belief if estimator is None else belief.with_about(algorithm=estimator)
+        tracks.append((named, truth))
+
+    found = calibration.calibrate(
         tracks[: len(train)],
         tracks[len(train) :],
         options=options,
@@ -167,6 +234,7 @@ def calibrate(
         force_one=force_one,
         regions=conformal,
     )
+    return replace(found, correction=with_version(found.correction))
 
 
 def study(
@@ -213,20 +281,36 @@ def sweep(plan: str | Path) -> "Sweep":
 
     A plan with a table [lab] runs filters of the lab, which is left to `smfeval sweep`.
     """
-    from smfeval.compare.sweep import sweep_of  # noqa: PLC0415  only where asked for
     from smfeval.studies.sweep_plan import FileRuns, read_sweep  # noqa: PLC0415
-    from smfeval.studies.sweep_points import points_of_files  # noqa: PLC0415
 
     planned = read_sweep(Path(plan))
     if not isinstance(planned.source, FileRuns):
         raise OptionError(f"{plan}: a plan with a table [lab] is run by the command line")
-    points, failures = points_of_files(planned.source)
+    return measure_sweep(planned)
+
+
+def measure_sweep(
+    plan: "SweepPlan",
+    *,
+    points_of_lab: "Callable[..., PointsAndFailures] | None" = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> "Sweep":
+    """Do the runs of a sweep, those of the lab by its own function, and judge each knob."""
+    from smfeval.compare.sweep import sweep_of  # noqa: PLC0415  only where asked for
+    from smfeval.studies.sweep_plan import FileRuns  # noqa: PLC0415
+    from smfeval.studies.sweep_points import points_of_files  # noqa: PLC0415
+
+    if isinstance(plan.source, FileRuns):
+        points, failures = points_of_files(plan.source, progress=progress)
+    else:
+        assert points_of_lab is not None
+        points, failures = points_of_lab(plan.source, plan.options, progress=progress)
     return sweep_of(
         points,
-        name=planned.name,
+        name=plan.name,
         failures=failures,
-        dimension=planned.options.space.dimension,
-        level=planned.options.intervals.level,
+        dimension=plan.options.space.dimension,
+        level=plan.options.intervals.level,
     )
 
 
@@ -248,26 +332,33 @@ def read_beside(source: Source, reference: AnyTrack, reading: Mapping[str, Any])
     return read(source, **options)
 
 
-def in_body_of(
-    reference: AnyTrack,
-    estimate: AnyTrack,
-    sources: Iterable[Source],
-    *,
-    extrinsic: se3.Pose | None,
-) -> AnyTrack:
-    """The estimate about the reference's body, where a bag tells how the two are mounted.
+def _read_against(
+    estimates: Sequence[Source],
+    reference: Source,
+    given: "Keywords",
+    options: Options,
+    correction: tuple[str | Path, str | Path | None] | None = None,
+) -> tuple[AnyTrack, list[AnyTrack]]:
+    """The reference, and the estimates about its body where a bag tells how the two are mounted.
 
     An extrinsic that is given comes first: then nothing is looked for in the sources.
     """
-    if extrinsic is not None:
-        return estimate
-    other = reference.about.body
-    files = [each for each in sources if not isinstance(each, Beliefs)]
-    found = extrinsic_in_bags(estimate.about.body, other, files)
-    if found is None:
-        return estimate
-    mounted, note = found
-    return move_to_body(estimate, mounted, other).with_notes(note)
+    truth = _track(reference, given.reference)
+    beliefs = [read_beside(each, truth, given.reading) for each in estimates]
+    if correction is not None:
+        from smfeval.io.corrections import correct_track  # noqa: PLC0415  only where asked for
+
+        beliefs = [correct_track(each, *correction) for each in beliefs]
+    if options.extrinsic is not None:
+        return truth, beliefs
+
+    for at, (source, belief) in enumerate(zip(estimates, beliefs, strict=True)):
+        files = [each for each in (source, reference) if not isinstance(each, Beliefs)]
+        mounted = extrinsic_in_bags(belief.about.body, truth.about.body, files)
+        if mounted is not None:
+            pose, note = mounted
+            beliefs[at] = move_to_body(belief, pose, truth.about.body).with_notes(note)
+    return truth, beliefs
 
 
 STUDY_FILES = ("cache", "tasks.parquet", "tables.json")  # what an output folder of a study holds
@@ -295,19 +386,26 @@ def write_tables(study: "Study") -> None:
             stream.write(entry.text(study).encode())
 
 
+def files_read(
+    estimates: Iterable[str], references: Iterable[str], *, verb: str = "score", **keywords: Any
+) -> list[Path]:
+    """The files that a verb would open for these sources, with second files beside them."""
+    given = _split(keywords, verb, verb, read_from=("",))
+    return [
+        file
+        for sources, reading in ((estimates, given.reading), (references, given.reference))
+        for source in sources
+        for file in files_to_read(source, **reading)
+    ]
+
+
 @dataclass(frozen=True)
 class Keywords:
     """Keywords of a call, by what they are for."""
 
     options: dict[str, Any]  # of the evaluation, parsed
     reading: dict[str, Any]  # of the estimates
-    reference: dict[str, Any]  # of reading the reference
-
-    @property
-    def shared(self) -> dict[str, Any]:
-        """Of reading, what holds for all files."""
-        names = {each.name for each in options_at(ReadOptions, "options")}
-        return {name: value for name, value in self.reading.items() if name in names}
+    reference: dict[str, Any]  # of reading the reference, with what holds for all files
 
 
 def _split(
@@ -316,21 +414,27 @@ def _split(
     """The keywords of a call, which are named as the flags of a verb are."""
     options = {each.name: each for each in options_at(Options, verb)}
     reading = [each.name for each in options_at(ReadOptions, "read")]
-    about_reference = options_at(ReadOptions, f"reference of {verb}")
-    reference = [f"{REFERENCE}{each.name}" for each in about_reference]
+    of_reference = [each.name for each in options_at(ReadOptions, f"reference of {verb}")]
+    known = [*options, *reading, *(f"{REFERENCE}{name}" for name in of_reference)]
     for name in keywords:
-        if name not in (*options, *reading, *reference):
-            known = suggest_word(name, [*options, *reading, *reference])
-            raise OptionError(f"{call}: the option {name!r} is unknown; {known}")
+        if name not in known:
+            raise OptionError(
+                f"{call}: the option {name!r} is unknown; {suggest_word(name, known)}"
+            )
     _refuse_reading([name for name in keywords if name not in options], read_from)
+
+    shared = [each.name for each in options_at(ReadOptions, "options")]
+    if verb == "pair":  # whose reference is only a check
+        shared = ["limit"]
+    about_reference = {
+        name: keywords[f"{REFERENCE}{name}"]
+        for name in of_reference
+        if f"{REFERENCE}{name}" in keywords
+    }
     return Keywords(
         {name: _parse(options[name], keywords[name]) for name in options if name in keywords},
         {name: keywords[name] for name in reading if name in keywords},
-        {
-            name.removeprefix(REFERENCE): keywords[name]
-            for name in reference
-            if name in keywords and name not in options
-        },
+        {name: keywords[name] for name in shared if name in keywords} | about_reference,
     )
 
 
@@ -352,12 +456,14 @@ def _refuse_reading(names: Iterable[str], sources: Iterable[Source | None]) -> N
         raise OptionError(f"{given[0]} says how to read a file, and no file is read here")
 
 
-def _start(options: Options | None, given: Keywords, extrinsic: Extrinsic | None) -> Options:
-    """Options before the keywords: with the extrinsic, and with singular scans as bad rows."""
+def _options(options: Options | None, given: Keywords, extrinsic: Extrinsic | None) -> Options:
+    """Options with the extrinsic, singular scans treated as bad rows, and then the keywords."""
+    refuse_unused_tolerance(given.options)
     start = options or Options()
     if extrinsic is not None:
         start = replace(start, extrinsic=_pose(extrinsic))
-    return replace(start, singular=given.reading.get("bad_rows", start.singular))
+    start = replace(start, singular=given.reading.get("bad_rows", start.singular))
+    return with_values(start, given.options)
 
 
 def _pose(extrinsic: Extrinsic | None) -> se3.Pose | None:

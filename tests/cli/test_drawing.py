@@ -81,7 +81,7 @@ def test_what_cannot_be_written_is_refused_before_any_work(
     capsys, here, monkeypatch, flags, complaint
 ):
     (here / "taken.html").write_text("")
-    monkeypatch.setattr("smfeval.cli.score.evaluate", None)  # would crash if it were called
+    monkeypatch.setattr("smfeval.cli.score.evaluate_all", None)  # would crash if it were called
     outcome = run(capsys, *SCORE, *flags)
     assert outcome.code == 2
     assert complaint in outcome.err

@@ -413,7 +413,7 @@ def test_a_crash_is_no_verdict(walked, capsys, monkeypatch):
     def crash(*_, **__):
         raise RuntimeError("boom")
 
-    monkeypatch.setattr("smfeval.cli.score.evaluate", crash)
+    monkeypatch.setattr("smfeval.cli.score.evaluate_all", crash)
     outcome = run(capsys, "score", "honest.square", "--ref", "truth.tum")
     assert outcome.code == 3
     assert outcome.err.startswith("smfeval: this is a bug, please report it: RuntimeError: boom")

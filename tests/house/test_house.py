@@ -148,7 +148,7 @@ def _examples(help_text):
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_examples_of_a_verb_are_command_lines_that_it_takes(verb, capsys):
-    flags = FLAGS[verb]()
+    flags = FLAGS[verb].parser(verb)
     for example in _examples(flags.format_help()):
         arguments = shlex.split(example.partition(verb)[2])
         assert flags.parse_args(arguments) is not None

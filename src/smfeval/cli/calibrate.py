@@ -1,60 +1,64 @@
 """`smfeval calibrate TRAIN... --ref REF [--on TEST...]`: what should I publish, then?"""
 
 import argparse
-from dataclasses import replace
+from collections.abc import Iterator
+from contextlib import contextmanager
 from glob import glob
 from pathlib import Path
-from typing import Any
 
 from smfeval import words
-from smfeval.calibration import Calibration, calibrate
-from smfeval.cli.flags import (
-    given_files,
-    given_values,
-    progress,
-    read_options,
-)
+from smfeval.cli.flags import given_files, keywords, read_keywords
 from smfeval.cli.outputs import check_outputs
-from smfeval.cli.verb_flags import CALIBRATE_OPTIONS, REFERENCE_OPTIONS
+from smfeval.cli.progress import progress
 from smfeval.errors import OptionError, SmfevalError
-from smfeval.io import files_to_read, read, write
-from smfeval.io.corrections import (
-    check_correction_name,
-    read_telemetry_columns,
-    with_version,
-    write_correction,
-)
-from smfeval.io.extrinsic import read_extrinsic
-from smfeval.io.options import ReadOptions
-from smfeval.io.progress import report
-from smfeval.options import Options
-from smfeval.schema import options_at, with_values
+from smfeval.io import read, write
+from smfeval.io.corrections import check_correction_name, read_telemetry_columns, write_correction
 from smfeval.show import calibration as show
 from smfeval.show.render import json_text
-from smfeval.track import AnyTrack
+from smfeval.verbs import calibrate, files_read
 
 FORCE_ONE = "it has to be asked for (force_one)"
 
 
 def run(chosen: argparse.Namespace) -> int:
     """Learn a correction and prove it; returns the exit code."""
-    options = _options(chosen)
-    chosen.train, chosen.on = expand_patterns(chosen.train), expand_patterns(chosen.on)
-    references = fill_in(chosen.ref, [*chosen.train, *chosen.on], "--ref")
-    tables = fill_in(chosen.telemetry, [*chosen.train, *chosen.on], "--telemetry")
-    _refuse_shared(chosen)
-    corrected = _corrected_files(chosen)
+    if chosen.save is not None:
+        check_correction_name(chosen.save)
+    if bool(chosen.telemetry) != bool(chosen.follow):
+        raise OptionError("--telemetry and --follow need each other")
+    train, on = expand_patterns(chosen.train), expand_patterns(chosen.on)
+    estimates, given = [*train, *on], keywords(chosen)
+    references = fill_in(chosen.ref, estimates, "--ref")
+    tables = fill_in(chosen.telemetry, estimates, "--telemetry")
+    _refuse_shared(estimates)
+    corrected = _corrected_files(chosen.write, on or train)
+    inputs = [*files_read(estimates, references, **given), *map(Path, tables)]
+    inputs += given_files(chosen.extrinsic)
     outputs = [*([chosen.save] if chosen.save else []), *corrected]
-    check_outputs(outputs, inputs=_inputs(chosen, references, tables), force=chosen.force)
+    check_outputs(outputs, inputs=inputs, force=chosen.force)
 
-    with progress("calibrating"):
-        pairs = list(_read_pairs(chosen, references))
-        telemetry = [read_telemetry_columns(table) for table in tables]
-        result = _calibrate(pairs, telemetry, options, chosen)
-    result = replace(result, correction=with_version(result.correction))
+    sources = list(zip(estimates, references, strict=True))
+    with progress("calibrating"), _naming_the_flag():
+        result = calibrate(
+            sources[: len(train)],
+            sources[len(train) :],
+            model=chosen.model,
+            telemetry=tables,
+            follow=[name.strip() for name in chosen.follow.split(",") if name.strip()],
+            force_one=chosen.force_one,
+            conformal=chosen.conformal,
+            estimator=chosen.estimator,
+            extrinsic=chosen.extrinsic,
+            **given,
+        )
     if chosen.save is not None:
         write_correction(result.correction, chosen.save)
-    _write_tracks(result, pairs, telemetry, corrected)
+    for at, file in enumerate(corrected, start=len(estimates) - len(corrected)):
+        track = read(estimates[at], **read_keywords(chosen))
+        if chosen.estimator is not None:
+            track = track.with_about(algorithm=chosen.estimator)
+        table = read_telemetry_columns(tables[at]) if tables else None
+        write(result.correction.apply(track, table), file)
 
     if chosen.json:
         print(json_text(result.to_dict()), end="")
@@ -65,14 +69,16 @@ def run(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def _options(chosen: argparse.Namespace) -> Options:
-    if chosen.save is not None:
-        check_correction_name(chosen.save)
-    if bool(chosen.telemetry) != bool(chosen.follow):
-        raise OptionError("--telemetry and --follow need each other")
-    extrinsic = None if chosen.extrinsic is None else read_extrinsic(chosen.extrinsic)
-    start = Options(extrinsic=extrinsic, singular=chosen.bad_rows or "refuse")
-    return with_values(start, given_values(chosen, CALIBRATE_OPTIONS))
+@contextmanager
+def _naming_the_flag() -> Iterator[None]:
+    """Within the block, the refusal to learn from one track names the flag that allows it."""
+    try:
+        yield
+    except SmfevalError as error:
+        error.args = tuple(
+            str(part).replace(FORCE_ONE, "--force-one does it all the same") for part in error.args
+        )
+        raise
 
 
 def expand_patterns(sources: list[str]) -> list[str]:
@@ -109,89 +115,21 @@ def fill_in(patterns: list[str], estimates: list[str], flag: str) -> list[str]:
     return patterns
 
 
-def _refuse_shared(chosen: argparse.Namespace) -> None:
+def _refuse_shared(estimates: list[str]) -> None:
     """Raise on a track that is named twice: it would be learnt from and proven on."""
     seen: set[Path] = set()
-    for source in (*chosen.train, *chosen.on):
+    for source in estimates:
         real = Path(source).resolve()
         if real in seen:
             raise OptionError(f"{source}: the track is named twice; a proof needs another track")
         seen.add(real)
 
 
-def _corrected_files(chosen: argparse.Namespace) -> list[Path]:
-    """Where corrected tracks go: those of --on, else all."""
-    if chosen.write is None:
+def _corrected_files(folder: Path | None, estimates: list[str]) -> list[Path]:
+    """Where corrected tracks go."""
+    if folder is None:
         return []
-    if not chosen.write.is_dir():
-        raise OptionError(f"{chosen.write}: there is no such folder")
-    sources = chosen.on or chosen.train
-    short = [name.replace("/", "_") for name in words.names(sources)]
-    return [chosen.write / f"{words.stem(name)}.square" for name in short]
-
-
-def _inputs(chosen: argparse.Namespace, references: list[str], tables: list[str]) -> list[Path]:
-    options = read_options(chosen)
-    estimates = [*chosen.train, *chosen.on]
-    tracks = [file for source in estimates for file in files_to_read(source, **options)]
-    truth = [file for source in references for file in files_to_read(source)]
-    return [*tracks, *truth, *map(Path, tables), *given_files(chosen.extrinsic)]
-
-
-def _read_pairs(
-    chosen: argparse.Namespace, references: list[str]
-) -> "list[tuple[AnyTrack, AnyTrack]]":
-    """Every estimate with its reference; each reference is read once."""
-    shared = given_values(chosen, options_at(ReadOptions, "options"))
-    how = given_values(chosen, REFERENCE_OPTIONS, prefix="ref-") | shared
-    known: dict[str, AnyTrack] = {}
-    pairs = []
-    estimates = [*chosen.train, *chosen.on]
-    for done, (source, name) in enumerate(zip(estimates, references, strict=True)):
-        report(done, len(estimates))
-        if name not in known:
-            known[name] = read(name, **how)
-        estimate = read(source, **read_options(chosen))
-        if chosen.estimator is not None:
-            estimate = estimate.with_about(algorithm=chosen.estimator)
-        pairs.append((estimate, known[name]))
-    return pairs
-
-
-def _calibrate(
-    pairs: list[tuple[AnyTrack, AnyTrack]],
-    telemetry: list[Any],
-    options: Options,
-    chosen: argparse.Namespace,
-) -> Calibration:
-    columns = tuple(name.strip() for name in chosen.follow.split(",") if name.strip())
-    count = len(chosen.train)
-    try:
-        return calibrate(
-            pairs[:count],
-            pairs[count:],
-            options=options,
-            model=chosen.model,
-            telemetry=telemetry,
-            columns=columns,
-            force_one=chosen.force_one,
-            regions=chosen.conformal,
-        )
-    except SmfevalError as error:
-        error.args = tuple(
-            str(part).replace(FORCE_ONE, "--force-one does it all the same") for part in error.args
-        )
-        raise
-
-
-def _write_tracks(
-    result: Calibration,
-    pairs: list[tuple[AnyTrack, AnyTrack]],
-    telemetry: list[Any],
-    files: list[Path],
-) -> None:
-    """The corrected tracks: the last of all that were read."""
-    first = len(pairs) - len(files)
-    for at, file in enumerate(files, start=first):
-        table = telemetry[at] if telemetry else None
-        write(result.correction.apply(pairs[at][0], table), file)
+    if not folder.is_dir():
+        raise OptionError(f"{folder}: there is no such folder")
+    short = [name.replace("/", "_") for name in words.names(estimates)]
+    return [folder / f"{words.stem(name)}.square" for name in short]

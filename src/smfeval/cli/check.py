@@ -5,27 +5,21 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from smfeval.cli.drawing import (
-    check_figure_flags,
-    command_line,
-    draw,
-    write_page,
-)
-from smfeval.cli.flags import (
-    progress,
-    read_options,
-)
+from smfeval.cli.flags import read_keywords
 from smfeval.cli.main import error_sentence
+from smfeval.cli.outputs import check_figure_flags, draw
+from smfeval.cli.progress import progress
 from smfeval.errors import OptionError, SmfevalError
-from smfeval.io import bag_contents, files_to_read, read
+from smfeval.io import bag_contents, files_to_read
 from smfeval.show import check
 from smfeval.show.render import json_text
-from smfeval.why.one_track import Examination, examine
+from smfeval.verbs import examine
+from smfeval.why.one_track import Examination
 
 
 def run(chosen: argparse.Namespace) -> int:
     """Check one file or several; returns the exit code, of several files the worst."""
-    options = read_options(chosen, gauge=True)
+    options = read_keywords(chosen, gauge=True)
     inputs = [file for source in chosen.files for file in files_to_read(source, **options)]
     check_figure_flags(chosen, "track", inputs=inputs)
     if len(chosen.files) > 1:
@@ -39,21 +33,10 @@ def run(chosen: argparse.Namespace) -> int:
     else:
         print(check.text_of(found, verbose=chosen.verbose), end="")
     if isinstance(found, Examination):
-        _draw(found, chosen)
+        draw(chosen, "check", found, drawn=found.track)
     elif chosen.html is not None:
         raise OptionError(f"{chosen.html}: a page shows one track; name a topic of the bag")
     return _strict_exit_code([found]) if chosen.strict else 0
-
-
-def _draw(found: Examination, chosen: argparse.Namespace) -> None:
-    if chosen.html is not None:
-        from smfeval.show.page import check_page  # noqa: PLC0415  only where asked for
-
-        write_page(chosen.html, check_page(found, command=command_line("check", chosen.arguments)))
-    if chosen.plot or chosen.save_plot is not None:
-        from smfeval.show.figures import gallery_of_track  # noqa: PLC0415  slow to import
-
-        draw(chosen, gallery_of_track, found.track)
 
 
 def _look_into(source: str, options: dict[str, Any]) -> "check.Found":
@@ -62,7 +45,7 @@ def _look_into(source: str, options: dict[str, Any]) -> "check.Found":
     if topics is not None:
         return topics
     with progress("reading"):
-        return examine(read(source, **options))
+        return examine(source, **options)
 
 
 def _check_several(chosen: argparse.Namespace, options: dict[str, Any]) -> int:

@@ -2,7 +2,8 @@
 
 import operator
 import re
-from collections.abc import Callable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import isfinite, isnan
 from typing import TYPE_CHECKING
@@ -89,6 +90,14 @@ def parse_condition(text: str, names: tuple[str, ...], *, example: str = "k>2") 
     if match["name"] not in names:
         raise unknown_word("--fail-if:", match["name"], names)
     return Condition(match["name"], match["sign"], limit)
+
+
+def exit_code(violations: Iterable[str | None]) -> int:
+    """Print the conditions that hold; 1 if one does, else 0."""
+    failed = [sentence for sentence in violations if sentence is not None]
+    for sentence in failed:
+        print(f"smfeval: --fail-if: {sentence}", file=sys.stderr)
+    return 1 if failed else 0
 
 
 def _value(evaluation: Evaluation, name: str) -> float | None:

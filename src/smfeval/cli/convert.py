@@ -5,12 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from smfeval.align.body import move_to_body
-from smfeval.cli.flags import (
-    given_files,
-    progress,
-    read_options,
-)
+from smfeval.cli.flags import given_files, read_keywords
 from smfeval.cli.outputs import check_outputs
+from smfeval.cli.progress import progress
 from smfeval.errors import OptionError
 from smfeval.io import files_to_read, files_to_write, is_geodetic, losses, read, write
 from smfeval.io.convention import CONVENTIONS
@@ -30,7 +27,7 @@ BAG_TITLES = {".mcap": "MCAP", ".bag": "ROS 1 bag"}
 def run(chosen: argparse.Namespace) -> int:
     """Convert one track; returns the exit code."""
     target = Path(chosen.target)
-    options, origin = _split_origin(chosen, read_options(chosen, gauge=True))
+    options, origin = _split_origin(chosen, read_keywords(chosen, gauge=True))
     given = given_files(chosen.extrinsic, chosen.calibration, chosen.telemetry)
     inputs = [*files_to_read(chosen.source, **options), *given]
     check_outputs(files_to_write(target, chosen.to), inputs=inputs, force=chosen.force)

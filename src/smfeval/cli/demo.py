@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from smfeval.cli.drawing import check_figure_flags
 from smfeval.cli.main import run_verb
+from smfeval.cli.outputs import check_figure_flags
 from smfeval.errors import OptionError
 from smfeval.io import write
 from smfeval.maths import so3

@@ -1,39 +1,40 @@
 """`smfeval explain BELIEF --telemetry FILE [--ref REF]`: where a precision comes from."""
 
 import argparse
-from typing import Any
 
-from smfeval.cli.flags import (
-    given_values,
-    progress,
-    read_options,
-)
-from smfeval.cli.verb_flags import PAIRING_OPTIONS, REFERENCE_OPTIONS
+from smfeval.cli.flags import keywords, read_keywords
+from smfeval.cli.progress import progress
 from smfeval.errors import OptionError
-from smfeval.evaluation import Evaluation, Options, evaluate
-from smfeval.explain.scans import VOXEL_M, ScanGeometry
+from smfeval.evaluation import Evaluation, Options
+from smfeval.explain.scans import VOXEL_M, ScanGeometry, scan_geometry, scan_normals
 from smfeval.explain.telemetry import update_log
 from smfeval.explain.updates import Explanation, explain_updates
 from smfeval.io import read, split_source
-from smfeval.io.extrinsic import read_extrinsic
-from smfeval.io.options import ReadOptions
-from smfeval.options import refuse_unused_tolerance
-from smfeval.schema import options_at, with_values
 from smfeval.show.explain import Explained, document, last_line, text
 from smfeval.show.render import json_text
 from smfeval.track import AnyTrack
+from smfeval.verbs import evaluate
 
 
 def run(chosen: argparse.Namespace) -> int:
     """Explain the updates behind one belief; returns the exit code."""
-    options = _options(chosen)
+    _refuse_ignored(chosen)
     with progress("explaining"):
-        belief = read(chosen.belief, **read_options(chosen))
-        evaluation = _evaluation(chosen, belief, options)
+        evaluation = None
+        if chosen.ref is not None:
+            evaluation = evaluate(
+                chosen.belief,
+                chosen.ref,
+                extrinsic=chosen.extrinsic,
+                options=Options(rules=()),
+                **keywords(chosen),
+            )
+            belief = evaluation.estimate
+        else:
+            belief = read(chosen.belief, **read_keywords(chosen))
         explanation, notes = _explanation(chosen, belief, evaluation)
-        found = Explained(
-            chosen.belief, evaluation, explanation, _scans(chosen, evaluation), tuple(notes)
-        )
+        scans = _scans(chosen, evaluation)
+    found = Explained(chosen.belief, evaluation, explanation, scans, tuple(notes))
 
     if chosen.json:
         print(json_text(document(found)), end="")
@@ -44,35 +45,17 @@ def run(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def _options(chosen: argparse.Namespace) -> Options:
-    """How to pair and align; complains about flags that would be ignored."""
+def _refuse_ignored(chosen: argparse.Namespace) -> None:
+    """Raise on flags that would be ignored."""
     if chosen.telemetry is None and chosen.scans is None:
         raise OptionError("name what the filter logged, --telemetry FILE, or --scans BAG, or both")
     if chosen.telemetry_offset is not None and chosen.telemetry is None:
         raise OptionError("--telemetry-offset means nothing without --telemetry")
     if chosen.voxel is not None and chosen.scans is None:
         raise OptionError("--voxel means nothing without --scans")
-    given = given_values(chosen, PAIRING_OPTIONS)
-    if chosen.ref is None and (given or chosen.extrinsic or _reference_options(chosen)):
+    of_reference = keywords(chosen).keys() - read_keywords(chosen).keys()
+    if chosen.ref is None and (of_reference or chosen.extrinsic):
         raise OptionError("how to pair and align means nothing without --ref")
-    refuse_unused_tolerance(given)
-    extrinsic = None if chosen.extrinsic is None else read_extrinsic(chosen.extrinsic)
-    base = Options(rules=(), extrinsic=extrinsic, singular=chosen.bad_rows or "refuse")
-    return with_values(base, given)
-
-
-def _reference_options(chosen: argparse.Namespace) -> dict[str, Any]:
-    return given_values(chosen, REFERENCE_OPTIONS, prefix="ref-")
-
-
-def _evaluation(
-    chosen: argparse.Namespace, belief: AnyTrack, options: Options
-) -> Evaluation | None:
-    if chosen.ref is None:
-        return None
-    shared = given_values(chosen, options_at(ReadOptions, "options"))
-    reference = read(chosen.ref, **_reference_options(chosen) | shared)
-    return evaluate(belief, reference, options=options)
 
 
 def _explanation(
@@ -90,7 +73,6 @@ def _explanation(
 def _scans(chosen: argparse.Namespace, evaluation: Evaluation | None) -> ScanGeometry | None:
     if chosen.scans is None:
         return None
-    from smfeval.explain.scans import scan_geometry, scan_normals  # noqa: PLC0415  scipy.spatial
     from smfeval.io.ros.clouds import read_clouds  # noqa: PLC0415  rosbags is slow to import
 
     path, topic = split_source(chosen.scans)

@@ -1,24 +1,20 @@
-"""Flags: made from the options that `Options` and `ReadOptions` declare; those of every verb."""
+"""How flags are made and read: rows of a verb's table, and the options that dataclasses declare."""
 
 import argparse
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 from smfeval.errors import OptionError
 from smfeval.io.options import ReadOptions
-from smfeval.io.progress import listening
 from smfeval.io.source import STANDARD_INPUT, exists
-from smfeval.schema import Option, options_at, suggest_word
+from smfeval.options import Options
+from smfeval.schema import Kind, Option, options_at, suggest_word
 
 FLAG = re.compile(r"--[a-z-]+")
 FLAG_WITH_VALUE = re.compile(r"--[a-z-]+=")
-# Each flag is tried on a formatter, and only that of the help need know how wide the terminal is.
-TRIAL = partial(argparse.HelpFormatter, width=80)
 NEGATIVE = re.compile(r"-\.?[0-9]")  # how a value below zero begins; no flag does
 
 
@@ -44,33 +40,6 @@ class Parser(argparse.ArgumentParser):
         chosen.arguments = words
         return chosen
 
-    def _near_flag(self, unknown: list[str]) -> str:
-        """The flag that may be meant by the first unknown one, if any is near."""
-        from difflib import get_close_matches  # noqa: PLC0415  only where something is wrong
-
-        wrong = next((word.partition("=")[0] for word in unknown if word.startswith("--")), "")
-        known = [name for action in self._actions for name in action.option_strings]
-        near = get_close_matches(wrong, known, n=1)
-        return f"; {near[0]!r} may be meant" if near else ""
-
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Raise on a value that is none of the choices, with the nearest of them."""
-        if action.choices is not None and value not in action.choices:
-            near = suggest_word(str(value), map(str, action.choices))
-            raise argparse.ArgumentError(action, f"invalid choice: {value!r}; {near}")
-
-    def format_help(self) -> str:
-        """The help: what the verb does, its examples, and then all flags."""
-        examples = "".join(f"  {line}\n" for line in self.examples)
-        start = f"{self.description}\n\n{examples}\n" if examples else ""
-        if self.formatter_class is TRIAL:
-            self.formatter_class = argparse.HelpFormatter
-        kept, self.description = self.description, None if examples else self.description
-        try:
-            return start + super().format_help()
-        finally:
-            self.description = kept
-
     def _refuse_empty(self, words: list[str]) -> None:
         """Raise on an empty value: a variable that is not set would switch a flag off."""
         for before, word in zip(["", *words], words, strict=False):
@@ -80,18 +49,40 @@ class Parser(argparse.ArgumentParser):
             if not value.strip():
                 self.error(f"{flag}: the value is empty" if flag else "an argument is empty")
 
-    def print_help(self, file: Any = None) -> None:
-        """Print the help, and hear if it cannot be printed."""
-        print(self.format_help(), end="", file=file)
+    def _near_flag(self, unknown: list[str]) -> str:
+        """The flag that may be meant by the first unknown one, if any is near."""
+        from difflib import get_close_matches  # noqa: PLC0415  only where something is wrong
+
+        wrong = next((word.partition("=")[0] for word in unknown if word.startswith("--")), "")
+        near = get_close_matches(wrong, self._option_string_actions, n=1)
+        return f"; {near[0]!r} may be meant" if near else ""
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Raise on a value that is none of the choices, with the nearest of them."""
+        if action.choices is not None and value not in action.choices:
+            near = suggest_word(str(value), map(str, action.choices))
+            raise argparse.ArgumentError(action, f"invalid choice: {value!r}; {near}")
 
     def error(self, message: str) -> Any:
         """Raise instead of printing the whole usage; a flag that is missing may be misspelt."""
-        known = {name for action in self._actions for name in action.option_strings}
         flags = (word.partition("=")[0] for word in self._words if word.startswith("--"))
-        wrong = [flag for flag in flags if flag not in known]
+        wrong = [flag for flag in flags if flag not in self._option_string_actions]
         if wrong and "required" in message:
             message += f"; {wrong[0]} is unknown{self._near_flag(wrong)}"
         raise OptionError(f"{message}; see {self.prog} --help")
+
+    def format_help(self) -> str:
+        """The help: what the verb does, its examples, and then all flags."""
+        words, self.description = self.description, None
+        try:
+            examples = "".join(f"  {line}\n" for line in self.examples)
+            return f"{words}\n\n{examples}\n{super().format_help()}"
+        finally:
+            self.description = words
+
+    def print_help(self, file: Any = None) -> None:
+        """Print the help, and hear if it cannot be printed."""
+        print(self.format_help(), end="", file=file)
 
 
 def join_negative_values(words: Iterable[str]) -> list[str]:
@@ -105,105 +96,129 @@ def join_negative_values(words: Iterable[str]) -> list[str]:
     return out
 
 
-def parser(verb: str, words: str, *examples: str) -> Parser:
-    """The parser of a verb, with examples of what stands after its name."""
-    made = Parser(
-        prog=f"smfeval {verb}", description=words, allow_abbrev=False, formatter_class=TRIAL
-    )
-    made.examples = tuple(f"smfeval {verb} {example}".rstrip() for example in examples)
-    return made
+class Flag(NamedTuple):
+    """A flag or an argument of a verb: its names, and what `add_argument` takes beside them."""
+
+    names: tuple[str, ...]
+    more: dict[str, Any]
 
 
-def add_output_flags(flags: argparse.ArgumentParser) -> None:
-    """--json, -q and -v, which every verb has."""
-    flags.add_argument("--json", action="store_true", help="one JSON document instead of text")
-    flags.add_argument("-q", "--quiet", action="store_true", help="only what is concluded")
-    flags.add_argument("-v", "--verbose", action="store_true", help="more detail")
+Rows = tuple[Flag | str, ...]  # a text is the title of the group that the next flags are in
 
 
-class FlagAdder(Protocol):
-    """A parser, or a group of its flags."""
-
-    def add_argument(self, *names: str, **more: Any) -> argparse.Action:
-        """Add a flag."""
+def flag(names: str, metavar: Any, help: str | None, **more: Any) -> Flag:
+    """A flag with a value, or an argument."""
+    return Flag(tuple(names.split()), {"metavar": metavar, "help": help, **more})
 
 
-def add_options(flags: FlagAdder, options: Iterable[Option], *, prefix: str = "") -> None:
-    """A flag for each option; who does not give it has None in the namespace."""
-    for each in options:
-        name = f"{prefix}{each.flag or each.name}".replace("_", "-")
-        given: dict[str, Any] = {"dest": f"{prefix}{each.name}".replace("-", "_"), "default": None}
-        if each.kind.switch:
-            given |= {"action": "store_true"}
-        else:
-            given |= {"type": _flag_type(each), "metavar": each.metavar}
-            given |= {"choices": each.choices} if each.choices else {}
-            given |= {"action": "append"} if each.kind.repeats else {}
-        flags.add_argument(f"--{name}", help=each.help or None, **given)
+def choice(names: str, choices: Collection[str], help: str, default: str | None = None) -> Flag:
+    """A flag whose value is one of some words."""
+    return flag(names, None, help, choices=choices, default=default)
 
 
-def given_values(
-    chosen: argparse.Namespace, options: Iterable[Option], *, prefix: str = ""
-) -> dict[str, Any]:
-    """The values of the options that the user gave, by their names."""
-    dests = ((each, f"{prefix}{each.name}".replace("-", "_")) for each in options)
-    given = ((each, getattr(chosen, dest, None)) for each, dest in dests)
-    return {each.name: _value(each, said) for each, said in given if said is not None}
+def file(names: str, metavar: Any, help: str, **more: Any) -> Flag:
+    """A flag whose value is a path."""
+    return flag(names, metavar, help, type=Path, **more)
 
 
-def _value(each: Option, said: Any) -> Any:
-    """The value of a flag whose text is parsed already."""
-    if each.kind.switch:
-        return each.parse(said)
-    return tuple(said) if each.kind.repeats else each.mean(said)
+def switch(names: str, help: str, **more: Any) -> Flag:
+    """A flag without a value."""
+    return Flag(tuple(names.split()), {"action": "store_true", "help": help, **more})
 
 
-def _flag_type(each: Option) -> Callable[[str], Any]:
+def repeated(names: str, metavar: str, help: str) -> Flag:
+    """A flag that may be given several times."""
+    return flag(names, metavar, help, action="append", default=[])
+
+
+def kind_type(kind: Kind) -> Callable[[str], Any]:
     """The parser of a text, whose refusals are those of a flag."""
-    if isinstance(each.kind.parse, type):
-        return each.kind.parse  # argparse words what float and int refuse
+    if isinstance(kind.parse, type):
+        return kind.parse  # argparse words what float and int refuse
 
     def parse(text: str) -> Any:
         try:
-            return each.kind.parse(text)
+            return kind.parse(text)
         except OptionError as error:
             raise argparse.ArgumentTypeError(str(error)) from error
 
     return parse
 
 
-def add_read_flags(flags: argparse.ArgumentParser, *, gauge: bool = False) -> None:
-    """How a source is read; `gauge`: also what a track is to say of its own gauge."""
-    add_options(flags.add_argument_group("reading"), options_at(ReadOptions, "read"))
-    if gauge:
-        add_options(flags, options_at(ReadOptions, "declare"))
+def option_flags(options: Iterable[Option], *, prefix: str = "") -> tuple[Flag, ...]:
+    """A flag for each option; who does not give it has None in the namespace."""
+    flags = []
+    for each in options:
+        more: dict[str, Any] = {"dest": f"{prefix}{each.name}", "default": None}
+        if each.kind.switch:
+            more |= {"action": "store_true"}
+        else:
+            more |= {"type": kind_type(each.kind), "metavar": each.metavar}
+            more |= {"choices": each.choices} if each.choices else {}
+            more |= {"action": "append"} if each.kind.repeats else {}
+        name = f"--{prefix}{each.flag or each.name}".replace("_", "-")
+        flags.append(Flag((name,), {"help": each.help or None, **more}))
+    return tuple(flags)
 
 
-def read_options(chosen: argparse.Namespace, *, gauge: bool = False) -> dict[str, Any]:
-    """The keyword arguments for `read` that the user gave."""
-    places = ("read", "declare") if gauge else ("read",)
-    return {
-        name: value
-        for place in places
-        for name, value in given_values(chosen, options_at(ReadOptions, place)).items()
-    }
+OUTPUT: Rows = (
+    "",
+    switch("--json", "one JSON document instead of text"),
+    switch("-q --quiet", "only what is concluded"),
+    switch("-v --verbose", "more detail"),
+)
+READING: Rows = ("reading", *option_flags(options_at(ReadOptions, "read")))
+
+
+class VerbFlags(NamedTuple):
+    """What a verb does, examples of what stands after its name, and its flags."""
+
+    words: str
+    examples: tuple[str, ...]
+    rows: Rows
+
+    def parser(self, verb: str) -> Parser:
+        """The parser of these flags."""
+        made = Parser(prog=f"smfeval {verb}", description=self.words, allow_abbrev=False)
+        made.examples = tuple(f"smfeval {verb} {example}".rstrip() for example in self.examples)
+        add = made.add_argument
+        for row in self.rows:
+            if isinstance(row, str):
+                add = (made.add_argument_group(row) if row else made).add_argument
+            else:
+                add(*row.names, **row.more)
+        return made
+
+
+def verb_flags(words: str, examples: tuple[str, ...], *rows: Flag | str) -> VerbFlags:
+    """The flags of a verb, written one below the other."""
+    return VerbFlags(words, examples, rows)
+
+
+def given(
+    chosen: argparse.Namespace, options: Iterable[Option], *, prefix: str = ""
+) -> dict[str, Any]:
+    """What the user gave of these options, by their names, as a plan would have it."""
+    values = {each.name: getattr(chosen, f"{prefix}{each.name}", None) for each in options}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def read_keywords(chosen: argparse.Namespace, *, gauge: bool = False) -> dict[str, Any]:
+    """What the user gave of how to read; `gauge`: also what a track is to say of its own."""
+    declared = options_at(ReadOptions, "declare") if gauge else ()
+    return given(chosen, (*options_at(ReadOptions, "read"), *declared))
+
+
+def keywords(chosen: argparse.Namespace, verb: str = "score") -> dict[str, Any]:
+    """What the user gave of the options of a verb, as its function in `verbs` takes it."""
+    reference = given(chosen, options_at(ReadOptions, f"reference of {verb}"), prefix="ref_")
+    return (
+        given(chosen, options_at(Options, verb))
+        | read_keywords(chosen)
+        | {f"ref_{name}": value for name, value in reference.items()}
+    )
 
 
 def given_files(*values: str | None) -> list[Path]:
     """Those of the values of flags that name a file, which others of them give in numbers."""
     return [Path(value) for value in values if value is not None and exists(Path(value))]
-
-
-@contextmanager
-def progress(title: str) -> Iterator[None]:
-    """A bar on a terminal, and nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console  # noqa: PLC0415  only on a terminal
-    from rich.progress import Progress  # noqa: PLC0415
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(title)
-        with listening(lambda done, total: bar.update(task, completed=done, total=total)):
-            yield

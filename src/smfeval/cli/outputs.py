@@ -1,13 +1,41 @@
-"""Files that a command writes: one gate for all of them, passed before any work is done."""
+"""Files that a command writes: one gate for all of them, passed before any work is done.
 
+Then the files that several verbs have: figures and page (`--plot`, `--save-plot`, `--html`), and
+what continuous integration shows (`--junit`, `--badge`).
+"""
+
+import argparse
+import re
+import shlex
 import stat
-from collections.abc import Iterable
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from glob import escape
+from importlib import import_module
 from os.path import realpath
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from smfeval.errors import OptionError
+from smfeval.io.atomic import writing
+
+if TYPE_CHECKING:
+    from smfeval.show.ci import Case
+    from smfeval.show.figures.gallery import Gallery
 
 Identity = tuple[int, int] | str  # device and inode, or where a file that is not there would be
+
+FIGURE_SUFFIXES = (".pdf", ".png", ".svg")
+NO_WINDOWS = ("agg", "pdf", "svg", "ps", "cairo", "template")  # backends of matplotlib
+# What draws the result of a verb: its page in `show.page`, its figures in `show.figures.gallery`.
+# They are slow to import, and only imported where asked for.
+DRAWN = {
+    "score": ("score_page", "gallery_of"),
+    "pair": ("pairs_page", "gallery_of_pairs"),
+    "check": ("check_page", "gallery_of_track"),
+    "study": ("study_page", "gallery_of_study"),
+    "sweep": ("sweep_page", "gallery_of_sweep"),
+}
 
 
 def check_outputs(
@@ -53,3 +81,134 @@ def _identity(path: Path) -> Identity:
     except OSError:
         return realpath(path)
     return found.st_dev, found.st_ino
+
+
+def check_endings(*given: tuple[str, Path | None, str]) -> list[Path]:
+    """The paths of those flags that were given; raises where one does not end as it should."""
+    for flag, path, suffix in given:
+        if path is not None and path.suffix.lower() != suffix:
+            raise OptionError(f"{path}: {flag} writes {suffix} files; end the name so")
+    return [path for _, path, _ in given if path is not None]
+
+
+def check_figure_flags(
+    chosen: argparse.Namespace,
+    *drawn_from: str,
+    inputs: Iterable[str | Path] = (),
+    more: Iterable[Path] = (),
+) -> None:
+    """Complain about the files before any work is done, among them `more` outputs of the verb.
+
+    `drawn_from` names what the verb's figures need, as in `show.figures.table`.
+    """
+    if chosen.save_plot is not None and chosen.save_plot.suffix.lower() not in FIGURE_SUFFIXES:
+        kinds = ", ".join(FIGURE_SUFFIXES)
+        raise OptionError(f"{chosen.save_plot}: figures are written as {kinds}")
+    if chosen.plot:
+        _check_display()
+    if chosen.html is not None and chosen.html.suffix.lower() not in (".html", ".htm"):
+        raise OptionError(f"{chosen.html}: a page is written as .html")
+    chosen.inputs = tuple(inputs)
+    outputs = [*more, *(path for path in (chosen.save_plot, chosen.html) if path is not None)]
+    check_outputs(outputs, inputs=chosen.inputs, force=chosen.force)
+    check_outputs(_figures_there(chosen, drawn_from), force=chosen.force)
+
+
+def _check_display() -> None:
+    """Complain where no window can be opened."""
+    import matplotlib as mpl  # noqa: PLC0415  slow to import
+    from matplotlib import pyplot  # noqa: PLC0415, F401  chooses a backend
+
+    if mpl.get_backend().lower() in NO_WINDOWS:
+        raise OptionError(
+            "--plot: no window can be opened here; --save-plot FILE.pdf writes the figures"
+        )
+
+
+def _figures_there(chosen: argparse.Namespace, drawn_from: tuple[str, ...]) -> list[Path]:
+    """Files that are there and have the name of a figure that the verb would write."""
+    path = chosen.save_plot
+    if path is None or path.suffix.lower() == ".pdf":
+        return []
+    there = sorted(path.parent.glob(f"{escape(path.stem)}_*{escape(path.suffix)}"))
+    if not there:
+        return []
+    from smfeval.show.figures.table import FIGURES  # noqa: PLC0415  matplotlib is slow to import
+
+    names = "|".join(name for name, kind in FIGURES.items() if kind.needs in drawn_from)
+    figure = re.compile(rf"{re.escape(path.stem)}_({names})(_.+)?")
+    return [file for file in there if figure.fullmatch(file.stem)]
+
+
+def draw(
+    chosen: argparse.Namespace, verb: str, result: Any, *, drawn: Any = None, **of_page: Any
+) -> None:
+    """Write the page and the figures of a result, and show them, as the flags say.
+
+    Figures are of `drawn` where they are of a part of the result.
+    """
+    page, gallery_name = DRAWN[verb]
+    if chosen.html is not None:
+        make = getattr(import_module("smfeval.show.page"), page)
+        command = command_line(verb, chosen.arguments)
+        write_page(chosen.html, make(result, command=command, **of_page))
+    if chosen.save_plot is None and not chosen.plot:
+        return
+
+    gallery = getattr(import_module("smfeval.show.figures.gallery"), gallery_name)
+    subject = result if drawn is None else drawn
+    if chosen.save_plot is not None:
+        from smfeval.show.figures import figure_paths, save  # noqa: PLC0415
+
+        figures: Gallery = gallery(subject)
+        targets = figure_paths(figures.figures, chosen.save_plot)
+        check_outputs(targets, inputs=chosen.inputs, force=chosen.force)
+        made = save(figures.figures, chosen.save_plot)
+        _print_notes(figures)
+        print(f"smfeval: figures in {', '.join(map(str, made))}", file=sys.stderr)
+    if chosen.plot:
+        from matplotlib import pyplot  # noqa: PLC0415  slow to import
+
+        _print_notes(gallery(subject, make=pyplot.figure))
+        pyplot.show()
+
+
+def _print_notes(gallery: "Gallery") -> None:
+    """Figures that there are not, and why; and what others leave out."""
+    for name, reason in gallery.refusals.items():
+        print(f"smfeval: no figure {name}: {reason}", file=sys.stderr)
+    for note in gallery.notes:
+        print(f"smfeval: {note}", file=sys.stderr)
+
+
+def command_line(verb: str, arguments: list[str]) -> str:
+    """What the user typed, for the foot of a page."""
+    return shlex.join(["smfeval", *verb.split(), *arguments])
+
+
+def write_page(path: Path, page: str) -> None:
+    """A page to a file that appears whole or not at all."""
+    _write(path, page, f"page in {path}")
+
+
+def integration_files(chosen: argparse.Namespace) -> list[Path]:
+    """The files for continuous integration that were asked for."""
+    return check_endings(("--junit", chosen.junit, ".xml"), ("--badge", chosen.badge, ".svg"))
+
+
+def write_integration(
+    chosen: argparse.Namespace, suite: str, cases: "Sequence[Case]", badge: Callable[[], str]
+) -> None:
+    """Write the files for continuous integration that were asked for."""
+    from smfeval.show.ci import junit  # noqa: PLC0415  only where asked for
+
+    if chosen.junit is not None:
+        _write(chosen.junit, junit(suite, cases), f"{chosen.junit} written")
+    if chosen.badge is not None:
+        _write(chosen.badge, badge(), f"{chosen.badge} written")
+
+
+def _write(path: Path, text: str, note: str) -> None:
+    with writing(path) as stream:
+        stream.write(text.encode())
+    print(f"smfeval: {note}", file=sys.stderr)

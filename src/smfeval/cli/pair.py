@@ -1,87 +1,67 @@
 """`smfeval pair A B [C ...]`: overconfidence without a reference."""
 
 import argparse
-import sys
 from pathlib import Path
-from typing import Any
 
-from smfeval.cli.conditions import Condition, parse_condition
-from smfeval.cli.drawing import check_figure_flags, command_line, draw, write_page
-from smfeval.cli.flags import (
-    given_files,
-    given_values,
-    progress,
-    read_options,
-)
-from smfeval.cli.verb_flags import PAIR_OPTIONS, PAIR_REFERENCE_OPTIONS
-from smfeval.compare import Comparison, Pair, compare_all
-from smfeval.compare.frames import in_one_body
+from smfeval.cli.conditions import Condition, exit_code, parse_condition
+from smfeval.cli.flags import given_files, keywords
+from smfeval.cli.outputs import check_figure_flags, draw
+from smfeval.cli.progress import progress
+from smfeval.compare import Pair
 from smfeval.errors import OptionError
-from smfeval.evaluation import Options
-from smfeval.io import files_to_read, read
-from smfeval.io.extrinsic import read_extrinsic
-from smfeval.io.progress import report
-from smfeval.maths import se3
-from smfeval.schema import with_values
 from smfeval.show import pairs
 from smfeval.show.pairs_json import document
 from smfeval.show.render import json_text
+from smfeval.verbs import files_read, pair
 
 CONDITION_NAMES = ("k_pair", "lower_bound", "nees_median", "matched")
 
 
 def run(chosen: argparse.Namespace) -> int:
     """Compare two or more tracks; returns the exit code."""
-    conditions = [_pair_condition(text) for text in chosen.fail_if]
-    options, extrinsics = _options(chosen), _extrinsics(chosen)
-    check_figure_flags(chosen, "comparison", "pairs", inputs=_inputs(chosen))
-
-    with progress("comparing"):
-        ref_options = _reference_options(chosen)
-        reference = None if chosen.ref is None else read(chosen.ref, **ref_options)
-        tracks = [read(source, **read_options(chosen)) for source in chosen.tracks]
-        body = reference.about.body if reference is not None else None
-        placed = in_one_body(tracks, extrinsics, body=body)
-        comparison = compare_all(placed, options=options, reference=reference, told=report)
-
-    _print(comparison, chosen)
-    _draw(comparison, chosen)
-    return _exit_code(comparison, conditions)
-
-
-def _options(chosen: argparse.Namespace) -> Options:
+    conditions = [
+        parse_condition(text, CONDITION_NAMES, example="k_pair>2") for text in chosen.fail_if
+    ]
     if len(chosen.tracks) < 2:
         raise OptionError("a pair needs two tracks; one was given")
-    given = given_values(chosen, PAIR_OPTIONS)
-    return with_values(Options(singular=chosen.bad_rows or "refuse"), given)
+    extrinsics = _extrinsics(chosen)
+    given, references = keywords(chosen, "pair"), [] if chosen.ref is None else [chosen.ref]
+    inputs = files_read(chosen.tracks, references, verb="pair", **given)
+    inputs += given_files(*extrinsics.values())
+    check_figure_flags(chosen, "comparison", "pairs", inputs=inputs)
+
+    with progress("comparing"):
+        comparison = pair(
+            *chosen.tracks,
+            reference=chosen.ref,
+            extrinsics=[extrinsics.get(track) for track in chosen.tracks],
+            **given,
+        )
+
+    if chosen.json:
+        print(json_text(document(comparison)), end="")
+    elif chosen.quiet:
+        print("\n".join(pairs.last_lines(comparison)))
+    else:
+        print(pairs.text(comparison, verbose=chosen.verbose), end="")
+    draw(chosen, "pair", comparison)
+    return exit_code(
+        condition.violation_by(_value(each, condition), f"{each.a} and {each.b}")
+        for each in comparison.pairs
+        for condition in conditions
+    )
 
 
-def _extrinsics(chosen: argparse.Namespace) -> list[se3.Pose | None]:
-    """One for each track: named for it, or for all, or none."""
-    found: dict[str, se3.Pose] = {}
+def _extrinsics(chosen: argparse.Namespace) -> dict[str, str]:
+    """Track -> where its extrinsic stands, which is named for it or for all tracks."""
+    found: dict[str, str] = {}
     for text in chosen.extrinsic:
-        names, source = _parse_extrinsic(text, chosen.tracks)
-        for name in names:
-            if name in found:
-                raise OptionError(f"--extrinsic: {name} has two")
-            found[name] = read_extrinsic(source)
-    return [found.get(name) for name in chosen.tracks]
-
-
-def _reference_options(chosen: argparse.Namespace) -> dict[str, Any]:
-    """How to read the reference; the limit is that of the tracks."""
-    limit = {} if chosen.limit is None else {"limit": chosen.limit}
-    return given_values(chosen, PAIR_REFERENCE_OPTIONS, prefix="ref-") | limit
-
-
-def _inputs(chosen: argparse.Namespace) -> list[Path]:
-    """The files that are read."""
-    options = read_options(chosen)
-    sources = [file for source in chosen.tracks for file in files_to_read(source, **options)]
-    if chosen.ref is not None:
-        sources += files_to_read(chosen.ref, **_reference_options(chosen))
-    extrinsics = [_parse_extrinsic(text, chosen.tracks)[1] for text in chosen.extrinsic]
-    return [*sources, *given_files(*extrinsics)]
+        tracks, source = _parse_extrinsic(text, chosen.tracks)
+        for track in tracks:
+            if track in found:
+                raise OptionError(f"--extrinsic: {track} has two")
+            found[track] = source
+    return found
 
 
 def _parse_extrinsic(text: str, tracks: list[str]) -> tuple[list[str], str]:
@@ -96,50 +76,15 @@ def _parse_extrinsic(text: str, tracks: list[str]) -> tuple[list[str], str]:
     return meant[:1], source
 
 
-def _pair_condition(text: str) -> Condition:
-    return parse_condition(text, CONDITION_NAMES, example="k_pair>2")
-
-
-def _print(comparison: Comparison, chosen: argparse.Namespace) -> None:
-    if chosen.json:
-        print(json_text(document(comparison)), end="")
-    elif chosen.quiet:
-        print("\n".join(pairs.last_lines(comparison)))
-    else:
-        print(pairs.text(comparison, verbose=chosen.verbose), end="")
-
-
-def _draw(comparison: Comparison, chosen: argparse.Namespace) -> None:
-    if chosen.html is not None:
-        from smfeval.show import page  # noqa: PLC0415  only where asked for
-
-        write_page(
-            chosen.html, page.pairs_page(comparison, command=command_line("pair", chosen.arguments))
-        )
-    if chosen.plot or chosen.save_plot is not None:
-        from smfeval.show.figures import gallery_of_pairs  # noqa: PLC0415  slow to import
-
-        draw(chosen, gallery_of_pairs, comparison)
-
-
-def _exit_code(comparison: Comparison, conditions: list[Condition]) -> int:
-    """Exit code 1 if any condition holds for any pair."""
-    found = (_violation(each, pair) for pair in comparison.pairs for each in conditions)
-    failed = [sentence for sentence in found if sentence is not None]
-    for sentence in failed:
-        print(f"smfeval: --fail-if: {sentence}", file=sys.stderr)
-    return 1 if failed else 0
-
-
-def _violation(condition: Condition, pair: Pair) -> str | None:
-    """A sentence with the value if the condition holds for a pair."""
+def _value(each: Pair, condition: Condition) -> float:
+    """The number of a pair that a condition names."""
     values = {
-        "k_pair": pair.k.value,
-        "lower_bound": pair.lower_bound,
-        "nees_median": pair.nees_median.value,
-        "matched": float(len(pair.pairs)),
+        "k_pair": each.k.value,
+        "lower_bound": each.lower_bound,
+        "nees_median": each.nees_median.value,
+        "matched": float(len(each.pairs)),
     }
     value = values[condition.name]
     if value is None:
-        raise OptionError(f"--fail-if {condition}: {pair.a} and {pair.b} have no lower bound")
-    return condition.violation_by(value, f"{pair.a} and {pair.b}")
+        raise OptionError(f"--fail-if {condition}: {each.a} and {each.b} have no lower bound")
+    return value

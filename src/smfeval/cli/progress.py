@@ -1,4 +1,4 @@
-"""How far a study is: a bar on a terminal, a line a minute elsewhere."""
+"""How far a command is: a bar on a terminal, and of a study a line a minute elsewhere."""
 
 import sys
 from collections import deque
@@ -7,28 +7,66 @@ from contextlib import contextmanager
 from time import monotonic
 
 from smfeval import words
-from smfeval.studies.run import Progress
+from smfeval.io.progress import listening
 
 LINE_EVERY_S = 60.0
 LINES_FOR_RATE = 5  # the rate is that of the last lines: known results come faster than others
 
+Hearer = Callable[[int, int], None]  # hears: done, total
+StudyHearer = Callable[[int, int, int], None]  # hears: done, failed, total
+
 
 @contextmanager
-def study_progress(*, quiet: bool = False) -> Iterator[Progress]:
+def progress_bar(title: str) -> Iterator[Hearer]:
+    """A bar for who reports to it; not on a terminal, nothing is shown."""
+    if not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from rich.console import Console  # noqa: PLC0415  only on a terminal
+    from rich.progress import Progress  # noqa: PLC0415
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def progress(title: str) -> Iterator[None]:
+    """A bar of what is reported by `io.progress` inside the block."""
+    with progress_bar(title) as hearer, listening(hearer):
+        yield
+
+
+@contextmanager
+def study_progress(*, quiet: bool = False) -> Iterator[StudyHearer]:
     """Listen to a study; quiet, nothing is said but on a terminal."""
-    if sys.stderr.isatty():
-        with _bar() as progress:
-            yield progress
-    elif quiet:
-        yield lambda done, failed, total: None
-    else:
-        yield ProgressLines(lambda line: print(f"smfeval: {line}", file=sys.stderr, flush=True))
+    if not sys.stderr.isatty():
+        if quiet:
+            yield lambda done, failed, total: None
+        else:
+            yield ProgressLines(lambda line: print(f"smfeval: {line}", file=sys.stderr, flush=True))
+        return
+    from rich import progress as rich  # noqa: PLC0415  only on a terminal
+    from rich.console import Console  # noqa: PLC0415
+
+    columns = (
+        rich.TextColumn("{task.description}"),
+        rich.BarColumn(),
+        rich.MofNCompleteColumn(),
+        rich.TextColumn("{task.fields[failed]} failed"),
+        rich.TimeRemainingColumn(),
+    )
+    with rich.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("runs", failed=0)
+        yield lambda done, failed, total: bar.update(
+            task, completed=done, total=total, failed=failed
+        )
 
 
 class ProgressLines:
     """A line where a minute has passed since the last, with the time that is left.
 
-    That is the number of runs that are left over the rate of the last five lines.
+    It is the number of runs that are left over the rate of the last five lines.
     """
 
     def __init__(self, say: Callable[[str], None], *, clock: Callable[[], float] = monotonic):
@@ -47,28 +85,3 @@ class ProgressLines:
         left = words.waiting_time((now - before) / (done - had) * rest)
         of = words.count_of(done, total, "run")
         self._say(f"{of} and pairs, {words.count(failed)} failed, about {left} left")
-
-
-@contextmanager
-def _bar() -> Iterator[Progress]:
-    from rich.console import Console  # noqa: PLC0415  only on a terminal
-    from rich.progress import (  # noqa: PLC0415
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[failed]} failed"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("runs", failed=0)
-        yield lambda done, failed, total: bar.update(
-            task, completed=done, total=total, failed=failed
-        )

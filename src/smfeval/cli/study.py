@@ -12,16 +12,22 @@ from smfeval.cli.conditions import (
     Condition,
     check_conditions,
     condition_places,
+    diff_condition,
+    exit_code,
     study_condition,
 )
-from smfeval.cli.drawing import check_figure_flags, command_line, draw, write_page
-from smfeval.cli.integration import integration_files, write_integration
-from smfeval.cli.outputs import check_outputs
+from smfeval.cli.outputs import (
+    check_figure_flags,
+    check_outputs,
+    draw,
+    integration_files,
+    write_integration,
+)
 from smfeval.cli.progress import study_progress
-from smfeval.cli.study_diff import check_diff_flags, run_diff
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.atomic import writing
 from smfeval.io.remote import is_url
+from smfeval.show.render import json_text
 from smfeval.show.study import paper, terminal
 from smfeval.show.study.formats import FORMATS
 from smfeval.show.study.plans import (
@@ -53,6 +59,7 @@ WHOLE_FLAGS = (
     *("scheduler", "list", "fail_if", "format", "json", "plot", "save_plot", "html"),
     *("junit", "badge", "diff"),
 )
+DIFF_FLAGS = ("diff", "fail_if", "format", "json")  # of a comparison of two studies
 
 
 def run(chosen: argparse.Namespace) -> int:
@@ -61,7 +68,7 @@ def run(chosen: argparse.Namespace) -> int:
     if chosen.init is not None:
         return write_draft(chosen)
     if chosen.diff is not None:
-        return run_diff(chosen)
+        return _run_diff(chosen)
     conditions = [study_condition(text) for text in chosen.fail_if]
     _check_written(chosen, "study", "repeats", "ranks", inputs=[chosen.plan])
     plan = _plan(chosen)
@@ -107,7 +114,7 @@ def _conduct(plan: Plan, found: StudyTasks, chosen: argparse.Namespace) -> Study
         _write_paper(done.study, chosen.recipe)
     _check_any_scored(done.study)
     _print(done, chosen)
-    _draw(done.study, chosen)
+    draw(chosen, "study", done.study)
     return done.study
 
 
@@ -147,7 +154,7 @@ def _check_flags(chosen: argparse.Namespace) -> None:
             word = {"plan": chosen.plan, "output": "-o"}.get(name, f"--{name.replace('_', '-')}")
             raise OptionError(f"{word} means nothing {'with' if drafting else 'without'} --init")
     if chosen.diff is not None:
-        check_diff_flags(chosen, RUN_FLAGS)
+        _check_diff_flags(chosen)
         return
     written = (chosen.save_plot, chosen.html, chosen.junit, chosen.badge)
     if chosen.force and not (drafting or any(written)):
@@ -252,19 +259,6 @@ def _print(done: StudyRun, chosen: argparse.Namespace) -> None:
     print(f"smfeval: {summary(done)}", file=sys.stderr)
 
 
-def _draw(study: Study, chosen: argparse.Namespace) -> None:
-    if chosen.html is not None:
-        from smfeval.show import page  # noqa: PLC0415  only where asked for
-
-        write_page(
-            chosen.html, page.study_page(study, command=command_line("study", chosen.arguments))
-        )
-    if chosen.plot or chosen.save_plot is not None:
-        from smfeval.show.figures.gallery import gallery_of_study  # noqa: PLC0415  slow to import
-
-        draw(chosen, gallery_of_study, study)
-
-
 def _exit_code(study: Study, conditions: list[Condition]) -> int:
     """The exit code; a condition that holds counts more than one that could not be looked at."""
     outcome = check_conditions(study, conditions)
@@ -307,3 +301,34 @@ def _unused_file_lines(draft: Draft, *, every: bool) -> list[str]:
         first[reason] if count == 1 else f"{first[reason]} ({count - 1} more like it: -v)"
         for reason, count in Counter(reasons).items()
     ]
+
+
+def _check_diff_flags(chosen: argparse.Namespace) -> None:
+    """Complain about flags that mean nothing between two studies."""
+    for name in (*RUN_FLAGS, "recipe", "force"):
+        if name not in DIFF_FLAGS and getattr(chosen, name):
+            word = chosen.plan if name == "plan" else f"--{name.replace('_', '-')}"
+            raise OptionError(f"{word} means nothing with --diff, which reads two finished studies")
+    if chosen.format not in (None, "terminal", "markdown"):
+        raise OptionError(f"--diff is written as terminal, markdown or --json, not {chosen.format}")
+    if chosen.json and chosen.format:
+        raise OptionError("--json and --format name two formats for stdout; one is needed")
+
+
+def _run_diff(chosen: argparse.Namespace) -> int:
+    """Say what moved between two studies; returns the exit code."""
+    from smfeval.show.study import diff as shown  # noqa: PLC0415  only where asked for
+    from smfeval.studies.diff import diff_studies  # noqa: PLC0415
+
+    conditions = [diff_condition(text) for text in chosen.fail_if]
+    found = diff_studies(*chosen.diff)
+    if chosen.json:
+        print(json_text(shown.document(found)), end="")
+    elif chosen.quiet:
+        print(shown.summary(found))
+    else:
+        write = shown.markdown if chosen.format == "markdown" else shown.text
+        print(write(found, verbose=chosen.verbose), end="")
+    return exit_code(
+        each.violation_by(found.count(each.name), "the studies") for each in conditions
+    )

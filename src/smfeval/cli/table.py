@@ -35,6 +35,7 @@ def _print(table: ResultTable, chosen: argparse.Namespace) -> None:
     elif chosen.format == "csv":
         print(results_table.table_frame(table).write_csv(), end="")
     else:
-        rows = cells(table, chosen.columns, verbose=chosen.verbose)
+        names = None if chosen.columns is None else [n.strip() for n in chosen.columns.split(",")]
+        rows = cells(table, names, verbose=chosen.verbose)
         write = results_table.markdown if chosen.format == "markdown" else results_table.text
         print(write(rows), end="")

@@ -36,5 +36,5 @@ def run(arguments: list[str]) -> int:
 
 def parser(verb: str) -> "Parser":
     """The flags of a verb of the lab."""
-    made: Parser = import_module("smfeval_lab.cli.flags").FLAGS[verb]()
+    made: Parser = import_module("smfeval_lab.cli.flags").FLAGS[verb].parser(f"lab {verb}")
     return made

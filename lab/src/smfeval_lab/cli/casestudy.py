@@ -8,8 +8,7 @@ from pathlib import Path
 from time import perf_counter
 
 from smfeval import words
-from smfeval.cli.drawing import command_line, write_page
-from smfeval.cli.outputs import check_outputs
+from smfeval.cli.outputs import check_outputs, command_line, write_page
 from smfeval.errors import OptionError
 from smfeval.io.atomic import writing
 from smfeval.show.render import json_text

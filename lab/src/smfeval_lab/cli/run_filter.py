@@ -7,8 +7,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from time import perf_counter
 
-from smfeval.cli.flags import given_files, progress
+from smfeval.cli.flags import given_files
 from smfeval.cli.outputs import check_outputs
+from smfeval.cli.progress import progress
 from smfeval.errors import OptionError
 from smfeval.io import files_to_write, write
 from smfeval.io.atomic import replacing

@@ -2,7 +2,7 @@
 
 import argparse
 
-from smfeval.cli.flags import progress
+from smfeval.cli.progress import progress
 from smfeval.errors import OptionError
 from smfeval.show.render import json_text
 from smfeval_lab.recording import Recording, refuse_overwrite, write_recording

@@ -14,7 +14,8 @@ from typing import IO, Any
 
 from smfeval import words
 from smfeval.cli.calibrate import fill_in
-from smfeval.cli.flags import progress, read_options
+from smfeval.cli.flags import read_keywords
+from smfeval.cli.progress import progress
 from smfeval.errors import OptionError, SeriesError
 from smfeval.evaluation import Options
 from smfeval.io import read
@@ -154,7 +155,7 @@ def _of_command(chosen: argparse.Namespace, folder: Path) -> Runs:
         run_program([_fill(word, filled) for word in template], chosen.timeout)
         if not target.is_file():
             raise SeriesError(f"{template[0]} wrote no {chosen.output_ending} file to {{output}}")
-        return read(target, **read_options(chosen))
+        return read(target, **read_keywords(chosen))
 
     count = len(chosen.tracks)
     return run_it, tracks[:count], tracks[count:]
