@@ -155,7 +155,7 @@ def _shell_syntax(session: Session, block: Block) -> None:
 def _plan(session: Session, block: Block) -> None:
     """Every TOML block is a plan of a study or a sweep, and is refused where the verb would."""
     from smfeval.studies.plan_file import read_plan  # noqa: PLC0415
-    from smfeval.studies.sweep_plan import read_sweep  # noqa: PLC0415
+    from smfeval.studies.sweep import read_sweep  # noqa: PLC0415
 
     path = session.folder / (block.title or "plan_of_the_page.toml")
     path.write_text(block.body)

@@ -9,7 +9,7 @@ import pytest
 from smfeval.compare.sweep import sweep_of
 from smfeval.errors import OptionError, PairingError
 from smfeval.evaluation import Options
-from smfeval.studies.sweep_plan import LabRuns
+from smfeval.studies.sweep import LabRuns
 from smfeval.summarise.number import Intervals
 from smfeval_lab.filters.run import Run
 from smfeval_lab.sweep import points_of_lab

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from smfeval.compare import Comparison
     from smfeval.compare.sweep import Sweep
     from smfeval.studies.result import Study
-    from smfeval.studies.sweep_plan import SweepPlan
-    from smfeval.studies.sweep_points import PointsAndFailures
+    from smfeval.studies.sweep import PointsAndFailures, SweepPlan
     from smfeval.why.one_track import Examination
 
 Source = str | Path | AnyTrack  # a track, or what `read` takes
@@ -281,10 +280,10 @@ def sweep(plan: str | Path) -> "Sweep":
 
     A plan with a table [lab] runs filters of the lab, which is left to `smfeval sweep`.
     """
-    from smfeval.studies.sweep_plan import FileRuns, read_sweep  # noqa: PLC0415
+    from smfeval.studies.sweep import read_sweep  # noqa: PLC0415  only where asked for
 
     planned = read_sweep(Path(plan))
-    if not isinstance(planned.source, FileRuns):
+    if planned.lab is not None:
         raise OptionError(f"{plan}: a plan with a table [lab] is run by the command line")
     return measure_sweep(planned)
 
@@ -297,14 +296,13 @@ def measure_sweep(
 ) -> "Sweep":
     """Do the runs of a sweep, those of the lab by its own function, and judge each knob."""
     from smfeval.compare.sweep import sweep_of  # noqa: PLC0415  only where asked for
-    from smfeval.studies.sweep_plan import FileRuns  # noqa: PLC0415
-    from smfeval.studies.sweep_points import points_of_files  # noqa: PLC0415
+    from smfeval.studies.sweep import points_of_files  # noqa: PLC0415
 
-    if isinstance(plan.source, FileRuns):
-        points, failures = points_of_files(plan.source, progress=progress)
+    if plan.lab is None:
+        points, failures = points_of_files(plan, progress=progress)
     else:
         assert points_of_lab is not None
-        points, failures = points_of_lab(plan.source, plan.options, progress=progress)
+        points, failures = points_of_lab(plan.lab, plan.options, progress=progress)
     return sweep_of(
         points,
         name=plan.name,

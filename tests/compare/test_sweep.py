@@ -10,14 +10,22 @@ import pytest
 from scipy import stats
 
 from smfeval.compare.across import median_number
-from smfeval.compare.slopes import common_slope, slope_over_tracks, slope_series
+from smfeval.compare.slopes import (
+    Failure,
+    Line,
+    ScanSeries,
+    common_slope,
+    lines_of,
+    point_of,
+    slope_over_tracks,
+    slope_series,
+)
 from smfeval.compare.sweep import (
     earned_error_slope,
     judge_slopes,
     sweep_of,
     unearned_slope,
 )
-from smfeval.compare.sweep_points import Failure, Line, Origin, ScanSeries, lines_of, point_of
 from smfeval.errors import SeriesError
 from smfeval.maths import normal
 from smfeval.summarise.number import Number
@@ -309,7 +317,7 @@ def test_the_assumption_behind_the_interval_is_told():
     assert "taken as dependent and jointly over the settings" in sweep_of(line(0.1)).notes[0]
 
 
-ORIGIN = Origin("ours", "one", (("R", "1"),), "a.square")
+WHO = ("ours", "one", (("R", "1"),))
 NUMBERS = {
     "precision": Number(40.0, "nat"),
     "nees_median": Number(3.0, "1"),
@@ -318,13 +326,14 @@ NUMBERS = {
 
 
 def test_a_run_without_uncertainty_fails_in_words():
-    found = point_of(ORIGIN, {"mae": NUMBERS["mae"]}, scored=9)
+    found = point_of(WHO, {"mae": NUMBERS["mae"]}, source="a.square", scored=9)
     assert isinstance(found, Failure)
     assert found.sentence == "it reports no uncertainty, so it has no precision"
 
 
 @pytest.mark.parametrize("name", ["nees_median", "mae"])
 def test_a_run_without_any_error_has_no_place_on_a_line(name):
-    found = point_of(ORIGIN, NUMBERS | {name: replace(NUMBERS[name], value=0.0)}, scored=9)
+    numbers = NUMBERS | {name: replace(NUMBERS[name], value=0.0)}
+    found = point_of(WHO, numbers, source="a.square", scored=9)
     assert isinstance(found, Failure)
     assert found.sentence == f"its {name} is 0, which has no place on a line"

@@ -19,7 +19,7 @@ from smfeval.io.formats import FORMATS
 from smfeval.io.header import ALLOWED_VALUES, COMMON_KEYS, REQUIRED_KEYS
 from smfeval.io.presets import PRESETS
 from smfeval.studies.plan_file import ESTIMATOR_KEYS, OPTION_KEYS, PLAN_KEYS, TRACK_KEYS
-from smfeval.studies.sweep_plan import KNOB_KEYS, LAB_KEYS, SWEEP_KEYS, SWEPT_ESTIMATOR_KEYS
+from smfeval.studies.sweep import KNOB_KEYS, LAB_KEYS, SWEEP_KEYS, SWEPT_ESTIMATOR_KEYS
 from smfeval.why.causes import DIAGNOSES, ONE_TRACK
 
 DOCS = Path(__file__).parents[2] / "docs"

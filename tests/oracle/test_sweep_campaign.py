@@ -3,8 +3,7 @@
 import pytest
 
 from smfeval.compare.sweep import sweep_of
-from smfeval.studies.sweep_plan import read_sweep
-from smfeval.studies.sweep_points import points_of_files
+from smfeval.studies.sweep import points_of_files, read_sweep
 
 PLAN = """
 [options]
@@ -68,7 +67,7 @@ def swept(shared_data, tmp_path, association):
     path = tmp_path / "sweep.toml"
     folder = shared_data / "campaign" / "sweep"
     path.write_text(PLAN.format(folder=folder, association=association))
-    points, failures = points_of_files(read_sweep(path).source)
+    points, failures = points_of_files(read_sweep(path))
     assert (len(points), failures) == (20, ())
     return sweep_of(points)
 

@@ -9,8 +9,8 @@ of those of the one before ("neighbours"), as settings that see the same sensor 
 import numpy as np
 import pytest
 
+from smfeval.compare.slopes import Point, ScanSeries
 from smfeval.compare.sweep import sweep_of
-from smfeval.compare.sweep_points import Point, ScanSeries
 from smfeval.summarise.number import Number
 from support.clocks import remembered
 

@@ -3,7 +3,7 @@
 import pytest
 
 from smfeval.errors import SmfevalError
-from smfeval.studies.sweep_plan import Knob, LabRuns, every_combination, one_at_a_time, read_sweep
+from smfeval.studies.sweep import Knob, LabRuns, every_combination, one_at_a_time, read_sweep
 from support.study_folders import planned
 
 TRACKS = """
@@ -55,47 +55,44 @@ def mistake(tmp_path):
     return told
 
 
-def files_of(tmp_path, text):
-    return read_sweep(planned(tmp_path, text, "sweep.toml")).source
+def plan_of(tmp_path, text):
+    return read_sweep(planned(tmp_path, text, "sweep.toml"))
 
 
 def test_one_knob_at_a_time_shares_the_run_with_all_defaults(tmp_path):
-    files = files_of(tmp_path, STAR)
-    paths = dict(
-        zip(
-            [run.settings for run in files.runs],
-            [e.path for e in files.plan.estimators],
-            strict=True,
-        )
-    )
+    plan = plan_of(tmp_path, STAR)
+    paths = {plan.runs[each.name][1]: each.path for each in plan.estimators}
     assert paths == {
         (("R", "0.1"), ("voxel", "0.5")): "{track}/ours_R0.1.square",
         (("R", "1"), ("voxel", "0.5")): "{track}/ours.square",
         (("R", "1e2"), ("voxel", "0.5")): "{track}/ours_R1e2.square",
         (("R", "1"), ("voxel", "0.8")): "{track}/ours_voxel0.8.square",
     }
-    assert {run.estimator for run in files.runs} == {"ours"}
-    assert [track.name for track in files.plan.tracks] == ["one", "two"]
-    assert dict(files.plan.estimators[0].reading)["preset"] == "fast-lio2"
+    assert {estimator for estimator, _ in plan.runs.values()} == {"ours"}
+    assert [track.name for track in plan.tracks] == ["one", "two"]
+    assert dict(plan.estimators[0].reading)["preset"] == "fast-lio2"
 
 
 def test_a_path_that_names_every_knob_is_a_grid(tmp_path):
     grid = STAR.replace("ours_{knob}{value}", "R{R}_v{voxel}").replace(
         'base = "{track}/ours.square"', ""
     )
-    files = files_of(tmp_path, grid)
-    assert [each.path for each in files.plan.estimators][:3] == [
+    plan = plan_of(tmp_path, grid)
+    assert [each.path for each in plan.estimators][:3] == [
         "{track}/R0.1_v0.5.square",
         "{track}/R0.1_v0.8.square",
         "{track}/R1_v0.5.square",
     ]
-    assert len(files.runs) == 6
+    assert len(plan.runs) == len(plan.estimators) == 6
 
 
 def test_an_estimator_may_have_some_of_the_knobs_only(tmp_path):
     one = STAR.replace('base = "{track}/ours.square"', 'knobs = ["voxel"]')
-    files = files_of(tmp_path, one)
-    assert [run.settings for run in files.runs] == [(("voxel", "0.5"),), (("voxel", "0.8"),)]
+    plan = plan_of(tmp_path, one)
+    assert [settings for _, settings in plan.runs.values()] == [
+        (("voxel", "0.5"),),
+        (("voxel", "0.8"),),
+    ]
 
 
 def test_settings_of_both_designs():
@@ -105,11 +102,11 @@ def test_settings_of_both_designs():
 
 
 def test_the_lab_takes_worlds_filters_and_seeds(tmp_path):
-    lab = files_of(tmp_path, f"{ALONE}{LAB}")
+    lab = plan_of(tmp_path, f"{ALONE}{LAB}").lab
     assert lab == LabRuns(
         ("college", "tunnel"), (3, 4), ("ieskf",), one_at_a_time((R, VOXEL)), 20, False
     )
-    assert len(files_of(tmp_path, f"{ALONE}{LAB}grid = true\n").settings) == 6
+    assert len(plan_of(tmp_path, f"{ALONE}{LAB}grid = true\n").lab.settings) == 6
 
 
 def test_options_reach_the_plan_without_the_scores_that_a_sweep_does_not_use(tmp_path):

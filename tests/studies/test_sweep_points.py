@@ -6,15 +6,14 @@ import pytest
 from smfeval.compare.sweep import sweep_of
 from smfeval.errors import FormatError
 from smfeval.show.sweep import text
-from smfeval.studies.sweep_plan import read_sweep
-from smfeval.studies.sweep_points import points_of_files
+from smfeval.studies.sweep import points_of_files, read_sweep
 from support.study_folders import SIGMA_M, planned
 from support.sweep_folders import PLAN, turned
 
 
 @pytest.fixture
 def files(tmp_path):
-    return read_sweep(planned(turned(tmp_path), PLAN, "sweep.toml")).source
+    return read_sweep(planned(turned(tmp_path), PLAN, "sweep.toml"))
 
 
 def test_each_run_has_the_numbers_that_were_put_in(files):

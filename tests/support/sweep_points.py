@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from smfeval.compare.sweep_points import Point, ScanSeries
+from smfeval.compare.slopes import Point, ScanSeries
 from smfeval.summarise.number import Number
 
 UNEARNED = np.log10(np.e) / 3

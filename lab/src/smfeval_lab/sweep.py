@@ -3,18 +3,10 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from smfeval.compare.sweep_points import (
-    Failure,
-    Origin,
-    Point,
-    failure_of,
-    point_of,
-    scan_series,
-)
+from smfeval.compare.slopes import Failure, Point, Who, point_of, scan_series
 from smfeval.errors import OptionError, SmfevalError
 from smfeval.evaluation import Evaluation, Options, evaluate
-from smfeval.studies.sweep_plan import LabRuns
-from smfeval.studies.sweep_points import PointsAndFailures, Progress, split_outcomes
+from smfeval.studies.sweep import LabRuns, PointsAndFailures, Progress, split_outcomes
 from smfeval_lab.filters import RunFilter, filter_named, run_filter
 from smfeval_lab.recording import Recording
 from smfeval_lab.sensors.faults import NO_FAULTS
@@ -50,8 +42,8 @@ def points_of_lab(
             for name in lab.filters:
                 for settings in lab.settings:
                     progress(len(outcomes), total)
-                    origin = Origin(name, f"{world}_{seed}", settings, SIMULATED)
-                    outcomes.append(_outcome(origin, recording, run, options))
+                    who = (name, f"{world}_{seed}", settings)
+                    outcomes.append(_outcome(who, recording, run, options))
     return split_outcomes(outcomes)
 
 
@@ -82,26 +74,26 @@ def _setting_arguments(settings: Sequence[tuple[str, str]]) -> tuple[str, ...]:
 
 
 def _outcome(
-    origin: Origin, recording: Recording | SmfevalError, run: RunFilter, options: Options
+    who: Who, recording: Recording | SmfevalError, run: RunFilter, options: Options
 ) -> Point | Failure:
     """A point, or the sentence that says why there is none."""
     if isinstance(recording, SmfevalError):
-        return failure_of(origin, str(recording))
+        return Failure(*who, str(recording))
     if recording.reference is None:
         raise OptionError(f"{recording.name} has no reference to score a sweep against")
     try:
-        done = run(origin.estimator, recording, _setting_arguments(origin.settings))
+        done = run(who[0], recording, _setting_arguments(who[2]))
         evaluation = evaluate(done.belief, recording.reference, options=replace(options, rules=()))
     except SmfevalError as error:
-        return failure_of(origin, str(error))
-    return point_of_evaluation(origin, evaluation, notes=(*done.notes, *evaluation.all_notes))
+        return Failure(*who, str(error))
+    return point_of_evaluation(who, evaluation, notes=(*done.notes, *evaluation.all_notes))
 
 
 POINT_NUMBERS = ("precision", "nees_median", "mae", "k_rotation", "k_pose")
 
 
 def point_of_evaluation(
-    origin: Origin, evaluation: Evaluation, *, notes: tuple[str, ...]
+    who: Who, evaluation: Evaluation, *, notes: tuple[str, ...]
 ) -> Point | Failure:
     """The point of a run that was scored."""
     numbers = {name: evaluation.get(name) for name in POINT_NUMBERS}
@@ -115,4 +107,6 @@ def point_of_evaluation(
             scored.series["ape"],
             scored.residuals.covariance,
         )
-    return point_of(origin, known, scored=len(scored.residuals), notes=notes, scans=scans)
+    return point_of(
+        who, known, source=SIMULATED, scored=len(scored.residuals), notes=notes, scans=scans
+    )

@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 
 from smfeval.errors import OptionError
-from smfeval.studies.sweep_plan import Knob
+from smfeval.studies.sweep import Knob
 from smfeval.track import About, GaussianTrack, Track
 from smfeval_lab.casestudy import CaseStudyPlan
 from smfeval_lab.casestudy.plan import Variant

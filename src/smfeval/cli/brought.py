@@ -4,7 +4,7 @@
     name of a verb -> module with `SUMMARY`, `VERBS` (name -> one line), `parser(verb)`,
     and `run(arguments)` -> exit code
 `smfeval.sweeps`
-    name of a table in a plan -> function that does its runs (`studies.sweep_points`)
+    name of a table in a plan -> function that does its runs (`studies.sweep`)
 """
 
 TYPE_CHECKING = False  # as in `cli.main`

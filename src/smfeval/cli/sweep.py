@@ -11,7 +11,7 @@ from smfeval.errors import OptionError
 from smfeval.show import sweep as show
 from smfeval.show.render import json_text
 from smfeval.studies.find import find_tasks
-from smfeval.studies.sweep_plan import FileRuns, read_sweep
+from smfeval.studies.sweep import read_sweep
 from smfeval.studies.task import files_of
 from smfeval.verbs import measure_sweep
 
@@ -25,12 +25,12 @@ def run(chosen: argparse.Namespace) -> int:
     check_figure_flags(chosen, "sweep", inputs=[chosen.plan])
     plan = read_sweep(chosen.plan)
     inputs = [chosen.plan]
-    if isinstance(plan.source, FileRuns):
-        tasks = find_tasks(plan.source.plan).tasks
+    if plan.lab is None:
+        tasks = find_tasks(plan).tasks
         inputs += [file for task in tasks for file in files_of(task)]
     check_figure_flags(chosen, inputs=inputs)
 
-    of_lab = None if isinstance(plan.source, FileRuns) else load_brought(SWEEPS, "lab")
+    of_lab = None if plan.lab is None else load_brought(SWEEPS, "lab")
     with progress_bar("runs") as progress:
         sweep = measure_sweep(plan, points_of_lab=of_lab, progress=progress)
 

@@ -1,7 +1,8 @@
-"""The slope of a quantity over precision, with an interval from the scans of its runs.
+"""Points of a sweep, the lines that a knob draws through them, and the slope of a line.
 
-On one track the settings of a knob share the sensor data, and their errors: what a run deviates
-from a line by says little about the slope's error. The slope b = sum_j x_j y_j / sum_j x_j^2 (x, y
+A slope is that of a quantity over precision, its interval from the scans of the runs. On one track
+the settings of a knob share the sensor data, and their errors: what a run deviates from a line by
+says little about the slope's error. The slope b = sum_j x_j y_j / sum_j x_j^2 (x, y
 centred on each line) is a function of statistics of the runs, each of which is a mean over scans to
 first order, so that b itself is the mean of one series over the scans,
 
@@ -17,20 +18,21 @@ settings differ by what each drifts on its own, which the scatter of the runs ab
 tells. The interval is therefore the hull of both.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 
 from smfeval import words
-from smfeval.compare.sweep_points import Line, ScanSeries
 from smfeval.errors import SeriesError
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.special import t_quantile
 from smfeval.summarise.interval import interval
 from smfeval.summarise.number import Number
 
+KnobSettings = tuple[tuple[str, str], ...]  # knob and value, as the user wrote it, in a fixed order
+Who = tuple[str, str, KnobSettings]  # estimator, track, settings
 UNIT = "1/nat"  # decades per nat of precision
 FEWEST_TRACKS = 2
 FEWEST_SHARED = 0.5  # of the scans of a run, that all settings must have
@@ -41,17 +43,161 @@ EXACT = 1e-9  # 1/nat: a slope that varies by less is one number
 Quantity = Literal["log_nees", "log_error", "log_nees_per_error"]
 
 
+@dataclass(frozen=True, eq=False)
+class ScanSeries:
+    """The scans of a run, in the order of their stamps. (n,) each."""
+
+    stamp: Ints  # ns
+    log_nees: Floats  # log10
+    error: Floats  # m
+    precision: Floats  # nat
+
+    def at(self, stamps: Ints) -> "ScanSeries":
+        """Some of the scans, by their stamps, all of which it has."""
+        at = np.searchsorted(self.stamp, stamps)
+        return ScanSeries(self.stamp[at], self.log_nees[at], self.error[at], self.precision[at])
+
+
+def scan_series(stamp: Ints, nees: Floats, error: Floats, covariance: Floats) -> ScanSeries:
+    """Of scans with NEES, error (m) and covariance (n, d, d); a NEES of 0 is as small as can be."""
+    smallest = np.finfo(np.float64).tiny
+    precision = -np.linalg.slogdet(covariance)[1]
+    return ScanSeries(stamp, np.log10(np.maximum(nees, smallest)), error, precision)
+
+
+@dataclass(frozen=True)
+class Point:
+    """One run of an estimator on a track, with all its knobs."""
+
+    estimator: str
+    track: str
+    settings: KnobSettings
+    precision: Number  # nat: median of -log det of the position's covariance
+    nees_median: Number
+    mae: Number  # m
+    scored: int  # scans
+    source: str
+    notes: tuple[str, ...] = ()
+    scans: ScanSeries | None = field(default=None, repr=False, compare=False)
+    k_rotation: Number | None = None  # where the rotation was scored
+    k_pose: Number | None = None
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A run that could not be scored, and why."""
+
+    estimator: str
+    track: str
+    settings: KnobSettings
+    sentence: str
+
+
+def point_of(
+    who: Who,
+    numbers: Mapping[str, Number],
+    *,
+    source: str,
+    scored: int,
+    notes: tuple[str, ...] = (),
+    scans: ScanSeries | None = None,
+) -> Point | Failure:
+    """A point from the numbers of an evaluation, by name; a failure where one has no logarithm."""
+    for name in ("precision", "nees_median", "mae"):
+        if name not in numbers:
+            return Failure(*who, f"it reports no uncertainty, so it has no {name}")
+        value = numbers[name].value
+        if not np.isfinite(value) or (name != "precision" and value <= 0):
+            why = f"its {name} is {words.exact(value)}, which has no place on a line"
+            return Failure(*who, why)
+    return Point(
+        *who,
+        numbers["precision"],
+        numbers["nees_median"],
+        numbers["mae"],
+        scored,
+        source,
+        notes,
+        scans,
+        numbers.get("k_rotation"),
+        numbers.get("k_pose"),
+    )
+
+
+def format_settings(settings: KnobSettings) -> str:
+    """'Rx 0.01, voxel 0.5'."""
+    return ", ".join(f"{knob} {value}" for knob, value in settings)
+
+
+@dataclass(frozen=True)
+class Line:
+    """Runs on one track that differ in one knob alone. (n,) each."""
+
+    precision: Floats  # nat
+    log_nees: Floats  # log10
+    log_error: Floats  # log10 of metres
+    scans: tuple[ScanSeries | None, ...] = ()
+    values: tuple[str, ...] = ()  # of the knob
+
+    @property
+    def log_nees_per_error(self) -> Floats:
+        """log10 of NEES over squared error: what is left with the measured error divided out."""
+        return self.log_nees - 2 * self.log_error
+
+    def __len__(self) -> int:
+        return len(self.precision)
+
+    @property
+    def reach_nats(self) -> float:
+        """Difference between the sharpest and the widest belief."""
+        return float(np.ptp(self.precision))
+
+
+def lines_of(points: Iterable[Point], knob: str) -> tuple[Line, ...]:
+    """Lines along a knob among the points of one estimator on one track.
+
+    Points whose other knobs are alike make a line; a value alone makes none.
+    """
+    groups: dict[KnobSettings, list[Point]] = {}
+    for point in points:
+        if knob in dict(point.settings):
+            others = tuple(pair for pair in point.settings if pair[0] != knob)
+            groups.setdefault(others, []).append(point)
+    return tuple(
+        Line(
+            np.array([point.precision.value for point in group]),
+            np.log10([point.nees_median.value for point in group]),
+            np.log10([point.mae.value for point in group]),
+            tuple(point.scans for point in group),
+            tuple(dict(point.settings)[knob] for point in group),
+        )
+        for group in groups.values()
+        if len({dict(point.settings)[knob] for point in group}) > 1
+    )
+
+
 def common_slope(lines: Sequence[Line], quantity: Quantity, level: float) -> Number:
     """Slope that the lines of one track share, per nat, with its interval at a level."""
-    x = _centre_lines([line.precision for line in lines])
-    y = _centre_lines([getattr(line, quantity) for line in lines])
+    x, y = (
+        np.concatenate([part - part.mean() for part in (getattr(line, name) for line in lines)])
+        for name in ("precision", quantity)
+    )
     slope = float(x @ y) / float(x @ x)
     try:
         series = slope_series(x, y, [run for line in lines for run in line.scans], quantity)
         found = _slope_interval(slope, series, level)
-        return _hull(found, _scatter_reach(x, y, len(lines), level))
     except SeriesError as error:
         return Number(slope, UNIT, reason=str(error))
+    if found.low is None or found.high is None:
+        return found
+
+    # the hull of this interval and the one from the scatter of the runs about their lines
+    reach, degrees, square = 0.0, len(x) - len(lines) - 1, float(x @ x)
+    if degrees >= 1:
+        left = y - slope * x
+        scatter = float(np.sqrt(left @ left / degrees / square))
+        reach = -t_quantile(degrees, (1 - level) / 2) * scatter
+    return replace(found, low=min(slope - reach, found.low), high=max(slope + reach, found.high))
 
 
 def slope_series(
@@ -119,25 +265,3 @@ def _slope_interval(slope: float, series: Floats, level: float) -> Number:
     if found.low is None or found.high is None:
         return Number(slope, UNIT, n_effective=found.n_effective, reason=found.reason)
     return Number(slope, UNIT, slope + found.low, slope + found.high, found.n_effective)
-
-
-def _scatter_reach(x: Floats, y: Floats, lines: int, level: float) -> float:
-    """Half the interval of the slope from the scatter about the lines; 0 without freedom left."""
-    degrees = len(x) - lines - 1
-    if degrees < 1:
-        return 0.0
-    square = float(x @ x)
-    left = y - float(x @ y) / square * x
-    return -t_quantile(degrees, (1 - level) / 2) * float(np.sqrt(left @ left / degrees / square))
-
-
-def _hull(number: Number, reach: float) -> Number:
-    """The number with an interval that reaches at least so far to either side."""
-    if number.low is None or number.high is None:
-        return number
-    low, high = number.value - reach, number.value + reach
-    return replace(number, low=min(low, number.low), high=max(high, number.high))
-
-
-def _centre_lines(parts: Sequence[Floats]) -> Floats:
-    return np.concatenate([part - part.mean() for part in parts])

@@ -1,6 +1,6 @@
 """What a sweep found, as frozen parts and as strict JSON data."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -8,14 +8,16 @@ import numpy as np
 
 from smfeval import words
 from smfeval.compare.across import median_number
-from smfeval.compare.slopes import common_slope, slope_over_tracks
-from smfeval.compare.sweep_points import (
+from smfeval.compare.slopes import (
     Failure,
     KnobSettings,
     Line,
     Point,
+    Quantity,
+    common_slope,
     format_settings,
     lines_of,
+    slope_over_tracks,
 )
 from smfeval.errors import SeriesError
 from smfeval.results import Result
@@ -84,6 +86,7 @@ def _judge_errors(error: Number | None, dimension: int) -> Label:
 
 SCHEMA = "smfeval.sweep/1"
 SPACE_NUMBERS = ("k_rotation", "k_pose")  # beside the slopes, which are of the position
+RUN_NUMBERS = ("precision", "nees_median", "mae", *SPACE_NUMBERS)
 SLOPES = ("nees_slope", "error_slope", "divided_slope")
 
 
@@ -165,78 +168,61 @@ class Sweep(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Strict JSON data (schema `smfeval.sweep/1`)."""
+        unearned = unearned_slope(self.dimension)
         return {
             "schema": SCHEMA,
             "name": self.name,
             "dimension": self.dimension,
             "level": self.level,
             "moves_nats": MOVES_NATS,
-            "predictions": self._predictions(),
-            "effects": [_effect(each, self.dimension) for each in self.effects],
-            "settings": [_row(each) for each in self.rows],
-            "points": [_point(each) for each in self.points],
+            "predictions": {
+                "nees_slope": {"earned": EARNED_SLOPE, "unearned": unearned},
+                "error_slope": {"earned": earned_error_slope(self.dimension), "unearned": 0.0},
+            },
+            "effects": [_effect(each, unearned) for each in self.effects],
+            "settings": [
+                {"estimator": row.estimator, "settings": dict(row.settings), "tracks": row.tracks}
+                | _numbers(row, RUN_NUMBERS)
+                for row in self.rows
+            ],
+            "points": [
+                {
+                    "estimator": point.estimator,
+                    "track": point.track,
+                    "settings": dict(point.settings),
+                    "source": point.source,
+                    "scored": point.scored,
+                    **_numbers(point, RUN_NUMBERS),
+                    "notes": list(point.notes),
+                }
+                for point in self.points
+            ],
             "failures": [
                 asdict(each) | {"settings": dict(each.settings)} for each in self.failures
             ],
             "notes": list(self.notes),
         }
 
-    def _predictions(self) -> dict[str, dict[str, float]]:
-        unearned = unearned_slope(self.dimension)
-        return {
-            "nees_slope": {"earned": EARNED_SLOPE, "unearned": unearned},
-            "error_slope": {"earned": earned_error_slope(self.dimension), "unearned": 0.0},
-        }
 
-
-def _effect(effect: KnobEffect, dimension: int) -> dict[str, Any]:
-    unearned = unearned_slope(dimension)
+def _effect(effect: KnobEffect, unearned: float) -> dict[str, Any]:
     return {
         "estimator": effect.estimator,
         "knob": effect.knob,
         "label": effect.label,
         "sentence": effect.sentence,
         "reach_nats": effect.reach_nats,
-        **_slopes(effect),
+        **_numbers(effect, SLOPES),
         "holds_unearned": {
             slope: dict(zip(("tracks", "of"), effect.counts(slope, unearned), strict=True))
             for slope in ("nees_slope", "divided_slope")
         },
-        "tracks": [asdict(each) | _slopes(each) for each in effect.tracks],
+        "tracks": [asdict(each) | _numbers(each, SLOPES) for each in effect.tracks],
     }
 
 
-def _slopes(effect: KnobEffect | TrackEffect) -> dict[str, Any]:
-    named = {name: getattr(effect, name) for name in SLOPES}
-    return {name: None if slope is None else slope.to_dict() for name, slope in named.items()}
-
-
-def _row(row: SettingRow) -> dict[str, Any]:
-    return {
-        "estimator": row.estimator,
-        "settings": dict(row.settings),
-        "tracks": row.tracks,
-        **_numbers(row),
-    }
-
-
-def _point(point: Point) -> dict[str, Any]:
-    return {
-        "estimator": point.estimator,
-        "track": point.track,
-        "settings": dict(point.settings),
-        "source": point.source,
-        "scored": point.scored,
-        **_numbers(point),
-        "notes": list(point.notes),
-    }
-
-
-def _numbers(of: SettingRow | Point) -> dict[str, Any]:
-    spaces = {name: getattr(of, name) for name in SPACE_NUMBERS}
-    return {name: getattr(of, name).to_dict() for name in ("precision", "nees_median", "mae")} | {
-        name: None if number is None else number.to_dict() for name, number in spaces.items()
-    }
+def _numbers(of: object, names: tuple[str, ...]) -> dict[str, Any]:
+    found = {name: getattr(of, name) for name in names}
+    return {name: None if number is None else number.to_dict() for name, number in found.items()}
 
 
 def setting_rows(points: Sequence[Point], level: float) -> tuple[SettingRow, ...]:
@@ -244,30 +230,16 @@ def setting_rows(points: Sequence[Point], level: float) -> tuple[SettingRow, ...
     groups: dict[tuple[str, KnobSettings], list[Point]] = {}
     for point in points:
         groups.setdefault((point.estimator, point.settings), []).append(point)
-    return tuple(_setting_row(*key, group, level) for key, group in groups.items())
-
-
-def _setting_row(
-    estimator: str, settings: KnobSettings, points: list[Point], level: float
-) -> SettingRow:
-    def median(name: str) -> Number:
-        return _median(points, name, level)
-
-    tracks = len({point.track for point in points})
-    spaces = {
-        name: median(name)
-        for name in SPACE_NUMBERS
-        if all(getattr(point, name) is not None for point in points)
-    }
-    return SettingRow(
-        estimator,
-        settings,
-        tracks,
-        median("precision"),
-        median("nees_median"),
-        median("mae"),
-        **spaces,
-    )
+    rows = []
+    for (estimator, settings), group in groups.items():
+        medians: dict[str, Any] = {
+            name: _median(group, name, level)
+            for name in RUN_NUMBERS
+            if all(getattr(point, name) is not None for point in group)
+        }
+        tracks = len({point.track for point in group})
+        rows.append(SettingRow(estimator, settings, tracks, **medians))
+    return tuple(rows)
 
 
 def _median(points: list[Point], name: str, level: float) -> Number:
@@ -296,14 +268,26 @@ def sweep_of(
     failures: Sequence[Failure] = (),
     dimension: int = 3,
     level: float = 0.95,
-    notes: tuple[str, ...] = (),
 ) -> Sweep:
-    """Effects of all knobs; raises where no knob has two values to compare."""
-    effects = [
-        effect
-        for estimator in _unique(point.estimator for point in points)
-        for effect in _effects([p for p in points if p.estimator == estimator], dimension, level)
-    ]
+    """Effects of all knobs, in the order in which estimators and their knobs come up.
+
+    Raises where no knob has two values to compare.
+    """
+    knobs = dict.fromkeys((p.estimator, knob) for p in points for knob, _ in p.settings)
+    order = list(dict.fromkeys(point.estimator for point in points))
+    effects = []
+    for estimator, knob in sorted(knobs, key=lambda pair: order.index(pair[0])):
+        lines: dict[str, list[Point]] = {}
+        for point in points:
+            if point.estimator == estimator:
+                lines.setdefault(point.track, []).append(point)
+        tracks = tuple(
+            _track_effect(track, along, dimension, level)
+            for track, runs in lines.items()
+            if (along := lines_of(runs, knob))
+        )
+        if tracks:
+            effects.append(_knob_effect(estimator, knob, tracks, dimension, level))
     if not effects:
         raise SeriesError(
             f"runs that were scored: {len(points)}; no two of them differ in one knob alone"
@@ -316,32 +300,20 @@ def sweep_of(
         failures=tuple(failures),
         effects=tuple(effects),
         rows=setting_rows(points, level),
-        notes=(*notes, *_notes(points, effects)),
+        notes=_notes(points, effects),
     )
 
 
-def _effects(points: list[Point], dimension: int, level: float) -> list[KnobEffect]:
-    """Of one estimator, in the order in which its knobs come up."""
-    knobs = _unique(knob for point in points for knob, _ in point.settings)
-    found = []
-    for knob in knobs:
-        tracks = tuple(
-            _track_effect(track, lines, dimension, level)
-            for track in _unique(point.track for point in points)
-            if (lines := lines_of([p for p in points if p.track == track], knob))
-        )
-        if tracks:
-            found.append(_knob_effect(points[0].estimator, knob, tracks, dimension, level))
-    return found
+QUANTITIES: tuple[Quantity, ...] = ("log_nees", "log_error", "log_nees_per_error")  # of `SLOPES`
 
 
 def _track_effect(track: str, lines: tuple[Line, ...], dimension: int, level: float) -> TrackEffect:
     precision = np.concatenate([line.precision for line in lines])
     reach = max(line.reach_nats for line in lines)
     moved = reach >= MOVES_NATS
-    nees = common_slope(lines, "log_nees", level) if moved else None
-    error = common_slope(lines, "log_error", level) if moved else None
-    divided = common_slope(lines, "log_nees_per_error", level) if moved else None
+    nees, error, divided = (
+        common_slope(lines, each, level) if moved else None for each in QUANTITIES
+    )
     return TrackEffect(
         track=track,
         runs=len(precision),
@@ -359,19 +331,17 @@ def _track_effect(track: str, lines: tuple[Line, ...], dimension: int, level: fl
 def _knob_effect(
     estimator: str, knob: str, tracks: tuple[TrackEffect, ...], dimension: int, level: float
 ) -> KnobEffect:
-    nees = _overall_slope([track.nees_slope for track in tracks], level)
-    error = _overall_slope([track.error_slope for track in tracks], level)
-    divided = _overall_slope([track.divided_slope for track in tracks], level)
+    """Slopes over the tracks that have one; that of the only track."""
+
+    def overall(name: str) -> Number | None:
+        found = [slope for track in tracks if (slope := getattr(track, name)) is not None]
+        if len(found) < 2:
+            return found[0] if found else None
+        return slope_over_tracks([slope.value for slope in found], level)
+
+    nees, error, divided = map(overall, SLOPES)
     label = judge_slopes(nees, error, dimension)
     return KnobEffect(estimator, knob, tracks, nees, error, divided, label)
-
-
-def _overall_slope(slopes: Sequence[Number | None], level: float) -> Number | None:
-    """That of the only track, or over tracks; tracks without a slope are left out."""
-    found = [slope for slope in slopes if slope is not None]
-    if len(found) < 2:
-        return found[0] if found else None
-    return slope_over_tracks([slope.value for slope in found], level)
 
 
 def _notes(points: Sequence[Point], effects: Sequence[KnobEffect]) -> tuple[str, ...]:
@@ -394,7 +364,3 @@ def _notes(points: Sequence[Point], effects: Sequence[KnobEffect]) -> tuple[str,
             for point in lost
         ),
     )
-
-
-def _unique(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(names))

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from smfeval import words
+from smfeval.compare.slopes import Line, format_settings, lines_of
 from smfeval.compare.sweep import (
     SENTENCES,
     SPACE_NUMBERS,
@@ -13,7 +14,6 @@ from smfeval.compare.sweep import (
     earned_error_slope,
     unearned_slope,
 )
-from smfeval.compare.sweep_points import Line, format_settings, lines_of
 from smfeval.summarise.number import Number
 from smfeval.summarise.numbers import NUMBERS
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from math import isfinite
 from os.path import normpath
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from smfeval.errors import FormatError, OptionError, SmfevalError
 from smfeval.evaluation import Options
@@ -50,6 +50,7 @@ from smfeval.studies.plan import (
 )
 
 Keys = dict[str, Kind]
+AnyPlan = TypeVar("AnyPlan", bound=Plan)
 
 PLAN_KEYS: Keys = {
     "name": TEXT,
@@ -131,12 +132,12 @@ def read_plan(path: str | Path) -> Plan:
 
 
 def with_files(
-    plan: Plan,
+    plan: AnyPlan,
     tracks: Iterable[dict[str, Any]],
     estimators: Iterable[tuple[str, dict[str, Any]]],
     path: Path,
     reading: Reading,
-) -> Plan:
+) -> AnyPlan:
     """The plan with its tracks and estimators, the latter after the places where they stand."""
     planned = [
         track

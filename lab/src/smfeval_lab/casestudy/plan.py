@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from smfeval.compare.sweep_points import KnobSettings
+from smfeval.compare.slopes import KnobSettings
 from smfeval.errors import OptionError
-from smfeval.studies.sweep_plan import Knob, one_at_a_time
+from smfeval.studies.sweep import Knob, one_at_a_time
 from smfeval_lab.filters import FILTERS, filter_named
 from smfeval_lab.worlds import ADVERSARIAL, EASY, SeededWorld
 

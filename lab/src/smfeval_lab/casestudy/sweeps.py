@@ -5,11 +5,11 @@ from itertools import chain
 
 import numpy as np
 
+from smfeval.compare.slopes import Failure, KnobSettings, Point
 from smfeval.compare.sweep import Sweep, sweep_of
-from smfeval.compare.sweep_points import Failure, KnobSettings, Origin, Point
 from smfeval.errors import SeriesError
 from smfeval.explain.updates import credit_nats
-from smfeval.studies.sweep_points import split_outcomes
+from smfeval.studies.sweep import split_outcomes
 from smfeval_lab.casestudy.plan import (
     OWN_FILTER,
     CaseStudyPlan,
@@ -19,7 +19,7 @@ from smfeval_lab.casestudy.plan import (
     variant_jobs,
 )
 from smfeval_lab.casestudy.result import CreditReach, Outcome, Outcomes, VariantRow
-from smfeval_lab.sweep import SIMULATED, point_of_evaluation
+from smfeval_lab.sweep import point_of_evaluation
 from smfeval_lab.worlds import SeededWorld
 
 NamedJob = tuple[str, KnobSettings, Job]  # estimator's name in the sweep, its settings, the run
@@ -133,5 +133,5 @@ def _build_sweep(name: str, named: Iterable[NamedJob], outcomes: Outcomes) -> Sw
 
 
 def _point(name: str, settings: KnobSettings, outcome: Outcome) -> Point | Failure:
-    origin = Origin(name, outcome.job.track.name, settings, SIMULATED)
-    return point_of_evaluation(origin, outcome.evaluation, notes=outcome.run.notes)
+    who = (name, outcome.job.track.name, settings)
+    return point_of_evaluation(who, outcome.evaluation, notes=outcome.run.notes)

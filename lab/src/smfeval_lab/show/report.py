@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from smfeval import words
+from smfeval.compare.slopes import format_settings
 from smfeval.compare.sweep import (
     SENTENCES,
     KnobEffect,
@@ -12,7 +13,6 @@ from smfeval.compare.sweep import (
     earned_error_slope,
     unearned_slope,
 )
-from smfeval.compare.sweep_points import format_settings
 from smfeval.explain.updates import CreditRow, Displacement
 from smfeval.show.explain import (
     credit_cells,

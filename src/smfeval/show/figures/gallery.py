@@ -15,8 +15,8 @@ from matplotlib.font_manager import FontProperties, findfont, get_font
 from smfeval import words
 from smfeval.compare import Comparison
 from smfeval.compare.duels import Column, Ranks
+from smfeval.compare.slopes import Line
 from smfeval.compare.sweep import Sweep
-from smfeval.compare.sweep_points import Line
 from smfeval.errors import OptionError, SmfevalError
 from smfeval.evaluation import Evaluation
 from smfeval.io.atomic import replacing_all

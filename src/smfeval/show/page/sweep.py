@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from smfeval import words
+from smfeval.compare.slopes import Point, format_settings
 from smfeval.compare.sweep import Sweep
-from smfeval.compare.sweep_points import Point, format_settings
 from smfeval.show.page.document import document
 from smfeval.show.page.parts import Card, Cell, PageSection, Row, number_cell, sentence
 from smfeval.show.sweep import (
