@@ -15,8 +15,8 @@ from timing import best, tell
 from smfeval import read
 from smfeval.cli.watching import BeliefWatcher, Waiting
 from smfeval.io.stream import BeliefStream, LineStream
-from smfeval.monitor.beliefs import BeliefWatch
-from smfeval.monitor.eprocess import EProcess
+from smfeval.online.beliefs import BeliefWatch
+from smfeval.online.eprocess import EProcess
 from smfeval.track import GaussianTrack
 
 NAMES = ("wide", "other")  # a covariance so wide that there is no alarm, and all is read

@@ -14,7 +14,7 @@ The way of the data, and where each step lives::
     ask why    what else could explain a verdict, and what is wrong              why
     explain    where the precision that a filter reports comes from              explain
     calibrate  what to publish instead, proven on other tracks                   calibration
-    monitor    an alarm while it runs, from evidence that holds at any time      monitor
+    online     innovations of a filter; an alarm that holds at any time          online
     study      many estimators on many tracks, from a plan                       studies
     show       text, tables, figures, the page                                   show
 
@@ -56,9 +56,9 @@ if TYPE_CHECKING:
     from smfeval.io.recorder import SquareWriter
     from smfeval.maths.normal import nees
     from smfeval.maths.normal_distance import energy_score
-    from smfeval.monitor.beliefs import BeliefWatch
-    from smfeval.monitor.edetector import EDetector
-    from smfeval.monitor.eprocess import EProcess
+    from smfeval.online.beliefs import BeliefWatch
+    from smfeval.online.eprocess import EDetector, EProcess
+    from smfeval.online.innovations import InnovationReport, judge_innovations
     from smfeval.score.crps import crps
     from smfeval.score.interval import interval_score
     from smfeval.score.log import log_score
@@ -66,7 +66,6 @@ if TYPE_CHECKING:
     from smfeval.score.rotation import energy_rotation, log_rotation
     from smfeval.studies.result import Study
     from smfeval.summarise.inflation import coverage, inflation
-    from smfeval.summarise.innovations import InnovationReport, judge_innovations
     from smfeval.summarise.interval import Interval, interval, paired_interval
     from smfeval.track import About, CrossCovariance, GaussianTrack, ParticleTrack, Track
     from smfeval.track.innovations import Innovations, SensorInnovations
@@ -78,19 +77,19 @@ __version__ = "0.1.0"
 # Public name -> module that holds it. Looked up on first use, so that `import smfeval` is instant.
 _HOMES = {
     "About": "smfeval.track",
-    "BeliefWatch": "smfeval.monitor.beliefs",
+    "BeliefWatch": "smfeval.online.beliefs",
     "Calibration": "smfeval.calibration",
     "Comparison": "smfeval.compare",
     "ConventionError": "smfeval.errors",
     "Correction": "smfeval.calibration",
     "CrossCovariance": "smfeval.track",
-    "EDetector": "smfeval.monitor.edetector",
-    "EProcess": "smfeval.monitor.eprocess",
+    "EDetector": "smfeval.online.eprocess",
+    "EProcess": "smfeval.online.eprocess",
     "Evaluation": "smfeval.evaluation",
     "Examination": "smfeval.why.one_track",
     "FormatError": "smfeval.errors",
     "GaussianTrack": "smfeval.track",
-    "InnovationReport": "smfeval.summarise.innovations",
+    "InnovationReport": "smfeval.online.innovations",
     "Innovations": "smfeval.track.innovations",
     "Interval": "smfeval.summarise.interval",
     "OptionError": "smfeval.errors",
@@ -118,7 +117,7 @@ _HOMES = {
     "inflation": "smfeval.summarise.inflation",
     "interval": "smfeval.summarise.interval",
     "interval_score": "smfeval.score.interval",
-    "judge_innovations": "smfeval.summarise.innovations",
+    "judge_innovations": "smfeval.online.innovations",
     "load": "smfeval.io.documents",
     "log_pose": "smfeval.score.pose",
     "log_rotation": "smfeval.score.rotation",

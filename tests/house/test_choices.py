@@ -9,7 +9,7 @@ from smfeval.cli import verb_flags
 from smfeval.cli.main import VERBS
 from smfeval.compare.sweep import SENTENCES
 from smfeval.io.convention import CONVENTIONS
-from smfeval.monitor.eprocess import EVALUES
+from smfeval.online.eprocess import EVALUES
 from smfeval.score import RULES
 from smfeval.show.study.formats import FORMATS
 from smfeval.studies.plan import RECIPES

@@ -5,9 +5,9 @@ import argparse
 from smfeval.cli.conditions import Condition, exit_code, parse_condition
 from smfeval.errors import OptionError
 from smfeval.io.innovations import read_innovations
+from smfeval.online.innovations import FALSE_ALARMS, SensorJudgement, judge_innovations
 from smfeval.show import nis
 from smfeval.show.render import json_text
-from smfeval.summarise.innovations import FALSE_ALARMS, SensorJudgement, judge_innovations
 
 CONDITION_NAMES = ("k", "refuted", "rejected", "lag_1")
 

@@ -27,7 +27,7 @@ MODEL_NAMES = ("scale", "axes", "floor", "growth", "telemetry")  # `calibration.
 ROTATION_MODEL = "blocks"  # beside whichever of them
 # `compare.sweep`
 SWEEP_LABELS = ("unmoved", "better", "earned", "between", "unearned", "worse", "undecided")
-TAILS = ("gaussian", "long")  # `monitor.eprocess`
+TAILS = ("gaussian", "long")  # `online.eprocess`
 DOCUMENT_KINDS = ("score", "pair", "study", "sweep", "calibrate")  # whose results can be a table
 STUDY_FORMATS = ("terminal", "markdown", "csv", "json", "latex")  # `show.study.formats`
 RECIPE_NAMES = ("paper",)  # `studies.plan`

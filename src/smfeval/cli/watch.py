@@ -20,8 +20,8 @@ from smfeval.cli.watching import (
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.source import STANDARD_INPUT
 from smfeval.io.stream import BeliefStream, InnovationStream, LineStream
-from smfeval.monitor.beliefs import BeliefWatch
-from smfeval.monitor.eprocess import FALSE_ALARMS, EProcess
+from smfeval.online.beliefs import BeliefWatch
+from smfeval.online.eprocess import FALSE_ALARMS, EProcess
 from smfeval.schema import seconds
 from smfeval.show import watch
 

@@ -18,9 +18,8 @@ from smfeval.io.atomic import writing
 from smfeval.io.source import read_small
 from smfeval.io.stream import BeliefStream, InnovationStream
 from smfeval.maths.arrays import Ints
-from smfeval.monitor.beliefs import BeliefWatch, start_from_dict
-from smfeval.monitor.edetector import EDetector, sensor_share
-from smfeval.monitor.eprocess import EProcess
+from smfeval.online.beliefs import BeliefWatch, start_from_dict
+from smfeval.online.eprocess import EDetector, EProcess, sensor_share
 from smfeval.track import GaussianTrack, Track
 
 STATE = "smfeval.watch.state/1"

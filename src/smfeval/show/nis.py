@@ -3,7 +3,7 @@
 from typing import Any
 
 from smfeval import words
-from smfeval.summarise.innovations import InnovationReport, SensorJudgement
+from smfeval.online.innovations import InnovationReport, SensorJudgement
 from smfeval.summarise.interval import Interval
 
 BLIND = (

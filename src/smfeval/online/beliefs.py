@@ -24,7 +24,7 @@ from smfeval.errors import ConventionError, OptionError
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
-from smfeval.monitor.eprocess import EProcess
+from smfeval.online.eprocess import EProcess
 from smfeval.track import GaussianTrack, Track
 
 LARGEST_GAP_S = 0.5  # between neighbours of the second stream that are interpolated

@@ -5,8 +5,8 @@ import pytest
 
 from smfeval import About, GaussianTrack, OptionError, Track
 from smfeval.maths import se3, so3
-from smfeval.monitor.beliefs import BeliefWatch, match, start_from_dict
-from smfeval.monitor.eprocess import EProcess
+from smfeval.online.beliefs import BeliefWatch, match, start_from_dict
+from smfeval.online.eprocess import EProcess
 
 
 def circle(n, dt_s=0.1, begin_s=0.0):

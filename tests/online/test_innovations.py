@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from smfeval import Innovations, OptionError, TrackError
-from smfeval.summarise.innovations import (
+from smfeval.online.innovations import (
     judge_innovations,
     judge_sensor,
     lag_correlations,
