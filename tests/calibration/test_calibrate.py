@@ -15,8 +15,7 @@ from smfeval import (
     evaluate,
 )
 from smfeval.calibration import held_out
-from smfeval.calibration.choice import gain_number
-from smfeval.calibration.held_out import BLOCKS
+from smfeval.calibration.held_out import BLOCKS, gain_number
 from smfeval.calibration.models import MODELS
 from smfeval.maths import normal, so3
 from support.calibration import tight_by, tracks, unclaimed_drift, unclaimed_noise

@@ -207,7 +207,7 @@ def test_how_measurements_are_grouped_does_not_matter(rng):
     assert parts == whole
 
 
-def detector_alarms(runs, make, seed, **options):
+def sensor_alarms(runs, make, seed, **options):
     found = []
     for run in range(runs):
         white = make(np.random.default_rng([seed, run]))
@@ -236,9 +236,9 @@ HONEST = {
 
 
 @pytest.mark.parametrize("world", HONEST)
-def test_honest_filters_raise_few_detector_alarms(world):
+def test_honest_filters_raise_few_alarms(world):
     make, gate = HONEST[world]
-    found = detector_alarms(
+    found = sensor_alarms(
         60, lambda rng: make(rng, 200, gate), seed=1, false_alarms=0.05, gate=gate
     )
     assert len(found) <= stats.binom.ppf(0.999, 60, 0.05)
@@ -248,7 +248,7 @@ def test_honest_filters_raise_few_detector_alarms(world):
 @pytest.mark.parametrize("world", HONEST)
 def test_honest_filters_raise_few_alarms_in_500_runs(world):
     make, gate = HONEST[world]
-    found = detector_alarms(
+    found = sensor_alarms(
         500, lambda rng: make(rng, 1000, gate), seed=2, false_alarms=0.05, gate=gate
     )
     assert len(found) <= 25
@@ -263,7 +263,7 @@ FAULTS = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_faults_are_found_and_named(fault):
-    found = detector_alarms(15, FAULTS[fault], seed=3)
+    found = sensor_alarms(15, FAULTS[fault], seed=3)
     assert len(found) == 15
     assert sum(each.fault == fault for each in found) >= 14
     assert np.median([each.alarm for each in found]) < 150

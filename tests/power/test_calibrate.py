@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from smfeval import Options, calibrate
-from smfeval.calibration.regions import conformal_regions
+from smfeval.calibration.result import conformal_regions
 from smfeval.maths import normal
 from support import drifting
 from support.calibration import tight_by, tracks, unclaimed_drift, unclaimed_noise

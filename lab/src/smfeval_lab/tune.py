@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from smfeval import words
-from smfeval.calibration.choice import gain_number
+from smfeval.calibration.held_out import gain_number
 from smfeval.calibration.models import WORST
 from smfeval.errors import OptionError, SeriesError, SmfevalError
 from smfeval.evaluation import Options, evaluate

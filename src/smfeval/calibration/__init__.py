@@ -4,10 +4,8 @@
 
     correction   what is done to covariances, what it was learnt on, where it may be applied
     models       how each kind of correction is learnt from residuals
-    choice       models compared on training tracks that are left out in turn
-    held_out     tracks that are not learnt from, lost tracks
-    regions      regions that hold on new tracks, whatever the distribution
-    result       all of that, and the sentence that says what to publish
+    held_out     tracks that are not learnt from, lost tracks; models compared on them
+    result       all of that, regions that hold on new tracks, and the sentence what to publish
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -16,31 +14,35 @@ from dataclasses import replace
 import numpy as np
 
 from smfeval import words
-from smfeval.calibration.choice import (
-    ModelGain,
-    check_model,
-    choose_model,
-    gain_number,
-    leave_out,
-)
 from smfeval.calibration.correction import (
     Correction,
     ScanColumns,
     convention_of,
-    estimator_of,
 )
 from smfeval.calibration.held_out import (
     CalibrationTrack,
+    ModelGain,
     Part,
+    check_model,
+    choose_model,
+    gain_number,
     hold_out,
     learn,
+    leave_out,
     lost_parts,
     predicted_k,
     time_blocks,
 )
-from smfeval.calibration.models import pooled_scale, robust_scale
-from smfeval.calibration.regions import check_tracks, conformal_regions
-from smfeval.calibration.result import TESTS, TIME, TRACKS, Calibration, gains_of
+from smfeval.calibration.models import pooled_scale, robust_scale, sample_of
+from smfeval.calibration.result import (
+    TESTS,
+    TIME,
+    TRACKS,
+    Calibration,
+    check_tracks,
+    conformal_regions,
+    gains_of,
+)
 from smfeval.errors import ConventionError, OptionError, SeriesError
 from smfeval.evaluation import Options, evaluate
 from smfeval.maths.arrays import Floats
@@ -101,13 +103,13 @@ def calibrate(
     one = how == TIME or count_recordings(usable) < FEWEST_TRACKS
     left_out = [name for name in lost if name in {part.track.name for part in parts}]
 
-    name, own_rotation, models = choose_model(parts, model, columns, one=one)
-    correction = learn(usable, name, columns=columns, own_rotation=own_rotation, left_out=left_out)
+    name, own_rotation, models = choose_model(parts, model, one=one)
+    correction = learn(usable, name, own_rotation=own_rotation, left_out=left_out)
     if tests:
         far = lost_parts([*usable, *tests])
         rows = [hold_out(part, correction, far.get(part.name)) for part in tests]
     else:
-        rows = list(leave_out(parts, name, columns, own_rotation=own_rotation))
+        rows = list(leave_out(parts, name, own_rotation=own_rotation))
     kept = [row for row in rows if row.lost is None] or rows
     samples = [part.sample for part in usable]
     everything = tracks if how != TIME else [usable[0].track]
@@ -160,7 +162,8 @@ def _score_all(
             raise SeriesError(f"{name} has {words.count(scans, 'scored scan')}; {needed}")
         if not float(np.max(np.abs(evaluation.position.residuals.error))) > 0:
             raise SeriesError(f"{name}: no scan has an error; is it compared with itself?")
-        track = CalibrationTrack.of(name, evaluation, table, columns)
+        sample = sample_of(evaluation, table, columns)
+        track = CalibrationTrack(name, evaluation, sample, table, recording=name)
         first = next((each for each in found if track.is_of_recording(each)), track)
         found.append(replace(track, recording=first.recording))
     return found
@@ -273,7 +276,7 @@ def _notes(
 ) -> tuple[str, ...]:
     """What the numbers do not say."""
     notes, every = [], [track.evaluation for track in tracks]
-    named = {estimator_of(each.estimate) for each in every} - {None}
+    named = {each.estimate.about.algorithm for each in every} - {None}
     if len(named) > 1:
         notes.append(
             f"the tracks are of different estimators ({words.join(sorted(map(str, named)))})"

@@ -196,7 +196,7 @@ class Correction:
                 raise ConventionError(
                     f"{name}: the correction was learnt on {what} {ours!r}, and this is {theirs!r}"
                 )
-        who, doubts = estimator_of(track), []
+        who, doubts = track.about.algorithm, []
         if learnt.estimator not in (None, who):
             whose = "the track does not say whose it is" if who is None else f"this is of {who}"
             doubts.append(f"the correction was learnt on {learnt.estimator}, and {whose}: doubtful")
@@ -264,11 +264,6 @@ class Correction:
             if noise is not None:
                 found[noise.parameter] = self.factors[0] * noise.value
         return found
-
-
-def estimator_of(track: AnyTrack) -> str | None:
-    """Who made a track, as it declares it."""
-    return track.about.algorithm
 
 
 def convention_of(track: AnyTrack) -> str | None:

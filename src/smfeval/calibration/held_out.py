@@ -1,7 +1,10 @@
-"""Out of sample: which tracks are learnt from, and how a correction does on the others."""
+"""Out of sample: which tracks are learnt from, how a correction does on the others, which model.
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+Another model than `scale` is chosen only where it is better on tracks that are left out in turn.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from math import inf, sqrt
 
 import numpy as np
@@ -15,26 +18,25 @@ from smfeval.calibration.correction import (
     LearntOn,
     ScanColumns,
     convention_of,
-    estimator_of,
 )
 from smfeval.calibration.models import (
     MODELS,
     ROTATION,
     CalibrationSample,
-    PositionPart,
     rotation_scale,
-    sample_of,
 )
+from smfeval.errors import OptionError
 from smfeval.evaluation import Evaluation
 from smfeval.evaluation.claim import align_claim, claimed_joint, with_memory
 from smfeval.maths import normal
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.special import chi_squared_tail_quantile, t_quantile
+from smfeval.schema import unknown_word
 from smfeval.score import Residuals
 from smfeval.score.rotation import log_rotation
 from smfeval.score.spaces import RotationSpace
 from smfeval.score.tangent import pose_residuals
-from smfeval.summarise.number import finite_or_none
+from smfeval.summarise.number import Number, finite_or_none
 
 LOST_FACTOR = 100.0  # a track whose k is this many times that of the median track is lost
 FEWEST_TO_COMPARE = 3  # tracks: with fewer none stands out from the rest
@@ -42,6 +44,8 @@ SAME_TIME = 0.5  # of the shorter of two runs, that both have, if they are of on
 BLOCKS = 5  # parts of one long track, each held out in turn
 GAIN_LEVEL = 0.95
 REGION_LEVEL = 0.9  # of the regions whose coverage is counted
+FEWEST_HELD_OUT = 4  # tracks for the interval of a gain: three degrees of freedom
+LEAST_GAIN_NAT = 0.01  # a smaller gain in log score is not worth another parameter
 
 
 @dataclass(frozen=True)
@@ -54,23 +58,8 @@ class CalibrationTrack:
     name: str
     evaluation: Evaluation
     sample: CalibrationSample
-    telemetry: ScanColumns | None = None
-    recording: str = ""
-
-    @classmethod
-    def of(
-        cls,
-        name: str,
-        evaluation: Evaluation,
-        telemetry: ScanColumns | None = None,
-        columns: tuple[str, ...] = (),
-    ) -> "CalibrationTrack":
-        """The track of an evaluation, with the columns that a model may follow."""
-        logs = None
-        if telemetry is not None and columns:
-            logs = telemetry.at(evaluation.position.estimate.stamp, columns)
-        sample = replace(sample_of(evaluation, logs), name=name)
-        return cls(name, evaluation, sample, telemetry, recording=name)
+    telemetry: ScanColumns | None
+    recording: str
 
     def is_of_recording(self, other: "CalibrationTrack") -> bool:
         """Whether both have the same reference, at about the same time."""
@@ -157,13 +146,12 @@ def learn(
     parts: Sequence[Part],
     model: str,
     *,
-    columns: tuple[str, ...],
     own_rotation: bool,
     left_out: Sequence[str] = (),
 ) -> Correction:
     """A correction from some tracks."""
     samples = [part.sample for part in parts]
-    position: PositionPart = MODELS[model].learn(samples, columns)
+    position = MODELS[model].learn(samples)
     rotation = rotation_scale(samples) if own_rotation else None
     name = f"{model} and {ROTATION}" if own_rotation and model != "scale" else model
     return Correction(
@@ -186,7 +174,7 @@ def provenance(parts: Sequence[Part], left_out: Sequence[str]) -> LearntOn:
 
     first = evaluations[0]
     return LearntOn(
-        estimator=common([estimator_of(each.estimate) for each in evaluations]),
+        estimator=common([each.estimate.about.algorithm for each in evaluations]),
         convention=common([convention_of(each.estimate) for each in evaluations]),
         body=common([each.estimate.about.body for each in evaluations]),
         gauge=first.alignment.kind,
@@ -306,3 +294,112 @@ def predicted_k(parts: Sequence[Part]) -> tuple[float, float] | None:
         float(np.exp(min(max(end, -700), 700))) for end in (middle - reach, middle + reach)
     )
     return (low, high) if 0 < low <= high < inf else None
+
+
+@dataclass(frozen=True)
+class ModelGain:
+    """What a model gains in log score over `scale`, held out; of the position or the rotation."""
+
+    model: str
+    gain: Number | None  # nat; with its interval where there can be one
+    chosen: bool = False
+    reason: str | None = None  # why it was not tried, or is not chosen
+
+
+def gain_number(gains: Sequence[float], *, tests: int = 1) -> Number:
+    """Mean gain over tracks with Student's interval, corrected for the number of models tried."""
+    values = np.asarray(gains, dtype=np.float64)
+    mean, count = float(values.mean()), len(values)
+    if count < FEWEST_HELD_OUT:
+        reason = f"held-out tracks: {count}; {FEWEST_HELD_OUT} are needed for an interval"
+        return Number(mean, "nat", n_effective=count, reason=reason)
+    error = float(values.std(ddof=1)) / sqrt(count)
+    reach = -t_quantile(count - 1, (1 - GAIN_LEVEL) / 2 / tests) * error
+    return Number(mean, "nat", mean - reach, mean + reach, n_effective=count)
+
+
+def leave_out(parts: Sequence[Part], model: str, *, own_rotation: bool) -> Iterable[HeldOut]:
+    """Every part, corrected by what is learnt on others; the lost among these are left out.
+
+    Other runs on its recording are left out with it.
+    """
+    all_lost = lost_parts(parts)
+    for held in parts:
+        others = [part for part in parts if part.recording != held.recording]
+        lost = lost_parts(others)
+        usable = [part for part in others if part.name not in lost]
+        correction = learn(usable or others, model, own_rotation=own_rotation)
+        yield hold_out(held, correction, all_lost.get(held.name))
+
+
+def check_model(asked: str | None) -> None:
+    """Raise on a model that is none."""
+    if asked is not None and asked not in (*MODELS, ROTATION):
+        raise unknown_word("model", asked, (*MODELS, ROTATION))
+
+
+def choose_model(
+    parts: Sequence[Part], asked: str | None, *, one: bool
+) -> tuple[str, bool, tuple[ModelGain, ...]]:
+    """Model of the position, whether the rotation has a factor of its own, and all gains."""
+    samples = [part.sample for part in parts]
+    rotated = all(sample.rotation is not None for sample in samples)
+    if asked is not None:
+        name = "scale" if asked == ROTATION else asked
+        why = MODELS[name].why_not(samples)
+        if why is None and asked == ROTATION and not rotated:
+            why = "it needs a rotation that is scored on every track"
+        if why is not None:
+            raise OptionError(f"model {asked}: {why}")
+        return name, asked == ROTATION, (ModelGain(asked, None, chosen=True, reason="asked for"),)
+    if one:
+        why = "one track cannot show that another model is better on others"
+        return "scale", False, (ModelGain("scale", None, chosen=True, reason=why),)
+    return _compare_models(parts, rotated=rotated)
+
+
+def _compare_models(
+    parts: Sequence[Part], *, rotated: bool
+) -> tuple[str, bool, tuple[ModelGain, ...]]:
+    """Every model that can be tried, on tracks left out in turn."""
+    samples = [part.sample for part in parts]
+    base = list(leave_out(parts, "scale", own_rotation=rotated))
+    kept = [at for at, row in enumerate(base) if row.lost is None]
+    gains: dict[str, list[float]] = {}
+    untried: list[ModelGain] = []
+    for name, model in MODELS.items():
+        why = model.why_not(samples)
+        if why is not None:
+            untried.append(ModelGain(name, None, reason=why))
+        elif name != "scale":
+            rows = list(leave_out(parts, name, own_rotation=False))
+            gained = [base[at].after.log_score - rows[at].after.log_score for at in kept]
+            gains[name] = by_recording(gained, [base[at].recording for at in kept])
+    if rotated:
+        gains[ROTATION] = _rotation_gains(parts, base, kept)
+    found = {name: gain_number(values, tests=len(gains)) for name, values in gains.items()}
+    better = {
+        name: gain.value
+        for name, gain in found.items()
+        if (gain.low or 0.0) > 0 and gain.value >= LEAST_GAIN_NAT
+    }
+    own_rotation = better.pop(ROTATION, None) is not None
+    best = max(better, key=better.__getitem__, default="scale")
+    chosen = (best, ROTATION) if own_rotation else (best,)
+    rows_of_models = [ModelGain("scale", None, chosen=best == "scale")]
+    rows_of_models += [ModelGain(name, gain, name in chosen) for name, gain in found.items()]
+    return best, own_rotation, (*rows_of_models, *untried)
+
+
+def _rotation_gains(
+    parts: Sequence[Part], base: Sequence[HeldOut], kept: Sequence[int]
+) -> list[float]:
+    """Log score of the rotation that its own factor gains over that of the position."""
+    shared = list(leave_out(parts, "scale", own_rotation=False))
+    both = [(base[at].recording, shared[at].rotation, base[at].rotation) for at in kept]
+    found = [
+        (recording, one[1].log_score - own[1].log_score)
+        for recording, one, own in both
+        if one is not None and own is not None
+    ]
+    return by_recording([gain for _, gain in found], [recording for recording, _ in found])

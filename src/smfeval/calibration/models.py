@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from smfeval.calibration.correction import TelemetryTerm
+from smfeval.calibration.correction import ScanColumns, TelemetryTerm
 from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
 from smfeval.maths import normal
@@ -46,18 +46,18 @@ class CalibrationSample:
         Of the rotation, None where it is not scored.
     path_m
         Path of the estimate from its start. (n,)
-    telemetry
-        Logarithms of the chosen columns. (n, c)
+    telemetry, columns
+        Logarithms of the chosen columns (n, c), and their names.
     lost
         Why the track counts as lost by itself, in words.
     """
 
-    name: str
     residuals: Residuals
     body: Residuals | None
     rotation: Residuals | None
     path_m: Floats
     telemetry: Floats | None = None
+    columns: tuple[str, ...] = ()
     lost: str | None = None
 
     def __getitem__(self, scans: Ints) -> "CalibrationSample":
@@ -101,21 +101,23 @@ def scale_of(residuals: Residuals) -> float:
     return best_scale(residuals.error, residuals.covariance, residuals.noise)
 
 
-def sample_of(evaluation: Evaluation, telemetry: Floats | None = None) -> CalibrationSample:
-    """The residuals of an evaluated track; `telemetry` is of its scored scans."""
+def sample_of(
+    evaluation: Evaluation, table: ScanColumns | None = None, columns: tuple[str, ...] = ()
+) -> CalibrationSample:
+    """The residuals of an evaluated track, with columns of telemetry at its scored scans."""
     scored, space = evaluation.position, evaluation.options.space
+    telemetry = table.at(scored.estimate.stamp, columns) if table and columns else None
     body = None
     if space.is_whole and scored.estimate.about.oriented and scored.has_belief:
         body = space.body_residuals(scored.estimate, scored.residuals)
-    lost = loss(evaluation.doubts)
     return CalibrationSample(
-        evaluation.estimate.provenance.name,
         scored.residuals,
         body,
         None if evaluation.rotation is None else evaluation.rotation.residuals,
         path_length(scored.estimate.position),
         telemetry,
-        lost,
+        columns,
+        loss(evaluation.doubts),
     )
 
 
@@ -137,12 +139,14 @@ class PositionPart:
 
 @dataclass(frozen=True)
 class Model:
-    """How the position's part of a correction is learnt, and what it asks of the samples."""
+    """How the position's part of a correction is learnt, and what a sample lacks for it, if so."""
 
-    name: str
-    description: str
-    learn: Callable[[Sequence[CalibrationSample], tuple[str, ...]], PositionPart]
-    needs: Callable[[CalibrationSample], str | None]  # what a sample lacks, in words
+    learn: Callable[[Sequence[CalibrationSample]], PositionPart]
+    lacks: Callable[[CalibrationSample], str | None] = lambda sample: None
+
+    def why_not(self, samples: Sequence[CalibrationSample]) -> str | None:
+        """What the first sample that lacks something lacks, in words."""
+        return next(filter(None, map(self.lacks, samples)), None)
 
 
 @dataclass(frozen=True)
@@ -205,16 +209,14 @@ def rotation_scale(samples: Sequence[CalibrationSample]) -> float | None:
     return float(np.mean([scale_of(each) for each in known])) if len(known) == len(found) else None
 
 
-def learn_scale(samples: Sequence[CalibrationSample], columns: tuple[str, ...]) -> PositionPart:
+def learn_scale(samples: Sequence[CalibrationSample]) -> PositionPart:
     """One factor."""
-    del columns
     k = pooled_scale(samples)
     return PositionPart((k, k, k))
 
 
-def learn_axes(samples: Sequence[CalibrationSample], columns: tuple[str, ...]) -> PositionPart:
+def learn_axes(samples: Sequence[CalibrationSample]) -> PositionPart:
     """A factor for each axis of the body."""
-    del columns
     bodies = [sample.some.body for sample in samples]
     stack = Stack.of([each for each in bodies if each is not None])
 
@@ -226,25 +228,23 @@ def learn_axes(samples: Sequence[CalibrationSample], columns: tuple[str, ...]) -
     return PositionPart((float(x), float(y), float(z)))
 
 
-def learn_floor(samples: Sequence[CalibrationSample], columns: tuple[str, ...]) -> PositionPart:
+def learn_floor(samples: Sequence[CalibrationSample]) -> PositionPart:
     """One factor, and the same variance added in all directions at all times."""
-    del columns
     stack = Stack.of([sample.some.residuals for sample in samples])
     k, floor = _two_parts(stack, np.ones(len(stack.error)), pooled_scale(samples))
     return PositionPart((k, k, k), floor_m2=floor)
 
 
-def learn_growth(samples: Sequence[CalibrationSample], columns: tuple[str, ...]) -> PositionPart:
+def learn_growth(samples: Sequence[CalibrationSample]) -> PositionPart:
     """One factor and a variance per metre, the latter from errors of displacements.
 
     delta = e_j - e_i over windows of several lengths has the covariance c (S_i + S_j) + g (l_j -
     l_i) I; c also takes up how errors of the two ends depend on each other. Given g, the factor is
     that of the residuals under k S_t + g l_t I.
     """
-    del columns
     windows = [window for sample in samples for window in displacements(sample)]
-    metres = np.concatenate([each.metres for each in windows])
-    _, growth = _two_parts(Stack.of([each.residuals for each in windows]), metres, 1.0)
+    metres = np.concatenate([length for _, length in windows])
+    _, growth = _two_parts(Stack.of([error for error, _ in windows]), metres, 1.0)
     some = [sample.some for sample in samples]
     stack = Stack.of([each.residuals for each in some])
     added = _isotropic(growth * np.concatenate([each.path_m for each in some]), stack)
@@ -258,8 +258,9 @@ def learn_growth(samples: Sequence[CalibrationSample], columns: tuple[str, ...])
     return PositionPart((k, k, k), growth_m2_per_m=growth)
 
 
-def learn_telemetry(samples: Sequence[CalibrationSample], columns: tuple[str, ...]) -> PositionPart:
+def learn_telemetry(samples: Sequence[CalibrationSample]) -> PositionPart:
     """A factor that follows columns of telemetry: log k_t = a + b . x_t."""
+    columns = samples[0].columns
     some = [sample.some for sample in samples]
     logs = np.concatenate([each.telemetry for each in some if each.telemetry is not None])
     mean, spread = logs.mean(axis=0), logs.std(axis=0)
@@ -282,16 +283,11 @@ def learn_telemetry(samples: Sequence[CalibrationSample], columns: tuple[str, ..
     return PositionPart((k, k, k), telemetry=terms)
 
 
-@dataclass(frozen=True)
-class Displacements:
-    """Errors of displacements over windows of one length, in world axes."""
+def displacements(sample: CalibrationSample) -> list[tuple[Residuals, Floats]]:
+    """Errors of displacements under S_i + S_j, in world axes, and metres of path (m,).
 
-    residuals: Residuals  # with S_i + S_j
-    metres: Floats  # (m,)
-
-
-def displacements(sample: CalibrationSample) -> list[Displacements]:
-    """Windows that do not overlap, of 10, 20, 40 ... scans up to a quarter of the sample."""
+    Windows do not overlap and have 10, 20, 40 ... scans, up to a quarter of the sample.
+    """
     residuals, found = sample.residuals, []
     reported = _claimed(residuals) if residuals.reported is None else residuals.reported
     step = SHORTEST_WINDOW
@@ -300,7 +296,7 @@ def displacements(sample: CalibrationSample) -> list[Displacements]:
         i, j = ends[:-1], ends[1:]
         noise = None if residuals.noise is None else residuals.noise[i] + residuals.noise[j]
         moved = Residuals(residuals.error[j] - residuals.error[i], reported[i] + reported[j], noise)
-        found.append(Displacements(moved, sample.path_m[j] - sample.path_m[i]))
+        found.append((moved, sample.path_m[j] - sample.path_m[i]))
         step *= 2
     return found
 
@@ -340,32 +336,24 @@ def _claimed(residuals: Residuals) -> Floats:
     return residuals.covariance
 
 
-def _needs_nothing(sample: CalibrationSample) -> str | None:
-    del sample
-    return None
-
-
-def _needs_body(sample: CalibrationSample) -> str | None:
+def _lacks_body(sample: CalibrationSample) -> str | None:
     return "it needs all three axes and an orientation" if sample.body is None else None
 
 
-def _needs_windows(sample: CalibrationSample) -> str | None:
+def _lacks_windows(sample: CalibrationSample) -> str | None:
     few = len(sample.residuals) < SHORTEST_WINDOW * LONGEST_WINDOW
     return f"it needs {SHORTEST_WINDOW * LONGEST_WINDOW} scans on every track" if few else None
 
 
-def _needs_telemetry(sample: CalibrationSample) -> str | None:
+def _lacks_telemetry(sample: CalibrationSample) -> str | None:
     return "it needs telemetry of every track" if sample.telemetry is None else None
 
 
 MODELS = {
-    model.name: model
-    for model in (
-        Model("scale", "one factor", learn_scale, _needs_nothing),
-        Model("axes", "a factor for each axis of the body", learn_axes, _needs_body),
-        Model("floor", "a factor and a constant variance", learn_floor, _needs_nothing),
-        Model("growth", "a factor and a variance per metre", learn_growth, _needs_windows),
-        Model("telemetry", "a factor that follows columns", learn_telemetry, _needs_telemetry),
-    )
+    "scale": Model(learn_scale),  # one factor
+    "axes": Model(learn_axes, _lacks_body),  # a factor for each axis of the body
+    "floor": Model(learn_floor),  # a factor and a constant variance
+    "growth": Model(learn_growth, _lacks_windows),  # a factor and a variance per metre
+    "telemetry": Model(learn_telemetry, _lacks_telemetry),  # a factor that follows columns
 }
 ROTATION = "blocks"  # a factor of its own for the rotation, beside whichever model

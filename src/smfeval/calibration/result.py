@@ -1,17 +1,18 @@
 """What calibration finds: a correction, and how it does on tracks that it was not learnt from."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import comb
+from dataclasses import asdict, dataclass
+from math import ceil, comb
 from typing import Any
 
 import numpy as np
 
 from smfeval import words
-from smfeval.calibration.choice import LEAST_GAIN_NAT, ModelGain
 from smfeval.calibration.correction import Correction
-from smfeval.calibration.held_out import Fit, HeldOut, by_recording
-from smfeval.calibration.regions import Regions
+from smfeval.calibration.held_out import LEAST_GAIN_NAT, Fit, HeldOut, ModelGain, by_recording
+from smfeval.errors import OptionError
+from smfeval.maths.arrays import Floats
+from smfeval.maths.special import chi_squared_tail_quantile
 from smfeval.results import Result
 from smfeval.summarise.number import Number
 
@@ -21,6 +22,63 @@ SIGN_TEST = 0.025  # chance that so many tracks are better if better and worse a
 TRACKS = "leave-one-track-out"
 TESTS = "test tracks"
 TIME = "time blocks of one track"
+
+
+@dataclass(frozen=True)
+class Regions:
+    """NEES <= q holds `share` of the scans of a new track with probability `level`."""
+
+    level: float
+    share: float
+    nees: float  # q
+    factor: float  # on the covariance, with which the usual region of the share is that one
+    tracks: int
+
+    @property
+    def sentence(self) -> str:
+        """What is promised."""
+        return (
+            f"NEES <= {words.number(self.nees)} (covariance times {words.number(self.factor)}) "
+            f"holds {words.level(self.share)} of the scans of a new track of the same kind in "
+            f"{words.level(self.level)} of tracks, by {words.count(self.tracks, 'track')}"
+        )
+
+
+def fewest_tracks(level: float) -> int:
+    """Tracks that are needed for a level: 9 for 90 %, 19 for 95 %."""
+    return ceil(round(level / (1 - level), 9))
+
+
+def check_tracks(level: float, count: int) -> None:
+    """Raise on a level that is none, or that so many tracks do not suffice for."""
+    if not 0 < level < 1:
+        raise OptionError(f"regions hold with a probability between 0 and 1, not {level}")
+    needed = fewest_tracks(level)
+    if count < needed:
+        raise OptionError(
+            f"regions for {words.level(level)} of new tracks need {words.count(needed, 'track')} "
+            f"or more; there are {count}"
+        )
+
+
+def conformal_regions(
+    nees: Sequence[Floats], dimension: int, *, level: float, share: float = 0.9
+) -> Regions:
+    """Regions from the NEES of every scan of every track: split conformal over tracks.
+
+    With NEES_it of scan t of track i under the reported covariances, r_i = the share-quantile of
+    track i. Of n tracks, q is the ceil((n + 1) level)-th smallest r_i. If a new track is
+    exchangeable with these, then with probability `level` at least the region NEES <= q holds the
+    reference in the given share of its scans, whatever the distribution (Vovk, Gammerman and Shafer
+    2005; Dunn, Wasserman and Ramdas 2022 for groups). Nothing is learnt but q, so no track is spent
+    on learning; lost tracks count like all others.
+    """
+    count = len(nees)
+    check_tracks(level, count)
+    quantiles = np.sort([np.quantile(track, share, method="higher") for track in nees])
+    q = float(quantiles[ceil(round((count + 1) * level, 9)) - 1])
+    usual = chi_squared_tail_quantile(dimension, 1 - share)
+    return Regions(level, share, q, q / usual, count)
 
 
 @dataclass(frozen=True, repr=False)
@@ -156,15 +214,9 @@ class Calibration(Result):
             "worst": self.worst.name,
             "lost": [{"track": name, "reason": reason} for name, reason in self.lost],
             "models": [
-                {
-                    "model": each.model,
-                    "gain": None if each.gain is None else each.gain.to_dict(),
-                    "chosen": each.chosen,
-                    "reason": each.reason,
-                }
-                for each in self.models
+                asdict(each) | {"gain": each.gain and each.gain.to_dict()} for each in self.models
             ],
-            "regions": None if self.regions is None else self.regions.to_dict(),
+            "regions": None if self.regions is None else asdict(self.regions),
             "doubts": [{"track": name, "sentence": text} for name, text in self.doubts],
             "notes": list(self.notes),
         }

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from smfeval import OptionError
-from smfeval.calibration.regions import conformal_regions, fewest_tracks
+from smfeval.calibration.result import conformal_regions, fewest_tracks
 
 
 def tracks_of(rng, count, scans=80):
