@@ -10,6 +10,7 @@ from smfeval.compare.sweep import sweep_of
 from smfeval.evaluation import evaluate
 from smfeval.show import page
 from smfeval.show.page import plots
+from smfeval.show.score import Findings
 from smfeval.why.one_track import examine
 from support import drifting
 from support.evaluations import (
@@ -53,7 +54,7 @@ def several():
 
 @pytest.fixture(scope="module")
 def tab(opened, several):
-    return opened(page.score_page(several, command=NASTY))
+    return opened(page.score_page([Findings(each) for each in several], command=NASTY))
 
 
 def test_names_are_text_everywhere_and_run_nothing(tab):
@@ -126,7 +127,7 @@ def test_a_lost_track_does_not_shrink_the_others(opened):
     away = world.position + np.linspace(0, 1, 60)[:, None] ** 3 * np.array([4000.0, 0, 0])
     lost = replace(found, position=away)
     both = [evaluate(each, truth, options=EXACT) for each in (found, lost)]
-    tab = opened(page.score_page(both, command=""))
+    tab = opened(page.score_page([Findings(each) for each in both], command=""))
     across = "((a) => a.range[1] - a.range[0])(document.getElementById('scene').layout.scene.xaxis)"
     extent = np.ptp(world.truth_position, axis=0).max()
     assert tab.js(across) < 2 * extent
@@ -142,7 +143,7 @@ def test_a_lost_track_does_not_shrink_the_others(opened):
 def test_many_scans_are_thinned_and_show_more_when_zoomed(opened, monkeypatch):
     monkeypatch.setattr(plots, "MOST", 4_000)
     long = evaluated(np.random.default_rng(5), 10_000, name="long", options=FAST)
-    tab = opened(page.score_page([long], command=""))
+    tab = opened(page.score_page([Findings(long)], command=""))
     error = tab.names("over-time").index("long: error")
     whole = np.array(tab.data("over-time", error, "y"))
     assert 2_000 < len(whole) < 4_000

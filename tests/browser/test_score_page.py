@@ -4,6 +4,7 @@ from selenium.webdriver import ActionChains, Keys
 
 from smfeval.evaluation import evaluate
 from smfeval.show import page
+from smfeval.show.score import Findings
 from support.evaluations import EXACT, reference
 from support.known_errors import belief, remembering
 
@@ -21,7 +22,7 @@ def evaluation():
 
 @pytest.fixture(scope="module")
 def tab(opened, evaluation):
-    return opened(page.score_page([evaluation], command="smfeval score"))
+    return opened(page.score_page([Findings(evaluation)], command="smfeval score"))
 
 
 def slide(tab, scan):

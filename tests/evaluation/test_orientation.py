@@ -7,7 +7,7 @@ from smfeval.align.body import move_to_body
 from smfeval.evaluation import Options, evaluate
 from smfeval.maths import se3, so3
 from smfeval.score.tangent import find_claimed, pose_error
-from smfeval.show.scores import k_by_axis_text
+from smfeval.show.numbers import k_by_axis_text
 from smfeval.summarise.number import Intervals
 from smfeval.track import GaussianTrack, ParticleTrack, Track
 from support.beliefs import ABOUT, circuit, covariances

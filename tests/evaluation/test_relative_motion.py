@@ -15,7 +15,7 @@ from smfeval.evaluation import Evaluation
 from smfeval.maths import so3
 from smfeval.show import page
 from smfeval.show.figures import draw
-from smfeval.show.report import Report, text
+from smfeval.show.score import Findings, report
 from smfeval.summarise.number import Intervals
 from smfeval.summarise.numbers import NUMBERS
 from smfeval.summarise.windows import window_scores
@@ -46,7 +46,7 @@ def scored(
 def relative_lines(evaluation, *, verbose=False):
     """Lines of the text from "relative" on, up to the next label."""
     lines, inside = [], False
-    for line in text([Report(evaluation)], verbose=verbose).splitlines():
+    for line in str(report([Findings(evaluation)], verbose=verbose)).splitlines():
         label = line[2:].split("  ")[0].strip() if line.startswith("  ") else line
         inside = inside if line.startswith("    ") else label == "relative"
         lines += [line] if inside else []
@@ -156,9 +156,9 @@ def test_with_j_unknown_no_motion_is_scored(gauge):
 
 @pytest.mark.parametrize("gauge", ["se3", "fixed"])
 def test_the_assumption_is_echoed_with_a_fit_and_without(gauge):
-    shown = text([Report(scored(gauge=gauge))], verbose=True)
+    shown = str(report([Findings(scored(gauge=gauge))], verbose=True))
     assert "covariances grow as of dead reckoning: cross-covariances implied" in shown
-    refused = text([Report(scored(gauge=gauge, joint="none"))], verbose=True)
+    refused = str(report([Findings(scored(gauge=gauge, joint="none"))], verbose=True))
     assert "no joint covariance is assumed (asked for)" in refused
 
 
@@ -254,20 +254,22 @@ def test_k_over_path_is_the_median_of_the_start():
         nees = found.position.series["nees"][: row.scans]
         assert row.k.value == pytest.approx(np.median(nees) / 2.3659738843753377)
         assert row.metres == pytest.approx(row.part * whole.metres, rel=0.02)
-    assert "k over path" in text([Report(found)], verbose=True)
-    assert "k over path" not in text([Report(found)])
+    assert "k over path" in str(report([Findings(found)], verbose=True))
+    assert "k over path" not in str(report([Findings(found)]))
 
 
 def test_the_page_has_a_row_for_each_horizon():
     found = scored()
-    html = page.score_page([found], command="smfeval score a b")
+    html = page.score_page([Findings(found)], command="smfeval score a b")
     assert "<h2>Relative motion" in html
     for row in found.relative_motion.rows:
         assert f"{row.horizon} scans" in html
     assert '"horizons"' in html
     assert 'id="horizons"' in html
     assert found.relative_motion.growth.sentence[1:20] in html
-    bounded = page.score_page([scored(drifting.steady_filter)], command="c")  # J is unknown
+    bounded = page.score_page(
+        [Findings(scored(drifting.steady_filter))], command="c"
+    )  # J is unknown
     assert 'id="horizons"' not in bounded
 
 

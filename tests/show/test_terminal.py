@@ -7,14 +7,14 @@ import pytest
 from rich.console import Console
 
 from smfeval import About, Track, evaluate
-from smfeval.show import brief, scores
-from smfeval.show.report import Report
+from smfeval.show.numbers import all_rows
+from smfeval.show.score import Findings, brief_rows, report
 from smfeval.show.terminal import (
     BLOCKS,
     binned_medians,
     block_chart,
     error_over_sigma,
-    render_scores,
+    render,
     render_study,
 )
 from support.beliefs import gaussian
@@ -28,6 +28,10 @@ def evaluation(rng):
     return evaluate(track, reference)
 
 
+def screen(*evaluations, **how):
+    return render(report([Findings(each) for each in evaluations], chart=True, **how))
+
+
 def printed(renderable, **how):
     stream = io.StringIO()
     Console(file=stream, width=2000, **how).print(renderable)
@@ -36,22 +40,22 @@ def printed(renderable, **how):
 
 @pytest.mark.parametrize("verbose", [False, True])
 def test_everything_that_a_pipe_gets_is_on_the_terminal(evaluation, verbose):
-    shown = printed(render_scores([Report(evaluation)], verbose=verbose))
+    shown = printed(screen(evaluation, verbose=verbose))
     verdict = evaluation.verdict
     assert shown.startswith(verdict.sentence if verbose else verdict.headline)
-    for label, words in scores.rows(evaluation) if verbose else brief.rows(evaluation):
+    for label, words in all_rows(evaluation) if verbose else brief_rows(evaluation):
         assert label in shown
         assert words in shown
 
 
 def test_no_colour_where_none_is_wanted(evaluation, monkeypatch):
-    assert "\x1b[1;3" in printed(render_scores([Report(evaluation)]), force_terminal=True)
+    assert "\x1b[1;3" in printed(screen(evaluation), force_terminal=True)
     monkeypatch.setenv("NO_COLOR", "1")
-    assert "\x1b[1;3" not in printed(render_scores([Report(evaluation)]), force_terminal=True)
+    assert "\x1b[1;3" not in printed(screen(evaluation), force_terminal=True)
 
 
 def test_several_estimates_are_rows_with_their_verdicts(evaluation):
-    shown = printed(render_scores([Report(evaluation), Report(evaluation)]))
+    shown = printed(screen(evaluation, evaluation))
     assert shown.count(evaluation.verdict.label) == 2
 
 

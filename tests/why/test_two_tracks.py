@@ -12,7 +12,7 @@ from smfeval.evaluation import align_tracks
 from smfeval.io import read, write
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.maths import se3, so3
-from smfeval.show.check import doubt_text
+from smfeval.show.report import doubt_text
 from smfeval.track import About, GaussianTrack, ParticleTrack, Track
 from smfeval.why.one_track import examine
 from smfeval.why.two_tracks import body_between, doubts_beside, window_motion

@@ -65,7 +65,7 @@ def run(chosen: argparse.Namespace) -> int:
     elif chosen.quiet:
         print(result.sentence)
     else:
-        print(show.text(result, verbose=chosen.verbose), end="")
+        print(show.report(result, verbose=chosen.verbose), end="")
     return 0
 
 

@@ -27,11 +27,11 @@ def run(chosen: argparse.Namespace) -> int:
 
     found = _look_into(chosen.files[0], options)
     if chosen.json:
-        print(json_text(check.document_of(found)), end="")
+        print(json_text(check.document(found)), end="")
     elif chosen.quiet and isinstance(found, Examination):
         print(check.last_line(found))
     else:
-        print(check.text_of(found, verbose=chosen.verbose), end="")
+        print(check.report(found, verbose=chosen.verbose), end="")
     if isinstance(found, Examination):
         draw(chosen, "check", found, drawn=found.track)
     elif chosen.html is not None:
@@ -61,7 +61,7 @@ def _check_several(chosen: argparse.Namespace, options: dict[str, Any]) -> int:
     if chosen.json:
         print(json_text(check.several_document(chosen.files, found)), end="")
     else:
-        print(check.several_text(chosen.files, found, quiet=chosen.quiet), end="")
+        print(check.several_report(chosen.files, found, quiet=chosen.quiet), end="")
     strict = _strict_exit_code(found) if chosen.strict else 0
     unread = sum(isinstance(each, str) for each in found)
     if unread:

@@ -51,7 +51,7 @@ def run(chosen: argparse.Namespace) -> int:
     elif chosen.quiet:
         print(check.conversion_line(result))
     else:
-        print(check.conversion_text(result, verbose=chosen.verbose), end="")
+        print(check.conversion_report(result, verbose=chosen.verbose), end="")
     return 0
 
 

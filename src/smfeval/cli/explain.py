@@ -10,7 +10,7 @@ from smfeval.explain.scans import VOXEL_M, ScanGeometry, scan_geometry, scan_nor
 from smfeval.explain.telemetry import update_log
 from smfeval.explain.updates import Explanation, explain_updates
 from smfeval.io import read, split_source
-from smfeval.show.explain import Explained, document, last_line, text
+from smfeval.show.explain import Explained, document, last_line, report
 from smfeval.show.render import json_text
 from smfeval.track import AnyTrack
 from smfeval.verbs import evaluate
@@ -41,7 +41,7 @@ def run(chosen: argparse.Namespace) -> int:
     elif chosen.quiet:
         print(last_line(found))
     else:
-        print(text(found, verbose=chosen.verbose), end="")
+        print(report(found, verbose=chosen.verbose), end="")
     return 0
 
 

@@ -25,7 +25,7 @@ def run(chosen: argparse.Namespace) -> int:
     elif chosen.quiet:
         print(nis.headline(report))
     else:
-        print(nis.text(report, verbose=chosen.verbose), end="")
+        print(nis.report(report, verbose=chosen.verbose), end="")
     return exit_code(
         condition.violation_by(_value(each, condition), each.sensor)
         for each in report.sensors

@@ -140,9 +140,7 @@ def _figures_there(chosen: argparse.Namespace, drawn_from: tuple[str, ...]) -> l
     return [file for file in there if figure.fullmatch(file.stem)]
 
 
-def draw(
-    chosen: argparse.Namespace, verb: str, result: Any, *, drawn: Any = None, **of_page: Any
-) -> None:
+def draw(chosen: argparse.Namespace, verb: str, result: Any, *, drawn: Any = None) -> None:
     """Write the page and the figures of a result, and show them, as the flags say.
 
     Figures are of `drawn` where they are of a part of the result.
@@ -151,7 +149,7 @@ def draw(
     if chosen.html is not None:
         make = getattr(import_module("smfeval.show.page"), page)
         command = command_line(verb, chosen.arguments)
-        write_page(chosen.html, make(result, command=command, **of_page))
+        write_page(chosen.html, make(result, command=command))
     if chosen.save_plot is None and not chosen.plot:
         return
 

@@ -10,7 +10,6 @@ from smfeval.cli.progress import progress
 from smfeval.compare import Pair
 from smfeval.errors import OptionError
 from smfeval.show import pairs
-from smfeval.show.pairs_json import document
 from smfeval.show.render import json_text
 from smfeval.verbs import files_read, pair
 
@@ -39,11 +38,11 @@ def run(chosen: argparse.Namespace) -> int:
         )
 
     if chosen.json:
-        print(json_text(document(comparison)), end="")
+        print(json_text(pairs.document(comparison)), end="")
     elif chosen.quiet:
         print("\n".join(pairs.last_lines(comparison)))
     else:
-        print(pairs.text(comparison, verbose=chosen.verbose), end="")
+        print(pairs.report(comparison, verbose=chosen.verbose), end="")
     draw(chosen, "pair", comparison)
     return exit_code(
         condition.violation_by(_value(each, condition), f"{each.a} and {each.b}")

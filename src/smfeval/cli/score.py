@@ -20,7 +20,7 @@ from smfeval.errors import OptionError
 from smfeval.evaluation import Evaluation
 from smfeval.evaluation.result import SCHEMA
 from smfeval.show.render import json_text
-from smfeval.show.report import Report, document, last_lines, text
+from smfeval.show.score import Findings, last_lines, report
 from smfeval.track import ParticleTrack
 from smfeval.verbs import evaluate_all, files_read
 from smfeval.words import number
@@ -47,18 +47,12 @@ def run(chosen: argparse.Namespace) -> int:
             **keywords(chosen),
         )
         _refuse_ignored(chosen, evaluations)
-        reports = [_report(evaluation, chosen) for evaluation in evaluations]
+        findings = [_findings(evaluation, chosen) for evaluation in evaluations]
 
     held = [(each, one, one.violation(each)) for each in evaluations for one in conditions]
     _save(evaluations, chosen)
-    _print(reports, chosen)
-    draw(
-        chosen,
-        "score",
-        evaluations,
-        alibis=[report.alibis for report in reports],
-        diagnoses=[report.diagnoses for report in reports],
-    )
+    _print(findings, chosen)
+    draw(chosen, "score", findings, drawn=evaluations)
     if integration_files(chosen):
         _integrate(evaluations, held, chosen)
     return exit_code(sentence for _, _, sentence in held)
@@ -112,7 +106,7 @@ def _scene_files(chosen: argparse.Namespace) -> dict[str, Path]:
     return {name: path for name in VIEWERS if (path := getattr(chosen, name)) is not None}
 
 
-def _report(evaluation: Evaluation, chosen: argparse.Namespace) -> Report:
+def _findings(evaluation: Evaluation, chosen: argparse.Namespace) -> Findings:
     """The evaluation, and the causes that were asked for."""
     found, excuses = None, None
     if chosen.diagnose:
@@ -123,7 +117,7 @@ def _report(evaluation: Evaluation, chosen: argparse.Namespace) -> Report:
         from smfeval.why.alibis import alibis  # noqa: PLC0415
 
         excuses = alibis(evaluation)
-    return Report(evaluation, excuses, found)
+    return Findings(evaluation, excuses, found)
 
 
 def _save(evaluations: list[Evaluation], chosen: argparse.Namespace) -> None:
@@ -151,22 +145,22 @@ def _save(evaluations: list[Evaluation], chosen: argparse.Namespace) -> None:
         print(f"smfeval: scene in {path}", file=sys.stderr)
 
 
-def _print(reports: list[Report], chosen: argparse.Namespace) -> None:
+def _print(findings: list[Findings], chosen: argparse.Namespace) -> None:
     if chosen.json:
-        documents = [document(report) for report in reports]
+        documents = [each.to_dict() for each in findings]
         several = {"schema": SCHEMA, "results": documents}
         print(json_text(documents[0] if len(documents) == 1 else several), end="")
     elif chosen.quiet:
-        for report in reports:
-            print(last_lines(report))
+        for each in findings:
+            print(last_lines(each))
     elif sys.stdout.isatty():
         from rich.console import Console  # noqa: PLC0415  only on a terminal
 
-        from smfeval.show.terminal import render_scores  # noqa: PLC0415
+        from smfeval.show.terminal import render  # noqa: PLC0415
 
-        Console().print(render_scores(reports, verbose=chosen.verbose))
+        Console().print(render(report(findings, verbose=chosen.verbose, chart=True)))
     else:
-        print(text(reports, verbose=chosen.verbose), end="")
+        print(report(findings, verbose=chosen.verbose), end="")
 
 
 def _integrate(

@@ -6,7 +6,8 @@ from smfeval.errors import OptionError
 from smfeval.io.documents import read_document
 from smfeval.show import results_table
 from smfeval.show.render import json_text
-from smfeval.show.results_table import ResultTable, cells, table_of
+from smfeval.show.report import Section
+from smfeval.show.results_table import ResultTable, markdown, shown_table, table_of
 
 
 def run(chosen: argparse.Namespace) -> int:
@@ -36,6 +37,6 @@ def _print(table: ResultTable, chosen: argparse.Namespace) -> None:
         print(results_table.table_frame(table).write_csv(), end="")
     else:
         names = None if chosen.columns is None else [n.strip() for n in chosen.columns.split(",")]
-        rows = cells(table, names, verbose=chosen.verbose)
-        write = results_table.markdown if chosen.format == "markdown" else results_table.text
-        print(write(rows), end="")
+        shown = shown_table(table, names, verbose=chosen.verbose)
+        as_text = Section(table=shown, indent=0)
+        print(markdown(shown) if chosen.format == "markdown" else as_text, end="")

@@ -54,9 +54,10 @@ def headline(verdict: Verdict) -> str:
     return f"{label}: {_reason(verdict)}"
 
 
-def sentence(verdict: Verdict) -> str:
-    """The label, the reason, what it rests on and what it holds for."""
-    said = [headline(verdict), *support(verdict)]
+def sentence(verdict: Verdict, *, labelled: bool = True) -> str:
+    """The label, unless it stands beside it, the reason, what it rests on and what it holds for."""
+    first = headline(verdict) if labelled or verdict.lost else _reason(verdict)
+    said = [first, *support(verdict)]
     coverage = verdict.facts.coverage
     if coverage is not None and verdict.doubt is None:
         level = words.level(COVERED)

@@ -1,31 +1,49 @@
-"""What to publish, as text: the correction, its proof on other tracks, and what it cannot do."""
+"""What to publish: the correction, its proof on other tracks, and what it cannot do."""
 
 from smfeval import words
 from smfeval.calibration import Calibration
 from smfeval.calibration.correction import UNEARNED_SLOPE, Correction
-from smfeval.calibration.held_out import Fit, HeldOut
+from smfeval.calibration.held_out import HeldOut
+from smfeval.show.report import Report, Row, Section, Table, labelled
 
 ARROW = "->"
 
 
-def text(calibration: Calibration, *, verbose: bool = False) -> str:
-    """The conclusion, where it comes from, every held-out track, and notes."""
+def report(calibration: Calibration, *, verbose: bool = False) -> Report:
+    """The conclusion, where it comes from, notes, and every held-out track."""
+    regions = calibration.regions
     rows = [
-        *(("doubt", line) for line in _doubts(calibration, verbose=verbose)),
-        ("learnt on", _learnt(calibration)),
-        ("held out", _held_out(calibration)),
-        ("worst", _outcome(calibration.worst)),
-        *(("lost", line) for line in _lost(calibration)),
-        *(("models", line) for line in _models(calibration, verbose=verbose)),
-        *([("regions", calibration.regions.sentence)] if calibration.regions else []),
-        *(("publish", line) for line in _parameters(calibration)),
-        *(("note", note) for note in calibration.notes),
+        *labelled("doubt", _doubt_texts(calibration, verbose=verbose)),
+        Row("learnt on", _learnt_text(calibration)),
+        Row("held out", _held_out_text(calibration)),
+        Row("worst", _outcome_text(calibration.worst)),
+        *labelled("lost", _lost_texts(calibration)),
+        *labelled("models", _model_texts(calibration, verbose=verbose)),
+        *([] if regions is None else [Row("regions", regions.sentence)]),
+        *labelled("publish", _parameter_texts(calibration)),
+        *labelled("note", calibration.notes),
     ]
-    table = _table(calibration)
-    return f"{calibration.sentence}\n{words.columns(rows)}\n\n" + "\n".join(table) + "\n"
+    head = [
+        ("", "", "before", "", "", "after", ""),
+        ("track", "scans", "k", "log score", "coverage", "log score", "coverage"),
+    ]
+    body = [
+        (
+            each.name + (" (lost)" if each.lost else ""),
+            words.count(each.scans),
+            words.number(each.before.k),
+            words.number(each.before.log_score),
+            words.share(each.before.coverage),
+            words.number(each.after.log_score),
+            words.share(each.after.coverage),
+        )
+        for each in calibration.held_out
+    ]
+    table = Table.of_texts([*head, *body], right=True)
+    return Report((Section(calibration.sentence, rows=tuple(rows)), Section(table=table)))
 
 
-def _doubts(calibration: Calibration, *, verbose: bool) -> list[str]:
+def _doubt_texts(calibration: Calibration, *, verbose: bool) -> list[str]:
     """What looks wrong about the files: a factor would hide it."""
     lines = [f"{name}: {sentence}" for name, sentence in calibration.doubts]
     if len(lines) > 1 and not verbose:
@@ -33,7 +51,7 @@ def _doubts(calibration: Calibration, *, verbose: bool) -> list[str]:
     return [*lines, "mend that first: a factor would hide it"] if lines else []
 
 
-def _learnt(calibration: Calibration) -> str:
+def _learnt_text(calibration: Calibration) -> str:
     tracks = calibration.correction.learnt.tracks
     said = f"{words.count(len(tracks), 'track')} ({words.join(tracks, most=4)})"
     said += f": k {words.number(calibration.k)} (mean NEES / d)"
@@ -44,7 +62,7 @@ def _learnt(calibration: Calibration) -> str:
     return said
 
 
-def _held_out(calibration: Calibration) -> str:
+def _held_out_text(calibration: Calibration) -> str:
     counted = calibration.counted
     better = sum(each.after.log_score < each.before.log_score for each in counted)
     said = f"{calibration.how}: log score better on {words.count_of(better, len(counted), 'track')}"
@@ -54,43 +72,44 @@ def _held_out(calibration: Calibration) -> str:
     return said + (f"; {words.count(lost, 'lost track')} not counted" if lost else "")
 
 
-def _outcome(held: HeldOut) -> str:
+def _outcome_text(held: HeldOut) -> str:
     said = f"{held.name}: log score {words.number(held.before.log_score)} {ARROW} "
     said += f"{words.number(held.after.log_score)} nat, 90 % region holds "
     said += words.share(held.after.coverage)
     return said + (f", still k {words.number(held.after.k)}" if held.after.k > 1 else "")
 
 
-def _lost(calibration: Calibration) -> list[str]:
+def _lost_texts(calibration: Calibration) -> list[str]:
     """Lost tracks: not learnt from, and after the correction as lost as before."""
     held = {each.name: each for each in calibration.held_out if each.lost is not None}
     unseen = [(name, why) for name, why in calibration.lost if name not in held]
     return [
-        *(f"{_outcome(each)}; {each.lost}" for each in held.values()),
+        *(f"{_outcome_text(each)}; {each.lost}" for each in held.values()),
         *(f"{name}: {why}; not learnt from" for name, why in unseen),
         *(["no factor mends a lost track"] if held or unseen else []),
     ]
 
 
-def _models(calibration: Calibration, *, verbose: bool) -> list[str]:
+def _model_texts(calibration: Calibration, *, verbose: bool) -> list[str]:
     """Models that were tried, with their gains over `scale`."""
-    lines = []
+    lines: list[str] = []
+    chosen: list[str] = []
     for each in calibration.models:
         if each.gain is not None:
             text = f"{each.model} gains {each.gain}"
             text += f" ({each.gain.reason})" if each.gain.reason else ""
             lines.append(f"{text}: chosen" if each.chosen else text)
+            chosen += lines[-1:] if each.chosen else []
         elif each.reason is not None and (verbose or each.chosen):
             lines.append(f"{each.model}: {each.reason}")
-    if len(lines) > 1 and not verbose:
-        chosen = [line for line in lines if line.endswith("chosen")]
-        named = [each.model for each in calibration.models if each.gain is not None]
-        none = f"of {words.join(named)} none is shown to be better than scale on other tracks (-v)"
-        return chosen or [none]
-    return lines
+    if len(lines) == 1 or verbose:
+        return lines
+    named = [each.model for each in calibration.models if each.gain is not None]
+    none = f"of {words.join(named)} none is shown to be better than scale on other tracks (-v)"
+    return chosen or ([none] if lines else [])
 
 
-def _parameters(calibration: Calibration) -> list[str]:
+def _parameter_texts(calibration: Calibration) -> list[str]:
     """The correction as parameters of known systems."""
     found = calibration.correction.parameters() if calibration.is_recommended else {}
     if "position_covariance_scale" not in found:
@@ -124,25 +143,3 @@ def noise_line(correction: Correction) -> list[str]:
         f"in {who}: {noise.parameter} {value} instead of {words.exact(noise.value)} does nearly "
         f"the same ({slope})"
     ]
-
-
-def _table(calibration: Calibration) -> list[str]:
-    rows: list[tuple[str, ...]] = [
-        ("", "", "before", "", "", "after", ""),
-        ("track", "scans", "k", "log score", "coverage", "log score", "coverage"),
-    ]
-    rows += [
-        (
-            each.name + (" (lost)" if each.lost else ""),
-            words.count(each.scans),
-            words.number(each.before.k),
-            *_cells(each.before),
-            *_cells(each.after),
-        )
-        for each in calibration.held_out
-    ]
-    return [f"  {line}" for line in words.table(rows, right=True)]
-
-
-def _cells(fit: Fit) -> tuple[str, str]:
-    return words.number(fit.log_score), words.share(fit.coverage)

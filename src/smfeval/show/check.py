@@ -1,19 +1,19 @@
 """What `check` found in a file and what `convert` made of it, as text and as JSON documents."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from smfeval import words
 from smfeval.maths.stamps import seconds_text
+from smfeval.show.report import Report, Row, Section, doubt_text, labelled
 from smfeval.track import AnyTrack, DroppedRows, GaussianTrack, ParticleTrack
 
 if TYPE_CHECKING:
     from smfeval.io.ros.topics import Candidate
-    from smfeval.why.causes import Why
-    from smfeval.why.one_track import Examination, Health, TrackMotion
+    from smfeval.why.one_track import Examination, Health
 
     Found = Examination | list[Candidate]  # what is in a track, or in a bag without a topic
 
@@ -30,79 +30,105 @@ REPRESENTATION_WORDS = {
 }
 
 
-def text_of(found: "Found", *, verbose: bool = False) -> str:
-    """The whole report on a track, or the topics of a bag."""
-    return candidates_text(found) if isinstance(found, list) else text(found, verbose=verbose)
+def report(found: "Found", *, verbose: bool = False) -> Report:
+    """What is in a track, and at the end whether it can be scored; or the topics of a bag."""
+    if isinstance(found, list):
+        return Report((_topics(found),))
+    rows = tuple(track_rows(found, verbose=verbose))
+    return Report((Section(found.track.provenance.name, rows=rows, notes=(last_line(found),)),))
 
 
-def document_of(found: "Found") -> dict[str, Any]:
-    """The same as strict JSON data."""
-    return candidates_document(found) if isinstance(found, list) else document(found)
-
-
-def several_text(
+def several_report(
     sources: Sequence[str], found: "Sequence[Found | str]", *, quiet: bool = False
-) -> str:
+) -> Report:
     """A block for each of several files, or a line; a text stands for a file that is refused."""
-    blocks = []
+    sections = []
     for source, each in zip(sources, found, strict=True):
         if isinstance(each, str):
-            blocks.append(f"{each}\n" if each.startswith(source) else f"{source}: {each}\n")
+            section = Section(each)
         elif isinstance(each, list):
-            blocks.append(f"{source}: {candidates_text(each)}")
+            section = _topics(each)
         else:
-            rows = [] if quiet else _short_rows(each)
-            lines = f"{words.columns(rows)}\n" if rows else ""
-            blocks.append(f"{source}: {last_line(each)}\n{lines}")
-    return "".join(blocks)
+            rows = [] if quiet else [*_what_rows(each), *_dropped_rows(each.track)]
+            rows += [] if quiet else labelled("doubt", map(str, each.doubts))
+            section = Section(last_line(each), rows=tuple(rows))
+        named = isinstance(each, str) and each.startswith(source)
+        title = section.title if named else f"{source}: {section.title}"
+        sections.append(replace(section, title=title))
+    return Report(tuple(sections), apart=False)
 
 
-def _short_rows(examination: "Examination") -> list[tuple[str, str]]:
-    track = examination.track
-    rows = [
-        ("format", f"{track.provenance.format}: {REPRESENTATION_WORDS[track.representation]}"),
-        ("scans", _scans(examination.motion)),
-    ]
-    rows += [("left out", _format_dropped(left)) for left in track.provenance.dropped]
-    return rows + [("doubt", str(doubt)) for doubt in examination.doubts]
+def _topics(found: "list[Candidate]") -> Section:
+    """A line for each topic of a bag that holds poses."""
+    if not found:
+        return Section("no topic holds poses")
+    lines = tuple(f"  {words.visible(str(each))}" for each in found)
+    return Section("topics with poses; name one as BAG:/topic", lines)
 
 
-def several_document(sources: Sequence[str], found: "Sequence[Found | str]") -> dict[str, Any]:
-    """The same as strict JSON data: a list, under `results`."""
-    results = [
-        {"schema": SCHEMA, "name": source, "error": each}
-        if isinstance(each, str)
-        else document_of(each)
-        for source, each in zip(sources, found, strict=True)
-    ]
-    return {"schema": SCHEMA, "results": results}
-
-
-def text(examination: "Examination", *, verbose: bool = False) -> str:
-    """The whole report; the last line says whether the track can be scored."""
-    name, rows = examination.track.provenance.name, track_rows(examination, verbose=verbose)
-    return f"{name}\n{words.columns(rows)}\n{last_line(examination)}\n"
-
-
-def track_rows(examination: "Examination", *, verbose: bool = False) -> list[tuple[str, str]]:
-    """What is in the track, as labels and texts."""
-    track = examination.track
-    rows = [
-        ("format", f"{track.provenance.format}: {REPRESENTATION_WORDS[track.representation]}"),
-        ("scans", _scans(examination.motion)),
-        ("path", _path(examination.motion)),
-        ("frames", frames(track)),
-    ]
+def track_rows(examination: "Examination", *, verbose: bool = False) -> list[Row]:
+    """What is in the track."""
+    track, motion = examination.track, examination.motion
+    path = "a single position"
+    if motion.median_speed is not None:
+        speed = words.number(motion.median_speed)
+        path = f"{words.length(motion.path_m)}, median speed {speed} m/s"
+    rows = [*_what_rows(examination), Row("path", path), Row("frames", frames(track))]
     if isinstance(track, ParticleTrack):
-        rows.append(("particles", _particles(track)))
+        count = words.count_range(int(track.count.min()), int(track.count.max()))
+        scale = "logarithmic weights" if track.log_weight else "linear weights"
+        weights = scale if track.weighted else "unweighted"
+        rows.append(Row("particles", f"{count} in each scan, {weights}"))
     if track.provenance.convention:
-        rows.append(("convention", track.provenance.convention))
+        rows.append(Row("convention", track.provenance.convention))
     if examination.health:
-        rows.append(("covariance", _health(examination.health)))
-    rows += cross_rows(track)
-    rows += detail_rows(examination) if verbose else []
-    rows += provenance_rows(track)
-    return rows + [("doubt", str(doubt)) for doubt in examination.doubts]
+        rows.append(Row("covariance", _health_text(examination.health)))
+    return rows + _further_rows(examination, verbose=verbose)
+
+
+def reading_rows(label: str, track: AnyTrack) -> list[Row]:
+    """Format, frames and convention of a track."""
+    origin = track.provenance
+    kind = f"{origin.format}: {REPRESENTATION_WORDS[track.representation]}"
+    return labelled(label, filter(None, (kind, frames(track), origin.convention)))
+
+
+def _what_rows(examination: "Examination") -> list[Row]:
+    """Format, and how many scans in what time."""
+    track, motion = examination.track, examination.motion
+    scans = "1"
+    if motion.rate_hz is not None:
+        longest = words.duration(motion.longest_gap_s or 0)
+        several = f"{words.count(motion.gaps, 'gap')}, the longest {longest}"
+        gaps = several if motion.gaps else "no gaps"
+        duration, rate = words.duration(motion.duration_s), words.number(motion.rate_hz)
+        scans = f"{words.count(motion.scans)} in {duration}, {rate} Hz, {gaps}"
+    kind = f"{track.provenance.format}: {REPRESENTATION_WORDS[track.representation]}"
+    return [Row("format", kind), Row("scans", scans)]
+
+
+def _further_rows(examination: "Examination", *, verbose: bool) -> list[Row]:
+    """Cross-covariances, details for those who ask, what was left out or noted, and doubts."""
+    track, rows = examination.track, []
+    if isinstance(track, GaussianTrack) and track.cross is not None:
+        pairs = words.count(len(track.cross), "pair")
+        lags = " to ".join(map(words.count, track.cross.lags))
+        rows.append(Row("joint", f"cross-covariances for {pairs}, lags {lags}"))
+    return [
+        *rows,
+        *(_detail_rows(examination) if verbose else []),
+        *_dropped_rows(track),
+        *labelled("note", (*track.provenance.notes, *track.provenance.remarks)),
+        *labelled("doubt", map(str, examination.doubts)),
+    ]
+
+
+def _dropped_rows(track: AnyTrack) -> list[Row]:
+    return labelled("left out", map(_dropped_text, track.provenance.dropped))
+
+
+def _dropped_text(left: DroppedRows) -> str:
+    return f"{words.count(left.count, 'row')}: {left.reason} (first: {left.first})"
 
 
 def last_line(examination: "Examination") -> str:
@@ -115,22 +141,11 @@ def last_line(examination: "Examination") -> str:
     return f"cannot be scored: {found.reason}"
 
 
-def doubt_text(doubt: "Why") -> str:
-    """A doubt, and the flags to try."""
-    return "; ".join(filter(None, (doubt.sentence, remedy_text(doubt))))
-
-
-def remedy_text(doubt: "Why") -> str:
-    """The flags that a doubt says to try; empty where it names none."""
-    flags = ", ".join(f"--{option} {value}" for option, value in doubt.remedy)
-    return flags and f"try {flags}"
-
-
 def reasons_for_doubt(examination: "Examination") -> list[str]:
     """What a strict check refuses: doubts, notes, rows left out, assumptions, useless beliefs."""
     track = examination.track
-    reasons = [doubt_text(doubt) for doubt in examination.doubts]
-    reasons += [_format_dropped(left) for left in track.provenance.dropped]
+    reasons = list(map(doubt_text, examination.doubts))
+    reasons += map(_dropped_text, track.provenance.dropped)
     reasons += track.provenance.notes
     if "(assumed)" in (track.provenance.convention or ""):
         reasons.append(f"the covariance convention is assumed: {track.provenance.convention}")
@@ -149,76 +164,21 @@ def frames(track: AnyTrack) -> str:
     return f"{body}, {world}, {gauge}{unknown}"
 
 
-def cross_rows(track: AnyTrack) -> list[tuple[str, str]]:
-    """Between how many pairs of scans a track tells the covariance, and how far apart they are."""
-    if not isinstance(track, GaussianTrack) or track.cross is None:
-        return []
-    fewest, most = track.cross.lags
-    pairs = words.count(len(track.cross), "pair")
-    return [
-        (
-            "joint",
-            f"cross-covariances for {pairs}, lags {words.count(fewest)} to {words.count(most)}",
-        )
-    ]
-
-
-def _cross_document(track: AnyTrack) -> dict[str, Any] | None:
-    if not isinstance(track, GaussianTrack) or track.cross is None:
-        return None
-    return {"pairs": len(track.cross), "lags": list(track.cross.lags)}
-
-
-def provenance_rows(track: AnyTrack) -> list[tuple[str, str]]:
-    """What was left out and noted on the way in."""
-    told = track.provenance
-    rows = [("left out", _format_dropped(left)) for left in told.dropped]
-    return rows + [("note", note) for note in (*told.notes, *told.remarks)]
-
-
-def _format_dropped(left: DroppedRows) -> str:
-    return f"{words.count(left.count, 'row')}: {left.reason} (first: {left.first})"
-
-
-def detail_rows(examination: "Examination") -> list[tuple[str, str]]:
+def _detail_rows(examination: "Examination") -> list[Row]:
     """What `-v` adds: the ends in time, the fastest step, the sigmas, the header's other words."""
     track, motion, about = examination.track, examination.motion, examination.track.about
     first, last = (seconds_text(int(track.stamp[i])) for i in (0, -1))
-    rows = [("stamps", f"{first} to {last} s")]
+    rows = [Row("stamps", f"{first} to {last} s")]
     if motion.fastest_speed is not None:
-        rows.append(("fastest", f"{words.number(motion.fastest_speed)} m/s"))
+        rows.append(Row("fastest", f"{words.number(motion.fastest_speed)} m/s"))
     if examination.health is not None:
         sigma = examination.health.position_sigma_m
-        rows.append(("sigma", f"median {words.length(sigma.median)} (position, per axis)"))
-    rows += [("algorithm", f"{about.algorithm or '?'} {about.version or ''}".strip())]
-    return rows + [("header", f"{key} {value}") for key, value in about.extra]
+        rows.append(Row("sigma", f"median {words.length(sigma.median)} (position, per axis)"))
+    rows.append(Row("algorithm", f"{about.algorithm or '?'} {about.version or ''}".strip()))
+    return rows + labelled("header", (f"{key} {value}" for key, value in about.extra))
 
 
-def _scans(motion: "TrackMotion") -> str:
-    if motion.rate_hz is None:
-        return "1"
-    gaps = "no gaps"
-    if motion.gaps:
-        longest = words.duration(motion.longest_gap_s or 0)
-        gaps = f"{words.count(motion.gaps, 'gap')}, the longest {longest}"
-    duration, rate = words.duration(motion.duration_s), words.number(motion.rate_hz)
-    return f"{words.count(motion.scans)} in {duration}, {rate} Hz, {gaps}"
-
-
-def _path(motion: "TrackMotion") -> str:
-    if motion.median_speed is None:
-        return "a single position"
-    return f"{words.length(motion.path_m)}, median speed {words.number(motion.median_speed)} m/s"
-
-
-def _particles(track: ParticleTrack) -> str:
-    few, many = int(track.count.min()), int(track.count.max())
-    each = words.count_range(few, many)
-    scale = "logarithmic weights" if track.log_weight else "linear weights"
-    return f"{each} in each scan, {scale if track.weighted else 'unweighted'}"
-
-
-def _health(health: "Health") -> str:
+def _health_text(health: "Health") -> str:
     rank = words.count_range(*health.rank)
     position, rotation = health.position_sigma_m, "rotation unknown"
     if health.rotation_sigma_rad is not None:
@@ -232,25 +192,25 @@ def _health(health: "Health") -> str:
     if health.constant:
         parts.append("the same in every scan")
     elif health.growth is not None:
-        parts.append(_trend(health.growth))
+        trends = {
+            "grows": health.growth > GROWTH_LIMIT,
+            "shrinks": health.growth < 1 / GROWTH_LIMIT,
+        }
+        trend = next((name for name, holds in trends.items() if holds), "steady")
+        factor = words.factor(health.growth)
+        same = factor == words.factor(1.0)
+        span = "from start to end"
+        parts.append(f"{trend} {span}" if same else f"{trend} ({factor} {span})")
     return ", ".join(parts)
 
 
-def _trend(growth: float) -> str:
-    """What the covariance does over the track, and by which factor where that is not 1."""
-    trend = "steady"
-    if growth > GROWTH_LIMIT:
-        trend = "grows"
-    elif growth < 1 / GROWTH_LIMIT:
-        trend = "shrinks"
-    factor = words.factor(growth)
-    same = factor == words.factor(1.0)
-    return f"{trend} from start to end" if same else f"{trend} ({factor} from start to end)"
-
-
-def document(examination: "Examination") -> dict[str, Any]:
-    """The same as strict JSON data."""
-    track = examination.track
+def document(found: "Found") -> dict[str, Any]:
+    """Strict JSON data of a track or of the topics of a bag."""
+    if isinstance(found, list):
+        return {"schema": CANDIDATES_SCHEMA, "topics": [asdict(entry) for entry in found]}
+    track, cross = found.track, None
+    if isinstance(track, GaussianTrack) and track.cross is not None:
+        cross = {"pairs": len(track.cross), "lags": list(track.cross.lags)}
     return {
         "schema": SCHEMA,
         "name": track.provenance.name,
@@ -261,27 +221,25 @@ def document(examination: "Examination") -> dict[str, Any]:
         "gauge": track.about.gauge,
         "oriented": track.about.oriented,
         "convention": track.provenance.convention,
-        "motion": asdict(examination.motion),
-        "covariance": asdict(examination.health) if examination.health else None,
-        "cross": _cross_document(track),
+        "motion": asdict(found.motion),
+        "covariance": asdict(found.health) if found.health else None,
+        "cross": cross,
         "dropped": [asdict(left) for left in track.provenance.dropped],
         "notes": [*track.provenance.notes, *track.provenance.remarks],
-        "doubts": [doubt.to_dict() for doubt in examination.doubts],
-        "scorable": asdict(examination.scorable),
+        "doubts": [doubt.to_dict() for doubt in found.doubts],
+        "scorable": asdict(found.scorable),
     }
 
 
-def candidates_text(found: "list[Candidate]") -> str:
-    """One line per topic."""
-    if not found:
-        return "no topic holds poses\n"
-    lines = (f"  {words.visible(str(each))}" for each in found)
-    return "\n".join(["topics with poses; name one as BAG:/topic", *lines]) + "\n"
-
-
-def candidates_document(found: "list[Candidate]") -> dict[str, Any]:
-    """The same as strict JSON data."""
-    return {"schema": CANDIDATES_SCHEMA, "topics": [asdict(entry) for entry in found]}
+def several_document(sources: Sequence[str], found: "Sequence[Found | str]") -> dict[str, Any]:
+    """Strict JSON data of several files: a list, under `results`."""
+    results = [
+        {"schema": SCHEMA, "name": source, "error": each}
+        if isinstance(each, str)
+        else document(each)
+        for source, each in zip(sources, found, strict=True)
+    ]
+    return {"schema": SCHEMA, "results": results}
 
 
 @dataclass(frozen=True)
@@ -300,22 +258,18 @@ class Conversion:
         return self.examination.track
 
 
-def conversion_text(done: Conversion, *, verbose: bool = False) -> str:
+def conversion_report(done: Conversion, *, verbose: bool = False) -> Report:
     """What was read, what was assumed, what was lost, what was written."""
     track = done.track
     rows = [
-        ("read", f"{track.provenance.name} ({track.provenance.format})"),
-        ("frames", frames(track)),
+        Row("read", f"{track.provenance.name} ({track.provenance.format})"),
+        Row("frames", frames(track)),
     ]
     if track.provenance.convention:
-        rows.append(("convention", track.provenance.convention))
-    rows += cross_rows(track)
-    rows += detail_rows(done.examination) if verbose else []
-    rows += provenance_rows(track)
-    rows += [("doubt", str(doubt)) for doubt in done.examination.doubts]
-    rows += [("assumed", word) for word in done.assumed]
-    rows += [("lost", word) for word in done.lost]
-    return f"{words.columns(rows, indent=0)}\n{conversion_line(done)}\n"
+        rows.append(Row("convention", track.provenance.convention))
+    rows += _further_rows(done.examination, verbose=verbose)
+    rows += [*labelled("assumed", done.assumed), *labelled("lost", done.lost)]
+    return Report((Section(rows=tuple(rows), notes=(conversion_line(done),), indent=0),))
 
 
 def conversion_line(done: Conversion) -> str:
@@ -327,7 +281,7 @@ def conversion_line(done: Conversion) -> str:
 
 
 def conversion_document(done: Conversion) -> dict[str, Any]:
-    """The same as strict JSON data."""
+    """Strict JSON data."""
     found = document(done.examination)
     shared = ("format", "representation", "body", "world", "gauge", "convention", "cross")
     return {

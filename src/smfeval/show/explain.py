@@ -1,4 +1,4 @@
-"""Updates explained: as text, as cells of tables, and as JSON data."""
+"""Updates explained: their report, cells of tables, and JSON data."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -11,6 +11,7 @@ from smfeval.evaluation import Evaluation
 from smfeval.explain.degeneracy import Regression
 from smfeval.explain.scans import ScanGeometry
 from smfeval.explain.updates import CreditRow, Displacement, Explanation, LeftOut
+from smfeval.show.report import Report, Row, Section, labelled
 
 SCHEMA = "smfeval.explain/1"
 MEASURES = {"condition": "condition number", "trace": "trace", "determinant": "determinant"}
@@ -125,24 +126,31 @@ class Explained:
     notes: tuple[str, ...]
 
 
-def text(found: Explained, *, verbose: bool = False) -> str:
+def report(found: Explained, *, verbose: bool = False) -> Report:
     """A line for each question; `verbose` has every measure of the geometry."""
-    rows = list(_verdict_rows(found))
+    rows, title = list(_verdict_rows(found)), f"explain: {found.belief}"
     if found.explanation is not None:
+        updates = found.explanation.updates
+        scans = words.count_of(updates, updates + found.explanation.left_out.total, "scan")
+        title += f", {scans} explained (medians over them)"
         rows += _credit_rows(found.explanation.credit)
         rows += _degeneracy_rows("degeneracy", found.explanation.degeneracy, verbose=verbose)
         rows += _displacement_rows(found.explanation)
-        rows += [("left out", line) for line in left_out_lines(found.explanation.left_out)]
+        rows += labelled("left out", left_out_lines(found.explanation.left_out))
     if found.scans is not None:
         rows += _scan_rows(found.scans, verbose=verbose)
-    rows += [("note", note) for note in found.notes]
-    return f"{_title(found)}\n{words.columns(rows)}\n{last_line(found)}\n"
+    rows += labelled("note", found.notes)
+    return Report((Section(title, rows=tuple(rows), notes=(last_line(found),)),))
 
 
 def last_line(found: Explained) -> str:
     """What is concluded, in one sentence."""
     if found.explanation is None:
-        return _scans_conclusion(found)
+        if found.scans is None or not found.scans.degeneracy:
+            return f"{found.belief}: without a reference, no NEES to hold against the geometry"
+        share = words.share(found.scans.degeneracy[0].r_squared)
+        of_scans = f"the condition number of its scans explains {share}"
+        return f"{found.belief}: {of_scans} of the variance of log NEES"
     row = found.explanation.credit
     said = (
         f"{found.belief}: reports {nats(row.posterior)} nat, {_above(row.above_credit)} what its "
@@ -167,64 +175,54 @@ def document(found: Explained) -> dict[str, Any]:
         "verdict": None if scored is None else scored.verdict.label,
         "k": None if scored is None else scored["k"].to_dict(),
         "explained": None if found.explanation is None else explanation_data(found.explanation),
-        "scans": None if scans is None else _scans_data(scans),
+        "scans": None
+        if scans is None
+        else {
+            "clouds": scans.clouds,
+            "singular": scans.singular,
+            "matched": scans.matched,
+            "condition_median": float(np.median(scans.condition)),
+            "condition_max": float(scans.condition.max()),
+            "degeneracy": degeneracy_data(scans.degeneracy),
+        },
         "notes": list(found.notes),
     }
 
 
-def _scans_data(scans: ScanGeometry) -> dict[str, Any]:
-    return {
-        "clouds": scans.clouds,
-        "singular": scans.singular,
-        "matched": scans.matched,
-        "condition_median": float(np.median(scans.condition)),
-        "condition_max": float(scans.condition.max()),
-        "degeneracy": degeneracy_data(scans.degeneracy),
-    }
-
-
-def _title(found: Explained) -> str:
-    if found.explanation is None:
-        return f"explain: {found.belief}"
-    total = found.explanation.updates + found.explanation.left_out.total
-    return (
-        f"explain: {found.belief}, {words.count_of(found.explanation.updates, total, 'scan')} "
-        "explained (medians over them)"
-    )
-
-
-def _verdict_rows(found: Explained) -> Iterator[tuple[str, str]]:
+def _verdict_rows(found: Explained) -> Iterator[Row]:
     if found.evaluation is None:
-        yield "k", "not known without a reference"
+        yield Row("k", "not known without a reference")
         return
-    yield "verdict", found.evaluation.verdict.label
-    yield "k", f"{found.evaluation['k']}, aligned by {found.evaluation.alignment.kind}"
+    yield Row("verdict", found.evaluation.verdict.label)
+    yield Row("k", f"{found.evaluation['k']}, aligned by {found.evaluation.alignment.kind}")
     if found.evaluation.verdict.label != "overconfident":
-        yield "", "overconfidence is not shown here: what follows takes k as it stands"
+        yield Row("", "overconfidence is not shown here: what follows takes k as it stands")
 
 
-def _credit_rows(row: CreditRow) -> Iterator[tuple[str, str]]:
-    yield (
+def _credit_rows(row: CreditRow) -> Iterator[Row]:
+    yield Row(
         "credit",
         f"{nats(row.credit)} nat from {words.number(row.matched)} points of sigma "
         f"{words.length(row.sigma_m)}: count {nats(row.count)}, noise {nats(row.noise)}, shape "
         f"{nats(row.shape)}",
     )
-    yield "reported", f"{nats(row.posterior)} nat, {_above(row.above_credit)} the credit"
+    yield Row("reported", f"{nats(row.posterior)} nat, {_above(row.above_credit)} the credit")
     if row.prior is not None:
-        yield (
+        yield Row(
             "predicted",
             f"{nats(row.predicted)} nat by prior ({nats(row.prior)}) and credit; the report "
             f"differs by {nats(row.unexplained, places=3, signed=True)}",
         )
     if row.effective_points is not None and row.honest_sigma_m is not None:
-        yield "N / k", f"{words.number(row.effective_points)} independent points would be honest"
-        yield (
+        yield Row(
+            "N / k", f"{words.number(row.effective_points)} independent points would be honest"
+        )
+        yield Row(
             "sigma sqrt(k)",
             f"{words.length(row.honest_sigma_m)} per point would be honest (with a prior wider "
             "alike)",
         )
-        yield "excess", f"{nats(row.excess)} nat above consistency (3 ln k)"
+        yield Row("excess", f"{nats(row.excess)} nat above consistency (3 ln k)")
 
 
 def _above(difference: float) -> str:
@@ -232,24 +230,22 @@ def _above(difference: float) -> str:
     return f"{nats(abs(difference))} nat {'above' if difference >= 0 else 'below'}"
 
 
-def _degeneracy_rows(
-    label: str, found: tuple[Regression, ...], *, verbose: bool
-) -> Iterator[tuple[str, str]]:
+def _degeneracy_rows(label: str, found: tuple[Regression, ...], *, verbose: bool) -> Iterator[Row]:
     for each in found if verbose else found[:1]:
-        yield (
+        yield Row(
             label,
             f"{measure_name(each)} explains {words.share(each.r_squared)} of the variance of log "
             f"NEES (R^2), slope {each.slope}",
         )
 
 
-def _displacement_rows(explanation: Explanation) -> Iterator[tuple[str, str]]:
+def _displacement_rows(explanation: Explanation) -> Iterator[Row]:
     found, label = explanation.displacement, "displacement"
     if found is None:
-        yield label, "shared by the points of a scan: not known without the covariance before"
+        yield Row(label, "shared by the points of a scan: not known without the covariance before")
         return
     if found.shown is not None:
-        yield (
+        yield Row(
             label,
             f"innovations show {shown_displacement(found)} that a scan's points share; knowing it "
             f"takes back {nats(found.recovered_one_nats)} nat at one update, "
@@ -259,26 +255,16 @@ def _displacement_rows(explanation: Explanation) -> Iterator[tuple[str, str]]:
         one, every = (
             needed_displacement(found, size) for size in (found.needed_one_m, found.needed_every_m)
         )
-        yield label, f"k = 1 would need, at one update: {one}; at every update: {every}"
+        yield Row(label, f"k = 1 would need, at one update: {one}; at every update: {every}")
 
 
-def _scan_rows(scans: ScanGeometry, *, verbose: bool) -> Iterator[tuple[str, str]]:
-    yield (
+def _scan_rows(scans: ScanGeometry, *, verbose: bool) -> Iterator[Row]:
+    yield Row(
         "scans",
         f"{words.count(scans.clouds, 'cloud')}, condition number of their normals "
         f"{words.number(float(np.median(scans.condition)))} (median), up to "
         f"{words.number(float(scans.condition.max()))}",
     )
     if scans.singular:
-        yield "scans", f"{words.count(scans.singular, 'cloud')} do not see every direction"
+        yield Row("scans", f"{words.count(scans.singular, 'cloud')} do not see every direction")
     yield from _degeneracy_rows("scans", scans.degeneracy, verbose=verbose)
-
-
-def _scans_conclusion(found: Explained) -> str:
-    if found.scans is None or not found.scans.degeneracy:
-        return f"{found.belief}: without a reference, no NEES to hold against the geometry"
-    first = found.scans.degeneracy[0]
-    return (
-        f"{found.belief}: the condition number of its scans explains "
-        f"{words.share(first.r_squared)} of the variance of log NEES"
-    )

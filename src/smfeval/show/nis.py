@@ -1,9 +1,11 @@
-"""A judgement of innovations as text and as a JSON document."""
+"""A judgement of innovations: its report, and a JSON document."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from smfeval import words
 from smfeval.online.innovations import InnovationReport, SensorJudgement
+from smfeval.show.report import Report, Row, Section, Table, labelled
 from smfeval.summarise.interval import Interval
 
 BLIND = (
@@ -25,64 +27,56 @@ def headline(report: InnovationReport) -> str:
     return f"{report.name}: {words.join(found, most=4)}"
 
 
-def text(report: InnovationReport, *, verbose: bool = False) -> str:
+def report(judged: InnovationReport, *, verbose: bool = False) -> Report:
     """The verdict, a row per sensor, hints, and what innovations cannot show."""
-    lines = [headline(report), *(f"  {line}" for line in words.table(_table(report)))]
-    rows = [
-        ("hint", f"{each.sensor}: {each.hint}") for each in report.sensors if each.hint is not None
+    sensors = judged.sensors
+    body = [
+        (
+            words.visible(each.sensor),
+            str(each.dimension),
+            f"{words.count(each.accepted)} of {words.count(each.measured)}",
+            "-" if each.k is None else words.quantity(each.k.value, "1", each.k.low, each.k.high),
+            words.fixed(each.lags[0].value, 2, signed=True) if each.lags else "-",
+            each.label,
+        )
+        for each in sensors
     ]
-    rows += [("note", f"{each.sensor}: {note}") for each in report.sensors for note in each.notes]
-    rows += [("note", note) for note in report.notes]
+    rows = [
+        *labelled("hint", (f"{each.sensor}: {each.hint}" for each in sensors if each.hint)),
+        *labelled("note", (f"{each.sensor}: {note}" for each in sensors for note in each.notes)),
+        *labelled("note", judged.notes),
+    ]
     if verbose:
-        rows += [row for each in report.sensors for row in _details(each)]
-    rows.append(("level", f"an honest filter is refuted with {words.level(report.false_alarms)} at "
-                          "most, over all sensors"))  # fmt: skip
-    rows.append(("not seen", BLIND))
-    return "\n".join([*lines, words.columns(rows), ""])
-
-
-def _table(report: InnovationReport) -> list[tuple[str, ...]]:
+        rows += [Row(each.sensor, text) for each in sensors for text in _details(each)]
+    level = words.level(judged.false_alarms)
+    rows += [
+        Row("level", f"an honest filter is refuted with {level} at most, over all sensors"),
+        Row("not seen", BLIND),
+    ]
     head = ("sensor", "d", "accepted", "k", "lag 1", "verdict")
-    return [head, *(_row(each) for each in report.sensors)]
-
-
-def _row(each: SensorJudgement) -> tuple[str, ...]:
-    first = each.lags[0].value if each.lags else None
-    return (
-        words.visible(each.sensor),
-        str(each.dimension),
-        f"{words.count(each.accepted)} of {words.count(each.measured)}",
-        _k_words(each.k),
-        "-" if first is None else words.fixed(first, 2, signed=True),
-        each.label,
+    return Report(
+        (Section(headline(judged), table=Table.of_texts([head, *body]), rows=tuple(rows)),)
     )
 
 
-def _k_words(k: Interval | None) -> str:
-    return "-" if k is None else words.quantity(k.value, "1", k.low, k.high)
-
-
-def _details(each: SensorJudgement) -> list[tuple[str, str]]:
+def _details(each: SensorJudgement) -> Iterator[str]:
     """What -v adds about a sensor."""
-    name = each.sensor
-    rows = []
     if each.gate is not None and each.expected_rejected is not None:
-        rows.append((name, f"gate at a NIS of {words.number(each.gate)}: "
-                           f"{words.share(each.rejected_share)} rejected, "
-                           f"{words.share(each.expected_rejected)} expected"))  # fmt: skip
+        shares = [words.share(share) for share in (each.rejected_share, each.expected_rejected)]
+        gate = words.number(each.gate)
+        yield f"gate at a NIS of {gate}: {shares[0]} rejected, {shares[1]} expected"
     if each.k is not None and each.k.n_effective is not None:
-        rows.append((name, f"k rests on {words.number(each.k.n_effective)} independent NIS"))
+        yield f"k rests on {words.number(each.k.n_effective)} independent NIS"
     if each.k is not None and each.k.reason is not None:
-        rows.append((name, f"no interval of k: {each.k.reason}"))
+        yield f"no interval of k: {each.k.reason}"
     if each.lags and each.limit is not None:
         lags = ", ".join(
             f"{lag.lag}: {words.fixed(lag.value, 3, signed=True)}{'*' * (abs(lag.t) > each.limit)}"
             for lag in each.lags
         )
-        rows.append((name, f"correlation by lag {lags} (* beyond chance)"))
+        yield f"correlation by lag {lags} (* beyond chance)"
         means = ", ".join(words.fixed(mean, 2, signed=True) for mean in each.mean)
-        rows.append((name, f"mean {means} sigma{' (biased)' if each.biased else ''}"))
-    return rows
+        yield f"mean {means} sigma{' (biased)' if each.biased else ''}"
 
 
 def document(report: InnovationReport) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """What Python and notebooks show of results and tracks: JSON data, figures, a short HTML."""
 
 import base64
-from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,12 +12,14 @@ from smfeval.errors import OptionError, SmfevalError
 from smfeval.evaluation import Evaluation
 from smfeval.io.documents import SavedResult
 from smfeval.results import Drawable, Result
-from smfeval.show import brief, check, pairs, pairs_json, results_table, sweep
+from smfeval.show import check, pairs, results_table, sweep
 from smfeval.show.render import html_environment
+from smfeval.show.report import Section, labelled
+from smfeval.show.score import brief_rows
 from smfeval.show.study import document as study_document
 from smfeval.show.study.remarks import study_title
 from smfeval.studies.result import Study
-from smfeval.track import Beliefs, ParticleTrack, Track
+from smfeval.track import ParticleTrack, Track
 from smfeval.why.one_track import examine
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ MOST_ROWS = 12  # of a table in a notebook
 def document(result: Result) -> dict[str, Any]:
     """JSON data of a result whose document is made by `show`."""
     if isinstance(result, Comparison):
-        return pairs_json.document(result)
+        return pairs.document(result)
     if isinstance(result, Study):
         return study_document.document(result)
     raise OptionError(f"{type(result).__name__} has no JSON document")
@@ -49,33 +50,40 @@ def plot(subject: Drawable, name: str | None = None) -> "Figure":
     return figure_of(subject, name)
 
 
-@dataclass(frozen=True)
-class NotebookCard:
-    """What a notebook shows: sentences, lines with labels or a table, and what is left out."""
-
-    title: str
-    sentences: tuple[str, ...]
-    lines: tuple[tuple[str, str], ...] = ()
-    table: tuple[tuple[str, ...], ...] = ()  # headings first
-    more: int = 0  # rows that are not shown
-
-
 def html(subject: Drawable) -> str:
-    """The card of a result or a track with a small figure; all text is escaped."""
+    """What there is to say about a result or a track, with a small figure; all text is escaped."""
+    title, section = section_of(subject)
+    rows = () if section.table is None else section.table.rows
     template = html_environment().from_string(TEMPLATE.read_text(encoding="utf-8"))
-    return template.render(card=card(subject), figure=_small_figure(subject))
+    return template.render(
+        title=title,
+        section=section,
+        rows=rows[:MOST_ROWS],
+        more=max(len(rows) - MOST_ROWS, 0),
+        figure=_small_figure(subject),
+    )
 
 
-def card(subject: Drawable) -> NotebookCard:
-    """What there is to say about a result or a track."""
+def section_of(subject: Drawable) -> tuple[str, Section]:
+    """Title, and sentences with rows or a table."""
     if isinstance(subject, Evaluation):
-        return _evaluation_card(subject)
-    if isinstance(subject, Beliefs):
-        return _track_card(subject)
+        return subject.estimate.provenance.name, _evaluation_section(subject)
+    if isinstance(subject, Track | ParticleTrack):
+        return subject.provenance.name, Section(rows=tuple(check.track_rows(examine(subject))))
     if isinstance(subject, Result):
         title, sentences = _headlines(subject)
-        return _table_card(title, sentences, subject)
+        table = results_table.table_of([(title, subject.to_dict())])
+        return title, Section(lead=sentences, table=results_table.shown_table(table))
     raise OptionError(f"{type(subject).__name__} has nothing to show")
+
+
+def _evaluation_section(found: Evaluation) -> Section:
+    """The lines of the report without those that name flags; all notes and doubts instead."""
+    rows = [row for row in brief_rows(found) if row.label not in ("next", "note", "doubt")]
+    notes = [note for note in found.all_notes if note != found.intervals_note]
+    doubts = [doubt.sentence for doubt in found.doubts]
+    lines = (*rows, *labelled("note", notes), *labelled("doubt", doubts))
+    return Section(lead=(found.verdict.headline,), rows=lines)
 
 
 def _headlines(result: Result) -> tuple[str, tuple[str, ...]]:
@@ -91,29 +99,6 @@ def _headlines(result: Result) -> tuple[str, tuple[str, ...]]:
     if isinstance(result, SavedResult):
         return result.name, (f"a saved result of {result.kind}",)
     raise OptionError(f"{type(result).__name__} has nothing to show")
-
-
-def _evaluation_card(found: Evaluation) -> NotebookCard:
-    """The lines of the report without those that name flags; all notes and doubts instead."""
-    lines = [row for row in brief.rows(found) if row[0] not in ("next", "note", "doubt")]
-    notes = [("note", note) for note in found.all_notes if note != found.intervals_note]
-    doubts = [("doubt", doubt.sentence) for doubt in found.doubts]
-    name = found.estimate.provenance.name
-    return NotebookCard(name, (found.verdict.headline,), (*lines, *notes, *doubts))
-
-
-def _track_card(track: Beliefs) -> NotebookCard:
-    if not isinstance(track, Track | ParticleTrack):
-        raise OptionError(f"{type(track).__name__} has nothing to show")
-    lines = check.track_rows(examine(track))
-    return NotebookCard(track.provenance.name, (), tuple(lines))
-
-
-def _table_card(title: str, sentences: tuple[str, ...], result: Result) -> NotebookCard:
-    table = results_table.table_of([(title, result.to_dict())])
-    rows = tuple(map(tuple, results_table.cells(table)))
-    shown = rows[: MOST_ROWS + 1]
-    return NotebookCard(title, sentences, table=shown, more=len(rows) - len(shown))
 
 
 def _small_figure(subject: Drawable) -> str | None:

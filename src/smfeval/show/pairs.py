@@ -1,6 +1,7 @@
-"""Beliefs compared with each other, as text."""
+"""Beliefs compared with each other: their report, and strict JSON data."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
+from typing import Any
 
 import numpy as np
 
@@ -10,50 +11,72 @@ from smfeval.compare.attribution import EstimatorAttribution
 from smfeval.compare.frames import name_of
 from smfeval.compare.hypothesis import Hypothesis
 from smfeval.judge.sentences import evidence_text, fitted_text, support
-from smfeval.show.check import REPRESENTATION_WORDS, doubt_text, frames
-from smfeval.show.scores import relative_rows
+from smfeval.show.check import reading_rows
+from smfeval.show.numbers import relative_rows
+from smfeval.show.report import Report, Row, Section, Table, doubt_text, labelled
 from smfeval.summarise.inflation import median_chi_squared
+from smfeval.summarise.number import finite_or_none
+from smfeval.track import AnyTrack
 from smfeval.why.causes import explanation
 
+SCHEMA = "smfeval.pair/1"
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
 BOUND_SENTENCE = (
     "two honest beliefs, errors independent or partly shared, give 1 at most; "
     "not above 1 proves nothing"
 )
 SHORT_BOUND = "two honest beliefs give 1 at most; not above 1 proves nothing"
+NEXT = "-v (all numbers, other clocks and alignments), --html FILE (figures)"
+HOW_WORDS = {
+    "projected": "scored under what both claims leave after the fit (M J M^T)",
+    "granted": "scored under the summed covariances and that of the fit, which is granted",
+    "after a fit": "scored under the summed covariances, which know nothing of the fit",
+}
 
 
-def text(comparison: Comparison, *, verbose: bool = False) -> str:
+def report(comparison: Comparison, *, verbose: bool = False) -> Report:
     """What is proved, then a few lines; of more than two tracks the matrix of k_pair. `-v`: all."""
     comparison = comparison if verbose else _with_short_names(comparison)
-    notes = [*(("note", note) for note in comparison.notes), *_doubt_rows(comparison)]
-    reading = _reading_rows(comparison) if verbose else []
-    bound = BOUND_SENTENCE if verbose else SHORT_BOUND
-    if comparison.attribution is None:
-        (pair,) = comparison.pairs
-        first = pair.claim.sentence if verbose else pair.claim.headline
-        found = _pair_rows(pair) if verbose else _brief_rows(pair)
-        rows = [*reading, *found, ("bound", bound), *notes, *NEXT[verbose]]
-        return f"{first}\n{words.columns(rows)}\n"
-    sentences = [pair.claim.sentence for pair in comparison.pairs if verbose]
-    blocks = [_pair_block(pair) for pair in comparison.pairs if verbose]
-    rows = [
-        *reading,
-        *_attribution_rows(comparison.attribution),
-        ("bound", bound),
-        *notes,
-        *NEXT[verbose],
+    pairs, attribution = comparison.pairs, comparison.attribution
+    end = [
+        Row("bound", BOUND_SENTENCE if verbose else SHORT_BOUND),
+        *labelled("note", comparison.notes),
+        *labelled("doubt", doubt_texts(comparison)),
+        *([] if verbose else [Row("next", NEXT)]),
     ]
-    first = attribution_sentence(comparison.attribution)
-    parts = [first, *sentences, k_pair_matrix(comparison), *blocks, words.columns(rows)]
-    return "\n".join(parts) + "\n"
+    rows: list[Row] = []
+    for track in comparison.tracks if verbose else ():
+        rows += reading_rows(name_of(track), track)
+
+    if attribution is None:
+        (pair,) = pairs
+        rows += [*(_pair_rows(pair) if verbose else _brief_rows(pair)), *end]
+        title = pair.claim.sentence if verbose else pair.claim.headline
+        return Report((Section(title, rows=tuple(rows), label=pair.claim.label),))
+
+    sentences = tuple(pair.claim.sentence for pair in pairs if verbose)
+    first = Section(
+        attribution_sentence(attribution), sentences, k_pair_matrix(comparison), indent=0
+    )
+    blocks = [
+        Section(f"{pair.a} and {pair.b}", rows=tuple(_pair_rows(pair))) for pair in pairs if verbose
+    ]
+    last = Section(rows=(*rows, *_attribution_rows(attribution), *end))
+    return Report((first, *blocks, last), apart=False)
 
 
-def _doubt_rows(comparison: Comparison) -> list[tuple[str, str]]:
+def last_lines(comparison: Comparison) -> list[str]:
+    """What `-q` prints: a line for each pair, and one on who is to blame."""
+    lines = [pair.claim.headline for pair in comparison.pairs]
+    if comparison.attribution is not None:
+        lines.append(attribution_sentence(comparison.attribution))
+    return lines
+
+
+def doubt_texts(comparison: Comparison) -> list[str]:
     """What looks wrong, each said once."""
-    found = dict.fromkeys(doubt_text(doubt) for pair in comparison.pairs for doubt in pair.doubts)
-    return [("doubt", said) for said in found]
+    every = (doubt_text(doubt) for pair in comparison.pairs for doubt in pair.doubts)
+    return list(dict.fromkeys(every))
 
 
 def _with_short_names(comparison: Comparison) -> Comparison:
@@ -80,21 +103,7 @@ def _short_pair(pair: Pair, short: dict[str, str]) -> Pair:
     return replace(pair, a=a, b=b, claim=claim, doubts=doubts)
 
 
-NEXT: dict[bool, list[tuple[str, str]]] = {
-    False: [("next", "-v (all numbers, other clocks and alignments), --html FILE (figures)")],
-    True: [],
-}
-
-
-def last_lines(comparison: Comparison) -> list[str]:
-    """What `-q` prints: a line for each pair, and one on who is to blame."""
-    lines = [pair.claim.headline for pair in comparison.pairs]
-    if comparison.attribution is not None:
-        lines.append(attribution_sentence(comparison.attribution))
-    return lines
-
-
-def _brief_rows(pair: Pair) -> list[tuple[str, str]]:
+def _brief_rows(pair: Pair) -> list[Row]:
     """The few lines of a pair; a reference that was asked to check it has its say."""
     pairs, alignment = pair.pairs, pair.alignment
     matched = words.count_of(len(pairs), pairs.scans, "scan")
@@ -102,30 +111,26 @@ def _brief_rows(pair: Pair) -> list[tuple[str, str]]:
     moved = "" if pairs.moves is None else ", moved over the gaps"
     aligned = "not aligned" if alignment.kind == "none" else f"aligned by {alignment.kind}"
     holds = "; ".join(support(pair.claim))
-    return [
-        ("k_pair", str(pair.k)),
-        *([("holds", holds)] if holds else []),
-        *(relative_rows(pair.motion, pair.intervals)[:1] if pair.motion.rows else []),
-        *_brief_space_rows(pair),
-        ("difference", f"mean {pair.distance}; energy {pair.energy}"),
-        ("matched", f"{matched}{offset}{moved}; {aligned}"),
-        *(_hypothesis_rows(pair, pair.hypothesis) if pair.hypothesis else []),
+    spaces = [
+        f"{'' if each.name == 'rotation' else each.name + ' '}k_pair {words.number(each.k.value)}, "
+        f"{each.claim.label}"
+        for each in pair.spaces
     ]
+    rows = [Row("k_pair", str(pair.k))]
+    rows += [Row("holds", holds)] if holds else []
+    rows += relative_rows(pair.motion, pair.intervals)[:1] if pair.motion.rows else []
+    rows += [Row("rotation", "; ".join(spaces))] if spaces else []
+    rows += [
+        Row("difference", f"mean {pair.distance}; energy {pair.energy}"),
+        Row("matched", f"{matched}{offset}{moved}; {aligned}"),
+    ]
+    return rows + (_hypothesis_rows(pair, pair.hypothesis) if pair.hypothesis else [])
 
 
 def paper_text(pair: Pair) -> str:
     """'1.82 as in the paper (unweighted fit of SE(3), nothing granted)'."""
     found = "none" if pair.k_paper is None else words.number(pair.k_paper)
     return f"{found} as in the paper (unweighted fit of SE(3), nothing granted)"
-
-
-def _brief_space_rows(pair: Pair) -> list[tuple[str, str]]:
-    texts = [
-        f"{'' if each.name == 'rotation' else each.name + ' '}k_pair {words.number(each.k.value)}, "
-        f"{each.claim.label}"
-        for each in pair.spaces
-    ]
-    return [("rotation", "; ".join(texts))] if texts else []
 
 
 def attribution_sentence(found: Attribution) -> str:
@@ -145,50 +150,22 @@ def attribution_sentence(found: Attribution) -> str:
     return "attribution: cannot tell which of them is overconfident"
 
 
-def k_pair_matrix(comparison: Comparison) -> str:
+def k_pair_matrix(comparison: Comparison) -> Table:
     """k_pair of all pairs, with its lower bound where there is one."""
     first, *others = comparison.pairs[: len(comparison.tracks) - 1]  # of the first track
     names = [first.a, first.b, *(pair.b for pair in others)]
-    indices, found = range(len(names)), iter(comparison.pairs)
-    cells = {(i, j): _k_pair_cell(next(found)) for i in indices for j in indices if i < j}
-    head = ["k_pair (at least)", *(_letter(j) for j in indices)]
+    indices, pairs = range(len(names)), iter(comparison.pairs)
+    letters = [LETTERS[i] if i < len(LETTERS) else str(i + 1) for i in indices]
+    cells = {(i, j): _k_pair_cell(next(pairs)) for i in indices for j in indices if i < j}
     body = [
-        [f"{_letter(i)}  {names[i]}", *(cells.get((i, j), "") for j in indices)] for i in indices
+        [f"{letters[i]}  {names[i]}", *(cells.get((i, j), "") for j in indices)] for i in indices
     ]
-    return "\n".join(words.table([head, *body], right=True))
-
-
-def _letter(index: int) -> str:
-    return LETTERS[index] if index < len(LETTERS) else str(index + 1)
+    return Table.of_texts([["k_pair (at least)", *letters], *body], right=True)
 
 
 def _k_pair_cell(pair: Pair) -> str:
     least = pair.claim.at_least
     return f"{words.number(pair.k.value)} ({'-' if least is None else words.number(least)})"
-
-
-def _pair_block(pair: Pair) -> str:
-    return f"{pair.a} and {pair.b}\n{words.columns(_pair_rows(pair))}"
-
-
-def _reading_rows(comparison: Comparison) -> list[tuple[str, str]]:
-    """What `-v` adds: format, frames and convention of every track."""
-    rows = []
-    for track in comparison.tracks:
-        told, name = track.provenance, name_of(track)
-        rows += [
-            (name, f"{told.format}: {REPRESENTATION_WORDS[track.representation]}"),
-            (name, frames(track)),
-        ]
-        rows += [(name, told.convention)] if told.convention else []
-    return rows
-
-
-HOW_WORDS = {
-    "projected": "scored under what both claims leave after the fit (M J M^T)",
-    "granted": "scored under the summed covariances and that of the fit, which is granted",
-    "after a fit": "scored under the summed covariances, which know nothing of the fit",
-}
 
 
 def claim_reasons(pair: Pair) -> list[tuple[str, str]]:
@@ -197,29 +174,39 @@ def claim_reasons(pair: Pair) -> list[tuple[str, str]]:
     return list(zip((pair.a, pair.b), reasons, strict=True))
 
 
-def _pair_rows(pair: Pair) -> list[tuple[str, str]]:
-    honest = median_chi_squared(pair.scored.residuals.dimension)
-    median = f"median {pair.nees_median} (at most {words.number(honest)} if both are honest)"
+def k_by_axis_text(pair: Pair) -> str:
+    """'x 1.2, y 3.4, z 0.9'."""
+    return ", ".join(f"{name} {words.number(k)}" for name, k in pair.k_by_axis.items())
+
+
+def _pair_rows(pair: Pair) -> list[Row]:
+    alignment, gauge = pair.alignment, "no alignment"
+    if alignment.kind != "none":
+        free = f"; left open: {', '.join(alignment.free)}" if alignment.free else ""
+        residual = f"residual {words.length(alignment.residual_m or 0)}"
+        gauge = f"{alignment.kind}, {alignment.freedoms} freedoms, {residual}{free}"
+    how = HOW_WORDS.get(pair.difference.how)
+    honest = words.number(median_chi_squared(pair.scored.residuals.dimension))
+    share = words.share(pair.share_a)
     rows = [
-        ("matched", _matched_text(pair)),
-        ("gauge", _gauge_text(pair)),
-        *[("claim", f"{name}: {why}") for name, why in claim_reasons(pair)],
-        *([("claim", HOW_WORDS[pair.difference.how])] if pair.difference.how in HOW_WORDS else []),
-        ("difference", f"mean {pair.distance}"),
-        ("sum", f"{words.share(pair.share_a)} of the summed variance is that of {pair.a} (median)"),
-        ("energy", str(pair.energy)),
-        ("log score", str(pair.log)),
-        ("NEES", median),
-        ("k_pair", f"{pair.k}; {paper_text(pair)}"),
-        *[("judged", text) for text in judged_texts(pair)],
+        Row("matched", _matched_text(pair)),
+        Row("gauge", gauge),
+        *labelled("claim", (f"{name}: {why}" for name, why in claim_reasons(pair))),
+        *([] if how is None else [Row("claim", how)]),
+        Row("difference", f"mean {pair.distance}"),
+        Row("sum", f"{share} of the summed variance is that of {pair.a} (median)"),
+        Row("energy", str(pair.energy)),
+        Row("log score", str(pair.log)),
+        Row("NEES", f"median {pair.nees_median} (at most {honest} if both are honest)"),
+        Row("k_pair", f"{pair.k}; {paper_text(pair)}"),
+        *labelled("judged", judged_texts(pair)),
         *relative_rows(pair.motion, pair.intervals, verbose=True),
-        ("by axis", ", ".join(f"{name} {words.number(k)}" for name, k in pair.k_by_axis.items())),
-        *((each.name, each.claim.sentence) for each in pair.spaces),
-        *[("by gauge", line) for line in _by_gauge(pair)],
+        Row("by axis", k_by_axis_text(pair)),
+        *(Row(each.name, each.claim.sentence) for each in pair.spaces),
+        *labelled("by gauge", _by_gauge(pair)),
+        *labelled("clock of A", _by_clock(pair)),
+        Row("least", f"k_pair {words.number(pair.k_least)} over these clocks and open gauges"),
     ]
-    if pair.clock:
-        rows += [("clock of A", line) for line in _by_clock(pair)]
-    rows.append(("least", f"k_pair {words.number(pair.k_least)} over these clocks and open gauges"))
     return rows + (_hypothesis_rows(pair, pair.hypothesis) if pair.hypothesis else [])
 
 
@@ -235,19 +222,9 @@ def _matched_text(pair: Pair) -> str:
     )
 
 
-def _gauge_text(pair: Pair) -> str:
-    alignment = pair.alignment
-    if alignment.kind == "none":
-        return "no alignment"
-    free = f"; left open: {', '.join(alignment.free)}" if alignment.free else ""
-    residual = f", residual {words.length(alignment.residual_m or 0)}"
-    return f"{alignment.kind}, {alignment.freedoms} freedoms{residual}{free}"
-
-
 def judged_texts(pair: Pair) -> list[str]:
     """What the kindest fit leaves, and its extrinsic and clock."""
-    texts = (evidence_text(pair.claim), fitted_text(pair.claim))
-    return [text for text in texts if text is not None]
+    return list(filter(None, (evidence_text(pair.claim), fitted_text(pair.claim))))
 
 
 def _by_gauge(pair: Pair) -> list[str]:
@@ -260,14 +237,16 @@ def _by_gauge(pair: Pair) -> list[str]:
 
 
 def _by_clock(pair: Pair) -> list[str]:
-    """Offsets and k_pair."""
+    """Offsets and k_pair; nothing where the clock was not turned."""
+    if not pair.clock:
+        return []
     offsets = [words.exact(row.offset_ms, signed=True) for row in pair.clock]
     how = "added to its stamps; it is moved by its own velocity and acceleration"
     values = [words.number(row.k) for row in pair.clock]
     return [*words.table([["ms", *offsets], ["k_pair", *values]], right=True), how]
 
 
-def _hypothesis_rows(pair: Pair, found: Hypothesis) -> list[tuple[str, str]]:
+def _hypothesis_rows(pair: Pair, found: Hypothesis) -> list[Row]:
     values = ", ".join(words.fixed(value, 2, signed=True) for value in found.eigenvalues)
     own = " and ".join("-" if k is None else words.number(k) for k in (found.k_a, found.k_b))
     verdict = "no direction has opposed errors, the bound holds"
@@ -280,38 +259,32 @@ def _hypothesis_rows(pair: Pair, found: Hypothesis) -> list[tuple[str, str]]:
         if pair.claim.at_least is not None:
             verdict += f", at least {words.number(pair.claim.at_least / found.factor)} is then sure"
     return [
-        ("errors", f"shared part by direction {values} (of -0.5 to 0.5): {verdict}"),
-        ("", f"k of each against the reference: {own} ({words.count(found.scans, 'scan')})"),
-        ("", f"k_pair with each aligned to the reference: {words.number(found.k_pair)}"),
+        Row("errors", f"shared part by direction {values} (of -0.5 to 0.5): {verdict}"),
+        Row("", f"k of each against the reference: {own} ({words.count(found.scans, 'scan')})"),
+        Row("", f"k_pair with each aligned to the reference: {words.number(found.k_pair)}"),
     ]
 
 
-def _attribution_rows(found: Attribution) -> list[tuple[str, str]]:
+def _attribution_rows(found: Attribution) -> list[Row]:
     if found.reason:
-        return [("own k", f"not identifiable: {found.reason}")]
+        return [Row("own k", f"not identifiable: {found.reason}")]
     head = ["", "k", "k if two share", "error", "reported", "at least", "label"]
     lines = words.table([head, *(_own_row(own) for own in found.estimators)], right=True)
     how = f"{words.count(found.scans, 'common scan')}, {aligned_words(found)}"
     what = "" if found.horizon is None else f"displacements over {found.horizon} scans, "
     assumed = f"k: {what}second moments per axis, errors assumed uncorrelated"
-    rows = [("own k", line) for line in lines]
-    rows += [("attribution", f"{how}; {assumed}")]
-    rows += [("attribution", lost_note(own)) for own in found.estimators if own.lost]
-    return rows + [
-        ("attribution", f"{own.name}: no k, {own.k.reason}")
-        for own in found.estimators
-        if own.sigma_m is None
+    lost = "is lost: far from all others, which are therefore judged without it"
+    about = [f"{how}; {assumed}"]
+    about += [f"{own.name} {lost}" for own in found.estimators if own.lost]
+    about += [
+        f"{own.name}: no k, {own.k.reason}" for own in found.estimators if own.sigma_m is None
     ]
+    return [*labelled("own k", lines), *labelled("attribution", about)]
 
 
 def aligned_words(found: Attribution) -> str:
     """How all tracks were brought to one world."""
     return "not aligned" if found.gauge == "none" else f"aligned to the first by {found.gauge}"
-
-
-def lost_note(own: EstimatorAttribution) -> str:
-    """That one is far from all others."""
-    return f"{own.name} is lost: far from all others, which are therefore judged without it"
 
 
 def _own_row(own: EstimatorAttribution) -> list[str]:
@@ -320,3 +293,106 @@ def _own_row(own: EstimatorAttribution) -> list[str]:
         return [own.name, "-", "-", "-", words.length(own.reported_m), least, own.label]
     sizes = [words.length(own.sigma_m), words.length(own.reported_m)]
     return [own.name, str(own.k), words.number(own.k_if_shared), *sizes, least, own.label]
+
+
+def document(comparison: Comparison) -> dict[str, Any]:
+    """Strict JSON data."""
+    return {
+        "schema": SCHEMA,
+        "tracks": [_track_data(track) for track in comparison.tracks],
+        "axes": comparison.options.axes,
+        "pairs": [_pair_data(pair) for pair in comparison.pairs],
+        "attribution": _attribution_data(comparison.attribution),
+        "notes": list(comparison.notes),
+    }
+
+
+def _track_data(track: AnyTrack) -> dict[str, Any]:
+    about = track.about
+    return {
+        "name": name_of(track),
+        "format": track.provenance.format,
+        "representation": track.representation,
+        "scans": len(track),
+        "body": about.body,
+        "world": about.world,
+        "gauge": about.gauge,
+        "convention": track.provenance.convention,
+    }
+
+
+def _pair_data(pair: Pair) -> dict[str, Any]:
+    return {
+        "a": pair.a,
+        "b": pair.b,
+        "matched": len(pair.pairs),
+        "scored": len(pair.scored.residuals),
+        "offset_s": pair.pairs.offset_s,
+        "alignment": pair.alignment.kind,
+        "residual_m": finite_or_none(pair.alignment.residual_m),
+        "k_pair": pair.k.to_dict() | {"lower_bound": finite_or_none(pair.lower_bound)},
+        "k_pair_paper": finite_or_none(pair.k_paper),
+        "k_least": finite_or_none(pair.k_least),
+        "effective_scans": finite_or_none(pair.k.n_effective),
+        "nees_median": pair.nees_median.to_dict(),
+        "k_by_axis": {name: finite_or_none(k) for name, k in pair.k_by_axis.items()},
+        "spaces": [
+            {
+                "name": space.name,
+                "axes": list(space.axes),
+                "k_pair": space.k.to_dict(),
+                "verdict": space.claim.to_dict(),
+            }
+            for space in pair.spaces
+        ],
+        "energy": pair.energy.to_dict(),
+        "log": pair.log.to_dict(),
+        "distance": pair.distance.to_dict(),
+        "share_a": pair.share_a,
+        "verdict": pair.claim.to_dict(),
+        "scored_under": pair.difference.how,
+        "joint": [
+            {"track": name, **claim.to_dict()}
+            for name, claim in zip((pair.a, pair.b), pair.difference.claims, strict=True)
+        ],
+        "relative_motion": pair.motion.row_dicts(),
+        "gauge_sensitivity": [asdict(row) for row in pair.gauges],
+        "clock_sweep": [asdict(row) for row in pair.clock],
+        "hypothesis": _hypothesis_data(pair.hypothesis),
+        "doubts": [doubt.to_dict() for doubt in pair.doubts],
+        "notes": list(pair.notes),
+    }
+
+
+def _hypothesis_data(found: Hypothesis | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    judged = {"holds": found.holds, "refuted": found.is_refuted}
+    return asdict(found) | {"eigenvalues": list(found.eigenvalues)} | judged
+
+
+def _attribution_data(found: Attribution | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {
+        "scans": found.scans,
+        "alignment": found.gauge,
+        "horizon": found.horizon,
+        "reason": found.reason,
+        "own": [_own_data(own) for own in found.estimators],
+        "sentence": attribution_sentence(found),
+    }
+
+
+def _own_data(own: EstimatorAttribution) -> dict[str, Any]:
+    return {
+        "name": own.name,
+        "label": own.label,
+        "at_least": finite_or_none(own.at_least),
+        "k": own.k.to_dict() | {"lower_bound": finite_or_none(own.lower_bound)},
+        "effective_scans": finite_or_none(own.k.n_effective),
+        "sigma_m": finite_or_none(own.sigma_m),
+        "reported_m": finite_or_none(own.reported_m),
+        "lost": own.lost,
+        "k_if_shared": finite_or_none(own.k_if_shared),
+    }

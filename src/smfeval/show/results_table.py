@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from smfeval import words
 from smfeval.errors import FormatError, OptionError
+from smfeval.io.documents import kind_of
 from smfeval.schema import suggest_word
+from smfeval.show.report import DASH, Cell, Table, number_cell
 from smfeval.summarise.number import Number
-from smfeval.summarise.numbers import NUMBERS, number_named
+from smfeval.summarise.numbers import NUMBERS, NumberRow, number_named
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,7 +86,8 @@ def table_of(documents: Sequence[tuple[str, dict[str, Any]]]) -> ResultTable:
     kinds: dict[str, str] = {}
     rows: list[ResultRow] = []
     for name, (path, document) in zip(names, documents, strict=True):
-        kinds.setdefault(_kind(document), path)
+        kind = kind_of(document)
+        kinds.setdefault("score" if kind == "study" else kind, path)  # whose rows are runs
         first = {RESULT: name} if several else {}
         rows += [ResultRow({**first, **row.about}, row.numbers) for row in _rows(path, document)]
     if len(kinds) > 1:
@@ -95,17 +98,10 @@ def table_of(documents: Sequence[tuple[str, dict[str, Any]]]) -> ResultTable:
     return ResultTable(next(iter(kinds)), tuple(rows))
 
 
-def _kind(document: dict[str, Any]) -> str:
-    """What a row is about; runs of a study are scores."""
-    verb = str(document["schema"]).partition("/")[0].removeprefix("smfeval.")
-    return "score" if verb == "study" else verb
-
-
 def _rows(name: str, document: dict[str, Any]) -> list[ResultRow]:
     """The rows of a document, if it is as its schema says."""
-    verb = str(document["schema"]).partition("/")[0].removeprefix("smfeval.")
     try:
-        return list(ROWS[verb](document))
+        return list(ROWS[kind_of(document)](document))
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise FormatError(
@@ -253,23 +249,39 @@ def _columns(table: ResultTable) -> dict[str, list[Any]]:
     return columns
 
 
-def cells(
+def shown_table(
     table: ResultTable, names: Sequence[str] | None = None, *, verbose: bool = False
-) -> list[list[str]]:
-    """Headings, and the cells of each row; `names` chooses numbers, `verbose` adds intervals."""
+) -> Table:
+    """What text and Markdown show: `names` chooses numbers, `verbose` adds intervals."""
     chosen = list(names) if names is not None else table.numbers if verbose else table.shown
     for name in chosen:
         if name not in table.numbers:
             raise _unknown_column(name, table)
     about = [name for name in table.words if verbose or _tells_apart(table, name)]
-    body = [
-        [
-            *(_word(row.about.get(name)) for name in about),
-            *(_cell(name, row.numbers.get(name), verbose=verbose) for name in chosen),
-        ]
-        for row in table.rows
-    ]
-    return [[*about, *map(_heading, chosen)], *body]
+    rows = {name: number_named(name) for name in chosen}
+    headings = (name if row is None else row.heading for name, row in rows.items())
+    cells = (
+        (
+            *(_word_cell(each.about.get(name)) for name in about),
+            *(_number_cell(each.numbers.get(name), row, verbose) for name, row in rows.items()),
+        )
+        for each in table.rows
+    )
+    return Table((*about, *headings), tuple(cells))
+
+
+def _word_cell(value: str | int | None) -> Cell:
+    if value is None:
+        return DASH
+    return Cell(value if isinstance(value, str) else words.count(value))
+
+
+def _number_cell(number: Number | None, row: NumberRow | None, verbose: bool) -> Cell:
+    if number is None:
+        return DASH
+    unit = "%" if row is not None and row.level is not None else number.unit
+    shown = number if verbose else Number(number.value, number.unit)
+    return number_cell(shown, "1" if unit == "nat" else unit)
 
 
 # Shown by -v, or where rows differ in them
@@ -283,26 +295,6 @@ def _tells_apart(table: ResultTable, name: str) -> bool:
 def _unknown_column(name: str, table: ResultTable) -> OptionError:
     known = [*table.words, *table.numbers]
     return OptionError(f"there is no column {name!r}; {suggest_word(name, known)}")
-
-
-def _heading(name: str) -> str:
-    row = number_named(name)
-    return name if row is None else row.heading
-
-
-def _word(value: str | int | None) -> str:
-    if value is None:
-        return "-"
-    return value if isinstance(value, str) else words.count(value)
-
-
-def _cell(name: str, number: Number | None, *, verbose: bool) -> str:
-    if number is None:
-        return "-"
-    row = number_named(name)
-    unit = "%" if row is not None and row.level is not None else number.unit
-    ends = (number.low, number.high) if verbose else (None, None)
-    return words.quantity(number.value, "1" if unit == "nat" else unit, *ends)
 
 
 def verdicts(table: ResultTable) -> str:
@@ -334,15 +326,10 @@ def document(table: ResultTable) -> dict[str, Any]:
     }
 
 
-def text(rows: list[list[str]]) -> str:
-    """Cells under each other."""
-    return "\n".join(words.table(rows)) + "\n"
-
-
-def markdown(rows: list[list[str]]) -> str:
-    """The same for Markdown."""
+def markdown(table: Table) -> str:
+    """The cells as a table of Markdown."""
     from smfeval.show.study.markdown import escape_markdown  # noqa: PLC0415  brings scipy along
 
-    head, *body = [[escape_markdown(cell) for cell in row] for row in rows]
-    lines = [head, ["---"] * len(head), *body]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    lines = [table.headings, ("---",) * len(table.headings), *table.rows]
+    escaped = ([escape_markdown(str(cell)) for cell in line] for line in lines)
+    return "".join(f"| {' | '.join(line)} |\n" for line in escaped)

@@ -1,18 +1,17 @@
-"""Scores and studies for the eyes: rich tables with colour; a pipe gets the plain text instead."""
+"""Reports and studies for the eyes: rich tables with colour; a pipe gets the plain text."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
 from rich.console import Group, RenderableType
-from rich.table import Table
+from rich.table import Table as RichTable
 from rich.text import Text
 
 from smfeval import words
 from smfeval.evaluation import Evaluation
 from smfeval.maths.arrays import Floats, Ints
-from smfeval.show import brief, scores
-from smfeval.show import report as plain
-from smfeval.show.report import Report
+from smfeval.show.report import Report, Row, Table
 from smfeval.show.study.layout import Grid, TableCell
 from smfeval.show.study.remarks import Remark, study_title
 from smfeval.show.study.terminal import STAR, STYLE, headlines
@@ -65,14 +64,39 @@ COLOURS = {
 }
 
 
-def render_scores(reports: list[Report], *, verbose: bool = False) -> RenderableType:
-    """One estimate on a screen, or several in a table; their causes below."""
-    if len(reports) == 1:
-        first: list[RenderableType] = _evaluation_screen(reports[0], verbose=verbose)
-    else:
-        first = _evaluation_table(reports, verbose=verbose)
-    below = [plain.causes_text(r, named=len(reports) > 1, verbose=verbose) for r in reports]
-    return Group(*first, *(Text(f"\n{text}".rstrip("\n")) for text in below if text))
+def render(report: Report) -> RenderableType:
+    """A report with its verdicts in colour."""
+    parts: list[RenderableType] = []
+    for section in report.sections:
+        parts += [Text()] if parts and report.apart else []
+        parts += [Text(section.title, COLOURS.get(section.label, ""))] if section.title else []
+        parts += map(Text, section.lead)
+        parts += [] if section.table is None else [_cell_table(section.table)]
+        parts += [_row_table(section.rows)] if section.rows else []
+        parts += map(Text, section.notes)
+    return Group(*parts)
+
+
+def _cell_table(found: Table) -> RichTable:
+    table = RichTable(box=None, pad_edge=False, header_style="cyan")
+    for heading in found.headings:
+        table.add_column(heading, overflow="fold")
+    for row in found.rows:
+        table.add_row(*(Text(str(c), COLOURS[c.text] if c.is_label else "") for c in row))
+    return table
+
+
+def _row_table(rows: Sequence[Row]) -> RichTable:
+    """Labels and texts; doubts stand out."""
+    table = RichTable.grid(padding=(0, 2))
+    table.add_column(style="cyan", no_wrap=True)
+    table.add_column(overflow="fold")
+    last = None
+    for label, text in rows:
+        style = "bold yellow" if label == "doubt" else ""
+        table.add_row(f"  {'' if label == last else label}", Text(text, style))
+        last = label
+    return table
 
 
 def render_study(study: Study) -> RenderableType:
@@ -83,57 +107,14 @@ def render_study(study: Study) -> RenderableType:
         parts += [
             Text(f"\n{grid.title}", style="bold"),
             _grid_table(grid),
-            *_remark_table(list(grid.remarks)),
+            *_remark_table(grid.remarks),
         ]
         parts += _remark_table([Remark(f"({mark})", said) for mark, said in grid.footnotes])
     return Group(*parts, Text(), *_remark_table(legend))
 
 
-def _evaluation_screen(report: Report, *, verbose: bool) -> list[RenderableType]:
-    evaluation, verdict = report.evaluation, report.evaluation.verdict
-    said = verdict.sentence if verbose else verdict.headline
-    rows = scores.rows(evaluation) if verbose else brief.rows(evaluation, causes=report.causes)
-    line = error_over_sigma(evaluation)
-    if line is not None:
-        rows.insert(-1, ("sigmas", line))
-    return [Text(said, style=COLOURS[verdict.label]), _label_table(rows)]
-
-
-def _label_table(rows: list[tuple[str, str]]) -> Table:
-    """Labels and texts; doubts stand out."""
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="cyan", no_wrap=True)
-    table.add_column(overflow="fold")
-    last = None
-    for label, said in rows:
-        style = "bold yellow" if label == "doubt" else ""
-        table.add_row(f"  {'' if label == last else label}", Text(said, style=style))
-        last = label
-    return table
-
-
-def _evaluation_table(reports: list[Report], *, verbose: bool) -> list[RenderableType]:
-    evaluations = [report.evaluation for report in reports]
-    table = Table(box=None, pad_edge=False, header_style="cyan")
-    for heading in brief.headings(verbose=verbose):
-        table.add_column(heading, overflow="fold")
-    for name, label, *cells in brief.table_rows(evaluations, verbose=verbose):
-        table.add_row(Text(name), Text(label, style=COLOURS[label]), *map(Text, cells))
-    if not verbose:
-        return [table, _label_table(brief.remark_rows(evaluations))]
-    screens = [
-        each
-        for report in reports
-        for each in (
-            Text(f"\n{report.evaluation.estimate.provenance.name}", style="bold"),
-            *_evaluation_screen(report, verbose=True),
-        )
-    ]
-    return [table, *screens]
-
-
-def _grid_table(grid: Grid) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="cyan")
+def _grid_table(grid: Grid) -> RichTable:
+    table = RichTable(box=None, pad_edge=False, header_style="cyan")
     table.add_column(grid.of, no_wrap=True)
     for fact in grid.facts:
         table.add_column(fact, justify="right")
@@ -152,8 +133,8 @@ def _cell(cell: TableCell) -> Text:
     return text.append(f" {cell.interval_in(STYLE)}{marks}".rstrip(), style="not bold dim")
 
 
-def _remark_table(remarks: list[Remark]) -> list[RenderableType]:
-    table = Table.grid(padding=(0, 2))
+def _remark_table(remarks: Sequence[Remark]) -> list[RenderableType]:
+    table = RichTable.grid(padding=(0, 2))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for each in remarks:

@@ -87,6 +87,8 @@ class NumberRow:
         Whether the page's table has it.
     quantity
         What is computed, whatever the space: `k` of `k_rotation`; "": as the name.
+    plain
+        The title without the space, for where that is named already; "": the title.
     """
 
     name: str
@@ -107,6 +109,7 @@ class NumberRow:
     space: SpaceName | Literal["relative"] = "position"
     on_page: bool = True
     quantity: str = ""
+    plain: str = ""
 
     def comparison(self, dimension: int, *, gaussian: bool = True) -> str:
         """What to compare the value with, for a belief in so many dimensions."""
@@ -118,6 +121,11 @@ class NumberRow:
     def heading(self) -> str:
         """What it is called where room is short."""
         return self.short or self.title
+
+    @property
+    def plain_title(self) -> str:
+        """What it is called where its space is named already."""
+        return self.plain or self.title
 
     @property
     def counts_scans(self) -> bool:
@@ -150,9 +158,10 @@ def rule_row(rule: Rule) -> NumberRow:
         del computed
         return sample.mean(rule.name)
 
+    title = rule.title or rule.name
     return NumberRow(
         rule.name,
-        rule.title or rule.name,
+        title if rule.space in (None, "position") else f"{rule.space} {title}",
         rule.unit,
         "scores",
         compute_log_score if rule.name == "log" else mean,
@@ -164,6 +173,7 @@ def rule_row(rule: Rule) -> NumberRow:
         short=rule.short,
         overview=rule.overview,
         space=rule.space or "position",
+        plain=title,
     )
 
 
@@ -406,6 +416,7 @@ def _relative_scores(overlapping: bool) -> tuple[NumberRow, ...]:
             metric=True,
             short="rel. energy",
             space="relative",
+            plain="energy",
         ),
         NumberRow(
             "relative_log",
@@ -419,6 +430,7 @@ def _relative_scores(overlapping: bool) -> tuple[NumberRow, ...]:
             metric=True,
             short="rel. log",
             space="relative",
+            plain="log score",
         ),
     )
 
@@ -438,6 +450,7 @@ def _relative_calibration(overlapping: bool) -> tuple[NumberRow, ...]:
             short="rel. k",
             decades=True,
             space="relative",
+            plain="k",
         ),
         NumberRow(
             "relative_coverage_90",
@@ -451,6 +464,7 @@ def _relative_calibration(overlapping: bool) -> tuple[NumberRow, ...]:
             better="honest",
             level=NOMINAL,
             space="relative",
+            plain="90 % coverage",
         ),
         NumberRow(
             "relative_nees",
@@ -462,6 +476,7 @@ def _relative_calibration(overlapping: bool) -> tuple[NumberRow, ...]:
             honest=lambda dimension: 3.0,
             compare="3 if honest",
             space="relative",
+            plain="mean NEES",
         ),
     )
 
@@ -496,6 +511,7 @@ def space_row(row: NumberRow, space: SpaceName) -> NumberRow:
         aliases=tuple(f"{alias}_{space}" for alias in (*row.aliases, *ALIASES.get(row.name, ()))),
         space=space,
         quantity=row.name,
+        plain=row.title,
     )
 
 

@@ -13,7 +13,8 @@ from smfeval.compare.sweep import sweep_of
 from smfeval.errors import SeriesError
 from smfeval.show import page
 from smfeval.show.page import plots
-from smfeval.show.page.scores import warnings
+from smfeval.show.page.scores import warning_sentences
+from smfeval.show.score import Findings
 from smfeval.studies.result import Study
 from smfeval.why.alibis import alibis
 from smfeval.why.diagnoses import diagnose
@@ -28,6 +29,10 @@ from support.sweep_points import UNEARNED, line
 NASTY = "<script>alert(1)</script>"
 KINDS = ["score", "pairs", "study", "check", "sweep"]
 COMMAND = "smfeval score 'a b.square' --ref r.tum --html <out>.html"
+
+
+def score_page(*evaluations, command=COMMAND):
+    return page.score_page([Findings(each) for each in evaluations], command=command)
 
 
 def three(rng):
@@ -51,7 +56,7 @@ def comparison():
 @pytest.fixture(scope="module")
 def pages(overconfident, comparison):
     return {
-        "score": page.score_page([overconfident], command=COMMAND),
+        "score": score_page(overconfident),
         "pairs": page.pairs_page(comparison, command=COMMAND),
         "study": page.study_page(study(), command=COMMAND),
         "check": page.check_page(examine(overconfident.estimate), command=COMMAND),
@@ -78,10 +83,7 @@ def test_a_page_is_well_formed_and_runs_only_its_own_scripts(pages, kind):
 
 
 def test_a_page_can_be_sent_by_mail_however_many_scans_there_are(rng):
-    short, long = (
-        len(page.score_page([evaluated(rng, n, options=FAST)], command=COMMAND).encode())
-        for n in (200, 1200)
-    )
+    short, long = (len(score_page(evaluated(rng, n, options=FAST)).encode()) for n in (200, 1200))
     each = (long - short) / 1000  # bytes of a scan
     assert short + each * 3000 < 1.3e6
     assert short + each * plots.MOST < 2.5e6
@@ -117,7 +119,7 @@ def test_a_nasty_name_is_text(pages, kind):
 
 
 def test_the_same_input_gives_the_same_page(overconfident, pages):
-    assert page.score_page([overconfident], command=COMMAND) == pages["score"]
+    assert score_page(overconfident) == pages["score"]
 
 
 def test_the_verdict_stands_before_every_number(overconfident, pages):
@@ -147,21 +149,17 @@ def test_every_note_is_on_the_page(overconfident, pages):
 def test_alibis_and_diagnoses_are_shown_when_given(overconfident):
     excuses = alibis(overconfident)
     causes = diagnose(overconfident, rng=np.random.default_rng(0))
-    text = Page(
-        page.score_page([overconfident], alibis=[excuses], diagnoses=[causes], command=COMMAND)
-    ).text
+    text = Page(page.score_page([Findings(overconfident, excuses, causes)], command=COMMAND)).text
     assert excuses.sentence[1:] in text
     assert all(row.granted in text for row in excuses.rows)
     assert all(fault.advice in text for fault in causes.found)
     assert all(f"{each.name}: {each.reason}" in text for each in causes.untested)
-    assert (
-        "What else could explain it" not in Page(page.score_page([overconfident], command="")).text
-    )
+    assert "What else could explain it" not in Page(score_page(overconfident, command="")).text
 
 
 def test_the_verdict_has_what_the_alibis_come_to(overconfident):
     excuses = alibis(overconfident)
-    html = page.score_page([overconfident], alibis=[excuses], command=COMMAND)
+    html = page.score_page([Findings(overconfident, excuses)], command=COMMAND)
     box = re.search(r'<div class="verdict.*?</div></div>', html, re.S)[0]
     assert excuses.sentence[1:] in Page(box).text
 
@@ -170,25 +168,25 @@ def test_the_verdict_names_the_level_of_its_own_interval(overconfident):
     k = overconfident.position.numbers["k_at_95"]
     other = replace(EXACT, intervals=replace(EXACT.intervals, level=0.5))
     found = evaluated(np.random.default_rng(1), 400, tightness=16.0, name=NASTY, options=other)
-    text = Page(page.score_page([found], command=COMMAND)).text
+    text = Page(score_page(found)).text
     assert f"k = {k} (95 %)." in text
     assert "50 % interval" in text
 
 
 def test_alibis_say_whether_they_end_the_verdict_before_anything_else(overconfident):
-    html = page.score_page([overconfident], alibis=[alibis(overconfident)], command=COMMAND)
+    html = page.score_page([Findings(overconfident, alibis(overconfident))], command=COMMAND)
     table = html[html.index("What else could explain it") :]
     head = Page(re.search("<thead>.*?</thead>", table)[0]).texts
     assert head[:3] == ["alibi", "ends it", "T"]
 
 
 def test_many_unmatched_scans_and_gaps_at_risk_stand_beside_the_verdict(overconfident):
-    assert list(warnings(overconfident)) == [
+    assert list(warning_sentences(overconfident)) == [
         "Doubt: estimate: the covariance is the same in every scan: it was configured, not "
         "estimated."
     ]
     overconfident = replace(overconfident, doubts=())
-    assert list(warnings(overconfident)) == []
+    assert list(warning_sentences(overconfident)) == []
     few = replace(overconfident.pairs, scans=500)
     risky = GapRisk(0.1, 0.9, 2.0, 0.21, 0.0, 1.0)
     found = replace(overconfident, pairs=few, gap_risk=risky)
@@ -196,8 +194,8 @@ def test_many_unmatched_scans_and_gaps_at_risk_stand_beside_the_verdict(overconf
         "100 of 500 scans (20 %) have no reference in time.",
         "In 21 % of scans the gap to the reference leaves more than 0.3 sigma open.",
     ]
-    assert list(warnings(found)) == told
-    shown = re.search('<ul class="warnings">(.*?)</ul>', page.score_page([found], command=""), re.S)
+    assert list(warning_sentences(found)) == told
+    shown = re.search('<ul class="warnings">(.*?)</ul>', score_page(found, command=""), re.S)
     assert re.findall("<li>(.*?)</li>", shown[1]) == told
 
 
@@ -221,7 +219,7 @@ def test_a_pair_page_tells_frames_matches_and_alignments(comparison, pages):
     assert "Largest error" not in Page(pages["pairs"]).text
 
 
-def test_a_study_page_tells_how_everything_was_scored(pages):
+def test_a_study_page_tells_how_everything_was_score_page(pages):
     plan, text = study().plan, Page(pages["study"]).text
     told = text.rpartition("Conventions and assumptions")[2]
     for each in plan.estimators:
@@ -241,7 +239,7 @@ def test_the_tables_of_a_study_begin_with_the_calibration(pages):
 
 
 def test_poses_without_uncertainty_get_a_page_without_calibration(rng):
-    found = Page(page.score_page([plain(rng)], command=COMMAND))
+    found = Page(score_page(plain(rng)))
     assert "cannot tell" in found.text
     assert "It reports no uncertainty: there is nothing to judge." in found.text
     assert "Coverage" not in found.text
@@ -250,14 +248,14 @@ def test_poses_without_uncertainty_get_a_page_without_calibration(rng):
 
 def test_several_estimates_are_compared_and_can_be_chosen(overconfident, rng):
     others = [evaluated(rng, 60, name="b", options=EXACT), plain(rng)]
-    found = Page(page.score_page([overconfident, *others], command=COMMAND))
+    found = Page(score_page(overconfident, *others))
     assert len(found.all("option")) == 3
     assert {each["data-of"] for each in found.all("div") if "data-of" in each} == {"0", "1", "2"}
 
 
 def test_each_space_has_a_card_with_its_label_k_and_error(rng):
     found = evaluated(rng, 300, tightness=4.0, options=EXACT)
-    html = page.score_page([found], command=COMMAND)
+    html = score_page(found)
     cards = [Page(each).text for each in re.findall('<div class="space .*?</div>', html, re.S)]
     assert [card.split()[0] for card in cards] == ["position", "rotation", "pose"]
     for card, scored, name in zip(cards, found.spaces, ("k", "k_rotation", "k_pose"), strict=True):
@@ -272,12 +270,12 @@ def test_each_space_has_a_card_with_its_label_k_and_error(rng):
 
 
 def test_a_page_without_rotation_has_no_plot_of_it(rng):
-    assert 'id="orientation"' not in page.score_page([plain(rng)], command=COMMAND)
+    assert 'id="orientation"' not in score_page(plain(rng))
 
 
 def test_one_scan_gets_a_page(rng):
     one = evaluated(rng, 60, keep=np.array([7]), options=FAST)
-    assert "1 matched scan shows nothing" in Page(page.score_page([one], command=COMMAND)).text
+    assert "1 matched scan shows nothing" in Page(score_page(one)).text
 
 
 def test_no_evaluation_is_refused_in_words():
@@ -288,7 +286,7 @@ def test_no_evaluation_is_refused_in_words():
 def test_thinned_tracks_say_so(rng, monkeypatch):
     monkeypatch.setattr("smfeval.show.page.plots.MOST", 800)
     monkeypatch.setattr("smfeval.show.page.plots.FEWEST", 100)
-    text = Page(page.score_page([evaluated(rng, 5000)], command=COMMAND)).text
+    text = Page(score_page(evaluated(rng, 5000))).text
     assert re.search(r"Drawn: \d+ of 5,000 scans\. Extremes are kept", text)
 
 

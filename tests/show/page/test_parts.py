@@ -8,18 +8,12 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from smfeval.show.page.document import SCRIPTS
-from smfeval.show.page.parts import (
-    HEADLINES,
-    Card,
-    Cell,
-    Fact,
-    number_cell,
-    sentence,
-)
+from smfeval.show.page.document import SCRIPTS, Card, sentence
 from smfeval.show.page.plots import pack_floats
+from smfeval.show.page.scores import HEADLINES
 from smfeval.show.page.terms import TERMS, Glossary
 from smfeval.show.render import PACKAGE, html_environment
+from smfeval.show.report import Cell, Row, number_cell
 from smfeval.summarise.number import Number
 
 NASTY = "</script><!--<script>alert(1)</script> & \"quoted\" 'so'"
@@ -124,7 +118,7 @@ def test_tables_of_many_columns_stand_closer():
 
 
 def test_a_label_that_repeats_is_shown_once():
-    rows = [Fact("seen", "one"), Fact("seen", "two"), Fact("heard", "three")]
+    rows = [Row("seen", "one"), Row("seen", "two"), Row("heard", "three")]
     found = filled("{{ parts.facts(rows) }}", rows=rows)
     assert re.findall("<dt>(.*?)</dt>", found) == ["seen", "", "heard"]
 

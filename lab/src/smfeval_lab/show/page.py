@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 
 from smfeval.show.figures.gallery import Gallery
 from smfeval.show.figures.style import paper_style
-from smfeval.show.page.document import document
-from smfeval.show.page.parts import Card, Cell, PageSection, sentence
+from smfeval.show.page.document import Card, document, sentence
+from smfeval.show.report import Section, Table
 from smfeval_lab.casestudy import CaseStudy
 from smfeval_lab.casestudy.conclusions import sentences
 from smfeval_lab.show.report import extent, left_out_lines, sheets
@@ -26,10 +26,9 @@ FIGURE_TITLES = {
 def case_study_page(study: CaseStudy, gallery: Gallery, *, command: str) -> str:
     """Conclusions first, then every table of the report, then every figure."""
     tables = [
-        PageSection(
+        Section(
             sheet.title,
-            headings=sheet.headings,
-            rows=tuple(tuple(Cell(text) for text in row) for row in sheet.rows),
+            table=Table.of_texts([sheet.headings, *sheet.rows]) if sheet.rows else None,
             notes=sheet.remarks,
         )
         for sheet in sheets(study)
@@ -45,7 +44,7 @@ def case_study_page(study: CaseStudy, gallery: Gallery, *, command: str) -> str:
         question="Why is a LiDAR-inertial filter overconfident?",
         heading=extent(study),
         verdict=Card("case study", "What the numbers say", conclusions, warnings=left_out),
-        sections=[*tables, *([PageSection("Figures", pictures=pictures)] if pictures else [])],
+        sections=[*tables, *([Section("Figures", pictures=pictures)] if pictures else [])],
     )
 
 

@@ -1,8 +1,13 @@
-"""A page as one HTML file that opens anywhere: styles, scripts and data inside, no network."""
+"""A page as one HTML file that opens anywhere: styles, scripts and data inside, no network.
+
+Beside the rows, cells and sections of a report, pages have cards: a verdict in words, and a space
+in a few numbers.
+"""
 
 import platform
 import re
 from base64 import b64encode
+from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
@@ -10,9 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from smfeval import __version__
+from smfeval import __version__, words
+from smfeval.evaluation import Options
 from smfeval.show.page.terms import Glossary
 from smfeval.show.render import read_asset, read_packed, render_html
+from smfeval.show.report import Cell, Row, labelled
 
 SCRIPTS = (
     "arrays.js",
@@ -32,6 +39,7 @@ SCRIPTS = (
     "main.js",
 )
 PLOTLY = "plotly/plotly-gl3d.min.js.gz"
+BY_GAUGE = "by the gauge that each estimate declares"
 BARE = re.compile(r"^ *(?:(?://|/\*\*).*)?\n?", re.MULTILINE)  # indents and comments of scripts
 
 
@@ -43,7 +51,7 @@ def document(template: str, *, title: str, command: str, data: dict[str, Any], *
         title=title,
         policy=_policy([plotly(), own] if data else [own]),
         styles=read_asset("page.css"),
-        library=b64encode(_packed_plotly()).decode("ascii") if data else "",
+        library=b64encode(read_packed(PLOTLY)).decode("ascii") if data else "",
         script=own,
         glossary=Glossary(),
         command=command,
@@ -58,15 +66,12 @@ def _policy(scripts: list[str]) -> str:
 
     The plots set styles and make pictures to download, hence `unsafe-inline` and `data:` there.
     """
-    hashes = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
+    digests = (b64encode(sha256(script.encode()).digest()).decode("ascii") for script in scripts)
+    hashes = " ".join(f"'sha256-{digest}'" for digest in digests)
     return (
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
-
-
-def _digest(script: str) -> str:
-    return b64encode(sha256(script.encode()).digest()).decode("ascii")
 
 
 @cache
@@ -75,29 +80,69 @@ def plotly() -> str:
     return read_asset(PLOTLY)
 
 
-@cache
-def _packed_plotly() -> bytes:
-    """As the page carries it: the browser unpacks it, and runs it if its hash is the policy's."""
-    return read_packed(PLOTLY)
-
-
 def _own_script() -> str:
     parts = BARE.sub("", "\n".join(read_asset(f"scripts/{name}") for name in SCRIPTS))
     return f'"use strict";\n(() => {{\n{parts}\n}})();'
 
 
 def _versions() -> str:
+    """Of what the page was made with; plotly.js tells its own in a comment at its beginning."""
+    library = re.search(r"plotly\.js.*? v([\d.]+)", plotly()[:500])
     versions = {
         "smfeval": __version__,
         "Python": platform.python_version(),
         "NumPy": np.__version__,
         "SciPy": version("scipy"),
-        "plotly.js": _plotly_version(),
+        "plotly.js": library[1] if library else "of unknown version",
     }
     return ", ".join(f"{name} {each}" for name, each in versions.items())
 
 
-def _plotly_version() -> str:
-    """From the comment on the first lines of the library."""
-    found = re.search(r"plotly\.js.*? v([\d.]+)", plotly()[:500])
-    return found[1] if found else "of unknown version"
+@dataclass(frozen=True)
+class Card:
+    """A verdict in words; one of several cards names whom it is about."""
+
+    label: str
+    headline: str
+    evidence: tuple[str, ...] = ()  # sentences
+    who: str = ""
+    warnings: tuple[str, ...] = ()  # sentences: what looks wrong
+    look: str = ""  # label whose colour and icon it has, where it is not its own
+
+
+@dataclass(frozen=True)
+class SpaceCard:
+    """A space in a few numbers: its label, k and what stands below it."""
+
+    name: str
+    axes: str
+    label: str
+    sentence: str
+    k: Cell | None
+    lines: tuple[str, ...]
+
+
+def sentence(text: str) -> str:
+    """The text from a capital to a full stop; a symbol such as k stays as it is."""
+    first = next(iter(text.split()), "")
+    capital = text[:1] if len(first) == 1 or "_" in first else text[:1].upper()
+    return f"{capital}{text[1:]}." if text else ""
+
+
+def option_rows(options: Options) -> list[Row]:
+    """How tracks were matched, aligned and scored."""
+    start = f", fitted on the first {options.fit_on}" if options.fit_on else ""
+    offset = "found" if options.offset_s == "auto" else f"{words.number(float(options.offset_s))} s"
+    tolerance = f"{words.number(1e3 * options.tolerance_s)} ms between stamps that are matched"
+    noise = ((options.ref_sigma, "white"), (options.ref_shared, "one for all scans"))
+    level = words.level(options.intervals.level)
+    return [
+        Row("gauge", f"alignment {options.alignment or BY_GAUGE}{start}"),
+        Row("association", f"{options.association}, offset {offset}"),
+        Row("tolerance", tolerance),
+        *labelled(
+            "reference error", (f"{s}, {how} (assumed)" for s, how in noise if s is not None)
+        ),
+        Row("axes", options.axes),
+        Row("intervals", f"{level}, {options.intervals.method or 'none'}"),
+    ]

@@ -1,6 +1,6 @@
 """The page of `smfeval pair`: what is proved without a reference, by whom, and the differences."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
@@ -10,20 +10,9 @@ from smfeval import words
 from smfeval.compare import Attribution, Comparison, Pair
 from smfeval.compare.attribution import EstimatorAttribution
 from smfeval.compare.frames import name_of
-from smfeval.show.check import doubt_text, frames
-from smfeval.show.page.document import document
-from smfeval.show.page.parts import (
-    DASH,
-    Card,
-    Cell,
-    Fact,
-    Row,
-    length_cell,
-    number_cell,
-    option_facts,
-    plain_cell,
-    sentence,
-)
+from smfeval.show.check import frames
+from smfeval.show.numbers import relative_rows
+from smfeval.show.page.document import Card, document, option_rows, sentence
 from smfeval.show.page.plots import drawn_tracks, thinning_note
 from smfeval.show.pairs import (
     BOUND_SENTENCE,
@@ -31,10 +20,21 @@ from smfeval.show.pairs import (
     aligned_words,
     attribution_sentence,
     claim_reasons,
+    doubt_texts,
     judged_texts,
+    k_by_axis_text,
     paper_text,
 )
-from smfeval.show.scores import relative_rows
+from smfeval.show.report import (
+    DASH,
+    Cell,
+    Cells,
+    Row,
+    labelled,
+    length_cell,
+    number_cell,
+    plain_cell,
+)
 
 DECADES = 3  # k_pair of 1000 and more has the deepest colour
 TOO_FEW_FREEDOMS = "no: fewer freedoms than the tracks leave open"
@@ -62,8 +62,12 @@ def pairs_page(comparison: Comparison, *, command: str) -> str:
         attribution=None if attribution is None else _attribution(attribution),
         pairs=[_pair(each, name) for each, name in zip(found, short, strict=True)],
         thinning=thinning_note(tracks),
-        conventions=list(_conventions(comparison)),
-        notes=[f"k_pair: {BOUND_SENTENCE}", *comparison.notes, *_doubts(comparison)],
+        conventions=_conventions(comparison),
+        notes=[
+            f"k_pair: {BOUND_SENTENCE}",
+            *comparison.notes,
+            *(f"doubt: {text}" for text in doubt_texts(comparison)),
+        ],
     )
 
 
@@ -85,7 +89,7 @@ def _verdict(comparison: Comparison) -> Card:
     return Card(label, headline, (sentence(attribution_sentence(comparison.attribution)),))
 
 
-def _matrix(comparison: Comparison, names: Sequence[str]) -> list[Row]:
+def _matrix(comparison: Comparison, names: Sequence[str]) -> list[Cells]:
     """k_pair of every two; a deeper colour is a larger k_pair, a star is a proof."""
     cells: dict[tuple[int, int], Cell] = {}
     for (i, j), pair in zip(combinations(range(len(names)), 2), comparison.pairs, strict=True):
@@ -114,7 +118,7 @@ def _attribution(found: Attribution) -> dict[str, Any]:
     }
 
 
-def _attribution_row(own: EstimatorAttribution) -> Row:
+def _attribution_row(own: EstimatorAttribution) -> Cells:
     name = Cell(own.name + " (lost: the k of the others is without it)" * own.lost)
     label, least = Cell(own.label, is_label=True), plain_cell(own.at_least)
     reported = length_cell(own.reported_m)
@@ -130,7 +134,7 @@ def _pair(pair: Pair, short: str) -> dict[str, Any]:
         "name": f"{pair.a} and {pair.b}",
         "short": short,
         "first": pair.a,
-        "numbers": list(_numbers(pair)),
+        "numbers": _numbers(pair),
         "gauges": [
             (
                 Cell(each.gauge + " (as scored)" * each.chosen),
@@ -149,44 +153,38 @@ def _pair(pair: Pair, short: str) -> dict[str, Any]:
     }
 
 
-def _numbers(pair: Pair) -> Iterator[Fact]:
-    yield Fact("verdict", sentence(pair.claim.sentence))
-    yield Fact("k_pair", f"{pair.k}; {paper_text(pair)}")
-    for text in judged_texts(pair):
-        yield Fact("judged", text)
-    for each in pair.spaces:
-        yield Fact(each.name, sentence(each.claim.sentence))
-    for title, text in relative_rows(pair.motion, pair.intervals, verbose=True):
-        yield Fact(title, text)
-    yield Fact("least", f"{words.number(pair.k_least)} over the clocks and open gauges below")
-    yield Fact("median NEES", str(pair.nees_median))
-    yield Fact("difference", f"mean {pair.distance}")
-    yield Fact("sum", f"{words.share(pair.share_a)} of the summed variance is that of {pair.a}")
-    yield Fact("energy score", str(pair.energy))
-    yield Fact("log score", str(pair.log))
-    by_axis = ", ".join(f"{name} {words.number(k)}" for name, k in pair.k_by_axis.items())
-    yield Fact("by axis", by_axis)
-    yield Fact("matched", words.count_of(len(pair.pairs), pair.pairs.scans, "scan"))
-    yield Fact("gauge", pair.alignment.kind)
+def _numbers(pair: Pair) -> list[Row]:
+    return [
+        Row("verdict", sentence(pair.claim.sentence)),
+        Row("k_pair", f"{pair.k}; {paper_text(pair)}"),
+        *labelled("judged", judged_texts(pair)),
+        *(Row(each.name, sentence(each.claim.sentence)) for each in pair.spaces),
+        *relative_rows(pair.motion, pair.intervals, verbose=True),
+        Row("least", f"{words.number(pair.k_least)} over the clocks and open gauges below"),
+        Row("median NEES", str(pair.nees_median)),
+        Row("difference", f"mean {pair.distance}"),
+        Row("sum", f"{words.share(pair.share_a)} of the summed variance is that of {pair.a}"),
+        Row("energy score", str(pair.energy)),
+        Row("log score", str(pair.log)),
+        Row("by axis", k_by_axis_text(pair)),
+        Row("matched", words.count_of(len(pair.pairs), pair.pairs.scans, "scan")),
+        Row("gauge", pair.alignment.kind),
+    ]
 
 
-def _conventions(comparison: Comparison) -> Iterator[Fact]:
+def _conventions(comparison: Comparison) -> list[Row]:
     """Frames of each track, then how every two were matched and aligned."""
-    yield from option_facts(comparison.options)
+    rows, pairs = option_rows(comparison.options), comparison.pairs
     for track in comparison.tracks:
-        convention = track.provenance.convention
-        read_as = f"; {convention}" if convention else ""
-        yield Fact("tracks", f"{name_of(track)}: {frames(track)}{read_as}")
-    for pair in comparison.pairs:
-        yield Fact("matched", f"{pair.a} and {pair.b}: {_gaps(pair)}")
-    for pair in comparison.pairs:
-        yield Fact("aligned", f"{pair.a} to {pair.b}: {_alignment(pair)}")
+        read_as = "; ".join(filter(None, (frames(track), track.provenance.convention)))
+        rows.append(Row("tracks", f"{name_of(track)}: {read_as}"))
+    rows += labelled("matched", (f"{pair.a} and {pair.b}: {_gaps(pair)}" for pair in pairs))
+    for pair in pairs:
+        rows.append(Row("aligned", f"{pair.a} to {pair.b}: {_alignment(pair)}"))
         how = HOW_WORDS.get(pair.difference.how)
-        if how is not None:
-            yield Fact("claim", f"{pair.a} and {pair.b}: {how}")
-    told = {name: why for pair in comparison.pairs for name, why in claim_reasons(pair)}
-    for name, why in told.items():
-        yield Fact("claim", f"{name}: {why}")
+        rows += [] if how is None else [Row("claim", f"{pair.a} and {pair.b}: {how}")]
+    reasons = {name: why for pair in pairs for name, why in claim_reasons(pair)}
+    return rows + labelled("claim", (f"{name}: {why}" for name, why in reasons.items()))
 
 
 def _gaps(pair: Pair) -> str:
@@ -203,9 +201,3 @@ def _alignment(pair: Pair) -> str:
     residual = words.length(found.residual_m or 0)
     freedoms = f"{found.freedoms} freedoms over {words.length(found.fitted_path_m)}"
     return f"{found.kind}, {freedoms}, residual {residual}"
-
-
-def _doubts(comparison: Comparison) -> list[str]:
-    """What looks wrong, each said once."""
-    found = (doubt_text(doubt) for pair in comparison.pairs for doubt in pair.doubts)
-    return [f"doubt: {said}" for said in dict.fromkeys(found)]

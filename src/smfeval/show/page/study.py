@@ -7,8 +7,8 @@ from typing import Any
 
 from smfeval import words
 from smfeval.compare.duels import Section
-from smfeval.show.page.document import document
-from smfeval.show.page.parts import Card, Cell, Fact, Row, option_facts, plain_cell
+from smfeval.show.page.document import Card, document, option_rows
+from smfeval.show.report import Cell, Cells, Row, plain_cell
 from smfeval.show.study.layout import ColumnHead, grids
 from smfeval.show.study.remarks import BEST_MEANING, meaning, study_remarks, study_title
 from smfeval.studies.plan import PlannedEstimator, PlannedTrack
@@ -126,7 +126,7 @@ def _head(metric: str) -> ColumnHead:
     return ColumnHead(shown.title, "" if shown.unit == "1" else shown.unit)
 
 
-def _run_row(result: TaskResult, metrics: Sequence[str]) -> Row:
+def _run_row(result: TaskResult, metrics: Sequence[str]) -> Cells:
     found = {metric: number.value for metric, number in result.numbers}
     if result.failure is None:
         outcome = Cell(_outcome(result), is_label=True)
@@ -169,15 +169,15 @@ def _metric(metric: str, results: Sequence[TaskResult]) -> dict[str, Any]:
     }
 
 
-def _conventions(study: Study) -> Iterator[Fact]:
+def _conventions(study: Study) -> Iterator[Row]:
     """Of all runs, then of each estimator and of references that say more than their name."""
-    yield from option_facts(study.plan.options)
-    yield Fact("rules", ", ".join(study.plan.options.rules))
-    yield Fact("diverged", f"mean error above {words.length(study.plan.diverged_m)}")
+    yield from option_rows(study.plan.options)
+    yield Row("rules", ", ".join(study.plan.options.rules))
+    yield Row("diverged", f"mean error above {words.length(study.plan.diverged_m)}")
     for each in study.plan.estimators:
-        yield Fact("estimators", f"{each.name} ({each.role}): {_estimator(each)}")
+        yield Row("estimators", f"{each.name} ({each.role}): {_estimator(each)}")
     for text in dict.fromkeys(_reference(each) for each in study.plan.tracks):
-        yield Fact("references", text)
+        yield Row("references", text)
 
 
 def _estimator(planned: PlannedEstimator) -> str:

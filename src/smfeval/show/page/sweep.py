@@ -6,8 +6,8 @@ from typing import Any
 from smfeval import words
 from smfeval.compare.slopes import Point, format_settings
 from smfeval.compare.sweep import Sweep
-from smfeval.show.page.document import document
-from smfeval.show.page.parts import Card, Cell, PageSection, Row, number_cell, sentence
+from smfeval.show.page.document import Card, document, sentence
+from smfeval.show.report import Cell, Cells, Section, Table, number_cell
 from smfeval.show.sweep import (
     effect_table,
     extent,
@@ -50,22 +50,18 @@ def _card(sweep: Sweep) -> Card:
     return Card(label, f"{verdicts(sweep)}.", evidence, warnings=failed, look=LOOKS.get(label, ""))
 
 
-def _sections(sweep: Sweep, knobs: list[str]) -> Iterator[PageSection]:
+def _sections(sweep: Sweep, knobs: list[str]) -> Iterator[Section]:
     plots = tuple((f"knob-{n}", f"{knob}: its value at each mark") for n, knob in enumerate(knobs))
-    yield PageSection("NEES and error over precision", plots=plots)
-    headings, *rows = effect_table(sweep)
-    yield PageSection(
-        "What each knob does",
-        headings=headings,
-        rows=tuple(tuple(Cell(text) for text in row) for row in rows),
-        notes=tuple(line.strip() for line in predictions(sweep)),
-    )
-    yield PageSection("Every run", headings=RUN_HEADINGS, rows=tuple(map(_run, sweep.points)))
+    yield Section("NEES and error over precision", plots=plots)
+    notes = tuple(line.strip() for line in predictions(sweep))
+    yield Section("What each knob does", table=Table.of_texts(effect_table(sweep)), notes=notes)
+    runs = tuple(map(_run, sweep.points))
+    yield Section("Every run", table=Table(RUN_HEADINGS, runs) if runs else None)
     if sweep.notes:
-        yield PageSection("Conventions and assumptions", notes=sweep.notes)
+        yield Section("Conventions and assumptions", notes=sweep.notes)
 
 
-def _run(point: Point) -> Row:
+def _run(point: Point) -> Cells:
     return (
         Cell(point.estimator),
         Cell(point.track),

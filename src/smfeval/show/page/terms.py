@@ -71,6 +71,9 @@ TERMS = {
 }
 
 
+PLURALS = {"intervals": "interval"}
+
+
 @dataclass(frozen=True)
 class Term:
     """A word of the glossary and the anchor that it is linked by."""
@@ -88,10 +91,11 @@ class Glossary:
 
     def anchor(self, name: str) -> str:
         """Where the explanation will stand, '' for a word that has none."""
-        if name not in TERMS:
+        term = PLURALS.get(name, name)
+        if term not in TERMS:
             return ""
-        self.linked.add(name)
-        return anchor(name)
+        self.linked.add(term)
+        return anchor(term)
 
     @property
     def used_terms(self) -> list[Term]:

@@ -9,9 +9,10 @@ from scipy.stats import multivariate_normal
 from smfeval import About, Options, evaluate
 from smfeval.align.extent import parse_extent
 from smfeval.cli.demo import honest_estimate, planar_belief, sample_particles, simulate_walk
-from smfeval.show import brief, scores
-from smfeval.show.check import doubt_text
-from smfeval.show.report import Report, last_lines, text
+from smfeval.show import score
+from smfeval.show.numbers import all_rows
+from smfeval.show.report import doubt_text
+from smfeval.show.score import Findings, last_lines
 from smfeval.summarise.inflation import best_scale, scaled_log_score
 from smfeval.track import Track
 from smfeval.track.beliefs import Provenance
@@ -20,6 +21,10 @@ from support.known_errors import S, belief, normal
 
 JARGON = ("psi", "gap risk", "effective", "precision", "CRPS", "NEES", "interval", "M J M^T")
 N = 600
+
+
+def text(*evaluations, **how):
+    return str(score.report([Findings(each) for each in evaluations], **how))
 
 
 def walk(seed=1):
@@ -124,16 +129,16 @@ def evaluation(request):
 
 
 def test_the_verdict_comes_first_and_few_lines_follow(evaluation):
-    lines = brief.text(evaluation).splitlines()
+    lines = text(evaluation).splitlines()
     assert lines[0] == evaluation.verdict.headline
     assert evaluation.verdict.label in lines[0]
-    assert len(lines) <= brief.MOST_LINES == 14
+    assert len(lines) <= score.MOST_LINES == 14
     assert lines[-1].lstrip().startswith("next")
 
 
 def test_lines_are_short_and_free_of_jargon(evaluation):
-    shown = brief.text(evaluation)
-    doubts = [said for label, said in brief.rows(evaluation) if label == "doubt"]
+    shown = text(evaluation)
+    doubts = [said for label, said in score.brief_rows(evaluation) if label == "doubt"]
     first, *lines = shown.splitlines()
     assert len(first) <= 125 or evaluation.verdict.doubt or evaluation.verdict.lost
     for line in lines:
@@ -142,16 +147,16 @@ def test_lines_are_short_and_free_of_jargon(evaluation):
 
 
 def test_every_doubt_is_named_or_counted(evaluation):
-    shown = brief.text(evaluation)
+    shown = text(evaluation)
     counted = re.search(r"(\d+) more doubts?: -v", shown)
     named = sum(doubt.sentence in shown for doubt in evaluation.doubts)
     assert named + (int(counted[1]) if counted else 0) >= len(evaluation.doubts)
 
 
 def test_all_is_said_on_request(evaluation):
-    shown = text([Report(evaluation)], verbose=True)
+    shown = text(evaluation, verbose=True)
     assert shown.startswith(evaluation.verdict.sentence)
-    for label, said in scores.rows(evaluation):
+    for label, said in all_rows(evaluation):
         assert label in shown
         assert said in shown
     for said in (*evaluation.all_notes, *map(doubt_text, evaluation.doubts)):
@@ -159,7 +164,7 @@ def test_all_is_said_on_request(evaluation):
 
 
 def test_quiet_is_one_line(evaluation):
-    assert last_lines(Report(evaluation)).count("\n") == 0
+    assert last_lines(Findings(evaluation)).count("\n") == 0
 
 
 def test_the_short_form_is_no_json(evaluation):
@@ -168,9 +173,9 @@ def test_the_short_form_is_no_json(evaluation):
 
 def test_doubts_that_find_no_room_are_counted():
     found = many_doubts()
-    every = brief.doubt_rows(found, most=9)
+    every = score.doubt_rows(found, most=9)
     assert len(every) >= 2
-    (row,) = brief.doubt_rows(found, most=1)
+    (row,) = score.doubt_rows(found, most=1)
     assert row == ("doubt", f"{len(every)} more doubts: -v")
 
 
@@ -178,7 +183,7 @@ def test_error_and_reported_sigma_stand_side_by_side(rng):
     reference, honest = walk()
     claimed = np.tile(np.diag([0.01, 0.02, 0.02, 0.1, 0.1, 0.1]) ** 2, (N, 1, 1))
     found = evaluate(honest.with_arrays({"covariance": claimed}), reference)
-    (said,) = (said for label, said in brief.rows(found) if label == "error")
+    (said,) = (said for label, said in score.brief_rows(found) if label == "error")
     assert "where 3 cm is reported" in said  # the root of 1 + 4 + 4 cm^2
 
 
@@ -206,26 +211,26 @@ def test_no_other_scale_has_a_better_log_score(rng, noisy):
 
 def test_what_was_asked_for_is_not_proposed():
     found = tight()
-    assert "--alibis" in brief.next_text(found)
-    assert "--alibis" not in brief.next_text(found, ("--alibis",))
-    assert "--diagnose" in brief.next_text(found, ("--alibis",))
+    assert "--alibis" in score.next_text(found)
+    assert "--alibis" not in score.next_text(found, ("--alibis",))
+    assert "--diagnose" in score.next_text(found, ("--alibis",))
 
 
 def test_names_lose_the_folders_that_they_share(rng):
     found = [evaluated(rng, f"/data/run/{name}.square") for name in ("a/x", "b/y")]
-    shown = brief.table(found)
+    shown = text(*found)
     assert "/data" not in shown
     assert [line.split()[0] for line in shown.splitlines()[1:3]] == ["a/x.square", "b/y.square"]
-    assert "scored" in brief.text(found[0])
-    assert "a/x.square against truth.tum" in brief.text(found[0])
+    assert "scored" in text(found[0])
+    assert "a/x.square against truth.tum" in text(found[0])
 
 
 def test_notes_of_several_estimates_are_said_once(rng):
     same = [evaluated(rng, name) for name in ("a", "b")]
-    (note,) = (line for line in brief.table(same).splitlines() if line.startswith("note"))
+    (note,) = (line for line in text(*same).splitlines() if line.startswith("note"))
     assert note.split(maxsplit=1)[1].startswith("the reference declares no body; taken as")
     other = evaluated(rng, "c", body="imu")
-    assert "a, b: the reference declares no body" in brief.table([*same, other])
+    assert "a, b: the reference declares no body" in text(*same, other)
 
 
 def evaluated(rng, name, body=None):

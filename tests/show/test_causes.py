@@ -6,11 +6,10 @@ import pytest
 
 from smfeval.judge.decide import Facts, Verdict
 from smfeval.judge.evidence import AnyCorrelation
-from smfeval.show.report import (
+from smfeval.show.causes import (
     DIAGNOSES_TITLE,
-    alibi_table,
-    alibis_text,
-    diagnoses_text,
+    alibis_section,
+    diagnoses_section,
     outcome_text,
 )
 from smfeval.summarise.number import Number
@@ -51,9 +50,9 @@ def test_what_is_needed_is_said_in_its_unit(need, words):
 
 
 def test_the_table_has_a_line_for_each_alibi_and_names_each_once():
-    head, *lines = [" ".join(line.split()) for line in alibi_table(FOUND)]
+    _, head, *lines = [" ".join(line.split()) for line in str(alibis_section(FOUND)).splitlines()]
     assert head == "alibi granted T at least verdict needed ends it"
-    assert lines == [
+    assert lines[:7] == [
         "as scored 62.4 20 overconfident",
         "gauge se3 62.4 20 overconfident no",
         "sim3 cannot be asked",
@@ -71,7 +70,7 @@ def test_a_proviso_is_shown_only_where_it_would_help():
 
 
 def test_the_text_ends_with_the_closing_sentence():
-    lines = alibis_text(FOUND).splitlines()
+    lines = str(alibis_section(FOUND)).splitlines()
     assert lines[0] == "what else could explain it"
     assert lines[-1] == "the closing sentence"
     assert "  note  gauge, sim3: one pose is too few" in lines
@@ -80,11 +79,11 @@ def test_the_text_ends_with_the_closing_sentence():
 
 def test_nothing_to_explain_is_one_line():
     found = Alibis(BETTER, (), "there is nothing to explain: fine")
-    assert alibis_text(found) == "there is nothing to explain: fine\n"
+    assert str(alibis_section(found)) == "there is nothing to explain: fine\n"
 
 
 def shown(name, **how):
-    return diagnoses_text(FAULTS[name](Made(1500, 0.9, 3)).diagnoses(), **how)
+    return str(diagnoses_section(FAULTS[name](Made(1500, 0.9, 3)).diagnoses(), **how))
 
 
 def test_a_diagnosis_shows_its_name_meaning_and_advice():
@@ -96,7 +95,7 @@ def test_a_diagnosis_shows_its_name_meaning_and_advice():
 
 
 def test_an_honest_belief_has_nothing_that_stands_out():
-    assert "no fault stands out" in diagnoses_text(Made(1000, 0.9, 11).diagnoses())
+    assert "no fault stands out" in str(diagnoses_section(Made(1000, 0.9, 11).diagnoses()))
 
 
 def test_windows_and_regimes_are_for_those_who_ask():
@@ -107,19 +106,19 @@ def test_windows_and_regimes_are_for_those_who_ask():
 
 
 def test_a_short_track_is_one_sentence():
-    assert diagnoses_text(Made(40, 0.0, 0).diagnoses()).splitlines() == [
+    assert str(diagnoses_section(Made(40, 0.0, 0).diagnoses())).splitlines() == [
         DIAGNOSES_TITLE,
         "  too short to diagnose: 40 scans, 60 are needed",
     ]
 
 
 def test_what_was_not_tested_is_said_once_per_reason():
-    out = diagnoses_text(Made(1000, 0.995, 2).diagnoses())
+    out = str(diagnoses_section(Made(1000, 0.995, 2).diagnoses()))
     assert out.count("independent scans are too few") < out.count(",")
     assert "not tested" in out
 
 
 def test_a_mean_that_a_fit_took_away_is_zero():
-    out = diagnoses_text(Made(1000, 0.9, 11).diagnoses("se3"))
+    out = str(diagnoses_section(Made(1000, 0.9, 11).diagnoses("se3")))
     assert "vertical: 0 [" in out
     assert "e-1" not in out
