@@ -121,7 +121,7 @@ def test_drawing_leaves_the_settings_of_the_user_alone(rng):
 
 def test_figures_need_no_window_and_only_figures_need_matplotlib():
     script = (
-        "import sys\nimport smfeval.cli.score, smfeval.cli.pair, smfeval.show.scores\n"
+        "import sys\nimport smfeval.cli.score, smfeval.cli.pair, smfeval.show.score\n"
         "assert 'matplotlib' not in sys.modules\n"
         "import smfeval.show.figures\n"
         "smfeval.show.figures.draw('clock', [(0.0, 2.0), (1.0, 3.0)]).draw_without_rendering()\n"
